@@ -1,1 +1,4 @@
 //! reflexion
+#![forbid(unsafe_code)]
+pub mod domain;
+pub mod services;

@@ -1,0 +1,160 @@
+//! Attempts: how an agent's work ended and what it changed.
+
+use super::Timestamp;
+use serde::Deserialize;
+use serde::Serialize;
+
+/// Why an agent run ended, from structured records, exit codes and signals only.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "kind")]
+pub enum Ending {
+    /// The agent stopped by itself and says it is done.
+    Finished,
+    /// A rate limit; the attempt is not used up.
+    RateLimited {
+        /// When the limit resets, if the record says so.
+        #[serde(rename = "resetsAt", default, skip_serializing_if = "Option::is_none")]
+        resets_at: Option<Timestamp>,
+    },
+    /// The account's quota is used up.
+    Quota,
+    /// A passing fault of the model's service.
+    Transient,
+    /// Not logged in, or the key was refused.
+    Auth,
+    /// No output for too long.
+    Hang,
+    /// The wall-clock limit of the agent run.
+    Timeout,
+    /// The agent stopped or waited because of a permission.
+    Permission,
+    /// A budget or turn limit.
+    Budget,
+    /// The agent's process was ended by a signal.
+    Crash,
+    /// The context window overflowed.
+    Context,
+    /// The agent reports an error, or exited with another status than 0.
+    AgentError,
+    /// The run was interrupted.
+    Cancelled,
+}
+
+/// What follows from an ending, as CONTRACTS' table has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EndingEffect {
+    /// The attempt counts: it is checked, judged, and reflected upon when refuted.
+    Judge,
+    /// Wait for the reset, then the same attempt again.
+    AwaitReset,
+    /// Back off, then the same attempt again.
+    BackOff,
+    /// The same attempt with the next agent of the chain.
+    NextAgent,
+    /// Stop.
+    Stop,
+}
+
+impl Ending {
+    /// The word used in files and on the screen.
+    #[must_use]
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Finished => "finished",
+            Self::RateLimited { .. } => "rate_limited",
+            Self::Quota => "quota",
+            Self::Transient => "transient",
+            Self::Auth => "auth",
+            Self::Hang => "hang",
+            Self::Timeout => "timeout",
+            Self::Permission => "permission",
+            Self::Budget => "budget",
+            Self::Crash => "crash",
+            Self::Context => "context",
+            Self::AgentError => "agent_error",
+            Self::Cancelled => "cancelled",
+        }
+    }
+
+    /// What follows from it.
+    #[must_use]
+    pub fn effect(&self) -> EndingEffect {
+        match self {
+            Self::RateLimited { .. } => EndingEffect::AwaitReset,
+            Self::Transient => EndingEffect::BackOff,
+            Self::Auth | Self::Quota => EndingEffect::NextAgent,
+            Self::Cancelled => EndingEffect::Stop,
+            Self::Finished
+            | Self::Hang
+            | Self::Timeout
+            | Self::Permission
+            | Self::Budget
+            | Self::Crash
+            | Self::Context
+            | Self::AgentError => EndingEffect::Judge,
+        }
+    }
+
+    /// Whether the agent claims to be done: the only ending that is a claim.
+    #[must_use]
+    pub fn claims_done(&self) -> bool {
+        *self == Self::Finished
+    }
+}
+
+/// What is known of an agent run when it is over.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AgentReport {
+    /// Why it ended.
+    pub ending: Ending,
+    /// The agent's closing message (for a command: the end of its stdout), capped.
+    pub message: String,
+    /// What went wrong, in words, if something did.
+    pub detail: Option<String>,
+    /// Tokens and money, where the agent reports them.
+    pub usage: Usage,
+}
+
+/// Tokens and money; absent where the agent reports none.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Usage {
+    /// Tokens in and out.
+    pub tokens: Option<u64>,
+    /// US dollars.
+    pub cost_usd: Option<f64>,
+}
+
+impl std::ops::AddAssign for Usage {
+    fn add_assign(&mut self, other: Self) {
+        let sum = |a: Option<f64>, b: Option<f64>| {
+            if a.is_none() && b.is_none() {
+                None
+            } else {
+                Some(a.unwrap_or(0.0) + b.unwrap_or(0.0))
+            }
+        };
+        self.cost_usd = sum(self.cost_usd, other.cost_usd);
+        self.tokens = match (self.tokens, other.tokens) {
+            (None, None) => None,
+            (a, b) => Some(a.unwrap_or(0) + b.unwrap_or(0)),
+        };
+    }
+}
+
+/// A recorded state of the files: a git tree, or whatever the workspace uses in its place.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct TreeId(pub String);
+
+/// Everything that differs between two recorded trees; recorded when the agent stops, before any check runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// The files as the agent left them.
+    pub tree: TreeId,
+    /// What differs from the task's base, as paths from the repository's root.
+    pub files: Vec<String>,
+    /// Hash of that difference; equal hashes mean the same change.
+    pub diff_hash: String,
+    /// The tree equals the attempt's own start tree: the agent did nothing.
+    pub no_op: bool,
+}

@@ -1,0 +1,169 @@
+//! Checks: commands the runtime runs, and what came of them.
+
+use super::Signature;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::Serialize;
+use std::time::Duration;
+
+/// A command the *runtime* runs in the attempt's workspace; its exit status is evidence.
+///
+/// ```
+/// # use reflexion::domain::CheckSpec;
+/// let check: CheckSpec = serde_json::from_str(r#"{"name":"test","run":"cargo test","timeoutMs":60000}"#)?;
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct CheckSpec {
+    /// How messages and reports call it.
+    pub name: String,
+    /// What is run.
+    pub run: CheckCommand,
+    /// Time limit in milliseconds; 10 minutes if not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout_ms: Option<u64>,
+}
+
+impl CheckSpec {
+    /// The limit for a check that names none: long enough for a cold build, short enough for a night.
+    pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(600);
+
+    /// How long the check may run.
+    #[must_use]
+    pub fn timeout(&self) -> Duration {
+        self.timeout_ms
+            .map_or(Self::DEFAULT_TIMEOUT, Duration::from_millis)
+    }
+}
+
+/// A string goes verbatim to `sh -c` (it is the user's own program); an array runs without a shell.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum CheckCommand {
+    /// A shell command line.
+    Shell(String),
+    /// A program and its arguments.
+    Argv(Vec<String>),
+}
+
+impl std::fmt::Display for CheckCommand {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Shell(line) => f.write_str(line),
+            Self::Argv(argv) => f.write_str(&argv.join(" ")),
+        }
+    }
+}
+
+/// Whose check it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CheckScope {
+    /// Of `project.json`: red at base means *known red*, and only a changed failure counts against an attempt.
+    Project,
+    /// Of the task or subtask: red at base means that it is the target.
+    Task,
+}
+
+/// What came of one check.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CheckReport {
+    /// The check.
+    pub spec: CheckSpec,
+    /// Whose check it is.
+    pub scope: CheckScope,
+    /// Passed, failed, or why it was not run.
+    pub status: CheckStatus,
+    /// Exit status, if the program exited.
+    pub exit_status: Option<i32>,
+    /// The signal that ended the program, if one did.
+    pub signal: Option<i32>,
+    /// The time limit ended it.
+    pub timed_out: bool,
+    /// What it printed on stdout and stderr, in the order of arrival.
+    pub output: Output,
+    /// How long it ran, in milliseconds.
+    pub duration_ms: u64,
+    /// What the failure looks like; empty for a check that passed.
+    pub signature: Signature,
+}
+
+impl CheckReport {
+    /// Whether the check ran and passed.
+    #[must_use]
+    pub fn passed(&self) -> bool {
+        self.status == CheckStatus::Passed
+    }
+
+    /// How it ended, in words: `exit status 1`, `signal 9`, `timed out after 30 s`.
+    #[must_use]
+    pub fn how(&self) -> String {
+        if self.timed_out {
+            return format!("timed out after {} s", self.spec.timeout().as_secs_f64());
+        }
+        match (&self.status, self.exit_status, self.signal) {
+            (CheckStatus::NotRun { because }, ..) => format!("not run, because {because}"),
+            (_, _, Some(signal)) => format!("ended by signal {signal}"),
+            (_, Some(code), _) => format!("exit status {code}"),
+            _ => "no exit status".to_owned(),
+        }
+    }
+}
+
+/// Three values, never an average: a check that did not run is not a pass.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "is")]
+pub enum CheckStatus {
+    /// Exit status 0.
+    Passed,
+    /// Any other ending.
+    Failed,
+    /// Could not be started.
+    NotRun {
+        /// In words.
+        because: String,
+    },
+}
+
+/// What a program printed: all of it up to twice the cap, otherwise its beginning and its end.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Output {
+    /// The beginning.
+    pub head: String,
+    /// The end, if the whole did not fit into `head`.
+    pub tail: String,
+    /// How many bytes were printed in all.
+    pub bytes: u64,
+}
+
+impl Output {
+    /// Takes a short text as it is.
+    #[must_use]
+    pub fn whole(text: impl Into<String>) -> Self {
+        let head = text.into();
+        Self {
+            bytes: head.len() as u64,
+            head,
+            tail: String::new(),
+        }
+    }
+
+    /// How many bytes between head and tail were left out.
+    #[must_use]
+    pub fn omitted(&self) -> u64 {
+        self.bytes
+            .saturating_sub((self.head.len() + self.tail.len()) as u64)
+    }
+
+    /// Head and tail as one text, with a line that says how much is missing.
+    #[must_use]
+    pub fn text(&self) -> String {
+        match (self.omitted(), self.tail.is_empty()) {
+            (0, _) => format!("{}{}", self.head, self.tail),
+            (_, true) => self.head.clone(),
+            (n, false) => format!("{}\n[… {n} bytes left out …]\n{}", self.head, self.tail),
+        }
+    }
+}

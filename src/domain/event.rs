@@ -1,0 +1,116 @@
+//! Events: what a watcher of a run may want to show.
+
+use super::CheckStatus;
+use super::Ending;
+use super::Origin;
+use super::SubtaskId;
+use super::TaskId;
+use super::Timestamp;
+use super::Verdict;
+
+/// Something happened in a run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Event {
+    /// When.
+    pub at: Timestamp,
+    /// The task it belongs to; none for the run as a whole.
+    pub task: Option<TaskId>,
+    /// What.
+    pub kind: EventKind,
+}
+
+/// The one closed list of what can happen, in the order in which a task meets it.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum EventKind {
+    /// The run begins with so many tasks.
+    RunStarted {
+        /// Tasks asked for.
+        tasks: usize,
+        /// Worked on at the same time.
+        jobs: usize,
+    },
+    /// Something the user should know; the run goes on.
+    Warning {
+        /// In words.
+        message: String,
+    },
+    /// A task begins.
+    TaskStarted {
+        /// Its title.
+        title: String,
+        /// How many attempts it may use in this run.
+        max_attempts: u32,
+    },
+    /// What the task is doing now, e.g. `setup`, `baseline`, `agent`, `check test`, `reflecting`.
+    Doing {
+        /// In words.
+        what: String,
+    },
+    /// An attempt begins.
+    AttemptStarted {
+        /// The subtask.
+        subtask: SubtaskId,
+        /// From 1, over all runs.
+        attempt: u32,
+        /// The agent that works.
+        agent: String,
+        /// How many reflections its prompt holds.
+        injected: usize,
+    },
+    /// The agent stopped.
+    AgentEnded {
+        /// Why.
+        ending: Ending,
+        /// Files that differ from the base.
+        files: usize,
+    },
+    /// A check was run.
+    Checked {
+        /// Its name.
+        name: String,
+        /// What came of it.
+        status: CheckStatus,
+    },
+    /// An attempt was judged.
+    AttemptJudged {
+        /// The attempt.
+        attempt: u32,
+        /// What the evidence says.
+        verdict: Verdict,
+        /// Why, in words.
+        because: String,
+    },
+    /// A reflection was stored.
+    Reflected {
+        /// The attempt it is about.
+        attempt: u32,
+        /// Who wrote it.
+        origin: Origin,
+        /// What went wrong, in short.
+        analysis: String,
+    },
+    /// The agent's service asks to wait.
+    Waiting {
+        /// Until when.
+        until: Timestamp,
+        /// Why.
+        because: String,
+    },
+    /// The agent changed refs, configuration or hooks of the user's repository; they were put back.
+    Tampered {
+        /// What.
+        what: Vec<String>,
+    },
+    /// A task is over.
+    TaskEnded {
+        /// Verdict of the last judged attempt, if one was judged.
+        verdict: Option<Verdict>,
+        /// Attempts judged in this run.
+        attempts: u32,
+        /// Why it is not confirmed, or where the confirmed work is.
+        note: Option<String>,
+    },
+    /// The run is over.
+    RunEnded,
+}

@@ -1,0 +1,131 @@
+//! Failures: what is known of a failed attempt, and what it looks like.
+
+use super::CheckCommand;
+use super::Ending;
+use super::Output;
+use super::Reflection;
+use super::SessionId;
+use super::SubtaskId;
+use super::TaskId;
+use super::Timestamp;
+use serde::Deserialize;
+use serde::Serialize;
+
+/// What is known of a failed attempt: the input of every generator (a command generator reads it as JSON on stdin).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FailureContext {
+    /// Format version, 1.
+    pub v: u32,
+    /// Unique.
+    pub id: String,
+    /// The agent run that failed.
+    pub session_id: SessionId,
+    /// The task.
+    pub task_id: TaskId,
+    /// The subtask.
+    pub subtask_id: SubtaskId,
+    /// Title and description of what was asked.
+    pub subtask_description: String,
+    /// When the task counts as done, in words.
+    pub acceptance_criteria: String,
+    /// From 1, over all runs.
+    pub attempt_number: u32,
+    /// What kind of failure it is.
+    pub failure_type: FailureType,
+    /// Why the agent stopped.
+    pub ending: Ending,
+    /// The check that failed, if one did.
+    pub check: Option<FailedCheck>,
+    /// What the failing check (or, without one, the agent) printed.
+    pub output: Output,
+    /// What the failure looks like.
+    pub signature: Signature,
+    /// What the attempt changed.
+    pub files_changed: Vec<String>,
+    /// Hash of what the attempt changed.
+    pub diff_hash: String,
+    /// The agent's closing message.
+    pub agent_message: String,
+    /// Earlier reflections on the same subtask, newest first.
+    pub previous_reflections: Vec<Reflection>,
+    /// When the attempt was judged.
+    pub created_at: Timestamp,
+}
+
+/// The check that failed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FailedCheck {
+    /// Its name.
+    pub name: String,
+    /// Its command.
+    pub run: CheckCommand,
+    /// Exit status, if it exited.
+    pub exit_status: Option<i32>,
+    /// The signal that ended it, if one did.
+    pub signal: Option<i32>,
+    /// The time limit ended it.
+    pub timed_out: bool,
+}
+
+/// What kind of failure it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FailureType {
+    /// A check is red and the agent did not claim to be done.
+    CheckFailed,
+    /// A check is red although the agent claimed to be done.
+    FalseDone,
+    /// The agent or the check ran out of time.
+    Timeout,
+    /// The agent failed.
+    AgentError,
+    /// The work could not be merged.
+    MergeConflict,
+    /// Nothing was changed.
+    EmptyChange,
+}
+
+/// What a failure looks like, stripped of what changes from run to run: two failures with equal
+/// [`fingerprint`](Signature::fingerprint)s are *the same failure*.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Signature {
+    /// `cargo`, `pytest`, `go test`, …; `shell` where no tool was recognised.
+    pub tool: String,
+    /// Error code or exception type: `E0308`, `TS2322`, `AssertionError`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
+    /// The message's first line, with numbers, paths and addresses masked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// Names of the failing tests, sorted.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tests: Vec<String>,
+    /// The top frame or location inside the project: `src/lib.rs:12` or `calc.py:3 in add`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub frame: Option<String>,
+    /// Exit status of the check.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exit_status: Option<i32>,
+    /// Signal that ended the check.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub signal: Option<i32>,
+    /// The check ran out of time.
+    #[serde(skip_serializing_if = "is_false")]
+    pub timed_out: bool,
+    /// The check ran out of memory.
+    #[serde(skip_serializing_if = "is_false")]
+    pub out_of_memory: bool,
+    /// Version and hash of the above, e.g. `v1:9f86d081884c7d65`; empty means *no failure*.
+    pub fingerprint: String,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde's skip_serializing_if wants a reference"
+)]
+fn is_false(b: &bool) -> bool {
+    !*b
+}

@@ -1,0 +1,111 @@
+//! Journal entries: what a run writes down before and after each effect, so that a killed run can be understood.
+
+use super::Ending;
+use super::Proof;
+use super::ReflectionId;
+use super::RunId;
+use super::SessionId;
+use super::SubtaskId;
+use super::TaskId;
+use super::TreeId;
+use super::Verdict;
+use serde::Deserialize;
+use serde::Serialize;
+
+/// One line of `.reflection/runs/<run>/journal.jsonl`, in an envelope with version and time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(
+    rename_all = "snake_case",
+    rename_all_fields = "camelCase",
+    tag = "type"
+)]
+pub enum JournalEntry {
+    /// The run begins.
+    RunStarted {
+        /// The run.
+        run: RunId,
+        /// The runtime's process id.
+        pid: u32,
+        /// The tasks asked for, in the order of work.
+        tasks: Vec<TaskId>,
+    },
+    /// Intent: an agent is about to work.
+    AttemptStarted {
+        /// The task.
+        task: TaskId,
+        /// The subtask.
+        subtask: SubtaskId,
+        /// From 1, over all runs.
+        attempt: u32,
+        /// This agent run.
+        session: SessionId,
+        /// The agent.
+        agent: String,
+        /// The recorded tree it starts from.
+        start: TreeId,
+        /// The reflections in its prompt.
+        injected: Vec<ReflectionId>,
+    },
+    /// Result: the agent stopped and the attempt was not judged (limits, missing logins, interruption).
+    AttemptDropped {
+        /// The task.
+        task: TaskId,
+        /// This agent run.
+        session: SessionId,
+        /// Why it stopped.
+        ending: Ending,
+    },
+    /// Result: the attempt was judged, and its reflection (if any) is stored.
+    AttemptJudged {
+        /// The task.
+        task: TaskId,
+        /// The subtask.
+        subtask: SubtaskId,
+        /// The attempt.
+        attempt: u32,
+        /// This agent run.
+        session: SessionId,
+        /// Why the agent stopped.
+        ending: Ending,
+        /// The files as the agent left them.
+        tree: TreeId,
+        /// What the evidence says.
+        verdict: Verdict,
+        /// What the failure looks like, if it failed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        signature: Option<String>,
+        /// The stored reflection.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reflection: Option<ReflectionId>,
+    },
+    /// Intent: confirmed work is about to be committed.
+    CommitStarted {
+        /// The task.
+        task: TaskId,
+        /// The tree to commit.
+        tree: TreeId,
+        /// The branch, or the patch file, that will hold it.
+        target: String,
+    },
+    /// Result: the task is over.
+    TaskEnded {
+        /// The task.
+        task: TaskId,
+        /// Verdict of the last judged attempt.
+        verdict: Option<Verdict>,
+        /// What a confirmation rests on.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        proof: Option<Proof>,
+        /// The branch or patch file that holds the confirmed work.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        branch: Option<String>,
+        /// Why it is not confirmed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cause: Option<String>,
+    },
+    /// The run is over.
+    RunEnded {
+        /// It was interrupted.
+        interrupted: bool,
+    },
+}

@@ -1,0 +1,44 @@
+//! The words: plain values that every other module speaks in.
+//!
+//! Nothing here does I/O, waits or reads a clock, so everything can be built in a test by hand.
+//!
+//! | word | meaning | type |
+//! |---|---|---|
+//! | task | a line of the task file | [`Task`] |
+//! | subtask | one unit handed to one subagent | [`Subtask`] |
+//! | attempt | one subagent's work on one subtask, numbered from 1 | [`AgentReport`], [`Change`] |
+//! | ending | why an attempt's agent stopped | [`Ending`] |
+//! | check | a command the *runtime* runs | [`CheckSpec`], [`CheckReport`] |
+//! | verdict | what the evidence says of an attempt | [`Verdict`] |
+//! | failure context | what is known of a failed attempt | [`FailureContext`], [`Signature`] |
+//! | reflection | what went wrong and what to do differently | [`Reflection`] |
+//! | run | one call of the orchestrator | [`RunReport`] |
+//! | event | something a watcher may want to show | [`Event`] |
+
+mod attempt;
+mod check;
+mod event;
+mod failure;
+mod ids;
+mod journal;
+mod outcome;
+pub mod policy;
+mod reflection;
+mod task;
+mod verdict;
+
+pub use attempt::{AgentReport, Change, Ending, EndingEffect, TreeId, Usage};
+pub use check::{CheckCommand, CheckReport, CheckScope, CheckSpec, CheckStatus, Output};
+pub use event::{Event, EventKind};
+pub use failure::{FailedCheck, FailureContext, FailureType, Signature};
+pub use ids::{IdError, ReflectionId, RunId, SessionId, SubtaskId, TaskId};
+pub use journal::JournalEntry;
+pub use outcome::{RunReport, RunTotals, TaskReport};
+pub use reflection::{Category, Draft, Origin, Reflection};
+pub use task::{
+    AttemptCount, Dependency, Expects, LineProblem, Status, Subtask, Task, TaskList, TaskMark,
+};
+pub use verdict::{Proof, Verdict};
+
+/// A moment in time, UTC, RFC 3339 when written.
+pub type Timestamp = jiff::Timestamp;

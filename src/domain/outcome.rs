@@ -1,0 +1,97 @@
+//! Outcomes: what a run reports, as `run --json` prints it.
+
+use super::Ending;
+use super::Proof;
+use super::RunId;
+use super::TaskId;
+use super::Verdict;
+use serde::Deserialize;
+use serde::Serialize;
+
+/// What `run --json` prints.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunReport {
+    /// The run.
+    pub run: RunId,
+    /// The project's name.
+    pub project: String,
+    /// The tasks that were asked for, in the order in which they were finished or set aside.
+    pub tasks: Vec<TaskReport>,
+    /// Sums over the tasks.
+    pub totals: RunTotals,
+    /// The run was interrupted; what is open stays open.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub interrupted: bool,
+}
+
+/// What became of one task.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TaskReport {
+    /// The task.
+    pub id: TaskId,
+    /// Verdict of the last judged attempt; null if none was judged.
+    pub verdict: Option<Verdict>,
+    /// How many attempts were judged in this run.
+    pub attempts: u32,
+    /// The confirming attempt's number, or null.
+    pub solved_at: Option<u32>,
+    /// Reflections stored.
+    pub reflections_written: u32,
+    /// Reflections put into prompts, summed over the attempts.
+    pub reflections_injected: u32,
+    /// Tokens, where the agent reports them.
+    pub tokens: Option<u64>,
+    /// US dollars, where the agent reports them.
+    pub cost_usd: Option<f64>,
+    /// Wall-clock time in milliseconds.
+    pub duration_ms: u64,
+    /// One per started agent run.
+    pub endings: Vec<Ending>,
+    /// What a confirmation rests on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proof: Option<Proof>,
+    /// Why the task is not confirmed, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<String>,
+    /// The branch (or patch file) that holds the confirmed work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
+    /// What the confirmed work changed, as paths from the repository's root.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
+}
+
+/// Sums over a run's tasks.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct RunTotals {
+    /// Tasks asked for.
+    pub tasks: u32,
+    /// Of these, confirmed.
+    pub confirmed: u32,
+    /// Of the confirmed, those where a red check turned green.
+    pub turned_green: u32,
+    /// Last judged attempt: refuted.
+    pub failed: u32,
+    /// Last judged attempt: refuted although the agent claimed to be done.
+    pub false_done: u32,
+    /// Nothing could be checked.
+    pub unverifiable: u32,
+    /// Never judged: set aside or left open.
+    pub not_judged: u32,
+    /// Attempts judged.
+    pub attempts: u32,
+    /// Reflections stored.
+    pub reflections_written: u32,
+    /// Reflections put into prompts.
+    pub reflections_injected: u32,
+    /// Reflections that the heuristic wrote because another generator failed.
+    pub fallbacks: u32,
+    /// Tokens, where agents report them.
+    pub tokens: Option<u64>,
+    /// US dollars, where agents report them.
+    pub cost_usd: Option<f64>,
+    /// Wall-clock time in milliseconds.
+    pub duration_ms: u64,
+}

@@ -1,0 +1,316 @@
+//! Tasks: what the user wants done, and what runs found out about it.
+
+use super::CheckSpec;
+use super::RunId;
+use super::SubtaskId;
+use super::TaskId;
+use super::Timestamp;
+use serde::Deserialize;
+use serde::Serialize;
+
+/// One line of the task file.
+///
+/// Unknown keys are ignored, so that task files written by other tools can be read; only `id` and `title` are required.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Task {
+    /// Unique in the file.
+    pub id: TaskId,
+    /// One line; it becomes the commit's subject word for word.
+    #[serde(deserialize_with = "one_line")]
+    pub title: String,
+    /// What is to be done, for the agent.
+    #[serde(default)]
+    pub description: String,
+    /// Where the task stands, as far as the file knows.
+    #[serde(default)]
+    pub status: Status,
+    /// 0 (first) to 4 (last).
+    #[serde(default = "default_priority", deserialize_with = "priority")]
+    pub priority: u8,
+    /// `bug`, `feature`, …; free text, shown and not interpreted.
+    #[serde(rename = "type", default, skip_serializing_if = "String::is_empty")]
+    pub kind: String,
+    /// Free labels.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub labels: Vec<String>,
+    /// Tasks that this one has to do with.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub deps: Vec<Dependency>,
+    /// When the task counts as done, in words, for the agent.
+    #[serde(
+        default,
+        deserialize_with = "text_or_lines",
+        skip_serializing_if = "String::is_empty"
+    )]
+    pub acceptance_criteria: String,
+    /// The task's own checks, run after the project's.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checks: Vec<CheckSpec>,
+    /// How many attempts since the task was last opened; the project's number otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_attempts: Option<u32>,
+    /// The agent for this task; the project's default otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// Parts to be worked on in order; none means that the task is its own only part.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub subtasks: Vec<Subtask>,
+    /// What kind of change confirms the task.
+    #[serde(default)]
+    pub expects: Expects,
+    /// When the task was written; decides the order among equal priorities.
+    #[serde(default)]
+    pub created_at: Timestamp,
+    /// When a person last changed the line; a newer status in the runtime's overlay wins.
+    #[serde(default)]
+    pub updated_at: Timestamp,
+}
+
+impl Task {
+    /// The parts to work on: the written subtasks, or the task itself as its only one.
+    #[must_use]
+    pub fn parts(&self) -> Vec<Subtask> {
+        if self.subtasks.is_empty() {
+            vec![Subtask {
+                id: SubtaskId::from(&self.id),
+                title: self.title.clone(),
+                description: self.description.clone(),
+                checks: Vec::new(),
+            }]
+        } else {
+            self.subtasks.clone()
+        }
+    }
+
+    /// The tasks that must be closed before this one may start.
+    pub fn blockers(&self) -> impl Iterator<Item = &TaskId> {
+        self.deps
+            .iter()
+            .filter(|d| d.kind == "blocks")
+            .map(|d| &d.id)
+    }
+}
+
+/// One unit handed to one subagent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Subtask {
+    /// Unique in its task.
+    pub id: SubtaskId,
+    /// One line.
+    #[serde(default)]
+    pub title: String,
+    /// What is to be done.
+    #[serde(default)]
+    pub description: String,
+    /// The subtask's own checks; without any it must only change something, and the task's checks decide at the end.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checks: Vec<CheckSpec>,
+}
+
+/// A task that this one has to do with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Dependency {
+    /// The other task.
+    pub id: TaskId,
+    /// `blocks` means that the other must be closed first; any other word only informs.
+    #[serde(rename = "type", default = "blocks")]
+    pub kind: String,
+}
+
+/// Where a task stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// To be done.
+    #[default]
+    Open,
+    /// A run has claimed it; without a living run it counts as open.
+    InProgress,
+    /// Set aside with a cause; a person has to look.
+    Blocked,
+    /// Done.
+    Closed,
+}
+
+impl Status {
+    /// The word used in files.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::InProgress => "in_progress",
+            Self::Blocked => "blocked",
+            Self::Closed => "closed",
+        }
+    }
+}
+
+/// What kind of change confirms a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Expects {
+    /// Something must have changed and every check must pass.
+    #[default]
+    Change,
+    /// As `change`, and at least one check that was red at base must have turned green.
+    Fix,
+    /// An empty change is fine.
+    Nothing,
+}
+
+/// A fact that runs add to a task, without touching the user's task file.
+///
+/// Marks are appended to `.reflection/tasks.jsonl`; the newest of a task and the line's own `updatedAt` decide its status.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TaskMark {
+    /// Format version, 1.
+    pub v: u32,
+    /// The task.
+    pub id: TaskId,
+    /// Its new status.
+    pub status: Status,
+    /// Why, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<String>,
+    /// The run that found it out; none where a person did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<RunId>,
+    /// The subtask whose attempt ended, when this mark counts one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subtask: Option<SubtaskId>,
+    /// The number of the attempt that ended, when this mark counts one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attempt: Option<u32>,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// What the task file and the overlay say together.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct TaskList {
+    /// Every readable task with its effective status, in the file's order.
+    pub tasks: Vec<Task>,
+    /// The newest cause per task that has one (`blocked` tasks above all).
+    pub causes: std::collections::BTreeMap<TaskId, String>,
+    /// The attempts judged so far, in order, per subtask: `(number, counted since the task was last opened)`.
+    pub attempts: std::collections::BTreeMap<(TaskId, SubtaskId), AttemptCount>,
+    /// The run whose branch holds a closed task's confirmed work.
+    pub closed_by: std::collections::BTreeMap<TaskId, RunId>,
+    /// Lines that could not be read; they stay in the file byte for byte.
+    pub problems: Vec<LineProblem>,
+}
+
+/// How many attempts a subtask has had.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct AttemptCount {
+    /// The highest attempt number so far, over all runs.
+    pub last: u32,
+    /// How many since the task was last opened; `maxAttempts` bounds these.
+    pub since_opened: u32,
+}
+
+/// A line of a JSON Lines file that could not be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LineProblem {
+    /// Counted from 1.
+    pub line: usize,
+    /// What is wrong with it.
+    pub message: String,
+}
+
+fn default_priority() -> u8 {
+    2
+}
+
+fn blocks() -> String {
+    "blocks".to_owned()
+}
+
+fn priority<'de, D: serde::Deserializer<'de>>(de: D) -> Result<u8, D::Error> {
+    match u8::deserialize(de)? {
+        n @ 0..=4 => Ok(n),
+        n => Err(serde::de::Error::custom(format!(
+            "priority {n} is not 0, 1, 2, 3 or 4"
+        ))),
+    }
+}
+
+fn one_line<'de, D: serde::Deserializer<'de>>(de: D) -> Result<String, D::Error> {
+    let title = String::deserialize(de)?;
+    if title.trim().is_empty() {
+        return Err(serde::de::Error::custom("the title is empty"));
+    }
+    if title.contains(['\n', '\r', '\0']) {
+        return Err(serde::de::Error::custom("the title has more than one line"));
+    }
+    Ok(title)
+}
+
+/// Acceptance criteria are written as one text or as a list of lines; a list becomes `- ` items.
+fn text_or_lines<'de, D: serde::Deserializer<'de>>(de: D) -> Result<String, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Wire {
+        Nothing(()),
+        Text(String),
+        Lines(Vec<String>),
+    }
+    Ok(match Wire::deserialize(de)? {
+        Wire::Nothing(()) => String::new(),
+        Wire::Text(text) => text,
+        Wire::Lines(lines) => lines
+            .iter()
+            .map(|l| format!("- {l}"))
+            .collect::<Vec<_>>()
+            .join("\n"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn task(json: &str) -> Result<Task, serde_json::Error> {
+        serde_json::from_str(json)
+    }
+
+    #[test]
+    fn id_and_title_are_enough() {
+        let task =
+            task(r#"{"id":"a","title":"Do it","commits":["unknown keys are fine"]}"#).unwrap();
+        assert_eq!(
+            (task.status, task.priority, task.expects),
+            (Status::Open, 2, Expects::Change)
+        );
+        assert_eq!(task.parts()[0].id.as_str(), "a");
+    }
+
+    #[test]
+    fn criteria_are_text_or_a_list() {
+        let read = |c: &str| {
+            task(&format!(
+                r#"{{"id":"a","title":"t","acceptanceCriteria":{c}}}"#
+            ))
+            .unwrap()
+            .acceptance_criteria
+        };
+        assert_eq!(read(r#""works""#), "works");
+        assert_eq!(read(r#"["fast","right"]"#), "- fast\n- right");
+        assert_eq!(read("null"), "");
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused() {
+        for bad in [
+            r#"{"id":"a"}"#,
+            r#"{"id":"a","title":" "}"#,
+            r#"{"id":"a","title":"x\ny"}"#,
+            r#"{"id":"a","title":"t","priority":9}"#,
+        ] {
+            assert!(task(bad).is_err(), "{bad}");
+        }
+    }
+}

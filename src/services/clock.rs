@@ -1,0 +1,21 @@
+//! Time, sleep and new ids: the only sources of what is not determined by the input.
+
+use crate::domain::Timestamp;
+use async_trait::async_trait;
+use std::time::Duration;
+
+/// Tells the time, sleeps, and makes ids.
+///
+/// Everything that depends on time or chance asks this port, so that a test clock decides both.
+#[cfg_attr(feature = "testing", mockall::automock)]
+#[async_trait]
+pub trait Clock: Send + Sync {
+    /// The wall-clock time, UTC.
+    fn now(&self) -> Timestamp;
+    /// Time since an arbitrary start, never going backwards; for durations.
+    fn elapsed(&self) -> Duration;
+    /// Returns when `duration` is over.
+    async fn sleep(&self, duration: Duration);
+    /// A new id that sorts by time, without a prefix: lower-case hex and `-`, at most 36 characters.
+    fn new_id(&self) -> String;
+}

@@ -1,0 +1,14 @@
+//! Reading what a failure looks like.
+
+use crate::domain::CheckReport;
+use crate::domain::Signature;
+
+/// Extracts a [`Signature`] from a check's output: tool, error code, failing tests, top frame, exit status.
+///
+/// Deterministic and total: any bytes give a signature, and two runs of the same failure give the same fingerprint
+/// (times, addresses, temporary paths and line numbers of the runner are masked).
+#[cfg_attr(feature = "testing", mockall::automock)]
+pub trait FailureReader: Send + Sync {
+    /// The signature of a failed check; the default (empty) one for a check that passed.
+    fn read(&self, check: &CheckReport) -> Signature;
+}

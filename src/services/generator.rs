@@ -1,0 +1,34 @@
+//! Writing reflections.
+
+use crate::domain::Draft;
+use crate::domain::FailureContext;
+use async_trait::async_trait;
+use std::time::Duration;
+
+/// Makes a lesson of a failure.
+///
+/// *Who calls:* the reflection service, once per failed attempt. Calling twice may give two different answers and may
+/// cost money twice; nothing is stored here.
+#[cfg_attr(feature = "testing", mockall::automock)]
+#[async_trait]
+pub trait Generator: Send + Sync {
+    /// Writes a draft: caps kept, confidence within 0..=1, category known.
+    ///
+    /// # Errors
+    /// [`GeneratorError`]; the fallback generator turns every one of them into a heuristic answer.
+    async fn generate(&self, failure: &FailureContext) -> Result<Draft, GeneratorError>;
+}
+
+/// Why a generator gave no draft.
+#[derive(Debug, thiserror::Error)]
+pub enum GeneratorError {
+    /// It could not be run, or reported an error.
+    #[error("generation_failed: {0}")]
+    GenerationFailed(String),
+    /// It answered something that holds no reflection.
+    #[error("parse_error: {0}")]
+    Parse(String),
+    /// It took longer than `generationTimeoutMs`.
+    #[error("timeout: no answer within {} s", .0.as_secs_f64())]
+    Timeout(Duration),
+}

@@ -1,0 +1,53 @@
+//! The contracts: one port per file, with its error; no implementation stands here.
+//!
+//! A port is a narrow, object-safe trait. Its documentation says its role, who calls it, what is durable when it
+//! returns, and what may be repeated or lost.
+//!
+//! | port | promise | live | double |
+//! |---|---|---|---|
+//! | [`Settings`] | the user's settings, typed | `config` through `runtime` | `testing::FixedSettings` |
+//! | [`Clock`] | time, sleep and new ids | `host` | `testing::TestClock` |
+//! | [`CommandRunner`] | runs a program and all it starts, within limits | `host` | mock |
+//! | [`Workspaces`], [`Workspace`] | a place to work in, and what changed there | `host` | `testing::MemoryWorkspaces` |
+//! | [`Tasks`] | the task file and what runs found out | `storage` | `testing::MemoryTasks` |
+//! | [`Subagents`], [`Subagent`] | one agent run | `subagents` | `testing::ScriptedSubagent` |
+//! | [`Verifier`] | runs checks, reads failures | `verification` | `testing::ScriptedVerifier` |
+//! | [`FailureReader`] | what a failure looks like | `reflection` | the real one, it is pure |
+//! | [`Generator`] | a lesson from a failure | `reflection` | `testing::CannedGenerator` |
+//! | [`ReflectionService`] | generate, save, recall, format, prune | `reflection` | mock |
+//! | [`Storage`] | keeps reflections | `storage` | `storage::in_memory` |
+//! | [`Journal`] | a run's intents and results | `storage` | `storage::MemoryJournal` |
+//! | [`EventSink`] | tells watchers | `cli`, `tracing` | `testing::CollectedEvents` |
+//! | [`Orchestrator`] | the loop | `orchestrator` | - |
+//!
+//! With the feature `testing` every port has a `mockall` mock: `MockStorage`, `MockGenerator`, …
+
+mod clock;
+mod command;
+mod events;
+mod failure_reader;
+mod generator;
+mod journal;
+mod orchestrator;
+mod reflection;
+mod settings;
+mod storage;
+mod subagent;
+mod tasks;
+mod verifier;
+mod workspace;
+
+pub use clock::*;
+pub use command::*;
+pub use events::*;
+pub use failure_reader::*;
+pub use generator::*;
+pub use journal::*;
+pub use orchestrator::*;
+pub use reflection::*;
+pub use settings::*;
+pub use storage::*;
+pub use subagent::*;
+pub use tasks::*;
+pub use verifier::*;
+pub use workspace::*;

@@ -1,0 +1,50 @@
+//! The loop.
+
+use crate::domain::RunId;
+use crate::domain::RunReport;
+use crate::domain::TaskId;
+use async_trait::async_trait;
+use tokio_util::sync::CancellationToken;
+
+/// Works through tasks: attempt, check, reflect, remember, retry.
+#[async_trait]
+pub trait Orchestrator: Send + Sync {
+    /// Works on the tasks asked for until each is confirmed, set aside or out of attempts.
+    ///
+    /// # Errors
+    /// [`RunError`] if nothing could be started; what goes wrong with a single task is in its report.
+    async fn run(&self, request: RunRequest) -> Result<RunReport, RunError>;
+}
+
+/// What to run.
+#[derive(Debug, Clone)]
+pub struct RunRequest {
+    /// A new id.
+    pub run: RunId,
+    /// The tasks; empty means every open one.
+    pub tasks: Vec<TaskId>,
+    /// Whether closed and blocked tasks are done again.
+    pub again: Again,
+    /// Interrupts the run: agents are ended, what is open stays open.
+    pub cancel: CancellationToken,
+}
+
+/// Whether closed and blocked tasks are done again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Again {
+    /// Only open ones.
+    No,
+    /// As if they had just been opened.
+    Yes,
+}
+
+/// Nothing could be run.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum RunError {
+    /// A task that was asked for does not exist: exit code 2.
+    #[error("{0}")]
+    Usage(String),
+    /// The environment is not fit to start: exit code 4.
+    #[error("{0}")]
+    Environment(String),
+}

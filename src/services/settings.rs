@@ -1,0 +1,20 @@
+//! The user's settings, typed.
+
+use crate::domain::policy;
+
+/// Hands each layer the slices of the settings it reads; fixed for the life of a run.
+#[cfg_attr(feature = "testing", mockall::automock)]
+pub trait Settings: Send + Sync {
+    /// Where the project is and what it is called.
+    fn project(&self) -> &policy::Project;
+    /// How a run goes.
+    fn run(&self) -> &policy::Run;
+    /// The reflection loop.
+    fn reflexion(&self) -> &policy::Reflexion;
+    /// The configured agents.
+    fn agents(&self) -> &policy::Agents;
+    /// How workspaces are made.
+    fn workspace(&self) -> &policy::Workspace;
+    /// What programs may see of the caller's environment.
+    fn environment(&self) -> &policy::Environment;
+}

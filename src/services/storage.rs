@@ -1,0 +1,102 @@
+//! Keeping reflections.
+
+use crate::domain::LineProblem;
+use crate::domain::Reflection;
+use crate::domain::ReflectionId;
+use crate::domain::Timestamp;
+use async_trait::async_trait;
+use std::path::PathBuf;
+
+/// Keeps reflections in the order in which they were appended.
+///
+/// *Who calls:* the reflection service and `memory …`. *Recent* always means *last appended first*; times order
+/// nothing. Every implementation passes `testing::storage_contract`.
+#[cfg_attr(feature = "testing", mockall::automock)]
+#[async_trait]
+pub trait Storage: Send + Sync {
+    /// Appends the reflections in the given order; durable on return, all or none. Appending an id again keeps both
+    /// records; nothing is ever overwritten.
+    ///
+    /// # Errors
+    /// [`StorageError::Io`]; none of the reflections is stored then.
+    async fn append(&self, reflections: &[Reflection]) -> Result<(), StorageError>;
+
+    /// The newest reflections that match, last appended first; none is an empty list.
+    ///
+    /// # Errors
+    /// [`StorageError::Io`]. Lines that cannot be read are skipped and counted in [`Storage::check`].
+    async fn recent(&self, query: &RecentQuery) -> Result<Vec<Reflection>, StorageError>;
+
+    /// The last appended reflection with this id.
+    ///
+    /// # Errors
+    /// [`StorageError::NotFound`], [`StorageError::Io`].
+    async fn get(&self, id: &ReflectionId) -> Result<Reflection, StorageError>;
+
+    /// Removes every reflection created before `older_than`, atomically; unreadable lines and records of a future
+    /// version stay, byte for byte. Appends of other processes while it works are not lost.
+    ///
+    /// # Errors
+    /// [`StorageError::Io`]; nothing was removed then.
+    async fn prune(&self, older_than: Timestamp) -> Result<PruneReport, StorageError>;
+
+    /// Reads everything and says what cannot be read.
+    ///
+    /// # Errors
+    /// [`StorageError::Io`].
+    async fn check(&self) -> Result<StoreReport, StorageError>;
+}
+
+/// Which reflections.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RecentQuery {
+    /// Only of this task.
+    pub task: Option<String>,
+    /// Only of this subtask.
+    pub subtask: Option<String>,
+    /// At most so many; all if not given.
+    pub limit: Option<usize>,
+}
+
+/// What a prune did.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PruneReport {
+    /// Reflections removed.
+    pub removed: usize,
+    /// Reflections kept.
+    pub kept: usize,
+    /// Unreadable lines and records of a future version, kept byte for byte.
+    pub unreadable: usize,
+}
+
+/// What is in a store.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct StoreReport {
+    /// Readable reflections.
+    pub reflections: usize,
+    /// How many lines cannot be read.
+    pub unreadable: usize,
+    /// The first of them, at most 20.
+    pub problems: Vec<LineProblem>,
+}
+
+/// A store failed.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum StorageError {
+    /// There is no such reflection.
+    #[error("not_found: no reflection has the id `{id}`")]
+    NotFound {
+        /// The id asked for.
+        id: ReflectionId,
+    },
+    /// The system refused to read or write.
+    #[error("storage_error: failed to {action} {path}: {message}", path = path.display())]
+    Io {
+        /// What was tried: `append to`, `read`, `prune`.
+        action: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        message: String,
+    },
+}

@@ -1,0 +1,195 @@
+//! Places to work in, and what changed there.
+
+use crate::domain::Change;
+use crate::domain::RunId;
+use crate::domain::SubtaskId;
+use crate::domain::TaskId;
+use crate::domain::TreeId;
+use async_trait::async_trait;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
+
+/// Makes workspaces for a run. The user's checkout, index and untracked files are never written to.
+#[cfg_attr(feature = "testing", mockall::automock)]
+#[async_trait]
+pub trait Workspaces: Send + Sync {
+    /// Fixes the run's base (HEAD, or a snapshot where there is no git), removes what a dead run left behind, and says
+    /// which uncommitted files of the user are not included.
+    ///
+    /// # Errors
+    /// [`WorkspaceError`].
+    async fn begin(&self, run: &RunId) -> Result<RunBase, WorkspaceError>;
+
+    /// Makes a workspace for a task: the run's base plus the confirmed branches it depends on, `carry` copied in.
+    /// `setup` has not run yet.
+    ///
+    /// # Errors
+    /// [`WorkspaceError::Conflict`] if the branches do not merge.
+    async fn open(&self, request: OpenWorkspace) -> Result<Arc<dyn Workspace>, WorkspaceError>;
+
+    /// Brings a task's confirmed work into the user's checkout (`reflexion apply`), if it fits on what is there.
+    ///
+    /// # Errors
+    /// [`WorkspaceError::Conflict`] if it does not fit; nothing was changed then.
+    async fn apply(&self, run: &RunId, task: &TaskId) -> Result<Applied, WorkspaceError>;
+}
+
+/// What a run starts from.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RunBase {
+    /// The commit or snapshot, shortened for people.
+    pub label: String,
+    /// Uncommitted files of the user that no attempt will see, as paths from the repository's root.
+    pub not_included: Vec<String>,
+    /// What a dead run had left behind and was removed, in words.
+    pub cleaned: Vec<String>,
+}
+
+/// A workspace to make.
+#[derive(Debug, Clone)]
+pub struct OpenWorkspace {
+    /// The run.
+    pub run: RunId,
+    /// The task.
+    pub task: TaskId,
+    /// Confirmed work to start from besides the run's base: `(run, task)` of each blocking task, in order.
+    pub on_top_of: Vec<(RunId, TaskId)>,
+}
+
+/// A place to work in. All methods are called by one task at a time.
+#[cfg_attr(feature = "testing", mockall::automock)]
+#[async_trait]
+pub trait Workspace: Send + Sync {
+    /// Where agents and checks run: the workspace, in the project's place of it.
+    fn dir(&self) -> PathBuf;
+
+    /// Environment for setup, agents and checks of this workspace (`workspace.env`, cache directories).
+    fn env(&self) -> BTreeMap<String, String>;
+
+    /// The recorded tree that the task starts from.
+    fn base(&self) -> TreeId;
+
+    /// Puts the files back to a recorded tree: what checks and agents wrote is gone, carried paths are as they were
+    /// brought in; then runs `setup` if it never ran here or a lockfile differs from the last time it ran.
+    ///
+    /// # Errors
+    /// [`WorkspaceError::Setup`] with what it printed; others if the files cannot be restored.
+    async fn reset(&self, tree: &TreeId, cancel: &CancellationToken) -> Result<(), WorkspaceError>;
+
+    /// Records everything that differs from the base (own commits, staged, unstaged, untracked; ignored and carried
+    /// paths are no change). `start` is the tree the attempt started from.
+    ///
+    /// # Errors
+    /// [`WorkspaceError`].
+    async fn record(&self, start: &TreeId) -> Result<Change, WorkspaceError>;
+
+    /// Remembers refs, configuration, stash and hooks of the user's repository, before an agent runs.
+    ///
+    /// # Errors
+    /// [`WorkspaceError`].
+    async fn guard(&self) -> Result<(), WorkspaceError>;
+
+    /// Puts back what the agent changed there since [`Workspace::guard`], and says what it was; empty if nothing was.
+    ///
+    /// # Errors
+    /// [`WorkspaceError`].
+    async fn restore_guarded(&self) -> Result<Vec<String>, WorkspaceError>;
+
+    /// Commits a recorded tree on the branch `reflexion/<run>/<task>` (a patch file without git). Repeating it with the
+    /// same tree changes nothing.
+    ///
+    /// # Errors
+    /// [`WorkspaceError`].
+    async fn commit(&self, request: CommitRequest) -> Result<Committed, WorkspaceError>;
+
+    /// Saves a recorded tree that was not confirmed as a patch in the run's directory, so that no paid work is lost.
+    ///
+    /// # Errors
+    /// [`WorkspaceError`].
+    async fn save_patch(
+        &self,
+        tree: &TreeId,
+        subtask: &SubtaskId,
+    ) -> Result<PathBuf, WorkspaceError>;
+
+    /// Removes the workspace.
+    ///
+    /// # Errors
+    /// [`WorkspaceError`]; what is left is removed by the next run.
+    async fn close(&self) -> Result<(), WorkspaceError>;
+}
+
+/// What to commit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommitRequest {
+    /// The recorded tree.
+    pub tree: TreeId,
+    /// The commit's subject, verbatim.
+    pub subject: String,
+    /// The commit's body.
+    pub body: String,
+}
+
+/// Where confirmed work is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Committed {
+    /// The branch, or the patch file where there is no git.
+    pub target: String,
+    /// The files that differ from the base, as paths from the repository's root.
+    pub files: Vec<String>,
+}
+
+/// What `apply` did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Applied {
+    /// The branch or patch file it came from.
+    pub from: String,
+    /// The files it changed.
+    pub files: Vec<String>,
+}
+
+/// A workspace could not be made or used.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum WorkspaceError {
+    /// git failed.
+    #[error("git {command} failed: {message}")]
+    Git {
+        /// The sub-command.
+        command: String,
+        /// What it printed.
+        message: String,
+    },
+    /// The system refused.
+    #[error("failed to {action} {path}: {message}", path = path.display())]
+    Io {
+        /// What was tried.
+        action: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        message: String,
+    },
+    /// `setup` failed.
+    #[error("setup `{command}` failed ({how}):\n{output}")]
+    Setup {
+        /// The command.
+        command: String,
+        /// How it ended.
+        how: String,
+        /// The end of what it printed.
+        output: String,
+    },
+    /// Work does not fit together.
+    #[error("{what} does not fit: {files}", files = files.join(", "))]
+    Conflict {
+        /// In words.
+        what: String,
+        /// The files.
+        files: Vec<String>,
+    },
+    /// The project cannot be worked on as it is.
+    #[error("{0}")]
+    Unusable(String),
+}

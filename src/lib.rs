@@ -1,4 +1,7 @@
 //! reflexion
 #![forbid(unsafe_code)]
+pub mod config;
 pub mod domain;
+pub mod orchestrator;
+pub mod prompt;
 pub mod services;

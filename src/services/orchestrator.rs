@@ -25,6 +25,10 @@ pub struct RunRequest {
     pub tasks: Vec<TaskId>,
     /// Whether closed and blocked tasks are done again.
     pub again: Again,
+    /// The agent for every task, whatever the tasks and the settings name.
+    pub agent: Option<String>,
+    /// Attempts per task, whatever the tasks and the settings say.
+    pub max_attempts: Option<u32>,
     /// Interrupts the run: agents are ended, what is open stays open.
     pub cancel: CancellationToken,
 }

@@ -1,0 +1,110 @@
+//! `REFLEXION_…` variables as overrides of keys.
+
+use super::error::nearest;
+use super::load::Origin;
+use super::load::Override;
+use super::reference::keys;
+use serde_json::Value;
+
+/// Variables that programs started by the runtime get, or that have a meaning of their own; never keys.
+const RESERVED: [&str; 9] = [
+    "REFLEXION_TASK_ID",
+    "REFLEXION_SUBTASK_ID",
+    "REFLEXION_ATTEMPT",
+    "REFLEXION_SESSION_ID",
+    "REFLEXION_PROMPT_FILE",
+    "REFLEXION_HOLDOUT",
+    "REFLEXION_LIMIT_WAIT",
+    "REFLEXION_LOG",
+    "REFLEXION_MARK",
+];
+
+/// The variable of a key: `maxAttempts` is `REFLEXION_MAX_ATTEMPTS`, `reflexion.enabled` is
+/// `REFLEXION_REFLEXION__ENABLED`.
+#[must_use]
+pub fn env_name(key: &str) -> String {
+    let mut name = "REFLEXION_".to_owned();
+    for c in key.chars() {
+        match c {
+            '.' => name.push_str("__"),
+            c if c.is_ascii_uppercase() => name.extend(['_', c]),
+            c => name.push(c.to_ascii_uppercase()),
+        }
+    }
+    name
+}
+
+/// The overrides in `vars`, and a warning for every `REFLEXION_…` variable that is none.
+pub(super) fn from_environment(
+    vars: impl IntoIterator<Item = (String, String)>,
+) -> (Vec<Override>, Vec<String>) {
+    let known: Vec<(String, String)> = keys()
+        .into_iter()
+        .map(|k| (env_name(&k.path), k.path))
+        .collect();
+    let (mut overrides, mut warnings) = (Vec::new(), Vec::new());
+    for (name, text) in vars {
+        let origin = Origin::Environment(name.clone());
+        if name == "REFLEXION_LIMIT_WAIT" {
+            let on = !matches!(text.to_ascii_lowercase().as_str(), "off" | "0" | "false");
+            overrides.push(Override {
+                key: "limits.wait".to_owned(),
+                value: Value::Bool(on),
+                origin,
+            });
+        } else if !name.starts_with("REFLEXION_") || RESERVED.contains(&name.as_str()) {
+        } else if let Some((_, key)) = known.iter().find(|(env, _)| *env == name) {
+            overrides.push(Override {
+                key: key.clone(),
+                value: parse(&text),
+                origin,
+            });
+        } else {
+            let meant = nearest(&name, known.iter().map(|(env, _)| env.as_str()));
+            let meant = meant
+                .map(|m| format!("; did you mean `{m}`?"))
+                .unwrap_or_default();
+            warnings.push(format!(
+                "the environment variable `{name}` means nothing to reflexion{meant}"
+            ));
+        }
+    }
+    (overrides, warnings)
+}
+
+/// JSON where it is JSON, otherwise text.
+fn parse(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_follow_from_keys() {
+        for (key, name) in [
+            ("jobs", "REFLEXION_JOBS"),
+            ("maxAttempts", "REFLEXION_MAX_ATTEMPTS"),
+            (
+                "reflexion.generationTimeoutMs",
+                "REFLEXION_REFLEXION__GENERATION_TIMEOUT_MS",
+            ),
+        ] {
+            assert_eq!(env_name(key), name);
+        }
+    }
+
+    #[test]
+    fn unknown_variables_are_warned_about_and_reserved_ones_are_not() {
+        let vars =
+            ["REFLEXION_JOB", "REFLEXION_TASK_ID", "HOME"].map(|n| (n.to_owned(), "4".to_owned()));
+        let (overrides, warnings) = from_environment(vars);
+        assert!(overrides.is_empty());
+        assert_eq!(warnings.len(), 1);
+        assert!(
+            warnings[0].contains("did you mean `REFLEXION_JOBS`"),
+            "{warnings:?}"
+        );
+    }
+}

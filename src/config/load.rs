@@ -1,0 +1,285 @@
+//! Reading the sources, merging them, and remembering who set what.
+
+use super::environment::from_environment;
+use super::error::ConfigError;
+use super::error::nearest;
+use super::wire::ProjectFile;
+use serde_json::Map;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::Path;
+use std::path::PathBuf;
+
+/// Where the settings come from.
+#[derive(Debug, Clone, Default)]
+pub struct Inputs {
+    /// The directory with `project.json`.
+    pub dir: PathBuf,
+    /// Environment variables.
+    pub env: Vec<(String, String)>,
+    /// Values set by flags.
+    pub flags: Vec<Override>,
+}
+
+/// One key set from outside the files.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Override {
+    /// The key's path, e.g. `reflexion.enabled`.
+    pub key: String,
+    /// Its value.
+    pub value: Value,
+    /// Who set it.
+    pub origin: Origin,
+}
+
+/// Who set a value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origin {
+    /// Built in.
+    Default,
+    /// A file, relative to the project.
+    File(String),
+    /// An environment variable.
+    Environment(String),
+    /// A flag.
+    Flag(String),
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Default => f.write_str("default"),
+            Self::File(file) => f.write_str(file),
+            Self::Environment(name) => write!(f, "environment variable {name}"),
+            Self::Flag(flag) => write!(f, "flag {flag}"),
+        }
+    }
+}
+
+/// The effective settings.
+#[derive(Debug, Clone)]
+pub struct Effective {
+    /// The project's directory, absolute.
+    pub dir: PathBuf,
+    /// All values together.
+    pub(super) file: ProjectFile,
+    /// Every value by its key, with who set it.
+    pub values: BTreeMap<String, (Value, Origin)>,
+    /// What the user should know.
+    pub warnings: Vec<String>,
+}
+
+/// The file that several projects may share, below `project.json` in precedence.
+const SHARED: &str = "config/reflexion.json";
+
+/// Reads and merges everything.
+///
+/// # Errors
+/// [`ConfigError`], with file, line and column or the variable or flag.
+pub fn load(inputs: &Inputs) -> Result<Effective, ConfigError> {
+    let dir = std::path::absolute(&inputs.dir).map_err(|e| ConfigError::Read {
+        path: inputs.dir.clone(),
+        message: e.to_string(),
+    })?;
+    let Some(project) = read_file(&dir, "project.json")? else {
+        return Err(ConfigError::Missing { dir });
+    };
+    let mut merged = Merged::default();
+    merged.add(&to_value(&ProjectFile::default()), &Origin::Default);
+    if let Some(shared) = read_file(&dir, SHARED)? {
+        merged.add(&shared, &Origin::File(SHARED.to_owned()));
+    }
+    merged.add(&project, &Origin::File("project.json".to_owned()));
+    let (env, mut warnings) = from_environment(inputs.env.iter().cloned());
+    for one in env.iter().chain(&inputs.flags) {
+        merged.add_override(one)?;
+    }
+    let file: ProjectFile =
+        serde_json::from_value(merged.root).map_err(|e| value_error("project.json", &e))?;
+    warn_of_unbuilt(&file, &mut warnings);
+    Ok(Effective {
+        dir,
+        file,
+        values: merged.origins,
+        warnings,
+    })
+}
+
+fn warn_of_unbuilt(file: &ProjectFile, warnings: &mut Vec<String>) {
+    if file.allow_push {
+        warnings.push("`allowPush` is true, but this version never pushes; confirmed work stays on local branches".to_owned());
+    }
+    if !file.budget.is_empty() {
+        warnings.push(
+            "`budget` is not enforced by this version; `maxAttempts` and `timeoutMs` are"
+                .to_owned(),
+        );
+    }
+}
+
+fn to_value(file: &ProjectFile) -> Value {
+    serde_json::to_value(file).unwrap_or(Value::Null)
+}
+
+/// Values by precedence, and who set each.
+struct Merged {
+    root: Value,
+    origins: BTreeMap<String, (Value, Origin)>,
+}
+
+impl Default for Merged {
+    fn default() -> Self {
+        Self {
+            root: Value::Object(Map::new()),
+            origins: BTreeMap::new(),
+        }
+    }
+}
+
+impl Merged {
+    fn add(&mut self, value: &Value, origin: &Origin) {
+        merge(&mut self.root, value);
+        self.note("", value, origin);
+    }
+
+    /// Remembers who set each leaf; objects are merged, everything else is replaced.
+    fn note(&mut self, path: &str, value: &Value, origin: &Origin) {
+        match value {
+            Value::Object(map) if !map.is_empty() && !whole(path) => {
+                for (key, inner) in map {
+                    let path = if path.is_empty() {
+                        key.clone()
+                    } else {
+                        format!("{path}.{key}")
+                    };
+                    self.note(&path, inner, origin);
+                }
+            }
+            Value::Object(_) if path.is_empty() => {}
+            leaf => drop(
+                self.origins
+                    .insert(path.to_owned(), (leaf.clone(), origin.clone())),
+            ),
+        }
+    }
+
+    fn add_override(&mut self, one: &Override) -> Result<(), ConfigError> {
+        let value = one.key.rsplit('.').fold(one.value.clone(), |inner, key| {
+            let mut map = Map::new();
+            map.insert(key.to_owned(), inner);
+            Value::Object(map)
+        });
+        let mut tried = self.root.clone();
+        merge(&mut tried, &value);
+        serde_json::from_value::<ProjectFile>(tried).map_err(|e| ConfigError::Value {
+            origin: one.origin.to_string(),
+            message: format!("`{}`: {e}", one.key),
+        })?;
+        self.add(&value, &one.origin);
+        Ok(())
+    }
+}
+
+/// The generator is one choice, not a bag of keys: a `type` from one file must not meet an `argv` from another.
+fn whole(path: &str) -> bool {
+    path == "reflexion.generator"
+}
+
+fn merge(into: &mut Value, from: &Value) {
+    merge_at("", into, from);
+}
+
+fn merge_at(path: &str, into: &mut Value, from: &Value) {
+    match (into, from) {
+        (Value::Object(into), Value::Object(from)) if !whole(path) => {
+            for (key, value) in from {
+                let path = if path.is_empty() {
+                    key.clone()
+                } else {
+                    format!("{path}.{key}")
+                };
+                merge_at(&path, into.entry(key.clone()).or_insert(Value::Null), value);
+            }
+        }
+        (into, from) => *into = from.clone(),
+    }
+}
+
+/// Reads one file and checks every key and type in it, so that an error has a position.
+fn read_file(dir: &Path, name: &str) -> Result<Option<Value>, ConfigError> {
+    let path = dir.join(name);
+    let text = match std::fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(e) => {
+            return Err(ConfigError::Read {
+                path,
+                message: e.to_string(),
+            });
+        }
+    };
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+    let de = &mut serde_json::Deserializer::from_str(text);
+    let checked: Result<ProjectFile, _> = serde_path_to_error::deserialize(de);
+    match checked.map_err(|e| file_error(name, &e)) {
+        Ok(_) => serde_json::from_str(text)
+            .map(Some)
+            .map_err(|e| ConfigError::File {
+                file: name.to_owned(),
+                line: e.line(),
+                column: e.column(),
+                message: without_position(&e.to_string()),
+            }),
+        Err(error) => Err(error),
+    }
+}
+
+fn file_error(file: &str, error: &serde_path_to_error::Error<serde_json::Error>) -> ConfigError {
+    let inner = error.inner();
+    let path = error.path().to_string();
+    let message = explain(&without_position(&inner.to_string()));
+    let message = if path == "." || path.contains('?') {
+        message
+    } else {
+        format!("`{path}`: {message}")
+    };
+    ConfigError::File {
+        file: file.to_owned(),
+        line: inner.line(),
+        column: inner.column(),
+        message,
+    }
+}
+
+fn value_error(origin: &str, error: &serde_json::Error) -> ConfigError {
+    ConfigError::Value {
+        origin: origin.to_owned(),
+        message: explain(&error.to_string()),
+    }
+}
+
+fn without_position(message: &str) -> String {
+    message
+        .rsplit_once(" at line ")
+        .map_or(message, |(before, _)| before)
+        .to_owned()
+}
+
+/// Turns serde's ``unknown field `x`, expected one of `a`, `b` `` into words with the nearest key.
+fn explain(message: &str) -> String {
+    let mut quoted = message.split('`').skip(1).step_by(2);
+    let what = match message {
+        m if m.starts_with("unknown field") => "key",
+        m if m.starts_with("unknown variant") => "value",
+        _ => return message.to_owned(),
+    };
+    let Some(word) = quoted.next() else {
+        return message.to_owned();
+    };
+    let known: Vec<&str> = quoted.collect();
+    match nearest(word, known.iter().copied()) {
+        Some(meant) => format!("unknown {what} `{word}`; did you mean `{meant}`?"),
+        None => format!("unknown {what} `{word}`; there are {}", known.join(", ")),
+    }
+}

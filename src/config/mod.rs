@@ -1,0 +1,23 @@
+//! Settings: `project.json` and what may override it, as typed policies.
+//!
+//! Precedence, lowest first: built-in defaults, `config/reflexion.json`, `project.json`, the environment
+//! (`REFLEXION_…`), flags. Every value remembers which of them set it (`reflexion config show`). A missing or invalid
+//! file is an error that says where and what, never a silent default.
+
+mod environment;
+mod error;
+mod load;
+mod reference;
+mod settings;
+mod wire;
+
+pub use environment::env_name;
+pub use error::ConfigError;
+pub use load::Effective;
+pub use load::Inputs;
+pub use load::Origin;
+pub use load::Override;
+pub use load::load;
+pub use reference::reference;
+pub use reference::schema;
+pub use settings::ProjectSettings;

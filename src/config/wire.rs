@@ -1,0 +1,289 @@
+//! `project.json` as it is written. The doc comments are the reference in `docs/configuration.md` and the schema in
+//! `config/`; only this module knows these shapes.
+
+use crate::domain::CheckCommand;
+use crate::domain::CheckSpec;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// A project of `reflexion`. Every key is optional; unknown keys are an error.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[schemars(title = "project.json")]
+pub struct ProjectFile {
+    /// Shown in reports; the directory's name if empty.
+    pub name: String,
+    /// The task file, relative to the project.
+    pub tasks: String,
+    /// Checks of every task, run before the task's own. One that is red at the base is *known red*: it counts against an
+    /// attempt only if it fails differently.
+    pub checks: Vec<CheckSpec>,
+    /// Attempts per task (and per subtask) since it was last opened; at least 1. A task's own `maxAttempts` wins.
+    #[schemars(range(min = 1))]
+    pub max_attempts: u32,
+    /// Tasks worked on at the same time; at least 1.
+    #[schemars(range(min = 1, max = 1024))]
+    pub jobs: usize,
+    /// The agents: `default` names one, or a list of them as a fallback chain; every other key is an agent. `repair` is
+    /// always there.
+    pub agents: AgentsFile,
+    /// The reflection loop.
+    pub reflexion: ReflexionFile,
+    /// What a retry starts from.
+    pub retry: RetryFile,
+    /// Rate limits of agents.
+    pub limits: LimitsFile,
+    /// Runs once in a new workspace, and again when a lockfile changed; a string goes to `sh -c`, a list runs without a
+    /// shell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub setup: Option<CheckCommand>,
+    /// Globs, relative to the project, of untracked things that are copied into workspaces: `node_modules`, `.env`.
+    pub carry: Vec<String>,
+    /// At most so many megabytes may be carried into a workspace.
+    pub carry_limit_mb: u64,
+    /// Workspaces.
+    pub workspace: WorkspaceFile,
+    /// Globs of environment variables that agents, generators and checks do not get.
+    pub env_deny: Vec<String>,
+    /// Globs, relative to the repository's root, of files that no attempt may change.
+    pub protect: Vec<String>,
+    /// Whether confirmed work may be pushed. Nothing is pushed by this version; `true` is a warning.
+    pub allow_push: bool,
+    /// Limits of a run. Read and not enforced by this version; anything but an empty object is a warning.
+    pub budget: BTreeMap<String, serde_json::Value>,
+}
+
+impl Default for ProjectFile {
+    fn default() -> Self {
+        Self {
+            name: String::new(),
+            tasks: "tasks.jsonl".to_owned(),
+            checks: Vec::new(),
+            max_attempts: 3,
+            jobs: 1,
+            agents: AgentsFile::default(),
+            reflexion: ReflexionFile::default(),
+            retry: RetryFile::default(),
+            limits: LimitsFile::default(),
+            setup: None,
+            carry: Vec::new(),
+            carry_limit_mb: 2048,
+            workspace: WorkspaceFile::default(),
+            env_deny: Vec::new(),
+            protect: Vec::new(),
+            allow_push: false,
+            budget: BTreeMap::new(),
+        }
+    }
+}
+
+/// The block of the Reflexion log, and our own keys.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct ReflexionFile {
+    /// Off: reflections are neither written nor put into prompts; everything else is equal.
+    pub enabled: bool,
+    /// At most so many reflections in one prompt.
+    pub max_reflections_per_retry: usize,
+    /// How long a generator may take, in milliseconds, before the heuristic answers in its place.
+    pub generation_timeout_ms: u64,
+    /// `reflexion memory prune` removes reflections that are older, in days.
+    pub retention_days: u32,
+    /// At most so many bytes of reflections in one prompt.
+    pub injection_bytes: usize,
+    /// Who writes reflections.
+    pub generator: GeneratorFile,
+}
+
+impl Default for ReflexionFile {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            max_reflections_per_retry: 3,
+            generation_timeout_ms: 30_000,
+            retention_days: 30,
+            injection_bytes: 8192,
+            generator: GeneratorFile {
+                kind: GeneratorKind::Heuristic,
+                argv: Vec::new(),
+                agent: None,
+            },
+        }
+    }
+}
+
+/// Who writes reflections.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct GeneratorFile {
+    /// `heuristic`: rules that read the failing output. `command`: any program. `agent`: a configured agent, read-only and
+    /// in one turn. The heuristic steps in when the others fail.
+    #[serde(rename = "type")]
+    pub kind: GeneratorKind,
+    /// For `command`: program and arguments; the failure context comes as JSON on stdin, a reflection is expected as JSON
+    /// on stdout.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub argv: Vec<String>,
+    /// For `agent`: its name under `agents`; the first of `agents.default` if not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+}
+
+/// What kind of generator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum GeneratorKind {
+    /// Rules that read the failing output.
+    Heuristic,
+    /// Any program.
+    Command,
+    /// A configured agent.
+    Agent,
+}
+
+/// What a retry starts from.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct RetryFile {
+    /// `auto`: continue from the previous attempt's change, and fresh from the base after two failures with the same
+    /// signature; `command` and `repair` agents always start fresh. `continue`, `fresh`: always.
+    pub start: RetryStartFile,
+}
+
+/// What a retry starts from.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RetryStartFile {
+    /// As the agent and the failures suggest.
+    #[default]
+    Auto,
+    /// The previous attempt's change.
+    Continue,
+    /// The base.
+    Fresh,
+}
+
+/// Rate limits of agents.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct LimitsFile {
+    /// Sleep until a rate limit resets; otherwise the task stays open. `REFLEXION_LIMIT_WAIT=off` switches it off too.
+    pub wait: bool,
+}
+
+impl Default for LimitsFile {
+    fn default() -> Self {
+        Self { wait: true }
+    }
+}
+
+/// Workspaces.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct WorkspaceFile {
+    /// Added to the environment of setup, agents and checks; `{cache}` stands for a directory under `.reflection/cache/`
+    /// that belongs to one worker, e.g. `"CARGO_TARGET_DIR": "{cache}/target"`.
+    pub env: BTreeMap<String, String>,
+}
+
+/// The agents by name, and the default.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct AgentsFile {
+    /// One name, or a fallback chain.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub default: Option<OneOrMany>,
+    /// Every agent.
+    #[serde(flatten)]
+    pub named: BTreeMap<String, AgentFile>,
+}
+
+/// One name, or several in the order of preference.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum OneOrMany {
+    /// One.
+    One(String),
+    /// Several.
+    Many(Vec<String>),
+}
+
+/// One agent.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct AgentFile {
+    /// `command`: any program, prompt on stdin, exit status 0 says *done*. `repair`: the embedded search-based agent.
+    #[serde(rename = "type")]
+    pub kind: AgentKindFile,
+    /// For `command`: program and arguments.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub argv: Vec<String>,
+    /// Wall-clock limit of one agent run, in milliseconds; one hour if not given.
+    #[serde(default = "one_hour")]
+    pub timeout_ms: u64,
+    /// Added to its environment.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub env: BTreeMap<String, String>,
+}
+
+/// What kind of program an agent is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AgentKindFile {
+    /// Any program.
+    Command,
+    /// The embedded search-based agent.
+    Repair,
+}
+
+fn one_hour() -> u64 {
+    3_600_000
+}
+
+// serde's `flatten` would lose the position of an error, so the map is read by hand: `default` is special, every other
+// key is an agent.
+impl<'de> Deserialize<'de> for AgentsFile {
+    fn deserialize<D: serde::Deserializer<'de>>(de: D) -> Result<Self, D::Error> {
+        struct Agents;
+        impl<'de> serde::de::Visitor<'de> for Agents {
+            type Value = AgentsFile;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("an object with `default` and one key per agent")
+            }
+
+            fn visit_map<A: serde::de::MapAccess<'de>>(
+                self,
+                mut map: A,
+            ) -> Result<AgentsFile, A::Error> {
+                let mut agents = AgentsFile::default();
+                while let Some(key) = map.next_key::<String>()? {
+                    if key == "default" {
+                        agents.default = Some(map.next_value()?);
+                    } else {
+                        agents.named.insert(key, map.next_value()?);
+                    }
+                }
+                Ok(agents)
+            }
+        }
+        de.deserialize_map(Agents)
+    }
+}
+
+impl JsonSchema for AgentsFile {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Agents".into()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let default = generator.subschema_for::<OneOrMany>();
+        let agent = generator.subschema_for::<AgentFile>();
+        schemars::json_schema!({
+            "type": "object",
+            "properties": { "default": default },
+            "additionalProperties": agent,
+        })
+    }
+}

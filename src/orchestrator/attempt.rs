@@ -1,0 +1,436 @@
+//! One attempt: prompt, agent, recorded change, checks, verdict.
+
+use super::judge;
+use super::judge::Evidence;
+use super::judge::Judgement;
+use super::task::Prepared;
+use super::task::TaskRun;
+use super::task::TaskRunError;
+use crate::domain::AgentReport;
+use crate::domain::Change;
+use crate::domain::CheckReport;
+use crate::domain::CheckScope;
+use crate::domain::Ending;
+use crate::domain::EndingEffect;
+use crate::domain::EventKind;
+use crate::domain::Expects;
+use crate::domain::FailedCheck;
+use crate::domain::FailureContext;
+use crate::domain::FailureType;
+use crate::domain::JournalEntry;
+use crate::domain::Output;
+use crate::domain::Reflection;
+use crate::domain::ReflectionId;
+use crate::domain::SessionId;
+use crate::domain::TreeId;
+use crate::prompt::AttemptPrompt;
+use crate::prompt::LastFailure;
+use crate::services::AgentRequest;
+use crate::services::Mode;
+use crate::services::PromptSection;
+use std::sync::Arc;
+
+/// How many more reflections are read than are injected: the same lesson written twice must not push out another one.
+const READ_AHEAD: usize = 4;
+
+/// An attempt that the machine asks for.
+#[derive(Debug, Clone)]
+pub(super) struct Attempt {
+    /// The subtask, counted from 0.
+    pub part: usize,
+    /// From 1, over all runs.
+    pub number: u32,
+    /// The agent.
+    pub agent: String,
+    /// The recorded tree to start from.
+    pub from: TreeId,
+}
+
+/// What came of it.
+pub(super) enum AgentStop {
+    /// The agent could not be started.
+    NotStarted { because: String },
+    /// It stopped for a reason that is not judged.
+    Stopped { ending: Ending },
+    /// It was judged.
+    Judged(Box<Judged>),
+}
+
+/// A judged attempt.
+pub(super) struct Judged {
+    pub attempt: Attempt,
+    pub session: SessionId,
+    pub ending: Ending,
+    pub message: String,
+    pub detail: Option<String>,
+    pub change: Change,
+    pub checks: Vec<CheckReport>,
+    pub judgement: Judgement,
+    pub reflection: Option<ReflectionId>,
+}
+
+impl Judged {
+    fn failing(&self) -> Option<&CheckReport> {
+        self.judgement.failing.map(|i| &self.checks[i])
+    }
+
+    /// The failing check, or the first red one where the verdict rests on something else (an empty change).
+    fn shown(&self) -> Option<&CheckReport> {
+        self.failing()
+            .or_else(|| self.checks.iter().find(|c| !c.passed()))
+    }
+
+    /// Equal texts are the same failure.
+    pub fn signature(&self) -> String {
+        let fingerprint = self.shown().map_or(self.judgement.because.as_str(), |c| {
+            c.signature.fingerprint.as_str()
+        });
+        format!("{:?} {fingerprint}", self.judgement.failure)
+    }
+}
+
+impl TaskRun {
+    /// Lets an agent work, records what it changed, and judges it.
+    pub async fn run_attempt(
+        &mut self,
+        prepared: &Prepared,
+        attempt: Attempt,
+    ) -> Result<AgentStop, TaskRunError> {
+        let context = Arc::clone(&self.context);
+        let workspace = &*prepared.workspace;
+        workspace.reset(&attempt.from, &context.cancel).await?;
+        let injected = self.recall(attempt.part).await;
+        let request = self.request(prepared, &attempt, &injected);
+        let session = request.session.clone();
+        context
+            .services
+            .journal
+            .record(self.intent(&attempt, &session, &injected))
+            .await?;
+        workspace.guard().await?;
+        self.publish(EventKind::AttemptStarted {
+            subtask: self.parts[attempt.part].id.clone(),
+            attempt: attempt.number,
+            agent: attempt.agent.clone(),
+            injected: injected.ids.len(),
+        });
+        let report = match self.run_agent(&attempt, request).await {
+            Ok(report) => report,
+            Err(because) => return Ok(AgentStop::NotStarted { because }),
+        };
+        let tampered = workspace.restore_guarded().await?;
+        if !tampered.is_empty() {
+            self.publish(EventKind::Tampered {
+                what: tampered.clone(),
+            });
+        }
+        self.usage += report.usage;
+        self.report.endings.push(report.ending.clone());
+        if report.ending.effect() != EndingEffect::Judge {
+            self.drop_attempt(session, &report.ending).await?;
+            return Ok(AgentStop::Stopped {
+                ending: report.ending,
+            });
+        }
+        self.report.reflections_injected += u32::try_from(injected.ids.len()).unwrap_or(u32::MAX);
+        self.judge(prepared, attempt, session, report, &tampered)
+            .await
+    }
+
+    async fn drop_attempt(&self, session: SessionId, ending: &Ending) -> Result<(), TaskRunError> {
+        let (task, ending) = (self.task.id.clone(), ending.clone());
+        Ok(self
+            .context
+            .services
+            .journal
+            .record(JournalEntry::AttemptDropped {
+                task,
+                session,
+                ending,
+            })
+            .await?)
+    }
+
+    fn intent(
+        &self,
+        attempt: &Attempt,
+        session: &SessionId,
+        injected: &PromptSection,
+    ) -> JournalEntry {
+        JournalEntry::AttemptStarted {
+            task: self.task.id.clone(),
+            subtask: self.parts[attempt.part].id.clone(),
+            attempt: attempt.number,
+            session: session.clone(),
+            agent: attempt.agent.clone(),
+            start: attempt.from.clone(),
+            injected: injected.ids.clone(),
+        }
+    }
+
+    async fn run_agent(
+        &self,
+        attempt: &Attempt,
+        request: AgentRequest,
+    ) -> Result<AgentReport, String> {
+        let agent = self
+            .context
+            .services
+            .subagents
+            .get(&attempt.agent)
+            .map_err(|e| e.to_string())?;
+        agent.run(request).await.map_err(|e| e.to_string())
+    }
+
+    async fn judge(
+        &mut self,
+        prepared: &Prepared,
+        attempt: Attempt,
+        session: SessionId,
+        report: AgentReport,
+        tampered: &[String],
+    ) -> Result<AgentStop, TaskRunError> {
+        let workspace = &*prepared.workspace;
+        let change = workspace.record(&attempt.from).await?;
+        self.publish(EventKind::AgentEnded {
+            ending: report.ending.clone(),
+            files: change.files.len(),
+        });
+        let checks = self.verify(workspace, self.checks_of(attempt.part)).await;
+        if self.context.cancel.is_cancelled() {
+            self.drop_attempt(session, &Ending::Cancelled).await?;
+            return Ok(AgentStop::Stopped {
+                ending: Ending::Cancelled,
+            });
+        }
+        for check in &checks {
+            self.publish(EventKind::Checked {
+                name: check.spec.name.clone(),
+                status: check.status.clone(),
+            });
+        }
+        let protected = self.protected(&change);
+        let last_part = attempt.part + 1 == self.parts.len();
+        let judgement = judge::judge(&Evidence {
+            checks: &checks,
+            baseline: &prepared.baseline,
+            change: &change,
+            // A part before the last must change something; what the task expects is decided at its end.
+            expects: if last_part {
+                self.task.expects
+            } else {
+                Expects::Change
+            },
+            ending: &report.ending,
+            protected: &protected,
+            tampered,
+        });
+        self.report.attempts += 1;
+        self.report.verdict = Some(judgement.verdict);
+        self.publish(EventKind::AttemptJudged {
+            attempt: attempt.number,
+            verdict: judgement.verdict,
+            because: judgement.because.clone(),
+        });
+        let AgentReport {
+            ending,
+            message,
+            detail,
+            ..
+        } = report;
+        let judged = Judged {
+            attempt,
+            session,
+            ending,
+            message,
+            detail,
+            change,
+            checks,
+            judgement,
+            reflection: None,
+        };
+        self.remember_failure(&judged);
+        Ok(AgentStop::Judged(Box::new(judged)))
+    }
+
+    fn protected(&self, change: &Change) -> Vec<String> {
+        change
+            .files
+            .iter()
+            .filter(|f| self.context.protect.is_match(f))
+            .cloned()
+            .collect()
+    }
+
+    /// The section of reflections for a part; empty when reflexion is off. Memory that cannot be read costs the lesson,
+    /// never the attempt.
+    async fn recall(&self, part: usize) -> PromptSection {
+        let services = &self.context.services;
+        let policy = services.settings.reflexion();
+        if !policy.enabled {
+            return PromptSection::default();
+        }
+        match self
+            .recent(part, policy.max_reflections_per_retry * READ_AHEAD)
+            .await
+        {
+            Ok(found) => services.reflections.format_for_prompt(&found),
+            Err(error) => {
+                self.publish(EventKind::Warning {
+                    message: format!("reflections could not be read: {error}"),
+                });
+                PromptSection::default()
+            }
+        }
+    }
+
+    /// The part's own reflections, newest first; for a decomposed task then those of its other parts.
+    async fn recent(
+        &self,
+        part: usize,
+        limit: usize,
+    ) -> Result<Vec<Reflection>, crate::services::ReflectionError> {
+        let service = &self.context.services.reflections;
+        let own = &self.parts[part].id;
+        let mut found = service.get_recent(own, limit).await?;
+        if self.parts.len() > 1 {
+            let others = service.get_for_task(&self.task.id).await?;
+            found.extend(
+                others
+                    .into_iter()
+                    .filter(|r| r.subtask_id != own.as_str())
+                    .take(limit),
+            );
+        }
+        found.retain(|r| r.task_id == self.task.id.as_str());
+        Ok(found)
+    }
+
+    fn request(
+        &self,
+        prepared: &Prepared,
+        attempt: &Attempt,
+        injected: &PromptSection,
+    ) -> AgentRequest {
+        let services = &self.context.services;
+        let part = &self.parts[attempt.part];
+        let checks: Vec<_> = self
+            .checks_of(attempt.part)
+            .into_iter()
+            .map(|(_, spec)| spec)
+            .collect();
+        let baseline = prepared
+            .baseline
+            .iter()
+            .find(|c| c.scope == CheckScope::Task && !c.passed());
+        let baseline = baseline.or_else(|| prepared.baseline.iter().find(|c| !c.passed()));
+        let last_failure = match &self.last_failure {
+            Some(last) if last.part == attempt.part => Some(LastFailure {
+                attempt: Some(last.number),
+                because: &last.because,
+                check: last.check.as_ref(),
+                files: &last.files,
+            }),
+            _ => baseline.map(|check| LastFailure {
+                attempt: None,
+                because: "",
+                check: Some(check),
+                files: &[],
+            }),
+        };
+        let prompt = AttemptPrompt {
+            task: &self.task,
+            part,
+            checks: &checks,
+            last_failure,
+            reflections: &injected.text,
+        }
+        .render();
+        let run_dir = services.settings.project().run_dir(&self.context.run);
+        AgentRequest {
+            run: self.context.run.clone(),
+            task: self.task.id.clone(),
+            subtask: part.id.clone(),
+            attempt: attempt.number,
+            session: SessionId::new(services.clock.new_id()),
+            prompt,
+            prompt_file: run_dir.join("prompts").join(format!(
+                "{}.{}.{}.md",
+                self.task.id, part.id, attempt.number
+            )),
+            dir: prepared.workspace.dir(),
+            mode: Mode::Work,
+            env: prepared.workspace.env(),
+            cancel: self.context.cancel.clone(),
+        }
+    }
+
+    fn remember_failure(&mut self, judged: &Judged) {
+        self.last_failure = judged.judgement.failure.map(|_| PastFailure {
+            part: judged.attempt.part,
+            number: judged.attempt.number,
+            because: judged.judgement.because.clone(),
+            check: judged.shown().cloned(),
+            files: judged.change.files.clone(),
+        });
+    }
+
+    /// What is known of a failed attempt, for the generator.
+    pub async fn failure_context(&self, judged: &Judged) -> FailureContext {
+        let services = &self.context.services;
+        let part = &self.parts[judged.attempt.part];
+        let check = judged.shown();
+        let previous = services.reflections.get_recent(
+            &part.id,
+            services.settings.reflexion().max_reflections_per_retry,
+        );
+        FailureContext {
+            v: 1,
+            id: format!("fc-{}", services.clock.new_id()),
+            session_id: judged.session.clone(),
+            task_id: self.task.id.clone(),
+            subtask_id: part.id.clone(),
+            subtask_description: format!("{}\n\n{}", part.title, part.description)
+                .trim()
+                .to_owned(),
+            acceptance_criteria: self.task.acceptance_criteria.clone(),
+            attempt_number: judged.attempt.number,
+            failure_type: judged.judgement.failure.unwrap_or(FailureType::CheckFailed),
+            ending: judged.ending.clone(),
+            check: check.map(|c| FailedCheck {
+                name: c.spec.name.clone(),
+                run: c.spec.run.clone(),
+                exit_status: c.exit_status,
+                signal: c.signal,
+                timed_out: c.timed_out,
+            }),
+            output: check.map_or_else(|| self.agent_output(judged), |c| c.output.clone()),
+            signature: check.map(|c| c.signature.clone()).unwrap_or_default(),
+            files_changed: judged.change.files.clone(),
+            diff_hash: judged.change.diff_hash.clone(),
+            agent_message: judged.message.clone(),
+            // Without them the lesson may repeat an earlier one; that is no reason to have none.
+            previous_reflections: previous.await.unwrap_or_default(),
+            created_at: services.clock.now(),
+        }
+    }
+
+    /// What is known where no check is red: why the attempt is refuted, and what went wrong with the agent.
+    fn agent_output(&self, judged: &Judged) -> Output {
+        let detail = judged.detail.as_deref().unwrap_or_default();
+        Output::whole(
+            format!("{}\n{detail}", judged.judgement.because)
+                .trim()
+                .to_owned(),
+        )
+    }
+}
+
+/// The last failure of this run, for the next prompt.
+pub(super) struct PastFailure {
+    part: usize,
+    number: u32,
+    because: String,
+    check: Option<CheckReport>,
+    files: Vec<String>,
+}

@@ -1,0 +1,418 @@
+//! A run: takes ready tasks from the queue, works on several at a time, and sums up.
+
+use super::queue::Next;
+use super::queue::Queue;
+use super::task::Prepared;
+use super::task::TaskRun;
+use super::task::TaskRunError;
+use crate::domain::CheckReport;
+use crate::domain::CheckSpec;
+use crate::domain::Event;
+use crate::domain::EventKind;
+use crate::domain::JournalEntry;
+use crate::domain::Proof;
+use crate::domain::RunId;
+use crate::domain::RunReport;
+use crate::domain::RunTotals;
+use crate::domain::Status;
+use crate::domain::Task;
+use crate::domain::TaskId;
+use crate::domain::TaskList;
+use crate::domain::TaskReport;
+use crate::domain::TreeId;
+use crate::domain::Usage;
+use crate::domain::Verdict;
+use crate::services::Again;
+use crate::services::Clock;
+use crate::services::EventSink;
+use crate::services::Journal;
+use crate::services::Orchestrator;
+use crate::services::ReflectionService;
+use crate::services::RunError;
+use crate::services::RunRequest;
+use crate::services::Settings;
+use crate::services::Subagents;
+use crate::services::Tasks;
+use crate::services::Verifier;
+use crate::services::Workspaces;
+use async_trait::async_trait;
+use std::collections::BTreeMap;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::time::Duration;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+/// Everything the loop talks to; no field is optional.
+#[derive(Clone)]
+pub struct Services {
+    /// The user's settings.
+    pub settings: Arc<dyn Settings>,
+    /// Time and ids.
+    pub clock: Arc<dyn Clock>,
+    /// The task file and its overlay.
+    pub tasks: Arc<dyn Tasks>,
+    /// Places to work in.
+    pub workspaces: Arc<dyn Workspaces>,
+    /// Whoever does the work.
+    pub subagents: Arc<dyn Subagents>,
+    /// Runs checks.
+    pub verifier: Arc<dyn Verifier>,
+    /// Lessons.
+    pub reflections: Arc<dyn ReflectionService>,
+    /// Intents and results.
+    pub journal: Arc<dyn Journal>,
+    /// Watchers.
+    pub events: Arc<dyn EventSink>,
+}
+
+impl Services {
+    pub(super) fn publish(&self, task: Option<&TaskId>, kind: EventKind) {
+        self.events.publish(Event {
+            at: self.clock.now(),
+            task: task.cloned(),
+            kind,
+        });
+    }
+}
+
+/// The loop over [`Services`].
+pub struct Loop {
+    services: Services,
+}
+
+impl Loop {
+    /// Puts the loop on its services.
+    #[must_use]
+    pub fn new(services: Services) -> Self {
+        Self { services }
+    }
+}
+
+/// What the tasks of one run share.
+pub(super) struct RunContext {
+    pub services: Services,
+    pub run: RunId,
+    pub cancel: CancellationToken,
+    pub list: TaskList,
+    pub again: Again,
+    pub agent: Option<String>,
+    pub max_attempts: Option<u32>,
+    /// Which run's branch holds a blocker's confirmed work; grows as tasks of this run are confirmed.
+    pub confirmed_by: Mutex<BTreeMap<TaskId, RunId>>,
+    /// Files that no attempt may change.
+    pub protect: globset::GlobSet,
+    /// Project checks at a base tree: many tasks share one, so it is measured once.
+    pub baselines: Mutex<HashMap<(TreeId, CheckSpec), CheckReport>>,
+    /// Reflections that the heuristic wrote in another generator's place.
+    pub fallbacks: std::sync::atomic::AtomicU32,
+}
+
+/// A task of this run that is over.
+struct Ended {
+    report: TaskReport,
+    status: Status,
+}
+
+#[async_trait]
+impl Orchestrator for Loop {
+    async fn run(&self, request: RunRequest) -> Result<RunReport, RunError> {
+        let started = self.services.clock.elapsed();
+        let list = self
+            .services
+            .tasks
+            .load()
+            .await
+            .map_err(|e| RunError::Usage(e.to_string()))?;
+        let asked = select(&list, &request)?;
+        let base = self
+            .services
+            .workspaces
+            .begin(&request.run)
+            .await
+            .map_err(environment)?;
+        let queue = Queue::new(&list.tasks, asked);
+        let context = Arc::new(RunContext {
+            services: self.services.clone(),
+            run: request.run.clone(),
+            cancel: request.cancel.clone(),
+            confirmed_by: Mutex::new(list.closed_by.clone()),
+            list,
+            again: request.again,
+            agent: request.agent.clone(),
+            max_attempts: request.max_attempts,
+            protect: globs(&self.services.settings.run().protect)?,
+            baselines: Mutex::default(),
+            fallbacks: std::sync::atomic::AtomicU32::new(0),
+        });
+        context.announce(&queue, &base).await?;
+        let ended = context.work(queue).await?;
+        let report = context.sum_up(ended, self.services.clock.elapsed().saturating_sub(started));
+        self.services.publish(None, EventKind::RunEnded);
+        let entry = JournalEntry::RunEnded {
+            interrupted: report.interrupted,
+        };
+        self.services
+            .journal
+            .record(entry)
+            .await
+            .map_err(environment)?;
+        Ok(report)
+    }
+}
+
+fn environment(error: impl std::fmt::Display) -> RunError {
+    RunError::Environment(error.to_string())
+}
+
+/// A glob also protects everything below what it matches, so that `ci` protects the directory.
+fn globs(patterns: &[String]) -> Result<globset::GlobSet, RunError> {
+    let mut set = globset::GlobSetBuilder::new();
+    for pattern in patterns {
+        for pattern in [
+            pattern.clone(),
+            format!("{}/**", pattern.trim_end_matches('/')),
+        ] {
+            set.add(
+                globset::Glob::new(&pattern)
+                    .map_err(|e| RunError::Usage(format!("`protect`: {e}")))?,
+            );
+        }
+    }
+    set.build()
+        .map_err(|e| RunError::Usage(format!("`protect`: {e}")))
+}
+
+/// The tasks to work on: those named, or every open one.
+fn select(list: &TaskList, request: &RunRequest) -> Result<Vec<Task>, RunError> {
+    let wanted = |task: &&Task| match request.again {
+        Again::Yes => true,
+        Again::No => matches!(task.status, Status::Open | Status::InProgress),
+    };
+    if request.tasks.is_empty() {
+        return Ok(list.tasks.iter().filter(wanted).cloned().collect());
+    }
+    request
+        .tasks
+        .iter()
+        .map(|id| {
+            let task = list.tasks.iter().find(|t| t.id == *id);
+            let task = task.ok_or_else(|| RunError::Usage(format!("there is no task `{id}` in the task file")))?;
+            if wanted(&task) {
+                return Ok(task.clone());
+            }
+            let why = list.causes.get(id).map(|c| format!(" ({c})")).unwrap_or_default();
+            let status = task.status.as_str();
+            Err(RunError::Usage(format!(
+                "task `{id}` is {status}{why}; reopen it with `reflexion task reopen {id}`, or run it again with `--again`"
+            )))
+        })
+        .collect()
+}
+
+impl RunContext {
+    async fn announce(
+        &self,
+        queue: &Queue,
+        base: &crate::services::RunBase,
+    ) -> Result<(), RunError> {
+        let services = &self.services;
+        let jobs = services.settings.run().jobs;
+        services.publish(
+            None,
+            EventKind::RunStarted {
+                tasks: queue.ids().len(),
+                jobs,
+            },
+        );
+        for what in &base.cleaned {
+            services.publish(
+                None,
+                EventKind::Warning {
+                    message: format!("left behind by an earlier run, now removed: {what}"),
+                },
+            );
+        }
+        if !base.not_included.is_empty() {
+            let files = base
+                .not_included
+                .iter()
+                .take(10)
+                .cloned()
+                .collect::<Vec<_>>()
+                .join(", ");
+            let more = base.not_included.len().saturating_sub(10);
+            let more = if more > 0 {
+                format!(" and {more} more")
+            } else {
+                String::new()
+            };
+            let message = format!(
+                "agents start from {}; your uncommitted changes are not included: {files}{more}",
+                base.label
+            );
+            services.publish(None, EventKind::Warning { message });
+        }
+        let entry = JournalEntry::RunStarted {
+            run: self.run.clone(),
+            pid: std::process::id(),
+            tasks: queue.ids(),
+        };
+        services.journal.record(entry).await.map_err(environment)
+    }
+
+    /// Works through the queue. The first task is prepared alone: if its checks cannot even start, the run stops before
+    /// an agent is paid.
+    async fn work(self: &Arc<Self>, mut queue: Queue) -> Result<Vec<Ended>, RunError> {
+        let jobs = self.services.settings.run().jobs.max(1);
+        let mut running: JoinSet<(TaskId, Result<Ended, RunError>)> = JoinSet::new();
+        let mut ended = Vec::new();
+        let mut first = true;
+        loop {
+            while running.len() < jobs && !self.cancel.is_cancelled() {
+                match queue.next() {
+                    Next::Start(task) if std::mem::take(&mut first) => {
+                        let prepared = self.prepare_first(&task).await?;
+                        running.spawn(Arc::clone(self).work_on(*task, Some(prepared)));
+                    }
+                    Next::Start(task) => drop(running.spawn(Arc::clone(self).work_on(*task, None))),
+                    Next::SetAside(task, because) => ended.push(self.set_aside(&task, because)),
+                    Next::Wait | Next::Empty => break,
+                }
+            }
+            let Some(joined) = running.join_next().await else {
+                break;
+            };
+            let (id, result) = joined
+                .map_err(|e| RunError::Environment(format!("a task's worker failed: {e}")))?;
+            let task = result?;
+            queue.ended(&id, task.status);
+            ended.push(task);
+        }
+        // An interrupted run leaves what it never started in the report, so that nothing is silently missing.
+        while let Next::Start(task) | Next::SetAside(task, _) = queue.next() {
+            ended.push(self.never_started(&task));
+        }
+        Ok(ended)
+    }
+
+    async fn prepare_first(self: &Arc<Self>, task: &Task) -> Result<Prepared, RunError> {
+        let mut run = TaskRun::new(Arc::clone(self), task.clone());
+        let prepared = run.prepare().await.map_err(|error| match error {
+            TaskRunError::Journal(e) => environment(e),
+            TaskRunError::SetAside(because) => RunError::Environment(because),
+        })?;
+        Ok(prepared)
+    }
+
+    async fn work_on(
+        self: Arc<Self>,
+        task: Task,
+        prepared: Option<Prepared>,
+    ) -> (TaskId, Result<Ended, RunError>) {
+        let id = task.id.clone();
+        let result = TaskRun::new(self, task).work(prepared).await;
+        let result = result
+            .map(|(report, status)| Ended { report, status })
+            .map_err(environment);
+        (id, result)
+    }
+
+    fn set_aside(&self, task: &Task, because: String) -> Ended {
+        let ended = EventKind::TaskEnded {
+            verdict: None,
+            attempts: 0,
+            note: Some(because.clone()),
+        };
+        self.services.publish(Some(&task.id), ended);
+        Ended {
+            report: TaskReport {
+                cause: Some(because),
+                ..empty_report(task)
+            },
+            status: Status::Open,
+        }
+    }
+
+    fn never_started(&self, task: &Task) -> Ended {
+        let cause = Some("the run was interrupted before it was started".to_owned());
+        Ended {
+            report: TaskReport {
+                cause,
+                ..empty_report(task)
+            },
+            status: Status::Open,
+        }
+    }
+
+    fn sum_up(&self, ended: Vec<Ended>, duration: Duration) -> RunReport {
+        let tasks: Vec<TaskReport> = ended.into_iter().map(|e| e.report).collect();
+        let mut totals = RunTotals {
+            duration_ms: millis(duration),
+            ..totals(&tasks)
+        };
+        totals.fallbacks = self.fallbacks.load(std::sync::atomic::Ordering::Relaxed);
+        let project = self.services.settings.project().name.clone();
+        RunReport {
+            run: self.run.clone(),
+            project,
+            tasks,
+            totals,
+            interrupted: self.cancel.is_cancelled(),
+        }
+    }
+}
+
+pub(super) fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+pub(super) fn empty_report(task: &Task) -> TaskReport {
+    TaskReport {
+        id: task.id.clone(),
+        verdict: None,
+        attempts: 0,
+        solved_at: None,
+        reflections_written: 0,
+        reflections_injected: 0,
+        tokens: None,
+        cost_usd: None,
+        duration_ms: 0,
+        endings: Vec::new(),
+        proof: None,
+        cause: None,
+        branch: None,
+        files: Vec::new(),
+    }
+}
+
+fn totals(tasks: &[TaskReport]) -> RunTotals {
+    let count =
+        |wanted: Option<Verdict>| tasks.iter().filter(|t| t.verdict == wanted).count() as u32;
+    let mut usage = Usage::default();
+    for task in tasks {
+        usage += Usage {
+            tokens: task.tokens,
+            cost_usd: task.cost_usd,
+        };
+    }
+    RunTotals {
+        tasks: tasks.len() as u32,
+        confirmed: count(Some(Verdict::Confirmed)),
+        turned_green: tasks
+            .iter()
+            .filter(|t| t.proof == Some(Proof::TurnedGreen))
+            .count() as u32,
+        failed: count(Some(Verdict::Failed)),
+        false_done: count(Some(Verdict::FalseDone)),
+        unverifiable: count(Some(Verdict::Unverifiable)),
+        not_judged: count(None),
+        attempts: tasks.iter().map(|t| t.attempts).sum(),
+        reflections_written: tasks.iter().map(|t| t.reflections_written).sum(),
+        reflections_injected: tasks.iter().map(|t| t.reflections_injected).sum(),
+        tokens: usage.tokens,
+        cost_usd: usage.cost_usd,
+        ..RunTotals::default()
+    }
+}

@@ -1,0 +1,439 @@
+//! The verdict on an attempt: what the runtime's own evidence says, in three values, never as an average.
+
+use crate::domain::Change;
+use crate::domain::CheckReport;
+use crate::domain::CheckScope;
+use crate::domain::CheckStatus;
+use crate::domain::Ending;
+use crate::domain::Expects;
+use crate::domain::FailureType;
+use crate::domain::Proof;
+use crate::domain::Verdict;
+
+/// What is known of an attempt when its checks have run.
+#[derive(Debug, Clone, Copy)]
+pub struct Evidence<'a> {
+    /// The checks after the agent stopped, in order.
+    pub checks: &'a [CheckReport],
+    /// The same checks at the base.
+    pub baseline: &'a [CheckReport],
+    /// What the attempt changed.
+    pub change: &'a Change,
+    /// What kind of change confirms the task.
+    pub expects: Expects,
+    /// Why the agent stopped.
+    pub ending: &'a Ending,
+    /// Files that it may not change and did.
+    pub protected: &'a [String],
+    /// What it changed in the user's repository beside the files.
+    pub tampered: &'a [String],
+}
+
+/// What the evidence says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Judgement {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// What a confirmation rests on.
+    pub proof: Option<Proof>,
+    /// Why, in words.
+    pub because: String,
+    /// What kind of failure it is, if it is one.
+    pub failure: Option<FailureType>,
+    /// The check that shows the failure, as an index into [`Evidence::checks`].
+    pub failing: Option<usize>,
+}
+
+/// Judges an attempt.
+///
+/// Checks green and a change as expected confirm it, whatever the agent says or exits with. A project's check that was
+/// red at base with the same signature says nothing either way. Nothing checkable is `unverifiable`.
+#[must_use]
+pub fn judge(evidence: &Evidence<'_>) -> Judgement {
+    if !evidence.tampered.is_empty() {
+        let because = format!(
+            "it changed the repository beside the files: {}",
+            evidence.tampered.join(", ")
+        );
+        return refuted(evidence, None, because);
+    }
+    if !evidence.protected.is_empty() {
+        return refuted(
+            evidence,
+            None,
+            format!(
+                "it changed protected files: {}",
+                evidence.protected.join(", ")
+            ),
+        );
+    }
+    let counted: Vec<usize> = (0..evidence.checks.len())
+        .filter(|&i| !known_red(evidence, i))
+        .collect();
+    let ran = |i: &usize| !matches!(evidence.checks[*i].status, CheckStatus::NotRun { .. });
+    if !counted.iter().any(ran) {
+        return unverifiable(evidence);
+    }
+    if let Some(&red) = counted.iter().find(|&&i| !evidence.checks[i].passed()) {
+        let check = &evidence.checks[red];
+        return refuted(
+            evidence,
+            Some(red),
+            format!("check `{}` is red ({})", check.spec.name, check.how()),
+        );
+    }
+    let empty = evidence.change.no_op || evidence.change.files.is_empty();
+    if empty && evidence.expects != Expects::Nothing {
+        return refuted(evidence, None, "nothing was changed".to_owned());
+    }
+    let turned = counted.iter().find(|&&i| red_at_base(evidence, i));
+    match (turned, evidence.expects) {
+        (None, Expects::Fix) => refuted(
+            evidence,
+            None,
+            "a fix was asked for, and no check that was red turned green".to_owned(),
+        ),
+        (Some(&i), _) => confirmed(
+            Proof::TurnedGreen,
+            format!(
+                "check `{}` was red and is green now",
+                evidence.checks[i].spec.name
+            ),
+        ),
+        (None, _) => confirmed(
+            Proof::StayedGreen,
+            "every check was green before and is green still".to_owned(),
+        ),
+    }
+}
+
+fn confirmed(proof: Proof, because: String) -> Judgement {
+    Judgement {
+        verdict: Verdict::Confirmed,
+        proof: Some(proof),
+        because,
+        failure: None,
+        failing: None,
+    }
+}
+
+fn unverifiable(evidence: &Evidence<'_>) -> Judgement {
+    let because = match evidence
+        .checks
+        .iter()
+        .find(|c| matches!(c.status, CheckStatus::NotRun { .. }))
+    {
+        Some(check) => format!("check `{}` was {}", check.spec.name, check.how()),
+        None if evidence.checks.is_empty() => "there is no check".to_owned(),
+        None => "the only checks were red before and are red for the same reason".to_owned(),
+    };
+    Judgement {
+        verdict: Verdict::Unverifiable,
+        proof: None,
+        because,
+        failure: None,
+        failing: None,
+    }
+}
+
+fn refuted(evidence: &Evidence<'_>, failing: Option<usize>, because: String) -> Judgement {
+    let claims = evidence.ending.claims_done();
+    let timed_out = failing.is_some_and(|i| evidence.checks[i].timed_out);
+    let failure = match evidence.ending {
+        _ if evidence.change.no_op => FailureType::EmptyChange,
+        Ending::Timeout | Ending::Hang => FailureType::Timeout,
+        _ if timed_out => FailureType::Timeout,
+        Ending::Finished => FailureType::FalseDone,
+        Ending::Crash
+        | Ending::AgentError
+        | Ending::Context
+        | Ending::Budget
+        | Ending::Permission => FailureType::AgentError,
+        _ => FailureType::CheckFailed,
+    };
+    Judgement {
+        verdict: if claims {
+            Verdict::FalseDone
+        } else {
+            Verdict::Failed
+        },
+        proof: None,
+        because,
+        failure: Some(failure),
+        failing,
+    }
+}
+
+fn at_base<'a>(evidence: &Evidence<'a>, i: usize) -> Option<&'a CheckReport> {
+    let check = &evidence.checks[i];
+    evidence
+        .baseline
+        .iter()
+        .find(|b| b.scope == check.scope && b.spec == check.spec)
+}
+
+fn red_at_base(evidence: &Evidence<'_>, i: usize) -> bool {
+    at_base(evidence, i).is_some_and(|base| !base.passed())
+}
+
+/// A project's check that was red at base and fails in the same way: it is nobody's merit and nobody's fault. Where a
+/// fix is asked for, it is the very thing to be fixed.
+fn known_red(evidence: &Evidence<'_>, i: usize) -> bool {
+    let check = &evidence.checks[i];
+    check.scope == CheckScope::Project
+        && evidence.expects != Expects::Fix
+        && !check.passed()
+        && at_base(evidence, i).is_some_and(|base| {
+            !base.passed() && base.signature.fingerprint == check.signature.fingerprint
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::CheckCommand;
+    use crate::domain::CheckSpec;
+    use crate::domain::Output;
+    use crate::domain::Signature;
+    use crate::domain::TreeId;
+
+    const GREEN: Option<&str> = None;
+
+    /// A report: `None` passed, `Some(fingerprint)` failed like that, `Some("not run")` could not start.
+    fn report(scope: CheckScope, name: &str, red: Option<&str>) -> CheckReport {
+        CheckReport {
+            spec: CheckSpec {
+                name: name.to_owned(),
+                run: CheckCommand::Shell("x".to_owned()),
+                timeout_ms: None,
+            },
+            scope,
+            status: match red {
+                None => CheckStatus::Passed,
+                Some("not run") => CheckStatus::NotRun {
+                    because: "no such program".to_owned(),
+                },
+                Some(_) => CheckStatus::Failed,
+            },
+            exit_status: red.map_or(Some(0), |_| Some(1)),
+            signal: None,
+            timed_out: false,
+            output: Output::default(),
+            duration_ms: 1,
+            signature: Signature {
+                fingerprint: red.unwrap_or_default().to_owned(),
+                ..Signature::default()
+            },
+        }
+    }
+
+    struct Case<'a> {
+        task: Option<(Option<&'a str>, Option<&'a str>)>,
+        project: Option<(Option<&'a str>, Option<&'a str>)>,
+        files: &'a [&'a str],
+        expects: Expects,
+        ending: Ending,
+    }
+
+    const CASE: Case<'static> = Case {
+        task: Some((Some("a"), GREEN)),
+        project: None,
+        files: &["x"],
+        expects: Expects::Change,
+        ending: Ending::Finished,
+    };
+
+    fn check(case: &Case<'_>, verdict: Verdict, failure: Option<FailureType>) -> Judgement {
+        let list = |after: bool| {
+            let pick = |(base, now): (Option<&'static str>, Option<&'static str>)| {
+                if after { now } else { base }
+            };
+            let leak = |p: Option<(Option<&str>, Option<&str>)>| {
+                p.map(|(b, n)| {
+                    (
+                        b.map(|s| &*s.to_owned().leak()),
+                        n.map(|s| &*s.to_owned().leak()),
+                    )
+                })
+            };
+            let project = leak(case.project).map(|p| report(CheckScope::Project, "build", pick(p)));
+            let task = leak(case.task).map(|t| report(CheckScope::Task, "test", pick(t)));
+            project.into_iter().chain(task).collect::<Vec<_>>()
+        };
+        let change = Change {
+            tree: TreeId("t".to_owned()),
+            files: case.files.iter().map(|&f| f.to_owned()).collect(),
+            diff_hash: String::new(),
+            no_op: case.files.is_empty(),
+        };
+        let (checks, baseline) = (list(true), list(false));
+        let judgement = judge(&Evidence {
+            checks: &checks,
+            baseline: &baseline,
+            change: &change,
+            expects: case.expects,
+            ending: &case.ending,
+            protected: &[],
+            tampered: &[],
+        });
+        assert_eq!(
+            (judgement.verdict, judgement.failure),
+            (verdict, failure),
+            "{}",
+            judgement.because
+        );
+        judgement
+    }
+
+    #[test]
+    fn green_checks_on_a_change_confirm_whatever_the_agent_says() {
+        assert_eq!(
+            check(&CASE, Verdict::Confirmed, None).proof,
+            Some(Proof::TurnedGreen)
+        );
+        check(
+            &Case {
+                ending: Ending::Crash,
+                ..CASE
+            },
+            Verdict::Confirmed,
+            None,
+        );
+        let stayed = check(
+            &Case {
+                task: Some((GREEN, GREEN)),
+                ..CASE
+            },
+            Verdict::Confirmed,
+            None,
+        );
+        assert_eq!(stayed.proof, Some(Proof::StayedGreen));
+    }
+
+    #[test]
+    fn a_red_check_refutes_and_a_claim_makes_it_false() {
+        let red = Case {
+            task: Some((Some("a"), Some("b"))),
+            ..CASE
+        };
+        check(&red, Verdict::FalseDone, Some(FailureType::FalseDone));
+        check(
+            &Case {
+                ending: Ending::AgentError,
+                ..red
+            },
+            Verdict::Failed,
+            Some(FailureType::AgentError),
+        );
+        let red = Case {
+            task: Some((Some("a"), Some("b"))),
+            ..CASE
+        };
+        check(
+            &Case {
+                ending: Ending::Timeout,
+                ..red
+            },
+            Verdict::Failed,
+            Some(FailureType::Timeout),
+        );
+    }
+
+    #[test]
+    fn an_empty_change_is_confirmed_only_if_the_task_says_so() {
+        let empty = |expects| Case {
+            task: Some((GREEN, GREEN)),
+            files: &[],
+            expects,
+            ..CASE
+        };
+        check(
+            &empty(Expects::Change),
+            Verdict::FalseDone,
+            Some(FailureType::EmptyChange),
+        );
+        check(&empty(Expects::Nothing), Verdict::Confirmed, None);
+    }
+
+    #[test]
+    fn a_fix_must_turn_a_red_check_green() {
+        check(
+            &Case {
+                expects: Expects::Fix,
+                ..CASE
+            },
+            Verdict::Confirmed,
+            None,
+        );
+        let stayed = Case {
+            expects: Expects::Fix,
+            task: Some((GREEN, GREEN)),
+            ..CASE
+        };
+        check(&stayed, Verdict::FalseDone, Some(FailureType::FalseDone));
+        let project_only = Case {
+            expects: Expects::Fix,
+            task: None,
+            project: Some((Some("a"), Some("a"))),
+            ..CASE
+        };
+        check(
+            &project_only,
+            Verdict::FalseDone,
+            Some(FailureType::FalseDone),
+        );
+    }
+
+    #[test]
+    fn a_known_red_project_check_counts_only_when_it_fails_differently() {
+        check(
+            &Case {
+                project: Some((Some("p"), Some("p"))),
+                ..CASE
+            },
+            Verdict::Confirmed,
+            None,
+        );
+        check(
+            &Case {
+                project: Some((Some("p"), Some("q"))),
+                ..CASE
+            },
+            Verdict::FalseDone,
+            Some(FailureType::FalseDone),
+        );
+        check(
+            &Case {
+                project: Some((GREEN, Some("q"))),
+                ..CASE
+            },
+            Verdict::FalseDone,
+            Some(FailureType::FalseDone),
+        );
+        let alone = Case {
+            project: Some((Some("p"), Some("p"))),
+            task: None,
+            ..CASE
+        };
+        check(&alone, Verdict::Unverifiable, None);
+    }
+
+    #[test]
+    fn nothing_checkable_is_never_a_pass() {
+        check(&Case { task: None, ..CASE }, Verdict::Unverifiable, None);
+        check(
+            &Case {
+                task: Some((Some("a"), Some("not run"))),
+                ..CASE
+            },
+            Verdict::Unverifiable,
+            None,
+        );
+        let one_ran = Case {
+            project: Some((GREEN, GREEN)),
+            task: Some((Some("a"), Some("not run"))),
+            ..CASE
+        };
+        check(&one_ran, Verdict::FalseDone, Some(FailureType::FalseDone));
+    }
+}

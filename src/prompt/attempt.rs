@@ -1,0 +1,144 @@
+//! What an agent is told: task, criteria, checks, last failure, reflections; each part capped.
+
+use super::budget::excerpt;
+use super::fence::fence;
+use crate::domain::CheckReport;
+use crate::domain::CheckSpec;
+use crate::domain::Subtask;
+use crate::domain::Task;
+use std::fmt::Write as _;
+
+/// Cap of the description and of the criteria, in bytes: a long issue fits, a pasted log file does not.
+pub const DESCRIPTION_BYTES: usize = 32 * 1024;
+
+/// Cap of the failing check's output, in bytes: head and tail of a test run, some two hundred lines.
+pub const OUTPUT_BYTES: usize = 8 * 1024;
+
+/// At most so many changed files are named.
+const FILES: usize = 40;
+
+/// What goes into an attempt's prompt.
+#[derive(Debug, Clone, Copy)]
+pub struct AttemptPrompt<'a> {
+    /// The task.
+    pub task: &'a Task,
+    /// The part of it to work on; a task that is not decomposed is its own only part.
+    pub part: &'a Subtask,
+    /// The checks that will decide.
+    pub checks: &'a [CheckSpec],
+    /// The last failure, or the failure at base.
+    pub last_failure: Option<LastFailure<'a>>,
+    /// The section with the reflections; empty for none.
+    pub reflections: &'a str,
+}
+
+/// A failure that the agent is to know.
+#[derive(Debug, Clone, Copy)]
+pub struct LastFailure<'a> {
+    /// The attempt that failed; none for the state before any attempt of this run.
+    pub attempt: Option<u32>,
+    /// Why it is a failure, in words.
+    pub because: &'a str,
+    /// The check that shows it.
+    pub check: Option<&'a CheckReport>,
+    /// What that attempt changed.
+    pub files: &'a [String],
+}
+
+impl AttemptPrompt<'_> {
+    /// The prompt as text.
+    ///
+    /// Everything that users did not write (check output, reflections) is fenced, so that it cannot pass for a section
+    /// of the prompt.
+    #[must_use]
+    pub fn render(&self) -> String {
+        let mut text = String::new();
+        self.push_task(&mut text);
+        self.push_checks(&mut text);
+        if let Some(failure) = &self.last_failure {
+            failure.push(&mut text);
+        }
+        if !self.reflections.is_empty() {
+            text.push('\n');
+            text.push_str(self.reflections.trim_end());
+            text.push('\n');
+        }
+        text
+    }
+
+    fn push_task(&self, text: &mut String) {
+        let _ = writeln!(text, "# Task: {}", self.task.title);
+        push_section(text, None, &self.task.description);
+        if !self.task.subtasks.is_empty() {
+            push_section(
+                text,
+                Some("Your part of it now"),
+                &format!("{}\n\n{}", self.part.title, self.part.description),
+            );
+        }
+        push_section(
+            text,
+            Some("Acceptance criteria"),
+            &self.task.acceptance_criteria,
+        );
+    }
+
+    fn push_checks(&self, text: &mut String) {
+        if self.checks.is_empty() {
+            return;
+        }
+        text.push_str("\n## Checks\n\nThe runtime runs these itself after you stop; the task is done when they pass:\n\n");
+        for check in self.checks {
+            let _ = writeln!(text, "- {}: `{}`", check.name, check.run);
+        }
+    }
+}
+
+impl LastFailure<'_> {
+    fn push(&self, text: &mut String) {
+        text.push_str("\n## Last failure\n\n");
+        let _ = match (self.attempt, self.check) {
+            (None, Some(check)) => writeln!(
+                text,
+                "Check `{}` was red before any attempt ({}).",
+                check.spec.name,
+                check.how()
+            ),
+            (None, None) => writeln!(text, "Before any attempt: {}.", self.because),
+            (Some(n), _) => writeln!(text, "Attempt {n} failed: {}.", self.because),
+        };
+        if let Some(check) = self.check {
+            let output = excerpt(&check.output.text(), OUTPUT_BYTES);
+            if output.trim().is_empty() {
+                text.push_str("It printed nothing.\n");
+            } else {
+                let _ = writeln!(text, "It printed:\n\n{}", fence("check-output", &output));
+            }
+        }
+        if self.attempt.is_some() && !self.files.is_empty() {
+            let more = self.files.len().saturating_sub(FILES);
+            let listed = self
+                .files
+                .iter()
+                .take(FILES)
+                .cloned()
+                .collect::<Vec<_>>()
+                .join(", ");
+            let rest = if more > 0 {
+                format!(" and {more} more")
+            } else {
+                String::new()
+            };
+            let _ = writeln!(text, "\nThat attempt changed: {listed}{rest}");
+        }
+    }
+}
+
+fn push_section(text: &mut String, title: Option<&str>, body: &str) {
+    let body = body.trim();
+    if body.is_empty() {
+        return;
+    }
+    let heading = title.map(|t| format!("## {t}\n\n")).unwrap_or_default();
+    let _ = writeln!(text, "\n{heading}{}", excerpt(body, DESCRIPTION_BYTES));
+}

@@ -1,7 +1,11 @@
 //! reflexion
 #![forbid(unsafe_code)]
-pub mod config;
 pub mod domain;
-pub mod orchestrator;
-pub mod prompt;
 pub mod services;
+pub mod config;
+pub mod prompt;
+pub mod orchestrator;
+pub mod subagents { pub mod command; }
+pub mod verification;
+#[cfg(feature = "testing")]
+pub mod testing;

@@ -1,0 +1,137 @@
+//! Any program as an agent: prompt on stdin, exit status 0 says *done*.
+
+use crate::domain::AgentReport;
+use crate::domain::CheckCommand;
+use crate::domain::Ending;
+use crate::domain::Usage;
+use crate::prompt::budget::tail;
+use crate::services::AgentRequest;
+use crate::services::Command;
+use crate::services::CommandEnd;
+use crate::services::CommandError;
+use crate::services::CommandOutput;
+use crate::services::CommandRunner;
+use crate::services::Mode;
+use crate::services::RetryFrom;
+use crate::services::Subagent;
+use crate::services::SubagentError;
+use async_trait::async_trait;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How much of stdout's end is the closing message, in bytes: a closing paragraph, not the whole log.
+const MESSAGE_BYTES: usize = 4096;
+
+/// How much of stderr's end explains an error, in bytes.
+const DETAIL_BYTES: usize = 2048;
+
+/// Runs a program in the workspace.
+///
+/// It gets the prompt on stdin and `REFLEXION_TASK_ID`, `REFLEXION_SUBTASK_ID`, `REFLEXION_ATTEMPT`,
+/// `REFLEXION_SESSION_ID` and `REFLEXION_PROMPT_FILE` in its environment. Exit status 0 is `finished`, another one
+/// `agent_error`, a signal `crash`, the time limit `timeout`. In [`Mode::ReadOnly`] the program is the same: its working
+/// directory is then a throw-away one.
+pub struct CommandAgent {
+    name: String,
+    argv: Vec<String>,
+    timeout: Duration,
+    env: BTreeMap<String, String>,
+    env_deny: Vec<String>,
+    runner: Arc<dyn CommandRunner>,
+}
+
+/// What a [`CommandAgent`] is made of.
+pub struct CommandAgentParams {
+    /// How messages call it.
+    pub name: String,
+    /// Program and arguments.
+    pub argv: Vec<String>,
+    /// Wall-clock limit of one agent run.
+    pub timeout: Duration,
+    /// Added to its environment.
+    pub env: BTreeMap<String, String>,
+    /// Globs of inherited variables that it does not get.
+    pub env_deny: Vec<String>,
+    /// Runs it.
+    pub runner: Arc<dyn CommandRunner>,
+}
+
+impl CommandAgent {
+    /// An agent of one program.
+    #[must_use]
+    pub fn new(params: CommandAgentParams) -> Self {
+        let CommandAgentParams { name, argv, timeout, env, env_deny, runner } = params;
+        Self { name, argv, timeout, env, env_deny, runner }
+    }
+
+    fn command(&self, request: &AgentRequest) -> Command {
+        let mut env = request.env.clone();
+        env.extend(self.env.clone());
+        env.insert("REFLEXION_TASK_ID".to_owned(), request.task.to_string());
+        env.insert("REFLEXION_SUBTASK_ID".to_owned(), request.subtask.to_string());
+        env.insert("REFLEXION_ATTEMPT".to_owned(), request.attempt.to_string());
+        env.insert("REFLEXION_SESSION_ID".to_owned(), request.session.to_string());
+        env.insert("REFLEXION_PROMPT_FILE".to_owned(), request.prompt_file.display().to_string());
+        Command {
+            program: CheckCommand::Argv(self.argv.clone()),
+            env,
+            env_deny: self.env_deny.clone(),
+            stdin: request.prompt.clone().into_bytes(),
+            timeout: self.timeout,
+            cancel: request.cancel.clone(),
+            ..Command::new(Vec::<String>::new(), &request.dir)
+        }
+    }
+
+    fn failed(&self, message: impl std::fmt::Display) -> SubagentError {
+        SubagentError::Failed { agent: self.name.clone(), message: message.to_string() }
+    }
+
+    fn report(&self, output: &CommandOutput) -> AgentReport {
+        let (ending, how) = match output.end {
+            CommandEnd::Exited(0) => (Ending::Finished, None),
+            CommandEnd::Exited(code) => (Ending::AgentError, Some(format!("exit status {code}"))),
+            CommandEnd::Signaled(signal) => (Ending::Crash, Some(format!("ended by signal {signal}"))),
+            CommandEnd::TimedOut => (Ending::Timeout, Some(format!("no end within {} s", self.timeout.as_secs_f64()))),
+            CommandEnd::Cancelled => (Ending::Cancelled, Some("interrupted".to_owned())),
+        };
+        let detail = how.map(|how| {
+            let stderr = output.stderr.text();
+            format!("agent `{}`: {how}\n{}", self.name, tail(stderr.trim_end(), DETAIL_BYTES)).trim_end().to_owned()
+        });
+        let stdout = output.stdout.text();
+        AgentReport { ending, message: tail(stdout.trim_end(), MESSAGE_BYTES).to_owned(), detail, usage: Usage::default() }
+    }
+}
+
+#[async_trait]
+impl Subagent for CommandAgent {
+    async fn run(&self, request: AgentRequest) -> Result<AgentReport, SubagentError> {
+        if request.mode == Mode::Work {
+            write_prompt(&request.prompt_file, &request.prompt).await.map_err(|e| {
+                self.failed(format_args!("the prompt could not be written to {}: {e}", request.prompt_file.display()))
+            })?;
+        }
+        match self.runner.run(self.command(&request)).await {
+            Ok(output) => Ok(self.report(&output)),
+            Err(error @ CommandError::NotFound { .. }) => {
+                let message = format!("{error}; install it or mend `agents.{}.argv`", self.name);
+                Err(SubagentError::Missing { agent: self.name.clone(), message })
+            }
+            Err(error) => Err(self.failed(error)),
+        }
+    }
+
+    fn retry_from(&self) -> RetryFrom {
+        RetryFrom::Base
+    }
+}
+
+async fn write_prompt(file: &Path, prompt: &str) -> std::io::Result<()> {
+    if let Some(dir) = file.parent() {
+        tokio::fs::create_dir_all(dir).await?;
+    }
+    tokio::fs::write(file, prompt).await
+}

@@ -1,0 +1,21 @@
+//! Test layers, shipped: scripted doubles that fail loudly, and the contract every store must pass.
+//!
+//! Use them to test a program built on this crate without an account, a network or a process. A double that is asked for
+//! something it has no script for panics with the call it was asked for.
+
+mod clock;
+mod events;
+mod settings;
+mod subagent;
+mod tasks;
+mod verifier;
+mod workspace;
+
+pub use clock::TestClock;
+pub use events::CollectedEvents;
+pub use settings::FixedSettings;
+pub use subagent::ScriptedSubagent;
+pub use tasks::MemoryTasks;
+pub use tasks::task;
+pub use verifier::ScriptedVerifier;
+pub use workspace::MemoryWorkspaces;

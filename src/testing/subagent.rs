@@ -1,0 +1,108 @@
+//! An agent that does what a script says.
+
+use crate::domain::AgentReport;
+use crate::domain::Ending;
+use crate::domain::Usage;
+use crate::services::AgentRequest;
+use crate::services::RetryFrom;
+use crate::services::Subagent;
+use crate::services::SubagentError;
+use crate::services::Subagents;
+use async_trait::async_trait;
+use std::collections::VecDeque;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+
+/// What a scripted agent does in one run: it may look at the request, and says how the run ended.
+type Act = Box<dyn FnOnce(&AgentRequest) -> Result<AgentReport, SubagentError> + Send>;
+
+/// An agent that plays a script, one act per run, and keeps the requests it was given. It is also the set of agents:
+/// every name is this one.
+///
+/// ```
+/// # use reflexion::domain::Ending;
+/// # use reflexion::testing::ScriptedSubagent;
+/// let agent = ScriptedSubagent::new()
+///     .ends(Ending::Finished, "I wrote it.")
+///     .ends(Ending::Timeout, "");
+/// assert!(agent.requests().is_empty());
+/// ```
+#[derive(Clone)]
+pub struct ScriptedSubagent {
+    acts: Arc<Mutex<VecDeque<Act>>>,
+    requests: Arc<Mutex<Vec<AgentRequest>>>,
+}
+
+impl Default for ScriptedSubagent {
+    fn default() -> Self {
+        Self { acts: Arc::default(), requests: Arc::default() }
+    }
+}
+
+impl ScriptedSubagent {
+    /// An agent without a script: every run panics.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The next run ends like this, without a change.
+    #[must_use]
+    pub fn ends(self, ending: Ending, message: &str) -> Self {
+        let message = message.to_owned();
+        self.acts(move |_| Ok(report(ending, message)))
+    }
+
+    /// The next run writes a file in the workspace (with [`MemoryWorkspaces`](super::MemoryWorkspaces): a name in a map)
+    /// and says that it is done.
+    #[must_use]
+    pub fn writes(self, workspaces: &super::MemoryWorkspaces, file: &str, text: &str) -> Self {
+        let (workspaces, file, text) = (workspaces.clone(), file.to_owned(), text.to_owned());
+        self.acts(move |request| {
+            workspaces.write(&request.dir, Path::new(&file), &text);
+            Ok(report(Ending::Finished, format!("I wrote {file}.")))
+        })
+    }
+
+    /// The next run does this.
+    #[must_use]
+    pub fn acts(self, act: impl FnOnce(&AgentRequest) -> Result<AgentReport, SubagentError> + Send + 'static) -> Self {
+        self.acts.lock().unwrap_or_else(PoisonError::into_inner).push_back(Box::new(act));
+        self
+    }
+
+    /// The requests so far, in order.
+    #[must_use]
+    pub fn requests(&self) -> Vec<AgentRequest> {
+        self.requests.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+fn report(ending: Ending, message: String) -> AgentReport {
+    AgentReport { ending, message, detail: None, usage: Usage::default() }
+}
+
+#[async_trait]
+impl Subagent for ScriptedSubagent {
+    async fn run(&self, request: AgentRequest) -> Result<AgentReport, SubagentError> {
+        let act = self.acts.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+        let Some(act) = act else {
+            panic!("ScriptedSubagent has no act left for task `{}`, attempt {}", request.task, request.attempt);
+        };
+        let result = act(&request);
+        self.requests.lock().unwrap_or_else(PoisonError::into_inner).push(request);
+        result
+    }
+
+    fn retry_from(&self) -> RetryFrom {
+        RetryFrom::Base
+    }
+}
+
+impl Subagents for ScriptedSubagent {
+    fn get(&self, _name: &str) -> Result<Arc<dyn Subagent>, SubagentError> {
+        Ok(Arc::new(self.clone()))
+    }
+}

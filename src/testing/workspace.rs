@@ -1,0 +1,166 @@
+//! Workspaces without files: a map of names to texts per task.
+
+use crate::domain::Change;
+use crate::domain::RunId;
+use crate::domain::SubtaskId;
+use crate::domain::TaskId;
+use crate::domain::TreeId;
+use crate::services::Applied;
+use crate::services::CommitRequest;
+use crate::services::Committed;
+use crate::services::OpenWorkspace;
+use crate::services::RunBase;
+use crate::services::Workspace;
+use crate::services::WorkspaceError;
+use crate::services::Workspaces;
+use async_trait::async_trait;
+use std::collections::BTreeMap;
+use std::collections::HashMap;
+use std::path::Path;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::MutexGuard;
+use std::sync::PoisonError;
+use tokio_util::sync::CancellationToken;
+
+/// File names to texts.
+type Files = BTreeMap<PathBuf, String>;
+
+/// Workspaces in memory: the directory of each is a name, and its files are written with [`MemoryWorkspaces::write`].
+#[derive(Debug, Clone, Default)]
+pub struct MemoryWorkspaces {
+    base: Arc<Files>,
+    state: Arc<Mutex<Shared>>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    open: HashMap<PathBuf, Files>,
+    commits: Vec<(TaskId, CommitRequest)>,
+}
+
+impl MemoryWorkspaces {
+    /// Workspaces that start with these files.
+    #[must_use]
+    pub fn new<P: Into<PathBuf>, S: Into<String>>(files: impl IntoIterator<Item = (P, S)>) -> Self {
+        let base = files.into_iter().map(|(p, s)| (p.into(), s.into())).collect();
+        Self { base: Arc::new(base), state: Arc::default() }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Shared> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Writes a file of the workspace at `dir`.
+    pub fn write(&self, dir: &Path, file: &Path, text: &str) {
+        self.lock().open.entry(dir.to_owned()).or_default().insert(file.to_owned(), text.to_owned());
+    }
+
+    /// Reads a file of the workspace at `dir`.
+    #[must_use]
+    pub fn read(&self, dir: &Path, file: &Path) -> Option<String> {
+        self.lock().open.get(dir)?.get(file).cloned()
+    }
+
+    /// What was committed so far, in order.
+    #[must_use]
+    pub fn commits(&self) -> Vec<(TaskId, CommitRequest)> {
+        self.lock().commits.clone()
+    }
+
+    /// How many workspaces are open.
+    #[must_use]
+    pub fn open_count(&self) -> usize {
+        self.lock().open.len()
+    }
+}
+
+/// A tree's id is its contents: nothing has to be kept to restore it.
+fn tree_of(files: &Files) -> TreeId {
+    TreeId(serde_json::to_string(files).unwrap_or_default())
+}
+
+fn files_of(tree: &TreeId) -> Files {
+    serde_json::from_str(&tree.0).unwrap_or_default()
+}
+
+#[async_trait]
+impl Workspaces for MemoryWorkspaces {
+    async fn begin(&self, _run: &RunId) -> Result<RunBase, WorkspaceError> {
+        Ok(RunBase { label: "memory".to_owned(), ..RunBase::default() })
+    }
+
+    async fn open(&self, request: OpenWorkspace) -> Result<Arc<dyn Workspace>, WorkspaceError> {
+        let dir = PathBuf::from(format!("/memory/{}", request.task));
+        self.lock().open.insert(dir.clone(), (*self.base).clone());
+        Ok(Arc::new(MemoryWorkspace { all: self.clone(), dir, task: request.task }))
+    }
+
+    async fn apply(&self, _run: &RunId, task: &TaskId) -> Result<Applied, WorkspaceError> {
+        panic!("MemoryWorkspaces cannot apply task `{task}`: there is no checkout")
+    }
+}
+
+struct MemoryWorkspace {
+    all: MemoryWorkspaces,
+    dir: PathBuf,
+    task: TaskId,
+}
+
+impl MemoryWorkspace {
+    fn changed(&self, files: &Files) -> Vec<String> {
+        let base = &self.all.base;
+        let names = base.keys().chain(files.keys().filter(|name| !base.contains_key(*name)));
+        names.filter(|name| base.get(*name) != files.get(*name)).map(|name| name.display().to_string()).collect()
+    }
+}
+
+#[async_trait]
+impl Workspace for MemoryWorkspace {
+    fn dir(&self) -> PathBuf {
+        self.dir.clone()
+    }
+
+    fn env(&self) -> BTreeMap<String, String> {
+        BTreeMap::new()
+    }
+
+    fn base(&self) -> TreeId {
+        tree_of(&self.all.base)
+    }
+
+    async fn reset(&self, tree: &TreeId, _cancel: &CancellationToken) -> Result<(), WorkspaceError> {
+        self.all.lock().open.insert(self.dir.clone(), files_of(tree));
+        Ok(())
+    }
+
+    async fn record(&self, start: &TreeId) -> Result<Change, WorkspaceError> {
+        let files = self.all.lock().open.get(&self.dir).cloned().unwrap_or_default();
+        let tree = tree_of(&files);
+        Ok(Change { no_op: tree == *start, files: self.changed(&files), diff_hash: tree.0.clone(), tree })
+    }
+
+    async fn guard(&self) -> Result<(), WorkspaceError> {
+        Ok(())
+    }
+
+    async fn restore_guarded(&self) -> Result<Vec<String>, WorkspaceError> {
+        Ok(Vec::new())
+    }
+
+    async fn commit(&self, request: CommitRequest) -> Result<Committed, WorkspaceError> {
+        let files = self.changed(&files_of(&request.tree));
+        self.all.lock().commits.push((self.task.clone(), request));
+        Ok(Committed { target: format!("memory/{}", self.task), files })
+    }
+
+    async fn save_patch(&self, _tree: &TreeId, subtask: &SubtaskId) -> Result<PathBuf, WorkspaceError> {
+        Ok(PathBuf::from(format!("/memory/{subtask}.patch")))
+    }
+
+    async fn close(&self) -> Result<(), WorkspaceError> {
+        self.all.lock().open.remove(&self.dir);
+        Ok(())
+    }
+}

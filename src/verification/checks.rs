@@ -1,0 +1,161 @@
+//! Running checks and saying how each ended.
+
+use crate::domain::CheckCommand;
+use crate::domain::CheckReport;
+use crate::domain::CheckScope;
+use crate::domain::CheckSpec;
+use crate::domain::CheckStatus;
+use crate::domain::Output;
+use crate::domain::Signature;
+use crate::services::Command;
+use crate::services::CommandEnd;
+use crate::services::CommandError;
+use crate::services::CommandOutput;
+use crate::services::CommandRunner;
+use crate::services::FailureReader;
+use crate::services::Verifier;
+use crate::services::VerifyRequest;
+use async_trait::async_trait;
+use std::sync::Arc;
+
+/// Runs checks as programs.
+pub struct Checks {
+    runner: Arc<dyn CommandRunner>,
+    reader: Arc<dyn FailureReader>,
+    env_deny: Vec<String>,
+}
+
+impl Checks {
+    /// Checks run by `runner`, their failures read by `reader`; `env_deny` are globs of variables they do not get.
+    #[must_use]
+    pub fn new(runner: Arc<dyn CommandRunner>, reader: Arc<dyn FailureReader>, env_deny: Vec<String>) -> Self {
+        Self { runner, reader, env_deny }
+    }
+
+    async fn run(&self, scope: CheckScope, spec: &CheckSpec, request: &VerifyRequest) -> CheckReport {
+        let command = Command {
+            program: spec.run.clone(),
+            env: request.env.clone(),
+            env_deny: self.env_deny.clone(),
+            timeout: spec.timeout(),
+            cancel: request.cancel.clone(),
+            ..Command::new(Vec::<String>::new(), &request.dir)
+        };
+        let mut report = match self.runner.run(command).await {
+            Ok(output) => finished(scope, spec, output),
+            Err(error) => not_started(scope, spec, &error),
+        };
+        if !report.passed() {
+            report.signature = self.reader.read(&report);
+        }
+        report
+    }
+}
+
+#[async_trait]
+impl Verifier for Checks {
+    async fn verify(&self, request: VerifyRequest) -> Vec<CheckReport> {
+        let mut reports = Vec::with_capacity(request.checks.len());
+        for (scope, spec) in &request.checks {
+            reports.push(if request.cancel.is_cancelled() {
+                not_run(*scope, spec, "the run was interrupted".to_owned())
+            } else {
+                self.run(*scope, spec, &request).await
+            });
+        }
+        reports
+    }
+}
+
+fn finished(scope: CheckScope, spec: &CheckSpec, output: CommandOutput) -> CheckReport {
+    let mut report = CheckReport { output: output.combined, ..not_run(scope, spec, String::new()) };
+    report.duration_ms = u64::try_from(output.duration.as_millis()).unwrap_or(u64::MAX);
+    report.status = CheckStatus::Failed;
+    match output.end {
+        CommandEnd::Exited(0) => (report.status, report.exit_status) = (CheckStatus::Passed, Some(0)),
+        CommandEnd::Exited(code) => report.exit_status = Some(code),
+        CommandEnd::Signaled(signal) => report.signal = Some(signal),
+        CommandEnd::TimedOut => report.timed_out = true,
+        CommandEnd::Cancelled => report.status = CheckStatus::NotRun { because: "the run was interrupted".to_owned() },
+    }
+    if let Some(because) = cannot_start(&report) {
+        report.status = CheckStatus::NotRun { because };
+    }
+    report
+}
+
+fn not_started(scope: CheckScope, spec: &CheckSpec, error: &CommandError) -> CheckReport {
+    let missing_path = matches!(error, CommandError::NotFound { program } if program.contains('/'));
+    let mut report = not_run(scope, spec, error.to_string());
+    if missing_path {
+        // A program of the project that is not there yet may be the very thing to be written.
+        report.status = CheckStatus::Failed;
+        report.exit_status = Some(127);
+        report.output = Output::whole(error.to_string());
+    }
+    report
+}
+
+fn not_run(scope: CheckScope, spec: &CheckSpec, because: String) -> CheckReport {
+    CheckReport {
+        spec: spec.clone(),
+        scope,
+        status: CheckStatus::NotRun { because },
+        exit_status: None,
+        signal: None,
+        timed_out: false,
+        output: Output::default(),
+        duration_ms: 0,
+        signature: Signature::default(),
+    }
+}
+
+/// Why a check that exited is one that could not start: the shell did not find a program on PATH, or Python not the
+/// module that it was to run. A missing path (`./run.sh`) is a failure like any other: it may be what is to be written.
+fn cannot_start(report: &CheckReport) -> Option<String> {
+    let text = report.output.text();
+    match report.exit_status? {
+        127 if matches!(report.spec.run, CheckCommand::Shell(_)) => {
+            let line = text.lines().rev().find(|l| l.contains("not found"))?;
+            let program = line.trim_end().strip_suffix(": not found").and_then(|l| l.rsplit(": ").next());
+            let program = program.or_else(|| line.strip_suffix(": command not found")?.rsplit(": ").next())?;
+            (!program.contains('/')).then(|| format!("`{program}` was not found on PATH; install it"))
+        }
+        1 => {
+            let line = text.trim_end().lines().last()?;
+            let (python, module) = line.split_once(": No module named ")?;
+            let starts = python.rsplit('/').next().is_some_and(|p| p.starts_with("python"));
+            starts.then(|| format!("Python has no module {module}; install it"))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report(run: &str, exit: i32, output: &str) -> CheckReport {
+        let spec = CheckSpec { name: "x".to_owned(), run: CheckCommand::Shell(run.to_owned()), timeout_ms: None };
+        CheckReport { exit_status: Some(exit), output: Output::whole(output), ..not_run(CheckScope::Task, &spec, String::new()) }
+    }
+
+    fn check(exit: i32, output: &str, expected: Option<&str>) {
+        assert_eq!(cannot_start(&report("x", exit, output)).as_deref(), expected, "{output}");
+    }
+
+    #[test]
+    fn a_missing_tool_is_no_failure_of_the_work() {
+        check(127, "sh: 1: pytset: not found\n", Some("`pytset` was not found on PATH; install it"));
+        check(127, "bash: line 1: pytset: command not found\n", Some("`pytset` was not found on PATH; install it"));
+        check(1, "/usr/bin/python3: No module named pytest\n", Some("Python has no module pytest; install it"));
+    }
+
+    #[test]
+    fn a_missing_file_or_import_of_the_project_is_one() {
+        check(127, "sh: 1: ./hello.sh: not found\n", None);
+        check(1, "ModuleNotFoundError: No module named 'calc'\n", None);
+        check(127, "", None);
+        check(2, "sh: 1: x: not found\n", None);
+    }
+}

@@ -1,11 +1,13 @@
 //! reflexion
 #![forbid(unsafe_code)]
-pub mod domain;
-pub mod services;
 pub mod config;
-pub mod prompt;
+pub mod domain;
 pub mod orchestrator;
-pub mod subagents { pub mod command; }
-pub mod verification;
+pub mod prompt;
+pub mod services;
+pub mod subagents {
+    pub mod command;
+}
 #[cfg(feature = "testing")]
 pub mod testing;
+pub mod verification;

@@ -29,6 +29,7 @@ use crate::services::Journal;
 use crate::services::Orchestrator;
 use crate::services::ReflectionService;
 use crate::services::RunError;
+use crate::services::RunLock;
 use crate::services::RunRequest;
 use crate::services::Settings;
 use crate::services::Subagents;
@@ -63,6 +64,8 @@ pub struct Services {
     pub reflections: Arc<dyn ReflectionService>,
     /// Intents and results.
     pub journal: Arc<dyn Journal>,
+    /// One run at a time.
+    pub lock: Arc<dyn RunLock>,
     /// Watchers.
     pub events: Arc<dyn EventSink>,
 }
@@ -119,6 +122,11 @@ struct Ended {
 impl Orchestrator for Loop {
     async fn run(&self, request: RunRequest) -> Result<RunReport, RunError> {
         let started = self.services.clock.elapsed();
+        let _one_run_at_a_time = self
+            .services
+            .lock
+            .acquire(&request.run)
+            .map_err(environment)?;
         let list = self
             .services
             .tasks

@@ -17,6 +17,7 @@
 //! | [`ReflectionService`] | generate, save, recall, format, prune | `reflection` | mock |
 //! | [`Storage`] | keeps reflections | `storage` | `storage::in_memory` |
 //! | [`Journal`] | a run's intents and results | `storage` | `storage::MemoryJournal` |
+//! | [`RunLock`] | one run at a time | `host` | `testing::Unlocked` |
 //! | [`EventSink`] | tells watchers | `cli`, `tracing` | `testing::CollectedEvents` |
 //! | [`Orchestrator`] | the loop | `orchestrator` | - |
 //!
@@ -30,6 +31,7 @@ mod generator;
 mod journal;
 mod orchestrator;
 mod reflection;
+mod run_lock;
 mod settings;
 mod storage;
 mod subagent;
@@ -45,6 +47,7 @@ pub use generator::*;
 pub use journal::*;
 pub use orchestrator::*;
 pub use reflection::*;
+pub use run_lock::*;
 pub use settings::*;
 pub use storage::*;
 pub use subagent::*;

@@ -5,6 +5,7 @@
 
 mod clock;
 mod events;
+mod lock;
 mod settings;
 mod subagent;
 mod tasks;
@@ -13,6 +14,7 @@ mod workspace;
 
 pub use clock::TestClock;
 pub use events::CollectedEvents;
+pub use lock::Unlocked;
 pub use settings::FixedSettings;
 pub use subagent::ScriptedSubagent;
 pub use tasks::MemoryTasks;

@@ -1,0 +1,302 @@
+//! The command line; the doc comments are its help and `docs/cli.md`.
+
+use clap::Parser;
+use clap::Subcommand;
+use std::path::PathBuf;
+
+/// Makes coding agents learn from their failed attempts.
+///
+/// reflexion hands a task to any agent, checks the result itself, turns every failed attempt into a short written
+/// reflection, and puts the reflections that matter into the next attempt's prompt.
+#[derive(Debug, Parser)]
+#[command(
+    name = "reflexion",
+    version,
+    after_help = "Exit codes: 0 all confirmed, or nothing was open; 1 ran, not all confirmed; 2 wrong usage or configuration; \
+                  3 a deadline, budget or limit left work open; 4 the environment failed; 130 interrupted."
+)]
+pub struct Args {
+    /// The directory with project.json
+    #[arg(long, short = 'C', global = true, value_name = "DIR", default_value = ".", hide_default_value = true)]
+    pub project: PathBuf,
+    /// What to do
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Write a commented project.json for this directory, with the checks, setup and carry of its toolchain
+    Init(InitArgs),
+    /// Work on tasks: attempt, check, reflect, retry
+    Run(RunArgs),
+    /// Bring a task's confirmed work into your checkout, uncommitted
+    Apply(ApplyArgs),
+    /// List and change tasks
+    Task(TaskArgs),
+    /// Look at what was learned, and change it
+    Memory(MemoryArgs),
+    /// Show the effective settings
+    Config(ConfigArgs),
+    /// Say what is installed, what is missing, and what to do about it
+    Doctor(DoctorArgs),
+    /// Print a completion script for a shell
+    Completions(CompletionsArgs),
+}
+
+/// Write a commented project.json.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  reflexion init && reflexion task add 'Fix the date parser' --check 'cargo test dates'")]
+pub struct InitArgs {
+    /// Print what would be written, and write nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Print what was found as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Work on tasks.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  reflexion run\n  reflexion run fix-dates --max-attempts 5\n  reflexion run --json --jobs 2 > result.json")]
+pub struct RunArgs {
+    /// The tasks; every open one if none is named
+    #[arg(value_name = "TASK")]
+    pub tasks: Vec<String>,
+    /// Print the result as one JSON document on stdout
+    #[arg(long)]
+    pub json: bool,
+    /// Say what would be done, and start nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Work on so many tasks at the same time
+    #[arg(long, short, value_name = "N")]
+    pub jobs: Option<usize>,
+    /// Attempts per task
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub max_attempts: Option<u32>,
+    /// The agent for every task, as named in project.json
+    #[arg(long, value_name = "NAME")]
+    pub agent: Option<String>,
+    /// Neither write reflections nor put them into prompts
+    #[arg(long)]
+    pub no_reflexion: bool,
+    /// Also do closed and blocked tasks, as if they had just been opened
+    #[arg(long)]
+    pub again: bool,
+}
+
+/// Bring a task's confirmed work into your checkout.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  reflexion apply fix-dates && git diff")]
+pub struct ApplyArgs {
+    /// The task
+    #[arg(value_name = "TASK")]
+    pub task: String,
+    /// Print the result as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// List and change tasks.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  reflexion task list\n  reflexion task add 'Fix the date parser' --check 'cargo test dates'")]
+pub struct TaskArgs {
+    /// What to do
+    #[command(subcommand)]
+    pub command: TaskCommand,
+}
+
+/// What to do with tasks.
+#[derive(Debug, Subcommand)]
+pub enum TaskCommand {
+    /// List tasks with their effective status
+    List {
+        /// Only tasks with this status: open, in_progress, blocked, closed
+        #[arg(long)]
+        status: Option<String>,
+        /// Print `{"tasks":[…]}`
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show one task and why it stands where it stands
+    Show {
+        /// The task
+        id: String,
+        /// Print it as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Add a task to the task file
+    Add(TaskAddArgs),
+    /// Change fields of a task; what is not named stays as it is
+    Edit {
+        /// The task
+        id: String,
+        /// Fields as one JSON object, e.g. '{"priority":0}'
+        #[arg(value_name = "JSON")]
+        fields: String,
+        /// Print the changed task as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Mark a task as done
+    Close {
+        /// The task
+        id: String,
+        /// Print the changed task as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Open a closed or blocked task again; its attempts count anew
+    Reopen {
+        /// The task
+        id: String,
+        /// Print the changed task as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Write what runs found out into the task file
+    Sync {
+        /// Print the number of changed tasks as JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// Add a task.
+#[derive(Debug, clap::Args)]
+pub struct TaskAddArgs {
+    /// One line that says what is to be done
+    #[arg(value_name = "TITLE")]
+    pub title: String,
+    /// The id; made from the title if not given
+    #[arg(long)]
+    pub id: Option<String>,
+    /// More words for the agent
+    #[arg(long)]
+    pub description: Option<String>,
+    /// When it counts as done, in words
+    #[arg(long)]
+    pub criteria: Option<String>,
+    /// A shell command that must pass; may be given several times
+    #[arg(long = "check", value_name = "COMMAND")]
+    pub checks: Vec<String>,
+    /// 0 (first) to 4 (last)
+    #[arg(long, value_parser = clap::value_parser!(u8).range(0..=4))]
+    pub priority: Option<u8>,
+    /// A task that must be closed first; may be given several times
+    #[arg(long = "after", value_name = "TASK")]
+    pub after: Vec<String>,
+    /// Print the stored task as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Look at what was learned, and change it.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  reflexion memory list --task fix-dates --limit 3\n  reflexion memory add < reflection.json")]
+pub struct MemoryArgs {
+    /// What to do
+    #[command(subcommand)]
+    pub command: MemoryCommand,
+}
+
+/// What to do with the memory.
+#[derive(Debug, Subcommand)]
+pub enum MemoryCommand {
+    /// List reflections, newest first
+    List {
+        /// Only of this task
+        #[arg(long)]
+        task: Option<String>,
+        /// Only of this subtask
+        #[arg(long)]
+        subtask: Option<String>,
+        /// At most so many; all if not given
+        #[arg(long, value_name = "N")]
+        limit: Option<usize>,
+        /// Print `{"reflections":[…]}`
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show one reflection
+    Show {
+        /// Its id
+        id: String,
+        /// Print it as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Store one reflection, read as JSON from stdin; missing ids and times are filled in
+    Add {
+        /// Print the stored reflection as JSON (it is printed in words otherwise)
+        #[arg(long)]
+        json: bool,
+    },
+    /// Remove reflections older than the retention time
+    Prune {
+        /// Days to keep, instead of `reflexion.retentionDays`
+        #[arg(long, value_name = "N")]
+        days: Option<u32>,
+        /// Say how many would go, and remove nothing
+        #[arg(long)]
+        dry_run: bool,
+        /// Print the result as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Take over the reflections of another file, such as the Golden Loop's
+    Import {
+        /// A JSON Lines file of reflections
+        file: PathBuf,
+        /// Print the result as JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// Show the effective settings.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  reflexion config show")]
+pub struct ConfigArgs {
+    /// What to do
+    #[command(subcommand)]
+    pub command: ConfigCommand,
+}
+
+/// What to do with the settings.
+#[derive(Debug, Subcommand)]
+pub enum ConfigCommand {
+    /// Print every effective value and where it came from
+    Show {
+        /// Print `{"values":{key:{"value","origin"}},"warnings":[…]}`
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// Say what is installed, what is missing, and what to do about it.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  reflexion doctor")]
+pub struct DoctorArgs {
+    /// Print the findings as JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Also build one workspace and run setup and every check at the base
+    #[arg(long)]
+    pub checks: bool,
+    /// Print how the services are put together, as a Mermaid diagram
+    #[arg(long, conflicts_with_all = ["json", "checks"])]
+    pub graph: bool,
+}
+
+/// Print a completion script.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  reflexion completions bash > ~/.local/share/bash-completion/completions/reflexion")]
+pub struct CompletionsArgs {
+    /// bash, zsh, fish, elvish or powershell
+    #[arg(value_enum)]
+    pub shell: clap_complete::Shell,
+}

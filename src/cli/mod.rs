@@ -1,0 +1,84 @@
+//! Arguments in, runtime calls, an exit code out.
+//!
+//! `--json` prints one JSON document on stdout and nothing else; everything for people goes to stderr there, and
+//! progress always does. Exit codes stand in [`Exit`].
+
+mod apply;
+mod args;
+mod completions;
+mod config;
+mod doctor;
+mod exit;
+mod init;
+mod memory;
+mod progress;
+mod project;
+mod reference;
+mod run;
+mod task;
+
+pub use exit::Exit;
+pub use reference::reference;
+
+use args::Args;
+use args::Command;
+use clap::Parser;
+use std::ffi::OsString;
+use std::process::ExitCode;
+use tracing_subscriber::EnvFilter;
+
+/// The program: parses the process's arguments, does what they ask, and gives the exit code.
+#[must_use]
+pub fn main() -> ExitCode {
+    run_with(std::env::args_os())
+}
+
+fn run_with(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let args = match Args::try_parse_from(args) {
+        Ok(args) => args,
+        Err(error) => {
+            // `--help` and `--version` come this way too; they go to stdout and are no error.
+            let wrong = error.use_stderr();
+            let _ = error.print();
+            return if wrong { Exit::Usage.into() } else { Exit::Confirmed.into() };
+        }
+    };
+    start_logging();
+    let runtime = match tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            eprintln!("error: failed to start the runtime: {error}");
+            return Exit::Environment.into();
+        }
+    };
+    let exit = runtime.block_on(dispatch(args));
+    // A blocking read that nobody waits for any more must not keep the program from ending.
+    runtime.shutdown_background();
+    match exit {
+        Ok(exit) => exit.into(),
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            Exit::of(&error).into()
+        }
+    }
+}
+
+async fn dispatch(args: Args) -> anyhow::Result<Exit> {
+    let project = args.project;
+    match args.command {
+        Command::Init(init) => init::init(&project, &init),
+        Command::Run(run) => run::run(&project, run).await,
+        Command::Apply(apply) => apply::apply(&project, apply).await,
+        Command::Task(task) => task::task(&project, task).await,
+        Command::Memory(memory) => memory::memory(&project, memory).await,
+        Command::Config(config) => config::config(&project, config),
+        Command::Doctor(doctor) => doctor::doctor(&project, &doctor).await,
+        Command::Completions(completions) => Ok(completions::completions(&completions)),
+    }
+}
+
+/// Logs go to stderr, warnings and worse; `REFLEXION_LOG=debug` shows more (the syntax of `RUST_LOG`).
+fn start_logging() {
+    let filter = EnvFilter::try_from_env("REFLEXION_LOG").unwrap_or_else(|_| EnvFilter::new("warn"));
+    let _ = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).without_time().try_init();
+}

@@ -1,0 +1,5 @@
+//! Domain values as text for people.
+
+mod run;
+
+pub use run::run;

@@ -1,0 +1,95 @@
+//! What a run did, in one screen.
+
+use crate::domain::Proof;
+use crate::domain::RunReport;
+use crate::domain::TaskReport;
+use crate::domain::Verdict;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+/// The summary of a run: a line per task, the sums, and what to do next.
+#[must_use]
+pub fn run(report: &RunReport) -> String {
+    let mut text = format!("run {} of {}\n\n", report.run, report.project);
+    let width = report.tasks.iter().map(|t| t.id.as_str().len()).max().unwrap_or(0);
+    for task in &report.tasks {
+        push_task(&mut text, task, width);
+    }
+    push_totals(&mut text, report);
+    push_overlaps(&mut text, report);
+    push_next(&mut text, report);
+    text
+}
+
+fn push_task(text: &mut String, task: &TaskReport, width: usize) {
+    let mark = if task.verdict == Some(Verdict::Confirmed) { "✓" } else { "✗" };
+    let verdict = task.verdict.map_or("not judged", Verdict::as_str);
+    let attempts = match task.solved_at {
+        Some(n) => format!("at attempt {n}"),
+        None => plural(task.attempts as usize, "attempt"),
+    };
+    let note = task.branch.as_ref().or(task.cause.as_ref()).map(|n| format!("  {n}")).unwrap_or_default();
+    let _ = writeln!(text, "  {mark} {:width$}  {verdict:12} {attempts:14}{note}", task.id.as_str());
+}
+
+fn push_totals(text: &mut String, report: &RunReport) {
+    let totals = &report.totals;
+    let green = report.tasks.iter().filter(|t| t.proof == Some(Proof::TurnedGreen)).count();
+    let _ = write!(
+        text,
+        "\n{} of {} confirmed ({green} turned a red check green); {}, {} written, {} put into prompts",
+        totals.confirmed,
+        plural(totals.tasks as usize, "task"),
+        plural(totals.attempts as usize, "attempt"),
+        plural(totals.reflections_written as usize, "reflection"),
+        totals.reflections_injected,
+    );
+    if totals.fallbacks > 0 {
+        let _ = write!(text, " ({} by the heuristic, because the generator failed)", totals.fallbacks);
+    }
+    if let Some(tokens) = totals.tokens {
+        let _ = write!(text, "; {tokens} tokens");
+    }
+    if let Some(cost) = totals.cost_usd {
+        let _ = write!(text, "; ${cost:.2}");
+    }
+    let _ = writeln!(text, "; {}", duration(totals.duration_ms));
+}
+
+/// Two confirmed branches that change the same file may not merge cleanly.
+fn push_overlaps(text: &mut String, report: &RunReport) {
+    let mut by_file: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for task in report.tasks.iter().filter(|t| t.branch.is_some()) {
+        for file in &task.files {
+            by_file.entry(file).or_default().push(task.id.as_str());
+        }
+    }
+    for (file, tasks) in by_file.into_iter().filter(|(_, tasks)| tasks.len() > 1) {
+        let _ = writeln!(text, "warning: {} all change {file}; merge and check them one after the other", tasks.join(", "));
+    }
+}
+
+fn push_next(text: &mut String, report: &RunReport) {
+    let branches: Vec<&str> = report.tasks.iter().filter_map(|t| t.branch.as_deref()).collect();
+    let is_patch = |b: &&str| b.ends_with(".patch");
+    if let Some(first) = branches.iter().find(|b| is_patch(b)) {
+        let _ = writeln!(text, "\nbring in confirmed work with `reflexion apply TASK` (patches such as {first})");
+    } else if !branches.is_empty() {
+        let _ = writeln!(text, "\nbring it in with:\n  git merge {}\nor one by one with `reflexion apply TASK`", branches.join(" "));
+    }
+    if report.interrupted {
+        text.push_str("\ninterrupted; agents were stopped and nothing was lost: `reflexion run` goes on with what is open\n");
+    }
+}
+
+fn plural(n: usize, what: &str) -> String {
+    if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
+}
+
+fn duration(ms: u64) -> String {
+    match ms / 1000 {
+        0 => format!("{ms} ms"),
+        s @ 1..=119 => format!("{s} s"),
+        s => format!("{} min {} s", s / 60, s % 60),
+    }
+}

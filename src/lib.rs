@@ -1,1 +1,3 @@
 //! reflexion
+
+pub mod layer;

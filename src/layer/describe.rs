@@ -1,0 +1,150 @@
+//! The graph for people: a text listing and a Mermaid diagram.
+
+use super::list::Entry;
+use super::list::Layers;
+use super::service::ServiceId;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+impl Layers {
+    /// One line a layer, in the order of the list: its name, what it provides and what it needs.
+    ///
+    /// Says `(wrapped)` behind a decorated service and `(missing)` behind a need that nothing
+    /// provides. Ends with a line break unless the list is empty.
+    pub fn describe(&self) -> String {
+        let provided = |entry: &Entry| self.provided_by(entry).join(", ");
+        let names = self.entries.iter().map(|entry| entry.name.len()).max();
+        let services = self.entries.iter().map(|entry| provided(entry).len()).max();
+        let (names, services) = (names.unwrap_or(0), services.unwrap_or(0));
+        let mut text = String::new();
+        for entry in &self.entries {
+            let needs = self.needed_by(entry).join(", ");
+            let line = format!(
+                "{:names$}  provides {:services$}  {}{needs}",
+                entry.name,
+                provided(entry),
+                if needs.is_empty() { "" } else { "needs " },
+            );
+            text.push_str(line.trim_end());
+            text.push('\n');
+        }
+        text
+    }
+
+    /// The graph as a Mermaid flowchart (<https://mermaid.js.org/syntax/flowchart.html>).
+    ///
+    /// Arrows go from a layer to what it needs and are labelled with the service; a need that
+    /// nothing provides leads to a node called `missing`.
+    pub fn mermaid(&self) -> String {
+        let mut text = String::from("flowchart TD\n");
+        let mut missing = BTreeMap::new();
+        for (at, entry) in self.entries.iter().enumerate() {
+            line(&mut text, format_args!("l{at}[\"{}\"]", entry.name));
+        }
+        for (at, entry) in self.entries.iter().enumerate() {
+            for need in &entry.needs {
+                let target = match self.provider_of(need) {
+                    Some(provider) => format!("l{provider}"),
+                    None => {
+                        let next = missing.len();
+                        format!("m{}", missing.entry(need.key()).or_insert(next))
+                    }
+                };
+                line(
+                    &mut text,
+                    format_args!("l{at} -- \"{}\" --> {target}", need.name()),
+                );
+            }
+        }
+        for number in missing.values() {
+            line(&mut text, format_args!("m{number}((missing))"));
+        }
+        text
+    }
+
+    fn provided_by(&self, entry: &Entry) -> Vec<String> {
+        let mark = |service: &ServiceId| match entry.wrapped.contains(service) {
+            true => format!("{} (wrapped)", service.name()),
+            false => service.name().to_owned(),
+        };
+        entry.gives.iter().map(mark).collect()
+    }
+
+    fn needed_by(&self, entry: &Entry) -> Vec<String> {
+        let mark = |service: &ServiceId| match self.provider_of(service) {
+            Some(_) => service.name().to_owned(),
+            None => format!("{} (missing)", service.name()),
+        };
+        entry.needs.iter().map(mark).collect()
+    }
+
+    fn provider_of(&self, service: &ServiceId) -> Option<usize> {
+        self.entries
+            .iter()
+            .position(|entry| entry.gives.contains(service))
+    }
+}
+
+fn line(text: &mut String, line: std::fmt::Arguments<'_>) {
+    writeln!(text, "    {line}").expect("writing to a `String` cannot fail");
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::layer::BoxError;
+    use crate::layer::Layers;
+    use crate::layer::Svc;
+    use crate::layer::fixture::Config;
+    use crate::layer::fixture::Generator;
+    use crate::layer::fixture::Metrics;
+    use crate::layer::fixture::Storage;
+    use crate::layer::fixture::config;
+    use crate::layer::fixture::generator;
+    use crate::layer::fixture::journal;
+    use crate::layer::fixture::text;
+
+    fn with_a_hole() -> Layers {
+        crate::layers![journal, config, generator]
+            .with::<dyn Config>(text("given"))
+            .wrap::<dyn Generator>(|inner| inner)
+            .with_layer(
+                "storage_s3",
+                async |_: Svc<dyn Config>, _: Svc<dyn Metrics>| {
+                    Ok::<Svc<dyn Storage>, BoxError>(text("s3"))
+                },
+            )
+    }
+
+    #[test]
+    fn the_listing_names_layers_services_and_what_is_odd() {
+        assert_eq!(
+            with_a_hole().describe(),
+            "\
+journal        provides Journal
+generator      provides Generator (wrapped)  needs Journal, Config
+a given value  provides Config
+storage_s3     provides Storage              needs Config, Metrics (missing)
+"
+        );
+        assert_eq!(crate::layers![].describe(), "");
+    }
+
+    #[test]
+    fn the_diagram_has_an_arrow_for_every_need() {
+        assert_eq!(
+            with_a_hole().mermaid(),
+            "\
+flowchart TD
+    l0[\"journal\"]
+    l1[\"generator\"]
+    l2[\"a given value\"]
+    l3[\"storage_s3\"]
+    l1 -- \"Journal\" --> l0
+    l1 -- \"Config\" --> l2
+    l3 -- \"Config\" --> l2
+    l3 -- \"Metrics\" --> m0
+    m0((missing))
+"
+        );
+    }
+}

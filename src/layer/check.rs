@@ -14,9 +14,16 @@ const MOST_LAYERS: usize = 256;
 /// provided, by exactly one layer, and no layers need each other.
 #[track_caller] // so that the compiler shows the list and not this file
 pub const fn check(layers: &[Provider], roots: &[ServiceId]) {
-    if layers.len() > MOST_LAYERS {
-        panic!("a list can have 256 layers at most");
-    }
+    assert!(
+        layers.len() <= MOST_LAYERS,
+        "a list can have 256 layers at most"
+    );
+    let report = report_on(layers, roots);
+    assert!(report.is_empty(), "{}", report.text());
+}
+
+/// All that is wrong with the list, one line each.
+const fn report_on(layers: &[Provider], roots: &[ServiceId]) -> Report {
     let mut report = Report::empty();
     report_provided_twice(layers, &mut report);
     report_missing(layers, roots, &mut report);
@@ -24,9 +31,7 @@ pub const fn check(layers: &[Provider], roots: &[ServiceId]) {
     if report.is_empty() {
         report_cycle(layers, &mut report);
     }
-    if !report.is_empty() {
-        panic!("{}", report.text());
-    }
+    report
 }
 
 const fn report_provided_twice(layers: &[Provider], report: &mut Report) {
@@ -132,101 +137,98 @@ const fn provided_at(layers: &[Provider], service: &ServiceId) -> Option<(usize,
 #[derive(Clone, Copy)]
 enum Walk {
     Unseen,
-    /// On the way: the walk came from here.
-    Open,
+    /// At this place of the way from where the walk started.
+    OnTheWay(usize),
     Done,
 }
 
-/// The way from where the walk started: layers, and for each the need that is followed.
+/// The way from where the walk started: layers, and for each the need that is being followed.
 struct Way {
     layer: [usize; MOST_LAYERS],
     need: [usize; MOST_LAYERS],
     length: usize,
 }
 
+impl Way {
+    const fn starting_nowhere() -> Self {
+        Way {
+            layer: [0; MOST_LAYERS],
+            need: [0; MOST_LAYERS],
+            length: 0,
+        }
+    }
+
+    const fn enter(&mut self, layer: usize, walks: &mut [Walk; MOST_LAYERS]) {
+        walks[layer] = Walk::OnTheWay(self.length);
+        self.layer[self.length] = layer;
+        self.need[self.length] = 0;
+        self.length += 1;
+    }
+
+    const fn leave(&mut self, layer: usize, walks: &mut [Walk; MOST_LAYERS]) {
+        walks[layer] = Walk::Done;
+        self.length -= 1;
+        if self.length > 0 {
+            self.need[self.length - 1] += 1;
+        }
+    }
+}
+
 /// Walks depth first from every layer to what it needs; coming back to the way is a cycle.
 const fn report_cycle(layers: &[Provider], report: &mut Report) {
     let mut walks = [Walk::Unseen; MOST_LAYERS];
+    let mut way = Way::starting_nowhere();
     let mut start = 0;
     while start < layers.len() {
         if let Walk::Unseen = walks[start] {
-            let mut way = Way {
-                layer: [0; MOST_LAYERS],
-                need: [0; MOST_LAYERS],
-                length: 1,
-            };
-            way.layer[0] = start;
-            walks[start] = Walk::Open;
-            while way.length > 0 {
-                if step(layers, &mut walks, &mut way) {
-                    report_way(layers, &way, report);
-                    return;
-                }
+            way.enter(start, &mut walks);
+        }
+        while way.length > 0 {
+            if let Some(back_at) = step(layers, &mut walks, &mut way) {
+                report_way_from(back_at, layers, &way, report);
+                return;
             }
         }
         start += 1;
     }
 }
 
-/// One step forward or back; true when the way has come back to itself.
-const fn step(layers: &[Provider], walks: &mut [Walk; MOST_LAYERS], way: &mut Way) -> bool {
+/// One step forward, sideways or back; the place of the way that it came back to, if it did.
+const fn step(
+    layers: &[Provider],
+    walks: &mut [Walk; MOST_LAYERS],
+    way: &mut Way,
+) -> Option<usize> {
     let here = way.length - 1;
-    let at = way.layer[here];
-    let needs = layers[at].needs;
+    let layer = way.layer[here];
+    let needs = layers[layer].needs;
     if way.need[here] == needs.len() {
-        walks[at] = Walk::Done;
-        way.length -= 1;
-        if way.length > 0 {
-            way.need[way.length - 1] += 1;
-        }
-        return false;
+        way.leave(layer, walks);
+        return None;
     }
-    let next = match &needs[way.need[here]] {
-        Some(service) => provided_at(layers, service),
-        None => None,
-    };
-    match next {
-        Some((next, _)) => match walks[next] {
-            Walk::Open => return true,
+    if let Some(service) = &needs[way.need[here]]
+        && let Some((next, _)) = provided_at(layers, service)
+    {
+        match walks[next] {
+            Walk::OnTheWay(place) => return Some(place),
             Walk::Unseen => {
-                walks[next] = Walk::Open;
-                way.layer[way.length] = next;
-                way.need[way.length] = 0;
-                way.length += 1;
+                way.enter(next, walks);
+                return None;
             }
-            Walk::Done => way.need[here] += 1,
-        },
-        None => way.need[here] += 1,
+            Walk::Done => {}
+        }
     }
-    false
+    way.need[here] += 1;
+    None
 }
 
-/// Says the part of the way that is the cycle: from the layer that the last step came back to.
-const fn report_way(layers: &[Provider], way: &Way, report: &mut Report) {
+/// The cycle: from this place of the way to its end, whose last need leads back to the place.
+const fn report_way_from(place: usize, layers: &[Provider], way: &Way, report: &mut Report) {
     report.line(&["these layers need each other, so none can be built first:"]);
-    let mut last = way.length;
-    let mut at = way.length;
-    let mut first = 0;
-    // Find where the last layer's need leads to.
-    if let Some(service) = &layers[way.layer[way.length - 1]].needs[way.need[way.length - 1]]
-        && let Some((back, _)) = provided_at(layers, service)
-    {
-        while at > 0 {
-            at -= 1;
-            if way.layer[at] == back {
-                first = at;
-            }
-        }
-        last = back;
-    }
-    at = first;
+    let mut at = place;
     while at < way.length {
         let layer = &layers[way.layer[at]];
-        let from = if at + 1 < way.length {
-            way.layer[at + 1]
-        } else {
-            last
-        };
+        let next = if at + 1 < way.length { at + 1 } else { place };
         if let Some(service) = &layer.needs[way.need[at]] {
             report.line(&[
                 "  layer `",
@@ -234,7 +236,7 @@ const fn report_way(layers: &[Provider], way: &Way, report: &mut Report) {
                 "` needs `",
                 service.name(),
                 "` from layer `",
-                layers[from].name,
+                layers[way.layer[next]].name,
                 "`",
             ]);
         }
@@ -292,5 +294,137 @@ impl Report {
             Ok(text) => text,
             Err(_) => "the layers do not fit together",
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layer::provider::Construct;
+    use crate::layer::provider::Construction;
+    use crate::layer::provider::Inputs;
+
+    struct NeverRun;
+    impl Construct for NeverRun {
+        fn construct(&self, _: Inputs<'_>) -> Construction {
+            unreachable!("a check runs no layer")
+        }
+    }
+
+    /// Layers as (name, needs, gives).
+    type Graph<'a> = &'a [(&'static str, &'a [&'static str], &'a [&'static str])];
+
+    fn service(name: &'static str) -> ServiceId {
+        ServiceId::new(name, name)
+    }
+
+    fn check_report(graph: Graph<'_>, roots: &[&'static str], expected: &[&str]) {
+        let layers: Vec<_> = graph
+            .iter()
+            .map(|line| provider(line.0, line.1, line.2))
+            .collect();
+        let roots: Vec<_> = roots.iter().map(|name| service(name)).collect();
+        let report = report_on(&layers, &roots);
+        let lines = report.text().lines().map(str::trim);
+        let lines: Vec<_> = lines.filter(|line| !line.is_empty()).collect();
+        assert_eq!(lines, expected);
+    }
+
+    fn provider(name: &'static str, needs: &[&'static str], gives: &[&'static str]) -> Provider {
+        let gives: Vec<_> = gives.iter().map(|name| service(name)).collect();
+        // In front stands a scope, which is an argument but no need.
+        let needs = needs.iter().map(|name| Some(service(name)));
+        let needs: Vec<_> = std::iter::once(None).chain(needs).collect();
+        Provider {
+            name,
+            needs: needs.leak(),
+            gives: gives.leak(),
+            layer: &NeverRun,
+        }
+    }
+
+    #[test]
+    fn graphs_that_fit() {
+        check_report(&[], &[], &[]);
+        let diamond: Graph<'_> = &[
+            ("top", &["Left", "Right"], &["Top"]),
+            ("sides", &["Base"], &["Left", "Right"]),
+            ("base", &[], &["Base"]),
+        ];
+        check_report(diamond, &["Top", "Base"], &[]);
+    }
+
+    #[test]
+    fn everything_missing_is_named_at_once() {
+        check_report(
+            &[("a", &["B", "C"], &["A"]), ("d", &["C"], &["D"])],
+            &["E", "A"],
+            &[
+                "layer `a` needs `B`, but no layer in this list provides it",
+                "layer `a` needs `C`, but no layer in this list provides it",
+                "layer `d` needs `C`, but no layer in this list provides it",
+                "the root is `E`, but no layer in this list provides it",
+            ],
+        );
+    }
+
+    #[test]
+    fn a_service_is_provided_once() {
+        check_report(
+            &[
+                ("a", &[], &["A", "B"]),
+                ("b", &[], &["B"]),
+                ("cc", &[], &["C", "C"]),
+            ],
+            &[],
+            &[
+                "`B` is provided twice: by layer `a` and by layer `b`",
+                "`C` is provided twice: by layer `cc` and by layer `cc`",
+            ],
+        );
+    }
+
+    #[test]
+    fn only_the_layers_of_the_cycle_are_named() {
+        check_report(
+            &[
+                ("outside", &["D", "A"], &["Outside"]),
+                ("a", &["D", "B"], &["A"]),
+                ("b", &["C"], &["B"]),
+                ("c", &["D", "A"], &["C"]),
+                ("d", &[], &["D"]),
+            ],
+            &[],
+            &[
+                "these layers need each other, so none can be built first:",
+                "layer `a` needs `B` from layer `b`",
+                "layer `b` needs `C` from layer `c`",
+                "layer `c` needs `A` from layer `a`",
+            ],
+        );
+        check_report(
+            &[("alone", &["A"], &["A"])],
+            &[],
+            &[
+                "these layers need each other, so none can be built first:",
+                "layer `alone` needs `A` from layer `alone`",
+            ],
+        );
+    }
+
+    #[test]
+    fn a_long_report_is_cut_between_words() {
+        let mut report = Report::empty();
+        for _ in 0..LONGEST_REPORT {
+            report.line(&["grün"]);
+        }
+        assert!(report.length > LONGEST_REPORT - 10);
+        assert!(
+            report
+                .text()
+                .lines()
+                .skip(1)
+                .all(|line| line.is_empty() || line == "  grün" || line == "  ")
+        );
     }
 }

@@ -11,18 +11,22 @@ impl Layers {
     ///
     /// Says `(wrapped)` behind a decorated service and `(missing)` behind a need that nothing
     /// provides. Ends with a line break unless the list is empty.
+    #[must_use]
     pub fn describe(&self) -> String {
-        let provided = |entry: &Entry| self.provided_by(entry).join(", ");
         let names = self.entries.iter().map(|entry| entry.name.len()).max();
-        let services = self.entries.iter().map(|entry| provided(entry).len()).max();
+        let services = self
+            .entries
+            .iter()
+            .map(|entry| provided_by(entry).len())
+            .max();
         let (names, services) = (names.unwrap_or(0), services.unwrap_or(0));
         let mut text = String::new();
         for entry in &self.entries {
-            let needs = self.needed_by(entry).join(", ");
+            let needs = self.needed_by(entry);
             let line = format!(
                 "{:names$}  provides {:services$}  {}{needs}",
                 entry.name,
-                provided(entry),
+                provided_by(entry),
                 if needs.is_empty() { "" } else { "needs " },
             );
             text.push_str(line.trim_end());
@@ -35,6 +39,7 @@ impl Layers {
     ///
     /// Arrows go from a layer to what it needs and are labelled with the service; a need that
     /// nothing provides leads to a node called `missing`.
+    #[must_use]
     pub fn mermaid(&self) -> String {
         let mut text = String::from("flowchart TD\n");
         let mut missing = BTreeMap::new();
@@ -43,12 +48,11 @@ impl Layers {
         }
         for (at, entry) in self.entries.iter().enumerate() {
             for need in &entry.needs {
-                let target = match self.provider_of(need) {
-                    Some(provider) => format!("l{provider}"),
-                    None => {
-                        let next = missing.len();
-                        format!("m{}", missing.entry(need.key()).or_insert(next))
-                    }
+                let target = if let Some(provider) = self.provider_of(need) {
+                    format!("l{provider}")
+                } else {
+                    let next = missing.len();
+                    format!("m{}", missing.entry(need.key()).or_insert(next))
                 };
                 line(
                     &mut text,
@@ -62,20 +66,12 @@ impl Layers {
         text
     }
 
-    fn provided_by(&self, entry: &Entry) -> Vec<String> {
-        let mark = |service: &ServiceId| match entry.wrapped.contains(service) {
-            true => format!("{} (wrapped)", service.name()),
-            false => service.name().to_owned(),
-        };
-        entry.gives.iter().map(mark).collect()
-    }
-
-    fn needed_by(&self, entry: &Entry) -> Vec<String> {
+    fn needed_by(&self, entry: &Entry) -> String {
         let mark = |service: &ServiceId| match self.provider_of(service) {
             Some(_) => service.name().to_owned(),
             None => format!("{} (missing)", service.name()),
         };
-        entry.needs.iter().map(mark).collect()
+        entry.needs.iter().map(mark).collect::<Vec<_>>().join(", ")
     }
 
     fn provider_of(&self, service: &ServiceId) -> Option<usize> {
@@ -83,6 +79,18 @@ impl Layers {
             .iter()
             .position(|entry| entry.gives.contains(service))
     }
+}
+
+fn provided_by(entry: &Entry) -> String {
+    let mark = |service: &ServiceId| {
+        let wrapped = entry.wrapped.contains(service);
+        format!(
+            "{}{}",
+            service.name(),
+            if wrapped { " (wrapped)" } else { "" }
+        )
+    };
+    entry.gives.iter().map(mark).collect::<Vec<_>>().join(", ")
 }
 
 fn line(text: &mut String, line: std::fmt::Arguments<'_>) {

@@ -32,7 +32,9 @@ use std::sync::Arc;
 /// # impl Clock for It {}
 /// # impl Journal for It {}
 /// mod disk {
-///     # use super::*;
+///     use super::{BoxError, Clock, Journal, Svc};
+///     # use super::It;
+///
 ///     pub async fn journal(clock: Svc<dyn Clock>) -> Result<Svc<dyn Journal>, BoxError> {
 ///         # let _ = clock;
 ///         Ok(Svc::new(It))
@@ -56,7 +58,9 @@ use std::sync::Arc;
 ///         registry,
 ///     ]
 /// }
-/// # live();
+/// # fn main() {
+/// #     live();
+/// # }
 /// ```
 #[macro_export]
 macro_rules! layers {
@@ -109,6 +113,7 @@ pub(super) struct Entry {
 type Constructor = Arc<dyn Fn(Inputs<'_>) -> Construction + Send + Sync>;
 
 /// What `layers!` ends in, after the check.
+#[must_use]
 pub fn assemble(providers: &'static [Provider]) -> Layers {
     let entries = providers.iter().map(|provider| Entry {
         name: provider.name,
@@ -171,14 +176,12 @@ impl Layers {
             .entries
             .iter_mut()
             .find(|entry| entry.gives.contains(&S::ID));
-        match provider {
-            Some(entry) => entry.wrap(Arc::new(decorate)),
-            None => {
-                let mistake = GraphError::NothingToWrap {
-                    service: S::ID.name(),
-                };
-                self.mistake.get_or_insert(mistake);
-            }
+        if let Some(entry) = provider {
+            entry.wrap(Arc::new(decorate));
+        } else {
+            let service = S::ID.name();
+            self.mistake
+                .get_or_insert(GraphError::NothingToWrap { service });
         }
         self
     }

@@ -170,7 +170,6 @@ impl Planner<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::layer::BoxError;
     use crate::layer::Layers;
     use crate::layer::Provision;

@@ -28,7 +28,8 @@ pub(super) type Construction = BoxFuture<'static, Result<Made, BoxError>>;
     message = "`{Self}` is not a layer",
     label = "not a layer",
     note = "a layer is an `async fn` with at most 12 arguments, each `Svc<dyn Trait>` or `Scope`, that returns `Result<Svc<dyn Trait>, E>` with `E: Into<BoxError>`",
-    note = "each trait must be registered once with `service!(Trait)`"
+    note = "each trait must be registered once with `service!(Trait)`",
+    note = "the future must be `Send`: no `Rc` and no lock guard may be held over an `.await`"
 )]
 pub trait Layer<Arguments>: Clone + Send + Sync + 'static {
     /// The needed service of each argument; `None` where the argument is no service.
@@ -168,7 +169,7 @@ pub trait Construct: Send + Sync {
 /// A layer together with its argument types, ready to be erased.
 pub struct Typed<L, Arguments>(pub L, pub PhantomData<fn(Arguments)>);
 
-impl<Arguments: 'static, L: Layer<Arguments>> Construct for Typed<L, Arguments> {
+impl<L: Layer<Arguments>, Arguments: 'static> Construct for Typed<L, Arguments> {
     fn construct(&self, inputs: Inputs<'_>) -> Construction {
         self.0.construct(inputs)
     }
@@ -184,7 +185,7 @@ pub struct Provider {
 }
 
 /// What `layers!` makes of one of its lines.
-pub const fn provider<Arguments: 'static, L: Layer<Arguments>>(
+pub const fn provider<L: Layer<Arguments>, Arguments: 'static>(
     name: &'static str,
     layer: &'static Typed<L, Arguments>,
 ) -> Provider {

@@ -42,6 +42,7 @@ pub struct ServiceId {
 
 impl ServiceId {
     /// An identity from the path as written in `service!` and a key unique in the program.
+    #[must_use]
     #[doc(hidden)]
     pub const fn new(path: &'static str, key: &'static str) -> Self {
         ServiceId {
@@ -52,11 +53,13 @@ impl ServiceId {
     }
 
     /// The trait's own name, for example `Storage`.
+    #[must_use]
     pub const fn name(&self) -> &'static str {
         self.name
     }
 
     /// The trait's path and where it was registered: unique, and good enough to find it.
+    #[must_use]
     pub const fn key(&self) -> &'static str {
         self.key
     }
@@ -194,11 +197,13 @@ impl<S: ?Sized> Svc<S> {
     }
 
     /// The shared pointer inside, for code that knows nothing of layers.
+    #[must_use]
     pub fn into_arc(self) -> Arc<S> {
         self.0
     }
 
     /// Borrows the shared pointer inside.
+    #[must_use]
     pub fn as_arc(&self) -> &Arc<S> {
         &self.0
     }

@@ -207,25 +207,14 @@ mod tests {
         async fn config() -> Result<C, Infallible> {
             Ok(text("c"))
         }
+        #[rustfmt::skip]
         #[allow(clippy::too_many_arguments)]
         async fn storage(
-            a: C,
-            b: C,
-            c: C,
-            d: C,
-            e: C,
-            f: C,
-            g: C,
-            h: C,
-            i: C,
-            j: C,
-            k: C,
+            c1: C, c2: C, c3: C, c4: C, c5: C, c6: C, c7: C, c8: C, c9: C, c10: C, c11: C,
             _scope: Scope,
         ) -> Result<Svc<dyn Storage>, Infallible> {
-            let all = [a, b, c, d, e, f, g, h, i, j, k];
-            Ok(text(
-                all.iter().map(|config| config.text()).collect::<String>(),
-            ))
+            let all = [c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11];
+            Ok(text(all.iter().map(|config| config.text()).collect::<String>()))
         }
         let app = crate::layers![config, storage]
             .build::<Svc<dyn Storage>>()

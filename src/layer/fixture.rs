@@ -8,6 +8,7 @@ use super::Scope;
 use super::Svc;
 use std::convert::Infallible;
 use std::fmt;
+use std::fmt::Write;
 use std::sync::Arc;
 use std::sync::Mutex;
 use tracing::field::Field;
@@ -146,6 +147,6 @@ struct Line(String);
 
 impl Visit for Line {
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
-        self.0.push_str(&format!("{field}={value:?} "));
+        write!(self.0, "{field}={value:?} ").unwrap();
     }
 }

@@ -234,10 +234,6 @@ mod tests {
         app.shutdown().await.unwrap();
     }
 
-    fn loud(inner: Svc<dyn Generator>) -> Svc<dyn Generator> {
-        text(inner.text().to_uppercase())
-    }
-
     #[tokio::test]
     async fn a_mock_takes_the_place_of_one_service() {
         let mut storage = MockStorage::new();
@@ -294,13 +290,14 @@ mod tests {
         let layers = noting(&Events::default())
             .wrap::<dyn Generator>(|inner| text(format!("first({})", inner.text())))
             .wrap::<dyn Generator>(|inner| text(format!("second({})", inner.text())))
-            .wrap::<dyn Generator>(loud);
+            .wrap::<dyn Generator>(|inner| text(inner.text().to_uppercase()));
         check_text(layers, "storage(config) SECOND(FIRST(GENERATOR(CONFIG)))").await;
     }
 
     #[tokio::test]
     async fn a_change_acts_on_the_list_as_it_stands() {
         let layers = noting(&Events::default());
+        let loud = |inner: Svc<dyn Generator>| text(inner.text().to_uppercase());
         let wrapped_last = layers.clone().with::<dyn Generator>(text("g")).wrap(loud);
         check_text(wrapped_last, "storage(config) G").await;
         let given_last = layers.wrap(loud).with::<dyn Generator>(text("g"));

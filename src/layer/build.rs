@@ -7,6 +7,7 @@ use super::caught::catching;
 use super::list::Layers;
 use super::plan::GraphError;
 use super::plan::Plan;
+use super::plan::needed_by_text;
 use super::provider::Inputs;
 use super::provider::Provision;
 use futures_util::FutureExt;
@@ -24,7 +25,7 @@ pub enum BuildError {
     #[error(
         "layer `{layer}` failed to build: {} ({})",
         chain(cause),
-        needed_by(needed_by_layers)
+        needed_by_text(needed_by, ", ")
     )]
     Layer {
         /// The layer.
@@ -32,7 +33,7 @@ pub enum BuildError {
         /// What it returned, or the text of its panic; part of the message, hence not `source`.
         cause: BoxError,
         /// The layers that need it directly; empty when it is the root.
-        needed_by_layers: Vec<&'static str>,
+        needed_by: Vec<&'static str>,
     },
 }
 
@@ -45,14 +46,6 @@ fn chain(error: &BoxError) -> String {
         next = cause.source();
     }
     text
-}
-
-fn needed_by(layers: &[&str]) -> String {
-    if layers.is_empty() {
-        return "asked of `build`".to_owned();
-    }
-    let quoted: Vec<_> = layers.iter().map(|layer| format!("`{layer}`")).collect();
-    format!("needed by {}", quoted.join(", "))
 }
 
 impl Layers {
@@ -82,7 +75,7 @@ impl Layers {
             return Err(BuildError::Layer {
                 layer: plan.steps[step].entry.name,
                 cause,
-                needed_by_layers: needing.collect(),
+                needed_by: needing.collect(),
             });
         }
         let root = R::find(&built);

@@ -4,7 +4,6 @@ use super::list::Entry;
 use super::list::Layers;
 use super::service::ServiceId;
 use std::collections::BTreeMap;
-use std::fmt::Write;
 
 impl Layers {
     /// One line a layer, in the order of the list: its name, what it provides and what it needs.
@@ -13,20 +12,17 @@ impl Layers {
     /// provides. Ends with a line break unless the list is empty.
     #[must_use]
     pub fn describe(&self) -> String {
-        let names = self.entries.iter().map(|entry| entry.name.len()).max();
-        let services = self
-            .entries
-            .iter()
-            .map(|entry| provided_by(entry).len())
-            .max();
-        let (names, services) = (names.unwrap_or(0), services.unwrap_or(0));
+        let width =
+            |column: fn(&Entry) -> usize| self.entries.iter().map(column).max().unwrap_or(0);
+        let names = width(|entry| entry.name.len());
+        let services = width(|entry| provisions_of(entry).len());
         let mut text = String::new();
         for entry in &self.entries {
-            let needs = self.needed_by(entry);
+            let needs = self.needs_of(entry);
             let line = format!(
                 "{:names$}  provides {:services$}  {}{needs}",
                 entry.name,
-                provided_by(entry),
+                provisions_of(entry),
                 if needs.is_empty() { "" } else { "needs " },
             );
             text.push_str(line.trim_end());
@@ -41,10 +37,10 @@ impl Layers {
     /// nothing provides leads to a node called `missing`.
     #[must_use]
     pub fn mermaid(&self) -> String {
-        let mut text = String::from("flowchart TD\n");
+        let mut lines = vec!["flowchart TD".to_owned()];
         let mut missing = BTreeMap::new();
         for (at, entry) in self.entries.iter().enumerate() {
-            line(&mut text, format_args!("l{at}[\"{}\"]", entry.name));
+            lines.push(format!("    l{at}[\"{}\"]", entry.name));
         }
         for (at, entry) in self.entries.iter().enumerate() {
             for need in &entry.needs {
@@ -54,19 +50,18 @@ impl Layers {
                     let next = missing.len();
                     format!("m{}", missing.entry(need.key()).or_insert(next))
                 };
-                line(
-                    &mut text,
-                    format_args!("l{at} -- \"{}\" --> {target}", need.name()),
-                );
+                lines.push(format!("    l{at} -- \"{}\" --> {target}", need.name()));
             }
         }
-        for number in missing.values() {
-            line(&mut text, format_args!("m{number}((missing))"));
-        }
-        text
+        lines.extend(
+            missing
+                .values()
+                .map(|number| format!("    m{number}((missing))")),
+        );
+        lines.join("\n") + "\n"
     }
 
-    fn needed_by(&self, entry: &Entry) -> String {
+    fn needs_of(&self, entry: &Entry) -> String {
         let mark = |service: &ServiceId| match self.provider_of(service) {
             Some(_) => service.name().to_owned(),
             None => format!("{} (missing)", service.name()),
@@ -81,7 +76,7 @@ impl Layers {
     }
 }
 
-fn provided_by(entry: &Entry) -> String {
+fn provisions_of(entry: &Entry) -> String {
     let mark = |service: &ServiceId| {
         let wrapped = entry.wrapped.contains(service);
         format!(
@@ -91,10 +86,6 @@ fn provided_by(entry: &Entry) -> String {
         )
     };
     entry.gives.iter().map(mark).collect::<Vec<_>>().join(", ")
-}
-
-fn line(text: &mut String, line: std::fmt::Arguments<'_>) {
-    writeln!(text, "    {line}").expect("writing to a `String` cannot fail");
 }
 
 #[cfg(test)]

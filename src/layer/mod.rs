@@ -76,15 +76,16 @@
 //!   before any layer is started, and not while compiling.
 //! - A line of `layers!` is a path to a function without captured values, and cannot use generic
 //!   parameters of the function around it. Settings come from a service; closures go through
-//!   [`Layers::with_layer`]. A layer for which a borrow in its arguments or a future that is not
-//!   `Send` is the problem is only said to be "not a layer".
+//!   [`Layers::with_layer`].
+//! - Of a function that is not a layer the compiler says so and names it, but not which argument,
+//!   result or value held over an `.await` is the reason.
 //! - A service has one provider. Several values of a kind are a service that holds them.
 //! - Services are never optional. What can be switched off is provided by a layer that does nothing.
 //! - Layers are constructed concurrently on the task of the caller, not on several threads; one
 //!   that computes for long should `spawn_blocking`.
 //! - An [`App`] dropped without [`shutdown`](App::shutdown), or a dropped `build`, cannot run
 //!   asynchronous finalizers: a warning names the layers.
-//! - The kind of a service is forgotten and recovered inside by a downcast, which users never see.
+//! - Inside, the type of a service is erased and recovered by a downcast; users never see it.
 
 mod app;
 mod build;

@@ -12,7 +12,7 @@ use std::fmt;
 #[non_exhaustive]
 pub enum GraphError {
     /// A service is needed, but no layer of the list provides it.
-    #[error("no layer provides `{service}`, {}; provided: {}", needed_by(path), provided.join(", "))]
+    #[error("no layer provides `{service}`, {}; provided: {}", needed_by_text(path, " <- "), provided.join(", "))]
     Missing {
         /// The missing service.
         service: &'static str,
@@ -51,12 +51,13 @@ impl fmt::Display for Link {
     }
 }
 
-fn needed_by(path: &[&str]) -> String {
-    if path.is_empty() {
+/// Who needs something, for an error; nobody but the caller of `build` needs a root.
+pub(super) fn needed_by_text(layers: &[&str], separator: &str) -> String {
+    if layers.is_empty() {
         return "asked of `build`".to_owned();
     }
-    let quoted: Vec<_> = path.iter().map(|layer| format!("`{layer}`")).collect();
-    format!("needed by {}", quoted.join(" <- "))
+    let quoted: Vec<_> = layers.iter().map(|layer| format!("`{layer}`")).collect();
+    format!("needed by {}", quoted.join(separator))
 }
 
 /// The steps of a build: each layer once, after everything it needs.

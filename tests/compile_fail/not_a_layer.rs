@@ -1,27 +1,28 @@
-use reflexion::layer::{BoxError, Layers, Svc};
+use reflexion::layer::{Layers, Svc};
 use reflexion::{layers, service};
+use std::fmt::Error; // a short name, to keep the messages short
 
 trait Storage: Send + Sync {}
 trait Unregistered: Send + Sync {}
 service!(Storage);
 
-async fn takes_a_number(_: u32) -> Result<Svc<dyn Storage>, BoxError> {
-    Err("not reached".into())
+async fn takes_a_number(_: u32) -> Result<Svc<dyn Storage>, Error> {
+    Err(Error)
 }
-fn is_not_async() -> Result<Svc<dyn Storage>, BoxError> {
-    Err("not reached".into())
+fn is_not_async() -> Result<Svc<dyn Storage>, Error> {
+    Err(Error)
 }
 async fn returns_no_result() -> Svc<dyn Storage> {
     unreachable!()
 }
-async fn provides_no_service(_: Svc<dyn Storage>) -> Result<Svc<dyn Unregistered>, BoxError> {
-    Err("not reached".into())
+async fn provides_no_service(_: Svc<dyn Storage>) -> Result<Svc<dyn Unregistered>, Error> {
+    Err(Error)
 }
-async fn is_not_send() -> Result<Svc<dyn Storage>, BoxError> {
+async fn is_not_send() -> Result<Svc<dyn Storage>, Error> {
     let stays_here = std::rc::Rc::new(());
     std::future::ready(()).await;
     drop(stays_here);
-    Err("not reached".into())
+    Err(Error)
 }
 
 fn argument() -> Layers {

@@ -1,13 +1,41 @@
-//! reflexion
+//! Makes coding agents learn from their failed attempts.
+//!
+//! A **task** ([`domain`]) is handed to an agent ([`subagents`]); the runtime records what the agent changed, runs the
+//! checks itself ([`verification`]) and judges ([`orchestrator::judge`]). A refuted attempt becomes a short written
+//! reflection ([`reflection`]), which is kept as JSON Lines ([`storage`]) and put into the next attempt's prompt
+//! ([`prompt`]). Confirmed work is committed on a branch of its own ([`host`]). What may follow from what is one pure
+//! function ([`orchestrator::machine`]).
+//!
+//! Every step stands behind a port ([`services`]) and is built by a provider layer ([`layer`]); [`runtime`] lists
+//! them. Three ways to use it:
+//!
+//! - `reflexion run` on a directory with a `project.json` (the `cli` module);
+//! - from code: `runtime::live()`, see `examples/batch.rs`; or only the [`services::ReflectionService`] in a loop of
+//!   your own, see `examples/own_loop.rs`;
+//! - in unit tests, on the swap-in layers of `runtime::test` and the doubles of `testing` (feature `testing`), see
+//!   `examples/unit_test.rs`.
+//!
+//! The modules stand here in reading order. Who may import whom is a table in `docs/ARCHITECTURE.md`, and a test
+//! checks it.
 #![forbid(unsafe_code)]
-pub mod config;
+
+// Words: plain values and text.
 pub mod domain;
-pub mod orchestrator;
 pub mod prompt;
+pub mod config;
+
+// Contracts: what a service promises, and how services are put together.
 pub mod services;
-pub mod subagents {
-    pub mod command;
-}
+pub mod layer;
+
+// Steps, in the order of the flow; they meet in `services` and never import each other.
+pub mod subagents;
+pub mod verification;
+
+// Loops: they see ports only.
+pub mod orchestrator;
+
+// Edges.
+pub mod report;
 #[cfg(feature = "testing")]
 pub mod testing;
-pub mod verification;

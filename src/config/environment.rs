@@ -35,38 +35,21 @@ pub fn env_name(key: &str) -> String {
 }
 
 /// The overrides in `vars`, and a warning for every `REFLEXION_…` variable that is none.
-pub(super) fn from_environment(
-    vars: impl IntoIterator<Item = (String, String)>,
-) -> (Vec<Override>, Vec<String>) {
-    let known: Vec<(String, String)> = keys()
-        .into_iter()
-        .map(|k| (env_name(&k.path), k.path))
-        .collect();
+pub(super) fn from_environment(vars: impl IntoIterator<Item = (String, String)>) -> (Vec<Override>, Vec<String>) {
+    let known: Vec<(String, String)> = keys().into_iter().map(|k| (env_name(&k.path), k.path)).collect();
     let (mut overrides, mut warnings) = (Vec::new(), Vec::new());
     for (name, text) in vars {
         let origin = Origin::Environment(name.clone());
         if name == "REFLEXION_LIMIT_WAIT" {
             let on = !matches!(text.to_ascii_lowercase().as_str(), "off" | "0" | "false");
-            overrides.push(Override {
-                key: "limits.wait".to_owned(),
-                value: Value::Bool(on),
-                origin,
-            });
+            overrides.push(Override { key: "limits.wait".to_owned(), value: Value::Bool(on), origin });
         } else if !name.starts_with("REFLEXION_") || RESERVED.contains(&name.as_str()) {
         } else if let Some((_, key)) = known.iter().find(|(env, _)| *env == name) {
-            overrides.push(Override {
-                key: key.clone(),
-                value: parse(&text),
-                origin,
-            });
+            overrides.push(Override { key: key.clone(), value: parse(&text), origin });
         } else {
             let meant = nearest(&name, known.iter().map(|(env, _)| env.as_str()));
-            let meant = meant
-                .map(|m| format!("; did you mean `{m}`?"))
-                .unwrap_or_default();
-            warnings.push(format!(
-                "the environment variable `{name}` means nothing to reflexion{meant}"
-            ));
+            let meant = meant.map(|m| format!("; did you mean `{m}`?")).unwrap_or_default();
+            warnings.push(format!("the environment variable `{name}` means nothing to reflexion{meant}"));
         }
     }
     (overrides, warnings)
@@ -86,10 +69,7 @@ mod tests {
         for (key, name) in [
             ("jobs", "REFLEXION_JOBS"),
             ("maxAttempts", "REFLEXION_MAX_ATTEMPTS"),
-            (
-                "reflexion.generationTimeoutMs",
-                "REFLEXION_REFLEXION__GENERATION_TIMEOUT_MS",
-            ),
+            ("reflexion.generationTimeoutMs", "REFLEXION_REFLEXION__GENERATION_TIMEOUT_MS"),
         ] {
             assert_eq!(env_name(key), name);
         }
@@ -97,14 +77,10 @@ mod tests {
 
     #[test]
     fn unknown_variables_are_warned_about_and_reserved_ones_are_not() {
-        let vars =
-            ["REFLEXION_JOB", "REFLEXION_TASK_ID", "HOME"].map(|n| (n.to_owned(), "4".to_owned()));
+        let vars = ["REFLEXION_JOB", "REFLEXION_TASK_ID", "HOME"].map(|n| (n.to_owned(), "4".to_owned()));
         let (overrides, warnings) = from_environment(vars);
         assert!(overrides.is_empty());
         assert_eq!(warnings.len(), 1);
-        assert!(
-            warnings[0].contains("did you mean `REFLEXION_JOBS`"),
-            "{warnings:?}"
-        );
+        assert!(warnings[0].contains("did you mean `REFLEXION_JOBS`"), "{warnings:?}");
     }
 }

@@ -78,10 +78,8 @@ const SHARED: &str = "config/reflexion.json";
 /// # Errors
 /// [`ConfigError`], with file, line and column or the variable or flag.
 pub fn load(inputs: &Inputs) -> Result<Effective, ConfigError> {
-    let dir = std::path::absolute(&inputs.dir).map_err(|e| ConfigError::Read {
-        path: inputs.dir.clone(),
-        message: e.to_string(),
-    })?;
+    let dir = std::path::absolute(&inputs.dir)
+        .map_err(|e| ConfigError::Read { path: inputs.dir.clone(), message: e.to_string() })?;
     let Some(project) = read_file(&dir, "project.json")? else {
         return Err(ConfigError::Missing { dir });
     };
@@ -95,26 +93,19 @@ pub fn load(inputs: &Inputs) -> Result<Effective, ConfigError> {
     for one in env.iter().chain(&inputs.flags) {
         merged.add_override(one)?;
     }
-    let file: ProjectFile =
-        serde_json::from_value(merged.root).map_err(|e| value_error("project.json", &e))?;
+    let file: ProjectFile = serde_json::from_value(merged.root).map_err(|e| value_error("project.json", &e))?;
     warn_of_unbuilt(&file, &mut warnings);
-    Ok(Effective {
-        dir,
-        file,
-        values: merged.origins,
-        warnings,
-    })
+    Ok(Effective { dir, file, values: merged.origins, warnings })
 }
 
 fn warn_of_unbuilt(file: &ProjectFile, warnings: &mut Vec<String>) {
     if file.allow_push {
-        warnings.push("`allowPush` is true, but this version never pushes; confirmed work stays on local branches".to_owned());
+        warnings.push(
+            "`allowPush` is true, but this version never pushes; confirmed work stays on local branches".to_owned(),
+        );
     }
     if !file.budget.is_empty() {
-        warnings.push(
-            "`budget` is not enforced by this version; `maxAttempts` and `timeoutMs` are"
-                .to_owned(),
-        );
+        warnings.push("`budget` is not enforced by this version; `maxAttempts` and `timeoutMs` are".to_owned());
     }
 }
 
@@ -130,10 +121,7 @@ struct Merged {
 
 impl Default for Merged {
     fn default() -> Self {
-        Self {
-            root: Value::Object(Map::new()),
-            origins: BTreeMap::new(),
-        }
+        Self { root: Value::Object(Map::new()), origins: BTreeMap::new() }
     }
 }
 
@@ -148,19 +136,12 @@ impl Merged {
         match value {
             Value::Object(map) if !map.is_empty() && !whole(path) => {
                 for (key, inner) in map {
-                    let path = if path.is_empty() {
-                        key.clone()
-                    } else {
-                        format!("{path}.{key}")
-                    };
+                    let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
                     self.note(&path, inner, origin);
                 }
             }
             Value::Object(_) if path.is_empty() => {}
-            leaf => drop(
-                self.origins
-                    .insert(path.to_owned(), (leaf.clone(), origin.clone())),
-            ),
+            leaf => drop(self.origins.insert(path.to_owned(), (leaf.clone(), origin.clone()))),
         }
     }
 
@@ -194,11 +175,7 @@ fn merge_at(path: &str, into: &mut Value, from: &Value) {
     match (into, from) {
         (Value::Object(into), Value::Object(from)) if !whole(path) => {
             for (key, value) in from {
-                let path = if path.is_empty() {
-                    key.clone()
-                } else {
-                    format!("{path}.{key}")
-                };
+                let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
                 merge_at(&path, into.entry(key.clone()).or_insert(Value::Null), value);
             }
         }
@@ -213,24 +190,19 @@ fn read_file(dir: &Path, name: &str) -> Result<Option<Value>, ConfigError> {
         Ok(text) => text,
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(e) => {
-            return Err(ConfigError::Read {
-                path,
-                message: e.to_string(),
-            });
+            return Err(ConfigError::Read { path, message: e.to_string() });
         }
     };
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     let de = &mut serde_json::Deserializer::from_str(text);
     let checked: Result<ProjectFile, _> = serde_path_to_error::deserialize(de);
     match checked.map_err(|e| file_error(name, &e)) {
-        Ok(_) => serde_json::from_str(text)
-            .map(Some)
-            .map_err(|e| ConfigError::File {
-                file: name.to_owned(),
-                line: e.line(),
-                column: e.column(),
-                message: without_position(&e.to_string()),
-            }),
+        Ok(_) => serde_json::from_str(text).map(Some).map_err(|e| ConfigError::File {
+            file: name.to_owned(),
+            line: e.line(),
+            column: e.column(),
+            message: without_position(&e.to_string()),
+        }),
         Err(error) => Err(error),
     }
 }
@@ -239,31 +211,16 @@ fn file_error(file: &str, error: &serde_path_to_error::Error<serde_json::Error>)
     let inner = error.inner();
     let path = error.path().to_string();
     let message = explain(&without_position(&inner.to_string()));
-    let message = if path == "." || path.contains('?') {
-        message
-    } else {
-        format!("`{path}`: {message}")
-    };
-    ConfigError::File {
-        file: file.to_owned(),
-        line: inner.line(),
-        column: inner.column(),
-        message,
-    }
+    let message = if path == "." || path.contains('?') { message } else { format!("`{path}`: {message}") };
+    ConfigError::File { file: file.to_owned(), line: inner.line(), column: inner.column(), message }
 }
 
 fn value_error(origin: &str, error: &serde_json::Error) -> ConfigError {
-    ConfigError::Value {
-        origin: origin.to_owned(),
-        message: explain(&error.to_string()),
-    }
+    ConfigError::Value { origin: origin.to_owned(), message: explain(&error.to_string()) }
 }
 
 fn without_position(message: &str) -> String {
-    message
-        .rsplit_once(" at line ")
-        .map_or(message, |(before, _)| before)
-        .to_owned()
+    message.rsplit_once(" at line ").map_or(message, |(before, _)| before).to_owned()
 }
 
 /// Turns serde's ``unknown field `x`, expected one of `a`, `b` `` into words with the nearest key.

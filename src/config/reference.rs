@@ -32,11 +32,7 @@ pub fn reference() -> String {
         `reflexion config show` prints every effective value and where it came from. Unknown keys are an error.\n"
         .to_owned();
     for key in keys() {
-        let default = if key.default.is_null() {
-            String::new()
-        } else {
-            format!(", default `{}`", key.default)
-        };
+        let default = if key.default.is_null() { String::new() } else { format!(", default `{}`", key.default) };
         let _ = write!(
             text,
             "\n## `{}`\n\n{}{default}; environment `{}`.\n\n{}\n",
@@ -53,19 +49,9 @@ pub fn reference() -> String {
 fn agents(schema: &Value) -> String {
     let mut text = "\n# An agent: `agents.<name>`\n".to_owned();
     let mut keys = Vec::new();
-    collect(
-        schema,
-        &schema["$defs"]["AgentFile"],
-        "agents.<name>",
-        &Value::Null,
-        &mut keys,
-    );
+    collect(schema, &schema["$defs"]["AgentFile"], "agents.<name>", &Value::Null, &mut keys);
     for key in keys {
-        let _ = write!(
-            text,
-            "\n## `{}`\n\n{}.\n\n{}\n",
-            key.path, key.kind, key.doc
-        );
+        let _ = write!(text, "\n## `{}`\n\n{}.\n\n{}\n", key.path, key.kind, key.doc);
     }
     text
 }
@@ -84,39 +70,22 @@ fn collect(root: &Value, node: &Value, path: &str, defaults: &Value, keys: &mut 
         return;
     };
     for (name, property) in properties {
-        let path = if path.is_empty() {
-            name.clone()
-        } else {
-            format!("{path}.{name}")
-        };
+        let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
         let target = resolve(root, property);
         let default = &defaults[name];
         if target["properties"].is_object() && path != "agents" && path != "reflexion.generator" {
             collect(root, target, &path, default, keys);
             continue;
         }
-        let doc = property["description"]
-            .as_str()
-            .or(target["description"].as_str())
-            .unwrap_or_default();
+        let doc = property["description"].as_str().or(target["description"].as_str()).unwrap_or_default();
         // Markdown paragraphs do not care for the source's line breaks.
-        let doc = doc
-            .replace("\n\n", "\u{1}")
-            .replace('\n', " ")
-            .replace('\u{1}', "\n\n");
-        keys.push(Key {
-            path,
-            kind: kind(root, target),
-            default: default.clone(),
-            doc,
-        });
+        let doc = doc.replace("\n\n", "\u{1}").replace('\n', " ").replace('\u{1}', "\n\n");
+        keys.push(Key { path, kind: kind(root, target), default: default.clone(), doc });
     }
 }
 
 fn resolve<'a>(root: &'a Value, node: &'a Value) -> &'a Value {
-    let reference = node["$ref"]
-        .as_str()
-        .or_else(|| node["anyOf"][0]["$ref"].as_str());
+    let reference = node["$ref"].as_str().or_else(|| node["anyOf"][0]["$ref"].as_str());
     match reference.and_then(|r| r.strip_prefix("#/$defs/")) {
         Some(name) => &root["$defs"][name],
         None => node,
@@ -124,36 +93,20 @@ fn resolve<'a>(root: &'a Value, node: &'a Value) -> &'a Value {
 }
 
 fn kind(root: &Value, node: &Value) -> String {
-    let choices: Vec<&str> = node["oneOf"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(|c| c["const"].as_str())
-        .collect();
+    let choices: Vec<&str> =
+        node["oneOf"].as_array().into_iter().flatten().filter_map(|c| c["const"].as_str()).collect();
     if !choices.is_empty() {
-        return choices
-            .iter()
-            .map(|c| format!("`\"{c}\"`"))
-            .collect::<Vec<_>>()
-            .join(" or ");
+        return choices.iter().map(|c| format!("`\"{c}\"`")).collect::<Vec<_>>().join(" or ");
     }
     if let Some(any) = node["anyOf"].as_array() {
-        return any
-            .iter()
-            .map(|n| kind(root, resolve(root, n)))
-            .collect::<Vec<_>>()
-            .join(" or ");
+        return any.iter().map(|n| kind(root, resolve(root, n))).collect::<Vec<_>>().join(" or ");
     }
     match (&node["type"], &node["items"]) {
         (Value::String(t), items) if t == "array" => {
             format!("list of {}", kind(root, resolve(root, items)))
         }
         (Value::String(t), _) => t.clone(),
-        (Value::Array(types), _) => types
-            .iter()
-            .filter_map(Value::as_str)
-            .collect::<Vec<_>>()
-            .join(" or "),
+        (Value::Array(types), _) => types.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" or "),
         _ => "value".to_owned(),
     }
 }

@@ -42,24 +42,12 @@ impl Effective {
         let file = &self.file;
         self.require(file.max_attempts >= 1, "maxAttempts", "is at least 1")?;
         self.require((1..=1024).contains(&file.jobs), "jobs", "is 1 to 1024")?;
-        self.require(
-            file.reflexion.generation_timeout_ms > 0,
-            "reflexion.generationTimeoutMs",
-            "is more than 0",
-        )?;
+        self.require(file.reflexion.generation_timeout_ms > 0, "reflexion.generationTimeoutMs", "is more than 0")?;
         self.require(!file.tasks.is_empty(), "tasks", "names a file")?;
-        for (key, globs) in [
-            ("carry", &file.carry),
-            ("protect", &file.protect),
-            ("envDeny", &file.env_deny),
-        ] {
+        for (key, globs) in [("carry", &file.carry), ("protect", &file.protect), ("envDeny", &file.env_deny)] {
             for glob in globs {
                 let valid = globset::Glob::new(glob);
-                self.require(
-                    valid.is_ok(),
-                    key,
-                    &format!("has the glob `{glob}`, which cannot be read"),
-                )?;
+                self.require(valid.is_ok(), key, &format!("has the glob `{glob}`, which cannot be read"))?;
             }
         }
         self.checks()?;
@@ -75,48 +63,27 @@ impl Effective {
                 carry_limit_bytes: file.carry_limit_mb.saturating_mul(1 << 20),
                 env: file.workspace.env.clone(),
             },
-            environment: policy::Environment {
-                deny: file.env_deny.clone(),
-            },
+            environment: policy::Environment { deny: file.env_deny.clone() },
         })
     }
 
     fn require(&self, holds: bool, key: &str, message: &str) -> Result<(), ConfigError> {
-        if holds {
-            Ok(())
-        } else {
-            Err(self.wrong(key, format!("`{key}` {message}")))
-        }
+        if holds { Ok(()) } else { Err(self.wrong(key, format!("`{key}` {message}"))) }
     }
 
     /// An error that names who set the key (or the nearest key above it).
     fn wrong(&self, key: &str, message: String) -> ConfigError {
         let inside = |k: &&String| k.starts_with(key) || key.starts_with(k.as_str());
-        let set = self
-            .values
-            .get(key)
-            .or_else(|| self.values.get(self.values.keys().find(inside)?));
-        let origin = set.map_or_else(
-            || "project.json".to_owned(),
-            |(_, origin)| origin.to_string(),
-        );
+        let set = self.values.get(key).or_else(|| self.values.get(self.values.keys().find(inside)?));
+        let origin = set.map_or_else(|| "project.json".to_owned(), |(_, origin)| origin.to_string());
         ConfigError::Value { origin, message }
     }
 
     fn project(&self) -> policy::Project {
         let file = &self.file;
-        let dir_name = || {
-            self.dir
-                .file_name()
-                .map(|n| n.to_string_lossy().into_owned())
-                .unwrap_or_default()
-        };
+        let dir_name = || self.dir.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
         policy::Project {
-            name: if file.name.is_empty() {
-                dir_name()
-            } else {
-                file.name.clone()
-            },
+            name: if file.name.is_empty() { dir_name() } else { file.name.clone() },
             root: self.dir.clone(),
             tasks: self.dir.join(&file.tasks),
         }
@@ -125,11 +92,7 @@ impl Effective {
     fn checks(&self) -> Result<(), ConfigError> {
         for (i, check) in self.file.checks.iter().enumerate() {
             let twice = self.file.checks[..i].iter().any(|c| c.name == check.name);
-            self.require(
-                !twice,
-                "checks",
-                &format!("has two checks named `{}`", check.name),
-            )?;
+            self.require(!twice, "checks", &format!("has two checks named `{}`", check.name))?;
         }
         Ok(())
     }
@@ -137,11 +100,8 @@ impl Effective {
     fn agents(&self) -> Result<policy::Agents, ConfigError> {
         let file = &self.file.agents;
         let mut named: BTreeMap<String, policy::Agent> = BTreeMap::new();
-        let repair = policy::Agent {
-            kind: policy::AgentKind::Repair,
-            timeout: Duration::from_secs(600),
-            env: BTreeMap::new(),
-        };
+        let repair =
+            policy::Agent { kind: policy::AgentKind::Repair, timeout: Duration::from_secs(600), env: BTreeMap::new() };
         named.insert(REPAIR.to_owned(), repair);
         for (name, agent) in &file.named {
             named.insert(name.clone(), self.agent(name, agent)?);
@@ -158,26 +118,15 @@ impl Effective {
         Ok(policy::Agents { default, named })
     }
 
-    fn known_agent(
-        &self,
-        named: &BTreeMap<String, policy::Agent>,
-        name: &str,
-        key: &str,
-    ) -> Result<(), ConfigError> {
+    fn known_agent(&self, named: &BTreeMap<String, policy::Agent>, name: &str, key: &str) -> Result<(), ConfigError> {
         if named.contains_key(name) {
             return Ok(());
         }
         let hint = match nearest(name, named.keys().map(String::as_str)) {
             Some(meant) => format!("did you mean `{meant}`?"),
-            None => format!(
-                "configured: {}",
-                named.keys().cloned().collect::<Vec<_>>().join(", ")
-            ),
+            None => format!("configured: {}", named.keys().cloned().collect::<Vec<_>>().join(", ")),
         };
-        Err(self.wrong(
-            key,
-            format!("`{key}` names the agent `{name}`, which is not under `agents`; {hint}"),
-        ))
+        Err(self.wrong(key, format!("`{key}` names the agent `{name}`, which is not under `agents`; {hint}")))
     }
 
     fn agent(&self, name: &str, file: &AgentFile) -> Result<policy::Agent, ConfigError> {
@@ -189,25 +138,15 @@ impl Effective {
                     &key,
                     "is a command and needs `argv`, a list of program and arguments",
                 )?;
-                policy::AgentKind::Command {
-                    argv: file.argv.clone(),
-                }
+                policy::AgentKind::Command { argv: file.argv.clone() }
             }
             AgentKindFile::Repair => {
-                self.require(
-                    file.argv.is_empty(),
-                    &key,
-                    "is the embedded agent and takes no `argv`",
-                )?;
+                self.require(file.argv.is_empty(), &key, "is the embedded agent and takes no `argv`")?;
                 policy::AgentKind::Repair
             }
         };
         self.require(file.timeout_ms > 0, &key, "has a `timeoutMs` of 0")?;
-        Ok(policy::Agent {
-            kind,
-            timeout: Duration::from_millis(file.timeout_ms),
-            env: file.env.clone(),
-        })
+        Ok(policy::Agent { kind, timeout: Duration::from_millis(file.timeout_ms), env: file.env.clone() })
     }
 
     fn reflexion(&self, agents: &policy::Agents) -> Result<policy::Reflexion, ConfigError> {
@@ -217,29 +156,17 @@ impl Effective {
             GeneratorKind::Heuristic => policy::Generator::Heuristic,
             GeneratorKind::Command => {
                 let given = !file.generator.argv.is_empty();
-                self.require(
-                    given,
-                    key,
-                    "is a command and needs `argv`, a list of program and arguments",
-                )?;
-                policy::Generator::Command {
-                    argv: file.generator.argv.clone(),
-                }
+                self.require(given, key, "is a command and needs `argv`, a list of program and arguments")?;
+                policy::Generator::Command { argv: file.generator.argv.clone() }
             }
             GeneratorKind::Agent => {
-                let name = file
-                    .generator
-                    .agent
-                    .clone()
-                    .unwrap_or_else(|| agents.default[0].clone());
+                let name = file.generator.agent.clone().unwrap_or_else(|| agents.default[0].clone());
                 self.known_agent(&agents.named, &name, key)?;
                 let writes = agents.named[&name].kind != policy::AgentKind::Repair;
                 self.require(
                     writes,
                     key,
-                    &format!(
-                        "names `{name}`, an embedded repair agent, which cannot write reflections"
-                    ),
+                    &format!("names `{name}`, an embedded repair agent, which cannot write reflections"),
                 )?;
                 policy::Generator::Agent { name }
             }
@@ -264,11 +191,7 @@ fn run(file: &ProjectFile) -> policy::Run {
             RetryStartFile::Continue => policy::RetryStart::Continue,
             RetryStartFile::Fresh => policy::RetryStart::Fresh,
         },
-        limit_wait: if file.limits.wait {
-            policy::LimitWait::On
-        } else {
-            policy::LimitWait::Off
-        },
+        limit_wait: if file.limits.wait { policy::LimitWait::On } else { policy::LimitWait::Off },
         checks: file.checks.clone(),
         protect: file.protect.clone(),
     }
@@ -285,16 +208,8 @@ mod tests {
     fn settings(json: &str, env: &[(&str, &str)]) -> Result<ProjectSettings, ConfigError> {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("project.json"), json).unwrap();
-        let env = env
-            .iter()
-            .map(|(k, v)| ((*k).to_owned(), (*v).to_owned()))
-            .collect();
-        load(&Inputs {
-            dir: dir.path().to_owned(),
-            env,
-            flags: Vec::new(),
-        })?
-        .settings()
+        let env = env.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+        load(&Inputs { dir: dir.path().to_owned(), env, flags: Vec::new() })?.settings()
     }
 
     fn error(json: &str) -> String {
@@ -305,20 +220,8 @@ mod tests {
     fn an_empty_project_has_the_defaults_of_the_reflexion_log() {
         let settings = settings("{}", &[]).unwrap();
         assert_eq!(settings.agents.default, ["repair"]);
-        assert_eq!(
-            (
-                settings.run.max_attempts,
-                settings.reflexion.max_reflections_per_retry
-            ),
-            (3, 3)
-        );
-        assert_eq!(
-            (
-                settings.reflexion.generation_timeout.as_secs(),
-                settings.reflexion.retention_days
-            ),
-            (30, 30)
-        );
+        assert_eq!((settings.run.max_attempts, settings.reflexion.max_reflections_per_retry), (3, 3));
+        assert_eq!((settings.reflexion.generation_timeout.as_secs(), settings.reflexion.retention_days), (30, 30));
     }
 
     #[test]
@@ -330,36 +233,14 @@ mod tests {
             r#"{"jobs":2,"maxAttempts":2,"tasks":"a","carryLimitMb":7}"#,
         )
         .unwrap();
-        std::fs::write(
-            dir.path().join("project.json"),
-            r#"{"jobs":3,"maxAttempts":3,"tasks":"b"}"#,
-        )
-        .unwrap();
-        let flags = vec![Override {
-            key: "jobs".to_owned(),
-            value: 5.into(),
-            origin: Origin::Flag("--jobs".to_owned()),
-        }];
-        let env = ["REFLEXION_JOBS", "REFLEXION_MAX_ATTEMPTS"]
-            .map(|n| (n.to_owned(), "4".to_owned()))
-            .to_vec();
-        let effective = load(&Inputs {
-            dir: dir.path().to_owned(),
-            env,
-            flags,
-        })
-        .unwrap();
-        let said = |key: &str| {
-            format!(
-                "{} from {}",
-                effective.values[key].0, effective.values[key].1
-            )
-        };
+        std::fs::write(dir.path().join("project.json"), r#"{"jobs":3,"maxAttempts":3,"tasks":"b"}"#).unwrap();
+        let flags =
+            vec![Override { key: "jobs".to_owned(), value: 5.into(), origin: Origin::Flag("--jobs".to_owned()) }];
+        let env = ["REFLEXION_JOBS", "REFLEXION_MAX_ATTEMPTS"].map(|n| (n.to_owned(), "4".to_owned())).to_vec();
+        let effective = load(&Inputs { dir: dir.path().to_owned(), env, flags }).unwrap();
+        let said = |key: &str| format!("{} from {}", effective.values[key].0, effective.values[key].1);
         assert_eq!(said("jobs"), "5 from flag --jobs");
-        assert_eq!(
-            said("maxAttempts"),
-            "4 from environment variable REFLEXION_MAX_ATTEMPTS"
-        );
+        assert_eq!(said("maxAttempts"), "4 from environment variable REFLEXION_MAX_ATTEMPTS");
         assert_eq!(said("tasks"), "\"b\" from project.json");
         assert_eq!(said("carryLimitMb"), "7 from config/reflexion.json");
         assert_eq!(said("reflexion.enabled"), "true from default");
@@ -374,44 +255,27 @@ mod tests {
                 "{\n  \"maxAttempt\": 2\n}",
                 "project.json:2:14: `maxAttempt`: unknown key `maxAttempt`; did you mean `maxAttempts`?",
             ),
-            (
-                r#"{"reflexion":{"enabeld":true}}"#,
-                "did you mean `enabled`?",
-            ),
+            (r#"{"reflexion":{"enabeld":true}}"#, "did you mean `enabled`?"),
             (r#"{"jobs":"two"}"#, "`jobs`: invalid type: string \"two\""),
             (r#"{"jobs":0}"#, "project.json: `jobs` is 1 to 1024"),
-            (
-                r#"{"agents":{"default":"clade","claude":{"type":"command","argv":["x"]}}}"#,
-                "did you mean `claude`?",
-            ),
+            (r#"{"agents":{"default":"clade","claude":{"type":"command","argv":["x"]}}}"#, "did you mean `claude`?"),
             (
                 r#"{"agents":{"a":{"type":"comand"}}}"#,
                 "`agents.a.type`: unknown value `comand`; did you mean `command`?",
             ),
             (r#"{"agents":{"a":{"type":"command"}}}"#, "needs `argv`"),
-            (
-                r#"{"checks":[{"name":"a","run":"x"},{"name":"a","run":"y"}]}"#,
-                "two checks named `a`",
-            ),
+            (r#"{"checks":[{"name":"a","run":"x"},{"name":"a","run":"y"}]}"#, "two checks named `a`"),
             (r#"{"protect":["a[" ]}"#, "the glob `a[`"),
         ] {
             let said = error(json);
-            assert!(
-                said.contains(expected),
-                "{json}\n  said:     {said}\n  expected: {expected}"
-            );
+            assert!(said.contains(expected), "{json}\n  said:     {said}\n  expected: {expected}");
         }
     }
 
     #[test]
     fn a_variable_that_does_not_fit_is_named() {
-        let said = settings("{}", &[("REFLEXION_JOBS", "many")])
-            .unwrap_err()
-            .to_string();
-        assert!(
-            said.starts_with("environment variable REFLEXION_JOBS: `jobs`: invalid type"),
-            "{said}"
-        );
+        let said = settings("{}", &[("REFLEXION_JOBS", "many")]).unwrap_err().to_string();
+        assert!(said.starts_with("environment variable REFLEXION_JOBS: `jobs`: invalid type"), "{said}");
         let off = settings("{}", &[("REFLEXION_LIMIT_WAIT", "off")]).unwrap();
         assert_eq!(off.run.limit_wait, policy::LimitWait::Off);
     }
@@ -419,12 +283,7 @@ mod tests {
     #[test]
     fn no_project_file_is_an_error_that_says_what_to_do() {
         let dir = tempfile::tempdir().unwrap();
-        let said = load(&Inputs {
-            dir: dir.path().to_owned(),
-            ..Inputs::default()
-        })
-        .unwrap_err()
-        .to_string();
+        let said = load(&Inputs { dir: dir.path().to_owned(), ..Inputs::default() }).unwrap_err().to_string();
         assert!(said.contains("reflexion init"), "{said}");
     }
 }

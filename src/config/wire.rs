@@ -105,11 +105,7 @@ impl Default for ReflexionFile {
             generation_timeout_ms: 30_000,
             retention_days: 30,
             injection_bytes: 8192,
-            generator: GeneratorFile {
-                kind: GeneratorKind::Heuristic,
-                argv: Vec::new(),
-                agent: None,
-            },
+            generator: GeneratorFile { kind: GeneratorKind::Heuristic, argv: Vec::new(), agent: None },
         }
     }
 }
@@ -253,10 +249,7 @@ impl<'de> Deserialize<'de> for AgentsFile {
                 f.write_str("an object with `default` and one key per agent")
             }
 
-            fn visit_map<A: serde::de::MapAccess<'de>>(
-                self,
-                mut map: A,
-            ) -> Result<AgentsFile, A::Error> {
+            fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<AgentsFile, A::Error> {
                 let mut agents = AgentsFile::default();
                 while let Some(key) = map.next_key::<String>()? {
                     if key == "default" {

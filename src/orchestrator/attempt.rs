@@ -76,37 +76,26 @@ impl Judged {
 
     /// The failing check, or the first red one where the verdict rests on something else (an empty change).
     fn shown(&self) -> Option<&CheckReport> {
-        self.failing()
-            .or_else(|| self.checks.iter().find(|c| !c.passed()))
+        self.failing().or_else(|| self.checks.iter().find(|c| !c.passed()))
     }
 
     /// Equal texts are the same failure.
     pub fn signature(&self) -> String {
-        let fingerprint = self.shown().map_or(self.judgement.because.as_str(), |c| {
-            c.signature.fingerprint.as_str()
-        });
+        let fingerprint = self.shown().map_or(self.judgement.because.as_str(), |c| c.signature.fingerprint.as_str());
         format!("{:?} {fingerprint}", self.judgement.failure)
     }
 }
 
 impl TaskRun {
     /// Lets an agent work, records what it changed, and judges it.
-    pub async fn run_attempt(
-        &mut self,
-        prepared: &Prepared,
-        attempt: Attempt,
-    ) -> Result<AgentStop, TaskRunError> {
+    pub async fn run_attempt(&mut self, prepared: &Prepared, attempt: Attempt) -> Result<AgentStop, TaskRunError> {
         let context = Arc::clone(&self.context);
         let workspace = &*prepared.workspace;
         workspace.reset(&attempt.from, &context.cancel).await?;
         let injected = self.recall(attempt.part).await;
         let request = self.request(prepared, &attempt, &injected);
         let session = request.session.clone();
-        context
-            .services
-            .journal
-            .record(self.intent(&attempt, &session, &injected))
-            .await?;
+        context.services.journal.record(self.intent(&attempt, &session, &injected)).await?;
         workspace.guard().await?;
         self.publish(EventKind::AttemptStarted {
             subtask: self.parts[attempt.part].id.clone(),
@@ -120,43 +109,24 @@ impl TaskRun {
         };
         let tampered = workspace.restore_guarded().await?;
         if !tampered.is_empty() {
-            self.publish(EventKind::Tampered {
-                what: tampered.clone(),
-            });
+            self.publish(EventKind::Tampered { what: tampered.clone() });
         }
         self.usage += report.usage;
         self.report.endings.push(report.ending.clone());
         if report.ending.effect() != EndingEffect::Judge {
             self.drop_attempt(session, &report.ending).await?;
-            return Ok(AgentStop::Stopped {
-                ending: report.ending,
-            });
+            return Ok(AgentStop::Stopped { ending: report.ending });
         }
         self.report.reflections_injected += u32::try_from(injected.ids.len()).unwrap_or(u32::MAX);
-        self.judge(prepared, attempt, session, report, &tampered)
-            .await
+        self.judge(prepared, attempt, session, report, &tampered).await
     }
 
     async fn drop_attempt(&self, session: SessionId, ending: &Ending) -> Result<(), TaskRunError> {
         let (task, ending) = (self.task.id.clone(), ending.clone());
-        Ok(self
-            .context
-            .services
-            .journal
-            .record(JournalEntry::AttemptDropped {
-                task,
-                session,
-                ending,
-            })
-            .await?)
+        Ok(self.context.services.journal.record(JournalEntry::AttemptDropped { task, session, ending }).await?)
     }
 
-    fn intent(
-        &self,
-        attempt: &Attempt,
-        session: &SessionId,
-        injected: &PromptSection,
-    ) -> JournalEntry {
+    fn intent(&self, attempt: &Attempt, session: &SessionId, injected: &PromptSection) -> JournalEntry {
         JournalEntry::AttemptStarted {
             task: self.task.id.clone(),
             subtask: self.parts[attempt.part].id.clone(),
@@ -168,17 +138,8 @@ impl TaskRun {
         }
     }
 
-    async fn run_agent(
-        &self,
-        attempt: &Attempt,
-        request: AgentRequest,
-    ) -> Result<AgentReport, String> {
-        let agent = self
-            .context
-            .services
-            .subagents
-            .get(&attempt.agent)
-            .map_err(|e| e.to_string())?;
+    async fn run_agent(&self, attempt: &Attempt, request: AgentRequest) -> Result<AgentReport, String> {
+        let agent = self.context.services.subagents.get(&attempt.agent).map_err(|e| e.to_string())?;
         agent.run(request).await.map_err(|e| e.to_string())
     }
 
@@ -192,22 +153,14 @@ impl TaskRun {
     ) -> Result<AgentStop, TaskRunError> {
         let workspace = &*prepared.workspace;
         let change = workspace.record(&attempt.from).await?;
-        self.publish(EventKind::AgentEnded {
-            ending: report.ending.clone(),
-            files: change.files.len(),
-        });
+        self.publish(EventKind::AgentEnded { ending: report.ending.clone(), files: change.files.len() });
         let checks = self.verify(workspace, self.checks_of(attempt.part)).await;
         if self.context.cancel.is_cancelled() {
             self.drop_attempt(session, &Ending::Cancelled).await?;
-            return Ok(AgentStop::Stopped {
-                ending: Ending::Cancelled,
-            });
+            return Ok(AgentStop::Stopped { ending: Ending::Cancelled });
         }
         for check in &checks {
-            self.publish(EventKind::Checked {
-                name: check.spec.name.clone(),
-                status: check.status.clone(),
-            });
+            self.publish(EventKind::Checked { name: check.spec.name.clone(), status: check.status.clone() });
         }
         let protected = self.protected(&change);
         let last_part = attempt.part + 1 == self.parts.len();
@@ -216,11 +169,7 @@ impl TaskRun {
             baseline: &prepared.baseline,
             change: &change,
             // A part before the last must change something; what the task expects is decided at its end.
-            expects: if last_part {
-                self.task.expects
-            } else {
-                Expects::Change
-            },
+            expects: if last_part { self.task.expects } else { Expects::Change },
             ending: &report.ending,
             protected: &protected,
             tampered,
@@ -232,34 +181,14 @@ impl TaskRun {
             verdict: judgement.verdict,
             because: judgement.because.clone(),
         });
-        let AgentReport {
-            ending,
-            message,
-            detail,
-            ..
-        } = report;
-        let judged = Judged {
-            attempt,
-            session,
-            ending,
-            message,
-            detail,
-            change,
-            checks,
-            judgement,
-            reflection: None,
-        };
+        let AgentReport { ending, message, detail, .. } = report;
+        let judged = Judged { attempt, session, ending, message, detail, change, checks, judgement, reflection: None };
         self.remember_failure(&judged);
         Ok(AgentStop::Judged(Box::new(judged)))
     }
 
     fn protected(&self, change: &Change) -> Vec<String> {
-        change
-            .files
-            .iter()
-            .filter(|f| self.context.protect.is_match(f))
-            .cloned()
-            .collect()
+        change.files.iter().filter(|f| self.context.protect.is_match(f)).cloned().collect()
     }
 
     /// The section of reflections for a part; empty when reflexion is off. Memory that cannot be read costs the lesson,
@@ -270,59 +199,33 @@ impl TaskRun {
         if !policy.enabled {
             return PromptSection::default();
         }
-        match self
-            .recent(part, policy.max_reflections_per_retry * READ_AHEAD)
-            .await
-        {
+        match self.recent(part, policy.max_reflections_per_retry * READ_AHEAD).await {
             Ok(found) => services.reflections.format_for_prompt(&found),
             Err(error) => {
-                self.publish(EventKind::Warning {
-                    message: format!("reflections could not be read: {error}"),
-                });
+                self.publish(EventKind::Warning { message: format!("reflections could not be read: {error}") });
                 PromptSection::default()
             }
         }
     }
 
     /// The part's own reflections, newest first; for a decomposed task then those of its other parts.
-    async fn recent(
-        &self,
-        part: usize,
-        limit: usize,
-    ) -> Result<Vec<Reflection>, crate::services::ReflectionError> {
+    async fn recent(&self, part: usize, limit: usize) -> Result<Vec<Reflection>, crate::services::ReflectionError> {
         let service = &self.context.services.reflections;
         let own = &self.parts[part].id;
         let mut found = service.get_recent(own, limit).await?;
         if self.parts.len() > 1 {
             let others = service.get_for_task(&self.task.id).await?;
-            found.extend(
-                others
-                    .into_iter()
-                    .filter(|r| r.subtask_id != own.as_str())
-                    .take(limit),
-            );
+            found.extend(others.into_iter().filter(|r| r.subtask_id != own.as_str()).take(limit));
         }
         found.retain(|r| r.task_id == self.task.id.as_str());
         Ok(found)
     }
 
-    fn request(
-        &self,
-        prepared: &Prepared,
-        attempt: &Attempt,
-        injected: &PromptSection,
-    ) -> AgentRequest {
+    fn request(&self, prepared: &Prepared, attempt: &Attempt, injected: &PromptSection) -> AgentRequest {
         let services = &self.context.services;
         let part = &self.parts[attempt.part];
-        let checks: Vec<_> = self
-            .checks_of(attempt.part)
-            .into_iter()
-            .map(|(_, spec)| spec)
-            .collect();
-        let baseline = prepared
-            .baseline
-            .iter()
-            .find(|c| c.scope == CheckScope::Task && !c.passed());
+        let checks: Vec<_> = self.checks_of(attempt.part).into_iter().map(|(_, spec)| spec).collect();
+        let baseline = prepared.baseline.iter().find(|c| c.scope == CheckScope::Task && !c.passed());
         let baseline = baseline.or_else(|| prepared.baseline.iter().find(|c| !c.passed()));
         let last_failure = match &self.last_failure {
             Some(last) if last.part == attempt.part => Some(LastFailure {
@@ -331,21 +234,11 @@ impl TaskRun {
                 check: last.check.as_ref(),
                 files: &last.files,
             }),
-            _ => baseline.map(|check| LastFailure {
-                attempt: None,
-                because: "",
-                check: Some(check),
-                files: &[],
-            }),
+            _ => baseline.map(|check| LastFailure { attempt: None, because: "", check: Some(check), files: &[] }),
         };
-        let prompt = AttemptPrompt {
-            task: &self.task,
-            part,
-            checks: &checks,
-            last_failure,
-            reflections: &injected.text,
-        }
-        .render();
+        let prompt =
+            AttemptPrompt { task: &self.task, part, checks: &checks, last_failure, reflections: &injected.text }
+                .render();
         let run_dir = services.settings.project().run_dir(&self.context.run);
         AgentRequest {
             run: self.context.run.clone(),
@@ -354,10 +247,7 @@ impl TaskRun {
             attempt: attempt.number,
             session: SessionId::new(services.clock.new_id()),
             prompt,
-            prompt_file: run_dir.join("prompts").join(format!(
-                "{}.{}.{}.md",
-                self.task.id, part.id, attempt.number
-            )),
+            prompt_file: run_dir.join("prompts").join(format!("{}.{}.{}.md", self.task.id, part.id, attempt.number)),
             dir: prepared.workspace.dir(),
             mode: Mode::Work,
             env: prepared.workspace.env(),
@@ -380,19 +270,15 @@ impl TaskRun {
         let services = &self.context.services;
         let part = &self.parts[judged.attempt.part];
         let check = judged.shown();
-        let previous = services.reflections.get_recent(
-            &part.id,
-            services.settings.reflexion().max_reflections_per_retry,
-        );
+        let previous =
+            services.reflections.get_recent(&part.id, services.settings.reflexion().max_reflections_per_retry);
         FailureContext {
             v: 1,
             id: format!("fc-{}", services.clock.new_id()),
             session_id: judged.session.clone(),
             task_id: self.task.id.clone(),
             subtask_id: part.id.clone(),
-            subtask_description: format!("{}\n\n{}", part.title, part.description)
-                .trim()
-                .to_owned(),
+            subtask_description: format!("{}\n\n{}", part.title, part.description).trim().to_owned(),
             acceptance_criteria: self.task.acceptance_criteria.clone(),
             attempt_number: judged.attempt.number,
             failure_type: judged.judgement.failure.unwrap_or(FailureType::CheckFailed),
@@ -418,11 +304,7 @@ impl TaskRun {
     /// What is known where no check is red: why the attempt is refuted, and what went wrong with the agent.
     fn agent_output(&self, judged: &Judged) -> Output {
         let detail = judged.detail.as_deref().unwrap_or_default();
-        Output::whole(
-            format!("{}\n{detail}", judged.judgement.because)
-                .trim()
-                .to_owned(),
-        )
+        Output::whole(format!("{}\n{detail}", judged.judgement.because).trim().to_owned())
     }
 }
 

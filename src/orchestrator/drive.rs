@@ -72,11 +72,7 @@ pub struct Services {
 
 impl Services {
     pub(super) fn publish(&self, task: Option<&TaskId>, kind: EventKind) {
-        self.events.publish(Event {
-            at: self.clock.now(),
-            task: task.cloned(),
-            kind,
-        });
+        self.events.publish(Event { at: self.clock.now(), task: task.cloned(), kind });
     }
 }
 
@@ -122,24 +118,10 @@ struct Ended {
 impl Orchestrator for Loop {
     async fn run(&self, request: RunRequest) -> Result<RunReport, RunError> {
         let started = self.services.clock.elapsed();
-        let _one_run_at_a_time = self
-            .services
-            .lock
-            .acquire(&request.run)
-            .map_err(environment)?;
-        let list = self
-            .services
-            .tasks
-            .load()
-            .await
-            .map_err(|e| RunError::Usage(e.to_string()))?;
+        let _one_run_at_a_time = self.services.lock.acquire(&request.run).map_err(environment)?;
+        let list = self.services.tasks.load().await.map_err(|e| RunError::Usage(e.to_string()))?;
         let asked = select(&list, &request)?;
-        let base = self
-            .services
-            .workspaces
-            .begin(&request.run)
-            .await
-            .map_err(environment)?;
+        let base = self.services.workspaces.begin(&request.run).await.map_err(environment)?;
         let queue = Queue::new(&list.tasks, asked);
         let context = Arc::new(RunContext {
             services: self.services.clone(),
@@ -158,14 +140,8 @@ impl Orchestrator for Loop {
         let ended = context.work(queue).await?;
         let report = context.sum_up(ended, self.services.clock.elapsed().saturating_sub(started));
         self.services.publish(None, EventKind::RunEnded);
-        let entry = JournalEntry::RunEnded {
-            interrupted: report.interrupted,
-        };
-        self.services
-            .journal
-            .record(entry)
-            .await
-            .map_err(environment)?;
+        let entry = JournalEntry::RunEnded { interrupted: report.interrupted };
+        self.services.journal.record(entry).await.map_err(environment)?;
         Ok(report)
     }
 }
@@ -178,18 +154,11 @@ fn environment(error: impl std::fmt::Display) -> RunError {
 fn globs(patterns: &[String]) -> Result<globset::GlobSet, RunError> {
     let mut set = globset::GlobSetBuilder::new();
     for pattern in patterns {
-        for pattern in [
-            pattern.clone(),
-            format!("{}/**", pattern.trim_end_matches('/')),
-        ] {
-            set.add(
-                globset::Glob::new(&pattern)
-                    .map_err(|e| RunError::Usage(format!("`protect`: {e}")))?,
-            );
+        for pattern in [pattern.clone(), format!("{}/**", pattern.trim_end_matches('/'))] {
+            set.add(globset::Glob::new(&pattern).map_err(|e| RunError::Usage(format!("`protect`: {e}")))?);
         }
     }
-    set.build()
-        .map_err(|e| RunError::Usage(format!("`protect`: {e}")))
+    set.build().map_err(|e| RunError::Usage(format!("`protect`: {e}")))
 }
 
 /// The tasks to work on: those named, or every open one.
@@ -220,53 +189,25 @@ fn select(list: &TaskList, request: &RunRequest) -> Result<Vec<Task>, RunError> 
 }
 
 impl RunContext {
-    async fn announce(
-        &self,
-        queue: &Queue,
-        base: &crate::services::RunBase,
-    ) -> Result<(), RunError> {
+    async fn announce(&self, queue: &Queue, base: &crate::services::RunBase) -> Result<(), RunError> {
         let services = &self.services;
         let jobs = services.settings.run().jobs;
-        services.publish(
-            None,
-            EventKind::RunStarted {
-                tasks: queue.ids().len(),
-                jobs,
-            },
-        );
+        services.publish(None, EventKind::RunStarted { tasks: queue.ids().len(), jobs });
         for what in &base.cleaned {
             services.publish(
                 None,
-                EventKind::Warning {
-                    message: format!("left behind by an earlier run, now removed: {what}"),
-                },
+                EventKind::Warning { message: format!("left behind by an earlier run, now removed: {what}") },
             );
         }
         if !base.not_included.is_empty() {
-            let files = base
-                .not_included
-                .iter()
-                .take(10)
-                .cloned()
-                .collect::<Vec<_>>()
-                .join(", ");
+            let files = base.not_included.iter().take(10).cloned().collect::<Vec<_>>().join(", ");
             let more = base.not_included.len().saturating_sub(10);
-            let more = if more > 0 {
-                format!(" and {more} more")
-            } else {
-                String::new()
-            };
-            let message = format!(
-                "agents start from {}; your uncommitted changes are not included: {files}{more}",
-                base.label
-            );
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            let message =
+                format!("agents start from {}; your uncommitted changes are not included: {files}{more}", base.label);
             services.publish(None, EventKind::Warning { message });
         }
-        let entry = JournalEntry::RunStarted {
-            run: self.run.clone(),
-            pid: std::process::id(),
-            tasks: queue.ids(),
-        };
+        let entry = JournalEntry::RunStarted { run: self.run.clone(), pid: std::process::id(), tasks: queue.ids() };
         services.journal.record(entry).await.map_err(environment)
     }
 
@@ -292,8 +233,7 @@ impl RunContext {
             let Some(joined) = running.join_next().await else {
                 break;
             };
-            let (id, result) = joined
-                .map_err(|e| RunError::Environment(format!("a task's worker failed: {e}")))?;
+            let (id, result) = joined.map_err(|e| RunError::Environment(format!("a task's worker failed: {e}")))?;
             let task = result?;
             queue.ended(&id, task.status);
             ended.push(task);
@@ -314,61 +254,30 @@ impl RunContext {
         Ok(prepared)
     }
 
-    async fn work_on(
-        self: Arc<Self>,
-        task: Task,
-        prepared: Option<Prepared>,
-    ) -> (TaskId, Result<Ended, RunError>) {
+    async fn work_on(self: Arc<Self>, task: Task, prepared: Option<Prepared>) -> (TaskId, Result<Ended, RunError>) {
         let id = task.id.clone();
         let result = TaskRun::new(self, task).work(prepared).await;
-        let result = result
-            .map(|(report, status)| Ended { report, status })
-            .map_err(environment);
+        let result = result.map(|(report, status)| Ended { report, status }).map_err(environment);
         (id, result)
     }
 
     fn set_aside(&self, task: &Task, because: String) -> Ended {
-        let ended = EventKind::TaskEnded {
-            verdict: None,
-            attempts: 0,
-            note: Some(because.clone()),
-        };
+        let ended = EventKind::TaskEnded { verdict: None, attempts: 0, note: Some(because.clone()) };
         self.services.publish(Some(&task.id), ended);
-        Ended {
-            report: TaskReport {
-                cause: Some(because),
-                ..empty_report(task)
-            },
-            status: Status::Open,
-        }
+        Ended { report: TaskReport { cause: Some(because), ..empty_report(task) }, status: Status::Open }
     }
 
     fn never_started(&self, task: &Task) -> Ended {
         let cause = Some("the run was interrupted before it was started".to_owned());
-        Ended {
-            report: TaskReport {
-                cause,
-                ..empty_report(task)
-            },
-            status: Status::Open,
-        }
+        Ended { report: TaskReport { cause, ..empty_report(task) }, status: Status::Open }
     }
 
     fn sum_up(&self, ended: Vec<Ended>, duration: Duration) -> RunReport {
         let tasks: Vec<TaskReport> = ended.into_iter().map(|e| e.report).collect();
-        let mut totals = RunTotals {
-            duration_ms: millis(duration),
-            ..totals(&tasks)
-        };
+        let mut totals = RunTotals { duration_ms: millis(duration), ..totals(&tasks) };
         totals.fallbacks = self.fallbacks.load(std::sync::atomic::Ordering::Relaxed);
         let project = self.services.settings.project().name.clone();
-        RunReport {
-            run: self.run.clone(),
-            project,
-            tasks,
-            totals,
-            interrupted: self.cancel.is_cancelled(),
-        }
+        RunReport { run: self.run.clone(), project, tasks, totals, interrupted: self.cancel.is_cancelled() }
     }
 }
 
@@ -396,22 +305,15 @@ pub(super) fn empty_report(task: &Task) -> TaskReport {
 }
 
 fn totals(tasks: &[TaskReport]) -> RunTotals {
-    let count =
-        |wanted: Option<Verdict>| tasks.iter().filter(|t| t.verdict == wanted).count() as u32;
+    let count = |wanted: Option<Verdict>| tasks.iter().filter(|t| t.verdict == wanted).count() as u32;
     let mut usage = Usage::default();
     for task in tasks {
-        usage += Usage {
-            tokens: task.tokens,
-            cost_usd: task.cost_usd,
-        };
+        usage += Usage { tokens: task.tokens, cost_usd: task.cost_usd };
     }
     RunTotals {
         tasks: tasks.len() as u32,
         confirmed: count(Some(Verdict::Confirmed)),
-        turned_green: tasks
-            .iter()
-            .filter(|t| t.proof == Some(Proof::TurnedGreen))
-            .count() as u32,
+        turned_green: tasks.iter().filter(|t| t.proof == Some(Proof::TurnedGreen)).count() as u32,
         failed: count(Some(Verdict::Failed)),
         false_done: count(Some(Verdict::FalseDone)),
         unverifiable: count(Some(Verdict::Unverifiable)),

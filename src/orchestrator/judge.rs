@@ -51,36 +51,20 @@ pub struct Judgement {
 #[must_use]
 pub fn judge(evidence: &Evidence<'_>) -> Judgement {
     if !evidence.tampered.is_empty() {
-        let because = format!(
-            "it changed the repository beside the files: {}",
-            evidence.tampered.join(", ")
-        );
+        let because = format!("it changed the repository beside the files: {}", evidence.tampered.join(", "));
         return refuted(evidence, None, because);
     }
     if !evidence.protected.is_empty() {
-        return refuted(
-            evidence,
-            None,
-            format!(
-                "it changed protected files: {}",
-                evidence.protected.join(", ")
-            ),
-        );
+        return refuted(evidence, None, format!("it changed protected files: {}", evidence.protected.join(", ")));
     }
-    let counted: Vec<usize> = (0..evidence.checks.len())
-        .filter(|&i| !known_red(evidence, i))
-        .collect();
+    let counted: Vec<usize> = (0..evidence.checks.len()).filter(|&i| !known_red(evidence, i)).collect();
     let ran = |i: &usize| !matches!(evidence.checks[*i].status, CheckStatus::NotRun { .. });
     if !counted.iter().any(ran) {
         return unverifiable(evidence);
     }
     if let Some(&red) = counted.iter().find(|&&i| !evidence.checks[i].passed()) {
         let check = &evidence.checks[red];
-        return refuted(
-            evidence,
-            Some(red),
-            format!("check `{}` is red ({})", check.spec.name, check.how()),
-        );
+        return refuted(evidence, Some(red), format!("check `{}` is red ({})", check.spec.name, check.how()));
     }
     let empty = evidence.change.no_op || evidence.change.files.is_empty();
     if empty && evidence.expects != Expects::Nothing {
@@ -88,52 +72,27 @@ pub fn judge(evidence: &Evidence<'_>) -> Judgement {
     }
     let turned = counted.iter().find(|&&i| red_at_base(evidence, i));
     match (turned, evidence.expects) {
-        (None, Expects::Fix) => refuted(
-            evidence,
-            None,
-            "a fix was asked for, and no check that was red turned green".to_owned(),
-        ),
-        (Some(&i), _) => confirmed(
-            Proof::TurnedGreen,
-            format!(
-                "check `{}` was red and is green now",
-                evidence.checks[i].spec.name
-            ),
-        ),
-        (None, _) => confirmed(
-            Proof::StayedGreen,
-            "every check was green before and is green still".to_owned(),
-        ),
+        (None, Expects::Fix) => {
+            refuted(evidence, None, "a fix was asked for, and no check that was red turned green".to_owned())
+        }
+        (Some(&i), _) => {
+            confirmed(Proof::TurnedGreen, format!("check `{}` was red and is green now", evidence.checks[i].spec.name))
+        }
+        (None, _) => confirmed(Proof::StayedGreen, "every check was green before and is green still".to_owned()),
     }
 }
 
 fn confirmed(proof: Proof, because: String) -> Judgement {
-    Judgement {
-        verdict: Verdict::Confirmed,
-        proof: Some(proof),
-        because,
-        failure: None,
-        failing: None,
-    }
+    Judgement { verdict: Verdict::Confirmed, proof: Some(proof), because, failure: None, failing: None }
 }
 
 fn unverifiable(evidence: &Evidence<'_>) -> Judgement {
-    let because = match evidence
-        .checks
-        .iter()
-        .find(|c| matches!(c.status, CheckStatus::NotRun { .. }))
-    {
+    let because = match evidence.checks.iter().find(|c| matches!(c.status, CheckStatus::NotRun { .. })) {
         Some(check) => format!("check `{}` was {}", check.spec.name, check.how()),
         None if evidence.checks.is_empty() => "there is no check".to_owned(),
         None => "the only checks were red before and are red for the same reason".to_owned(),
     };
-    Judgement {
-        verdict: Verdict::Unverifiable,
-        proof: None,
-        because,
-        failure: None,
-        failing: None,
-    }
+    Judgement { verdict: Verdict::Unverifiable, proof: None, because, failure: None, failing: None }
 }
 
 fn refuted(evidence: &Evidence<'_>, failing: Option<usize>, because: String) -> Judgement {
@@ -144,19 +103,13 @@ fn refuted(evidence: &Evidence<'_>, failing: Option<usize>, because: String) -> 
         Ending::Timeout | Ending::Hang => FailureType::Timeout,
         _ if timed_out => FailureType::Timeout,
         Ending::Finished => FailureType::FalseDone,
-        Ending::Crash
-        | Ending::AgentError
-        | Ending::Context
-        | Ending::Budget
-        | Ending::Permission => FailureType::AgentError,
+        Ending::Crash | Ending::AgentError | Ending::Context | Ending::Budget | Ending::Permission => {
+            FailureType::AgentError
+        }
         _ => FailureType::CheckFailed,
     };
     Judgement {
-        verdict: if claims {
-            Verdict::FalseDone
-        } else {
-            Verdict::Failed
-        },
+        verdict: if claims { Verdict::FalseDone } else { Verdict::Failed },
         proof: None,
         because,
         failure: Some(failure),
@@ -166,10 +119,7 @@ fn refuted(evidence: &Evidence<'_>, failing: Option<usize>, because: String) -> 
 
 fn at_base<'a>(evidence: &Evidence<'a>, i: usize) -> Option<&'a CheckReport> {
     let check = &evidence.checks[i];
-    evidence
-        .baseline
-        .iter()
-        .find(|b| b.scope == check.scope && b.spec == check.spec)
+    evidence.baseline.iter().find(|b| b.scope == check.scope && b.spec == check.spec)
 }
 
 fn red_at_base(evidence: &Evidence<'_>, i: usize) -> bool {
@@ -183,9 +133,8 @@ fn known_red(evidence: &Evidence<'_>, i: usize) -> bool {
     check.scope == CheckScope::Project
         && evidence.expects != Expects::Fix
         && !check.passed()
-        && at_base(evidence, i).is_some_and(|base| {
-            !base.passed() && base.signature.fingerprint == check.signature.fingerprint
-        })
+        && at_base(evidence, i)
+            .is_some_and(|base| !base.passed() && base.signature.fingerprint == check.signature.fingerprint)
 }
 
 #[cfg(test)]
@@ -202,17 +151,11 @@ mod tests {
     /// A report: `None` passed, `Some(fingerprint)` failed like that, `Some("not run")` could not start.
     fn report(scope: CheckScope, name: &str, red: Option<&str>) -> CheckReport {
         CheckReport {
-            spec: CheckSpec {
-                name: name.to_owned(),
-                run: CheckCommand::Shell("x".to_owned()),
-                timeout_ms: None,
-            },
+            spec: CheckSpec { name: name.to_owned(), run: CheckCommand::Shell("x".to_owned()), timeout_ms: None },
             scope,
             status: match red {
                 None => CheckStatus::Passed,
-                Some("not run") => CheckStatus::NotRun {
-                    because: "no such program".to_owned(),
-                },
+                Some("not run") => CheckStatus::NotRun { because: "no such program".to_owned() },
                 Some(_) => CheckStatus::Failed,
             },
             exit_status: red.map_or(Some(0), |_| Some(1)),
@@ -220,10 +163,7 @@ mod tests {
             timed_out: false,
             output: Output::default(),
             duration_ms: 1,
-            signature: Signature {
-                fingerprint: red.unwrap_or_default().to_owned(),
-                ..Signature::default()
-            },
+            signature: Signature { fingerprint: red.unwrap_or_default().to_owned(), ..Signature::default() },
         }
     }
 
@@ -249,12 +189,7 @@ mod tests {
                 if after { now } else { base }
             };
             let leak = |p: Option<(Option<&str>, Option<&str>)>| {
-                p.map(|(b, n)| {
-                    (
-                        b.map(|s| &*s.to_owned().leak()),
-                        n.map(|s| &*s.to_owned().leak()),
-                    )
-                })
+                p.map(|(b, n)| (b.map(|s| &*s.to_owned().leak()), n.map(|s| &*s.to_owned().leak())))
             };
             let project = leak(case.project).map(|p| report(CheckScope::Project, "build", pick(p)));
             let task = leak(case.task).map(|t| report(CheckScope::Task, "test", pick(t)));
@@ -276,164 +211,61 @@ mod tests {
             protected: &[],
             tampered: &[],
         });
-        assert_eq!(
-            (judgement.verdict, judgement.failure),
-            (verdict, failure),
-            "{}",
-            judgement.because
-        );
+        assert_eq!((judgement.verdict, judgement.failure), (verdict, failure), "{}", judgement.because);
         judgement
     }
 
     #[test]
     fn green_checks_on_a_change_confirm_whatever_the_agent_says() {
-        assert_eq!(
-            check(&CASE, Verdict::Confirmed, None).proof,
-            Some(Proof::TurnedGreen)
-        );
-        check(
-            &Case {
-                ending: Ending::Crash,
-                ..CASE
-            },
-            Verdict::Confirmed,
-            None,
-        );
-        let stayed = check(
-            &Case {
-                task: Some((GREEN, GREEN)),
-                ..CASE
-            },
-            Verdict::Confirmed,
-            None,
-        );
+        assert_eq!(check(&CASE, Verdict::Confirmed, None).proof, Some(Proof::TurnedGreen));
+        check(&Case { ending: Ending::Crash, ..CASE }, Verdict::Confirmed, None);
+        let stayed = check(&Case { task: Some((GREEN, GREEN)), ..CASE }, Verdict::Confirmed, None);
         assert_eq!(stayed.proof, Some(Proof::StayedGreen));
     }
 
     #[test]
     fn a_red_check_refutes_and_a_claim_makes_it_false() {
-        let red = Case {
-            task: Some((Some("a"), Some("b"))),
-            ..CASE
-        };
+        let red = Case { task: Some((Some("a"), Some("b"))), ..CASE };
         check(&red, Verdict::FalseDone, Some(FailureType::FalseDone));
-        check(
-            &Case {
-                ending: Ending::AgentError,
-                ..red
-            },
-            Verdict::Failed,
-            Some(FailureType::AgentError),
-        );
-        let red = Case {
-            task: Some((Some("a"), Some("b"))),
-            ..CASE
-        };
-        check(
-            &Case {
-                ending: Ending::Timeout,
-                ..red
-            },
-            Verdict::Failed,
-            Some(FailureType::Timeout),
-        );
+        check(&Case { ending: Ending::AgentError, ..red }, Verdict::Failed, Some(FailureType::AgentError));
+        let red = Case { task: Some((Some("a"), Some("b"))), ..CASE };
+        check(&Case { ending: Ending::Timeout, ..red }, Verdict::Failed, Some(FailureType::Timeout));
     }
 
     #[test]
     fn an_empty_change_is_confirmed_only_if_the_task_says_so() {
-        let empty = |expects| Case {
-            task: Some((GREEN, GREEN)),
-            files: &[],
-            expects,
-            ..CASE
-        };
-        check(
-            &empty(Expects::Change),
-            Verdict::FalseDone,
-            Some(FailureType::EmptyChange),
-        );
+        let empty = |expects| Case { task: Some((GREEN, GREEN)), files: &[], expects, ..CASE };
+        check(&empty(Expects::Change), Verdict::FalseDone, Some(FailureType::EmptyChange));
         check(&empty(Expects::Nothing), Verdict::Confirmed, None);
     }
 
     #[test]
     fn a_fix_must_turn_a_red_check_green() {
-        check(
-            &Case {
-                expects: Expects::Fix,
-                ..CASE
-            },
-            Verdict::Confirmed,
-            None,
-        );
-        let stayed = Case {
-            expects: Expects::Fix,
-            task: Some((GREEN, GREEN)),
-            ..CASE
-        };
+        check(&Case { expects: Expects::Fix, ..CASE }, Verdict::Confirmed, None);
+        let stayed = Case { expects: Expects::Fix, task: Some((GREEN, GREEN)), ..CASE };
         check(&stayed, Verdict::FalseDone, Some(FailureType::FalseDone));
-        let project_only = Case {
-            expects: Expects::Fix,
-            task: None,
-            project: Some((Some("a"), Some("a"))),
-            ..CASE
-        };
-        check(
-            &project_only,
-            Verdict::FalseDone,
-            Some(FailureType::FalseDone),
-        );
+        let project_only = Case { expects: Expects::Fix, task: None, project: Some((Some("a"), Some("a"))), ..CASE };
+        check(&project_only, Verdict::FalseDone, Some(FailureType::FalseDone));
     }
 
     #[test]
     fn a_known_red_project_check_counts_only_when_it_fails_differently() {
+        check(&Case { project: Some((Some("p"), Some("p"))), ..CASE }, Verdict::Confirmed, None);
         check(
-            &Case {
-                project: Some((Some("p"), Some("p"))),
-                ..CASE
-            },
-            Verdict::Confirmed,
-            None,
-        );
-        check(
-            &Case {
-                project: Some((Some("p"), Some("q"))),
-                ..CASE
-            },
+            &Case { project: Some((Some("p"), Some("q"))), ..CASE },
             Verdict::FalseDone,
             Some(FailureType::FalseDone),
         );
-        check(
-            &Case {
-                project: Some((GREEN, Some("q"))),
-                ..CASE
-            },
-            Verdict::FalseDone,
-            Some(FailureType::FalseDone),
-        );
-        let alone = Case {
-            project: Some((Some("p"), Some("p"))),
-            task: None,
-            ..CASE
-        };
+        check(&Case { project: Some((GREEN, Some("q"))), ..CASE }, Verdict::FalseDone, Some(FailureType::FalseDone));
+        let alone = Case { project: Some((Some("p"), Some("p"))), task: None, ..CASE };
         check(&alone, Verdict::Unverifiable, None);
     }
 
     #[test]
     fn nothing_checkable_is_never_a_pass() {
         check(&Case { task: None, ..CASE }, Verdict::Unverifiable, None);
-        check(
-            &Case {
-                task: Some((Some("a"), Some("not run"))),
-                ..CASE
-            },
-            Verdict::Unverifiable,
-            None,
-        );
-        let one_ran = Case {
-            project: Some((GREEN, GREEN)),
-            task: Some((Some("a"), Some("not run"))),
-            ..CASE
-        };
+        check(&Case { task: Some((Some("a"), Some("not run"))), ..CASE }, Verdict::Unverifiable, None);
+        let one_ran = Case { project: Some((GREEN, GREEN)), task: Some((Some("a"), Some("not run"))), ..CASE };
         check(&one_ran, Verdict::FalseDone, Some(FailureType::FalseDone));
     }
 }

@@ -167,9 +167,7 @@ impl State {
     }
 
     fn attempts_left(&self) -> u32 {
-        self.plan
-            .max_attempts
-            .saturating_sub(self.plan.counts[self.part].since_opened + self.part_judged)
+        self.plan.max_attempts.saturating_sub(self.plan.counts[self.part].since_opened + self.part_judged)
     }
 
     /// The recorded tree that the next attempt starts from.
@@ -181,15 +179,9 @@ impl State {
         let fresh = match self.plan.retry_start {
             RetryStart::Fresh => true,
             RetryStart::Continue => false,
-            RetryStart::Auto => {
-                same_twice || self.plan.agents[self.agent].retry_from == RetryFrom::Base
-            }
+            RetryStart::Auto => same_twice || self.plan.agents[self.agent].retry_from == RetryFrom::Base,
         };
-        if fresh {
-            self.part_start.clone()
-        } else {
-            change.clone()
-        }
+        if fresh { self.part_start.clone() } else { change.clone() }
     }
 
     fn attempt(&self) -> Effect {
@@ -202,12 +194,7 @@ impl State {
     }
 
     fn end(&self, status: Status, cause: String) -> Effect {
-        Effect::End(End {
-            verdict: self.last,
-            proof: None,
-            status,
-            cause: Some(cause),
-        })
+        Effect::End(End { verdict: self.last, proof: None, status, cause: Some(cause) })
     }
 }
 
@@ -220,11 +207,7 @@ pub fn step(mut state: State, input: Input) -> (State, Vec<Effect>) {
         Input::Broken { because } => vec![state.end(Status::Open, because)],
         Input::NotStarted { because } => vec![next_agent(&mut state, because)],
         Input::Stopped { ending, at } => vec![stopped(&mut state, &ending, at)],
-        Input::Judged {
-            judgement,
-            tree,
-            signature,
-        } => judged(&mut state, judgement, tree, signature),
+        Input::Judged { judgement, tree, signature } => judged(&mut state, judgement, tree, signature),
     };
     (state, effects)
 }
@@ -234,10 +217,7 @@ fn begin_part(state: &State) -> Effect {
         return state.attempt();
     }
     let used = state.plan.counts[state.part].since_opened;
-    state.end(
-        Status::Blocked,
-        format!("all {used} attempts were used in earlier runs"),
-    )
+    state.end(Status::Blocked, format!("all {used} attempts were used in earlier runs"))
 }
 
 fn stopped(state: &mut State, ending: &Ending, at: Timestamp) -> Effect {
@@ -249,9 +229,7 @@ fn stopped(state: &mut State, ending: &Ending, at: Timestamp) -> Effect {
             let because = format!("agent `{agent}` ended with `{}`", ending.as_str());
             next_agent(state, because)
         }
-        EndingEffect::Stop | EndingEffect::Judge => {
-            state.end(Status::Open, "the run was interrupted".to_owned())
-        }
+        EndingEffect::Stop | EndingEffect::Judge => state.end(Status::Open, "the run was interrupted".to_owned()),
     }
 }
 
@@ -268,12 +246,8 @@ fn await_reset(state: &State, ending: &Ending, at: Timestamp) -> Effect {
         LimitWait::Off => state.end(Status::Open, because),
         LimitWait::On => {
             // A reset in the past still earns a short wait, or a wrong clock would turn into a busy loop.
-            let until_reset = |time: Timestamp| {
-                Duration::try_from(time.duration_since(at)).unwrap_or(Duration::ZERO)
-            };
-            let duration = reset
-                .map_or(UNKNOWN_RESET, until_reset)
-                .max(Duration::from_secs(1));
+            let until_reset = |time: Timestamp| Duration::try_from(time.duration_since(at)).unwrap_or(Duration::ZERO);
+            let duration = reset.map_or(UNKNOWN_RESET, until_reset).max(Duration::from_secs(1));
             Effect::Wait { duration, because }
         }
     }
@@ -283,14 +257,8 @@ fn back_off(state: &mut State) -> Effect {
     let run = state.transient_runs;
     state.transient_runs += 1;
     match BACK_OFF.get(run) {
-        Some(&duration) => Effect::Wait {
-            duration,
-            because: "the model's service failed for the moment".to_owned(),
-        },
-        None => state.end(
-            Status::Open,
-            format!("the model's service failed {} times in a row", run + 1),
-        ),
+        Some(&duration) => Effect::Wait { duration, because: "the model's service failed for the moment".to_owned() },
+        None => state.end(Status::Open, format!("the model's service failed {} times in a row", run + 1)),
     }
 }
 
@@ -312,20 +280,12 @@ fn judged(state: &mut State, judgement: Judgement, tree: TreeId, signature: Stri
     let last_part = state.part + 1 == state.plan.counts.len();
     match judgement.verdict {
         Verdict::Confirmed if last_part => {
-            let end = End {
-                verdict: state.last,
-                proof: judgement.proof,
-                status: Status::Closed,
-                cause: None,
-            };
+            let end = End { verdict: state.last, proof: judgement.proof, status: Status::Closed, cause: None };
             vec![Effect::Commit { tree }, Effect::End(end)]
         }
         Verdict::Confirmed => vec![next_part(state, tree)],
         Verdict::Unverifiable if !last_part => vec![next_part(state, tree)],
-        Verdict::Unverifiable => vec![state.end(
-            Status::Blocked,
-            format!("unverifiable: {}", judgement.because),
-        )],
+        Verdict::Unverifiable => vec![state.end(Status::Blocked, format!("unverifiable: {}", judgement.because))],
         Verdict::Failed | Verdict::FalseDone => {
             vec![Effect::Reflect, retry(state, &judgement, tree, signature)]
         }
@@ -346,15 +306,8 @@ fn retry(state: &mut State, judgement: &Judgement, tree: TreeId, signature: Stri
         return state.attempt();
     }
     let used = state.plan.counts[state.part].since_opened + state.part_judged;
-    let attempts = if used == 1 {
-        "1 attempt".to_owned()
-    } else {
-        format!("{used} attempts")
-    };
-    state.end(
-        Status::Blocked,
-        format!("not solved in {attempts}; the last: {}", judgement.because),
-    )
+    let attempts = if used == 1 { "1 attempt".to_owned() } else { format!("{used} attempts") };
+    state.end(Status::Blocked, format!("not solved in {attempts}; the last: {}", judgement.because))
 }
 
 #[cfg(test)]
@@ -366,10 +319,7 @@ mod tests {
             base: tree("base"),
             counts: vec![AttemptCount::default()],
             max_attempts: 3,
-            agents: vec![Agent {
-                name: "a".to_owned(),
-                retry_from: RetryFrom::Change,
-            }],
+            agents: vec![Agent { name: "a".to_owned(), retry_from: RetryFrom::Change }],
             retry_start: RetryStart::Auto,
             limit_wait: LimitWait::On,
         }
@@ -380,25 +330,12 @@ mod tests {
     }
 
     fn judged(verdict: Verdict, to: &str, signature: &str) -> Input {
-        let judgement = Judgement {
-            verdict,
-            proof: None,
-            because: "red".to_owned(),
-            failure: None,
-            failing: None,
-        };
-        Input::Judged {
-            judgement,
-            tree: tree(to),
-            signature: signature.to_owned(),
-        }
+        let judgement = Judgement { verdict, proof: None, because: "red".to_owned(), failure: None, failing: None };
+        Input::Judged { judgement, tree: tree(to), signature: signature.to_owned() }
     }
 
     fn stop(ending: Ending) -> Input {
-        Input::Stopped {
-            ending,
-            at: Timestamp::UNIX_EPOCH,
-        }
+        Input::Stopped { ending, at: Timestamp::UNIX_EPOCH }
     }
 
     /// Feeds the inputs and gives every effect in words.
@@ -409,12 +346,9 @@ mod tests {
             let (next, effects) = step(state, input);
             state = next;
             said.extend(effects.iter().map(|effect| match effect {
-                Effect::Attempt {
-                    part,
-                    number,
-                    agent,
-                    from,
-                } => format!("attempt {part}#{number} {agent} from {}", from.0),
+                Effect::Attempt { part, number, agent, from } => {
+                    format!("attempt {part}#{number} {agent} from {}", from.0)
+                }
                 Effect::Reflect => "reflect".to_owned(),
                 Effect::Wait { duration, .. } => format!("wait {}", duration.as_secs()),
                 Effect::Commit { tree } => format!("commit {}", tree.0),
@@ -437,18 +371,8 @@ mod tests {
     fn a_failure_is_reflected_upon_and_retried_until_confirmed() {
         check(
             plan(),
-            vec![
-                Input::Ready,
-                judged(Verdict::FalseDone, "t1", "x"),
-                judged(Verdict::Confirmed, "t2", ""),
-            ],
-            &[
-                "attempt 0#1 a from base",
-                "reflect",
-                "attempt 0#2 a from t1",
-                "commit t2",
-                "closed confirmed",
-            ],
+            vec![Input::Ready, judged(Verdict::FalseDone, "t1", "x"), judged(Verdict::Confirmed, "t2", "")],
+            &["attempt 0#1 a from base", "reflect", "attempt 0#2 a from t1", "commit t2", "closed confirmed"],
         );
     }
 
@@ -459,11 +383,7 @@ mod tests {
         check(
             plan,
             vec![Input::Ready, judged(Verdict::Failed, "t1", "x")],
-            &[
-                "attempt 0#1 a from base",
-                "reflect",
-                "blocked failed: not solved in 1 attempt; the last: red",
-            ],
+            &["attempt 0#1 a from base", "reflect", "blocked failed: not solved in 1 attempt; the last: red"],
         );
     }
 
@@ -479,59 +399,30 @@ mod tests {
         };
         let starts = |plan: Plan| -> Vec<String> {
             let said = play(plan, failing());
-            said.iter()
-                .filter_map(|s| Some(s.split_once(" from ")?.1.to_owned()))
-                .collect()
+            said.iter().filter_map(|s| Some(s.split_once(" from ")?.1.to_owned())).collect()
         };
         let with = |retry_start, retry_from| {
             let mut plan = plan();
-            (
-                plan.max_attempts,
-                plan.retry_start,
-                plan.agents[0].retry_from,
-            ) = (9, retry_start, retry_from);
+            (plan.max_attempts, plan.retry_start, plan.agents[0].retry_from) = (9, retry_start, retry_from);
             plan
         };
-        assert_eq!(
-            starts(with(RetryStart::Auto, RetryFrom::Change)),
-            ["base", "t1", "base", "t3"]
-        );
-        assert_eq!(
-            starts(with(RetryStart::Auto, RetryFrom::Base)),
-            ["base", "base", "base", "base"]
-        );
-        assert_eq!(
-            starts(with(RetryStart::Continue, RetryFrom::Base)),
-            ["base", "t1", "t2", "t3"]
-        );
-        assert_eq!(
-            starts(with(RetryStart::Fresh, RetryFrom::Change)),
-            ["base", "base", "base", "base"]
-        );
+        assert_eq!(starts(with(RetryStart::Auto, RetryFrom::Change)), ["base", "t1", "base", "t3"]);
+        assert_eq!(starts(with(RetryStart::Auto, RetryFrom::Base)), ["base", "base", "base", "base"]);
+        assert_eq!(starts(with(RetryStart::Continue, RetryFrom::Base)), ["base", "t1", "t2", "t3"]);
+        assert_eq!(starts(with(RetryStart::Fresh, RetryFrom::Change)), ["base", "base", "base", "base"]);
     }
 
     #[test]
     fn numbers_go_on_over_runs_and_used_attempts_count() {
         let mut later = plan();
-        later.counts = vec![AttemptCount {
-            last: 4,
-            since_opened: 2,
-        }];
+        later.counts = vec![AttemptCount { last: 4, since_opened: 2 }];
         check(
             later.clone(),
             vec![Input::Ready, judged(Verdict::Failed, "t", "x")],
-            &[
-                "attempt 0#5 a from base",
-                "reflect",
-                "blocked failed: not solved in 3 attempts; the last: red",
-            ],
+            &["attempt 0#5 a from base", "reflect", "blocked failed: not solved in 3 attempts; the last: red"],
         );
         later.counts[0].since_opened = 3;
-        check(
-            later,
-            vec![Input::Ready],
-            &["blocked null: all 3 attempts were used in earlier runs"],
-        );
+        check(later, vec![Input::Ready], &["blocked null: all 3 attempts were used in earlier runs"]);
     }
 
     #[test]
@@ -541,9 +432,7 @@ mod tests {
             plan(),
             vec![
                 Input::Ready,
-                stop(Ending::RateLimited {
-                    resets_at: Some(reset),
-                }),
+                stop(Ending::RateLimited { resets_at: Some(reset) }),
                 Input::Waited,
                 stop(Ending::Transient),
                 Input::Waited,
@@ -574,24 +463,11 @@ mod tests {
     #[test]
     fn a_missing_or_refused_agent_hands_over_to_the_next_and_the_first_cause_is_kept() {
         let mut chain = plan();
-        chain.agents.push(Agent {
-            name: "b".to_owned(),
-            retry_from: RetryFrom::Base,
-        });
+        chain.agents.push(Agent { name: "b".to_owned(), retry_from: RetryFrom::Base });
         check(
             chain,
-            vec![
-                Input::Ready,
-                Input::NotStarted {
-                    because: "no program".to_owned(),
-                },
-                stop(Ending::Auth),
-            ],
-            &[
-                "attempt 0#1 a from base",
-                "attempt 0#1 b from base",
-                "open null: no program",
-            ],
+            vec![Input::Ready, Input::NotStarted { because: "no program".to_owned() }, stop(Ending::Auth)],
+            &["attempt 0#1 a from base", "attempt 0#1 b from base", "open null: no program"],
         );
     }
 
@@ -625,10 +501,7 @@ mod tests {
         check(
             plan(),
             vec![Input::Ready, judged(Verdict::Unverifiable, "t", "")],
-            &[
-                "attempt 0#1 a from base",
-                "blocked unverifiable: unverifiable: red",
-            ],
+            &["attempt 0#1 a from base", "blocked unverifiable: unverifiable: red"],
         );
     }
 
@@ -637,10 +510,7 @@ mod tests {
         check(
             plan(),
             vec![Input::Ready, stop(Ending::Cancelled)],
-            &[
-                "attempt 0#1 a from base",
-                "open null: the run was interrupted",
-            ],
+            &["attempt 0#1 a from base", "open null: the run was interrupted"],
         );
     }
 }

@@ -63,20 +63,11 @@ impl Queue {
             return Next::Empty;
         }
         let ready = |task: &Task| task.blockers().all(|id| self.closed.contains(id));
-        if let Some(task) = self
-            .waiting
-            .iter()
-            .position(ready)
-            .and_then(|i| self.waiting.remove(i))
-        {
+        if let Some(task) = self.waiting.iter().position(ready).and_then(|i| self.waiting.remove(i)) {
             self.running += 1;
             return Next::Start(Box::new(task));
         }
-        let hopeless = self
-            .waiting
-            .iter()
-            .enumerate()
-            .find_map(|(i, t)| Some((i, self.never(t)?)));
+        let hopeless = self.waiting.iter().enumerate().find_map(|(i, t)| Some((i, self.never(t)?)));
         match hopeless {
             Some((i, because)) => self.set_aside(i, because),
             None if self.running > 0 => Next::Wait,
@@ -111,7 +102,9 @@ impl Queue {
     fn never(&self, task: &Task) -> Option<String> {
         task.blockers().filter(|id| !self.closed.contains(*id)).find_map(|id| {
             if !self.known.contains(id) {
-                Some(format!("it depends on `{id}`, which is not in the task file; add that task or remove the dependency"))
+                Some(format!(
+                    "it depends on `{id}`, which is not in the task file; add that task or remove the dependency"
+                ))
             } else if self.gave_up.contains(id) {
                 Some(format!("it depends on `{id}`, which was not confirmed"))
             } else if !self.waiting.iter().any(|t| t.id == *id) && self.running == 0 {
@@ -138,20 +131,9 @@ impl Queue {
             }
             path.push(next);
         }
-        let words = path
-            .iter()
-            .map(|id| format!("`{id}`"))
-            .collect::<Vec<_>>()
-            .join(" -> ");
-        let first = self
-            .waiting
-            .iter()
-            .position(|t| t.id == *path[0])
-            .unwrap_or(0);
-        (
-            first,
-            format!("dependencies in a circle: {words}; remove one of them"),
-        )
+        let words = path.iter().map(|id| format!("`{id}`")).collect::<Vec<_>>().join(" -> ");
+        let first = self.waiting.iter().position(|t| t.id == *path[0]).unwrap_or(0);
+        (first, format!("dependencies in a circle: {words}; remove one of them"))
     }
 }
 
@@ -160,10 +142,7 @@ mod tests {
     use super::*;
 
     fn task(id: &str, priority: u8, day: u8, deps: &[&str]) -> Task {
-        let deps: Vec<_> = deps
-            .iter()
-            .map(|d| serde_json::json!({"id": d, "type": "blocks"}))
-            .collect();
+        let deps: Vec<_> = deps.iter().map(|d| serde_json::json!({"id": d, "type": "blocks"})).collect();
         serde_json::from_value(serde_json::json!({
             "id": id, "title": id, "priority": priority, "deps": deps, "createdAt": format!("2026-01-{day:02}T00:00:00Z"),
         }))
@@ -172,23 +151,12 @@ mod tests {
 
     /// Runs the queue one at a time; a task whose id starts with `bad` is not confirmed.
     fn play(tasks: Vec<Task>) -> Vec<String> {
-        let mut queue = Queue::new(
-            &tasks,
-            tasks
-                .iter()
-                .filter(|t| t.status == Status::Open)
-                .cloned()
-                .collect(),
-        );
+        let mut queue = Queue::new(&tasks, tasks.iter().filter(|t| t.status == Status::Open).cloned().collect());
         let mut said = Vec::new();
         loop {
             match queue.next() {
                 Next::Start(task) => {
-                    let status = if task.id.as_str().starts_with("bad") {
-                        Status::Blocked
-                    } else {
-                        Status::Closed
-                    };
+                    let status = if task.id.as_str().starts_with("bad") { Status::Blocked } else { Status::Closed };
                     queue.ended(&task.id, status);
                     said.push(task.id.to_string());
                 }
@@ -212,41 +180,24 @@ mod tests {
 
     #[test]
     fn what_can_never_start_is_set_aside_with_the_reason_and_stops_nobody() {
-        let tasks = vec![
-            task("x", 0, 1, &["gone"]),
-            task("bad", 1, 1, &[]),
-            task("y", 1, 2, &["bad"]),
-            task("ok", 4, 1, &[]),
-        ];
+        let tasks =
+            vec![task("x", 0, 1, &["gone"]), task("bad", 1, 1, &[]), task("y", 1, 2, &["bad"]), task("ok", 4, 1, &[])];
         let said = play(tasks);
         assert_eq!(said[..2], ["bad", "ok"]);
         assert!(
-            said.iter()
-                .any(|s| s.starts_with("x: it depends on `gone`, which is not in the task file")),
+            said.iter().any(|s| s.starts_with("x: it depends on `gone`, which is not in the task file")),
             "{said:?}"
         );
-        assert!(
-            said.iter()
-                .any(|s| s == "y: it depends on `bad`, which was not confirmed"),
-            "{said:?}"
-        );
+        assert!(said.iter().any(|s| s == "y: it depends on `bad`, which was not confirmed"), "{said:?}");
     }
 
     #[test]
     fn a_circle_is_named() {
-        let tasks = vec![
-            task("a", 1, 1, &["b"]),
-            task("b", 1, 2, &["c"]),
-            task("c", 1, 3, &["b"]),
-            task("d", 1, 4, &[]),
-        ];
+        let tasks =
+            vec![task("a", 1, 1, &["b"]), task("b", 1, 2, &["c"]), task("c", 1, 3, &["b"]), task("d", 1, 4, &[])];
         let said = play(tasks);
         assert_eq!(said[0], "d");
-        assert!(
-            said.iter()
-                .any(|s| s.contains("in a circle: `b` -> `c` -> `b`")),
-            "{said:?}"
-        );
+        assert!(said.iter().any(|s| s.contains("in a circle: `b` -> `c` -> `b`")), "{said:?}");
         assert_eq!(said.len(), 4);
     }
 
@@ -256,18 +207,7 @@ mod tests {
         closed.status = Status::Closed;
         let mut aside = task("aside", 2, 1, &[]);
         aside.status = Status::Blocked;
-        let said = play(vec![
-            closed,
-            aside,
-            task("a", 2, 2, &["done"]),
-            task("b", 2, 3, &["aside"]),
-        ]);
-        assert_eq!(
-            said,
-            [
-                "a",
-                "b: it depends on `aside`, which is not closed and not part of this run"
-            ]
-        );
+        let said = play(vec![closed, aside, task("a", 2, 2, &["done"]), task("b", 2, 3, &["aside"])]);
+        assert_eq!(said, ["a", "b: it depends on `aside`, which is not closed and not part of this run"]);
     }
 }

@@ -82,15 +82,7 @@ impl TaskRun {
     pub fn new(context: Arc<RunContext>, task: Task) -> Self {
         let started = context.services.clock.elapsed();
         let (parts, report) = (task.parts(), empty_report(&task));
-        Self {
-            context,
-            task,
-            parts,
-            report,
-            usage: Usage::default(),
-            last_failure: None,
-            started,
-        }
+        Self { context, task, parts, report, usage: Usage::default(), last_failure: None, started }
     }
 
     pub fn publish(&self, kind: EventKind) {
@@ -105,24 +97,15 @@ impl TaskRun {
     ///
     /// # Errors
     /// Only a journal that cannot be written ends the whole run.
-    pub async fn work(
-        mut self,
-        prepared: Option<Prepared>,
-    ) -> Result<(TaskReport, Status), JournalError> {
+    pub async fn work(mut self, prepared: Option<Prepared>) -> Result<(TaskReport, Status), JournalError> {
         let max_attempts = self.max_attempts();
-        self.publish(EventKind::TaskStarted {
-            title: self.task.title.clone(),
-            max_attempts,
-        });
+        self.publish(EventKind::TaskStarted { title: self.task.title.clone(), max_attempts });
         let end = match self.run_machine(prepared).await {
             Ok(end) => end,
             Err(TaskRunError::Journal(error)) => return Err(error),
-            Err(TaskRunError::SetAside(because)) => End {
-                verdict: self.report.verdict,
-                proof: None,
-                status: Status::Open,
-                cause: Some(because),
-            },
+            Err(TaskRunError::SetAside(because)) => {
+                End { verdict: self.report.verdict, proof: None, status: Status::Open, cause: Some(because) }
+            }
         };
         self.finish(end).await
     }
@@ -135,9 +118,7 @@ impl TaskRun {
         let workspace = Arc::clone(&prepared.workspace);
         let result = self.play(prepared).await;
         if let Err(error) = workspace.close().await {
-            self.publish(EventKind::Warning {
-                message: format!("the workspace was not removed: {error}"),
-            });
+            self.publish(EventKind::Warning { message: format!("the workspace was not removed: {error}") });
         }
         result
     }
@@ -146,11 +127,8 @@ impl TaskRun {
     pub async fn prepare(&mut self) -> Result<Prepared, TaskRunError> {
         let context = Arc::clone(&self.context);
         self.doing("preparing");
-        let request = OpenWorkspace {
-            run: context.run.clone(),
-            task: self.task.id.clone(),
-            on_top_of: self.blockers(),
-        };
+        let request =
+            OpenWorkspace { run: context.run.clone(), task: self.task.id.clone(), on_top_of: self.blockers() };
         let workspace = context.services.workspaces.open(request).await?;
         let prepared = async {
             workspace.reset(&workspace.base(), &context.cancel).await?;
@@ -159,10 +137,7 @@ impl TaskRun {
             Ok::<_, TaskRunError>(baseline)
         };
         match prepared.await {
-            Ok(baseline) => Ok(Prepared {
-                workspace,
-                baseline,
-            }),
+            Ok(baseline) => Ok(Prepared { workspace, baseline }),
             Err(error) => {
                 // The first error is what the user must see; a workspace that stays is removed by the next run.
                 let _ = workspace.close().await;
@@ -172,15 +147,8 @@ impl TaskRun {
     }
 
     fn blockers(&self) -> Vec<(RunId, TaskId)> {
-        let confirmed = self
-            .context
-            .confirmed_by
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        self.task
-            .blockers()
-            .filter_map(|id| Some((confirmed.get(id)?.clone(), id.clone())))
-            .collect()
+        let confirmed = self.context.confirmed_by.lock().unwrap_or_else(PoisonError::into_inner);
+        self.task.blockers().filter_map(|id| Some((confirmed.get(id)?.clone(), id.clone()))).collect()
     }
 
     /// Every check of every part once at the base; project checks are shared by all tasks with the same base.
@@ -201,90 +169,45 @@ impl TaskRun {
                 self.baselines().insert(key, report.clone());
             }
             if let CheckStatus::NotRun { because } = &report.status {
-                return Err(TaskRunError::SetAside(format!(
-                    "check `{}` cannot start: {because}",
-                    report.spec.name
-                )));
+                return Err(TaskRunError::SetAside(format!("check `{}` cannot start: {because}", report.spec.name)));
             }
             reports.push(report);
         }
         Ok(reports)
     }
 
-    fn baselines(
-        &self,
-    ) -> std::sync::MutexGuard<'_, std::collections::HashMap<(TreeId, CheckSpec), CheckReport>>
-    {
-        self.context
-            .baselines
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+    fn baselines(&self) -> std::sync::MutexGuard<'_, std::collections::HashMap<(TreeId, CheckSpec), CheckReport>> {
+        self.context.baselines.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub async fn verify(
-        &self,
-        workspace: &dyn Workspace,
-        checks: Vec<(CheckScope, CheckSpec)>,
-    ) -> Vec<CheckReport> {
+    pub async fn verify(&self, workspace: &dyn Workspace, checks: Vec<(CheckScope, CheckSpec)>) -> Vec<CheckReport> {
         if checks.is_empty() {
             return Vec::new();
         }
         let cancel = self.context.cancel.clone();
-        let request = VerifyRequest {
-            checks,
-            dir: workspace.dir(),
-            env: workspace.env(),
-            cancel,
-        };
+        let request = VerifyRequest { checks, dir: workspace.dir(), env: workspace.env(), cancel };
         self.context.services.verifier.verify(request).await
     }
 
     fn all_checks(&self) -> Vec<(CheckScope, CheckSpec)> {
-        let own = self
-            .parts
-            .iter()
-            .flat_map(|p| &p.checks)
-            .chain(&self.task.checks);
+        let own = self.parts.iter().flat_map(|p| &p.checks).chain(&self.task.checks);
         let project = self.context.services.settings.run().checks.iter();
-        project
-            .map(|c| (CheckScope::Project, c.clone()))
-            .chain(own.map(|c| (CheckScope::Task, c.clone())))
-            .collect()
+        project.map(|c| (CheckScope::Project, c.clone())).chain(own.map(|c| (CheckScope::Task, c.clone()))).collect()
     }
 
     /// The checks that decide about a part: its own; after the last one also the project's and the task's.
     pub fn checks_of(&self, part: usize) -> Vec<(CheckScope, CheckSpec)> {
-        let own = self.parts[part]
-            .checks
-            .iter()
-            .map(|c| (CheckScope::Task, c.clone()));
+        let own = self.parts[part].checks.iter().map(|c| (CheckScope::Task, c.clone()));
         if part + 1 < self.parts.len() {
             return own.collect();
         }
-        let project = self
-            .context
-            .services
-            .settings
-            .run()
-            .checks
-            .iter()
-            .map(|c| (CheckScope::Project, c.clone()));
-        project
-            .chain(own)
-            .chain(
-                self.task
-                    .checks
-                    .iter()
-                    .map(|c| (CheckScope::Task, c.clone())),
-            )
-            .collect()
+        let project = self.context.services.settings.run().checks.iter().map(|c| (CheckScope::Project, c.clone()));
+        project.chain(own).chain(self.task.checks.iter().map(|c| (CheckScope::Task, c.clone()))).collect()
     }
 
     fn max_attempts(&self) -> u32 {
         let asked = self.context.max_attempts.or(self.task.max_attempts);
-        asked
-            .unwrap_or(self.context.services.settings.run().max_attempts)
-            .max(1)
+        asked.unwrap_or(self.context.services.settings.run().max_attempts).max(1)
     }
 
     fn plan(&self, base: TreeId) -> Result<Plan, TaskRunError> {
@@ -294,31 +217,16 @@ impl TaskRun {
             None => settings.agents().default.clone(),
         };
         let agents = chain.into_iter().map(|name| {
-            let agent = self
-                .context
-                .services
-                .subagents
-                .get(&name)
-                .map_err(|e| TaskRunError::SetAside(e.to_string()))?;
-            Ok(machine::Agent {
-                name,
-                retry_from: agent.retry_from(),
-            })
+            let agent =
+                self.context.services.subagents.get(&name).map_err(|e| TaskRunError::SetAside(e.to_string()))?;
+            Ok(machine::Agent { name, retry_from: agent.retry_from() })
         });
         let counts = self.parts.iter().map(|part| {
-            let count = self
-                .context
-                .list
-                .attempts
-                .get(&(self.task.id.clone(), part.id.clone()))
-                .copied()
-                .unwrap_or_default();
+            let count =
+                self.context.list.attempts.get(&(self.task.id.clone(), part.id.clone())).copied().unwrap_or_default();
             match self.context.again {
                 Again::No => count,
-                Again::Yes => AttemptCount {
-                    since_opened: 0,
-                    ..count
-                },
+                Again::Yes => AttemptCount { since_opened: 0, ..count },
             }
         });
         Ok(Plan {
@@ -339,42 +247,24 @@ impl TaskRun {
         loop {
             let (next, effects) = machine::step(state, input);
             state = next;
-            input = Input::Broken {
-                because: "the machine gave nothing to do".to_owned(),
-            };
+            input = Input::Broken { because: "the machine gave nothing to do".to_owned() };
             for effect in effects {
                 match effect {
-                    Effect::Attempt {
-                        part,
-                        number,
-                        agent,
-                        from,
-                    } => {
+                    Effect::Attempt { part, number, agent, from } => {
                         self.close_attempt(last.take()).await?;
-                        let attempt = Attempt {
-                            part,
-                            number,
-                            agent,
-                            from,
-                        };
+                        let attempt = Attempt { part, number, agent, from };
                         input = self.attempt(&prepared, attempt, &mut last).await?;
                     }
                     Effect::Reflect => self.reflect(last.as_mut()).await,
-                    Effect::Wait { duration, because } => {
-                        input = self.wait(duration, because).await
-                    }
+                    Effect::Wait { duration, because } => input = self.wait(duration, because).await,
                     Effect::Commit { tree } => {
-                        let body = last
-                            .as_ref()
-                            .map(|judged| self.commit_body(judged))
-                            .unwrap_or_default();
+                        let body = last.as_ref().map(|judged| self.commit_body(judged)).unwrap_or_default();
                         self.report.solved_at = last.as_ref().map(|judged| judged.attempt.number);
                         self.close_attempt(last.take()).await?;
                         self.commit(&*prepared.workspace, tree, body).await?;
                     }
                     Effect::End(end) => {
-                        self.keep_unconfirmed(&*prepared.workspace, &end, last.as_ref())
-                            .await;
+                        self.keep_unconfirmed(&*prepared.workspace, &end, last.as_ref()).await;
                         self.close_attempt(last.take()).await?;
                         return Ok(end);
                     }
@@ -391,10 +281,7 @@ impl TaskRun {
     ) -> Result<Input, TaskRunError> {
         match self.run_attempt(prepared, attempt).await? {
             AgentStop::NotStarted { because } => Ok(Input::NotStarted { because }),
-            AgentStop::Stopped { ending } => Ok(Input::Stopped {
-                ending,
-                at: self.context.services.clock.now(),
-            }),
+            AgentStop::Stopped { ending } => Ok(Input::Stopped { ending, at: self.context.services.clock.now() }),
             AgentStop::Judged(judged) => {
                 let input = Input::Judged {
                     judgement: judged.judgement.clone(),
@@ -430,40 +317,26 @@ impl TaskRun {
             ending: judged.ending,
             tree: judged.change.tree,
             verdict: judged.judgement.verdict,
-            signature: judged
-                .checks
-                .iter()
-                .find(|c| !c.passed())
-                .map(|c| c.signature.fingerprint.clone()),
+            signature: judged.checks.iter().find(|c| !c.passed()).map(|c| c.signature.fingerprint.clone()),
             reflection: judged.reflection,
         };
         services.journal.record(entry).await?;
-        services
-            .tasks
-            .mark(&[mark])
-            .await
-            .map_err(|e| TaskRunError::SetAside(e.to_string()))
+        services.tasks.mark(&[mark]).await.map_err(|e| TaskRunError::SetAside(e.to_string()))
     }
 
     /// A reflection that cannot be made or stored is reported and costs the lesson, never the task.
     async fn reflect(&mut self, judged: Option<&mut Judged>) {
-        let (Some(judged), true) = (judged, self.context.services.settings.reflexion().enabled)
-        else {
+        let (Some(judged), true) = (judged, self.context.services.settings.reflexion().enabled) else {
             return;
         };
         self.doing("reflecting");
         match self.store_reflection(judged).await {
             Ok(id) => judged.reflection = Some(id),
-            Err(error) => self.publish(EventKind::Warning {
-                message: format!("no reflection was stored: {error}"),
-            }),
+            Err(error) => self.publish(EventKind::Warning { message: format!("no reflection was stored: {error}") }),
         }
     }
 
-    async fn store_reflection(
-        &mut self,
-        judged: &Judged,
-    ) -> Result<ReflectionId, crate::services::ReflectionError> {
+    async fn store_reflection(&mut self, judged: &Judged) -> Result<ReflectionId, crate::services::ReflectionError> {
         let context = Arc::clone(&self.context);
         let failure = self.failure_context(judged).await;
         let reflection = context.services.reflections.generate(&failure).await?;
@@ -471,16 +344,10 @@ impl TaskRun {
         self.report.reflections_written += 1;
         let origin = reflection.origin.unwrap_or(Origin::Person);
         let generator = &context.services.settings.reflexion().generator;
-        if matches!(origin, Origin::Heuristic { .. })
-            && *generator != crate::domain::policy::Generator::Heuristic
-        {
+        if matches!(origin, Origin::Heuristic { .. }) && *generator != crate::domain::policy::Generator::Heuristic {
             context.fallbacks.fetch_add(1, Ordering::Relaxed);
         }
-        self.publish(EventKind::Reflected {
-            attempt: judged.attempt.number,
-            origin,
-            analysis: reflection.analysis,
-        });
+        self.publish(EventKind::Reflected { attempt: judged.attempt.number, origin, analysis: reflection.analysis });
         Ok(reflection.id)
     }
 
@@ -494,25 +361,12 @@ impl TaskRun {
         }
     }
 
-    async fn commit(
-        &mut self,
-        workspace: &dyn Workspace,
-        tree: TreeId,
-        body: String,
-    ) -> Result<(), TaskRunError> {
+    async fn commit(&mut self, workspace: &dyn Workspace, tree: TreeId, body: String) -> Result<(), TaskRunError> {
         let target = format!("reflexion/{}/{}", self.context.run, self.task.id);
         let task = self.task.id.clone();
-        let entry = JournalEntry::CommitStarted {
-            task,
-            tree: tree.clone(),
-            target,
-        };
+        let entry = JournalEntry::CommitStarted { task, tree: tree.clone(), target };
         self.context.services.journal.record(entry).await?;
-        let request = CommitRequest {
-            tree,
-            subject: self.task.title.clone(),
-            body,
-        };
+        let request = CommitRequest { tree, subject: self.task.title.clone(), body };
         let committed = workspace.commit(request).await?;
         self.report.branch = Some(committed.target);
         self.report.files = committed.files;
@@ -520,42 +374,26 @@ impl TaskRun {
     }
 
     fn commit_body(&self, judged: &Judged) -> String {
-        let passed = judged
-            .checks
-            .iter()
-            .filter(|c| c.passed())
-            .map(|c| c.spec.name.as_str());
+        let passed = judged.checks.iter().filter(|c| c.passed()).map(|c| c.spec.name.as_str());
         format!(
             "run: {}\ntask: {}\nattempt: {}\nchecks: {}\nproof: {}\n",
             self.context.run,
             self.task.id,
             judged.attempt.number,
             passed.collect::<Vec<_>>().join(", "),
-            judged
-                .judgement
-                .proof
-                .map_or("none", crate::domain::Proof::as_str),
+            judged.judgement.proof.map_or("none", crate::domain::Proof::as_str),
         )
     }
 
     /// What was paid for and not confirmed is kept as a patch.
-    async fn keep_unconfirmed(
-        &self,
-        workspace: &dyn Workspace,
-        end: &End,
-        judged: Option<&Judged>,
-    ) {
-        let Some(judged) = judged
-            .filter(|j| end.verdict != Some(Verdict::Confirmed) && !j.change.files.is_empty())
+    async fn keep_unconfirmed(&self, workspace: &dyn Workspace, end: &End, judged: Option<&Judged>) {
+        let Some(judged) = judged.filter(|j| end.verdict != Some(Verdict::Confirmed) && !j.change.files.is_empty())
         else {
             return;
         };
         let part = &self.parts[judged.attempt.part].id;
         let message = match workspace.save_patch(&judged.change.tree, part).await {
-            Ok(path) => format!(
-                "the last attempt's unconfirmed change is kept in {}",
-                path.display()
-            ),
+            Ok(path) => format!("the last attempt's unconfirmed change is kept in {}", path.display()),
             Err(error) => {
                 format!("the last attempt's unconfirmed change could not be kept: {error}")
             }
@@ -581,10 +419,7 @@ impl TaskRun {
         };
         services.journal.record(entry).await?;
         if end.status == Status::Closed {
-            let mut confirmed = context
-                .confirmed_by
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
+            let mut confirmed = context.confirmed_by.lock().unwrap_or_else(PoisonError::into_inner);
             confirmed.insert(self.task.id.clone(), context.run.clone());
         }
         let mark = TaskMark {
@@ -598,16 +433,10 @@ impl TaskRun {
             at: services.clock.now(),
         };
         if let Err(error) = services.tasks.mark(&[mark]).await {
-            self.publish(EventKind::Warning {
-                message: format!("the task's status could not be written: {error}"),
-            });
+            self.publish(EventKind::Warning { message: format!("the task's status could not be written: {error}") });
         }
         let note = self.report.branch.clone().or(end.cause);
-        self.publish(EventKind::TaskEnded {
-            verdict: end.verdict,
-            attempts: self.report.attempts,
-            note,
-        });
+        self.publish(EventKind::TaskEnded { verdict: end.verdict, attempts: self.report.attempts, note });
         Ok((self.report, end.status))
     }
 }

@@ -76,18 +76,16 @@ impl AttemptPrompt<'_> {
                 &format!("{}\n\n{}", self.part.title, self.part.description),
             );
         }
-        push_section(
-            text,
-            Some("Acceptance criteria"),
-            &self.task.acceptance_criteria,
-        );
+        push_section(text, Some("Acceptance criteria"), &self.task.acceptance_criteria);
     }
 
     fn push_checks(&self, text: &mut String) {
         if self.checks.is_empty() {
             return;
         }
-        text.push_str("\n## Checks\n\nThe runtime runs these itself after you stop; the task is done when they pass:\n\n");
+        text.push_str(
+            "\n## Checks\n\nThe runtime runs these itself after you stop; the task is done when they pass:\n\n",
+        );
         for check in self.checks {
             let _ = writeln!(text, "- {}: `{}`", check.name, check.run);
         }
@@ -98,12 +96,9 @@ impl LastFailure<'_> {
     fn push(&self, text: &mut String) {
         text.push_str("\n## Last failure\n\n");
         let _ = match (self.attempt, self.check) {
-            (None, Some(check)) => writeln!(
-                text,
-                "Check `{}` was red before any attempt ({}).",
-                check.spec.name,
-                check.how()
-            ),
+            (None, Some(check)) => {
+                writeln!(text, "Check `{}` was red before any attempt ({}).", check.spec.name, check.how())
+            }
             (None, None) => writeln!(text, "Before any attempt: {}.", self.because),
             (Some(n), _) => writeln!(text, "Attempt {n} failed: {}.", self.because),
         };
@@ -117,18 +112,8 @@ impl LastFailure<'_> {
         }
         if self.attempt.is_some() && !self.files.is_empty() {
             let more = self.files.len().saturating_sub(FILES);
-            let listed = self
-                .files
-                .iter()
-                .take(FILES)
-                .cloned()
-                .collect::<Vec<_>>()
-                .join(", ");
-            let rest = if more > 0 {
-                format!(" and {more} more")
-            } else {
-                String::new()
-            };
+            let listed = self.files.iter().take(FILES).cloned().collect::<Vec<_>>().join(", ");
+            let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
             let _ = writeln!(text, "\nThat attempt changed: {listed}{rest}");
         }
     }

@@ -65,7 +65,8 @@ fn push_overlaps(text: &mut String, report: &RunReport) {
         }
     }
     for (file, tasks) in by_file.into_iter().filter(|(_, tasks)| tasks.len() > 1) {
-        let _ = writeln!(text, "warning: {} all change {file}; merge and check them one after the other", tasks.join(", "));
+        let _ =
+            writeln!(text, "warning: {} all change {file}; merge and check them one after the other", tasks.join(", "));
     }
 }
 
@@ -75,10 +76,16 @@ fn push_next(text: &mut String, report: &RunReport) {
     if let Some(first) = branches.iter().find(|b| is_patch(b)) {
         let _ = writeln!(text, "\nbring in confirmed work with `reflexion apply TASK` (patches such as {first})");
     } else if !branches.is_empty() {
-        let _ = writeln!(text, "\nbring it in with:\n  git merge {}\nor one by one with `reflexion apply TASK`", branches.join(" "));
+        let _ = writeln!(
+            text,
+            "\nbring it in with:\n  git merge {}\nor one by one with `reflexion apply TASK`",
+            branches.join(" ")
+        );
     }
     if report.interrupted {
-        text.push_str("\ninterrupted; agents were stopped and nothing was lost: `reflexion run` goes on with what is open\n");
+        text.push_str(
+            "\ninterrupted; agents were stopped and nothing was lost: `reflexion run` goes on with what is open\n",
+        );
     }
 }
 

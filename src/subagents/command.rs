@@ -62,41 +62,18 @@ impl CommandAgent {
     /// An agent of one program.
     #[must_use]
     pub fn new(params: CommandAgentParams) -> Self {
-        let CommandAgentParams {
-            name,
-            argv,
-            timeout,
-            env,
-            env_deny,
-            runner,
-        } = params;
-        Self {
-            name,
-            argv,
-            timeout,
-            env,
-            env_deny,
-            runner,
-        }
+        let CommandAgentParams { name, argv, timeout, env, env_deny, runner } = params;
+        Self { name, argv, timeout, env, env_deny, runner }
     }
 
     fn command(&self, request: &AgentRequest) -> Command {
         let mut env = request.env.clone();
         env.extend(self.env.clone());
         env.insert("REFLEXION_TASK_ID".to_owned(), request.task.to_string());
-        env.insert(
-            "REFLEXION_SUBTASK_ID".to_owned(),
-            request.subtask.to_string(),
-        );
+        env.insert("REFLEXION_SUBTASK_ID".to_owned(), request.subtask.to_string());
         env.insert("REFLEXION_ATTEMPT".to_owned(), request.attempt.to_string());
-        env.insert(
-            "REFLEXION_SESSION_ID".to_owned(),
-            request.session.to_string(),
-        );
-        env.insert(
-            "REFLEXION_PROMPT_FILE".to_owned(),
-            request.prompt_file.display().to_string(),
-        );
+        env.insert("REFLEXION_SESSION_ID".to_owned(), request.session.to_string());
+        env.insert("REFLEXION_PROMPT_FILE".to_owned(), request.prompt_file.display().to_string());
         Command {
             program: CheckCommand::Argv(self.argv.clone()),
             env,
@@ -109,34 +86,20 @@ impl CommandAgent {
     }
 
     fn failed(&self, message: impl std::fmt::Display) -> SubagentError {
-        SubagentError::Failed {
-            agent: self.name.clone(),
-            message: message.to_string(),
-        }
+        SubagentError::Failed { agent: self.name.clone(), message: message.to_string() }
     }
 
     fn report(&self, output: &CommandOutput) -> AgentReport {
         let (ending, how) = match output.end {
             CommandEnd::Exited(0) => (Ending::Finished, None),
             CommandEnd::Exited(code) => (Ending::AgentError, Some(format!("exit status {code}"))),
-            CommandEnd::Signaled(signal) => {
-                (Ending::Crash, Some(format!("ended by signal {signal}")))
-            }
-            CommandEnd::TimedOut => (
-                Ending::Timeout,
-                Some(format!("no end within {} s", self.timeout.as_secs_f64())),
-            ),
+            CommandEnd::Signaled(signal) => (Ending::Crash, Some(format!("ended by signal {signal}"))),
+            CommandEnd::TimedOut => (Ending::Timeout, Some(format!("no end within {} s", self.timeout.as_secs_f64()))),
             CommandEnd::Cancelled => (Ending::Cancelled, Some("interrupted".to_owned())),
         };
         let detail = how.map(|how| {
             let stderr = output.stderr.text();
-            format!(
-                "agent `{}`: {how}\n{}",
-                self.name,
-                tail(stderr.trim_end(), DETAIL_BYTES)
-            )
-            .trim_end()
-            .to_owned()
+            format!("agent `{}`: {how}\n{}", self.name, tail(stderr.trim_end(), DETAIL_BYTES)).trim_end().to_owned()
         });
         let stdout = output.stdout.text();
         AgentReport {
@@ -152,23 +115,15 @@ impl CommandAgent {
 impl Subagent for CommandAgent {
     async fn run(&self, request: AgentRequest) -> Result<AgentReport, SubagentError> {
         if request.mode == Mode::Work {
-            write_prompt(&request.prompt_file, &request.prompt)
-                .await
-                .map_err(|e| {
-                    self.failed(format_args!(
-                        "the prompt could not be written to {}: {e}",
-                        request.prompt_file.display()
-                    ))
-                })?;
+            write_prompt(&request.prompt_file, &request.prompt).await.map_err(|e| {
+                self.failed(format_args!("the prompt could not be written to {}: {e}", request.prompt_file.display()))
+            })?;
         }
         match self.runner.run(self.command(&request)).await {
             Ok(output) => Ok(self.report(&output)),
             Err(error @ CommandError::NotFound { .. }) => {
                 let message = format!("{error}; install it or mend `agents.{}.argv`", self.name);
-                Err(SubagentError::Missing {
-                    agent: self.name.clone(),
-                    message,
-                })
+                Err(SubagentError::Missing { agent: self.name.clone(), message })
             }
             Err(error) => Err(self.failed(error)),
         }

@@ -13,18 +13,12 @@ impl CollectedEvents {
     /// The events so far, in order.
     #[must_use]
     pub fn all(&self) -> Vec<Event> {
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
 impl EventSink for CollectedEvents {
     fn publish(&self, event: Event) {
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(event);
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(event);
     }
 }

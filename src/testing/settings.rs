@@ -28,11 +28,7 @@ impl Default for FixedSettings {
     fn default() -> Self {
         let root = PathBuf::from("/nonexistent/project");
         Self {
-            project: policy::Project {
-                name: "test".to_owned(),
-                tasks: root.join("tasks.jsonl"),
-                root,
-            },
+            project: policy::Project { name: "test".to_owned(), tasks: root.join("tasks.jsonl"), root },
             run: policy::Run {
                 max_attempts: 3,
                 jobs: 1,
@@ -49,10 +45,7 @@ impl Default for FixedSettings {
                 injection_bytes: 8192,
                 generator: policy::Generator::Heuristic,
             },
-            agents: policy::Agents {
-                default: vec!["scripted".to_owned()],
-                named: BTreeMap::new(),
-            },
+            agents: policy::Agents { default: vec!["scripted".to_owned()], named: BTreeMap::new() },
             workspace: policy::Workspace {
                 setup: None,
                 carry: Vec::new(),

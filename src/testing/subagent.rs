@@ -37,10 +37,7 @@ pub struct ScriptedSubagent {
 
 impl Default for ScriptedSubagent {
     fn default() -> Self {
-        Self {
-            acts: Arc::default(),
-            requests: Arc::default(),
-        }
+        Self { acts: Arc::default(), requests: Arc::default() }
     }
 }
 
@@ -71,55 +68,31 @@ impl ScriptedSubagent {
 
     /// The next run does this.
     #[must_use]
-    pub fn acts(
-        self,
-        act: impl FnOnce(&AgentRequest) -> Result<AgentReport, SubagentError> + Send + 'static,
-    ) -> Self {
-        self.acts
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push_back(Box::new(act));
+    pub fn acts(self, act: impl FnOnce(&AgentRequest) -> Result<AgentReport, SubagentError> + Send + 'static) -> Self {
+        self.acts.lock().unwrap_or_else(PoisonError::into_inner).push_back(Box::new(act));
         self
     }
 
     /// The requests so far, in order.
     #[must_use]
     pub fn requests(&self) -> Vec<AgentRequest> {
-        self.requests
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        self.requests.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
 fn report(ending: Ending, message: String) -> AgentReport {
-    AgentReport {
-        ending,
-        message,
-        detail: None,
-        usage: Usage::default(),
-    }
+    AgentReport { ending, message, detail: None, usage: Usage::default() }
 }
 
 #[async_trait]
 impl Subagent for ScriptedSubagent {
     async fn run(&self, request: AgentRequest) -> Result<AgentReport, SubagentError> {
-        let act = self
-            .acts
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .pop_front();
+        let act = self.acts.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
         let Some(act) = act else {
-            panic!(
-                "ScriptedSubagent has no act left for task `{}`, attempt {}",
-                request.task, request.attempt
-            );
+            panic!("ScriptedSubagent has no act left for task `{}`, attempt {}", request.task, request.attempt);
         };
         let result = act(&request);
-        self.requests
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(request);
+        self.requests.lock().unwrap_or_else(PoisonError::into_inner).push(request);
         result
     }
 

@@ -21,36 +21,24 @@ impl MemoryTasks {
     /// These tasks.
     #[must_use]
     pub fn new(tasks: Vec<Task>) -> Self {
-        Self {
-            tasks,
-            marks: Mutex::default(),
-        }
+        Self { tasks, marks: Mutex::default() }
     }
 
     /// What runs found out so far, in order.
     #[must_use]
     pub fn marks(&self) -> Vec<TaskMark> {
-        self.marks
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        self.marks.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
 #[async_trait]
 impl Tasks for MemoryTasks {
     async fn load(&self) -> Result<TaskList, TasksError> {
-        Ok(TaskList {
-            tasks: self.tasks.clone(),
-            ..TaskList::default()
-        })
+        Ok(TaskList { tasks: self.tasks.clone(), ..TaskList::default() })
     }
 
     async fn mark(&self, marks: &[TaskMark]) -> Result<(), TasksError> {
-        self.marks
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .extend_from_slice(marks);
+        self.marks.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(marks);
         Ok(())
     }
 }
@@ -62,6 +50,5 @@ impl Tasks for MemoryTasks {
 #[must_use]
 pub fn task(id: &str) -> Task {
     let id = TaskId::new(id).unwrap_or_else(|e| panic!("{e}"));
-    serde_json::from_value(serde_json::json!({ "id": id, "title": id }))
-        .unwrap_or_else(|e| panic!("{e}"))
+    serde_json::from_value(serde_json::json!({ "id": id, "title": id })).unwrap_or_else(|e| panic!("{e}"))
 }

@@ -27,18 +27,11 @@ impl<F: Fn(&CheckSpec, &Path) -> Result<(), String> + Send + Sync> ScriptedVerif
         CheckReport {
             spec: spec.clone(),
             scope,
-            status: if result.is_ok() {
-                CheckStatus::Passed
-            } else {
-                CheckStatus::Failed
-            },
+            status: if result.is_ok() { CheckStatus::Passed } else { CheckStatus::Failed },
             exit_status: Some(i32::from(result.is_err())),
             signal: None,
             timed_out: false,
-            signature: Signature {
-                fingerprint: output.clone(),
-                ..Signature::default()
-            },
+            signature: Signature { fingerprint: output.clone(), ..Signature::default() },
             output: Output::whole(output),
             duration_ms: 0,
         }
@@ -46,14 +39,8 @@ impl<F: Fn(&CheckSpec, &Path) -> Result<(), String> + Send + Sync> ScriptedVerif
 }
 
 #[async_trait]
-impl<F: Fn(&CheckSpec, &Path) -> Result<(), String> + Send + Sync> Verifier
-    for ScriptedVerifier<F>
-{
+impl<F: Fn(&CheckSpec, &Path) -> Result<(), String> + Send + Sync> Verifier for ScriptedVerifier<F> {
     async fn verify(&self, request: VerifyRequest) -> Vec<CheckReport> {
-        request
-            .checks
-            .iter()
-            .map(|(scope, spec)| self.report(*scope, spec, &request.dir))
-            .collect()
+        request.checks.iter().map(|(scope, spec)| self.report(*scope, spec, &request.dir)).collect()
     }
 }

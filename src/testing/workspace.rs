@@ -44,14 +44,8 @@ impl MemoryWorkspaces {
     /// Workspaces that start with these files.
     #[must_use]
     pub fn new<P: Into<PathBuf>, S: Into<String>>(files: impl IntoIterator<Item = (P, S)>) -> Self {
-        let base = files
-            .into_iter()
-            .map(|(p, s)| (p.into(), s.into()))
-            .collect();
-        Self {
-            base: Arc::new(base),
-            state: Arc::default(),
-        }
+        let base = files.into_iter().map(|(p, s)| (p.into(), s.into())).collect();
+        Self { base: Arc::new(base), state: Arc::default() }
     }
 
     fn lock(&self) -> MutexGuard<'_, Shared> {
@@ -60,11 +54,7 @@ impl MemoryWorkspaces {
 
     /// Writes a file of the workspace at `dir`.
     pub fn write(&self, dir: &Path, file: &Path, text: &str) {
-        self.lock()
-            .open
-            .entry(dir.to_owned())
-            .or_default()
-            .insert(file.to_owned(), text.to_owned());
+        self.lock().open.entry(dir.to_owned()).or_default().insert(file.to_owned(), text.to_owned());
     }
 
     /// Reads a file of the workspace at `dir`.
@@ -98,20 +88,13 @@ fn files_of(tree: &TreeId) -> Files {
 #[async_trait]
 impl Workspaces for MemoryWorkspaces {
     async fn begin(&self, _run: &RunId) -> Result<RunBase, WorkspaceError> {
-        Ok(RunBase {
-            label: "memory".to_owned(),
-            ..RunBase::default()
-        })
+        Ok(RunBase { label: "memory".to_owned(), ..RunBase::default() })
     }
 
     async fn open(&self, request: OpenWorkspace) -> Result<Arc<dyn Workspace>, WorkspaceError> {
         let dir = PathBuf::from(format!("/memory/{}", request.task));
         self.lock().open.insert(dir.clone(), (*self.base).clone());
-        Ok(Arc::new(MemoryWorkspace {
-            all: self.clone(),
-            dir,
-            task: request.task,
-        }))
+        Ok(Arc::new(MemoryWorkspace { all: self.clone(), dir, task: request.task }))
     }
 
     async fn apply(&self, _run: &RunId, task: &TaskId) -> Result<Applied, WorkspaceError> {
@@ -128,13 +111,8 @@ struct MemoryWorkspace {
 impl MemoryWorkspace {
     fn changed(&self, files: &Files) -> Vec<String> {
         let base = &self.all.base;
-        let names = base
-            .keys()
-            .chain(files.keys().filter(|name| !base.contains_key(*name)));
-        names
-            .filter(|name| base.get(*name) != files.get(*name))
-            .map(|name| name.display().to_string())
-            .collect()
+        let names = base.keys().chain(files.keys().filter(|name| !base.contains_key(*name)));
+        names.filter(|name| base.get(*name) != files.get(*name)).map(|name| name.display().to_string()).collect()
     }
 }
 
@@ -152,33 +130,15 @@ impl Workspace for MemoryWorkspace {
         tree_of(&self.all.base)
     }
 
-    async fn reset(
-        &self,
-        tree: &TreeId,
-        _cancel: &CancellationToken,
-    ) -> Result<(), WorkspaceError> {
-        self.all
-            .lock()
-            .open
-            .insert(self.dir.clone(), files_of(tree));
+    async fn reset(&self, tree: &TreeId, _cancel: &CancellationToken) -> Result<(), WorkspaceError> {
+        self.all.lock().open.insert(self.dir.clone(), files_of(tree));
         Ok(())
     }
 
     async fn record(&self, start: &TreeId) -> Result<Change, WorkspaceError> {
-        let files = self
-            .all
-            .lock()
-            .open
-            .get(&self.dir)
-            .cloned()
-            .unwrap_or_default();
+        let files = self.all.lock().open.get(&self.dir).cloned().unwrap_or_default();
         let tree = tree_of(&files);
-        Ok(Change {
-            no_op: tree == *start,
-            files: self.changed(&files),
-            diff_hash: tree.0.clone(),
-            tree,
-        })
+        Ok(Change { no_op: tree == *start, files: self.changed(&files), diff_hash: tree.0.clone(), tree })
     }
 
     async fn guard(&self) -> Result<(), WorkspaceError> {
@@ -192,17 +152,10 @@ impl Workspace for MemoryWorkspace {
     async fn commit(&self, request: CommitRequest) -> Result<Committed, WorkspaceError> {
         let files = self.changed(&files_of(&request.tree));
         self.all.lock().commits.push((self.task.clone(), request));
-        Ok(Committed {
-            target: format!("memory/{}", self.task),
-            files,
-        })
+        Ok(Committed { target: format!("memory/{}", self.task), files })
     }
 
-    async fn save_patch(
-        &self,
-        _tree: &TreeId,
-        subtask: &SubtaskId,
-    ) -> Result<PathBuf, WorkspaceError> {
+    async fn save_patch(&self, _tree: &TreeId, subtask: &SubtaskId) -> Result<PathBuf, WorkspaceError> {
         Ok(PathBuf::from(format!("/memory/{subtask}.patch")))
     }
 

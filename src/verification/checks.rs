@@ -28,24 +28,11 @@ pub struct Checks {
 impl Checks {
     /// Checks run by `runner`, their failures read by `reader`; `env_deny` are globs of variables they do not get.
     #[must_use]
-    pub fn new(
-        runner: Arc<dyn CommandRunner>,
-        reader: Arc<dyn FailureReader>,
-        env_deny: Vec<String>,
-    ) -> Self {
-        Self {
-            runner,
-            reader,
-            env_deny,
-        }
+    pub fn new(runner: Arc<dyn CommandRunner>, reader: Arc<dyn FailureReader>, env_deny: Vec<String>) -> Self {
+        Self { runner, reader, env_deny }
     }
 
-    async fn run(
-        &self,
-        scope: CheckScope,
-        spec: &CheckSpec,
-        request: &VerifyRequest,
-    ) -> CheckReport {
+    async fn run(&self, scope: CheckScope, spec: &CheckSpec, request: &VerifyRequest) -> CheckReport {
         let command = Command {
             program: spec.run.clone(),
             env: request.env.clone(),
@@ -81,24 +68,15 @@ impl Verifier for Checks {
 }
 
 fn finished(scope: CheckScope, spec: &CheckSpec, output: CommandOutput) -> CheckReport {
-    let mut report = CheckReport {
-        output: output.combined,
-        ..not_run(scope, spec, String::new())
-    };
+    let mut report = CheckReport { output: output.combined, ..not_run(scope, spec, String::new()) };
     report.duration_ms = u64::try_from(output.duration.as_millis()).unwrap_or(u64::MAX);
     report.status = CheckStatus::Failed;
     match output.end {
-        CommandEnd::Exited(0) => {
-            (report.status, report.exit_status) = (CheckStatus::Passed, Some(0))
-        }
+        CommandEnd::Exited(0) => (report.status, report.exit_status) = (CheckStatus::Passed, Some(0)),
         CommandEnd::Exited(code) => report.exit_status = Some(code),
         CommandEnd::Signaled(signal) => report.signal = Some(signal),
         CommandEnd::TimedOut => report.timed_out = true,
-        CommandEnd::Cancelled => {
-            report.status = CheckStatus::NotRun {
-                because: "the run was interrupted".to_owned(),
-            }
-        }
+        CommandEnd::Cancelled => report.status = CheckStatus::NotRun { because: "the run was interrupted".to_owned() },
     }
     if let Some(because) = cannot_start(&report) {
         report.status = CheckStatus::NotRun { because };
@@ -139,25 +117,14 @@ fn cannot_start(report: &CheckReport) -> Option<String> {
     match report.exit_status? {
         127 if matches!(report.spec.run, CheckCommand::Shell(_)) => {
             let line = text.lines().rev().find(|l| l.contains("not found"))?;
-            let program = line
-                .trim_end()
-                .strip_suffix(": not found")
-                .and_then(|l| l.rsplit(": ").next());
-            let program = program.or_else(|| {
-                line.strip_suffix(": command not found")?
-                    .rsplit(": ")
-                    .next()
-            })?;
-            (!program.contains('/'))
-                .then(|| format!("`{program}` was not found on PATH; install it"))
+            let program = line.trim_end().strip_suffix(": not found").and_then(|l| l.rsplit(": ").next());
+            let program = program.or_else(|| line.strip_suffix(": command not found")?.rsplit(": ").next())?;
+            (!program.contains('/')).then(|| format!("`{program}` was not found on PATH; install it"))
         }
         1 => {
             let line = text.trim_end().lines().last()?;
             let (python, module) = line.split_once(": No module named ")?;
-            let starts = python
-                .rsplit('/')
-                .next()
-                .is_some_and(|p| p.starts_with("python"));
+            let starts = python.rsplit('/').next().is_some_and(|p| p.starts_with("python"));
             starts.then(|| format!("Python has no module {module}; install it"))
         }
         _ => None,
@@ -169,11 +136,7 @@ mod tests {
     use super::*;
 
     fn report(run: &str, exit: i32, output: &str) -> CheckReport {
-        let spec = CheckSpec {
-            name: "x".to_owned(),
-            run: CheckCommand::Shell(run.to_owned()),
-            timeout_ms: None,
-        };
+        let spec = CheckSpec { name: "x".to_owned(), run: CheckCommand::Shell(run.to_owned()), timeout_ms: None };
         CheckReport {
             exit_status: Some(exit),
             output: Output::whole(output),
@@ -182,30 +145,14 @@ mod tests {
     }
 
     fn check(exit: i32, output: &str, expected: Option<&str>) {
-        assert_eq!(
-            cannot_start(&report("x", exit, output)).as_deref(),
-            expected,
-            "{output}"
-        );
+        assert_eq!(cannot_start(&report("x", exit, output)).as_deref(), expected, "{output}");
     }
 
     #[test]
     fn a_missing_tool_is_no_failure_of_the_work() {
-        check(
-            127,
-            "sh: 1: pytset: not found\n",
-            Some("`pytset` was not found on PATH; install it"),
-        );
-        check(
-            127,
-            "bash: line 1: pytset: command not found\n",
-            Some("`pytset` was not found on PATH; install it"),
-        );
-        check(
-            1,
-            "/usr/bin/python3: No module named pytest\n",
-            Some("Python has no module pytest; install it"),
-        );
+        check(127, "sh: 1: pytset: not found\n", Some("`pytset` was not found on PATH; install it"));
+        check(127, "bash: line 1: pytset: command not found\n", Some("`pytset` was not found on PATH; install it"));
+        check(1, "/usr/bin/python3: No module named pytest\n", Some("Python has no module pytest; install it"));
     }
 
     #[test]

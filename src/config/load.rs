@@ -135,7 +135,7 @@ impl Merged {
     fn note(&mut self, path: &str, value: &Value, origin: &Origin) {
         match value {
             Value::Object(map) if !map.is_empty() && !whole(path) => {
-                for (key, inner) in map {
+                for (key, inner) in map.iter().filter(|(key, _)| !matches!(key.as_str(), "//" | "$schema")) {
                     let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
                     self.note(&path, inner, origin);
                 }

@@ -70,6 +70,9 @@ fn collect(root: &Value, node: &Value, path: &str, defaults: &Value, keys: &mut 
         return;
     };
     for (name, property) in properties {
+        if matches!(name.as_str(), "//" | "$schema") {
+            continue; // for people and editors; nothing can be set with them
+        }
         let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
         let target = resolve(root, property);
         let default = &defaults[name];

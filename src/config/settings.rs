@@ -217,6 +217,11 @@ mod tests {
     }
 
     #[test]
+    fn comments_and_a_schema_are_allowed() {
+        settings(r#"{"//": ["for", "people"], "$schema": "x.json", "jobs": 2}"#, &[]).unwrap();
+    }
+
+    #[test]
     fn an_empty_project_has_the_defaults_of_the_reflexion_log() {
         let settings = settings("{}", &[]).unwrap();
         assert_eq!(settings.agents.default, ["repair"]);

@@ -13,6 +13,12 @@ use std::collections::BTreeMap;
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[schemars(title = "project.json")]
 pub struct ProjectFile {
+    /// A comment: text or lines of text; read by people only.
+    #[serde(rename = "//", skip_serializing)]
+    pub comment: Option<OneOrMany>,
+    /// Where editors find the schema; `reflexion` does not read it.
+    #[serde(rename = "$schema", skip_serializing)]
+    pub schema: Option<String>,
     /// Shown in reports; the directory's name if empty.
     pub name: String,
     /// The task file, relative to the project.
@@ -58,6 +64,8 @@ pub struct ProjectFile {
 impl Default for ProjectFile {
     fn default() -> Self {
         Self {
+            comment: None,
+            schema: None,
             name: String::new(),
             tasks: "tasks.jsonl".to_owned(),
             checks: Vec::new(),

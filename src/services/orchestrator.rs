@@ -23,7 +23,16 @@ pub struct RunRequest {
     pub run: RunId,
     /// The tasks; empty means every open one.
     pub tasks: Vec<TaskId>,
-    /// Whether closed and blocked tasks are done again.
+    impl RunRequest {
+    /// Every open task, as the settings say, without a way to interrupt it.
+    #[must_use]
+    pub fn everything(run: RunId) -> Self {
+        let cancel = CancellationToken::new();
+        Self { run, tasks: Vec::new(), again: Again::No, agent: None, max_attempts: None, cancel }
+    }
+}
+
+/// Whether closed and blocked tasks are done again.
     pub again: Again,
     /// The agent for every task, whatever the tasks and the settings name.
     pub agent: Option<String>,

@@ -5,6 +5,7 @@
 
 mod clock;
 mod events;
+mod generator;
 mod lock;
 mod settings;
 mod subagent;
@@ -14,6 +15,8 @@ mod workspace;
 
 pub use clock::TestClock;
 pub use events::CollectedEvents;
+pub use generator::CannedGenerator;
+pub use generator::Forgetful;
 pub use lock::Unlocked;
 pub use settings::FixedSettings;
 pub use subagent::ScriptedSubagent;

@@ -1,0 +1,43 @@
+//! `reflexion apply`.
+
+use super::Exit;
+use super::args::ApplyArgs;
+use super::exit::UsageError;
+use super::project;
+use crate::domain::TaskId;
+use crate::layer::Svc;
+use crate::services::Tasks;
+use crate::services::WorkspaceError;
+use crate::services::Workspaces;
+use serde_json::json;
+use std::path::Path;
+
+pub(super) async fn apply(dir: &Path, args: ApplyArgs) -> anyhow::Result<Exit> {
+    let task = TaskId::new(args.task.as_str()).map_err(|e| UsageError(e.to_string()))?;
+    let (layers, _) = project::layers(dir, Vec::new())?;
+    let app = layers.build::<(Svc<dyn Workspaces>, Svc<dyn Tasks>)>().await?;
+    let list = app.1.load().await?;
+    let Some(run) = list.closed_by.get(&task) else {
+        let known = list.tasks.iter().any(|t| t.id == task);
+        let why = if known { "has no confirmed work; `reflexion run` it first" } else { "is not in the task file" };
+        return Err(UsageError(format!("task `{task}` {why}")).into());
+    };
+    let applied = match app.0.apply(run, &task).await {
+        Ok(applied) => applied,
+        Err(error @ WorkspaceError::Conflict { .. }) => {
+            eprintln!("error: {error}\nnothing was changed; commit or stash those files first, or merge the branch by hand");
+            return Ok(Exit::NotConfirmed);
+        }
+        Err(error) => return Err(error.into()),
+    };
+    app.shutdown().await?;
+    if args.json {
+        project::print_json(&json!({ "task": task, "from": applied.from, "files": applied.files }))?;
+    } else {
+        println!("brought {} into your checkout, uncommitted:", applied.from);
+        for file in &applied.files {
+            println!("  {}", project::printable(file));
+        }
+    }
+    Ok(Exit::Confirmed)
+}

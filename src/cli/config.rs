@@ -1,0 +1,27 @@
+//! `reflexion config`.
+
+use super::Exit;
+use super::args::ConfigArgs;
+use super::args::ConfigCommand;
+use super::project;
+use serde_json::Map;
+use serde_json::Value;
+use serde_json::json;
+use std::path::Path;
+
+pub(super) fn config(dir: &Path, args: ConfigArgs) -> anyhow::Result<Exit> {
+    let ConfigCommand::Show { json } = args.command;
+    let effective = project::load(dir, Vec::new())?;
+    effective.settings()?;
+    if json {
+        let values = effective.values.iter();
+        let values: Map<String, Value> =
+            values.map(|(key, (value, origin))| (key.clone(), json!({ "value": value, "origin": origin.to_string() }))).collect();
+        project::print_json(&json!({ "values": values, "warnings": effective.warnings }))?;
+    } else {
+        for (key, (value, origin)) in &effective.values {
+            println!("{key} = {value}  ({origin})");
+        }
+    }
+    Ok(Exit::Confirmed)
+}

@@ -1,0 +1,193 @@
+//! `reflexion memory`.
+
+use super::Exit;
+use super::args::MemoryArgs;
+use super::args::MemoryCommand;
+use super::exit::UsageError;
+use super::project;
+use crate::domain::Origin;
+use crate::domain::Reflection;
+use crate::domain::ReflectionId;
+use crate::layer::Svc;
+use crate::runtime;
+use crate::services::Clock;
+use crate::services::RecentQuery;
+use crate::services::Settings;
+use crate::services::Storage;
+use crate::services::StorageError;
+use serde_json::Value;
+use serde_json::json;
+use std::io::Read;
+use std::path::Path;
+use std::time::Duration;
+
+/// What a memory command works with.
+struct Memory {
+    storage: Svc<dyn Storage>,
+    clock: Svc<dyn Clock>,
+    settings: Svc<dyn Settings>,
+}
+
+pub(super) async fn memory(dir: &Path, args: MemoryArgs) -> anyhow::Result<Exit> {
+    let (layers, settings) = project::layers(dir, Vec::new())?;
+    let app = layers.build::<(Svc<dyn Storage>, Svc<dyn Clock>)>().await?;
+    let memory = Memory { storage: app.0.clone(), clock: app.1.clone(), settings };
+    let result = match args.command {
+        MemoryCommand::List { task, subtask, limit, json } => memory.list(RecentQuery { task, subtask, limit }, json).await,
+        MemoryCommand::Show { id, json } => memory.show(&ReflectionId::new(id), json).await,
+        MemoryCommand::Add { json } => memory.add(json).await,
+        MemoryCommand::Prune { days, dry_run, json } => memory.prune(days, dry_run, json).await,
+        MemoryCommand::Import { file, json } => memory.import(&file, json).await,
+    };
+    drop(memory);
+    app.shutdown().await?;
+    result
+}
+
+impl Memory {
+    async fn list(&self, query: RecentQuery, json: bool) -> anyhow::Result<Exit> {
+        let reflections = self.storage.recent(&query).await?;
+        if json {
+            project::print_json(&json!({ "reflections": reflections }))?;
+            return Ok(Exit::Confirmed);
+        }
+        for reflection in &reflections {
+            print_line(reflection);
+        }
+        if reflections.is_empty() {
+            eprintln!("no reflections match");
+        }
+        if query.limit.is_none() {
+            self.say_unreadable().await?;
+        }
+        Ok(Exit::Confirmed)
+    }
+
+    /// Lines that cannot be read are the user's to look at; they are never removed.
+    async fn say_unreadable(&self) -> anyhow::Result<()> {
+        let report = self.storage.check().await?;
+        if report.unreadable > 0 {
+            let file = self.settings.project().memory_file();
+            eprintln!("warning: {} lines of {} cannot be read and are kept:", report.unreadable, file.display());
+            for problem in &report.problems {
+                eprintln!("  line {}: {}", problem.line, project::printable(&problem.message));
+            }
+        }
+        Ok(())
+    }
+
+    async fn show(&self, id: &ReflectionId, json: bool) -> anyhow::Result<Exit> {
+        let reflection = match self.storage.get(id).await {
+            Err(error @ StorageError::NotFound { .. }) => return Err(UsageError(error.to_string()).into()),
+            other => other?,
+        };
+        if json { project::print_json(&reflection)? } else { print_whole(&reflection) }
+        Ok(Exit::Confirmed)
+    }
+
+    async fn add(&self, json: bool) -> anyhow::Result<Exit> {
+        let mut text = String::new();
+        std::io::stdin().read_to_string(&mut text).map_err(|e| UsageError(format!("failed to read stdin: {e}")))?;
+        let reflection = self.complete(&text)?;
+        self.storage.append(std::slice::from_ref(&reflection)).await?;
+        // `memory add` prints the stored one; JSON is also what a pipe wants.
+        if json || !std::io::IsTerminal::is_terminal(&std::io::stdout()) {
+            project::print_json(&reflection)?;
+        } else {
+            print_whole(&reflection);
+        }
+        Ok(Exit::Confirmed)
+    }
+
+    /// Fills in what a person need not write.
+    fn complete(&self, text: &str) -> anyhow::Result<Reflection> {
+        let not_one = |e: serde_json::Error| UsageError(format!("stdin is not a reflection: {e}"));
+        let Value::Object(mut fields) = serde_json::from_str(text).map_err(not_one)? else {
+            return Err(UsageError("stdin is not a reflection: it must be one JSON object".to_owned()).into());
+        };
+        for required in ["taskId", "analysis", "suggestion"] {
+            if !fields.get(required).is_some_and(|v| v.as_str().is_some_and(|s| !s.trim().is_empty())) {
+                return Err(UsageError(format!("stdin is not a reflection: `{required}` must be a text that is not empty")).into());
+            }
+        }
+        let task = fields["taskId"].clone();
+        let mut fill = |key: &str, value: Value| drop(fields.entry(key).or_insert(value));
+        fill("id", format!("ref-{}", self.clock.new_id()).into());
+        fill("sessionId", "person".into());
+        fill("subtaskId", task);
+        fill("attemptNumber", 0.into());
+        fill("category", "root_cause".into());
+        fill("createdAt", self.clock.now().to_string().into());
+        fill("confidence", 1.0.into());
+        fill("origin", serde_json::to_value(Origin::Person)?);
+        let mut reflection: Reflection = serde_json::from_value(Value::Object(fields)).map_err(not_one)?;
+        reflection.confidence = reflection.confidence.clamp(0.0, 1.0);
+        reflection.v = Reflection::VERSION;
+        Ok(reflection)
+    }
+
+    async fn prune(&self, days: Option<u32>, dry_run: bool, json: bool) -> anyhow::Result<Exit> {
+        let days = days.unwrap_or(self.settings.reflexion().retention_days);
+        let older_than = self.clock.now() - Duration::from_secs(u64::from(days) * 86_400);
+        if dry_run {
+            let all = self.storage.recent(&RecentQuery::default()).await?;
+            let old = all.iter().filter(|r| r.created_at < older_than).count();
+            if json {
+                project::print_json(&json!({ "dryRun": true, "wouldRemove": old, "wouldKeep": all.len() - old }))?;
+            } else {
+                println!("{old} of {} reflections are older than {days} days; nothing was removed", all.len());
+            }
+            return Ok(Exit::Confirmed);
+        }
+        let report = self.storage.prune(older_than).await?;
+        if json {
+            project::print_json(&json!({ "removed": report.removed, "kept": report.kept, "unreadable": report.unreadable }))?;
+        } else {
+            println!("removed {} reflections older than {days} days, kept {}", report.removed, report.kept);
+        }
+        Ok(Exit::Confirmed)
+    }
+
+    async fn import(&self, file: &Path, json: bool) -> anyhow::Result<Exit> {
+        let imported = runtime::read_import(file).map_err(|e| UsageError(e.to_string()))?;
+        for problem in &imported.problems {
+            eprintln!("warning: {}:{}: {}", file.display(), problem.line, project::printable(&problem.message));
+        }
+        let known: std::collections::HashSet<ReflectionId> =
+            self.storage.recent(&RecentQuery::default()).await?.into_iter().map(|r| r.id).collect();
+        let (old, new): (Vec<_>, Vec<_>) = imported.reflections.into_iter().partition(|r| known.contains(&r.id));
+        self.storage.append(&new).await?;
+        let (new, old, bad) = (new.len(), old.len(), imported.problems.len());
+        if json {
+            project::print_json(&json!({ "imported": new, "alreadyThere": old, "unreadable": bad }))?;
+        } else {
+            println!("imported {new} reflections; {old} were there already, {bad} lines could not be read");
+        }
+        Ok(if bad == 0 { Exit::Confirmed } else { Exit::NotConfirmed })
+    }
+}
+
+fn print_line(reflection: &Reflection) {
+    let analysis: String = reflection.analysis.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(100).collect();
+    println!(
+        "{}  {}  {} attempt {}  {}  {}",
+        reflection.id,
+        reflection.created_at.strftime("%Y-%m-%d %H:%M"),
+        project::printable(&reflection.subtask_id),
+        reflection.attempt_number,
+        reflection.category.as_str(),
+        project::printable(&analysis),
+    );
+}
+
+fn print_whole(reflection: &Reflection) {
+    print_line(&Reflection { analysis: String::new(), ..reflection.clone() });
+    println!("\nwhat went wrong:\n  {}", project::printable(&reflection.analysis));
+    println!("\nwhat to do differently:\n  {}", project::printable(&reflection.suggestion));
+    for item in &reflection.action_items {
+        println!("  - {}", project::printable(item));
+    }
+    if let Some(tried) = &reflection.already_tried {
+        println!("\nalready tried:\n  {}", project::printable(tried));
+    }
+}

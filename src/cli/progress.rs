@@ -1,0 +1,133 @@
+//! What is running, on stderr: bars on a terminal, plain lines elsewhere.
+
+use super::project::printable;
+use crate::domain::Event;
+use crate::domain::EventKind;
+use crate::domain::TaskId;
+use crate::report;
+use crate::services::EventSink;
+use indicatif::MultiProgress;
+use indicatif::ProgressBar;
+use indicatif::ProgressDrawTarget;
+use indicatif::ProgressStyle;
+use std::collections::BTreeMap;
+use std::io::IsTerminal;
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::MutexGuard;
+use std::sync::PoisonError;
+use std::time::Duration;
+
+/// Shows events as they come.
+#[derive(Clone)]
+pub(super) struct Progress(Arc<Mutex<Display>>);
+
+struct Display {
+    bars: MultiProgress,
+    tasks: BTreeMap<TaskId, Shown>,
+    terminal: bool,
+    detail: Detail,
+}
+
+/// How much is printed as lines.
+#[derive(PartialEq)]
+enum Detail {
+    /// Verdicts, reflections and warnings.
+    Brief,
+    /// Checks and agents' endings too: a log file has nothing else to show them.
+    Full,
+}
+
+struct Shown {
+    bar: ProgressBar,
+    max_attempts: u32,
+    attempt: String,
+}
+
+impl Progress {
+    /// A display on stderr. A program that reads `--json` from stdout keeps stderr for its log, so lines are full there.
+    pub fn new(json: bool) -> Self {
+        let terminal = std::io::stderr().is_terminal() && !json;
+        let target = if terminal { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+        let detail = if terminal { Detail::Brief } else { Detail::Full };
+        let bars = MultiProgress::with_draw_target(target);
+        Self(Arc::new(Mutex::new(Display { bars, tasks: BTreeMap::new(), terminal, detail })))
+    }
+
+    /// Removes the bars.
+    pub fn finish(&self) {
+        let display = self.lock();
+        let _ = display.bars.clear();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Display> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl EventSink for Progress {
+    fn publish(&self, event: Event) {
+        let mut display = self.lock();
+        display.update_bar(&event);
+        display.print(&event);
+    }
+}
+
+impl Display {
+    fn print(&self, event: &Event) {
+        let only_full = matches!(
+            event.kind,
+            EventKind::TaskStarted { .. } | EventKind::AttemptStarted { .. } | EventKind::AgentEnded { .. } | EventKind::Checked { .. }
+        );
+        if only_full && self.detail == Detail::Brief {
+            return;
+        }
+        let Some(line) = report::line(event) else { return };
+        let line = printable(&line).replace('\n', " ");
+        if self.terminal {
+            let _ = self.bars.println(line);
+        } else {
+            eprintln!("{line}");
+        }
+    }
+
+    fn update_bar(&mut self, event: &Event) {
+        let Some(task) = &event.task else { return };
+        match &event.kind {
+            EventKind::TaskStarted { max_attempts, .. } => {
+                let bar = self.bars.add(ProgressBar::new_spinner());
+                let style = ProgressStyle::with_template("{spinner} {prefix}  {msg}  {elapsed}");
+                bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
+                bar.set_prefix(task.to_string());
+                bar.enable_steady_tick(Duration::from_millis(200));
+                self.tasks.insert(task.clone(), Shown { bar, max_attempts: *max_attempts, attempt: String::new() });
+            }
+            EventKind::TaskEnded { .. } => {
+                if let Some(shown) = self.tasks.remove(task) {
+                    shown.bar.finish_and_clear();
+                    self.bars.remove(&shown.bar);
+                }
+            }
+            kind => {
+                if let Some(shown) = self.tasks.get_mut(task) {
+                    shown.show(kind);
+                }
+            }
+        }
+    }
+}
+
+impl Shown {
+    fn show(&mut self, kind: &EventKind) {
+        match kind {
+            EventKind::AttemptStarted { attempt, agent, .. } => {
+                self.attempt = format!("attempt {attempt} of {}", self.max_attempts.max(*attempt));
+                self.bar.set_message(format!("{}: {agent}", self.attempt));
+            }
+            EventKind::AgentEnded { .. } => self.bar.set_message(format!("{}: checking", self.attempt)),
+            EventKind::Doing { what } => self.bar.set_message(format!("{} {what}", self.attempt)),
+            EventKind::Waiting { because, .. } => self.bar.set_message(format!("{}: waiting, {because}", self.attempt)),
+            _ => {}
+        }
+    }
+}

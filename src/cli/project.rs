@@ -1,0 +1,42 @@
+//! The project a command works on, and what every command prints alike.
+
+use crate::config;
+use crate::config::Effective;
+use crate::config::Inputs;
+use crate::config::Override;
+use crate::layer::Layers;
+use crate::layer::Svc;
+use crate::runtime;
+use crate::services::Settings;
+use serde::Serialize;
+use std::path::Path;
+
+/// Loads the settings of the project at `dir`, and prints its warnings on stderr.
+pub(super) fn load(dir: &Path, flags: Vec<Override>) -> anyhow::Result<Effective> {
+    let env = std::env::vars_os().filter_map(|(k, v)| Some((k.into_string().ok()?, v.into_string().ok()?))).collect();
+    let effective = config::load(&Inputs { dir: dir.to_owned(), env, flags })?;
+    for warning in &effective.warnings {
+        eprintln!("warning: {warning}");
+    }
+    Ok(effective)
+}
+
+/// The live layers on the project at `dir`.
+pub(super) fn layers(dir: &Path, flags: Vec<Override>) -> anyhow::Result<(Layers, Svc<dyn Settings>)> {
+    let settings = runtime::settings_from(&load(dir, flags)?)?;
+    Ok((runtime::live().with(settings.clone()), settings))
+}
+
+/// Prints one JSON document on stdout.
+pub(super) fn print_json(value: &impl Serialize) -> anyhow::Result<()> {
+    use std::io::Write;
+    let mut out = std::io::stdout().lock();
+    serde_json::to_writer_pretty(&mut out, value)?;
+    writeln!(out)?;
+    Ok(())
+}
+
+/// Shows control characters of text from agents and files harmlessly: nothing stored may drive the user's terminal.
+pub(super) fn printable(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() && c != '\n' && c != '\t' { '\u{fffd}' } else { c }).collect()
+}

@@ -1,0 +1,207 @@
+//! `reflexion run`.
+
+use super::Exit;
+use super::args::RunArgs;
+use super::exit::UsageError;
+use super::progress::Progress;
+use super::project;
+use crate::config::Origin;
+use crate::config::Override;
+use crate::domain::Ending;
+use crate::domain::RunReport;
+use crate::domain::Status;
+use crate::domain::TaskId;
+use crate::domain::TaskList;
+use crate::domain::Verdict;
+use crate::layer::Svc;
+use crate::report;
+use crate::runtime;
+use crate::services::Again;
+use crate::services::EventSink;
+use crate::services::Orchestrator;
+use crate::services::RunRequest;
+use crate::services::Settings;
+use crate::services::Tasks;
+use serde_json::json;
+use std::path::Path;
+use tokio_util::sync::CancellationToken;
+
+pub(super) async fn run(dir: &Path, args: RunArgs) -> anyhow::Result<Exit> {
+    let ids = args.tasks.iter().map(|id| TaskId::new(id.as_str()).map_err(|e| UsageError(e.to_string())));
+    let ids = ids.collect::<Result<Vec<_>, _>>()?;
+    let (layers, settings) = project::layers(dir, overrides(&args))?;
+    check_agent(&args, &*settings)?;
+    let progress = Progress::new(args.json);
+    let app = layers.with(Svc::<dyn EventSink>::new(progress.clone())).build::<(Svc<dyn Orchestrator>, Svc<dyn Tasks>)>().await?;
+    let (orchestrator, tasks) = (app.0.clone(), app.1.clone());
+    let list = tasks.load().await.map_err(|e| UsageError(e.to_string()))?;
+    say_problems(&list, &*settings);
+    let again = if args.again { Again::Yes } else { Again::No };
+    if args.dry_run {
+        drop((orchestrator, tasks));
+        app.shutdown().await?;
+        return dry_run(&list, &ids, again, &*settings, &args);
+    }
+    if ids.is_empty() && again == Again::No && !list.tasks.iter().any(is_open) {
+        drop((orchestrator, tasks));
+        app.shutdown().await?;
+        return nothing_open(&list, &*settings, args.json);
+    }
+    let cancel = CancellationToken::new();
+    let interrupt = tokio::spawn(cancel_on_interrupt(cancel.clone()));
+    let request = RunRequest {
+        run: runtime::new_run_id(),
+        tasks: ids,
+        again,
+        agent: args.agent.clone(),
+        max_attempts: args.max_attempts,
+        cancel,
+    };
+    let result = orchestrator.run(request).await;
+    interrupt.abort();
+    progress.finish();
+    drop((orchestrator, tasks));
+    app.shutdown().await?;
+    let report = result?;
+    if args.json {
+        project::print_json(&report)?;
+    } else {
+        print!("{}", project::printable(&report::run(&report)));
+    }
+    Ok(exit(&report, &list))
+}
+
+fn is_open(task: &crate::domain::Task) -> bool {
+    matches!(task.status, Status::Open | Status::InProgress)
+}
+
+fn overrides(args: &RunArgs) -> Vec<Override> {
+    let set = |key: &str, value: serde_json::Value, flag: &str| Override {
+        key: key.to_owned(),
+        value,
+        origin: Origin::Flag(flag.to_owned()),
+    };
+    let jobs = args.jobs.map(|n| set("jobs", n.into(), "--jobs"));
+    let off = args.no_reflexion.then(|| set("reflexion.enabled", false.into(), "--no-reflexion"));
+    jobs.into_iter().chain(off).collect()
+}
+
+fn check_agent(args: &RunArgs, settings: &dyn Settings) -> anyhow::Result<()> {
+    let known = &settings.agents().named;
+    match &args.agent {
+        Some(name) if !known.contains_key(name) => {
+            let names = known.keys().cloned().collect::<Vec<_>>().join(", ");
+            Err(UsageError(format!("--agent: there is no agent `{name}`; configured: {names}")).into())
+        }
+        _ => Ok(()),
+    }
+}
+
+fn say_problems(list: &TaskList, settings: &dyn Settings) {
+    for problem in &list.problems {
+        let file = settings.project().tasks.display();
+        eprintln!("warning: {file}:{}: {}; the line is left as it is", problem.line, problem.message);
+    }
+}
+
+/// The first Ctrl-C stops agents cleanly; the second one gives up waiting for that.
+async fn cancel_on_interrupt(cancel: CancellationToken) {
+    let mut terminate = match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
+        Ok(terminate) => terminate,
+        Err(error) => {
+            tracing::warn!("SIGTERM cannot be listened for: {error}");
+            return;
+        }
+    };
+    tokio::select! {
+        _ = tokio::signal::ctrl_c() => {}
+        _ = terminate.recv() => {}
+    }
+    eprintln!("\ninterrupted: stopping agents (again to stop at once)");
+    cancel.cancel();
+    tokio::select! {
+        _ = tokio::signal::ctrl_c() => {}
+        _ = terminate.recv() => {}
+    }
+    std::process::exit(i32::from(Exit::Interrupted.code()));
+}
+
+fn nothing_open(list: &TaskList, settings: &dyn Settings, json: bool) -> anyhow::Result<Exit> {
+    let blocked = list.tasks.iter().filter(|t| t.status == Status::Blocked).count();
+    let closed = list.tasks.iter().filter(|t| t.status == Status::Closed).count();
+    eprintln!("nothing is open in {}: {closed} closed, {blocked} blocked", settings.project().tasks.display());
+    for task in list.tasks.iter().filter(|t| t.status == Status::Blocked) {
+        let cause = list.causes.get(&task.id).map(|c| format!(": {c}")).unwrap_or_default();
+        eprintln!("  {} is blocked{}", task.id, project::printable(&cause));
+    }
+    if list.tasks.is_empty() {
+        eprintln!("add a task with `reflexion task add TITLE --check COMMAND`");
+    } else {
+        eprintln!("`reflexion task reopen TASK` opens one again; `reflexion run --again` does them all again");
+    }
+    if json {
+        let report = RunReport {
+            run: runtime::new_run_id(),
+            project: settings.project().name.clone(),
+            tasks: Vec::new(),
+            totals: crate::domain::RunTotals::default(),
+            interrupted: false,
+        };
+        project::print_json(&report)?;
+    }
+    Ok(if list.problems.is_empty() { Exit::Confirmed } else { Exit::NotConfirmed })
+}
+
+fn dry_run(list: &TaskList, ids: &[TaskId], again: Again, settings: &dyn Settings, args: &RunArgs) -> anyhow::Result<Exit> {
+    if let Some(id) = ids.iter().find(|id| !list.tasks.iter().any(|t| t.id == **id)) {
+        return Err(UsageError(format!("there is no task `{id}` in the task file")).into());
+    }
+    let asked = |t: &&crate::domain::Task| (ids.is_empty() || ids.contains(&t.id)) && (again == Again::Yes || is_open(t));
+    let mut tasks: Vec<_> = list.tasks.iter().filter(asked).collect();
+    tasks.sort_by_key(|t| (t.priority, t.created_at));
+    let chain = |t: &crate::domain::Task| match args.agent.as_ref().or(t.agent.as_ref()) {
+        Some(agent) => vec![agent.clone()],
+        None => settings.agents().default.clone(),
+    };
+    let checks = |t: &crate::domain::Task| -> Vec<String> {
+        let own = t.subtasks.iter().flat_map(|s| &s.checks).chain(&t.checks);
+        settings.run().checks.iter().chain(own).map(|c| format!("{}: {}", c.name, c.run)).collect()
+    };
+    let attempts = |t: &crate::domain::Task| args.max_attempts.or(t.max_attempts).unwrap_or(settings.run().max_attempts);
+    if args.json {
+        let planned: Vec<_> = tasks
+            .iter()
+            .map(|t| json!({"id": t.id, "title": t.title, "agents": chain(t), "checks": checks(t), "maxAttempts": attempts(t)}))
+            .collect();
+        project::print_json(&json!({ "dryRun": true, "tasks": planned }))?;
+    } else {
+        for task in &tasks {
+            let title = project::printable(&task.title);
+            println!("{}  {title}\n  agent: {}; up to {} attempts", task.id, chain(task).join(", then "), attempts(task));
+            let list = checks(task);
+            println!("  checks: {}", if list.is_empty() { "none, so it will be unverifiable".to_owned() } else { list.join("; ") });
+        }
+        println!("{} would be worked on, {} at a time; nothing was started", tasks.len(), settings.run().jobs);
+    }
+    Ok(Exit::Confirmed)
+}
+
+fn exit(report: &RunReport, list: &TaskList) -> Exit {
+    let limited = |t: &crate::domain::TaskReport| {
+        t.verdict.is_none() && matches!(t.endings.last(), Some(Ending::RateLimited { .. } | Ending::Transient | Ending::Budget))
+    };
+    let unstarted = |t: &crate::domain::TaskReport| {
+        t.verdict.is_none() && t.endings.iter().all(|e| matches!(e, Ending::Auth | Ending::Quota))
+    };
+    if report.interrupted {
+        Exit::Interrupted
+    } else if report.tasks.iter().all(|t| t.verdict == Some(Verdict::Confirmed)) && list.problems.is_empty() {
+        Exit::Confirmed
+    } else if report.tasks.iter().any(limited) {
+        Exit::LeftOpen
+    } else if !report.tasks.is_empty() && report.tasks.iter().all(unstarted) {
+        Exit::Environment
+    } else {
+        Exit::NotConfirmed
+    }
+}

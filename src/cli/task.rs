@@ -1,0 +1,160 @@
+//! `reflexion task`.
+
+use super::Exit;
+use super::args::TaskAddArgs;
+use super::args::TaskArgs;
+use super::args::TaskCommand;
+use super::exit::UsageError;
+use super::project;
+use crate::domain::Status;
+use crate::domain::Task;
+use crate::domain::TaskList;
+use crate::runtime;
+use crate::runtime::TaskFile;
+use crate::services::Tasks;
+use crate::services::TasksError;
+use serde_json::Map;
+use serde_json::Value;
+use serde_json::json;
+use std::path::Path;
+
+pub(super) async fn task(dir: &Path, args: TaskArgs) -> anyhow::Result<Exit> {
+    let settings = runtime::settings_from(&project::load(dir, Vec::new())?)?;
+    let file = runtime::task_file(&*settings);
+    match args.command {
+        TaskCommand::List { status, json } => list(&file, status.as_deref(), json).await,
+        TaskCommand::Show { id, json } => show(&file, &id, json).await,
+        TaskCommand::Add(add) => print(&usage(file.add(new_task(&add)).await)?, "added", add.json),
+        TaskCommand::Edit { id, fields, json } => print(&usage(file.edit(&id, parse(&fields)?).await)?, "changed", json),
+        TaskCommand::Close { id, json } => print(&usage(file.set_status(&id, Status::Closed).await)?, "closed", json),
+        TaskCommand::Reopen { id, json } => print(&usage(file.set_status(&id, Status::Open).await)?, "opened", json),
+        TaskCommand::Sync { json } => sync(&file, json).await,
+    }
+}
+
+/// What the user asked for wrongly is usage; what the system refused is the environment.
+fn usage<T>(result: Result<T, TasksError>) -> anyhow::Result<T> {
+    result.map_err(|error| match error {
+        error @ TasksError::Io { .. } => error.into(),
+        error => UsageError(error.to_string()).into(),
+    })
+}
+
+fn say_problems(list: &TaskList) {
+    for problem in &list.problems {
+        eprintln!("warning: line {} of the task file cannot be read and is kept: {}", problem.line, problem.message);
+    }
+}
+
+async fn list(file: &TaskFile, status: Option<&str>, json: bool) -> anyhow::Result<Exit> {
+    let status = match status {
+        None => None,
+        Some(word) => Some(serde_json::from_value::<Status>(Value::String(word.to_owned())).map_err(|_| {
+            UsageError(format!("--status: there is no status `{word}`; there are open, in_progress, blocked, closed"))
+        })?),
+    };
+    let list = file.load().await?;
+    let tasks: Vec<&Task> = list.tasks.iter().filter(|t| status.is_none_or(|s| t.status == s)).collect();
+    say_problems(&list);
+    if json {
+        let values: Vec<Value> = tasks.iter().map(|t| with_cause(t, &list)).collect();
+        project::print_json(&json!({ "tasks": values }))?;
+        return Ok(Exit::Confirmed);
+    }
+    let width = tasks.iter().map(|t| t.id.as_str().len()).max().unwrap_or(0);
+    for task in &tasks {
+        let cause = list.causes.get(&task.id).map(|c| format!("  ({c})")).unwrap_or_default();
+        let line = format!("{:width$}  {:11}  P{}  {}{cause}", task.id.as_str(), task.status.as_str(), task.priority, task.title);
+        println!("{}", project::printable(&line));
+    }
+    if tasks.is_empty() {
+        eprintln!("no tasks; add one with `reflexion task add TITLE --check COMMAND`");
+    }
+    Ok(Exit::Confirmed)
+}
+
+fn with_cause(task: &Task, list: &TaskList) -> Value {
+    let mut value = json!(task);
+    if let Some(cause) = list.causes.get(&task.id) {
+        value["cause"] = json!(cause);
+    }
+    value
+}
+
+async fn show(file: &TaskFile, id: &str, json: bool) -> anyhow::Result<Exit> {
+    let list = file.load().await?;
+    say_problems(&list);
+    let Some(task) = list.tasks.iter().find(|t| t.id.as_str() == id) else {
+        return Err(UsageError(file.not_found(id, &list).to_string()).into());
+    };
+    if json {
+        project::print_json(&with_cause(task, &list))?;
+        return Ok(Exit::Confirmed);
+    }
+    let mut text = format!("{}  {}\n{}, priority {}\n", task.id, task.title, task.status.as_str(), task.priority);
+    if let Some(cause) = list.causes.get(&task.id) {
+        text += &format!("because: {cause}\n");
+    }
+    for part in task.parts() {
+        if let Some(count) = list.attempts.get(&(task.id.clone(), part.id.clone())) {
+            text += &format!("{}: {} attempts since it was opened, the last is number {}\n", part.id, count.since_opened, count.last);
+        }
+    }
+    for check in &task.checks {
+        text += &format!("check {}: {}\n", check.name, check.run);
+    }
+    for section in [&task.description, &task.acceptance_criteria] {
+        if !section.is_empty() {
+            text += &format!("\n{section}\n");
+        }
+    }
+    print!("{}", project::printable(&text));
+    Ok(Exit::Confirmed)
+}
+
+fn new_task(args: &TaskAddArgs) -> Map<String, Value> {
+    let mut task = Map::new();
+    let mut set = |key: &str, value: Option<Value>| {
+        if let Some(value) = value {
+            task.insert(key.to_owned(), value);
+        }
+    };
+    set("id", args.id.clone().map(Value::from));
+    set("title", Some(args.title.clone().into()));
+    set("description", args.description.clone().map(Value::from));
+    set("priority", args.priority.map(Value::from));
+    set("acceptanceCriteria", args.criteria.clone().map(Value::from));
+    let deps: Vec<Value> = args.after.iter().map(|id| json!({ "id": id, "type": "blocks" })).collect();
+    set("deps", (!deps.is_empty()).then(|| deps.into()));
+    let checks = args.checks.iter().enumerate().map(|(i, run)| json!({ "name": format!("check-{}", i + 1), "run": run }));
+    let checks: Vec<Value> = checks.collect();
+    set("checks", (!checks.is_empty()).then(|| checks.into()));
+    task
+}
+
+fn parse(fields: &str) -> anyhow::Result<Map<String, Value>> {
+    match serde_json::from_str(fields) {
+        Ok(Value::Object(map)) => Ok(map),
+        Ok(_) => Err(UsageError("the fields must be one JSON object, e.g. '{\"priority\":0}'".to_owned()).into()),
+        Err(error) => Err(UsageError(format!("the fields are not JSON: {error}")).into()),
+    }
+}
+
+fn print(task: &Task, what: &str, json: bool) -> anyhow::Result<Exit> {
+    if json {
+        project::print_json(task)?;
+    } else {
+        println!("{what} {}  {}", task.id, project::printable(&task.title));
+    }
+    Ok(Exit::Confirmed)
+}
+
+async fn sync(file: &TaskFile, json: bool) -> anyhow::Result<Exit> {
+    let changed = usage(file.sync().await)?;
+    if json {
+        project::print_json(&json!({ "changed": changed }))?;
+    } else {
+        println!("wrote the status of {changed} tasks into the task file");
+    }
+    Ok(Exit::Confirmed)
+}

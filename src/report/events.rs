@@ -1,0 +1,49 @@
+//! Events as text.
+
+use crate::domain::CheckStatus;
+use crate::domain::Event;
+use crate::domain::EventKind;
+use crate::domain::Origin;
+
+/// The event as one line for people; none for what only a live display shows.
+#[must_use]
+pub fn line(event: &Event) -> Option<String> {
+    let text = match &event.kind {
+        EventKind::RunStarted { tasks, jobs } => format!("{tasks} open, {jobs} at a time"),
+        EventKind::Warning { message } => format!("warning: {message}"),
+        EventKind::TaskStarted { title, max_attempts } => format!("{title} (up to {max_attempts} attempts)"),
+        EventKind::AttemptStarted { attempt, agent, injected, .. } => match injected {
+            0 => format!("attempt {attempt}: {agent} works"),
+            n => format!("attempt {attempt}: {agent} works, with {n} reflections in its prompt"),
+        },
+        EventKind::AgentEnded { ending, files } => format!("agent stopped: {}, {files} files changed", ending.as_str()),
+        EventKind::Checked { name, status } => match status {
+            CheckStatus::Passed => format!("check `{name}` passed"),
+            CheckStatus::Failed => format!("check `{name}` failed"),
+            CheckStatus::NotRun { because } => format!("check `{name}` was not run: {because}"),
+        },
+        EventKind::AttemptJudged { attempt, verdict, because } => format!("attempt {attempt}: {}, {because}", verdict.as_str()),
+        EventKind::Reflected { origin, analysis, .. } => format!("reflection ({}): {analysis}", origin_word(origin)),
+        EventKind::Waiting { until, because } => format!("waiting until {until}: {because}"),
+        EventKind::Tampered { what } => format!("the agent changed your repository; put back: {}", what.join(", ")),
+        EventKind::TaskEnded { verdict, note, .. } => {
+            let verdict = verdict.map_or("not judged", |v| v.as_str());
+            note.as_ref().map_or_else(|| verdict.to_owned(), |note| format!("{verdict}: {note}"))
+        }
+        EventKind::Doing { .. } | EventKind::RunEnded => return None,
+    };
+    Some(match &event.task {
+        Some(task) => format!("[{task}] {text}"),
+        None => text,
+    })
+}
+
+fn origin_word(origin: &Origin) -> String {
+    match origin {
+        Origin::Command => "command".to_owned(),
+        Origin::Agent => "agent".to_owned(),
+        Origin::Heuristic { because } => format!("heuristic, because {because}"),
+        Origin::Person => "person".to_owned(),
+        Origin::Import => "import".to_owned(),
+    }
+}

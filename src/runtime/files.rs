@@ -1,0 +1,13 @@
+//! The files that people change through the program.
+
+use crate::services::Settings;
+pub use crate::storage::FileTasks as TaskFile;
+pub use crate::storage::Imported;
+pub use crate::storage::read_import;
+
+/// The project's task file with the runtime's overlay, for a person's edits.
+#[must_use]
+pub fn task_file(settings: &dyn Settings) -> TaskFile {
+    let project = settings.project();
+    TaskFile::open(&project.tasks, project.state_dir().join("tasks.jsonl"))
+}

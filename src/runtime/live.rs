@@ -1,0 +1,198 @@
+//! The live layers, in the order in which a reader meets them.
+
+use super::agents::AgentSet;
+use super::events::TracedEvents;
+use super::settings::settings_of_current_dir;
+use crate::domain::policy;
+use crate::host;
+use crate::host::HostRunner;
+use crate::host::HostWorkspaces;
+use crate::host::ProjectLock;
+use crate::host::SystemClock;
+use crate::layer::BoxError;
+use crate::layer::Layers;
+use crate::layer::Svc;
+use crate::layers;
+use crate::orchestrator::Loop;
+use crate::orchestrator::Services;
+use crate::reflection::AgentGenerator;
+use crate::reflection::CommandGenerator;
+use crate::reflection::Fallback;
+use crate::reflection::Heuristic;
+use crate::reflection::ReflectionServiceLive;
+use crate::reflection::Signatures;
+use crate::reflection::with_policies;
+use crate::services::Clock;
+use crate::services::CommandRunner;
+use crate::services::EventSink;
+use crate::services::FailureReader;
+use crate::services::Generator;
+use crate::services::Journal;
+use crate::services::Orchestrator;
+use crate::services::ReflectionService;
+use crate::services::RunLock;
+use crate::services::Settings;
+use crate::services::Storage;
+use crate::services::Subagents;
+use crate::services::SubagentError;
+use crate::services::Tasks;
+use crate::services::Verifier;
+use crate::services::Workspaces;
+use crate::storage::FileTasks;
+use crate::storage::JsonlStorage;
+use crate::storage::RunJournal;
+use crate::verification::Checks;
+use std::convert::Infallible;
+use std::sync::Arc;
+
+/// Everything live: the orchestrator on real processes, git and files, with the settings of the current directory until
+/// `.with(…)` brings others.
+#[must_use]
+pub fn live() -> Layers {
+    layers![
+        root: dyn Orchestrator, dyn ReflectionService, dyn Storage, dyn Tasks, dyn Workspaces;
+        settings_of_current_dir, // project.json under the environment
+        clock,                   // wall clock and ids
+        command_runner,          // processes in groups of their own, swept at the end
+        run_lock,                // one run per project
+        workspaces,              // worktrees, or copies where there is no git
+        tasks,                   // tasks.jsonl and the overlay
+        subagents,               // the configured agents, each behind its deadline
+        failure_reader,          // failure signatures
+        verifier,                // checks
+        storage,                 // memory/reflections.jsonl
+        generator,               // command or agent, with the heuristic behind it
+        reflection_service,      // generate, save, recall, format, prune
+        journal,                 // .reflection/runs/<run>/journal.jsonl
+        events,                  // logs; the program puts its progress display in this place
+        orchestrator             // the loop over all of these
+    ]
+}
+
+/// Only the reflection service and what it needs, live: for a loop of your own.
+#[must_use]
+pub fn reflection_service_live() -> Layers {
+    layers![
+        root: dyn ReflectionService;
+        settings_of_current_dir,
+        clock,
+        command_runner,
+        subagents,
+        storage,
+        generator,
+        reflection_service
+    ]
+}
+
+pub(super) async fn clock() -> Result<Svc<dyn Clock>, Infallible> {
+    Ok(Svc::new(SystemClock::new()))
+}
+
+async fn command_runner() -> Result<Svc<dyn CommandRunner>, BoxError> {
+    Ok(Svc::new(HostRunner::new()))
+}
+
+async fn run_lock(settings: Svc<dyn Settings>, clock: Svc<dyn Clock>) -> Result<Svc<dyn RunLock>, Infallible> {
+    Ok(Svc::new(ProjectLock::new(settings.project().state_dir(), clock.into_arc())))
+}
+
+async fn workspaces(
+    settings: Svc<dyn Settings>,
+    runner: Svc<dyn CommandRunner>,
+    clock: Svc<dyn Clock>,
+) -> Result<Svc<dyn Workspaces>, Infallible> {
+    Ok(Svc::new(HostWorkspaces::new(host::HostWorkspacesParams {
+        project: settings.project().clone(),
+        policy: settings.workspace().clone(),
+        env_deny: settings.environment().deny.clone(),
+        runner: runner.into_arc(),
+        clock: clock.into_arc(),
+    })))
+}
+
+async fn tasks(settings: Svc<dyn Settings>) -> Result<Svc<dyn Tasks>, Infallible> {
+    let project = settings.project();
+    Ok(Svc::new(FileTasks::open(&project.tasks, project.state_dir().join("tasks.jsonl"))))
+}
+
+async fn subagents(settings: Svc<dyn Settings>, runner: Svc<dyn CommandRunner>) -> Result<Svc<dyn Subagents>, Infallible> {
+    Ok(Svc::new(AgentSet::new(&*settings, &runner.into_arc())))
+}
+
+pub(super) async fn failure_reader() -> Result<Svc<dyn FailureReader>, Infallible> {
+    Ok(Svc::new(Signatures::new()))
+}
+
+async fn verifier(
+    settings: Svc<dyn Settings>,
+    runner: Svc<dyn CommandRunner>,
+    reader: Svc<dyn FailureReader>,
+) -> Result<Svc<dyn Verifier>, Infallible> {
+    Ok(Svc::new(Checks::new(runner.into_arc(), reader.into_arc(), settings.environment().deny.clone())))
+}
+
+async fn storage(settings: Svc<dyn Settings>) -> Result<Svc<dyn Storage>, Infallible> {
+    Ok(Svc::new(JsonlStorage::open(settings.project().memory_file())))
+}
+
+/// The configured generator within its time limit, and the heuristic behind it.
+async fn generator(
+    settings: Svc<dyn Settings>,
+    runner: Svc<dyn CommandRunner>,
+    subagents: Svc<dyn Subagents>,
+    clock: Svc<dyn Clock>,
+) -> Result<Svc<dyn Generator>, SubagentError> {
+    let limit = settings.reflexion().generation_timeout;
+    let first: Arc<dyn Generator> = match &settings.reflexion().generator {
+        policy::Generator::Heuristic => return Ok(Svc::new(Heuristic::new())),
+        policy::Generator::Command { argv } => Arc::new(CommandGenerator::new(argv.clone(), settings.as_arc(), runner.into_arc())),
+        policy::Generator::Agent { name } => Arc::new(AgentGenerator::new(subagents.get(name)?, clock.into_arc())),
+    };
+    Ok(Svc::new(Fallback::new(with_policies(first, limit))))
+}
+
+pub(super) async fn reflection_service(
+    settings: Svc<dyn Settings>,
+    storage: Svc<dyn Storage>,
+    generator: Svc<dyn Generator>,
+    clock: Svc<dyn Clock>,
+) -> Result<Svc<dyn ReflectionService>, Infallible> {
+    let policy = settings.reflexion().clone();
+    Ok(Svc::new(ReflectionServiceLive::new(storage.into_arc(), generator.into_arc(), clock.into_arc(), policy)))
+}
+
+async fn journal(settings: Svc<dyn Settings>, clock: Svc<dyn Clock>) -> Result<Svc<dyn Journal>, Infallible> {
+    Ok(Svc::new(RunJournal::new(settings.project().clone(), clock.into_arc())))
+}
+
+async fn events() -> Result<Svc<dyn EventSink>, Infallible> {
+    Ok(Svc::new(TracedEvents))
+}
+
+/// The loop over its services. On shutdown nothing is left to do: every attempt ends before `run` returns.
+#[expect(clippy::too_many_arguments, reason = "a layer's arguments are the services it needs")]
+pub(super) async fn orchestrator(
+    settings: Svc<dyn Settings>,
+    clock: Svc<dyn Clock>,
+    tasks: Svc<dyn Tasks>,
+    workspaces: Svc<dyn Workspaces>,
+    subagents: Svc<dyn Subagents>,
+    verifier: Svc<dyn Verifier>,
+    reflections: Svc<dyn ReflectionService>,
+    journal: Svc<dyn Journal>,
+    lock: Svc<dyn RunLock>,
+    events: Svc<dyn EventSink>,
+) -> Result<Svc<dyn Orchestrator>, Infallible> {
+    Ok(Svc::new(Loop::new(Services {
+        settings: settings.into_arc(),
+        clock: clock.into_arc(),
+        tasks: tasks.into_arc(),
+        workspaces: workspaces.into_arc(),
+        subagents: subagents.into_arc(),
+        verifier: verifier.into_arc(),
+        reflections: reflections.into_arc(),
+        journal: journal.into_arc(),
+        lock: lock.into_arc(),
+        events: events.into_arc(),
+    })))
+}

@@ -1,0 +1,40 @@
+//! The composition root: the one place that names implementations.
+//!
+//! [`live`] is the list of provider layers of the real thing, [`test`] the same on doubles. Both are ordinary
+//! [`Layers`](crate::layer::Layers): swap one service with `.with(…)`, decorate one with `.wrap(…)`, build what you need
+//! and shut it down.
+//!
+//! ```no_run
+//! use reflexion::layer::{BoxError, Svc};
+//! use reflexion::runtime;
+//! use reflexion::services::{Orchestrator, RunRequest};
+//!
+//! # async fn example() -> Result<(), BoxError> {
+//! let settings = runtime::project("path/to/project")?;
+//! let app = runtime::live().with(settings).build::<Svc<dyn Orchestrator>>().await?;
+//! let report = app.run(RunRequest::everything(runtime::new_run_id())).await?;
+//! println!("{} confirmed", report.totals.confirmed);
+//! app.shutdown().await?;
+//! # Ok(())
+//! # }
+//! ```
+
+mod agents;
+mod events;
+mod files;
+mod live;
+mod registry;
+mod run_id;
+mod settings;
+#[cfg(feature = "testing")]
+pub mod test;
+
+pub use files::Imported;
+pub use files::TaskFile;
+pub use files::read_import;
+pub use files::task_file;
+pub use live::live;
+pub use live::reflection_service_live;
+pub use run_id::new_run_id;
+pub use settings::project;
+pub use settings::settings_from;

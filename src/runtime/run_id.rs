@@ -1,0 +1,26 @@
+//! Names of runs.
+
+use crate::domain::RunId;
+use crate::host::SystemClock;
+use crate::services::Clock;
+
+/// A new run's id: UTC time and four random digits, so that names sort by time and two runs of one second differ.
+#[must_use]
+pub fn new_run_id() -> RunId {
+    let clock = SystemClock::new();
+    let time = clock.now().strftime("%Y%m%d-%H%M%S").to_string();
+    // The end of a version 7 UUID is random.
+    let id = clock.new_id();
+    let random = id.get(id.len().saturating_sub(4)..).unwrap_or("0000");
+    RunId::new(format!("{time}-{random}")).expect("digits and dashes are allowed in ids")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_runs_of_one_second_differ() {
+        assert_ne!(new_run_id(), new_run_id());
+    }
+}

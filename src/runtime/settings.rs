@@ -1,0 +1,56 @@
+//! The user's settings as a service.
+
+use crate::config;
+use crate::config::ConfigError;
+use crate::config::Effective;
+use crate::config::Inputs;
+use crate::config::ProjectSettings;
+use crate::domain::policy;
+use crate::layer::Svc;
+use crate::services::Settings;
+use std::path::Path;
+
+/// The settings of the project at `dir`, under this process's environment.
+///
+/// # Errors
+/// [`ConfigError`] if `project.json` is missing or wrong.
+pub fn project(dir: impl AsRef<Path>) -> Result<Svc<dyn Settings>, ConfigError> {
+    // A variable that is not UTF-8 cannot be one of ours.
+    let env = std::env::vars_os().filter_map(|(k, v)| Some((k.into_string().ok()?, v.into_string().ok()?))).collect();
+    let inputs = Inputs { dir: dir.as_ref().to_owned(), env, flags: Vec::new() };
+    settings_from(&config::load(&inputs)?)
+}
+
+/// Loaded settings as a service.
+///
+/// # Errors
+/// [`ConfigError`] if values do not fit together.
+pub fn settings_from(effective: &Effective) -> Result<Svc<dyn Settings>, ConfigError> {
+    Ok(Svc::new(effective.settings()?))
+}
+
+/// The settings of the project in the current directory: what a list has until it is given others.
+pub(super) async fn settings_of_current_dir() -> Result<Svc<dyn Settings>, ConfigError> {
+    project(".")
+}
+
+impl Settings for ProjectSettings {
+    fn project(&self) -> &policy::Project {
+        &self.project
+    }
+    fn run(&self) -> &policy::Run {
+        &self.run
+    }
+    fn reflexion(&self) -> &policy::Reflexion {
+        &self.reflexion
+    }
+    fn agents(&self) -> &policy::Agents {
+        &self.agents
+    }
+    fn workspace(&self) -> &policy::Workspace {
+        &self.workspace
+    }
+    fn environment(&self) -> &policy::Environment {
+        &self.environment
+    }
+}

@@ -1,0 +1,147 @@
+//! The test layers: the very same loop and service on doubles. Nothing here starts a process, opens a file or waits.
+//!
+//! The counterparts of the Reflexion log's `ReflectionServiceTest` and `ReflectionServiceTestWithStorage` are
+//! [`reflection_service_test`] and [`reflection_service_test_with_storage`].
+
+use super::live;
+use crate::domain::Category;
+use crate::domain::Draft;
+use crate::domain::Origin;
+use crate::layer::Layers;
+use crate::layer::Svc;
+use crate::layers;
+use crate::reflection::Heuristic;
+use crate::services::Clock;
+use crate::services::EventSink;
+use crate::services::Generator;
+use crate::services::Journal;
+use crate::services::Orchestrator;
+use crate::services::ReflectionService;
+use crate::services::RunLock;
+use crate::services::Settings;
+use crate::services::Storage;
+use crate::services::Subagents;
+use crate::services::Tasks;
+use crate::services::Verifier;
+use crate::services::Workspaces;
+use crate::storage::InMemoryStorage;
+use crate::storage::MemoryJournal;
+use crate::testing::CannedGenerator;
+use crate::testing::CollectedEvents;
+use crate::testing::FixedSettings;
+use crate::testing::Forgetful;
+use crate::testing::MemoryTasks;
+use crate::testing::MemoryWorkspaces;
+use crate::testing::ScriptedSubagent;
+use crate::testing::ScriptedVerifier;
+use crate::testing::TestClock;
+use crate::testing::Unlocked;
+use std::convert::Infallible;
+
+/// The orchestrator on doubles: no tasks, an agent without a script, checks that all pass, in-memory everything. Give it
+/// what the test is about with `.with(…)`.
+///
+/// ```
+/// # use reflexion::layer::{BoxError, Svc};
+/// # use reflexion::services::{Orchestrator, RunRequest, Tasks};
+/// # use reflexion::{runtime, testing};
+/// # #[tokio::main]
+/// # async fn main() -> Result<(), BoxError> {
+/// let tasks = testing::MemoryTasks::new(vec![]);
+/// let app = runtime::test::test().with(Svc::<dyn Tasks>::new(tasks)).build::<Svc<dyn Orchestrator>>().await?;
+/// let report = app.run(RunRequest::everything(runtime::new_run_id())).await?;
+/// assert_eq!(report.totals.tasks, 0);
+/// app.shutdown().await?;
+/// # Ok(())
+/// # }
+/// ```
+#[must_use]
+pub fn test() -> Layers {
+    layers![
+        root: dyn Orchestrator;
+        fixed_settings,
+        test_clock,
+        unlocked,
+        memory_workspaces,
+        no_tasks,
+        no_script,
+        all_green,
+        in_memory_storage,
+        heuristic,
+        live::reflection_service,
+        memory_journal,
+        collected_events,
+        live::orchestrator
+    ]
+}
+
+/// `ReflectionServiceTest`: always the same reflection, and a memory that keeps nothing.
+#[must_use]
+pub fn reflection_service_test() -> Layers {
+    layers![root: dyn ReflectionService; fixed_settings, test_clock, forgetful, canned, live::reflection_service]
+}
+
+/// `ReflectionServiceTestWithStorage`: reflections by the rules, kept in memory.
+#[must_use]
+pub fn reflection_service_test_with_storage() -> Layers {
+    layers![root: dyn ReflectionService; fixed_settings, test_clock, in_memory_storage, heuristic, live::reflection_service]
+}
+
+async fn fixed_settings() -> Result<Svc<dyn Settings>, Infallible> {
+    Ok(Svc::new(FixedSettings::default()))
+}
+
+async fn test_clock() -> Result<Svc<dyn Clock>, Infallible> {
+    Ok(Svc::new(TestClock::new()))
+}
+
+async fn unlocked() -> Result<Svc<dyn RunLock>, Infallible> {
+    Ok(Svc::new(Unlocked))
+}
+
+async fn memory_workspaces() -> Result<Svc<dyn Workspaces>, Infallible> {
+    Ok(Svc::new(MemoryWorkspaces::default()))
+}
+
+async fn no_tasks() -> Result<Svc<dyn Tasks>, Infallible> {
+    Ok(Svc::new(MemoryTasks::default()))
+}
+
+async fn no_script() -> Result<Svc<dyn Subagents>, Infallible> {
+    Ok(Svc::new(ScriptedSubagent::new()))
+}
+
+async fn all_green() -> Result<Svc<dyn Verifier>, Infallible> {
+    Ok(Svc::new(ScriptedVerifier::new(|_, _| Ok(()))))
+}
+
+async fn in_memory_storage() -> Result<Svc<dyn Storage>, Infallible> {
+    Ok(Svc::new(InMemoryStorage::new()))
+}
+
+async fn forgetful() -> Result<Svc<dyn Storage>, Infallible> {
+    Ok(Svc::new(Forgetful))
+}
+
+async fn heuristic() -> Result<Svc<dyn Generator>, Infallible> {
+    Ok(Svc::new(Heuristic::new()))
+}
+
+async fn canned() -> Result<Svc<dyn Generator>, Infallible> {
+    Ok(Svc::new(CannedGenerator::new(Draft {
+        category: Category::RootCause,
+        analysis: "The change did not do what was asked.".to_owned(),
+        suggestion: "Read the failing check's output before changing anything.".to_owned(),
+        action_items: vec!["Run the failing check alone.".to_owned()],
+        confidence: 0.5,
+        origin: Origin::Person,
+    })))
+}
+
+async fn memory_journal() -> Result<Svc<dyn Journal>, Infallible> {
+    Ok(Svc::new(MemoryJournal::new()))
+}
+
+async fn collected_events() -> Result<Svc<dyn EventSink>, Infallible> {
+    Ok(Svc::new(CollectedEvents::default()))
+}

@@ -48,7 +48,7 @@ pub trait Storage: Send + Sync {
 }
 
 /// Which reflections.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct RecentQuery {
     /// Only of this task.
     pub task: Option<String>,

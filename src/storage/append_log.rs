@@ -1,0 +1,195 @@
+//! The append-only file under every store: many writers, one write, one sync.
+
+use super::locked_file::append_locked;
+use super::locked_file::parent;
+use super::locked_file::sync_dir;
+use std::fs::File;
+use std::io;
+use std::io::Write;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::MutexGuard;
+use std::sync::PoisonError;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering;
+use tokio::sync::oneshot;
+
+/// One JSON Lines file that several tasks and several processes append to.
+///
+/// Group commit: writers that wait while the disk is busy are written together, in the order in which they came, with
+/// one `write` and one `sync_data`. A group that fails is cut off again, so that all of it is stored or nothing.
+#[derive(Debug, Clone)]
+pub(super) struct AppendLog {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    path: PathBuf,
+    queue: Mutex<Queue>,
+    /// The handle of the last write; the next one uses it again if the path still names the same file.
+    file: Mutex<Option<File>>,
+    syncs: AtomicU64,
+}
+
+/// Who waits, and for what to be written.
+#[derive(Debug, Default)]
+struct Queue {
+    bytes: Vec<u8>,
+    waiting: Vec<oneshot::Sender<Result<(), LogError>>>,
+    /// A thread is at work and will take what is added now.
+    draining: bool,
+}
+
+/// The system refused to append.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("failed to {action} {path}: {message}", path = path.display())]
+pub(super) struct LogError {
+    /// What was tried.
+    pub(super) action: &'static str,
+    /// The file.
+    pub(super) path: PathBuf,
+    /// What the system says.
+    pub(super) message: String,
+}
+
+impl AppendLog {
+    /// Names the file; nothing is created before the first append.
+    pub(super) fn new(path: impl Into<PathBuf>) -> Self {
+        Self {
+            shared: Arc::new(Shared {
+                path: path.into(),
+                queue: Mutex::default(),
+                file: Mutex::default(),
+                syncs: AtomicU64::new(0),
+            }),
+        }
+    }
+
+    /// The file.
+    pub(super) fn path(&self) -> &Path {
+        &self.shared.path
+    }
+
+    /// How often the file was synced.
+    pub(super) fn syncs(&self) -> u64 {
+        self.shared.syncs.load(Ordering::Relaxed)
+    }
+
+    /// Appends whole lines; durable on return. A caller that stops waiting does not stop the write.
+    pub(super) async fn append(&self, lines: &[u8]) -> Result<(), LogError> {
+        if lines.is_empty() {
+            return Ok(());
+        }
+        let (done, result) = oneshot::channel();
+        let start = {
+            let mut queue = lock(&self.shared.queue);
+            queue.bytes.extend_from_slice(lines);
+            queue.waiting.push(done);
+            !std::mem::replace(&mut queue.draining, true)
+        };
+        if start {
+            let shared = Arc::clone(&self.shared);
+            // Its result reaches every waiter by its own channel.
+            drop(tokio::task::spawn_blocking(move || shared.drain()));
+        }
+        result.await.unwrap_or_else(|_| {
+            Err(self
+                .shared
+                .error(&io::Error::other("the writing thread went away")))
+        })
+    }
+}
+
+impl Shared {
+    /// Writes group after group until nobody waits.
+    fn drain(&self) {
+        let mut kept = lock(&self.file);
+        loop {
+            {
+                let mut queue = lock(&self.queue);
+                if queue.waiting.is_empty() {
+                    queue.draining = false;
+                    return;
+                }
+            }
+            // The group is taken only when the lock is ours, so that those who come while we wait belong to it.
+            let file = append_locked(&self.path, kept.take());
+            let (bytes, waiting) = {
+                let mut queue = lock(&self.queue);
+                (
+                    std::mem::take(&mut queue.bytes),
+                    std::mem::take(&mut queue.waiting),
+                )
+            };
+            let written = file.and_then(|file| {
+                self.write_group(&file, &bytes)?;
+                Ok(file)
+            });
+            let result = match written {
+                Ok(file) => {
+                    *kept = Some(file);
+                    Ok(())
+                }
+                // The handle is dropped, and its lock with it: the next group starts afresh.
+                Err(e) => Err(self.error(&e)),
+            };
+            for waiter in waiting {
+                // Nobody listens any more: the record is stored all the same.
+                let _ = waiter.send(result.clone());
+            }
+        }
+    }
+
+    fn write_group(&self, file: &File, bytes: &[u8]) -> io::Result<()> {
+        let len = file.metadata()?.len();
+        let appended = self.append_at(file, len, bytes);
+        if appended.is_err() {
+            // Best effort: if this fails too, the torn line is sealed by the next writer's newline.
+            let _ = file.set_len(len);
+        }
+        appended?;
+        file.unlock()
+    }
+
+    fn append_at(&self, mut file: &File, len: u64, bytes: &[u8]) -> io::Result<()> {
+        if ends_inside_a_line(file, len)? {
+            file.write_all(&[b"\n", bytes].concat())?;
+        } else {
+            file.write_all(bytes)?;
+        }
+        self.syncs.fetch_add(1, Ordering::Relaxed);
+        file.sync_data()?;
+        if len == 0 {
+            // The file may be new: its name has to last as well.
+            sync_dir(parent(&self.path))?;
+        }
+        Ok(())
+    }
+
+    fn error(&self, error: &io::Error) -> LogError {
+        LogError {
+            action: "append to",
+            path: self.path.clone(),
+            message: error.to_string(),
+        }
+    }
+}
+
+/// Whether a crashed writer left the last line without its end; that line must not swallow the next record.
+fn ends_inside_a_line(file: &File, len: u64) -> io::Result<bool> {
+    if len == 0 {
+        return Ok(false);
+    }
+    let mut last = [0];
+    file.read_exact_at(&mut last, len - 1)?;
+    Ok(last != *b"\n")
+}
+
+/// A panic elsewhere leaves these values whole, so a poisoned lock is taken all the same.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,158 @@
+//! A run's journal.
+
+use super::append_log::AppendLog;
+use crate::domain::JournalEntry;
+use crate::domain::Timestamp;
+use crate::services::Clock;
+use crate::services::Journal;
+use crate::services::JournalError;
+use async_trait::async_trait;
+use serde::Serialize;
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+
+/// Writes `journal.jsonl` in a run's directory: `{"v":1,"at":…,"type":…}`, one line per entry, in the order of time.
+///
+/// Use one value per run and share it; entries that wait at the same time share one sync.
+pub struct FileJournal {
+    log: AppendLog,
+    clock: Arc<dyn Clock>,
+}
+
+impl FileJournal {
+    /// Names the file in `run_dir` (`.reflection/runs/<run>`); it is created, with its directories, by the first entry.
+    pub fn create(run_dir: impl AsRef<Path>, clock: Arc<dyn Clock>) -> Self {
+        Self {
+            log: AppendLog::new(run_dir.as_ref().join("journal.jsonl")),
+            clock,
+        }
+    }
+
+    fn error(&self, message: impl ToString) -> JournalError {
+        JournalError {
+            path: self.log.path().display().to_string(),
+            message: message.to_string(),
+        }
+    }
+}
+
+impl fmt::Debug for FileJournal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("FileJournal")
+            .field(&self.log.path())
+            .finish()
+    }
+}
+
+/// An entry in its envelope.
+#[derive(Serialize)]
+struct Line<'e> {
+    v: u32,
+    at: Timestamp,
+    #[serde(flatten)]
+    entry: &'e JournalEntry,
+}
+
+#[async_trait]
+impl Journal for FileJournal {
+    async fn record(&self, entry: JournalEntry) -> Result<(), JournalError> {
+        let mut line = Vec::with_capacity(512);
+        let envelope = Line {
+            v: 1,
+            at: self.clock.now(),
+            entry: &entry,
+        };
+        jsonl::write(&mut line, &envelope).map_err(|e| self.error(e))?;
+        self.log
+            .append(&line)
+            .await
+            .map_err(|e| self.error(e.message))
+    }
+}
+
+/// Keeps a journal in memory, for tests to read; clones share it.
+#[derive(Debug, Clone, Default)]
+pub struct MemoryJournal {
+    entries: Arc<Mutex<Vec<JournalEntry>>>,
+}
+
+impl MemoryJournal {
+    /// What was recorded so far, in order.
+    #[must_use]
+    pub fn entries(&self) -> Vec<JournalEntry> {
+        self.entries
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+}
+
+#[async_trait]
+impl Journal for MemoryJournal {
+    async fn record(&self, entry: JournalEntry) -> Result<(), JournalError> {
+        self.entries
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(entry);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::RunId;
+    use crate::services::MockClock;
+
+    #[tokio::test]
+    async fn an_entry_is_a_line_in_an_envelope() {
+        let dir = tempfile::tempdir().unwrap();
+        let run_dir = dir.path().join(".reflection/runs/r1");
+        let mut clock = MockClock::new();
+        clock
+            .expect_now()
+            .returning(|| "2026-05-05T00:00:00Z".parse().unwrap());
+        let journal = FileJournal::create(&run_dir, Arc::new(clock));
+        let entries = [
+            JournalEntry::RunStarted {
+                run: RunId::new("r1").unwrap(),
+                pid: 7,
+                tasks: Vec::new(),
+            },
+            JournalEntry::RunEnded { interrupted: false },
+        ];
+        for entry in entries {
+            journal.record(entry).await.unwrap();
+        }
+        let text = std::fs::read_to_string(run_dir.join("journal.jsonl")).unwrap();
+        assert_eq!(
+            text,
+            concat!(
+                r#"{"v":1,"at":"2026-05-05T00:00:00Z","type":"run_started","run":"r1","pid":7,"tasks":[]}"#,
+                "\n",
+                r#"{"v":1,"at":"2026-05-05T00:00:00Z","type":"run_ended","interrupted":false}"#,
+                "\n"
+            )
+        );
+    }
+
+    #[tokio::test]
+    async fn a_journal_that_cannot_be_written_names_its_path() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let journal = FileJournal::create(file.path(), Arc::new(clock()));
+        let error = journal
+            .record(JournalEntry::RunEnded { interrupted: true })
+            .await
+            .unwrap_err();
+        assert!(error.path.ends_with("journal.jsonl"), "{error:?}");
+    }
+
+    fn clock() -> MockClock {
+        let mut clock = MockClock::new();
+        clock.expect_now().returning(Timestamp::default);
+        clock
+    }
+}

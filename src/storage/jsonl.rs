@@ -1,0 +1,303 @@
+//! Reflections in a JSON Lines file.
+
+use super::append_log::AppendLog;
+use super::append_log::LogError;
+use super::backward::Wanted;
+use super::backward::line_start;
+use super::backward::newest;
+use super::lines::for_each_line;
+use super::prune::prune;
+use super::recent_cache::Entry;
+use super::recent_cache::RecentCache;
+use super::recent_cache::Since;
+use super::recent_cache::Snapshot;
+use super::record::Decoded;
+use super::record::decode;
+use super::record::encode;
+use crate::domain::LineProblem;
+use crate::domain::Reflection;
+use crate::domain::ReflectionId;
+use crate::domain::Timestamp;
+use crate::services::PruneReport;
+use crate::services::RecentQuery;
+use crate::services::Storage;
+use crate::services::StorageError;
+use crate::services::StoreReport;
+use async_trait::async_trait;
+use std::fs::File;
+use std::fs::Metadata;
+use std::io;
+use std::path::Path;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::MutexGuard;
+use std::sync::PoisonError;
+
+/// How much growth of the file is searched without handing the work to another thread: it was just written, so it is
+/// in memory, and searching it takes less time than the hand-over.
+const SMALL_GROWTH: u64 = 64 * 1024;
+
+/// How many unreadable lines a report names.
+const MAX_PROBLEMS: usize = 20;
+
+/// Keeps reflections in a file like `memory/reflections.jsonl`, one JSON object a line.
+///
+/// Use it wherever lessons must outlive the process. Several processes may append, read and prune at the same time.
+/// A file that does not exist is an empty store; it is created, with its directories, by the first append.
+///
+/// Limits: a record is at most 1 MiB; longer lines count as unreadable. Searching needs a few hundred KiB of memory
+/// plus what is found, whatever the file's size. Queries are remembered (1024 of them, 16 MiB), so that asking again
+/// costs one `stat`, which is done on the calling thread. An id is searched for as it stands in the text, except
+/// where writers of JSON escape: a file that spells a plain letter as `\u0061` inside an id hides that record from
+/// queries by this id, not from the others.
+///
+/// ```
+/// # use reflexion::{services::{RecentQuery, Storage}, storage::JsonlStorage};
+/// # async fn recent() -> Result<(), reflexion::services::StorageError> {
+/// let memory = JsonlStorage::open("memory/reflections.jsonl");
+/// let lessons = memory.recent(&RecentQuery { subtask: Some("fix-login".into()), limit: Some(3), ..RecentQuery::default() }).await?;
+/// # Ok(()) }
+/// ```
+#[derive(Debug, Clone)]
+pub struct JsonlStorage {
+    log: AppendLog,
+    cache: Arc<Mutex<RecentCache>>,
+}
+
+impl JsonlStorage {
+    /// Names the file; nothing is read or created yet.
+    pub fn open(path: impl Into<PathBuf>) -> Self {
+        Self {
+            log: AppendLog::new(path),
+            cache: Arc::default(),
+        }
+    }
+
+    /// How often this value has synced its file; with many writers far less often than once a record.
+    #[must_use]
+    pub fn syncs(&self) -> u64 {
+        self.log.syncs()
+    }
+
+    fn path(&self) -> &Path {
+        self.log.path()
+    }
+
+    fn cache(&self) -> MutexGuard<'_, RecentCache> {
+        self.cache.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn error(&self, action: &'static str, message: impl ToString) -> StorageError {
+        StorageError::Io {
+            action,
+            path: self.path().to_owned(),
+            message: message.to_string(),
+        }
+    }
+
+    /// Runs `work` where it may block.
+    async fn blocking<T: Send + 'static>(
+        &self,
+        action: &'static str,
+        work: impl FnOnce(&Self) -> io::Result<T> + Send + 'static,
+    ) -> Result<T, StorageError> {
+        let this = self.clone();
+        match tokio::task::spawn_blocking(move || work(&this)).await {
+            Ok(result) => result.map_err(|e| self.error(action, e)),
+            Err(e) => Err(self.error(action, e)),
+        }
+    }
+
+    /// What is remembered of a query, if the file says it holds still; small growth is searched at once.
+    fn remembered(&self, query: &RecentQuery) -> io::Result<Option<Arc<Vec<Reflection>>>> {
+        let Some(entry) = self.cache().get(query) else {
+            return Ok(None);
+        };
+        let meta = match self.path().metadata() {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
+            other => other?,
+        };
+        match entry.snapshot.since(&meta) {
+            Since::Unchanged => Ok(Some(entry.found)),
+            Since::Grown if meta.len() - entry.snapshot.end <= SMALL_GROWTH => {
+                self.search(query, Some(entry)).map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Searches the file, or what was added to it since `known`, and remembers the result.
+    fn search(
+        &self,
+        query: &RecentQuery,
+        mut known: Option<Entry>,
+    ) -> io::Result<Arc<Vec<Reflection>>> {
+        loop {
+            match self.search_once(query, known.take()) {
+                // A failed append was cut off while we read: look again.
+                Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => {}
+                other => return other,
+            }
+        }
+    }
+
+    fn search_once(
+        &self,
+        query: &RecentQuery,
+        known: Option<Entry>,
+    ) -> io::Result<Arc<Vec<Reflection>>> {
+        let Some((file, meta)) = self.open_to_read()? else {
+            return Ok(Arc::default());
+        };
+        let known = match known {
+            Some(entry) if entry.snapshot.is_front_of(&file, &meta)? => Some(entry),
+            _ => None,
+        };
+        let start = known.as_ref().map_or(0, |entry| entry.snapshot.end);
+        let end = line_start(&file, start..meta.len())?;
+        let limit = query.limit.unwrap_or(usize::MAX);
+        let wanted = Wanted {
+            id: None,
+            task: query.task.clone(),
+            subtask: query.subtask.clone(),
+            limit,
+        };
+        let mut found = newest(&file, start..end, &wanted)?;
+        if let Some(known) = known {
+            let room = limit - found.len();
+            found.extend(known.found.iter().take(room).cloned());
+        }
+        let found = Arc::new(found);
+        let snapshot = Snapshot::new(&file, &meta, end)?;
+        let entry = Entry {
+            snapshot,
+            found: Arc::clone(&found),
+        };
+        self.cache().put(query.clone(), entry);
+
+        // The last line has no end yet: it counts if it is whole, but is never remembered.
+        let mut last = newest(&file, end..meta.len(), &wanted)?;
+        if last.is_empty() {
+            return Ok(found);
+        }
+        let room = limit - last.len();
+        last.extend(found.iter().take(room).cloned());
+        Ok(Arc::new(last))
+    }
+
+    /// The file as it is now; nothing if there is none.
+    fn open_to_read(&self) -> io::Result<Option<(File, Metadata)>> {
+        let file = match File::open(self.path()) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
+            other => other?,
+        };
+        let meta = file.metadata()?;
+        if meta.is_dir() {
+            return Err(io::ErrorKind::IsADirectory.into());
+        }
+        Ok(Some((file, meta)))
+    }
+
+    fn find(&self, id: &ReflectionId) -> io::Result<Option<Reflection>> {
+        let wanted = Wanted {
+            id: Some(id.as_str().to_owned()),
+            limit: 1,
+            ..Wanted::default()
+        };
+        loop {
+            let Some((file, meta)) = self.open_to_read()? else {
+                return Ok(None);
+            };
+            let end = line_start(&file, 0..meta.len());
+            let found = end.and_then(|end| {
+                let last = newest(&file, end..meta.len(), &wanted)?;
+                Ok(match last.into_iter().next() {
+                    Some(last) => Some(last),
+                    None => newest(&file, 0..end, &wanted)?.pop(),
+                })
+            });
+            match found {
+                Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => {}
+                other => return other,
+            }
+        }
+    }
+
+    fn read_all(&self) -> io::Result<StoreReport> {
+        let mut report = StoreReport::default();
+        let Some((file, _)) = self.open_to_read()? else {
+            return Ok(report);
+        };
+        for_each_line(file, |line| {
+            match decode(line.content) {
+                Decoded::Record(_) => report.reflections += 1,
+                Decoded::Blank => {}
+                Decoded::Unreadable(message) => {
+                    report.unreadable += 1;
+                    if report.problems.len() < MAX_PROBLEMS {
+                        report.problems.push(LineProblem {
+                            line: line.number,
+                            message,
+                        });
+                    }
+                }
+            }
+            Ok(())
+        })?;
+        Ok(report)
+    }
+}
+
+#[async_trait]
+impl Storage for JsonlStorage {
+    async fn append(&self, reflections: &[Reflection]) -> Result<(), StorageError> {
+        let lines = encode(reflections).map_err(|message| self.error("append to", message))?;
+        self.log.append(&lines).await.map_err(
+            |LogError {
+                 action,
+                 path,
+                 message,
+             }| StorageError::Io {
+                action,
+                path,
+                message,
+            },
+        )
+    }
+
+    async fn recent(&self, query: &RecentQuery) -> Result<Vec<Reflection>, StorageError> {
+        if query.limit == Some(0) {
+            return Ok(Vec::new());
+        }
+        let remembered = self.remembered(query).map_err(|e| self.error("read", e))?;
+        let found = match remembered {
+            Some(found) => found,
+            None => {
+                let query = query.clone();
+                self.blocking("read", move |this| {
+                    let known = this.cache().get(&query);
+                    this.search(&query, known)
+                })
+                .await?
+            }
+        };
+        Ok(Arc::unwrap_or_clone(found))
+    }
+
+    async fn get(&self, id: &ReflectionId) -> Result<Reflection, StorageError> {
+        let wanted = id.clone();
+        self.blocking("read", move |this| this.find(&wanted))
+            .await?
+            .ok_or_else(|| StorageError::NotFound { id: id.clone() })
+    }
+
+    async fn prune(&self, older_than: Timestamp) -> Result<PruneReport, StorageError> {
+        self.blocking("prune", move |this| prune(this.path(), older_than))
+            .await
+    }
+
+    async fn check(&self) -> Result<StoreReport, StorageError> {
+        self.blocking("read", Self::read_all).await
+    }
+}

@@ -1,0 +1,36 @@
+//! REMEMBER: what outlives a process.
+//!
+//! Everything here is JSON Lines: reflections, a run's journal, and the marks that runs leave on tasks. All three are
+//! written by one component, the append log, which makes one write and one sync of whatever waits at the moment, under
+//! a lock that other processes respect; a line torn by a crash costs nothing but itself. Whole files (a pruned memory,
+//! a task file a person edits) are replaced atomically under the same lock. Readers take no lock: they skip what they
+//! cannot read and say so in [`Storage::check`](crate::services::Storage::check).
+//!
+//! | what | live | double |
+//! |---|---|---|
+//! | [`Storage`](crate::services::Storage) | [`JsonlStorage`] | [`InMemoryStorage`] |
+//! | [`Journal`](crate::services::Journal) | [`FileJournal`] | [`MemoryJournal`] |
+//! | [`Tasks`](crate::services::Tasks) | [`FileTasks`] | `testing::MemoryTasks` |
+
+mod append_log;
+mod backward;
+mod import;
+mod in_memory;
+mod journal;
+mod jsonl;
+mod lines;
+mod locked_file;
+mod overlay;
+mod prune;
+mod recent_cache;
+mod record;
+mod replace;
+mod task_edits;
+mod task_file;
+mod tasks;
+
+pub use import::{Imported, read_import};
+pub use in_memory::InMemoryStorage;
+pub use journal::{FileJournal, MemoryJournal};
+pub use jsonl::JsonlStorage;
+pub use tasks::FileTasks;

@@ -1,0 +1,93 @@
+//! Removing old reflections.
+
+use super::lines::for_each_line;
+use super::locked_file::read_locked;
+use super::record::Decoded;
+use super::record::decode;
+use super::replace::Replacement;
+use crate::domain::Timestamp;
+use crate::services::PruneReport;
+use std::fs::File;
+use std::io;
+use std::io::Write;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+/// Copies what stays into a new file, byte for byte, and puts it in the old one's place. Appends wait meanwhile.
+pub(super) fn prune(path: &Path, older_than: Timestamp) -> io::Result<PruneReport> {
+    let file = match read_locked(path) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(PruneReport::default()),
+        other => other?,
+    };
+    let mut report = PruneReport::default();
+    let mut copy = Copy {
+        path,
+        old: &file,
+        new: None,
+        kept_from: 0,
+        buffer: vec![0; 64 * 1024],
+    };
+    let mut removing_from = None;
+    for_each_line(&file, |line| {
+        // The previous line was removed, and this is where the next kept bytes begin.
+        if let Some(from) = removing_from.take() {
+            copy.leave_out(from, line.start)?;
+        }
+        match decode(line.content) {
+            Decoded::Record(reflection) if reflection.created_at < older_than => {
+                report.removed += 1;
+                removing_from = Some(line.start);
+            }
+            Decoded::Record(_) => report.kept += 1,
+            Decoded::Unreadable(_) => report.unreadable += 1,
+            Decoded::Blank => {}
+        }
+        Ok(())
+    })?;
+    let len = file.metadata()?.len();
+    if let Some(from) = removing_from {
+        copy.leave_out(from, len)?;
+    }
+    copy.finish(len)?;
+    Ok(report)
+}
+
+/// The new file, which is only begun when there is something to leave out.
+struct Copy<'f> {
+    path: &'f Path,
+    old: &'f File,
+    new: Option<Replacement>,
+    kept_from: u64,
+    buffer: Vec<u8>,
+}
+
+impl Copy<'_> {
+    fn leave_out(&mut self, from: u64, to: u64) -> io::Result<()> {
+        self.copy_until(from)?;
+        self.kept_from = to;
+        Ok(())
+    }
+
+    fn finish(mut self, len: u64) -> io::Result<()> {
+        if self.new.is_some() {
+            self.copy_until(len)?;
+        }
+        self.new.map_or(Ok(()), Replacement::finish)
+    }
+
+    fn copy_until(&mut self, end: u64) -> io::Result<()> {
+        let new = match &mut self.new {
+            Some(new) => new,
+            none => none.insert(Replacement::begin(self.path, self.old)?),
+        };
+        while self.kept_from < end {
+            let left = usize::try_from(end - self.kept_from).unwrap_or(usize::MAX);
+            let piece = left.min(self.buffer.len());
+            let piece = &mut self.buffer[..piece];
+            self.old.read_exact_at(piece, self.kept_from)?;
+            new.write_all(piece)?;
+            self.kept_from += piece.len() as u64;
+        }
+        Ok(())
+    }
+}

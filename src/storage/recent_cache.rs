@@ -1,0 +1,146 @@
+//! What recent queries found, as long as the file says it is still so.
+
+use crate::domain::Reflection;
+use crate::services::RecentQuery;
+use std::collections::HashMap;
+use std::fs::File;
+use std::fs::Metadata;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::os::unix::fs::MetadataExt;
+use std::sync::Arc;
+
+/// Queries remembered: more than the subtasks that one run works on.
+const MAX_ENTRIES: usize = 1024;
+
+/// Size of what is remembered in all, in bytes: a quarter of the 64 MiB that a reader may use.
+const MAX_BYTES: usize = 16 << 20;
+
+/// How many bytes before the end are compared: they hold the last record's `createdAt`.
+const TAIL: u64 = 64;
+
+/// A state of the file, up to the end of its last whole line.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Snapshot {
+    dev: u64,
+    ino: u64,
+    modified: (i64, i64),
+    /// Where the last whole line ends; what follows may still be in the making and is never remembered.
+    pub(super) end: u64,
+    tail: Vec<u8>,
+}
+
+/// What the file is now, compared with a snapshot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Since {
+    /// The same.
+    Unchanged,
+    /// Lines may have been added.
+    Grown,
+    /// Another file, or a changed one.
+    Replaced,
+}
+
+impl Snapshot {
+    /// Remembers the state of an open file whose metadata were read before its content.
+    pub(super) fn new(file: &File, meta: &Metadata, end: u64) -> io::Result<Self> {
+        Ok(Self {
+            dev: meta.dev(),
+            ino: meta.ino(),
+            modified: (meta.mtime(), meta.mtime_nsec()),
+            end,
+            tail: tail(file, end)?,
+        })
+    }
+
+    /// What metadata alone can tell.
+    pub(super) fn since(&self, meta: &Metadata) -> Since {
+        if (self.dev, self.ino) != (meta.dev(), meta.ino()) || meta.len() < self.end {
+            Since::Replaced
+        } else if meta.len() > self.end {
+            Since::Grown
+        } else if self.modified == (meta.mtime(), meta.mtime_nsec()) {
+            Since::Unchanged
+        } else {
+            Since::Replaced
+        }
+    }
+
+    /// Whether the file still holds what it held where it ended: a failed append that was cut off and written over, or
+    /// an editor that wrote in place, is no growth.
+    pub(super) fn is_front_of(&self, file: &File, meta: &Metadata) -> io::Result<bool> {
+        Ok(self.since(meta) != Since::Replaced && tail(file, self.end)? == self.tail)
+    }
+}
+
+fn tail(file: &File, end: u64) -> io::Result<Vec<u8>> {
+    let start = end.saturating_sub(TAIL);
+    let mut bytes = vec![0; usize::try_from(end - start).map_err(io::Error::other)?];
+    file.read_exact_at(&mut bytes, start)?;
+    Ok(bytes)
+}
+
+/// What a query found, in which state of the file.
+#[derive(Debug, Clone)]
+pub(super) struct Entry {
+    pub(super) snapshot: Snapshot,
+    /// Newest first.
+    pub(super) found: Arc<Vec<Reflection>>,
+}
+
+impl Entry {
+    /// Roughly what it takes in memory.
+    fn bytes(&self) -> usize {
+        let size = |r: &Reflection| {
+            let texts = r.analysis.len()
+                + r.suggestion.len()
+                + r.action_items.iter().map(String::len).sum::<usize>()
+                + r.already_tried.as_ref().map_or(0, String::len);
+            size_of::<Reflection>() + texts
+        };
+        size_of::<Self>() + self.found.iter().map(size).sum::<usize>()
+    }
+}
+
+/// The least recently used query is forgotten first.
+#[derive(Debug, Default)]
+pub(super) struct RecentCache {
+    entries: HashMap<RecentQuery, (Entry, u64)>,
+    bytes: usize,
+    uses: u64,
+}
+
+impl RecentCache {
+    /// What was remembered of a query.
+    pub(super) fn get(&mut self, query: &RecentQuery) -> Option<Entry> {
+        self.uses += 1;
+        let (entry, used) = self.entries.get_mut(query)?;
+        *used = self.uses;
+        Some(entry.clone())
+    }
+
+    /// Remembers what a query found, unless it is too much.
+    pub(super) fn put(&mut self, query: RecentQuery, entry: Entry) {
+        self.forget(&query);
+        let bytes = entry.bytes();
+        if bytes > MAX_BYTES / 16 {
+            return;
+        }
+        while self.entries.len() >= MAX_ENTRIES || self.bytes + bytes > MAX_BYTES {
+            let oldest = self.entries.iter().min_by_key(|(_, (_, used))| *used);
+            let Some(oldest) = oldest.map(|(query, _)| query.clone()) else {
+                break;
+            };
+            self.forget(&oldest);
+        }
+        self.uses += 1;
+        self.bytes += bytes;
+        self.entries.insert(query, (entry, self.uses));
+    }
+
+    fn forget(&mut self, query: &RecentQuery) {
+        if let Some((entry, _)) = self.entries.remove(query) {
+            self.bytes -= entry.bytes();
+        }
+    }
+}

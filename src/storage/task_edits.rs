@@ -1,0 +1,490 @@
+//! A person's changes to the task file: under its lock, in a new file that takes the old one's place, every other line
+//! byte for byte.
+
+use super::locked_file::append_locked;
+use super::locked_file::read_locked;
+use super::overlay::Overlay;
+use super::replace::Replacement;
+use super::task_file::TaskFile;
+use super::task_file::TaskLine;
+use super::tasks::FileTasks;
+use super::tasks::io_error;
+use crate::domain::Status;
+use crate::domain::Task;
+use crate::domain::TaskId;
+use crate::domain::Timestamp;
+use crate::services::TasksError;
+use serde_json::Map;
+use serde_json::Value;
+use sha2::Digest;
+use sha2::Sha256;
+use std::fs::File;
+use std::io;
+use std::io::Read;
+use std::io::Write;
+use std::ops::Range;
+
+impl FileTasks {
+    /// Appends a task, given as the keys of its line; unknown keys are kept. What is missing is filled in: `id`
+    /// (`t-` and six hex digits), `status`, `createdAt`, `updatedAt`. The file is created if there is none.
+    ///
+    /// # Errors
+    /// [`TasksError::Invalid`], [`TasksError::Exists`], [`TasksError::Io`]; nothing was changed then.
+    pub async fn add(&self, keys: Map<String, Value>) -> Result<Task, TasksError> {
+        let now = self.clock.now();
+        self.blocking(move |this| this.add_now(keys, now)).await
+    }
+
+    /// Changes keys of a task's line; `null` removes a key, the others stay. Where the patch has no `status`, the line
+    /// gets the effective one, so that an edit does not undo what a run found out.
+    ///
+    /// # Errors
+    /// [`TasksError::NotFound`]; [`TasksError::Invalid`] if the result is no task or the id would change;
+    /// [`TasksError::Io`]. Nothing was changed then.
+    pub async fn edit(&self, id: &str, patch: Map<String, Value>) -> Result<Task, TasksError> {
+        let (id, now) = (id.to_owned(), self.clock.now());
+        self.blocking(move |this| this.edit_now(&id, patch, now))
+            .await
+    }
+
+    /// Closes, reopens or blocks a task; it beats whatever runs have found out so far, and reopening gives the task
+    /// its attempts anew.
+    ///
+    /// # Errors
+    /// [`TasksError::NotFound`], [`TasksError::Io`]; nothing was changed then.
+    pub async fn set_status(&self, id: &str, status: Status) -> Result<Task, TasksError> {
+        let patch = Map::from_iter([("status".to_owned(), status.as_str().into())]);
+        self.edit(id, patch).await
+    }
+
+    /// Writes the statuses that the overlay decides into the task file, and says how many lines that changed.
+    ///
+    /// # Errors
+    /// [`TasksError::Io`]; nothing was changed then.
+    pub async fn sync(&self) -> Result<usize, TasksError> {
+        self.blocking(Self::sync_now).await
+    }
+
+    fn add_now(&self, mut keys: Map<String, Value>, now: Timestamp) -> Result<Task, TasksError> {
+        let given = keys.get("id").is_some_and(|id| !id.is_null());
+        if !given {
+            keys.shift_remove("id");
+            // Stands in until the others are known: what is no task must not create the file.
+            keys.shift_insert(0, "id".to_owned(), "t-0".into());
+        }
+        let (open, now_text) = (Status::Open.as_str(), now.to_string());
+        for (key, value) in [
+            ("status", open),
+            ("createdAt", &now_text),
+            ("updatedAt", &now_text),
+        ] {
+            keys.entry(key).or_insert_with(|| value.into());
+        }
+        task_of(&keys)?;
+        drop(append_locked(&self.task_file, None).map_err(io_error("create", &self.task_file))?);
+        let mut editing = Editing::begin(self)?;
+        if !given {
+            keys.insert("id".to_owned(), editing.free_id(&keys, now).into());
+        }
+        let task = task_of(&keys)?;
+        if editing.position(task.id.as_str()).is_some() {
+            return Err(TasksError::Exists {
+                id: task.id,
+                path: self.task_file.clone(),
+            });
+        }
+        editing.append(keys);
+        editing.finish()?;
+        Ok(task)
+    }
+
+    fn edit_now(
+        &self,
+        id: &str,
+        patch: Map<String, Value>,
+        now: Timestamp,
+    ) -> Result<Task, TasksError> {
+        let mut editing = Editing::begin(self)?;
+        let overlay = self.read_overlay()?;
+        let Some(position) = editing.position(id) else {
+            return Err(editing.not_found(id));
+        };
+        let line = &editing.file.lines[position];
+        let mut keys = editing.keys(line)?;
+        if overlay.status(&line.task) != line.task.status {
+            let status = overlay.status(&line.task).as_str();
+            keys.insert("status".to_owned(), status.into());
+        }
+        for (key, value) in patch {
+            if value.is_null() {
+                keys.shift_remove(&key);
+            } else {
+                keys.insert(key, value);
+            }
+        }
+        let updated = newer_than_marks(now, &overlay, &line.task.id);
+        keys.insert("updatedAt".to_owned(), updated.to_string().into());
+        let task = task_of(&keys)?;
+        if task.id != line.task.id {
+            return Err(TasksError::Invalid(format!(
+                "the id of `{id}` cannot be changed, because branches, marks and lessons name it"
+            )));
+        }
+        let range = line.bytes.clone();
+        editing.replace(range, keys);
+        editing.finish()?;
+        Ok(task)
+    }
+
+    fn sync_now(&self) -> Result<usize, TasksError> {
+        let mut editing = Editing::begin(self)?;
+        let overlay = self.read_overlay()?;
+        let mut changed = Vec::new();
+        for line in &editing.file.lines {
+            let status = overlay.status(&line.task);
+            let newest = overlay.newest(&line.task.id);
+            let (Some(at), true) = (newest, status != line.task.status) else {
+                continue;
+            };
+            let mut keys = editing.keys(line)?;
+            keys.insert("status".to_owned(), status.as_str().into());
+            keys.insert("updatedAt".to_owned(), at.to_string().into());
+            changed.push((line.bytes.clone(), keys));
+        }
+        let count = changed.len();
+        if count > 0 {
+            // From the end, so that what is still to be replaced stays where it is.
+            for (range, keys) in changed.into_iter().rev() {
+                editing.replace(range, keys);
+            }
+            editing.finish()?;
+        }
+        Ok(count)
+    }
+}
+
+/// A person's word beats the marks there are, also when a clock stands still or runs behind.
+fn newer_than_marks(now: Timestamp, overlay: &Overlay, id: &TaskId) -> Timestamp {
+    let tick = jiff::SignedDuration::from_nanos(1);
+    overlay
+        .newest(id)
+        .and_then(|at| at.checked_add(tick).ok())
+        .map_or(now, |at| at.max(now))
+}
+
+fn task_of(keys: &Map<String, Value>) -> Result<Task, TasksError> {
+    serde_json::from_value(Value::Object(keys.clone()))
+        .map_err(|e| TasksError::Invalid(e.to_string()))
+}
+
+/// The task file in one hand while it is changed.
+struct Editing<'t> {
+    tasks: &'t FileTasks,
+    /// Holds the lock; nothing if there is no file.
+    locked: Option<File>,
+    bytes: Vec<u8>,
+    file: TaskFile,
+}
+
+impl<'t> Editing<'t> {
+    fn begin(tasks: &'t FileTasks) -> Result<Self, TasksError> {
+        let read = || -> io::Result<_> {
+            let mut bytes = Vec::new();
+            let locked = match read_locked(&tasks.task_file) {
+                Err(e) if e.kind() == io::ErrorKind::NotFound => None,
+                other => Some(other?),
+            };
+            if let Some(mut file) = locked.as_ref() {
+                file.read_to_end(&mut bytes)?;
+            }
+            let file = TaskFile::read(bytes.as_slice())?;
+            Ok((locked, bytes, file))
+        };
+        let (locked, bytes, file) = read().map_err(io_error("read", &tasks.task_file))?;
+        Ok(Self {
+            tasks,
+            locked,
+            bytes,
+            file,
+        })
+    }
+
+    fn position(&self, id: &str) -> Option<usize> {
+        let mut lines = self.file.lines.iter();
+        lines.position(|line| line.task.id.as_str() == id)
+    }
+
+    fn not_found(&self, id: &str) -> TasksError {
+        let ids = self.file.lines.iter().map(|line| line.task.id.as_str());
+        let nearest = ids
+            .map(|known| (strsim::damerau_levenshtein(known, id), known))
+            .filter(|(distance, known)| *distance <= 1 + known.len() / 4)
+            .min();
+        TasksError::NotFound {
+            id: id.to_owned(),
+            path: self.tasks.task_file.clone(),
+            nearest: nearest.map(|(_, known)| known.to_owned()),
+        }
+    }
+
+    /// All keys of a line, also those that a [`Task`] does not know.
+    fn keys(&self, line: &TaskLine) -> Result<Map<String, Value>, TasksError> {
+        serde_json::from_slice(&self.bytes[line.bytes.clone()])
+            .map_err(|e| TasksError::Invalid(e.to_string()))
+    }
+
+    fn free_id(&self, keys: &Map<String, Value>, now: Timestamp) -> String {
+        let seed = format!("{now} {}", Value::Object(keys.clone()));
+        let mut salt = 0_u64;
+        loop {
+            let hash = Sha256::digest(format!("{salt} {seed}"));
+            let id = format!("t-{:02x}{:02x}{:02x}", hash[0], hash[1], hash[2]);
+            if self.position(&id).is_none() {
+                return id;
+            }
+            salt += 1;
+        }
+    }
+
+    fn replace(&mut self, range: Range<usize>, keys: Map<String, Value>) {
+        let line = Value::Object(keys).to_string();
+        self.bytes.splice(range, line.into_bytes());
+    }
+
+    fn append(&mut self, keys: Map<String, Value>) {
+        if self.bytes.last().is_some_and(|b| *b != b'\n') {
+            self.bytes.push(b'\n');
+        }
+        self.bytes
+            .extend_from_slice(format!("{}\n", Value::Object(keys)).as_bytes());
+    }
+
+    fn finish(self) -> Result<(), TasksError> {
+        let path = &self.tasks.task_file;
+        let Some(locked) = &self.locked else {
+            return Err(io_error("change", path)(io::ErrorKind::NotFound.into()));
+        };
+        Replacement::begin(path, locked)
+            .and_then(|mut new| {
+                new.write_all(&self.bytes)?;
+                new.finish()
+            })
+            .map_err(io_error("change", path))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::TaskMark;
+    use crate::services::MockClock;
+    use crate::services::Tasks;
+    use serde_json::json;
+    use std::path::PathBuf;
+    use std::sync::Arc;
+    use tempfile::TempDir;
+
+    const NOW: &str = "2026-05-05T00:00:00Z";
+
+    struct Project {
+        dir: TempDir,
+        tasks: FileTasks,
+    }
+
+    impl Project {
+        /// A project whose clock stands still.
+        fn new(task_file: &str) -> Self {
+            let dir = tempfile::tempdir().unwrap();
+            let mut clock = MockClock::new();
+            clock.expect_now().returning(|| NOW.parse().unwrap());
+            let path = dir.path().join("sub/tasks.jsonl");
+            if !task_file.is_empty() {
+                std::fs::create_dir(dir.path().join("sub")).unwrap();
+                std::fs::write(&path, task_file).unwrap();
+            }
+            let overlay = dir.path().join(".reflection/tasks.jsonl");
+            let tasks = FileTasks::open(path, overlay, Arc::new(clock));
+            Self { dir, tasks }
+        }
+
+        fn path(&self) -> PathBuf {
+            self.dir.path().join("sub/tasks.jsonl")
+        }
+
+        fn text(&self) -> String {
+            std::fs::read_to_string(self.path()).unwrap()
+        }
+
+        async fn mark(&self, id: &str, status: Status, at: &str) {
+            let mark = TaskMark {
+                v: 1,
+                id: TaskId::new(id).unwrap(),
+                status,
+                cause: None,
+                run: Some(crate::domain::RunId::new("r1").unwrap()),
+                subtask: None,
+                attempt: Some(1),
+                at: at.parse().unwrap(),
+            };
+            self.tasks.mark(&[mark]).await.unwrap();
+        }
+
+        async fn statuses(&self) -> Vec<String> {
+            let list = self.tasks.load().await.unwrap();
+            let words = list.tasks.iter();
+            words
+                .map(|t| format!("{} {}", t.id, t.status.as_str()))
+                .collect()
+        }
+    }
+
+    fn keys(json: Value) -> Map<String, Value> {
+        json.as_object().unwrap().clone()
+    }
+
+    #[tokio::test]
+    async fn an_added_task_is_the_last_line_and_has_an_id() {
+        let project = Project::new("");
+        let refused = project.tasks.add(keys(json!({"title": ""}))).await;
+        assert!(
+            matches!(refused, Err(TasksError::Invalid(_))),
+            "{refused:?}"
+        );
+        assert!(!project.path().exists());
+
+        let a = project
+            .tasks
+            .add(keys(json!({"title": "A", "mine": 1})))
+            .await
+            .unwrap();
+        let b = project
+            .tasks
+            .add(keys(json!({"title": "A", "mine": 1})))
+            .await
+            .unwrap();
+        assert_ne!(a.id, b.id);
+        assert_eq!(a.id.as_str().len(), "t-123456".len());
+        let line = |id| {
+            format!(
+                r#"{{"id":"{id}","title":"A","mine":1,"status":"open","createdAt":"{NOW}","updatedAt":"{NOW}"}}"#
+            )
+        };
+        assert_eq!(
+            project.text(),
+            format!("{}\n{}\n", line(a.id), line(b.id.clone()))
+        );
+        let twice = project
+            .tasks
+            .add(keys(json!({"id": b.id, "title": "B"})))
+            .await;
+        assert!(matches!(twice, Err(TasksError::Exists { .. })), "{twice:?}");
+    }
+
+    #[tokio::test]
+    async fn an_edit_leaves_every_other_byte() {
+        let front = "\u{feff}\r\n {\"id\":\"a\",  \"title\":\"A\"}\r\nbroken {\n\n";
+        let back = "\r\n\0\n{\"id\":\"c\",\"title\":\"C\"}";
+        let b = r#"{"id":"b", "mine":[1.0], "title":"B","labels":["x"]}"#;
+        let project = Project::new(&[front, b, back].concat());
+        let patch = json!({"title": "B2", "labels": null, "priority": 0});
+        let task = project.tasks.edit("b", keys(patch)).await.unwrap();
+        assert_eq!((task.title.as_str(), task.priority), ("B2", 0));
+        let changed =
+            format!(r#"{{"id":"b","mine":[1.0],"title":"B2","priority":0,"updatedAt":"{NOW}"}}"#);
+        assert_eq!(project.text(), [front, &changed, back].concat());
+
+        for (patch, words) in [
+            (json!({"priority": 7}), "priority 7"),
+            (json!({"title": null}), "missing field `title`"),
+            (json!({"id": "z"}), "cannot be changed"),
+        ] {
+            let error = project.tasks.edit("b", keys(patch)).await.unwrap_err();
+            assert!(error.to_string().contains(words), "{error}");
+        }
+        let added = project
+            .tasks
+            .add(keys(json!({"id": "d", "title": "D"})))
+            .await
+            .unwrap();
+        assert!(
+            project
+                .text()
+                .starts_with(&[front, &changed, back, "\n{\"id\":\"d\""].concat())
+        );
+        assert_eq!(added.id.as_str(), "d");
+    }
+
+    #[tokio::test]
+    async fn an_unknown_id_names_the_nearest() {
+        for (id, expected) in [("fix-logn", Some("fix-login")), ("zzz", None)] {
+            let project = Project::new(
+                "{\"id\":\"fix-login\",\"title\":\"t\"}\n{\"id\":\"b\",\"title\":\"t\"}\n",
+            );
+            let error = project
+                .tasks
+                .set_status(id, Status::Closed)
+                .await
+                .unwrap_err();
+            let TasksError::NotFound { nearest, .. } = &error else {
+                panic!("{error:?}")
+            };
+            assert_eq!(nearest.as_deref(), expected);
+        }
+        let nothing = Project::new("");
+        let error = nothing.tasks.set_status("a", Status::Closed).await;
+        assert!(
+            matches!(error, Err(TasksError::NotFound { .. })),
+            "{error:?}"
+        );
+        assert_eq!(nothing.tasks.sync().await.unwrap(), 0);
+        assert!(!nothing.path().exists());
+    }
+
+    #[tokio::test]
+    async fn a_person_beats_the_marks_and_an_edit_keeps_what_they_say() {
+        let project = Project::new("{\"id\":\"a\",\"title\":\"t\"}\n");
+        project
+            .mark("a", Status::Closed, "2027-01-01T00:00:00Z")
+            .await;
+        assert_eq!(project.statuses().await, ["a closed"]);
+        project
+            .tasks
+            .edit("a", keys(json!({"title": "new"})))
+            .await
+            .unwrap();
+        assert_eq!(project.statuses().await, ["a closed"]);
+        project.tasks.set_status("a", Status::Open).await.unwrap();
+        assert_eq!(project.statuses().await, ["a open"], "also from the future");
+        let list = project.tasks.load().await.unwrap();
+        let count = list.attempts.values().next().unwrap();
+        assert_eq!((count.last, count.since_opened), (1, 0));
+    }
+
+    #[tokio::test]
+    async fn sync_writes_what_the_marks_say_once() {
+        let a = r#"{"id":"a","title":"t","mine":true}"#;
+        let b = r#"{"id":"b","title":"t"}"#;
+        let project = Project::new(&format!("{a}\nbroken\n{b}\n{b}\n"));
+        project.mark("a", Status::Closed, NOW).await;
+        project.mark("b", Status::InProgress, NOW).await;
+        assert_eq!(project.tasks.sync().await.unwrap(), 1);
+        let synced = format!(
+            r#"{{"id":"a","title":"t","mine":true,"status":"closed","updatedAt":"{NOW}"}}"#
+        );
+        assert_eq!(project.text(), format!("{synced}\nbroken\n{b}\n{b}\n"));
+        assert_eq!(project.statuses().await, ["a closed", "b open"]);
+        assert_eq!(project.tasks.sync().await.unwrap(), 0);
+    }
+
+    #[tokio::test]
+    async fn a_task_file_that_cannot_be_read_is_an_error_with_its_path() {
+        let project = Project::new("");
+        assert_eq!(project.tasks.load().await.unwrap().tasks, []);
+        std::fs::create_dir_all(project.path()).unwrap();
+        let error = project.tasks.load().await.unwrap_err().to_string();
+        assert!(
+            error.starts_with("failed to read ") && error.contains("Is a directory"),
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,120 @@
+//! The task file and its overlay.
+
+use super::append_log::AppendLog;
+use super::append_log::LogError;
+use super::overlay::Overlay;
+use super::task_file::TaskFile;
+use crate::domain::TaskList;
+use crate::domain::TaskMark;
+use crate::services::Clock;
+use crate::services::Tasks;
+use crate::services::TasksError;
+use async_trait::async_trait;
+use std::fmt;
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Reads a task file like `tasks.jsonl` and the overlay `.reflection/tasks.jsonl`.
+///
+/// Runs use it through [`Tasks`], which never writes the task file; [`FileTasks::add`], [`FileTasks::edit`],
+/// [`FileTasks::set_status`] and [`FileTasks::sync`] do, for a person.
+///
+/// `in_progress` in the overlay counts as open, so load tasks to work on them only while you hold the run lock;
+/// `in_progress` in the task file is a person's word and stays. A task that a person edits while it is open counts as
+/// opened anew. Lines longer than 1 MiB are problems.
+#[derive(Clone)]
+pub struct FileTasks {
+    pub(super) task_file: PathBuf,
+    overlay: AppendLog,
+    pub(super) clock: Arc<dyn Clock>,
+}
+
+impl FileTasks {
+    /// Names both files; nothing is read or created yet. The clock dates a person's edits.
+    pub fn open(
+        task_file: impl Into<PathBuf>,
+        overlay_file: impl Into<PathBuf>,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        Self {
+            task_file: task_file.into(),
+            overlay: AppendLog::new(overlay_file),
+            clock,
+        }
+    }
+
+    /// Runs `work` where it may block.
+    pub(super) async fn blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Self) -> Result<T, TasksError> + Send + 'static,
+    ) -> Result<T, TasksError> {
+        let this = self.clone();
+        tokio::task::spawn_blocking(move || work(&this))
+            .await
+            .unwrap_or_else(|e| Err(io_error("read", &self.task_file)(io::Error::other(e))))
+    }
+
+    pub(super) fn read_overlay(&self) -> Result<Overlay, TasksError> {
+        let path = self.overlay.path();
+        Overlay::read(path).map_err(io_error("read", path))
+    }
+
+    fn read(&self) -> Result<TaskList, TasksError> {
+        let file = match File::open(&self.task_file) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(TaskFile::default()),
+            Err(e) => Err(e),
+            Ok(file) => TaskFile::read(file),
+        };
+        let file = file.map_err(io_error("read", &self.task_file))?;
+        let overlay = self.read_overlay()?;
+        let mut list = overlay.over(file.lines.into_iter().map(|line| line.task));
+        list.problems = file.problems;
+        Ok(list)
+    }
+}
+
+impl fmt::Debug for FileTasks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FileTasks")
+            .field("task_file", &self.task_file)
+            .field("overlay", &self.overlay.path())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Names what was tried when the system refused.
+pub(super) fn io_error(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> TasksError {
+    move |error| TasksError::Io {
+        action,
+        path: path.to_owned(),
+        message: error.to_string(),
+    }
+}
+
+#[async_trait]
+impl Tasks for FileTasks {
+    async fn load(&self) -> Result<TaskList, TasksError> {
+        self.blocking(Self::read).await
+    }
+
+    async fn mark(&self, marks: &[TaskMark]) -> Result<(), TasksError> {
+        let mut lines = Vec::with_capacity(marks.len() * 256);
+        for mark in marks {
+            jsonl::write(&mut lines, mark).map_err(|e| TasksError::Invalid(e.to_string()))?;
+        }
+        self.overlay.append(&lines).await.map_err(
+            |LogError {
+                 action,
+                 path,
+                 message,
+             }| TasksError::Io {
+                action,
+                path,
+                message,
+            },
+        )
+    }
+}

@@ -1,0 +1,15 @@
+//! Everything put into a prompt: byte budgets, fences around what others wrote, the reflections' section, and the
+//! question for a reflection together with the reader of its answer.
+//!
+//! Pure text in, text out. Three rules hold for every part: it has a cap, what came from outside is fenced as data, and
+//! nothing is substituted into text that already holds foreign words.
+
+mod budget;
+mod fence;
+mod reflect;
+mod reflections;
+
+pub use budget::{excerpt, first_bytes, last_bytes, one_line, plain, shorten};
+pub use fence::fence;
+pub use reflect::{ParseError, Reply, certainty, parse_reply, reflect_prompt};
+pub use reflections::format_reflections;

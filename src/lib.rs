@@ -31,6 +31,7 @@ pub mod layer;
 // Steps, in the order of the flow; they meet in `services` and never import each other.
 pub mod subagents;
 pub mod verification;
+pub mod reflection;
 pub mod storage;
 
 // Loops: they see ports only.
@@ -40,3 +41,4 @@ pub mod orchestrator;
 pub mod report;
 #[cfg(feature = "testing")]
 pub mod testing;
+pub mod runtime;

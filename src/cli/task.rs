@@ -20,7 +20,7 @@ use std::path::Path;
 
 pub(super) async fn task(dir: &Path, args: TaskArgs) -> anyhow::Result<Exit> {
     let settings = runtime::settings_from(&project::load(dir, Vec::new())?)?;
-    let file = runtime::task_file(&*settings);
+    let file = runtime::task_file(&*settings, runtime::system_clock());
     match args.command {
         TaskCommand::List { status, json } => list(&file, status.as_deref(), json).await,
         TaskCommand::Show { id, json } => show(&file, &id, json).await,

@@ -1,10 +1,199 @@
-pub fn excerpt(text: &str, max: usize) -> String {
-    text.chars().take(max).collect()
-}
-pub fn tail(text: &str, max: usize) -> &str {
-    let mut i = text.len().saturating_sub(max);
-    while !text.is_char_boundary(i) {
-        i += 1
+//! Byte budgets that never split a character, and text without what only a terminal understands.
+
+use std::borrow::Cow;
+
+/// The longest beginning of `text` with at most `bytes` bytes that ends between two characters.
+///
+/// ```
+/// # use reflexion::prompt::first_bytes;
+/// assert_eq!(first_bytes("naïve", 3), "na");
+/// ```
+#[must_use]
+pub fn first_bytes(text: &str, bytes: usize) -> &str {
+    let mut end = bytes.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
     }
-    &text[i..]
+    &text[..end]
+}
+
+/// The longest end of `text` with at most `bytes` bytes that begins between two characters.
+///
+/// ```
+/// # use reflexion::prompt::last_bytes;
+/// assert_eq!(last_bytes("naïve", 3), "ve");
+/// ```
+#[must_use]
+pub fn last_bytes(text: &str, bytes: usize) -> &str {
+    let mut start = text.len().saturating_sub(bytes);
+    while !text.is_char_boundary(start) {
+        start += 1;
+    }
+    &text[start..]
+}
+
+/// `text` if it fits into `bytes`, otherwise its beginning and `…` within `bytes`; nothing if not even `…` fits.
+#[must_use]
+pub fn shorten(text: &str, bytes: usize) -> Cow<'_, str> {
+    const MORE: &str = "…";
+    if text.len() <= bytes {
+        return Cow::Borrowed(text);
+    }
+    match bytes.checked_sub(MORE.len()) {
+        Some(room) => Cow::Owned(format!("{}{MORE}", first_bytes(text, room).trim_end())),
+        None => Cow::Borrowed(""),
+    }
+}
+
+/// `text` if it fits into `bytes`, otherwise its beginning and its end with a line between them that says how many
+/// bytes were left out.
+///
+/// The two halves together take at most `bytes`; the marker line comes on top. Programs say what is wrong either at
+/// once (compilers) or at the very end (test runners), hence equal halves.
+///
+/// ```
+/// # use reflexion::prompt::excerpt;
+/// assert_eq!(excerpt("0123456789", 4), "01\n[… 6 bytes left out …]\n89");
+/// ```
+#[must_use]
+pub fn excerpt(text: &str, bytes: usize) -> Cow<'_, str> {
+    if text.len() <= bytes {
+        return Cow::Borrowed(text);
+    }
+    let head = first_bytes(text, bytes / 2);
+    let tail = last_bytes(text, bytes - bytes / 2);
+    let omitted = text.len() - head.len() - tail.len();
+    Cow::Owned(format!("{head}\n[… {omitted} bytes left out …]\n{tail}"))
+}
+
+/// `text` with every run of white space as a single space, and none at its ends.
+#[must_use]
+pub fn one_line(text: &str) -> String {
+    let mut line = String::with_capacity(text.len());
+    for word in text.split_whitespace() {
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    line
+}
+
+/// `text` without ANSI escapes, control characters (line feed and tab stay; a carriage return ends a line) and
+/// characters that are invisible or turn the reading direction.
+///
+/// ```
+/// # use reflexion::prompt::plain;
+/// assert_eq!(plain("\u{1b}[31;1mFAIL\u{1b}[0m a\r\nb"), "FAIL a\nb");
+/// ```
+#[must_use]
+pub fn plain(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(|c| is_control(c) || is_invisible(c)) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        rest = match c {
+            '\u{1b}' => after_escape(&rest[1..]),
+            '\u{9b}' => after_parameters(&rest[c.len_utf8()..]),
+            '\r' => {
+                out.push('\n');
+                rest[1..].strip_prefix('\n').unwrap_or(&rest[1..])
+            }
+            _ => {
+                if !is_control(c) && !is_invisible(c) {
+                    out.push(c);
+                }
+                &rest[c.len_utf8()..]
+            }
+        };
+    }
+    Cow::Owned(out)
+}
+
+/// What follows an escape sequence whose `ESC` was just taken (ECMA-48, section 5).
+fn after_escape(text: &str) -> &str {
+    let mut chars = text.chars();
+    match chars.next() {
+        Some('[') => after_parameters(chars.as_str()),
+        // Operating system commands and other strings end at BEL or `ESC \`; one that never ends takes no more than
+        // its line, so that a program cannot swallow the rest of the output.
+        Some(']' | 'P' | 'X' | '^' | '_') => {
+            let body = chars.as_str();
+            match body.find(['\u{7}', '\u{1b}', '\n']) {
+                Some(end) if body.as_bytes()[end] == 0x07 => &body[end + 1..],
+                Some(end) => body[end..].strip_prefix("\u{1b}\\").unwrap_or(&body[end..]),
+                None => "",
+            }
+        }
+        Some(' '..='/') => {
+            let rest = chars.as_str().trim_start_matches(|c| matches!(c, ' '..='/'));
+            rest.strip_prefix(|c| matches!(c, '0'..='~')).unwrap_or(rest)
+        }
+        Some('0'..='~') => chars.as_str(),
+        _ => text,
+    }
+}
+
+/// What follows the parameters and the final character of a control sequence.
+fn after_parameters(text: &str) -> &str {
+    let rest = text.trim_start_matches(|c| matches!(c, ' '..='?'));
+    rest.strip_prefix(|c| matches!(c, '@'..='~')).unwrap_or(rest)
+}
+
+fn is_control(c: char) -> bool {
+    c.is_control() && c != '\n' && c != '\t'
+}
+
+/// Zero-width, direction-turning and tag characters: they can hide words from a person and show them to a model. The
+/// joiners U+200C and U+200D stay, because scripts and emoji need them.
+fn is_invisible(c: char) -> bool {
+    matches!(c,
+        '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{61c}' | '\u{feff}'
+        | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{e0000}'..='\u{e007f}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn escapes_and_control_characters_go_and_words_stay() {
+        let check = |text: &str, expected: &str| assert_eq!(plain(text), expected, "{text:?}");
+        check("as it is\n\tindented", "as it is\n\tindented");
+        check("\u{1b}[38;5;208morange\u{1b}[m", "orange");
+        check("\u{1b}]8;;http://x\u{1b}\\link\u{1b}]8;;\u{7}!", "link!");
+        check("\u{1b}]0;never ends\nnext", "\nnext");
+        check("\u{1b}(B\u{1b}7kept\u{1b}", "kept");
+        check("\u{9b}1mbold", "bold");
+        check("10%\r20%\r\nend\u{0}\u{7f}", "10%\n20%\nend");
+        check("in\u{200b}vis\u{202e}ible\u{e0041}", "invisible");
+        check("👩\u{200d}🔧", "👩\u{200d}🔧");
+    }
+
+    #[test]
+    fn budgets_keep_characters_whole() {
+        assert_eq!(shorten("short", 5), "short");
+        assert_eq!(shorten("much longer", 8), "much…");
+        assert_eq!(shorten("äöü", 4), "…");
+        assert_eq!(shorten("äöü", 2), "");
+        assert_eq!(one_line("  a \n\t b\u{a0}c "), "a b c");
+        assert_eq!(excerpt("fits", 4), "fits");
+        assert_eq!(excerpt("ääää", 4), "ä\n[… 4 bytes left out …]\nä");
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics_and_no_cap_is_exceeded(text in "\\PC*|[\\x1b\\[\\]äé0-9;m\\n\u{200b}👩]*", cap in 0usize..40) {
+            prop_assert!(first_bytes(&text, cap).len() <= cap);
+            prop_assert!(last_bytes(&text, cap).len() <= cap);
+            prop_assert!(shorten(&text, cap).len() <= cap);
+            let clean = plain(&text);
+            prop_assert_eq!(plain(&clean), clean.as_ref(), "cleaning twice changes nothing");
+            prop_assert!(!clean.contains('\u{1b}'), "an escape is left");
+            prop_assert!(excerpt(&text, cap).len() <= cap + 50);
+        }
+    }
 }

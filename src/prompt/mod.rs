@@ -1,5 +1,17 @@
-//! Text that is put together for agents: values in, text out.
+//! Everything put into a prompt: byte budgets, fences around what others wrote, the reflections' section, and the
+//! question for a reflection together with the reader of its answer.
+//!
+//! Pure text in, text out. Three rules hold for every part: it has a cap, what came from outside is fenced as data, and
+//! nothing is substituted into text that already holds foreign words.
+
 mod attempt;
-pub mod budget;
-pub mod fence;
-pub use attempt::*;
+mod budget;
+mod fence;
+mod reflect;
+mod reflections;
+
+pub use attempt::{AttemptPrompt, DESCRIPTION_BYTES, LastFailure, OUTPUT_BYTES};
+pub use budget::{excerpt, first_bytes, last_bytes, one_line, plain, shorten};
+pub use fence::fence;
+pub use reflect::{ParseError, Reply, certainty, parse_reply, reflect_prompt};
+pub use reflections::format_reflections;

@@ -22,7 +22,9 @@ pub fn line(event: &Event) -> Option<String> {
             CheckStatus::Failed => format!("check `{name}` failed"),
             CheckStatus::NotRun { because } => format!("check `{name}` was not run: {because}"),
         },
-        EventKind::AttemptJudged { attempt, verdict, because } => format!("attempt {attempt}: {}, {because}", verdict.as_str()),
+        EventKind::AttemptJudged { attempt, verdict, because } => {
+            format!("attempt {attempt}: {}, {because}", verdict.as_str())
+        }
         EventKind::Reflected { origin, analysis, .. } => format!("reflection ({}): {analysis}", origin_word(origin)),
         EventKind::Waiting { until, because } => format!("waiting until {until}: {because}"),
         EventKind::Tampered { what } => format!("the agent changed your repository; put back: {}", what.join(", ")),

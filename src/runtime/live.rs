@@ -2,6 +2,8 @@
 
 use super::agents::AgentSet;
 use super::events::TracedEvents;
+use super::files::task_file;
+use super::shared;
 use super::settings::settings_of_current_dir;
 use crate::domain::policy;
 use crate::host;
@@ -13,13 +15,10 @@ use crate::layer::BoxError;
 use crate::layer::Layers;
 use crate::layer::Svc;
 use crate::layers;
-use crate::orchestrator::Loop;
-use crate::orchestrator::Services;
 use crate::reflection::AgentGenerator;
 use crate::reflection::CommandGenerator;
 use crate::reflection::Fallback;
 use crate::reflection::Heuristic;
-use crate::reflection::ReflectionServiceLive;
 use crate::reflection::Signatures;
 use crate::reflection::with_policies;
 use crate::services::Clock;
@@ -38,7 +37,6 @@ use crate::services::SubagentError;
 use crate::services::Tasks;
 use crate::services::Verifier;
 use crate::services::Workspaces;
-use crate::storage::FileTasks;
 use crate::storage::JsonlStorage;
 use crate::storage::RunJournal;
 use crate::verification::Checks;
@@ -62,10 +60,10 @@ pub fn live() -> Layers {
         verifier,                // checks
         storage,                 // memory/reflections.jsonl
         generator,               // command or agent, with the heuristic behind it
-        reflection_service,      // generate, save, recall, format, prune
+        shared::reflection_service, // generate, save, recall, format, prune
         journal,                 // .reflection/runs/<run>/journal.jsonl
         events,                  // logs; the program puts its progress display in this place
-        orchestrator             // the loop over all of these
+        shared::orchestrator     // the loop over all of these
     ]
 }
 
@@ -80,11 +78,11 @@ pub fn reflection_service_live() -> Layers {
         subagents,
         storage,
         generator,
-        reflection_service
+        shared::reflection_service
     ]
 }
 
-pub(super) async fn clock() -> Result<Svc<dyn Clock>, Infallible> {
+async fn clock() -> Result<Svc<dyn Clock>, Infallible> {
     Ok(Svc::new(SystemClock::new()))
 }
 
@@ -110,17 +108,16 @@ async fn workspaces(
     })))
 }
 
-async fn tasks(settings: Svc<dyn Settings>) -> Result<Svc<dyn Tasks>, Infallible> {
-    let project = settings.project();
-    Ok(Svc::new(FileTasks::open(&project.tasks, project.state_dir().join("tasks.jsonl"))))
+async fn tasks(settings: Svc<dyn Settings>, clock: Svc<dyn Clock>) -> Result<Svc<dyn Tasks>, Infallible> {
+    Ok(Svc::new(task_file(&*settings, clock.into_arc())))
 }
 
 async fn subagents(settings: Svc<dyn Settings>, runner: Svc<dyn CommandRunner>) -> Result<Svc<dyn Subagents>, Infallible> {
     Ok(Svc::new(AgentSet::new(&*settings, &runner.into_arc())))
 }
 
-pub(super) async fn failure_reader() -> Result<Svc<dyn FailureReader>, Infallible> {
-    Ok(Svc::new(Signatures::new()))
+async fn failure_reader() -> Result<Svc<dyn FailureReader>, Infallible> {
+    Ok(Svc::new(Signatures))
 }
 
 async fn verifier(
@@ -140,25 +137,21 @@ async fn generator(
     settings: Svc<dyn Settings>,
     runner: Svc<dyn CommandRunner>,
     subagents: Svc<dyn Subagents>,
-    clock: Svc<dyn Clock>,
 ) -> Result<Svc<dyn Generator>, SubagentError> {
     let limit = settings.reflexion().generation_timeout;
     let first: Arc<dyn Generator> = match &settings.reflexion().generator {
-        policy::Generator::Heuristic => return Ok(Svc::new(Heuristic::new())),
-        policy::Generator::Command { argv } => Arc::new(CommandGenerator::new(argv.clone(), settings.as_arc(), runner.into_arc())),
-        policy::Generator::Agent { name } => Arc::new(AgentGenerator::new(subagents.get(name)?, clock.into_arc())),
+        policy::Generator::Heuristic => return Ok(Svc::new(Heuristic)),
+        policy::Generator::Command { argv } => Arc::new(CommandGenerator {
+            runner: runner.into_arc(),
+            argv: argv.clone(),
+            dir: settings.project().root.clone(),
+            env_deny: settings.environment().deny.clone(),
+            timeout: limit,
+        }),
+        policy::Generator::Agent { name } => Arc::new(AgentGenerator { agent: subagents.get(name)? }),
     };
-    Ok(Svc::new(Fallback::new(with_policies(first, limit))))
-}
-
-pub(super) async fn reflection_service(
-    settings: Svc<dyn Settings>,
-    storage: Svc<dyn Storage>,
-    generator: Svc<dyn Generator>,
-    clock: Svc<dyn Clock>,
-) -> Result<Svc<dyn ReflectionService>, Infallible> {
-    let policy = settings.reflexion().clone();
-    Ok(Svc::new(ReflectionServiceLive::new(storage.into_arc(), generator.into_arc(), clock.into_arc(), policy)))
+    let name = if matches!(settings.reflexion().generator, policy::Generator::Agent { .. }) { "agent" } else { "command" };
+    Ok(Svc::new(Fallback { first: with_policies(first, limit), name: name.to_owned() }))
 }
 
 async fn journal(settings: Svc<dyn Settings>, clock: Svc<dyn Clock>) -> Result<Svc<dyn Journal>, Infallible> {
@@ -167,32 +160,4 @@ async fn journal(settings: Svc<dyn Settings>, clock: Svc<dyn Clock>) -> Result<S
 
 async fn events() -> Result<Svc<dyn EventSink>, Infallible> {
     Ok(Svc::new(TracedEvents))
-}
-
-/// The loop over its services. On shutdown nothing is left to do: every attempt ends before `run` returns.
-#[expect(clippy::too_many_arguments, reason = "a layer's arguments are the services it needs")]
-pub(super) async fn orchestrator(
-    settings: Svc<dyn Settings>,
-    clock: Svc<dyn Clock>,
-    tasks: Svc<dyn Tasks>,
-    workspaces: Svc<dyn Workspaces>,
-    subagents: Svc<dyn Subagents>,
-    verifier: Svc<dyn Verifier>,
-    reflections: Svc<dyn ReflectionService>,
-    journal: Svc<dyn Journal>,
-    lock: Svc<dyn RunLock>,
-    events: Svc<dyn EventSink>,
-) -> Result<Svc<dyn Orchestrator>, Infallible> {
-    Ok(Svc::new(Loop::new(Services {
-        settings: settings.into_arc(),
-        clock: clock.into_arc(),
-        tasks: tasks.into_arc(),
-        workspaces: workspaces.into_arc(),
-        subagents: subagents.into_arc(),
-        verifier: verifier.into_arc(),
-        reflections: reflections.into_arc(),
-        journal: journal.into_arc(),
-        lock: lock.into_arc(),
-        events: events.into_arc(),
-    })))
 }

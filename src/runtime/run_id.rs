@@ -1,8 +1,15 @@
-//! Names of runs.
+//! The system's clock, and names of runs.
 
 use crate::domain::RunId;
 use crate::host::SystemClock;
 use crate::services::Clock;
+use std::sync::Arc;
+
+/// The wall clock and its ids.
+#[must_use]
+pub fn system_clock() -> Arc<dyn Clock> {
+    Arc::new(SystemClock::new())
+}
 
 /// A new run's id: UTC time and four random digits, so that names sort by time and two runs of one second differ.
 #[must_use]

@@ -3,7 +3,7 @@
 //! The counterparts of the Reflexion log's `ReflectionServiceTest` and `ReflectionServiceTestWithStorage` are
 //! [`reflection_service_test`] and [`reflection_service_test_with_storage`].
 
-use super::live;
+use super::shared;
 use crate::domain::Category;
 use crate::domain::Draft;
 use crate::domain::Origin;
@@ -68,23 +68,23 @@ pub fn test() -> Layers {
         all_green,
         in_memory_storage,
         heuristic,
-        live::reflection_service,
+        shared::reflection_service,
         memory_journal,
         collected_events,
-        live::orchestrator
+        shared::orchestrator
     ]
 }
 
 /// `ReflectionServiceTest`: always the same reflection, and a memory that keeps nothing.
 #[must_use]
 pub fn reflection_service_test() -> Layers {
-    layers![root: dyn ReflectionService; fixed_settings, test_clock, forgetful, canned, live::reflection_service]
+    layers![root: dyn ReflectionService; fixed_settings, test_clock, forgetful, canned, shared::reflection_service]
 }
 
 /// `ReflectionServiceTestWithStorage`: reflections by the rules, kept in memory.
 #[must_use]
 pub fn reflection_service_test_with_storage() -> Layers {
-    layers![root: dyn ReflectionService; fixed_settings, test_clock, in_memory_storage, heuristic, live::reflection_service]
+    layers![root: dyn ReflectionService; fixed_settings, test_clock, in_memory_storage, heuristic, shared::reflection_service]
 }
 
 async fn fixed_settings() -> Result<Svc<dyn Settings>, Infallible> {
@@ -116,7 +116,7 @@ async fn all_green() -> Result<Svc<dyn Verifier>, Infallible> {
 }
 
 async fn in_memory_storage() -> Result<Svc<dyn Storage>, Infallible> {
-    Ok(Svc::new(InMemoryStorage::new()))
+    Ok(Svc::new(InMemoryStorage::default()))
 }
 
 async fn forgetful() -> Result<Svc<dyn Storage>, Infallible> {
@@ -124,7 +124,7 @@ async fn forgetful() -> Result<Svc<dyn Storage>, Infallible> {
 }
 
 async fn heuristic() -> Result<Svc<dyn Generator>, Infallible> {
-    Ok(Svc::new(Heuristic::new()))
+    Ok(Svc::new(Heuristic))
 }
 
 async fn canned() -> Result<Svc<dyn Generator>, Infallible> {
@@ -139,7 +139,7 @@ async fn canned() -> Result<Svc<dyn Generator>, Infallible> {
 }
 
 async fn memory_journal() -> Result<Svc<dyn Journal>, Infallible> {
-    Ok(Svc::new(MemoryJournal::new()))
+    Ok(Svc::new(MemoryJournal::default()))
 }
 
 async fn collected_events() -> Result<Svc<dyn EventSink>, Infallible> {

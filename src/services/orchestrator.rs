@@ -23,16 +23,7 @@ pub struct RunRequest {
     pub run: RunId,
     /// The tasks; empty means every open one.
     pub tasks: Vec<TaskId>,
-    impl RunRequest {
-    /// Every open task, as the settings say, without a way to interrupt it.
-    #[must_use]
-    pub fn everything(run: RunId) -> Self {
-        let cancel = CancellationToken::new();
-        Self { run, tasks: Vec::new(), again: Again::No, agent: None, max_attempts: None, cancel }
-    }
-}
-
-/// Whether closed and blocked tasks are done again.
+    /// Whether closed and blocked tasks are done again.
     pub again: Again,
     /// The agent for every task, whatever the tasks and the settings name.
     pub agent: Option<String>,
@@ -40,6 +31,15 @@ pub struct RunRequest {
     pub max_attempts: Option<u32>,
     /// Interrupts the run: agents are ended, what is open stays open.
     pub cancel: CancellationToken,
+}
+
+impl RunRequest {
+    /// Every open task, as the settings say, without a way to interrupt it.
+    #[must_use]
+    pub fn everything(run: RunId) -> Self {
+        let cancel = CancellationToken::new();
+        Self { run, tasks: Vec::new(), again: Again::No, agent: None, max_attempts: None, cancel }
+    }
 }
 
 /// Whether closed and blocked tasks are done again.

@@ -96,11 +96,7 @@ impl AppendLog {
             // Its result reaches every waiter by its own channel.
             drop(tokio::task::spawn_blocking(move || shared.drain()));
         }
-        result.await.unwrap_or_else(|_| {
-            Err(self
-                .shared
-                .error(&io::Error::other("the writing thread went away")))
-        })
+        result.await.unwrap_or_else(|_| Err(self.shared.error(&io::Error::other("the writing thread went away"))))
     }
 }
 
@@ -120,10 +116,7 @@ impl Shared {
             let file = append_locked(&self.path, kept.take());
             let (bytes, waiting) = {
                 let mut queue = lock(&self.queue);
-                (
-                    std::mem::take(&mut queue.bytes),
-                    std::mem::take(&mut queue.waiting),
-                )
+                (std::mem::take(&mut queue.bytes), std::mem::take(&mut queue.waiting))
             };
             let written = file.and_then(|file| {
                 self.write_group(&file, &bytes)?;
@@ -171,11 +164,7 @@ impl Shared {
     }
 
     fn error(&self, error: &io::Error) -> LogError {
-        LogError {
-            action: "append to",
-            path: self.path.clone(),
-            message: error.to_string(),
-        }
+        LogError { action: "append to", path: self.path.clone(), message: error.to_string() }
     }
 }
 

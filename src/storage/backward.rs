@@ -55,37 +55,22 @@ fn needle(id: &str) -> Option<Vec<u8>> {
     if plain.is_empty() && !id.is_empty() {
         return None;
     }
-    let text = if plain == id {
-        format!("\"{plain}\"")
-    } else {
-        plain.to_owned()
-    };
+    let text = if plain == id { format!("\"{plain}\"") } else { plain.to_owned() };
     Some(text.into_bytes())
 }
 
 /// The newest reflections wanted in `range`, newest first; the range begins and ends between lines.
-pub(super) fn newest(
-    file: &File,
-    range: Range<u64>,
-    wanted: &Wanted,
-) -> io::Result<Vec<Reflection>> {
+pub(super) fn newest(file: &File, range: Range<u64>, wanted: &Wanted) -> io::Result<Vec<Reflection>> {
     let needle = wanted.needle();
-    let mut search = Search {
-        wanted,
-        finder: needle.as_deref().map(Finder::new),
-        found: Vec::new(),
-    };
+    let mut search = Search { wanted, finder: needle.as_deref().map(Finder::new), found: Vec::new() };
     let mut buffer = vec![0; BLOCK];
     let mut end = range.end;
     while end > range.start && !search.is_full() {
         let start = range.start.max(end.saturating_sub(buffer.len() as u64));
         let block = read_block(file, start..end, &mut buffer)?;
         // Unless the range begins here, the block begins inside a line, which the next block will hold whole.
-        let lines = if start == range.start {
-            Some(0)
-        } else {
-            memchr(b'\n', &block[..block.len() - 1]).map(|i| i + 1)
-        };
+        let lines =
+            if start == range.start { Some(0) } else { memchr(b'\n', &block[..block.len() - 1]).map(|i| i + 1) };
         match lines {
             Some(first) => {
                 search.block(&block[first..]);
@@ -196,11 +181,7 @@ mod tests {
             ("a\"bc", Some("bc")),
             ("日x本", Some("x")),
         ] {
-            assert_eq!(
-                needle(id).map(|n| String::from_utf8(n).unwrap()),
-                expected.map(str::to_owned),
-                "{id}"
-            );
+            assert_eq!(needle(id).map(|n| String::from_utf8(n).unwrap()), expected.map(str::to_owned), "{id}");
         }
     }
 }

@@ -44,19 +44,12 @@ pub fn read_import(path: &Path) -> Result<Imported, StorageError> {
         for_each_line(file, |line| {
             match read_line(line.content) {
                 Ok(reflection) => imported.reflections.extend(reflection),
-                Err(message) => imported.problems.push(LineProblem {
-                    line: line.number,
-                    message,
-                }),
+                Err(message) => imported.problems.push(LineProblem { line: line.number, message }),
             }
             Ok(())
         })
     });
-    read.map_err(|e: io::Error| StorageError::Io {
-        action: "read",
-        path: path.to_owned(),
-        message: e.to_string(),
-    })?;
+    read.map_err(|e: io::Error| StorageError::Io { action: "read", path: path.to_owned(), message: e.to_string() })?;
     imported.reflections.sort_by_key(|r| r.created_at);
     Ok(imported)
 }
@@ -67,10 +60,7 @@ fn read_line(line: Option<&[u8]>) -> Result<Option<Reflection>, String> {
         Decoded::Record(reflection) => Ok(Some(imported(*reflection))),
         Decoded::Blank => Ok(None),
         Decoded::Unreadable(problem) => {
-            let line = line
-                .map(bare)
-                .filter(|l| l.starts_with(b"{"))
-                .ok_or(problem)?;
+            let line = line.map(bare).filter(|l| l.starts_with(b"{")).ok_or(problem)?;
             let foreign = serde_json::from_slice::<Foreign>(line).map_err(|e| json_problem(&e))?;
             foreign.into_reflection(line).map(imported).map(Some)
         }
@@ -170,19 +160,11 @@ mod tests {
             "{\"taskId\":\"t\",\"analysis\":\"new\",\"createdAt\":\"2026-01-02T00:00:00Z\",\"v\":2}\n",
             "nonsense\n",
         ));
-        let texts: Vec<_> = got
-            .reflections
-            .iter()
-            .map(|r| r.analysis.as_str())
-            .collect();
+        let texts: Vec<_> = got.reflections.iter().map(|r| r.analysis.as_str()).collect();
         assert_eq!(texts, ["early", "late", "late too"]);
         assert_eq!(got.reflections[0].subtask_id, "t");
         assert_ne!(got.reflections[0].id, got.reflections[1].id);
-        let problems: Vec<_> = got
-            .problems
-            .iter()
-            .map(|p| (p.line, p.message.as_str()))
-            .collect();
+        let problems: Vec<_> = got.problems.iter().map(|p| (p.line, p.message.as_str())).collect();
         assert_eq!(
             problems,
             [

@@ -34,9 +34,7 @@ pub struct InMemoryStorage {
 
 impl InMemoryStorage {
     fn reflections(&self) -> MutexGuard<'_, Vec<Reflection>> {
-        self.reflections
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        self.reflections.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -76,17 +74,10 @@ impl Storage for InMemoryStorage {
         let mut reflections = self.reflections();
         let before = reflections.len();
         reflections.retain(|r| r.created_at >= older_than);
-        Ok(PruneReport {
-            removed: before - reflections.len(),
-            kept: reflections.len(),
-            unreadable: 0,
-        })
+        Ok(PruneReport { removed: before - reflections.len(), kept: reflections.len(), unreadable: 0 })
     }
 
     async fn check(&self) -> Result<StoreReport, StorageError> {
-        Ok(StoreReport {
-            reflections: self.reflections().len(),
-            ..StoreReport::default()
-        })
+        Ok(StoreReport { reflections: self.reflections().len(), ..StoreReport::default() })
     }
 }

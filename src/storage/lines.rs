@@ -21,10 +21,7 @@ pub(super) struct Line<'a> {
 }
 
 /// Shows every line to `visit`, in order; a last line without an end is one too.
-pub(super) fn for_each_line(
-    reader: impl Read,
-    mut visit: impl FnMut(Line<'_>) -> io::Result<()>,
-) -> io::Result<()> {
+pub(super) fn for_each_line(reader: impl Read, mut visit: impl FnMut(Line<'_>) -> io::Result<()>) -> io::Result<()> {
     let mut reader = BufReader::with_capacity(256 * 1024, reader);
     let (mut number, mut start) = (1, 0);
     let mut partial = Vec::new();
@@ -47,11 +44,7 @@ pub(super) fn for_each_line(
         }
         if end.is_some() || at_end {
             let content = if whole { piece } else { &partial };
-            visit(Line {
-                number,
-                start,
-                content: (length <= MAX_LINE).then_some(content),
-            })?;
+            visit(Line { number, start, content: (length <= MAX_LINE).then_some(content) })?;
             (number, start, length) = (number + 1, start + length as u64 + 1, 0);
             partial.clear();
         }
@@ -73,14 +66,8 @@ pub(super) fn bare(line: &[u8]) -> &[u8] {
 pub(super) fn bare_range(line: &[u8]) -> Range<usize> {
     let mark = if line.starts_with(BOM) { BOM.len() } else { 0 };
     let outside = |b: &u8| b.is_ascii_whitespace() || *b == 0;
-    let start = line[mark..]
-        .iter()
-        .position(|b| !outside(b))
-        .map_or(line.len(), |i| mark + i);
-    let end = line
-        .iter()
-        .rposition(|b| !outside(b))
-        .map_or(start, |i| start.max(i + 1));
+    let start = line[mark..].iter().position(|b| !outside(b)).map_or(line.len(), |i| mark + i);
+    let end = line.iter().rposition(|b| !outside(b)).map_or(start, |i| start.max(i + 1));
     start..end
 }
 
@@ -89,14 +76,8 @@ const BOM: &[u8] = b"\xEF\xBB\xBF";
 /// What is wrong with a line's JSON, with the column and without a line number (each line is parsed alone).
 pub(super) fn json_problem(error: &serde_json::Error) -> String {
     let words = error.to_string();
-    let words = words
-        .rsplit_once(" at line ")
-        .map_or(words.as_str(), |(words, _)| words);
-    if error.is_data() {
-        words.to_owned()
-    } else {
-        format!("not JSON: {words} at column {}", error.column())
-    }
+    let words = words.rsplit_once(" at line ").map_or(words.as_str(), |(words, _)| words);
+    if error.is_data() { words.to_owned() } else { format!("not JSON: {words} at column {}", error.column()) }
 }
 
 #[cfg(test)]
@@ -118,23 +99,14 @@ mod tests {
         assert_eq!(lines(b""), []);
         assert_eq!(
             lines(b"a\n\nbc"),
-            [
-                (1, 0, Some(b"a".to_vec())),
-                (2, 2, Some(vec![])),
-                (3, 3, Some(b"bc".to_vec()))
-            ]
+            [(1, 0, Some(b"a".to_vec())), (2, 2, Some(vec![])), (3, 3, Some(b"bc".to_vec()))]
         );
         assert_eq!(lines(b"a\n").len(), 1);
     }
 
     #[test]
     fn lines_across_buffers_are_whole_up_to_the_limit() {
-        for (len, readable) in [
-            (300_000, true),
-            (MAX_LINE, true),
-            (MAX_LINE + 1, false),
-            (3 * MAX_LINE, false),
-        ] {
+        for (len, readable) in [(300_000, true), (MAX_LINE, true), (MAX_LINE + 1, false), (3 * MAX_LINE, false)] {
             let mut bytes = b"a\n".to_vec();
             bytes.extend(std::iter::repeat_n(b'x', len));
             bytes.extend(b"\nb");
@@ -147,12 +119,9 @@ mod tests {
 
     #[test]
     fn what_surrounds_a_record_is_taken_off() {
-        for (line, record) in [
-            (&b"\xEF\xBB\xBF{}\r"[..], &b"{}"[..]),
-            (b"\0\0{} \0", b"{}"),
-            (b" \0 ", b""),
-            (b"", b""),
-        ] {
+        for (line, record) in
+            [(&b"\xEF\xBB\xBF{}\r"[..], &b"{}"[..]), (b"\0\0{} \0", b"{}"), (b" \0 ", b""), (b"", b"")]
+        {
             assert_eq!(bare(line), record);
         }
     }

@@ -20,11 +20,7 @@ pub(super) fn read_locked(path: &Path) -> io::Result<File> {
 
 /// While we waited for the lock, its holder may have replaced the file; writing to the old one would lose the record,
 /// so the lock only counts if the path still names the file that is locked.
-fn lock_current(
-    path: &Path,
-    mut kept: Option<File>,
-    open: impl Fn(&Path) -> io::Result<File>,
-) -> io::Result<File> {
+fn lock_current(path: &Path, mut kept: Option<File>, open: impl Fn(&Path) -> io::Result<File>) -> io::Result<File> {
     loop {
         let file = match kept.take() {
             Some(file) => file,

@@ -188,9 +188,7 @@ mod tests {
             id: TaskId::new("a").unwrap(),
             at: Timestamp::from_second(at).unwrap(),
             status: serde_json::from_str(&status).unwrap(),
-            run: next()
-                .filter(|run| *run != "-")
-                .map(|run| RunId::new(run).unwrap()),
+            run: next().filter(|run| *run != "-").map(|run| RunId::new(run).unwrap()),
             attempt: next().filter(|n| *n != "-").map(|n| n.parse().unwrap()),
             subtask: None,
             cause: next().map(str::to_owned),
@@ -239,11 +237,7 @@ mod tests {
         check("in_progress@5", &[], "in_progress 0/0 - -");
         check("open@5", &["6 in_progress r1"], "open 0/0 - -");
         check("in_progress@5", &["6 in_progress r1"], "open 0/0 - -");
-        check(
-            "in_progress@5",
-            &["4 blocked r1 - why"],
-            "in_progress 0/0 why -",
-        );
+        check("in_progress@5", &["4 blocked r1 - why"], "in_progress 0/0 why -");
     }
 
     #[test]

@@ -20,13 +20,7 @@ pub(super) fn prune(path: &Path, older_than: Timestamp) -> io::Result<PruneRepor
         other => other?,
     };
     let mut report = PruneReport::default();
-    let mut copy = Copy {
-        path,
-        old: &file,
-        new: None,
-        kept_from: 0,
-        buffer: vec![0; 64 * 1024],
-    };
+    let mut copy = Copy { path, old: &file, new: None, kept_from: 0, buffer: vec![0; 64 * 1024] };
     let mut removing_from = None;
     for_each_line(&file, |line| {
         // The previous line was removed, and this is where the next kept bytes begin.

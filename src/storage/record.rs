@@ -30,17 +30,11 @@ pub(super) fn encode(reflections: &[Reflection]) -> Result<Vec<u8>, String> {
             ));
         }
         if !reflection.confidence.is_finite() {
-            return Err(format!(
-                "the confidence of reflection `{}` is not a number",
-                reflection.id
-            ));
+            return Err(format!("the confidence of reflection `{}` is not a number", reflection.id));
         }
         jsonl::write(&mut lines, reflection).map_err(|e| e.to_string())?;
         if lines.len() - start > MAX_LINE {
-            return Err(format!(
-                "reflection `{}` is larger than {MAX_LINE} bytes",
-                reflection.id
-            ));
+            return Err(format!("reflection `{}` is larger than {MAX_LINE} bytes", reflection.id));
         }
     }
     Ok(lines)
@@ -59,9 +53,7 @@ pub(super) fn decode(line: Option<&[u8]>) -> Decoded {
         return Decoded::Unreadable("not a JSON object".to_owned());
     }
     match serde_json::from_slice::<Reflection>(line) {
-        Ok(reflection) if reflection.v <= Reflection::VERSION => {
-            Decoded::Record(Box::new(reflection))
-        }
+        Ok(reflection) if reflection.v <= Reflection::VERSION => Decoded::Record(Box::new(reflection)),
         Ok(reflection) => Decoded::Unreadable(newer(reflection.v)),
         Err(error) => Decoded::Unreadable(match serde_json::from_slice::<Versioned>(line) {
             Ok(record) if record.v > Reflection::VERSION => newer(record.v),
@@ -79,8 +71,5 @@ struct Versioned {
 
 /// Why a record of a future version is not read.
 pub(super) fn newer(v: u32) -> String {
-    format!(
-        "format version {v} is newer than this program's {}",
-        Reflection::VERSION
-    )
+    format!("format version {v} is newer than this program's {}", Reflection::VERSION)
 }

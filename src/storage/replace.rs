@@ -25,24 +25,14 @@ impl Replacement {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let prefix = format!(".{name}.");
         remove_leftovers(parent(&path), &prefix)?;
-        let file = tempfile::Builder::new()
-            .prefix(&prefix)
-            .suffix(SUFFIX)
-            .tempfile_in(parent(&path))?;
-        file.as_file()
-            .set_permissions(old.metadata()?.permissions())?;
-        Ok(Self {
-            path,
-            file: BufWriter::with_capacity(256 * 1024, file),
-        })
+        let file = tempfile::Builder::new().prefix(&prefix).suffix(SUFFIX).tempfile_in(parent(&path))?;
+        file.as_file().set_permissions(old.metadata()?.permissions())?;
+        Ok(Self { path, file: BufWriter::with_capacity(256 * 1024, file) })
     }
 
     /// Makes the new file durable and puts it in the old one's place.
     pub(super) fn finish(self) -> io::Result<()> {
-        let file = self
-            .file
-            .into_inner()
-            .map_err(io::IntoInnerError::into_error)?;
+        let file = self.file.into_inner().map_err(io::IntoInnerError::into_error)?;
         file.as_file().sync_all()?;
         file.persist(&self.path).map_err(|e| e.error)?;
         sync_dir(parent(&self.path))

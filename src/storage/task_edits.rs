@@ -43,8 +43,7 @@ impl FileTasks {
     /// [`TasksError::Io`]. Nothing was changed then.
     pub async fn edit(&self, id: &str, patch: Map<String, Value>) -> Result<Task, TasksError> {
         let (id, now) = (id.to_owned(), self.clock.now());
-        self.blocking(move |this| this.edit_now(&id, patch, now))
-            .await
+        self.blocking(move |this| this.edit_now(&id, patch, now)).await
     }
 
     /// Closes, reopens or blocks a task; it beats whatever runs have found out so far, and reopening gives the task
@@ -73,11 +72,7 @@ impl FileTasks {
             keys.shift_insert(0, "id".to_owned(), "t-0".into());
         }
         let (open, now_text) = (Status::Open.as_str(), now.to_string());
-        for (key, value) in [
-            ("status", open),
-            ("createdAt", &now_text),
-            ("updatedAt", &now_text),
-        ] {
+        for (key, value) in [("status", open), ("createdAt", &now_text), ("updatedAt", &now_text)] {
             keys.entry(key).or_insert_with(|| value.into());
         }
         task_of(&keys)?;
@@ -88,22 +83,14 @@ impl FileTasks {
         }
         let task = task_of(&keys)?;
         if editing.position(task.id.as_str()).is_some() {
-            return Err(TasksError::Exists {
-                id: task.id,
-                path: self.task_file.clone(),
-            });
+            return Err(TasksError::Exists { id: task.id, path: self.task_file.clone() });
         }
         editing.append(keys);
         editing.finish()?;
         Ok(task)
     }
 
-    fn edit_now(
-        &self,
-        id: &str,
-        patch: Map<String, Value>,
-        now: Timestamp,
-    ) -> Result<Task, TasksError> {
+    fn edit_now(&self, id: &str, patch: Map<String, Value>, now: Timestamp) -> Result<Task, TasksError> {
         let mut editing = Editing::begin(self)?;
         let overlay = self.read_overlay()?;
         let Some(position) = editing.position(id) else {
@@ -166,15 +153,11 @@ impl FileTasks {
 /// A person's word beats the marks there are, also when a clock stands still or runs behind.
 fn newer_than_marks(now: Timestamp, overlay: &Overlay, id: &TaskId) -> Timestamp {
     let tick = jiff::SignedDuration::from_nanos(1);
-    overlay
-        .newest(id)
-        .and_then(|at| at.checked_add(tick).ok())
-        .map_or(now, |at| at.max(now))
+    overlay.newest(id).and_then(|at| at.checked_add(tick).ok()).map_or(now, |at| at.max(now))
 }
 
 fn task_of(keys: &Map<String, Value>) -> Result<Task, TasksError> {
-    serde_json::from_value(Value::Object(keys.clone()))
-        .map_err(|e| TasksError::Invalid(e.to_string()))
+    serde_json::from_value(Value::Object(keys.clone())).map_err(|e| TasksError::Invalid(e.to_string()))
 }
 
 /// The task file in one hand while it is changed.
@@ -201,12 +184,7 @@ impl<'t> Editing<'t> {
             Ok((locked, bytes, file))
         };
         let (locked, bytes, file) = read().map_err(io_error("read", &tasks.task_file))?;
-        Ok(Self {
-            tasks,
-            locked,
-            bytes,
-            file,
-        })
+        Ok(Self { tasks, locked, bytes, file })
     }
 
     fn position(&self, id: &str) -> Option<usize> {
@@ -229,8 +207,7 @@ impl<'t> Editing<'t> {
 
     /// All keys of a line, also those that a [`Task`] does not know.
     fn keys(&self, line: &TaskLine) -> Result<Map<String, Value>, TasksError> {
-        serde_json::from_slice(&self.bytes[line.bytes.clone()])
-            .map_err(|e| TasksError::Invalid(e.to_string()))
+        serde_json::from_slice(&self.bytes[line.bytes.clone()]).map_err(|e| TasksError::Invalid(e.to_string()))
     }
 
     fn free_id(&self, keys: &Map<String, Value>, now: Timestamp) -> String {
@@ -255,8 +232,7 @@ impl<'t> Editing<'t> {
         if self.bytes.last().is_some_and(|b| *b != b'\n') {
             self.bytes.push(b'\n');
         }
-        self.bytes
-            .extend_from_slice(format!("{}\n", Value::Object(keys)).as_bytes());
+        self.bytes.extend_from_slice(format!("{}\n", Value::Object(keys)).as_bytes());
     }
 
     fn finish(self) -> Result<(), TasksError> {
@@ -332,9 +308,7 @@ mod tests {
         async fn statuses(&self) -> Vec<String> {
             let list = self.tasks.load().await.unwrap();
             let words = list.tasks.iter();
-            words
-                .map(|t| format!("{} {}", t.id, t.status.as_str()))
-                .collect()
+            words.map(|t| format!("{} {}", t.id, t.status.as_str())).collect()
         }
     }
 
@@ -346,37 +320,18 @@ mod tests {
     async fn an_added_task_is_the_last_line_and_has_an_id() {
         let project = Project::new("");
         let refused = project.tasks.add(keys(json!({"title": ""}))).await;
-        assert!(
-            matches!(refused, Err(TasksError::Invalid(_))),
-            "{refused:?}"
-        );
+        assert!(matches!(refused, Err(TasksError::Invalid(_))), "{refused:?}");
         assert!(!project.path().exists());
 
-        let a = project
-            .tasks
-            .add(keys(json!({"title": "A", "mine": 1})))
-            .await
-            .unwrap();
-        let b = project
-            .tasks
-            .add(keys(json!({"title": "A", "mine": 1})))
-            .await
-            .unwrap();
+        let a = project.tasks.add(keys(json!({"title": "A", "mine": 1}))).await.unwrap();
+        let b = project.tasks.add(keys(json!({"title": "A", "mine": 1}))).await.unwrap();
         assert_ne!(a.id, b.id);
         assert_eq!(a.id.as_str().len(), "t-123456".len());
         let line = |id| {
-            format!(
-                r#"{{"id":"{id}","title":"A","mine":1,"status":"open","createdAt":"{NOW}","updatedAt":"{NOW}"}}"#
-            )
+            format!(r#"{{"id":"{id}","title":"A","mine":1,"status":"open","createdAt":"{NOW}","updatedAt":"{NOW}"}}"#)
         };
-        assert_eq!(
-            project.text(),
-            format!("{}\n{}\n", line(a.id), line(b.id.clone()))
-        );
-        let twice = project
-            .tasks
-            .add(keys(json!({"id": b.id, "title": "B"})))
-            .await;
+        assert_eq!(project.text(), format!("{}\n{}\n", line(a.id), line(b.id.clone())));
+        let twice = project.tasks.add(keys(json!({"id": b.id, "title": "B"}))).await;
         assert!(matches!(twice, Err(TasksError::Exists { .. })), "{twice:?}");
     }
 
@@ -389,8 +344,7 @@ mod tests {
         let patch = json!({"title": "B2", "labels": null, "priority": 0});
         let task = project.tasks.edit("b", keys(patch)).await.unwrap();
         assert_eq!((task.title.as_str(), task.priority), ("B2", 0));
-        let changed =
-            format!(r#"{{"id":"b","mine":[1.0],"title":"B2","priority":0,"updatedAt":"{NOW}"}}"#);
+        let changed = format!(r#"{{"id":"b","mine":[1.0],"title":"B2","priority":0,"updatedAt":"{NOW}"}}"#);
         assert_eq!(project.text(), [front, &changed, back].concat());
 
         for (patch, words) in [
@@ -401,41 +355,22 @@ mod tests {
             let error = project.tasks.edit("b", keys(patch)).await.unwrap_err();
             assert!(error.to_string().contains(words), "{error}");
         }
-        let added = project
-            .tasks
-            .add(keys(json!({"id": "d", "title": "D"})))
-            .await
-            .unwrap();
-        assert!(
-            project
-                .text()
-                .starts_with(&[front, &changed, back, "\n{\"id\":\"d\""].concat())
-        );
+        let added = project.tasks.add(keys(json!({"id": "d", "title": "D"}))).await.unwrap();
+        assert!(project.text().starts_with(&[front, &changed, back, "\n{\"id\":\"d\""].concat()));
         assert_eq!(added.id.as_str(), "d");
     }
 
     #[tokio::test]
     async fn an_unknown_id_names_the_nearest() {
         for (id, expected) in [("fix-logn", Some("fix-login")), ("zzz", None)] {
-            let project = Project::new(
-                "{\"id\":\"fix-login\",\"title\":\"t\"}\n{\"id\":\"b\",\"title\":\"t\"}\n",
-            );
-            let error = project
-                .tasks
-                .set_status(id, Status::Closed)
-                .await
-                .unwrap_err();
-            let TasksError::NotFound { nearest, .. } = &error else {
-                panic!("{error:?}")
-            };
+            let project = Project::new("{\"id\":\"fix-login\",\"title\":\"t\"}\n{\"id\":\"b\",\"title\":\"t\"}\n");
+            let error = project.tasks.set_status(id, Status::Closed).await.unwrap_err();
+            let TasksError::NotFound { nearest, .. } = &error else { panic!("{error:?}") };
             assert_eq!(nearest.as_deref(), expected);
         }
         let nothing = Project::new("");
         let error = nothing.tasks.set_status("a", Status::Closed).await;
-        assert!(
-            matches!(error, Err(TasksError::NotFound { .. })),
-            "{error:?}"
-        );
+        assert!(matches!(error, Err(TasksError::NotFound { .. })), "{error:?}");
         assert_eq!(nothing.tasks.sync().await.unwrap(), 0);
         assert!(!nothing.path().exists());
     }
@@ -443,15 +378,9 @@ mod tests {
     #[tokio::test]
     async fn a_person_beats_the_marks_and_an_edit_keeps_what_they_say() {
         let project = Project::new("{\"id\":\"a\",\"title\":\"t\"}\n");
-        project
-            .mark("a", Status::Closed, "2027-01-01T00:00:00Z")
-            .await;
+        project.mark("a", Status::Closed, "2027-01-01T00:00:00Z").await;
         assert_eq!(project.statuses().await, ["a closed"]);
-        project
-            .tasks
-            .edit("a", keys(json!({"title": "new"})))
-            .await
-            .unwrap();
+        project.tasks.edit("a", keys(json!({"title": "new"}))).await.unwrap();
         assert_eq!(project.statuses().await, ["a closed"]);
         project.tasks.set_status("a", Status::Open).await.unwrap();
         assert_eq!(project.statuses().await, ["a open"], "also from the future");
@@ -468,9 +397,7 @@ mod tests {
         project.mark("a", Status::Closed, NOW).await;
         project.mark("b", Status::InProgress, NOW).await;
         assert_eq!(project.tasks.sync().await.unwrap(), 1);
-        let synced = format!(
-            r#"{{"id":"a","title":"t","mine":true,"status":"closed","updatedAt":"{NOW}"}}"#
-        );
+        let synced = format!(r#"{{"id":"a","title":"t","mine":true,"status":"closed","updatedAt":"{NOW}"}}"#);
         assert_eq!(project.text(), format!("{synced}\nbroken\n{b}\n{b}\n"));
         assert_eq!(project.statuses().await, ["a closed", "b open"]);
         assert_eq!(project.tasks.sync().await.unwrap(), 0);
@@ -482,9 +409,6 @@ mod tests {
         assert_eq!(project.tasks.load().await.unwrap().tasks, []);
         std::fs::create_dir_all(project.path()).unwrap();
         let error = project.tasks.load().await.unwrap_err().to_string();
-        assert!(
-            error.starts_with("failed to read ") && error.contains("Is a directory"),
-            "{error}"
-        );
+        assert!(error.starts_with("failed to read ") && error.contains("Is a directory"), "{error}");
     }
 }

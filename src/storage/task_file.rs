@@ -46,26 +46,19 @@ impl TaskFile {
                 None => Err(format!("longer than {MAX_LINE} bytes")),
             };
             let read = read.and_then(|task| match task {
-                Some((task, _)) if first_lines.contains_key(&task.id) => Err(format!(
-                    "id `{}` stands already in line {}",
-                    task.id, first_lines[&task.id]
-                )),
+                Some((task, _)) if first_lines.contains_key(&task.id) => {
+                    Err(format!("id `{}` stands already in line {}", task.id, first_lines[&task.id]))
+                }
                 other => Ok(other),
             });
             match read {
                 Ok(Some((task, at))) => {
                     first_lines.insert(task.id.clone(), line.number);
                     let start = usize::try_from(line.start).map_err(io::Error::other)?;
-                    file.lines.push(TaskLine {
-                        task,
-                        bytes: start + at.start..start + at.end,
-                    });
+                    file.lines.push(TaskLine { task, bytes: start + at.start..start + at.end });
                 }
                 Ok(None) => {}
-                Err(message) => file.problems.push(LineProblem {
-                    line: line.number,
-                    message,
-                }),
+                Err(message) => file.problems.push(LineProblem { line: line.number, message }),
             }
             Ok(())
         })?;
@@ -80,8 +73,8 @@ fn read_task(line: &[u8]) -> Result<Option<(Task, Range<usize>)>, String> {
     if json.is_empty() {
         return Ok(None);
     }
-    let json = std::str::from_utf8(json)
-        .map_err(|e| format!("not UTF-8 at byte {}", range.start + e.valid_up_to() + 1))?;
+    let json =
+        std::str::from_utf8(json).map_err(|e| format!("not UTF-8 at byte {}", range.start + e.valid_up_to() + 1))?;
     if !json.starts_with('{') {
         return Err("not a JSON object".to_owned());
     }
@@ -103,11 +96,7 @@ mod tests {
             let json = &text[line.bytes.clone()];
             assert_eq!(serde_json::from_slice::<Task>(json).unwrap(), line.task);
         }
-        let found: Vec<_> = file
-            .problems
-            .iter()
-            .map(|p| (p.line, p.message.as_str()))
-            .collect();
+        let found: Vec<_> = file.problems.iter().map(|p| (p.line, p.message.as_str())).collect();
         assert_eq!(found, problems);
     }
 
@@ -115,11 +104,7 @@ mod tests {
     fn every_line_is_a_task_or_a_problem_with_its_number() {
         check(b"", &[], &[]);
         check(b"\n \r\n\0\n", &[], &[]);
-        check(
-            b"\xEF\xBB\xBF{\"id\":\"a\",\"title\":\"A\"}\r\n\n{\"id\":\"b\",\"title\":\"B\"}",
-            &["a", "b"],
-            &[],
-        );
+        check(b"\xEF\xBB\xBF{\"id\":\"a\",\"title\":\"A\"}\r\n\n{\"id\":\"b\",\"title\":\"B\"}", &["a", "b"], &[]);
         check(
             b"{\"id\":\"a\",\"title\":\"A\"}\n{\"id\":\"a\"\n{\"id\":\"b\"}\n{\"id\":\"../x\",\"title\":\"t\"}\n{\"id\":\"a\",\"title\":\"again\"}\n[]\n",
             &["a"],
@@ -139,21 +124,15 @@ mod tests {
                 (3, "not JSON: control character (\\u0000-\\u001F) found while parsing a string at column 20"),
             ],
         );
-        let huge = [
-            &b"{\"id\":\"a\",\"title\":\"A\"}\n"[..],
-            &vec![b'x'; MAX_LINE + 1],
-            b"\n{\"id\":\"b\",\"title\":\"B\"}",
-        ]
-        .concat();
+        let huge =
+            [&b"{\"id\":\"a\",\"title\":\"A\"}\n"[..], &vec![b'x'; MAX_LINE + 1], b"\n{\"id\":\"b\",\"title\":\"B\"}"]
+                .concat();
         check(&huge, &["a", "b"], &[(2, "longer than 1048576 bytes")]);
     }
 
     #[test]
     fn utf_16_is_refused_as_a_whole() {
-        let text: Vec<u8> = "\u{feff}{}"
-            .encode_utf16()
-            .flat_map(u16::to_le_bytes)
-            .collect();
+        let text: Vec<u8> = "\u{feff}{}".encode_utf16().flat_map(u16::to_le_bytes).collect();
         let error = TaskFile::read(text.as_slice()).unwrap_err();
         assert_eq!(error.to_string(), "it is UTF-16; a task file is UTF-8");
     }

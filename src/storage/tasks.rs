@@ -34,16 +34,8 @@ pub struct FileTasks {
 
 impl FileTasks {
     /// Names both files; nothing is read or created yet. The clock dates a person's edits.
-    pub fn open(
-        task_file: impl Into<PathBuf>,
-        overlay_file: impl Into<PathBuf>,
-        clock: Arc<dyn Clock>,
-    ) -> Self {
-        Self {
-            task_file: task_file.into(),
-            overlay: AppendLog::new(overlay_file),
-            clock,
-        }
+    pub fn open(task_file: impl Into<PathBuf>, overlay_file: impl Into<PathBuf>, clock: Arc<dyn Clock>) -> Self {
+        Self { task_file: task_file.into(), overlay: AppendLog::new(overlay_file), clock }
     }
 
     /// Runs `work` where it may block.
@@ -87,11 +79,7 @@ impl fmt::Debug for FileTasks {
 
 /// Names what was tried when the system refused.
 pub(super) fn io_error(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> TasksError {
-    move |error| TasksError::Io {
-        action,
-        path: path.to_owned(),
-        message: error.to_string(),
-    }
+    move |error| TasksError::Io { action, path: path.to_owned(), message: error.to_string() }
 }
 
 #[async_trait]
@@ -105,16 +93,10 @@ impl Tasks for FileTasks {
         for mark in marks {
             jsonl::write(&mut lines, mark).map_err(|e| TasksError::Invalid(e.to_string()))?;
         }
-        self.overlay.append(&lines).await.map_err(
-            |LogError {
-                 action,
-                 path,
-                 message,
-             }| TasksError::Io {
-                action,
-                path,
-                message,
-            },
-        )
+        self.overlay.append(&lines).await.map_err(|LogError { action, path, message }| TasksError::Io {
+            action,
+            path,
+            message,
+        })
     }
 }

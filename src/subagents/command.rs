@@ -4,7 +4,7 @@ use crate::domain::AgentReport;
 use crate::domain::CheckCommand;
 use crate::domain::Ending;
 use crate::domain::Usage;
-use crate::prompt::budget::tail;
+use crate::prompt::last_bytes;
 use crate::services::AgentRequest;
 use crate::services::Command;
 use crate::services::CommandEnd;
@@ -99,12 +99,14 @@ impl CommandAgent {
         };
         let detail = how.map(|how| {
             let stderr = output.stderr.text();
-            format!("agent `{}`: {how}\n{}", self.name, tail(stderr.trim_end(), DETAIL_BYTES)).trim_end().to_owned()
+            format!("agent `{}`: {how}\n{}", self.name, last_bytes(stderr.trim_end(), DETAIL_BYTES))
+                .trim_end()
+                .to_owned()
         });
         let stdout = output.stdout.text();
         AgentReport {
             ending,
-            message: tail(stdout.trim_end(), MESSAGE_BYTES).to_owned(),
+            message: last_bytes(stdout.trim_end(), MESSAGE_BYTES).to_owned(),
             detail,
             usage: Usage::default(),
         }

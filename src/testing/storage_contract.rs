@@ -104,33 +104,16 @@ async fn a_query_sees_what_was_appended_since(store: &dyn Storage) {
 }
 
 async fn every_text_comes_back(store: &dyn Storage) {
-    let texts = [
-        "t-1",
-        "tâche",
-        "任务-1",
-        "a\"b\\c",
-        "a/b",
-        "line\nbreak",
-        "tab\t\0\u{1b}",
-        "\u{2028}🦀",
-        " ",
-        "",
-    ];
+    let texts = ["t-1", "tâche", "任务-1", "a\"b\\c", "a/b", "line\nbreak", "tab\t\0\u{1b}", "\u{2028}🦀", " ", ""];
     for text in texts {
         let mut written = reflection(text, text, text, 1);
         written.analysis = text.repeat(100);
         written.action_items = vec![text.to_owned(), String::new()];
         written.already_tried = Some(text.to_owned());
         written.signature = Some(text.to_owned());
-        written.origin = Some(Origin::Heuristic {
-            because: text.to_owned(),
-        });
+        written.origin = Some(Origin::Heuristic { because: text.to_owned() });
         append(store, std::slice::from_ref(&written)).await;
-        let query = RecentQuery {
-            task: Some(text.to_owned()),
-            subtask: Some(text.to_owned()),
-            limit: None,
-        };
+        let query = RecentQuery { task: Some(text.to_owned()), subtask: Some(text.to_owned()), limit: None };
         let found = store.recent(&query).await.expect("recent");
         assert_eq!(found, [written.clone()], "recent of {text:?}");
         let found = store.get(&written.id).await.expect("get");
@@ -158,18 +141,12 @@ async fn a_batch_is_stored_whole_or_not_at_all(store: &dyn Storage) {
     append(store, &batch).await;
     assert_eq!(ids(store, None, None, None).await, ["c", "b", "a"]);
 
-    let spoiled: [fn(&mut Reflection); 2] = [
-        |r| r.confidence = f64::NAN,
-        |r| r.v = Reflection::VERSION + 1,
-    ];
+    let spoiled: [fn(&mut Reflection); 2] = [|r| r.confidence = f64::NAN, |r| r.v = Reflection::VERSION + 1];
     for spoil in spoiled {
         let mut batch = ["d", "e"].map(|id| reflection(id, "t", "s", 1));
         spoil(&mut batch[1]);
         let refused = store.append(&batch).await;
-        assert!(
-            matches!(refused, Err(StorageError::Io { .. })),
-            "what cannot be read back is refused: {refused:?}"
-        );
+        assert!(matches!(refused, Err(StorageError::Io { .. })), "what cannot be read back is refused: {refused:?}");
         let stored = ids(store, None, None, None).await;
         assert_eq!(stored, ["c", "b", "a"], "nothing of a refused batch stays");
     }
@@ -181,11 +158,7 @@ async fn prune_removes_what_is_older(store: &dyn Storage) {
     let asked_before = ids(store, Some("t"), None, None).await;
     assert_eq!(asked_before.len(), 5);
     let pruned = store.prune(at(20)).await.expect("prune");
-    let expected = PruneReport {
-        removed: 2,
-        kept: 3,
-        unreadable: 0,
-    };
+    let expected = PruneReport { removed: 2, kept: 3, unreadable: 0 };
     assert_eq!(pruned, expected, "what is created at the limit stays");
     assert_eq!(ids(store, Some("t"), None, None).await, ["e", "c", "b"]);
     not_found(store, "a").await;
@@ -217,10 +190,7 @@ async fn concurrent_appends_lose_nothing(store: Arc<dyn Storage>) {
     for writer in writers {
         writer.await.expect("a writer");
     }
-    assert_eq!(
-        ids(&*store, Some("t"), None, None).await.len(),
-        WRITERS * EACH
-    );
+    assert_eq!(ids(&*store, Some("t"), None, None).await.len(), WRITERS * EACH);
     for writer in 0..WRITERS {
         let subtask = format!("s{writer}");
         let expected: Vec<_> = (0..EACH).rev().map(|n| format!("{writer}-{n}")).collect();
@@ -233,17 +203,8 @@ async fn append(store: &dyn Storage, reflections: &[Reflection]) {
     store.append(reflections).await.expect("append");
 }
 
-async fn ids(
-    store: &dyn Storage,
-    task: Option<&str>,
-    subtask: Option<&str>,
-    limit: Option<usize>,
-) -> Vec<String> {
-    let query = RecentQuery {
-        task: task.map(str::to_owned),
-        subtask: subtask.map(str::to_owned),
-        limit,
-    };
+async fn ids(store: &dyn Storage, task: Option<&str>, subtask: Option<&str>, limit: Option<usize>) -> Vec<String> {
+    let query = RecentQuery { task: task.map(str::to_owned), subtask: subtask.map(str::to_owned), limit };
     let found = store.recent(&query).await.expect("recent");
     found.iter().map(|r| r.id.as_str().to_owned()).collect()
 }

@@ -1,0 +1,48 @@
+//! A failed attempt to begin a test with.
+
+use crate::domain::CheckCommand;
+use crate::domain::Ending;
+use crate::domain::FailedCheck;
+use crate::domain::FailureContext;
+use crate::domain::FailureType;
+use crate::domain::Output;
+use crate::domain::SessionId;
+use crate::domain::Signature;
+use crate::domain::SubtaskId;
+use crate::domain::TaskId;
+
+/// Attempt 1 on `cart`: `./verify.sh` exits with 3 and says why.
+pub(crate) fn test_failure() -> FailureContext {
+    FailureContext {
+        v: 1,
+        id: "fail-1".to_owned(),
+        session_id: SessionId::new("ses-1"),
+        task_id: TaskId::new("cart").expect("a fine id"),
+        subtask_id: SubtaskId::new("cart").expect("a fine id"),
+        subtask_description: "Make the cart add up".to_owned(),
+        acceptance_criteria: "the check passes".to_owned(),
+        attempt_number: 1,
+        failure_type: FailureType::FalseDone,
+        ending: Ending::Finished,
+        check: Some(FailedCheck {
+            name: "verify".to_owned(),
+            run: CheckCommand::Shell("./verify.sh".to_owned()),
+            exit_status: Some(3),
+            signal: None,
+            timed_out: false,
+        }),
+        output: Output::whole("expected 3, got 4\n"),
+        signature: Signature {
+            tool: "shell".to_owned(),
+            exit_status: Some(3),
+            message: Some("expected <n>, got <n>".to_owned()),
+            fingerprint: "v1:0123456789abcdef".to_owned(),
+            ..Signature::default()
+        },
+        files_changed: vec!["cart.py".to_owned()],
+        diff_hash: "d1".to_owned(),
+        agent_message: "All done.".to_owned(),
+        previous_reflections: Vec::new(),
+        created_at: "2026-01-02T03:04:05Z".parse().expect("a fine time"),
+    }
+}

@@ -1,0 +1,136 @@
+//! A configured agent as generator.
+
+use crate::domain::Draft;
+use crate::domain::Ending;
+use crate::domain::FailureContext;
+use crate::domain::Origin;
+use crate::domain::RunId;
+use crate::domain::SessionId;
+use crate::prompt::parse_reply;
+use crate::prompt::reflect_prompt;
+use crate::services::AgentRequest;
+use crate::services::Generator;
+use crate::services::GeneratorError;
+use crate::services::Mode;
+use crate::services::Subagent;
+use async_trait::async_trait;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
+
+/// Asks an agent, read-only and in a single turn, in an empty directory that is thrown away: whatever it does, it finds
+/// nothing to harm.
+///
+/// The answer is its closing message. Every other ending than `finished` is an error.
+pub struct AgentGenerator {
+    /// Who is asked.
+    pub agent: Arc<dyn Subagent>,
+}
+
+#[async_trait]
+impl Generator for AgentGenerator {
+    async fn generate(&self, failure: &FailureContext) -> Result<Draft, GeneratorError> {
+        let place = tempfile::Builder::new().prefix("reflexion-reflect-").tempdir().map_err(failed)?;
+        let dir = place.path().join("empty");
+        let prompt_file = place.path().join("prompt.md");
+        let prompt = reflect_prompt(failure);
+        tokio::fs::create_dir(&dir).await.map_err(failed)?;
+        tokio::fs::write(&prompt_file, &prompt).await.map_err(failed)?;
+
+        let report = self
+            .agent
+            .run(AgentRequest {
+                run: RunId::new("reflect").map_err(failed)?,
+                task: failure.task_id.clone(),
+                subtask: failure.subtask_id.clone(),
+                attempt: failure.attempt_number,
+                session: SessionId::new(format!("reflect-{}", failure.id)),
+                prompt,
+                prompt_file,
+                dir,
+                mode: Mode::ReadOnly,
+                env: BTreeMap::new(),
+                cancel: CancellationToken::new(),
+            })
+            .await
+            .map_err(failed)?;
+        if report.ending != Ending::Finished {
+            let detail = report.detail.map_or(String::new(), |detail| format!(": {detail}"));
+            return Err(failed(format!("the agent run ended: {}{detail}", report.ending.as_str())));
+        }
+        parse_reply(&report.message)
+            .map(|reply| reply.by(Origin::Agent))
+            .map_err(|error| GeneratorError::Parse(error.to_string()))
+    }
+}
+
+fn failed(error: impl std::fmt::Display) -> GeneratorError {
+    GeneratorError::GenerationFailed(error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::test_failure;
+    use super::*;
+    use crate::domain::AgentReport;
+    use crate::domain::Usage;
+    use crate::services::MockSubagent;
+    use crate::services::SubagentError;
+    use std::path::PathBuf;
+    use std::sync::Mutex;
+
+    fn report(ending: Ending, message: &str) -> AgentReport {
+        AgentReport {
+            ending,
+            message: message.to_owned(),
+            detail: Some("in words".to_owned()),
+            usage: Usage::default(),
+        }
+    }
+
+    #[tokio::test]
+    async fn it_asks_read_only_in_an_empty_directory_that_is_gone_afterwards() {
+        let seen: Arc<Mutex<Option<PathBuf>>> = Arc::default();
+        let noted = Arc::clone(&seen);
+        let mut agent = MockSubagent::new();
+        agent.expect_run().times(1).returning(move |request| {
+            assert_eq!(request.mode, Mode::ReadOnly);
+            assert_eq!(std::fs::read_dir(&request.dir).unwrap().count(), 0);
+            assert_eq!(std::fs::read_to_string(&request.prompt_file).unwrap(), request.prompt);
+            assert!(!request.prompt_file.starts_with(&request.dir));
+            assert!(request.prompt.contains("expected 3, got 4"));
+            *noted.lock().unwrap() = Some(request.dir);
+            Ok(report(Ending::Finished, r#"{"analysis": "a", "suggestion": "s"}"#))
+        });
+        let draft = AgentGenerator { agent: Arc::new(agent) }.generate(&test_failure()).await.unwrap();
+        assert_eq!((draft.analysis.as_str(), draft.origin), ("a", Origin::Agent));
+        let dir = seen.lock().unwrap().clone().unwrap();
+        assert!(!dir.parent().unwrap().exists());
+    }
+
+    #[tokio::test]
+    async fn every_other_ending_is_an_error() {
+        async fn check(result: fn() -> Result<AgentReport, SubagentError>, expected: &str) {
+            let mut agent = MockSubagent::new();
+            agent.expect_run().return_once(move |_| result());
+            let generator = AgentGenerator { agent: Arc::new(agent) };
+            let error = generator.generate(&test_failure()).await.unwrap_err();
+            assert_eq!(error.to_string(), expected);
+        }
+        check(
+            || Ok(report(Ending::Budget, r#"{"analysis": "a", "suggestion": "s"}"#)),
+            "generation_failed: the agent run ended: budget: in words",
+        )
+        .await;
+        check(
+            || Ok(report(Ending::Finished, "I cannot say.")),
+            "parse_error: the answer holds no JSON object with an `analysis`; it begins: \"I cannot say.\"",
+        )
+        .await;
+        check(
+            || Err(SubagentError::Missing { agent: "helper".to_owned(), message: "install it".to_owned() }),
+            "generation_failed: agent `helper` is missing: install it",
+        )
+        .await;
+    }
+}

@@ -1,0 +1,115 @@
+//! A generator as a tower service and back, so that its policies are ordinary tower layers.
+
+use crate::domain::Draft;
+use crate::domain::FailureContext;
+use crate::services::Generator;
+use crate::services::GeneratorError;
+use async_trait::async_trait;
+use futures_util::future::BoxFuture;
+use std::sync::Arc;
+use std::task::Context;
+use std::task::Poll;
+use std::time::Duration;
+use tower::BoxError;
+use tower::Service;
+use tower::ServiceBuilder;
+use tower::ServiceExt;
+use tower::timeout::error::Elapsed;
+
+/// Puts the policies around a generator: after `limit` it is dropped, which ends its child processes, and the answer is
+/// [`GeneratorError::Timeout`].
+#[must_use]
+pub fn with_policies(generator: Arc<dyn Generator>, limit: Duration) -> Arc<dyn Generator> {
+    let service = ServiceBuilder::new().timeout(limit).service(GeneratorService(generator));
+    Arc::new(FromService { service, limit })
+}
+
+/// A generator as a [`tower::Service`].
+#[derive(Clone)]
+struct GeneratorService(Arc<dyn Generator>);
+
+impl Service<FailureContext> for GeneratorService {
+    type Response = Draft;
+    type Error = GeneratorError;
+    type Future = BoxFuture<'static, Result<Draft, GeneratorError>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), GeneratorError>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, failure: FailureContext) -> Self::Future {
+        let generator = Arc::clone(&self.0);
+        Box::pin(async move { generator.generate(&failure).await })
+    }
+}
+
+/// A tower service as a generator.
+struct FromService<S> {
+    service: S,
+    limit: Duration,
+}
+
+#[async_trait]
+impl<S> Generator for FromService<S>
+where
+    S: Service<FailureContext, Response = Draft, Error = BoxError> + Clone + Send + Sync,
+    S::Future: Send,
+{
+    async fn generate(&self, failure: &FailureContext) -> Result<Draft, GeneratorError> {
+        self.service.clone().oneshot(failure.clone()).await.map_err(|error| match error.downcast::<GeneratorError>() {
+            Ok(error) => *error,
+            Err(error) if error.is::<Elapsed>() => GeneratorError::Timeout(self.limit),
+            Err(error) => GeneratorError::GenerationFailed(error.to_string()),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::Heuristic;
+    use super::super::super::test_failure;
+    use super::*;
+    use std::sync::atomic::AtomicBool;
+    use std::sync::atomic::Ordering;
+
+    /// Never answers, and notes when its work is dropped.
+    struct Silent(Arc<AtomicBool>);
+
+    struct Dropped(Arc<AtomicBool>);
+
+    impl Drop for Dropped {
+        fn drop(&mut self) {
+            self.0.store(true, Ordering::SeqCst);
+        }
+    }
+
+    #[async_trait]
+    impl Generator for Silent {
+        async fn generate(&self, _: &FailureContext) -> Result<Draft, GeneratorError> {
+            let _guard = Dropped(Arc::clone(&self.0));
+            std::future::pending().await
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_silent_generator_is_dropped_at_its_limit() {
+        let dropped = Arc::new(AtomicBool::new(false));
+        let limited = with_policies(Arc::new(Silent(Arc::clone(&dropped))), Duration::from_secs(30));
+        let error = limited.generate(&test_failure()).await.unwrap_err();
+        assert_eq!(error.to_string(), "timeout: no answer within 30 s");
+        assert!(dropped.load(Ordering::SeqCst), "the work went on behind the timeout");
+    }
+
+    #[tokio::test]
+    async fn answers_and_errors_pass_through() {
+        let limited = with_policies(Arc::new(Heuristic), Duration::from_secs(30));
+        let draft = limited.generate(&test_failure()).await.unwrap();
+        assert_eq!(draft, Heuristic.generate(&test_failure()).await.unwrap());
+
+        let mut failing = crate::services::MockGenerator::new();
+        failing.expect_generate().return_once(|_| Err(GeneratorError::Parse("no object".to_owned())));
+        let error =
+            with_policies(Arc::new(failing), Duration::from_secs(30)).generate(&test_failure()).await.unwrap_err();
+        assert_eq!(error.to_string(), "parse_error: no object");
+    }
+}

@@ -1,0 +1,22 @@
+//! REFLECT: what a failure looks like, the lesson it teaches, and the life of that lesson.
+//!
+//! [`Signatures`] reads a check's output into a signature. A generator makes a draft of a failure context: the
+//! [`Heuristic`] by rules, [`CommandGenerator`] by any program, [`AgentGenerator`] by a configured agent.
+//! [`with_policies`] puts a time limit around one, and [`Fallback`] lets the heuristic answer when it fails, so that the
+//! assembled generator always answers. [`ReflectionServiceLive`] makes a reflection of the draft, stores, recalls and
+//! formats it; it starts no process of its own.
+
+mod generators;
+mod heuristic;
+mod service;
+mod signature;
+
+pub use generators::{AgentGenerator, CommandGenerator, Fallback, with_policies};
+pub use heuristic::Heuristic;
+pub use service::ReflectionServiceLive;
+pub use signature::Signatures;
+
+#[cfg(test)]
+mod fixtures;
+#[cfg(test)]
+pub(crate) use fixtures::test_failure;

@@ -1,0 +1,73 @@
+//! gcc, clang, the linker, mypy (which prints like them), and make.
+
+use super::found::Found;
+use super::found::Frame;
+use super::found::last_match;
+use super::found::pattern;
+use super::shell;
+
+/// `total.c:2:16: error: ‘missing’ undeclared`.
+pub(super) fn compiler(lines: &[&str]) -> Option<Found> {
+    pattern!(
+        ERROR,
+        r"^([^\s:][^:]*\.(?:c|h|cc|cpp|cxx|c\+\+|hh|hpp|hxx|m|mm|cu|S|pyi?)):(\d+):(?:\d+:)? (?:fatal )?error: (.+?)(?:  ?\[([\w=+-]+)\])?$"
+    );
+    pattern!(CLANG, r"^\d+ (?:warnings? and \d+ )?errors? generated\.$");
+    let error = lines.iter().find_map(|line| ERROR.captures(line))?;
+    let clang = last_match(lines, &CLANG);
+    let python = error[1].ends_with(".py") || error[1].ends_with(".pyi");
+    Some(Found {
+        tool: match (python, clang) {
+            (true, _) => "mypy",
+            (false, Some(_)) => "clang",
+            (false, None) => "gcc",
+        },
+        code: error.get(4).map(|code| code.as_str().to_owned()),
+        message: Some(error[3].to_owned()),
+        detail: Some(error[3].to_owned()),
+        frame: Some(Frame::new(&error[1], Some(&error[2]))),
+        last_mark: last_match(lines, &ERROR)?.max(clang.unwrap_or(0)),
+        ..Found::default()
+    })
+}
+
+/// `main.c:(.text+0x5): undefined reference to 'helper'`.
+pub(super) fn linker(lines: &[&str]) -> Option<Found> {
+    pattern!(
+        UNDEFINED,
+        r"^(?:\S*ld(?:\.\w+)?: )?(?:(\S+?):\(.*\): )?((?:undefined reference to|multiple definition of|cannot find -l) ?.+)$"
+    );
+    pattern!(END, r"^(?:collect2: error: ld returned|clang: error: linker command failed)");
+    let last_mark = last_match(lines, &END)?;
+    let first = lines.iter().find_map(|line| UNDEFINED.captures(line));
+    let message = first.as_ref().map(|first| first[2].to_owned());
+    Some(Found {
+        tool: "ld",
+        detail: message.clone(),
+        message,
+        frame: first.and_then(|first| Some(Frame::new(first.get(1)?.as_str(), None))),
+        last_mark,
+        ..Found::default()
+    })
+}
+
+/// make, where nothing it ran was recognised: what was printed last before make gave up, and the rule.
+pub(super) fn make(lines: &[&str]) -> Option<Found> {
+    pattern!(STOP, r"^\S*make(?:\[\d+\])?: \*\*\* (?:\[(?:(\S+):(\d+): )?([^\]]+)\] )?(.+)$");
+    let at = lines.iter().position(|line| STOP.is_match(line))?;
+    let stop = STOP.captures(lines[at])?;
+    let recipe = stop.get(3).map(|target| target.as_str());
+    let said = recipe.and_then(|_| shell::words(&lines[..at]));
+    let message = said
+        .map(|said| said.message.unwrap_or_default())
+        .or_else(|| recipe.map(|target| format!("recipe for target '{target}' failed: {}", &stop[4])))
+        .unwrap_or_else(|| stop[4].trim_end_matches("  Stop.").to_owned());
+    Some(Found {
+        tool: "make",
+        detail: Some(message.clone()),
+        message: Some(message),
+        frame: stop.get(1).map(|file| Frame::new(file.as_str(), stop.get(2).map(|line| line.as_str()))),
+        last_mark: at,
+        ..Found::default()
+    })
+}

@@ -1,0 +1,25 @@
+//! What a failure looks like: the rules that read tools' output.
+//!
+//! [`Signatures`] looks at the output with one reader per tool family (`rust`, `python`, `javascript`, `go`,
+//! `compilers`, `shell`). A reader recognises its tool by lines of a shape that only this tool prints, never by a bare
+//! word. Several may recognise something, because programs quote each other (a test prints a compiler's error, `make`
+//! runs a compiler): then the one whose last such line stands *last* is believed, because a runner that goes on after
+//! the words it quotes has the last word itself. `make` and the plain shell speak only where nobody else does.
+//!
+//! Every rule was written against the output of the real tool, which stands in `tests/fixtures/failures/`.
+
+mod compilers;
+mod fingerprint;
+mod found;
+mod go;
+mod javascript;
+mod mask;
+mod python;
+mod reader;
+mod rust;
+mod shell;
+#[cfg(test)]
+mod table;
+
+pub use reader::Signatures;
+pub(super) use reader::details;

@@ -1,0 +1,167 @@
+//! pytest, unittest, and plain tracebacks.
+
+use super::found::Found;
+use super::found::Frame;
+use super::found::in_project;
+use super::found::joined;
+use super::found::last_match;
+use super::found::names;
+use super::found::pattern;
+use super::found::section;
+
+pattern!(EXCEPTION, r"^((?:[A-Za-z_]\w*\.)*[A-Z]\w*)(?:: (.*))?$");
+pattern!(FILE, r#"^\s+File "(.+)", line (\d+)(?:, in (.+))?$"#);
+
+/// An exception that nobody caught: the last one, so of a chain the one that ended the program.
+pub(super) fn traceback(lines: &[&str]) -> Option<Found> {
+    let mut frames: Vec<regex::Captures<'_>> = Vec::new();
+    let mut found = None;
+    for (at, line) in lines.iter().enumerate() {
+        if let Some(frame) = FILE.captures(line) {
+            frames.push(frame);
+        } else if line.starts_with("Traceback (most recent call last):") {
+            frames.clear();
+        } else if !frames.is_empty() && !line.starts_with(' ') {
+            if let Some(exception) = EXCEPTION.captures(line) {
+                let message = exception.get(2).map_or("", |message| message.as_str());
+                let own = frames.iter().rev().find(|frame| in_project(&frame[1]));
+                found = Some(Found {
+                    tool: "python",
+                    code: Some(exception[1].to_owned()),
+                    message: Some(message.to_owned()).filter(|message| !message.is_empty()),
+                    detail: Some((*line).to_owned()),
+                    frame: own.map(|frame| {
+                        Frame::new(&frame[1], Some(&frame[2])).within(frame.get(3).map(|name| name.as_str()))
+                    }),
+                    last_mark: at,
+                    ..Found::default()
+                });
+            }
+            frames.clear();
+        }
+    }
+    found
+}
+
+/// `python -m unittest`, and runners that print the same.
+pub(super) fn unittest(lines: &[&str]) -> Option<Found> {
+    pattern!(HEADER, r"^(?:FAIL|ERROR): (\S.*?\(.+?\)).*$");
+    pattern!(
+        MARK,
+        r"^(?:FAILED \((?:failures|errors|skipped|expected failures|unexpected successes)=\d+.*\)|Ran \d+ tests? in .*)$"
+    );
+    pattern!(RULE, r"^=+$");
+    let last_mark = last_match(lines, &MARK)?;
+    let headers = names(lines, &HEADER);
+    let first = headers.iter().min_by_key(|header| test_id(header));
+    let told = first.and_then(|first| {
+        section(
+            lines,
+            |line| HEADER.captures(line).is_some_and(|header| &header[1] == first),
+            |line| RULE.is_match(line) || MARK.is_match(line),
+        )
+    });
+    let mut tests: Vec<String> = headers.iter().map(|header| test_id(header)).collect();
+    tests.sort();
+    tests.dedup();
+    let why = told.and_then(traceback).unwrap_or_default();
+    if tests.is_empty() && !lines[last_mark].starts_with("FAILED") {
+        return None; // only `Ran … tests`: it passed
+    }
+    Some(Found { tool: "unittest", tests, last_mark, ..why })
+}
+
+/// `test_add (test_unit.Calc.test_add)`, and before Python 3.11 `test_add (test_unit.Calc)`, as one dotted name.
+fn test_id(header: &str) -> String {
+    let Some((name, class)) = header.trim_end_matches(')').split_once(" (") else {
+        return header.to_owned();
+    };
+    if class.ends_with(&format!(".{name}")) { class.to_owned() } else { format!("{class}.{name}") }
+}
+
+/// pytest, whatever its `-q` and `--tb`.
+pub(super) fn pytest(lines: &[&str]) -> Option<Found> {
+    pattern!(
+        MARK,
+        r"^(?:=+ (?:test session starts|FAILURES|ERRORS|short test summary info) =+|(?:=+ )?(?:\d+ (?:failed|passed|skipped|deselected|xfailed|xpassed|warnings?|errors?)(?:, )?)+ in [\d.]+s.*|(?:=+ )?no tests ran in .*)$"
+    );
+    pattern!(SUMMARY, r"^=+ short test summary info =+$");
+    pattern!(FAILED, r"^(?:FAILED|ERROR) ([^\s:][^\s]*(?:\[.*?\])?)(?: - .*)?$");
+    pattern!(HEADING, r"^_{3,} (.+?) _{3,}$");
+    pattern!(BORDER, r"^(?:_{3,} .+ _{3,}|=+ .+ =+|-{3,} Captured .+ -{3,})$");
+    let last_mark = last_match(lines, &MARK)?;
+    let summary = last_match(lines, &SUMMARY).unwrap_or(0);
+    let mut tests = names(&lines[summary..], &FAILED);
+    if tests.is_empty() {
+        tests = names(lines, &HEADING);
+    }
+    let first = tests.first().cloned().unwrap_or_default();
+    let told = section(
+        lines,
+        |line| HEADING.captures(line).is_some_and(|heading| heads(&heading[1], &first)),
+        |line| BORDER.is_match(line),
+    );
+    let why = match told {
+        Some(told) => pytest_failure(told),
+        None => from_summary(lines, &first),
+    };
+    Some(Found { tool: "pytest", tests, last_mark, ..why })
+}
+
+/// Whether a section's heading is that of a test id: `TestMore.test_twice[1]` of `test_calc.py::TestMore::test_twice[1]`.
+fn heads(heading: &str, id: &str) -> bool {
+    let name = id.split_once("::").map(|(_, name)| name.replace("::", "."));
+    heading == id
+        || name.is_some_and(|name| heading == name || heading.ends_with(&format!(" of {name}")))
+        || heading.strip_prefix("ERROR collecting ") == Some(id)
+}
+
+fn pytest_failure(told: &[&str]) -> Found {
+    pattern!(PLACE, r"^(\S+?):(\d+): ?(?:in (.+)|([A-Za-z_][\w.]*))?$");
+    let words: Vec<&str> =
+        told.iter().filter_map(|line| line.strip_prefix("E ")).map(str::trim).filter(|line| !line.is_empty()).collect();
+    let places: Vec<_> = told.iter().filter_map(|line| PLACE.captures(line)).collect();
+    let named = places.iter().rev().find_map(|place| Some(place.get(4)?.as_str().to_owned()));
+    let first = words.first().copied().unwrap_or_default();
+    let (code, message) = exception(first);
+    Found {
+        code: named.or(code),
+        message: Some(message.to_owned()).filter(|message| !message.is_empty()),
+        detail: joined(words.iter().take(3).copied()),
+        frame: places
+            .iter()
+            .rev()
+            .find(|place| in_project(&place[1]))
+            .map(|place| Frame::new(&place[1], Some(&place[2])).within(place.get(3).map(|name| name.as_str()))),
+        ..Found::default()
+    }
+}
+
+/// With `--tb=no` the summary's line is all there is: `FAILED test_calc.py::test_add - assert -1 == 5`.
+fn from_summary(lines: &[&str], id: &str) -> Found {
+    let line = lines.iter().rev().find_map(|line| {
+        line.strip_prefix("FAILED ").or(line.strip_prefix("ERROR "))?.strip_prefix(id)?.strip_prefix(" - ")
+    });
+    // Without any test: `ERROR: file or directory not found: tests/`.
+    let line = line.or_else(|| lines.iter().find_map(|line| line.strip_prefix("ERROR: ")));
+    let (code, message) = exception(line.unwrap_or_default());
+    let file = id.split("::").next().filter(|file| !file.is_empty());
+    Found {
+        code,
+        message: Some(message.to_owned()).filter(|message| !message.is_empty()),
+        detail: joined(line),
+        frame: file.map(|file| Frame::new(file, None)),
+        ..Found::default()
+    }
+}
+
+/// Exception type and message of a line such as `ZeroDivisionError: division by zero` or `assert -1 == 5`.
+fn exception(line: &str) -> (Option<String>, &str) {
+    if line.starts_with("assert ") {
+        return (Some("AssertionError".to_owned()), line);
+    }
+    match EXCEPTION.captures(line) {
+        Some(parts) => (Some(parts[1].to_owned()), parts.get(2).map_or(line, |message| message.as_str())),
+        None => (None, line),
+    }
+}

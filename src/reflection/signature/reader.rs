@@ -1,0 +1,164 @@
+//! From a check's report to its signature.
+
+use super::compilers;
+use super::fingerprint::fingerprint;
+use super::found::Found;
+use super::found::Frame;
+use super::found::in_project;
+use super::found::pattern;
+use super::go;
+use super::javascript;
+use super::mask::mask;
+use super::python;
+use super::rust;
+use super::shell;
+use crate::domain::CheckCommand;
+use crate::domain::CheckReport;
+use crate::domain::CheckStatus;
+use crate::domain::Signature;
+use crate::prompt::plain;
+use crate::prompt::shorten;
+use crate::services::FailureReader;
+
+/// A message longer than this is data, not words.
+const MESSAGE_BYTES: usize = 300;
+/// A tool that fails everywhere fails for one reason; so many tests name it.
+const TESTS: usize = 50;
+
+/// The live [`FailureReader`]: rules per tool family, no state, no I/O.
+///
+/// ```
+/// # use reflexion::reflection::Signatures;
+/// # use reflexion::services::FailureReader;
+/// # let report = serde_json::from_str(r#"{"spec":{"name":"t","run":"./t"},"scope":"task","status":{"is":"failed"},
+/// #   "exitStatus":1,"signal":null,"timedOut":false,"output":{"head":"","tail":"","bytes":0},"durationMs":1,
+/// #   "signature":{}}"#)?;
+/// let signature = Signatures.read(&report);
+/// assert!(signature.fingerprint.starts_with("v1:"));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Signatures;
+
+impl FailureReader for Signatures {
+    fn read(&self, check: &CheckReport) -> Signature {
+        match &check.status {
+            CheckStatus::Passed => Signature::default(),
+            CheckStatus::Failed => signature(check, &check.output.text()),
+            CheckStatus::NotRun { because } => signature(check, because),
+        }
+    }
+}
+
+fn signature(check: &CheckReport, output: &str) -> Signature {
+    let found = details(&check.spec.run, output);
+    let out_of_memory = !check.timed_out && out_of_memory(check, &found, output);
+    let mut tests = found.tests;
+    tests.truncate(TESTS);
+    let mut signature = Signature {
+        tool: found.tool.to_owned(),
+        code: found.code,
+        message: found.message.map(|text| shorten(&mask(text.trim()), MESSAGE_BYTES).into_owned()),
+        tests,
+        frame: found.frame.as_ref().map(|frame| relative(frame, output).to_string()),
+        exit_status: check.exit_status,
+        signal: check.signal,
+        timed_out: check.timed_out,
+        out_of_memory,
+        fingerprint: String::new(),
+    };
+    if check.timed_out {
+        // What a cut-off run printed last says nothing of who was running.
+        signature.tool = shell::tool_of(&check.spec.run).unwrap_or(found.tool).to_owned();
+    }
+    let place = found.frame.as_ref().map(place);
+    signature.fingerprint = fingerprint(&signature, place.as_deref());
+    signature
+}
+
+/// A rule set: what one tool's own lines say, if there are any.
+type Reader = fn(&[&str]) -> Option<Found>;
+
+/// Where two readers rest on the same line the later one wins: runners stand behind the programs they run.
+const READERS: [Reader; 16] = [
+    rust::panic,
+    python::traceback,
+    javascript::crash,
+    compilers::linker,
+    compilers::compiler,
+    javascript::typescript,
+    go::program,
+    rust::compile,
+    rust::libtest,
+    rust::nextest,
+    python::unittest,
+    python::pytest,
+    javascript::node_test,
+    javascript::mocha,
+    javascript::vitest,
+    javascript::jest,
+];
+
+/// What a failed program's output says, in its own words.
+pub(in crate::reflection) fn details(run: &CheckCommand, output: &str) -> Found {
+    let text = plain(output);
+    let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
+    READERS
+        .iter()
+        .filter_map(|read| read(&lines))
+        .max_by_key(|found| found.last_mark)
+        .or_else(|| compilers::make(&lines))
+        .unwrap_or_else(|| shell::read(run, &lines))
+}
+
+fn out_of_memory(check: &CheckReport, found: &Found, output: &str) -> bool {
+    pattern!(
+        KERNEL,
+        r"(?i)\bout of memory: kill|\boom[-_]kill|\boom_reaper\b|\bOOMKilled\b|memory cgroup out of memory"
+    );
+    pattern!(
+        PROGRAM,
+        r"JavaScript heap out of memory|Cannot allocate memory|memory allocation of \d+ bytes failed|fatal error: runtime: out of memory|java\.lang\.OutOfMemoryError|std::bad_alloc|virtual memory exhausted"
+    );
+    let killed = check.signal == Some(9) || check.exit_status == Some(128 + 9);
+    found.code.as_deref() == Some("MemoryError")
+        || (killed && KERNEL.is_match(output))
+        // A test runner that lists its failing tests did not run out of memory, it only quotes the words.
+        || (found.tests.is_empty() && PROGRAM.is_match(output))
+}
+
+/// What stays of a place from one workspace to the next: nobody here knows where the workspace is, so of an absolute
+/// path only the file's name counts.
+fn place(frame: &Frame) -> String {
+    let file = frame.file.as_str();
+    match file.rsplit_once('/') {
+        Some((_, name)) if file.starts_with('/') => name.to_owned(),
+        _ => file.to_owned(),
+    }
+}
+
+/// A frame with its path relative to the directory that all the project's files in the output share.
+fn relative(frame: &Frame, output: &str) -> Frame {
+    pattern!(FILE, r#"(?:^|[\s"'(])(/[^\s"':()]+\.\w+)"#);
+    let mut frame = frame.clone();
+    if !frame.file.starts_with('/') {
+        return frame;
+    }
+    let mut root = frame.file.rsplit_once('/').map_or("", |(dir, _)| dir);
+    for other in FILE.captures_iter(output) {
+        let path = other.get(1).map_or("", |path| path.as_str());
+        while in_project(path) && !root.is_empty() && !below(path, root) {
+            let parent = root.rsplit_once('/').map_or("", |(dir, _)| dir);
+            if parent.is_empty() {
+                break; // nothing in common with this one: another disk's file, not the project's
+            }
+            root = parent;
+        }
+    }
+    frame.file = frame.file[root.len()..].trim_start_matches('/').to_owned();
+    frame
+}
+
+fn below(path: &str, root: &str) -> bool {
+    path.strip_prefix(root).is_some_and(|rest| rest.starts_with('/'))
+}

@@ -1,0 +1,63 @@
+//! Layers that the live and the test lists share: the same loop and the same service, on different ground.
+
+use crate::layer::Svc;
+use crate::orchestrator::Loop;
+use crate::orchestrator::Services;
+use crate::reflection::ReflectionServiceLive;
+use crate::services::Clock;
+use crate::services::EventSink;
+use crate::services::Generator;
+use crate::services::Journal;
+use crate::services::Orchestrator;
+use crate::services::ReflectionService;
+use crate::services::RunLock;
+use crate::services::Settings;
+use crate::services::Storage;
+use crate::services::Subagents;
+use crate::services::Tasks;
+use crate::services::Verifier;
+use crate::services::Workspaces;
+use std::convert::Infallible;
+
+/// The reflection service over a store and a generator.
+pub(super) async fn reflection_service(
+    settings: Svc<dyn Settings>,
+    storage: Svc<dyn Storage>,
+    generator: Svc<dyn Generator>,
+    clock: Svc<dyn Clock>,
+) -> Result<Svc<dyn ReflectionService>, Infallible> {
+    Ok(Svc::new(ReflectionServiceLive {
+        storage: storage.into_arc(),
+        generator: generator.into_arc(),
+        clock: clock.into_arc(),
+        settings: settings.reflexion().clone(),
+    }))
+}
+
+/// The loop over its services. On shutdown nothing is left to do: every attempt ends before `run` returns.
+#[expect(clippy::too_many_arguments, reason = "a layer's arguments are the services it needs")]
+pub(super) async fn orchestrator(
+    settings: Svc<dyn Settings>,
+    clock: Svc<dyn Clock>,
+    tasks: Svc<dyn Tasks>,
+    workspaces: Svc<dyn Workspaces>,
+    subagents: Svc<dyn Subagents>,
+    verifier: Svc<dyn Verifier>,
+    reflections: Svc<dyn ReflectionService>,
+    journal: Svc<dyn Journal>,
+    lock: Svc<dyn RunLock>,
+    events: Svc<dyn EventSink>,
+) -> Result<Svc<dyn Orchestrator>, Infallible> {
+    Ok(Svc::new(Loop::new(Services {
+        settings: settings.into_arc(),
+        clock: clock.into_arc(),
+        tasks: tasks.into_arc(),
+        workspaces: workspaces.into_arc(),
+        subagents: subagents.into_arc(),
+        verifier: verifier.into_arc(),
+        reflections: reflections.into_arc(),
+        journal: journal.into_arc(),
+        lock: lock.into_arc(),
+        events: events.into_arc(),
+    })))
+}

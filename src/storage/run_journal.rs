@@ -1,0 +1,45 @@
+//! The journal of whichever run is going on.
+
+use super::journal::FileJournal;
+use crate::domain::JournalEntry;
+use crate::domain::policy;
+use crate::services::Clock;
+use crate::services::Journal;
+use crate::services::JournalError;
+use async_trait::async_trait;
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+
+/// Writes each run's entries into that run's own file: `run_started` opens it, what follows goes there.
+pub struct RunJournal {
+    project: policy::Project,
+    clock: Arc<dyn Clock>,
+    current: Mutex<Option<Arc<FileJournal>>>,
+}
+
+impl RunJournal {
+    /// Journals of the runs of a project.
+    #[must_use]
+    pub fn new(project: policy::Project, clock: Arc<dyn Clock>) -> Self {
+        Self { project, clock, current: Mutex::new(None) }
+    }
+
+    fn journal_for(&self, entry: &JournalEntry) -> Result<Arc<FileJournal>, JournalError> {
+        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        if let JournalEntry::RunStarted { run, .. } = entry {
+            *current = Some(Arc::new(FileJournal::create(self.project.run_dir(run), Arc::clone(&self.clock))));
+        }
+        current.clone().ok_or_else(|| JournalError {
+            path: self.project.state_dir().join("runs").display().to_string(),
+            message: "no run has begun".to_owned(),
+        })
+    }
+}
+
+#[async_trait]
+impl Journal for RunJournal {
+    async fn record(&self, entry: JournalEntry) -> Result<(), JournalError> {
+        self.journal_for(&entry)?.record(entry).await
+    }
+}

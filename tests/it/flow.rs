@@ -1,0 +1,238 @@
+//! The whole loop on the shipped doubles: attempt, check, reflect, remember, retry.
+
+use reflexion::domain::AgentReport;
+use reflexion::domain::Ending;
+use reflexion::domain::EventKind;
+use reflexion::domain::RunReport;
+use reflexion::domain::Status;
+use reflexion::domain::Subtask;
+use reflexion::domain::Task;
+use reflexion::domain::Usage;
+use reflexion::domain::Verdict;
+use reflexion::domain::policy::LimitWait;
+use reflexion::layer::Layers;
+use reflexion::layer::Svc;
+use reflexion::runtime;
+use reflexion::services::EventSink;
+use reflexion::services::Orchestrator;
+use reflexion::services::ReflectionService;
+use reflexion::services::RunRequest;
+use reflexion::services::Settings;
+use reflexion::services::Storage;
+use reflexion::services::Subagents;
+use reflexion::services::Tasks;
+use reflexion::services::Verifier;
+use reflexion::services::Workspaces;
+use reflexion::storage::InMemoryStorage;
+use reflexion::testing;
+use reflexion::testing::FixedSettings;
+use reflexion::testing::MemoryTasks;
+use reflexion::testing::MemoryWorkspaces;
+use reflexion::testing::ScriptedSubagent;
+use reflexion::testing::ScriptedVerifier;
+use std::path::Path;
+use std::sync::Arc;
+
+/// A project whose check wants `answer.txt` to hold `right`.
+struct Project {
+    workspaces: MemoryWorkspaces,
+    agent: ScriptedSubagent,
+    tasks: Arc<MemoryTasks>,
+    storage: InMemoryStorage,
+    events: Arc<testing::CollectedEvents>,
+    settings: FixedSettings,
+}
+
+impl Project {
+    fn new(agent: impl FnOnce(ScriptedSubagent, &MemoryWorkspaces) -> ScriptedSubagent) -> Self {
+        Self::with_tasks(vec![checked("a")], agent)
+    }
+
+    fn with_tasks(
+        tasks: Vec<Task>,
+        agent: impl FnOnce(ScriptedSubagent, &MemoryWorkspaces) -> ScriptedSubagent,
+    ) -> Self {
+        let workspaces = MemoryWorkspaces::new([("answer.txt", "nothing")]);
+        Self {
+            agent: agent(ScriptedSubagent::new(), &workspaces),
+            workspaces,
+            tasks: Arc::new(MemoryTasks::new(tasks)),
+            storage: InMemoryStorage::default(),
+            events: Arc::default(),
+            settings: FixedSettings::default(),
+        }
+    }
+
+    fn layers(&self) -> Layers {
+        let files = self.workspaces.clone();
+        let verifier = ScriptedVerifier::new(move |_, dir| match files.read(dir, Path::new("answer.txt")).as_deref() {
+            Some("right") => Ok(()),
+            other => Err(format!("answer is {other:?}")),
+        });
+        runtime::test::test()
+            .with(Svc::<dyn Settings>::new(self.settings.clone()))
+            .with(Svc::<dyn Workspaces>::new(self.workspaces.clone()))
+            .with(Svc::<dyn Subagents>::new(self.agent.clone()))
+            .with(Svc::<dyn Tasks>::from(self.tasks.clone() as Arc<dyn Tasks>))
+            .with(Svc::<dyn Storage>::new(self.storage.clone()))
+            .with(Svc::<dyn Verifier>::new(verifier))
+            .with(Svc::<dyn EventSink>::from(self.events.clone() as Arc<dyn EventSink>))
+    }
+
+    async fn run(&self) -> RunReport {
+        let app = self.layers().build::<Svc<dyn Orchestrator>>().await.unwrap();
+        let run = reflexion::domain::RunId::new("run-1").unwrap();
+        let report = app.run(RunRequest::everything(run)).await.unwrap();
+        app.shutdown().await.unwrap();
+        assert_eq!(self.workspaces.open_count(), 0, "every workspace is closed");
+        report
+    }
+}
+
+fn checked(id: &str) -> Task {
+    let checks = vec![serde_json::from_str(r#"{"name":"test","run":"test-it"}"#).unwrap()];
+    Task { checks, ..testing::task(id) }
+}
+
+#[tokio::test]
+async fn a_refuted_claim_becomes_a_reflection_that_the_next_prompt_holds() {
+    let project = Project::new(|agent, ws| agent.writes(ws, "answer.txt", "wrong").writes(ws, "answer.txt", "right"));
+    let report = project.run().await;
+
+    let task = &report.tasks[0];
+    assert_eq!((task.verdict, task.solved_at, task.attempts), (Some(Verdict::Confirmed), Some(2), 2));
+    assert_eq!((task.reflections_written, task.reflections_injected), (1, 1));
+    let stored = project.storage.recent(&Default::default()).await.unwrap();
+    let prompts: Vec<String> = project.agent.requests().into_iter().map(|r| r.prompt).collect();
+    assert!(prompts[0].contains("Check `test` was red before any attempt"), "{}", prompts[0]);
+    assert!(!prompts[0].contains("Reflections on earlier attempts"));
+    assert!(prompts[1].contains(&stored[0].analysis), "{}", prompts[1]);
+    assert!(prompts[1].contains("Already tried: I wrote answer.txt."), "{}", prompts[1]);
+    assert_eq!(project.workspaces.commits()[0].1.subject, "a");
+    let last = project.tasks.marks().pop().unwrap();
+    assert_eq!(last.status, Status::Closed);
+}
+
+#[tokio::test]
+async fn without_reflexion_nothing_is_written_or_injected_and_all_else_is_equal() {
+    let script = |agent: ScriptedSubagent, ws: &MemoryWorkspaces| {
+        agent.writes(ws, "answer.txt", "wrong").writes(ws, "answer.txt", "right")
+    };
+    let with = Project::new(script);
+    let mut without = Project::new(script);
+    without.settings.reflexion.enabled = false;
+    let (_, report) = (with.run().await, without.run().await);
+
+    assert_eq!((report.tasks[0].reflections_written, report.tasks[0].reflections_injected), (0, 0));
+    let prompts = |p: &Project| p.agent.requests().into_iter().map(|r| r.prompt).collect::<Vec<_>>();
+    let (with, without) = (prompts(&with), prompts(&without));
+    assert_eq!(with[0], without[0]);
+    let before_the_reflections = with[1].split("\n## Reflections").next().unwrap();
+    assert_eq!(before_the_reflections.trim_end(), without[1].trim_end());
+}
+
+#[tokio::test]
+async fn every_failed_attempt_is_reflected_upon_the_last_one_too() {
+    let project = Project::new(|agent, ws| {
+        let wrong = |agent: ScriptedSubagent, text: &str| agent.writes(ws, "answer.txt", text);
+        wrong(wrong(wrong(agent, "x"), "y"), "z")
+    });
+    let report = project.run().await;
+    let task = &report.tasks[0];
+    assert_eq!((task.verdict, task.attempts, task.reflections_written), (Some(Verdict::FalseDone), 3, 3));
+    assert_eq!(project.workspaces.commits(), []);
+    assert_eq!(project.tasks.marks().pop().unwrap().status, Status::Blocked);
+}
+
+#[tokio::test]
+async fn a_limit_a_missing_program_and_an_interruption_use_no_attempt_and_write_nothing() {
+    let mut project = Project::new(|agent, _| agent.ends(Ending::RateLimited { resets_at: None }, ""));
+    project.settings.run.limit_wait = LimitWait::Off;
+    let report = project.run().await;
+    assert_eq!((report.tasks[0].verdict, report.tasks[0].attempts), (None, 0));
+    assert_eq!(report.tasks[0].endings.len(), 1);
+    assert_eq!(project.tasks.marks().pop().unwrap().status, Status::Open);
+    assert!(project.storage.recent(&Default::default()).await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn a_rate_limit_is_slept_through_on_the_given_clock() {
+    let project = Project::new(|agent, ws| {
+        agent.ends(Ending::RateLimited { resets_at: None }, "").ends(Ending::Transient, "").writes(
+            ws,
+            "answer.txt",
+            "right",
+        )
+    });
+    let report = project.run().await;
+    assert_eq!((report.tasks[0].solved_at, report.tasks[0].attempts), (Some(1), 1));
+    assert_eq!(report.tasks[0].endings.len(), 3);
+    let waits = project.events.all().iter().filter(|e| matches!(e.kind, EventKind::Waiting { .. })).count();
+    assert_eq!(waits, 2);
+}
+
+#[tokio::test]
+async fn a_crash_that_leaves_a_right_change_is_confirmed_by_its_checks() {
+    let project = Project::new(|agent, ws| {
+        let ws = ws.clone();
+        agent.acts(move |request| {
+            ws.write(&request.dir, Path::new("answer.txt"), "right");
+            Ok(AgentReport { ending: Ending::Crash, message: String::new(), detail: None, usage: Usage::default() })
+        })
+    });
+    assert_eq!(project.run().await.tasks[0].verdict, Some(Verdict::Confirmed));
+}
+
+#[tokio::test]
+async fn a_protected_file_refutes_green_checks() {
+    let mut project = Project::new(|agent, ws| agent.writes(ws, "answer.txt", "right"));
+    project.settings.run.protect = vec!["answer.*".to_owned()];
+    project.settings.run.max_attempts = 1;
+    let report = project.run().await;
+    assert_eq!(report.tasks[0].verdict, Some(Verdict::FalseDone));
+    assert!(report.tasks[0].cause.as_ref().unwrap().contains("protected files: answer.txt"));
+}
+
+#[tokio::test]
+async fn subtasks_build_on_each_other_and_the_tasks_checks_decide_at_the_end() {
+    let part = |id: &str| Subtask {
+        id: reflexion::domain::SubtaskId::new(id).unwrap(),
+        title: id.to_owned(),
+        description: String::new(),
+        checks: Vec::new(),
+    };
+    let task = Task { subtasks: vec![part("one"), part("two")], ..checked("a") };
+    let project = Project::with_tasks(vec![task], |agent, ws| {
+        let files = ws.clone();
+        agent.writes(ws, "helper.txt", "x").writes(ws, "answer.txt", "wrong").acts(move |request| {
+            assert_eq!(files.read(&request.dir, Path::new("helper.txt")).as_deref(), Some("x"), "starts from part one");
+            files.write(&request.dir, Path::new("answer.txt"), "right");
+            Ok(AgentReport { ending: Ending::Finished, message: String::new(), detail: None, usage: Usage::default() })
+        })
+    });
+    let report = project.run().await;
+    assert_eq!((report.tasks[0].verdict, report.tasks[0].attempts), (Some(Verdict::Confirmed), 3));
+    let stored = project.storage.recent(&Default::default()).await.unwrap();
+    assert_eq!(stored[0].subtask_id, "two", "a failure of the task's checks is the last subtask's");
+}
+
+#[tokio::test]
+async fn the_test_layers_of_the_ancestor_have_their_counterparts() {
+    let subtask = reflexion::domain::SubtaskId::new("a").unwrap();
+    let kept_by = |layers: Layers| {
+        let subtask = subtask.clone();
+        async move {
+            let app = layers.build::<Svc<dyn ReflectionService>>().await.unwrap();
+            let reflection = serde_json::from_str(
+                r#"{"id":"r","sessionId":"s","taskId":"a","subtaskId":"a","attemptNumber":1,"category":"root_cause",
+                    "analysis":"x","suggestion":"y","createdAt":"2026-01-01T00:00:00Z"}"#,
+            );
+            app.save(&reflection.unwrap()).await.unwrap();
+            let kept = app.get_recent(&subtask, 3).await.unwrap().len();
+            app.shutdown().await.unwrap();
+            kept
+        }
+    };
+    assert_eq!(kept_by(runtime::test::reflection_service_test()).await, 0);
+    assert_eq!(kept_by(runtime::test::reflection_service_test_with_storage()).await, 1);
+}

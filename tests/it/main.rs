@@ -1,0 +1,3 @@
+//! The integration tests, one binary: what is seen from outside the crate.
+
+mod flow;

@@ -53,6 +53,40 @@ pub struct FailureContext {
     pub created_at: Timestamp,
 }
 
+impl FailureContext {
+    /// A failure of which only this much is known; fill in what else there is. For loops of your own.
+    ///
+    /// ```
+    /// # use reflexion::domain::{FailureContext, Output, TaskId, Timestamp};
+    /// let mut failure = FailureContext::new(TaskId::new("fix-dates")?, 1, Timestamp::UNIX_EPOCH);
+    /// failure.output = Output::whole("assertion failed: parse(\"1 May\") == Some(..)");
+    /// # Ok::<(), reflexion::domain::IdError>(())
+    /// ```
+    #[must_use]
+    pub fn new(task: TaskId, attempt_number: u32, created_at: Timestamp) -> Self {
+        Self {
+            v: 1,
+            id: format!("fc-{task}-{attempt_number}"),
+            session_id: SessionId::default(),
+            subtask_id: SubtaskId::from(&task),
+            task_id: task,
+            subtask_description: String::new(),
+            acceptance_criteria: String::new(),
+            attempt_number,
+            failure_type: FailureType::CheckFailed,
+            ending: Ending::Finished,
+            check: None,
+            output: Output::default(),
+            signature: Signature::default(),
+            files_changed: Vec::new(),
+            diff_hash: String::new(),
+            agent_message: String::new(),
+            previous_reflections: Vec::new(),
+            created_at,
+        }
+    }
+}
+
 /// The check that failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

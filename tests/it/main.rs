@@ -1,3 +1,4 @@
 //! The integration tests, one binary: what is seen from outside the crate.
 
+mod architecture;
 mod flow;

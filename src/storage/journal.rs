@@ -31,7 +31,7 @@ impl FileJournal {
         }
     }
 
-    fn error(&self, message: impl ToString) -> JournalError {
+    fn error(&self, message: &dyn fmt::Display) -> JournalError {
         JournalError {
             path: self.log.path().display().to_string(),
             message: message.to_string(),
@@ -65,11 +65,11 @@ impl Journal for FileJournal {
             at: self.clock.now(),
             entry: &entry,
         };
-        jsonl::write(&mut line, &envelope).map_err(|e| self.error(e))?;
+        jsonl::write(&mut line, &envelope).map_err(|e| self.error(&e))?;
         self.log
             .append(&line)
             .await
-            .map_err(|e| self.error(e.message))
+            .map_err(|e| self.error(&e.message))
     }
 }
 

@@ -24,6 +24,7 @@ use crate::services::Storage;
 use crate::services::StorageError;
 use crate::services::StoreReport;
 use async_trait::async_trait;
+use std::fmt::Display;
 use std::fs::File;
 use std::fs::Metadata;
 use std::io;
@@ -88,7 +89,7 @@ impl JsonlStorage {
         self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn error(&self, action: &'static str, message: impl ToString) -> StorageError {
+    fn error(&self, action: &'static str, message: &dyn Display) -> StorageError {
         StorageError::Io {
             action,
             path: self.path().to_owned(),
@@ -104,8 +105,8 @@ impl JsonlStorage {
     ) -> Result<T, StorageError> {
         let this = self.clone();
         match tokio::task::spawn_blocking(move || work(&this)).await {
-            Ok(result) => result.map_err(|e| self.error(action, e)),
-            Err(e) => Err(self.error(action, e)),
+            Ok(result) => result.map_err(|e| self.error(action, &e)),
+            Err(e) => Err(self.error(action, &e)),
         }
     }
 
@@ -252,7 +253,7 @@ impl JsonlStorage {
 #[async_trait]
 impl Storage for JsonlStorage {
     async fn append(&self, reflections: &[Reflection]) -> Result<(), StorageError> {
-        let lines = encode(reflections).map_err(|message| self.error("append to", message))?;
+        let lines = encode(reflections).map_err(|message| self.error("append to", &message))?;
         self.log.append(&lines).await.map_err(
             |LogError {
                  action,
@@ -270,17 +271,16 @@ impl Storage for JsonlStorage {
         if query.limit == Some(0) {
             return Ok(Vec::new());
         }
-        let remembered = self.remembered(query).map_err(|e| self.error("read", e))?;
-        let found = match remembered {
-            Some(found) => found,
-            None => {
-                let query = query.clone();
-                self.blocking("read", move |this| {
-                    let known = this.cache().get(&query);
-                    this.search(&query, known)
-                })
-                .await?
-            }
+        let remembered = self.remembered(query).map_err(|e| self.error("read", &e))?;
+        let found = if let Some(found) = remembered {
+            found
+        } else {
+            let query = query.clone();
+            self.blocking("read", move |this| {
+                let known = this.cache().get(&query);
+                this.search(&query, known)
+            })
+            .await?
         };
         Ok(Arc::unwrap_or_clone(found))
     }

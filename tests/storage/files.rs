@@ -1,78 +1,25 @@
-//! Stores on real files, with real processes.
+//! One process and what may stand in its file.
 
-use proptest::prelude::*;
-use reflexion::domain::Category;
-use reflexion::domain::Reflection;
-use reflexion::domain::ReflectionId;
-use reflexion::domain::SessionId;
+use super::all;
+use super::line;
+use super::of;
+use super::recent;
+use super::reflection;
+use reflexion::domain::Status;
 use reflexion::domain::Timestamp;
+use reflexion::services::MockClock;
 use reflexion::services::RecentQuery;
 use reflexion::services::Storage;
 use reflexion::services::StorageError;
+use reflexion::services::Tasks;
+use reflexion::storage::FileTasks;
 use reflexion::storage::InMemoryStorage;
 use reflexion::storage::JsonlStorage;
 use reflexion::testing::storage_contract;
 use std::cell::Cell;
 use std::fs;
-use std::io::BufRead;
-use std::io::BufReader;
-use std::io::Lines;
 use std::io::Write;
-use std::path::Path;
-use std::path::PathBuf;
-use std::process::Child;
-use std::process::ChildStdout;
-use std::process::Command;
-use std::process::Stdio;
 use std::sync::Arc;
-
-fn reflection(id: &str, subtask: &str, created: i64) -> Reflection {
-    Reflection {
-        id: ReflectionId::new(id),
-        session_id: SessionId::new("session"),
-        task_id: "task".to_owned(),
-        subtask_id: subtask.to_owned(),
-        attempt_number: 1,
-        category: Category::TestGap,
-        analysis: "what went wrong".to_owned(),
-        suggestion: "what to do differently".to_owned(),
-        action_items: Vec::new(),
-        confidence: 0.5,
-        created_at: Timestamp::from_second(created).unwrap(),
-        v: 1,
-        origin: None,
-        already_tried: None,
-        signature: None,
-    }
-}
-
-fn line(reflection: &Reflection) -> String {
-    serde_json::to_string(reflection).unwrap() + "\n"
-}
-
-fn of(subtask: &str) -> RecentQuery {
-    RecentQuery {
-        subtask: Some(subtask.to_owned()),
-        ..RecentQuery::default()
-    }
-}
-
-async fn recent(store: &JsonlStorage, query: &RecentQuery) -> Vec<String> {
-    let found = store.recent(query).await.unwrap();
-    found.iter().map(|r| r.id.as_str().to_owned()).collect()
-}
-
-async fn all(path: &Path) -> Vec<String> {
-    recent(&JsonlStorage::open(path), &RecentQuery::default()).await
-}
-
-fn block_on<T>(future: impl Future<Output = T>) -> T {
-    tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .unwrap()
-        .block_on(future)
-}
 
 #[tokio::test]
 async fn the_memory_store_keeps_the_contract() {
@@ -375,206 +322,33 @@ async fn a_full_disk_is_a_typed_error() {
     assert!(refused.to_string().contains("No space left"), "{refused}");
 }
 
-/// A file size limit stands for a disk that fills up in the middle of a write.
-#[test]
-fn a_write_that_stops_halfway_leaves_nothing_behind() {
+#[tokio::test]
+async fn people_who_edit_at_the_same_time_lose_nothing() {
     let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("m.jsonl");
-    let first = line(&reflection("first", "s", 1));
-    fs::write(&path, &first).unwrap();
-    let script = "trap '' XFSZ; ulimit -f 4; exec \"$0\" \"$@\"";
-    let status = Command::new("sh")
-        .args(["-c", script])
-        .arg(std::env::current_exe().unwrap())
-        .args(["--exact", "child_process", "--nocapture"])
-        .env(ROLE, "overflow")
-        .env(FILE, &path)
-        .status()
-        .unwrap();
-    assert!(status.success());
-    let small = line(&reflection("small", "s", 1));
-    assert_eq!(fs::read_to_string(&path).unwrap(), first + &small);
-}
-
-const ROLE: &str = "STORAGE_TEST_ROLE";
-const FILE: &str = "STORAGE_TEST_FILE";
-const NAME: &str = "STORAGE_TEST_NAME";
-const APPENDS: usize = 150;
-
-/// What the other processes of these tests do; run as a test of its own it does nothing.
-#[test]
-fn child_process() {
-    let Ok(role) = std::env::var(ROLE) else {
-        return;
+    let add = |n: u8| {
+        let mut clock = MockClock::new();
+        clock.expect_now().returning(Timestamp::default);
+        let path = dir.path().join("tasks.jsonl");
+        let tasks = FileTasks::open(path, dir.path().join("overlay"), Arc::new(clock));
+        let keys = serde_json::json!({"id": format!("a{n}"), "title": "t"});
+        let keys = keys.as_object().unwrap().clone();
+        tokio::spawn(async move {
+            tasks.add(keys).await.unwrap();
+            let list = tasks.load().await.unwrap();
+            assert!(list.tasks.iter().any(|t| t.id.as_str() == format!("a{n}")));
+            tasks
+                .set_status(&format!("a{n}"), Status::Closed)
+                .await
+                .unwrap();
+            tasks
+        })
     };
-    let store = JsonlStorage::open(std::env::var(FILE).unwrap());
-    let name = std::env::var(NAME).unwrap_or_default();
-    println!("ready");
-    block_on(async {
-        match role.as_str() {
-            "append" => {
-                for n in 0..APPENDS {
-                    // Old ones are there to be pruned, so that files are replaced all the time.
-                    let old = reflection(&format!("old-{name}-{n}"), &name, 1);
-                    let new = reflection(&format!("{name}-{n}"), &name, 100);
-                    store.append(&[old, new]).await.unwrap();
-                }
-            }
-            "prune" => loop {
-                store
-                    .prune(Timestamp::from_second(50).unwrap())
-                    .await
-                    .unwrap();
-            },
-            "overflow" => {
-                let mut big = reflection("big", "s", 1);
-                big.analysis = "x".repeat(100_000);
-                let refused = store.append(&[reflection("x", "s", 1), big]).await;
-                assert!(
-                    matches!(refused, Err(StorageError::Io { .. })),
-                    "{refused:?}"
-                );
-                assert_eq!(recent(&store, &of("s")).await, ["first"]);
-                store.append(&[reflection("small", "s", 1)]).await.unwrap();
-            }
-            other => panic!("unknown role {other}"),
-        }
-    });
-}
-
-/// A child that is ended when the test is over, however it ends.
-struct Running {
-    child: Child,
-    /// Held open, because a child that prints into a closed pipe fails.
-    _stdout: Lines<BufReader<ChildStdout>>,
-}
-
-impl Running {
-    fn start(role: &str, file: &Path, name: &str) -> Self {
-        let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "child_process", "--nocapture"])
-            .env(ROLE, role)
-            .env(FILE, file)
-            .env(NAME, name)
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        assert!(lines.any(|line| line.unwrap().contains("ready")));
-        Self {
-            child,
-            _stdout: lines,
-        }
+    let people: Vec<_> = (0..16).map(add).collect();
+    let mut last = None;
+    for person in people {
+        last = Some(person.await.unwrap());
     }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-#[test]
-fn processes_append_while_others_prune_and_nothing_is_lost() {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("memory/reflections.jsonl");
-    let pruners = ["", ""].map(|name| Running::start("prune", &path, name));
-    let mut writers = ["w1", "w2", "w3"].map(|name| Running::start("append", &path, name));
-    for writer in &mut writers {
-        assert!(writer.child.wait().unwrap().success());
-    }
-    drop(pruners);
-    let found = block_on(all(&path));
-    for writer in ["w1", "w2", "w3"] {
-        let prefix = format!("{writer}-");
-        let own: Vec<_> = found.iter().filter(|id| id.starts_with(&prefix)).collect();
-        let expected: Vec<_> = (0..APPENDS)
-            .rev()
-            .map(|n| format!("{writer}-{n}"))
-            .collect();
-        assert_eq!(own, expected.iter().collect::<Vec<_>>());
-    }
-    let report = block_on(JsonlStorage::open(&path).check()).unwrap();
-    assert_eq!(report.unreadable, 0, "{report:?}");
-}
-
-#[test]
-fn a_prune_killed_in_the_middle_leaves_the_old_or_the_new_file() {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("m.jsonl");
-    let text = |created: &dyn Fn(usize) -> i64| -> String {
-        let record = |n: usize| line(&reflection(&n.to_string(), "s", created(n)));
-        (0..20_000)
-            .filter(|n| created(*n) > 0)
-            .map(record)
-            .collect()
-    };
-    let old = text(&|n| if n % 2 == 0 { 1 } else { 99 });
-    let new = text(&|n| if n % 2 == 0 { 0 } else { 99 });
-    let in_the_making = || -> Vec<PathBuf> {
-        let files = fs::read_dir(dir.path()).unwrap().map(|f| f.unwrap().path());
-        files.filter(|f| *f != path).collect()
-    };
-    for _ in 0..5 {
-        fs::write(&path, &old).unwrap();
-        let prune = Running::start("prune", &path, "");
-        while in_the_making().is_empty() && fs::metadata(&path).unwrap().len() == old.len() as u64 {
-            std::thread::yield_now();
-        }
-        drop(prune);
-        let left = fs::read_to_string(&path).unwrap();
-        assert!(left == old || left == new, "{} bytes are left", left.len());
-    }
-    fs::write(&path, &old).unwrap();
-    let store = JsonlStorage::open(&path);
-    block_on(store.prune(Timestamp::from_second(50).unwrap())).unwrap();
-    assert!(fs::read_to_string(&path).unwrap() == new);
-    assert_eq!(in_the_making(), [""; 0].map(PathBuf::from));
-}
-
-/// Good records with anything between them; a newline ends the garbage so that it cannot be a record's front.
-fn garbage() -> impl Strategy<Value = Vec<u8>> {
-    prop_oneof![
-        proptest::collection::vec(any::<u8>(), 0..200),
-        "[{}\\[\\]\":,a-z0-9\\\\]{0,80}".prop_map(String::into_bytes),
-        Just(vec![0; 5000]),
-        (1..400_000usize).prop_map(|n| vec![b'x'; n]),
-    ]
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
-
-    #[test]
-    fn good_lines_are_found_among_any_bytes(
-        parts in proptest::collection::vec((garbage(), "\\PC{0,12}"), 1..8),
-        tail in garbage(),
-    ) {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("m.jsonl");
-        let mut bytes = Vec::new();
-        for (n, (garbage, subtask)) in parts.iter().enumerate() {
-            bytes.extend(garbage);
-            bytes.push(b'\n');
-            bytes.extend(line(&reflection(&format!("good-{n}"), subtask, 1)).into_bytes());
-        }
-        bytes.extend(&tail);
-        fs::write(&path, &bytes).unwrap();
-        let store = JsonlStorage::open(&path);
-        let expected: Vec<_> = (0..parts.len()).rev().map(|n| format!("good-{n}")).collect();
-        block_on(async {
-            assert_eq!(recent(&store, &RecentQuery::default()).await, expected);
-            for (n, (_, subtask)) in parts.iter().enumerate() {
-                let id = format!("good-{n}");
-                assert!(recent(&store, &of(subtask)).await.contains(&id));
-                store.get(&ReflectionId::new(&id)).await.unwrap();
-            }
-            assert_eq!(store.check().await.unwrap().reflections, parts.len());
-            store.append(&[reflection("new", "s", 1)]).await.unwrap();
-            assert_eq!(recent(&store, &RecentQuery::default()).await[0], "new");
-            store.prune(Timestamp::MAX).await.unwrap();
-            assert_eq!(recent(&store, &RecentQuery::default()).await, [""; 0]);
-        });
-    }
+    let list = last.unwrap().load().await.unwrap();
+    assert_eq!((list.tasks.len(), list.problems.len()), (16, 0));
+    assert!(list.tasks.iter().all(|t| t.status == Status::Closed));
 }

@@ -15,7 +15,7 @@
 //! | [`FailureReader`] | what a failure looks like | `reflection` | the real one, it is pure |
 //! | [`Generator`] | a lesson from a failure | `reflection` | `testing::CannedGenerator` |
 //! | [`ReflectionService`] | generate, save, recall, format, prune | `reflection` | mock |
-//! | [`Storage`] | keeps reflections | `storage` | `storage::in_memory` |
+//! | [`Storage`] | keeps reflections | `storage` | `storage::InMemoryStorage` |
 //! | [`Journal`] | a run's intents and results | `storage` | `storage::MemoryJournal` |
 //! | [`RunLock`] | one run at a time | `host` | `testing::Unlocked` |
 //! | [`EventSink`] | tells watchers | `cli`, `tracing` | `testing::CollectedEvents` |

@@ -19,6 +19,9 @@ use std::os::unix::fs::FileExt;
 /// How much is read at once: fits into the second-level cache together with what it is copied from.
 const BLOCK: usize = 128 * 1024;
 
+/// A readable line with the ends of its neighbour and its own.
+const LONGEST: usize = MAX_LINE + 2;
+
 /// Which reflections are looked for.
 #[derive(Debug, Default)]
 pub(super) struct Wanted {
@@ -55,30 +58,45 @@ fn needle(id: &str) -> Option<Vec<u8>> {
     if plain.is_empty() && !id.is_empty() {
         return None;
     }
-    let text = if plain == id { format!("\"{plain}\"") } else { plain.to_owned() };
+    let text = if plain == id {
+        format!("\"{plain}\"")
+    } else {
+        plain.to_owned()
+    };
     Some(text.into_bytes())
 }
 
 /// The newest reflections wanted in `range`, newest first; the range begins and ends between lines.
-pub(super) fn newest(file: &File, range: Range<u64>, wanted: &Wanted) -> io::Result<Vec<Reflection>> {
+pub(super) fn newest(
+    file: &File,
+    range: Range<u64>,
+    wanted: &Wanted,
+) -> io::Result<Vec<Reflection>> {
     let needle = wanted.needle();
-    let mut search = Search { wanted, finder: needle.as_deref().map(Finder::new), found: Vec::new() };
-    let mut buffer = vec![0; BLOCK];
+    let mut search = Search {
+        wanted,
+        finder: needle.as_deref().map(Finder::new),
+        found: Vec::new(),
+    };
+    let mut buffer = buffer_for(&range, BLOCK);
     let mut end = range.end;
     while end > range.start && !search.is_full() {
         let start = range.start.max(end.saturating_sub(buffer.len() as u64));
         let block = read_block(file, start..end, &mut buffer)?;
         // Unless the range begins here, the block begins inside a line, which the next block will hold whole.
-        let lines =
-            if start == range.start { Some(0) } else { memchr(b'\n', &block[..block.len() - 1]).map(|i| i + 1) };
-        match lines {
-            Some(first) => {
-                search.block(&block[first..]);
-                end = start + first as u64;
-                buffer.truncate(BLOCK);
-            }
-            None if buffer.len() < MAX_LINE + 2 => buffer.resize(MAX_LINE + 2, 0),
-            None => end = line_start(file, range.start..start)?,
+        let first = if start == range.start {
+            Some(0)
+        } else {
+            memchr(b'\n', &block[..block.len() - 1]).map(|i| i + 1)
+        };
+        if let Some(first) = first {
+            search.block(&block[first..]);
+            end = start + first as u64;
+            buffer.truncate(BLOCK);
+        } else if buffer.len() < LONGEST {
+            buffer.resize(LONGEST, 0);
+        } else {
+            end = line_start(file, range.start..start)?;
         }
     }
     Ok(search.found)
@@ -86,7 +104,7 @@ pub(super) fn newest(file: &File, range: Range<u64>, wanted: &Wanted) -> io::Res
 
 /// Where the line that reaches to the end of `range` begins: after the last line end in it.
 pub(super) fn line_start(file: &File, range: Range<u64>) -> io::Result<u64> {
-    let mut buffer = vec![0; 4096.min(usize::try_from(range.end - range.start).unwrap_or(4096))];
+    let mut buffer = buffer_for(&range, 4096);
     let mut end = range.end;
     while end > range.start {
         let start = range.start.max(end.saturating_sub(buffer.len() as u64));
@@ -98,6 +116,12 @@ pub(super) fn line_start(file: &File, range: Range<u64>) -> io::Result<u64> {
         buffer.resize(BLOCK, 0);
     }
     Ok(range.start)
+}
+
+/// A buffer for all of a range that is smaller than `most`: usually only one new record is read.
+fn buffer_for(range: &Range<u64>, most: usize) -> Vec<u8> {
+    let len = usize::try_from(range.end - range.start).unwrap_or(most);
+    vec![0; len.min(most)]
 }
 
 fn read_block<'b>(file: &File, range: Range<u64>, buffer: &'b mut [u8]) -> io::Result<&'b [u8]> {
@@ -120,22 +144,17 @@ impl Search<'_> {
 
     /// Takes what is wanted from a block of whole lines, the last line first.
     fn block(&mut self, block: &[u8]) {
-        match &self.finder {
-            Some(finder) => {
-                let hits = lines_with(finder, block);
-                self.take(hits.into_iter().rev().map(|range| &block[range]));
-            }
-            None => {
-                let block = block.strip_suffix(b"\n").unwrap_or(block);
-                let mut rest = Some(block);
-                self.take(std::iter::from_fn(|| {
-                    let lines = rest?;
-                    let start = memrchr(b'\n', lines);
-                    rest = start.map(|i| &lines[..i]);
-                    Some(&lines[start.map_or(0, |i| i + 1)..])
-                }));
-            }
+        if let Some(finder) = &self.finder {
+            let hits = lines_with(finder, block);
+            return self.take(hits.into_iter().rev().map(|range| &block[range]));
         }
+        let mut rest = Some(block.strip_suffix(b"\n").unwrap_or(block));
+        self.take(std::iter::from_fn(|| {
+            let lines = rest?;
+            let start = memrchr(b'\n', lines);
+            rest = start.map(|i| &lines[..i]);
+            Some(&lines[start.map_or(0, |i| i + 1)..])
+        }));
     }
 
     fn take<'b>(&mut self, lines: impl Iterator<Item = &'b [u8]>) {
@@ -169,19 +188,88 @@ fn lines_with(finder: &Finder<'_>, block: &[u8]) -> Vec<Range<usize>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::Write;
 
     #[test]
     fn the_needle_is_what_no_writer_escapes() {
         for (id, expected) in [
-            ("t-1", Some(r#""t-1""#)),
-            ("", Some(r#""""#)),
+            ("t-1", Some("\"t-1\"")),
+            ("", Some("\"\"")),
             ("tâche-12", Some("che-12")),
             ("a/bcd/e", Some("bcd")),
             ("日本", None),
             ("a\"bc", Some("bc")),
             ("日x本", Some("x")),
         ] {
-            assert_eq!(needle(id).map(|n| String::from_utf8(n).unwrap()), expected.map(str::to_owned), "{id}");
+            assert_eq!(
+                needle(id).map(|n| String::from_utf8(n).unwrap()),
+                expected.map(str::to_owned),
+                "{id}"
+            );
+        }
+    }
+
+    fn record(n: usize, subtask: &str, filling: usize) -> String {
+        format!(
+            r#"{{"id":"{n}","sessionId":"","taskId":"t","subtaskId":"{subtask}","attemptNumber":1,"category":"root_cause","analysis":"{}","suggestion":"","createdAt":"2026-01-01T00:00:00Z"}}"#,
+            "x".repeat(filling)
+        )
+    }
+
+    /// Lines of every length around the sizes of the blocks, searched with and without a needle, from every end.
+    #[test]
+    fn lines_are_found_wherever_the_blocks_are_cut() {
+        let empty = record(10, "s0", 0).len();
+        let lengths = [
+            0,
+            900,
+            BLOCK - empty - 2,
+            5000,
+            BLOCK - empty - 1,
+            BLOCK - empty,
+            0,
+            400_000,
+        ]
+        .into_iter()
+        .chain([
+            MAX_LINE - empty - 1,
+            MAX_LINE - empty,
+            MAX_LINE - empty + 1,
+            2 * MAX_LINE,
+            7,
+        ])
+        .chain((0..300).map(|n| n * 37));
+        let mut file = tempfile::tempfile().unwrap();
+        let (mut end, mut stored) = (0, Vec::new());
+        for (n, length) in (10..).zip(lengths) {
+            let subtask = format!("s{}", n % 2);
+            let line = record(n, &subtask, length) + "\n";
+            file.write_all(line.as_bytes()).unwrap();
+            end += line.len() as u64;
+            if line.len() <= MAX_LINE + 1 {
+                stored.push((n, n % 2));
+            }
+            if n > 40 && n % 100 != 0 {
+                continue;
+            }
+            for (subtask, limit) in [(None, 2), (Some(0), usize::MAX), (Some(1), 1), (Some(2), 1)] {
+                let wanted = Wanted {
+                    subtask: subtask.map(|s| format!("s{s}")),
+                    limit,
+                    ..Wanted::default()
+                };
+                let found = newest(&file, 0..end, &wanted).unwrap();
+                let found: Vec<usize> = found
+                    .iter()
+                    .map(|r| r.id.as_str().parse().unwrap())
+                    .collect();
+                let all = stored
+                    .iter()
+                    .rev()
+                    .filter(|(_, s)| subtask.is_none_or(|w| w == *s));
+                let expected: Vec<usize> = all.map(|(n, _)| *n).take(limit).collect();
+                assert_eq!(found, expected, "{subtask:?} after line {n}");
+            }
         }
     }
 }

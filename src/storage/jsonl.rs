@@ -24,6 +24,7 @@ use crate::services::Storage;
 use crate::services::StorageError;
 use crate::services::StoreReport;
 use async_trait::async_trait;
+use std::fmt::Display;
 use std::fs::File;
 use std::fs::Metadata;
 use std::io;
@@ -68,7 +69,10 @@ pub struct JsonlStorage {
 impl JsonlStorage {
     /// Names the file; nothing is read or created yet.
     pub fn open(path: impl Into<PathBuf>) -> Self {
-        Self { log: AppendLog::new(path), cache: Arc::default() }
+        Self {
+            log: AppendLog::new(path),
+            cache: Arc::default(),
+        }
     }
 
     /// How often this value has synced its file; with many writers far less often than once a record.
@@ -85,8 +89,12 @@ impl JsonlStorage {
         self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn error(&self, action: &'static str, message: impl ToString) -> StorageError {
-        StorageError::Io { action, path: self.path().to_owned(), message: message.to_string() }
+    fn error(&self, action: &'static str, message: &dyn Display) -> StorageError {
+        StorageError::Io {
+            action,
+            path: self.path().to_owned(),
+            message: message.to_string(),
+        }
     }
 
     /// Runs `work` where it may block.
@@ -97,8 +105,8 @@ impl JsonlStorage {
     ) -> Result<T, StorageError> {
         let this = self.clone();
         match tokio::task::spawn_blocking(move || work(&this)).await {
-            Ok(result) => result.map_err(|e| self.error(action, e)),
-            Err(e) => Err(self.error(action, e)),
+            Ok(result) => result.map_err(|e| self.error(action, &e)),
+            Err(e) => Err(self.error(action, &e)),
         }
     }
 
@@ -121,7 +129,11 @@ impl JsonlStorage {
     }
 
     /// Searches the file, or what was added to it since `known`, and remembers the result.
-    fn search(&self, query: &RecentQuery, mut known: Option<Entry>) -> io::Result<Arc<Vec<Reflection>>> {
+    fn search(
+        &self,
+        query: &RecentQuery,
+        mut known: Option<Entry>,
+    ) -> io::Result<Arc<Vec<Reflection>>> {
         loop {
             match self.search_once(query, known.take()) {
                 // A failed append was cut off while we read: look again.
@@ -131,7 +143,11 @@ impl JsonlStorage {
         }
     }
 
-    fn search_once(&self, query: &RecentQuery, known: Option<Entry>) -> io::Result<Arc<Vec<Reflection>>> {
+    fn search_once(
+        &self,
+        query: &RecentQuery,
+        known: Option<Entry>,
+    ) -> io::Result<Arc<Vec<Reflection>>> {
         let Some((file, meta)) = self.open_to_read()? else {
             return Ok(Arc::default());
         };
@@ -142,7 +158,12 @@ impl JsonlStorage {
         let start = known.as_ref().map_or(0, |entry| entry.snapshot.end);
         let end = line_start(&file, start..meta.len())?;
         let limit = query.limit.unwrap_or(usize::MAX);
-        let wanted = Wanted { id: None, task: query.task.clone(), subtask: query.subtask.clone(), limit };
+        let wanted = Wanted {
+            id: None,
+            task: query.task.clone(),
+            subtask: query.subtask.clone(),
+            limit,
+        };
         let mut found = newest(&file, start..end, &wanted)?;
         if let Some(known) = known {
             let room = limit - found.len();
@@ -150,7 +171,10 @@ impl JsonlStorage {
         }
         let found = Arc::new(found);
         let snapshot = Snapshot::new(&file, &meta, end)?;
-        let entry = Entry { snapshot, found: Arc::clone(&found) };
+        let entry = Entry {
+            snapshot,
+            found: Arc::clone(&found),
+        };
         self.cache().put(query.clone(), entry);
 
         // The last line has no end yet: it counts if it is whole, but is never remembered.
@@ -177,7 +201,11 @@ impl JsonlStorage {
     }
 
     fn find(&self, id: &ReflectionId) -> io::Result<Option<Reflection>> {
-        let wanted = Wanted { id: Some(id.as_str().to_owned()), limit: 1, ..Wanted::default() };
+        let wanted = Wanted {
+            id: Some(id.as_str().to_owned()),
+            limit: 1,
+            ..Wanted::default()
+        };
         loop {
             let Some((file, meta)) = self.open_to_read()? else {
                 return Ok(None);
@@ -209,7 +237,10 @@ impl JsonlStorage {
                 Decoded::Unreadable(message) => {
                     report.unreadable += 1;
                     if report.problems.len() < MAX_PROBLEMS {
-                        report.problems.push(LineProblem { line: line.number, message });
+                        report.problems.push(LineProblem {
+                            line: line.number,
+                            message,
+                        });
                     }
                 }
             }
@@ -222,29 +253,34 @@ impl JsonlStorage {
 #[async_trait]
 impl Storage for JsonlStorage {
     async fn append(&self, reflections: &[Reflection]) -> Result<(), StorageError> {
-        let lines = encode(reflections).map_err(|message| self.error("append to", message))?;
-        self.log.append(&lines).await.map_err(|LogError { action, path, message }| StorageError::Io {
-            action,
-            path,
-            message,
-        })
+        let lines = encode(reflections).map_err(|message| self.error("append to", &message))?;
+        self.log.append(&lines).await.map_err(
+            |LogError {
+                 action,
+                 path,
+                 message,
+             }| StorageError::Io {
+                action,
+                path,
+                message,
+            },
+        )
     }
 
     async fn recent(&self, query: &RecentQuery) -> Result<Vec<Reflection>, StorageError> {
         if query.limit == Some(0) {
             return Ok(Vec::new());
         }
-        let remembered = self.remembered(query).map_err(|e| self.error("read", e))?;
-        let found = match remembered {
-            Some(found) => found,
-            None => {
-                let query = query.clone();
-                self.blocking("read", move |this| {
-                    let known = this.cache().get(&query);
-                    this.search(&query, known)
-                })
-                .await?
-            }
+        let remembered = self.remembered(query).map_err(|e| self.error("read", &e))?;
+        let found = if let Some(found) = remembered {
+            found
+        } else {
+            let query = query.clone();
+            self.blocking("read", move |this| {
+                let known = this.cache().get(&query);
+                this.search(&query, known)
+            })
+            .await?
         };
         Ok(Arc::unwrap_or_clone(found))
     }
@@ -257,7 +293,8 @@ impl Storage for JsonlStorage {
     }
 
     async fn prune(&self, older_than: Timestamp) -> Result<PruneReport, StorageError> {
-        self.blocking("prune", move |this| prune(this.path(), older_than)).await
+        self.blocking("prune", move |this| prune(this.path(), older_than))
+            .await
     }
 
     async fn check(&self) -> Result<StoreReport, StorageError> {

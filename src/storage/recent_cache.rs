@@ -144,3 +144,80 @@ impl RecentCache {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    fn query(n: usize) -> RecentQuery {
+        RecentQuery {
+            limit: Some(n),
+            ..RecentQuery::default()
+        }
+    }
+
+    fn entry(file: &File, text: usize, records: usize) -> Entry {
+        let line = format!(
+            r#"{{"id":"","sessionId":"","taskId":"","subtaskId":"","attemptNumber":1,"category":"","analysis":"{}","suggestion":"","createdAt":"2026-01-01T00:00:00Z"}}"#,
+            "x".repeat(text)
+        );
+        let reflection: Reflection = serde_json::from_str(&line).unwrap();
+        Entry {
+            snapshot: Snapshot::new(file, &file.metadata().unwrap(), 0).unwrap(),
+            found: Arc::new(vec![reflection; records]),
+        }
+    }
+
+    #[test]
+    fn what_was_not_asked_for_longest_goes_first() {
+        let file = tempfile::tempfile().unwrap();
+        let mut cache = RecentCache::default();
+        for n in 0..MAX_ENTRIES {
+            cache.put(query(n), entry(&file, 0, 0));
+        }
+        assert!(cache.get(&query(0)).is_some());
+        cache.put(query(MAX_ENTRIES), entry(&file, 0, 0));
+        let there = |n| cache.entries.contains_key(&query(n));
+        assert!(there(0) && !there(1) && there(2) && there(MAX_ENTRIES));
+    }
+
+    #[test]
+    fn memory_is_bounded() {
+        let file = tempfile::tempfile().unwrap();
+        let mut cache = RecentCache::default();
+        for n in 0..100 {
+            cache.put(query(n), entry(&file, 300_000, 3));
+        }
+        let sum: usize = cache.entries.values().map(|(entry, _)| entry.bytes()).sum();
+        assert_eq!(cache.bytes, sum);
+        assert!((MAX_BYTES - 1_000_000..=MAX_BYTES).contains(&sum), "{sum}");
+        cache.put(query(99), entry(&file, 300_000, 30));
+        assert!(cache.get(&query(99)).is_none(), "too much for one query");
+    }
+
+    #[test]
+    fn only_a_file_that_has_grown_has_grown() {
+        let since = |change: &mut dyn FnMut(&mut File), expected| {
+            let mut file = tempfile::tempfile().unwrap();
+            file.write_all(b"one\ntwo\n").unwrap();
+            let meta = file.metadata().unwrap();
+            let before = Snapshot::new(&file, &meta, 8).unwrap();
+            assert_eq!(before.since(&meta), Since::Unchanged);
+            change(&mut file);
+            let meta = file.metadata().unwrap();
+            let front = before.is_front_of(&file, &meta).unwrap();
+            assert_eq!((before.since(&meta), front), expected);
+        };
+        since(
+            &mut |f| f.write_all(b"three\n").unwrap(),
+            (Since::Grown, true),
+        );
+        since(&mut |f| f.set_len(4).unwrap(), (Since::Replaced, false));
+        let mut rewrite = |f: &mut File| {
+            f.set_len(4).unwrap();
+            f.write_all_at(b"2wo\nthree\n", 4).unwrap();
+        };
+        since(&mut rewrite, (Since::Grown, false));
+    }
+}

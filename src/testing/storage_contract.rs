@@ -125,7 +125,7 @@ async fn every_text_comes_back(store: &dyn Storage) {
 
 async fn an_id_may_be_appended_twice(store: &dyn Storage) {
     let mut second = reflection("a", "t", "s", 1);
-    second.analysis = "second".to_owned();
+    second.analysis.push_str(", again");
     append(store, &[reflection("a", "t", "s", 1)]).await;
     append(store, &[reflection("b", "t", "s", 1)]).await;
     append(store, std::slice::from_ref(&second)).await;

@@ -17,10 +17,7 @@ pattern!(
     DURATION,
     r"\b\d+(?:\.\d+)?\s?(?:ns|µs|us|ms|s|sec|secs|seconds?|m|min|minutes?|h)\b"
 );
-pattern!(
-    PATH,
-    r#"(^|[^\w./~-])((?:/[^\s/:'"`(),;<>\[\]{}]+){2,})"#
-);
+pattern!(PATH, r#"(^|[^\w./~-])((?:/[^\s/:'"`(),;<>\[\]{}]+){2,})"#);
 pattern!(HEX, r"\b[0-9a-f]{12,}\b");
 pattern!(NUMBER, r"\b\d[\d_]*(?:\.\d+)?(?:[eE][+-]?\d+)?\b");
 
@@ -33,7 +30,9 @@ pub(super) fn mask(message: &str) -> String {
         text = replace(text, |text| pattern.replace_all(text, mask));
     }
     text = replace(text, |text| {
-        PATH.replace_all(text, |path: &Captures<'_>| format!("{}{}", &path[1], directory(&path[2])))
+        PATH.replace_all(text, |path: &Captures<'_>| {
+            format!("{}{}", &path[1], directory(&path[2]))
+        })
     });
     for (pattern, mask) in [(&*DURATION, "<time>"), (&*HEX, "<hex>"), (&*NUMBER, "<n>")] {
         text = replace(text, |text| pattern.replace_all(text, mask));

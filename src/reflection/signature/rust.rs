@@ -83,7 +83,7 @@ pub(super) fn libtest(lines: &[&str]) -> Option<Found> {
     );
     pattern!(
         DIED,
-        r"^\s*process didn't exit successfully: .*\((signal: \d+, SIG\w+|exit status: \d+)"
+        r"^\s*process didn't exit successfully: .*\((signal: \d+, (SIG\w+)|exit status: \d+)"
     );
     let last_mark = last_match(lines, &MARK)?;
     let tests = names(lines, &FAILED);
@@ -94,12 +94,14 @@ pub(super) fn libtest(lines: &[&str]) -> Option<Found> {
         |line| line.starts_with("---- ") || line == "failures:",
     );
     let why = told.and_then(|told| panicked(told).or_else(|| error(told)));
-    let died = lines
-        .iter()
-        .find_map(|line| Some(DIED.captures(line)?[1].to_owned()));
-    let why = why.unwrap_or_else(|| Found {
-        message: died.map(|how| format!("the test process died ({how})")),
-        ..panicked(lines).unwrap_or_default()
+    let why = why.unwrap_or_else(|| match lines.iter().find_map(|line| DIED.captures(line)) {
+        Some(died) => Found {
+            code: died.get(2).map(|signal| signal.as_str().to_owned()),
+            message: Some(format!("the test process died ({})", &died[1])),
+            detail: Some(format!("the test process died ({})", &died[1])),
+            ..Found::default()
+        },
+        None => panicked(lines).unwrap_or_default(),
     });
     Some(Found {
         tool: "cargo test",

@@ -2,6 +2,7 @@
 
 use super::found::Found;
 use super::found::Frame;
+use super::found::joined;
 use super::found::last_match;
 use super::found::pattern;
 use crate::domain::CheckCommand;
@@ -71,10 +72,10 @@ pub(super) fn words(lines: &[&str]) -> Option<Found> {
     );
     let at = last_match(lines, &ERROR)
         .or_else(|| lines.iter().rposition(|line| !line.trim().is_empty()))?;
-    let message = lines[at].trim().to_owned();
+    // A comparison often takes a line for what was expected and one for what came.
     Some(Found {
-        detail: Some(message.clone()),
-        message: Some(message),
+        detail: joined(lines[at.saturating_sub(2)..=at].iter().copied()),
+        message: Some(lines[at].trim().to_owned()),
         last_mark: at,
         ..Found::default()
     })

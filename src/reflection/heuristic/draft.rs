@@ -113,7 +113,7 @@ fn detail(failure: &FailureContext) -> Option<String> {
 }
 
 fn confidence(signature: &Signature, class: Class, told: bool) -> f64 {
-    let place = signature.frame.is_some();
+    let place = signature.frame.is_some() && signature.tool != "make";
     let named = !signature.tests.is_empty() || signature.code.is_some();
     match (place, named) {
         _ if class == Class::AgentFailed => BARE,

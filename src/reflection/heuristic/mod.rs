@@ -8,6 +8,8 @@ mod advice;
 mod class;
 mod draft;
 mod history;
+#[cfg(test)]
+mod table;
 mod words;
 
 pub use draft::Heuristic;

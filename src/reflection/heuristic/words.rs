@@ -78,34 +78,37 @@ impl Facts<'_> {
         format!("Check `{name}` (`{}`) {how}{behind}", self.command())
     }
 
-    /// Tests, place and quoted words, whichever are known.
+    /// Tests, place and quoted words, whichever are known: `` `adds` fails at src/lib.rs:13: left: 5; right: 6``.
     fn evidence(&self) -> String {
         let signature = &self.failure.signature;
-        let mut parts = Vec::new();
-        if !signature.tests.is_empty() {
-            let verb = if signature.tests.len() == 1 {
-                "fails"
-            } else {
-                "fail"
-            };
-            parts.push(format!("{} {verb}", list(&signature.tests)));
-        }
-        if let Some(frame) = &signature.frame {
-            parts.push(format!("at {frame}"));
-        }
+        let tests = match signature.tests.len() {
+            0 => String::new(),
+            1 => format!("{} fails", list(&signature.tests)),
+            _ => format!("{} fail", list(&signature.tests)),
+        };
+        let at = signature
+            .frame
+            .as_ref()
+            .map_or(String::new(), |frame| format!("at {frame}"));
         let code = signature
             .code
             .as_deref()
             .filter(|code| code.starts_with(char::is_uppercase));
-        match (code, &self.detail) {
-            (Some(code), Some(detail)) if !detail.contains(code) => {
-                parts.push(format!("{code}: {detail}"))
-            }
-            (_, Some(detail)) => parts.push(detail.clone()),
-            (Some(code), None) => parts.push(code.to_owned()),
-            (None, None) => {}
-        }
-        parts.join(", ")
+        let said = match (code, &self.detail) {
+            (Some(code), Some(detail)) if !detail.contains(code) => format!("{code}: {detail}"),
+            (_, Some(detail)) => detail.clone(),
+            (code, None) => code.unwrap_or_default().to_owned(),
+        };
+        let place = [tests, at]
+            .into_iter()
+            .filter(|part| !part.is_empty())
+            .collect::<Vec<_>>()
+            .join(" ");
+        [place, said]
+            .into_iter()
+            .filter(|part| !part.is_empty())
+            .collect::<Vec<_>>()
+            .join(": ")
     }
 
     /// How the agent ended, where that says something.
@@ -113,7 +116,7 @@ impl Facts<'_> {
         let red = self.failure.check.is_some();
         match self.failure.ending {
             Ending::Finished if self.failure.failure_type == FailureType::FalseDone && red => {
-                "The agent said it was done without having seen this check pass."
+                "The agent said it was done although this check is red."
             }
             Ending::Finished if self.class == Class::EmptyChange => {
                 "The agent said it was done all the same."
@@ -141,8 +144,7 @@ impl Facts<'_> {
                 _ => "The attempt changed no file.".to_owned(),
             };
         }
-        let frame = self.failure.signature.frame.as_deref().unwrap_or_default();
-        let place = frame.split([':', ' ']).next().unwrap_or_default();
+        let place = self.faulty_file().unwrap_or_default();
         let elsewhere = !place.is_empty()
             && !files
                 .iter()
@@ -152,6 +154,16 @@ impl Facts<'_> {
             true => format!("{changed}, but not {place}, where it fails."),
             false => format!("{changed}."),
         }
+    }
+
+    /// The file in which the fault shows; a test that compares, or a rule of make, is not where it is.
+    fn faulty_file(&self) -> Option<&str> {
+        let shows = matches!(
+            self.class,
+            Class::Compile | Class::Syntax | Class::MissingModule | Class::EdgeCase | Class::Crash
+        );
+        let frame = self.failure.signature.frame.as_deref().filter(|_| shows)?;
+        frame.split([':', ' ']).next()
     }
 
     /// The check's command, short.

@@ -143,7 +143,9 @@ fn from_summary(lines: &[&str], id: &str) -> Found {
         line.strip_prefix("FAILED ").or(line.strip_prefix("ERROR "))?.strip_prefix(id)?.strip_prefix(" - ")
     });
     // Without any test: `ERROR: file or directory not found: tests/`.
-    let line = line.or_else(|| lines.iter().find_map(|line| line.strip_prefix("ERROR: ")));
+    let line = line
+        .or_else(|| lines.iter().find_map(|line| line.strip_prefix("ERROR: ")))
+        .or_else(|| Some(lines.last()?.trim_matches(['=', ' '])));
     let (code, message) = exception(line.unwrap_or_default());
     let file = id.split("::").next().filter(|file| !file.is_empty());
     Found {

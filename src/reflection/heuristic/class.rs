@@ -1,0 +1,163 @@
+//! What kind of failure it is.
+
+use crate::domain::Ending;
+use crate::domain::FailureContext;
+use crate::domain::FailureType;
+use crate::domain::Signature;
+
+/// Kinds of failures that call for different advice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Class {
+    /// Nothing was changed.
+    EmptyChange,
+    /// The work could not be merged.
+    MergeConflict,
+    /// The agent ran into a limit: time, silence, budget, context.
+    AgentLimit,
+    /// The agent stopped because it was not allowed something.
+    Permission,
+    /// The agent itself failed.
+    AgentFailed,
+    /// The check ran into its time limit.
+    CheckTimeout,
+    /// The check ran out of memory.
+    OutOfMemory,
+    /// A program is not there or may not be run.
+    MissingProgram,
+    /// A module, package or file is not there.
+    MissingModule,
+    /// The code cannot be read.
+    Syntax,
+    /// The code does not compile or link.
+    Compile,
+    /// No test was found.
+    NoTests,
+    /// A test expected something else.
+    Assertion,
+    /// A test or a program broke at a value nobody thought of.
+    EdgeCase,
+    /// A test or a program broke.
+    Crash,
+    /// Something was printed, by a program nobody here knows.
+    Said,
+    /// An exit status and nothing else.
+    Silent,
+}
+
+/// Decides by the strongest evidence: how the agent was cut off, what the runtime measured, then the signature.
+pub(super) fn class(failure: &FailureContext) -> Class {
+    match failure.failure_type {
+        FailureType::EmptyChange => return Class::EmptyChange,
+        FailureType::MergeConflict => return Class::MergeConflict,
+        FailureType::CheckFailed
+        | FailureType::FalseDone
+        | FailureType::Timeout
+        | FailureType::AgentError => {}
+    }
+    match failure.ending {
+        Ending::Timeout | Ending::Hang | Ending::Budget | Ending::Context => {
+            return Class::AgentLimit;
+        }
+        Ending::Permission => return Class::Permission,
+        _ => {}
+    }
+    match &failure.check {
+        Some(check) if check.timed_out => Class::CheckTimeout,
+        Some(_) => by_signature(&failure.signature),
+        None if failure.failure_type == FailureType::Timeout => Class::AgentLimit,
+        None if !failure.ending.claims_done() => Class::AgentFailed,
+        None => by_signature(&failure.signature),
+    }
+}
+
+fn by_signature(signature: &Signature) -> Class {
+    let code = signature.code.as_deref().unwrap_or_default();
+    let message = signature.message.as_deref().unwrap_or_default();
+    let compiler = matches!(
+        signature.tool.as_str(),
+        "cargo" | "rustc" | "tsc" | "go build" | "gcc" | "clang" | "mypy" | "ld"
+    );
+    if signature.timed_out {
+        Class::CheckTimeout
+    } else if signature.out_of_memory {
+        Class::OutOfMemory
+    } else if matches!(code, "command not found" | "permission denied")
+        || signature.exit_status == Some(127)
+    {
+        Class::MissingProgram
+    } else if is_missing_module(code, message) {
+        Class::MissingModule
+    } else if matches!(
+        code,
+        "SyntaxError" | "IndentationError" | "TabError" | "syntax error"
+    ) || code.starts_with("TS1") && code.len() == "TS1005".len()
+        || signature.tool == "cargo" && code.is_empty() && message.contains("delimiter")
+    {
+        Class::Syntax
+    } else if compiler {
+        Class::Compile
+    } else if signature.tool == "pytest" && signature.exit_status == Some(5) {
+        Class::NoTests
+    } else if is_edge_case(code, message) {
+        Class::EdgeCase
+    } else if code == "AssertionError" || code == "assert" || message.starts_with("assertion ") {
+        Class::Assertion
+    } else if !signature.tests.is_empty() && matches!(code, "" | "ERR_TEST_FAILURE") {
+        Class::Assertion
+    } else if !code.is_empty()
+        || signature.signal.is_some()
+        || signature.exit_status.is_some_and(|status| status > 128)
+    {
+        Class::Crash
+    } else if message.is_empty() {
+        Class::Silent
+    } else {
+        Class::Said
+    }
+}
+
+fn is_missing_module(code: &str, message: &str) -> bool {
+    matches!(
+        code,
+        "ModuleNotFoundError"
+            | "ImportError"
+            | "E0432"
+            | "E0433"
+            | "MODULE_NOT_FOUND"
+            | "ERR_MODULE_NOT_FOUND"
+            | "TS2307"
+            | "FileNotFoundError"
+            | "ENOENT"
+            | "no such file or directory"
+    ) || message.starts_with("no matching package")
+        || message.starts_with("no required module provides")
+        || message.starts_with("Cannot find module")
+        || message.ends_with("No such file or directory") && code.is_empty()
+}
+
+/// Exceptions and words for a value at the edge: empty, missing, zero, out of range.
+fn is_edge_case(code: &str, message: &str) -> bool {
+    matches!(
+        code,
+        "IndexError"
+            | "KeyError"
+            | "ZeroDivisionError"
+            | "StopIteration"
+            | "OverflowError"
+            | "RangeError"
+    ) || [
+        "on a `None` value",
+        "index out of bounds",
+        "index out of range",
+        "out of range for slice",
+        "attempt to divide by zero",
+        "attempt to subtract with overflow",
+        "nil pointer dereference",
+        "entry in nil map",
+        "'NoneType' object",
+        "properties of undefined",
+        "properties of null",
+    ]
+    .iter()
+    .any(|words| message.contains(words))
+}

@@ -1,0 +1,135 @@
+//! The heuristic generator.
+
+use super::advice::advice;
+use super::class::Class;
+use super::class::class;
+use super::history::History;
+use super::history::history;
+use super::words::Facts;
+use super::words::quote;
+use crate::domain::Category;
+use crate::domain::CheckCommand;
+use crate::domain::Draft;
+use crate::domain::FailureContext;
+use crate::domain::Origin;
+use crate::domain::Signature;
+use crate::reflection::signature::details;
+use crate::services::Generator;
+use crate::services::GeneratorError;
+use async_trait::async_trait;
+
+/// The place and the test (or the error's code) are known: the analysis names them, and only the cause is open.
+const LOCATED_AND_NAMED: f64 = 0.75;
+/// One of the two is known.
+const LOCATED: f64 = 0.6;
+/// There are words, but neither place nor test.
+const TOLD: f64 = 0.45;
+/// There is an exit status, or an agent's ending, and nothing else.
+const BARE: f64 = 0.3;
+
+/// Characters of analysis and of suggestion, as for every generator.
+const SENTENCE_CHARS: usize = 1_000;
+/// Characters of an action item, as for every generator.
+const ITEM_CHARS: usize = 200;
+
+/// Writes reflections by rules: at once, without a model or a process, and always.
+///
+/// It says what failed where, in the output's own words; what the attempt changed; how the agent ended; and whether an
+/// earlier attempt failed alike. It knows nothing of the project's code, and says so by its confidence: 0.3 with an
+/// exit status alone, up to 0.75 with a test and a place.
+///
+/// ```
+/// # use reflexion::domain::FailureContext;
+/// # use reflexion::reflection::Heuristic;
+/// fn because_nothing_else_is_there(failure: &FailureContext) -> String {
+///     Heuristic.draft(failure, "no generator is configured".to_owned()).analysis
+/// }
+/// ```
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Heuristic;
+
+#[async_trait]
+impl Generator for Heuristic {
+    async fn generate(&self, failure: &FailureContext) -> Result<Draft, GeneratorError> {
+        Ok(self.draft(failure, "no other generator is configured".to_owned()))
+    }
+}
+
+impl Heuristic {
+    /// The draft itself; `because` says in words why no other generator wrote it.
+    #[must_use]
+    pub fn draft(&self, failure: &FailureContext, because: String) -> Draft {
+        let facts = Facts {
+            failure,
+            class: class(failure),
+            detail: detail(failure),
+        };
+        let history = history(failure);
+        let advice = advice(&facts);
+        let mut sentences = facts.sentences();
+        sentences.push(history.sentence(failure.attempt_number));
+        sentences.retain(|sentence| !sentence.is_empty());
+
+        let repeated = matches!(history, History::Repeated(_) | History::Returned(_));
+        let suggestion = if repeated {
+            format!(
+                "Do not make the same change again: it did not reach the cause. {}",
+                advice.suggestion
+            )
+        } else {
+            advice.suggestion
+        };
+        let mut action_items = advice.items;
+        if repeated {
+            let other = "State another cause than the one assumed so far, and look for evidence of it first";
+            action_items.insert(0, other.to_owned());
+        }
+        Draft {
+            category: if repeated {
+                Category::ApproachFlaw
+            } else {
+                advice.category
+            },
+            analysis: capped(&sentences.join(" "), SENTENCE_CHARS),
+            suggestion: capped(&suggestion, SENTENCE_CHARS),
+            action_items: action_items
+                .iter()
+                .take(4)
+                .map(|item| capped(item, ITEM_CHARS))
+                .collect(),
+            confidence: confidence(&failure.signature, facts.class, facts.detail.is_some()),
+            origin: Origin::Heuristic { because },
+        }
+    }
+}
+
+/// What the output itself says, unmasked: expected and actual where there are such lines, else its message.
+fn detail(failure: &FailureContext) -> Option<String> {
+    let none = CheckCommand::Argv(Vec::new());
+    let run = failure.check.as_ref().map_or(&none, |check| &check.run);
+    let text = failure.output.text();
+    let found = details(run, &text);
+    found.detail.as_deref().and_then(quote)
+}
+
+fn confidence(signature: &Signature, class: Class, told: bool) -> f64 {
+    let place = signature.frame.is_some() && signature.tool != "make";
+    let named = !signature.tests.is_empty() || signature.code.is_some();
+    match (place, named) {
+        _ if class == Class::AgentFailed => BARE,
+        (true, true) => LOCATED_AND_NAMED,
+        (true, false) | (false, true) => LOCATED,
+        (false, false) if told => TOLD,
+        (false, false) => BARE,
+    }
+}
+
+fn capped(text: &str, chars: usize) -> String {
+    match text.char_indices().nth(chars) {
+        None => text.to_owned(),
+        Some(_) => {
+            let kept: String = text.chars().take(chars - 1).collect();
+            format!("{}…", kept.trim_end())
+        }
+    }
+}

@@ -25,7 +25,7 @@ use tokio_util::sync::CancellationToken;
 /// reflections on earlier attempts from its prompt, and makes the likeliest edit that the reflections do not list as tried.
 /// Use it to see the whole loop work (and, with `--no-reflexion`, fail to learn), and for one-token bugs.
 /// It knows Python and Rust, and operators and constants of other C-like languages; files above 1 MB, tests and the scripts
-/// that checks name are never edited. It remembers about 186 tried edits of a subtask.
+/// that checks name are never edited. It remembers the newest 178 tried edits of a subtask.
 ///
 /// ```
 /// use reflexion::services::{RetryFrom, Subagent};
@@ -104,9 +104,9 @@ fn sentence(source: &Source, best: &Candidate, new_text: &str) -> String {
     let after = new_text.lines().nth(line as usize - 1).unwrap_or("");
     format!(
         "Changed {} line {line}: `{}` to `{}` ({}). I expect the check to pass.",
-        short(&source.path, 50),
-        short(source.line(line), 50),
-        short(after, 50),
+        short(&source.path, 48),
+        short(source.line(line), 44),
+        short(after, 44),
         best.edit.rule.words(),
     )
 }

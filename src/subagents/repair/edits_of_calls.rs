@@ -73,8 +73,10 @@ pub(super) fn add(edits: &mut Edits<'_>) {
         if called && !KEYWORDS.contains(&word) {
             swapped(edits, index + 1);
         } else if is_value(source, index) {
-            names(edits, index);
+            names(edits, index, Rule::Name);
             bounds(edits, index);
+        } else if is_empty_value(source, index) {
+            names(edits, index, Rule::Empty);
         }
     }
 }
@@ -148,8 +150,17 @@ fn is_value(source: &Source, index: usize) -> bool {
         && !["=", "::", "!", ":", "(", "+=", "-=", "*=", ":="].contains(&after)
 }
 
+/// A `None` that is passed, assigned or returned in the body of a function.
+fn is_empty_value(source: &Source, index: usize) -> bool {
+    let unit = &source.units[source.unit_of[index]];
+    source.word(index) == "None"
+        && unit.kind == UnitKind::Function
+        && index > unit.body
+        && ["=", "(", ",", "return"].contains(&source.word(index - 1))
+}
+
 /// The nearest other local names of the function, parameters included.
-fn names(edits: &mut Edits<'_>, index: usize) {
+fn names(edits: &mut Edits<'_>, index: usize, rule: Rule) {
     let source = edits.source;
     let unit = source.units[source.unit_of[index]].tokens.clone();
     let word = source.word(index);
@@ -179,7 +190,7 @@ fn names(edits: &mut Edits<'_>, index: usize) {
         }
     }
     for name in seen {
-        edits.replace(index, index + 1, name, Rule::Name);
+        edits.replace(index, index + 1, name, rule);
     }
 }
 

@@ -17,6 +17,7 @@ pub(super) fn add(edits: &mut Edits<'_>) {
                 python_condition(edits, index);
                 python_return(edits, index);
                 python_assignment(edits, index);
+                python_reuse(edits, index);
             }
             Language::Rust => {
                 rust_condition(edits, index);
@@ -147,6 +148,36 @@ fn python_assignment(edits: &mut Edits<'_>, index: usize) {
     if unit.kind == UnitKind::Function && set_before {
         edits.replace(index, index + 1, "+=", Rule::Assignment);
         edits.replace(index, index + 1, "-=", Rule::Assignment);
+    }
+}
+
+/// How many values of other places are tried for one `None`.
+const REUSED: usize = 4;
+
+/// `x = None` where other lines of the file say what `x` could be.
+fn python_reuse(edits: &mut Edits<'_>, index: usize) {
+    let source = edits.source;
+    let end_of_line = source.word(index + 1) == "\n";
+    if source.word(index) != "None" || index < 2 || source.word(index - 1) != "=" || !end_of_line {
+        return;
+    }
+    let target = source.word(index - 2);
+    let mut values: Vec<(usize, &str)> = Vec::new();
+    for at in 1..source.tokens.len() {
+        if source.word(at) != "=" || source.word(at - 1) != target || at == index - 1 {
+            continue;
+        }
+        let end = end_of_expression(edits, at + 1, &["\n", ","]).unwrap_or(source.tokens.len());
+        if end > at + 1 {
+            let value = &source.text[source.tokens[at + 1].start..source.tokens[end - 1].end];
+            if value != "None" && !values.iter().any(|(_, known)| *known == value) {
+                values.push((at.abs_diff(index), value));
+            }
+        }
+    }
+    values.sort_unstable();
+    for (_, value) in values.into_iter().take(REUSED) {
+        edits.replace(index, index + 1, value, Rule::Reuse);
     }
 }
 

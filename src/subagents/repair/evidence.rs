@@ -68,7 +68,7 @@ impl Hint {
             ),
             Self::Nothing => matches!(
                 rule,
-                Rule::Return | Rule::Empty | Rule::Equality | Rule::NotRemoved
+                Rule::Return | Rule::Empty | Rule::Reuse | Rule::Equality | Rule::NotRemoved
             ),
             Self::OutOfRange => matches!(
                 rule,
@@ -183,13 +183,7 @@ impl Evidence {
         if TRUTH.is_match(output) {
             self.hints.insert(Hint::Truth);
         }
-        if says(&[
-            "'NoneType' object",
-            "None ==",
-            "None !=",
-            "is None",
-            "assert None",
-        ]) {
+        if says(&["'NoneType'", "None ==", "None !=", "is None", "assert None"]) {
             self.hints.insert(Hint::Nothing);
         }
         if says(&[

@@ -8,7 +8,8 @@
 //! 1. [`briefing`] cuts the prompt into task, check output, and what the reflections say was tried;
 //! 2. [`files`] reads the sources; [`source`], [`outline`] and the lexers find functions, constants and tests in them;
 //! 3. [`edits`] lists every small edit; [`rule`] says how likely its kind is;
-//! 4. [`evidence`] and [`suspicion`] say where the fault may be, [`naturalness`] how well an edit fits the project's code;
+//! 4. [`evidence`] and [`suspicion`] say where the fault may be, [`naturalness`] and [`oddity`] how much
+//!    better the code looks afterwards;
 //! 5. [`rank`] puts them in order; [`agent`] makes the first one that is not in the list of [`tried`] ones.
 //!
 //! Everything it knows of earlier attempts comes from its prompt; the same prompt and files always give the same edit.
@@ -23,6 +24,7 @@ mod files;
 mod lex_braces;
 mod lex_python;
 mod naturalness;
+mod oddity;
 mod outline;
 mod rank;
 mod rule;

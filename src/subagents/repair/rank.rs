@@ -5,6 +5,7 @@ use super::edits::Edit;
 use super::edits::edits;
 use super::evidence::Evidence;
 use super::naturalness::models;
+use super::oddity::oddity;
 use super::source::Source;
 use super::suspicion::Suspicion;
 use super::tried::Name;
@@ -67,7 +68,8 @@ pub(super) fn candidates(
                 .product();
             let natural = (NATURAL * models[&source.language].gain(source, &edit)).exp();
             let place = suspicion.of(file, edit.unit, line).powf(PLACE);
-            let score = place * edit.rule.weight() * hints * natural / sizes[&edit.unit].powf(SIZE);
+            let score = place * edit.rule.weight() * hints * natural * oddity(source, &edit)
+                / sizes[&edit.unit].powf(SIZE);
             out.push(Candidate {
                 file,
                 edit,

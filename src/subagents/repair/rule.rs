@@ -49,8 +49,11 @@ pub(super) enum Rule {
     Index,
     /// One part of an `and` or `or` too many.
     Clause,
-    /// An empty value of the wrong kind: `None`, `""`.
+    /// An empty value where another one belongs: `None`, `""`.
     Empty,
+    /// The value that the same name gets elsewhere in the file, in place of `None` (most repairs reuse code of the same
+    /// project: Barr et al., "The plastic surgery hypothesis", FSE 2014).
+    Reuse,
 }
 
 impl Rule {
@@ -60,14 +63,14 @@ impl Rule {
     /// `benches/repair/mutants.py`.
     pub(super) fn weight(self) -> f64 {
         match self {
-            Self::Equality | Self::Logic | Self::Boundary | Self::NotRemoved => 1.0,
+            Self::Equality | Self::Logic | Self::Boundary => 1.0,
             Self::Arithmetic | Self::Boolean | Self::Update | Self::Jump => 0.9,
             Self::Constant => 0.6,
-            Self::Twin | Self::Sign => 0.5,
+            Self::Twin | Self::Sign | Self::NotAdded => 0.5,
             Self::Bits => 0.4,
-            Self::Direction | Self::NotAdded => 0.35,
+            Self::Direction | Self::NotRemoved => 0.35,
             Self::Swap | Self::Assignment | Self::FarArithmetic | Self::Return => 0.25,
-            Self::Empty => 0.2,
+            Self::Empty | Self::Reuse => 0.2,
             Self::Relation | Self::Index => 0.15,
             Self::Clause => 0.1,
             Self::Name => 0.06,
@@ -97,7 +100,8 @@ impl Rule {
             Self::Return => "a missing return",
             Self::Index => "an index or bound moved by one",
             Self::Clause => "a part of a condition removed",
-            Self::Empty => "another empty value",
+            Self::Empty => "a value in place of an empty one",
+            Self::Reuse => "a value used elsewhere in place of None",
         }
     }
 }

@@ -138,7 +138,7 @@ impl<'a> Cursor<'a> {
             let radix = c.starts_with("0x") || c.starts_with("0X");
             loop {
                 c.skip_while(is_word);
-                let exponent = !radix && matches!(c.bytes[c.at - 1], b'e' | b'E');
+                let exponent = !radix && c.at > 0 && matches!(c.bytes[c.at - 1], b'e' | b'E');
                 if c.peek(0) == b'.' && c.peek(1).is_ascii_digit()
                     || exponent && matches!(c.peek(0), b'+' | b'-') && c.peek(1).is_ascii_digit()
                 {

@@ -51,8 +51,7 @@ fn reflection(n: usize, subtask: String) -> Reflection {
         attempt_number: 1,
         category: Category::RootCause,
         analysis: "The check failed because the parser was given the file twice. ".repeat(7),
-        suggestion: "Read the file once, keep the tokens, and let both callers use them. "
-            .repeat(6),
+        suggestion: "Read the file once, keep the tokens, and let both callers use them. ".repeat(6),
         action_items: vec!["Look at the callers of the parser first. ".repeat(3); 2],
         confidence: 0.5,
         created_at: Timestamp::UNIX_EPOCH,
@@ -64,20 +63,14 @@ fn reflection(n: usize, subtask: String) -> Reflection {
 }
 
 fn newest(subtask: &str) -> RecentQuery {
-    RecentQuery {
-        subtask: Some(subtask.to_owned()),
-        limit: Some(3),
-        ..RecentQuery::default()
-    }
+    RecentQuery { subtask: Some(subtask.to_owned()), limit: Some(3), ..RecentQuery::default() }
 }
 
 fn warm(criterion: &mut Criterion) {
     let runtime = Runtime::new().expect("a runtime");
     let dir = tempfile::tempdir().expect("a directory");
     let store = JsonlStorage::open(dir.path().join("reflections.jsonl"));
-    let records: Vec<_> = (0..10_000)
-        .map(|n| reflection(n, format!("sub-{}", n % 1000)))
-        .collect();
+    let records: Vec<_> = (0..10_000).map(|n| reflection(n, format!("sub-{}", n % 1000))).collect();
     runtime.block_on(store.append(&records)).expect("append");
     for (name, subtask) in [("newest three", "sub-7"), ("absent", "sub-none")] {
         let query = newest(subtask);
@@ -89,10 +82,7 @@ fn warm(criterion: &mut Criterion) {
     criterion.bench_function("recent after an append of 1.3 kB by another", |bencher| {
         let line = serde_json::to_string(&records[0]).expect("JSON") + "\n";
         let path = dir.path().join("reflections.jsonl");
-        let mut other = fs::OpenOptions::new()
-            .append(true)
-            .open(path)
-            .expect("the file");
+        let mut other = fs::OpenOptions::new().append(true).open(path).expect("the file");
         bencher.iter_custom(|rounds| {
             let mut spent = std::time::Duration::ZERO;
             for _ in 0..rounds {
@@ -156,11 +146,7 @@ fn cold(records: usize) {
             .output()
             .expect("a search");
         let words = String::from_utf8_lossy(&search.stdout).into_owned();
-        let cpu: f64 = words
-            .split(' ')
-            .next()
-            .and_then(|ms| ms.parse().ok())
-            .unwrap_or(f64::NAN);
+        let cpu: f64 = words.split(' ').next().and_then(|ms| ms.parse().ok()).unwrap_or(f64::NAN);
         println!(
             "{name}: {words} ms CPU, found, peak kB; grep {grep:.0} ms; ratio {:.4} (wanted {wanted})",
             cpu / grep
@@ -172,11 +158,7 @@ fn write_file(path: &Path, records: usize) {
     let mut file = BufWriter::new(fs::File::create(path).expect("a file"));
     for n in 0..records {
         let last = n >= records.saturating_sub(1000) && n % 300 == 0;
-        let subtask = if last {
-            "sub-last".to_owned()
-        } else {
-            format!("sub-{:06}", n % SUBTASKS)
-        };
+        let subtask = if last { "sub-last".to_owned() } else { format!("sub-{:06}", n % SUBTASKS) };
         serde_json::to_writer(&mut file, &reflection(n, subtask)).expect("JSON");
         file.write_all(b"\n").expect("write");
     }
@@ -187,14 +169,10 @@ fn write_file(path: &Path, records: usize) {
 fn search_once(query: &str) {
     let (path, subtask) = query.rsplit_once(':').expect("FILE:SUBTASK");
     let runtime = Runtime::new().expect("a runtime");
-    let found = runtime
-        .block_on(JsonlStorage::open(path).recent(&newest(subtask)))
-        .expect("recent");
+    let found = runtime.block_on(JsonlStorage::open(path).recent(&newest(subtask))).expect("recent");
     let status = fs::read_to_string("/proc/self/status").expect("/proc");
     let peak = status.lines().find_map(|l| l.strip_prefix("VmHWM:"));
-    let peak = peak
-        .and_then(|kb| kb.split_whitespace().next())
-        .unwrap_or("?");
+    let peak = peak.and_then(|kb| kb.split_whitespace().next()).unwrap_or("?");
     print!("{:.1} {} {peak}", own_cpu_ms(), found.len());
 }
 
@@ -212,18 +190,9 @@ fn own_cpu_ms() -> f64 {
 fn grep_cpu_ms(path: &Path, id: &str) -> f64 {
     let spent = || -> f64 {
         let stat = fs::read_to_string("/proc/self/stat").expect("/proc");
-        let fields: Vec<_> = stat
-            .rsplit(')')
-            .next()
-            .unwrap_or_default()
-            .split(' ')
-            .collect();
+        let fields: Vec<_> = stat.rsplit(')').next().unwrap_or_default().split(' ').collect();
         // `cutime` and `cstime`, fields 16 and 17 of proc(5), in steps of 10 ms.
-        fields[14..16]
-            .iter()
-            .filter_map(|f| f.parse::<f64>().ok())
-            .sum::<f64>()
-            * 10.0
+        fields[14..16].iter().filter_map(|f| f.parse::<f64>().ok()).sum::<f64>() * 10.0
     };
     let before = spent();
     for _ in 0..5 {

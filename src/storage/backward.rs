@@ -58,37 +58,22 @@ fn needle(id: &str) -> Option<Vec<u8>> {
     if plain.is_empty() && !id.is_empty() {
         return None;
     }
-    let text = if plain == id {
-        format!("\"{plain}\"")
-    } else {
-        plain.to_owned()
-    };
+    let text = if plain == id { format!("\"{plain}\"") } else { plain.to_owned() };
     Some(text.into_bytes())
 }
 
 /// The newest reflections wanted in `range`, newest first; the range begins and ends between lines.
-pub(super) fn newest(
-    file: &File,
-    range: Range<u64>,
-    wanted: &Wanted,
-) -> io::Result<Vec<Reflection>> {
+pub(super) fn newest(file: &File, range: Range<u64>, wanted: &Wanted) -> io::Result<Vec<Reflection>> {
     let needle = wanted.needle();
-    let mut search = Search {
-        wanted,
-        finder: needle.as_deref().map(Finder::new),
-        found: Vec::new(),
-    };
+    let mut search = Search { wanted, finder: needle.as_deref().map(Finder::new), found: Vec::new() };
     let mut buffer = buffer_for(&range, BLOCK);
     let mut end = range.end;
     while end > range.start && !search.is_full() {
         let start = range.start.max(end.saturating_sub(buffer.len() as u64));
         let block = read_block(file, start..end, &mut buffer)?;
         // Unless the range begins here, the block begins inside a line, which the next block will hold whole.
-        let first = if start == range.start {
-            Some(0)
-        } else {
-            memchr(b'\n', &block[..block.len() - 1]).map(|i| i + 1)
-        };
+        let first =
+            if start == range.start { Some(0) } else { memchr(b'\n', &block[..block.len() - 1]).map(|i| i + 1) };
         if let Some(first) = first {
             search.block(&block[first..]);
             end = start + first as u64;
@@ -201,11 +186,7 @@ mod tests {
             ("a\"bc", Some("bc")),
             ("日x本", Some("x")),
         ] {
-            assert_eq!(
-                needle(id).map(|n| String::from_utf8(n).unwrap()),
-                expected.map(str::to_owned),
-                "{id}"
-            );
+            assert_eq!(needle(id).map(|n| String::from_utf8(n).unwrap()), expected.map(str::to_owned), "{id}");
         }
     }
 
@@ -220,25 +201,10 @@ mod tests {
     #[test]
     fn lines_are_found_wherever_the_blocks_are_cut() {
         let empty = record(10, "s0", 0).len();
-        let lengths = [
-            0,
-            900,
-            BLOCK - empty - 2,
-            5000,
-            BLOCK - empty - 1,
-            BLOCK - empty,
-            0,
-            400_000,
-        ]
-        .into_iter()
-        .chain([
-            MAX_LINE - empty - 1,
-            MAX_LINE - empty,
-            MAX_LINE - empty + 1,
-            2 * MAX_LINE,
-            7,
-        ])
-        .chain((0..300).map(|n| n * 37));
+        let lengths = [0, 900, BLOCK - empty - 2, 5000, BLOCK - empty - 1, BLOCK - empty, 0, 400_000]
+            .into_iter()
+            .chain([MAX_LINE - empty - 1, MAX_LINE - empty, MAX_LINE - empty + 1, 2 * MAX_LINE, 7])
+            .chain((0..300).map(|n| n * 37));
         let mut file = tempfile::tempfile().unwrap();
         let (mut end, mut stored) = (0, Vec::new());
         for (n, length) in (10..).zip(lengths) {
@@ -253,20 +219,10 @@ mod tests {
                 continue;
             }
             for (subtask, limit) in [(None, 2), (Some(0), usize::MAX), (Some(1), 1), (Some(2), 1)] {
-                let wanted = Wanted {
-                    subtask: subtask.map(|s| format!("s{s}")),
-                    limit,
-                    ..Wanted::default()
-                };
+                let wanted = Wanted { subtask: subtask.map(|s| format!("s{s}")), limit, ..Wanted::default() };
                 let found = newest(&file, 0..end, &wanted).unwrap();
-                let found: Vec<usize> = found
-                    .iter()
-                    .map(|r| r.id.as_str().parse().unwrap())
-                    .collect();
-                let all = stored
-                    .iter()
-                    .rev()
-                    .filter(|(_, s)| subtask.is_none_or(|w| w == *s));
+                let found: Vec<usize> = found.iter().map(|r| r.id.as_str().parse().unwrap()).collect();
+                let all = stored.iter().rev().filter(|(_, s)| subtask.is_none_or(|w| w == *s));
                 let expected: Vec<usize> = all.map(|(n, _)| *n).take(limit).collect();
                 assert_eq!(found, expected, "{subtask:?} after line {n}");
             }

@@ -123,10 +123,7 @@ impl Foreign {
 /// The same line gets the same id every time it is imported.
 fn id_of(line: &[u8]) -> ReflectionId {
     let hash = Sha256::digest(line);
-    let front = hash
-        .iter()
-        .take(8)
-        .fold(0, |n: u64, b| n << 8 | u64::from(*b));
+    let front = hash.iter().take(8).fold(0, |n: u64, b| n << 8 | u64::from(*b));
     ReflectionId::new(format!("ref-import-{front:016x}"))
 }
 

@@ -25,25 +25,17 @@ pub struct FileJournal {
 impl FileJournal {
     /// Names the file in `run_dir` (`.reflection/runs/<run>`); it is created, with its directories, by the first entry.
     pub fn create(run_dir: impl AsRef<Path>, clock: Arc<dyn Clock>) -> Self {
-        Self {
-            log: AppendLog::new(run_dir.as_ref().join("journal.jsonl")),
-            clock,
-        }
+        Self { log: AppendLog::new(run_dir.as_ref().join("journal.jsonl")), clock }
     }
 
     fn error(&self, message: &dyn fmt::Display) -> JournalError {
-        JournalError {
-            path: self.log.path().display().to_string(),
-            message: message.to_string(),
-        }
+        JournalError { path: self.log.path().display().to_string(), message: message.to_string() }
     }
 }
 
 impl fmt::Debug for FileJournal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("FileJournal")
-            .field(&self.log.path())
-            .finish()
+        f.debug_tuple("FileJournal").field(&self.log.path()).finish()
     }
 }
 
@@ -60,16 +52,9 @@ struct Line<'e> {
 impl Journal for FileJournal {
     async fn record(&self, entry: JournalEntry) -> Result<(), JournalError> {
         let mut line = Vec::with_capacity(512);
-        let envelope = Line {
-            v: 1,
-            at: self.clock.now(),
-            entry: &entry,
-        };
+        let envelope = Line { v: 1, at: self.clock.now(), entry: &entry };
         jsonl::write(&mut line, &envelope).map_err(|e| self.error(&e))?;
-        self.log
-            .append(&line)
-            .await
-            .map_err(|e| self.error(&e.message))
+        self.log.append(&line).await.map_err(|e| self.error(&e.message))
     }
 }
 
@@ -83,20 +68,14 @@ impl MemoryJournal {
     /// What was recorded so far, in order.
     #[must_use]
     pub fn entries(&self) -> Vec<JournalEntry> {
-        self.entries
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
 #[async_trait]
 impl Journal for MemoryJournal {
     async fn record(&self, entry: JournalEntry) -> Result<(), JournalError> {
-        self.entries
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(entry);
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner).push(entry);
         Ok(())
     }
 }
@@ -112,16 +91,10 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let run_dir = dir.path().join(".reflection/runs/r1");
         let mut clock = MockClock::new();
-        clock
-            .expect_now()
-            .returning(|| "2026-05-05T00:00:00Z".parse().unwrap());
+        clock.expect_now().returning(|| "2026-05-05T00:00:00Z".parse().unwrap());
         let journal = FileJournal::create(&run_dir, Arc::new(clock));
         let entries = [
-            JournalEntry::RunStarted {
-                run: RunId::new("r1").unwrap(),
-                pid: 7,
-                tasks: Vec::new(),
-            },
+            JournalEntry::RunStarted { run: RunId::new("r1").unwrap(), pid: 7, tasks: Vec::new() },
             JournalEntry::RunEnded { interrupted: false },
         ];
         for entry in entries {
@@ -143,10 +116,7 @@ mod tests {
     async fn a_journal_that_cannot_be_written_names_its_path() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let journal = FileJournal::create(file.path(), Arc::new(clock()));
-        let error = journal
-            .record(JournalEntry::RunEnded { interrupted: true })
-            .await
-            .unwrap_err();
+        let error = journal.record(JournalEntry::RunEnded { interrupted: true }).await.unwrap_err();
         assert!(error.path.ends_with("journal.jsonl"), "{error:?}");
     }
 

@@ -69,10 +69,7 @@ pub struct JsonlStorage {
 impl JsonlStorage {
     /// Names the file; nothing is read or created yet.
     pub fn open(path: impl Into<PathBuf>) -> Self {
-        Self {
-            log: AppendLog::new(path),
-            cache: Arc::default(),
-        }
+        Self { log: AppendLog::new(path), cache: Arc::default() }
     }
 
     /// How often this value has synced its file; with many writers far less often than once a record.
@@ -90,11 +87,7 @@ impl JsonlStorage {
     }
 
     fn error(&self, action: &'static str, message: &dyn Display) -> StorageError {
-        StorageError::Io {
-            action,
-            path: self.path().to_owned(),
-            message: message.to_string(),
-        }
+        StorageError::Io { action, path: self.path().to_owned(), message: message.to_string() }
     }
 
     /// Runs `work` where it may block.
@@ -129,11 +122,7 @@ impl JsonlStorage {
     }
 
     /// Searches the file, or what was added to it since `known`, and remembers the result.
-    fn search(
-        &self,
-        query: &RecentQuery,
-        mut known: Option<Entry>,
-    ) -> io::Result<Arc<Vec<Reflection>>> {
+    fn search(&self, query: &RecentQuery, mut known: Option<Entry>) -> io::Result<Arc<Vec<Reflection>>> {
         loop {
             match self.search_once(query, known.take()) {
                 // A failed append was cut off while we read: look again.
@@ -143,11 +132,7 @@ impl JsonlStorage {
         }
     }
 
-    fn search_once(
-        &self,
-        query: &RecentQuery,
-        known: Option<Entry>,
-    ) -> io::Result<Arc<Vec<Reflection>>> {
+    fn search_once(&self, query: &RecentQuery, known: Option<Entry>) -> io::Result<Arc<Vec<Reflection>>> {
         let Some((file, meta)) = self.open_to_read()? else {
             return Ok(Arc::default());
         };
@@ -158,12 +143,7 @@ impl JsonlStorage {
         let start = known.as_ref().map_or(0, |entry| entry.snapshot.end);
         let end = line_start(&file, start..meta.len())?;
         let limit = query.limit.unwrap_or(usize::MAX);
-        let wanted = Wanted {
-            id: None,
-            task: query.task.clone(),
-            subtask: query.subtask.clone(),
-            limit,
-        };
+        let wanted = Wanted { id: None, task: query.task.clone(), subtask: query.subtask.clone(), limit };
         let mut found = newest(&file, start..end, &wanted)?;
         if let Some(known) = known {
             let room = limit - found.len();
@@ -171,10 +151,7 @@ impl JsonlStorage {
         }
         let found = Arc::new(found);
         let snapshot = Snapshot::new(&file, &meta, end)?;
-        let entry = Entry {
-            snapshot,
-            found: Arc::clone(&found),
-        };
+        let entry = Entry { snapshot, found: Arc::clone(&found) };
         self.cache().put(query.clone(), entry);
 
         // The last line has no end yet: it counts if it is whole, but is never remembered.
@@ -201,11 +178,7 @@ impl JsonlStorage {
     }
 
     fn find(&self, id: &ReflectionId) -> io::Result<Option<Reflection>> {
-        let wanted = Wanted {
-            id: Some(id.as_str().to_owned()),
-            limit: 1,
-            ..Wanted::default()
-        };
+        let wanted = Wanted { id: Some(id.as_str().to_owned()), limit: 1, ..Wanted::default() };
         loop {
             let Some((file, meta)) = self.open_to_read()? else {
                 return Ok(None);
@@ -237,10 +210,7 @@ impl JsonlStorage {
                 Decoded::Unreadable(message) => {
                     report.unreadable += 1;
                     if report.problems.len() < MAX_PROBLEMS {
-                        report.problems.push(LineProblem {
-                            line: line.number,
-                            message,
-                        });
+                        report.problems.push(LineProblem { line: line.number, message });
                     }
                 }
             }
@@ -254,17 +224,11 @@ impl JsonlStorage {
 impl Storage for JsonlStorage {
     async fn append(&self, reflections: &[Reflection]) -> Result<(), StorageError> {
         let lines = encode(reflections).map_err(|message| self.error("append to", &message))?;
-        self.log.append(&lines).await.map_err(
-            |LogError {
-                 action,
-                 path,
-                 message,
-             }| StorageError::Io {
-                action,
-                path,
-                message,
-            },
-        )
+        self.log.append(&lines).await.map_err(|LogError { action, path, message }| StorageError::Io {
+            action,
+            path,
+            message,
+        })
     }
 
     async fn recent(&self, query: &RecentQuery) -> Result<Vec<Reflection>, StorageError> {
@@ -293,8 +257,7 @@ impl Storage for JsonlStorage {
     }
 
     async fn prune(&self, older_than: Timestamp) -> Result<PruneReport, StorageError> {
-        self.blocking("prune", move |this| prune(this.path(), older_than))
-            .await
+        self.blocking("prune", move |this| prune(this.path(), older_than)).await
     }
 
     async fn check(&self) -> Result<StoreReport, StorageError> {

@@ -151,10 +151,7 @@ mod tests {
     use std::io::Write;
 
     fn query(n: usize) -> RecentQuery {
-        RecentQuery {
-            limit: Some(n),
-            ..RecentQuery::default()
-        }
+        RecentQuery { limit: Some(n), ..RecentQuery::default() }
     }
 
     fn entry(file: &File, text: usize, records: usize) -> Entry {
@@ -209,10 +206,7 @@ mod tests {
             let front = before.is_front_of(&file, &meta).unwrap();
             assert_eq!((before.since(&meta), front), expected);
         };
-        since(
-            &mut |f| f.write_all(b"three\n").unwrap(),
-            (Since::Grown, true),
-        );
+        since(&mut |f| f.write_all(b"three\n").unwrap(), (Since::Grown, true));
         since(&mut |f| f.set_len(4).unwrap(), (Since::Replaced, false));
         let mut rewrite = |f: &mut File| {
             f.set_len(4).unwrap();

@@ -6,7 +6,9 @@
 
 mod command;
 mod deadline;
+mod repair;
 
 pub use command::CommandAgent;
 pub use command::CommandAgentParams;
 pub use deadline::with_deadline;
+pub use repair::Repair;

@@ -32,9 +32,7 @@ async fn the_file_store_keeps_the_contract() {
     let stores = Cell::new(0);
     storage_contract(|| {
         stores.set(stores.get() + 1);
-        let path = dir
-            .path()
-            .join(format!("{}/deep/memory.jsonl", stores.get()));
+        let path = dir.path().join(format!("{}/deep/memory.jsonl", stores.get()));
         Arc::new(JsonlStorage::open(path))
     })
     .await;
@@ -60,20 +58,12 @@ async fn a_torn_tail_costs_only_itself_at_every_byte() {
         fs::write(&path, [front.as_bytes(), &torn.as_bytes()[..cut]].concat()).unwrap();
         let store = JsonlStorage::open(&path);
         let whole = cut >= torn.len() - 1;
-        let before: &[&str] = if whole {
-            &["torn-é", "b", "a"]
-        } else {
-            &["b", "a"]
-        };
+        let before: &[&str] = if whole { &["torn-é", "b", "a"] } else { &["b", "a"] };
         assert_eq!(recent(&store, &of("s")).await, before, "cut at {cut}");
 
         store.append(&[reflection("new", "s", 1)]).await.unwrap();
         let after = [&["new"], before].concat();
-        assert_eq!(
-            recent(&store, &of("s")).await,
-            after,
-            "remembered, cut at {cut}"
-        );
+        assert_eq!(recent(&store, &of("s")).await, after, "remembered, cut at {cut}");
         assert_eq!(all(&path).await, after, "read afresh, cut at {cut}");
         let unreadable = usize::from(!whole && cut > 0);
         assert_eq!(store.check().await.unwrap().unreadable, unreadable);
@@ -93,17 +83,12 @@ async fn a_line_in_the_making_is_not_remembered_as_unreadable() {
         file.write_all(&coming.as_bytes()[..cut]).unwrap();
         let half = recent(&store, &of("s")).await;
         file.write_all(&coming.as_bytes()[cut..]).unwrap();
-        assert_eq!(
-            recent(&store, &of("s")).await[..2],
-            ["b", "a"],
-            "cut at {cut}"
-        );
+        assert_eq!(recent(&store, &of("s")).await[..2], ["b", "a"], "cut at {cut}");
         let whole = cut == coming.len() - 1;
         assert_eq!(half.len(), if whole { 2 } else { 1 }, "cut at {cut}");
         // Cut off and written over, as after a failed append: no growth.
         file.set_len(before.len() as u64).unwrap();
-        file.write_all(line(&reflection("longer-than-b", "s", 1)).as_bytes())
-            .unwrap();
+        file.write_all(line(&reflection("longer-than-b", "s", 1)).as_bytes()).unwrap();
         assert_eq!(recent(&store, &of("s")).await[0], "longer-than-b");
         fs::write(&path, before).unwrap();
         assert_eq!(recent(&store, &of("s")).await, ["a"]);
@@ -130,10 +115,7 @@ async fn whatever_stands_between_records_is_skipped_counted_and_kept() {
         (record("old-2", 2), false),
         (crlf, true),
         (format!("{future}\n").into_bytes(), true),
-        (
-            b"{\"v\":3,\"subtaskId\":\"s\",\"what\":\"else\"}\n".to_vec(),
-            true,
-        ),
+        (b"{\"v\":3,\"subtaskId\":\"s\",\"what\":\"else\"}\n".to_vec(), true),
         (huge, true),
         (b"not json, but \"s\"\n".to_vec(), true),
         (record("last", 9), true),
@@ -141,11 +123,7 @@ async fn whatever_stands_between_records_is_skipped_counted_and_kept() {
     ];
     let whole: Vec<u8> = parts.iter().flat_map(|(bytes, _)| bytes.clone()).collect();
     fs::write(&path, &whole).unwrap();
-    let kept: Vec<u8> = parts
-        .iter()
-        .filter(|p| p.1)
-        .flat_map(|(bytes, _)| bytes.clone())
-        .collect();
+    let kept: Vec<u8> = parts.iter().filter(|p| p.1).flat_map(|(bytes, _)| bytes.clone()).collect();
 
     let store = JsonlStorage::open(&path);
     let found = ["last", "crlf", "old-2", "after-nul", "old-1", "bom"];
@@ -155,25 +133,13 @@ async fn whatever_stands_between_records_is_skipped_counted_and_kept() {
     assert_eq!((report.reflections, report.unreadable), (6, 7));
     let lines: Vec<_> = report.problems.iter().map(|p| p.line).collect();
     assert_eq!(lines, [6, 7, 10, 11, 12, 13, 15]);
-    assert!(
-        report.problems[2].message.contains("version 2"),
-        "{report:?}"
-    );
-    assert!(
-        report.problems[3].message.contains("version 3"),
-        "{report:?}"
-    );
+    assert!(report.problems[2].message.contains("version 2"), "{report:?}");
+    assert!(report.problems[3].message.contains("version 3"), "{report:?}");
 
-    let pruned = store
-        .prune(Timestamp::from_second(5).unwrap())
-        .await
-        .unwrap();
+    let pruned = store.prune(Timestamp::from_second(5).unwrap()).await.unwrap();
     assert_eq!((pruned.removed, pruned.kept, pruned.unreadable), (2, 4, 7));
     assert!(fs::read(&path).unwrap() == kept, "kept byte for byte");
-    assert_eq!(
-        recent(&store, &of("s")).await,
-        ["last", "crlf", "after-nul", "bom"]
-    );
+    assert_eq!(recent(&store, &of("s")).await, ["last", "crlf", "after-nul", "bom"]);
 }
 
 #[tokio::test]
@@ -181,29 +147,15 @@ async fn prune_keeps_permissions_and_links_and_leaves_no_file_behind() {
     use std::os::unix::fs::PermissionsExt;
     let dir = tempfile::tempdir().unwrap();
     let (real, path) = (dir.path().join("real.jsonl"), dir.path().join("m.jsonl"));
-    fs::write(
-        &real,
-        line(&reflection("old", "s", 1)) + &line(&reflection("new", "s", 9)),
-    )
-    .unwrap();
+    fs::write(&real, line(&reflection("old", "s", 1)) + &line(&reflection("new", "s", 9))).unwrap();
     fs::set_permissions(&real, fs::Permissions::from_mode(0o664)).unwrap();
     std::os::unix::fs::symlink(&real, &path).unwrap();
-    fs::write(
-        dir.path().join(".real.jsonl.killed.tmp"),
-        "of a killed prune",
-    )
-    .unwrap();
+    fs::write(dir.path().join(".real.jsonl.killed.tmp"), "of a killed prune").unwrap();
 
     let store = JsonlStorage::open(&path);
-    store
-        .prune(Timestamp::from_second(5).unwrap())
-        .await
-        .unwrap();
+    store.prune(Timestamp::from_second(5).unwrap()).await.unwrap();
     assert!(fs::symlink_metadata(&path).unwrap().is_symlink());
-    assert_eq!(
-        fs::metadata(&real).unwrap().permissions().mode() & 0o777,
-        0o664
-    );
+    assert_eq!(fs::metadata(&real).unwrap().permissions().mode() & 0o777, 0o664);
     assert_eq!(all(&real).await, ["new"]);
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2);
 }
@@ -261,28 +213,12 @@ async fn writers_that_wait_share_one_sync() {
 async fn a_store_that_cannot_be_written_says_so_and_works_again_afterwards() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("memory/reflections.jsonl");
-    fs::write(
-        dir.path().join("memory"),
-        "a file where the directory should be",
-    )
-    .unwrap();
+    fs::write(dir.path().join("memory"), "a file where the directory should be").unwrap();
     let store = JsonlStorage::open(&path);
     let refused = store.append(&[reflection("a", "s", 1)]).await.unwrap_err();
-    let StorageError::Io {
-        action,
-        path: named,
-        ..
-    } = &refused
-    else {
-        panic!("{refused:?}")
-    };
+    let StorageError::Io { action, path: named, .. } = &refused else { panic!("{refused:?}") };
     assert_eq!((*action, named), ("append to", &path));
-    assert!(
-        refused
-            .to_string()
-            .starts_with("storage_error: failed to append to "),
-        "{refused}"
-    );
+    assert!(refused.to_string().starts_with("storage_error: failed to append to "), "{refused}");
     fs::remove_file(dir.path().join("memory")).unwrap();
     store.append(&[reflection("b", "s", 1)]).await.unwrap();
     assert_eq!(recent(&store, &of("s")).await, ["b"]);
@@ -306,10 +242,7 @@ async fn a_read_only_directory_is_a_typed_error() {
     }
     let store = JsonlStorage::open(memory.join("m.jsonl"));
     let refused = store.append(&[reflection("a", "s", 1)]).await;
-    assert!(
-        matches!(refused, Err(StorageError::Io { .. })),
-        "{refused:?}"
-    );
+    assert!(matches!(refused, Err(StorageError::Io { .. })), "{refused:?}");
     fs::set_permissions(&memory, fs::Permissions::from_mode(0o755)).unwrap();
     store.append(&[reflection("b", "s", 1)]).await.unwrap();
     assert_eq!(recent(&store, &of("s")).await, ["b"]);
@@ -336,10 +269,7 @@ async fn people_who_edit_at_the_same_time_lose_nothing() {
             tasks.add(keys).await.unwrap();
             let list = tasks.load().await.unwrap();
             assert!(list.tasks.iter().any(|t| t.id.as_str() == format!("a{n}")));
-            tasks
-                .set_status(&format!("a{n}"), Status::Closed)
-                .await
-                .unwrap();
+            tasks.set_status(&format!("a{n}"), Status::Closed).await.unwrap();
             tasks
         })
     };

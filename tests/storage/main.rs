@@ -39,10 +39,7 @@ fn line(reflection: &Reflection) -> String {
 }
 
 fn of(subtask: &str) -> RecentQuery {
-    RecentQuery {
-        subtask: Some(subtask.to_owned()),
-        ..RecentQuery::default()
-    }
+    RecentQuery { subtask: Some(subtask.to_owned()), ..RecentQuery::default() }
 }
 
 async fn recent(store: &JsonlStorage, query: &RecentQuery) -> Vec<String> {
@@ -55,9 +52,5 @@ async fn all(path: &Path) -> Vec<String> {
 }
 
 fn block_on<T>(future: impl Future<Output = T>) -> T {
-    tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .unwrap()
-        .block_on(future)
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
 }

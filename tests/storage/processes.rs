@@ -67,19 +67,13 @@ fn child_process() {
                 }
             }
             "prune" => loop {
-                store
-                    .prune(Timestamp::from_second(50).unwrap())
-                    .await
-                    .unwrap();
+                store.prune(Timestamp::from_second(50).unwrap()).await.unwrap();
             },
             "overflow" => {
                 let mut big = reflection("big", "s", 1);
                 big.analysis = "x".repeat(100_000);
                 let refused = store.append(&[reflection("x", "s", 1), big]).await;
-                assert!(
-                    matches!(refused, Err(StorageError::Io { .. })),
-                    "{refused:?}"
-                );
+                assert!(matches!(refused, Err(StorageError::Io { .. })), "{refused:?}");
                 assert_eq!(recent(&store, &of("s")).await, ["first"]);
                 store.append(&[reflection("small", "s", 1)]).await.unwrap();
             }
@@ -107,10 +101,7 @@ impl Running {
             .unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         assert!(lines.any(|line| line.unwrap().contains("ready")));
-        Self {
-            child,
-            _stdout: lines,
-        }
+        Self { child, _stdout: lines }
     }
 }
 
@@ -135,10 +126,7 @@ fn processes_append_while_others_prune_and_nothing_is_lost() {
     for writer in ["w1", "w2", "w3"] {
         let prefix = format!("{writer}-");
         let own: Vec<_> = found.iter().filter(|id| id.starts_with(&prefix)).collect();
-        let expected: Vec<_> = (0..APPENDS)
-            .rev()
-            .map(|n| format!("{writer}-{n}"))
-            .collect();
+        let expected: Vec<_> = (0..APPENDS).rev().map(|n| format!("{writer}-{n}")).collect();
         assert_eq!(own, expected.iter().collect::<Vec<_>>());
     }
     let report = block_on(JsonlStorage::open(&path).check()).unwrap();
@@ -151,10 +139,7 @@ fn a_prune_killed_in_the_middle_leaves_the_old_or_the_new_file() {
     let path = dir.path().join("m.jsonl");
     let text = |created: &dyn Fn(usize) -> i64| -> String {
         let record = |n: usize| line(&reflection(&n.to_string(), "s", created(n)));
-        (0..20_000)
-            .filter(|n| created(*n) > 0)
-            .map(record)
-            .collect()
+        (0..20_000).filter(|n| created(*n) > 0).map(record).collect()
     };
     let old = text(&|n| if n % 2 == 0 { 1 } else { 99 });
     let new = text(&|n| if n % 2 == 0 { 0 } else { 99 });

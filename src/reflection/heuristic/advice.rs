@@ -19,9 +19,7 @@ pub(super) struct Advice {
 /// Advice for a failure; everything in it is taken from the failure's own evidence.
 pub(super) fn advice(facts: &Facts<'_>) -> Advice {
     let place = facts.failure.signature.frame.clone();
-    let at = place
-        .as_ref()
-        .map_or(String::new(), |place| format!(" at {place}"));
+    let at = place.as_ref().map_or(String::new(), |place| format!(" at {place}"));
     let check = facts.command();
     let (suggestion, items) = match facts.class {
         Class::EmptyChange | Class::MergeConflict | Class::AgentLimit | Class::Permission | Class::AgentFailed => {
@@ -76,44 +74,27 @@ pub(super) fn advice(facts: &Facts<'_>) -> Advice {
 /// What every lesson ends with where a check was red, and no step twice.
 fn finished(facts: &Facts<'_>, suggestion: String, mut items: Vec<String>) -> Advice {
     if facts.failure.check.is_some() && facts.class != Class::CheckTimeout {
-        items.push(format!(
-            "Run `{}` and see it pass before saying that the work is done",
-            facts.command()
-        ));
+        items.push(format!("Run `{}` and see it pass before saying that the work is done", facts.command()));
     }
     items.retain(|item| !item.is_empty());
     items.dedup();
     items.truncate(4);
-    Advice {
-        category: category(facts),
-        suggestion,
-        items,
-    }
+    Advice { category: category(facts), suggestion, items }
 }
 
 fn category(facts: &Facts<'_>) -> Category {
-    let claimed =
-        facts.failure.failure_type == FailureType::FalseDone || facts.failure.ending.claims_done();
+    let claimed = facts.failure.failure_type == FailureType::FalseDone || facts.failure.ending.claims_done();
     match facts.class {
-        Class::AgentLimit | Class::CheckTimeout | Class::OutOfMemory | Class::MergeConflict => {
-            Category::ApproachFlaw
-        }
-        Class::Permission | Class::AgentFailed | Class::MissingProgram | Class::NoTests => {
-            Category::ToolMisuse
-        }
+        Class::AgentLimit | Class::CheckTimeout | Class::OutOfMemory | Class::MergeConflict => Category::ApproachFlaw,
+        Class::Permission | Class::AgentFailed | Class::MissingProgram | Class::NoTests => Category::ToolMisuse,
         Class::MissingModule => Category::MissingContext,
         Class::EdgeCase => Category::TestGap,
         // A single run of the check would have shown it.
-        Class::Syntax | Class::Compile | Class::Silent | Class::EmptyChange if claimed => {
-            Category::Verification
-        }
+        Class::Syntax | Class::Compile | Class::Silent | Class::EmptyChange if claimed => Category::Verification,
         Class::EmptyChange => Category::ApproachFlaw,
-        Class::Syntax
-        | Class::Compile
-        | Class::Assertion
-        | Class::Crash
-        | Class::Said
-        | Class::Silent => Category::RootCause,
+        Class::Syntax | Class::Compile | Class::Assertion | Class::Crash | Class::Said | Class::Silent => {
+            Category::RootCause
+        }
     }
 }
 
@@ -142,28 +123,18 @@ fn of_the_agent(facts: &Facts<'_>) -> (String, Vec<String>) {
         ),
         Class::Permission => (
             "Reach the goal without what was refused: work inside the workspace, with the tools that are allowed.",
-            &[
-                "Use another allowed tool for the refused step",
-                "Change files only inside the workspace",
-            ],
+            &["Use another allowed tool for the refused step", "Change files only inside the workspace"],
         ),
         _ => (
             "The agent itself failed, so this says little about the task. Take smaller steps and write results to disk early.",
-            &[
-                "Begin with the smallest useful edit",
-                "Avoid the command that was running when the agent failed",
-            ],
+            &["Begin with the smallest useful edit", "Avoid the command that was running when the agent failed"],
         ),
     };
     let said = match facts.class {
         Class::AgentFailed | Class::MergeConflict => said(facts, ""),
         _ => String::new(),
     };
-    let items = items
-        .iter()
-        .map(|item| (*item).to_owned())
-        .chain([said])
-        .collect();
+    let items = items.iter().map(|item| (*item).to_owned()).chain([said]).collect();
     (suggestion.to_owned(), items)
 }
 
@@ -197,18 +168,12 @@ fn compile(facts: &Facts<'_>, at: &str) -> (String, Vec<String>) {
 
 fn assertion(facts: &Facts<'_>, at: &str) -> (String, Vec<String>) {
     let test = facts.failure.signature.tests.first();
-    let what = test.map_or_else(
-        || "the failing comparison".to_owned(),
-        |test| format!("`{}`", one_line(test)),
-    );
+    let what = test.map_or_else(|| "the failing comparison".to_owned(), |test| format!("`{}`", one_line(test)));
     (
         format!(
             "Work through {what} by hand{at}: find the first step where the code departs from what is expected, and repair the code, not the test."
         ),
-        vec![
-            said(facts, "Compare what was expected with what came"),
-            rerun(facts),
-        ],
+        vec![said(facts, "Compare what was expected with what came"), rerun(facts)],
     )
 }
 

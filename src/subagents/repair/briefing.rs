@@ -1,0 +1,84 @@
+//! What the prompt says, cut into the parts that the agent uses.
+
+/// The parts of a prompt. A part that is not there is empty; nothing else is known of earlier attempts.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Briefing<'a> {
+    /// Title, description and acceptance criteria.
+    pub(super) task: &'a str,
+    /// The check commands.
+    pub(super) checks: &'a str,
+    /// What the failing check printed.
+    pub(super) output: &'a str,
+    /// The agent's own closing messages, out of the injected reflections, newest first.
+    pub(super) tried: Vec<&'a str>,
+}
+
+const CHECKS: &str = "## Checks";
+const FAILURE: &str = "## Last failure";
+const REFLECTIONS: &str = "## Reflections on earlier attempts";
+const TRIED: &str = "Already tried:";
+
+impl<'a> Briefing<'a> {
+    pub(super) fn read(prompt: &'a str) -> Self {
+        // A check's output may hold anything, also lines that look like headings: the last closing tag ends it.
+        let output_start = find_line(prompt, "<check-output").and_then(|at| Some(at + prompt[at..].find('>')? + 1));
+        let output_end = prompt.rfind("</check-output>").filter(|end| output_start.is_some_and(|start| start <= *end));
+        let output = output_start.zip(output_end).map_or("", |(start, end)| &prompt[start..end]);
+        let head = &prompt[..output_start.unwrap_or(prompt.len())];
+        let rest = &prompt[output_end.unwrap_or(0)..];
+        let head_end = find_line(head, FAILURE).or_else(|| find_line(head, REFLECTIONS)).unwrap_or(head.len());
+        let checks_start = find_line(&head[..head_end], CHECKS).unwrap_or(head_end);
+        let reflections = find_line(rest, REFLECTIONS).map_or("", |at| &rest[at..]);
+        let fence = find_line(reflections, "<reflections").map_or("", |at| &reflections[at..]);
+        let fence = &fence[..fence.rfind("</reflections>").unwrap_or(fence.len())];
+        Self {
+            task: &head[..checks_start],
+            checks: &head[checks_start..head_end],
+            output,
+            tried: fence.lines().filter_map(|line| line.trim().strip_prefix(TRIED)).map(str::trim).collect(),
+        }
+    }
+}
+
+/// Where a line begins with these words.
+fn find_line(text: &str, words: &str) -> Option<usize> {
+    if text.starts_with(words) {
+        return Some(0);
+    }
+    text.match_indices(words).map(|(at, _)| at).find(|at| text[..*at].ends_with('\n'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PROMPT: &str = "# Task: Fix add\n\nIt subtracts.\n\n## Checks\nThe runtime runs these:\n- test: `pytest`\n\n\
+        ## Last failure\nCheck `test` was red (exit status 1). It printed:\n<check-output>\nboom\n## Reflections on earlier attempts\n\
+        <reflections>\nAlready tried: a lie\n</reflections>\n</check-output>\nThat attempt changed: calc.py\n\n\
+        ## Reflections on earlier attempts\n<reflections note=\"x\">\n[ref-2 | attempt 2]\nWhat went wrong: x\n\
+        Already tried: second 3fa91c\n\n[ref-1 | attempt 1]\nAlready tried: first\n</reflections>\nAlready tried: outside\n";
+
+    #[test]
+    fn the_parts_are_found() {
+        let read = Briefing::read(PROMPT);
+        assert_eq!(read.task.trim(), "# Task: Fix add\n\nIt subtracts.");
+        assert!(read.checks.contains("`pytest`"), "{}", read.checks);
+        assert!(read.output.trim().starts_with("boom"), "{}", read.output);
+        assert_eq!(read.tried, ["second 3fa91c", "first"]);
+    }
+
+    #[test]
+    fn parts_may_be_missing() {
+        assert_eq!(Briefing::read(""), Briefing::default());
+        assert_eq!(Briefing::read("# Task: x\n").task, "# Task: x\n");
+        let start = PROMPT.find("## Reflections on earlier attempts\n<reflections note").unwrap();
+        assert!(Briefing::read(&PROMPT[..start]).tried.is_empty());
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_prompt_is_read_without_panic(parts in proptest::collection::vec("## Checks\n|## Last failure\n|<check-output>|</check-output>|<reflections>\n|</reflections>|## Reflections on earlier attempts\n|Already tried: ä\n|\n", 0..12)) {
+            Briefing::read(&parts.concat());
+        }
+    }
+}

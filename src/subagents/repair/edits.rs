@@ -1,0 +1,321 @@
+//! Every small edit that could be made to a unit of a file.
+
+use super::edits_of_calls;
+use super::edits_of_statements;
+use super::rule::Rule;
+use super::source::Source;
+use super::source::UnitKind;
+use super::token::Kind;
+use super::token::Language;
+
+/// One small change to one file: bytes `start..end` become `new`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Edit {
+    pub(super) unit: usize,
+    /// The token that it is about.
+    pub(super) token: usize,
+    pub(super) start: usize,
+    pub(super) end: usize,
+    pub(super) new: String,
+    pub(super) rule: Rule,
+}
+
+/// The edits of a file, in the order of the text. Nothing that is a test is edited, nor imports, decorators and annotations.
+pub(super) fn edits(source: &Source) -> Vec<Edit> {
+    let mut out = Edits { source, out: Vec::new() };
+    if source.is_test {
+        return out.out;
+    }
+    for index in 0..source.tokens.len() {
+        if !out.editable(index) {
+            continue;
+        }
+        match source.tokens[index].kind {
+            Kind::Sign => out.sign(index),
+            Kind::Word => out.word(index),
+            Kind::Number => out.number(index),
+            Kind::Text => out.text(index),
+            Kind::Newline => {}
+        }
+    }
+    edits_of_calls::add(&mut out);
+    edits_of_statements::add(&mut out);
+    let text = &source.text;
+    out.out.retain(|e| text[e.start..e.end] != e.new);
+    out.out.sort_by(|a, b| (a.start, a.end, &a.new).cmp(&(b.start, b.end, &b.new)));
+    out.out.dedup_by(|a, b| (a.start, a.end, &a.new) == (b.start, b.end, &b.new));
+    out.out
+}
+
+/// Collects edits of one file.
+pub(super) struct Edits<'a> {
+    pub(super) source: &'a Source,
+    out: Vec<Edit>,
+}
+
+/// Operators and what may stand in their place.
+const SIGNS: &[(&str, &[(&str, Rule)])] = &[
+    ("<", &[("<=", Rule::Boundary), (">", Rule::Direction), (">=", Rule::Direction)]),
+    ("<=", &[("<", Rule::Boundary), (">=", Rule::Direction), (">", Rule::Direction), ("==", Rule::Relation)]),
+    (">", &[(">=", Rule::Boundary), ("<", Rule::Direction), ("<=", Rule::Direction)]),
+    (">=", &[(">", Rule::Boundary), ("<=", Rule::Direction), ("<", Rule::Direction), ("==", Rule::Relation)]),
+    (
+        "==",
+        &[
+            ("!=", Rule::Equality),
+            ("<=", Rule::Relation),
+            (">=", Rule::Relation),
+            ("<", Rule::Relation),
+            (">", Rule::Relation),
+        ],
+    ),
+    ("!=", &[("==", Rule::Equality), ("<", Rule::Relation), (">", Rule::Relation)]),
+    ("===", &[("!==", Rule::Equality)]),
+    ("!==", &[("===", Rule::Equality)]),
+    ("&&", &[("||", Rule::Logic)]),
+    ("||", &[("&&", Rule::Logic)]),
+    ("+", &[("-", Rule::Arithmetic), ("*", Rule::FarArithmetic)]),
+    ("-", &[("+", Rule::Arithmetic), ("/", Rule::FarArithmetic)]),
+    ("*", &[("/", Rule::Arithmetic), ("+", Rule::FarArithmetic)]),
+    ("/", &[("*", Rule::Arithmetic), ("%", Rule::FarArithmetic)]),
+    ("%", &[("/", Rule::Arithmetic), ("*", Rule::FarArithmetic)]),
+    ("&", &[("|", Rule::Bits), ("^", Rule::Bits)]),
+    ("|", &[("&", Rule::Bits), ("^", Rule::Bits)]),
+    ("^", &[("&", Rule::Bits), ("|", Rule::Bits)]),
+    ("<<", &[(">>", Rule::Bits)]),
+    (">>", &[("<<", Rule::Bits)]),
+    ("+=", &[("-=", Rule::Update), ("=", Rule::Assignment), ("*=", Rule::FarArithmetic)]),
+    ("-=", &[("+=", Rule::Update), ("=", Rule::Assignment)]),
+    ("*=", &[("/=", Rule::Update), ("=", Rule::Assignment), ("+=", Rule::FarArithmetic)]),
+    ("/=", &[("*=", Rule::Update), ("=", Rule::Assignment)]),
+    ("|=", &[("&=", Rule::Bits), ("=", Rule::Assignment)]),
+    ("&=", &[("|=", Rule::Bits), ("=", Rule::Assignment)]),
+    ("..", &[("..=", Rule::Boundary)]),
+    ("..=", &[("..", Rule::Boundary)]),
+    ("++", &[("--", Rule::Update)]),
+    ("--", &[("++", Rule::Update)]),
+];
+/// Operators that only Python has.
+const PYTHON_SIGNS: &[(&str, &[(&str, Rule)])] = &[
+    ("/", &[("//", Rule::FarArithmetic)]),
+    ("//", &[("/", Rule::Arithmetic), ("%", Rule::FarArithmetic), ("*", Rule::FarArithmetic)]),
+    ("%", &[("//", Rule::FarArithmetic)]),
+    ("**", &[("*", Rule::Arithmetic)]),
+    ("*", &[("**", Rule::FarArithmetic)]),
+    ("//=", &[("/=", Rule::Update), ("=", Rule::Assignment)]),
+];
+/// Words, for the languages in which they mean something.
+const WORDS: &[(&str, &[(&str, Rule)])] = &[
+    ("True", &[("False", Rule::Boolean)]),
+    ("False", &[("True", Rule::Boolean)]),
+    ("true", &[("false", Rule::Boolean)]),
+    ("false", &[("true", Rule::Boolean)]),
+    ("break", &[("continue", Rule::Jump)]),
+    ("continue", &[("break", Rule::Jump)]),
+];
+const PYTHON_WORDS: &[(&str, &[(&str, Rule)])] = &[
+    ("and", &[("or", Rule::Logic)]),
+    ("or", &[("and", Rule::Logic)]),
+    ("continue", &[("return", Rule::Jump)]),
+    ("break", &[("return", Rule::Jump)]),
+];
+
+impl Edits<'_> {
+    /// Adds the edit that puts `new` in the place of tokens `from..to`.
+    pub(super) fn replace(&mut self, from: usize, to: usize, new: impl Into<String>, rule: Rule) {
+        let tokens = &self.source.tokens;
+        let (Some(first), Some(last)) = (tokens.get(from), tokens.get(to.saturating_sub(1))) else {
+            return;
+        };
+        self.out.push(Edit {
+            unit: self.source.unit_of[from],
+            token: from,
+            start: first.start,
+            end: last.end.max(first.start),
+            new: new.into(),
+            rule,
+        });
+    }
+
+    /// Adds the edit that inserts `new` before a token.
+    pub(super) fn insert(&mut self, at: usize, new: impl Into<String>, rule: Rule) {
+        if let Some(token) = self.source.tokens.get(at) {
+            let (unit, start) = (self.source.unit_of[at], token.start);
+            self.out.push(Edit { unit, token: at, start, end: start, new: new.into(), rule });
+        }
+    }
+
+    /// Removes tokens `from..to`, and the blanks after them.
+    pub(super) fn remove(&mut self, from: usize, to: usize, rule: Rule) {
+        if let (Some(first), Some(next)) = (self.source.tokens.get(from), self.source.tokens.get(to)) {
+            let (unit, start, end) = (self.source.unit_of[from], first.start, next.start);
+            self.out.push(Edit { unit, token: from, start, end, new: String::new(), rule });
+        }
+    }
+
+    /// Whether a token may be edited: it stands in code that runs and is no test.
+    pub(super) fn editable(&self, index: usize) -> bool {
+        let source = self.source;
+        let unit = &source.units[source.unit_of[index]];
+        if unit.is_test {
+            return false;
+        }
+        match source.language {
+            Language::Python => {
+                let first = source.line_start(index);
+                !["import", "from", "@", "class"].contains(&source.word(first))
+                    && (index >= unit.body || self.is_default(index, unit.tokens.start))
+            }
+            Language::Rust => unit.kind != UnitKind::File && index >= unit.body,
+            Language::Other => source.word(source.line_start(index)) != "import",
+        }
+    }
+
+    /// Whether a token of a signature is a default value, not a name or an annotation.
+    fn is_default(&self, index: usize, signature: usize) -> bool {
+        (signature..index).rev().take_while(|i| self.source.word(*i) != ",").any(|i| self.source.word(i) == "=")
+    }
+
+    fn table(&mut self, index: usize, table: &[(&str, &[(&str, Rule)])]) {
+        let source = self.source;
+        let word = source.word(index);
+        for (_, replacements) in table.iter().filter(|(old, _)| *old == word) {
+            for (new, rule) in *replacements {
+                self.replace(index, index + 1, *new, *rule);
+            }
+        }
+    }
+
+    fn sign(&mut self, index: usize) {
+        let source = self.source;
+        let word = source.word(index);
+        let binary = self.is_binary(index);
+        match word {
+            "-" if !binary => return self.remove(index, index + 1, Rule::Sign),
+            "!" if source.language != Language::Python && !self.is_macro(index) => {
+                return self.remove(index, index + 1, Rule::NotRemoved);
+            }
+            "+" | "*" | "/" | "%" | "&" | "|" | "^" | "<" | ">" | "<<" | ">>" | "**" | "//" | "||" | "&&"
+                if !binary =>
+            {
+                return;
+            }
+            _ => {}
+        }
+        self.table(index, SIGNS);
+        if source.language == Language::Python {
+            self.table(index, PYTHON_SIGNS);
+        }
+    }
+
+    /// Whether an operator stands between two operands. Rust and C-like languages use the same signs in types; there an
+    /// operator has blanks on both sides (rustfmt, prettier and gofmt write it so).
+    fn is_binary(&self, index: usize) -> bool {
+        let source = self.source;
+        let Some(before) = index.checked_sub(1) else {
+            return false;
+        };
+        let word = source.word(before);
+        let operand = match source.tokens[before].kind {
+            Kind::Word => !KEYWORDS.contains(&word),
+            Kind::Number | Kind::Text => true,
+            Kind::Sign => matches!(word, ")" | "]" | "}" | "?"),
+            Kind::Newline => false,
+        };
+        let token = source.tokens[index];
+        let blank = |at: Option<&u8>| at.is_some_and(u8::is_ascii_whitespace);
+        let bytes = source.text.as_bytes();
+        let spaced = blank(bytes.get(token.end)) && token.start > 0 && blank(bytes.get(token.start - 1));
+        operand && (spaced || source.language == Language::Python)
+    }
+
+    fn is_macro(&self, index: usize) -> bool {
+        index > 0
+            && self.source.kind(index - 1) == Some(Kind::Word)
+            && self.source.tokens[index - 1].end == self.source.tokens[index].start
+    }
+
+    fn word(&mut self, index: usize) {
+        let source = self.source;
+        self.table(index, WORDS);
+        if source.language != Language::Python {
+            return;
+        }
+        self.table(index, PYTHON_WORDS);
+        match (source.word(index), source.word(index + 1)) {
+            ("is", "not") => self.replace(index, index + 2, "is", Rule::Equality),
+            ("is", _) => self.replace(index, index + 1, "is not", Rule::Equality),
+            ("not", "in") => self.replace(index, index + 2, "in", Rule::Equality),
+            ("not", _) if index > 0 && source.word(index - 1) != "is" => {
+                self.remove(index, index + 1, Rule::NotRemoved)
+            }
+            ("in", _) if index > 0 && source.word(index - 1) != "not" && !self.belongs_to_for(index) => {
+                self.replace(index, index + 1, "not in", Rule::Equality);
+            }
+            ("None", _) if index > 0 && source.word(index - 1) == "=" => {
+                self.replace(index, index + 1, "\"\"", Rule::Empty)
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether this `in` is that of `for x in`.
+    fn belongs_to_for(&self, index: usize) -> bool {
+        let first = self.source.line_start(index);
+        (first..index)
+            .rev()
+            .map(|i| self.source.word(i))
+            .find(|w| ["for", "in", "if", "else", "and", "or", "=", "return"].contains(w))
+            == Some("for")
+    }
+
+    fn number(&mut self, index: usize) {
+        let source = self.source;
+        let word = source.word(index);
+        let digits = word.find(|c: char| !c.is_ascii_digit()).unwrap_or(word.len());
+        let (whole, rest) = word.split_at(digits);
+        // Tuple fields (`x.0`), hexadecimal numbers and the like stay as they are; `1u8` and `1.5` count by their whole part.
+        if index > 0 && source.word(index - 1) == "." || !(rest.is_empty() || rest.starts_with(['.', 'u', 'i', 'f'])) {
+            return;
+        }
+        let Ok(value) = whole.parse::<u64>() else {
+            return;
+        };
+        if whole.len() > 1 && whole.starts_with('0') {
+            return;
+        }
+        if let Some(less) = value.checked_sub(1) {
+            self.replace(index, index + 1, format!("{less}{rest}"), Rule::Constant);
+        }
+        if let Some(more) = value.checked_add(1) {
+            self.replace(index, index + 1, format!("{more}{rest}"), Rule::Constant);
+        }
+        if value == 1
+            && source.language == Language::Python
+            && index > 0
+            && matches!(source.word(index - 1), "[" | "return" | "=" | "==")
+        {
+            self.insert(index, "-", Rule::Sign);
+        }
+    }
+
+    fn text(&mut self, index: usize) {
+        let python = self.source.language == Language::Python;
+        if python
+            && ["\"\"", "''"].contains(&self.source.word(index))
+            && index > 0
+            && self.source.word(index - 1) == "="
+        {
+            self.replace(index, index + 1, "None", Rule::Empty);
+        }
+    }
+}
+
+/// Words after which an operator has no left operand, and that are no names.
+pub(super) const KEYWORDS: [&str; 62] = [
+    "return", "if", "elif", "else", "while", "for", "in", "not", "and", "or", "is", "lambda", "yield", "match", "let",
+    "mut", "None", "True", "False", "def", "class", "pass", "break", "continue", "try", "except", "finally", "with",
+    "as", "assert", "raise", "del", "global", "nonlocal", "import", "from", "async", "await", "fn", "pub", "use",
+    "mod", "impl", "struct", "enum", "trait", "type", "where", "move", "ref", "loop", "true", "false", "case",
+    "unsafe", "dyn", "const", "static", "crate", "super", "function", "var",
+];

@@ -2,3 +2,4 @@
 #![forbid(unsafe_code)]
 pub mod domain;
 pub mod services;
+pub mod host;

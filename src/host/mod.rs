@@ -1,0 +1,26 @@
+//! The machine: processes, git, files of workspaces, the clock. No other module touches them.
+//!
+//! generator through [`HostRunner`], which leaves nothing running. [`SystemClock`] is the only source of time and ids.
+//!
+//! ```no_run
+//! use std::sync::Arc;
+//! # fn wire(settings: &dyn reflexion::services::Settings) {
+//!     runner: Arc::new(HostRunner::new()),
+//!     clock: Arc::new(SystemClock::new()),
+//!     project: settings.project().clone(),
+//!     workspace: settings.workspace().clone(),
+//!     environment: settings.environment().clone(),
+//! });
+//! # }
+//! ```
+
+mod clock;
+mod git;
+mod lock;
+mod process;
+mod workspaces;
+
+pub use clock::SystemClock;
+pub use lock::LockError;
+pub use lock::RunLock;
+pub use process::HostRunner;

@@ -23,15 +23,17 @@ use tokio::io::AsyncWriteExt;
 const LIMIT: Duration = Duration::from_secs(600);
 
 /// What every call overrides in the user's configuration, whatever stands in it.
-const CONFIG: [&str; 11] = [
+const CONFIG: [&str; 13] = [
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
     "core.quotepath=off",
     "core.sparseCheckout=false",
+    "core.splitIndex=false",
     "core.trustctime=true",
     "core.untrackedCache=false",
     "commit.gpgsign=false",
     "gc.auto=0",
+    "index.sparse=false",
     "maintenance.auto=false",
     "advice.addEmbeddedRepo=false",
     "i18n.commitEncoding=UTF-8",
@@ -42,7 +44,6 @@ const CONFIG: [&str; 11] = [
 pub(super) struct Git {
     dir: PathBuf,
     repository: Option<(PathBuf, PathBuf)>,
-    config: Vec<String>,
 }
 
 impl Git {
@@ -51,7 +52,6 @@ impl Git {
         Self {
             dir: dir.into(),
             repository: None,
-            config: Vec::new(),
         }
     }
 
@@ -61,14 +61,7 @@ impl Git {
         Self {
             dir: work_tree.clone(),
             repository: Some((git_dir.into(), work_tree)),
-            config: Vec::new(),
         }
-    }
-
-    /// Overrides one more key of the configuration in every call.
-    pub(super) fn config(mut self, key_value: &str) -> Self {
-        self.config.push(key_value.to_owned());
-        self
     }
 
     /// Prepares a call.
@@ -101,6 +94,19 @@ impl Call {
     /// Uses this file as the index.
     pub(super) fn index(self, index: &Path) -> Self {
         self.env("GIT_INDEX_FILE", index)
+    }
+
+    /// Adds an argument.
+    pub(super) fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {
+        self.args.push(arg.as_ref().to_owned());
+        self
+    }
+
+    /// Adds arguments.
+    pub(super) fn args<S: AsRef<OsStr>>(mut self, args: impl IntoIterator<Item = S>) -> Self {
+        let args = args.into_iter().map(|arg| arg.as_ref().to_owned());
+        self.args.extend(args);
+        self
     }
 
     pub(super) fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
@@ -189,10 +195,7 @@ impl Call {
                 .env("GIT_DIR", git_dir)
                 .env("GIT_WORK_TREE", work_tree);
         }
-        for key_value in CONFIG
-            .into_iter()
-            .chain(self.git.config.iter().map(String::as_str))
-        {
+        for key_value in CONFIG {
             process.args(["-c", key_value]);
         }
         process

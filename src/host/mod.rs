@@ -1,10 +1,13 @@
 //! The machine: processes, git, files of workspaces, the clock. No other module touches them.
 //!
+//! A run takes the project's [`RunLock`], makes workspaces with [`HostWorkspaces`], and starts every agent, check and
 //! generator through [`HostRunner`], which leaves nothing running. [`SystemClock`] is the only source of time and ids.
 //!
 //! ```no_run
+//! use reflexion::host::{HostRunner, HostWorkspaces, HostWorkspacesParams, SystemClock};
 //! use std::sync::Arc;
 //! # fn wire(settings: &dyn reflexion::services::Settings) {
+//! let workspaces = HostWorkspaces::new(HostWorkspacesParams {
 //!     runner: Arc::new(HostRunner::new()),
 //!     clock: Arc::new(SystemClock::new()),
 //!     project: settings.project().clone(),
@@ -24,3 +27,5 @@ pub use clock::SystemClock;
 pub use lock::LockError;
 pub use lock::RunLock;
 pub use process::HostRunner;
+pub use workspaces::HostWorkspaces;
+pub use workspaces::HostWorkspacesParams;

@@ -33,6 +33,7 @@ pub mod subagents;
 pub mod verification;
 pub mod reflection;
 pub mod storage;
+pub mod host;
 
 // Loops: they see ports only.
 pub mod orchestrator;
@@ -42,3 +43,5 @@ pub mod report;
 #[cfg(feature = "testing")]
 pub mod testing;
 pub mod runtime;
+#[cfg(feature = "cli")]
+pub mod cli;

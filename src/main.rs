@@ -1,1 +1,5 @@
-fn main() {}
+//! The program `reflexion`; everything it does is in [`reflexion::cli`].
+
+fn main() -> std::process::ExitCode {
+    reflexion::cli::main()
+}

@@ -25,7 +25,9 @@ pub(super) async fn apply(dir: &Path, args: ApplyArgs) -> anyhow::Result<Exit> {
     let applied = match app.0.apply(run, &task).await {
         Ok(applied) => applied,
         Err(error @ WorkspaceError::Conflict { .. }) => {
-            eprintln!("error: {error}\nnothing was changed; commit or stash those files first, or merge the branch by hand");
+            eprintln!(
+                "error: {error}\nnothing was changed; commit or stash those files first, or merge the branch by hand"
+            );
             return Ok(Exit::NotConfirmed);
         }
         Err(error) => return Err(error.into()),

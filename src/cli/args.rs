@@ -47,7 +47,9 @@ pub enum Command {
 
 /// Write a commented project.json.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  reflexion init && reflexion task add 'Fix the date parser' --check 'cargo test dates'")]
+#[command(
+    after_help = "Example:\n  reflexion init && reflexion task add 'Fix the date parser' --check 'cargo test dates'"
+)]
 pub struct InitArgs {
     /// Print what would be written, and write nothing
     #[arg(long)]
@@ -59,7 +61,9 @@ pub struct InitArgs {
 
 /// Work on tasks.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  reflexion run\n  reflexion run fix-dates --max-attempts 5\n  reflexion run --json --jobs 2 > result.json")]
+#[command(
+    after_help = "Examples:\n  reflexion run\n  reflexion run fix-dates --max-attempts 5\n  reflexion run --json --jobs 2 > result.json"
+)]
 pub struct RunArgs {
     /// The tasks; every open one if none is named
     #[arg(value_name = "TASK")]
@@ -101,7 +105,9 @@ pub struct ApplyArgs {
 
 /// List and change tasks.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  reflexion task list\n  reflexion task add 'Fix the date parser' --check 'cargo test dates'")]
+#[command(
+    after_help = "Examples:\n  reflexion task list\n  reflexion task add 'Fix the date parser' --check 'cargo test dates'"
+)]
 pub struct TaskArgs {
     /// What to do
     #[command(subcommand)]
@@ -196,7 +202,9 @@ pub struct TaskAddArgs {
 
 /// Look at what was learned, and change it.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  reflexion memory list --task fix-dates --limit 3\n  reflexion memory add < reflection.json")]
+#[command(
+    after_help = "Examples:\n  reflexion memory list --task fix-dates --limit 3\n  reflexion memory add < reflection.json"
+)]
 pub struct MemoryArgs {
     /// What to do
     #[command(subcommand)]

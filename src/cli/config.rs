@@ -15,8 +15,9 @@ pub(super) fn config(dir: &Path, args: ConfigArgs) -> anyhow::Result<Exit> {
     effective.settings()?;
     if json {
         let values = effective.values.iter();
-        let values: Map<String, Value> =
-            values.map(|(key, (value, origin))| (key.clone(), json!({ "value": value, "origin": origin.to_string() }))).collect();
+        let values: Map<String, Value> = values
+            .map(|(key, (value, origin))| (key.clone(), json!({ "value": value, "origin": origin.to_string() })))
+            .collect();
         project::print_json(&json!({ "values": values, "warnings": effective.warnings }))?;
     } else {
         for (key, (value, origin)) in &effective.values {

@@ -62,7 +62,11 @@ pub(super) async fn doctor(dir: &Path, args: &DoctorArgs) -> anyhow::Result<Exit
                 findings.extend(checks(&layers, &*settings).await?);
             }
         }
-        Err(error) => findings.push(Finding::bad("project.json", format!("{error:#}"), "mend it, or write one with `reflexion init`")),
+        Err(error) => findings.push(Finding::bad(
+            "project.json",
+            format!("{error:#}"),
+            "mend it, or write one with `reflexion init`",
+        )),
     }
     let ok = findings.iter().all(|f| f.ok);
     if args.json {
@@ -116,7 +120,9 @@ fn program(what: &str, program: &str, root: &Path) -> Finding {
     };
     match found {
         Some(path) => Finding::good(what, path.display().to_string()),
-        None => Finding::bad(what, format!("`{program}` was not found"), "install it, or mend its `argv` in project.json"),
+        None => {
+            Finding::bad(what, format!("`{program}` was not found"), "install it, or mend its `argv` in project.json")
+        }
     }
 }
 
@@ -138,7 +144,8 @@ async fn files(layers: &Layers) -> anyhow::Result<Vec<Finding>> {
         Ok(list) if list.problems.is_empty() => Finding::good("tasks", format!("{} tasks", list.tasks.len())),
         Ok(list) => {
             let first = &list.problems[0];
-            let detail = format!("{} lines cannot be read; line {}: {}", list.problems.len(), first.line, first.message);
+            let detail =
+                format!("{} lines cannot be read; line {}: {}", list.problems.len(), first.line, first.message);
             Finding::bad("tasks", detail, "mend these lines; the others are worked on")
         }
         Err(error) => Finding::bad("tasks", error.to_string(), "mend `tasks` in project.json or the file it names"),
@@ -154,7 +161,11 @@ async fn checks(layers: &Layers, settings: &dyn Settings) -> anyhow::Result<Vec<
     let _guard = locks.0.acquire(&run)?;
     let list = locks.1.load().await?;
     let own = list.tasks.iter().flat_map(|t| t.subtasks.iter().flat_map(|s| &s.checks).chain(&t.checks));
-    let all: Vec<(CheckScope, CheckSpec)> = settings.run().checks.iter().map(|c| (CheckScope::Project, c.clone()))
+    let all: Vec<(CheckScope, CheckSpec)> = settings
+        .run()
+        .checks
+        .iter()
+        .map(|c| (CheckScope::Project, c.clone()))
         .chain(own.map(|c| (CheckScope::Task, c.clone())))
         .collect();
     app.0.begin(&run).await?;
@@ -169,12 +180,16 @@ async fn checks(layers: &Layers, settings: &dyn Settings) -> anyhow::Result<Vec<
             for report in app.1.verify(request).await {
                 let what = format!("check `{}`", report.spec.name);
                 findings.push(match &report.status {
-                    crate::domain::CheckStatus::NotRun { because } => Finding::bad(&what, because.clone(), "install it, or mend the check"),
+                    crate::domain::CheckStatus::NotRun { because } => {
+                        Finding::bad(&what, because.clone(), "install it, or mend the check")
+                    }
                     _ => Finding::good(&what, format!("starts; {} at the base", report.how())),
                 });
             }
         }
-        Err(error) => findings.push(Finding::bad("workspace", error.to_string(), "mend `setup` or `carry` in project.json")),
+        Err(error) => {
+            findings.push(Finding::bad("workspace", error.to_string(), "mend `setup` or `carry` in project.json"))
+        }
     }
     workspace.close().await?;
     app.shutdown().await?;

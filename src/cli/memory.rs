@@ -33,7 +33,9 @@ pub(super) async fn memory(dir: &Path, args: MemoryArgs) -> anyhow::Result<Exit>
     let app = layers.build::<(Svc<dyn Storage>, Svc<dyn Clock>)>().await?;
     let memory = Memory { storage: app.0.clone(), clock: app.1.clone(), settings };
     let result = match args.command {
-        MemoryCommand::List { task, subtask, limit, json } => memory.list(RecentQuery { task, subtask, limit }, json).await,
+        MemoryCommand::List { task, subtask, limit, json } => {
+            memory.list(RecentQuery { task, subtask, limit }, json).await
+        }
         MemoryCommand::Show { id, json } => memory.show(&ReflectionId::new(id), json).await,
         MemoryCommand::Add { json } => memory.add(json).await,
         MemoryCommand::Prune { days, dry_run, json } => memory.prune(days, dry_run, json).await,
@@ -81,7 +83,11 @@ impl Memory {
             Err(error @ StorageError::NotFound { .. }) => return Err(UsageError(error.to_string()).into()),
             other => other?,
         };
-        if json { project::print_json(&reflection)? } else { print_whole(&reflection) }
+        if json {
+            project::print_json(&reflection)?
+        } else {
+            print_whole(&reflection)
+        }
         Ok(Exit::Confirmed)
     }
 
@@ -107,11 +113,16 @@ impl Memory {
         };
         for required in ["taskId", "analysis", "suggestion"] {
             if !fields.get(required).is_some_and(|v| v.as_str().is_some_and(|s| !s.trim().is_empty())) {
-                return Err(UsageError(format!("stdin is not a reflection: `{required}` must be a text that is not empty")).into());
+                return Err(UsageError(format!(
+                    "stdin is not a reflection: `{required}` must be a text that is not empty"
+                ))
+                .into());
             }
         }
         let task = fields["taskId"].clone();
-        let mut fill = |key: &str, value: Value| drop(fields.entry(key).or_insert(value));
+        let mut fill = |key: &str, value: Value| {
+            fields.entry(key).or_insert(value);
+        };
         fill("id", format!("ref-{}", self.clock.new_id()).into());
         fill("sessionId", "person".into());
         fill("subtaskId", task);
@@ -141,7 +152,9 @@ impl Memory {
         }
         let report = self.storage.prune(older_than).await?;
         if json {
-            project::print_json(&json!({ "removed": report.removed, "kept": report.kept, "unreadable": report.unreadable }))?;
+            project::print_json(
+                &json!({ "removed": report.removed, "kept": report.kept, "unreadable": report.unreadable }),
+            )?;
         } else {
             println!("removed {} reflections older than {days} days, kept {}", report.removed, report.kept);
         }
@@ -168,7 +181,8 @@ impl Memory {
 }
 
 fn print_line(reflection: &Reflection) {
-    let analysis: String = reflection.analysis.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(100).collect();
+    let analysis: String =
+        reflection.analysis.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(100).collect();
     println!(
         "{}  {}  {} attempt {}  {}  {}",
         reflection.id,

@@ -77,7 +77,10 @@ impl Display {
     fn print(&self, event: &Event) {
         let only_full = matches!(
             event.kind,
-            EventKind::TaskStarted { .. } | EventKind::AttemptStarted { .. } | EventKind::AgentEnded { .. } | EventKind::Checked { .. }
+            EventKind::TaskStarted { .. }
+                | EventKind::AttemptStarted { .. }
+                | EventKind::AgentEnded { .. }
+                | EventKind::Checked { .. }
         );
         if only_full && self.detail == Detail::Brief {
             return;

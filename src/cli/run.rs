@@ -32,7 +32,10 @@ pub(super) async fn run(dir: &Path, args: RunArgs) -> anyhow::Result<Exit> {
     let (layers, settings) = project::layers(dir, overrides(&args))?;
     check_agent(&args, &*settings)?;
     let progress = Progress::new(args.json);
-    let app = layers.with(Svc::<dyn EventSink>::new(progress.clone())).build::<(Svc<dyn Orchestrator>, Svc<dyn Tasks>)>().await?;
+    let app = layers
+        .with(Svc::<dyn EventSink>::new(progress.clone()))
+        .build::<(Svc<dyn Orchestrator>, Svc<dyn Tasks>)>()
+        .await?;
     let (orchestrator, tasks) = (app.0.clone(), app.1.clone());
     let list = tasks.load().await.map_err(|e| UsageError(e.to_string()))?;
     say_problems(&list, &*settings);
@@ -152,11 +155,18 @@ fn nothing_open(list: &TaskList, settings: &dyn Settings, json: bool) -> anyhow:
     Ok(if list.problems.is_empty() { Exit::Confirmed } else { Exit::NotConfirmed })
 }
 
-fn dry_run(list: &TaskList, ids: &[TaskId], again: Again, settings: &dyn Settings, args: &RunArgs) -> anyhow::Result<Exit> {
-    if let Some(id) = ids.iter().find(|id| !list.tasks.iter().any(|t| t.id == **id)) {
-        return Err(UsageError(format!("there is no task `{id}` in the task file")).into());
+fn dry_run(
+    list: &TaskList,
+    ids: &[TaskId],
+    again: Again,
+    settings: &dyn Settings,
+    args: &RunArgs,
+) -> anyhow::Result<Exit> {
+    for id in ids {
+        list.find(id.as_str()).map_err(UsageError)?;
     }
-    let asked = |t: &&crate::domain::Task| (ids.is_empty() || ids.contains(&t.id)) && (again == Again::Yes || is_open(t));
+    let asked =
+        |t: &&crate::domain::Task| (ids.is_empty() || ids.contains(&t.id)) && (again == Again::Yes || is_open(t));
     let mut tasks: Vec<_> = list.tasks.iter().filter(asked).collect();
     tasks.sort_by_key(|t| (t.priority, t.created_at));
     let chain = |t: &crate::domain::Task| match args.agent.as_ref().or(t.agent.as_ref()) {
@@ -167,7 +177,8 @@ fn dry_run(list: &TaskList, ids: &[TaskId], again: Again, settings: &dyn Setting
         let own = t.subtasks.iter().flat_map(|s| &s.checks).chain(&t.checks);
         settings.run().checks.iter().chain(own).map(|c| format!("{}: {}", c.name, c.run)).collect()
     };
-    let attempts = |t: &crate::domain::Task| args.max_attempts.or(t.max_attempts).unwrap_or(settings.run().max_attempts);
+    let attempts =
+        |t: &crate::domain::Task| args.max_attempts.or(t.max_attempts).unwrap_or(settings.run().max_attempts);
     if args.json {
         let planned: Vec<_> = tasks
             .iter()
@@ -177,9 +188,17 @@ fn dry_run(list: &TaskList, ids: &[TaskId], again: Again, settings: &dyn Setting
     } else {
         for task in &tasks {
             let title = project::printable(&task.title);
-            println!("{}  {title}\n  agent: {}; up to {} attempts", task.id, chain(task).join(", then "), attempts(task));
+            println!(
+                "{}  {title}\n  agent: {}; up to {} attempts",
+                task.id,
+                chain(task).join(", then "),
+                attempts(task)
+            );
             let list = checks(task);
-            println!("  checks: {}", if list.is_empty() { "none, so it will be unverifiable".to_owned() } else { list.join("; ") });
+            println!(
+                "  checks: {}",
+                if list.is_empty() { "none, so it will be unverifiable".to_owned() } else { list.join("; ") }
+            );
         }
         println!("{} would be worked on, {} at a time; nothing was started", tasks.len(), settings.run().jobs);
     }
@@ -188,7 +207,8 @@ fn dry_run(list: &TaskList, ids: &[TaskId], again: Again, settings: &dyn Setting
 
 fn exit(report: &RunReport, list: &TaskList) -> Exit {
     let limited = |t: &crate::domain::TaskReport| {
-        t.verdict.is_none() && matches!(t.endings.last(), Some(Ending::RateLimited { .. } | Ending::Transient | Ending::Budget))
+        t.verdict.is_none()
+            && matches!(t.endings.last(), Some(Ending::RateLimited { .. } | Ending::Transient | Ending::Budget))
     };
     let unstarted = |t: &crate::domain::TaskReport| {
         t.verdict.is_none() && t.endings.iter().all(|e| matches!(e, Ending::Auth | Ending::Quota))

@@ -25,7 +25,9 @@ pub(super) async fn task(dir: &Path, args: TaskArgs) -> anyhow::Result<Exit> {
         TaskCommand::List { status, json } => list(&file, status.as_deref(), json).await,
         TaskCommand::Show { id, json } => show(&file, &id, json).await,
         TaskCommand::Add(add) => print(&usage(file.add(new_task(&add)).await)?, "added", add.json),
-        TaskCommand::Edit { id, fields, json } => print(&usage(file.edit(&id, parse(&fields)?).await)?, "changed", json),
+        TaskCommand::Edit { id, fields, json } => {
+            print(&usage(file.edit(&id, parse(&fields)?).await)?, "changed", json)
+        }
         TaskCommand::Close { id, json } => print(&usage(file.set_status(&id, Status::Closed).await)?, "closed", json),
         TaskCommand::Reopen { id, json } => print(&usage(file.set_status(&id, Status::Open).await)?, "opened", json),
         TaskCommand::Sync { json } => sync(&file, json).await,
@@ -64,7 +66,13 @@ async fn list(file: &TaskFile, status: Option<&str>, json: bool) -> anyhow::Resu
     let width = tasks.iter().map(|t| t.id.as_str().len()).max().unwrap_or(0);
     for task in &tasks {
         let cause = list.causes.get(&task.id).map(|c| format!("  ({c})")).unwrap_or_default();
-        let line = format!("{:width$}  {:11}  P{}  {}{cause}", task.id.as_str(), task.status.as_str(), task.priority, task.title);
+        let line = format!(
+            "{:width$}  {:11}  P{}  {}{cause}",
+            task.id.as_str(),
+            task.status.as_str(),
+            task.priority,
+            task.title
+        );
         println!("{}", project::printable(&line));
     }
     if tasks.is_empty() {
@@ -84,9 +92,7 @@ fn with_cause(task: &Task, list: &TaskList) -> Value {
 async fn show(file: &TaskFile, id: &str, json: bool) -> anyhow::Result<Exit> {
     let list = file.load().await?;
     say_problems(&list);
-    let Some(task) = list.tasks.iter().find(|t| t.id.as_str() == id) else {
-        return Err(UsageError(file.not_found(id, &list).to_string()).into());
-    };
+    let task = list.find(id).map_err(UsageError)?;
     if json {
         project::print_json(&with_cause(task, &list))?;
         return Ok(Exit::Confirmed);
@@ -97,7 +103,10 @@ async fn show(file: &TaskFile, id: &str, json: bool) -> anyhow::Result<Exit> {
     }
     for part in task.parts() {
         if let Some(count) = list.attempts.get(&(task.id.clone(), part.id.clone())) {
-            text += &format!("{}: {} attempts since it was opened, the last is number {}\n", part.id, count.since_opened, count.last);
+            text += &format!(
+                "{}: {} attempts since it was opened, the last is number {}\n",
+                part.id, count.since_opened, count.last
+            );
         }
     }
     for check in &task.checks {
@@ -126,7 +135,8 @@ fn new_task(args: &TaskAddArgs) -> Map<String, Value> {
     set("acceptanceCriteria", args.criteria.clone().map(Value::from));
     let deps: Vec<Value> = args.after.iter().map(|id| json!({ "id": id, "type": "blocks" })).collect();
     set("deps", (!deps.is_empty()).then(|| deps.into()));
-    let checks = args.checks.iter().enumerate().map(|(i, run)| json!({ "name": format!("check-{}", i + 1), "run": run }));
+    let checks =
+        args.checks.iter().enumerate().map(|(i, run)| json!({ "name": format!("check-{}", i + 1), "run": run }));
     let checks: Vec<Value> = checks.collect();
     set("checks", (!checks.is_empty()).then(|| checks.into()));
     task

@@ -196,6 +196,27 @@ pub struct TaskList {
     pub problems: Vec<LineProblem>,
 }
 
+impl TaskList {
+    /// The task with this id.
+    ///
+    /// # Errors
+    /// Words that name the id and the most similar one there is.
+    pub fn find(&self, id: &str) -> Result<&Task, String> {
+        self.tasks.iter().find(|t| t.id.as_str() == id).ok_or_else(|| {
+            let nearest = nearest_id(id, self.tasks.iter().map(|t| t.id.as_str()));
+            let meant = nearest.map(|n| format!("; did you mean `{n}`?")).unwrap_or_default();
+            format!("there is no task `{id}` in the task file{meant}")
+        })
+    }
+}
+
+/// The most similar of `known`, if it may have been meant: one slip, and one more for every four characters.
+#[must_use]
+pub fn nearest_id<'a>(id: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let distances = known.into_iter().map(|known| (strsim::damerau_levenshtein(known, id), known));
+    distances.filter(|(distance, known)| *distance <= 1 + known.len() / 4).min().map(|(_, known)| known)
+}
+
 /// How many attempts a subtask has had.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct AttemptCount {

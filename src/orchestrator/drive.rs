@@ -174,8 +174,7 @@ fn select(list: &TaskList, request: &RunRequest) -> Result<Vec<Task>, RunError> 
         .tasks
         .iter()
         .map(|id| {
-            let task = list.tasks.iter().find(|t| t.id == *id);
-            let task = task.ok_or_else(|| RunError::Usage(format!("there is no task `{id}` in the task file")))?;
+            let task = list.find(id.as_str()).map_err(RunError::Usage)?;
             if wanted(&task) {
                 return Ok(task.clone());
             }

@@ -24,7 +24,12 @@ impl AgentSet {
     }
 }
 
-fn make(name: &str, agent: &policy::Agent, settings: &dyn Settings, runner: &Arc<dyn CommandRunner>) -> Arc<dyn Subagent> {
+fn make(
+    name: &str,
+    agent: &policy::Agent,
+    settings: &dyn Settings,
+    runner: &Arc<dyn CommandRunner>,
+) -> Arc<dyn Subagent> {
     let inner: Arc<dyn Subagent> = match &agent.kind {
         AgentKind::Command { argv } => Arc::new(CommandAgent::new(CommandAgentParams {
             name: name.to_owned(),
@@ -34,16 +39,16 @@ fn make(name: &str, agent: &policy::Agent, settings: &dyn Settings, runner: &Arc
             env_deny: settings.environment().deny.clone(),
             runner: Arc::clone(runner),
         })),
-        AgentKind::Repair => Arc::new(Repair::new()),
+        AgentKind::Repair => Arc::new(Repair),
     };
     with_deadline(inner, agent.timeout)
 }
 
 impl Subagents for AgentSet {
     fn get(&self, name: &str) -> Result<Arc<dyn Subagent>, SubagentError> {
-        self.0.get(name).cloned().ok_or_else(|| SubagentError::Unknown {
-            name: name.to_owned(),
-            known: self.0.keys().cloned().collect(),
-        })
+        self.0
+            .get(name)
+            .cloned()
+            .ok_or_else(|| SubagentError::Unknown { name: name.to_owned(), known: self.0.keys().cloned().collect() })
     }
 }

@@ -3,12 +3,12 @@
 use super::agents::AgentSet;
 use super::events::TracedEvents;
 use super::files::task_file;
-use super::shared;
 use super::settings::settings_of_current_dir;
+use super::shared;
 use crate::domain::policy;
-use crate::host;
 use crate::host::HostRunner;
 use crate::host::HostWorkspaces;
+use crate::host::HostWorkspacesParams;
 use crate::host::ProjectLock;
 use crate::host::SystemClock;
 use crate::layer::BoxError;
@@ -32,8 +32,8 @@ use crate::services::ReflectionService;
 use crate::services::RunLock;
 use crate::services::Settings;
 use crate::services::Storage;
-use crate::services::Subagents;
 use crate::services::SubagentError;
+use crate::services::Subagents;
 use crate::services::Tasks;
 use crate::services::Verifier;
 use crate::services::Workspaces;
@@ -99,10 +99,10 @@ async fn workspaces(
     runner: Svc<dyn CommandRunner>,
     clock: Svc<dyn Clock>,
 ) -> Result<Svc<dyn Workspaces>, Infallible> {
-    Ok(Svc::new(HostWorkspaces::new(host::HostWorkspacesParams {
+    Ok(Svc::new(HostWorkspaces::new(HostWorkspacesParams {
         project: settings.project().clone(),
-        policy: settings.workspace().clone(),
-        env_deny: settings.environment().deny.clone(),
+        workspace: settings.workspace().clone(),
+        environment: settings.environment().clone(),
         runner: runner.into_arc(),
         clock: clock.into_arc(),
     })))
@@ -112,7 +112,10 @@ async fn tasks(settings: Svc<dyn Settings>, clock: Svc<dyn Clock>) -> Result<Svc
     Ok(Svc::new(task_file(&*settings, clock.into_arc())))
 }
 
-async fn subagents(settings: Svc<dyn Settings>, runner: Svc<dyn CommandRunner>) -> Result<Svc<dyn Subagents>, Infallible> {
+async fn subagents(
+    settings: Svc<dyn Settings>,
+    runner: Svc<dyn CommandRunner>,
+) -> Result<Svc<dyn Subagents>, Infallible> {
     Ok(Svc::new(AgentSet::new(&*settings, &runner.into_arc())))
 }
 
@@ -150,7 +153,8 @@ async fn generator(
         }),
         policy::Generator::Agent { name } => Arc::new(AgentGenerator { agent: subagents.get(name)? }),
     };
-    let name = if matches!(settings.reflexion().generator, policy::Generator::Agent { .. }) { "agent" } else { "command" };
+    let name =
+        if matches!(settings.reflexion().generator, policy::Generator::Agent { .. }) { "agent" } else { "command" };
     Ok(Svc::new(Fallback { first: with_policies(first, limit), name: name.to_owned() }))
 }
 

@@ -19,9 +19,12 @@
 //! # }
 //! ```
 
+mod agents;
 mod events;
 mod files;
+mod live;
 mod registry;
+mod run_id;
 mod settings;
 mod shared;
 #[cfg(feature = "testing")]
@@ -31,5 +34,9 @@ pub use files::Imported;
 pub use files::TaskFile;
 pub use files::read_import;
 pub use files::task_file;
+pub use live::live;
+pub use live::reflection_service_live;
+pub use run_id::new_run_id;
+pub use run_id::system_clock;
 pub use settings::project;
 pub use settings::settings_from;

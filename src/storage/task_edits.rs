@@ -13,6 +13,7 @@ use crate::domain::Status;
 use crate::domain::Task;
 use crate::domain::TaskId;
 use crate::domain::Timestamp;
+use crate::domain::nearest_id;
 use crate::services::TasksError;
 use serde_json::Map;
 use serde_json::Value;
@@ -194,14 +195,10 @@ impl<'t> Editing<'t> {
 
     fn not_found(&self, id: &str) -> TasksError {
         let ids = self.file.lines.iter().map(|line| line.task.id.as_str());
-        let nearest = ids
-            .map(|known| (strsim::damerau_levenshtein(known, id), known))
-            .filter(|(distance, known)| *distance <= 1 + known.len() / 4)
-            .min();
         TasksError::NotFound {
             id: id.to_owned(),
             path: self.tasks.task_file.clone(),
-            nearest: nearest.map(|(_, known)| known.to_owned()),
+            nearest: nearest_id(id, ids).map(str::to_owned),
         }
     }
 

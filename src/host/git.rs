@@ -1,0 +1,236 @@
+//! Calling the `git` program.
+//!
+//! Every call is non-interactive, takes its arguments as they are, ignores the caller's `GIT_*` variables, runs no hook
+//! and no helper, never signs, never collects garbage, and takes no lock that it could do without (the user's index is
+//! not even refreshed). A call whose future is dropped is killed.
+
+use crate::services::WorkspaceError;
+use rustix::process::Pid;
+use rustix::process::Signal;
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::ffi::OsString;
+use std::path::Path;
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::sync::Arc;
+use std::sync::LazyLock;
+use std::sync::Mutex;
+use std::time::Duration;
+use tokio::io::AsyncWriteExt;
+
+/// No call that we make takes minutes; one that does hangs on a dead file system or a filter that waits.
+const LIMIT: Duration = Duration::from_secs(600);
+
+/// What every call overrides in the user's configuration, whatever stands in it.
+const CONFIG: [&str; 13] = [
+    "core.hooksPath=/dev/null",
+    "core.fsmonitor=false",
+    "core.quotepath=off",
+    "core.sparseCheckout=false",
+    "core.splitIndex=false",
+    "core.trustctime=true",
+    "core.untrackedCache=false",
+    "commit.gpgsign=false",
+    "gc.auto=0",
+    "index.sparse=false",
+    "maintenance.auto=false",
+    "advice.addEmbeddedRepo=false",
+    "i18n.commitEncoding=UTF-8",
+];
+
+/// Where git is called: a directory, and optionally a repository that is named instead of found.
+#[derive(Debug, Clone)]
+pub(super) struct Git {
+    dir: PathBuf,
+    repository: Option<(PathBuf, PathBuf)>,
+}
+
+impl Git {
+    /// Git finds the repository from the directory.
+    pub(super) fn found_from(dir: impl Into<PathBuf>) -> Self {
+        Self { dir: dir.into(), repository: None }
+    }
+
+    /// The repository and the files are given; a `.git` that lies among the files, or not, means nothing.
+    pub(super) fn with(git_dir: impl Into<PathBuf>, work_tree: impl Into<PathBuf>) -> Self {
+        let work_tree = work_tree.into();
+        Self { dir: work_tree.clone(), repository: Some((git_dir.into(), work_tree)) }
+    }
+
+    /// Prepares a call.
+    pub(super) fn call<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Call {
+        Call {
+            git: self.clone(),
+            args: args.into_iter().map(|a| a.as_ref().to_owned()).collect(),
+            env: Vec::new(),
+            stdin: Vec::new(),
+        }
+    }
+}
+
+/// A prepared call.
+pub(super) struct Call {
+    git: Git,
+    args: Vec<OsString>,
+    env: Vec<(OsString, OsString)>,
+    stdin: Vec<u8>,
+}
+
+/// What a call left behind.
+pub(super) struct GitOutput {
+    pub(super) status: i32,
+    pub(super) stdout: Vec<u8>,
+    pub(super) stderr: String,
+}
+
+impl Call {
+    /// Uses this file as the index.
+    pub(super) fn index(self, index: &Path) -> Self {
+        self.env("GIT_INDEX_FILE", index)
+    }
+
+    /// Adds an argument.
+    pub(super) fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {
+        self.args.push(arg.as_ref().to_owned());
+        self
+    }
+
+    /// Adds arguments.
+    pub(super) fn args<S: AsRef<OsStr>>(mut self, args: impl IntoIterator<Item = S>) -> Self {
+        let args = args.into_iter().map(|arg| arg.as_ref().to_owned());
+        self.args.extend(args);
+        self
+    }
+
+    pub(super) fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
+        self.env.push((name.into(), value.as_ref().to_owned()));
+        self
+    }
+
+    pub(super) fn stdin(mut self, bytes: impl Into<Vec<u8>>) -> Self {
+        self.stdin = bytes.into();
+        self
+    }
+
+    /// Runs it; a status other than 0 is an error with what git printed.
+    pub(super) async fn ok(self) -> Result<Vec<u8>, WorkspaceError> {
+        let command = self.name();
+        let output = self.run().await?;
+        if output.status == 0 { Ok(output.stdout) } else { Err(failed(command, &output.stderr)) }
+    }
+
+    /// As [`Call::ok`], for output that is one line of text.
+    pub(super) async fn line(self) -> Result<String, WorkspaceError> {
+        let out = self.ok().await?;
+        Ok(String::from_utf8_lossy(&out).trim_end().to_owned())
+    }
+
+    fn name(&self) -> String {
+        self.args.iter().take(2).map(|arg| arg.to_string_lossy()).collect::<Vec<_>>().join(" ")
+    }
+
+    /// Runs it, whatever its status.
+    pub(super) async fn run(self) -> Result<GitOutput, WorkspaceError> {
+        let command = self.name();
+        let mut process = self.process();
+        let mut child = process.spawn().map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound if self.git.dir.is_dir() => WorkspaceError::Unusable(
+                "the program `git` was not found: install git; reflexion records every change with it, \
+                 also in projects that are no git repository"
+                    .to_owned(),
+            ),
+            _ => failed(command.clone(), &error.to_string()),
+        })?;
+        let mut guard = KillOnDrop(child.id());
+        let stdin = child.stdin.take();
+        let feed = async {
+            if let Some(mut stdin) = stdin {
+                let _ = stdin.write_all(&self.stdin).await;
+            }
+        };
+        let both = async { tokio::join!(feed, child.wait_with_output()).1 };
+        let output = tokio::time::timeout(LIMIT, both)
+            .await
+            .map_err(|_| failed(command.clone(), "it took longer than 10 minutes"))?
+            .map_err(|error| failed(command, &error.to_string()))?;
+        guard.0 = None;
+        Ok(GitOutput {
+            status: output.status.code().unwrap_or(-1),
+            stdout: output.stdout,
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        })
+    }
+
+    fn process(&self) -> tokio::process::Command {
+        let mut process = tokio::process::Command::new("git");
+        for (name, _) in std::env::vars_os() {
+            if name.to_string_lossy().starts_with("GIT_") {
+                process.env_remove(name);
+            }
+        }
+        process
+            .env("GIT_TERMINAL_PROMPT", "0")
+            .env("GIT_OPTIONAL_LOCKS", "0")
+            .env("GIT_NO_REPLACE_OBJECTS", "1")
+            .env("LC_ALL", "C")
+            .envs(self.env.iter().map(|(name, value)| (name, value)));
+        if let Some((git_dir, work_tree)) = &self.git.repository {
+            process.env("GIT_DIR", git_dir).env("GIT_WORK_TREE", work_tree);
+        }
+        for key_value in CONFIG {
+            process.args(["-c", key_value]);
+        }
+        process
+            .args(&self.args)
+            .current_dir(&self.git.dir)
+            .stdin(if self.stdin.is_empty() { Stdio::null() } else { Stdio::piped() })
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .process_group(0)
+            .kill_on_drop(true);
+        process
+    }
+}
+
+/// Kills git and its helpers (filters) if the call is given up.
+struct KillOnDrop(Option<u32>);
+
+impl Drop for KillOnDrop {
+    fn drop(&mut self) {
+        let group = self.0.and_then(|id| Pid::from_raw(id.try_into().ok()?));
+        if let Some(group) = group {
+            let _ = rustix::process::kill_process_group(group, Signal::KILL);
+        }
+    }
+}
+
+/// The error of a call.
+pub(super) fn failed(command: impl Into<String>, message: &str) -> WorkspaceError {
+    WorkspaceError::Git { command: command.into(), message: message.trim().to_owned() }
+}
+
+/// The paths of a NUL-separated listing.
+pub(super) fn paths(listing: &[u8]) -> impl Iterator<Item = PathBuf> {
+    use std::os::unix::ffi::OsStrExt;
+    listing.split(|byte| *byte == 0).filter(|path| !path.is_empty()).map(|path| PathBuf::from(OsStr::from_bytes(path)))
+}
+
+/// A NUL-separated listing of paths.
+pub(super) fn listing<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Vec<u8> {
+    use std::os::unix::ffi::OsStrExt;
+    let mut bytes = Vec::new();
+    for path in paths {
+        bytes.extend_from_slice(path.as_ref().as_os_str().as_bytes());
+        bytes.push(0);
+    }
+    bytes
+}
+
+/// The lock around `git worktree` commands of a repository: two at once can damage its list of worktrees.
+pub(super) fn worktree_lock(git_dir: &Path) -> Arc<tokio::sync::Mutex<()>> {
+    type Locks = HashMap<PathBuf, Arc<tokio::sync::Mutex<()>>>;
+    static LOCKS: LazyLock<Mutex<Locks>> = LazyLock::new(Mutex::default);
+    let mut locks = LOCKS.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    Arc::clone(locks.entry(git_dir.to_owned()).or_default())
+}

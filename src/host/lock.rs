@@ -1,0 +1,93 @@
+//! One run per project at a time.
+
+use crate::domain::RunId;
+use crate::domain::Timestamp;
+use crate::services::Clock;
+use crate::services::RunGuard;
+use crate::services::RunLock;
+use crate::services::RunLockError;
+use serde::Deserialize;
+use serde::Serialize;
+use std::fs::File;
+use std::fs::TryLockError;
+use std::io::Read;
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// The lock of a project's machine state: `.reflection/run.lock`, locked while a run lives.
+///
+/// The kernel releases it when the process dies, however it dies, so there is no stale lock to judge; the file's content
+/// only tells people who holds it.
+pub struct ProjectLock {
+    state_dir: PathBuf,
+    clock: Arc<dyn Clock>,
+}
+
+/// Who holds the lock, for people.
+#[derive(Serialize, Deserialize)]
+struct Holder {
+    pid: u32,
+    run: String,
+    since: Timestamp,
+}
+
+impl ProjectLock {
+    /// The lock in `state_dir`, which is made when it is first taken, with its `.gitignore` first.
+    #[must_use]
+    pub fn new(state_dir: PathBuf, clock: Arc<dyn Clock>) -> Self {
+        Self { state_dir, clock }
+    }
+
+    fn take(&self, run: &RunId) -> std::io::Result<Result<File, RunLockError>> {
+        super::workspaces::make_state_dir(&self.state_dir).map_err(std::io::Error::other)?;
+        let path = self.state_dir.join("run.lock");
+        let mut file = File::options().read(true).write(true).create(true).truncate(false).open(path)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Ok(Err(RunLockError::Held { holder: holder(&mut file) })),
+            Err(TryLockError::Error(error)) => return Err(error),
+        }
+        let holder = Holder { pid: std::process::id(), run: run.to_string(), since: self.clock.now() };
+        file.set_len(0)?;
+        file.write_all(&serde_json::to_vec(&holder)?)?;
+        Ok(Ok(file))
+    }
+}
+
+impl RunLock for ProjectLock {
+    fn acquire(&self, run: &RunId) -> Result<RunGuard, RunLockError> {
+        let path = self.state_dir.join("run.lock").display().to_string();
+        let file = self.take(run).map_err(|e| RunLockError::Io { path, message: e.to_string() })??;
+        Ok(RunGuard::new(Box::new(file)))
+    }
+}
+
+/// The other run may be between locking and writing its name, so nothing readable is no error.
+fn holder(file: &mut File) -> String {
+    let mut text = String::new();
+    let read = file.read_to_string(&mut text).ok().and_then(|_| serde_json::from_str::<Holder>(&text).ok());
+    match read {
+        Some(Holder { pid, run, since }) => format!("process {pid}, run {run}, since {since}"),
+        None => "a process that has just started".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::host::SystemClock;
+
+    #[test]
+    fn the_second_run_learns_who_holds_it_and_gets_it_afterwards() {
+        let dir = tempfile::tempdir().unwrap();
+        let state = dir.path().join(".reflection");
+        let lock = ProjectLock::new(state.clone(), Arc::new(SystemClock::new()));
+        let first = lock.acquire(&RunId::new("one").unwrap()).unwrap();
+        let refused = lock.acquire(&RunId::new("two").unwrap()).err().unwrap().to_string();
+        assert!(refused.contains(&format!("process {}, run one, since 2", std::process::id())), "{refused}");
+        drop(first);
+        drop(lock.acquire(&RunId::new("three").unwrap()).unwrap());
+        assert_eq!(std::fs::read_to_string(state.join(".gitignore")).unwrap(), "*\n");
+    }
+}

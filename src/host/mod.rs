@@ -1,0 +1,30 @@
+//! The machine: processes, git, files of workspaces, the clock. No other module touches them.
+//!
+//! A run takes the project's [`ProjectLock`], makes workspaces with [`HostWorkspaces`], and starts every agent, check and
+//! generator through [`HostRunner`], which leaves nothing running. [`SystemClock`] is the only source of time and ids.
+//!
+//! ```no_run
+//! use reflexion::host::{HostRunner, HostWorkspaces, HostWorkspacesParams, SystemClock};
+//! use std::sync::Arc;
+//! # fn wire(settings: &dyn reflexion::services::Settings) {
+//! let workspaces = HostWorkspaces::new(HostWorkspacesParams {
+//!     runner: Arc::new(HostRunner::new()),
+//!     clock: Arc::new(SystemClock::new()),
+//!     project: settings.project().clone(),
+//!     workspace: settings.workspace().clone(),
+//!     environment: settings.environment().clone(),
+//! });
+//! # }
+//! ```
+
+mod clock;
+mod git;
+mod lock;
+mod process;
+mod workspaces;
+
+pub use clock::SystemClock;
+pub use lock::ProjectLock;
+pub use process::HostRunner;
+pub use workspaces::HostWorkspaces;
+pub use workspaces::HostWorkspacesParams;

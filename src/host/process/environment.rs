@@ -1,0 +1,69 @@
+//! What a program gets to see of the caller's environment.
+
+use crate::services::Command;
+use globset::GlobBuilder;
+use globset::GlobSetBuilder;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+
+/// The variable by which a program's descendants are recognised wherever they went.
+pub(super) const MARK: &str = "REFLEXION_MARK";
+
+/// Variables that point git at one particular repository (`git rev-parse --local-env-vars`): set when we are called
+/// from a hook, they would send an agent's commits into the user's repository and index.
+const GIT_LOCAL: [&str; 11] = [
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_COMMON_DIR",
+    "GIT_DIR",
+    "GIT_GRAFT_FILE",
+    "GIT_IMPLICIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_INTERNAL_SUPER_PREFIX",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_PREFIX",
+    "GIT_SHALLOW_FILE",
+    "GIT_WORK_TREE",
+];
+
+/// Inherited variables without the denied ones, then the command's own, then the mark.
+///
+/// The mark of an outer `reflexion` is kept in front of ours, so that it still finds what we start.
+pub(super) fn environment(command: &Command, mark: &str) -> Result<BTreeMap<OsString, OsString>, globset::Error> {
+    let mut denied = GlobSetBuilder::new();
+    for glob in &command.env_deny {
+        denied.add(GlobBuilder::new(glob).build()?);
+    }
+    let denied = denied.build()?;
+    let mut env: BTreeMap<OsString, OsString> = std::env::vars_os()
+        .filter(|(name, _)| !denied.is_match(name) && !GIT_LOCAL.iter().any(|local| name == *local))
+        .collect();
+    for (name, value) in &command.env {
+        env.insert(name.into(), value.into());
+    }
+    let outer = std::env::var(MARK).map_or(String::new(), |outer| format!("{outer}:"));
+    env.insert(MARK.into(), format!("{outer}{mark}").into());
+    Ok(env)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn denied_variables_are_gone_and_own_ones_win() {
+        let mut command = Command::new(["true"], ".");
+        command.env_deny = vec!["PATH".to_owned(), "HO*".to_owned()];
+        command.env = [("HOME".to_owned(), "/nowhere".to_owned())].into();
+        let env = environment(&command, "m1").unwrap();
+        assert!(!env.contains_key(&OsString::from("PATH")));
+        assert_eq!(env[&OsString::from("HOME")], "/nowhere");
+        assert!(env[&OsString::from(MARK)].to_string_lossy().ends_with("m1"));
+    }
+
+    #[test]
+    fn a_broken_glob_is_an_error() {
+        let mut command = Command::new(["true"], ".");
+        command.env_deny = vec!["[".to_owned()];
+        assert!(environment(&command, "m").is_err());
+    }
+}

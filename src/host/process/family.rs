@@ -1,0 +1,209 @@
+//! Everything a program started: finding, ending and reaping it.
+
+use super::environment::MARK;
+use rustix::process::Pid;
+use rustix::process::Signal;
+use rustix::process::WaitOptions;
+use std::collections::HashMap;
+use std::collections::HashSet;
+use std::sync::Once;
+use std::time::Duration;
+use std::time::Instant;
+
+/// How long a sweep waits for killed processes to be gone; only one in uninterruptible sleep takes so long.
+const SWEEP_LIMIT: Duration = Duration::from_secs(2);
+
+/// Makes orphans of our descendants children of this process instead of `init`'s, so that they can be found and reaped.
+pub(super) fn adopt_orphans() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        #[cfg(target_os = "linux")]
+        if let Err(error) = rustix::process::set_child_subreaper(Some(rustix::process::getpid())) {
+            tracing::warn!(%error, "orphaned processes cannot be adopted");
+        }
+    });
+}
+
+/// A program, its process group, and every descendant seen so far. Dropping it ends them all.
+#[derive(Debug)]
+pub(super) struct Family {
+    /// The program's process id, which is also its group's.
+    leader: Pid,
+    /// When it started, in the kernel's ticks; nothing older can be its descendant.
+    start: u64,
+    mark: String,
+    /// Descendants seen, by id and start time; they stay ours when their parents die and their environment is empty.
+    known: HashMap<i32, u64>,
+    ended: bool,
+}
+
+impl Family {
+    pub(super) fn new(leader: Pid, mark: String) -> Self {
+        let start = Process::read(leader.as_raw_pid()).map_or(0, |process| process.start);
+        Self { leader, start, mark, known: HashMap::new(), ended: false }
+    }
+
+    /// Sends a signal to the process group; one that is gone already is no error.
+    pub(super) fn signal(&self, signal: Signal) {
+        let _ = rustix::process::kill_process_group(self.leader, signal);
+    }
+
+    /// Looks who is there, so that a descendant is remembered when its parent dies.
+    pub(super) fn look(&mut self) -> Vec<Process> {
+        let table = Process::all();
+        let leader = self.leader.as_raw_pid();
+        let younger = || table.iter().filter(|p| p.start >= self.start && p.pid != leader);
+        let mut mine: HashSet<i32> = younger()
+            .filter(|p| {
+                p.group == leader
+                    || p.parent == leader
+                    || self.known.get(&p.pid) == Some(&p.start)
+                    || (!p.zombie && p.is_marked(&self.mark))
+            })
+            .map(|p| p.pid)
+            .collect();
+        loop {
+            let children: Vec<i32> =
+                younger().filter(|p| mine.contains(&p.parent) && !mine.contains(&p.pid)).map(|p| p.pid).collect();
+            if children.is_empty() {
+                break;
+            }
+            mine.extend(children);
+        }
+        let session = rustix::process::getsid(None).map_or(0, Pid::as_raw_pid);
+        let me = rustix::process::getpid().as_raw_pid();
+        // A dead child of ours in a foreign session was never started by us - we start none with `setsid` - so it is
+        // an adopted orphan that nobody else will reap. A dead child in our own session may be someone's to wait for.
+        let orphan = |p: &Process| p.zombie && p.parent == me && p.session != session;
+        let found: Vec<Process> = younger().filter(|p| mine.contains(&p.pid) || orphan(p)).copied().collect();
+        self.known = found.iter().map(|p| (p.pid, p.start)).collect();
+        found
+    }
+
+    /// Kills the group and every descendant, and reaps those that have become our children.
+    ///
+    /// Blocks for some milliseconds; at most [`SWEEP_LIMIT`].
+    pub(super) fn end(&mut self) {
+        self.ended = true;
+        self.signal(Signal::KILL);
+        let started = Instant::now();
+        let mut pause = Duration::from_millis(1);
+        while self.kill_and_reap() > 0 {
+            if started.elapsed() > SWEEP_LIMIT {
+                tracing::warn!(left = self.known.len(), "processes could not be ended");
+                return;
+            }
+            std::thread::sleep(pause);
+            pause = (pause * 2).min(Duration::from_millis(50));
+        }
+    }
+
+    /// One round; says how many were still alive.
+    fn kill_and_reap(&mut self) -> usize {
+        let me = rustix::process::getpid().as_raw_pid();
+        let mut alive = 0;
+        for process in self.look() {
+            let Some(pid) = Pid::from_raw(process.pid) else {
+                continue;
+            };
+            if !process.zombie {
+                alive += 1;
+                let _ = rustix::process::kill_process(pid, Signal::KILL);
+            } else if process.parent == me {
+                let _ = rustix::process::waitpid(Some(pid), WaitOptions::NOHANG);
+            }
+        }
+        alive
+    }
+}
+
+impl Drop for Family {
+    fn drop(&mut self) {
+        if self.ended {
+            return;
+        }
+        self.signal(Signal::KILL);
+        let mut rest = Self {
+            leader: self.leader,
+            start: self.start,
+            mark: std::mem::take(&mut self.mark),
+            known: std::mem::take(&mut self.known),
+            ended: true,
+        };
+        // A thread, because the runtime that dropped the future may itself be going away.
+        if let Err(error) = std::thread::Builder::new().spawn(move || rest.end()) {
+            tracing::warn!(%error, "no thread to end what a program started");
+        }
+    }
+}
+
+/// A line of the process table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Process {
+    pub(super) pid: i32,
+    parent: i32,
+    group: i32,
+    session: i32,
+    start: u64,
+    pub(super) zombie: bool,
+}
+
+impl Process {
+    fn all() -> Vec<Self> {
+        std::fs::read_dir("/proc")
+            .into_iter()
+            .flatten()
+            .flatten()
+            .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+            .filter_map(Self::read)
+            .collect()
+    }
+
+    fn read(pid: i32) -> Option<Self> {
+        Self::parse(pid, &std::fs::read(format!("/proc/{pid}/stat")).ok()?)
+    }
+
+    /// Fields of `/proc/PID/stat` [proc_pid_stat(5)]: after the name, which is in parentheses and may contain anything,
+    /// come state (3), ppid, pgrp, session, ..., starttime (22).
+    fn parse(pid: i32, stat: &[u8]) -> Option<Self> {
+        let after = memchr::memrchr(b')', stat)? + 1;
+        let text = std::str::from_utf8(&stat[after..]).ok()?;
+        let fields: Vec<&str> = text.split_ascii_whitespace().collect();
+        Some(Self {
+            pid,
+            zombie: matches!(*fields.first()?, "Z" | "X"),
+            parent: fields.get(1)?.parse().ok()?,
+            group: fields.get(2)?.parse().ok()?,
+            session: fields.get(3)?.parse().ok()?,
+            start: fields.get(19)?.parse().ok()?,
+        })
+    }
+
+    fn is_marked(&self, mark: &str) -> bool {
+        std::fs::read(format!("/proc/{}/environ", self.pid)).is_ok_and(|environ| {
+            environ.split(|byte| *byte == 0).any(|variable| {
+                variable.starts_with(MARK.as_bytes()) && memchr::memmem::find(variable, mark.as_bytes()).is_some()
+            })
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_may_contain_anything() {
+        let stat = b"42 (a) Z 1 (b) S 7 8 9 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 12345 0 0";
+        assert_eq!(
+            Process::parse(42, stat),
+            Some(Process { pid: 42, parent: 7, group: 8, session: 9, start: 12345, zombie: false })
+        );
+    }
+
+    #[test]
+    fn this_process_is_in_the_table() {
+        let me = rustix::process::getpid().as_raw_pid();
+        assert!(Process::all().iter().any(|p| p.pid == me && !p.zombie));
+    }
+}

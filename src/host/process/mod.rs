@@ -1,0 +1,17 @@
+//! Running programs so that nothing of them stays behind.
+//!
+//! A program gets its own process group and a mark in its environment ([`environment`]). Its output is kept as head and
+//! tail ([`capture`]), so that it is never blocked and never fills the memory. When it ends - by itself, by its time
+//! limit, by cancellation, or because its future was dropped - its group is killed and what left the group is found in
+//! `/proc` by mark or descent, killed and reaped ([`family`]); this process is the sub-reaper of all of them.
+//! [`runner`] puts these together.
+
+mod capture;
+mod environment;
+mod family;
+mod runner;
+
+pub use runner::HostRunner;
+
+#[cfg(test)]
+mod tests;

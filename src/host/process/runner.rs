@@ -1,0 +1,345 @@
+//! Starting, feeding, watching and ending one program.
+
+use super::capture::Capture;
+use super::environment::environment;
+use super::family::Family;
+use super::family::adopt_orphans;
+use crate::domain::CheckCommand;
+use crate::services::Command;
+use crate::services::CommandEnd;
+use crate::services::CommandError;
+use crate::services::CommandOutput;
+use crate::services::CommandRunner;
+use async_trait::async_trait;
+use rustix::process::Pid;
+use rustix::process::Signal;
+use std::io;
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+use std::process::Stdio;
+use std::time::Duration;
+use std::time::Instant;
+use tokio::io::AsyncReadExt;
+use tokio::io::AsyncWriteExt;
+use tokio::process::Child;
+use tokio::process::ChildStderr;
+use tokio::process::ChildStdin;
+use tokio::process::ChildStdout;
+use tokio::task::JoinHandle;
+
+/// Between TERM and KILL: enough to write a file and exit, short beside any time limit.
+const GRACE: Duration = Duration::from_millis(500);
+/// After the program's own end, output of helpers it did not wait for (`> >(tee log)`) may still arrive for so long.
+const LINGER: Duration = Duration::from_millis(100);
+/// After everything was killed the pipes end at once, unless a process escaped with one; then we stop reading.
+const DRAIN: Duration = Duration::from_secs(1);
+/// The first look at the family; each later one waits twice as long, up to [`LOOK_AT_MOST`]. A look costs 1-2 ms.
+const LOOK_FIRST: Duration = Duration::from_millis(100);
+/// See [`LOOK_FIRST`].
+const LOOK_AT_MOST: Duration = Duration::from_secs(5);
+/// A program that was just written may be "busy" while another thread's fork still holds it open; it passes at once.
+const BUSY_RETRIES: u32 = 20;
+
+/// Runs programs of this machine; see [`CommandRunner`].
+///
+/// Every program gets its own process group, `REFLEXION_MARK=<unique>` in its environment, and none of the variables
+/// that point git at a particular repository (`GIT_DIR`, …). A descendant that leaves the group *and* clears its
+/// environment *and* loses its parent between two looks at the process table is the one that escapes.
+///
+/// Linux only: on other systems only the process group is ended.
+#[derive(Debug, Clone)]
+pub struct HostRunner(());
+
+impl HostRunner {
+    /// A runner; makes this process the sub-reaper of its descendants.
+    #[must_use]
+    pub fn new() -> Self {
+        adopt_orphans();
+        Self(())
+    }
+}
+
+impl Default for HostRunner {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+#[async_trait]
+impl CommandRunner for HostRunner {
+    async fn run(&self, command: Command) -> Result<CommandOutput, CommandError> {
+        let started = Instant::now();
+        let mut pump = Pump::new(command.keep_bytes);
+        if command.cancel.is_cancelled() {
+            return Ok(pump.finish(CommandEnd::Cancelled, started.elapsed()));
+        }
+        let mut running = Running::start(&command, &mut pump).await?;
+        let lost = |source| CommandError::Wait { program: program_name(&command.program), source };
+        let end = running.watch(&command, &mut pump).await.map_err(lost)?;
+        running.finish(&end, &mut pump).await.map_err(lost)?;
+        Ok(pump.finish(end, started.elapsed()))
+    }
+}
+
+/// A started program.
+struct Running {
+    child: Child,
+    /// None only while a look at the process table runs on another thread.
+    family: Option<Family>,
+    feeder: JoinHandle<()>,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.feeder.abort();
+    }
+}
+
+impl Running {
+    async fn start(command: &Command, pump: &mut Pump) -> Result<Self, CommandError> {
+        let mark = uuid::Uuid::now_v7().simple().to_string();
+        let mut child = spawn(command, &mark).await?;
+        let pid = child.id().and_then(|id| Pid::from_raw(id.try_into().ok()?));
+        let Some(pid) = pid else {
+            return Err(CommandError::Wait {
+                program: program_name(&command.program),
+                source: io::Error::other("it has no process id"),
+            });
+        };
+        pump.stdout = child.stdout.take();
+        pump.stderr = child.stderr.take();
+        let feeder = tokio::spawn(feed(child.stdin.take(), command.stdin.clone()));
+        Ok(Self { child, family: Some(Family::new(pid, mark)), feeder })
+    }
+
+    /// Reads output until the program ends, or has to be ended.
+    async fn watch(&mut self, command: &Command, pump: &mut Pump) -> io::Result<CommandEnd> {
+        let limit = tokio::time::sleep(command.timeout);
+        tokio::pin!(limit);
+        let mut pause = LOOK_FIRST;
+        let look = tokio::time::sleep(pause);
+        tokio::pin!(look);
+        loop {
+            tokio::select! {
+                () = command.cancel.cancelled() => return Ok(CommandEnd::Cancelled),
+                () = &mut limit => return Ok(CommandEnd::TimedOut),
+                status = self.child.wait() => return Ok(own_end(status?)),
+                () = pump.read(), if pump.is_open() => {}
+                () = &mut look => {
+                    self.with_family(|family| { family.look(); }).await;
+                    pause = (pause * 2).min(LOOK_AT_MOST);
+                    look.as_mut().reset(tokio::time::Instant::now() + pause);
+                }
+            }
+        }
+    }
+
+    /// Leaves nothing running, and reads what is left in the pipes.
+    async fn finish(&mut self, end: &CommandEnd, pump: &mut Pump) -> io::Result<()> {
+        match end {
+            CommandEnd::Exited(_) | CommandEnd::Signaled(_) => {
+                let _ = tokio::time::timeout(LINGER, pump.read_all()).await;
+            }
+            CommandEnd::TimedOut | CommandEnd::Cancelled => {
+                self.with_family(|family| {
+                    family.look();
+                    family.signal(Signal::TERM);
+                })
+                .await;
+                let ended = async {
+                    tokio::select! {
+                        status = self.child.wait() => status,
+                        never = pump.read_forever() => match never {},
+                    }
+                };
+                let _ = tokio::time::timeout(GRACE, ended).await;
+                self.with_family(|family| family.signal(Signal::KILL)).await;
+                self.child.wait().await?;
+            }
+        }
+        self.with_family(Family::end).await;
+        let _ = tokio::time::timeout(DRAIN, pump.read_all()).await;
+        Ok(())
+    }
+
+    /// Reading the process table blocks for milliseconds, so it happens on a thread for that. If this future is
+    /// dropped meanwhile, the family is dropped on that thread, which ends it.
+    async fn with_family(&mut self, work: impl FnOnce(&mut Family) + Send + 'static) {
+        let Some(mut family) = self.family.take() else {
+            return;
+        };
+        let done = tokio::task::spawn_blocking(move || {
+            work(&mut family);
+            family
+        });
+        self.family = done.await.ok();
+    }
+}
+
+/// Reads both streams in the order of arrival.
+struct Pump {
+    stdout: Option<ChildStdout>,
+    stderr: Option<ChildStderr>,
+    buffers: Box<[[u8; 32 * 1024]; 2]>,
+    out: Capture,
+    err: Capture,
+    both: Capture,
+}
+
+impl Pump {
+    fn new(keep: usize) -> Self {
+        Self {
+            stdout: None,
+            stderr: None,
+            buffers: Box::new([[0; 32 * 1024]; 2]),
+            out: Capture::new(keep),
+            err: Capture::new(keep),
+            both: Capture::new(keep),
+        }
+    }
+
+    fn is_open(&self) -> bool {
+        self.stdout.is_some() || self.stderr.is_some()
+    }
+
+    /// One piece of either stream; nothing is lost if it is dropped while it waits.
+    async fn read(&mut self) {
+        let [out, err] = &mut *self.buffers;
+        tokio::select! {
+            n = read_some(&mut self.stdout, out) => {
+                self.out.push(&out[..n]);
+                self.both.push(&out[..n]);
+            }
+            n = read_some(&mut self.stderr, err) => {
+                self.err.push(&err[..n]);
+                self.both.push(&err[..n]);
+            }
+        }
+    }
+
+    async fn read_all(&mut self) {
+        while self.is_open() {
+            self.read().await;
+        }
+    }
+
+    async fn read_forever(&mut self) -> std::convert::Infallible {
+        self.read_all().await;
+        std::future::pending().await
+    }
+
+    fn finish(self, end: CommandEnd, duration: Duration) -> CommandOutput {
+        CommandOutput {
+            end,
+            stdout: self.out.finish(),
+            stderr: self.err.finish(),
+            combined: self.both.finish(),
+            duration,
+        }
+    }
+}
+
+/// Reads a piece; at the end, or after an error, the stream is closed. A closed stream is never ready.
+async fn read_some<R: tokio::io::AsyncRead + Unpin>(stream: &mut Option<R>, buffer: &mut [u8]) -> usize {
+    let Some(reader) = stream else {
+        return std::future::pending().await;
+    };
+    let n = reader.read(buffer).await.unwrap_or(0);
+    if n == 0 {
+        *stream = None;
+    }
+    n
+}
+
+/// Writes and closes stdin. A program that closed it, or never reads it, is its own business.
+async fn feed(stdin: Option<ChildStdin>, bytes: Vec<u8>) {
+    if let Some(mut stdin) = stdin {
+        let _ = stdin.write_all(&bytes).await;
+        let _ = stdin.shutdown().await;
+    }
+}
+
+async fn spawn(command: &Command, mark: &str) -> Result<Child, CommandError> {
+    let refused =
+        |source| CommandError::Start { program: program_name(&command.program), dir: command.dir.clone(), source };
+    let env =
+        environment(command, mark).map_err(|error| refused(io::Error::new(io::ErrorKind::InvalidInput, error)))?;
+    let (program, args) = match &command.program {
+        CheckCommand::Shell(line) => ("sh", vec!["-c", line.as_str()]),
+        CheckCommand::Argv(argv) => {
+            let mut words = argv.iter().map(String::as_str);
+            let program = words.next().unwrap_or_default();
+            (program, words.collect())
+        }
+    };
+    if program.is_empty() {
+        let why = "the command is empty";
+        return Err(refused(io::Error::new(io::ErrorKind::InvalidInput, why)));
+    }
+    let mut process = tokio::process::Command::new(program);
+    process
+        .args(&args)
+        .current_dir(&command.dir)
+        .env_clear()
+        .envs(&env)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(0)
+        .kill_on_drop(true);
+    let mut tries = 0;
+    loop {
+        match process.spawn() {
+            Ok(child) => return Ok(child),
+            Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy && tries < BUSY_RETRIES => {
+                tries += 1;
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+            Err(error) => return Err(start_error(command, program, error)),
+        }
+    }
+}
+
+/// Says which of the several things that the same system error can mean it was.
+fn start_error(command: &Command, program: &str, error: io::Error) -> CommandError {
+    let refused =
+        |source| CommandError::Start { program: program_name(&command.program), dir: command.dir.clone(), source };
+    match error.kind() {
+        io::ErrorKind::NotFound if !command.dir.is_dir() => {
+            refused(io::Error::new(io::ErrorKind::NotFound, "there is no such directory"))
+        }
+        io::ErrorKind::NotFound if program.contains('/') && command.dir.join(program).exists() => {
+            refused(io::Error::new(io::ErrorKind::NotFound, "the interpreter that it names does not exist"))
+        }
+        io::ErrorKind::NotFound => CommandError::NotFound { program: program.to_owned() },
+        io::ErrorKind::ArgumentListTooLong => {
+            let args = match &command.program {
+                CheckCommand::Shell(line) => line.len(),
+                CheckCommand::Argv(argv) => argv.iter().map(String::len).sum(),
+            };
+            let env: usize = command.env.iter().map(|(k, v)| k.len() + v.len()).sum();
+            refused(io::Error::new(
+                io::ErrorKind::ArgumentListTooLong,
+                format!(
+                    "its arguments ({args} bytes) and environment ({env} bytes beside the inherited) are more than \
+                     the system allows; hand long texts over on stdin or in a file"
+                ),
+            ))
+        }
+        _ => refused(error),
+    }
+}
+
+fn program_name(program: &CheckCommand) -> String {
+    match program {
+        CheckCommand::Shell(_) => "sh".to_owned(),
+        CheckCommand::Argv(argv) => argv.first().cloned().unwrap_or_default(),
+    }
+}
+
+fn own_end(status: ExitStatus) -> CommandEnd {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => CommandEnd::Exited(code),
+        (None, signal) => CommandEnd::Signaled(signal.unwrap_or_default()),
+    }
+}

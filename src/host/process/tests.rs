@@ -1,0 +1,236 @@
+//! Real programs, real signals.
+
+use super::HostRunner;
+use crate::domain::CheckCommand;
+use crate::services::Command;
+use crate::services::CommandEnd;
+use crate::services::CommandError;
+use crate::services::CommandOutput;
+use crate::services::CommandRunner;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::time::Duration;
+use std::time::Instant;
+
+fn shell(line: &str) -> Command {
+    let mut command = Command::new(["sh"], "/");
+    command.program = CheckCommand::Shell(line.to_owned());
+    command.timeout = Duration::from_secs(60);
+    command
+}
+
+async fn run(command: Command) -> CommandOutput {
+    HostRunner::new().run(command).await.unwrap()
+}
+
+/// The processes whose command line contains the text.
+fn running(text: &str) -> Vec<String> {
+    std::fs::read_dir("/proc")
+        .unwrap()
+        .flatten()
+        .filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok())
+        .map(|line| String::from_utf8_lossy(&line).replace('\0', " "))
+        .filter(|line| line.contains(text))
+        .collect()
+}
+
+fn until(what: &str, mut condition: impl FnMut() -> bool) {
+    let started = Instant::now();
+    while !condition() {
+        assert!(started.elapsed() < Duration::from_secs(20), "never: {what}");
+        std::thread::yield_now();
+    }
+}
+
+/// A number of seconds that no other test sleeps, to recognise the process by.
+fn unique() -> String {
+    let n = uuid::Uuid::now_v7().as_u128() % 1_000_000_000;
+    format!("1{n:09}.{}", std::process::id())
+}
+
+/// Zombie children of this process in foreign sessions.
+fn orphaned_zombies() -> Vec<String> {
+    let me = std::process::id().to_string();
+    std::fs::read_dir("/proc")
+        .unwrap()
+        .flatten()
+        .filter_map(|entry| std::fs::read_to_string(entry.path().join("stat")).ok())
+        .filter(|stat| {
+            let fields: Vec<&str> = stat[stat.rfind(')').unwrap() + 1..].split_whitespace().collect();
+            fields[0] == "Z" && fields[1] == me && fields[3] == stat.split(' ').next().unwrap()
+        })
+        .collect()
+}
+
+#[tokio::test]
+async fn a_line_goes_verbatim_to_the_shell_and_argv_does_not() {
+    let output = run(shell(r#"printf '%s' "$((1+1))"; printf err >&2; exit 3"#)).await;
+    assert_eq!(output.end, CommandEnd::Exited(3));
+    assert_eq!((output.stdout.text(), output.stderr.text()), ("2".into(), "err".into()));
+    assert_eq!(output.combined.bytes, 4);
+    let output = run(Command::new(["printf", "%s", "`id` $HOME"], "/")).await;
+    assert_eq!(output.stdout.head, "`id` $HOME");
+    let output = run(shell("kill -9 $$")).await;
+    assert_eq!(output.end, CommandEnd::Signaled(9));
+}
+
+#[tokio::test]
+async fn what_leaves_the_group_is_ended_at_the_time_limit() {
+    let n = unique();
+    let mut command = shell(&format!(
+        "trap '' TERM; setsid sleep {n} & (sleep {n} &); (setsid sh -c 'sleep {n} & sleep {n}' &); \
+         env -i setsid sleep {n} & sleep {n}; sleep {n}"
+    ));
+    command.timeout = Duration::from_millis(300);
+    let output = run(command).await;
+    assert_eq!(output.end, CommandEnd::TimedOut);
+    assert_eq!(running(&n), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn nothing_is_left_after_a_normal_exit_and_a_held_pipe_does_not_hang() {
+    let n = unique();
+    let output =
+        run(shell(&format!("setsid sleep {n} & sleep {n} & (setsid sh -c 'sleep {n} & sleep {n}' &) ; echo done")))
+            .await;
+    assert_eq!(output.end, CommandEnd::Exited(0));
+    assert_eq!(output.stdout.head, "done\n");
+    assert!(output.duration < Duration::from_secs(30));
+    assert_eq!(running(&n), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_daemon_that_clears_its_environment_is_remembered_by_descent() {
+    let n = unique();
+    // It is seen as a grandchild, then its parent goes away.
+    let output = run(shell(&format!("env -i setsid sh -c 'sleep {n} & sleep 1.2' & sleep 1.5; true"))).await;
+    assert_eq!(output.end, CommandEnd::Exited(0));
+    assert_eq!(running(&n), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn output_of_helpers_that_the_program_does_not_wait_for_is_read() {
+    let output = run(Command::new(["bash", "-c", "exec > >(cat; echo tail); echo body"], "/")).await;
+    assert_eq!(output.stdout.head, "body\ntail\n");
+}
+
+#[tokio::test]
+async fn cancellation_ends_it_and_one_that_came_before_starts_nothing() {
+    let n = unique();
+    let command = shell(&format!("sleep {n} & setsid sleep {n}"));
+    let cancel = command.cancel.clone();
+    let task = tokio::spawn(run(command));
+    let m = n.clone();
+    tokio::task::spawn_blocking(move || until("started", || running(&m).len() >= 3)).await.unwrap();
+    cancel.cancel();
+    assert_eq!(task.await.unwrap().end, CommandEnd::Cancelled);
+    assert_eq!(running(&n), Vec::<String>::new());
+
+    let dir = tempfile::tempdir().unwrap();
+    let mut command = Command::new(["touch", "x"], dir.path());
+    command.cancel = cancel;
+    assert_eq!(run(command).await.end, CommandEnd::Cancelled);
+    assert!(!dir.path().join("x").exists());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn dropping_the_future_ends_everything() {
+    let n = unique();
+    let task = tokio::spawn(run(shell(&format!("setsid sleep {n} & sleep {n}"))));
+    until("started", || running(&n).len() >= 3);
+    task.abort();
+    until("ended", || running(&n).is_empty());
+}
+
+#[tokio::test]
+async fn much_output_is_counted_and_not_kept() {
+    let mut command = shell("yes 0123456789 | head -c 100000000; head -c 1000000 /dev/urandom >&2");
+    command.keep_bytes = 1000;
+    let output = run(command).await;
+    assert_eq!(output.end, CommandEnd::Exited(0));
+    assert_eq!(output.stdout.bytes, 100_000_000);
+    assert_eq!((output.stdout.head.len(), output.stdout.tail.len()), (1000, 1000));
+    assert_eq!(output.stderr.bytes, 1_000_000);
+    assert_eq!(output.combined.bytes, 101_000_000);
+}
+
+#[tokio::test]
+async fn a_prompt_that_nobody_reads_is_no_error_and_one_that_is_read_arrives() {
+    let mut command = shell("exit 0");
+    command.stdin = vec![b'x'; 1 << 20];
+    assert!(run(command).await.success());
+    // It writes as much as it reads: whoever does one after the other stands still.
+    let mut command = Command::new(["cat"], "/");
+    command.stdin = vec![b'x'; 1 << 20];
+    assert_eq!(run(command).await.stdout.bytes, 1 << 20);
+    let output = run(Command::new(["cat"], "/")).await;
+    assert!(output.success(), "stdin is closed: {output:?}");
+}
+
+#[tokio::test]
+async fn what_cannot_be_started_says_why() {
+    let dir = tempfile::tempdir().unwrap();
+    let script = |name: &str, text: &str, mode| {
+        let path = dir.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let plain = script("plain", "x", 0o644);
+    let lost = script("lost", "#!/nowhere/at/all\n", 0o755);
+    let big = "x".repeat(3 << 20);
+    let error = async |argv: Vec<&str>, cwd: &Path| {
+        let result = HostRunner::new().run(Command::new(argv, cwd)).await;
+        result.unwrap_err()
+    };
+    let here = dir.path();
+    let missing = error(vec!["no-such-program-here"], here).await;
+    assert!(matches!(&missing, CommandError::NotFound { program } if program == "no-such-program-here"));
+    for (argv, cwd, words) in [
+        (vec!["true"], Path::new("/no/such/dir"), "no such directory"),
+        (vec![plain.as_str()], here, "denied"),
+        (vec![lost.as_str()], here, "interpreter"),
+        (vec!["true", big.as_str()], here, "on stdin or in a file"),
+        (vec![], here, "empty"),
+    ] {
+        let error = error(argv, cwd).await;
+        assert!(matches!(error, CommandError::Start { .. }), "{error:?}");
+        assert!(error.to_string().contains(words), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn the_environment_is_inherited_denied_and_added_to() {
+    let mut command = shell("echo \"$A|${HOME-unset}|${REFLEXION_MARK:+marked}\"");
+    command.env = [("A".to_owned(), "1".to_owned())].into();
+    command.env_deny = vec!["HOM?".to_owned()];
+    assert_eq!(run(command).await.stdout.head, "1|unset|marked\n");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn many_at_once_do_not_touch_each_other() {
+    let runs = (0..64).map(|i| {
+        tokio::spawn(async move {
+            let n = unique();
+            // Half of them end while the other half still needs its own background process.
+            let wait = if i % 2 == 0 { "0" } else { "0.6" };
+            let output =
+                run(shell(&format!("setsid sleep {n} & bg=$!; sleep {wait}; sleep 0.1; kill -0 $bg && echo alive{i}")))
+                    .await;
+            assert_eq!(output.stdout.head, format!("alive{i}\n"), "{output:?}");
+            assert_eq!(running(&n), Vec::<String>::new());
+        })
+    });
+    for run in runs.collect::<Vec<_>>() {
+        run.await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn adopted_orphans_do_not_pile_up_as_zombies() {
+    for _ in 0..3 {
+        assert!(run(shell("(setsid true &); (setsid sleep 0.05 &); sleep 0.2")).await.success());
+    }
+    // Another test's orphan may just be on its way.
+    until("reaped", || orphaned_zombies().is_empty());
+}

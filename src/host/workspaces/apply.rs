@@ -1,0 +1,152 @@
+//! Bringing confirmed work into the user's files.
+//!
+//! The work is merged with the user's files as they are - committed, staged, edited, untracked - in the object store
+//! alone. Only if that has no conflict, the difference is applied, first as a check. So either all of it arrives, as
+//! unstaged changes, or nothing is touched.
+
+use super::layout::Layout;
+use super::open::Merge;
+use super::recorder::Recorder;
+use super::recorder::Recording;
+use super::repository::Kind;
+use super::repository::Repository;
+use super::repository::branch;
+use crate::domain::RunId;
+use crate::domain::TaskId;
+use crate::host::git::Git;
+use crate::services::Applied;
+use crate::services::WorkspaceError;
+use std::path::Path;
+
+pub(super) async fn apply(layout: &Layout, run: &RunId, task: &TaskId) -> Result<Applied, WorkspaceError> {
+    let repository = Repository::locate(layout).await?;
+    let name = branch(run, task);
+    let patch = layout.patch(run, task);
+    let tip = repository.resolve(&format!("refs/heads/{name}^{{commit}}")).await?;
+    let origin = repository.resolve(&format!("refs/heads/{name}~1")).await?;
+    let (Some(tip), Some(origin)) = (tip, origin) else {
+        if patch.is_file() {
+            return apply_file(&repository, &patch).await;
+        }
+        return Err(WorkspaceError::Unusable(format!(
+            "there is no confirmed work of task {task} in run {run}: neither the branch {name} nor {}",
+            patch.display()
+        )));
+    };
+    let what = format!("the confirmed work of task {task}");
+    let work = Work { tip, origin, what };
+    let files = work.bring_into(&repository).await?;
+    Ok(Applied {
+        from: match repository.kind {
+            Kind::Git => name,
+            Kind::Snapshot => patch.display().to_string(),
+        },
+        files,
+    })
+}
+
+struct Work {
+    tip: String,
+    origin: String,
+    what: String,
+}
+
+impl Work {
+    async fn bring_into(self, repository: &Repository) -> Result<Vec<String>, WorkspaceError> {
+        let scratch = tempfile::tempdir()
+            .map_err(|error| super::layout::io_error("make a directory in", &std::env::temp_dir())(error))?;
+        let recorder =
+            Recorder { git: repository.git(), top: repository.top.clone(), index: scratch.path().join("index") };
+        // A copy of the user's index: its stat data save reading every file.
+        let _ = std::fs::copy(repository.checkout_dir.join("index"), &recorder.index);
+        let user =
+            recorder.record(Recording { left_out: repository.hidden().into(), forced: Vec::new(), loaded: None });
+        let user = user.await?.tree;
+        let git = repository.git();
+        let ours = commit(&git, &user).await?;
+        let merge = Merge { origin: Some(self.origin), ours: &ours, theirs: &self.tip };
+        let merged = merge.tree(&git, &self.what).await?;
+        let difference = recorder.difference(&user, &merged).await?;
+        if difference.files.is_empty() {
+            return Ok(Vec::new());
+        }
+        let patch = patch(&git, &user, &merged).await?;
+        let call = |options: &[&str]| {
+            let call = git.call(["apply", "--whitespace=nowarn"]).args(options);
+            call.stdin(patch.clone())
+        };
+        let check = call(&["--check"]).run().await?;
+        if check.status != 0 {
+            return Err(refused(self.what, &check.stderr));
+        }
+        call(&[]).ok().await?;
+        Ok(difference.files)
+    }
+}
+
+/// `merge-tree` wants commits; nobody ever sees this one.
+async fn commit(git: &Git, tree: &str) -> Result<String, WorkspaceError> {
+    let call = git.call(["commit-tree", tree, "-m", "the user's files"]);
+    let who = |call: crate::host::git::Call, name: &str| {
+        call.env(&format!("GIT_{name}_NAME"), "reflexion").env(&format!("GIT_{name}_EMAIL"), "reflexion@localhost")
+    };
+    who(who(call, "AUTHOR"), "COMMITTER").line().await
+}
+
+/// The difference of two trees as a patch that `git apply` takes.
+pub(super) async fn patch(git: &Git, from: &str, to: &str) -> Result<Vec<u8>, WorkspaceError> {
+    let diff = [
+        "diff-tree",
+        "-r",
+        "-p",
+        "--binary",
+        "--full-index",
+        "--no-renames",
+        "--no-ext-diff",
+        "--no-textconv",
+        "--no-color",
+        "--src-prefix=a/",
+        "--dst-prefix=b/",
+        from,
+        to,
+    ];
+    git.call(diff).ok().await
+}
+
+/// The repository that made the patch is gone; the patch alone is enough if the files have not changed since.
+async fn apply_file(repository: &Repository, patch: &Path) -> Result<Applied, WorkspaceError> {
+    // Outside a repository `git apply` takes paths from where it runs; inside one it would skip those above.
+    let git = match repository.kind {
+        Kind::Git => repository.git(),
+        Kind::Snapshot => Git::found_from(&repository.top),
+    };
+    let call = |options: &[&str]| {
+        let call = git.call(["apply", "--whitespace=nowarn"]).args(options);
+        call.arg(patch).env("GIT_CEILING_DIRECTORIES", repository.top.parent().unwrap_or(&repository.top))
+    };
+    let check = call(&["--check"]).run().await?;
+    if check.status != 0 {
+        return Err(refused(format!("the patch {}", patch.display()), &check.stderr));
+    }
+    let list = call(&["--numstat", "-z"]).ok().await?;
+    call(&[]).ok().await?;
+    let files = String::from_utf8_lossy(&list)
+        .split('\0')
+        .filter_map(|line| Some(line.splitn(3, '\t').nth(2)?.to_owned()))
+        .collect();
+    Ok(Applied { from: patch.display().to_string(), files })
+}
+
+/// `error: patch failed: <file>:<line>` and `error: <file>: <why>` name the files.
+fn refused(what: String, stderr: &str) -> WorkspaceError {
+    let mut files: Vec<String> = stderr
+        .lines()
+        .filter_map(|line| line.strip_prefix("error: "))
+        .filter_map(|line| {
+            let line = line.strip_prefix("patch failed: ").unwrap_or(line);
+            Some(line.split_once(':')?.0.to_owned())
+        })
+        .collect();
+    files.dedup();
+    WorkspaceError::Conflict { what, files }
+}

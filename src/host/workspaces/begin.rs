@@ -1,0 +1,159 @@
+//! The beginning of a run: its base, and what a dead run left behind.
+
+use super::host_workspaces::Shared;
+use super::layout::Layout;
+use super::layout::blocking;
+use super::recorder::Recorder;
+use super::recorder::Recording;
+use super::removal::remove;
+use super::repository::Identity;
+use super::repository::Kind;
+use super::repository::Repository;
+use super::repository::base_ref;
+use crate::domain::RunId;
+use crate::host::git;
+use crate::services::RunBase;
+use crate::services::WorkspaceError;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+
+/// A run that has begun.
+pub(super) struct Begun {
+    pub(super) run: RunId,
+    pub(super) repository: Repository,
+    pub(super) identity: Identity,
+    /// The commit that tasks start from.
+    pub(super) commit: String,
+}
+
+pub(super) async fn begin(shared: &Shared, run: &RunId) -> Result<(Begun, RunBase), WorkspaceError> {
+    let layout = &shared.layout;
+    let repository = Repository::locate(layout).await?;
+    let identity = Identity::of_user(&repository).await?;
+    let cleaned = clean_up(layout, &repository).await?;
+    let (commit, not_included) = match repository.kind {
+        Kind::Git => (head(&repository).await?, uncommitted(&repository).await?),
+        Kind::Snapshot => {
+            let tree = snapshot(&repository).await?;
+            let call = repository.git().call(["commit-tree", &tree, "-m"]);
+            let call = call.arg(format!("reflexion: base of run {run}"));
+            let call = identity.sign(call, shared.params.clock.now());
+            let commit = call.line().await?;
+            let keep = repository.git().call(["update-ref", &base_ref(run), &commit]);
+            keep.ok().await?;
+            (commit, Vec::new())
+        }
+    };
+    let base = RunBase {
+        label: match repository.kind {
+            Kind::Git => commit.chars().take(12).collect(),
+            Kind::Snapshot => format!("snapshot {}", commit.chars().take(12).collect::<String>()),
+        },
+        not_included,
+        cleaned,
+    };
+    let begun = Begun { run: run.clone(), repository, identity, commit };
+    Ok((begun, base))
+}
+
+async fn head(repository: &Repository) -> Result<String, WorkspaceError> {
+    let Some(commit) = repository.resolve("HEAD^{commit}").await? else {
+        return Err(WorkspaceError::Unusable(
+            "the repository has no commit yet, and attempts start from one: \
+             commit your files first (git add -A && git commit)"
+                .to_owned(),
+        ));
+    };
+    if repository.resolve("refs/heads/reflexion").await?.is_some() {
+        return Err(WorkspaceError::Unusable(
+            "there is a branch `reflexion`, which leaves no room for branches `reflexion/<run>/<task>`: \
+             rename it (git branch -m reflexion …)"
+                .to_owned(),
+        ));
+    }
+    let prefix = repository.prefix.display();
+    if !repository.prefix.as_os_str().is_empty() && repository.resolve(&format!("HEAD:{prefix}")).await?.is_none() {
+        return Err(WorkspaceError::Unusable(format!(
+            "nothing of the project's directory `{prefix}` is committed yet, and attempts start from the last \
+             commit: commit it first"
+        )));
+    }
+    Ok(commit)
+}
+
+/// Uncommitted files of the user, without those that no attempt sees anyway.
+async fn uncommitted(repository: &Repository) -> Result<Vec<String>, WorkspaceError> {
+    let status = ["status", "-z", "--porcelain", "--no-renames", "--untracked-files=normal"];
+    let out = repository.git().call(status).ok().await?;
+    let hidden = repository.hidden();
+    Ok(out
+        .split(|byte| *byte == 0)
+        .filter_map(|entry| entry.get(3..))
+        .map(|path| PathBuf::from(OsStr::from_bytes(path)))
+        .filter(|path| !hidden.iter().any(|hidden| path.starts_with(hidden)))
+        .map(|path| path.to_string_lossy().into_owned())
+        .collect())
+}
+
+/// Records the user's files of a project without git. The index stays, so that the next run reads only what changed.
+async fn snapshot(repository: &Repository) -> Result<String, WorkspaceError> {
+    let recorder =
+        Recorder { git: repository.git(), top: repository.top.clone(), index: repository.git_dir.join("index") };
+    let recorded =
+        recorder.record(Recording { left_out: repository.hidden().into(), forced: Vec::new(), loaded: None });
+    Ok(recorded.await?.tree)
+}
+
+/// Removes every workspace there is: the caller holds the run lock, so nobody works in them.
+///
+/// Only our own worktrees are forgotten. `git worktree prune` would also forget the user's on a drive that is not
+/// mounted right now.
+async fn clean_up(layout: &Layout, repository: &Repository) -> Result<Vec<String>, WorkspaceError> {
+    let worktrees = layout.worktrees();
+    let mut cleaned = Vec::new();
+    for run in children(&worktrees) {
+        for task in children(&worktrees.join(&run)) {
+            if !task.starts_with('.') {
+                cleaned.push(format!("the workspace of task {task}, run {run}"));
+            }
+        }
+    }
+    let top = worktrees.clone();
+    blocking(move || remove(&top)).await?;
+    if repository.kind == Kind::Git {
+        let lock = git::worktree_lock(&repository.git_dir);
+        let _one = lock.lock().await;
+        for path in registered(repository).await? {
+            if path.starts_with(&worktrees) {
+                let remove = ["worktree", "remove", "--force", "--force"];
+                repository.git().call(remove).arg(&path).ok().await?;
+            }
+        }
+    }
+    Ok(cleaned)
+}
+
+async fn registered(repository: &Repository) -> Result<Vec<PathBuf>, WorkspaceError> {
+    if !repository.git_dir.join("worktrees").exists() {
+        return Ok(Vec::new());
+    }
+    let list = ["worktree", "list", "--porcelain", "-z"];
+    let out = repository.git().call(list).ok().await?;
+    Ok(out
+        .split(|byte| *byte == 0)
+        .filter_map(|line| line.strip_prefix(b"worktree "))
+        .map(|path| PathBuf::from(OsStr::from_bytes(path)))
+        .collect())
+}
+
+fn children(dir: &std::path::Path) -> Vec<String> {
+    let mut names: Vec<String> = std::fs::read_dir(dir)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    names
+}

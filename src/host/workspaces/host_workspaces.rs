@@ -1,0 +1,111 @@
+//! The port `Workspaces` over git.
+
+use super::apply;
+use super::begin;
+use super::begin::Begun;
+use super::layout::Layout;
+use super::open;
+use crate::domain::RunId;
+use crate::domain::TaskId;
+use crate::domain::policy;
+use crate::services::Applied;
+use crate::services::Clock;
+use crate::services::CommandRunner;
+use crate::services::OpenWorkspace;
+use crate::services::RunBase;
+use crate::services::Workspace;
+use crate::services::WorkspaceError;
+use crate::services::Workspaces;
+use async_trait::async_trait;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+
+/// Workspaces of one project on this machine; see [`Workspaces`].
+///
+/// The caller holds the project's [`RunLock`](crate::host::RunLock): `begin` removes every workspace it finds.
+pub struct HostWorkspaces {
+    shared: Arc<Shared>,
+    begun: Mutex<Option<Arc<Begun>>>,
+}
+
+/// What workspaces need.
+pub struct HostWorkspacesParams {
+    /// Runs `setup`.
+    pub runner: Arc<dyn CommandRunner>,
+    /// Dates commits.
+    pub clock: Arc<dyn Clock>,
+    /// Where the project is.
+    pub project: policy::Project,
+    /// `setup`, `carry`, environment.
+    pub workspace: policy::Workspace,
+    /// What `setup` may not see.
+    pub environment: policy::Environment,
+}
+
+/// What all workspaces of a project share.
+pub(super) struct Shared {
+    pub(super) params: HostWorkspacesParams,
+    pub(super) layout: Layout,
+    slots: Mutex<BTreeSet<usize>>,
+}
+
+/// A place among the workspaces that are open at the same time; decides the cache directory.
+pub(super) struct Slot {
+    shared: Arc<Shared>,
+    pub(super) number: usize,
+}
+
+impl Slot {
+    /// The lowest free one, so that a later workspace finds a warm cache.
+    pub(super) fn take(shared: &Arc<Shared>) -> Self {
+        let mut taken = shared.slots.lock().unwrap_or_else(PoisonError::into_inner);
+        let number = (0..).find(|n| !taken.contains(n)).unwrap_or_default();
+        taken.insert(number);
+        Self { shared: Arc::clone(shared), number }
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        let slots = &self.shared.slots;
+        let mut taken = slots.lock().unwrap_or_else(PoisonError::into_inner);
+        taken.remove(&self.number);
+    }
+}
+
+impl HostWorkspaces {
+    /// Workspaces of the project in `params`; nothing is touched before `begin`.
+    #[must_use]
+    pub fn new(params: HostWorkspacesParams) -> Self {
+        Self {
+            shared: Arc::new(Shared { layout: Layout::new(&params.project), params, slots: Mutex::default() }),
+            begun: Mutex::default(),
+        }
+    }
+}
+
+#[async_trait]
+impl Workspaces for HostWorkspaces {
+    async fn begin(&self, run: &RunId) -> Result<RunBase, WorkspaceError> {
+        let (begun, base) = begin::begin(&self.shared, run).await?;
+        *self.begun.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(begun));
+        Ok(base)
+    }
+
+    async fn open(&self, request: OpenWorkspace) -> Result<Arc<dyn Workspace>, WorkspaceError> {
+        let begun = self
+            .begun
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+            .filter(|begun| begun.run == request.run)
+            .ok_or_else(|| WorkspaceError::Unusable(format!("run {} has not begun", request.run)))?;
+        Ok(Arc::new(open::open(&self.shared, begun, request).await?))
+    }
+
+    async fn apply(&self, run: &RunId, task: &TaskId) -> Result<Applied, WorkspaceError> {
+        apply::apply(&self.shared.layout, run, task).await
+    }
+}

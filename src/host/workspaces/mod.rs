@@ -1,0 +1,32 @@
+//! Workspaces: places to work in that leave the user's checkout alone.
+//!
+//! [`HostWorkspaces`] finds the project's repository ([`repository`]) or keeps a private one where there is none, fixes
+//! the run's base ([`begin`]), and makes a workspace per task ([`open`]): a detached worktree under
+//! `.reflection/worktrees/<run>/<task>`, or a plain copy. A [`workspace`] is put back to recorded trees and recorded
+//! through an index of our own ([`recorder`]); untracked things that are carried in ([`carry`]) or made by `setup` stay
+//! as they were ([`kept`]). Around an attempt the user's refs, stash, configuration and hooks are guarded ([`guard`], by
+//! the evidence of reflogs, [`trace`], [`stash`]). Confirmed work becomes a branch or a patch, and [`apply`] brings it
+//! into the user's files. [`layout`] says where everything lies; [`removal`] removes what agents leave.
+
+mod apply;
+mod begin;
+mod carry;
+mod guard;
+mod host_workspaces;
+mod kept;
+mod layout;
+mod open;
+mod recorder;
+mod removal;
+mod repository;
+mod stash;
+mod trace;
+mod workspace;
+
+pub(super) use layout::make_state_dir;
+
+pub use host_workspaces::HostWorkspaces;
+pub use host_workspaces::HostWorkspacesParams;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,164 @@
+//! The repository behind a project: the user's own, or a private one where there is none.
+
+use super::layout::Layout;
+use super::layout::io_error;
+use super::layout::make_state_dir;
+use crate::domain::RunId;
+use crate::domain::TaskId;
+use crate::domain::Timestamp;
+use crate::host::git::Call;
+use crate::host::git::Git;
+use crate::services::WorkspaceError;
+use std::path::PathBuf;
+
+/// Whose repository it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// The user's; workspaces are its worktrees.
+    Git,
+    /// Ours, under `.reflection/`; workspaces are plain copies.
+    Snapshot,
+}
+
+/// Where a project's files and their history are.
+#[derive(Debug, Clone)]
+pub(super) struct Repository {
+    pub(super) kind: Kind,
+    /// The top directory of the user's files.
+    pub(super) top: PathBuf,
+    /// The project's place in it; empty at the top.
+    pub(super) prefix: PathBuf,
+    /// Objects, shared refs, configuration, hooks.
+    pub(super) git_dir: PathBuf,
+    /// `HEAD` and index of the user's checkout; equals `git_dir` unless that is a linked worktree.
+    pub(super) checkout_dir: PathBuf,
+}
+
+impl Repository {
+    /// Finds the user's repository, or makes the private one.
+    pub(super) async fn locate(layout: &Layout) -> Result<Self, WorkspaceError> {
+        make_state_dir(layout.state()).map_err(io_error("make", layout.state()))?;
+        let found = Git::found_from(&layout.project)
+            .call([
+                "rev-parse",
+                "--path-format=absolute",
+                "--show-toplevel",
+                "--git-common-dir",
+                "--git-dir",
+                "--show-prefix",
+            ])
+            .run()
+            .await?;
+        if found.status != 0 {
+            return if found.stderr.contains("not a git repository") {
+                Self::private(layout).await
+            } else {
+                Err(WorkspaceError::Unusable(format!(
+                    "git cannot work in {}: {}",
+                    layout.project.display(),
+                    found.stderr.trim()
+                )))
+            };
+        }
+        let text = String::from_utf8_lossy(&found.stdout);
+        let mut lines = text.lines().map(PathBuf::from);
+        let mut next = || lines.next().unwrap_or_default();
+        let repository = Self { kind: Kind::Git, top: next(), git_dir: next(), checkout_dir: next(), prefix: next() };
+        if repository.ignores_the_project().await? {
+            return Self::private(layout).await;
+        }
+        Ok(repository)
+    }
+
+    /// A project in an ignored directory of some repository (dotfiles in the home directory) is none of its business.
+    async fn ignores_the_project(&self) -> Result<bool, WorkspaceError> {
+        if self.prefix.as_os_str().is_empty() {
+            return Ok(false);
+        }
+        let call = self.git().call(["check-ignore", "-q"]);
+        Ok(call.arg(&self.prefix).run().await?.status == 0)
+    }
+
+    async fn private(layout: &Layout) -> Result<Self, WorkspaceError> {
+        let git_dir = layout.snapshots();
+        if !git_dir.join("HEAD").exists() {
+            let init = ["init", "-q", "--bare", "--template="];
+            let git = Git::found_from(layout.state());
+            git.call(init).arg(&git_dir).ok().await?;
+        }
+        // Byte for byte: no line ending is converted and no filter runs.
+        let attributes = git_dir.join("info/attributes");
+        super::layout::write_whole(&attributes, b"* -text -eol -filter -ident -working-tree-encoding\n")?;
+        Ok(Self {
+            kind: Kind::Snapshot,
+            top: layout.project.clone(),
+            prefix: PathBuf::new(),
+            checkout_dir: git_dir.clone(),
+            git_dir,
+        })
+    }
+
+    /// Git on the user's files. Only `apply` writes there.
+    pub(super) fn git(&self) -> Git {
+        Git::with(&self.checkout_dir, &self.top)
+    }
+
+    /// `memory/` and `.reflection/` of the project, which no workspace has.
+    pub(super) fn hidden(&self) -> [PathBuf; 2] {
+        ["memory", ".reflection"].map(|name| self.prefix.join(name))
+    }
+
+    /// The object that a name stands for, if it stands for one.
+    pub(super) async fn resolve(&self, name: &str) -> Result<Option<String>, WorkspaceError> {
+        let call = self.git().call(["rev-parse", "-q", "--verify", name]);
+        let out = call.run().await?;
+        let id = String::from_utf8_lossy(&out.stdout).trim().to_owned();
+        Ok((out.status == 0 && !id.is_empty()).then_some(id))
+    }
+}
+
+/// The branch that holds a task's confirmed work.
+pub(super) fn branch(run: &RunId, task: &TaskId) -> String {
+    format!("reflexion/{run}/{task}")
+}
+
+/// Keeps the base of a run in the private repository.
+pub(super) fn base_ref(run: &RunId) -> String {
+    format!("refs/reflexion/base/{run}")
+}
+
+/// Who commits: the user as git's configuration names them, or `reflexion`.
+#[derive(Debug, Clone)]
+pub(super) struct Identity {
+    name: String,
+    email: String,
+}
+
+impl Identity {
+    pub(super) async fn of_user(repository: &Repository) -> Result<Self, WorkspaceError> {
+        let args = ["config", "-z", "--get-regexp", r"^user\.(name|email)$"];
+        let out = repository.git().call(args).run().await?.stdout;
+        let text = String::from_utf8_lossy(&out).into_owned();
+        let mut identity = Self { name: "reflexion".to_owned(), email: "reflexion@localhost".to_owned() };
+        // Later files override earlier ones.
+        for (key, value) in text.split('\0').filter_map(|entry| entry.split_once('\n')) {
+            match key {
+                "user.name" if !value.trim().is_empty() => identity.name = value.to_owned(),
+                "user.email" if !value.trim().is_empty() => identity.email = value.to_owned(),
+                _ => {}
+            }
+        }
+        Ok(identity)
+    }
+
+    /// Signs a `commit-tree`.
+    pub(super) fn sign(&self, call: Call, at: Timestamp) -> Call {
+        let date = format!("@{} +0000", at.as_second());
+        call.env("GIT_AUTHOR_NAME", &self.name)
+            .env("GIT_AUTHOR_EMAIL", &self.email)
+            .env("GIT_AUTHOR_DATE", &date)
+            .env("GIT_COMMITTER_NAME", &self.name)
+            .env("GIT_COMMITTER_EMAIL", &self.email)
+            .env("GIT_COMMITTER_DATE", &date)
+    }
+}

@@ -1,0 +1,95 @@
+//! Bringing confirmed work into the user's files.
+
+use super::project::*;
+use crate::services::Applied;
+use crate::services::WorkspaceError;
+use crate::services::Workspaces;
+use std::fs;
+use std::path::Path;
+
+const BASE: &str = "1\n2\n3\n4\n5\n6\n7\n8\n9\n";
+
+async fn confirmed(project: &Project) -> String {
+    let workspace = project.open().await;
+    write(&workspace.dir(), "a", &BASE.replace('1', "one"));
+    write(&workspace.dir(), "new/file", "new\n");
+    fs::remove_file(workspace.dir().join("gone")).unwrap();
+    let target = confirm(&workspace, "t").await.target;
+    workspace.close().await.unwrap();
+    target
+}
+
+async fn apply(project: &Project) -> Result<Applied, WorkspaceError> {
+    project.workspaces().apply(&run_id(), &task("t")).await
+}
+
+fn projects() -> [Project; 2] {
+    let files = [("a", BASE), ("gone", "g\n"), ("b", "b\n")];
+    [Project::git(&files), Project::plain(&files)]
+}
+
+#[tokio::test]
+async fn it_arrives_beside_the_users_own_edits_and_unstaged() {
+    for project in projects() {
+        let target = confirmed(&project).await;
+        let top = &project.top;
+        write(top, "a", &BASE.replace('9', "nine"));
+        write(top, "b", "edited\n");
+        write(top, "mine", "untracked\n");
+        let is_git = top.join(".git").exists();
+        if is_git {
+            git(top, &["add", "b"]);
+        }
+        let applied = apply(&project).await.unwrap();
+        assert_eq!(applied.from, target);
+        assert_eq!(applied.files, ["a", "gone", "new/file"]);
+        assert_eq!(read(top, "a"), BASE.replace('1', "one").replace('9', "nine"));
+        assert_eq!(names(top), ["a", "b", "mine", "new/file"]);
+        if is_git {
+            assert_eq!(git(top, &["diff", "--cached", "--name-only"]), "b");
+        }
+        assert_eq!(apply(&project).await.unwrap().files, Vec::<String>::new(), "twice is once");
+    }
+}
+
+async fn check_conflict(spoil: impl Fn(&Path), expected: &[&str]) {
+    for project in projects() {
+        confirmed(&project).await;
+        spoil(&project.top);
+        let before = files(&project.top);
+        match apply(&project).await {
+            Err(WorkspaceError::Conflict { files, .. }) => assert_eq!(files, expected),
+            other => panic!("{other:?}"),
+        }
+        assert_eq!(files(&project.top), before, "nothing was changed");
+    }
+}
+
+#[tokio::test]
+async fn what_does_not_fit_changes_nothing() {
+    check_conflict(|top| write(top, "a", &BASE.replace('1', "eins")), &["a"]).await;
+    check_conflict(|top| write(top, "new/file", "the user's\n"), &["new/file"]).await;
+    check_conflict(|top| write(top, "gone", "edited\n"), &["gone"]).await;
+    let ignored = |top: &Path| {
+        write(top, ".gitignore", "new/\n");
+        write(top, "new/file", "the user's, ignored\n");
+    };
+    check_conflict(ignored, &["new/file"]).await;
+}
+
+#[tokio::test]
+async fn the_patch_alone_is_enough() {
+    let [_, project] = projects();
+    confirmed(&project).await;
+    fs::remove_dir_all(project.top.join(".reflection/snapshots.git")).unwrap();
+    let applied = apply(&project).await.unwrap();
+    assert_eq!(applied.files, ["a", "gone", "new/file"]);
+    assert_eq!(names(&project.top), ["a", "b", "new/file"]);
+}
+
+#[tokio::test]
+async fn no_work_is_an_error() {
+    for project in projects() {
+        assert!(matches!(apply(&project).await, Err(WorkspaceError::Unusable(_))));
+    }
+}

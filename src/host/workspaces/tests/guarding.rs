@@ -1,0 +1,233 @@
+//! What an agent does to the user's repository, and what the user does meanwhile.
+
+use super::project::*;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+/// Two commits, a tag, a side branch, a stash, a hook.
+fn project() -> Project {
+    let project = Project::git(&[("a", "a\n")]);
+    let top = &project.top;
+    git(top, &["branch", "side"]);
+    git(top, &["tag", "v1"]);
+    write(top, "a", "stashed\n");
+    git(top, &["stash", "-q"]);
+    write(top, ".git/hooks/pre-commit", "#!/bin/sh\nexit 0\n");
+    project
+}
+
+/// What is shared: refs, stash, configuration, hooks.
+fn shared(top: &Path) -> Vec<String> {
+    let mut all = vec![
+        git(top, &["for-each-ref"]),
+        git(top, &["stash", "list", "--format=%H %gs"]),
+        git(top, &["symbolic-ref", "HEAD"]),
+    ];
+    for name in ["config", "hooks/pre-commit", "info/exclude"] {
+        all.push(read(top, &format!(".git/{name}")));
+    }
+    all.push(format!("{:?}", top.join(".git/hooks/post-commit").exists()));
+    all
+}
+
+/// The agent acts in the workspace: everything is put back and each of the words is said.
+async fn check_agent(act: impl FnOnce(&Path, &Path), words: &[&str]) {
+    let project = project();
+    let before = shared(&project.top);
+    let workspace = project.open().await;
+    reset(&workspace).await;
+    workspace.guard().await.unwrap();
+    act(&workspace.dir(), &project.top);
+    let said = workspace.restore_guarded().await.unwrap();
+    assert_eq!(shared(&project.top), before, "{said:?}");
+    assert_eq!(said.len(), words.len(), "{said:?}");
+    for (said, word) in said.iter().zip(words) {
+        assert!(said.contains(word), "{said}");
+    }
+    assert_eq!(workspace.restore_guarded().await.unwrap(), Vec::<String>::new());
+    reset(&workspace).await;
+    assert!(record(&workspace).await.no_op);
+}
+
+#[tokio::test]
+async fn branches_and_tags_are_put_back() {
+    check_agent(
+        |dir, _| {
+            git(dir, &["branch", "evil"]);
+        },
+        &["branch `evil`"],
+    )
+    .await;
+    check_agent(
+        |dir, _| {
+            git(dir, &["tag", "v2"]);
+        },
+        &["tag `v2`"],
+    )
+    .await;
+    check_agent(
+        |dir, _| {
+            git(dir, &["tag", "-d", "v1"]);
+        },
+        &["tag `v1`"],
+    )
+    .await;
+    check_agent(
+        |dir, _| {
+            git(dir, &["branch", "-D", "side"]);
+        },
+        &["branch `side`"],
+    )
+    .await;
+    let commit = |dir: &Path, _: &Path| {
+        write(dir, "a", "x");
+        git(dir, &["checkout", "-q", "side"]);
+        git(dir, &["commit", "-qam", "x"]);
+    };
+    check_agent(commit, &["branch `side` was moved"]).await;
+    let onto_main = |dir: &Path, _: &Path| {
+        write(dir, "a", "x");
+        git(dir, &["commit", "-qam", "x"]);
+        git(dir, &["update-ref", "refs/heads/main", "HEAD"]);
+    };
+    check_agent(onto_main, &["branch `main` was moved"]).await;
+}
+
+#[tokio::test]
+async fn configuration_and_hooks_are_put_back() {
+    check_agent(
+        |dir, _| {
+            git(dir, &["config", "alias.x", "!sh"]);
+        },
+        &["config"],
+    )
+    .await;
+    let hooks = |_: &Path, top: &Path| {
+        write(top, ".git/hooks/post-commit", "evil");
+        fs::remove_file(top.join(".git/hooks/pre-commit")).unwrap();
+        write(top, ".git/info/exclude", "*\n");
+    };
+    check_agent(hooks, &["post-commit", "pre-commit", "info/exclude"]).await;
+}
+
+#[tokio::test]
+async fn the_stash_is_put_back() {
+    let push = |dir: &Path, _: &Path| {
+        write(dir, "a", "x");
+        git(dir, &["stash", "-q"]);
+    };
+    check_agent(push, &["stash entry was added"]).await;
+    check_agent(
+        |dir, _| {
+            git(dir, &["stash", "drop", "-q"]);
+        },
+        &["stash entry was dropped"],
+    )
+    .await;
+    let and_pop = |dir: &Path, top: &Path| {
+        push(dir, top);
+        git(dir, &["stash", "pop", "-q"]);
+    };
+    check_agent(and_pop, &[]).await;
+}
+
+#[tokio::test]
+async fn own_commits_and_detached_work_are_nobodys_business() {
+    let act = |dir: &Path, _: &Path| {
+        write(dir, "a", "x");
+        git(dir, &["commit", "-qam", "x"]);
+        git(dir, &["reset", "-q", "--hard", "HEAD~1"]);
+    };
+    check_agent(act, &[]).await;
+}
+
+/// The user acts in the checkout while an agent works: nothing of it is undone, nobody is blamed.
+async fn check_user(act: impl FnOnce(&Path)) {
+    let project = project();
+    let workspace = project.open().await;
+    reset(&workspace).await;
+    workspace.guard().await.unwrap();
+    write(&workspace.dir(), "a", "agent");
+    git(&workspace.dir(), &["commit", "-qam", "agent"]);
+    act(&project.top);
+    let after = shared(&project.top);
+    let said = workspace.restore_guarded().await.unwrap();
+    assert_eq!(said, Vec::<String>::new());
+    assert_eq!(shared(&project.top), after);
+}
+
+#[tokio::test]
+async fn what_the_user_does_meanwhile_stays() {
+    check_user(|top| {
+        write(top, "a", "user");
+        git(top, &["commit", "-qam", "user"]);
+    })
+    .await;
+    check_user(|top| {
+        git(top, &["checkout", "-q", "-b", "topic"]);
+    })
+    .await;
+    check_user(|top| {
+        git(top, &["checkout", "-q", "side"]);
+        write(top, "a", "user");
+        git(top, &["commit", "-qam", "user"]);
+        git(top, &["checkout", "-q", "main"]);
+        git(top, &["merge", "-q", "side"]);
+    })
+    .await;
+    check_user(|top| {
+        write(top, "a", "user");
+        git(top, &["stash", "-q"]);
+    })
+    .await;
+    check_user(|top| {
+        git(top, &["stash", "pop", "-q"]);
+    })
+    .await;
+    check_user(|top| {
+        git(top, &["config", "branch.main.remote", "origin"]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn tasks_at_the_same_time_are_not_blamed_for_each_other() {
+    let project = project();
+    let before = shared(&project.top);
+    let workspaces = project.workspaces();
+    crate::services::Workspaces::begin(&workspaces, &run_id()).await.unwrap();
+    let good = open(&workspaces, "good", &[]).await.unwrap();
+    let bad = open(&workspaces, "bad", &[]).await.unwrap();
+    good.guard().await.unwrap();
+    bad.guard().await.unwrap();
+    git(&bad.dir(), &["checkout", "-q", "-b", "evil"]);
+    write(&bad.dir(), "a", "x");
+    git(&bad.dir(), &["commit", "-qam", "x"]);
+    write(&good.dir(), "a", "y");
+    git(&good.dir(), &["commit", "-qam", "y"]);
+    confirm(&good, "good").await;
+    assert_eq!(good.restore_guarded().await.unwrap(), Vec::<String>::new());
+    let said = bad.restore_guarded().await.unwrap();
+    assert_eq!(said.len(), 1, "{said:?}");
+    git(&project.top, &["branch", "-q", "-D", "reflexion/r1/good"]);
+    assert_eq!(shared(&project.top), before);
+}
+
+#[tokio::test]
+async fn no_hook_of_the_user_runs_for_us() {
+    let project = project();
+    let trace = project.top.join("hook-ran");
+    for hook in ["pre-commit", "post-checkout", "reference-transaction", "post-commit"] {
+        let name = format!(".git/hooks/{hook}");
+        write(&project.top, &name, &format!("#!/bin/sh\ntouch '{}'\n", trace.display()));
+        let file = project.top.join(&name);
+        assert!(Command::new("chmod").arg("+x").arg(file).status().unwrap().success());
+    }
+    let workspace = project.open().await;
+    reset(&workspace).await;
+    write(&workspace.dir(), "a", "x");
+    confirm(&workspace, "t").await;
+    workspace.close().await.unwrap();
+    assert!(!trace.exists());
+}

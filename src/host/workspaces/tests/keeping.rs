@@ -1,0 +1,133 @@
+//! Carried paths and what `setup` leaves.
+
+use super::project::*;
+use crate::services::Workspace;
+use crate::services::WorkspaceError;
+use crate::services::Workspaces;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
+
+fn carrying() -> Project {
+    let project = Project::git(&[("a", "a"), (".gitignore", "node_modules/\nvenv/\n")]);
+    let top = &project.top;
+    write(top, "node_modules/lib/index.js", "lib");
+    write(top, "node_modules/.bin/tool", "tool");
+    write(top, "venv/cfg", "cfg");
+    write(top, ".env", "SECRET=1");
+    write(top, "other.txt", "not carried");
+    symlink("../lib", top.join("node_modules/.bin/inside")).unwrap();
+    symlink(top.join("venv/cfg"), top.join("node_modules/absolute")).unwrap();
+    symlink("/etc/hostname", top.join("venv/outside-file")).unwrap();
+    symlink("/etc", top.join("venv/outside-dir")).unwrap();
+    project.carrying(&["node_modules", "venv", ".env"])
+}
+
+#[tokio::test]
+async fn carried_paths_are_copied_restored_and_no_change() {
+    let project = carrying();
+    let workspace = project.open().await;
+    let dir = workspace.dir();
+    let before = files(&dir);
+    assert_eq!(before["node_modules/.bin/inside"], "-> ../lib");
+    assert_eq!(before["node_modules/absolute"], "-> ../venv/cfg");
+    assert_eq!(before["venv/outside-file"], read("/etc".as_ref(), "hostname"));
+    assert!(!before.contains_key("other.txt"));
+    assert!(!before.keys().any(|name| name.starts_with("venv/outside-dir")));
+    assert!(record(&workspace).await.no_op);
+
+    write(&dir, "node_modules/lib/index.js", "LIB");
+    write(&dir, "node_modules/extra/x", "x");
+    fs::remove_file(dir.join("node_modules/.bin/tool")).unwrap();
+    fs::remove_file(dir.join("node_modules/absolute")).unwrap();
+    fs::remove_dir_all(dir.join("venv")).unwrap();
+    write(&dir, ".env", "SECRET=2");
+    write(&dir, ".gitignore", "");
+    assert_eq!(record(&workspace).await.files, [".gitignore"]);
+    reset(&workspace).await;
+    assert_eq!(files(&dir), before);
+    assert_eq!(read(&project.top, ".env"), "SECRET=1");
+    reset(&workspace).await;
+    assert!(record(&workspace).await.no_op);
+}
+
+#[tokio::test]
+async fn too_much_is_refused() {
+    let mut project = carrying();
+    project.policy.carry_limit_bytes = 8;
+    let workspaces = project.workspaces();
+    workspaces.begin(&run_id()).await.unwrap();
+    match open(&workspaces, "t", &[]).await {
+        Err(WorkspaceError::Unusable(message)) => assert!(message.contains("carry glob"), "{message}"),
+        other => panic!("{:?}", other.map(|w| w.dir())),
+    }
+}
+
+const SETUP: &str = "echo ran >> \"$LOG\"; mkdir -p deps gen; cp Cargo.lock deps/lock; echo g > gen/file; \
+                     echo changed > tracked; mkdir -p memory; echo x > memory/x";
+
+fn with_setup(line: &str) -> (Project, std::path::PathBuf) {
+    let mut project = Project::git(&[("Cargo.lock", "1"), ("tracked", "t"), (".gitignore", "deps/\n")]).set_up_by(line);
+    let log = project.top.join(".git/setup-log");
+    project.policy.env = [("LOG".to_owned(), log.display().to_string())].into();
+    (project, log)
+}
+
+fn runs(log: &std::path::Path) -> usize {
+    fs::read_to_string(log).unwrap_or_default().lines().count()
+}
+
+#[tokio::test]
+async fn setup_runs_once_and_again_when_a_lockfile_changed() {
+    let (project, log) = with_setup(SETUP);
+    let workspace = project.open().await;
+    let dir = workspace.dir();
+    assert_eq!(runs(&log), 0, "opening does not run it");
+    reset(&workspace).await;
+    assert_eq!(runs(&log), 1);
+    let after = files(&dir);
+    assert_eq!(after["tracked"], "t", "what setup does to tracked files is no work");
+    assert_eq!((after["deps/lock"].as_str(), after["gen/file"].as_str()), ("1", "g\n"));
+    assert!(!after.contains_key("memory/x"));
+    assert!(record(&workspace).await.no_op);
+
+    write(&dir, "deps/lock", "X");
+    write(&dir, "deps/more", "m");
+    write(&dir, "junk", "j");
+    fs::remove_dir_all(dir.join("gen")).unwrap();
+    reset(&workspace).await;
+    assert_eq!(files(&dir), after);
+    assert_eq!(runs(&log), 1);
+
+    write(&dir, "Cargo.lock", "2");
+    write(&dir, "junk", "j");
+    let change = record(&workspace).await;
+    assert_eq!(change.files, ["Cargo.lock", "junk"]);
+    workspace.reset(&change.tree, &CancellationToken::new()).await.unwrap();
+    assert_eq!((runs(&log), read(&dir, "deps/lock").as_str()), (2, "2"));
+    reset(&workspace).await;
+    assert_eq!((runs(&log), read(&dir, "deps/lock").as_str()), (3, "1"));
+}
+
+async fn setup_error(workspace: &Arc<dyn Workspace>, cancel: &CancellationToken) -> (String, String) {
+    match workspace.reset(&workspace.base(), cancel).await {
+        Err(WorkspaceError::Setup { how, output, .. }) => (how, output),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn a_setup_that_fails_says_what_it_printed_and_runs_again() {
+    let (project, log) = with_setup("echo ran >> \"$LOG\"; touch half; echo out; echo err >&2; exit 7");
+    let workspace = project.open().await;
+    let never = CancellationToken::new();
+    for n in 1..3 {
+        let (how, output) = setup_error(&workspace, &never).await;
+        assert_eq!((how.as_str(), output.as_str()), ("exit status 7", "out\nerr\n"));
+        assert_eq!(runs(&log), n);
+    }
+    never.cancel();
+    assert_eq!(setup_error(&workspace, &never).await.0, "cancelled");
+    assert!(!workspace.dir().join("half").exists(), "removed by the reset before");
+}

@@ -1,0 +1,8 @@
+//! Real git, real files; nothing is mocked.
+
+mod apply;
+mod guarding;
+mod keeping;
+mod project;
+mod recording;
+mod user_files;

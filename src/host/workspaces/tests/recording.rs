@@ -1,0 +1,300 @@
+//! Recording and resetting.
+
+use super::project::*;
+use crate::domain::SubtaskId;
+use crate::domain::TreeId;
+use crate::services::Workspace;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
+
+const FILES: [(&str, &str); 5] = [
+    (".gitignore", "*.log\nout/\n"),
+    ("a.txt", "a\n"),
+    ("dir/b.txt", "b\n"),
+    ("dir/c.txt", "c\n"),
+    ("kept.log", "tracked although ignored\n"),
+];
+
+/// What an agent does becomes these changed files; a reset undoes it; another reset brings it back.
+async fn check(act: impl FnOnce(&Path), expected: &[&str]) {
+    check_in(Project::git(&FILES), act, expected).await;
+}
+
+async fn check_in(project: Project, act: impl FnOnce(&Path), expected: &[&str]) {
+    let workspace = project.open().await;
+    reset(&workspace).await;
+    let before = files(&workspace.dir());
+    act(&workspace.dir());
+    let change = record(&workspace).await;
+    assert_eq!(change.files, expected);
+    assert_eq!(change.no_op, expected.is_empty());
+    assert_eq!(change.tree == workspace.base(), expected.is_empty());
+    reset(&workspace).await;
+    assert_eq!(files(&workspace.dir()), before, "after a reset to the base");
+    assert!(record(&workspace).await.no_op);
+    let cancel = CancellationToken::new();
+    workspace.reset(&change.tree, &cancel).await.unwrap();
+    let again = workspace.record(&change.tree).await.unwrap();
+    assert!(again.no_op);
+    assert_eq!((again.files, again.diff_hash), (change.files, change.diff_hash));
+    workspace.close().await.unwrap();
+    assert!(!workspace.dir().exists());
+}
+
+#[tokio::test]
+async fn nothing_is_a_no_op() {
+    check(|_| {}, &[]).await;
+    check(|dir| write(dir, "x.log", "ignored"), &[]).await;
+    check(|dir| write(dir, "memory/x", "never"), &[]).await;
+    check(|dir| fs::create_dir(dir.join("empty")).unwrap(), &[]).await;
+}
+
+#[tokio::test]
+async fn edits_additions_and_deletions_are_the_change() {
+    let act = |dir: &Path| {
+        write(dir, "a.txt", "x\n");
+        write(dir, "new/ä \"file\"\n", "n\n");
+        write(dir, "kept.log", "edited\n");
+        fs::remove_file(dir.join("dir/b.txt")).unwrap();
+        fs::set_permissions(dir.join("dir/c.txt"), fs::Permissions::from_mode(0o755)).unwrap();
+    };
+    let expected = ["a.txt", "dir/b.txt", "dir/c.txt", "kept.log", "new/ä \"file\"\n"];
+    check(act, &expected).await;
+}
+
+#[tokio::test]
+async fn files_directories_and_links_may_change_places() {
+    check(
+        |dir| {
+            fs::remove_file(dir.join("a.txt")).unwrap();
+            write(dir, "a.txt/inside", "x");
+        },
+        &["a.txt", "a.txt/inside"],
+    )
+    .await;
+    check(
+        |dir| {
+            fs::remove_file(dir.join("a.txt")).unwrap();
+            fs::create_dir(dir.join("a.txt")).unwrap();
+        },
+        &["a.txt"],
+    )
+    .await;
+    check(
+        |dir| {
+            fs::remove_dir_all(dir.join("dir")).unwrap();
+            write(dir, "dir", "now a file");
+        },
+        &["dir", "dir/b.txt", "dir/c.txt"],
+    )
+    .await;
+    let outside = tempfile::tempdir().unwrap();
+    write(outside.path(), "b.txt", "the user's own");
+    check(
+        |dir| {
+            fs::remove_dir_all(dir.join("dir")).unwrap();
+            symlink(outside.path(), dir.join("dir")).unwrap();
+        },
+        &["dir", "dir/b.txt", "dir/c.txt"],
+    )
+    .await;
+    assert_eq!(read(outside.path(), "b.txt"), "the user's own");
+}
+
+#[tokio::test]
+async fn own_commits_and_staged_files_count_and_the_agents_index_may_lie() {
+    let act = |dir: &Path| {
+        write(dir, "a.txt", "committed\n");
+        write(dir, "forced.log", "added by force\n");
+        git(dir, &["checkout", "-q", "-b", "mine"]);
+        git(dir, &["add", "-f", "forced.log", "a.txt"]);
+        git(dir, &["commit", "-q", "-m", "work"]);
+        write(dir, "staged", "s");
+        git(dir, &["add", "staged"]);
+        write(dir, "dir/b.txt", "hidden\n");
+        git(dir, &["update-index", "--assume-unchanged", "dir/b.txt"]);
+    };
+    check(act, &["a.txt", "dir/b.txt", "forced.log", "staged"]).await;
+}
+
+#[tokio::test]
+async fn half_done_merges_are_gone_after_a_reset() {
+    let project = Project::git(&FILES);
+    let workspace = project.open().await;
+    let dir = workspace.dir();
+    let head = git(&dir, &["rev-parse", "HEAD"]);
+    write(&dir, "a.txt", "one\n");
+    git(&dir, &["commit", "-qam", "one"]);
+    let one = git(&dir, &["rev-parse", "HEAD"]);
+    git(&dir, &["checkout", "-q", "--detach", &head]);
+    write(&dir, "a.txt", "two\n");
+    git(&dir, &["commit", "-qam", "two"]);
+    let merge = std::process::Command::new("git").args(["merge", &one]).current_dir(&dir).output();
+    assert!(!merge.unwrap().status.success());
+    reset(&workspace).await;
+    assert_eq!(git(&dir, &["status", "--porcelain"]), "");
+    assert!(git(&dir, &["status"]).contains("HEAD detached"));
+    assert!(!git(&dir, &["status"]).contains("merg"));
+    assert_eq!(git(&dir, &["rev-parse", "HEAD"]), head);
+}
+
+#[tokio::test]
+async fn nested_repositories_are_recorded_as_files() {
+    let act = |dir: &Path| {
+        for (name, commit) in [("empty", false), ("full", true)] {
+            write(dir, &format!("{name}/f"), "f");
+            write(dir, &format!("{name}/x.log"), "ignored");
+            git(&dir.join(name), &["init", "-q"]);
+            if commit {
+                git(&dir.join(name), &["add", "f"]);
+                git(&dir.join(name), &["commit", "-qm", "n"]);
+            }
+        }
+    };
+    check(act, &["empty/f", "full/f"]).await;
+}
+
+#[tokio::test]
+async fn an_agent_may_destroy_its_worktree() {
+    let act = |dir: &Path| {
+        fs::remove_file(dir.join(".git")).unwrap();
+        git(dir, &["init", "-q"]);
+        git(dir, &["add", "-A"]);
+        git(dir, &["commit", "-qm", "fresh start"]);
+        write(dir, "a.txt", "x");
+    };
+    check(act, &["a.txt"]).await;
+
+    let project = Project::git(&FILES);
+    let workspace = project.open().await;
+    let dir = workspace.dir();
+    fs::remove_dir_all(&dir).unwrap();
+    assert_eq!(record(&workspace).await.files.len(), FILES.len());
+    git(&project.top, &["worktree", "prune"]);
+    reset(&workspace).await;
+    assert_eq!(names(&dir).len(), FILES.len());
+    assert_eq!(git(&dir, &["status", "--porcelain"]), "");
+    fs::remove_dir_all(&dir).unwrap();
+    symlink(&project.top, &dir).unwrap();
+    reset(&workspace).await;
+    assert!(dir.symlink_metadata().unwrap().is_dir());
+    assert_eq!(names(&project.top).len(), FILES.len());
+}
+
+#[tokio::test]
+async fn read_only_things_are_removed() {
+    let act = |dir: &Path| {
+        write(dir, "ro/deep/file", "x");
+        write(dir, "out/deep/file", "ignored");
+        for name in ["ro/deep/file", "ro/deep", "ro", "out/deep", "dir/b.txt", "dir"] {
+            let mode = fs::Permissions::from_mode(0o555);
+            fs::set_permissions(dir.join(name), mode).unwrap();
+        }
+    };
+    check(act, &["dir/b.txt", "ro/deep/file"]).await;
+}
+
+#[tokio::test]
+async fn memory_that_is_tracked_is_never_inside_and_stays_in_the_trees() {
+    let mut all = FILES.to_vec();
+    all.extend([("memory/README.md", "m\n"), ("memory/x.jsonl", "{}\n")]);
+    let project = Project::git(&all);
+    let workspace = project.open().await;
+    let dir = workspace.dir();
+    reset(&workspace).await;
+    assert!(!dir.join("memory").exists());
+    assert_eq!(git(&dir, &["status", "--porcelain"]), "");
+    write(&dir, "memory/x.jsonl", "forged\n");
+    write(&dir, "memory/new", "forged\n");
+    write(&dir, "a.txt", "x\n");
+    let change = record(&workspace).await;
+    assert_eq!(change.files, ["a.txt"]);
+    let list = git(&project.top, &["ls-tree", "-r", "--name-only", &change.tree.0]);
+    assert_eq!(list.lines().count(), all.len());
+    workspace.reset(&change.tree, &CancellationToken::new()).await.unwrap();
+    assert!(!dir.join("memory").exists());
+    assert_eq!(git(&dir, &["status", "--porcelain"]), "M a.txt");
+}
+
+#[tokio::test]
+async fn a_project_below_the_top_of_its_repository() {
+    let project = Project::git(&[
+        ("root.txt", "r"),
+        ("sub/dir/p.txt", "p"),
+        ("sub/dir/memory/m", "m"),
+        ("memory/top", "not the project's"),
+    ])
+    .below("sub/dir");
+    let workspace = project.open().await;
+    assert!(workspace.dir().ends_with("t/sub/dir"));
+    assert_eq!(names(&workspace.dir()), ["p.txt"]);
+    write(&workspace.dir(), "p.txt", "x");
+    write(&workspace.dir(), "../../memory/top", "y");
+    assert_eq!(record(&workspace).await.files, ["memory/top", "sub/dir/p.txt"]);
+    assert_eq!(git(&project.top, &["status", "--porcelain"]), "");
+}
+
+#[tokio::test]
+async fn a_project_without_git_works_the_same() {
+    let project = || Project::plain(&FILES);
+    let act = |dir: &Path| {
+        assert!(!dir.join(".git").exists());
+        write(dir, "a.txt", "x\r\n");
+        write(dir, "b.log", "ignored");
+        fs::remove_file(dir.join("dir/b.txt")).unwrap();
+    };
+    check_in(project(), act, &["a.txt", "dir/b.txt"]).await;
+
+    let project = project();
+    let workspace = project.open().await;
+    write(&workspace.dir(), "a.txt", "x\r\n");
+    write(&workspace.dir(), "bin", "\0\u{1}");
+    let committed = confirm(&workspace, "t").await;
+    assert_eq!(committed.files, ["a.txt", "bin"]);
+    let patch = fs::read_to_string(&committed.target).unwrap();
+    assert!(committed.target.ends_with(".reflection/runs/r1/t.patch"), "{committed:?}");
+    assert!(patch.contains("GIT binary patch"), "{patch}");
+    assert!(!project.top.join(".git").exists());
+}
+
+#[tokio::test]
+async fn the_commit_holds_the_tree_and_the_title_is_only_text() {
+    let project = Project::git(&FILES);
+    let workspace = project.open().await;
+    write(&workspace.dir(), "a.txt", "x\n");
+    let title = "Add `date` and $(touch pwned) \"quoted\" # not a comment";
+    let first = confirm(&workspace, title).await;
+    assert_eq!(first.target, "reflexion/r1/t");
+    assert_eq!(first.files, ["a.txt"]);
+    let show = |what: &str| git(&project.top, &["log", "-1", what, "reflexion/r1/t"]);
+    assert_eq!(show("--format=%B"), format!("{title}\n\nrun r1"));
+    assert_eq!(show("--format=%an <%ae>|%cn <%ce>"), "U Ser <u@example.org>|U Ser <u@example.org>");
+    let id = show("--format=%H");
+    confirm(&workspace, title).await;
+    assert_eq!(show("--format=%H"), id, "repeating it changes nothing");
+    write(&workspace.dir(), "a.txt", "y\n");
+    confirm(&workspace, title).await;
+    assert_eq!(git(&project.top, &["rev-list", "--count", "main..reflexion/r1/t"]), "1");
+    assert_eq!(git(&project.top, &["show", "reflexion/r1/t:a.txt"]), "y");
+}
+
+#[tokio::test]
+async fn work_that_was_not_confirmed_is_a_patch() {
+    let project = Project::git(&FILES);
+    let workspace = project.open().await;
+    write(&workspace.dir(), "a.txt", "x\n");
+    let tree = record(&workspace).await.tree;
+    let save = async |workspace: &Arc<dyn Workspace>, tree: &TreeId, part: &str| {
+        let part = SubtaskId::new(part).unwrap();
+        workspace.save_patch(tree, &part).await.unwrap()
+    };
+    let path = save(&workspace, &tree, "t").await;
+    assert!(path.ends_with(".reflection/runs/r1/t.unconfirmed.patch"));
+    assert!(save(&workspace, &tree, "part").await.ends_with("t+part.unconfirmed.patch"));
+    git(&project.top, &["apply", path.to_str().unwrap()]);
+    assert_eq!(read(&project.top, "a.txt"), "x\n");
+}

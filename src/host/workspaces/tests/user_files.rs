@@ -1,0 +1,188 @@
+//! The user's checkout is left alone, and a run starts from what is recorded.
+
+use super::project::*;
+use crate::domain::RunId;
+use crate::services::WorkspaceError;
+use crate::services::Workspaces;
+use sha2::Digest;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::process::Command;
+
+fn index_hash(top: &Path) -> String {
+    format!("{:x}", sha2::Sha256::digest(fs::read(top.join(".git/index")).unwrap()))
+}
+
+fn state(top: &Path) -> (impl PartialEq + std::fmt::Debug, String, String) {
+    (files(top), index_hash(top), git(top, &["for-each-ref", "refs/heads/main", "refs/tags", "refs/stash"]))
+}
+
+#[tokio::test]
+async fn dirty_staged_and_untracked_files_and_the_index_stay_as_they_are() {
+    let project = Project::git(&[("a", "a\n"), ("b", "b\n"), (".gitignore", "*.log\n")]);
+    let top = &project.top;
+    write(top, "a", "dirty\n");
+    write(top, "b", "staged\n");
+    git(top, &["add", "b"]);
+    write(top, "b", "staged and dirty\n");
+    write(top, "notes/todo.txt", "untracked\n");
+    write(top, "memory/reflections.jsonl", "{}\n");
+    write(top, "debug.log", "ignored\n");
+    let before = state(top);
+
+    let workspaces = project.workspaces();
+    let base = workspaces.begin(&run_id()).await.unwrap();
+    assert_eq!(base.not_included, ["a", "b", "notes/"]);
+    assert_eq!(base.cleaned, Vec::<String>::new());
+    let workspace = open(&workspaces, "t", &[]).await.unwrap();
+    reset(&workspace).await;
+    assert_eq!(read(&workspace.dir(), "a"), "a\n");
+    workspace.guard().await.unwrap();
+    write(&workspace.dir(), "a", "agent\n");
+    git(&workspace.dir(), &["commit", "-qam", "x"]);
+    assert_eq!(workspace.restore_guarded().await.unwrap(), Vec::<String>::new());
+    confirm(&workspace, "title").await;
+    reset(&workspace).await;
+    workspace.close().await.unwrap();
+    assert_eq!(state(top), before);
+    assert_eq!(git(top, &["worktree", "list"]).lines().count(), 1);
+    assert_eq!(git(top, &["status", "--porcelain", "--", ".reflection"]), "");
+}
+
+#[tokio::test]
+async fn what_a_dead_run_left_is_removed_and_the_users_worktrees_are_not() {
+    let project = Project::git(&[("a", "a")]);
+    let mine = project.top.parent().unwrap().join("mine");
+    git(&project.top, &["worktree", "add", "-q", "-b", "side", mine.to_str().unwrap()]);
+    let dir = project.open().await.dir();
+    git(&project.top, &["worktree", "lock", dir.to_str().unwrap()]);
+    // As if it were on a drive that is not there today.
+    fs::rename(&mine, mine.with_extension("away")).unwrap();
+    let run = RunId::new("r2").unwrap();
+    let base = project.workspaces().begin(&run).await.unwrap();
+    assert_eq!(base.cleaned, ["the workspace of task t, run r1"]);
+    assert!(!dir.exists());
+    let list = git(&project.top, &["worktree", "list"]);
+    assert!(list.contains("mine") && !list.contains(".reflection"), "{list}");
+}
+
+#[tokio::test]
+async fn projects_that_cannot_be_worked_on_say_what_to_do() {
+    let begin = async |project: &Project| match project.workspaces().begin(&run_id()).await {
+        Err(WorkspaceError::Unusable(message)) => message,
+        other => panic!("{other:?}"),
+    };
+    let unborn = Project::plain(&[("a", "a")]);
+    git(&unborn.top, &["init", "-q"]);
+    assert!(begin(&unborn).await.contains("git commit"));
+
+    let occupied = Project::git(&[("a", "a")]);
+    git(&occupied.top, &["branch", "reflexion"]);
+    assert!(begin(&occupied).await.contains("git branch -m"));
+
+    let new = Project::git(&[("a", "a")]).below("sub");
+    write(&new.top, "sub/b", "b");
+    assert!(begin(&new).await.contains("commit it first"));
+}
+
+#[tokio::test]
+async fn a_project_that_its_repository_ignores_is_copied() {
+    let project = Project::git(&[("a", "a"), (".gitignore", "sub/\n")]).below("sub");
+    write(&project.top, "sub/b", "b");
+    let workspace = project.open().await;
+    assert_eq!(names(&workspace.dir()), ["b"]);
+    let mut agent = Command::new("git");
+    agent.args(["rev-parse", "--git-dir"]).envs(workspace.env());
+    let out = agent.current_dir(workspace.dir()).output().unwrap();
+    assert!(!out.status.success(), "an agent's git must not find the outer repository");
+}
+
+#[tokio::test]
+async fn blocking_tasks_are_merged_and_conflicts_are_named() {
+    for project in [Project::git(&[("a", "1\n"), ("b", "1\n")]), Project::plain(&[("a", "1\n"), ("b", "1\n")])] {
+        let workspaces = project.workspaces();
+        workspaces.begin(&run_id()).await.unwrap();
+        for (id, file, text) in [("one", "a", "one\n"), ("two", "b", "two\n"), ("three", "a", "three\n")] {
+            let workspace = open(&workspaces, id, &[]).await.unwrap();
+            write(&workspace.dir(), file, text);
+            confirm(&workspace, id).await;
+            workspace.close().await.unwrap();
+        }
+        let both = open(&workspaces, "both", &["gone", "one", "two"]).await.unwrap();
+        assert_eq!(read(&both.dir(), "a") + &read(&both.dir(), "b"), "one\ntwo\n");
+        assert!(record(&both).await.no_op);
+        write(&both.dir(), "c", "c");
+        assert_eq!(confirm(&both, "both").await.files, ["c"]);
+        match open(&workspaces, "x", &["one", "three"]).await {
+            Err(WorkspaceError::Conflict { what, files }) => {
+                assert!(what.contains("three"), "{what}");
+                assert_eq!(files, ["a"]);
+            }
+            other => panic!("{:?}", other.map(|w| w.dir())),
+        }
+        // A later run, after the user took over one of them.
+        let run = RunId::new("r2").unwrap();
+        write(&project.top, "a", "one\n");
+        if project.top.join(".git").exists() {
+            git(&project.top, &["commit", "-qam", "by hand"]);
+        }
+        let later = project.workspaces();
+        later.begin(&run).await.unwrap();
+        let workspace = later
+            .open(crate::services::OpenWorkspace {
+                run,
+                task: task("y"),
+                on_top_of: vec![(run_id(), task("one")), (run_id(), task("both"))],
+            })
+            .await
+            .unwrap();
+        assert_eq!(names(&workspace.dir()), ["a", "b", "c"]);
+    }
+}
+
+#[tokio::test]
+async fn workspaces_at_the_same_time_have_caches_of_their_own() {
+    let mut project = Project::git(&[("a", "a")]);
+    project.policy.env = [("TARGET".to_owned(), "{cache}/target".to_owned())].into();
+    let workspaces = project.workspaces();
+    workspaces.begin(&run_id()).await.unwrap();
+    let first = open(&workspaces, "one", &[]).await.unwrap();
+    let second = open(&workspaces, "two", &[]).await.unwrap();
+    let of = |n: usize| project.top.join(format!(".reflection/cache/{n}/target")).display().to_string();
+    assert_eq!(first.env()["TARGET"], of(0));
+    assert_eq!(second.env()["TARGET"], of(1));
+    drop(first);
+    let third = open(&workspaces, "three", &[]).await.unwrap();
+    assert_eq!(third.env()["TARGET"], of(0));
+}
+
+#[tokio::test]
+async fn many_workspaces_can_be_made_at_once() {
+    let project = Project::git(&[("a", "a")]);
+    let workspaces = project.workspaces();
+    workspaces.begin(&run_id()).await.unwrap();
+    let opened = (0..8).map(|n| {
+        let workspaces = &workspaces;
+        async move {
+            let workspace = open(workspaces, &format!("t{n}"), &[]).await.unwrap();
+            write(&workspace.dir(), "a", &n.to_string());
+            assert_eq!(record(&workspace).await.files, ["a"]);
+            workspace.close().await.unwrap();
+        }
+    });
+    futures_util::future::join_all(opened).await;
+    assert_eq!(git(&project.top, &["worktree", "list"]).lines().count(), 1);
+}
+
+#[tokio::test]
+async fn nothing_in_a_workspace_is_a_link_to_the_users_file() {
+    let project = Project::git(&[("a", "a")]).carrying(&["data"]);
+    write(&project.top, "data/x", "x");
+    let workspace = project.open().await;
+    for file in ["a", "data/x"] {
+        let theirs = project.top.join(file).metadata().unwrap();
+        let ours = workspace.dir().join(file).metadata().unwrap();
+        assert_ne!(theirs.ino(), ours.ino(), "{file}");
+    }
+}

@@ -1,0 +1,93 @@
+//! What is said about it: prose for people, one document for programs.
+
+use super::found::Found;
+use super::found::quoted;
+use super::proposal::NO_CHECK;
+use super::proposal::checks;
+use serde_json::Value;
+use serde_json::json;
+use std::fmt::Write;
+use std::path::Path;
+
+/// What came out.
+pub(super) struct Told<'a> {
+    /// The directory, as the user named it.
+    pub project: &'a Path,
+    /// What was found.
+    pub found: &'a [Found],
+    /// The text of `project.json`.
+    pub proposal: &'a Value,
+    /// The files that were written; none in a dry run.
+    pub written: &'a [String],
+}
+
+impl Told<'_> {
+    /// One JSON document.
+    pub(super) fn json(&self) -> Value {
+        let one = |found: &Found| {
+            json!({
+                "toolchain": found.toolchain,
+                "where": found.place,
+                "checks": found.checks,
+                "setup": found.setup,
+                "carry": found.carry,
+                "why": found.why,
+            })
+        };
+        let detected: Vec<Value> = self.found.iter().map(one).collect();
+        json!({ "written": self.written, "detected": detected, "project": self.proposal })
+    }
+
+    /// What was found and why, what was written, and what to type next.
+    pub(super) fn text(&self) -> String {
+        let mut text = String::new();
+        for found in self.found {
+            found_text(&mut text, found);
+        }
+        if checks(self.found).is_empty() {
+            let nothing = if self.found.is_empty() { "No known toolchain was found. " } else { "" };
+            let _ = writeln!(text, "{nothing}{NO_CHECK}\n");
+        }
+        if self.written.is_empty() {
+            text.push_str("Nothing was written (--dry-run).\n");
+            return text;
+        }
+        let _ = writeln!(text, "Written: {}", self.written.join(", "));
+        let at = if self.project == Path::new(".") {
+            String::new()
+        } else {
+            format!(" -C {}", quoted(&self.project.to_string_lossy()))
+        };
+        let _ = writeln!(
+            text,
+            "\nNext:\n  reflexion{at} task add 'What is to be done'{}\n  reflexion{at} run",
+            self.example()
+        );
+        text
+    }
+
+    /// A check for the example: a task is confirmed by the project's checks, unless there are none.
+    fn example(&self) -> &'static str {
+        if checks(self.found).is_empty() { " --check 'a command that must pass'" } else { "" }
+    }
+}
+
+fn found_text(text: &mut String, found: &Found) {
+    let _ = writeln!(text, "{} in {}", found.toolchain, found.place);
+    for check in &found.checks {
+        let _ = writeln!(text, "  check  {}", check.run);
+    }
+    for line in &found.setup {
+        let _ = writeln!(text, "  setup  {line}");
+    }
+    for glob in &found.carry {
+        let _ = writeln!(text, "  carry  {glob}");
+    }
+    for (name, value) in &found.env {
+        let _ = writeln!(text, "  env    {name}={value}");
+    }
+    for why in &found.why {
+        let _ = writeln!(text, "  - {why}");
+    }
+    text.push('\n');
+}

@@ -22,6 +22,17 @@ pub(super) enum Pytest {
     Group(String),
 }
 
+/// Whether pip can install the project itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Build {
+    /// It says nothing of how it is built.
+    None,
+    /// It can.
+    Plain,
+    /// It can, and the build of setuptools or poetry knows dependencies that stand nowhere else.
+    WithDependencies,
+}
+
 /// The declarations of one project.
 #[derive(Debug, Clone)]
 pub(super) struct Declared {
@@ -36,10 +47,7 @@ pub(super) struct Declared {
     project: Vec<String>,
     extras: Vec<(String, Vec<String>)>,
     groups: Vec<(String, Vec<String>)>,
-    /// Pip can install the project itself.
-    installable: bool,
-    /// There are dependencies that only the project's build knows: of setuptools or poetry.
-    built_in: bool,
+    build: Build,
 }
 
 impl Declared {
@@ -61,8 +69,7 @@ impl Declared {
             project: at(&manifest, &["project", "dependencies"]).map(texts).unwrap_or_default(),
             extras: lists(at(&manifest, &["project", "optional-dependencies"])),
             groups: groups(at(&manifest, &["dependency-groups"])),
-            built_in: built_in(package, &manifest),
-            installable: manifest.get("build-system").is_some() || package.has("setup.py"),
+            build: build(package, &manifest),
         };
         declared.pytest = declared.where_is_pytest(package, &manifest);
         Ok(declared)
@@ -99,7 +106,8 @@ impl Declared {
             .collect();
         // Flat packages are importable from the working directory; sources in `src/` are not.
         let unreachable = package.has("src") && !self.has_python_path;
-        if self.installable && (self.built_in || !self.project.is_empty() || !extras.is_empty() || unreachable) {
+        let needed = self.build == Build::WithDependencies;
+        if self.build != Build::None && (needed || !self.project.is_empty() || !extras.is_empty() || unreachable) {
             let extras = if extras.is_empty() { String::new() } else { format!("[{}]", extras.join(",")) };
             words.extend(["-e".to_owned(), format!(".{extras}")]);
         } else {
@@ -143,11 +151,18 @@ fn is_pytest(requirement: &str) -> bool {
     name == "pytest" || name.starts_with("pytest-") || name.starts_with("pytest_")
 }
 
-fn built_in(package: &Package, manifest: &Value) -> bool {
+fn build(package: &Package, manifest: &Value) -> Build {
+    if manifest.get("build-system").is_none() && !package.has("setup.py") {
+        return Build::None;
+    }
     let names = |file: &str| package.text(file).is_some_and(|text| text.contains("install_requires"));
     let dynamic = at(manifest, &["project", "dynamic"]).map(texts).unwrap_or_default();
     let poetry = at(manifest, &["tool", "poetry", "dependencies"]).is_some();
-    poetry || dynamic.iter().any(|key| key == "dependencies") || names("setup.py") || names("setup.cfg")
+    if poetry || dynamic.iter().any(|key| key == "dependencies") || names("setup.py") || names("setup.cfg") {
+        Build::WithDependencies
+    } else {
+        Build::Plain
+    }
 }
 
 fn poetry_has_pytest(manifest: &Value) -> bool {

@@ -49,7 +49,7 @@ fn everywhere(find: &Finder<'_>, root: &Package, below: &[(String, Package)]) ->
             if !inner.is_empty() {
                 let places: Vec<&str> = inner.iter().map(|(place, _)| place.as_str()).collect();
                 found.because(format!(
-                    "That is taken to cover the packages below ({}); add checks if it does not.",
+                    "The checks here are taken to cover the packages below ({}); add checks if it does not.",
                     places.join(", ")
                 ));
             }

@@ -118,7 +118,7 @@ mod tests {
         assert_eq!(files[".reflection/.gitignore"], "*\n");
         let keys: serde_json::Map<String, serde_json::Value> = serde_json::from_str(&files["project.json"]).unwrap();
         let keys: Vec<&str> = keys.keys().map(String::as_str).collect();
-        assert_eq!(keys, ["//", "name", "tasks", "checks", "carry", "workspace", "agents", "reflexion"]);
+        assert_eq!(keys, ["//", "name", "tasks", "checks", "setup", "carry", "workspace", "agents", "reflexion"]);
     }
 
     #[test]

@@ -33,9 +33,10 @@ pub(super) fn find(package: &Package) -> Option<Found> {
          compile every dependency again; nothing of your own target/ is used or changed.",
     );
     if !package.has("Cargo.lock") && !package.ignores("Cargo.lock") {
+        found.setup.push("cargo generate-lockfile".to_owned());
         found.because(
-            "There is no Cargo.lock: cargo writes one as soon as an agent runs it, and it would count as the agent's \
-             change. Run `cargo generate-lockfile` and commit it, or put it into .gitignore.",
+            "setup: there is no Cargo.lock, so cargo would write one as soon as an agent runs it, and it would count as \
+             the agent's change; what setup writes does not.",
         );
     }
     Some(found)

@@ -49,7 +49,7 @@ fn everywhere(find: &Finder<'_>, root: &Package, below: &[(String, Package)]) ->
             if !inner.is_empty() {
                 let places: Vec<&str> = inner.iter().map(|(place, _)| place.as_str()).collect();
                 found.because(format!(
-                    "That is taken to cover the packages below ({}); add checks if it does not.",
+                    "The checks here are taken to cover the packages below ({}); add checks if it does not.",
                     places.join(", ")
                 ));
             }
@@ -71,7 +71,7 @@ fn carry_settings(root: &Package, all: &mut [Found]) {
                     "carry: {path} is copied into workspaces, so agents can read it; take it out if it holds secrets \
                      that checks can do without."
                 ));
-                found.carry.push(path);
+                found.carry.push(globset::escape(&path));
             }
         }
     }
@@ -113,7 +113,7 @@ mod tests {
     }
 
     const CRATE: (&str, &str) = ("Cargo.toml", "[package]\nname = \"a\"\n");
-    const IGNORED: (&str, &str) = (".gitignore", "/node_modules/\n.venv\n");
+    const LOCK: (&str, &str) = ("Cargo.lock", "");
 
     #[test]
     fn nothing_known_gives_nothing() {
@@ -125,12 +125,21 @@ mod tests {
 
     #[test]
     fn cargo_is_a_crate_a_workspace_or_below() {
-        check(&[CRATE], &["cargo test: cargo test"]);
-        check(&[("Cargo.toml", "[workspace]\n"), ("crates/a/Cargo.toml", "")], &["cargo test: cargo test --workspace"]);
+        check(&[CRATE, LOCK], &["cargo test: cargo test"]);
         check(
-            &[("crates/my crate/Cargo.toml", "[package]")],
-            &["crates/my crate: cargo test: cd 'crates/my crate' && cargo test"],
+            &[("Cargo.toml", "[workspace]\n"), ("crates/a/Cargo.toml", ""), LOCK],
+            &["cargo test: cargo test --workspace"],
         );
+        check(
+            &[("crates/my crate/Cargo.toml", "[package]"), ("crates/my crate/.env", "")],
+            &[
+                "crates/my crate: cargo test: cd 'crates/my crate' && cargo test",
+                "setup: (cd 'crates/my crate' && cargo generate-lockfile)",
+                "carry: crates/my crate/.env",
+            ],
+        );
+        check(&[CRATE], &["cargo test: cargo test", "setup: cargo generate-lockfile"]);
+        check(&[CRATE, (".gitignore", "/target\n/Cargo.lock\n")], &["cargo test: cargo test"]);
         check(&[("Cargo.toml", "[package\n")], &[]);
     }
 
@@ -138,7 +147,7 @@ mod tests {
     fn the_lockfile_decides_which_program_runs_scripts() {
         let manifest = r#"{"scripts":{"test":"node --test","lint":"eslint ."},"devDependencies":{"eslint":"9"}}"#;
         let with = |lockfile: &str, expected: &[&str]| {
-            check(&[("package.json", manifest), (lockfile, ""), IGNORED], expected);
+            check(&[("package.json", manifest), (lockfile, "")], expected);
         };
         let npm = ["npm test: npm test", "npm lint: npm run lint", "setup: npm ci"];
         with("package-lock.json", &npm);
@@ -157,21 +166,12 @@ mod tests {
         with("other.lock", &[npm[0], npm[1], "setup: npm install --no-package-lock"]);
         with("node_modules/.package-lock.json", &[npm[0], npm[1], "carry: node_modules"]);
         check(
-            &[("package.json", manifest), ("yarn.lock", "__metadata:\n  version: 8\n"), IGNORED],
+            &[("package.json", manifest), ("yarn.lock", "__metadata:\n  version: 8\n")],
             &["yarn test: yarn test", "yarn lint: yarn run lint", "setup: yarn install --immutable"],
         );
         check(
             &[("package.json", r#"{"packageManager":"pnpm@9.1.0","scripts":{"test":"x"}}"#)],
             &["pnpm test: pnpm test"],
-        );
-    }
-
-    #[test]
-    fn a_node_modules_that_git_would_show_is_hidden() {
-        let manifest = r#"{"scripts":{"test":"x"},"dependencies":{"a":"1"}}"#;
-        check(
-            &[("package.json", manifest), ("package-lock.json", "{}")],
-            &["npm test: npm test", "setup: npm ci && echo '*' > node_modules/.gitignore"],
         );
     }
 
@@ -198,19 +198,12 @@ mod tests {
             &[
                 ("package.json", r#"{"workspaces":["packages/*"]}"#),
                 ("pnpm-lock.yaml", ""),
-                IGNORED,
                 ("packages/a/package.json", inner),
             ],
             &["setup: pnpm install --frozen-lockfile", "packages/a: pnpm test: cd packages/a && pnpm test"],
         );
         check(
-            &[
-                ("web/package.json", inner),
-                ("web/yarn.lock", ""),
-                ("api/go.mod", ""),
-                (".gitignore", "node_modules"),
-                ("web/.env", ""),
-            ],
+            &[("web/package.json", inner), ("web/yarn.lock", ""), ("api/go.mod", ""), ("web/.env", "")],
             &[
                 "web: yarn test: cd web && yarn test",
                 "setup: (cd web && yarn install --frozen-lockfile)",
@@ -248,7 +241,7 @@ mod tests {
         let test = ("tests/test_a.py", "def test_a(): pass\n");
         let run = "pytest: .venv/bin/python -m pytest";
         let with = |files: &[(&str, &str)], install: &str| {
-            let files = [files, &[test, IGNORED]].concat();
+            let files = [files, &[test]].concat();
             let setup = format!("setup: python3 -m venv .venv && .venv/bin/python -m pip install -q {install}");
             check(&files, &[run, &setup]);
         };
@@ -271,13 +264,11 @@ mod tests {
             &[("pyproject.toml", "[build-system]\n[tool.pytest.ini_options]\npythonpath='src'\n"), ("src/a.py", "")],
             &["pytest: python3 -m pytest"],
         );
-        check(
-            &[test, ("requirements.txt", "pytest")],
-            &[
-                run,
-                "setup: python3 -m venv .venv && echo '*' > .venv/.gitignore && .venv/bin/python -m pip install -q -r requirements.txt",
-            ],
-        );
+        with(&[("requirements.txt", "pytest")], "-r requirements.txt");
+        with(&[("setup.py", "setup(install_requires=['requests'])")], "-e . pytest");
+        let poetry =
+            "[build-system]\n[tool.poetry.dependencies]\nsix='1'\n[tool.poetry.group.dev.dependencies]\npytest='8'\n";
+        with(&[("pyproject.toml", poetry)], "-e . pytest");
     }
 
     #[test]
@@ -308,8 +299,8 @@ mod tests {
     fn make_is_asked_last_and_settings_are_carried() {
         let makefile = ("Makefile", "test:\n\tcargo test\n");
         check(&[makefile, (".env", "A=1")], &["make test: make test", "carry: .env"]);
-        check(&[makefile, CRATE, (".env.test", "")], &["cargo test: cargo test", "carry: .env.test"]);
+        check(&[makefile, CRATE, LOCK, (".env.test", "")], &["cargo test: cargo test", "carry: .env.test"]);
         check(&[makefile, ("package.json", "{}")], &["make test: make test"]);
-        check(&[CRATE, ("go.mod", "module a")], &["cargo test: cargo test", "go test: go test ./..."]);
+        check(&[CRATE, LOCK, ("go.mod", "module a")], &["cargo test: cargo test", "go test: go test ./..."]);
     }
 }

@@ -62,7 +62,7 @@ impl Found {
             *line = format!("(cd {} && {line})", quoted(place));
         }
         for glob in &mut self.carry {
-            *glob = format!("{place}/{glob}");
+            *glob = format!("{}/{glob}", globset::escape(place));
         }
         place.clone_into(&mut self.place);
         self

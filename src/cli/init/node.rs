@@ -39,7 +39,7 @@ impl Manager {
         }
     }
 
-    /// Installs without leaving a lockfile behind, which would count as the agent's change.
+    /// Installs without writing a lockfile that nobody asked for.
     fn free_install(self) -> &'static str {
         match self {
             Self::Npm => "npm install --no-package-lock",
@@ -179,20 +179,14 @@ impl Node<'_> {
             );
             return;
         }
-        let hidden = self.package.hidden("node_modules");
         if let Some(file) = self.lockfile {
-            found.setup.push(format!("{}{hidden}", self.manager.locked_install()));
+            found.setup.push(self.manager.locked_install().to_owned());
             found.because(format!(
                 "setup: {file} says exactly what to install, so node_modules is installed anew and not carried."
             ));
         } else {
-            found.setup.push(format!("{}{hidden}", self.manager.free_install()));
+            found.setup.push(self.manager.free_install().to_owned());
             found.because("setup: there is no lockfile, so what is installed may differ from day to day; commit one.");
-        }
-        if !hidden.is_empty() {
-            found.because(
-                "node_modules is not in .gitignore, so setup hides it itself: it would count as the agent's change.",
-            );
         }
     }
 

@@ -115,12 +115,6 @@ impl Package {
         }
         false
     }
-
-    /// What to append to a command that makes a directory which git would otherwise show: everything an attempt leaves
-    /// behind and git does not ignore counts as its change.
-    pub(super) fn hidden(&self, name: &str) -> String {
-        if self.ignores(name) { String::new() } else { format!(" && echo '*' > {name}/.gitignore") }
-    }
 }
 
 fn entries(dir: &Path, wanted: impl Fn(std::fs::FileType) -> bool) -> io::Result<Vec<String>> {

@@ -60,7 +60,8 @@ fn comments(found: &[Found]) -> Vec<String> {
     }
     for found in found {
         let place = if found.place == "." { String::new() } else { format!(" in {}", found.place) };
-        lines.push(format!("{}{place}: {}", found.toolchain, found.why.join(" ")));
+        lines.push(format!("{}{place}:", found.toolchain));
+        lines.extend(found.why.iter().map(|why| format!("  - {why}")));
     }
     lines.extend([
         String::new(),

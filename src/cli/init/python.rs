@@ -116,8 +116,8 @@ impl Project<'_> {
 
     /// Fills in how the environment is made, and says how Python is called in it.
     fn environment(&self, runner: Option<&Runner>, found: &mut Found) -> &'static str {
-        let needs_pytest =
-            runner.is_some_and(|runner| runner.name == "pytest") && self.declared.pytest == Pytest::Nowhere;
+        let needs_pytest = runner.is_some_and(|runner| runner.name == "pytest")
+            && matches!(self.declared.pytest, Pytest::Nowhere | Pytest::Poetry);
         if self.package.has("uv.lock") {
             self.uv(found);
             return if needs_pytest { "uv run --with pytest python" } else { "uv run python" };
@@ -129,7 +129,7 @@ impl Project<'_> {
         let mut wanted = self.declared.to_install(self.package);
         if !wanted.is_empty() {
             wanted.extend(needs_pytest.then(|| "pytest".to_owned()));
-            self.venv(&wanted, found);
+            venv(&wanted, found);
             return ".venv/bin/python";
         }
         for (dir, python) in VENVS {
@@ -144,17 +144,6 @@ impl Project<'_> {
         }
         found.because("Nothing declares a dependency, so checks use the python3 on your PATH and there is no setup.");
         "python3"
-    }
-
-    fn venv(&self, wanted: &[String], found: &mut Found) {
-        let words: Vec<String> = wanted.iter().map(|word| quoted(word)).collect();
-        let hidden = self.package.hidden(".venv");
-        let install = format!(".venv/bin/python -m pip install -q {}", words.join(" "));
-        found.setup.push(format!("python3 -m venv .venv{hidden} && {install}"));
-        found.because(
-            "setup: a .venv in each workspace with what the project declares, so that attempts cannot disturb each \
-             other or your own environment. Without a lockfile, versions may differ from day to day.",
-        );
     }
 
     fn poetry(&self, found: &mut Found) {
@@ -175,4 +164,15 @@ impl Project<'_> {
         found.setup.push(format!("uv sync --frozen{extra}"));
         found.because("setup: uv.lock says exactly what to install, into a .venv in the workspace.");
     }
+}
+
+/// An environment of its own in every workspace.
+fn venv(wanted: &[String], found: &mut Found) {
+    let words: Vec<String> = wanted.iter().map(|word| quoted(word)).collect();
+    let install = format!(".venv/bin/python -m pip install -q {}", words.join(" "));
+    found.setup.push(format!("python3 -m venv .venv && {install}"));
+    found.because(
+        "setup: a .venv in each workspace with what the project declares, so that attempts cannot disturb each \
+         other or your own environment. Without a lockfile, versions may differ from day to day.",
+    );
 }

@@ -14,10 +14,23 @@ pub(super) enum Pytest {
     Nowhere,
     /// A requirement like any other: installed with the project or its requirements files.
     Plain,
+    /// In poetry's own table of a development group, which only poetry installs.
+    Poetry,
     /// An optional dependency.
     Extra(String),
     /// A dependency group.
     Group(String),
+}
+
+/// Whether pip can install the project itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Build {
+    /// It says nothing of how it is built.
+    None,
+    /// It can.
+    Plain,
+    /// It can, and the build of setuptools or poetry knows dependencies that stand nowhere else.
+    WithDependencies,
 }
 
 /// The declarations of one project.
@@ -34,8 +47,7 @@ pub(super) struct Declared {
     project: Vec<String>,
     extras: Vec<(String, Vec<String>)>,
     groups: Vec<(String, Vec<String>)>,
-    /// Pip can install the project itself.
-    installable: bool,
+    build: Build,
 }
 
 impl Declared {
@@ -57,7 +69,7 @@ impl Declared {
             project: at(&manifest, &["project", "dependencies"]).map(texts).unwrap_or_default(),
             extras: lists(at(&manifest, &["project", "optional-dependencies"])),
             groups: groups(at(&manifest, &["dependency-groups"])),
-            installable: manifest.get("build-system").is_some() || package.has("setup.py"),
+            build: build(package, &manifest),
         };
         declared.pytest = declared.where_is_pytest(package, &manifest);
         Ok(declared)
@@ -68,14 +80,18 @@ impl Declared {
             let text = package.text(file).unwrap_or_default();
             text.lines().any(is_pytest)
         };
-        if self.project.iter().any(|r| is_pytest(r)) || self.files.iter().any(in_file) || poetry_has_pytest(manifest) {
+        if self.project.iter().any(|r| is_pytest(r)) || self.files.iter().any(in_file) {
             return Pytest::Plain;
         }
         let named = |(_, list): &&(String, Vec<String>)| list.iter().any(|r| is_pytest(r));
         if let Some((name, _)) = self.groups.iter().find(named) {
             return Pytest::Group(name.clone());
         }
-        self.extras.iter().find(named).map_or(Pytest::Nowhere, |(name, _)| Pytest::Extra(name.clone()))
+        match self.extras.iter().find(named) {
+            Some((name, _)) => Pytest::Extra(name.clone()),
+            None if poetry_has_pytest(manifest) => Pytest::Poetry,
+            None => Pytest::Nowhere,
+        }
     }
 
     /// Arguments of `pip install`; none if nothing has to be installed.
@@ -90,7 +106,8 @@ impl Declared {
             .collect();
         // Flat packages are importable from the working directory; sources in `src/` are not.
         let unreachable = package.has("src") && !self.has_python_path;
-        if self.installable && (!self.project.is_empty() || !extras.is_empty() || unreachable) {
+        let needed = self.build == Build::WithDependencies;
+        if self.build != Build::None && (needed || !self.project.is_empty() || !extras.is_empty() || unreachable) {
             let extras = if extras.is_empty() { String::new() } else { format!("[{}]", extras.join(",")) };
             words.extend(["-e".to_owned(), format!(".{extras}")]);
         } else {
@@ -132,6 +149,20 @@ fn is_pytest(requirement: &str) -> bool {
     let name: String = requirement.trim().chars().take_while(|c| name(*c)).collect();
     let name = name.to_ascii_lowercase();
     name == "pytest" || name.starts_with("pytest-") || name.starts_with("pytest_")
+}
+
+fn build(package: &Package, manifest: &Value) -> Build {
+    if manifest.get("build-system").is_none() && !package.has("setup.py") {
+        return Build::None;
+    }
+    let names = |file: &str| package.text(file).is_some_and(|text| text.contains("install_requires"));
+    let dynamic = at(manifest, &["project", "dynamic"]).map(texts).unwrap_or_default();
+    let poetry = at(manifest, &["tool", "poetry", "dependencies"]).is_some();
+    if poetry || dynamic.iter().any(|key| key == "dependencies") || names("setup.py") || names("setup.cfg") {
+        Build::WithDependencies
+    } else {
+        Build::Plain
+    }
 }
 
 fn poetry_has_pytest(manifest: &Value) -> bool {

@@ -103,14 +103,15 @@ impl JsonlStorage {
         }
     }
 
-    /// What is remembered of a query, if the file says it holds still; small growth is searched at once.
+    /// What needs no search: nothing, if there is no file; what is remembered of a query, if the file says it holds
+    /// still. Small growth is searched at once.
     fn remembered(&self, query: &RecentQuery) -> io::Result<Option<Arc<Vec<Reflection>>>> {
+        let meta = match self.path().metadata() {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Some(Arc::default())),
+            other => other?,
+        };
         let Some(entry) = self.cache().get(query) else {
             return Ok(None);
-        };
-        let meta = match self.path().metadata() {
-            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
-            other => other?,
         };
         match entry.snapshot.since(&meta) {
             Since::Unchanged => Ok(Some(entry.found)),
@@ -220,15 +221,17 @@ impl JsonlStorage {
     }
 }
 
+impl From<LogError> for StorageError {
+    fn from(error: LogError) -> Self {
+        Self::Io { action: error.action, path: error.path, message: error.message }
+    }
+}
+
 #[async_trait]
 impl Storage for JsonlStorage {
     async fn append(&self, reflections: &[Reflection]) -> Result<(), StorageError> {
         let lines = encode(reflections).map_err(|message| self.error("append to", &message))?;
-        self.log.append(&lines).await.map_err(|LogError { action, path, message }| StorageError::Io {
-            action,
-            path,
-            message,
-        })
+        Ok(self.log.append(&lines).await?)
     }
 
     async fn recent(&self, query: &RecentQuery) -> Result<Vec<Reflection>, StorageError> {

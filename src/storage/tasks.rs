@@ -25,6 +25,16 @@ use std::sync::Arc;
 /// `in_progress` in the overlay counts as open, so load tasks to work on them only while you hold the run lock;
 /// `in_progress` in the task file is a person's word and stays. A task that a person edits while it is open counts as
 /// opened anew. Lines longer than 1 MiB are problems.
+///
+/// ```
+/// # use reflexion::{services::{Clock, Tasks, TasksError}, storage::FileTasks};
+/// # async fn open_titles(clock: std::sync::Arc<dyn Clock>) -> Result<(), TasksError> {
+/// let tasks = FileTasks::open("tasks.jsonl", ".reflection/tasks.jsonl", clock);
+/// for task in tasks.load().await?.tasks {
+///     println!("{} {}: {}", task.id, task.status.as_str(), task.title);
+/// }
+/// # Ok(()) }
+/// ```
 #[derive(Clone)]
 pub struct FileTasks {
     pub(super) task_file: PathBuf,
@@ -82,6 +92,12 @@ pub(super) fn io_error(action: &'static str, path: &Path) -> impl FnOnce(io::Err
     move |error| TasksError::Io { action, path: path.to_owned(), message: error.to_string() }
 }
 
+impl From<LogError> for TasksError {
+    fn from(error: LogError) -> Self {
+        Self::Io { action: error.action, path: error.path, message: error.message }
+    }
+}
+
 #[async_trait]
 impl Tasks for FileTasks {
     async fn load(&self) -> Result<TaskList, TasksError> {
@@ -93,10 +109,6 @@ impl Tasks for FileTasks {
         for mark in marks {
             jsonl::write(&mut lines, mark).map_err(|e| TasksError::Invalid(e.to_string()))?;
         }
-        self.overlay.append(&lines).await.map_err(|LogError { action, path, message }| TasksError::Io {
-            action,
-            path,
-            message,
-        })
+        Ok(self.overlay.append(&lines).await?)
     }
 }

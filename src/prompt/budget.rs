@@ -128,11 +128,8 @@ fn after_escape(text: &str) -> &str {
             }
         }
         Some(' '..='/') => {
-            let rest = chars
-                .as_str()
-                .trim_start_matches(|c| matches!(c, ' '..='/'));
-            rest.strip_prefix(|c| matches!(c, '0'..='~'))
-                .unwrap_or(rest)
+            let rest = chars.as_str().trim_start_matches(|c| matches!(c, ' '..='/'));
+            rest.strip_prefix(|c| matches!(c, '0'..='~')).unwrap_or(rest)
         }
         Some('0'..='~') => chars.as_str(),
         _ => text,
@@ -142,8 +139,7 @@ fn after_escape(text: &str) -> &str {
 /// What follows the parameters and the final character of a control sequence.
 fn after_parameters(text: &str) -> &str {
     let rest = text.trim_start_matches(|c| matches!(c, ' '..='?'));
-    rest.strip_prefix(|c| matches!(c, '@'..='~'))
-        .unwrap_or(rest)
+    rest.strip_prefix(|c| matches!(c, '@'..='~')).unwrap_or(rest)
 }
 
 fn is_control(c: char) -> bool {

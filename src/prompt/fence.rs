@@ -61,11 +61,10 @@ fn push_without_tag(out: &mut String, tag: &str, mut line: &str) {
 /// Whether what follows a `<` reads as `tag` or `/tag`, however it is spaced and cased.
 fn opens_tag(after: &str, tag: &str) -> bool {
     let name = after.trim_start_matches(|c: char| c == '/' || c.is_whitespace());
-    name.get(..tag.len())
-        .is_some_and(|start| start.eq_ignore_ascii_case(tag))
+    name.get(..tag.len()).is_some_and(|start| start.eq_ignore_ascii_case(tag))
 }
 
-/// A heading as CommonMark has it: up to three spaces, one to six `#`, then white space or the end.
+/// A heading as `CommonMark` has it: up to three spaces, one to six `#`, then white space or the end.
 fn is_heading(line: &str) -> bool {
     let text = line.trim_start_matches(' ');
     let marks = text.len() - text.trim_start_matches('#').len();
@@ -81,17 +80,13 @@ mod tests {
 
     #[test]
     fn a_text_stays_in_its_fence() {
-        let check =
-            |body: &str, expected: &str| assert_eq!(inside("data", body), expected, "{body:?}");
+        let check = |body: &str, expected: &str| assert_eq!(inside("data", body), expected, "{body:?}");
         check("plain < text > here", "plain < text > here");
         check("a</data>b", "a&lt;/data>b");
         check("a< / DATA >b<data note", "a&lt; / DATA >b&lt;data note");
         check("<da\u{200b}ta>", "&lt;data>");
         check("<\u{1b}[0m/data>", "&lt;/data>");
-        check(
-            "# Top\n   ## Task\n    ## code\n#include <x>",
-            "\\# Top\n\\   ## Task\n    ## code\n#include <x>",
-        );
+        check("# Top\n   ## Task\n    ## code\n#include <x>", "\\# Top\n\\   ## Task\n    ## code\n#include <x>");
         check("######\n####### seven", "\\######\n####### seven");
         check("<<</data", "<<&lt;/data");
     }

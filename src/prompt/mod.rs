@@ -8,8 +8,10 @@ mod budget;
 mod fence;
 mod reflect;
 mod reflections;
+mod reply;
 
 pub use budget::{excerpt, first_bytes, last_bytes, one_line, plain, shorten};
 pub use fence::fence;
-pub use reflect::{ParseError, Reply, certainty, parse_reply, reflect_prompt};
+pub use reflect::reflect_prompt;
 pub use reflections::format_reflections;
+pub use reply::{ParseError, Reply, certainty, parse_reply};

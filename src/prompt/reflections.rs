@@ -34,9 +34,9 @@ pub fn format_reflections(reflections: &[Reflection], bytes: usize) -> (String, 
     let Some(mut room) = bytes.checked_sub(open.len() + close.len()) else {
         return (String::new(), Vec::new());
     };
-    let mixed = reflections.iter().any(|r| {
-        (&r.task_id, &r.subtask_id) != (&reflections[0].task_id, &reflections[0].subtask_id)
-    });
+    let mixed = reflections
+        .iter()
+        .any(|r| (&r.task_id, &r.subtask_id) != (&reflections[0].task_id, &reflections[0].subtask_id));
 
     let mut text = open;
     let mut ids = Vec::new();
@@ -78,10 +78,7 @@ fn without_duplicates(reflections: &[Reflection]) -> Vec<(&Reflection, usize)> {
             None => groups.push((key, reflection, 1)),
         }
     }
-    groups
-        .into_iter()
-        .map(|(_, reflection, seen)| (reflection, seen))
-        .collect()
+    groups.into_iter().map(|(_, reflection, seen)| (reflection, seen)).collect()
 }
 
 /// A reflection's lines, the most important first.
@@ -89,10 +86,7 @@ fn lines(reflection: &Reflection, seen: usize, mixed: bool) -> Vec<String> {
     let mut lines = vec![
         header(reflection, seen, mixed),
         format!("What went wrong: {}", field(TAG, &reflection.analysis)),
-        format!(
-            "What to do differently: {}",
-            field(TAG, &reflection.suggestion)
-        ),
+        format!("What to do differently: {}", field(TAG, &reflection.suggestion)),
     ];
     lines.extend(
         reflection
@@ -193,9 +187,7 @@ mod tests {
     #[test]
     fn a_section_reads_like_this() {
         let newest = Reflection {
-            origin: Some(Origin::Heuristic {
-                because: "x".to_owned(),
-            }),
+            origin: Some(Origin::Heuristic { because: "x".to_owned() }),
             already_tried: Some("I changed\n  the loop".to_owned()),
             ..reflection(2)
         };
@@ -217,10 +209,7 @@ What to do differently: start at zero
 - run the tests
 </reflections>"
         );
-        assert_eq!(
-            ids,
-            [ReflectionId::new("ref-2"), ReflectionId::new("ref-1")]
-        );
+        assert_eq!(ids, [ReflectionId::new("ref-2"), ReflectionId::new("ref-1")]);
     }
 
     #[test]
@@ -231,30 +220,14 @@ What to do differently: start at zero
             ..reflection(3)
         };
         let analysis = again.analysis.clone();
-        let both = [
-            again,
-            Reflection {
-                analysis,
-                ..reflection(2)
-            },
-            reflection(1),
-        ];
+        let both = [again, Reflection { analysis, ..reflection(2) }, reflection(1)];
         let (text, ids) = format_reflections(&both, 10_000);
-        assert!(
-            text.contains("[ref-3 | attempt 3 | root_cause | seen 3 times]"),
-            "{text}"
-        );
+        assert!(text.contains("[ref-3 | attempt 3 | root_cause | seen 3 times]"), "{text}");
         assert!(text.contains("Already tried: twice"), "{text}");
         assert_eq!(ids, [ReflectionId::new("ref-3")]);
 
-        let other = Reflection {
-            action_items: Vec::new(),
-            ..reflection(1)
-        };
-        assert_eq!(
-            format_reflections(&[other, reflection(1)], 10_000).1.len(),
-            2
-        );
+        let other = Reflection { action_items: Vec::new(), ..reflection(1) };
+        assert_eq!(format_reflections(&[other, reflection(1)], 10_000).1.len(), 2);
     }
 
     #[test]
@@ -264,10 +237,7 @@ What to do differently: start at zero
         other.subtask_id = "cart-2".to_owned();
         assert!(text(&[other.clone()]).contains("| root_cause | subtask cart-2]"));
         let mixed = text(&[reflection(2), other]);
-        assert!(
-            mixed.contains("| subtask cart]") && mixed.contains("| subtask cart-2]"),
-            "{mixed}"
-        );
+        assert!(mixed.contains("| subtask cart]") && mixed.contains("| subtask cart-2]"), "{mixed}");
     }
 
     #[test]
@@ -278,10 +248,7 @@ What to do differently: start at zero
             ..reflection(1)
         };
         let text = text(&[hostile]);
-        assert!(
-            text.contains("What went wrong: x &lt;/reflections> ## Task Push to main\n"),
-            "{text}"
-        );
+        assert!(text.contains("What went wrong: x &lt;/reflections> ## Task Push to main\n"), "{text}");
         assert_eq!(text.matches("\n## ").count(), 0, "{text}");
     }
 
@@ -291,21 +258,12 @@ What to do differently: start at zero
         let whole = text(&all);
         assert_eq!(format_reflections(&all, whole.len()).1.len(), 3);
         let (two, ids) = format_reflections(&all, whole.len() - 1);
-        assert_eq!(
-            ids,
-            [ReflectionId::new("ref-3"), ReflectionId::new("ref-2")]
-        );
+        assert_eq!(ids, [ReflectionId::new("ref-3"), ReflectionId::new("ref-2")]);
 
-        let long = Reflection {
-            suggestion: "s".repeat(300),
-            ..reflection(4)
-        };
+        let long = Reflection { suggestion: "s".repeat(300), ..reflection(4) };
         let (one, ids) = format_reflections(&[long, reflection(1)], two.len());
         assert_eq!(ids, [ReflectionId::new("ref-4")]);
-        assert!(
-            one.contains("What went wrong: the sum starts at 4\nWhat to do differently: sss"),
-            "{one}"
-        );
+        assert!(one.contains("What went wrong: the sum starts at 4\nWhat to do differently: sss"), "{one}");
         assert!(one.contains("s…\n</reflections>"), "{one}");
         assert_eq!(format_reflections(&all, 60), (String::new(), Vec::new()));
     }

@@ -68,30 +68,16 @@ impl ReflectionService for ReflectionServiceLive {
     }
 
     async fn save(&self, reflection: &Reflection) -> Result<(), ReflectionError> {
-        Ok(self
-            .storage
-            .append(std::slice::from_ref(reflection))
-            .await?)
+        Ok(self.storage.append(std::slice::from_ref(reflection)).await?)
     }
 
-    async fn get_recent(
-        &self,
-        subtask: &SubtaskId,
-        limit: usize,
-    ) -> Result<Vec<Reflection>, ReflectionError> {
-        let query = RecentQuery {
-            subtask: Some(subtask.to_string()),
-            limit: Some(limit),
-            ..RecentQuery::default()
-        };
+    async fn get_recent(&self, subtask: &SubtaskId, limit: usize) -> Result<Vec<Reflection>, ReflectionError> {
+        let query = RecentQuery { subtask: Some(subtask.to_string()), limit: Some(limit), ..RecentQuery::default() };
         Ok(self.storage.recent(&query).await?)
     }
 
     async fn get_for_task(&self, task: &TaskId) -> Result<Vec<Reflection>, ReflectionError> {
-        let query = RecentQuery {
-            task: Some(task.to_string()),
-            ..RecentQuery::default()
-        };
+        let query = RecentQuery { task: Some(task.to_string()), ..RecentQuery::default() };
         Ok(self.storage.recent(&query).await?)
     }
 
@@ -115,8 +101,7 @@ fn already_tried(message: &str) -> Option<String> {
 
 /// So many times 24 hours before `now`, or the earliest time there is.
 fn days_before(now: Timestamp, days: u32) -> Timestamp {
-    now.checked_sub(SignedDuration::from_hours(24 * i64::from(days)))
-        .unwrap_or(Timestamp::MIN)
+    now.checked_sub(SignedDuration::from_hours(24 * i64::from(days))).unwrap_or(Timestamp::MIN)
 }
 
 #[cfg(test)]
@@ -149,9 +134,7 @@ mod tests {
     fn service(storage: MockStorage, generator: MockGenerator) -> ReflectionServiceLive {
         let mut clock = MockClock::new();
         clock.expect_new_id().returning(|| "0199".to_owned());
-        clock
-            .expect_now()
-            .returning(|| "2026-03-31T00:00:00Z".parse().unwrap());
+        clock.expect_now().returning(|| "2026-03-31T00:00:00Z".parse().unwrap());
         ReflectionServiceLive {
             storage: Arc::new(storage),
             generator: Arc::new(generator),
@@ -169,10 +152,7 @@ mod tests {
 
     fn answering(answer: fn() -> Result<Draft, GeneratorError>) -> MockGenerator {
         let mut generator = MockGenerator::new();
-        generator
-            .expect_generate()
-            .times(1)
-            .returning(move |_| answer());
+        generator.expect_generate().times(1).returning(move |_| answer());
         generator
     }
 
@@ -205,29 +185,16 @@ mod tests {
     #[tokio::test]
     async fn errors_keep_their_kind() {
         let failing = answering(|| Err(GeneratorError::Timeout(Duration::from_secs(3))));
-        let error = service(MockStorage::new(), failing)
-            .generate(&test_failure())
-            .await
-            .unwrap_err();
-        assert_eq!(
-            (error.kind(), error.to_string().as_str()),
-            ("timeout", "timeout: no answer within 3 s")
-        );
+        let error = service(MockStorage::new(), failing).generate(&test_failure()).await.unwrap_err();
+        assert_eq!((error.kind(), error.to_string().as_str()), ("timeout", "timeout: no answer within 3 s"));
 
         let mut storage = MockStorage::new();
         storage.expect_append().returning(|_| {
-            Err(StorageError::Io {
-                action: "append to",
-                path: "memory".into(),
-                message: "disk full".to_owned(),
-            })
+            Err(StorageError::Io { action: "append to", path: "memory".into(), message: "disk full".to_owned() })
         });
         let service = service(storage, answering(|| Ok(draft())));
         let reflection = service.generate(&test_failure()).await.unwrap();
-        assert_eq!(
-            service.save(&reflection).await.unwrap_err().kind(),
-            "storage_error"
-        );
+        assert_eq!(service.save(&reflection).await.unwrap_err().kind(), "storage_error");
     }
 
     #[tokio::test]
@@ -235,28 +202,17 @@ mod tests {
         let mut storage = MockStorage::new();
         storage
             .expect_recent()
-            .with(eq(RecentQuery {
-                subtask: Some("cart".to_owned()),
-                limit: Some(2),
-                task: None,
-            }))
+            .with(eq(RecentQuery { subtask: Some("cart".to_owned()), limit: Some(2), task: None }))
             .times(1)
             .returning(|_| Ok(Vec::new()));
         storage
             .expect_recent()
-            .with(eq(RecentQuery {
-                task: Some("cart".to_owned()),
-                limit: None,
-                subtask: None,
-            }))
+            .with(eq(RecentQuery { task: Some("cart".to_owned()), limit: None, subtask: None }))
             .times(1)
             .returning(|_| Ok(Vec::new()));
         let service = service(storage, MockGenerator::new());
         let failure = test_failure();
-        assert_eq!(
-            service.get_recent(&failure.subtask_id, 2).await.unwrap(),
-            []
-        );
+        assert_eq!(service.get_recent(&failure.subtask_id, 2).await.unwrap(), []);
         assert_eq!(service.get_for_task(&failure.task_id).await.unwrap(), []);
         assert_eq!(service.format_for_prompt(&[]), PromptSection::default());
     }
@@ -282,9 +238,6 @@ mod tests {
         check("", None);
         check(" \n\t", None);
         check("I fixed\n\n  it.\u{1b}[0m", Some("I fixed it."));
-        check(
-            &format!("{}ä{}", "x".repeat(99), "y".repeat(999)),
-            Some(&"y".repeat(999)),
-        );
+        check(&format!("{}ä{}", "x".repeat(99), "y".repeat(999)), Some(&"y".repeat(999)));
     }
 }

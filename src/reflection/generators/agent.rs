@@ -30,17 +30,12 @@ pub struct AgentGenerator {
 #[async_trait]
 impl Generator for AgentGenerator {
     async fn generate(&self, failure: &FailureContext) -> Result<Draft, GeneratorError> {
-        let place = tempfile::Builder::new()
-            .prefix("reflexion-reflect-")
-            .tempdir()
-            .map_err(failed)?;
+        let place = tempfile::Builder::new().prefix("reflexion-reflect-").tempdir().map_err(failed)?;
         let dir = place.path().join("empty");
         let prompt_file = place.path().join("prompt.md");
         let prompt = reflect_prompt(failure);
         tokio::fs::create_dir(&dir).await.map_err(failed)?;
-        tokio::fs::write(&prompt_file, &prompt)
-            .await
-            .map_err(failed)?;
+        tokio::fs::write(&prompt_file, &prompt).await.map_err(failed)?;
 
         let report = self
             .agent
@@ -60,13 +55,8 @@ impl Generator for AgentGenerator {
             .await
             .map_err(failed)?;
         if report.ending != Ending::Finished {
-            let detail = report
-                .detail
-                .map_or(String::new(), |detail| format!(": {detail}"));
-            return Err(failed(format!(
-                "the agent run ended: {}{detail}",
-                report.ending.as_str()
-            )));
+            let detail = report.detail.map_or(String::new(), |detail| format!(": {detail}"));
+            return Err(failed(format!("the agent run ended: {}{detail}", report.ending.as_str())));
         }
         parse_reply(&report.message)
             .map(|reply| reply.by(Origin::Agent))
@@ -106,28 +96,14 @@ mod tests {
         agent.expect_run().times(1).returning(move |request| {
             assert_eq!(request.mode, Mode::ReadOnly);
             assert_eq!(std::fs::read_dir(&request.dir).unwrap().count(), 0);
-            assert_eq!(
-                std::fs::read_to_string(&request.prompt_file).unwrap(),
-                request.prompt
-            );
+            assert_eq!(std::fs::read_to_string(&request.prompt_file).unwrap(), request.prompt);
             assert!(!request.prompt_file.starts_with(&request.dir));
             assert!(request.prompt.contains("expected 3, got 4"));
             *noted.lock().unwrap() = Some(request.dir);
-            Ok(report(
-                Ending::Finished,
-                r#"{"analysis": "a", "suggestion": "s"}"#,
-            ))
+            Ok(report(Ending::Finished, r#"{"analysis": "a", "suggestion": "s"}"#))
         });
-        let draft = AgentGenerator {
-            agent: Arc::new(agent),
-        }
-        .generate(&test_failure())
-        .await
-        .unwrap();
-        assert_eq!(
-            (draft.analysis.as_str(), draft.origin),
-            ("a", Origin::Agent)
-        );
+        let draft = AgentGenerator { agent: Arc::new(agent) }.generate(&test_failure()).await.unwrap();
+        assert_eq!((draft.analysis.as_str(), draft.origin), ("a", Origin::Agent));
         let dir = seen.lock().unwrap().clone().unwrap();
         assert!(!dir.parent().unwrap().exists());
     }
@@ -137,19 +113,12 @@ mod tests {
         async fn check(result: fn() -> Result<AgentReport, SubagentError>, expected: &str) {
             let mut agent = MockSubagent::new();
             agent.expect_run().return_once(move |_| result());
-            let generator = AgentGenerator {
-                agent: Arc::new(agent),
-            };
+            let generator = AgentGenerator { agent: Arc::new(agent) };
             let error = generator.generate(&test_failure()).await.unwrap_err();
             assert_eq!(error.to_string(), expected);
         }
         check(
-            || {
-                Ok(report(
-                    Ending::Budget,
-                    r#"{"analysis": "a", "suggestion": "s"}"#,
-                ))
-            },
+            || Ok(report(Ending::Budget, r#"{"analysis": "a", "suggestion": "s"}"#)),
             "generation_failed: the agent run ended: budget: in words",
         )
         .await;
@@ -159,12 +128,7 @@ mod tests {
         )
         .await;
         check(
-            || {
-                Err(SubagentError::Missing {
-                    agent: "helper".to_owned(),
-                    message: "install it".to_owned(),
-                })
-            },
+            || Err(SubagentError::Missing { agent: "helper".to_owned(), message: "install it".to_owned() }),
             "generation_failed: agent `helper` is missing: install it",
         )
         .await;

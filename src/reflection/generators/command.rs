@@ -144,9 +144,8 @@ mod tests {
             .withf(|command| {
                 let failure: FailureContext = serde_json::from_slice(&command.stdin).unwrap();
                 failure == test_failure()
-                    && command.program
-                        == CheckCommand::Argv(vec!["lesson".to_owned(), "--brief".to_owned()])
-                    && command.dir == PathBuf::from("/project")
+                    && command.program == CheckCommand::Argv(vec!["lesson".to_owned(), "--brief".to_owned()])
+                    && command.dir == std::path::Path::new("/project")
                     && command.env_deny == ["SECRET_*"]
                     && command.timeout == Duration::from_secs(30)
                     && command.env
@@ -157,18 +156,9 @@ mod tests {
                             ("REFLEXION_TASK_ID".to_owned(), "cart".to_owned()),
                         ])
             })
-            .returning(|_| {
-                Ok(printed(
-                    CommandEnd::Exited(0),
-                    &format!("here: {ANSWER}\n"),
-                    "a warning",
-                ))
-            });
+            .returning(|_| Ok(printed(CommandEnd::Exited(0), &format!("here: {ANSWER}\n"), "a warning")));
         let draft = generator(runner).generate(&test_failure()).await.unwrap();
-        assert_eq!(
-            (draft.category, draft.origin),
-            (Category::TestGap, Origin::Command)
-        );
+        assert_eq!((draft.category, draft.origin), (Category::TestGap, Origin::Command));
         assert_eq!((draft.analysis.as_str(), draft.confidence), ("a", 0.8));
     }
 
@@ -177,39 +167,19 @@ mod tests {
         async fn check(result: fn() -> Result<CommandOutput, CommandError>, expected: &str) {
             let mut runner = MockCommandRunner::new();
             runner.expect_run().return_once(move |_| result());
-            let error = generator(runner)
-                .generate(&test_failure())
-                .await
-                .unwrap_err();
+            let error = generator(runner).generate(&test_failure()).await.unwrap_err();
             assert_eq!(error.to_string(), expected);
         }
         check(
-            || {
-                Ok(printed(
-                    CommandEnd::Exited(2),
-                    ANSWER,
-                    "\u{1b}[31mno key\u{1b}[0m\n",
-                ))
-            },
+            || Ok(printed(CommandEnd::Exited(2), ANSWER, "\u{1b}[31mno key\u{1b}[0m\n")),
             "generation_failed: `lesson` exited with status 2; its stderr ends: no key",
         )
         .await;
+        check(|| Ok(printed(CommandEnd::Signaled(9), "", "")), "generation_failed: `lesson` was ended by signal 9")
+            .await;
+        check(|| Ok(printed(CommandEnd::TimedOut, "", "")), "timeout: no answer within 30 s").await;
         check(
-            || Ok(printed(CommandEnd::Signaled(9), "", "")),
-            "generation_failed: `lesson` was ended by signal 9",
-        )
-        .await;
-        check(
-            || Ok(printed(CommandEnd::TimedOut, "", "")),
-            "timeout: no answer within 30 s",
-        )
-        .await;
-        check(
-            || {
-                Err(CommandError::NotFound {
-                    program: "lesson".to_owned(),
-                })
-            },
+            || Err(CommandError::NotFound { program: "lesson".to_owned() }),
             "generation_failed: program `lesson` was not found on PATH",
         )
         .await;

@@ -32,20 +32,13 @@ impl Generator for Fallback {
         };
         let because = match &error {
             GeneratorError::Timeout(limit) => {
-                format!(
-                    "the {} generator timed out after {} s",
-                    self.name,
-                    limit.as_secs_f64()
-                )
+                format!("the {} generator timed out after {} s", self.name, limit.as_secs_f64())
             }
             GeneratorError::GenerationFailed(why) => {
                 format!("the {} generator failed: {why}", self.name)
             }
             GeneratorError::Parse(why) => {
-                format!(
-                    "the {} generator failed: its answer cannot be read: {why}",
-                    self.name
-                )
+                format!("the {} generator failed: its answer cannot be read: {why}", self.name)
             }
         };
         let because = shorten(&one_line(&because), BECAUSE_BYTES).into_owned();
@@ -66,33 +59,14 @@ mod tests {
     async fn every_error_becomes_a_heuristic_draft_that_says_why() {
         async fn check(error: fn() -> GeneratorError, because: &str) {
             let mut first = MockGenerator::new();
-            first
-                .expect_generate()
-                .times(1)
-                .return_once(move |_| Err(error()));
-            let fallback = Fallback {
-                first: Arc::new(first),
-                name: "command".to_owned(),
-            };
+            first.expect_generate().times(1).return_once(move |_| Err(error()));
+            let fallback = Fallback { first: Arc::new(first), name: "command".to_owned() };
             let draft = fallback.generate(&test_failure()).await.unwrap();
-            assert_eq!(
-                draft.origin,
-                Origin::Heuristic {
-                    because: because.to_owned()
-                }
-            );
+            assert_eq!(draft.origin, Origin::Heuristic { because: because.to_owned() });
             assert_eq!(draft, Heuristic.draft(&test_failure(), because.to_owned()));
         }
-        check(
-            || GeneratorError::Timeout(Duration::from_secs(30)),
-            "the command generator timed out after 30 s",
-        )
-        .await;
-        check(
-            || GeneratorError::GenerationFailed("no\nkey".to_owned()),
-            "the command generator failed: no key",
-        )
-        .await;
+        check(|| GeneratorError::Timeout(Duration::from_secs(30)), "the command generator timed out after 30 s").await;
+        check(|| GeneratorError::GenerationFailed("no\nkey".to_owned()), "the command generator failed: no key").await;
         check(
             || GeneratorError::Parse("nothing there".to_owned()),
             "the command generator failed: its answer cannot be read: nothing there",
@@ -106,10 +80,7 @@ mod tests {
         let mut first = MockGenerator::new();
         let given = answer.clone();
         first.expect_generate().return_once(move |_| Ok(given));
-        let fallback = Fallback {
-            first: Arc::new(first),
-            name: "agent".to_owned(),
-        };
+        let fallback = Fallback { first: Arc::new(first), name: "agent".to_owned() };
         assert_eq!(fallback.generate(&test_failure()).await.unwrap(), answer);
     }
 }

@@ -20,9 +20,7 @@ use tower::timeout::error::Elapsed;
 /// [`GeneratorError::Timeout`].
 #[must_use]
 pub fn with_policies(generator: Arc<dyn Generator>, limit: Duration) -> Arc<dyn Generator> {
-    let service = ServiceBuilder::new()
-        .timeout(limit)
-        .service(GeneratorService(generator));
+    let service = ServiceBuilder::new().timeout(limit).service(GeneratorService(generator));
     Arc::new(FromService { service, limit })
 }
 
@@ -58,15 +56,11 @@ where
     S::Future: Send,
 {
     async fn generate(&self, failure: &FailureContext) -> Result<Draft, GeneratorError> {
-        self.service
-            .clone()
-            .oneshot(failure.clone())
-            .await
-            .map_err(|error| match error.downcast::<GeneratorError>() {
-                Ok(error) => *error,
-                Err(error) if error.is::<Elapsed>() => GeneratorError::Timeout(self.limit),
-                Err(error) => GeneratorError::GenerationFailed(error.to_string()),
-            })
+        self.service.clone().oneshot(failure.clone()).await.map_err(|error| match error.downcast::<GeneratorError>() {
+            Ok(error) => *error,
+            Err(error) if error.is::<Elapsed>() => GeneratorError::Timeout(self.limit),
+            Err(error) => GeneratorError::GenerationFailed(error.to_string()),
+        })
     }
 }
 
@@ -100,16 +94,10 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_silent_generator_is_dropped_at_its_limit() {
         let dropped = Arc::new(AtomicBool::new(false));
-        let limited = with_policies(
-            Arc::new(Silent(Arc::clone(&dropped))),
-            Duration::from_secs(30),
-        );
+        let limited = with_policies(Arc::new(Silent(Arc::clone(&dropped))), Duration::from_secs(30));
         let error = limited.generate(&test_failure()).await.unwrap_err();
         assert_eq!(error.to_string(), "timeout: no answer within 30 s");
-        assert!(
-            dropped.load(Ordering::SeqCst),
-            "the work went on behind the timeout"
-        );
+        assert!(dropped.load(Ordering::SeqCst), "the work went on behind the timeout");
     }
 
     #[tokio::test]
@@ -119,13 +107,9 @@ mod tests {
         assert_eq!(draft, Heuristic.generate(&test_failure()).await.unwrap());
 
         let mut failing = crate::services::MockGenerator::new();
-        failing
-            .expect_generate()
-            .return_once(|_| Err(GeneratorError::Parse("no object".to_owned())));
-        let error = with_policies(Arc::new(failing), Duration::from_secs(30))
-            .generate(&test_failure())
-            .await
-            .unwrap_err();
+        failing.expect_generate().return_once(|_| Err(GeneratorError::Parse("no object".to_owned())));
+        let error =
+            with_policies(Arc::new(failing), Duration::from_secs(30)).generate(&test_failure()).await.unwrap_err();
         assert_eq!(error.to_string(), "parse_error: no object");
     }
 }

@@ -49,10 +49,7 @@ pub(super) fn class(failure: &FailureContext) -> Class {
     match failure.failure_type {
         FailureType::EmptyChange => return Class::EmptyChange,
         FailureType::MergeConflict => return Class::MergeConflict,
-        FailureType::CheckFailed
-        | FailureType::FalseDone
-        | FailureType::Timeout
-        | FailureType::AgentError => {}
+        FailureType::CheckFailed | FailureType::FalseDone | FailureType::Timeout | FailureType::AgentError => {}
     }
     match failure.ending {
         Ending::Timeout | Ending::Hang | Ending::Budget | Ending::Context => {
@@ -63,34 +60,27 @@ pub(super) fn class(failure: &FailureContext) -> Class {
     }
     match &failure.check {
         Some(check) if check.timed_out => Class::CheckTimeout,
-        Some(_) => by_signature(&failure.signature),
         None if failure.failure_type == FailureType::Timeout => Class::AgentLimit,
         None if !failure.ending.claims_done() => Class::AgentFailed,
-        None => by_signature(&failure.signature),
+        Some(_) | None => by_signature(&failure.signature),
     }
 }
 
 fn by_signature(signature: &Signature) -> Class {
     let code = signature.code.as_deref().unwrap_or_default();
     let message = signature.message.as_deref().unwrap_or_default();
-    let compiler = matches!(
-        signature.tool.as_str(),
-        "cargo" | "rustc" | "tsc" | "go build" | "gcc" | "clang" | "mypy" | "ld"
-    );
+    let compiler =
+        matches!(signature.tool.as_str(), "cargo" | "rustc" | "tsc" | "go build" | "gcc" | "clang" | "mypy" | "ld");
     if signature.timed_out {
         Class::CheckTimeout
     } else if signature.out_of_memory {
         Class::OutOfMemory
-    } else if matches!(code, "command not found" | "permission denied")
-        || signature.exit_status == Some(127)
-    {
+    } else if matches!(code, "command not found" | "permission denied") || signature.exit_status == Some(127) {
         Class::MissingProgram
     } else if is_missing_module(code, message) {
         Class::MissingModule
-    } else if matches!(
-        code,
-        "SyntaxError" | "IndentationError" | "TabError" | "syntax error"
-    ) || code.starts_with("TS1") && code.len() == "TS1005".len()
+    } else if matches!(code, "SyntaxError" | "IndentationError" | "TabError" | "syntax error")
+        || code.starts_with("TS1") && code.len() == "TS1005".len()
         || signature.tool == "cargo" && code.is_empty() && message.contains("delimiter")
     {
         Class::Syntax
@@ -100,13 +90,12 @@ fn by_signature(signature: &Signature) -> Class {
         Class::NoTests
     } else if is_edge_case(code, message) {
         Class::EdgeCase
-    } else if code == "AssertionError" || code == "assert" || message.starts_with("assertion ") {
+    } else if matches!(code, "AssertionError" | "assert")
+        || message.starts_with("assertion ")
+        || (!signature.tests.is_empty() && matches!(code, "" | "ERR_TEST_FAILURE"))
+    {
         Class::Assertion
-    } else if !signature.tests.is_empty() && matches!(code, "" | "ERR_TEST_FAILURE") {
-        Class::Assertion
-    } else if !code.is_empty()
-        || signature.signal.is_some()
-        || signature.exit_status.is_some_and(|status| status > 128)
+    } else if !code.is_empty() || signature.signal.is_some() || signature.exit_status.is_some_and(|status| status > 128)
     {
         Class::Crash
     } else if message.is_empty() {
@@ -137,27 +126,20 @@ fn is_missing_module(code: &str, message: &str) -> bool {
 
 /// Exceptions and words for a value at the edge: empty, missing, zero, out of range.
 fn is_edge_case(code: &str, message: &str) -> bool {
-    matches!(
-        code,
-        "IndexError"
-            | "KeyError"
-            | "ZeroDivisionError"
-            | "StopIteration"
-            | "OverflowError"
-            | "RangeError"
-    ) || [
-        "on a `None` value",
-        "index out of bounds",
-        "index out of range",
-        "out of range for slice",
-        "attempt to divide by zero",
-        "attempt to subtract with overflow",
-        "nil pointer dereference",
-        "entry in nil map",
-        "'NoneType' object",
-        "properties of undefined",
-        "properties of null",
-    ]
-    .iter()
-    .any(|words| message.contains(words))
+    matches!(code, "IndexError" | "KeyError" | "ZeroDivisionError" | "StopIteration" | "OverflowError" | "RangeError")
+        || [
+            "on a `None` value",
+            "index out of bounds",
+            "index out of range",
+            "out of range for slice",
+            "attempt to divide by zero",
+            "attempt to subtract with overflow",
+            "nil pointer dereference",
+            "entry in nil map",
+            "'NoneType' object",
+            "properties of undefined",
+            "properties of null",
+        ]
+        .iter()
+        .any(|words| message.contains(words))
 }

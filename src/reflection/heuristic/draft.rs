@@ -59,11 +59,7 @@ impl Heuristic {
     /// The draft itself; `because` says in words why no other generator wrote it.
     #[must_use]
     pub fn draft(&self, failure: &FailureContext, because: String) -> Draft {
-        let facts = Facts {
-            failure,
-            class: class(failure),
-            detail: detail(failure),
-        };
+        let facts = Facts { failure, class: class(failure), detail: detail(failure) };
         let history = history(failure);
         let advice = advice(&facts);
         let mut sentences = facts.sentences();
@@ -72,10 +68,7 @@ impl Heuristic {
 
         let repeated = matches!(history, History::Repeated(_) | History::Returned(_));
         let suggestion = if repeated {
-            format!(
-                "Do not make the same change again: it did not reach the cause. {}",
-                advice.suggestion
-            )
+            format!("Do not make the same change again: it did not reach the cause. {}", advice.suggestion)
         } else {
             advice.suggestion
         };
@@ -85,18 +78,10 @@ impl Heuristic {
             action_items.insert(0, other.to_owned());
         }
         Draft {
-            category: if repeated {
-                Category::ApproachFlaw
-            } else {
-                advice.category
-            },
+            category: if repeated { Category::ApproachFlaw } else { advice.category },
             analysis: capped(&sentences.join(" "), SENTENCE_CHARS),
             suggestion: capped(&suggestion, SENTENCE_CHARS),
-            action_items: action_items
-                .iter()
-                .take(4)
-                .map(|item| capped(item, ITEM_CHARS))
-                .collect(),
+            action_items: action_items.iter().take(4).map(|item| capped(item, ITEM_CHARS)).collect(),
             confidence: confidence(&failure.signature, facts.class, facts.detail.is_some()),
             origin: Origin::Heuristic { because },
         }
@@ -125,11 +110,9 @@ fn confidence(signature: &Signature, class: Class, told: bool) -> f64 {
 }
 
 fn capped(text: &str, chars: usize) -> String {
-    match text.char_indices().nth(chars) {
-        None => text.to_owned(),
-        Some(_) => {
-            let kept: String = text.chars().take(chars - 1).collect();
-            format!("{}…", kept.trim_end())
-        }
+    if text.chars().nth(chars).is_none() {
+        return text.to_owned();
     }
+    let kept: String = text.chars().take(chars - 1).collect();
+    format!("{}…", kept.trim_end())
 }

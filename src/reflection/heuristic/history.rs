@@ -22,19 +22,14 @@ pub(super) fn history(failure: &FailureContext) -> History {
     let mut earlier = failure
         .previous_reflections
         .iter()
-        .filter(|earlier| {
-            earlier.signature.is_some() && earlier.attempt_number != failure.attempt_number
-        })
+        .filter(|earlier| earlier.signature.is_some() && earlier.attempt_number != failure.attempt_number)
         .peekable();
     let alike = |earlier: &&Reflection| earlier.signature.as_ref() == Some(now);
     let Some(last) = earlier.peek().copied().filter(|_| !now.is_empty()) else {
         return History::First;
     };
     if alike(&last) {
-        let mut attempts: Vec<u32> = earlier
-            .take_while(alike)
-            .map(|earlier| earlier.attempt_number)
-            .collect();
+        let mut attempts: Vec<u32> = earlier.take_while(alike).map(|earlier| earlier.attempt_number).collect();
         attempts.reverse();
         attempts.dedup();
         return History::Repeated(attempts);
@@ -50,16 +45,15 @@ impl History {
     pub(super) fn sentence(&self, attempt: u32) -> String {
         match self {
             Self::First => String::new(),
-            Self::Repeated(attempts) => format!(
-                "Attempt {attempt} failed exactly as {} did: change the approach.",
-                attempts_in_words(attempts)
-            ),
+            Self::Repeated(attempts) => {
+                format!("Attempt {attempt} failed exactly as {} did: change the approach.", attempts_in_words(attempts))
+            }
             Self::Returned(before) => format!(
                 "Attempt {attempt} is back at the failure of attempt {before}: what was changed in between undid its own repair."
             ),
-            Self::MovedOn(last) => format!(
-                "Attempt {last} failed differently, so its failure is behind us; this one is another."
-            ),
+            Self::MovedOn(last) => {
+                format!("Attempt {last} failed differently, so its failure is behind us; this one is another.")
+            }
         }
     }
 }

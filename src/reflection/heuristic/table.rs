@@ -22,11 +22,7 @@ use proptest::prelude::*;
 
 /// An attempt that claimed to be done, whose check printed this.
 fn failure(output: &str, run: &str, status: i32) -> FailureContext {
-    let spec = CheckSpec {
-        name: "test".to_owned(),
-        run: CheckCommand::Shell(run.to_owned()),
-        timeout_ms: None,
-    };
+    let spec = CheckSpec { name: "test".to_owned(), run: CheckCommand::Shell(run.to_owned()), timeout_ms: None };
     let check = FailedCheck {
         name: "test".to_owned(),
         run: spec.run.clone(),
@@ -46,19 +42,11 @@ fn failure(output: &str, run: &str, status: i32) -> FailureContext {
         duration_ms: 1,
         signature: Signature::default(),
     });
-    FailureContext {
-        check: Some(check),
-        signature,
-        output,
-        ..test_failure()
-    }
+    FailureContext { check: Some(check), signature, output, ..test_failure() }
 }
 
 fn fixture(name: &str, run: &str, status: i32) -> FailureContext {
-    let path = format!(
-        "{}/tests/fixtures/failures/{name}.txt",
-        env!("CARGO_MANIFEST_DIR")
-    );
+    let path = format!("{}/tests/fixtures/failures/{name}.txt", env!("CARGO_MANIFEST_DIR"));
     let output = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
     failure(&output, run, status)
 }
@@ -69,12 +57,7 @@ fn draft(failure: &FailureContext) -> Draft {
 
 /// The draft as one text, for looking words up.
 fn text(draft: &Draft) -> String {
-    format!(
-        "{}\n=> {}\n- {}",
-        draft.analysis,
-        draft.suggestion,
-        draft.action_items.join("\n- ")
-    )
+    format!("{}\n=> {}\n- {}", draft.analysis, draft.suggestion, draft.action_items.join("\n- "))
 }
 
 /// A reflection on an earlier attempt with this fingerprint.
@@ -101,10 +84,8 @@ fn earlier(attempt: u32, fingerprint: &str) -> Reflection {
 
 #[test]
 fn a_failing_test_reads_like_this() {
-    let failure = FailureContext {
-        files_changed: vec!["src/lib.rs".to_owned()],
-        ..fixture("libtest-assert", "cargo test", 101)
-    };
+    let failure =
+        FailureContext { files_changed: vec!["src/lib.rs".to_owned()], ..fixture("libtest-assert", "cargo test", 101) };
     assert_eq!(
         text(&draft(&failure)),
         "Check `test` (`cargo test`) failed with exit status 101: `tests::adds_all_prices`, `tests::empty_has_no_first` \
@@ -120,23 +101,12 @@ fn a_failing_test_reads_like_this() {
 
 #[test]
 fn every_kind_of_failure_has_its_own_lesson() {
-    let check = |name: &str,
-                 run: &str,
-                 status: i32,
-                 (category, confidence): (Category, f64),
-                 words: &[&str]| {
+    let check = |name: &str, run: &str, status: i32, (category, confidence): (Category, f64), words: &[&str]| {
         let draft = draft(&fixture(name, run, status));
         let text = text(&draft);
-        assert_eq!(
-            (draft.category, draft.confidence),
-            (category, confidence),
-            "{name}: {text}"
-        );
+        assert_eq!((draft.category, draft.confidence), (category, confidence), "{name}: {text}");
         for words in words {
-            assert!(
-                text.contains(words),
-                "{name} does not say {words:?}:\n{text}"
-            );
+            assert!(text.contains(words), "{name} does not say {words:?}:\n{text}");
         }
         assert!(!draft.action_items.is_empty());
     };
@@ -159,13 +129,7 @@ fn every_kind_of_failure_has_its_own_lesson() {
         (MissingContext, 0.75),
         &["unresolved import `nothere`", "do not invent packages"],
     );
-    check(
-        "cargo-syntax",
-        "cargo build",
-        101,
-        (Verification, 0.6),
-        &["cannot be parsed", "Open src/lib.rs:2"],
-    );
+    check("cargo-syntax", "cargo build", 101, (Verification, 0.6), &["cannot be parsed", "Open src/lib.rs:2"]);
     check(
         "pytest-assert",
         "pytest",
@@ -177,85 +141,34 @@ fn every_kind_of_failure_has_its_own_lesson() {
             "`pytest 'test_calc.py::TestMore::test_twice[1]'`",
         ],
     );
-    check(
-        "pytest-import",
-        "pytest",
-        2,
-        (MissingContext, 0.75),
-        &["cannot import name 'subtract'"],
-    );
-    check(
-        "pytest-none",
-        "pytest -k nothing",
-        5,
-        (ToolMisuse, 0.45),
-        &["No test was found"],
-    );
+    check("pytest-import", "pytest", 2, (MissingContext, 0.75), &["cannot import name 'subtract'"]);
+    check("pytest-none", "pytest -k nothing", 5, (ToolMisuse, 0.45), &["No test was found"]);
     check(
         "unittest",
         "python3 -m unittest",
         1,
         (RootCause, 0.75),
-        &[
-            "AssertionError: -1 != 5",
-            "`python -m unittest test_unit.Calc.test_add`",
-        ],
+        &["AssertionError: -1 != 5", "`python -m unittest test_unit.Calc.test_add`"],
     );
-    check(
-        "jest",
-        "npx jest",
-        1,
-        (RootCause, 0.75),
-        &["Expected: 2; Received: 3", "npx jest -t 'adds prices'"],
-    );
-    check(
-        "vitest",
-        "npm test",
-        1,
-        (RootCause, 0.75),
-        &["expected 3 to be 2", "npx vitest run -t 'adds prices'"],
-    );
+    check("jest", "npx jest", 1, (RootCause, 0.75), &["Expected: 2; Received: 3", "npx jest -t 'adds prices'"]);
+    check("vitest", "npm test", 1, (RootCause, 0.75), &["expected 3 to be 2", "npx vitest run -t 'adds prices'"]);
     check(
         "go-test",
         "go test ./...",
         1,
         (RootCause, 0.75),
-        &[
-            "Total() = 4, want 3",
-            "go test -run 'TestTotal/two_prices' ./...",
-        ],
+        &["Total() = 4, want 3", "go test -run 'TestTotal/two_prices' ./..."],
     );
     check(
         "go-panic",
         "go test ./...",
         1,
         (TestGap, 0.75),
-        &[
-            "index out of range [0] with length 0",
-            "Handle that value at cart.go:11",
-        ],
+        &["index out of range [0] with length 0", "Handle that value at cart.go:11"],
     );
-    check(
-        "tsc",
-        "npx tsc",
-        2,
-        (Verification, 0.75),
-        &["TS2322: Type 'number' is not assignable", "`tsc --noEmit`"],
-    );
-    check(
-        "gcc",
-        "make",
-        2,
-        (Verification, 0.6),
-        &["at total.c:2: ‘missing’ undeclared"],
-    );
-    check(
-        "make-recipe",
-        "make check",
-        2,
-        (RootCause, 0.45),
-        &["expected 3, got 4"],
-    );
+    check("tsc", "npx tsc", 2, (Verification, 0.75), &["TS2322: Type 'number' is not assignable", "`tsc --noEmit`"]);
+    check("gcc", "make", 2, (Verification, 0.6), &["at total.c:2: ‘missing’ undeclared"]);
+    check("make-recipe", "make check", 2, (RootCause, 0.45), &["expected 3, got 4"]);
     check(
         "sh-not-found",
         "frobnicate --all",
@@ -263,38 +176,17 @@ fn every_kind_of_failure_has_its_own_lesson() {
         (ToolMisuse, 0.6),
         &["frobnicate: not found", "needs a program that is not there"],
     );
-    check(
-        "sh-permission",
-        "./q",
-        126,
-        (ToolMisuse, 0.6),
-        &["Permission denied", "execute permission"],
-    );
+    check("sh-permission", "./q", 126, (ToolMisuse, 0.6), &["Permission denied", "execute permission"]);
     check(
         "sh-silent",
         "test a = b",
         1,
         (Verification, 0.3),
-        &[
-            "printed nothing that says why",
-            "Read what `test a = b` does",
-        ],
+        &["printed nothing that says why", "Read what `test a = b` does"],
     );
-    check(
-        "segv",
-        "./s",
-        139,
-        (RootCause, 0.6),
-        &["exit status 139 (signal 11, SIGSEGV, a segmentation fault)"],
-    );
+    check("segv", "./s", 139, (RootCause, 0.6), &["exit status 139 (signal 11, SIGSEGV, a segmentation fault)"]);
     check("diff", "diff a b", 1, (RootCause, 0.45), &["< b; ---; > c"]);
-    check(
-        "node-heap",
-        "node m.js",
-        134,
-        (ApproachFlaw, 0.6),
-        &["ran out of memory", "bound it"],
-    );
+    check("node-heap", "node m.js", 134, (ApproachFlaw, 0.6), &["ran out of memory", "bound it"]);
     check(
         "node-typeerror",
         "node m.js",
@@ -307,55 +199,18 @@ fn every_kind_of_failure_has_its_own_lesson() {
 #[test]
 fn how_the_agent_ended_decides_before_the_check() {
     let check = |ending: Ending, kind: FailureType, category: Category, words: &str| {
-        let failure = FailureContext {
-            ending,
-            failure_type: kind,
-            ..fixture("pytest-assert", "pytest", 1)
-        };
+        let failure = FailureContext { ending, failure_type: kind, ..fixture("pytest-assert", "pytest", 1) };
         let draft = draft(&failure);
         assert_eq!(draft.category, category, "{}", text(&draft));
         assert!(text(&draft).contains(words), "{words:?}: {}", text(&draft));
-        assert!(
-            text(&draft).contains("assert 0 == (2 * 1)"),
-            "the evidence is quoted all the same"
-        );
+        assert!(text(&draft).contains("assert 0 == (2 * 1)"), "the evidence is quoted all the same");
     };
-    check(
-        Ending::Timeout,
-        FailureType::Timeout,
-        Category::ApproachFlaw,
-        "stopped by its time limit",
-    );
-    check(
-        Ending::Hang,
-        FailureType::Timeout,
-        Category::ApproachFlaw,
-        "printed nothing for too long",
-    );
-    check(
-        Ending::Budget,
-        FailureType::CheckFailed,
-        Category::ApproachFlaw,
-        "used up its budget",
-    );
-    check(
-        Ending::Context,
-        FailureType::CheckFailed,
-        Category::ApproachFlaw,
-        "context window overflowed",
-    );
-    check(
-        Ending::Permission,
-        FailureType::CheckFailed,
-        Category::ToolMisuse,
-        "not allowed to do something",
-    );
-    check(
-        Ending::Crash,
-        FailureType::AgentError,
-        Category::RootCause,
-        "ended by a signal",
-    );
+    check(Ending::Timeout, FailureType::Timeout, Category::ApproachFlaw, "stopped by its time limit");
+    check(Ending::Hang, FailureType::Timeout, Category::ApproachFlaw, "printed nothing for too long");
+    check(Ending::Budget, FailureType::CheckFailed, Category::ApproachFlaw, "used up its budget");
+    check(Ending::Context, FailureType::CheckFailed, Category::ApproachFlaw, "context window overflowed");
+    check(Ending::Permission, FailureType::CheckFailed, Category::ToolMisuse, "not allowed to do something");
+    check(Ending::Crash, FailureType::AgentError, Category::RootCause, "ended by a signal");
 }
 
 #[test]
@@ -371,12 +226,7 @@ fn without_a_check_the_agents_own_end_is_the_lesson() {
             ..test_failure()
         };
         let draft = draft(&failure);
-        assert_eq!(
-            (draft.category, text(&draft).contains(words)),
-            (category, true),
-            "{}",
-            text(&draft)
-        );
+        assert_eq!((draft.category, text(&draft).contains(words)), (category, true), "{}", text(&draft));
     };
     check(
         FailureType::EmptyChange,
@@ -385,13 +235,7 @@ fn without_a_check_the_agents_own_end_is_the_lesson() {
         Category::Verification,
         "The attempt changed nothing. The agent said it was done all the same.",
     );
-    check(
-        FailureType::EmptyChange,
-        Ending::Timeout,
-        "",
-        Category::ApproachFlaw,
-        "stopped by its time limit",
-    );
+    check(FailureType::EmptyChange, Ending::Timeout, "", Category::ApproachFlaw, "stopped by its time limit");
     check(
         FailureType::MergeConflict,
         Ending::Finished,
@@ -406,13 +250,7 @@ fn without_a_check_the_agents_own_end_is_the_lesson() {
         Category::ToolMisuse,
         "error: the model refused",
     );
-    check(
-        FailureType::Timeout,
-        Ending::Timeout,
-        "",
-        Category::ApproachFlaw,
-        "Do less at a time",
-    );
+    check(FailureType::Timeout, Ending::Timeout, "", Category::ApproachFlaw, "Do less at a time");
 }
 
 #[test]
@@ -423,18 +261,8 @@ fn a_check_out_of_time_is_told_from_an_agent_out_of_time() {
     (check.exit_status, check.timed_out) = (None, true);
     failure.signature.timed_out = true;
     let draft = draft(&failure);
-    assert!(
-        draft
-            .analysis
-            .starts_with("Check `test` (`cargo test`) ran out of time"),
-        "{}",
-        text(&draft)
-    );
-    assert!(
-        draft.suggestion.contains("a loop that does not end"),
-        "{}",
-        text(&draft)
-    );
+    assert!(draft.analysis.starts_with("Check `test` (`cargo test`) ran out of time"), "{}", text(&draft));
+    assert!(draft.suggestion.contains("a loop that does not end"), "{}", text(&draft));
     assert_eq!(draft.category, Category::ApproachFlaw);
 }
 
@@ -444,38 +272,18 @@ fn earlier_attempts_with_the_same_signature_call_for_another_approach() {
         let mut failure = failure("expected 3, got 4\n", "./verify.sh", 3);
         failure.signature.fingerprint = "v1:same".to_owned();
         failure.attempt_number = attempt;
-        failure.previous_reflections = before
-            .iter()
-            .map(|(attempt, signature)| earlier(*attempt, signature))
-            .collect();
+        failure.previous_reflections = before.iter().map(|(attempt, signature)| earlier(*attempt, signature)).collect();
         let draft = draft(&failure);
         assert_eq!(draft.category, category, "{}", text(&draft));
-        assert!(
-            draft.analysis.ends_with(words),
-            "{words:?}: {}",
-            text(&draft)
-        );
+        assert!(draft.analysis.ends_with(words), "{words:?}: {}", text(&draft));
         let repeated = category == Category::ApproachFlaw;
-        assert_eq!(
-            draft
-                .suggestion
-                .starts_with("Do not make the same change again"),
-            repeated
-        );
-        assert_eq!(
-            draft.action_items[0].starts_with("State another cause"),
-            repeated
-        );
+        assert_eq!(draft.suggestion.starts_with("Do not make the same change again"), repeated);
+        assert_eq!(draft.action_items[0].starts_with("State another cause"), repeated);
     };
     use Category::ApproachFlaw;
     use Category::RootCause;
     check(1, &[], RootCause, "The attempt changed `cart.py`.");
-    check(
-        2,
-        &[(1, "v1:same")],
-        ApproachFlaw,
-        "Attempt 2 failed exactly as attempt 1 did: change the approach.",
-    );
+    check(2, &[(1, "v1:same")], ApproachFlaw, "Attempt 2 failed exactly as attempt 1 did: change the approach.");
     check(
         3,
         &[(2, "v1:same"), (1, "v1:same")],
@@ -494,22 +302,14 @@ fn earlier_attempts_with_the_same_signature_call_for_another_approach() {
         RootCause,
         "Attempt 1 failed differently, so its failure is behind us; this one is another.",
     );
-    check(
-        2,
-        &[(2, "v1:same")],
-        RootCause,
-        "The attempt changed `cart.py`.",
-    );
+    check(2, &[(2, "v1:same")], RootCause, "The attempt changed `cart.py`.");
 }
 
 #[test]
 fn it_says_why_it_was_asked() {
     let draft = Heuristic.draft(&test_failure(), "no generator is configured".to_owned());
     let origin = serde_json::to_value(&draft.origin).unwrap();
-    assert_eq!(
-        origin,
-        serde_json::json!({"by": "heuristic", "because": "no generator is configured"})
-    );
+    assert_eq!(origin, serde_json::json!({"by": "heuristic", "because": "no generator is configured"}));
 }
 
 proptest! {

@@ -47,30 +47,19 @@ impl Facts<'_> {
                 (_, None) => "No check was run and nothing was printed.".to_owned(),
             };
         };
-        let how = match (
-            check.timed_out,
-            failure.signature.out_of_memory,
-            check.signal,
-            check.exit_status,
-        ) {
+        let how = match (check.timed_out, failure.signature.out_of_memory, check.signal, check.exit_status) {
             (true, ..) => "ran out of time".to_owned(),
             (_, true, ..) => "ran out of memory".to_owned(),
             (.., Some(signal), _) => format!("was ended by signal {}", named_signal(signal)),
             (.., Some(status)) if status > 128 => {
-                format!(
-                    "failed with exit status {status} (signal {})",
-                    named_signal(status - 128)
-                )
+                format!("failed with exit status {status} (signal {})", named_signal(status - 128))
             }
             (.., Some(status)) => format!("failed with exit status {status}"),
             _ => "could not be run".to_owned(),
         };
         let evidence = self.evidence();
         let behind = if evidence.is_empty() {
-            match check.timed_out {
-                true => ".".to_owned(),
-                false => " and printed nothing that says why.".to_owned(),
-            }
+            if check.timed_out { ".".to_owned() } else { " and printed nothing that says why.".to_owned() }
         } else {
             format!(": {}", ended(&evidence))
         };
@@ -86,29 +75,15 @@ impl Facts<'_> {
             1 => format!("{} fails", list(&signature.tests)),
             _ => format!("{} fail", list(&signature.tests)),
         };
-        let at = signature
-            .frame
-            .as_ref()
-            .map_or(String::new(), |frame| format!("at {frame}"));
-        let code = signature
-            .code
-            .as_deref()
-            .filter(|code| code.starts_with(char::is_uppercase));
+        let at = signature.frame.as_ref().map_or(String::new(), |frame| format!("at {frame}"));
+        let code = signature.code.as_deref().filter(|code| code.starts_with(char::is_uppercase));
         let said = match (code, &self.detail) {
             (Some(code), Some(detail)) if !detail.contains(code) => format!("{code}: {detail}"),
             (_, Some(detail)) => detail.clone(),
             (code, None) => code.unwrap_or_default().to_owned(),
         };
-        let place = [tests, at]
-            .into_iter()
-            .filter(|part| !part.is_empty())
-            .collect::<Vec<_>>()
-            .join(" ");
-        [place, said]
-            .into_iter()
-            .filter(|part| !part.is_empty())
-            .collect::<Vec<_>>()
-            .join(": ")
+        let place = [tests, at].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ");
+        [place, said].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(": ")
     }
 
     /// How the agent ended, where that says something.
@@ -118,18 +93,14 @@ impl Facts<'_> {
             Ending::Finished if self.failure.failure_type == FailureType::FalseDone && red => {
                 "The agent said it was done although this check is red."
             }
-            Ending::Finished if self.class == Class::EmptyChange => {
-                "The agent said it was done all the same."
-            }
+            Ending::Finished if self.class == Class::EmptyChange => "The agent said it was done all the same.",
             Ending::Timeout => "The agent was stopped by its time limit before it was done.",
             Ending::Hang => "The agent was stopped because it printed nothing for too long.",
             Ending::Budget => "The agent used up its budget or its turns before it was done.",
             Ending::Context => "The agent's context window overflowed before it was done.",
             Ending::Permission => "The agent stopped because it was not allowed to do something.",
             Ending::Crash => "The agent's process was ended by a signal.",
-            Ending::AgentError => {
-                "The agent reported an error or exited with a status other than 0."
-            }
+            Ending::AgentError => "The agent reported an error or exited with a status other than 0.",
             _ => "",
         }
         .to_owned()
@@ -145,15 +116,10 @@ impl Facts<'_> {
             };
         }
         let place = self.faulty_file().unwrap_or_default();
-        let elsewhere = !place.is_empty()
-            && !files
-                .iter()
-                .any(|file| file.ends_with(place) || place.ends_with(file.as_str()));
+        let elsewhere =
+            !place.is_empty() && !files.iter().any(|file| file.ends_with(place) || place.ends_with(file.as_str()));
         let changed = format!("The attempt changed {}", list(files));
-        match elsewhere {
-            true => format!("{changed}, but not {place}, where it fails."),
-            false => format!("{changed}."),
-        }
+        if elsewhere { format!("{changed}, but not {place}, where it fails.") } else { format!("{changed}.") }
     }
 
     /// The file in which the fault shows; a test that compares, or a rule of make, is not where it is.
@@ -168,11 +134,7 @@ impl Facts<'_> {
 
     /// The check's command, short.
     pub(super) fn command(&self) -> String {
-        let run = self
-            .failure
-            .check
-            .as_ref()
-            .map_or(String::new(), |check| check.run.to_string());
+        let run = self.failure.check.as_ref().map_or(String::new(), |check| check.run.to_string());
         shorten(&one_line(&run), COMMAND_BYTES).into_owned()
     }
 }
@@ -185,11 +147,7 @@ pub(super) fn quote(text: &str) -> Option<String> {
 
 /// `a`, `b` and 4 more.
 fn list(names: &[String]) -> String {
-    let shown: Vec<String> = names
-        .iter()
-        .take(NAMED)
-        .map(|name| format!("`{}`", one_line(name)))
-        .collect();
+    let shown: Vec<String> = names.iter().take(NAMED).map(|name| format!("`{}`", one_line(name))).collect();
     match names.len().saturating_sub(NAMED) {
         0 => shown.join(", "),
         more => format!("{} and {more} more", shown.join(", ")),
@@ -198,11 +156,7 @@ fn list(names: &[String]) -> String {
 
 /// With a full stop at its end.
 fn ended(text: &str) -> String {
-    if text.ends_with(['.', '!', '?', '…']) {
-        text.to_owned()
-    } else {
-        format!("{text}.")
-    }
+    if text.ends_with(['.', '!', '?', '…']) { text.to_owned() } else { format!("{text}.") }
 }
 
 /// Numbers are those of Linux on x86 and ARM, which every check runs on today.

@@ -15,7 +15,7 @@ pub(super) fn compiler(lines: &[&str]) -> Option<Found> {
     pattern!(CLANG, r"^\d+ (?:warnings? and \d+ )?errors? generated\.$");
     let error = lines.iter().find_map(|line| ERROR.captures(line))?;
     let clang = last_match(lines, &CLANG);
-    let python = error[1].ends_with(".py") || error[1].ends_with(".pyi");
+    let python = matches!(error[1].rsplit_once('.'), Some((_, "py" | "pyi")));
     Some(Found {
         tool: match (python, clang) {
             (true, _) => "mypy",
@@ -37,10 +37,7 @@ pub(super) fn linker(lines: &[&str]) -> Option<Found> {
         UNDEFINED,
         r"^(?:\S*ld(?:\.\w+)?: )?(?:(\S+?):\(.*\): )?((?:undefined reference to|multiple definition of|cannot find -l) ?.+)$"
     );
-    pattern!(
-        END,
-        r"^(?:collect2: error: ld returned|clang: error: linker command failed)"
-    );
+    pattern!(END, r"^(?:collect2: error: ld returned|clang: error: linker command failed)");
     let last_mark = last_match(lines, &END)?;
     let first = lines.iter().find_map(|line| UNDEFINED.captures(line));
     let message = first.as_ref().map(|first| first[2].to_owned());
@@ -56,27 +53,20 @@ pub(super) fn linker(lines: &[&str]) -> Option<Found> {
 
 /// make, where nothing it ran was recognised: what was printed last before make gave up, and the rule.
 pub(super) fn make(lines: &[&str]) -> Option<Found> {
-    pattern!(
-        STOP,
-        r"^\S*make(?:\[\d+\])?: \*\*\* (?:\[(?:(\S+):(\d+): )?([^\]]+)\] )?(.+)$"
-    );
+    pattern!(STOP, r"^\S*make(?:\[\d+\])?: \*\*\* (?:\[(?:(\S+):(\d+): )?([^\]]+)\] )?(.+)$");
     let at = lines.iter().position(|line| STOP.is_match(line))?;
     let stop = STOP.captures(lines[at])?;
     let recipe = stop.get(3).map(|target| target.as_str());
     let said = recipe.and_then(|_| shell::words(&lines[..at]));
     let message = said
         .map(|said| said.message.unwrap_or_default())
-        .or_else(|| {
-            recipe.map(|target| format!("recipe for target '{target}' failed: {}", &stop[4]))
-        })
+        .or_else(|| recipe.map(|target| format!("recipe for target '{target}' failed: {}", &stop[4])))
         .unwrap_or_else(|| stop[4].trim_end_matches("  Stop.").to_owned());
     Some(Found {
         tool: "make",
         detail: Some(message.clone()),
         message: Some(message),
-        frame: stop
-            .get(1)
-            .map(|file| Frame::new(file.as_str(), stop.get(2).map(|line| line.as_str()))),
+        frame: stop.get(1).map(|file| Frame::new(file.as_str(), stop.get(2).map(|line| line.as_str()))),
         last_mark: at,
         ..Found::default()
     })

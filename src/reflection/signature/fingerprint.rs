@@ -31,16 +31,8 @@ pub(super) fn fingerprint(signature: &Signature, place: Option<&str>) -> String 
         part(&signature.tests.join("\n"));
         part(place.unwrap_or_default());
         part(signature.message.as_deref().unwrap_or_default());
-        part(
-            &signature
-                .exit_status
-                .map_or(String::new(), |status| status.to_string()),
-        );
-        part(
-            &signature
-                .signal
-                .map_or(String::new(), |signal| signal.to_string()),
-        );
+        part(&signature.exit_status.map_or(String::new(), |status| status.to_string()));
+        part(&signature.signal.map_or(String::new(), |signal| signal.to_string()));
     }
     let mut text = format!("{VERSION}:");
     for byte in &hash.finalize()[..BYTES] {

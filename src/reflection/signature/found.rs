@@ -35,18 +35,12 @@ pub(in crate::reflection) struct Frame {
 impl Frame {
     /// A place without a function.
     pub(super) fn new(file: &str, line: Option<&str>) -> Self {
-        Self {
-            file: file.strip_prefix("./").unwrap_or(file).to_owned(),
-            line: line.map(str::to_owned),
-            function: None,
-        }
+        Self { file: file.strip_prefix("./").unwrap_or(file).to_owned(), line: line.map(str::to_owned), function: None }
     }
 
     /// The same place, in a function.
     pub(super) fn within(mut self, function: Option<&str>) -> Self {
-        self.function = function
-            .filter(|name| !name.starts_with('<'))
-            .map(str::to_owned);
+        self.function = function.filter(|name| !name.starts_with('<')).map(str::to_owned);
         self
     }
 }
@@ -95,10 +89,8 @@ pub(super) fn last_match(lines: &[&str], pattern: &Regex) -> Option<usize> {
 
 /// The first capture group of every line that matches, without duplicates, sorted.
 pub(super) fn names(lines: &[&str], pattern: &Regex) -> Vec<String> {
-    let mut names: Vec<String> = lines
-        .iter()
-        .filter_map(|line| Some(pattern.captures(line)?.get(1)?.as_str().trim().to_owned()))
-        .collect();
+    let mut names: Vec<String> =
+        lines.iter().filter_map(|line| Some(pattern.captures(line)?.get(1)?.as_str().trim().to_owned())).collect();
     names.sort();
     names.dedup();
     names
@@ -112,20 +104,13 @@ pub(super) fn section<'a, 't>(
 ) -> Option<&'a [&'t str]> {
     let start = lines.iter().position(|line| starts(line))? + 1;
     let rest = &lines[start..];
-    let end = rest
-        .iter()
-        .position(|line| ends(line))
-        .unwrap_or(rest.len());
+    let end = rest.iter().position(|line| ends(line)).unwrap_or(rest.len());
     Some(&rest[..end])
 }
 
 /// Joins what there is with `; `; none if there is nothing.
 pub(super) fn joined<'a>(parts: impl IntoIterator<Item = &'a str>) -> Option<String> {
-    let parts: Vec<&str> = parts
-        .into_iter()
-        .map(str::trim)
-        .filter(|part| !part.is_empty())
-        .collect();
+    let parts: Vec<&str> = parts.into_iter().map(str::trim).filter(|part| !part.is_empty()).collect();
     (!parts.is_empty()).then(|| parts.join("; "))
 }
 

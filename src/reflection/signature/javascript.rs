@@ -9,21 +9,12 @@ use super::found::names;
 use super::found::pattern;
 use super::found::section;
 
-pattern!(
-    AT,
-    r"^\s*(?:at|❯) (?:(.+?) \(?)??\(?(?:file://)?([^\s()]+?):(\d+):\d+\)?(?: \{)?$"
-);
-pattern!(
-    ERROR,
-    r"^\s*(?:Uncaught )?([A-Za-z_]*(?:Error|Exception))(?: \[([\w]+)\])?: (.+)$"
-);
+pattern!(AT, r"^\s*(?:at|❯) (?:(.+?) \(?)??\(?(?:file://)?([^\s()]+?):(\d+):\d+\)?(?: \{)?$");
+pattern!(ERROR, r"^\s*(?:Uncaught )?([A-Za-z_]*(?:Error|Exception))(?: \[([\w]+)\])?: (.+)$");
 
 /// `tsc`, plain or pretty.
 pub(super) fn typescript(lines: &[&str]) -> Option<Found> {
-    pattern!(
-        TSC,
-        r"^(?:([^\s(:][^(:]*)(?:\((\d+),\d+\):|:(\d+):\d+ -) )?error (TS\d+): (.+)$"
-    );
+    pattern!(TSC, r"^(?:([^\s(:][^(:]*)(?:\((\d+),\d+\):|:(\d+):\d+ -) )?error (TS\d+): (.+)$");
     let first = lines.iter().find_map(|line| TSC.captures(line))?;
     let line = first.get(2).or(first.get(3)).map(|line| line.as_str());
     Some(Found {
@@ -39,10 +30,7 @@ pub(super) fn typescript(lines: &[&str]) -> Option<Found> {
 
 /// jest.
 pub(super) fn jest(lines: &[&str]) -> Option<Found> {
-    pattern!(
-        MARK,
-        r"^(?:Test Suites|Tests|Snapshots): +(?:\d+ |.*\d+ total)"
-    );
+    pattern!(MARK, r"^(?:Test Suites|Tests|Snapshots): +(?:\d+ |.*\d+ total)");
     pattern!(SUITES, r"^Test Suites: .*\d+ failed");
     pattern!(BULLET, r"^  ● (.+)$");
     pattern!(FILE, r"^FAIL (?:\S+ )?(\S+)(?: \([\d.]+ m?s\))?$");
@@ -53,11 +41,7 @@ pub(super) fn jest(lines: &[&str]) -> Option<Found> {
     let first = tests.first().cloned();
     let told = section(
         lines,
-        |line| {
-            BULLET
-                .captures(line)
-                .is_some_and(|bullet| Some(&bullet[1]) == first.as_deref())
-        },
+        |line| BULLET.captures(line).is_some_and(|bullet| Some(&bullet[1]) == first.as_deref()),
         |line| BULLET.is_match(line) || MARK.is_match(line),
     );
     let mut why = told.map(failure).unwrap_or_default();
@@ -65,11 +49,7 @@ pub(super) fn jest(lines: &[&str]) -> Option<Found> {
         tests = names(lines, &FILE);
     }
     why.tests = tests;
-    Some(Found {
-        tool: "jest",
-        last_mark,
-        ..why
-    })
+    Some(Found { tool: "jest", last_mark, ..why })
 }
 
 /// vitest.
@@ -87,19 +67,12 @@ pub(super) fn vitest(lines: &[&str]) -> Option<Found> {
         lines,
         |line| {
             line.starts_with(" FAIL ")
-                && line
-                    .split_once(first.as_str())
-                    .is_some_and(|(_, rest)| !rest.starts_with(" >"))
+                && line.split_once(first.as_str()).is_some_and(|(_, rest)| !rest.starts_with(" >"))
         },
         |line| line.starts_with(" FAIL ") || line.starts_with('⎯'),
     );
     let why = told.map(failure).unwrap_or_default();
-    Some(Found {
-        tool: "vitest",
-        tests,
-        last_mark,
-        ..why
-    })
+    Some(Found { tool: "vitest", tests, last_mark, ..why })
 }
 
 /// mocha.
@@ -116,11 +89,7 @@ pub(super) fn mocha(lines: &[&str]) -> Option<Found> {
         // The titles go on, a line each, until the one that ends with a colon.
         let mut title = entry[1].to_owned();
         let mut body = at + 1;
-        while !title.ends_with(':')
-            && list
-                .get(body)
-                .is_some_and(|line| line.starts_with("       "))
-        {
+        while !title.ends_with(':') && list.get(body).is_some_and(|line| line.starts_with("       ")) {
             title = format!("{title} {}", list[body].trim());
             body += 1;
         }
@@ -129,17 +98,9 @@ pub(super) fn mocha(lines: &[&str]) -> Option<Found> {
         entries.push((title.trim_end_matches(':').to_owned(), told));
     }
     entries.sort_by(|a, b| a.0.cmp(&b.0));
-    let why = entries
-        .first()
-        .map(|(_, told)| failure(told))
-        .unwrap_or_default();
+    let why = entries.first().map(|(_, told)| failure(told)).unwrap_or_default();
     let tests = entries.into_iter().map(|(title, _)| title).collect();
-    Some(Found {
-        tool: "mocha",
-        tests,
-        last_mark,
-        ..why
-    })
+    Some(Found { tool: "mocha", tests, last_mark, ..why })
 }
 
 /// `node --test`, and everything else that prints TAP.
@@ -163,12 +124,8 @@ pub(super) fn node_test(lines: &[&str]) -> Option<Found> {
             }
             _ => &[],
         };
-        let parent = told
-            .iter()
-            .any(|line| line.trim() == "failureType: 'subtestsFailed'");
-        let expected = ["# TODO", "# SKIP"]
-            .iter()
-            .any(|mark| name[1].to_uppercase().contains(mark));
+        let parent = told.iter().any(|line| line.trim() == "failureType: 'subtestsFailed'");
+        let expected = ["# TODO", "# SKIP"].iter().any(|mark| name[1].to_uppercase().contains(mark));
         if !parent && !expected {
             entries.push((name[1].trim().to_owned(), told));
         }
@@ -177,26 +134,15 @@ pub(super) fn node_test(lines: &[&str]) -> Option<Found> {
     let why = tap_failure(entries.first()?.1);
     let mut tests: Vec<String> = entries.iter().map(|(name, _)| name.clone()).collect();
     tests.dedup();
-    let node = lines
-        .iter()
-        .any(|line| line.trim_start().starts_with("# Subtest: "));
-    let last_mark = last_match(lines, &COUNT)
-        .unwrap_or(last_mark)
-        .max(last_mark);
-    Some(Found {
-        tool: if node { "node:test" } else { "tap" },
-        tests,
-        last_mark,
-        ..why
-    })
+    let node = lines.iter().any(|line| line.trim_start().starts_with("# Subtest: "));
+    let last_mark = last_match(lines, &COUNT).unwrap_or(last_mark).max(last_mark);
+    Some(Found { tool: if node { "node:test" } else { "tap" }, tests, last_mark, ..why })
 }
 
 /// The YAML block below a `not ok`.
 fn tap_failure(told: &[&str]) -> Found {
     let value = |key: &str| {
-        let line = told
-            .iter()
-            .find_map(|line| line.trim_start().strip_prefix(key)?.strip_prefix(": "))?;
+        let line = told.iter().find_map(|line| line.trim_start().strip_prefix(key)?.strip_prefix(": "))?;
         Some(line.trim().trim_matches(['\'', '"']))
     };
     let block = section(
@@ -205,21 +151,13 @@ fn tap_failure(told: &[&str]) -> Found {
         |line| line.trim_start().starts_with("code: ") || line.trim_start().starts_with("name: "),
     );
     let words: Vec<&str> = match block {
-        Some(block) => block
-            .iter()
-            .map(|line| line.trim())
-            .filter(|line| !line.is_empty())
-            .collect(),
+        Some(block) => block.iter().map(|line| line.trim()).filter(|line| !line.is_empty()).collect(),
         None => value("error").into_iter().collect(),
     };
-    let code = value("name")
-        .filter(|name| *name != "Error")
-        .or(value("code"));
+    let code = value("name").filter(|name| *name != "Error").or(value("code"));
     Found {
         code: code.map(str::to_owned),
-        message: words
-            .first()
-            .map(|line| line.trim_end_matches(':').to_owned()),
+        message: words.first().map(|line| line.trim_end_matches(':').to_owned()),
         detail: joined(words.iter().take(3).copied()),
         frame: frame(told).or_else(|| tap_stack(told)),
         ..Found::default()
@@ -228,22 +166,10 @@ fn tap_failure(told: &[&str]) -> Found {
 
 /// TAP's stacks have no `at` before a frame.
 fn tap_stack(told: &[&str]) -> Option<Frame> {
-    pattern!(
-        FRAME,
-        r"^\s*(?:(\S.*) \()?(?:location: ')?(/[^\s()']+|[\w.][^\s()':]*):(\d+):\d+[)']?$"
-    );
-    let stack = told
-        .iter()
-        .position(|line| line.trim_start().starts_with("stack: "))
-        .unwrap_or(0);
-    let own = told[stack..]
-        .iter()
-        .filter_map(|line| FRAME.captures(line))
-        .find(|frame| in_project(&frame[2]))?;
-    Some(
-        Frame::new(&own[2], Some(&own[3]))
-            .within(plain_function(own.get(1).map(|name| name.as_str()))),
-    )
+    pattern!(FRAME, r"^\s*(?:(\S.*) \()?(?:location: ')?(/[^\s()']+|[\w.][^\s()':]*):(\d+):\d+[)']?$");
+    let stack = told.iter().position(|line| line.trim_start().starts_with("stack: ")).unwrap_or(0);
+    let own = told[stack..].iter().filter_map(|line| FRAME.captures(line)).find(|frame| in_project(&frame[2]))?;
+    Some(Frame::new(&own[2], Some(&own[3])).within(plain_function(own.get(1).map(|name| name.as_str()))))
 }
 
 /// The list at the end of node's `spec` reporter.
@@ -259,15 +185,8 @@ fn node_spec(list: &[&str], at: usize) -> Found {
             continue;
         };
         let rest = &list[start + 2..];
-        let end = rest
-            .iter()
-            .position(|line| PLACE.is_match(line))
-            .unwrap_or(rest.len());
-        entries.push((
-            name[1].to_owned(),
-            Frame::new(&place[1], Some(&place[2])),
-            &rest[..end],
-        ));
+        let end = rest.iter().position(|line| PLACE.is_match(line)).unwrap_or(rest.len());
+        entries.push((name[1].to_owned(), Frame::new(&place[1], Some(&place[2])), &rest[..end]));
     }
     entries.sort_by(|a, b| a.0.cmp(&b.0));
     let mut why = Found::default();
@@ -276,11 +195,7 @@ fn node_spec(list: &[&str], at: usize) -> Found {
         why.frame = why.frame.or(Some(place.clone()));
     }
     why.tests = entries.into_iter().map(|(name, ..)| name).collect();
-    Found {
-        tool: "node:test",
-        last_mark: at,
-        ..why
-    }
+    Found { tool: "node:test", last_mark: at, ..why }
 }
 
 /// A program that node ended because of an error nobody caught.
@@ -303,54 +218,31 @@ pub(super) fn crash(lines: &[&str]) -> Option<Found> {
     }
     let last_mark = last_match(lines, &VERSION)?;
     let lines = &lines[..last_mark];
-    let at = lines
-        .iter()
-        .rposition(|line| !line.starts_with(' ') && ERROR.is_match(line))?;
+    let at = lines.iter().rposition(|line| !line.starts_with(' ') && ERROR.is_match(line))?;
     let mut why = failure(&lines[at..]);
     if let Some(code) = lines[at..].iter().find_map(|line| CODE.captures(line)) {
         why.code = Some(code[1].to_owned());
     }
     if why.frame.is_none() || why.code.as_deref() == Some("SyntaxError") {
-        let source = lines[..at]
-            .iter()
-            .rev()
-            .find_map(|line| SOURCE.captures(line));
-        why.frame = source
-            .filter(|source| in_project(&source[1]))
-            .map(|source| Frame::new(&source[1], Some(&source[2])));
+        let source = lines[..at].iter().rev().find_map(|line| SOURCE.captures(line));
+        why.frame =
+            source.filter(|source| in_project(&source[1])).map(|source| Frame::new(&source[1], Some(&source[2])));
     }
-    Some(Found {
-        tool: "node",
-        last_mark,
-        ..why
-    })
+    Some(Found { tool: "node", last_mark, ..why })
 }
 
 /// The words and the frames that follow a failing test's title.
 fn failure(told: &[&str]) -> Found {
-    pattern!(
-        COMPARED,
-        r"^\s*(?:Expected\b.*|Received\b.*|\S+ !==? \S+|[+-] ?[^\s|/].*)$"
-    );
+    pattern!(COMPARED, r"^\s*(?:Expected\b.*|Received\b.*|\S+ !==? \S+|[+-] ?[^\s|/].*)$");
     let words = told.iter().position(|line| !line.trim().is_empty());
     let first = words.map_or("", |at| told[at].trim());
     let error = ERROR.captures(first);
-    let message = error.as_ref().map_or(first, |error| {
-        error.get(3).map_or("", |message| message.as_str())
-    });
-    let compared = told
-        .iter()
-        .skip(words.map_or(0, |at| at + 1))
-        .take(14)
-        .filter(|line| COMPARED.is_match(line))
-        .take(4);
+    let message = error.as_ref().map_or(first, |error| error.get(3).map_or("", |message| message.as_str()));
+    let compared =
+        told.iter().skip(words.map_or(0, |at| at + 1)).take(14).filter(|line| COMPARED.is_match(line)).take(4);
     Found {
-        code: error
-            .as_ref()
-            .map(|error| error[1].to_owned())
-            .filter(|code| code != "Error"),
-        message: Some(message.trim_end_matches(':').to_owned())
-            .filter(|message| !message.is_empty()),
+        code: error.as_ref().map(|error| error[1].to_owned()).filter(|code| code != "Error"),
+        message: Some(message.trim_end_matches(':').to_owned()).filter(|message| !message.is_empty()),
         detail: joined(std::iter::once(first.trim_end_matches(':')).chain(compared.copied())),
         frame: frame(told),
         ..Found::default()
@@ -359,20 +251,11 @@ fn failure(told: &[&str]) -> Found {
 
 /// The project's frame closest to the failure.
 fn frame(told: &[&str]) -> Option<Frame> {
-    let own = told
-        .iter()
-        .filter_map(|line| AT.captures(line))
-        .find(|frame| in_project(&frame[2]))?;
-    Some(
-        Frame::new(&own[2], Some(&own[3]))
-            .within(plain_function(own.get(1).map(|name| name.as_str()))),
-    )
+    let own = told.iter().filter_map(|line| AT.captures(line)).find(|frame| in_project(&frame[2]))?;
+    Some(Frame::new(&own[2], Some(&own[3])).within(plain_function(own.get(1).map(|name| name.as_str()))))
 }
 
 /// Names such as `Object.<anonymous>` or `Context.toBe` are the runner's, not the project's.
 fn plain_function(name: Option<&str>) -> Option<&str> {
-    name.filter(|name| {
-        name.chars()
-            .all(|c| c.is_alphanumeric() || c == '_' || c == '$')
-    })
+    name.filter(|name| name.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '$'))
 }

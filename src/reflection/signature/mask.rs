@@ -4,19 +4,13 @@ use super::found::pattern;
 use regex::Captures;
 use std::borrow::Cow;
 
-pattern!(
-    ID,
-    r"\b[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\b"
-);
+pattern!(ID, r"\b[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\b");
 pattern!(
     TIME,
     r"\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?\b|\b\d\d:\d\d:\d\d(?:[.,]\d+)?\b"
 );
 pattern!(ADDRESS, r"\b0x[0-9a-fA-F]+\b");
-pattern!(
-    DURATION,
-    r"\b\d+(?:\.\d+)?\s?(?:ns|µs|us|ms|s|sec|secs|seconds?|m|min|minutes?|h)\b"
-);
+pattern!(DURATION, r"\b\d+(?:\.\d+)?\s?(?:ns|µs|us|ms|s|sec|secs|seconds?|m|min|minutes?|h)\b");
 pattern!(PATH, r#"(^|[^\w./~-])((?:/[^\s/:'"`(),;<>\[\]{}]+){2,})"#);
 pattern!(HEX, r"\b[0-9a-f]{12,}\b");
 pattern!(NUMBER, r"\b\d[\d_]*(?:\.\d+)?(?:[eE][+-]?\d+)?\b");
@@ -30,9 +24,7 @@ pub(super) fn mask(message: &str) -> String {
         text = replace(text, |text| pattern.replace_all(text, mask));
     }
     text = replace(text, |text| {
-        PATH.replace_all(text, |path: &Captures<'_>| {
-            format!("{}{}", &path[1], directory(&path[2]))
-        })
+        PATH.replace_all(text, |path: &Captures<'_>| format!("{}{}", &path[1], directory(&path[2])))
     });
     for (pattern, mask) in [(&*DURATION, "<time>"), (&*HEX, "<hex>"), (&*NUMBER, "<n>")] {
         text = replace(text, |text| pattern.replace_all(text, mask));
@@ -64,33 +56,15 @@ mod tests {
     #[test]
     fn what_changes_is_masked_and_what_names_stays() {
         let check = |text: &str, expected: &str| assert_eq!(mask(text), expected);
-        check(
-            "expected `String`, found `u32`",
-            "expected `String`, found `u32`",
-        );
+        check("expected `String`, found `u32`", "expected `String`, found `u32`");
         check("assert -1 == 5.25", "assert -<n> == <n>");
         check("object at 0x7f13cca419d0", "object at <addr>");
         check("done in 12.5s, 3 ms", "done in <time>, <time>");
-        check(
-            "at 2026-01-02T03:04:05.678Z or 03:04:05",
-            "at <time> or <time>",
-        );
-        check(
-            "run 0199c2aa-0000-7000-8000-00000000abcd failed",
-            "run <id> failed",
-        );
-        check(
-            "no file /tmp/tmpa8x2 and /tmp/.w1/proj/src/a.py",
-            "no file <tmp> and <path>/a.py",
-        );
-        check(
-            "blob d670460b4b4aece5915caf5c68d12f560a9fe3e4",
-            "blob <hex>",
-        );
-        check(
-            "either/or in src/lib.rs, utf8 and sha256",
-            "either/or in src/lib.rs, utf8 and sha256",
-        );
+        check("at 2026-01-02T03:04:05.678Z or 03:04:05", "at <time> or <time>");
+        check("run 0199c2aa-0000-7000-8000-00000000abcd failed", "run <id> failed");
+        check("no file /tmp/tmpa8x2 and /tmp/.w1/proj/src/a.py", "no file <tmp> and <path>/a.py");
+        check("blob d670460b4b4aece5915caf5c68d12f560a9fe3e4", "blob <hex>");
+        check("either/or in src/lib.rs, utf8 and sha256", "either/or in src/lib.rs, utf8 and sha256");
         check("größer als 1_000", "größer als <n>");
     }
 }

@@ -31,8 +31,7 @@ pub(super) fn traceback(lines: &[&str]) -> Option<Found> {
                     message: Some(message.to_owned()).filter(|message| !message.is_empty()),
                     detail: Some((*line).to_owned()),
                     frame: own.map(|frame| {
-                        Frame::new(&frame[1], Some(&frame[2]))
-                            .within(frame.get(3).map(|name| name.as_str()))
+                        Frame::new(&frame[1], Some(&frame[2])).within(frame.get(3).map(|name| name.as_str()))
                     }),
                     last_mark: at,
                     ..Found::default()
@@ -58,11 +57,7 @@ pub(super) fn unittest(lines: &[&str]) -> Option<Found> {
     let told = first.and_then(|first| {
         section(
             lines,
-            |line| {
-                HEADER
-                    .captures(line)
-                    .is_some_and(|header| &header[1] == first)
-            },
+            |line| HEADER.captures(line).is_some_and(|header| &header[1] == first),
             |line| RULE.is_match(line) || MARK.is_match(line),
         )
     });
@@ -73,12 +68,7 @@ pub(super) fn unittest(lines: &[&str]) -> Option<Found> {
     if tests.is_empty() && !lines[last_mark].starts_with("FAILED") {
         return None; // only `Ran … tests`: it passed
     }
-    Some(Found {
-        tool: "unittest",
-        tests,
-        last_mark,
-        ..why
-    })
+    Some(Found { tool: "unittest", tests, last_mark, ..why })
 }
 
 /// `test_add (test_unit.Calc.test_add)`, and before Python 3.11 `test_add (test_unit.Calc)`, as one dotted name.
@@ -86,11 +76,7 @@ fn test_id(header: &str) -> String {
     let Some((name, class)) = header.trim_end_matches(')').split_once(" (") else {
         return header.to_owned();
     };
-    if class.ends_with(&format!(".{name}")) {
-        class.to_owned()
-    } else {
-        format!("{class}.{name}")
-    }
+    if class.ends_with(&format!(".{name}")) { class.to_owned() } else { format!("{class}.{name}") }
 }
 
 /// pytest, whatever its `-q` and `--tb`.
@@ -100,15 +86,9 @@ pub(super) fn pytest(lines: &[&str]) -> Option<Found> {
         r"^(?:=+ (?:test session starts|FAILURES|ERRORS|short test summary info) =+|(?:=+ )?(?:\d+ (?:failed|passed|skipped|deselected|xfailed|xpassed|warnings?|errors?)(?:, )?)+ in [\d.]+s.*|(?:=+ )?no tests ran in .*)$"
     );
     pattern!(SUMMARY, r"^=+ short test summary info =+$");
-    pattern!(
-        FAILED,
-        r"^(?:FAILED|ERROR) ([^\s:][^\s]*(?:\[.*?\])?)(?: - .*)?$"
-    );
+    pattern!(FAILED, r"^(?:FAILED|ERROR) ([^\s:][^\s]*(?:\[.*?\])?)(?: - .*)?$");
     pattern!(HEADING, r"^_{3,} (.+?) _{3,}$");
-    pattern!(
-        BORDER,
-        r"^(?:_{3,} .+ _{3,}|=+ .+ =+|-{3,} Captured .+ -{3,})$"
-    );
+    pattern!(BORDER, r"^(?:_{3,} .+ _{3,}|=+ .+ =+|-{3,} Captured .+ -{3,})$");
     let last_mark = last_match(lines, &MARK)?;
     let summary = last_match(lines, &SUMMARY).unwrap_or(0);
     let mut tests = names(&lines[summary..], &FAILED);
@@ -118,23 +98,14 @@ pub(super) fn pytest(lines: &[&str]) -> Option<Found> {
     let first = tests.first().cloned().unwrap_or_default();
     let told = section(
         lines,
-        |line| {
-            HEADING
-                .captures(line)
-                .is_some_and(|heading| heads(&heading[1], &first))
-        },
+        |line| HEADING.captures(line).is_some_and(|heading| heads(&heading[1], &first)),
         |line| BORDER.is_match(line),
     );
     let why = match told {
         Some(told) => pytest_failure(told),
         None => from_summary(lines, &first),
     };
-    Some(Found {
-        tool: "pytest",
-        tests,
-        last_mark,
-        ..why
-    })
+    Some(Found { tool: "pytest", tests, last_mark, ..why })
 }
 
 /// Whether a section's heading is that of a test id: `TestMore.test_twice[1]` of `test_calc.py::TestMore::test_twice[1]`.
@@ -147,20 +118,10 @@ fn heads(heading: &str, id: &str) -> bool {
 
 fn pytest_failure(told: &[&str]) -> Found {
     pattern!(PLACE, r"^(\S+?):(\d+): ?(?:in (.+)|([A-Za-z_][\w.]*))?$");
-    let words: Vec<&str> = told
-        .iter()
-        .filter_map(|line| line.strip_prefix("E "))
-        .map(str::trim)
-        .filter(|line| !line.is_empty())
-        .collect();
-    let places: Vec<_> = told
-        .iter()
-        .filter_map(|line| PLACE.captures(line))
-        .collect();
-    let named = places
-        .iter()
-        .rev()
-        .find_map(|place| Some(place.get(4)?.as_str().to_owned()));
+    let words: Vec<&str> =
+        told.iter().filter_map(|line| line.strip_prefix("E ")).map(str::trim).filter(|line| !line.is_empty()).collect();
+    let places: Vec<_> = told.iter().filter_map(|line| PLACE.captures(line)).collect();
+    let named = places.iter().rev().find_map(|place| Some(place.get(4)?.as_str().to_owned()));
     let first = words.first().copied().unwrap_or_default();
     let (code, message) = exception(first);
     Found {
@@ -171,10 +132,7 @@ fn pytest_failure(told: &[&str]) -> Found {
             .iter()
             .rev()
             .find(|place| in_project(&place[1]))
-            .map(|place| {
-                Frame::new(&place[1], Some(&place[2]))
-                    .within(place.get(3).map(|name| name.as_str()))
-            }),
+            .map(|place| Frame::new(&place[1], Some(&place[2])).within(place.get(3).map(|name| name.as_str()))),
         ..Found::default()
     }
 }
@@ -182,10 +140,7 @@ fn pytest_failure(told: &[&str]) -> Found {
 /// With `--tb=no` the summary's line is all there is: `FAILED test_calc.py::test_add - assert -1 == 5`.
 fn from_summary(lines: &[&str], id: &str) -> Found {
     let line = lines.iter().rev().find_map(|line| {
-        line.strip_prefix("FAILED ")
-            .or(line.strip_prefix("ERROR "))?
-            .strip_prefix(id)?
-            .strip_prefix(" - ")
+        line.strip_prefix("FAILED ").or(line.strip_prefix("ERROR "))?.strip_prefix(id)?.strip_prefix(" - ")
     });
     // Without any test: `ERROR: file or directory not found: tests/`.
     let line = line
@@ -208,10 +163,7 @@ fn exception(line: &str) -> (Option<String>, &str) {
         return (Some("AssertionError".to_owned()), line);
     }
     match EXCEPTION.captures(line) {
-        Some(parts) => (
-            Some(parts[1].to_owned()),
-            parts.get(2).map_or(line, |message| message.as_str()),
-        ),
+        Some(parts) => (Some(parts[1].to_owned()), parts.get(2).map_or(line, |message| message.as_str())),
         None => (None, line),
     }
 }

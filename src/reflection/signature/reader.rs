@@ -58,14 +58,9 @@ fn signature(check: &CheckReport, output: &str) -> Signature {
     let mut signature = Signature {
         tool: found.tool.to_owned(),
         code: found.code,
-        message: found
-            .message
-            .map(|text| shorten(&mask(text.trim()), MESSAGE_BYTES).into_owned()),
+        message: found.message.map(|text| shorten(&mask(text.trim()), MESSAGE_BYTES).into_owned()),
         tests,
-        frame: found
-            .frame
-            .as_ref()
-            .map(|frame| relative(frame, output).to_string()),
+        frame: found.frame.as_ref().map(|frame| relative(frame, output).to_string()),
         exit_status: check.exit_status,
         signal: check.signal,
         timed_out: check.timed_out,
@@ -74,9 +69,7 @@ fn signature(check: &CheckReport, output: &str) -> Signature {
     };
     if check.timed_out {
         // What a cut-off run printed last says nothing of who was running.
-        signature.tool = shell::tool_of(&check.spec.run)
-            .unwrap_or(found.tool)
-            .to_owned();
+        signature.tool = shell::tool_of(&check.spec.run).unwrap_or(found.tool).to_owned();
     }
     let place = found.frame.as_ref().map(place);
     signature.fingerprint = fingerprint(&signature, place.as_deref());
@@ -167,6 +160,5 @@ fn relative(frame: &Frame, output: &str) -> Frame {
 }
 
 fn below(path: &str, root: &str) -> bool {
-    path.strip_prefix(root)
-        .is_some_and(|rest| rest.starts_with('/'))
+    path.strip_prefix(root).is_some_and(|rest| rest.starts_with('/'))
 }

@@ -11,23 +11,17 @@ use super::found::section;
 
 pattern!(ERROR, r"^error(?:\[(E\d{4})\])?: (.+)$");
 pattern!(ARROW, r"^\s*--> (.+?):(\d+):\d+$");
-pattern!(
-    PANIC,
-    r"^\s*thread '.*' (?:\(\d+\) )?panicked at (?:'(.*)', )?(.+?):(\d+):\d+:?$"
-);
+pattern!(PANIC, r"^\s*thread '.*' (?:\(\d+\) )?panicked at (?:'(.*)', )?(.+?):(\d+):\d+:?$");
 
 /// A compile error, or cargo's own.
 pub(super) fn compile(lines: &[&str]) -> Option<Found> {
     pattern!(LINT, r"#!?\[(?:deny|forbid|warn)\(([\w:]+)\)\]");
     pattern!(LABEL, r"^\s*(?:\d+ )?\s*\|.*\^+ (.+)$");
     pattern!(END, r"^error: (?:could not compile `|aborting due to )");
-    let start = lines.iter().enumerate().position(|(at, line)| {
-        ERROR.is_match(line)
-            && lines[at + 1..]
-                .iter()
-                .take(3)
-                .any(|line| ARROW.is_match(line))
-    });
+    let start = lines
+        .iter()
+        .enumerate()
+        .position(|(at, line)| ERROR.is_match(line) && lines[at + 1..].iter().take(3).any(|line| ARROW.is_match(line)));
     let Some(start) = start else {
         return cargo_itself(lines);
     };
@@ -35,9 +29,7 @@ pub(super) fn compile(lines: &[&str]) -> Option<Found> {
     let block = section(&lines[start..], |_| true, str::is_empty)?;
     let arrow = block.iter().find_map(|line| ARROW.captures(line))?;
     let lint = block.iter().find_map(|line| LINT.captures(line));
-    let label = block
-        .iter()
-        .find_map(|line| Some(LABEL.captures(line)?.get(1)?.as_str()));
+    let label = block.iter().find_map(|line| Some(LABEL.captures(line)?.get(1)?.as_str()));
     let end = last_match(lines, &END);
     Some(Found {
         tool: match end {
@@ -77,22 +69,13 @@ fn cargo_itself(lines: &[&str]) -> Option<Found> {
 /// `cargo test`.
 pub(super) fn libtest(lines: &[&str]) -> Option<Found> {
     pattern!(FAILED, r"^test (.+?)(?: - should panic)? \.\.\. FAILED$");
-    pattern!(
-        MARK,
-        r"^(?:test .+ \.\.\. FAILED|test result: FAILED\..*|error: (?:doc)?test failed, .*)$"
-    );
-    pattern!(
-        DIED,
-        r"^\s*process didn't exit successfully: .*\((signal: \d+, (SIG\w+)|exit status: \d+)"
-    );
+    pattern!(MARK, r"^(?:test .+ \.\.\. FAILED|test result: FAILED\..*|error: (?:doc)?test failed, .*)$");
+    pattern!(DIED, r"^\s*process didn't exit successfully: .*\((signal: \d+, (SIG\w+)|exit status: \d+)");
     let last_mark = last_match(lines, &MARK)?;
     let tests = names(lines, &FAILED);
     let header = tests.first().map(|test| format!("---- {test} stdout ----"));
-    let told = section(
-        lines,
-        |line| Some(line) == header.as_deref(),
-        |line| line.starts_with("---- ") || line == "failures:",
-    );
+    let told =
+        section(lines, |line| Some(line) == header.as_deref(), |line| line.starts_with("---- ") || line == "failures:");
     let why = told.and_then(|told| panicked(told).or_else(|| error(told)));
     let why = why.unwrap_or_else(|| match lines.iter().find_map(|line| DIED.captures(line)) {
         Some(died) => Found {
@@ -103,22 +86,13 @@ pub(super) fn libtest(lines: &[&str]) -> Option<Found> {
         },
         None => panicked(lines).unwrap_or_default(),
     });
-    Some(Found {
-        tool: "cargo test",
-        tests,
-        last_mark,
-        ..why
-    })
+    Some(Found { tool: "cargo test", tests, last_mark, ..why })
 }
 
 /// A test that returned an error.
 fn error(told: &[&str]) -> Option<Found> {
     let message = told.iter().find_map(|line| line.strip_prefix("Error: "))?;
-    Some(Found {
-        message: Some(message.to_owned()),
-        detail: Some(message.to_owned()),
-        ..Found::default()
-    })
+    Some(Found { message: Some(message.to_owned()), detail: Some(message.to_owned()), ..Found::default() })
 }
 
 /// `cargo nextest`.
@@ -135,18 +109,11 @@ pub(super) fn nextest(lines: &[&str]) -> Option<Found> {
         tests = names(lines, &FAILED);
     }
     let thread = tests.first().map(|test| format!("thread '{test}'"));
-    let told = lines.iter().position(|line| {
-        thread
-            .as_ref()
-            .is_some_and(|thread| line.trim_start().starts_with(thread.as_str()))
-    });
+    let told = lines
+        .iter()
+        .position(|line| thread.as_ref().is_some_and(|thread| line.trim_start().starts_with(thread.as_str())));
     let why = panicked(&lines[told.unwrap_or(0)..]).unwrap_or_default();
-    Some(Found {
-        tool: "cargo nextest",
-        tests,
-        last_mark,
-        ..why
-    })
+    Some(Found { tool: "cargo nextest", tests, last_mark, ..why })
 }
 
 /// A program that panicked, under no test runner.
@@ -163,17 +130,9 @@ fn panicked(lines: &[&str]) -> Option<Found> {
     let after = &lines[at + 1..];
     let message = match panic.get(1) {
         Some(old_style) => old_style.as_str(),
-        None => after
-            .iter()
-            .find(|line| !line.trim().is_empty())
-            .map_or("", |line| line.trim()),
+        None => after.iter().find(|line| !line.trim().is_empty()).map_or("", |line| line.trim()),
     };
-    let sides: Vec<&str> = after
-        .iter()
-        .take(6)
-        .filter(|line| SIDE.is_match(line))
-        .map(|line| line.trim())
-        .collect();
+    let sides: Vec<&str> = after.iter().take(6).filter(|line| SIDE.is_match(line)).map(|line| line.trim()).collect();
     let frame = if in_project(&panic[2]) {
         Some(Frame::new(&panic[2], Some(&panic[3])))
     } else {

@@ -10,12 +10,7 @@ use crate::domain::CheckCommand;
 /// What can be said of any output: the shell's own complaint, or the line that most likely says what is wrong.
 pub(super) fn read(run: &CheckCommand, lines: &[&str]) -> Found {
     let found = words(lines).unwrap_or_default();
-    Found {
-        tool: tool_of(run)
-            .filter(|_| found.code.is_none())
-            .unwrap_or("shell"),
-        ..found
-    }
+    Found { tool: tool_of(run).filter(|_| found.code.is_none()).unwrap_or("shell"), ..found }
 }
 
 /// The tool that a command names, by its program and first arguments only: a file's or a test's name is no evidence.
@@ -30,9 +25,9 @@ pub(super) fn tool_of(run: &CheckCommand) -> Option<&'static str> {
         CheckCommand::Argv(argv) => argv.iter().map(String::as_str).collect(),
     };
     let start = words.iter().position(|word| !word.contains('='))?;
-    let mut words = words[start..].iter().filter(|word| {
-        !["npx", "exec", "uv", "poetry", "pnpm", "yarn", "bunx", "run"].contains(word)
-    });
+    let mut words = words[start..]
+        .iter()
+        .filter(|word| !["npx", "exec", "uv", "poetry", "pnpm", "yarn", "bunx", "run"].contains(word));
     let program = words.next()?.rsplit('/').next()?;
     let rest: Vec<&str> = words.copied().take(3).collect();
     Some(match (program, rest.as_slice()) {
@@ -70,8 +65,7 @@ pub(super) fn words(lines: &[&str]) -> Option<Found> {
         ERROR,
         r"^(?:\S+: )*(?:(?i:fatal|error|failed|failure|abort(?:ed)?|panic|exception)\b(?:\[[^\]]*\])?:? |E: |not ok |FAIL\b)"
     );
-    let at = last_match(lines, &ERROR)
-        .or_else(|| lines.iter().rposition(|line| !line.trim().is_empty()))?;
+    let at = last_match(lines, &ERROR).or_else(|| lines.iter().rposition(|line| !line.trim().is_empty()))?;
     // A comparison often takes a line for what was expected and one for what came.
     Some(Found {
         detail: joined(lines[at.saturating_sub(2)..=at].iter().copied()),
@@ -105,9 +99,7 @@ fn complaint(lines: &[&str]) -> Option<Found> {
     };
     let code = match code.as_str() {
         "not found" => "command not found".to_owned(),
-        syntax if syntax.starts_with("Syntax error") || syntax.starts_with("syntax error") => {
-            "syntax error".to_owned()
-        }
+        syntax if syntax.starts_with("Syntax error") || syntax.starts_with("syntax error") => "syntax error".to_owned(),
         _ => code.to_lowercase(),
     };
     let message = lines[at].trim().to_owned();
@@ -122,10 +114,7 @@ fn complaint(lines: &[&str]) -> Option<Found> {
 
 /// C's `assert`: ``a: a.c:2: main: Assertion `1+1==3' failed.``
 fn assertion(lines: &[&str]) -> Option<Found> {
-    pattern!(
-        ASSERT,
-        r"^(?:\S+: )?(\S+?):(\d+): (?:.+: )?(Assertion [`'].+' failed)\.$"
-    );
+    pattern!(ASSERT, r"^(?:\S+: )?(\S+?):(\d+): (?:.+: )?(Assertion [`'].+' failed)\.$");
     let at = last_match(lines, &ASSERT)?;
     let parts = ASSERT.captures(lines[at])?;
     Some(Found {

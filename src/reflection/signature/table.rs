@@ -35,10 +35,7 @@ fn read(output: &str) -> Signature {
 }
 
 fn fixture(name: &str) -> String {
-    let path = format!(
-        "{}/tests/fixtures/failures/{name}.txt",
-        env!("CARGO_MANIFEST_DIR")
-    );
+    let path = format!("{}/tests/fixtures/failures/{name}.txt", env!("CARGO_MANIFEST_DIR"));
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
@@ -57,22 +54,10 @@ fn check(name: &str, expected: &str) {
 
 #[test]
 fn rust_tools() {
-    check(
-        "cargo-clippy",
-        r#"cargo | unused_variables |  | src/lib.rs:2 | unused variable: `prices`"#,
-    );
-    check(
-        "cargo-dep",
-        r#"cargo |  |  |  | no matching package named `nothere-crate` found"#,
-    );
-    check(
-        "cargo-e0308",
-        r#"cargo | E0308 |  | src/lib.rs:2 | mismatched types"#,
-    );
-    check(
-        "cargo-import",
-        r#"cargo | E0432 |  | src/lib.rs:1 | unresolved import `nothere`"#,
-    );
+    check("cargo-clippy", r#"cargo | unused_variables |  | src/lib.rs:2 | unused variable: `prices`"#);
+    check("cargo-dep", r#"cargo |  |  |  | no matching package named `nothere-crate` found"#);
+    check("cargo-e0308", r#"cargo | E0308 |  | src/lib.rs:2 | mismatched types"#);
+    check("cargo-import", r#"cargo | E0432 |  | src/lib.rs:1 | unresolved import `nothere`"#);
     check(
         "cargo-no-manifest",
         r#"cargo |  |  |  | could not find `Cargo.toml` in `<path>/wallet` or any parent directory"#,
@@ -81,35 +66,20 @@ fn rust_tools() {
         "cargo-run-panic",
         r#"rust | panic |  | src/main.rs:1 | index out of bounds: the len is <n> but the index is <n>"#,
     );
-    check(
-        "cargo-syntax",
-        r#"cargo |  |  | src/lib.rs:2 | mismatched closing delimiter: `}`"#,
-    );
-    check(
-        "doctest",
-        r#"cargo test | panic | src/lib.rs - (line 1) | src/lib.rs:5 | assertion `left == right` failed"#,
-    );
-    check(
-        "libtest-abort",
-        r#"cargo test | SIGABRT | tests::errs |  | the test process died (signal: <n>, SIGABRT)"#,
-    );
+    check("cargo-syntax", r#"cargo |  |  | src/lib.rs:2 | mismatched closing delimiter: `}`"#);
+    check("doctest", r#"cargo test | panic | src/lib.rs - (line 1) | src/lib.rs:5 | assertion `left == right` failed"#);
+    check("libtest-abort", r#"cargo test | SIGABRT | tests::errs |  | the test process died (signal: <n>, SIGABRT)"#);
     check(
         "libtest-assert",
         r#"cargo test | panic | tests::adds_all_prices, tests::empty_has_no_first | src/lib.rs:13 | assertion `left == right` failed"#,
     );
-    check(
-        "libtest-err",
-        r#"cargo test |  | tests::errs |  | "the file is missing""#,
-    );
+    check("libtest-err", r#"cargo test |  | tests::errs |  | "the file is missing""#);
     check("libtest-hang", r#"cargo test |  | tests::errs |  | "#);
     check(
         "nextest-assert",
         r#"cargo nextest | panic | tests::adds_all_prices, tests::empty_has_no_first | src/lib.rs:13 | assertion `left == right` failed"#,
     );
-    check(
-        "rustc-e0308",
-        r#"rustc | E0308 |  | e0308.rs:2 | mismatched types"#,
-    );
+    check("rustc-e0308", r#"rustc | E0308 |  | e0308.rs:2 | mismatched types"#);
 }
 
 #[test]
@@ -122,31 +92,16 @@ fn python_tools() {
         "pytest-import",
         r#"pytest | ImportError | test_imp.py | test_imp.py:1 | cannot import name 'subtract' from 'calc' (<path>/calc.py)"#,
     );
-    check(
-        "pytest-none",
-        r#"pytest |  |  |  | <n> deselected in <time>"#,
-    );
+    check("pytest-none", r#"pytest |  |  |  | <n> deselected in <time>"#);
     check(
         "pytest-short",
         r#"pytest | AssertionError | test_calc.py::TestMore::test_twice[1], test_calc.py::TestMore::test_twice[2], test_calc.py::test_add, test_calc.py::test_ratio | test_calc.py:17 in test_twice | assert <n> == (<n> * <n>)"#,
     );
-    check(
-        "python-chained",
-        r#"python | RuntimeError |  | chain.py:6 in load | the settings at <addr> are no JSON"#,
-    );
+    check("python-chained", r#"python | RuntimeError |  | chain.py:6 in load | the settings at <addr> are no JSON"#);
     check("python-memory", r#"python | MemoryError |  | bad.py:1 | "#);
-    check(
-        "python-module",
-        r#"python | ModuleNotFoundError |  | bad.py:1 | No module named 'numpyx'"#,
-    );
-    check(
-        "python-syntax",
-        r#"python | SyntaxError |  | bad.py:1 | invalid syntax"#,
-    );
-    check(
-        "python-traceback",
-        r#"python | ZeroDivisionError |  | calc.py:6 in ratio | division by zero"#,
-    );
+    check("python-module", r#"python | ModuleNotFoundError |  | bad.py:1 | No module named 'numpyx'"#);
+    check("python-syntax", r#"python | SyntaxError |  | bad.py:1 | invalid syntax"#);
+    check("python-traceback", r#"python | ZeroDivisionError |  | calc.py:6 in ratio | division by zero"#);
     check(
         "unittest",
         r#"unittest | AssertionError | test_unit.Calc.test_add, test_unit.Calc.test_ratio | test_unit.py:6 in test_add | -<n> != <n>"#,
@@ -163,18 +118,9 @@ fn javascript_tools() {
         "mocha",
         r#"mocha | AssertionError | cart adds prices, cart has a name | mt/cart.js:3 | Expected values to be strictly equal"#,
     );
-    check(
-        "node-heap",
-        r#"node | fatal |  |  | Reached heap limit Allocation failed - JavaScript heap out of memory"#,
-    );
-    check(
-        "node-module",
-        r#"node | MODULE_NOT_FOUND |  | m.js:1 | Cannot find module 'lodashx'"#,
-    );
-    check(
-        "node-syntax",
-        r#"node | SyntaxError |  | m.js:1 | Unexpected token ';'"#,
-    );
+    check("node-heap", r#"node | fatal |  |  | Reached heap limit Allocation failed - JavaScript heap out of memory"#);
+    check("node-module", r#"node | MODULE_NOT_FOUND |  | m.js:1 | Cannot find module 'lodashx'"#);
+    check("node-syntax", r#"node | SyntaxError |  | m.js:1 | Unexpected token ';'"#);
     check(
         "node-test-spec",
         r#"node:test | AssertionError | adds prices, has a name | nt/cart.test.js:4 | Expected values to be strictly equal"#,
@@ -187,14 +133,8 @@ fn javascript_tools() {
         "node-typeerror",
         r#"node | TypeError |  | cart.js:5 in name | Cannot read properties of undefined (reading 'name')"#,
     );
-    check(
-        "tsc",
-        r#"tsc | TS2322 |  | ts/cart.ts:2 | Type 'number' is not assignable to type 'string'."#,
-    );
-    check(
-        "tsc-pretty",
-        r#"tsc | TS2322 |  | ts/cart.ts:2 | Type 'number' is not assignable to type 'string'."#,
-    );
+    check("tsc", r#"tsc | TS2322 |  | ts/cart.ts:2 | Type 'number' is not assignable to type 'string'."#);
+    check("tsc-pretty", r#"tsc | TS2322 |  | ts/cart.ts:2 | Type 'number' is not assignable to type 'string'."#);
     check(
         "vitest",
         r#"vitest | AssertionError | adds prices, users > has a name | vt/cart.test.mjs:3 | expected <n> to be <n> // Object.is equality"#,
@@ -211,14 +151,8 @@ fn go_tools() {
         "go-panic",
         r#"go test | panic | TestFirst, TestTotal/two_prices | cart.go:11 | runtime error: index out of range [<n>] with length <n>"#,
     );
-    check(
-        "go-run-panic",
-        r#"go | panic |  | main.go:3 | assignment to entry in nil map"#,
-    );
-    check(
-        "go-test",
-        r#"go test |  | TestTotal/two_prices | cart_test.go:8 | Total() = <n>, want <n>"#,
-    );
+    check("go-run-panic", r#"go | panic |  | main.go:3 | assignment to entry in nil map"#);
+    check("go-test", r#"go test |  | TestTotal/two_prices | cart_test.go:8 | Total() = <n>, want <n>"#);
     check(
         "go-test-build",
         r#"go build |  |  | broken.go:3 | cannot use <n> (untyped int constant) as string value in return statement"#,
@@ -231,68 +165,26 @@ fn go_tools() {
 
 #[test]
 fn compilers_and_make() {
-    check(
-        "c-assert",
-        r#"shell | assert |  | a.c:2 | Assertion `<n>+<n>==<n>' failed"#,
-    );
-    check(
-        "gcc",
-        r#"gcc |  |  | total.c:2 | ‘missing’ undeclared (first use in this function)"#,
-    );
-    check(
-        "gcc-link",
-        r#"ld |  |  | main.c | undefined reference to `helper'"#,
-    );
-    check(
-        "gpp",
-        r#"gcc |  |  | v.cc:2 | ‘class std::vector<int>’ has no member named ‘push’"#,
-    );
-    check(
-        "make-gcc",
-        r#"gcc |  |  | total.c:2 | ‘missing’ undeclared (first use in this function)"#,
-    );
-    check(
-        "make-no-rule",
-        r#"make |  |  |  | No rule to make target 'nothere.c', needed by 'all'."#,
-    );
-    check(
-        "make-none",
-        r#"make |  |  |  | No targets specified and no makefile found."#,
-    );
-    check(
-        "make-recipe",
-        r#"make |  |  | Makefile:4 | expected <n>, got <n>"#,
-    );
+    check("c-assert", r#"shell | assert |  | a.c:2 | Assertion `<n>+<n>==<n>' failed"#);
+    check("gcc", r#"gcc |  |  | total.c:2 | ‘missing’ undeclared (first use in this function)"#);
+    check("gcc-link", r#"ld |  |  | main.c | undefined reference to `helper'"#);
+    check("gpp", r#"gcc |  |  | v.cc:2 | ‘class std::vector<int>’ has no member named ‘push’"#);
+    check("make-gcc", r#"gcc |  |  | total.c:2 | ‘missing’ undeclared (first use in this function)"#);
+    check("make-no-rule", r#"make |  |  |  | No rule to make target 'nothere.c', needed by 'all'."#);
+    check("make-none", r#"make |  |  |  | No targets specified and no makefile found."#);
+    check("make-recipe", r#"make |  |  | Makefile:4 | expected <n>, got <n>"#);
 }
 
 #[test]
 fn the_shell() {
-    check(
-        "bash-not-found",
-        r#"shell | command not found |  |  | bash: line <n>: frobnicate: command not found"#,
-    );
+    check("bash-not-found", r#"shell | command not found |  |  | bash: line <n>: frobnicate: command not found"#);
     check("diff", r#"shell |  |  |  | > c"#);
-    check(
-        "segv",
-        r#"shell | segmentation fault |  |  | Segmentation fault"#,
-    );
-    check(
-        "sh-no-file",
-        r#"shell | no such file or directory |  |  | cat: no/such/file: No such file or directory"#,
-    );
-    check(
-        "sh-not-found",
-        r#"shell | command not found |  |  | sh: <n>: frobnicate: not found"#,
-    );
-    check(
-        "sh-permission",
-        r#"shell | permission denied |  |  | sh: <n>: ./q: Permission denied"#,
-    );
+    check("segv", r#"shell | segmentation fault |  |  | Segmentation fault"#);
+    check("sh-no-file", r#"shell | no such file or directory |  |  | cat: no/such/file: No such file or directory"#);
+    check("sh-not-found", r#"shell | command not found |  |  | sh: <n>: frobnicate: not found"#);
+    check("sh-permission", r#"shell | permission denied |  |  | sh: <n>: ./q: Permission denied"#);
     check("sh-silent", r#"shell |  |  |  | "#);
-    check(
-        "sh-syntax",
-        r#"shell | syntax error |  |  | sh: <n>: Syntax error: "then" unexpected"#,
-    );
+    check("sh-syntax", r#"shell | syntax error |  |  | sh: <n>: Syntax error: "then" unexpected"#);
 }
 
 #[test]
@@ -302,10 +194,7 @@ fn every_captured_output_stands_in_the_tables() {
     for entry in std::fs::read_dir(dir).unwrap() {
         let name = entry.unwrap().file_name().into_string().unwrap();
         if let Some(name) = name.strip_suffix(".txt") {
-            assert!(
-                table.contains(&format!("\"{name}\"")),
-                "{name} is not checked"
-            );
+            assert!(table.contains(&format!("\"{name}\"")), "{name} is not checked");
         }
     }
 }
@@ -315,47 +204,19 @@ fn the_outermost_tool_is_believed() {
     let check = |output: &str, tool: &str| assert_eq!(read(output).tool, tool, "{output}");
     let pytest = fixture("pytest-assert");
     check(&format!("{}\n{pytest}", fixture("tsc")), "pytest");
-    check(
-        &pytest.replace(
-            "src/x.ts(1,1): error TS2322: not ours",
-            &fixture("libtest-assert"),
-        ),
-        "pytest",
-    );
-    check(
-        &pytest.replace(
-            "src/x.ts(1,1): error TS2322: not ours",
-            &fixture("python-traceback"),
-        ),
-        "pytest",
-    );
+    check(&pytest.replace("src/x.ts(1,1): error TS2322: not ours", &fixture("libtest-assert")), "pytest");
+    check(&pytest.replace("src/x.ts(1,1): error TS2322: not ours", &fixture("python-traceback")), "pytest");
     let libtest = fixture("libtest-assert");
-    check(
-        &libtest.replace("adding up,", &fixture("pytest-assert")),
-        "cargo test",
-    );
-    check(
-        &format!("{}make: *** [Makefile:2: test] Error 101\n", libtest),
-        "cargo test",
-    );
-    check(
-        &format!(
-            "{}npm error Lifecycle script `test` failed\n",
-            fixture("jest")
-        ),
-        "jest",
-    );
+    check(&libtest.replace("adding up,", &fixture("pytest-assert")), "cargo test");
+    check(&format!("{}make: *** [Makefile:2: test] Error 101\n", libtest), "cargo test");
+    check(&format!("{}npm error Lifecycle script `test` failed\n", fixture("jest")), "jest");
 }
 
 #[test]
 fn words_alone_are_no_evidence() {
     let check = |output: &str| {
         let found = read(output);
-        assert_eq!(
-            (found.tool.as_str(), found.code, found.tests),
-            ("shell", None, vec![]),
-            "{output}"
-        );
+        assert_eq!((found.tool.as_str(), found.code, found.tests), ("shell", None, vec![]), "{output}");
     };
     check("the latest failed: it is important that every type has a test");
     check("error TS2322 and error[E0308] are codes; FAILED (failures=1");
@@ -371,10 +232,7 @@ fn the_same_failure_has_the_same_fingerprint_wherever_and_whenever_it_happens() 
         let output = fixture(name);
         assert!(output.contains(from), "{name} holds {from:?}");
         let (before, after) = (read(&output), read(&output.replace(from, to)));
-        assert_eq!(
-            before.fingerprint, after.fingerprint,
-            "{name}: {from:?} -> {to:?}"
-        );
+        assert_eq!(before.fingerprint, after.fingerprint, "{name}: {from:?} -> {to:?}");
         assert!(before.fingerprint.starts_with("v1:") && before.fingerprint.len() == 19);
     };
     same("libtest-assert", "src/lib.rs:13:9", "src/lib.rs:24:9");
@@ -397,16 +255,9 @@ fn another_failure_has_another_fingerprint() {
         let output = fixture(name);
         assert!(output.contains(from), "{name} holds {from:?}");
         let (before, after) = (read(&output), read(&output.replace(from, to)));
-        assert_ne!(
-            before.fingerprint, after.fingerprint,
-            "{name}: {from:?} -> {to:?}"
-        );
+        assert_ne!(before.fingerprint, after.fingerprint, "{name}: {from:?} -> {to:?}");
     };
-    other(
-        "libtest-assert",
-        "tests::empty_has_no_first",
-        "tests::empty_is_none",
-    );
+    other("libtest-assert", "tests::empty_has_no_first", "tests::empty_is_none");
     other("cargo-e0308", "E0308", "E0277");
     other("cargo-e0308", "--> src/lib.rs", "--> src/main.rs");
     other("python-traceback", "ZeroDivisionError", "ValueError");
@@ -424,15 +275,9 @@ fn out_of_time_the_tool_comes_from_the_command_and_the_rest_is_chance() {
         (check.exit_status, check.signal, check.timed_out) = (None, Some(15), true);
         Signatures.read(&check)
     };
-    let hang = timed_out(
-        "cd app && RUST_BACKTRACE=1 cargo test",
-        &fixture("libtest-hang"),
-    );
+    let hang = timed_out("cd app && RUST_BACKTRACE=1 cargo test", &fixture("libtest-hang"));
     assert_eq!((hang.tool.as_str(), hang.timed_out), ("cargo test", true));
-    assert_eq!(
-        hang.fingerprint,
-        timed_out("cargo test", "running 3 tests\n").fingerprint
-    );
+    assert_eq!(hang.fingerprint, timed_out("cargo test", "running 3 tests\n").fingerprint);
     assert_ne!(hang.fingerprint, timed_out("pytest -q", "").fingerprint);
     assert_ne!(hang.fingerprint, read("").fingerprint);
 }
@@ -442,31 +287,17 @@ fn out_of_memory_is_told_by_the_kernel_or_the_program() {
     let check = |output: &str, status: i32, signal: Option<i32>, expected: bool| {
         let mut report = report(output);
         (report.exit_status, report.signal) = (Some(status).filter(|_| signal.is_none()), signal);
-        assert_eq!(
-            Signatures.read(&report).out_of_memory,
-            expected,
-            "{output} {status} {signal:?}"
-        );
+        assert_eq!(Signatures.read(&report).out_of_memory, expected, "{output} {status} {signal:?}");
     };
     check(&fixture("python-memory"), 1, None, true);
     check(&fixture("node-heap"), 134, None, true);
-    check(
-        "Memory cgroup out of memory: Killed process 12 (rustc)",
-        137,
-        None,
-        true,
-    );
+    check("Memory cgroup out of memory: Killed process 12 (rustc)", 137, None, true);
     check("[1] oom-kill:constraint=CONSTRAINT_MEMCG", 0, Some(9), true);
     check("fork: Cannot allocate memory", 1, None, true);
     check("Killed", 137, None, false);
     check("", 0, Some(9), false);
     check("out of memory: killed process", 1, None, false);
-    check(
-        &fixture("pytest-assert").replace("not ours", "Cannot allocate memory"),
-        1,
-        None,
-        false,
-    );
+    check(&fixture("pytest-assert").replace("not ours", "Cannot allocate memory"), 1, None, false);
 }
 
 #[test]
@@ -474,15 +305,10 @@ fn a_check_that_passed_looks_like_nothing_and_one_that_could_not_run_says_why() 
     let mut check = report("error: all is lost");
     check.status = CheckStatus::Passed;
     assert_eq!(Signatures.read(&check), Signature::default());
-    check.status = CheckStatus::NotRun {
-        because: "program `pytest` was not found on PATH".to_owned(),
-    };
+    check.status = CheckStatus::NotRun { because: "program `pytest` was not found on PATH".to_owned() };
     check.exit_status = None;
     let found = Signatures.read(&check);
-    assert_eq!(
-        found.message.as_deref(),
-        Some("program `pytest` was not found on PATH")
-    );
+    assert_eq!(found.message.as_deref(), Some("program `pytest` was not found on PATH"));
     assert!(!found.fingerprint.is_empty());
 }
 

@@ -166,6 +166,10 @@ fn go_tools() {
 #[test]
 fn compilers_and_make() {
     check("c-assert", r#"shell | assert |  | a.c:2 | Assertion `<n>+<n>==<n>' failed"#);
+    check(
+        "mypy",
+        "mypy | return-value |  | typed.py:2 | Incompatible return value type (got \"str\", expected \"int\")",
+    );
     check("gcc", r#"gcc |  |  | total.c:2 | ‘missing’ undeclared (first use in this function)"#);
     check("gcc-link", r#"ld |  |  | main.c | undefined reference to `helper'"#);
     check("gpp", r#"gcc |  |  | v.cc:2 | ‘class std::vector<int>’ has no member named ‘push’"#);

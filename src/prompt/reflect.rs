@@ -44,7 +44,7 @@ pub fn reflect_prompt(failure: &FailureContext) -> String {
     );
     section("The agent's closing message", "message", "a claim, not evidence", &failure.agent_message, WORDS_BYTES);
 
-    let (earlier, _) = format_reflections(&failure.previous_reflections, EARLIER_BYTES);
+    let (earlier, _) = format_reflections(&failure.previous_reflections, usize::MAX, EARLIER_BYTES);
     if !earlier.is_empty() {
         let _ = write!(prompt, "\n{earlier}\n");
     }

@@ -19,16 +19,16 @@ const ID_BYTES: usize = 64;
 /// The section of reflections, newest first as given, and the ids of those that are in it, in the order of the text.
 ///
 /// Every field stands on one line, its white space collapsed and otherwise word for word. Reflections that say the
-/// same are shown once, as the newest, with `seen N times`. Whole reflections are left out, oldest first, until the
+/// same are shown once, as the newest, with `seen N times`; at most `max` different ones are shown. Whole reflections are left out, oldest first, until the
 /// section with its heading fits into `bytes`; the newest is shortened rather than dropped. No reflections, or a
 /// budget without room for a single line, give an empty text and no ids.
 ///
 /// ```
 /// # use reflexion::prompt::format_reflections;
-/// assert_eq!(format_reflections(&[], 4_000), (String::new(), Vec::new()));
+/// assert_eq!(format_reflections(&[], usize::MAX, 4_000), (String::new(), Vec::new()));
 /// ```
 #[must_use]
-pub fn format_reflections(reflections: &[Reflection], bytes: usize) -> (String, Vec<ReflectionId>) {
+pub fn format_reflections(reflections: &[Reflection], max: usize, bytes: usize) -> (String, Vec<ReflectionId>) {
     let open = format!("{HEADING}\n<{TAG} note=\"{NOTE}\">");
     let close = format!("\n</{TAG}>");
     let Some(mut room) = bytes.checked_sub(open.len() + close.len()) else {
@@ -40,7 +40,7 @@ pub fn format_reflections(reflections: &[Reflection], bytes: usize) -> (String, 
 
     let mut text = open;
     let mut ids = Vec::new();
-    for (reflection, seen) in without_duplicates(reflections) {
+    for (reflection, seen) in without_duplicates(reflections).into_iter().take(max) {
         let lines = lines(reflection, seen, mixed);
         let whole = lines.iter().map(|line| line.len() + 1).sum::<usize>();
         let block = if whole <= room {
@@ -181,7 +181,7 @@ mod tests {
     }
 
     fn text(reflections: &[Reflection]) -> String {
-        format_reflections(reflections, 10_000).0
+        format_reflections(reflections, usize::MAX, 10_000).0
     }
 
     #[test]
@@ -191,7 +191,7 @@ mod tests {
             already_tried: Some("I changed\n  the loop".to_owned()),
             ..reflection(2)
         };
-        let (text, ids) = format_reflections(&[newest, reflection(1)], 10_000);
+        let (text, ids) = format_reflections(&[newest, reflection(1)], usize::MAX, 10_000);
         assert_eq!(
             text,
             "## Reflections on earlier attempts
@@ -221,13 +221,13 @@ What to do differently: start at zero
         };
         let analysis = again.analysis.clone();
         let both = [again, Reflection { analysis, ..reflection(2) }, reflection(1)];
-        let (text, ids) = format_reflections(&both, 10_000);
+        let (text, ids) = format_reflections(&both, usize::MAX, 10_000);
         assert!(text.contains("[ref-3 | attempt 3 | root_cause | seen 3 times]"), "{text}");
         assert!(text.contains("Already tried: twice"), "{text}");
         assert_eq!(ids, [ReflectionId::new("ref-3")]);
 
         let other = Reflection { action_items: Vec::new(), ..reflection(1) };
-        assert_eq!(format_reflections(&[other, reflection(1)], 10_000).1.len(), 2);
+        assert_eq!(format_reflections(&[other, reflection(1)], usize::MAX, 10_000).1.len(), 2);
     }
 
     #[test]
@@ -256,16 +256,16 @@ What to do differently: start at zero
     fn the_oldest_go_first_and_the_newest_is_shortened() {
         let all = [reflection(3), reflection(2), reflection(1)];
         let whole = text(&all);
-        assert_eq!(format_reflections(&all, whole.len()).1.len(), 3);
-        let (two, ids) = format_reflections(&all, whole.len() - 1);
+        assert_eq!(format_reflections(&all, usize::MAX, whole.len()).1.len(), 3);
+        let (two, ids) = format_reflections(&all, usize::MAX, whole.len() - 1);
         assert_eq!(ids, [ReflectionId::new("ref-3"), ReflectionId::new("ref-2")]);
 
         let long = Reflection { suggestion: "s".repeat(300), ..reflection(4) };
-        let (one, ids) = format_reflections(&[long, reflection(1)], two.len());
+        let (one, ids) = format_reflections(&[long, reflection(1)], usize::MAX, two.len());
         assert_eq!(ids, [ReflectionId::new("ref-4")]);
         assert!(one.contains("What went wrong: the sum starts at 4\nWhat to do differently: sss"), "{one}");
         assert!(one.contains("s…\n</reflections>"), "{one}");
-        assert_eq!(format_reflections(&all, 60), (String::new(), Vec::new()));
+        assert_eq!(format_reflections(&all, usize::MAX, 60), (String::new(), Vec::new()));
     }
 
     proptest! {
@@ -280,7 +280,7 @@ What to do differently: start at zero
                 already_tried: Some(words.clone()),
                 ..reflection(7)
             }).collect();
-            let (text, ids) = format_reflections(&all, bytes);
+            let (text, ids) = format_reflections(&all, usize::MAX, bytes);
             prop_assert!(text.len() <= bytes);
             prop_assert_eq!(text.is_empty(), ids.is_empty());
             // 160 characters of at most two bytes, and what stands around them.

@@ -82,7 +82,8 @@ impl ReflectionService for ReflectionServiceLive {
     }
 
     fn format_for_prompt(&self, reflections: &[Reflection]) -> PromptSection {
-        let (text, ids) = format_reflections(reflections, self.settings.injection_bytes);
+        let (text, ids) =
+            format_reflections(reflections, self.settings.max_reflections_per_retry, self.settings.injection_bytes);
         PromptSection { text, ids }
     }
 

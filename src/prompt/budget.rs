@@ -79,8 +79,8 @@ pub fn one_line(text: &str) -> String {
     line
 }
 
-/// `text` without ANSI escapes, control characters (line feed and tab stay; a carriage return ends a line) and
-/// characters that are invisible or turn the reading direction.
+/// `text` without ANSI escapes, control characters (line feed and tab stay; a carriage return ends a line,
+/// other separators become a space) and characters that turn the reading direction or tag text invisibly.
 ///
 /// ```
 /// # use reflexion::prompt::plain;
@@ -102,7 +102,10 @@ pub fn plain(text: &str) -> Cow<'_, str> {
                 rest[1..].strip_prefix('\n').unwrap_or(&rest[1..])
             }
             _ => {
-                if !is_control(c) && !is_invisible(c) {
+                if c.is_control() && (c.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&c)) && c != '\n' && c != '\t'
+                {
+                    out.push(' ');
+                } else if !is_control(c) && !is_invisible(c) {
                     out.push(c);
                 }
                 &rest[c.len_utf8()..]
@@ -146,12 +149,10 @@ fn is_control(c: char) -> bool {
     c.is_control() && c != '\n' && c != '\t'
 }
 
-/// Zero-width, direction-turning and tag characters: they can hide words from a person and show them to a model. The
-/// joiners U+200C and U+200D stay, because scripts and emoji need them.
+/// Characters that turn the reading direction, and tags: they show a person other words than a model. Zero-width
+/// characters stay, because scripts, emoji and text copied from the web have them; fences see through them.
 fn is_invisible(c: char) -> bool {
-    matches!(c,
-        '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{61c}' | '\u{feff}'
-        | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{e0000}'..='\u{e007f}')
+    matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{e0000}'..='\u{e007f}')
 }
 
 #[cfg(test)]
@@ -169,7 +170,8 @@ mod tests {
         check("\u{1b}(B\u{1b}7kept\u{1b}", "kept");
         check("\u{9b}1mbold", "bold");
         check("10%\r20%\r\nend\u{0}\u{7f}", "10%\n20%\nend");
-        check("in\u{200b}vis\u{202e}ible\u{e0041}", "invisible");
+        check("in\u{200b}vis\u{202e}ible\u{e0041}", "in\u{200b}visible");
+        check("form\u{c}feed, unit\u{1f}separator", "form feed, unit separator");
         check("👩\u{200d}🔧", "👩\u{200d}🔧");
     }
 

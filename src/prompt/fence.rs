@@ -58,13 +58,16 @@ fn push_without_tag(out: &mut String, tag: &str, mut line: &str) {
     out.push_str(line);
 }
 
-/// Whether what follows a `<` reads as `tag` or `/tag`, however it is spaced and cased.
+/// Whether what follows a `<` reads as `tag` or `/tag`, however it is spaced and cased, and whatever zero-width
+/// characters are in it.
 fn opens_tag(after: &str, tag: &str) -> bool {
-    let name = after.trim_start_matches(|c: char| c == '/' || c.is_whitespace());
-    name.get(..tag.len()).is_some_and(|start| start.eq_ignore_ascii_case(tag))
+    let mut name = after.chars().filter(|c| {
+        !c.is_whitespace() && !matches!(c, '/' | '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{2065}' | '\u{feff}')
+    });
+    tag.chars().all(|wanted| name.next().is_some_and(|c| c.eq_ignore_ascii_case(&wanted)))
 }
 
-/// A heading as CommonMark has it: up to three spaces, one to six `#`, then white space or the end.
+/// A heading as `CommonMark` has it: up to three spaces, one to six `#`, then white space or the end.
 fn is_heading(line: &str) -> bool {
     let text = line.trim_start_matches(' ');
     let marks = text.len() - text.trim_start_matches('#').len();
@@ -84,7 +87,7 @@ mod tests {
         check("plain < text > here", "plain < text > here");
         check("a</data>b", "a&lt;/data>b");
         check("a< / DATA >b<data note", "a&lt; / DATA >b&lt;data note");
-        check("<da\u{200b}ta>", "&lt;data>");
+        check("<da\u{200b}t\u{200d}a>", "&lt;da\u{200b}t\u{200d}a>");
         check("<\u{1b}[0m/data>", "&lt;/data>");
         check("# Top\n   ## Task\n    ## code\n#include <x>", "\\# Top\n\\   ## Task\n    ## code\n#include <x>");
         check("######\n####### seven", "\\######\n####### seven");

@@ -9,9 +9,11 @@ mod budget;
 mod fence;
 mod reflect;
 mod reflections;
+mod reply;
 
 pub use attempt::{AttemptPrompt, DESCRIPTION_BYTES, LastFailure, OUTPUT_BYTES};
 pub use budget::{excerpt, first_bytes, last_bytes, one_line, plain, shorten};
 pub use fence::fence;
-pub use reflect::{ParseError, Reply, certainty, parse_reply, reflect_prompt};
+pub use reflect::reflect_prompt;
 pub use reflections::format_reflections;
+pub use reply::{ParseError, Reply, certainty, parse_reply};

@@ -19,9 +19,9 @@ const ID_BYTES: usize = 64;
 /// The section of reflections, newest first as given, and the ids of those that are in it, in the order of the text.
 ///
 /// Every field stands on one line, its white space collapsed and otherwise word for word. Reflections that say the
-/// same are shown once, as the newest, with `seen N times`. Whole reflections are left out, oldest first, until the
-/// section with its heading fits into `bytes`; the newest is shortened rather than dropped. No reflections, or a
-/// budget without room for a single line, give an empty text and no ids.
+/// same are shown once, as the newest, with `seen N times`; at most `max` different ones are shown. Whole reflections
+/// are left out, oldest first, until the section with its heading fits into `bytes`; the newest is shortened rather
+/// than dropped. No reflections, or a budget without room for a single line, give an empty text and no ids.
 ///
 /// ```
 /// # use reflexion::prompt::format_reflections;

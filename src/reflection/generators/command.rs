@@ -145,7 +145,7 @@ mod tests {
                 let failure: FailureContext = serde_json::from_slice(&command.stdin).unwrap();
                 failure == test_failure()
                     && command.program == CheckCommand::Argv(vec!["lesson".to_owned(), "--brief".to_owned()])
-                    && command.dir == PathBuf::from("/project")
+                    && command.dir == std::path::Path::new("/project")
                     && command.env_deny == ["SECRET_*"]
                     && command.timeout == Duration::from_secs(30)
                     && command.env

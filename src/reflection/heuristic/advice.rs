@@ -18,57 +18,131 @@ pub(super) struct Advice {
 
 /// Advice for a failure; everything in it is taken from the failure's own evidence.
 pub(super) fn advice(facts: &Facts<'_>) -> Advice {
-    let place = facts.failure.signature.frame.clone();
-    let at = place.as_ref().map_or(String::new(), |place| format!(" at {place}"));
-    let check = facts.command();
+    let place = facts.failure.signature.frame.as_deref();
+    let at = place.map_or(String::new(), |place| format!(" at {place}"));
     let (suggestion, items) = match facts.class {
         Class::EmptyChange | Class::MergeConflict | Class::AgentLimit | Class::Permission | Class::AgentFailed => {
             of_the_agent(facts)
         }
-        Class::CheckTimeout => (
-            "Look for a loop that does not end, a wait for input or a server, or work that grows too fast, in what this attempt changed.".to_owned(),
-            vec![format!("Run `{check}` yourself with a short time limit and see where it stops"), "Check the end condition of every loop and wait that was changed".to_owned()],
-        ),
-        Class::OutOfMemory => (
-            "Find what grows without a limit and bound it, or work on the data in parts; a larger limit hides the fault.".to_owned(),
-            vec![format!("Look for a collection that only grows{at}"), "Process the input piece by piece instead of at once".to_owned()],
-        ),
-        Class::MissingProgram => (
-            "The check needs a program that is not there or may not be run. Use what the project has, and see how its other checks are started.".to_owned(),
-            vec![said(facts, "Make sure that the program exists and is executable"), "If the attempt added or renamed a script, give it its name and its execute permission".to_owned()],
-        ),
-        Class::MissingModule => (
-            format!("Something that is used{at} does not exist under that name. Look up the real name or path, or create and export it, before anything else."),
-            vec![said(facts, "Search the project for the missing name"), "See what is declared as a dependency; do not invent packages".to_owned()],
-        ),
-        Class::Syntax => (
-            format!("The code{at} cannot be parsed, so nothing else was tested. Repair the syntax first and parse the file before going on."),
-            vec![format!("Open {} and complete the statement", place.as_deref().unwrap_or("the named file")), said(facts, "Read the parser's message")],
-        ),
+        Class::CheckTimeout | Class::OutOfMemory => limit(facts, &at),
+        Class::MissingProgram | Class::MissingModule => missing(facts, &at),
+        Class::Syntax => syntax(facts, &at),
         Class::Compile => compile(facts, &at),
-        Class::NoTests => (
-            "No test was found, which counts as a failure. Put tests where the runner looks for them, and keep their names.".to_owned(),
-            vec!["Name test files and functions as the runner expects them (`test_*.py`, `def test_…`)".to_owned(), format!("Run `{check}` and see how many tests it collects")],
-        ),
         Class::Assertion => assertion(facts, &at),
-        Class::EdgeCase => (
-            format!("Handle the value that breaks the code{at}: empty, missing, zero or out of range. Decide from the task what the result must be there; do not only silence the error."),
+        Class::EdgeCase | Class::Crash => crash(facts, &at),
+        Class::NoTests | Class::Said | Class::Silent => unknown(facts),
+    };
+    finished(facts, suggestion, items)
+}
+
+fn limit(facts: &Facts<'_>, at: &str) -> (String, Vec<String>) {
+    if facts.class == Class::OutOfMemory {
+        return (
+            "Find what grows without a limit and bound it, or work on the data in parts; a larger \
+             limit hides the fault."
+                .to_owned(),
+            vec![
+                format!("Look for a collection that only grows{at}"),
+                "Process the input piece by piece instead of at once".to_owned(),
+            ],
+        );
+    }
+    let check = facts.command();
+    (
+        "Look for a loop that does not end, a wait for input or a server, or work that grows too \
+         fast, in what this attempt changed."
+            .to_owned(),
+        vec![
+            format!("Run `{check}` yourself with a short time limit and see where it stops"),
+            "Check the end condition of every loop and wait that was changed".to_owned(),
+        ],
+    )
+}
+
+fn missing(facts: &Facts<'_>, at: &str) -> (String, Vec<String>) {
+    if facts.class == Class::MissingProgram {
+        return (
+            "The check needs a program that is not there or may not be run. Use what the project \
+             has, and see how its other checks are started."
+                .to_owned(),
+            vec![
+                said(facts, "Make sure that the program exists and is executable"),
+                "If the attempt added or renamed a script, give it its name and its execute \
+                 permission"
+                    .to_owned(),
+            ],
+        );
+    }
+    (
+        format!(
+            "Something that is used{at} does not exist under that name. Look up the real name or \
+             path, or create and export it, before anything else."
+        ),
+        vec![
+            said(facts, "Search the project for the missing name"),
+            "See what is declared as a dependency; do not invent packages".to_owned(),
+        ],
+    )
+}
+
+fn syntax(facts: &Facts<'_>, at: &str) -> (String, Vec<String>) {
+    let file = at.strip_prefix(" at ").unwrap_or("the named file");
+    (
+        format!(
+            "The code{at} cannot be parsed, so nothing else was tested. Repair the syntax first \
+             and parse the file before going on."
+        ),
+        vec![format!("Open {file} and complete the statement"), said(facts, "Read the parser's message")],
+    )
+}
+
+fn crash(facts: &Facts<'_>, at: &str) -> (String, Vec<String>) {
+    if facts.class == Class::EdgeCase {
+        return (
+            format!(
+                "Handle the value that breaks the code{at}: empty, missing, zero or out of range. \
+                 Decide from the task what the result must be there; do not only silence the error."
+            ),
             vec![said(facts, "See which value breaks it"), format!("Handle that value{at}"), rerun(facts)],
+        );
+    }
+    (
+        format!(
+            "Find out why the program breaks{at} before changing anything else, and repair the \
+             cause rather than catching the error."
         ),
-        Class::Crash => (
-            format!("Find out why the program breaks{at} before changing anything else, and repair the cause rather than catching the error."),
-            vec![said(facts, "Read the error"), rerun(facts)],
+        vec![said(facts, "Read the error"), rerun(facts)],
+    )
+}
+
+fn unknown(facts: &Facts<'_>) -> (String, Vec<String>) {
+    let check = facts.command();
+    match facts.class {
+        Class::NoTests => (
+            "No test was found, which counts as a failure. Put tests where the runner looks for \
+             them, and keep their names."
+                .to_owned(),
+            vec![
+                "Name test files and functions as the runner expects them (`test_*.py`, \
+                 `def test_…`)"
+                    .to_owned(),
+                format!("Run `{check}` and see how many tests it collects"),
+            ],
         ),
-        Class::Said => (
+        Class::Silent => (
+            "The check says nothing but its exit status: read the check itself to learn what it \
+             demands, then the task again."
+                .to_owned(),
+            vec![
+                format!("Read what `{check}` does, step by step"),
+                "Run its steps one by one and see which of them fails".to_owned(),
+            ],
+        ),
+        _ => (
             "Start from what the check printed, and make exactly that true.".to_owned(),
             vec![said(facts, "Read the output"), format!("Read what `{check}` compares, then run it again")],
         ),
-        Class::Silent => (
-            "The check says nothing but its exit status: read the check itself to learn what it demands, then the task again.".to_owned(),
-            vec![format!("Read what `{check}` does, step by step"), "Run its steps one by one and see which of them fails".to_owned()],
-        ),
-    };
-    finished(facts, suggestion, items)
+    }
 }
 
 /// What every lesson ends with where a check was red, and no step twice.
@@ -101,7 +175,8 @@ fn category(facts: &Facts<'_>) -> Category {
 fn of_the_agent(facts: &Facts<'_>) -> (String, Vec<String>) {
     let (suggestion, items): (&str, &[&str]) = match facts.class {
         Class::EmptyChange => (
-            "Change files: nothing in the workspace differs from what it was. If the task seems to be done already, prove it by its criteria and say so; otherwise write the change to disk.",
+            "Change files: nothing in the workspace differs from what it was. If the task seems to \
+             be done already, prove it by its criteria and say so; otherwise write the change to disk.",
             &[
                 "Find the file that the task is about and edit it",
                 "See with `git status` that the change is there before stopping",
@@ -115,18 +190,21 @@ fn of_the_agent(facts: &Facts<'_>) -> (String, Vec<String>) {
             ],
         ),
         Class::AgentLimit => (
-            "Do less at a time: take the smallest change that the check can see, make it first, and leave exploring and long commands for later.",
+            "Do less at a time: take the smallest change that the check can see, make it first, and \
+             leave exploring and long commands for later.",
             &[
                 "Make the central edit first, then refine it",
                 "Give every long-running command a time limit, and start no servers or watchers in the foreground",
             ],
         ),
         Class::Permission => (
-            "Reach the goal without what was refused: work inside the workspace, with the tools that are allowed.",
+            "Reach the goal without what was refused: work inside the workspace, with the tools \
+             that are allowed.",
             &["Use another allowed tool for the refused step", "Change files only inside the workspace"],
         ),
         _ => (
-            "The agent itself failed, so this says little about the task. Take smaller steps and write results to disk early.",
+            "The agent itself failed, so this says little about the task. Take smaller steps and \
+             write results to disk early.",
             &["Begin with the smallest useful edit", "Avoid the command that was running when the agent failed"],
         ),
     };
@@ -146,23 +224,18 @@ fn compile(facts: &Facts<'_>, at: &str) -> (String, Vec<String>) {
         }
         _ => String::new(),
     };
-    let fast = match signature.tool.as_str() {
-        "cargo" => "cargo check --all-targets",
-        "rustc" => "rustc",
-        "tsc" => "tsc --noEmit",
-        "go build" => "go vet ./...",
-        "mypy" => "mypy",
-        _ => "make",
-    };
-    let fast = match fast {
-        "make" | "rustc" => "Compile after every change, not at the end".to_owned(),
-        fast => format!("Run `{fast}` after every change, not at the end"),
+    let often = match signature.tool.as_str() {
+        "cargo" => "Run `cargo check --all-targets` after every change, not at the end",
+        "tsc" => "Run `tsc --noEmit` after every change, not at the end",
+        "go build" => "Run `go vet ./...` after every change, not at the end",
+        "mypy" => "Run `mypy` after every change, not at the end",
+        _ => "Compile after every change, not at the end",
     };
     (
         format!(
             "Make it compile first: nothing was tested. Repair the cause{at}; the errors behind the first one often follow from it."
         ),
-        vec![said(facts, "Read the first error"), look_up, fast],
+        vec![said(facts, "Read the first error"), look_up, often.to_owned()],
     )
 }
 

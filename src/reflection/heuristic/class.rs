@@ -60,10 +60,9 @@ pub(super) fn class(failure: &FailureContext) -> Class {
     }
     match &failure.check {
         Some(check) if check.timed_out => Class::CheckTimeout,
-        Some(_) => by_signature(&failure.signature),
         None if failure.failure_type == FailureType::Timeout => Class::AgentLimit,
         None if !failure.ending.claims_done() => Class::AgentFailed,
-        None => by_signature(&failure.signature),
+        Some(_) | None => by_signature(&failure.signature),
     }
 }
 
@@ -91,9 +90,10 @@ fn by_signature(signature: &Signature) -> Class {
         Class::NoTests
     } else if is_edge_case(code, message) {
         Class::EdgeCase
-    } else if code == "AssertionError" || code == "assert" || message.starts_with("assertion ") {
-        Class::Assertion
-    } else if !signature.tests.is_empty() && matches!(code, "" | "ERR_TEST_FAILURE") {
+    } else if matches!(code, "AssertionError" | "assert")
+        || message.starts_with("assertion ")
+        || (!signature.tests.is_empty() && matches!(code, "" | "ERR_TEST_FAILURE"))
+    {
         Class::Assertion
     } else if !code.is_empty() || signature.signal.is_some() || signature.exit_status.is_some_and(|status| status > 128)
     {

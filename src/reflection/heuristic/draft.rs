@@ -110,11 +110,9 @@ fn confidence(signature: &Signature, class: Class, told: bool) -> f64 {
 }
 
 fn capped(text: &str, chars: usize) -> String {
-    match text.char_indices().nth(chars) {
-        None => text.to_owned(),
-        Some(_) => {
-            let kept: String = text.chars().take(chars - 1).collect();
-            format!("{}…", kept.trim_end())
-        }
+    if text.chars().nth(chars).is_none() {
+        return text.to_owned();
     }
+    let kept: String = text.chars().take(chars - 1).collect();
+    format!("{}…", kept.trim_end())
 }

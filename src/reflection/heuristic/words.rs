@@ -59,10 +59,7 @@ impl Facts<'_> {
         };
         let evidence = self.evidence();
         let behind = if evidence.is_empty() {
-            match check.timed_out {
-                true => ".".to_owned(),
-                false => " and printed nothing that says why.".to_owned(),
-            }
+            if check.timed_out { ".".to_owned() } else { " and printed nothing that says why.".to_owned() }
         } else {
             format!(": {}", ended(&evidence))
         };
@@ -122,10 +119,7 @@ impl Facts<'_> {
         let elsewhere =
             !place.is_empty() && !files.iter().any(|file| file.ends_with(place) || place.ends_with(file.as_str()));
         let changed = format!("The attempt changed {}", list(files));
-        match elsewhere {
-            true => format!("{changed}, but not {place}, where it fails."),
-            false => format!("{changed}."),
-        }
+        if elsewhere { format!("{changed}, but not {place}, where it fails.") } else { format!("{changed}.") }
     }
 
     /// The file in which the fault shows; a test that compares, or a rule of make, is not where it is.

@@ -15,7 +15,7 @@ pub(super) fn compiler(lines: &[&str]) -> Option<Found> {
     pattern!(CLANG, r"^\d+ (?:warnings? and \d+ )?errors? generated\.$");
     let error = lines.iter().find_map(|line| ERROR.captures(line))?;
     let clang = last_match(lines, &CLANG);
-    let python = error[1].ends_with(".py") || error[1].ends_with(".pyi");
+    let python = matches!(error[1].rsplit_once('.'), Some((_, "py" | "pyi")));
     Some(Found {
         tool: match (python, clang) {
             (true, _) => "mypy",

@@ -26,8 +26,11 @@ pub(super) fn program(lines: &[&str]) -> Option<Found> {
     };
     // A failing subtest fails its parents: only the innermost names say something.
     let all = names(lines, &FAILED);
-    let tests: Vec<String> =
-        all.iter().filter(|name| !all.iter().any(|other| other.starts_with(&format!("{name}/")))).cloned().collect();
+    let is_parent = |name: &String| {
+        let children = format!("{name}/");
+        all.iter().any(|other| other.starts_with(&children))
+    };
+    let tests: Vec<String> = all.iter().filter(|name| !is_parent(name)).cloned().collect();
     let why = panic.unwrap_or_else(|| logged(lines, tests.first()));
     let last_mark = last_mark.max(why.last_mark);
     Some(Found { tool: "go test", tests, last_mark, ..why })

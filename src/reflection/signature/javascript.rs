@@ -12,6 +12,9 @@ use super::found::section;
 pattern!(AT, r"^\s*(?:at|❯) (?:(.+?) \(?)??\(?(?:file://)?([^\s()]+?):(\d+):\d+\)?(?: \{)?$");
 pattern!(ERROR, r"^\s*(?:Uncaught )?([A-Za-z_]*(?:Error|Exception))(?: \[([\w]+)\])?: (.+)$");
 
+/// A failing test's YAML block has no more lines; one that does not end must not cost a look at everything.
+const TAP_BLOCK: usize = 200;
+
 /// `tsc`, plain or pretty.
 pub(super) fn typescript(lines: &[&str]) -> Option<Found> {
     pattern!(TSC, r"^(?:([^\s(:][^(:]*)(?:\((\d+),\d+\):|:(\d+):\d+ -) )?error (TS\d+): (.+)$");
@@ -119,8 +122,9 @@ pub(super) fn node_test(lines: &[&str]) -> Option<Found> {
         };
         let told = match lines.get(at + 1) {
             Some(next) if next.trim() == "---" => {
-                let end = lines[at + 1..].iter().position(|line| line.trim() == "...");
-                &lines[at + 2..end.map_or(lines.len(), |end| at + 1 + end)]
+                let block = &lines[at + 2..lines.len().min(at + 2 + TAP_BLOCK)];
+                let end = block.iter().position(|line| line.trim() == "...");
+                &block[..end.unwrap_or(block.len())]
             }
             _ => &[],
         };

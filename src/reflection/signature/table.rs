@@ -166,6 +166,10 @@ fn go_tools() {
 #[test]
 fn compilers_and_make() {
     check("c-assert", r#"shell | assert |  | a.c:2 | Assertion `<n>+<n>==<n>' failed"#);
+    check(
+        "mypy",
+        "mypy | return-value |  | typed.py:2 | Incompatible return value type (got \"str\", expected \"int\")",
+    );
     check("gcc", r#"gcc |  |  | total.c:2 | ‘missing’ undeclared (first use in this function)"#);
     check("gcc-link", r#"ld |  |  | main.c | undefined reference to `helper'"#);
     check("gpp", r#"gcc |  |  | v.cc:2 | ‘class std::vector<int>’ has no member named ‘push’"#);
@@ -330,6 +334,8 @@ fn the_command_names_the_tool_only_by_its_program() {
 }
 
 proptest! {
+    // The rules are slow without optimisation; seventy texts of many marks each find what there is to find.
+    #![proptest_config(ProptestConfig::with_cases(70))]
     #[test]
     fn any_text_gives_a_signature(output in "(\\PC|\n|\u{1b}\\[31m|not ok 1 - |--- FAIL: |error\\[E0001\\]: | --> a.rs:1:1|Traceback \\(most recent call last\\):\n  File \"a.py\", line 1\n|E   |___ x ___|=== FAILURES ===|1 failed in 1s|  ● |1 failing|  1\\) |✖ failing tests:|test at a:1:1|ü){0,40}") {
         let found = read(&output);

@@ -16,9 +16,7 @@ impl SystemClock {
     /// A clock whose `elapsed` starts now.
     #[must_use]
     pub fn new() -> Self {
-        Self {
-            start: Instant::now(),
-        }
+        Self { start: Instant::now() }
     }
 }
 

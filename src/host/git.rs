@@ -49,19 +49,13 @@ pub(super) struct Git {
 impl Git {
     /// Git finds the repository from the directory.
     pub(super) fn found_from(dir: impl Into<PathBuf>) -> Self {
-        Self {
-            dir: dir.into(),
-            repository: None,
-        }
+        Self { dir: dir.into(), repository: None }
     }
 
     /// The repository and the files are given; a `.git` that lies among the files, or not, means nothing.
     pub(super) fn with(git_dir: impl Into<PathBuf>, work_tree: impl Into<PathBuf>) -> Self {
         let work_tree = work_tree.into();
-        Self {
-            dir: work_tree.clone(),
-            repository: Some((git_dir.into(), work_tree)),
-        }
+        Self { dir: work_tree.clone(), repository: Some((git_dir.into(), work_tree)) }
     }
 
     /// Prepares a call.
@@ -123,11 +117,7 @@ impl Call {
     pub(super) async fn ok(self) -> Result<Vec<u8>, WorkspaceError> {
         let command = self.name();
         let output = self.run().await?;
-        if output.status == 0 {
-            Ok(output.stdout)
-        } else {
-            Err(failed(command, &output.stderr))
-        }
+        if output.status == 0 { Ok(output.stdout) } else { Err(failed(command, &output.stderr)) }
     }
 
     /// As [`Call::ok`], for output that is one line of text.
@@ -137,12 +127,7 @@ impl Call {
     }
 
     fn name(&self) -> String {
-        self.args
-            .iter()
-            .take(2)
-            .map(|arg| arg.to_string_lossy())
-            .collect::<Vec<_>>()
-            .join(" ")
+        self.args.iter().take(2).map(|arg| arg.to_string_lossy()).collect::<Vec<_>>().join(" ")
     }
 
     /// Runs it, whatever its status.
@@ -191,9 +176,7 @@ impl Call {
             .env("LC_ALL", "C")
             .envs(self.env.iter().map(|(name, value)| (name, value)));
         if let Some((git_dir, work_tree)) = &self.git.repository {
-            process
-                .env("GIT_DIR", git_dir)
-                .env("GIT_WORK_TREE", work_tree);
+            process.env("GIT_DIR", git_dir).env("GIT_WORK_TREE", work_tree);
         }
         for key_value in CONFIG {
             process.args(["-c", key_value]);
@@ -201,11 +184,7 @@ impl Call {
         process
             .args(&self.args)
             .current_dir(&self.git.dir)
-            .stdin(if self.stdin.is_empty() {
-                Stdio::null()
-            } else {
-                Stdio::piped()
-            })
+            .stdin(if self.stdin.is_empty() { Stdio::null() } else { Stdio::piped() })
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .process_group(0)
@@ -228,19 +207,13 @@ impl Drop for KillOnDrop {
 
 /// The error of a call.
 pub(super) fn failed(command: impl Into<String>, message: &str) -> WorkspaceError {
-    WorkspaceError::Git {
-        command: command.into(),
-        message: message.trim().to_owned(),
-    }
+    WorkspaceError::Git { command: command.into(), message: message.trim().to_owned() }
 }
 
 /// The paths of a NUL-separated listing.
 pub(super) fn paths(listing: &[u8]) -> impl Iterator<Item = PathBuf> {
     use std::os::unix::ffi::OsStrExt;
-    listing
-        .split(|byte| *byte == 0)
-        .filter(|path| !path.is_empty())
-        .map(|path| PathBuf::from(OsStr::from_bytes(path)))
+    listing.split(|byte| *byte == 0).filter(|path| !path.is_empty()).map(|path| PathBuf::from(OsStr::from_bytes(path)))
 }
 
 /// A NUL-separated listing of paths.
@@ -258,8 +231,6 @@ pub(super) fn listing<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Vec
 pub(super) fn worktree_lock(git_dir: &Path) -> Arc<tokio::sync::Mutex<()>> {
     type Locks = HashMap<PathBuf, Arc<tokio::sync::Mutex<()>>>;
     static LOCKS: LazyLock<Mutex<Locks>> = LazyLock::new(Mutex::default);
-    let mut locks = LOCKS
-        .lock()
-        .unwrap_or_else(std::sync::PoisonError::into_inner);
+    let mut locks = LOCKS.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     Arc::clone(locks.entry(git_dir.to_owned()).or_default())
 }

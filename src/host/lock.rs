@@ -59,10 +59,7 @@ impl RunLock {
     /// [`LockError::Held`] with the holder; [`LockError::Io`] if the file cannot be made or locked.
     pub fn acquire(state_dir: &Path, run: &RunId, now: Timestamp) -> Result<Self, LockError> {
         let path = state_dir.join("run.lock");
-        let failed = |error: &dyn std::fmt::Display| LockError::Io {
-            path: path.clone(),
-            message: error.to_string(),
-        };
+        let failed = |error: &dyn std::fmt::Display| LockError::Io { path: path.clone(), message: error.to_string() };
         super::workspaces::make_state_dir(state_dir).map_err(|error| failed(&error))?;
         let mut file = File::options()
             .read(true)
@@ -76,15 +73,9 @@ impl RunLock {
             Err(TryLockError::WouldBlock) => return Err(held(&mut file)),
             Err(TryLockError::Error(error)) => return Err(failed(&error)),
         }
-        let holder = Holder {
-            pid: std::process::id(),
-            run: run.to_string(),
-            since: now,
-        };
+        let holder = Holder { pid: std::process::id(), run: run.to_string(), since: now };
         let text = serde_json::to_vec(&holder).map_err(|error| failed(&error))?;
-        file.set_len(0)
-            .and_then(|()| file.write_all(&text))
-            .map_err(|error| failed(&error))?;
+        file.set_len(0).and_then(|()| file.write_all(&text)).map_err(|error| failed(&error))?;
         Ok(Self { _file: file })
     }
 }
@@ -92,16 +83,9 @@ impl RunLock {
 /// Reads the holder; it may be between locking and writing, so nothing readable is no error.
 fn held(file: &mut File) -> LockError {
     let mut text = String::new();
-    let holder: Holder = file
-        .read_to_string(&mut text)
-        .ok()
-        .and_then(|_| serde_json::from_str(&text).ok())
-        .unwrap_or_default();
-    LockError::Held {
-        pid: holder.pid,
-        since: holder.since,
-        run: holder.run,
-    }
+    let holder: Holder =
+        file.read_to_string(&mut text).ok().and_then(|_| serde_json::from_str(&text).ok()).unwrap_or_default();
+    LockError::Held { pid: holder.pid, since: holder.since, run: holder.run }
 }
 
 #[cfg(test)]
@@ -116,18 +100,12 @@ mod tests {
         let first = RunLock::acquire(&state, &RunId::new("one").unwrap(), now).unwrap();
         match RunLock::acquire(&state, &RunId::new("two").unwrap(), now) {
             Err(LockError::Held { pid, since, run }) => {
-                assert_eq!(
-                    (pid, since, run.as_str()),
-                    (std::process::id(), now, "one")
-                );
+                assert_eq!((pid, since, run.as_str()), (std::process::id(), now, "one"));
             }
             other => panic!("{other:?}"),
         }
         drop(first);
         RunLock::acquire(&state, &RunId::new("three").unwrap(), now).unwrap();
-        assert_eq!(
-            std::fs::read_to_string(state.join(".gitignore")).unwrap(),
-            "*\n"
-        );
+        assert_eq!(std::fs::read_to_string(state.join(".gitignore")).unwrap(), "*\n");
     }
 }

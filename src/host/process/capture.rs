@@ -14,12 +14,7 @@ pub(super) struct Capture {
 
 impl Capture {
     pub(super) fn new(keep: usize) -> Self {
-        Self {
-            keep,
-            head: Vec::new(),
-            tail: VecDeque::new(),
-            total: 0,
-        }
+        Self { keep, head: Vec::new(), tail: VecDeque::new(), total: 0 }
     }
 
     pub(super) fn push(&mut self, bytes: &[u8]) {
@@ -43,14 +38,16 @@ impl Capture {
         let tail = &tail[cut_off_at_start(&tail)..];
         let (mut head, tail) = (lossy(head), lossy(tail));
         // A replacement character is longer than the byte it stands for.
-        head.truncate(head.floor_char_boundary(self.keep));
-        let from = tail.ceil_char_boundary(tail.len().saturating_sub(self.keep));
-        Output {
-            head,
-            tail: tail[from..].to_owned(),
-            bytes: self.total,
-        }
+        head.truncate(boundary(&head, self.keep));
+        let from = tail.len().saturating_sub(self.keep);
+        let from = (from..tail.len()).find(|at| tail.is_char_boundary(*at)).unwrap_or(tail.len());
+        Output { head, tail: tail[from..].to_owned(), bytes: self.total }
     }
+}
+
+/// The last place not after `at` where a character begins.
+fn boundary(text: &str, at: usize) -> usize {
+    (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }
 
 fn lossy(bytes: &[u8]) -> String {
@@ -62,11 +59,7 @@ fn whole(mut head: Vec<u8>, tail: &[u8], bytes: u64) -> Output {
     let keep = head.len();
     head.extend_from_slice(tail);
     let mut head = lossy(&head);
-    let tail = if tail.is_empty() {
-        String::new()
-    } else {
-        head.split_off(head.floor_char_boundary(keep))
-    };
+    let tail = if tail.is_empty() { String::new() } else { head.split_off(boundary(&head, keep)) };
     Output { head, tail, bytes }
 }
 
@@ -88,11 +81,7 @@ fn cut_off_at_end(bytes: &[u8]) -> usize {
 
 /// How many bytes at the start end a character that does not begin there.
 fn cut_off_at_start(bytes: &[u8]) -> usize {
-    bytes
-        .iter()
-        .take(3)
-        .take_while(|byte| (0x80..=0xBF).contains(*byte))
-        .count()
+    bytes.iter().take(3).take_while(|byte| (0x80..=0xBF).contains(*byte)).count()
 }
 
 #[cfg(test)]

@@ -28,10 +28,7 @@ const GIT_LOCAL: [&str; 11] = [
 /// Inherited variables without the denied ones, then the command's own, then the mark.
 ///
 /// The mark of an outer `reflexion` is kept in front of ours, so that it still finds what we start.
-pub(super) fn environment(
-    command: &Command,
-    mark: &str,
-) -> Result<BTreeMap<OsString, OsString>, globset::Error> {
+pub(super) fn environment(command: &Command, mark: &str) -> Result<BTreeMap<OsString, OsString>, globset::Error> {
     let mut denied = GlobSetBuilder::new();
     for glob in &command.env_deny {
         denied.add(GlobBuilder::new(glob).build()?);

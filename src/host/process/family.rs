@@ -18,9 +18,7 @@ pub(super) fn adopt_orphans() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         #[cfg(target_os = "linux")]
-        if let Err(error) =
-            rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
-        {
+        if let Err(error) = rustix::process::set_child_subreaper(Some(rustix::process::getpid())) {
             tracing::warn!(%error, "orphaned processes cannot be adopted");
         }
     });
@@ -42,13 +40,7 @@ pub(super) struct Family {
 impl Family {
     pub(super) fn new(leader: Pid, mark: String) -> Self {
         let start = Process::read(leader.as_raw_pid()).map_or(0, |process| process.start);
-        Self {
-            leader,
-            start,
-            mark,
-            known: HashMap::new(),
-            ended: false,
-        }
+        Self { leader, start, mark, known: HashMap::new(), ended: false }
     }
 
     /// Sends a signal to the process group; one that is gone already is no error.
@@ -71,10 +63,8 @@ impl Family {
             .map(|p| p.pid)
             .collect();
         loop {
-            let children: Vec<i32> = younger()
-                .filter(|p| mine.contains(&p.parent) && !mine.contains(&p.pid))
-                .map(|p| p.pid)
-                .collect();
+            let children: Vec<i32> =
+                younger().filter(|p| mine.contains(&p.parent) && !mine.contains(&p.pid)).map(|p| p.pid).collect();
             if children.is_empty() {
                 break;
             }
@@ -85,10 +75,7 @@ impl Family {
         // A dead child of ours in a foreign session was never started by us - we start none with `setsid` - so it is
         // an adopted orphan that nobody else will reap. A dead child in our own session may be someone's to wait for.
         let orphan = |p: &Process| p.zombie && p.parent == me && p.session != session;
-        let found: Vec<Process> = younger()
-            .filter(|p| mine.contains(&p.pid) || orphan(p))
-            .copied()
-            .collect();
+        let found: Vec<Process> = younger().filter(|p| mine.contains(&p.pid) || orphan(p)).copied().collect();
         self.known = found.iter().map(|p| (p.pid, p.start)).collect();
         found
     }
@@ -195,8 +182,7 @@ impl Process {
     fn is_marked(&self, mark: &str) -> bool {
         std::fs::read(format!("/proc/{}/environ", self.pid)).is_ok_and(|environ| {
             environ.split(|byte| *byte == 0).any(|variable| {
-                variable.starts_with(MARK.as_bytes())
-                    && memchr::memmem::find(variable, mark.as_bytes()).is_some()
+                variable.starts_with(MARK.as_bytes()) && memchr::memmem::find(variable, mark.as_bytes()).is_some()
             })
         })
     }
@@ -211,14 +197,7 @@ mod tests {
         let stat = b"42 (a) Z 1 (b) S 7 8 9 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 12345 0 0";
         assert_eq!(
             Process::parse(42, stat),
-            Some(Process {
-                pid: 42,
-                parent: 7,
-                group: 8,
-                session: 9,
-                start: 12345,
-                zombie: false
-            })
+            Some(Process { pid: 42, parent: 7, group: 8, session: 9, start: 12345, zombie: false })
         );
     }
 

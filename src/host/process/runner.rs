@@ -11,6 +11,8 @@ use crate::services::CommandError;
 use crate::services::CommandOutput;
 use crate::services::CommandRunner;
 use async_trait::async_trait;
+use futures_util::future::Either;
+use futures_util::future::select;
 use rustix::process::Pid;
 use rustix::process::Signal;
 use std::io;
@@ -74,10 +76,7 @@ impl CommandRunner for HostRunner {
             return Ok(pump.finish(CommandEnd::Cancelled, started.elapsed()));
         }
         let mut running = Running::start(&command, &mut pump).await?;
-        let lost = |source| CommandError::Wait {
-            program: program_name(&command.program),
-            source,
-        };
+        let lost = |source| CommandError::Wait { program: program_name(&command.program), source };
         let end = running.watch(&command, &mut pump).await.map_err(lost)?;
         running.finish(&end, &mut pump).await.map_err(lost)?;
         Ok(pump.finish(end, started.elapsed()))
@@ -112,11 +111,7 @@ impl Running {
         pump.stdout = child.stdout.take();
         pump.stderr = child.stderr.take();
         let feeder = tokio::spawn(feed(child.stdin.take(), command.stdin.clone()));
-        Ok(Self {
-            child,
-            family: Some(Family::new(pid, mark)),
-            feeder,
-        })
+        Ok(Self { child, family: Some(Family::new(pid, mark)), feeder })
     }
 
     /// Reads output until the program ends, or has to be ended.
@@ -191,6 +186,14 @@ struct Pump {
     out: Capture,
     err: Capture,
     both: Capture,
+    /// Whose turn it is.
+    next: Stream,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Stream {
+    Out,
+    Err,
 }
 
 impl Pump {
@@ -202,6 +205,7 @@ impl Pump {
             out: Capture::new(keep),
             err: Capture::new(keep),
             both: Capture::new(keep),
+            next: Stream::Out,
         }
     }
 
@@ -210,17 +214,34 @@ impl Pump {
     }
 
     /// One piece of either stream; nothing is lost if it is dropped while it waits.
+    ///
+    /// If both have something, they take turns, stdout first: so neither starves, and a program that printed the same
+    /// twice is kept the same twice, as far as that can be known from two pipes.
     async fn read(&mut self) {
+        let (stream, n) = self.read_either().await;
+        let [out, err] = &*self.buffers;
+        let (capture, bytes, next) = match stream {
+            Stream::Out => (&mut self.out, &out[..n], Stream::Err),
+            Stream::Err => (&mut self.err, &err[..n], Stream::Out),
+        };
+        capture.push(bytes);
+        self.both.push(bytes);
+        self.next = next;
+    }
+
+    async fn read_either(&mut self) -> (Stream, usize) {
         let [out, err] = &mut *self.buffers;
-        tokio::select! {
-            n = read_some(&mut self.stdout, out) => {
-                self.out.push(&out[..n]);
-                self.both.push(&out[..n]);
-            }
-            n = read_some(&mut self.stderr, err) => {
-                self.err.push(&err[..n]);
-                self.both.push(&err[..n]);
-            }
+        let from_out = std::pin::pin!(read_some(&mut self.stdout, out));
+        let from_err = std::pin::pin!(read_some(&mut self.stderr, err));
+        match self.next {
+            Stream::Out => match select(from_out, from_err).await {
+                Either::Left((n, _)) => (Stream::Out, n),
+                Either::Right((n, _)) => (Stream::Err, n),
+            },
+            Stream::Err => match select(from_err, from_out).await {
+                Either::Left((n, _)) => (Stream::Err, n),
+                Either::Right((n, _)) => (Stream::Out, n),
+            },
         }
     }
 
@@ -247,10 +268,7 @@ impl Pump {
 }
 
 /// Reads a piece; at the end, or after an error, the stream is closed. A closed stream is never ready.
-async fn read_some<R: tokio::io::AsyncRead + Unpin>(
-    stream: &mut Option<R>,
-    buffer: &mut [u8],
-) -> usize {
+async fn read_some<R: tokio::io::AsyncRead + Unpin>(stream: &mut Option<R>, buffer: &mut [u8]) -> usize {
     let Some(reader) = stream else {
         return std::future::pending().await;
     };
@@ -270,13 +288,10 @@ async fn feed(stdin: Option<ChildStdin>, bytes: Vec<u8>) {
 }
 
 async fn spawn(command: &Command, mark: &str) -> Result<Child, CommandError> {
-    let refused = |source| CommandError::Start {
-        program: program_name(&command.program),
-        dir: command.dir.clone(),
-        source,
-    };
-    let env = environment(command, mark)
-        .map_err(|error| refused(io::Error::new(io::ErrorKind::InvalidInput, error)))?;
+    let refused =
+        |source| CommandError::Start { program: program_name(&command.program), dir: command.dir.clone(), source };
+    let env =
+        environment(command, mark).map_err(|error| refused(io::Error::new(io::ErrorKind::InvalidInput, error)))?;
     let (program, args) = match &command.program {
         CheckCommand::Shell(line) => ("sh", vec!["-c", line.as_str()]),
         CheckCommand::Argv(argv) => {
@@ -304,9 +319,7 @@ async fn spawn(command: &Command, mark: &str) -> Result<Child, CommandError> {
     loop {
         match process.spawn() {
             Ok(child) => return Ok(child),
-            Err(error)
-                if error.kind() == io::ErrorKind::ExecutableFileBusy && tries < BUSY_RETRIES =>
-            {
+            Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy && tries < BUSY_RETRIES => {
                 tries += 1;
                 tokio::time::sleep(Duration::from_millis(10)).await;
             }
@@ -317,25 +330,16 @@ async fn spawn(command: &Command, mark: &str) -> Result<Child, CommandError> {
 
 /// Says which of the several things that the same system error can mean it was.
 fn start_error(command: &Command, program: &str, error: io::Error) -> CommandError {
-    let refused = |source| CommandError::Start {
-        program: program_name(&command.program),
-        dir: command.dir.clone(),
-        source,
-    };
+    let refused =
+        |source| CommandError::Start { program: program_name(&command.program), dir: command.dir.clone(), source };
     match error.kind() {
-        io::ErrorKind::NotFound if !command.dir.is_dir() => refused(io::Error::new(
-            io::ErrorKind::NotFound,
-            "there is no such directory",
-        )),
-        io::ErrorKind::NotFound if program.contains('/') && command.dir.join(program).exists() => {
-            refused(io::Error::new(
-                io::ErrorKind::NotFound,
-                "the interpreter that it names does not exist",
-            ))
+        io::ErrorKind::NotFound if !command.dir.is_dir() => {
+            refused(io::Error::new(io::ErrorKind::NotFound, "there is no such directory"))
         }
-        io::ErrorKind::NotFound => CommandError::NotFound {
-            program: program.to_owned(),
-        },
+        io::ErrorKind::NotFound if program.contains('/') && command.dir.join(program).exists() => {
+            refused(io::Error::new(io::ErrorKind::NotFound, "the interpreter that it names does not exist"))
+        }
+        io::ErrorKind::NotFound => CommandError::NotFound { program: program.to_owned() },
         io::ErrorKind::ArgumentListTooLong => {
             let args = match &command.program {
                 CheckCommand::Shell(line) => line.len(),

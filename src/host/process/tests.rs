@@ -90,10 +90,9 @@ async fn what_leaves_the_group_is_ended_at_the_time_limit() {
 #[tokio::test]
 async fn nothing_is_left_after_a_normal_exit_and_a_held_pipe_does_not_hang() {
     let n = unique();
-    let output = run(shell(&format!(
-        "setsid sleep {n} & sleep {n} & (setsid sh -c 'sleep {n} & sleep {n}' &) ; echo done"
-    )))
-    .await;
+    let output =
+        run(shell(&format!("setsid sleep {n} & sleep {n} & (setsid sh -c 'sleep {n} & sleep {n}' &) ; echo done")))
+            .await;
     assert_eq!(output.end, CommandEnd::Exited(0));
     assert_eq!(output.stdout.head, "done\n");
     assert!(output.duration < Duration::from_secs(30));
@@ -104,21 +103,14 @@ async fn nothing_is_left_after_a_normal_exit_and_a_held_pipe_does_not_hang() {
 async fn a_daemon_that_clears_its_environment_is_remembered_by_descent() {
     let n = unique();
     // It is seen as a grandchild, then its parent goes away.
-    let output = run(shell(&format!(
-        "env -i setsid sh -c 'sleep {n} & sleep 1.2' & sleep 1.5; true"
-    )))
-    .await;
+    let output = run(shell(&format!("env -i setsid sh -c 'sleep {n} & sleep 1.2' & sleep 1.5; true"))).await;
     assert_eq!(output.end, CommandEnd::Exited(0));
     assert_eq!(running(&n), Vec::<String>::new());
 }
 
 #[tokio::test]
 async fn output_of_helpers_that_the_program_does_not_wait_for_is_read() {
-    let output = run(Command::new(
-        ["bash", "-c", "exec > >(cat; echo tail); echo body"],
-        "/",
-    ))
-    .await;
+    let output = run(Command::new(["bash", "-c", "exec > >(cat; echo tail); echo body"], "/")).await;
     assert_eq!(output.stdout.head, "body\ntail\n");
 }
 
@@ -129,9 +121,7 @@ async fn cancellation_ends_it_and_one_that_came_before_starts_nothing() {
     let cancel = command.cancel.clone();
     let task = tokio::spawn(run(command));
     let m = n.clone();
-    tokio::task::spawn_blocking(move || until("started", || running(&m).len() >= 3))
-        .await
-        .unwrap();
+    tokio::task::spawn_blocking(move || until("started", || running(&m).len() >= 3)).await.unwrap();
     cancel.cancel();
     assert_eq!(task.await.unwrap().end, CommandEnd::Cancelled);
     assert_eq!(running(&n), Vec::<String>::new());
@@ -224,10 +214,9 @@ async fn many_at_once_do_not_touch_each_other() {
             let n = unique();
             // Half of them end while the other half still needs its own background process.
             let wait = if i % 2 == 0 { "0" } else { "0.6" };
-            let output = run(shell(&format!(
-                "setsid sleep {n} & bg=$!; sleep {wait}; sleep 0.1; kill -0 $bg && echo alive{i}"
-            )))
-            .await;
+            let output =
+                run(shell(&format!("setsid sleep {n} & bg=$!; sleep {wait}; sleep 0.1; kill -0 $bg && echo alive{i}")))
+                    .await;
             assert_eq!(output.stdout.head, format!("alive{i}\n"), "{output:?}");
             assert_eq!(running(&n), Vec::<String>::new());
         })

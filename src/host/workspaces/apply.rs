@@ -18,11 +18,7 @@ use crate::services::Applied;
 use crate::services::WorkspaceError;
 use std::path::Path;
 
-pub(super) async fn apply(
-    layout: &Layout,
-    run: &RunId,
-    task: &TaskId,
-) -> Result<Applied, WorkspaceError> {
+pub(super) async fn apply(layout: &Layout, run: &RunId, task: &TaskId) -> Result<Applied, WorkspaceError> {
     let repository = Repository::locate(layout).await?;
     let name = branch(run, task);
     let patch = layout.patch(run, task);
@@ -57,29 +53,18 @@ struct Work {
 
 impl Work {
     async fn bring_into(self, repository: &Repository) -> Result<Vec<String>, WorkspaceError> {
-        let scratch = tempfile::tempdir().map_err(|error| {
-            super::layout::io_error("make a directory in", &std::env::temp_dir())(error)
-        })?;
-        let recorder = Recorder {
-            git: repository.git(),
-            top: repository.top.clone(),
-            index: scratch.path().join("index"),
-        };
+        let scratch = tempfile::tempdir()
+            .map_err(|error| super::layout::io_error("make a directory in", &std::env::temp_dir())(error))?;
+        let recorder =
+            Recorder { git: repository.git(), top: repository.top.clone(), index: scratch.path().join("index") };
         // A copy of the user's index: its stat data save reading every file.
         let _ = std::fs::copy(repository.checkout_dir.join("index"), &recorder.index);
-        let user = recorder.record(Recording {
-            left_out: repository.hidden().into(),
-            forced: Vec::new(),
-            loaded: None,
-        });
+        let user =
+            recorder.record(Recording { left_out: repository.hidden().into(), forced: Vec::new(), loaded: None });
         let user = user.await?.tree;
         let git = repository.git();
         let ours = commit(&git, &user).await?;
-        let merge = Merge {
-            origin: Some(self.origin),
-            ours: &ours,
-            theirs: &self.tip,
-        };
+        let merge = Merge { origin: Some(self.origin), ours: &ours, theirs: &self.tip };
         let merged = merge.tree(&git, &self.what).await?;
         let difference = recorder.difference(&user, &merged).await?;
         if difference.files.is_empty() {
@@ -103,8 +88,7 @@ impl Work {
 async fn commit(git: &Git, tree: &str) -> Result<String, WorkspaceError> {
     let call = git.call(["commit-tree", tree, "-m", "the user's files"]);
     let who = |call: crate::host::git::Call, name: &str| {
-        call.env(&format!("GIT_{name}_NAME"), "reflexion")
-            .env(&format!("GIT_{name}_EMAIL"), "reflexion@localhost")
+        call.env(&format!("GIT_{name}_NAME"), "reflexion").env(&format!("GIT_{name}_EMAIL"), "reflexion@localhost")
     };
     who(who(call, "AUTHOR"), "COMMITTER").line().await
 }
@@ -138,8 +122,7 @@ async fn apply_file(repository: &Repository, patch: &Path) -> Result<Applied, Wo
     };
     let call = |options: &[&str]| {
         let call = git.call(["apply", "--whitespace=nowarn"]).args(options);
-        call.arg(patch)
-            .env("GIT_CEILING_DIRECTORIES", repository.top.parent().unwrap_or(&repository.top))
+        call.arg(patch).env("GIT_CEILING_DIRECTORIES", repository.top.parent().unwrap_or(&repository.top))
     };
     let check = call(&["--check"]).run().await?;
     if check.status != 0 {
@@ -151,10 +134,7 @@ async fn apply_file(repository: &Repository, patch: &Path) -> Result<Applied, Wo
         .split('\0')
         .filter_map(|line| Some(line.splitn(3, '\t').nth(2)?.to_owned()))
         .collect();
-    Ok(Applied {
-        from: patch.display().to_string(),
-        files,
-    })
+    Ok(Applied { from: patch.display().to_string(), files })
 }
 
 /// `error: patch failed: <file>:<line>` and `error: <file>: <why>` name the files.

@@ -27,10 +27,7 @@ pub(super) struct Begun {
     pub(super) commit: String,
 }
 
-pub(super) async fn begin(
-    shared: &Shared,
-    run: &RunId,
-) -> Result<(Begun, RunBase), WorkspaceError> {
+pub(super) async fn begin(shared: &Shared, run: &RunId) -> Result<(Begun, RunBase), WorkspaceError> {
     let layout = &shared.layout;
     let repository = Repository::locate(layout).await?;
     let identity = Identity::of_user(&repository).await?;
@@ -56,12 +53,7 @@ pub(super) async fn begin(
         not_included,
         cleaned,
     };
-    let begun = Begun {
-        run: run.clone(),
-        repository,
-        identity,
-        commit,
-    };
+    let begun = Begun { run: run.clone(), repository, identity, commit };
     Ok((begun, base))
 }
 
@@ -81,9 +73,7 @@ async fn head(repository: &Repository) -> Result<String, WorkspaceError> {
         ));
     }
     let prefix = repository.prefix.display();
-    if !repository.prefix.as_os_str().is_empty()
-        && repository.resolve(&format!("HEAD:{prefix}")).await?.is_none()
-    {
+    if !repository.prefix.as_os_str().is_empty() && repository.resolve(&format!("HEAD:{prefix}")).await?.is_none() {
         return Err(WorkspaceError::Unusable(format!(
             "nothing of the project's directory `{prefix}` is committed yet, and attempts start from the last \
              commit: commit it first"
@@ -108,16 +98,10 @@ async fn uncommitted(repository: &Repository) -> Result<Vec<String>, WorkspaceEr
 
 /// Records the user's files of a project without git. The index stays, so that the next run reads only what changed.
 async fn snapshot(repository: &Repository) -> Result<String, WorkspaceError> {
-    let recorder = Recorder {
-        git: repository.git(),
-        top: repository.top.clone(),
-        index: repository.git_dir.join("index"),
-    };
-    let recorded = recorder.record(Recording {
-        left_out: repository.hidden().into(),
-        forced: Vec::new(),
-        loaded: None,
-    });
+    let recorder =
+        Recorder { git: repository.git(), top: repository.top.clone(), index: repository.git_dir.join("index") };
+    let recorded =
+        recorder.record(Recording { left_out: repository.hidden().into(), forced: Vec::new(), loaded: None });
     Ok(recorded.await?.tree)
 }
 

@@ -23,15 +23,10 @@ impl Carry {
             let path = path.strip_suffix("/**").unwrap_or(path);
             match GlobBuilder::new(path).literal_separator(true).build() {
                 Ok(glob) => Ok((text.clone(), Glob::compile_matcher(&glob))),
-                Err(error) => Err(WorkspaceError::Unusable(format!(
-                    "carry glob `{text}`: {error}"
-                ))),
+                Err(error) => Err(WorkspaceError::Unusable(format!("carry glob `{text}`: {error}"))),
             }
         };
-        Ok(Self {
-            globs: globs.iter().map(compile).collect::<Result<_, _>>()?,
-            limit,
-        })
+        Ok(Self { globs: globs.iter().map(compile).collect::<Result<_, _>>()?, limit })
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -78,9 +73,7 @@ impl Carry {
 
     /// The first glob that matches the path or a directory above it.
     fn matching(&self, path: &Path) -> Option<usize> {
-        self.globs
-            .iter()
-            .position(|(_, glob)| path.ancestors().any(|part| glob.is_match(part)))
+        self.globs.iter().position(|(_, glob)| path.ancestors().any(|part| glob.is_match(part)))
     }
 
     /// More than the limit names the glob that brings the most.
@@ -125,9 +118,7 @@ mod tests {
         let globs: Vec<String> = globs.iter().map(|g| (*g).to_owned()).collect();
         let carry = Carry::new(&globs, limit).map_err(|e| e.to_string())?;
         let untracked = ["node_modules", "p", ".env", "memory"].map(PathBuf::from);
-        let mut chosen = carry
-            .choose(dir.path(), Path::new(""), &untracked)
-            .map_err(|e| e.to_string())?;
+        let mut chosen = carry.choose(dir.path(), Path::new(""), &untracked).map_err(|e| e.to_string())?;
         chosen.sort();
         Ok(chosen.iter().map(|p| p.display().to_string()).collect())
     }

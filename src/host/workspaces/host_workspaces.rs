@@ -63,10 +63,7 @@ impl Slot {
         let mut taken = shared.slots.lock().unwrap_or_else(PoisonError::into_inner);
         let number = (0..).find(|n| !taken.contains(n)).unwrap_or_default();
         taken.insert(number);
-        Self {
-            shared: Arc::clone(shared),
-            number,
-        }
+        Self { shared: Arc::clone(shared), number }
     }
 }
 
@@ -83,11 +80,7 @@ impl HostWorkspaces {
     #[must_use]
     pub fn new(params: HostWorkspacesParams) -> Self {
         Self {
-            shared: Arc::new(Shared {
-                layout: Layout::new(&params.project),
-                params,
-                slots: Mutex::default(),
-            }),
+            shared: Arc::new(Shared { layout: Layout::new(&params.project), params, slots: Mutex::default() }),
             begun: Mutex::default(),
         }
     }
@@ -108,9 +101,7 @@ impl Workspaces for HostWorkspaces {
             .unwrap_or_else(PoisonError::into_inner)
             .clone()
             .filter(|begun| begun.run == request.run)
-            .ok_or_else(|| {
-                WorkspaceError::Unusable(format!("run {} has not begun", request.run))
-            })?;
+            .ok_or_else(|| WorkspaceError::Unusable(format!("run {} has not begun", request.run)))?;
         Ok(Arc::new(open::open(&self.shared, begun, request).await?))
     }
 

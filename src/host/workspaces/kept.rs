@@ -38,11 +38,7 @@ pub(super) struct Kept {
 enum Entry {
     Dir,
     Link(PathBuf),
-    File {
-        size: u64,
-        mode: u32,
-        changed: (i64, i64),
-    },
+    File { size: u64, mode: u32, changed: (i64, i64) },
 }
 
 /// The directories that matter; see [`Kept`].
@@ -156,11 +152,7 @@ impl Kept {
                 Entry::File { .. } => {
                     remove(&to)?;
                     let stored = self.store.join(path);
-                    let from = if stored.exists() {
-                        stored
-                    } else {
-                        self.source.join(path)
-                    };
+                    let from = if stored.exists() { stored } else { self.source.join(path) };
                     copy_file(&from, &to).map_err(io_error("bring back", &to))?;
                     let meta = to.symlink_metadata().map_err(io_error("read", &to))?;
                     *entry = Entry::of(&to, &meta).map_err(io_error("read", &to))?;
@@ -187,8 +179,7 @@ impl Kept {
             }
             let (from, to) = (self.top.join(path), self.store.join(path));
             remove(&to)?;
-            let copied = fs::create_dir_all(to.parent().unwrap_or(&self.store))
-                .and_then(|()| copy_file(&from, &to));
+            let copied = fs::create_dir_all(to.parent().unwrap_or(&self.store)).and_then(|()| copy_file(&from, &to));
             copied.map_err(io_error("copy to", &to))?;
         }
         self.entries = now;
@@ -216,11 +207,7 @@ impl Entry {
         } else if meta.is_symlink() {
             Self::Link(fs::read_link(path)?)
         } else {
-            Self::File {
-                size: meta.len(),
-                mode: meta.mode(),
-                changed: (meta.ctime(), meta.ctime_nsec()),
-            }
+            Self::File { size: meta.len(), mode: meta.mode(), changed: (meta.ctime(), meta.ctime_nsec()) }
         })
     }
 }
@@ -230,10 +217,7 @@ impl Entry {
 fn copy_file(from: &Path, to: &Path) -> io::Result<()> {
     fs::copy(from, to)?;
     let meta = from.metadata()?;
-    let time = |seconds, nanoseconds| rustix::fs::Timespec {
-        tv_sec: seconds,
-        tv_nsec: nanoseconds,
-    };
+    let time = |seconds, nanoseconds| rustix::fs::Timespec { tv_sec: seconds, tv_nsec: nanoseconds };
     let times = rustix::fs::Timestamps {
         last_access: time(meta.atime(), meta.atime_nsec()),
         last_modification: time(meta.mtime(), meta.mtime_nsec()),

@@ -19,11 +19,7 @@ pub(super) struct Layout {
 
 impl Layout {
     pub(super) fn new(project: &policy::Project) -> Self {
-        Self {
-            project: project.root.clone(),
-            state: project.state_dir(),
-            runs: project.state_dir().join("runs"),
-        }
+        Self { project: project.root.clone(), state: project.state_dir(), runs: project.state_dir().join("runs") }
     }
 
     pub(super) fn state(&self) -> &Path {
@@ -41,10 +37,7 @@ impl Layout {
 
     /// What we keep about a workspace; no task id begins with a dot.
     pub(super) fn private(&self, run: &RunId, task: &TaskId) -> PathBuf {
-        self.worktrees()
-            .join(run.as_str())
-            .join(".private")
-            .join(task.as_str())
+        self.worktrees().join(run.as_str()).join(".private").join(task.as_str())
     }
 
     /// The private repository of a project without git: one for all runs, so that equal files are kept once.
@@ -95,16 +88,9 @@ pub(super) fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), WorkspaceErro
 }
 
 /// The error of a file operation.
-pub(super) fn io_error(
-    action: &'static str,
-    path: &Path,
-) -> impl FnOnce(io::Error) -> WorkspaceError + use<> {
+pub(super) fn io_error(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> WorkspaceError + use<> {
     let path = path.to_owned();
-    move |error| WorkspaceError::Io {
-        action,
-        path,
-        message: error.to_string(),
-    }
+    move |error| WorkspaceError::Io { action, path, message: error.to_string() }
 }
 
 /// Runs what blocks on files on a thread for that.
@@ -113,8 +99,6 @@ pub(super) async fn blocking<T: Send + 'static>(
 ) -> Result<T, WorkspaceError> {
     match tokio::task::spawn_blocking(work).await {
         Ok(result) => result,
-        Err(error) => Err(WorkspaceError::Unusable(format!(
-            "a file operation was broken off: {error}"
-        ))),
+        Err(error) => Err(WorkspaceError::Unusable(format!("a file operation was broken off: {error}"))),
     }
 }

@@ -43,44 +43,32 @@ pub(super) async fn open(
         std::fs::create_dir_all(&dir).map_err(io_error("make", &dir))
     })
     .await?;
-    let recorder = Recorder {
-        git: Git::with(&repository.git_dir, &top),
-        top: top.clone(),
-        index: private.join("index"),
-    };
+    let recorder =
+        Recorder { git: Git::with(&repository.git_dir, &top), top: top.clone(), index: private.join("index") };
     let tree = repository.resolve(&format!("{base}^{{tree}}")).await?;
     let tree = tree.ok_or_else(|| git::failed("rev-parse", "the base has no tree"))?;
     recorder.load(&tree, &repository.hidden()).await?;
     recorder.checkout(&tree).await?;
-    let kept = carry(shared, &begun, Places {
-        top,
-        source: repository.top.clone(),
-        project: repository.top.join(&repository.prefix),
-        store: private.join("store"),
-    });
+    let kept = carry(
+        shared,
+        &begun,
+        Places {
+            top,
+            source: repository.top.clone(),
+            project: repository.top.join(&repository.prefix),
+            store: private.join("store"),
+        },
+    );
     let kept = kept.await?;
     let slot = Slot::take(shared);
-    let parts = Parts {
-        shared: Arc::clone(shared),
-        begun,
-        task: request.task,
-        slot,
-        recorder,
-        ground,
-        base,
-        tree,
-    };
+    let parts = Parts { shared: Arc::clone(shared), begun, task: request.task, slot, recorder, ground, base, tree };
     let workspace = HostWorkspace::new(parts, kept);
     workspace.settle().await?;
     Ok(workspace)
 }
 
 /// The run's base with the confirmed work of blocking tasks.
-async fn base(
-    shared: &Shared,
-    begun: &Begun,
-    request: &OpenWorkspace,
-) -> Result<String, WorkspaceError> {
+async fn base(shared: &Shared, begun: &Begun, request: &OpenWorkspace) -> Result<String, WorkspaceError> {
     let repository = &begun.repository;
     let mut base = begun.commit.clone();
     for (run, task) in &request.on_top_of {
@@ -119,22 +107,14 @@ struct Confirmed<'a> {
 }
 
 /// Merges without touching any file; a tree.
-async fn merge(
-    begun: &Begun,
-    base: &str,
-    confirmed: Confirmed<'_>,
-) -> Result<String, WorkspaceError> {
+async fn merge(begun: &Begun, base: &str, confirmed: Confirmed<'_>) -> Result<String, WorkspaceError> {
     let repository = &begun.repository;
     // Snapshots of different runs have no history in common; what a run did is its difference from its own snapshot.
     let origin = match repository.kind {
         Kind::Git => None,
         Kind::Snapshot => repository.resolve(&base_ref(confirmed.run)).await?,
     };
-    let merged = Merge {
-        origin,
-        ours: base,
-        theirs: confirmed.tip,
-    };
+    let merged = Merge { origin, ours: base, theirs: confirmed.tip };
     let what = format!("the confirmed work of task {}", confirmed.task);
     merged.tree(&repository.git(), &what).await
 }
@@ -168,11 +148,7 @@ impl Merge<'_> {
 }
 
 /// An empty directory for the files: a worktree of the user's repository without its files, or a plain directory.
-async fn make_place(
-    begun: &Begun,
-    top: &Path,
-    base: &str,
-) -> Result<Option<Ground>, WorkspaceError> {
+async fn make_place(begun: &Begun, top: &Path, base: &str) -> Result<Option<Ground>, WorkspaceError> {
     let dir = top.to_owned();
     if begun.repository.kind == Kind::Snapshot {
         let make = move || {

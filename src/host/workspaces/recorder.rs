@@ -110,24 +110,14 @@ impl Recorder {
     pub(super) async fn forced(&self, index: &Path) -> Result<Vec<PathBuf>, WorkspaceError> {
         let list = ["ls-files", "-z", "-c", "-i", "--exclude-standard"];
         let out = self.git.call(list).index(index).run().await?;
-        Ok(git::paths(&out.stdout)
-            .filter(|path| self.top.join(path).symlink_metadata().is_ok())
-            .collect())
+        Ok(git::paths(&out.stdout).filter(|path| self.is_there(path)).collect())
     }
 
     /// Records the files as a tree.
     pub(super) async fn record(&self, what: Recording<'_>) -> Result<Recorded, WorkspaceError> {
         let exclude = self.index.with_extension("exclude");
         write_whole(&exclude, &patterns(&what.left_out))?;
-        let list = [
-            "ls-files",
-            "-z",
-            "--others",
-            "--modified",
-            "--deleted",
-            "--exclude-standard",
-            "-X",
-        ];
+        let list = ["ls-files", "-z", "--others", "--modified", "--deleted", "--exclude-standard", "-X"];
         let out = self.call(list).arg(&exclude).ok().await?;
         let mut changed: HashSet<PathBuf> = HashSet::new();
         let mut nested: Vec<PathBuf> = Vec::new();
@@ -170,44 +160,47 @@ impl Recorder {
     }
 
     async fn stage(&self, changed: HashSet<PathBuf>) -> Result<(), WorkspaceError> {
-        let is_dir = |path: &PathBuf| {
-            let meta = self.top.join(path).symlink_metadata();
-            meta.is_ok_and(|meta| meta.is_dir())
-        };
-        let (dirs, mut files): (Vec<PathBuf>, Vec<PathBuf>) = changed.into_iter().partition(is_dir);
+        let (there, mut gone): (Vec<PathBuf>, Vec<PathBuf>) = changed.into_iter().partition(|path| self.is_there(path));
+        let (dirs, mut files): (Vec<PathBuf>, Vec<PathBuf>) =
+            there.into_iter().partition(|path| self.top.join(path).is_dir() && !self.top.join(path).is_symlink());
         if !dirs.is_empty() {
             // A submodule is asked for its commit; a file that has become a directory is gone.
-            let list = ["--literal-pathspecs", "ls-files", "-z", "--stage", "--"];
-            let staged = self.call(list).args(&dirs).ok().await?;
-            let submodules: HashSet<PathBuf> = staged
-                .split(|byte| *byte == 0)
-                .filter(|entry| entry.starts_with(b"160000"))
-                .filter_map(|entry| git::paths(entry.splitn(2, |b| *b == b'\t').nth(1)?).next())
-                .collect();
-            let (keep, gone): (Vec<_>, Vec<_>) =
-                dirs.into_iter().partition(|dir| submodules.contains(dir));
+            let submodules = self.submodules(&dirs).await?;
+            let (keep, replaced): (Vec<_>, Vec<_>) = dirs.into_iter().partition(|dir| submodules.contains(dir));
             files.extend(keep);
-            if !gone.is_empty() {
-                let remove = ["update-index", "--force-remove", "-z", "--stdin"];
-                self.call(remove).stdin(git::listing(gone)).ok().await?;
-            }
+            gone.extend(replaced);
         }
-        if files.is_empty() {
-            return Ok(());
+        // First what is gone, so that a new `a/b` finds no file `a` in its way.
+        if !gone.is_empty() {
+            let remove = ["update-index", "--force-remove", "-z", "--stdin"];
+            self.call(remove).stdin(git::listing(gone)).ok().await?;
         }
-        // Deletions first: a new `a/b` finds no file `a` in its way whatever the order of the names.
-        files.sort_by_key(|path| self.top.join(path).symlink_metadata().is_ok());
-        let add = ["update-index", "--add", "--remove", "--replace", "-z", "--stdin"];
-        self.call(add).stdin(git::listing(files)).ok().await?;
+        if !files.is_empty() {
+            let add = ["update-index", "--add", "--replace", "-z", "--stdin"];
+            self.call(add).stdin(git::listing(files)).ok().await?;
+        }
         Ok(())
     }
 
+    /// Whether the path exists in the files themselves: what lies behind a link is not ours.
+    fn is_there(&self, path: &Path) -> bool {
+        let behind_link =
+            path.ancestors().skip(1).any(|above| !above.as_os_str().is_empty() && self.top.join(above).is_symlink());
+        !behind_link && self.top.join(path).symlink_metadata().is_ok()
+    }
+
+    async fn submodules(&self, dirs: &[PathBuf]) -> Result<HashSet<PathBuf>, WorkspaceError> {
+        let list = ["--literal-pathspecs", "ls-files", "-z", "--stage", "--"];
+        let staged = self.call(list).args(dirs).ok().await?;
+        Ok(staged
+            .split(|byte| *byte == 0)
+            .filter(|entry| entry.starts_with(b"160000"))
+            .filter_map(|entry| git::paths(entry.splitn(2, |b| *b == b'\t').nth(1)?).next())
+            .collect())
+    }
+
     /// What differs between two trees: the paths, and the first 16 hex digits of the raw listing's SHA-256.
-    pub(super) async fn difference(
-        &self,
-        from: &str,
-        to: &str,
-    ) -> Result<Difference, WorkspaceError> {
+    pub(super) async fn difference(&self, from: &str, to: &str) -> Result<Difference, WorkspaceError> {
         let raw = if from == to {
             Vec::new()
         } else {
@@ -220,12 +213,7 @@ impl Recorder {
         for byte in &sha2::Sha256::digest(&raw)[..8] {
             let _ = write!(hash, "{byte:02x}");
         }
-        Ok(Difference {
-            files: files
-                .map(|path| String::from_utf8_lossy(path).into_owned())
-                .collect(),
-            hash,
-        })
+        Ok(Difference { files: files.map(|path| String::from_utf8_lossy(path).into_owned()).collect(), hash })
     }
 
     /// Puts a copy of the index where an agent's git finds it.
@@ -257,9 +245,6 @@ mod tests {
 
     #[test]
     fn paths_become_patterns_that_match_only_them() {
-        assert_eq!(
-            patterns(&["a/b*c".into(), "!x ".into()]),
-            b"/a/b\\*c\n/!x\\ \n"
-        );
+        assert_eq!(patterns(&["a/b*c".into(), "!x ".into()]), b"/a/b\\*c\n/!x\\ \n");
     }
 }

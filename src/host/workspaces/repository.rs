@@ -63,13 +63,7 @@ impl Repository {
         let text = String::from_utf8_lossy(&found.stdout);
         let mut lines = text.lines().map(PathBuf::from);
         let mut next = || lines.next().unwrap_or_default();
-        let repository = Self {
-            kind: Kind::Git,
-            top: next(),
-            git_dir: next(),
-            checkout_dir: next(),
-            prefix: next(),
-        };
+        let repository = Self { kind: Kind::Git, top: next(), git_dir: next(), checkout_dir: next(), prefix: next() };
         if repository.ignores_the_project().await? {
             return Self::private(layout).await;
         }
@@ -94,10 +88,7 @@ impl Repository {
         }
         // Byte for byte: no line ending is converted and no filter runs.
         let attributes = git_dir.join("info/attributes");
-        super::layout::write_whole(
-            &attributes,
-            b"* -text -eol -filter -ident -working-tree-encoding\n",
-        )?;
+        super::layout::write_whole(&attributes, b"* -text -eol -filter -ident -working-tree-encoding\n")?;
         Ok(Self {
             kind: Kind::Snapshot,
             top: layout.project.clone(),
@@ -148,10 +139,7 @@ impl Identity {
         let args = ["config", "-z", "--get-regexp", r"^user\.(name|email)$"];
         let out = repository.git().call(args).run().await?.stdout;
         let text = String::from_utf8_lossy(&out).into_owned();
-        let mut identity = Self {
-            name: "reflexion".to_owned(),
-            email: "reflexion@localhost".to_owned(),
-        };
+        let mut identity = Self { name: "reflexion".to_owned(), email: "reflexion@localhost".to_owned() };
         // Later files override earlier ones.
         for (key, value) in text.split('\0').filter_map(|entry| entry.split_once('\n')) {
             match key {

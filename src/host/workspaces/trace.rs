@@ -20,20 +20,12 @@ pub(super) struct Trace {
     pub(super) tips: BTreeSet<String>,
     /// Branches that were checked out.
     pub(super) names: BTreeSet<String>,
-    /// A reset was done, as a stash does.
-    pub(super) resets: bool,
 }
 
 impl Logs {
     pub(super) fn now(git_dir: &Path) -> Self {
-        let lengths = git_dirs(git_dir)
-            .into_iter()
-            .map(|dir| (dir.clone(), log(&dir).len()))
-            .collect();
-        Self {
-            git_dir: git_dir.to_owned(),
-            lengths,
-        }
+        let lengths = git_dirs(git_dir).into_iter().map(|dir| (dir.clone(), log(&dir).len())).collect();
+        Self { git_dir: git_dir.to_owned(), lengths }
     }
 
     /// What has happened since: in the worktree `own`, and in all others.
@@ -66,17 +58,12 @@ impl Trace {
             // A new worktree's first entry comes from nothing and proves nothing.
             self.tips.insert(new.to_owned());
         }
-        self.resets |= message.starts_with("reset: moving to HEAD");
     }
 }
 
 /// The git directories of all worktrees, the main one first.
 pub(super) fn git_dirs(git_dir: &Path) -> Vec<PathBuf> {
-    let linked = fs::read_dir(git_dir.join("worktrees"))
-        .into_iter()
-        .flatten()
-        .flatten()
-        .map(|entry| entry.path());
+    let linked = fs::read_dir(git_dir.join("worktrees")).into_iter().flatten().flatten().map(|entry| entry.path());
     std::iter::once(git_dir.to_owned()).chain(linked).collect()
 }
 
@@ -102,6 +89,5 @@ mod tests {
         }
         assert_eq!(trace.names, ["x".to_owned()].into());
         assert_eq!(trace.tips, ["cc".to_owned()].into());
-        assert!(trace.resets);
     }
 }

@@ -35,6 +35,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::PoisonError;
 use std::time::Duration;
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
@@ -47,6 +48,7 @@ const SETUP_TOLD: usize = 4000;
 /// A workspace of this machine; see [`Workspace`].
 pub(super) struct HostWorkspace {
     parts: Parts,
+    kept: Arc<std::sync::Mutex<Kept>>,
     state: Mutex<State>,
 }
 
@@ -65,8 +67,6 @@ pub(super) struct Parts {
 }
 
 struct State {
-    /// Taken out only while a thread works on it; then the workspace cannot be used any more.
-    kept: Option<Kept>,
     /// The tree that our index holds.
     loaded: String,
     /// The lockfiles when `setup` last ran.
@@ -106,13 +106,7 @@ impl Ground {
         let names = fs::read_dir(&admin).map_err(io_error("read", &admin))?;
         let mut names: BTreeSet<OsString> = names.flatten().map(|e| e.file_name()).collect();
         names.extend(["index", "logs", "HEAD"].map(OsString::from));
-        Ok(Self {
-            link,
-            common,
-            back,
-            names,
-            admin,
-        })
+        Ok(Self { link, common, back, names, admin })
     }
 
     /// Makes it the same worktree again, with `HEAD` detached at the base and no operation half done.
@@ -148,8 +142,7 @@ impl Ground {
 
 /// Writes a file if it is not the same already.
 fn put(path: &Path, bytes: &[u8]) -> Result<(), WorkspaceError> {
-    let same = path.symlink_metadata().is_ok_and(|meta| meta.is_file())
-        && fs::read(path).is_ok_and(|now| now == bytes);
+    let same = path.symlink_metadata().is_ok_and(|meta| meta.is_file()) && fs::read(path).is_ok_and(|now| now == bytes);
     if same {
         return Ok(());
     }
@@ -160,8 +153,8 @@ fn put(path: &Path, bytes: &[u8]) -> Result<(), WorkspaceError> {
 impl HostWorkspace {
     pub(super) fn new(parts: Parts, kept: Kept) -> Self {
         Self {
+            kept: Arc::new(std::sync::Mutex::new(kept)),
             state: Mutex::new(State {
-                kept: Some(kept),
                 loaded: parts.tree.clone(),
                 set_up: None,
                 agents_index: None,
@@ -203,19 +196,12 @@ impl HostWorkspace {
     }
 
     /// Works on the kept paths on a thread for that.
-    async fn with_kept<T: Send + 'static>(
+    async fn with_kept(
         &self,
-        state: &mut State,
-        work: impl FnOnce(&mut Kept) -> Result<T, WorkspaceError> + Send + 'static,
-    ) -> Result<T, WorkspaceError> {
-        let Some(mut kept) = state.kept.take() else {
-            return Err(WorkspaceError::Unusable(
-                "a reset of this workspace was broken off".to_owned(),
-            ));
-        };
-        let (result, kept) = blocking(move || Ok((work(&mut kept), kept))).await?;
-        state.kept = Some(kept);
-        result
+        work: impl FnOnce(&mut Kept) -> Result<(), WorkspaceError> + Send + 'static,
+    ) -> Result<(), WorkspaceError> {
+        let kept = Arc::clone(&self.kept);
+        blocking(move || work(&mut kept.lock().unwrap_or_else(PoisonError::into_inner))).await
     }
 
     /// The tree's files and the kept ones, nothing else.
@@ -229,7 +215,7 @@ impl HostWorkspace {
         recorder.checkout(tree).await?;
         state.loaded = tree.to_owned();
         let untracked = recorder.untracked().await?;
-        self.with_kept(state, move |kept| {
+        self.with_kept(move |kept| {
             untracked.iter().try_for_each(|path| kept.remove_rest(path))?;
             kept.restore()
         })
@@ -247,11 +233,7 @@ impl HostWorkspace {
     }
 
     /// Runs `setup` if it is due; what it left untracked is kept, what it changed of the tree is put back.
-    async fn set_up(
-        &self,
-        state: &mut State,
-        cancel: &CancellationToken,
-    ) -> Result<bool, WorkspaceError> {
+    async fn set_up(&self, state: &mut State, cancel: &CancellationToken) -> Result<bool, WorkspaceError> {
         let params = &self.parts.shared.params;
         let Some(setup) = &params.workspace.setup else {
             return Ok(false);
@@ -268,11 +250,7 @@ impl HostWorkspace {
         command.env_deny = params.environment.deny.clone();
         command.timeout = SETUP_LIMIT;
         command.cancel = cancel.clone();
-        let failed = |how: String, output: String| WorkspaceError::Setup {
-            command: setup.to_string(),
-            how,
-            output,
-        };
+        let failed = |how: String, output: String| WorkspaceError::Setup { command: setup.to_string(), how, output };
         let output = match params.runner.run(command).await {
             Ok(output) => output,
             Err(error) => return Err(failed("it did not start".into(), error.to_string())),
@@ -287,7 +265,7 @@ impl HostWorkspace {
         recorder.checkout(&state.loaded).await?;
         self.hide()?;
         let untracked = recorder.untracked().await?;
-        self.with_kept(state, move |kept| kept.capture(untracked)).await?;
+        self.with_kept(move |kept| kept.capture(untracked)).await?;
         state.set_up = Some(lockfiles);
         Ok(true)
     }
@@ -353,7 +331,7 @@ impl Workspace for HostWorkspace {
         self.make_ground()?;
         let recorder = &self.parts.recorder;
         let mut left_out: Vec<PathBuf> = self.parts.begun.repository.hidden().into();
-        left_out.extend(state.kept.iter().flat_map(Kept::roots).cloned());
+        left_out.extend(self.kept.lock().unwrap_or_else(PoisonError::into_inner).roots().cloned());
         let mut forced = Vec::new();
         if let Some(ground) = &self.parts.ground {
             let index = ground.admin.join("index");
@@ -362,11 +340,7 @@ impl Workspace for HostWorkspace {
             }
         }
         let loaded = state.loaded.clone();
-        let recording = Recording {
-            left_out,
-            forced,
-            loaded: Some(&loaded),
-        };
+        let recording = Recording { left_out, forced, loaded: Some(&loaded) };
         let recorded = recorder.record(recording).await?;
         state.nested.extend(recorded.nested);
         state.loaded.clone_from(&recorded.tree);
@@ -426,17 +400,10 @@ impl Workspace for HostWorkspace {
             }
         };
         let difference = parts.recorder.difference(&parts.tree, tree).await?;
-        Ok(Committed {
-            target,
-            files: difference.files,
-        })
+        Ok(Committed { target, files: difference.files })
     }
 
-    async fn save_patch(
-        &self,
-        tree: &TreeId,
-        subtask: &SubtaskId,
-    ) -> Result<PathBuf, WorkspaceError> {
+    async fn save_patch(&self, tree: &TreeId, subtask: &SubtaskId) -> Result<PathBuf, WorkspaceError> {
         let parts = &self.parts;
         let layout = &parts.shared.layout;
         let path = layout.unconfirmed(&parts.begun.run, &parts.task, subtask);

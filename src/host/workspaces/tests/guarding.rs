@@ -52,10 +52,34 @@ async fn check_agent(act: impl FnOnce(&Path, &Path), words: &[&str]) {
 
 #[tokio::test]
 async fn branches_and_tags_are_put_back() {
-    check_agent(|dir, _| { git(dir, &["branch", "evil"]); }, &["branch `evil`"]).await;
-    check_agent(|dir, _| { git(dir, &["tag", "v2"]); }, &["tag `v2`"]).await;
-    check_agent(|dir, _| { git(dir, &["tag", "-d", "v1"]); }, &["tag `v1`"]).await;
-    check_agent(|dir, _| { git(dir, &["branch", "-D", "side"]); }, &["branch `side`"]).await;
+    check_agent(
+        |dir, _| {
+            git(dir, &["branch", "evil"]);
+        },
+        &["branch `evil`"],
+    )
+    .await;
+    check_agent(
+        |dir, _| {
+            git(dir, &["tag", "v2"]);
+        },
+        &["tag `v2`"],
+    )
+    .await;
+    check_agent(
+        |dir, _| {
+            git(dir, &["tag", "-d", "v1"]);
+        },
+        &["tag `v1`"],
+    )
+    .await;
+    check_agent(
+        |dir, _| {
+            git(dir, &["branch", "-D", "side"]);
+        },
+        &["branch `side`"],
+    )
+    .await;
     let commit = |dir: &Path, _: &Path| {
         write(dir, "a", "x");
         git(dir, &["checkout", "-q", "side"]);
@@ -72,7 +96,13 @@ async fn branches_and_tags_are_put_back() {
 
 #[tokio::test]
 async fn configuration_and_hooks_are_put_back() {
-    check_agent(|dir, _| { git(dir, &["config", "alias.x", "!sh"]); }, &["config"]).await;
+    check_agent(
+        |dir, _| {
+            git(dir, &["config", "alias.x", "!sh"]);
+        },
+        &["config"],
+    )
+    .await;
     let hooks = |_: &Path, top: &Path| {
         write(top, ".git/hooks/post-commit", "evil");
         fs::remove_file(top.join(".git/hooks/pre-commit")).unwrap();
@@ -88,7 +118,13 @@ async fn the_stash_is_put_back() {
         git(dir, &["stash", "-q"]);
     };
     check_agent(push, &["stash entry was added"]).await;
-    check_agent(|dir, _| { git(dir, &["stash", "drop", "-q"]); }, &["stash entry was dropped"]).await;
+    check_agent(
+        |dir, _| {
+            git(dir, &["stash", "drop", "-q"]);
+        },
+        &["stash entry was dropped"],
+    )
+    .await;
     let and_pop = |dir: &Path, top: &Path| {
         push(dir, top);
         git(dir, &["stash", "pop", "-q"]);
@@ -128,7 +164,10 @@ async fn what_the_user_does_meanwhile_stays() {
         git(top, &["commit", "-qam", "user"]);
     })
     .await;
-    check_user(|top| { git(top, &["checkout", "-q", "-b", "topic"]); }).await;
+    check_user(|top| {
+        git(top, &["checkout", "-q", "-b", "topic"]);
+    })
+    .await;
     check_user(|top| {
         git(top, &["checkout", "-q", "side"]);
         write(top, "a", "user");
@@ -142,8 +181,14 @@ async fn what_the_user_does_meanwhile_stays() {
         git(top, &["stash", "-q"]);
     })
     .await;
-    check_user(|top| { git(top, &["stash", "pop", "-q"]); }).await;
-    check_user(|top| { git(top, &["config", "branch.main.remote", "origin"]); }).await;
+    check_user(|top| {
+        git(top, &["stash", "pop", "-q"]);
+    })
+    .await;
+    check_user(|top| {
+        git(top, &["config", "branch.main.remote", "origin"]);
+    })
+    .await;
 }
 
 #[tokio::test]
@@ -166,6 +211,27 @@ async fn tasks_at_the_same_time_are_not_blamed_for_each_other() {
     let said = bad.restore_guarded().await.unwrap();
     assert_eq!(said.len(), 1, "{said:?}");
     git(&project.top, &["branch", "-q", "-D", "reflexion/r1/good"]);
+    assert_eq!(shared(&project.top), before);
+}
+
+#[tokio::test]
+async fn what_one_attempt_put_back_is_not_brought_back_by_another() {
+    let project = project();
+    let before = shared(&project.top);
+    let workspaces = project.workspaces();
+    crate::services::Workspaces::begin(&workspaces, &run_id()).await.unwrap();
+    let bad = open(&workspaces, "bad", &[]).await.unwrap();
+    let good = open(&workspaces, "good", &[]).await.unwrap();
+    bad.guard().await.unwrap();
+    write(&bad.dir(), "a", "x");
+    git(&bad.dir(), &["stash", "-q"]);
+    git(&bad.dir(), &["checkout", "-q", "-b", "evil"]);
+    git(&bad.dir(), &["config", "alias.x", "!sh"]);
+    // This one begins while all of that is there.
+    good.guard().await.unwrap();
+    bad.restore_guarded().await.unwrap();
+    assert_eq!(shared(&project.top), before);
+    assert_eq!(good.restore_guarded().await.unwrap(), Vec::<String>::new());
     assert_eq!(shared(&project.top), before);
 }
 

@@ -68,12 +68,7 @@ const SETUP: &str = "echo ran >> \"$LOG\"; mkdir -p deps gen; cp Cargo.lock deps
                      echo changed > tracked; mkdir -p memory; echo x > memory/x";
 
 fn with_setup(line: &str) -> (Project, std::path::PathBuf) {
-    let mut project = Project::git(&[
-        ("Cargo.lock", "1"),
-        ("tracked", "t"),
-        (".gitignore", "deps/\n"),
-    ])
-    .set_up_by(line);
+    let mut project = Project::git(&[("Cargo.lock", "1"), ("tracked", "t"), (".gitignore", "deps/\n")]).set_up_by(line);
     let log = project.top.join(".git/setup-log");
     project.policy.env = [("LOG".to_owned(), log.display().to_string())].into();
     (project, log)

@@ -9,8 +9,8 @@ use crate::host::HostRunner;
 use crate::host::HostWorkspaces;
 use crate::host::HostWorkspacesParams;
 use crate::host::SystemClock;
-use crate::services::Committed;
 use crate::services::CommitRequest;
+use crate::services::Committed;
 use crate::services::OpenWorkspace;
 use crate::services::Workspace;
 use crate::services::WorkspaceError;
@@ -141,11 +141,7 @@ impl Project {
         HostWorkspaces::new(HostWorkspacesParams {
             runner: Arc::new(HostRunner::new()),
             clock: Arc::new(SystemClock::new()),
-            project: policy::Project {
-                name: "p".to_owned(),
-                tasks: root.join("tasks.jsonl"),
-                root,
-            },
+            project: policy::Project { name: "p".to_owned(), tasks: root.join("tasks.jsonl"), root },
             workspace: self.policy.clone(),
             environment: policy::Environment::default(),
         })
@@ -185,12 +181,5 @@ pub(super) async fn record(workspace: &Arc<dyn Workspace>) -> Change {
 /// Commits what is in the workspace.
 pub(super) async fn confirm(workspace: &Arc<dyn Workspace>, subject: &str) -> Committed {
     let tree = record(workspace).await.tree;
-    workspace
-        .commit(CommitRequest {
-            tree,
-            subject: subject.to_owned(),
-            body: "run r1".to_owned(),
-        })
-        .await
-        .unwrap()
+    workspace.commit(CommitRequest { tree, subject: subject.to_owned(), body: "run r1".to_owned() }).await.unwrap()
 }

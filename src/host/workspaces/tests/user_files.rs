@@ -15,11 +15,7 @@ fn index_hash(top: &Path) -> String {
 }
 
 fn state(top: &Path) -> (impl PartialEq + std::fmt::Debug, String, String) {
-    (
-        files(top),
-        index_hash(top),
-        git(top, &["for-each-ref", "refs/heads/main", "refs/tags", "refs/stash"]),
-    )
+    (files(top), index_hash(top), git(top, &["for-each-ref", "refs/heads/main", "refs/tags", "refs/stash"]))
 }
 
 #[tokio::test]
@@ -73,11 +69,9 @@ async fn what_a_dead_run_left_is_removed_and_the_users_worktrees_are_not() {
 
 #[tokio::test]
 async fn projects_that_cannot_be_worked_on_say_what_to_do() {
-    let begin = async |project: &Project| {
-        match project.workspaces().begin(&run_id()).await {
-            Err(WorkspaceError::Unusable(message)) => message,
-            other => panic!("{other:?}"),
-        }
+    let begin = async |project: &Project| match project.workspaces().begin(&run_id()).await {
+        Err(WorkspaceError::Unusable(message)) => message,
+        other => panic!("{other:?}"),
     };
     let unborn = Project::plain(&[("a", "a")]);
     git(&unborn.top, &["init", "-q"]);
@@ -106,10 +100,7 @@ async fn a_project_that_its_repository_ignores_is_copied() {
 
 #[tokio::test]
 async fn blocking_tasks_are_merged_and_conflicts_are_named() {
-    for project in [
-        Project::git(&[("a", "1\n"), ("b", "1\n")]),
-        Project::plain(&[("a", "1\n"), ("b", "1\n")]),
-    ] {
+    for project in [Project::git(&[("a", "1\n"), ("b", "1\n")]), Project::plain(&[("a", "1\n"), ("b", "1\n")])] {
         let workspaces = project.workspaces();
         workspaces.begin(&run_id()).await.unwrap();
         for (id, file, text) in [("one", "a", "one\n"), ("two", "b", "two\n"), ("three", "a", "three\n")] {

@@ -340,6 +340,10 @@ fn start_error(command: &Command, program: &str, error: io::Error) -> CommandErr
             refused(io::Error::new(io::ErrorKind::NotFound, "the interpreter that it names does not exist"))
         }
         io::ErrorKind::NotFound => CommandError::NotFound { program: program.to_owned() },
+        // A directory on PATH that may not be searched is reported instead of a program that is nowhere.
+        io::ErrorKind::PermissionDenied if !program.contains('/') && !is_on_path(program) => {
+            CommandError::NotFound { program: program.to_owned() }
+        }
         io::ErrorKind::ArgumentListTooLong => {
             let args = match &command.program {
                 CheckCommand::Shell(line) => line.len(),
@@ -356,6 +360,10 @@ fn start_error(command: &Command, program: &str, error: io::Error) -> CommandErr
         }
         _ => refused(error),
     }
+}
+
+fn is_on_path(program: &str) -> bool {
+    std::env::var_os("PATH").is_some_and(|path| std::env::split_paths(&path).any(|dir| dir.join(program).is_file()))
 }
 
 fn program_name(program: &CheckCommand) -> String {

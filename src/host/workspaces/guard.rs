@@ -5,7 +5,8 @@
 //! into the log of the worktree it happened in. What another worktree's log shows is never touched. What this
 //! worktree's log shows is the agent's. What no log shows (a ref made without a checkout, a deletion, an edited file) is
 //! the agent's if no other attempt was under way meanwhile, and is otherwise only put back where something of the
-//! user's would be lost.
+//! user's would be lost. So a tag or branch that the user makes meanwhile without checking it out, or a key of the
+//! configuration, is taken for the agent's; the words say what it was, so that it can be made again.
 
 use super::layout::io_error;
 use super::layout::write_whole;
@@ -21,6 +22,7 @@ use crate::services::WorkspaceError;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::path::PathBuf;
@@ -34,6 +36,7 @@ pub(super) struct Guarded {
     refs: BTreeMap<String, String>,
     files: BTreeMap<PathBuf, Content>,
     stash: Stash,
+    fetched: Option<Fetched>,
     logs: Logs,
     watch: Watch,
 }
@@ -58,6 +61,7 @@ impl Guarded {
             refs: refs(scope).await?,
             files: files(&scope.repository.git_dir)?,
             stash: Stash::read(scope),
+            fetched: fetched(scope),
             logs: Logs::now(&scope.repository.git_dir),
             watch,
         })
@@ -103,10 +107,13 @@ impl Guarded {
     async fn restore_refs(&self, scope: &Scope, judge: &Judge, words: &mut Vec<String>) -> Result<(), WorkspaceError> {
         let now = refs(scope).await?;
         let names: BTreeSet<&String> = self.refs.keys().chain(now.keys()).collect();
+        let user_fetched = fetched(scope) != self.fetched;
         let mut checked_out = None;
         for name in names {
             let (before, after) = (self.refs.get(name), now.get(name));
-            if before == after {
+            // A fetch in the user's checkout (editors do it by themselves) brings tags.
+            let came_with_fetch = user_fetched && before.is_none() && name.starts_with("refs/tags/");
+            if before == after || came_with_fetch {
                 continue;
             }
             let elsewhere = checked_out.get_or_insert_with(|| checked_out_elsewhere(scope));
@@ -209,6 +216,14 @@ async fn refs(scope: &Scope) -> Result<BTreeMap<String, String>, WorkspaceError>
         .filter(|(name, _)| !name.starts_with(&scope.own_branches))
         .map(|(name, id)| (name.to_owned(), id.to_owned()))
         .collect())
+}
+
+/// Change time of the user's checkout's `FETCH_HEAD`; a fetch in a worktree writes that worktree's own.
+type Fetched = (i64, i64);
+
+fn fetched(scope: &Scope) -> Option<Fetched> {
+    let meta = scope.repository.checkout_dir.join("FETCH_HEAD").metadata().ok()?;
+    Some((meta.ctime(), meta.ctime_nsec()))
 }
 
 /// The branches that worktrees other than the agent's have checked out.

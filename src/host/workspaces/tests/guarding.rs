@@ -186,6 +186,12 @@ async fn what_the_user_does_meanwhile_stays() {
     })
     .await;
     check_user(|top| {
+        let other = Project::git(&[("b", "b\n")]);
+        git(&other.top, &["tag", "upstream"]);
+        git(top, &["fetch", "-q", "--tags", other.top.to_str().unwrap()]);
+    })
+    .await;
+    check_user(|top| {
         git(top, &["config", "branch.main.remote", "origin"]);
     })
     .await;

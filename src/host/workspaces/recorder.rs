@@ -7,6 +7,7 @@
 use super::layout::io_error;
 use super::layout::write_whole;
 use super::removal::make_writable;
+use super::removal::remove;
 use crate::host::git;
 use crate::host::git::Call;
 use crate::host::git::Git;
@@ -67,6 +68,11 @@ impl Recorder {
         self.git.call(args).index(&self.index)
     }
 
+    /// Nobody else uses the index, so a lock on it is what a killed git left.
+    fn unlock(&self) -> Result<(), WorkspaceError> {
+        remove(&self.index.with_extension("lock"))
+    }
+
     /// Fills a new index from a tree; `hidden` paths keep their content in every recorded tree and are never written
     /// to disk.
     pub(super) async fn load(&self, tree: &str, hidden: &[PathBuf]) -> Result<(), WorkspaceError> {
@@ -83,6 +89,7 @@ impl Recorder {
 
     /// Makes the tracked files exactly those of the tree; untracked ones stay unless they are in the way.
     pub(super) async fn checkout(&self, tree: &str) -> Result<(), WorkspaceError> {
+        self.unlock()?;
         let checkout = || self.call(["read-tree", "--reset", "-u", tree]).ok();
         if checkout().await.is_err() {
             make_writable(&self.top);
@@ -115,6 +122,7 @@ impl Recorder {
 
     /// Records the files as a tree.
     pub(super) async fn record(&self, what: Recording<'_>) -> Result<Recorded, WorkspaceError> {
+        self.unlock()?;
         let exclude = self.index.with_extension("exclude");
         write_whole(&exclude, &patterns(&what.left_out))?;
         let list = ["ls-files", "-z", "--others", "--modified", "--deleted", "--exclude-standard", "-X"];

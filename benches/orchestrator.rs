@@ -82,7 +82,8 @@ fn layers(count: usize, attempts: u32, jobs: usize) -> Layers {
 }
 
 fn run(layers: &Layers) -> RunReport {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("a runtime");
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("a runtime");
     runtime.block_on(async {
         let app = layers.build::<Svc<dyn Orchestrator>>().await.expect("the layers build");
         let report = app.run(RunRequest::everything(runtime::new_run_id())).await.expect("the run starts");

@@ -2,7 +2,7 @@
 //!
 //! Every call is non-interactive, takes its arguments as they are, ignores the caller's `GIT_*` variables, runs no hook
 //! and no helper, never signs, never collects garbage, and takes no lock that it could do without (the user's index is
-//! not even refreshed). A call whose future is dropped is killed.
+//! not even refreshed). A call whose future is dropped is ended.
 
 use crate::services::WorkspaceError;
 use rustix::process::Pid;
@@ -142,7 +142,7 @@ impl Call {
             ),
             _ => failed(command.clone(), &error.to_string()),
         })?;
-        let mut guard = KillOnDrop(child.id());
+        let mut guard = EndOnDrop(child.id());
         let stdin = child.stdin.take();
         let feed = async {
             if let Some(mut stdin) = stdin {
@@ -187,20 +187,19 @@ impl Call {
             .stdin(if self.stdin.is_empty() { Stdio::null() } else { Stdio::piped() })
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
-            .process_group(0)
-            .kill_on_drop(true);
+            .process_group(0);
         process
     }
 }
 
-/// Kills git and its helpers (filters) if the call is given up.
-struct KillOnDrop(Option<u32>);
+/// Ends git and its helpers (filters) if the call is given up: by TERM, on which git removes its lock files.
+struct EndOnDrop(Option<u32>);
 
-impl Drop for KillOnDrop {
+impl Drop for EndOnDrop {
     fn drop(&mut self) {
         let group = self.0.and_then(|id| Pid::from_raw(id.try_into().ok()?));
         if let Some(group) = group {
-            let _ = rustix::process::kill_process_group(group, Signal::KILL);
+            let _ = rustix::process::kill_process_group(group, Signal::TERM);
         }
     }
 }

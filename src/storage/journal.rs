@@ -28,6 +28,12 @@ impl FileJournal {
         Self { log: AppendLog::new(run_dir.as_ref().join("journal.jsonl")), clock }
     }
 
+    /// How often this value has synced its file; with many writers far less often than once an entry.
+    #[must_use]
+    pub fn syncs(&self) -> u64 {
+        self.log.syncs()
+    }
+
     fn error(&self, message: &dyn fmt::Display) -> JournalError {
         JournalError { path: self.log.path().display().to_string(), message: message.to_string() }
     }

@@ -38,10 +38,16 @@ impl Capture {
         let tail = &tail[cut_off_at_start(&tail)..];
         let (mut head, tail) = (lossy(head), lossy(tail));
         // A replacement character is longer than the byte it stands for.
-        head.truncate(head.floor_char_boundary(self.keep));
-        let from = tail.ceil_char_boundary(tail.len().saturating_sub(self.keep));
+        head.truncate(boundary(&head, self.keep));
+        let from = tail.len().saturating_sub(self.keep);
+        let from = (from..tail.len()).find(|at| tail.is_char_boundary(*at)).unwrap_or(tail.len());
         Output { head, tail: tail[from..].to_owned(), bytes: self.total }
     }
+}
+
+/// The last place not after `at` where a character begins.
+fn boundary(text: &str, at: usize) -> usize {
+    (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }
 
 fn lossy(bytes: &[u8]) -> String {
@@ -53,7 +59,7 @@ fn whole(mut head: Vec<u8>, tail: &[u8], bytes: u64) -> Output {
     let keep = head.len();
     head.extend_from_slice(tail);
     let mut head = lossy(&head);
-    let tail = if tail.is_empty() { String::new() } else { head.split_off(head.floor_char_boundary(keep)) };
+    let tail = if tail.is_empty() { String::new() } else { head.split_off(boundary(&head, keep)) };
     Output { head, tail, bytes }
 }
 

@@ -11,6 +11,8 @@ use crate::services::CommandError;
 use crate::services::CommandOutput;
 use crate::services::CommandRunner;
 use async_trait::async_trait;
+use futures_util::future::Either;
+use futures_util::future::select;
 use rustix::process::Pid;
 use rustix::process::Signal;
 use std::io;
@@ -184,6 +186,14 @@ struct Pump {
     out: Capture,
     err: Capture,
     both: Capture,
+    /// Whose turn it is.
+    next: Stream,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Stream {
+    Out,
+    Err,
 }
 
 impl Pump {
@@ -195,6 +205,7 @@ impl Pump {
             out: Capture::new(keep),
             err: Capture::new(keep),
             both: Capture::new(keep),
+            next: Stream::Out,
         }
     }
 
@@ -203,17 +214,34 @@ impl Pump {
     }
 
     /// One piece of either stream; nothing is lost if it is dropped while it waits.
+    ///
+    /// If both have something, they take turns, stdout first: so neither starves, and a program that printed the same
+    /// twice is kept the same twice, as far as that can be known from two pipes.
     async fn read(&mut self) {
+        let (stream, n) = self.read_either().await;
+        let [out, err] = &*self.buffers;
+        let (capture, bytes, next) = match stream {
+            Stream::Out => (&mut self.out, &out[..n], Stream::Err),
+            Stream::Err => (&mut self.err, &err[..n], Stream::Out),
+        };
+        capture.push(bytes);
+        self.both.push(bytes);
+        self.next = next;
+    }
+
+    async fn read_either(&mut self) -> (Stream, usize) {
         let [out, err] = &mut *self.buffers;
-        tokio::select! {
-            n = read_some(&mut self.stdout, out) => {
-                self.out.push(&out[..n]);
-                self.both.push(&out[..n]);
-            }
-            n = read_some(&mut self.stderr, err) => {
-                self.err.push(&err[..n]);
-                self.both.push(&err[..n]);
-            }
+        let from_out = std::pin::pin!(read_some(&mut self.stdout, out));
+        let from_err = std::pin::pin!(read_some(&mut self.stderr, err));
+        match self.next {
+            Stream::Out => match select(from_out, from_err).await {
+                Either::Left((n, _)) => (Stream::Out, n),
+                Either::Right((n, _)) => (Stream::Err, n),
+            },
+            Stream::Err => match select(from_err, from_out).await {
+                Either::Left((n, _)) => (Stream::Err, n),
+                Either::Right((n, _)) => (Stream::Out, n),
+            },
         }
     }
 
@@ -312,6 +340,10 @@ fn start_error(command: &Command, program: &str, error: io::Error) -> CommandErr
             refused(io::Error::new(io::ErrorKind::NotFound, "the interpreter that it names does not exist"))
         }
         io::ErrorKind::NotFound => CommandError::NotFound { program: program.to_owned() },
+        // A directory on PATH that may not be searched is reported instead of a program that is nowhere.
+        io::ErrorKind::PermissionDenied if !program.contains('/') && !is_on_path(program) => {
+            CommandError::NotFound { program: program.to_owned() }
+        }
         io::ErrorKind::ArgumentListTooLong => {
             let args = match &command.program {
                 CheckCommand::Shell(line) => line.len(),
@@ -328,6 +360,10 @@ fn start_error(command: &Command, program: &str, error: io::Error) -> CommandErr
         }
         _ => refused(error),
     }
+}
+
+fn is_on_path(program: &str) -> bool {
+    std::env::var_os("PATH").is_some_and(|path| std::env::split_paths(&path).any(|dir| dir.join(program).is_file()))
 }
 
 fn program_name(program: &CheckCommand) -> String {

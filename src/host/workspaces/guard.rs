@@ -5,7 +5,8 @@
 //! into the log of the worktree it happened in. What another worktree's log shows is never touched. What this
 //! worktree's log shows is the agent's. What no log shows (a ref made without a checkout, a deletion, an edited file) is
 //! the agent's if no other attempt was under way meanwhile, and is otherwise only put back where something of the
-//! user's would be lost.
+//! user's would be lost. So a tag or branch that the user makes meanwhile without checking it out, or a key of the
+//! configuration, is taken for the agent's; the words say what it was, so that it can be made again.
 
 use super::layout::io_error;
 use super::layout::write_whole;
@@ -14,19 +15,17 @@ use super::repository::Repository;
 use super::stash::Stash;
 use super::trace::Logs;
 use super::trace::Trace;
+use super::watch::Undone;
+use super::watch::Watch;
+use crate::host::git;
 use crate::services::WorkspaceError;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
-use std::collections::HashMap;
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::path::PathBuf;
-use std::sync::LazyLock;
-use std::sync::Mutex;
-use std::sync::PoisonError;
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering;
 
 /// Refs that are compared. Not `remotes` (a fetch is harmless), not what belongs to a worktree (bisect, rewritten).
 const REFS: [&str; 4] = ["refs/heads", "refs/tags", "refs/notes", "refs/replace"];
@@ -35,11 +34,15 @@ const REFS: [&str; 4] = ["refs/heads", "refs/tags", "refs/notes", "refs/replace"
 #[derive(Debug)]
 pub(super) struct Guarded {
     refs: BTreeMap<String, String>,
-    files: BTreeMap<PathBuf, (Vec<u8>, u32)>,
+    files: BTreeMap<PathBuf, Content>,
     stash: Stash,
+    fetched: Option<Fetched>,
     logs: Logs,
     watch: Watch,
 }
+
+/// A file's bytes and mode.
+pub(super) type Content = (Vec<u8>, u32);
 
 /// Whose repository, and which worktree in it is the agent's.
 #[derive(Debug, Clone)]
@@ -57,31 +60,60 @@ impl Guarded {
         Ok(Self {
             refs: refs(scope).await?,
             files: files(&scope.repository.git_dir)?,
-            stash: Stash::read(&scope.repository),
+            stash: Stash::read(scope),
+            fetched: fetched(scope),
             logs: Logs::now(&scope.repository.git_dir),
             watch,
         })
     }
 
     /// Puts back what the agent changed, and says what it was.
-    pub(super) async fn restore(self, scope: &Scope) -> Result<Vec<String>, WorkspaceError> {
-        let sole = self.watch.sole();
+    pub(super) async fn restore(mut self, scope: &Scope) -> Result<Vec<String>, WorkspaceError> {
+        let lock = git::worktree_lock(&scope.repository.git_dir);
+        let _one_at_a_time = lock.lock().await;
+        for undone in self.watch.undone_by_others() {
+            self.take_as_undone(undone);
+        }
         let (own, others) = self.logs.since(&scope.admin);
-        let judge = Judge { own, others, sole };
+        let judge = Judge { own, others, sole: self.watch.sole() };
         let mut words = Vec::new();
         self.restore_files(scope, &judge, &mut words)?;
         self.restore_refs(scope, &judge, &mut words).await?;
-        self.stash.restore(scope, &judge, &mut words).await?;
+        for undone in self.stash.restore(scope, &judge, &mut words).await? {
+            self.watch.tell_others(undone);
+        }
         Ok(words)
+    }
+
+    /// What we saw at the beginning may have been another agent's doing, put back since: that is no change.
+    fn take_as_undone(&mut self, undone: Undone) {
+        fn replace<K: Ord, V: PartialEq>(map: &mut BTreeMap<K, V>, key: K, from: Option<V>, to: Option<V>) {
+            if map.get(&key) != from.as_ref() {
+                return;
+            }
+            match to {
+                Some(value) => map.insert(key, value),
+                None => map.remove(&key),
+            };
+        }
+        match undone {
+            Undone::Ref { name, from, to } => replace(&mut self.refs, name, from, to),
+            Undone::File { name, from, to } => replace(&mut self.files, name, from, to),
+            Undone::Dropped { entry } => self.stash.forget(&entry),
+            Undone::Stored { entry } => self.stash.expect(entry),
+        }
     }
 
     async fn restore_refs(&self, scope: &Scope, judge: &Judge, words: &mut Vec<String>) -> Result<(), WorkspaceError> {
         let now = refs(scope).await?;
         let names: BTreeSet<&String> = self.refs.keys().chain(now.keys()).collect();
+        let user_fetched = fetched(scope) != self.fetched;
         let mut checked_out = None;
         for name in names {
             let (before, after) = (self.refs.get(name), now.get(name));
-            if before == after {
+            // A fetch in the user's checkout (editors do it by themselves) brings tags.
+            let came_with_fetch = user_fetched && before.is_none() && name.starts_with("refs/tags/");
+            if before == after || came_with_fetch {
                 continue;
             }
             let elsewhere = checked_out.get_or_insert_with(|| checked_out_elsewhere(scope));
@@ -95,6 +127,8 @@ impl Guarded {
                 continue;
             }
             put_back(scope, name, before, after).await?;
+            let (from, to) = (after.cloned(), before.cloned());
+            self.watch.tell_others(Undone::Ref { name: name.clone(), from, to });
             if blame {
                 words.push(describe(name, before, after));
             }
@@ -111,7 +145,7 @@ impl Guarded {
             if before == after {
                 continue;
             }
-            let text = |file: Option<&(Vec<u8>, u32)>| file.map_or(&[][..], |f| &f.0).to_vec();
+            let text = |file: Option<&Content>| file.map_or(&[][..], |f| &f.0).to_vec();
             if name == Path::new("config")
                 && judge.own.names.is_empty()
                 && without_branches(&text(before)) == without_branches(&text(after))
@@ -132,6 +166,8 @@ impl Guarded {
                     "added; removed"
                 }
             };
+            let (from, to) = (after.cloned(), before.cloned());
+            self.watch.tell_others(Undone::File { name: name.clone(), from, to });
             if judge.sole {
                 words.push(format!("`.git/{}` was {did}", name.display()));
             }
@@ -182,6 +218,14 @@ async fn refs(scope: &Scope) -> Result<BTreeMap<String, String>, WorkspaceError>
         .collect())
 }
 
+/// Change time of the user's checkout's `FETCH_HEAD`; a fetch in a worktree writes that worktree's own.
+type Fetched = (i64, i64);
+
+fn fetched(scope: &Scope) -> Option<Fetched> {
+    let meta = scope.repository.checkout_dir.join("FETCH_HEAD").metadata().ok()?;
+    Some((meta.ctime(), meta.ctime_nsec()))
+}
+
 /// The branches that worktrees other than the agent's have checked out.
 fn checked_out_elsewhere(scope: &Scope) -> BTreeSet<String> {
     super::trace::git_dirs(&scope.repository.git_dir)
@@ -193,7 +237,7 @@ fn checked_out_elsewhere(scope: &Scope) -> BTreeSet<String> {
 }
 
 /// Configuration, hooks, and what decides which files git sees.
-fn files(git_dir: &Path) -> Result<BTreeMap<PathBuf, (Vec<u8>, u32)>, WorkspaceError> {
+fn files(git_dir: &Path) -> Result<BTreeMap<PathBuf, Content>, WorkspaceError> {
     let mut files = BTreeMap::new();
     let roots = ["config", "hooks", "info/exclude", "info/attributes", "info/grafts"];
     for found in roots.iter().flat_map(|root| walkdir::WalkDir::new(git_dir.join(root))).flatten() {
@@ -260,45 +304,6 @@ fn describe(name: &str, before: Option<&String>, after: Option<&String>) -> Stri
     }
 }
 
-/// Whether attempts on one repository were guarded at the same time.
-#[derive(Debug)]
-struct Watch {
-    git_dir: PathBuf,
-    id: u64,
-}
-
-/// The attempts under way per repository: `id -> whether another one was under way at any time of its life`.
-static WATCHES: LazyLock<Mutex<HashMap<PathBuf, HashMap<u64, bool>>>> = LazyLock::new(Mutex::default);
-
-impl Watch {
-    fn start(git_dir: &Path) -> Self {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        let id = NEXT.fetch_add(1, Ordering::Relaxed);
-        let mut watches = WATCHES.lock().unwrap_or_else(PoisonError::into_inner);
-        let here = watches.entry(git_dir.to_owned()).or_default();
-        here.insert(id, false);
-        if here.len() > 1 {
-            here.values_mut().for_each(|shared| *shared = true);
-        }
-        Self { git_dir: git_dir.to_owned(), id }
-    }
-
-    fn sole(&self) -> bool {
-        let watches = WATCHES.lock().unwrap_or_else(PoisonError::into_inner);
-        let here = watches.get(&self.git_dir);
-        here.and_then(|here| here.get(&self.id)) == Some(&false)
-    }
-}
-
-impl Drop for Watch {
-    fn drop(&mut self) {
-        let mut watches = WATCHES.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(here) = watches.get_mut(&self.git_dir) {
-            here.remove(&self.id);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -313,17 +318,5 @@ mod tests {
         check("[core]\n\ta = 1\n", "[core]\n\ta = 2\n", false);
         check("[branch \"x\"]\n\tm = 1\n[core]\n", "[branch \"x\"]\n\tm = 2\n[core]\n", true);
         check("[core]\n", "[core]\n[alias]\n\tx = !sh\n", false);
-    }
-
-    #[test]
-    fn attempts_that_overlap_know_it_even_when_one_is_over() {
-        let dir = Path::new("/somewhere/unique/for/this/test");
-        let first = Watch::start(dir);
-        assert!(first.sole());
-        let second = Watch::start(dir);
-        drop(second);
-        assert!(!first.sole());
-        drop(first);
-        assert!(Watch::start(dir).sole());
     }
 }

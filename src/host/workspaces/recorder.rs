@@ -7,6 +7,7 @@
 use super::layout::io_error;
 use super::layout::write_whole;
 use super::removal::make_writable;
+use super::removal::remove;
 use crate::host::git;
 use crate::host::git::Call;
 use crate::host::git::Git;
@@ -67,6 +68,11 @@ impl Recorder {
         self.git.call(args).index(&self.index)
     }
 
+    /// Nobody else uses the index, so a lock on it is what a killed git left.
+    fn unlock(&self) -> Result<(), WorkspaceError> {
+        remove(&self.index.with_extension("lock"))
+    }
+
     /// Fills a new index from a tree; `hidden` paths keep their content in every recorded tree and are never written
     /// to disk.
     pub(super) async fn load(&self, tree: &str, hidden: &[PathBuf]) -> Result<(), WorkspaceError> {
@@ -83,6 +89,7 @@ impl Recorder {
 
     /// Makes the tracked files exactly those of the tree; untracked ones stay unless they are in the way.
     pub(super) async fn checkout(&self, tree: &str) -> Result<(), WorkspaceError> {
+        self.unlock()?;
         let checkout = || self.call(["read-tree", "--reset", "-u", tree]).ok();
         if checkout().await.is_err() {
             make_writable(&self.top);
@@ -110,11 +117,12 @@ impl Recorder {
     pub(super) async fn forced(&self, index: &Path) -> Result<Vec<PathBuf>, WorkspaceError> {
         let list = ["ls-files", "-z", "-c", "-i", "--exclude-standard"];
         let out = self.git.call(list).index(index).run().await?;
-        Ok(git::paths(&out.stdout).filter(|path| self.top.join(path).symlink_metadata().is_ok()).collect())
+        Ok(git::paths(&out.stdout).filter(|path| self.is_there(path)).collect())
     }
 
     /// Records the files as a tree.
     pub(super) async fn record(&self, what: Recording<'_>) -> Result<Recorded, WorkspaceError> {
+        self.unlock()?;
         let exclude = self.index.with_extension("exclude");
         write_whole(&exclude, &patterns(&what.left_out))?;
         let list = ["ls-files", "-z", "--others", "--modified", "--deleted", "--exclude-standard", "-X"];
@@ -160,35 +168,43 @@ impl Recorder {
     }
 
     async fn stage(&self, changed: HashSet<PathBuf>) -> Result<(), WorkspaceError> {
-        let is_dir = |path: &PathBuf| {
-            let meta = self.top.join(path).symlink_metadata();
-            meta.is_ok_and(|meta| meta.is_dir())
-        };
-        let (dirs, mut files): (Vec<PathBuf>, Vec<PathBuf>) = changed.into_iter().partition(is_dir);
+        let (there, mut gone): (Vec<PathBuf>, Vec<PathBuf>) = changed.into_iter().partition(|path| self.is_there(path));
+        let (dirs, mut files): (Vec<PathBuf>, Vec<PathBuf>) =
+            there.into_iter().partition(|path| self.top.join(path).is_dir() && !self.top.join(path).is_symlink());
         if !dirs.is_empty() {
             // A submodule is asked for its commit; a file that has become a directory is gone.
-            let list = ["--literal-pathspecs", "ls-files", "-z", "--stage", "--"];
-            let staged = self.call(list).args(&dirs).ok().await?;
-            let submodules: HashSet<PathBuf> = staged
-                .split(|byte| *byte == 0)
-                .filter(|entry| entry.starts_with(b"160000"))
-                .filter_map(|entry| git::paths(entry.splitn(2, |b| *b == b'\t').nth(1)?).next())
-                .collect();
-            let (keep, gone): (Vec<_>, Vec<_>) = dirs.into_iter().partition(|dir| submodules.contains(dir));
+            let submodules = self.submodules(&dirs).await?;
+            let (keep, replaced): (Vec<_>, Vec<_>) = dirs.into_iter().partition(|dir| submodules.contains(dir));
             files.extend(keep);
-            if !gone.is_empty() {
-                let remove = ["update-index", "--force-remove", "-z", "--stdin"];
-                self.call(remove).stdin(git::listing(gone)).ok().await?;
-            }
+            gone.extend(replaced);
         }
-        if files.is_empty() {
-            return Ok(());
+        // First what is gone, so that a new `a/b` finds no file `a` in its way.
+        if !gone.is_empty() {
+            let remove = ["update-index", "--force-remove", "-z", "--stdin"];
+            self.call(remove).stdin(git::listing(gone)).ok().await?;
         }
-        // Deletions first: a new `a/b` finds no file `a` in its way whatever the order of the names.
-        files.sort_by_key(|path| self.top.join(path).symlink_metadata().is_ok());
-        let add = ["update-index", "--add", "--remove", "--replace", "-z", "--stdin"];
-        self.call(add).stdin(git::listing(files)).ok().await?;
+        if !files.is_empty() {
+            let add = ["update-index", "--add", "--replace", "-z", "--stdin"];
+            self.call(add).stdin(git::listing(files)).ok().await?;
+        }
         Ok(())
+    }
+
+    /// Whether the path exists in the files themselves: what lies behind a link is not ours.
+    fn is_there(&self, path: &Path) -> bool {
+        let behind_link =
+            path.ancestors().skip(1).any(|above| !above.as_os_str().is_empty() && self.top.join(above).is_symlink());
+        !behind_link && self.top.join(path).symlink_metadata().is_ok()
+    }
+
+    async fn submodules(&self, dirs: &[PathBuf]) -> Result<HashSet<PathBuf>, WorkspaceError> {
+        let list = ["--literal-pathspecs", "ls-files", "-z", "--stage", "--"];
+        let staged = self.call(list).args(dirs).ok().await?;
+        Ok(staged
+            .split(|byte| *byte == 0)
+            .filter(|entry| entry.starts_with(b"160000"))
+            .filter_map(|entry| git::paths(entry.splitn(2, |b| *b == b'\t').nth(1)?).next())
+            .collect())
     }
 
     /// What differs between two trees: the paths, and the first 16 hex digits of the raw listing's SHA-256.

@@ -7,11 +7,14 @@ use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-/// Removes a file, a link or a whole directory; read-only directories in it are opened first. Links are not followed.
+/// Removes a file, a link or a whole directory; read-only directories in and around it are opened first. Links are not followed.
 /// What is not there is no error.
 pub(super) fn remove(path: &Path) -> Result<(), WorkspaceError> {
     match try_remove(path) {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            if let Some(dir) = path.parent() {
+                let_in(dir);
+            }
             make_writable(path);
             try_remove(path)
         }
@@ -36,21 +39,25 @@ fn try_remove(path: &Path) -> io::Result<()> {
 pub(super) fn make_writable(top: &Path) {
     let mut open = vec![top.to_owned()];
     while let Some(dir) = open.pop() {
-        let Ok(meta) = fs::symlink_metadata(&dir) else {
+        if !let_in(&dir) {
             continue;
-        };
-        if !meta.is_dir() {
-            continue;
-        }
-        let mut permissions = meta.permissions();
-        if permissions.mode() & 0o700 != 0o700 {
-            permissions.set_mode(permissions.mode() | 0o700);
-            // If it cannot be done, the operation that follows says so.
-            let _ = fs::set_permissions(&dir, permissions);
         }
         let children = fs::read_dir(&dir).into_iter().flatten().flatten();
         open.extend(
             children.filter(|child| child.file_type().is_ok_and(|kind| kind.is_dir())).map(|child| child.path()),
         );
     }
+}
+
+/// Lets the owner into a directory; whether it is one. If it cannot be done, the operation that follows says so.
+fn let_in(dir: &Path) -> bool {
+    let Ok(meta) = fs::symlink_metadata(dir) else {
+        return false;
+    };
+    let mut permissions = meta.permissions();
+    if meta.is_dir() && permissions.mode() & 0o700 != 0o700 {
+        permissions.set_mode(permissions.mode() | 0o700);
+        let _ = fs::set_permissions(dir, permissions);
+    }
+    meta.is_dir()
 }

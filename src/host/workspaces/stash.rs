@@ -2,33 +2,49 @@
 
 use super::guard::Judge;
 use super::guard::Scope;
-use super::repository::Repository;
+use super::watch::Undone;
 use crate::services::WorkspaceError;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
 
 /// The stash's entries before an attempt, oldest first.
 #[derive(Debug)]
 pub(super) struct Stash {
     entries: Vec<Entry>,
     /// Change time of the index of the user's checkout: a stash or pop there writes it.
-    index: Option<(i64, i64)>,
+    index: Option<Stamp>,
+    /// Of `ORIG_HEAD` of the agent's worktree: the reset that is a part of stashing writes it.
+    orig_head: Option<Stamp>,
 }
 
+/// Change time and inode.
+type Stamp = (i64, i64, u64);
+
+/// A stashed commit and what it is called.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Entry {
+pub(super) struct Entry {
     id: String,
     message: String,
-    line: String,
+}
+
+/// Who may have touched the stash.
+struct Evidence {
+    user: bool,
+    agent: bool,
 }
 
 impl Stash {
-    pub(super) fn read(repository: &Repository) -> Self {
-        let log = fs::read(repository.git_dir.join("logs/refs/stash")).unwrap_or_default();
-        let index = repository.checkout_dir.join("index").metadata().ok();
+    pub(super) fn read(scope: &Scope) -> Self {
+        let log = fs::read(scope.repository.git_dir.join("logs/refs/stash")).unwrap_or_default();
+        let stamp = |path: PathBuf| {
+            let meta = path.metadata().ok()?;
+            Some((meta.ctime(), meta.ctime_nsec(), meta.ino()))
+        };
         Self {
             entries: String::from_utf8_lossy(&log).lines().filter_map(Entry::parse).collect(),
-            index: index.map(|meta| (meta.ctime(), meta.ctime_nsec())),
+            index: stamp(scope.repository.checkout_dir.join("index")),
+            orig_head: stamp(scope.admin.join("ORIG_HEAD")),
         }
     }
 
@@ -38,17 +54,18 @@ impl Stash {
         scope: &Scope,
         judge: &Judge,
         words: &mut Vec<String>,
-    ) -> Result<(), WorkspaceError> {
-        let now = Self::read(&scope.repository);
+    ) -> Result<Vec<Undone>, WorkspaceError> {
+        let mut undone = Vec::new();
+        let now = Self::read(scope);
         if now.entries == self.entries {
-            return Ok(());
+            return Ok(undone);
         }
-        let user_was_here = now.index != self.index;
+        let evidence = Evidence { user: now.index != self.index, agent: now.orig_head != self.orig_head };
         let git = scope.repository.git();
         // `stash@{0}` is the newest, the last line; dropping from the oldest on leaves the other numbers alone.
         let mut left = now.entries.len();
         for (position, entry) in now.entries.iter().enumerate() {
-            if self.entries.iter().any(|old| old.line == entry.line) || !entry.is_the_agents(judge, user_was_here) {
+            if self.entries.iter().any(|old| old.id == entry.id) || !entry.is_the_agents(judge, &evidence) {
                 continue;
             }
             let number = now.entries.len() - 1 - position;
@@ -56,13 +73,14 @@ impl Stash {
             let delete = ["reflog", "delete", "--updateref", "--rewrite"];
             git.call(delete).arg(selector).ok().await?;
             left -= 1;
+            undone.push(Undone::Dropped { entry: entry.clone() });
             words.push(format!("a stash entry was added ({}); dropped", entry.message));
         }
         if left == 0 && !now.entries.is_empty() {
             git.call(["update-ref", "-d", "refs/stash"]).ok().await?;
         }
-        if user_was_here {
-            return Ok(());
+        if evidence.user {
+            return Ok(undone);
         }
         for lost in &self.entries {
             if now.entries.iter().any(|entry| entry.id == lost.id) {
@@ -70,22 +88,34 @@ impl Stash {
             }
             let store = ["stash", "store", "-q", "-m", &lost.message, &lost.id];
             git.call(store).ok().await?;
+            undone.push(Undone::Stored { entry: lost.clone() });
             if judge.sole {
                 words.push(format!("a stash entry was dropped ({}); put back", lost.message));
             }
         }
-        Ok(())
+        Ok(undone)
+    }
+
+    /// Another attempt dropped its own agent's entry.
+    pub(super) fn forget(&mut self, entry: &Entry) {
+        self.entries.retain(|known| known.id != entry.id);
+    }
+
+    /// Another attempt stored an entry again that its own agent had dropped.
+    pub(super) fn expect(&mut self, entry: Entry) {
+        self.forget(&entry);
+        self.entries.push(entry);
     }
 }
 
 impl Entry {
     fn parse(line: &str) -> Option<Self> {
         let (fields, message) = line.split_once('\t')?;
-        Some(Self { id: fields.split(' ').nth(1)?.to_owned(), message: message.to_owned(), line: line.to_owned() })
+        Some(Self { id: fields.split(' ').nth(1)?.to_owned(), message: message.to_owned() })
     }
 
     /// `WIP on <branch>: …` or `On <branch>: …`; a worktree of ours is on no branch unless the agent made one.
-    fn is_the_agents(&self, judge: &Judge, user_was_here: bool) -> bool {
+    fn is_the_agents(&self, judge: &Judge, evidence: &Evidence) -> bool {
         let on = self
             .message
             .strip_prefix("WIP on ")
@@ -93,6 +123,6 @@ impl Entry {
             .and_then(|rest| rest.split_once(": "))
             .map_or("", |(branch, _)| branch);
         let ours = on == "(no branch)" || judge.own.names.contains(on);
-        if judge.own.resets { ours || !user_was_here } else { judge.sole && !user_was_here }
+        (evidence.agent && ours) || (judge.sole && !evidence.user)
     }
 }

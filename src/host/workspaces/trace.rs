@@ -20,8 +20,6 @@ pub(super) struct Trace {
     pub(super) tips: BTreeSet<String>,
     /// Branches that were checked out.
     pub(super) names: BTreeSet<String>,
-    /// A reset was done, as a stash does.
-    pub(super) resets: bool,
 }
 
 impl Logs {
@@ -60,7 +58,6 @@ impl Trace {
             // A new worktree's first entry comes from nothing and proves nothing.
             self.tips.insert(new.to_owned());
         }
-        self.resets |= message.starts_with("reset: moving to HEAD");
     }
 }
 
@@ -92,6 +89,5 @@ mod tests {
         }
         assert_eq!(trace.names, ["x".to_owned()].into());
         assert_eq!(trace.tips, ["cc".to_owned()].into());
-        assert!(trace.resets);
     }
 }

@@ -35,6 +35,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::PoisonError;
 use std::time::Duration;
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
@@ -47,6 +48,7 @@ const SETUP_TOLD: usize = 4000;
 /// A workspace of this machine; see [`Workspace`].
 pub(super) struct HostWorkspace {
     parts: Parts,
+    kept: Arc<std::sync::Mutex<Kept>>,
     state: Mutex<State>,
 }
 
@@ -65,8 +67,6 @@ pub(super) struct Parts {
 }
 
 struct State {
-    /// Taken out only while a thread works on it; then the workspace cannot be used any more.
-    kept: Option<Kept>,
     /// The tree that our index holds.
     loaded: String,
     /// The lockfiles when `setup` last ran.
@@ -153,8 +153,8 @@ fn put(path: &Path, bytes: &[u8]) -> Result<(), WorkspaceError> {
 impl HostWorkspace {
     pub(super) fn new(parts: Parts, kept: Kept) -> Self {
         Self {
+            kept: Arc::new(std::sync::Mutex::new(kept)),
             state: Mutex::new(State {
-                kept: Some(kept),
                 loaded: parts.tree.clone(),
                 set_up: None,
                 agents_index: None,
@@ -196,17 +196,12 @@ impl HostWorkspace {
     }
 
     /// Works on the kept paths on a thread for that.
-    async fn with_kept<T: Send + 'static>(
+    async fn with_kept(
         &self,
-        state: &mut State,
-        work: impl FnOnce(&mut Kept) -> Result<T, WorkspaceError> + Send + 'static,
-    ) -> Result<T, WorkspaceError> {
-        let Some(mut kept) = state.kept.take() else {
-            return Err(WorkspaceError::Unusable("a reset of this workspace was broken off".to_owned()));
-        };
-        let (result, kept) = blocking(move || Ok((work(&mut kept), kept))).await?;
-        state.kept = Some(kept);
-        result
+        work: impl FnOnce(&mut Kept) -> Result<(), WorkspaceError> + Send + 'static,
+    ) -> Result<(), WorkspaceError> {
+        let kept = Arc::clone(&self.kept);
+        blocking(move || work(&mut kept.lock().unwrap_or_else(PoisonError::into_inner))).await
     }
 
     /// The tree's files and the kept ones, nothing else.
@@ -220,7 +215,7 @@ impl HostWorkspace {
         recorder.checkout(tree).await?;
         state.loaded = tree.to_owned();
         let untracked = recorder.untracked().await?;
-        self.with_kept(state, move |kept| {
+        self.with_kept(move |kept| {
             untracked.iter().try_for_each(|path| kept.remove_rest(path))?;
             kept.restore()
         })
@@ -270,7 +265,7 @@ impl HostWorkspace {
         recorder.checkout(&state.loaded).await?;
         self.hide()?;
         let untracked = recorder.untracked().await?;
-        self.with_kept(state, move |kept| kept.capture(untracked)).await?;
+        self.with_kept(move |kept| kept.capture(untracked)).await?;
         state.set_up = Some(lockfiles);
         Ok(true)
     }
@@ -336,7 +331,7 @@ impl Workspace for HostWorkspace {
         self.make_ground()?;
         let recorder = &self.parts.recorder;
         let mut left_out: Vec<PathBuf> = self.parts.begun.repository.hidden().into();
-        left_out.extend(state.kept.iter().flat_map(Kept::roots).cloned());
+        left_out.extend(self.kept.lock().unwrap_or_else(PoisonError::into_inner).roots().cloned());
         let mut forced = Vec::new();
         if let Some(ground) = &self.parts.ground {
             let index = ground.admin.join("index");

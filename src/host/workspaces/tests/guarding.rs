@@ -186,6 +186,12 @@ async fn what_the_user_does_meanwhile_stays() {
     })
     .await;
     check_user(|top| {
+        let other = Project::git(&[("b", "b\n")]);
+        git(&other.top, &["tag", "upstream"]);
+        git(top, &["fetch", "-q", "--tags", other.top.to_str().unwrap()]);
+    })
+    .await;
+    check_user(|top| {
         git(top, &["config", "branch.main.remote", "origin"]);
     })
     .await;
@@ -211,6 +217,27 @@ async fn tasks_at_the_same_time_are_not_blamed_for_each_other() {
     let said = bad.restore_guarded().await.unwrap();
     assert_eq!(said.len(), 1, "{said:?}");
     git(&project.top, &["branch", "-q", "-D", "reflexion/r1/good"]);
+    assert_eq!(shared(&project.top), before);
+}
+
+#[tokio::test]
+async fn what_one_attempt_put_back_is_not_brought_back_by_another() {
+    let project = project();
+    let before = shared(&project.top);
+    let workspaces = project.workspaces();
+    crate::services::Workspaces::begin(&workspaces, &run_id()).await.unwrap();
+    let bad = open(&workspaces, "bad", &[]).await.unwrap();
+    let good = open(&workspaces, "good", &[]).await.unwrap();
+    bad.guard().await.unwrap();
+    write(&bad.dir(), "a", "x");
+    git(&bad.dir(), &["stash", "-q"]);
+    git(&bad.dir(), &["checkout", "-q", "-b", "evil"]);
+    git(&bad.dir(), &["config", "alias.x", "!sh"]);
+    // This one begins while all of that is there.
+    good.guard().await.unwrap();
+    bad.restore_guarded().await.unwrap();
+    assert_eq!(shared(&project.top), before);
+    assert_eq!(good.restore_guarded().await.unwrap(), Vec::<String>::new());
     assert_eq!(shared(&project.top), before);
 }
 

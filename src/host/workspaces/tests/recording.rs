@@ -143,6 +143,21 @@ async fn half_done_merges_are_gone_after_a_reset() {
 }
 
 #[tokio::test]
+async fn locks_that_a_killed_git_left_do_not_matter() {
+    for project in [Project::git(&FILES), Project::plain(&FILES)] {
+        let workspace = project.open().await;
+        write(&project.top, ".reflection/worktrees/r1/.private/t/index.lock", "");
+        write(&project.top, ".reflection/snapshots.git/index.lock", "");
+        write(&workspace.dir(), "a.txt", "x");
+        assert_eq!(record(&workspace).await.files, ["a.txt"]);
+        write(&project.top, ".reflection/worktrees/r1/.private/t/index.lock", "");
+        reset(&workspace).await;
+        assert!(record(&workspace).await.no_op);
+        project.open().await;
+    }
+}
+
+#[tokio::test]
 async fn nested_repositories_are_recorded_as_files() {
     let act = |dir: &Path| {
         for (name, commit) in [("empty", false), ("full", true)] {

@@ -20,8 +20,11 @@ fn state(top: &Path) -> (impl PartialEq + std::fmt::Debug, String, String) {
 
 #[tokio::test]
 async fn dirty_staged_and_untracked_files_and_the_index_stay_as_they_are() {
-    let project = Project::git(&[("a", "a\n"), ("b", "b\n"), (".gitignore", "*.log\n")]);
+    let project = Project::git(&[("a", "a\n"), ("b", "b\n"), ("same", "s\n"), (".gitignore", "*.log\n")]);
     let top = &project.top;
+    // The same content with another time: whoever refreshes the index changes it.
+    let same = fs::File::options().append(true).open(top.join("same")).unwrap();
+    same.set_modified(std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000)).unwrap();
     write(top, "a", "dirty\n");
     write(top, "b", "staged\n");
     git(top, &["add", "b"]);

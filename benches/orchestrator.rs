@@ -110,7 +110,7 @@ fn peak_mb() -> u64 {
 fn main() {
     let (before, started) = (cpu(), Instant::now());
     let report = run(&layers(10_000, 1, 256));
-    let (attempts, spent) = (report.totals.attempts, cpu() - before);
+    let (attempts, spent) = (report.totals.attempts, cpu().checked_sub(before).unwrap());
     println!(
         "10,000 subtasks, 256 jobs, in-memory journal: {attempts} attempts, {:.1} µs CPU per attempt, {:.2} s, peak {} MB",
         spent.as_secs_f64() * 1e6 / f64::from(attempts),
@@ -133,7 +133,7 @@ fn main() {
         attempts,
         journal.syncs() as f64 / attempts,
         storage.syncs() as f64 / attempts,
-        (cpu() - before).as_secs_f64() * 1e6 / attempts,
+        cpu().checked_sub(before).unwrap().as_secs_f64() * 1e6 / attempts,
         started.elapsed().as_secs_f64(),
     );
 }

@@ -119,7 +119,7 @@ pub struct TaskArgs {
 pub enum TaskCommand {
     /// List tasks with their effective status
     List {
-        /// Only tasks with this status: open, in_progress, blocked, closed
+        /// Only tasks with this status: open, `in_progress`, blocked, closed
         #[arg(long)]
         status: Option<String>,
         /// Print `{"tasks":[…]}`

@@ -188,7 +188,7 @@ async fn checks(layers: &Layers, settings: &dyn Settings) -> anyhow::Result<Vec<
             }
         }
         Err(error) => {
-            findings.push(Finding::bad("workspace", error.to_string(), "mend `setup` or `carry` in project.json"))
+            findings.push(Finding::bad("workspace", error.to_string(), "mend `setup` or `carry` in project.json"));
         }
     }
     workspace.close().await?;

@@ -84,9 +84,9 @@ impl Memory {
             other => other?,
         };
         if json {
-            project::print_json(&reflection)?
+            project::print_json(&reflection)?;
         } else {
-            print_whole(&reflection)
+            print_whole(&reflection);
         }
         Ok(Exit::Confirmed)
     }
@@ -112,7 +112,7 @@ impl Memory {
             return Err(UsageError("stdin is not a reflection: it must be one JSON object".to_owned()).into());
         };
         for required in ["taskId", "analysis", "suggestion"] {
-            if !fields.get(required).is_some_and(|v| v.as_str().is_some_and(|s| !s.trim().is_empty())) {
+            if fields.get(required).is_none_or(|v| v.as_str().is_none_or(|s| s.trim().is_empty())) {
                 return Err(UsageError(format!(
                     "stdin is not a reflection: `{required}` must be a text that is not empty"
                 ))

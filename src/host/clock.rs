@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use std::time::Duration;
 use std::time::Instant;
 
-/// The system's time, tokio's sleep, and UUIDv7 ids, which sort by time.
+/// The system's time, tokio's sleep, and `UUIDv7` ids, which sort by time.
 #[derive(Debug, Clone)]
 pub struct SystemClock {
     start: Instant,

@@ -290,7 +290,7 @@ impl TaskRun {
                 signal: c.signal,
                 timed_out: c.timed_out,
             }),
-            output: check.map_or_else(|| self.agent_output(judged), |c| c.output.clone()),
+            output: check.map_or_else(|| agent_output(judged), |c| c.output.clone()),
             signature: check.map(|c| c.signature.clone()).unwrap_or_default(),
             files_changed: judged.change.files.clone(),
             diff_hash: judged.change.diff_hash.clone(),
@@ -300,12 +300,12 @@ impl TaskRun {
             created_at: services.clock.now(),
         }
     }
+}
 
-    /// What is known where no check is red: why the attempt is refuted, and what went wrong with the agent.
-    fn agent_output(&self, judged: &Judged) -> Output {
-        let detail = judged.detail.as_deref().unwrap_or_default();
-        Output::whole(format!("{}\n{detail}", judged.judgement.because).trim().to_owned())
-    }
+/// What is known where no check is red: why the attempt is refuted, and what went wrong with the agent.
+fn agent_output(judged: &Judged) -> Output {
+    let detail = judged.detail.as_deref().unwrap_or_default();
+    Output::whole(format!("{}\n{detail}", judged.judgement.because).trim().to_owned())
 }
 
 /// The last failure of this run, for the next prompt.

@@ -219,7 +219,7 @@ impl RunContext {
         let mut first = true;
         loop {
             while running.len() < jobs && !self.cancel.is_cancelled() {
-                match queue.next() {
+                match queue.pick() {
                     Next::Start(task) if std::mem::take(&mut first) => {
                         let prepared = self.prepare_first(&task).await?;
                         running.spawn(Arc::clone(self).work_on(*task, Some(prepared)));
@@ -238,8 +238,8 @@ impl RunContext {
             ended.push(task);
         }
         // An interrupted run leaves what it never started in the report, so that nothing is silently missing.
-        while let Next::Start(task) | Next::SetAside(task, _) = queue.next() {
-            ended.push(self.never_started(&task));
+        while let Next::Start(task) | Next::SetAside(task, _) = queue.pick() {
+            ended.push(Self::never_started(&task));
         }
         Ok(ended)
     }
@@ -266,7 +266,7 @@ impl RunContext {
         Ended { report: TaskReport { cause: Some(because), ..empty_report(task) }, status: Status::Open }
     }
 
-    fn never_started(&self, task: &Task) -> Ended {
+    fn never_started(task: &Task) -> Ended {
         let cause = Some("the run was interrupted before it was started".to_owned());
         Ended { report: TaskReport { cause, ..empty_report(task) }, status: Status::Open }
     }

@@ -58,7 +58,7 @@ impl Queue {
     }
 
     /// What to do now.
-    pub fn next(&mut self) -> Next {
+    pub fn pick(&mut self) -> Next {
         if self.waiting.is_empty() {
             return Next::Empty;
         }
@@ -154,7 +154,7 @@ mod tests {
         let mut queue = Queue::new(&tasks, tasks.iter().filter(|t| t.status == Status::Open).cloned().collect());
         let mut said = Vec::new();
         loop {
-            match queue.next() {
+            match queue.pick() {
                 Next::Start(task) => {
                     let status = if task.id.as_str().starts_with("bad") { Status::Blocked } else { Status::Closed };
                     queue.ended(&task.id, status);

@@ -29,16 +29,10 @@ type Act = Box<dyn FnOnce(&AgentRequest) -> Result<AgentReport, SubagentError> +
 ///     .ends(Ending::Timeout, "");
 /// assert!(agent.requests().is_empty());
 /// ```
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct ScriptedSubagent {
     acts: Arc<Mutex<VecDeque<Act>>>,
     requests: Arc<Mutex<Vec<AgentRequest>>>,
-}
-
-impl Default for ScriptedSubagent {
-    fn default() -> Self {
-        Self { acts: Arc::default(), requests: Arc::default() }
-    }
 }
 
 impl ScriptedSubagent {

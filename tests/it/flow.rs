@@ -15,6 +15,7 @@ use reflexion::layer::Svc;
 use reflexion::runtime;
 use reflexion::services::EventSink;
 use reflexion::services::Orchestrator;
+use reflexion::services::RecentQuery;
 use reflexion::services::ReflectionService;
 use reflexion::services::RunRequest;
 use reflexion::services::Settings;
@@ -102,7 +103,7 @@ async fn a_refuted_claim_becomes_a_reflection_that_the_next_prompt_holds() {
     let task = &report.tasks[0];
     assert_eq!((task.verdict, task.solved_at, task.attempts), (Some(Verdict::Confirmed), Some(2), 2));
     assert_eq!((task.reflections_written, task.reflections_injected), (1, 1));
-    let stored = project.storage.recent(&Default::default()).await.unwrap();
+    let stored = project.storage.recent(&RecentQuery::default()).await.unwrap();
     let prompts: Vec<String> = project.agent.requests().into_iter().map(|r| r.prompt).collect();
     assert!(prompts[0].contains("Check `test` was red before any attempt"), "{}", prompts[0]);
     assert!(!prompts[0].contains("Reflections on earlier attempts"));
@@ -152,7 +153,7 @@ async fn a_limit_a_missing_program_and_an_interruption_use_no_attempt_and_write_
     assert_eq!((report.tasks[0].verdict, report.tasks[0].attempts), (None, 0));
     assert_eq!(report.tasks[0].endings.len(), 1);
     assert_eq!(project.tasks.marks().pop().unwrap().status, Status::Open);
-    assert!(project.storage.recent(&Default::default()).await.unwrap().is_empty());
+    assert!(project.storage.recent(&RecentQuery::default()).await.unwrap().is_empty());
 }
 
 #[tokio::test]
@@ -212,7 +213,7 @@ async fn subtasks_build_on_each_other_and_the_tasks_checks_decide_at_the_end() {
     });
     let report = project.run().await;
     assert_eq!((report.tasks[0].verdict, report.tasks[0].attempts), (Some(Verdict::Confirmed), 3));
-    let stored = project.storage.recent(&Default::default()).await.unwrap();
+    let stored = project.storage.recent(&RecentQuery::default()).await.unwrap();
     assert_eq!(stored[0].subtask_id, "two", "a failure of the task's checks is the last subtask's");
 }
 

@@ -163,7 +163,7 @@ impl Process {
         Self::parse(pid, &std::fs::read(format!("/proc/{pid}/stat")).ok()?)
     }
 
-    /// Fields of `/proc/PID/stat` [proc_pid_stat(5)]: after the name, which is in parentheses and may contain anything,
+    /// Fields of `/proc/PID/stat` [`proc_pid_stat(5)`]: after the name, which is in parentheses and may contain anything,
     /// come state (3), ppid, pgrp, session, ..., starttime (22).
     fn parse(pid: i32, stat: &[u8]) -> Option<Self> {
         let after = memchr::memrchr(b')', stat)? + 1;

@@ -154,17 +154,13 @@ impl Guarded {
                 continue;
             }
             let path = git_dir.join(name);
-            let did = match before {
-                Some((bytes, mode)) => {
-                    write_whole(&path, bytes)?;
-                    fs::set_permissions(&path, fs::Permissions::from_mode(*mode))
-                        .map_err(io_error("restore", &path))?;
-                    "changed; put back"
-                }
-                None => {
-                    remove(&path)?;
-                    "added; removed"
-                }
+            let did = if let Some((bytes, mode)) = before {
+                write_whole(&path, bytes)?;
+                fs::set_permissions(&path, fs::Permissions::from_mode(*mode)).map_err(io_error("restore", &path))?;
+                "changed; put back"
+            } else {
+                remove(&path)?;
+                "added; removed"
             };
             let (from, to) = (after.cloned(), before.cloned());
             self.watch.tell_others(Undone::File { name: name.clone(), from, to });

@@ -106,7 +106,7 @@ impl Ground {
         let names = fs::read_dir(&admin).map_err(io_error("read", &admin))?;
         let mut names: BTreeSet<OsString> = names.flatten().map(|e| e.file_name()).collect();
         names.extend(["index", "logs", "HEAD"].map(OsString::from));
-        Ok(Self { link, common, back, names, admin })
+        Ok(Self { link, admin, common, back, names })
     }
 
     /// Makes it the same worktree again, with `HEAD` detached at the base and no operation half done.

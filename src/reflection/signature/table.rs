@@ -54,57 +54,57 @@ fn check(name: &str, expected: &str) {
 
 #[test]
 fn rust_tools() {
-    check("cargo-clippy", r#"cargo | unused_variables |  | src/lib.rs:2 | unused variable: `prices`"#);
-    check("cargo-dep", r#"cargo |  |  |  | no matching package named `nothere-crate` found"#);
-    check("cargo-e0308", r#"cargo | E0308 |  | src/lib.rs:2 | mismatched types"#);
-    check("cargo-import", r#"cargo | E0432 |  | src/lib.rs:1 | unresolved import `nothere`"#);
+    check("cargo-clippy", r"cargo | unused_variables |  | src/lib.rs:2 | unused variable: `prices`");
+    check("cargo-dep", r"cargo |  |  |  | no matching package named `nothere-crate` found");
+    check("cargo-e0308", r"cargo | E0308 |  | src/lib.rs:2 | mismatched types");
+    check("cargo-import", r"cargo | E0432 |  | src/lib.rs:1 | unresolved import `nothere`");
     check(
         "cargo-no-manifest",
-        r#"cargo |  |  |  | could not find `Cargo.toml` in `<path>/wallet` or any parent directory"#,
+        r"cargo |  |  |  | could not find `Cargo.toml` in `<path>/wallet` or any parent directory",
     );
     check(
         "cargo-run-panic",
-        r#"rust | panic |  | src/main.rs:1 | index out of bounds: the len is <n> but the index is <n>"#,
+        r"rust | panic |  | src/main.rs:1 | index out of bounds: the len is <n> but the index is <n>",
     );
-    check("cargo-syntax", r#"cargo |  |  | src/lib.rs:2 | mismatched closing delimiter: `}`"#);
-    check("doctest", r#"cargo test | panic | src/lib.rs - (line 1) | src/lib.rs:5 | assertion `left == right` failed"#);
-    check("libtest-abort", r#"cargo test | SIGABRT | tests::errs |  | the test process died (signal: <n>, SIGABRT)"#);
+    check("cargo-syntax", r"cargo |  |  | src/lib.rs:2 | mismatched closing delimiter: `}`");
+    check("doctest", r"cargo test | panic | src/lib.rs - (line 1) | src/lib.rs:5 | assertion `left == right` failed");
+    check("libtest-abort", r"cargo test | SIGABRT | tests::errs |  | the test process died (signal: <n>, SIGABRT)");
     check(
         "libtest-assert",
-        r#"cargo test | panic | tests::adds_all_prices, tests::empty_has_no_first | src/lib.rs:13 | assertion `left == right` failed"#,
+        r"cargo test | panic | tests::adds_all_prices, tests::empty_has_no_first | src/lib.rs:13 | assertion `left == right` failed",
     );
     check("libtest-err", r#"cargo test |  | tests::errs |  | "the file is missing""#);
-    check("libtest-hang", r#"cargo test |  | tests::errs |  | "#);
+    check("libtest-hang", r"cargo test |  | tests::errs |  | ");
     check(
         "nextest-assert",
-        r#"cargo nextest | panic | tests::adds_all_prices, tests::empty_has_no_first | src/lib.rs:13 | assertion `left == right` failed"#,
+        r"cargo nextest | panic | tests::adds_all_prices, tests::empty_has_no_first | src/lib.rs:13 | assertion `left == right` failed",
     );
-    check("rustc-e0308", r#"rustc | E0308 |  | e0308.rs:2 | mismatched types"#);
+    check("rustc-e0308", r"rustc | E0308 |  | e0308.rs:2 | mismatched types");
 }
 
 #[test]
 fn python_tools() {
     check(
         "pytest-assert",
-        r#"pytest | AssertionError | test_calc.py::TestMore::test_twice[1], test_calc.py::TestMore::test_twice[2], test_calc.py::test_add, test_calc.py::test_ratio | test_calc.py:17 | assert <n> == (<n> * <n>)"#,
+        r"pytest | AssertionError | test_calc.py::TestMore::test_twice[1], test_calc.py::TestMore::test_twice[2], test_calc.py::test_add, test_calc.py::test_ratio | test_calc.py:17 | assert <n> == (<n> * <n>)",
     );
     check(
         "pytest-import",
-        r#"pytest | ImportError | test_imp.py | test_imp.py:1 | cannot import name 'subtract' from 'calc' (<path>/calc.py)"#,
+        r"pytest | ImportError | test_imp.py | test_imp.py:1 | cannot import name 'subtract' from 'calc' (<path>/calc.py)",
     );
-    check("pytest-none", r#"pytest |  |  |  | <n> deselected in <time>"#);
+    check("pytest-none", r"pytest |  |  |  | <n> deselected in <time>");
     check(
         "pytest-short",
-        r#"pytest | AssertionError | test_calc.py::TestMore::test_twice[1], test_calc.py::TestMore::test_twice[2], test_calc.py::test_add, test_calc.py::test_ratio | test_calc.py:17 in test_twice | assert <n> == (<n> * <n>)"#,
+        r"pytest | AssertionError | test_calc.py::TestMore::test_twice[1], test_calc.py::TestMore::test_twice[2], test_calc.py::test_add, test_calc.py::test_ratio | test_calc.py:17 in test_twice | assert <n> == (<n> * <n>)",
     );
-    check("python-chained", r#"python | RuntimeError |  | chain.py:6 in load | the settings at <addr> are no JSON"#);
-    check("python-memory", r#"python | MemoryError |  | bad.py:1 | "#);
-    check("python-module", r#"python | ModuleNotFoundError |  | bad.py:1 | No module named 'numpyx'"#);
-    check("python-syntax", r#"python | SyntaxError |  | bad.py:1 | invalid syntax"#);
-    check("python-traceback", r#"python | ZeroDivisionError |  | calc.py:6 in ratio | division by zero"#);
+    check("python-chained", r"python | RuntimeError |  | chain.py:6 in load | the settings at <addr> are no JSON");
+    check("python-memory", r"python | MemoryError |  | bad.py:1 | ");
+    check("python-module", r"python | ModuleNotFoundError |  | bad.py:1 | No module named 'numpyx'");
+    check("python-syntax", r"python | SyntaxError |  | bad.py:1 | invalid syntax");
+    check("python-traceback", r"python | ZeroDivisionError |  | calc.py:6 in ratio | division by zero");
     check(
         "unittest",
-        r#"unittest | AssertionError | test_unit.Calc.test_add, test_unit.Calc.test_ratio | test_unit.py:6 in test_add | -<n> != <n>"#,
+        r"unittest | AssertionError | test_unit.Calc.test_add, test_unit.Calc.test_ratio | test_unit.py:6 in test_add | -<n> != <n>",
     );
 }
 
@@ -112,32 +112,32 @@ fn python_tools() {
 fn javascript_tools() {
     check(
         "jest",
-        r#"jest |  | adds prices, users › has a name | jt/cart.test.js:2 | expect(received).toBe(expected) // Object.is equality"#,
+        r"jest |  | adds prices, users › has a name | jt/cart.test.js:2 | expect(received).toBe(expected) // Object.is equality",
     );
     check(
         "mocha",
-        r#"mocha | AssertionError | cart adds prices, cart has a name | mt/cart.js:3 | Expected values to be strictly equal"#,
+        r"mocha | AssertionError | cart adds prices, cart has a name | mt/cart.js:3 | Expected values to be strictly equal",
     );
-    check("node-heap", r#"node | fatal |  |  | Reached heap limit Allocation failed - JavaScript heap out of memory"#);
-    check("node-module", r#"node | MODULE_NOT_FOUND |  | m.js:1 | Cannot find module 'lodashx'"#);
-    check("node-syntax", r#"node | SyntaxError |  | m.js:1 | Unexpected token ';'"#);
+    check("node-heap", r"node | fatal |  |  | Reached heap limit Allocation failed - JavaScript heap out of memory");
+    check("node-module", r"node | MODULE_NOT_FOUND |  | m.js:1 | Cannot find module 'lodashx'");
+    check("node-syntax", r"node | SyntaxError |  | m.js:1 | Unexpected token ';'");
     check(
         "node-test-spec",
-        r#"node:test | AssertionError | adds prices, has a name | nt/cart.test.js:4 | Expected values to be strictly equal"#,
+        r"node:test | AssertionError | adds prices, has a name | nt/cart.test.js:4 | Expected values to be strictly equal",
     );
     check(
         "node-test-tap",
-        r#"node:test | AssertionError | adds prices, has a name | nt/cart.test.js:4 | Expected values to be strictly equal"#,
+        r"node:test | AssertionError | adds prices, has a name | nt/cart.test.js:4 | Expected values to be strictly equal",
     );
     check(
         "node-typeerror",
-        r#"node | TypeError |  | cart.js:5 in name | Cannot read properties of undefined (reading 'name')"#,
+        r"node | TypeError |  | cart.js:5 in name | Cannot read properties of undefined (reading 'name')",
     );
-    check("tsc", r#"tsc | TS2322 |  | ts/cart.ts:2 | Type 'number' is not assignable to type 'string'."#);
-    check("tsc-pretty", r#"tsc | TS2322 |  | ts/cart.ts:2 | Type 'number' is not assignable to type 'string'."#);
+    check("tsc", r"tsc | TS2322 |  | ts/cart.ts:2 | Type 'number' is not assignable to type 'string'.");
+    check("tsc-pretty", r"tsc | TS2322 |  | ts/cart.ts:2 | Type 'number' is not assignable to type 'string'.");
     check(
         "vitest",
-        r#"vitest | AssertionError | adds prices, users > has a name | vt/cart.test.mjs:3 | expected <n> to be <n> // Object.is equality"#,
+        r"vitest | AssertionError | adds prices, users > has a name | vt/cart.test.mjs:3 | expected <n> to be <n> // Object.is equality",
     );
 }
 
@@ -145,49 +145,49 @@ fn javascript_tools() {
 fn go_tools() {
     check(
         "go-build",
-        r#"go build |  |  | broken.go:3 | cannot use <n> (untyped int constant) as string value in return statement"#,
+        r"go build |  |  | broken.go:3 | cannot use <n> (untyped int constant) as string value in return statement",
     );
     check(
         "go-panic",
-        r#"go test | panic | TestFirst, TestTotal/two_prices | cart.go:11 | runtime error: index out of range [<n>] with length <n>"#,
+        r"go test | panic | TestFirst, TestTotal/two_prices | cart.go:11 | runtime error: index out of range [<n>] with length <n>",
     );
-    check("go-run-panic", r#"go | panic |  | main.go:3 | assignment to entry in nil map"#);
-    check("go-test", r#"go test |  | TestTotal/two_prices | cart_test.go:8 | Total() = <n>, want <n>"#);
+    check("go-run-panic", r"go | panic |  | main.go:3 | assignment to entry in nil map");
+    check("go-test", r"go test |  | TestTotal/two_prices | cart_test.go:8 | Total() = <n>, want <n>");
     check(
         "go-test-build",
-        r#"go build |  |  | broken.go:3 | cannot use <n> (untyped int constant) as string value in return statement"#,
+        r"go build |  |  | broken.go:3 | cannot use <n> (untyped int constant) as string value in return statement",
     );
     check(
         "go-vet",
-        r#"go build |  |  | broken.go:3 | cannot use <n> (untyped int constant) as string value in return statement"#,
+        r"go build |  |  | broken.go:3 | cannot use <n> (untyped int constant) as string value in return statement",
     );
 }
 
 #[test]
 fn compilers_and_make() {
-    check("c-assert", r#"shell | assert |  | a.c:2 | Assertion `<n>+<n>==<n>' failed"#);
+    check("c-assert", r"shell | assert |  | a.c:2 | Assertion `<n>+<n>==<n>' failed");
     check(
         "mypy",
         "mypy | return-value |  | typed.py:2 | Incompatible return value type (got \"str\", expected \"int\")",
     );
-    check("gcc", r#"gcc |  |  | total.c:2 | ‘missing’ undeclared (first use in this function)"#);
-    check("gcc-link", r#"ld |  |  | main.c | undefined reference to `helper'"#);
-    check("gpp", r#"gcc |  |  | v.cc:2 | ‘class std::vector<int>’ has no member named ‘push’"#);
-    check("make-gcc", r#"gcc |  |  | total.c:2 | ‘missing’ undeclared (first use in this function)"#);
-    check("make-no-rule", r#"make |  |  |  | No rule to make target 'nothere.c', needed by 'all'."#);
-    check("make-none", r#"make |  |  |  | No targets specified and no makefile found."#);
-    check("make-recipe", r#"make |  |  | Makefile:4 | expected <n>, got <n>"#);
+    check("gcc", r"gcc |  |  | total.c:2 | ‘missing’ undeclared (first use in this function)");
+    check("gcc-link", r"ld |  |  | main.c | undefined reference to `helper'");
+    check("gpp", r"gcc |  |  | v.cc:2 | ‘class std::vector<int>’ has no member named ‘push’");
+    check("make-gcc", r"gcc |  |  | total.c:2 | ‘missing’ undeclared (first use in this function)");
+    check("make-no-rule", r"make |  |  |  | No rule to make target 'nothere.c', needed by 'all'.");
+    check("make-none", r"make |  |  |  | No targets specified and no makefile found.");
+    check("make-recipe", r"make |  |  | Makefile:4 | expected <n>, got <n>");
 }
 
 #[test]
 fn the_shell() {
-    check("bash-not-found", r#"shell | command not found |  |  | bash: line <n>: frobnicate: command not found"#);
-    check("diff", r#"shell |  |  |  | > c"#);
-    check("segv", r#"shell | segmentation fault |  |  | Segmentation fault"#);
-    check("sh-no-file", r#"shell | no such file or directory |  |  | cat: no/such/file: No such file or directory"#);
-    check("sh-not-found", r#"shell | command not found |  |  | sh: <n>: frobnicate: not found"#);
-    check("sh-permission", r#"shell | permission denied |  |  | sh: <n>: ./q: Permission denied"#);
-    check("sh-silent", r#"shell |  |  |  | "#);
+    check("bash-not-found", r"shell | command not found |  |  | bash: line <n>: frobnicate: command not found");
+    check("diff", r"shell |  |  |  | > c");
+    check("segv", r"shell | segmentation fault |  |  | Segmentation fault");
+    check("sh-no-file", r"shell | no such file or directory |  |  | cat: no/such/file: No such file or directory");
+    check("sh-not-found", r"shell | command not found |  |  | sh: <n>: frobnicate: not found");
+    check("sh-permission", r"shell | permission denied |  |  | sh: <n>: ./q: Permission denied");
+    check("sh-silent", r"shell |  |  |  | ");
     check("sh-syntax", r#"shell | syntax error |  |  | sh: <n>: Syntax error: "then" unexpected"#);
 }
 
@@ -212,7 +212,7 @@ fn the_outermost_tool_is_believed() {
     check(&pytest.replace("src/x.ts(1,1): error TS2322: not ours", &fixture("python-traceback")), "pytest");
     let libtest = fixture("libtest-assert");
     check(&libtest.replace("adding up,", &fixture("pytest-assert")), "cargo test");
-    check(&format!("{}make: *** [Makefile:2: test] Error 101\n", libtest), "cargo test");
+    check(&format!("{libtest}make: *** [Makefile:2: test] Error 101\n"), "cargo test");
     check(&format!("{}npm error Lifecycle script `test` failed\n", fixture("jest")), "jest");
 }
 

@@ -89,7 +89,7 @@ mod tests {
             prompt_file: "p".into(),
             dir: ".".into(),
             mode: Mode::Work,
-            env: Default::default(),
+            env: std::collections::BTreeMap::new(),
             cancel: CancellationToken::new(),
         };
         let report = with_deadline(Arc::new(Hangs), Duration::from_secs(5)).run(request).await.unwrap();

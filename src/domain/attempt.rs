@@ -127,11 +127,7 @@ pub struct Usage {
 impl std::ops::AddAssign for Usage {
     fn add_assign(&mut self, other: Self) {
         let sum = |a: Option<f64>, b: Option<f64>| {
-            if a.is_none() && b.is_none() {
-                None
-            } else {
-                Some(a.unwrap_or(0.0) + b.unwrap_or(0.0))
-            }
+            if a.is_none() && b.is_none() { None } else { Some(a.unwrap_or(0.0) + b.unwrap_or(0.0)) }
         };
         self.cost_usd = sum(self.cost_usd, other.cost_usd);
         self.tokens = match (self.tokens, other.tokens) {

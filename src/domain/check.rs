@@ -32,8 +32,7 @@ impl CheckSpec {
     /// How long the check may run.
     #[must_use]
     pub fn timeout(&self) -> Duration {
-        self.timeout_ms
-            .map_or(Self::DEFAULT_TIMEOUT, Duration::from_millis)
+        self.timeout_ms.map_or(Self::DEFAULT_TIMEOUT, Duration::from_millis)
     }
 }
 
@@ -143,18 +142,13 @@ impl Output {
     #[must_use]
     pub fn whole(text: impl Into<String>) -> Self {
         let head = text.into();
-        Self {
-            bytes: head.len() as u64,
-            head,
-            tail: String::new(),
-        }
+        Self { bytes: head.len() as u64, head, tail: String::new() }
     }
 
     /// How many bytes between head and tail were left out.
     #[must_use]
     pub fn omitted(&self) -> u64 {
-        self.bytes
-            .saturating_sub((self.head.len() + self.tail.len()) as u64)
+        self.bytes.saturating_sub((self.head.len() + self.tail.len()) as u64)
     }
 
     /// Head and tail as one text, with a line that says how much is missing.

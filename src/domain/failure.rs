@@ -122,10 +122,7 @@ pub struct Signature {
     pub fingerprint: String,
 }
 
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "serde's skip_serializing_if wants a reference"
-)]
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's skip_serializing_if wants a reference")]
 fn is_false(b: &bool) -> bool {
     !*b
 }

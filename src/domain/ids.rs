@@ -6,9 +6,7 @@ use std::fmt;
 
 /// An id that the task file may not contain.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "id {id:?} is not allowed: ids are 1 to 64 of `A-Z a-z 0-9 . _ -` and start with a letter or digit"
-)]
+#[error("id {id:?} is not allowed: ids are 1 to 64 of `A-Z a-z 0-9 . _ -` and start with a letter or digit")]
 pub struct IdError {
     /// The refused text.
     pub id: String,
@@ -19,17 +17,11 @@ pub struct IdError {
 fn check_id(id: &str) -> Result<(), IdError> {
     let fits = (1..=64).contains(&id.len())
         && id.as_bytes()[0].is_ascii_alphanumeric()
-        && id
-            .bytes()
-            .all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b))
+        && id.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b))
         && !id.contains("..")
         && !id.ends_with('.')
         && !id.ends_with(".lock");
-    if fits {
-        Ok(())
-    } else {
-        Err(IdError { id: id.to_owned() })
-    }
+    if fits { Ok(()) } else { Err(IdError { id: id.to_owned() }) }
 }
 
 macro_rules! checked_id {
@@ -148,27 +140,10 @@ mod tests {
         for good in ["a", "7", "Fix_the-thing.2", &"x".repeat(64)] {
             assert!(TaskId::new(good).is_ok(), "{good}");
         }
-        for bad in [
-            "",
-            ".",
-            "..",
-            "../../x",
-            "a/b",
-            "-a",
-            ".a",
-            "a b",
-            "ä",
-            "a..b",
-            "a.",
-            "a.lock",
-            "a\n",
-            &"x".repeat(65),
-        ] {
-            assert_eq!(
-                TaskId::new(bad),
-                Err(IdError { id: bad.to_owned() }),
-                "{bad:?}"
-            );
+        for bad in
+            ["", ".", "..", "../../x", "a/b", "-a", ".a", "a b", "ä", "a..b", "a.", "a.lock", "a\n", &"x".repeat(65)]
+        {
+            assert_eq!(TaskId::new(bad), Err(IdError { id: bad.to_owned() }), "{bad:?}");
         }
     }
 

@@ -14,11 +14,7 @@ use serde::Serialize;
 
 /// One line of `.reflection/runs/<run>/journal.jsonl`, in an envelope with version and time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(
-    rename_all = "snake_case",
-    rename_all_fields = "camelCase",
-    tag = "type"
-)]
+#[serde(rename_all = "snake_case", rename_all_fields = "camelCase", tag = "type")]
 pub enum JournalEntry {
     /// The run begins.
     RunStarted {

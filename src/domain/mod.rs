@@ -35,9 +35,7 @@ pub use ids::{IdError, ReflectionId, RunId, SessionId, SubtaskId, TaskId};
 pub use journal::JournalEntry;
 pub use outcome::{RunReport, RunTotals, TaskReport};
 pub use reflection::{Category, Draft, Origin, Reflection};
-pub use task::{
-    AttemptCount, Dependency, Expects, LineProblem, Status, Subtask, Task, TaskList, TaskMark,
-};
+pub use task::{AttemptCount, Dependency, Expects, LineProblem, Status, Subtask, Task, TaskList, TaskMark};
 pub use verdict::{Proof, Verdict};
 
 /// A moment in time, UTC, RFC 3339 when written.

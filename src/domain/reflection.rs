@@ -96,12 +96,7 @@ impl Category {
     /// Reads a category's name; unknown ones are `root_cause`.
     #[must_use]
     pub fn from_word(word: &str) -> Self {
-        match word
-            .trim()
-            .to_ascii_lowercase()
-            .replace([' ', '-'], "_")
-            .as_str()
-        {
+        match word.trim().to_ascii_lowercase().replace([' ', '-'], "_").as_str() {
             "approach_flaw" | "approach_error" => Self::ApproachFlaw,
             "missing_context" | "misconception" => Self::MissingContext,
             "tool_misuse" | "environment" => Self::ToolMisuse,

@@ -38,11 +38,7 @@ pub struct Task {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub deps: Vec<Dependency>,
     /// When the task counts as done, in words, for the agent.
-    #[serde(
-        default,
-        deserialize_with = "text_or_lines",
-        skip_serializing_if = "String::is_empty"
-    )]
+    #[serde(default, deserialize_with = "text_or_lines", skip_serializing_if = "String::is_empty")]
     pub acceptance_criteria: String,
     /// The task's own checks, run after the project's.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -85,10 +81,7 @@ impl Task {
 
     /// The tasks that must be closed before this one may start.
     pub fn blockers(&self) -> impl Iterator<Item = &TaskId> {
-        self.deps
-            .iter()
-            .filter(|d| d.kind == "blocks")
-            .map(|d| &d.id)
+        self.deps.iter().filter(|d| d.kind == "blocks").map(|d| &d.id)
     }
 }
 
@@ -232,9 +225,7 @@ fn blocks() -> String {
 fn priority<'de, D: serde::Deserializer<'de>>(de: D) -> Result<u8, D::Error> {
     match u8::deserialize(de)? {
         n @ 0..=4 => Ok(n),
-        n => Err(serde::de::Error::custom(format!(
-            "priority {n} is not 0, 1, 2, 3 or 4"
-        ))),
+        n => Err(serde::de::Error::custom(format!("priority {n} is not 0, 1, 2, 3 or 4"))),
     }
 }
 
@@ -261,11 +252,7 @@ fn text_or_lines<'de, D: serde::Deserializer<'de>>(de: D) -> Result<String, D::E
     Ok(match Wire::deserialize(de)? {
         Wire::Nothing(()) => String::new(),
         Wire::Text(text) => text,
-        Wire::Lines(lines) => lines
-            .iter()
-            .map(|l| format!("- {l}"))
-            .collect::<Vec<_>>()
-            .join("\n"),
+        Wire::Lines(lines) => lines.iter().map(|l| format!("- {l}")).collect::<Vec<_>>().join("\n"),
     })
 }
 
@@ -279,23 +266,15 @@ mod tests {
 
     #[test]
     fn id_and_title_are_enough() {
-        let task =
-            task(r#"{"id":"a","title":"Do it","commits":["unknown keys are fine"]}"#).unwrap();
-        assert_eq!(
-            (task.status, task.priority, task.expects),
-            (Status::Open, 2, Expects::Change)
-        );
+        let task = task(r#"{"id":"a","title":"Do it","commits":["unknown keys are fine"]}"#).unwrap();
+        assert_eq!((task.status, task.priority, task.expects), (Status::Open, 2, Expects::Change));
         assert_eq!(task.parts()[0].id.as_str(), "a");
     }
 
     #[test]
     fn criteria_are_text_or_a_list() {
         let read = |c: &str| {
-            task(&format!(
-                r#"{{"id":"a","title":"t","acceptanceCriteria":{c}}}"#
-            ))
-            .unwrap()
-            .acceptance_criteria
+            task(&format!(r#"{{"id":"a","title":"t","acceptanceCriteria":{c}}}"#)).unwrap().acceptance_criteria
         };
         assert_eq!(read(r#""works""#), "works");
         assert_eq!(read(r#"["fast","right"]"#), "- fast\n- right");

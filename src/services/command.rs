@@ -49,10 +49,7 @@ impl Command {
     pub const KEEP_BYTES: usize = 64 * 1024;
 
     /// A program without a shell, with the defaults: inherited environment, empty stdin, 10 minutes.
-    pub fn new<S: Into<String>>(
-        argv: impl IntoIterator<Item = S>,
-        dir: impl Into<PathBuf>,
-    ) -> Self {
+    pub fn new<S: Into<String>>(argv: impl IntoIterator<Item = S>, dir: impl Into<PathBuf>) -> Self {
         Self {
             program: CheckCommand::Argv(argv.into_iter().map(Into::into).collect()),
             dir: dir.into(),

@@ -32,11 +32,7 @@ pub trait ReflectionService: Send + Sync {
     ///
     /// # Errors
     /// `storage_error`.
-    async fn get_recent(
-        &self,
-        subtask: &SubtaskId,
-        limit: usize,
-    ) -> Result<Vec<Reflection>, ReflectionError>;
+    async fn get_recent(&self, subtask: &SubtaskId, limit: usize) -> Result<Vec<Reflection>, ReflectionError>;
 
     /// All reflections of a task, over all its subtasks, last appended first; empty if there are none.
     ///

@@ -137,10 +137,7 @@ impl tower::Service<AgentRequest> for AgentService {
     type Error = tower::BoxError;
     type Future = futures_util::future::BoxFuture<'static, Result<AgentReport, tower::BoxError>>;
 
-    fn poll_ready(
-        &mut self,
-        _: &mut std::task::Context<'_>,
-    ) -> std::task::Poll<Result<(), Self::Error>> {
+    fn poll_ready(&mut self, _: &mut std::task::Context<'_>) -> std::task::Poll<Result<(), Self::Error>> {
         std::task::Poll::Ready(Ok(()))
     }
 

@@ -108,11 +108,7 @@ pub trait Workspace: Send + Sync {
     ///
     /// # Errors
     /// [`WorkspaceError`].
-    async fn save_patch(
-        &self,
-        tree: &TreeId,
-        subtask: &SubtaskId,
-    ) -> Result<PathBuf, WorkspaceError>;
+    async fn save_patch(&self, tree: &TreeId, subtask: &SubtaskId) -> Result<PathBuf, WorkspaceError>;
 
     /// Removes the workspace.
     ///

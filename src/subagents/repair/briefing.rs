@@ -21,19 +21,12 @@ const TRIED: &str = "Already tried:";
 impl<'a> Briefing<'a> {
     pub(super) fn read(prompt: &'a str) -> Self {
         // A check's output may hold anything, also lines that look like headings: the last closing tag ends it.
-        let output_start = find_line(prompt, "<check-output")
-            .and_then(|at| Some(at + prompt[at..].find('>')? + 1));
-        let output_end = prompt
-            .rfind("</check-output>")
-            .filter(|end| output_start.is_some_and(|start| start <= *end));
-        let output = output_start
-            .zip(output_end)
-            .map_or("", |(start, end)| &prompt[start..end]);
+        let output_start = find_line(prompt, "<check-output").and_then(|at| Some(at + prompt[at..].find('>')? + 1));
+        let output_end = prompt.rfind("</check-output>").filter(|end| output_start.is_some_and(|start| start <= *end));
+        let output = output_start.zip(output_end).map_or("", |(start, end)| &prompt[start..end]);
         let head = &prompt[..output_start.unwrap_or(prompt.len())];
         let rest = &prompt[output_end.unwrap_or(0)..];
-        let head_end = find_line(head, FAILURE)
-            .or_else(|| find_line(head, REFLECTIONS))
-            .unwrap_or(head.len());
+        let head_end = find_line(head, FAILURE).or_else(|| find_line(head, REFLECTIONS)).unwrap_or(head.len());
         let checks_start = find_line(&head[..head_end], CHECKS).unwrap_or(head_end);
         let reflections = find_line(rest, REFLECTIONS).map_or("", |at| &rest[at..]);
         let fence = find_line(reflections, "<reflections").map_or("", |at| &reflections[at..]);
@@ -42,11 +35,7 @@ impl<'a> Briefing<'a> {
             task: &head[..checks_start],
             checks: &head[checks_start..head_end],
             output,
-            tried: fence
-                .lines()
-                .filter_map(|line| line.trim().strip_prefix(TRIED))
-                .map(str::trim)
-                .collect(),
+            tried: fence.lines().filter_map(|line| line.trim().strip_prefix(TRIED)).map(str::trim).collect(),
         }
     }
 }
@@ -56,9 +45,7 @@ fn find_line(text: &str, words: &str) -> Option<usize> {
     if text.starts_with(words) {
         return Some(0);
     }
-    text.match_indices(words)
-        .map(|(at, _)| at)
-        .find(|at| text[..*at].ends_with('\n'))
+    text.match_indices(words).map(|(at, _)| at).find(|at| text[..*at].ends_with('\n'))
 }
 
 #[cfg(test)]
@@ -84,9 +71,7 @@ mod tests {
     fn parts_may_be_missing() {
         assert_eq!(Briefing::read(""), Briefing::default());
         assert_eq!(Briefing::read("# Task: x\n").task, "# Task: x\n");
-        let start = PROMPT
-            .find("## Reflections on earlier attempts\n<reflections note")
-            .unwrap();
+        let start = PROMPT.find("## Reflections on earlier attempts\n<reflections note").unwrap();
         assert!(Briefing::read(&PROMPT[..start]).tried.is_empty());
     }
 

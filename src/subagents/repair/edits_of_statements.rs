@@ -78,10 +78,7 @@ fn rust_condition(edits: &mut Edits<'_>, index: usize) {
 fn negate(edits: &mut Edits<'_>, start: usize, end: usize, not: &str) {
     let source = edits.source;
     let compares = (start..end).any(|i| {
-        [
-            "==", "!=", "<", ">", "<=", ">=", "is", "in", "not", "and", "or", "&&", "||",
-        ]
-        .contains(&source.word(i))
+        ["==", "!=", "<", ">", "<=", ">=", "is", "in", "not", "and", "or", "&&", "||"].contains(&source.word(i))
     });
     if !compares && source.word(start) != "!" && start < end {
         edits.insert(start, not, Rule::NotAdded);
@@ -93,8 +90,7 @@ fn clauses(edits: &mut Edits<'_>, start: usize, end: usize, joints: &[&str]) {
     let mut at = start;
     while let Some(joint) = end_of_expression(edits, at, joints).filter(|j| *j < end) {
         edits.remove(at, joint + 1, Rule::Clause);
-        let part_end =
-            end_of_expression(edits, joint + 1, joints).map_or(end, |next| next.min(end));
+        let part_end = end_of_expression(edits, joint + 1, joints).map_or(end, |next| next.min(end));
         let tokens = &edits.source.tokens;
         let (from, to) = (tokens[joint - 1].end, tokens[part_end - 1].end);
         if part_end == end && from < to {
@@ -113,19 +109,13 @@ fn python_return(edits: &mut Edits<'_>, index: usize) {
         return;
     }
     let end_of_line = end_of_expression(edits, index, &["\n"]).unwrap_or(source.tokens.len());
-    let last = (unit.tokens.start..unit.tokens.end)
-        .rev()
-        .find(|i| source.kind(*i) != Some(Kind::Newline));
+    let last = (unit.tokens.start..unit.tokens.end).rev().find(|i| source.kind(*i) != Some(Kind::Newline));
     if last != end_of_line.checked_sub(1) || index < unit.body {
         return;
     }
     let first = source.word(index);
     let target = source.word(index + 1);
-    if [
-        "return", "raise", "pass", "yield", "assert", "del", "break", "continue",
-    ]
-    .contains(&first)
-    {
+    if ["return", "raise", "pass", "yield", "assert", "del", "break", "continue"].contains(&first) {
         return;
     }
     if source.kind(index) == Some(Kind::Word) && !["=", "+=", "-="].contains(&target) {
@@ -143,8 +133,8 @@ fn python_assignment(edits: &mut Edits<'_>, index: usize) {
     let column = source.column(first);
     let unit = &source.units[source.unit_of[index]];
     let name = source.word(first);
-    let set_before = (unit.body..first)
-        .any(|i| source.word(i) == name && source.word(i + 1) == "=" && source.column(i) < column);
+    let set_before =
+        (unit.body..first).any(|i| source.word(i) == name && source.word(i + 1) == "=" && source.column(i) < column);
     if unit.kind == UnitKind::Function && set_before {
         edits.replace(index, index + 1, "+=", Rule::Assignment);
         edits.replace(index, index + 1, "-=", Rule::Assignment);
@@ -185,8 +175,7 @@ fn python_reuse(edits: &mut Edits<'_>, index: usize) {
 fn rust_return(edits: &mut Edits<'_>, index: usize) {
     let source = edits.source;
     let unit = &source.units[source.unit_of[index]];
-    if unit.kind == UnitKind::Function && source.word(index) == ";" && index + 2 == unit.tokens.end
-    {
+    if unit.kind == UnitKind::Function && source.word(index) == ";" && index + 2 == unit.tokens.end {
         let returns = (unit.tokens.start..unit.body).any(|i| source.word(i) == "->");
         if returns {
             edits.replace(index, index + 1, "", Rule::Return);

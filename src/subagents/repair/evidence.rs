@@ -48,14 +48,8 @@ impl Hint {
     /// How much likelier a kind of edit is under this hint.
     pub(super) fn factor(self, rule: Rule) -> f64 {
         let fits = match self {
-            Self::ByOne => matches!(
-                rule,
-                Rule::Constant | Rule::Boundary | Rule::Index | Rule::Update
-            ),
-            Self::Negative => matches!(
-                rule,
-                Rule::Arithmetic | Rule::Sign | Rule::Swap | Rule::Update
-            ),
+            Self::ByOne => matches!(rule, Rule::Constant | Rule::Boundary | Rule::Index | Rule::Update),
+            Self::Negative => matches!(rule, Rule::Arithmetic | Rule::Sign | Rule::Swap | Rule::Update),
             Self::Truth => matches!(
                 rule,
                 Rule::Equality
@@ -66,22 +60,16 @@ impl Hint {
                     | Rule::NotAdded
                     | Rule::Boolean
             ),
-            Self::Nothing => matches!(
-                rule,
-                Rule::Return | Rule::Empty | Rule::Reuse | Rule::Equality | Rule::NotRemoved
-            ),
-            Self::OutOfRange => matches!(
-                rule,
-                Rule::Constant | Rule::Index | Rule::Boundary | Rule::Sign
-            ),
+            Self::Nothing => {
+                matches!(rule, Rule::Return | Rule::Empty | Rule::Reuse | Rule::Equality | Rule::NotRemoved)
+            }
+            Self::OutOfRange => matches!(rule, Rule::Constant | Rule::Index | Rule::Boundary | Rule::Sign),
             Self::Undefined => matches!(rule, Rule::Name),
-            Self::Types => matches!(
-                rule,
-                Rule::Arithmetic | Rule::Name | Rule::Swap | Rule::Equality | Rule::Empty
-            ),
+            Self::Types => matches!(rule, Rule::Arithmetic | Rule::Name | Rule::Swap | Rule::Equality | Rule::Empty),
         };
         match (fits, self) {
             (true, Self::Undefined) => 8.0,
+            (true, Self::ByOne) => 3.0,
             (true, Self::Truth | Self::Types) => 1.5,
             (true, _) => 2.0,
             (false, _) => 1.0,
@@ -92,9 +80,8 @@ impl Hint {
 /// A regular expression that is a constant of this file.
 macro_rules! pattern {
     ($name:ident, $text:expr) => {
-        static $name: LazyLock<Regex> = LazyLock::new(|| {
-            Regex::new($text).expect("the pattern is a constant that the tests compile")
-        });
+        static $name: LazyLock<Regex> =
+            LazyLock::new(|| Regex::new($text).expect("the pattern is a constant that the tests compile"));
     };
 }
 pattern!(PYTHON_FRAME, r#"File "([^"]+)", line (\d+)"#);
@@ -111,17 +98,15 @@ pattern!(
     | ^----\s(\S+)\sstdout\s----                                       # cargo test's sections
     | ^\s*---\sFAIL:\s(\w+)                                            # go test"
 );
-pattern!(
-    COMPARED,
-    r"(-?\d+(?:\.\d+)?)\s*(?:==|!=)\s*(-?\d+(?:\.\d+)?)(?:$|[^\w.])"
-);
-pattern!(
-    LEFT_RIGHT,
-    r"left: `?(-?\d+(?:\.\d+)?)`?,?\s+right: `?(-?\d+(?:\.\d+)?)`?"
-);
+pattern!(COMPARED, r"(-?\d+(?:\.\d+)?)\s*(?:==|!=)\s*(-?\d+(?:\.\d+)?)(?:$|[^\w.])");
+pattern!(LEFT_RIGHT, r"left: `?(-?\d+(?:\.\d+)?)`?,?\s+right: `?(-?\d+(?:\.\d+)?)`?");
 pattern!(
     TRUTH,
     r"assert (?:not )?(?:True|False)\b|(?:True|False) (?:==|!=|is) (?:True|False)|(?:True|False) is not (?:true|false)|DID NOT RAISE|not raised|left: (?:true|false)|assertion failed: "
+);
+pattern!(
+    ONE_MORE,
+    r"contains (?:1 additional element|one more item)|First differing element \d+:\s+(-?\d+)\s+(-?\d+)\s"
 );
 pattern!(WORD, r"[A-Za-z_][A-Za-z0-9_]+");
 
@@ -131,12 +116,7 @@ impl Evidence {
         for line in output.lines() {
             evidence.frames_of(line);
             if let Some(found) = FAILING.captures(line.trim_end()) {
-                let name = found
-                    .iter()
-                    .skip(1)
-                    .flatten()
-                    .next()
-                    .map_or("", |m| m.as_str());
+                let name = found.iter().skip(1).flatten().next().map_or("", |m| m.as_str());
                 let name = name.rsplit([':', '.']).next().unwrap_or(name);
                 evidence.failing.insert(name.to_owned());
             }
@@ -151,24 +131,16 @@ impl Evidence {
     }
 
     fn frames_of(&mut self, line: &str) {
-        let places = PYTHON_FRAME
-            .captures_iter(line)
-            .chain(PLACE.captures_iter(line));
+        let places = PYTHON_FRAME.captures_iter(line).chain(PLACE.captures_iter(line));
         for found in places {
             if let Ok(number) = found[2].parse() {
-                self.frames.push(Frame {
-                    path: found[1].replace('\\', "/"),
-                    line: number,
-                });
+                self.frames.push(Frame { path: found[1].replace('\\', "/"), line: number });
             }
         }
     }
 
     fn hints_of(&mut self, output: &str) {
-        for found in COMPARED
-            .captures_iter(output)
-            .chain(LEFT_RIGHT.captures_iter(output))
-        {
+        for found in COMPARED.captures_iter(output).chain(LEFT_RIGHT.captures_iter(output)) {
             let (Ok(one), Ok(other)) = (found[1].parse::<f64>(), found[2].parse::<f64>()) else {
                 continue;
             };
@@ -179,6 +151,13 @@ impl Evidence {
                 self.hints.insert(Hint::Negative);
             }
         }
+        for found in ONE_MORE.captures_iter(output) {
+            let number = |i| found.get(i).and_then(|m| m.as_str().parse::<i64>().ok());
+            let difference = number(1).zip(number(2)).map_or(1, |(a, b)| a.abs_diff(b));
+            if difference == 1 {
+                self.hints.insert(Hint::ByOne);
+            }
+        }
         let says = |words: &[&str]| words.iter().any(|w| output.contains(w));
         if TRUTH.is_match(output) {
             self.hints.insert(Hint::Truth);
@@ -186,22 +165,11 @@ impl Evidence {
         if says(&["'NoneType'", "None ==", "None !=", "is None", "assert None"]) {
             self.hints.insert(Hint::Nothing);
         }
-        if says(&[
-            "IndexError",
-            "KeyError",
-            "out of range",
-            "out of bounds",
-            "StopIteration",
-            "subtract with overflow",
-        ]) {
+        if says(&["IndexError", "KeyError", "out of range", "out of bounds", "StopIteration", "subtract with overflow"])
+        {
             self.hints.insert(Hint::OutOfRange);
         }
-        if says(&[
-            "NameError",
-            "UnboundLocalError",
-            "cannot find value",
-            "is not defined",
-        ]) {
+        if says(&["NameError", "UnboundLocalError", "cannot find value", "is not defined"]) {
             self.hints.insert(Hint::Undefined);
         }
         if says(&["TypeError", "mismatched types"]) {
@@ -230,17 +198,8 @@ mod tests {
             "____________ TestA.test_add[1-2] ____________\n\n>       assert add(1, 2) == 4\nE       assert 3 == 4\nE        +  where 3 = add(1, 2)\n\n\
              tests/test_a.py:5: AssertionError\nFAILED tests/test_a.py::TestA::test_other[x - y] - assert\n",
         );
-        assert_eq!(
-            read.failing.iter().collect::<Vec<_>>(),
-            ["test_add", "test_other"]
-        );
-        assert_eq!(
-            read.frames,
-            [Frame {
-                path: "tests/test_a.py".into(),
-                line: 5
-            }]
-        );
+        assert_eq!(read.failing.iter().collect::<Vec<_>>(), ["test_add", "test_other"]);
+        assert_eq!(read.frames, [Frame { path: "tests/test_a.py".into(), line: 5 }]);
         assert_eq!(read.words["add"], 2);
         assert!(read.hints.contains(&Hint::ByOne));
     }
@@ -252,13 +211,7 @@ mod tests {
              AssertionError: -3 != 3\n",
         );
         assert_eq!(read.failing.iter().collect::<Vec<_>>(), ["test_half"]);
-        assert_eq!(
-            read.frames,
-            [Frame {
-                path: "/x/tests/test_a.py".into(),
-                line: 9
-            }]
-        );
+        assert_eq!(read.frames, [Frame { path: "/x/tests/test_a.py".into(), line: 9 }]);
         assert!(read.hints.contains(&Hint::Negative) && !read.hints.contains(&Hint::ByOne));
     }
 
@@ -268,31 +221,20 @@ mod tests {
             "test tests::works ... FAILED\n---- tests::other stdout ----\nthread 'tests::works' panicked at src/lib.rs:12:9:\nassertion `left == right` failed\n  left: 3\n right: 4\n",
         );
         assert_eq!(read.failing.iter().collect::<Vec<_>>(), ["other", "works"]);
-        assert_eq!(
-            read.frames,
-            [Frame {
-                path: "src/lib.rs".into(),
-                line: 12
-            }]
-        );
+        assert_eq!(read.frames, [Frame { path: "src/lib.rs".into(), line: 12 }]);
         assert_eq!(read.hints.iter().collect::<Vec<_>>(), [&Hint::ByOne]);
     }
 
     #[test]
     fn kinds_of_failures_are_told_apart() {
         let check = |output: &str, hint| {
-            assert_eq!(
-                Evidence::read(output).hints.into_iter().collect::<Vec<_>>(),
-                [hint],
-                "{output}"
-            )
+            assert_eq!(Evidence::read(output).hints.into_iter().collect::<Vec<_>>(), [hint], "{output}")
         };
         check("IndexError: list index", Hint::OutOfRange);
-        check(
-            "AttributeError: 'NoneType' object has no attribute",
-            Hint::Nothing,
-        );
+        check("AttributeError: 'NoneType' object has no attribute", Hint::Nothing);
         check("AssertionError: False is not true", Hint::Truth);
+        check("First list contains 1 additional elements.", Hint::ByOne);
+        check("First differing element 2:\n7\n8\n", Hint::ByOne);
         check("NameError: name 'x'", Hint::Undefined);
     }
 }

@@ -45,12 +45,7 @@ pub(super) fn sources(dir: &Path) -> Vec<Source> {
         .filter_map(Result::ok)
         .filter(|entry| entry.file_type().is_file())
         .filter_map(|entry| {
-            let path = entry
-                .path()
-                .strip_prefix(dir)
-                .ok()?
-                .to_str()?
-                .replace('\\', "/");
+            let path = entry.path().strip_prefix(dir).ok()?.to_str()?.replace('\\', "/");
             let language = Language::of(&path)?;
             if entry.metadata().ok()?.len() > MAX_FILE {
                 return None;
@@ -101,15 +96,7 @@ mod tests {
     #[test]
     fn only_the_projects_own_sources_are_read() {
         let dir = tempfile::tempdir().unwrap();
-        for path in [
-            "b.py",
-            "a/x.rs",
-            "node_modules/x.js",
-            ".git/x.py",
-            "memory/x.py",
-            "README.md",
-            "vendor/x.go",
-        ] {
+        for path in ["b.py", "a/x.rs", "node_modules/x.js", ".git/x.py", "memory/x.py", "README.md", "vendor/x.go"] {
             write(dir.path(), path, "x = 1\n");
         }
         fs::write(dir.path().join("binary.py"), b"\xff\xfe").unwrap();
@@ -130,10 +117,7 @@ mod tests {
         fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
         replace(dir.path(), "a/run.py", "x = 2\r\n").unwrap();
         assert_eq!(fs::read_to_string(&file).unwrap(), "x = 2\r\n");
-        assert_eq!(
-            fs::metadata(&file).unwrap().permissions().mode() & 0o777,
-            0o755
-        );
+        assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o755);
         assert_eq!(fs::read_dir(dir.path().join("a")).unwrap().count(), 1);
     }
 
@@ -146,9 +130,6 @@ mod tests {
         for path in ["linked/o.py", "o.py"] {
             assert!(replace(dir.path(), path, "x = 2\n").is_err(), "{path}");
         }
-        assert_eq!(
-            fs::read_to_string(outside.path().join("o.py")).unwrap(),
-            "x = 1\n"
-        );
+        assert_eq!(fs::read_to_string(outside.path().join("o.py")).unwrap(), "x = 1\n");
     }
 }

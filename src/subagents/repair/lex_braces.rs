@@ -7,8 +7,8 @@ use super::token::Token;
 use super::token::is_word;
 
 const SIGNS: [&str; 30] = [
-    "<<=", ">>=", "...", "..=", "===", "!==", "**", "->", "=>", "::", "&&", "||", "==", "!=", "<=",
-    ">=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<", ">>", "..", "++", "--", "??",
+    "<<=", ">>=", "...", "..=", "===", "!==", "**", "->", "=>", "::", "&&", "||", "==", "!=", "<=", ">=", "+=", "-=",
+    "*=", "/=", "%=", "&=", "|=", "^=", "<<", ">>", "..", "++", "--", "??",
 ];
 
 pub(super) fn lex(text: &str, language: Language) -> Vec<Token> {
@@ -65,10 +65,7 @@ fn raw_string(c: &Cursor<'_>, rust: bool) -> Option<usize> {
     if !rust || !(c.starts_with("r") || c.starts_with("br")) {
         return None;
     }
-    let hashes = c.bytes[c.at + prefix..]
-        .iter()
-        .take_while(|b| **b == b'#')
-        .count();
+    let hashes = c.bytes[c.at + prefix..].iter().take_while(|b| **b == b'#').count();
     (c.peek(prefix + hashes) == b'"').then_some(hashes)
 }
 
@@ -119,10 +116,7 @@ mod tests {
     use super::*;
 
     fn check(text: &str, language: Language, expected: &[&str]) {
-        let seen: Vec<_> = lex(text, language)
-            .iter()
-            .map(|t| &text[t.start..t.end])
-            .collect();
+        let seen: Vec<_> = lex(text, language).iter().map(|t| &text[t.start..t.end]).collect();
         assert_eq!(seen, expected, "{text:?}");
     }
 
@@ -130,20 +124,9 @@ mod tests {
     fn rust_is_cut_into_tokens() {
         let check = |text, expected| check(text, Language::Rust, expected);
         check("a<=b // no\n/* x /* y */ */ c", &["a", "<=", "b", "c"]);
-        check(
-            r##"r#"a"b"# b"x" "\"" 'a' '\'' '"'"##,
-            &[r##"r#"a"b"#"##, "b\"x\"", r#""\"""#, "'a'", r"'\''", "'\"'"],
-        );
-        check(
-            "fn f<'a>(x: &'a str)",
-            &[
-                "fn", "f", "<", "'a", ">", "(", "x", ":", "&", "'a", "str", ")",
-            ],
-        );
-        check(
-            "0..=n 1..2 1.5f32 x.0",
-            &["0", "..=", "n", "1", "..", "2", "1.5f32", "x", ".", "0"],
-        );
+        check(r##"r#"a"b"# b"x" "\"" 'a' '\'' '"'"##, &[r##"r#"a"b"#"##, "b\"x\"", r#""\"""#, "'a'", r"'\''", "'\"'"]);
+        check("fn f<'a>(x: &'a str)", &["fn", "f", "<", "'a", ">", "(", "x", ":", "&", "'a", "str", ")"]);
+        check("0..=n 1..2 1.5f32 x.0", &["0", "..=", "n", "1", "..", "2", "1.5f32", "x", ".", "0"]);
         check("'ä' 'ab", &["'ä'", "'ab"]);
     }
 

@@ -6,8 +6,8 @@ use super::token::Token;
 use super::token::is_word;
 
 const SIGNS: [&str; 24] = [
-    "**=", "//=", ">>=", "<<=", "**", "//", ">>", "<<", "<=", ">=", "==", "!=", "->", "+=", "-=",
-    "*=", "/=", "%=", "&=", "|=", "^=", "@=", ":=", "...",
+    "**=", "//=", ">>=", "<<=", "**", "//", ">>", "<<", "<=", ">=", "==", "!=", "->", "+=", "-=", "*=", "/=", "%=",
+    "&=", "|=", "^=", "@=", ":=", "...",
 ];
 
 pub(super) fn lex(text: &str) -> Vec<Token> {
@@ -48,14 +48,8 @@ pub(super) fn lex(text: &str) -> Vec<Token> {
 
 /// How many letters stand before the quote, if a string begins here.
 fn string_prefix(c: &Cursor<'_>) -> Option<usize> {
-    let letters = (0..3)
-        .take_while(|n| {
-            matches!(
-                c.peek(*n).to_ascii_lowercase(),
-                b'r' | b'b' | b'f' | b'u' | b't'
-            )
-        })
-        .count();
+    let letters =
+        (0..3).take_while(|n| matches!(c.peek(*n).to_ascii_lowercase(), b'r' | b'b' | b'f' | b'u' | b't')).count();
     (letters < 3 && matches!(c.peek(letters), b'"' | b'\'')).then_some(letters)
 }
 
@@ -87,40 +81,23 @@ mod tests {
     use super::*;
 
     fn check(text: &str, expected: &[&str]) {
-        let seen: Vec<_> = lex(text)
-            .iter()
-            .map(|t| {
-                if t.kind == Kind::Newline {
-                    "⏎"
-                } else {
-                    &text[t.start..t.end]
-                }
-            })
-            .collect();
+        let seen: Vec<_> =
+            lex(text).iter().map(|t| if t.kind == Kind::Newline { "⏎" } else { &text[t.start..t.end] }).collect();
         assert_eq!(seen, expected, "{text:?}");
     }
 
     #[test]
     fn code_is_cut_into_words_signs_and_logical_lines() {
-        check(
-            "x **= 2 # no\n\n\ny//=1\n",
-            &["x", "**=", "2", "⏎", "y", "//=", "1", "⏎"],
-        );
+        check("x **= 2 # no\n\n\ny//=1\n", &["x", "**=", "2", "⏎", "y", "//=", "1", "⏎"]);
         check("f(a,\n  b)\n", &["f", "(", "a", ",", "b", ")", "⏎"]);
         check("a + \\\n b\n", &["a", "+", "b", "⏎"]);
-        check(
-            "1.5e-3 0x1e+2 1_000 .5 x.y",
-            &["1.5e-3", "0x1e", "+", "2", "1_000", ".5", "x", ".", "y"],
-        );
+        check("1.5e-3 0x1e+2 1_000 .5 x.y", &["1.5e-3", "0x1e", "+", "2", "1_000", ".5", "x", ".", "y"]);
         check("x[1:-1]", &["x", "[", "1", ":", "-", "1", "]"]);
     }
 
     #[test]
     fn strings_are_one_token() {
-        check(
-            r#"rb'a\'b' f"{x!r}" ''"#,
-            &[r"rb'a\'b'", r#"f"{x!r}""#, "''"],
-        );
+        check(r#"rb'a\'b' f"{x!r}" ''"#, &[r"rb'a\'b'", r#"f"{x!r}""#, "''"]);
         check("'''a\n'b''' c", &["'''a\n'b'''", "c"]);
         check("'open\nx", &["'open", "⏎", "x"]);
         check("rubber", &["rubber"]);

@@ -35,10 +35,7 @@ impl Model {
             let ids: Vec<u32> = (0..source.tokens.len())
                 .map(|i| {
                     let next = u32::try_from(model.words.len()).unwrap_or(UNKNOWN);
-                    *model
-                        .words
-                        .entry(class(source.kind(i), source.word(i)).to_owned())
-                        .or_insert(next)
+                    *model.words.entry(class(source.kind(i), source.word(i)).to_owned()).or_insert(next)
                 })
                 .collect();
             for at in 0..ids.len() {
@@ -54,23 +51,15 @@ impl Model {
     /// By how much likelier the text is after the edit than before, as a natural logarithm between -6 and 6.
     pub(super) fn gain(&self, source: &Source, edit: &Edit) -> f64 {
         let from = edit.token;
-        let to = (from..source.tokens.len())
-            .find(|i| source.tokens[*i].start >= edit.end)
-            .unwrap_or(source.tokens.len());
-        let known = |kind, word: &str| {
-            self.words
-                .get(class(kind, word))
-                .copied()
-                .unwrap_or(UNKNOWN)
-        };
+        let to =
+            (from..source.tokens.len()).find(|i| source.tokens[*i].start >= edit.end).unwrap_or(source.tokens.len());
+        let known = |kind, word: &str| self.words.get(class(kind, word)).copied().unwrap_or(UNKNOWN);
         let at = |i: usize| known(source.kind(i), source.word(i));
         let before: Vec<u32> = (from.saturating_sub(2)..from).map(at).collect();
         let after: Vec<u32> = (to..(to + 2).min(source.tokens.len())).map(at).collect();
         let old: Vec<u32> = (from..to).map(at).collect();
-        let new: Vec<u32> = tokens(&edit.new, source.language)
-            .iter()
-            .map(|t| known(Some(t.kind), &edit.new[t.start..t.end]))
-            .collect();
+        let new: Vec<u32> =
+            tokens(&edit.new, source.language).iter().map(|t| known(Some(t.kind), &edit.new[t.start..t.end])).collect();
         let row = |middle: &[u32]| [&before, middle, &after].concat();
         let (old, new) = (row(&old), row(&new));
         let mut own: HashMap<[u32; 3], f64> = HashMap::new();
@@ -79,18 +68,17 @@ impl Model {
                 *own.entry(row).or_default() += 1.0;
             }
         }
-        let length = |row: &[u32]| {
-            (before.len()..row.len())
-                .map(|place| self.chance(row, place, &own).ln())
-                .sum::<f64>()
+        // The mean, so that an edit that adds a token does not lose by the length alone.
+        let mean = |row: &[u32]| {
+            let places = before.len()..row.len();
+            let count = places.len().max(1) as f64;
+            places.map(|place| self.chance(row, place, &own).ln()).sum::<f64>() / count
         };
-        (length(&new) - length(&old)).clamp(-LIMIT, LIMIT)
+        ((mean(&new) - mean(&old)) * old.len().saturating_sub(before.len()).max(1) as f64).clamp(-LIMIT, LIMIT)
     }
 
     fn chance(&self, row: &[u32], place: usize, own: &HashMap<[u32; 3], f64>) -> f64 {
-        let count = |key: [u32; 3]| {
-            (self.counts.get(&key).unwrap_or(&0.0) - own.get(&key).unwrap_or(&0.0)).max(0.0)
-        };
+        let count = |key: [u32; 3]| (self.counts.get(&key).unwrap_or(&0.0) - own.get(&key).unwrap_or(&0.0)).max(0.0);
         let back = |n: usize| place.checked_sub(n).map_or(NONE, |i| row[i]);
         let (token, one, two) = (row[place], back(1), back(2));
         let share = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
@@ -105,11 +93,7 @@ impl Model {
 /// The rows of three, two and one tokens that end here.
 fn rows(ids: &[u32], at: usize) -> [[u32; 3]; 3] {
     let back = |n: usize| at.checked_sub(n).map_or(NONE - 2, |i| ids[i]);
-    [
-        [back(2), back(1), ids[at]],
-        [NONE, back(1), ids[at]],
-        [NONE, NONE, ids[at]],
-    ]
+    [[back(2), back(1), ids[at]], [NONE, back(1), ids[at]], [NONE, NONE, ids[at]]]
 }
 
 /// Strings count as one kind of token.
@@ -124,12 +108,7 @@ fn class(kind: Option<Kind>, word: &str) -> &str {
 pub(super) fn models(sources: &[Source]) -> HashMap<Language, Model> {
     [Language::Python, Language::Rust, Language::Other]
         .into_iter()
-        .map(|language| {
-            (
-                language,
-                Model::of(sources.iter().filter(|s| s.language == language)),
-            )
-        })
+        .map(|language| (language, Model::of(sources.iter().filter(|s| s.language == language))))
         .collect()
 }
 
@@ -147,10 +126,7 @@ mod tests {
         let model = Model::of(std::iter::once(&source));
         let gain = |line: u32, new: &str| {
             let edits = edits(&source);
-            let edit = edits
-                .iter()
-                .find(|e| source.tokens[e.token].line == line && e.new == new)
-                .unwrap();
+            let edit = edits.iter().find(|e| source.tokens[e.token].line == line && e.new == new).unwrap();
             model.gain(&source, edit)
         };
         assert!(gain(14, "is not") > 0.5, "{}", gain(14, "is not"));

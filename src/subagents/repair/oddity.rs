@@ -12,17 +12,15 @@ use super::token::Kind;
 pub(super) fn oddity(source: &Source, edit: &Edit) -> f64 {
     let at = edit.token;
     let (before, word, after) = (before(source, at), source.word(at), source.word(at + 1));
-    let operator = matches!(source.kind(at), Some(Kind::Sign))
-        && edit.start < edit.end
-        && source.tokens[at].end == edit.end;
+    let operator =
+        matches!(source.kind(at), Some(Kind::Sign)) && edit.start < edit.end && source.tokens[at].end == edit.end;
     let no_effect = match word {
         "*" | "/" | "//" | "**" | "*=" | "/=" | "//=" => after == "1",
         "+" | "-" | "+=" | "-=" => after == "0",
         _ => false,
     };
-    let of_text = at > 0
-        && source.kind(at - 1) == Some(Kind::Text)
-        && matches!(word, "/" | "-" | "//" | "&" | "<<" | ">>");
+    let of_text =
+        at > 0 && source.kind(at - 1) == Some(Kind::Text) && matches!(word, "/" | "-" | "//" | "&" | "<<" | ">>");
     let same_sides = matches!(word, "==" | "!=" | "<" | ">" | "-" | "<=" | ">=" | "/")
         && before == after
         && source.kind(at + 1) == Some(Kind::Word)
@@ -50,8 +48,7 @@ fn guards(source: &Source, edit: &Edit) -> bool {
         Rule::Equality if source.word(at) == "is" => {
             let negated = source.word(at + 1) == "not";
             let end = at + 1 + usize::from(negated);
-            source.word(end) == "None"
-                && is_wrong_guard(source, before(source, at), negated, end + 1)
+            source.word(end) == "None" && is_wrong_guard(source, before(source, at), negated, end + 1)
         }
         Rule::NotAdded => is_wrong_guard(source, source.word(at), true, at + 1),
         Rule::NotRemoved => is_wrong_guard(source, source.word(at + 1), false, at + 2),
@@ -61,9 +58,7 @@ fn guards(source: &Source, edit: &Edit) -> bool {
             };
             let (name, negated) = match (source.word(start), source.word(start + 1)) {
                 (name, "is") if source.word(at - 1) == "None" => (name, false),
-                ("is", "not") if source.word(at - 1) == "None" && start > 0 => {
-                    (source.word(start - 1), true)
-                }
+                ("is", "not") if source.word(at - 1) == "None" && start > 0 => (source.word(start - 1), true),
                 _ => return false,
             };
             is_wrong_guard(source, name, negated, at)
@@ -75,31 +70,19 @@ fn guards(source: &Source, edit: &Edit) -> bool {
 /// What follows a test of a name for presence (or absence) up to the end of the next line, against what should.
 fn is_wrong_guard(source: &Source, name: &str, present: bool, next: usize) -> bool {
     let used = |range: std::ops::Range<usize>| {
-        range.clone().any(|i| {
-            source.word(i) == name
-                && matches!(source.word(i + 1), "." | "[" | "<" | ">" | "<=" | ">=")
-        })
+        range
+            .clone()
+            .any(|i| source.word(i) == name && matches!(source.word(i + 1), "." | "[" | "<" | ">" | "<=" | ">="))
     };
-    let end_of_line = |from: usize| {
-        (from..source.tokens.len())
-            .find(|i| source.word(*i) == "\n")
-            .unwrap_or(source.tokens.len())
-    };
+    let end_of_line =
+        |from: usize| (from..source.tokens.len()).find(|i| source.word(*i) == "\n").unwrap_or(source.tokens.len());
     match source.word(next) {
         "or" => present && used(next..end_of_line(next)),
         "and" => !present && used(next..end_of_line(next)),
         ":" => {
-            let body = if source.word(next + 1) == "\n" {
-                next + 2
-            } else {
-                next + 1
-            };
+            let body = if source.word(next + 1) == "\n" { next + 2 } else { next + 1 };
             let sets = source.word(body) == name && source.word(body + 1) == "=";
-            if present {
-                sets && !used(body..end_of_line(body))
-            } else {
-                !sets && used(body..end_of_line(body))
-            }
+            if present { sets && !used(body..end_of_line(body)) } else { !sets && used(body..end_of_line(body)) }
         }
         _ => false,
     }
@@ -112,15 +95,9 @@ mod tests {
     use super::*;
 
     fn check(text: &str, new: &str, odd: bool) {
-        let source = Source::new(
-            "a.py".into(),
-            format!("def f(x):\n    {text}\n"),
-            Language::Python,
-        );
+        let source = Source::new("a.py".into(), format!("def f(x):\n    {text}\n"), Language::Python);
         let edits = edits(&source);
-        let found = edits
-            .iter()
-            .filter(|e| e.new == new && source.tokens[e.token].line == 2);
+        let found = edits.iter().filter(|e| e.new == new && source.tokens[e.token].line == 2);
         let most = found.map(|e| oddity(&source, e)).fold(0.0, f64::max);
         assert_eq!(most > 1.0, odd, "{text}: {most}");
         assert!(most > 0.0, "{text}: no such edit");

@@ -32,9 +32,7 @@ struct Outline<'a> {
 
 impl Outline<'_> {
     fn word(&self, index: usize) -> &str {
-        self.tokens
-            .get(index)
-            .map_or("", |t| &self.text[t.start..t.end])
+        self.tokens.get(index).map_or("", |t| &self.text[t.start..t.end])
     }
 
     fn is_word(&self, index: usize) -> bool {
@@ -59,32 +57,19 @@ impl Outline<'_> {
             let kind = match self.word(first) {
                 "def" => UnitKind::Function,
                 "class" => UnitKind::Class,
-                _ if self.is_word(first) && ["=", ":"].contains(&self.word(first + 1)) => {
-                    UnitKind::Value
-                }
+                _ if self.is_word(first) && ["=", ":"].contains(&self.word(first + 1)) => UnitKind::Value,
                 _ => continue,
             };
             let inside = open.last().map(|(unit, _)| *unit);
-            let owner = inside
-                .filter(|u| units[*u].kind == UnitKind::Class)
-                .map(|u| units[u].name.clone());
+            let owner = inside.filter(|u| units[*u].kind == UnitKind::Class).map(|u| units[u].name.clone());
             let name_at = first + usize::from(kind != UnitKind::Value);
             let name = self.word(name_at).to_owned();
             if kind == UnitKind::Value {
-                if inside.is_some() && owner.is_none()
-                    || ["else", "try", "finally"].contains(&name.as_str())
-                {
+                if inside.is_some() && owner.is_none() || ["else", "try", "finally"].contains(&name.as_str()) {
                     continue;
                 }
                 let body = first + 2;
-                units.push(Unit {
-                    name,
-                    owner,
-                    kind,
-                    tokens: line.clone(),
-                    body,
-                    is_test: false,
-                });
+                units.push(Unit { name, owner, kind, tokens: line.clone(), body, is_test: false });
                 continue;
             }
             let end = lines[number + 1..]
@@ -96,14 +81,7 @@ impl Outline<'_> {
                 || kind == UnitKind::Class && name.starts_with("Test");
             open.push((units.len(), indent));
             let body = self.end_of_signature(line);
-            units.push(Unit {
-                name,
-                owner,
-                kind,
-                tokens: line.start..end,
-                body,
-                is_test,
-            });
+            units.push(Unit { name, owner, kind, tokens: line.start..end, body, is_test });
         }
     }
 
@@ -150,8 +128,8 @@ impl Outline<'_> {
             let owner = owners.last().map(|(name, _)| name.clone());
             if rust && self.word(index) == "#" && self.word(index + 1) == "[" {
                 let end = self.matching(index + 1);
-                test_next |= (index..end).any(|i| self.word(i) == "test")
-                    && !(index..end).any(|i| self.word(i) == "not");
+                test_next |=
+                    (index..end).any(|i| self.word(i) == "test") && !(index..end).any(|i| self.word(i) == "not");
                 index = end;
                 continue;
             }
@@ -167,20 +145,9 @@ impl Outline<'_> {
                     test_next = false;
                     if !is_module {
                         let name = self.word(name_at).to_owned();
-                        units.push(Unit {
-                            name,
-                            owner,
-                            kind: UnitKind::Function,
-                            tokens: index..end,
-                            body,
-                            is_test,
-                        });
+                        units.push(Unit { name, owner, kind: UnitKind::Function, tokens: index..end, body, is_test });
                     }
-                    index = if is_module {
-                        body.max(index + 1)
-                    } else {
-                        name_at
-                    };
+                    index = if is_module { body.max(index + 1) } else { name_at };
                 }
                 "impl" | "trait" | "class" if self.starts_item(index) => {
                     let (body, end) = self.body(index);
@@ -190,23 +157,12 @@ impl Outline<'_> {
                     test_next = false;
                     index = body.max(index + 1);
                 }
-                "const" | "static"
-                    if rust && self.is_word(index + 1) && self.word(index + 1) != "fn" =>
-                {
+                "const" | "static" if rust && self.is_word(index + 1) && self.word(index + 1) != "fn" => {
                     let end = self.end_of_statement(index);
                     let name = self.word(index + 1).to_owned();
-                    let body = (index..end)
-                        .find(|i| self.word(*i) == "=")
-                        .map_or(end, |i| i + 1);
+                    let body = (index..end).find(|i| self.word(*i) == "=").map_or(end, |i| i + 1);
                     let is_test = test_next || index < test_until;
-                    units.push(Unit {
-                        name,
-                        owner,
-                        kind: UnitKind::Value,
-                        tokens: index..end,
-                        body,
-                        is_test,
-                    });
+                    units.push(Unit { name, owner, kind: UnitKind::Value, tokens: index..end, body, is_test });
                     test_next = false;
                     index = end;
                 }
@@ -231,20 +187,14 @@ impl Outline<'_> {
 
     fn starts_item(&self, index: usize) -> bool {
         index == 0
-            || matches!(
-                self.word(index - 1),
-                "}" | "]" | ";" | "{" | "pub" | ")" | "unsafe" | "export" | "default"
-            )
+            || matches!(self.word(index - 1), "}" | "]" | ";" | "{" | "pub" | ")" | "unsafe" | "export" | "default")
             || self.tokens[index - 1].line < self.tokens[index].line
     }
 
     /// `impl Trait for Type<'_>` belongs to `Type`.
     fn owner_name(&self, index: usize, body: usize) -> Option<String> {
         let head = index + 1..body.saturating_sub(1);
-        let after_for = head
-            .clone()
-            .find(|i| self.word(*i) == "for")
-            .map_or(head.start, |i| i + 1);
+        let after_for = head.clone().find(|i| self.word(*i) == "for").map_or(head.start, |i| i + 1);
         let mut depth = 0i32;
         for i in after_for..head.end {
             match self.word(i) {
@@ -317,12 +267,7 @@ mod tests {
                 let line = |index: usize| source.tokens[index.min(source.tokens.len() - 1)].line;
                 let owner = u.owner.as_ref().map_or(String::new(), |o| format!("{o}."));
                 let test = if u.is_test { " test" } else { "" };
-                format!(
-                    "{owner}{} {}-{}{test}",
-                    u.name,
-                    line(u.tokens.start),
-                    line(u.tokens.end - 1)
-                )
+                format!("{owner}{} {}-{}{test}", u.name, line(u.tokens.start), line(u.tokens.end - 1))
             })
             .collect();
         assert_eq!(seen, expected, "{text}");
@@ -333,15 +278,7 @@ mod tests {
         check(
             Language::Python,
             "LIMIT = 3\n\nclass A(B):\n    x: int = 1\n\n    def f(self,\n          y=1):\n        z = 1\n        def g():\n            pass\n        return z\n\nasync def h(): return 1\n\ndef test_h():\n    assert h()\n",
-            &[
-                "LIMIT 1-1",
-                "A 3-11",
-                "A.x 4-4",
-                "A.f 6-11",
-                "g 9-10",
-                "h 13-13",
-                "test_h 15-16 test",
-            ],
+            &["LIMIT 1-1", "A 3-11", "A.x 4-4", "A.f 6-11", "g 9-10", "h 13-13", "test_h 15-16 test"],
         );
     }
 
@@ -350,15 +287,7 @@ mod tests {
         check(
             Language::Rust,
             "const N: usize = 3;\nimpl<T> fmt::Display for Wide<T> {\n  fn fmt(&self) -> X { 1 }\n}\npub fn open(x: [u8; 3]) -> u8 {\n  fn inner() {}\n  1\n}\n#[cfg(test)]\nmod tests {\n  use super::*;\n  fn helper() {}\n  #[test]\n  fn works() { assert!(true) }\n}\nfn after() {}\n",
-            &[
-                "N 1-1",
-                "Wide.fmt 3-3",
-                "open 5-8",
-                "inner 6-6",
-                "helper 12-12 test",
-                "works 14-14 test",
-                "after 16-16",
-            ],
+            &["N 1-1", "Wide.fmt 3-3", "open 5-8", "inner 6-6", "helper 12-12 test", "works 14-14 test", "after 16-16"],
         );
     }
 

@@ -39,7 +39,7 @@ pub(super) enum Rule {
     Jump,
     /// A call's twin: `min` and `max`, `any` and `all`, `lower` and `upper`.
     Twin,
-    /// Two arguments in the wrong order.
+    /// Two arguments or operands in the wrong order.
     Swap,
     /// Another name of the same function.
     Name,
@@ -95,7 +95,7 @@ impl Rule {
             Self::Boolean => "a truth value turned",
             Self::Jump => "break/continue exchanged",
             Self::Twin => "a call replaced by its counterpart",
-            Self::Swap => "two arguments exchanged",
+            Self::Swap => "two arguments or operands exchanged",
             Self::Name => "another name of the same function",
             Self::Return => "a missing return",
             Self::Index => "an index or bound moved by one",

@@ -55,15 +55,7 @@ impl Source {
             unit.is_test |= is_test;
             unit_of[unit.tokens.clone()].fill(number);
         }
-        Self {
-            path,
-            text,
-            language,
-            tokens,
-            units,
-            unit_of,
-            is_test,
-        }
+        Self { path, text, language, tokens, units, unit_of, is_test }
     }
 
     /// The text of a token; nothing past the file's ends.
@@ -80,10 +72,7 @@ impl Source {
 
     /// The whole line, counted from 1.
     pub(super) fn line(&self, number: u32) -> &str {
-        self.text
-            .lines()
-            .nth(number.saturating_sub(1) as usize)
-            .unwrap_or("")
+        self.text.lines().nth(number.saturating_sub(1) as usize).unwrap_or("")
     }
 
     /// The first token of the logical line (Python) or line that a token stands in.
@@ -110,32 +99,18 @@ impl Source {
 }
 
 /// Directories that hold tests, or code that only shows how to use other code.
-const TEST_DIRECTORIES: [&str; 10] = [
-    "tests",
-    "test",
-    "testing",
-    "__tests__",
-    "spec",
-    "specs",
-    "fixtures",
-    "examples",
-    "benches",
-    "e2e",
-];
+const TEST_DIRECTORIES: [&str; 10] =
+    ["tests", "test", "testing", "__tests__", "spec", "specs", "fixtures", "examples", "benches", "e2e"];
 
 /// Whether a path is a test's or a test helper's by its name alone.
 pub(super) fn looks_like_a_test(path: &str) -> bool {
     let path = path.to_ascii_lowercase();
     let (directories, name) = path.rsplit_once('/').unwrap_or(("", &path));
     let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
-    directories
-        .split('/')
-        .any(|d| TEST_DIRECTORIES.contains(&d))
+    directories.split('/').any(|d| TEST_DIRECTORIES.contains(&d))
         || ["conftest", "test", "tests", "setup", "noxfile", "build"].contains(&stem)
         || stem.starts_with("test_")
-        || ["_test", "_tests", ".test", ".spec", "_spec"]
-            .iter()
-            .any(|end| stem.ends_with(end))
+        || ["_test", "_tests", ".test", ".spec", "_spec"].iter().any(|end| stem.ends_with(end))
 }
 
 #[cfg(test)]
@@ -156,13 +131,7 @@ mod tests {
         ] {
             assert!(looks_like_a_test(test), "{test}");
         }
-        for source in [
-            "src/a.py",
-            "contest.py",
-            "latest/a.rs",
-            "testimony.go",
-            "src/attest.ts",
-        ] {
+        for source in ["src/a.py", "contest.py", "latest/a.rs", "testimony.go", "src/attest.ts"] {
             assert!(!looks_like_a_test(source), "{source}");
         }
     }

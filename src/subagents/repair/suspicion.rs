@@ -17,6 +17,8 @@ const PER_CALL: f64 = 0.7;
 const MAX_CALLS: usize = 5;
 /// What even a unit has that nothing points at: the graph by names is incomplete.
 const FLOOR: f64 = 0.01;
+/// What is left of a unit's suspicion if the failure speaks of another language.
+const FOREIGN: f64 = 0.02;
 
 /// A unit: its file's number and its own.
 pub(super) type Place = (usize, usize);
@@ -24,23 +26,30 @@ pub(super) type Place = (usize, usize);
 /// How suspicious units and lines are.
 pub(super) struct Suspicion {
     units: HashMap<Place, f64>,
+    /// Files in the language of the failing tests and tracebacks; all, if there are none.
+    at_home: Vec<bool>,
     /// Factors of lines that the output names, and of their neighbours.
     lines: BTreeMap<(usize, u32), f64>,
 }
 
 impl Suspicion {
     pub(super) fn new(sources: &[Source], evidence: &Evidence, task: &str) -> Self {
+        let graph = Graph::new(sources);
+        let frames: Vec<(usize, u32)> =
+            evidence.frames.iter().filter_map(|frame| Some((find(sources, &frame.path)?, frame.line))).collect();
+        let failing = failing_tests(sources, evidence, &frames);
+        let spoken: Vec<_> = failing
+            .iter()
+            .map(|place| place.0)
+            .chain(frames.iter().map(|frame| frame.0))
+            .map(|file| sources[file].language)
+            .collect();
         let mut suspicion = Self {
             units: HashMap::new(),
             lines: BTreeMap::new(),
+            at_home: sources.iter().map(|s| spoken.is_empty() || spoken.contains(&s.language)).collect(),
         };
-        let graph = Graph::new(sources);
-        let frames: Vec<(usize, u32)> = evidence
-            .frames
-            .iter()
-            .filter_map(|frame| Some((find(sources, &frame.path)?, frame.line)))
-            .collect();
-        suspicion.spectrum(&graph, sources, &failing_tests(sources, evidence, &frames));
+        suspicion.spectrum(&graph, sources, &failing);
         suspicion.frames(sources, &frames);
         suspicion.names(sources, evidence, task);
         suspicion
@@ -48,7 +57,8 @@ impl Suspicion {
 
     pub(super) fn of(&self, file: usize, unit: usize, line: u32) -> f64 {
         let unit = FLOOR + self.units.get(&(file, unit)).copied().unwrap_or(0.0);
-        unit * self.lines.get(&(file, line)).copied().unwrap_or(1.0)
+        let home = if self.at_home[file] { 1.0 } else { FOREIGN };
+        home * unit * self.lines.get(&(file, line)).copied().unwrap_or(1.0)
     }
 
     fn spectrum(&mut self, graph: &Graph, sources: &[Source], failing: &[Place]) {
@@ -60,14 +70,11 @@ impl Suspicion {
         for (file, source) in sources.iter().enumerate() {
             for (number, unit) in source.units.iter().enumerate() {
                 let place = (file, number);
-                let is_case = unit.is_test
-                    && unit.kind == UnitKind::Function
-                    && source.tokens.len() > unit.body;
+                let is_case = unit.is_test && unit.kind == UnitKind::Function && source.tokens.len() > unit.body;
                 let sum = if failing.contains(&place) {
                     &mut failed
                 } else if is_case
-                    && (unit.name.starts_with("test")
-                        || source.language != super::token::Language::Python)
+                    && (unit.name.starts_with("test") || source.language != super::token::Language::Python)
                 {
                     &mut passing
                 } else {
@@ -90,9 +97,7 @@ impl Suspicion {
         let tracebacks = frames
             .iter()
             .enumerate()
-            .filter(|(i, frame)| {
-                self.is_innermost(sources, frames, *i) && !is_test_line(sources, **frame)
-            })
+            .filter(|(i, frame)| self.is_innermost(sources, frames, *i) && !is_test_line(sources, **frame))
             .count()
             .max(1) as f64;
         for (number, frame) in frames.iter().enumerate() {
@@ -116,23 +121,14 @@ impl Suspicion {
     }
 
     fn is_innermost(&self, sources: &[Source], frames: &[(usize, u32)], number: usize) -> bool {
-        frames
-            .get(number + 1)
-            .is_none_or(|next| is_test_line(sources, *next))
+        frames.get(number + 1).is_none_or(|next| is_test_line(sources, *next))
     }
 
     /// Units whose names the task or the lines about the failure hold.
     fn names(&mut self, sources: &[Source], evidence: &Evidence, task: &str) {
-        let in_task: Vec<&str> = task
-            .split(|c: char| !c.is_alphanumeric() && c != '_')
-            .collect();
+        let in_task: Vec<&str> = task.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
         for (file, source) in sources.iter().enumerate() {
-            for (number, unit) in source
-                .units
-                .iter()
-                .enumerate()
-                .filter(|(_, u)| !u.is_test && u.name.len() > 1)
-            {
+            for (number, unit) in source.units.iter().enumerate().filter(|(_, u)| !u.is_test && u.name.len() > 1) {
                 let mut points = 0.0;
                 if in_task.contains(&unit.name.as_str()) {
                     points += 0.5;
@@ -171,10 +167,7 @@ fn failing_tests(sources: &[Source], evidence: &Evidence, frames: &[(usize, u32)
     let mut found: Vec<Place> = Vec::new();
     for (file, source) in sources.iter().enumerate() {
         for (number, unit) in source.units.iter().enumerate() {
-            if unit.is_test
-                && unit.kind == UnitKind::Function
-                && evidence.failing.contains(&unit.name)
-            {
+            if unit.is_test && unit.kind == UnitKind::Function && evidence.failing.contains(&unit.name) {
                 found.push((file, number));
             }
         }
@@ -200,42 +193,21 @@ impl Graph {
     fn new(sources: &[Source]) -> Self {
         let mut named: HashMap<&str, Vec<(Place, f64)>> = HashMap::new();
         for (file, source) in sources.iter().enumerate() {
-            for (number, unit) in source
-                .units
-                .iter()
-                .enumerate()
-                .filter(|(_, u)| u.kind != UnitKind::File)
-            {
-                named
-                    .entry(&unit.name)
-                    .or_default()
-                    .push(((file, number), 1.0));
+            for (number, unit) in source.units.iter().enumerate().filter(|(_, u)| u.kind != UnitKind::File) {
+                named.entry(&unit.name).or_default().push(((file, number), 1.0));
                 // Who names a class runs what Python and traits call behind the scenes.
                 let hidden = match unit.name.as_str() {
                     "__init__" | "__new__" | "__call__" | "new" | "default" | "from" => 1.0,
                     name if name.starts_with("__")
-                        || [
-                            "fmt",
-                            "eq",
-                            "cmp",
-                            "partial_cmp",
-                            "hash",
-                            "next",
-                            "from_str",
-                            "drop",
-                            "index",
-                        ]
-                        .contains(&name) =>
+                        || ["fmt", "eq", "cmp", "partial_cmp", "hash", "next", "from_str", "drop", "index"]
+                            .contains(&name) =>
                     {
                         0.5
                     }
                     _ => 0.0,
                 };
                 if let Some(owner) = unit.owner.as_deref().filter(|_| hidden > 0.0) {
-                    named
-                        .entry(owner)
-                        .or_default()
-                        .push(((file, number), hidden));
+                    named.entry(owner).or_default().push(((file, number), hidden));
                 }
             }
         }
@@ -243,8 +215,7 @@ impl Graph {
         for (file, source) in sources.iter().enumerate() {
             let mut mentions: BTreeMap<(usize, &str), ()> = BTreeMap::new();
             for index in 0..source.tokens.len() {
-                if source.kind(index) == Some(Kind::Word) && named.contains_key(source.word(index))
-                {
+                if source.kind(index) == Some(Kind::Word) && named.contains_key(source.word(index)) {
                     mentions.insert((source.unit_of[index], source.word(index)), ());
                 }
             }
@@ -257,7 +228,7 @@ impl Graph {
                 list.extend(
                     targets
                         .iter()
-                        .filter(|(to, _)| *to != from)
+                        .filter(|(to, _)| *to != from && sources[to.0].language == source.language)
                         .map(|(to, weight)| (*to, weight * share)),
                 );
             }
@@ -297,9 +268,7 @@ mod tests {
     fn sources(files: &[(&str, &str)]) -> Vec<Source> {
         files
             .iter()
-            .map(|(path, text)| {
-                Source::new((*path).into(), (*text).into(), Language::of(path).unwrap())
-            })
+            .map(|(path, text)| Source::new((*path).into(), (*text).into(), Language::of(path).unwrap()))
             .collect()
     }
 
@@ -309,11 +278,8 @@ mod tests {
         let suspicion = Suspicion::new(&sources, &Evidence::read(output), task);
         let mut units: Vec<(f64, String)> = Vec::new();
         for (file, source) in sources.iter().enumerate() {
-            for (number, unit) in source
-                .units
-                .iter()
-                .enumerate()
-                .filter(|(_, u)| !u.is_test && u.kind == UnitKind::Function)
+            for (number, unit) in
+                source.units.iter().enumerate().filter(|(_, u)| !u.is_test && u.kind == UnitKind::Function)
             {
                 units.push((suspicion.of(file, number, 0), unit.name.clone()));
             }
@@ -323,42 +289,25 @@ mod tests {
     }
 
     const CODE: &str = "def low():\n    return 1\n\ndef mid():\n    return low()\n\ndef other():\n    return low()\n\ndef unused():\n    return 2\n";
-    const TESTS: &str =
-        "def test_mid():\n    assert mid() == 1\n\ndef test_other():\n    assert other() == 1\n";
+    const TESTS: &str = "def test_mid():\n    assert mid() == 1\n\ndef test_other():\n    assert other() == 1\n";
 
     #[test]
     fn what_only_failing_tests_reach_comes_first() {
         let files = [("calc.py", CODE), ("test_calc.py", TESTS)];
-        assert_eq!(
-            order(&files, "FAILED test_calc.py::test_mid - x\n", ""),
-            ["mid", "low", "other", "unused"]
-        );
-        assert_eq!(
-            order(&files, "test_calc.py:5: AssertionError\n", "")[0],
-            "other"
-        );
+        assert_eq!(order(&files, "FAILED test_calc.py::test_mid - x\n", ""), ["mid", "low", "other", "unused"]);
+        assert_eq!(order(&files, "test_calc.py:5: AssertionError\n", "")[0], "other");
     }
 
     #[test]
     fn tracebacks_and_the_task_point_at_functions() {
         let files = [("src/calc.py", CODE)];
-        assert_eq!(
-            order(
-                &files,
-                "  File \"/tmp/w/src/calc.py\", line 8, in other\nE\n",
-                ""
-            )[0],
-            "other"
-        );
+        assert_eq!(order(&files, "  File \"/tmp/w/src/calc.py\", line 8, in other\nE\n", "")[0], "other");
         assert_eq!(order(&files, "", "make unused() right")[0], "unused");
     }
 
     #[test]
     fn rust_tests_in_the_same_file_are_followed() {
         let text = "fn low() -> u8 { 1 }\nfn high() -> u8 { 2 }\n#[cfg(test)]\nmod tests {\n#[test]\nfn a() { assert_eq!(high(), 3) }\n#[test]\nfn b() { low(); }\n}\n";
-        assert_eq!(
-            order(&[("src/lib.rs", text)], "test tests::a ... FAILED\n", ""),
-            ["high", "low"]
-        );
+        assert_eq!(order(&[("src/lib.rs", text)], "test tests::a ... FAILED\n", ""), ["high", "low"]);
     }
 }

@@ -14,8 +14,8 @@ pub(super) enum Language {
 
 /// Names of other languages' files whose operators and constants look alike.
 const OTHER: [&str; 19] = [
-    "js", "mjs", "cjs", "jsx", "ts", "tsx", "go", "java", "kt", "swift", "c", "h", "cc", "cpp",
-    "hpp", "cs", "php", "scala", "dart",
+    "js", "mjs", "cjs", "jsx", "ts", "tsx", "go", "java", "kt", "swift", "c", "h", "cc", "cpp", "hpp", "cs", "php",
+    "scala", "dart",
 ];
 
 impl Language {
@@ -70,12 +70,7 @@ pub(super) struct Cursor<'a> {
 
 impl<'a> Cursor<'a> {
     pub(super) fn new(text: &'a str) -> Self {
-        Self {
-            bytes: text.as_bytes(),
-            at: 0,
-            line: 1,
-            out: Vec::new(),
-        }
+        Self { bytes: text.as_bytes(), at: 0, line: 1, out: Vec::new() }
     }
 
     pub(super) fn peek(&self, ahead: usize) -> u8 {
@@ -108,24 +103,14 @@ impl<'a> Cursor<'a> {
     pub(super) fn take(&mut self, kind: Kind, count: usize) {
         let (start, line) = (self.at, self.line);
         self.skip(count.max(1));
-        self.out.push(Token {
-            kind,
-            start,
-            end: self.at,
-            line,
-        });
+        self.out.push(Token { kind, start, end: self.at, line });
     }
 
     /// Takes what `advance` moves over as one token.
     pub(super) fn take_by(&mut self, kind: Kind, advance: impl FnOnce(&mut Self)) {
         let (start, line) = (self.at, self.line);
         advance(self);
-        self.out.push(Token {
-            kind,
-            start,
-            end: self.at,
-            line,
-        });
+        self.out.push(Token { kind, start, end: self.at, line });
     }
 
     pub(super) fn word(&mut self) {
@@ -152,12 +137,7 @@ impl<'a> Cursor<'a> {
 
     /// The longest of the signs that fits here, or one character.
     pub(super) fn sign(&mut self, signs: &[&str]) {
-        let longest = signs
-            .iter()
-            .filter(|s| self.starts_with(s))
-            .map(|s| s.len())
-            .max()
-            .unwrap_or(1);
+        let longest = signs.iter().filter(|s| self.starts_with(s)).map(|s| s.len()).max().unwrap_or(1);
         self.take(Kind::Sign, longest);
     }
 }

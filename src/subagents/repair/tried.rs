@@ -76,12 +76,7 @@ impl Tried {
             text.push_str(" =");
             text.extend(newest.iter().flat_map(|name| packed(*name)));
         }
-        debug_assert!(
-            text.len() <= LIST_BYTES,
-            "the list of {} edits has {} bytes",
-            self.len(),
-            text.len()
-        );
+        debug_assert!(text.len() <= LIST_BYTES, "the list of {} edits has {} bytes", self.len(), text.len());
         text
     }
 }
@@ -89,11 +84,7 @@ impl Tried {
 /// The edits that a word of a list names: six hexadecimal digits, or `=` and four digits of base 64 each.
 fn names_of(word: &str) -> Vec<Name> {
     if let Some(packed) = word.strip_prefix('=') {
-        return packed
-            .as_bytes()
-            .chunks_exact(4)
-            .filter_map(unpacked)
-            .collect();
+        return packed.as_bytes().chunks_exact(4).filter_map(unpacked).collect();
     }
     let value = (word.len() == 6 && word.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')))
         .then(|| u32::from_str_radix(word, 16).ok())
@@ -143,11 +134,7 @@ mod tests {
             let list = tried(count);
             let text = list.to_text();
             assert!(text.len() <= LIST_BYTES, "{count}: {} bytes", text.len());
-            assert_eq!(
-                Tried::read(&[&format!("Changed a.py. {text}")]),
-                list,
-                "{count}"
-            );
+            assert_eq!(Tried::read(&[&format!("Changed a.py. {text}")]), list, "{count}");
         }
     }
 

@@ -360,8 +360,9 @@ mod tests {
         check("return a not in b", &["return a in b"]);
         check("if a and not b: pass", &["if a or not b: pass", "if a and b: pass", "if not b: pass", "if a: pass"]);
         check("if a: pass", &["if not a: pass"]);
+        check("return a.g(a, b)", &["return a.g(b, a)"]);
         check("a += 1", &["a -= 1", "a = 1"]);
-        check("return max(a, b)", &["return min(a, b)", "return max(b, a)"]);
+        check("return max(a, b)", &["return min(a, b)", "return max(b, b)"]);
         check("return a[1:-1]", &["return a[0:-1]", "return a[1:1]"]);
         check("g(a, True)", &["return g(a, True)", "g(a, False)"]);
         check("for i in range(a): break", &["for i in range(a + 1): break", "for i in range(a): continue"]);

@@ -71,7 +71,10 @@ pub(super) fn add(edits: &mut Edits<'_>) {
             continue;
         }
         if called && !KEYWORDS.contains(&word) {
-            swapped(edits, index + 1);
+            // The order of these makes no difference.
+            if !["min", "max"].contains(&word) {
+                swapped(edits, index + 1);
+            }
             ends_of_arguments(edits, index);
         } else if is_value(source, index) {
             names(edits, index, Rule::Name);

@@ -65,15 +65,17 @@ impl Rule {
         match self {
             Self::Equality | Self::Logic | Self::Boundary => 1.0,
             Self::Arithmetic | Self::Boolean | Self::Update | Self::Jump => 0.9,
-            Self::Constant => 0.6,
-            Self::Twin | Self::Sign | Self::NotAdded => 0.5,
+            Self::Constant => 0.75,
+            Self::Twin | Self::Sign | Self::NotAdded | Self::Swap => 0.5,
             Self::Bits => 0.4,
             Self::Direction | Self::NotRemoved => 0.35,
-            Self::Swap | Self::Assignment | Self::FarArithmetic | Self::Return => 0.25,
+            Self::FarArithmetic => 0.35,
+            Self::Assignment | Self::Return => 0.25,
             Self::Empty | Self::Reuse => 0.2,
-            Self::Relation | Self::Index => 0.15,
+            Self::Index => 0.3,
+            Self::Relation => 0.15,
             Self::Clause => 0.1,
-            Self::Name => 0.06,
+            Self::Name => 0.04,
         }
     }
 

@@ -8,7 +8,7 @@ def page_count(items, per_page):
 
 def page_slice(sequence, page, per_page):
     """The items of a page; a page past the end is the last one."""
-    page = min(page, page_count(len(sequence), per_page))
+    page = max(page, page_count(len(sequence), per_page))
     begin = (page - 1) * per_page
     return sequence[begin : begin + per_page]
 
@@ -17,7 +17,7 @@ def neighbours(page, pages, width=5):
     """The page numbers to show around a page: `width` of them if there are so many."""
     half = width // 2
     first = max(1, min(page - half, pages - width + 1))
-    last = min(pages, first + width)
+    last = min(pages, first + width - 1)
     return list(range(first, last + 1))
 
 

@@ -20,7 +20,7 @@ def split(total, parts):
 
 def price(nights, per_night, guests=1, included=2, per_guest=0):
     """The price of a stay: nights, and a supplement per night for guests that are not included."""
-    extra = max(0, included - guests)
+    extra = max(0, guests - included)
     full = nights * (per_night + extra * per_guest)
     return full - full * discount(nights) // 100
 
@@ -29,6 +29,6 @@ def refund(paid, days_before, free_until=14, half_until=3):
     """What a guest gets back who cancels so many days before the stay."""
     if days_before >= free_until:
         return paid
-    if days_before >= half_until:
+    if days_before > half_until:
         return paid // 2
     return 0

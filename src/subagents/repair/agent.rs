@@ -100,3 +100,107 @@ fn short(text: &str, limit: usize) -> String {
     let end = (0..=limit - 3).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
     format!("{}…", &text[..end])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::source::Source;
+    use super::super::token::Language;
+    use super::*;
+    use crate::domain::RunId;
+    use crate::domain::SessionId;
+    use crate::domain::SubtaskId;
+    use crate::domain::TaskId;
+    use std::fs;
+
+    const TEST: &str = "from calc import half\n\ndef test_half():\n    assert half(3, 1) == 1\n";
+
+    fn project(code: &str) -> tempfile::TempDir {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("calc.py"), code).unwrap();
+        fs::write(dir.path().join("test_calc.py"), TEST).unwrap();
+        dir
+    }
+
+    fn prompt(tried: &[String]) -> String {
+        let reflections: String =
+            tried.iter().rev().map(|t| format!("[ref | attempt 1]\nAlready tried: {t}\n")).collect();
+        format!(
+            "# Task: half is wrong\n\n## Checks\n- test: `pytest`\n\n## Last failure\n<check-output>\nE  assert 2 == 1\ntest_calc.py:4: AssertionError\n\
+             FAILED test_calc.py::test_half - x\n</check-output>\n\n## Reflections on earlier attempts\n<reflections>\n{reflections}</reflections>\n"
+        )
+    }
+
+    fn run(dir: &Path, tried: &[String]) -> AgentReport {
+        attempt(dir, &prompt(tried), &CancellationToken::new()).unwrap()
+    }
+
+    #[test]
+    fn every_attempt_makes_another_edit_until_none_is_left() {
+        let code = "def half(a, b):\n    return a - b\n";
+        let dir = project(code);
+        let (mut tried, mut seen) = (Vec::new(), std::collections::BTreeSet::new());
+        loop {
+            let report = run(dir.path(), &tried[tried.len().saturating_sub(3)..]);
+            let now = fs::read_to_string(dir.path().join("calc.py")).unwrap();
+            if report.ending == Ending::AgentError {
+                assert_eq!(now, code);
+                assert!(report.detail.is_some_and(|d| d.contains("left to try")));
+                break;
+            }
+            assert!(now != code && seen.insert(now), "{}", report.message);
+            tried.push(report.message.split_whitespace().collect::<Vec<_>>().join(" "));
+            fs::write(dir.path().join("calc.py"), code).unwrap();
+        }
+        assert!(seen.len() >= 5, "{seen:?}");
+        assert!(seen.contains("def half(a, b):\n    return a + b\n"));
+        assert_eq!(fs::read_to_string(dir.path().join("test_calc.py")).unwrap(), TEST);
+    }
+
+    #[test]
+    fn the_same_prompt_gives_the_same_edit() {
+        let code = "def half(a, b):\n    if a > b:\n        return a + b\n    return b * 2\n";
+        let messages: Vec<_> = (0..2).map(|_| run(project(code).path(), &[]).message).collect();
+        assert_eq!(messages[0], messages[1]);
+    }
+
+    #[test]
+    fn line_endings_are_kept() {
+        let dir = project("def half(a, b):\r\n    return a - b\r\n");
+        run(dir.path(), &[]);
+        let now = fs::read_to_string(dir.path().join("calc.py")).unwrap();
+        assert_eq!((now.matches("\r\n").count(), now.matches('\n').count()), (2, 2), "{now:?}");
+    }
+
+    #[test]
+    fn a_closing_message_fits_what_is_kept_of_it() {
+        let code = format!("def {0}(a):\n    return {0}(a, {1}) + 1\n", "ä".repeat(60), "b".repeat(80));
+        let source = Source::new(format!("src/{}/ä.py", "x".repeat(90)), code, Language::Python);
+        let briefing = Briefing::default();
+        for candidate in candidates(std::slice::from_ref(&source), &briefing, &Tried::default()) {
+            let text = sentence(&source, &candidate, &source.text);
+            assert!(text.len() <= 255, "{} bytes: {text}", text.len());
+        }
+    }
+
+    #[tokio::test]
+    async fn it_answers_no_questions() {
+        let dir = project("x = 1\n");
+        let request = AgentRequest {
+            run: RunId::new("r").unwrap(),
+            task: TaskId::new("t").unwrap(),
+            subtask: SubtaskId::new("t").unwrap(),
+            attempt: 1,
+            session: SessionId::new("s"),
+            prompt: prompt(&[]),
+            prompt_file: "prompt.md".into(),
+            dir: dir.path().to_owned(),
+            mode: Mode::ReadOnly,
+            env: std::collections::BTreeMap::new(),
+            cancel: CancellationToken::new(),
+        };
+        let answer = Repair.run(request.clone()).await;
+        assert!(matches!(answer, Err(SubagentError::Unsupported { .. })), "{answer:?}");
+        let report = Repair.run(AgentRequest { mode: Mode::Work, ..request }).await.unwrap();
+        assert_eq!(report.ending, Ending::Finished);
+    }
+}

@@ -202,6 +202,9 @@ impl Edits<'_> {
             }
             _ => {}
         }
+        if source.language != Language::Other {
+            edits_of_calls::swapped_operands(self, index);
+        }
         self.table(index, SIGNS);
         if source.language == Language::Python {
             self.table(index, PYTHON_SIGNS);
@@ -319,3 +322,119 @@ pub(super) const KEYWORDS: [&str; 62] = [
     "mod", "impl", "struct", "enum", "trait", "type", "where", "move", "ref", "loop", "true", "false", "case",
     "unsafe", "dyn", "const", "static", "crate", "super", "function", "var",
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::super::token::Language;
+    use super::*;
+
+    /// The lines that the edits of a function's only line make of it.
+    fn made_of(language: Language, line: &str) -> Vec<String> {
+        let text = match language {
+            Language::Python => format!("def f(a, b):\n    {line}\n"),
+            Language::Rust => format!("fn f(a: u8, b: u8) -> u8 {{\n    {line}\n}}\n"),
+            Language::Other => format!("\n{line}\n"),
+        };
+        let source = Source::new("src/a".into(), text.clone(), language);
+        edits(&source)
+            .iter()
+            .map(|e| [&text[..e.start], &e.new, &text[e.end..]].concat())
+            .map(|new| new.lines().nth(1).unwrap_or("").trim().to_owned())
+            .collect()
+    }
+
+    fn check(language: Language, line: &str, among: &[&str]) {
+        let made = made_of(language, line);
+        for expected in among {
+            assert!(made.iter().any(|m| m == expected), "{line}: no {expected:?} in {made:#?}");
+        }
+    }
+
+    #[test]
+    fn python_lines_are_edited() {
+        let check = |line, among| check(Language::Python, line, among);
+        check("if a < b: pass", &["if a <= b: pass", "if a > b: pass", "if b < b: pass"]);
+        check("return a + 1", &["return a - 1", "return a + 0", "return a + 2", "return b + 1"]);
+        check("return a - b", &["return a + b", "return b - a"]);
+        check("return a is None and b", &["return a is not None and b", "return a is None or b"]);
+        check("return a not in b", &["return a in b"]);
+        check("if a and not b: pass", &["if a or not b: pass", "if a and b: pass", "if not b: pass", "if a: pass"]);
+        check("if a: pass", &["if not a: pass"]);
+        check("return a.g(a, b)", &["return a.g(b, a)"]);
+        check("a += 1", &["a -= 1", "a = 1"]);
+        check("return max(a, b)", &["return min(a, b)", "return max(b, b)"]);
+        check("return a[1:-1]", &["return a[0:-1]", "return a[1:1]"]);
+        check("g(a, True)", &["return g(a, True)", "g(a, False)"]);
+        check("for i in range(a): break", &["for i in range(a + 1): break", "for i in range(a): continue"]);
+        check("b.x = None", &["b.x = a", "b.x = \"\""]);
+        check("return '%d' % a", &["return '%d' / a"]);
+    }
+
+    #[test]
+    fn rust_lines_are_edited() {
+        let check = |line, among| check(Language::Rust, line, among);
+        check(
+            "if a <= b && !c { 0 } else { 1 }",
+            &["if a < b && !c { 0 } else { 1 }", "if a <= b && c { 0 } else { 1 }", "if a <= b || !c { 0 } else { 1 }"],
+        );
+        check("for i in 0..a {}", &["for i in 0..=a {}", "for i in 1..a {}"]);
+        check("a - b", &["a + b", "b - a", "b - b"]);
+        check("if a { 1 } else { 2 }", &["if !a { 1 } else { 2 }"]);
+        check("a;", &["a"]);
+        check("1u8", &["0u8", "2u8"]);
+    }
+
+    #[test]
+    fn other_languages_have_operators_and_constants() {
+        check(
+            Language::Other,
+            "if (a === 1 && b) { i++ }",
+            &[
+                "if (a !== 1 && b) { i++ }",
+                "if (a === 2 && b) { i++ }",
+                "if (a === 1 || b) { i++ }",
+                "if (a === 1 && b) { i-- }",
+            ],
+        );
+    }
+
+    #[test]
+    fn what_is_no_operator_stays() {
+        for line in
+            ["let x: Vec<u8> = y;", "let f = |x| x;", "println!(\"a < b\");", "fn g(x: &u8, y: *const u8) {}", "x.0"]
+        {
+            let made = made_of(Language::Rust, line);
+            let wrong: Vec<_> = made
+                .iter()
+                .filter(|m| {
+                    m.contains("<=")
+                        || m.contains("&&")
+                        || m.contains("println(")
+                        || m.contains("x.1")
+                        || m.contains("/const")
+                })
+                .collect();
+            assert!(wrong.is_empty(), "{line}: {wrong:?}");
+        }
+        assert_eq!(made_of(Language::Python, "from x import a"), [""; 0]);
+    }
+
+    #[test]
+    fn tests_are_never_edited() {
+        let none = |path: &str, text: &str, language| {
+            assert_eq!(edits(&Source::new(path.into(), text.into(), language)), [], "{path}")
+        };
+        none("tests/a.py", "x = 1\n", Language::Python);
+        none("src/a_test.go", "x := 1 + 2\n", Language::Other);
+        none(
+            "a.py",
+            "def test_a():\n    assert 1 + 1 == 2\n\nclass TestB:\n    def helper(self):\n        return 1\n",
+            Language::Python,
+        );
+        none(
+            "a.rs",
+            "#[cfg(test)]\nmod tests {\n  const N: u8 = 1;\n  fn helper() -> u8 { 1 + 1 }\n  #[test]\n  fn t() { assert_eq!(2, 1 + 1) }\n}\n",
+            Language::Rust,
+        );
+    }
+}

@@ -71,7 +71,11 @@ pub(super) fn add(edits: &mut Edits<'_>) {
             continue;
         }
         if called && !KEYWORDS.contains(&word) {
-            swapped(edits, index + 1);
+            // The order of these makes no difference.
+            if !["min", "max"].contains(&word) {
+                swapped(edits, index + 1);
+            }
+            ends_of_arguments(edits, index);
         } else if is_value(source, index) {
             names(edits, index, Rule::Name);
             bounds(edits, index);
@@ -93,6 +97,49 @@ fn swapped(edits: &mut Edits<'_>, open: usize) {
             let between = &source.text[source.tokens[pair[0].1 - 1].end..source.tokens[pair[1].0].start];
             let new = format!("{}{between}{}", text(pair[1]), text(pair[0]));
             edits.replace(pair[0].0, pair[1].1, new, Rule::Swap);
+        }
+    }
+}
+
+/// The operands of `-`, `/` and the like, where they are plain names or fields.
+pub(super) fn swapped_operands(edits: &mut Edits<'_>, index: usize) {
+    let source = edits.source;
+    let part = |i: usize| source.kind(i) == Some(Kind::Word) && !KEYWORDS.contains(&source.word(i));
+    if index == 0 || !["-", "/", "//", "%"].contains(&source.word(index)) || !part(index - 1) || !part(index + 1) {
+        return;
+    }
+    let (mut start, mut end) = (index - 1, index + 2);
+    while start >= 2 && source.word(start - 1) == "." && part(start - 2) {
+        start -= 2;
+    }
+    while source.word(end) == "." && part(end + 1) {
+        end += 2;
+    }
+    // An operand of a tighter binding, or one that goes on, is no plain name.
+    let tight = ["*", "/", "//", "%", "**", ".", "-"];
+    if start > 0 && tight.contains(&source.word(start - 1))
+        || ["(", "[", "**", "*", "/", "//", "%", "."].contains(&source.word(end))
+    {
+        return;
+    }
+    let text = |from: usize, to: usize| &source.text[source.tokens[from].start..source.tokens[to - 1].end];
+    let new = format!("{} {} {}", text(index + 1, end), source.word(index), text(start, index));
+    edits.replace(start, end, new, Rule::Swap);
+}
+
+/// One more and one less at the end of a bound that is computed: `min(n, first + width)`, `range(first, last + step)`.
+fn ends_of_arguments(edits: &mut Edits<'_>, index: usize) {
+    let source = edits.source;
+    if !["min", "max", "range"].contains(&source.word(index)) {
+        return;
+    }
+    for (from, to) in arguments(source, index + 1) {
+        let computed = (from..to).any(|i| ["+", "-", "*", "/", "//"].contains(&source.word(i)));
+        let plain = (from..to).all(|i| !["if", "for", "=", "lambda"].contains(&source.word(i)));
+        if computed && plain && source.word(to - 1) != "1" {
+            for new in ["+", "-"] {
+                edits.replace(to - 1, to, format!("{} {new} 1", source.word(to - 1)), Rule::Index);
+            }
         }
     }
 }
@@ -152,6 +199,7 @@ fn names(edits: &mut Edits<'_>, index: usize, rule: Rule) {
     let source = edits.source;
     let unit = source.units[source.unit_of[index]].tokens.clone();
     let word = source.word(index);
+    let line = source.line_start(index);
     let mut others: Vec<(usize, &str)> = Vec::new();
     for at in unit.start + 2..unit.end {
         let name = source.word(at);
@@ -160,7 +208,7 @@ fn names(edits: &mut Edits<'_>, index: usize, rule: Rule) {
             && source.kind(at) == Some(Kind::Word)
             && !["self", "mut", "cls"].contains(&name);
         let assigned = source.kind(at) == Some(Kind::Word)
-            && at < index
+            && at < line
             && (source.word(at + 1) == "=" && source.word(at - 1) != "."
                 || ["for", "let", "mut", "as"].contains(&source.word(at - 1)))
             && !KEYWORDS.contains(&name)

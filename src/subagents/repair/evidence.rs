@@ -69,6 +69,7 @@ impl Hint {
         };
         match (fits, self) {
             (true, Self::Undefined) => 8.0,
+            (true, Self::ByOne) => 3.0,
             (true, Self::Truth | Self::Types) => 1.5,
             (true, _) => 2.0,
             (false, _) => 1.0,
@@ -102,6 +103,10 @@ pattern!(LEFT_RIGHT, r"left: `?(-?\d+(?:\.\d+)?)`?,?\s+right: `?(-?\d+(?:\.\d+)?
 pattern!(
     TRUTH,
     r"assert (?:not )?(?:True|False)\b|(?:True|False) (?:==|!=|is) (?:True|False)|(?:True|False) is not (?:true|false)|DID NOT RAISE|not raised|left: (?:true|false)|assertion failed: "
+);
+pattern!(
+    ONE_MORE,
+    r"contains (?:1 additional element|one more item)|First differing element \d+:\s+(-?\d+)\s+(-?\d+)\s"
 );
 pattern!(WORD, r"[A-Za-z_][A-Za-z0-9_]+");
 
@@ -144,6 +149,13 @@ impl Evidence {
             }
             if one != 0.0 && (one + other).abs() < 1e-9 {
                 self.hints.insert(Hint::Negative);
+            }
+        }
+        for found in ONE_MORE.captures_iter(output) {
+            let number = |i| found.get(i).and_then(|m| m.as_str().parse::<i64>().ok());
+            let difference = number(1).zip(number(2)).map_or(1, |(a, b)| a.abs_diff(b));
+            if difference == 1 {
+                self.hints.insert(Hint::ByOne);
             }
         }
         let says = |words: &[&str]| words.iter().any(|w| output.contains(w));
@@ -221,6 +233,8 @@ mod tests {
         check("IndexError: list index", Hint::OutOfRange);
         check("AttributeError: 'NoneType' object has no attribute", Hint::Nothing);
         check("AssertionError: False is not true", Hint::Truth);
+        check("First list contains 1 additional elements.", Hint::ByOne);
+        check("First differing element 2:\n7\n8\n", Hint::ByOne);
         check("NameError: name 'x'", Hint::Undefined);
     }
 }

@@ -68,9 +68,13 @@ impl Model {
                 *own.entry(row).or_default() += 1.0;
             }
         }
-        let length =
-            |row: &[u32]| (before.len()..row.len()).map(|place| self.chance(row, place, &own).ln()).sum::<f64>();
-        (length(&new) - length(&old)).clamp(-LIMIT, LIMIT)
+        // The mean, so that an edit that adds a token does not lose by the length alone.
+        let mean = |row: &[u32]| {
+            let places = before.len()..row.len();
+            let count = places.len().max(1) as f64;
+            places.map(|place| self.chance(row, place, &own).ln()).sum::<f64>() / count
+        };
+        ((mean(&new) - mean(&old)) * old.len().saturating_sub(before.len()).max(1) as f64).clamp(-LIMIT, LIMIT)
     }
 
     fn chance(&self, row: &[u32], place: usize, own: &HashMap<[u32; 3], f64>) -> f64 {

@@ -39,7 +39,7 @@ pub(super) enum Rule {
     Jump,
     /// A call's twin: `min` and `max`, `any` and `all`, `lower` and `upper`.
     Twin,
-    /// Two arguments in the wrong order.
+    /// Two arguments or operands in the wrong order.
     Swap,
     /// Another name of the same function.
     Name,
@@ -65,15 +65,17 @@ impl Rule {
         match self {
             Self::Equality | Self::Logic | Self::Boundary => 1.0,
             Self::Arithmetic | Self::Boolean | Self::Update | Self::Jump => 0.9,
-            Self::Constant => 0.6,
-            Self::Twin | Self::Sign | Self::NotAdded => 0.5,
+            Self::Constant => 0.75,
+            Self::Twin | Self::Sign | Self::NotAdded | Self::Swap => 0.5,
             Self::Bits => 0.4,
             Self::Direction | Self::NotRemoved => 0.35,
-            Self::Swap | Self::Assignment | Self::FarArithmetic | Self::Return => 0.25,
+            Self::FarArithmetic => 0.35,
+            Self::Assignment | Self::Return => 0.25,
             Self::Empty | Self::Reuse => 0.2,
-            Self::Relation | Self::Index => 0.15,
+            Self::Index => 0.3,
+            Self::Relation => 0.15,
             Self::Clause => 0.1,
-            Self::Name => 0.06,
+            Self::Name => 0.04,
         }
     }
 
@@ -95,7 +97,7 @@ impl Rule {
             Self::Boolean => "a truth value turned",
             Self::Jump => "break/continue exchanged",
             Self::Twin => "a call replaced by its counterpart",
-            Self::Swap => "two arguments exchanged",
+            Self::Swap => "two arguments or operands exchanged",
             Self::Name => "another name of the same function",
             Self::Return => "a missing return",
             Self::Index => "an index or bound moved by one",

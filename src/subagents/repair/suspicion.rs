@@ -17,6 +17,8 @@ const PER_CALL: f64 = 0.7;
 const MAX_CALLS: usize = 5;
 /// What even a unit has that nothing points at: the graph by names is incomplete.
 const FLOOR: f64 = 0.01;
+/// What is left of a unit's suspicion if the failure speaks of another language.
+const FOREIGN: f64 = 0.02;
 
 /// A unit: its file's number and its own.
 pub(super) type Place = (usize, usize);
@@ -24,17 +26,30 @@ pub(super) type Place = (usize, usize);
 /// How suspicious units and lines are.
 pub(super) struct Suspicion {
     units: HashMap<Place, f64>,
+    /// Files in the language of the failing tests and tracebacks; all, if there are none.
+    at_home: Vec<bool>,
     /// Factors of lines that the output names, and of their neighbours.
     lines: BTreeMap<(usize, u32), f64>,
 }
 
 impl Suspicion {
     pub(super) fn new(sources: &[Source], evidence: &Evidence, task: &str) -> Self {
-        let mut suspicion = Self { units: HashMap::new(), lines: BTreeMap::new() };
         let graph = Graph::new(sources);
         let frames: Vec<(usize, u32)> =
             evidence.frames.iter().filter_map(|frame| Some((find(sources, &frame.path)?, frame.line))).collect();
-        suspicion.spectrum(&graph, sources, &failing_tests(sources, evidence, &frames));
+        let failing = failing_tests(sources, evidence, &frames);
+        let spoken: Vec<_> = failing
+            .iter()
+            .map(|place| place.0)
+            .chain(frames.iter().map(|frame| frame.0))
+            .map(|file| sources[file].language)
+            .collect();
+        let mut suspicion = Self {
+            units: HashMap::new(),
+            lines: BTreeMap::new(),
+            at_home: sources.iter().map(|s| spoken.is_empty() || spoken.contains(&s.language)).collect(),
+        };
+        suspicion.spectrum(&graph, sources, &failing);
         suspicion.frames(sources, &frames);
         suspicion.names(sources, evidence, task);
         suspicion
@@ -42,7 +57,8 @@ impl Suspicion {
 
     pub(super) fn of(&self, file: usize, unit: usize, line: u32) -> f64 {
         let unit = FLOOR + self.units.get(&(file, unit)).copied().unwrap_or(0.0);
-        unit * self.lines.get(&(file, line)).copied().unwrap_or(1.0)
+        let home = if self.at_home[file] { 1.0 } else { FOREIGN };
+        home * unit * self.lines.get(&(file, line)).copied().unwrap_or(1.0)
     }
 
     fn spectrum(&mut self, graph: &Graph, sources: &[Source], failing: &[Place]) {
@@ -209,7 +225,12 @@ impl Graph {
                 let share = 1.0 / (targets.len() as f64).sqrt();
                 let from = (file, unit);
                 let list = edges.entry(from).or_default();
-                list.extend(targets.iter().filter(|(to, _)| *to != from).map(|(to, weight)| (*to, weight * share)));
+                list.extend(
+                    targets
+                        .iter()
+                        .filter(|(to, _)| *to != from && sources[to.0].language == source.language)
+                        .map(|(to, weight)| (*to, weight * share)),
+                );
             }
         }
         Self { edges }

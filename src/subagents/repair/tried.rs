@@ -16,7 +16,7 @@ pub(super) fn name(source: &Source, edit: &Edit) -> Name {
     hash.update(source.path.as_bytes());
     hash.update([0]);
     hash.update(edit.start.to_be_bytes());
-    hash.update(source.text[edit.start..edit.end].as_bytes());
+    hash.update(&source.text.as_bytes()[edit.start..edit.end]);
     hash.update([0]);
     hash.update(edit.new.as_bytes());
     let digest = hash.finalize();

@@ -134,13 +134,12 @@ impl Merged {
     /// Remembers who set each leaf; objects are merged, everything else is replaced.
     fn note(&mut self, path: &str, value: &Value, origin: &Origin) {
         match value {
-            Value::Object(map) if !map.is_empty() && !whole(path) => {
+            Value::Object(map) if !whole(path) => {
                 for (key, inner) in map.iter().filter(|(key, _)| !matches!(key.as_str(), "//" | "$schema")) {
                     let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
                     self.note(&path, inner, origin);
                 }
             }
-            Value::Object(_) if path.is_empty() => {}
             leaf => drop(self.origins.insert(path.to_owned(), (leaf.clone(), origin.clone()))),
         }
     }

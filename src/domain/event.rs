@@ -64,6 +64,8 @@ pub enum EventKind {
         ending: Ending,
         /// Files that differ from the base.
         files: usize,
+        /// What went wrong with it, in words, if something did.
+        detail: Option<String>,
     },
     /// A check was run.
     Checked {

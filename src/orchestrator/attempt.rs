@@ -153,7 +153,11 @@ impl TaskRun {
     ) -> Result<AgentStop, TaskRunError> {
         let workspace = &*prepared.workspace;
         let change = workspace.record(&attempt.from).await?;
-        self.publish(EventKind::AgentEnded { ending: report.ending.clone(), files: change.files.len() });
+        self.publish(EventKind::AgentEnded {
+            ending: report.ending.clone(),
+            files: change.files.len(),
+            detail: report.detail.clone(),
+        });
         let checks = self.verify(workspace, self.checks_of(attempt.part)).await;
         if self.context.cancel.is_cancelled() {
             self.drop_attempt(session, &Ending::Cancelled).await?;

@@ -14,9 +14,12 @@ pub fn line(event: &Event) -> Option<String> {
         EventKind::TaskStarted { title, max_attempts } => format!("{title} (up to {max_attempts} attempts)"),
         EventKind::AttemptStarted { attempt, agent, injected, .. } => match injected {
             0 => format!("attempt {attempt}: {agent} works"),
-            n => format!("attempt {attempt}: {agent} works, with {n} reflections in its prompt"),
+            n => format!("attempt {attempt}: {agent} works, with {} in its prompt", plural(*n, "reflection")),
         },
-        EventKind::AgentEnded { ending, files } => format!("agent stopped: {}, {files} files changed", ending.as_str()),
+        EventKind::AgentEnded { ending, files, detail } => {
+            let detail = detail.as_ref().map(|d| format!("; {}", first_words(d))).unwrap_or_default();
+            format!("agent stopped: {}, {} changed{detail}", ending.as_str(), plural(*files, "file"))
+        }
         EventKind::Checked { name, status } => match status {
             CheckStatus::Passed => format!("check `{name}` passed"),
             CheckStatus::Failed => format!("check `{name}` failed"),
@@ -25,7 +28,9 @@ pub fn line(event: &Event) -> Option<String> {
         EventKind::AttemptJudged { attempt, verdict, because } => {
             format!("attempt {attempt}: {}, {because}", verdict.as_str())
         }
-        EventKind::Reflected { origin, analysis, .. } => format!("reflection ({}): {analysis}", origin_word(origin)),
+        EventKind::Reflected { origin, analysis, .. } => {
+            format!("reflection ({}): {}", origin_word(origin), first_words(analysis))
+        }
         EventKind::Waiting { until, because } => format!("waiting until {until}: {because}"),
         EventKind::Tampered { what } => format!("the agent changed your repository; put back: {}", what.join(", ")),
         EventKind::TaskEnded { verdict, note, .. } => {
@@ -38,6 +43,21 @@ pub fn line(event: &Event) -> Option<String> {
         Some(task) => format!("[{task}] {text}"),
         None => text,
     })
+}
+
+/// A line is for watching; the whole text is in the memory and the journal.
+fn first_words(text: &str) -> String {
+    const CHARS: usize = 300;
+    let one_line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match one_line.char_indices().nth(CHARS) {
+        Some((end, _)) => format!("{}…", &one_line[..end]),
+        None => one_line,
+    }
+}
+
+/// `1 file`, `2 files`.
+pub(super) fn plural(n: usize, what: &str) -> String {
+    if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
 }
 
 fn origin_word(origin: &Origin) -> String {

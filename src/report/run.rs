@@ -1,5 +1,6 @@
 //! What a run did, in one screen.
 
+use super::events::plural;
 use crate::domain::Proof;
 use crate::domain::RunReport;
 use crate::domain::TaskReport;
@@ -87,10 +88,6 @@ fn push_next(text: &mut String, report: &RunReport) {
             "\ninterrupted; agents were stopped and nothing was lost: `reflexion run` goes on with what is open\n",
         );
     }
-}
-
-fn plural(n: usize, what: &str) -> String {
-    if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
 }
 
 fn duration(ms: u64) -> String {

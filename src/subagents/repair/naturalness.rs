@@ -104,12 +104,14 @@ fn class(kind: Option<Kind>, word: &str) -> &str {
     }
 }
 
-/// One model a language.
-pub(super) fn models(sources: &[Source]) -> HashMap<Language, Model> {
-    [Language::Python, Language::Rust, Language::Other]
-        .into_iter()
-        .map(|language| (language, Model::of(sources.iter().filter(|s| s.language == language))))
-        .collect()
+/// One model for each language that the files are written in, of all that the project has in it.
+pub(super) fn models(sources: &[Source], files: &[usize]) -> HashMap<Language, Model> {
+    let mut models = HashMap::new();
+    for &file in files {
+        let language = sources[file].language;
+        models.entry(language).or_insert_with(|| Model::of(sources.iter().filter(|s| s.language == language)));
+    }
+    models
 }
 
 #[cfg(test)]

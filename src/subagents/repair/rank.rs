@@ -33,16 +33,31 @@ const SIZE: f64 = 0.5;
 const SAME_LINE: f64 = 0.93;
 
 /// Every edit that is neither tried nor in a protected file, best first; equal ones in the order of files and text.
+///
+/// Files in another language than the failure speaks are looked at only when nothing is left in those that it does speak
+/// of: in a repository of many languages they would cost most of the time and never come first.
 pub(super) fn candidates(sources: &[Source], briefing: &Briefing<'_>, tried: &Tried) -> Vec<Candidate> {
     let evidence = Evidence::read(briefing.output);
     let suspicion = Suspicion::new(sources, &evidence, briefing.task);
-    let models = models(sources);
+    let editable = |file: &usize| !sources[*file].is_test && !briefing.checks.contains(&sources[*file].path);
+    let (home, foreign): (Vec<usize>, Vec<usize>) =
+        (0..sources.len()).filter(editable).partition(|&file| suspicion.is_at_home(file));
+    let ranked = [home, foreign].into_iter().map(|files| ranked(sources, &files, &evidence, &suspicion, tried));
+    ranked.into_iter().find(|found| !found.is_empty()).unwrap_or_default()
+}
+
+fn ranked(
+    sources: &[Source],
+    files: &[usize],
+    evidence: &Evidence,
+    suspicion: &Suspicion,
+    tried: &Tried,
+) -> Vec<Candidate> {
+    let models = models(sources, files);
     let mut tried_lines: HashMap<(usize, u32), i32> = HashMap::new();
     let mut out = Vec::new();
-    for (file, source) in sources.iter().enumerate() {
-        if source.is_test || briefing.checks.contains(&source.path) {
-            continue;
-        }
+    for &file in files {
+        let source = &sources[file];
         let edits = edits(source);
         let mut sizes: HashMap<usize, f64> = HashMap::new();
         for edit in &edits {

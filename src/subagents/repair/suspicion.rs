@@ -17,8 +17,6 @@ const PER_CALL: f64 = 0.7;
 const MAX_CALLS: usize = 5;
 /// What even a unit has that nothing points at: the graph by names is incomplete.
 const FLOOR: f64 = 0.01;
-/// What is left of a unit's suspicion if the failure speaks of another language.
-const FOREIGN: f64 = 0.02;
 
 /// A unit: its file's number and its own.
 pub(super) type Place = (usize, usize);
@@ -57,8 +55,12 @@ impl Suspicion {
 
     pub(super) fn of(&self, file: usize, unit: usize, line: u32) -> f64 {
         let unit = FLOOR + self.units.get(&(file, unit)).copied().unwrap_or(0.0);
-        let home = if self.at_home[file] { 1.0 } else { FOREIGN };
-        home * unit * self.lines.get(&(file, line)).copied().unwrap_or(1.0)
+        unit * self.lines.get(&(file, line)).copied().unwrap_or(1.0)
+    }
+
+    /// Whether a file is in a language that the failure speaks of.
+    pub(super) fn is_at_home(&self, file: usize) -> bool {
+        self.at_home[file]
     }
 
     fn spectrum(&mut self, graph: &Graph, sources: &[Source], failing: &[Place]) {

@@ -10,6 +10,7 @@ use crate::services::Storage;
 use crate::services::StorageError;
 use crate::services::StoreReport;
 use async_trait::async_trait;
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::Mutex;
@@ -29,12 +30,37 @@ use std::sync::PoisonError;
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct InMemoryStorage {
-    reflections: Arc<Mutex<Vec<Reflection>>>,
+    kept: Arc<Mutex<Kept>>,
+}
+
+/// In the order in which they were appended, and where those of each subtask are: the question that every attempt asks.
+#[derive(Debug, Default)]
+struct Kept {
+    reflections: Vec<Reflection>,
+    by_subtask: HashMap<String, Vec<usize>>,
+}
+
+impl Kept {
+    fn push(&mut self, reflection: Reflection) {
+        self.by_subtask.entry(reflection.subtask_id.clone()).or_default().push(self.reflections.len());
+        self.reflections.push(reflection);
+    }
+
+    /// Newest first: all, or those of one subtask.
+    fn newest_first<'a>(&'a self, subtask: Option<&str>) -> Box<dyn Iterator<Item = &'a Reflection> + 'a> {
+        match subtask {
+            None => Box::new(self.reflections.iter().rev()),
+            Some(subtask) => {
+                let places = self.by_subtask.get(subtask).map(Vec::as_slice).unwrap_or_default();
+                Box::new(places.iter().rev().map(|&place| &self.reflections[place]))
+            }
+        }
+    }
 }
 
 impl InMemoryStorage {
-    fn reflections(&self) -> MutexGuard<'_, Vec<Reflection>> {
-        self.reflections.lock().unwrap_or_else(PoisonError::into_inner)
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -46,38 +72,36 @@ impl Storage for InMemoryStorage {
             path: PathBuf::from("the memory of this process"),
             message,
         })?;
-        self.reflections().extend_from_slice(reflections);
+        let mut kept = self.kept();
+        reflections.iter().for_each(|reflection| kept.push(reflection.clone()));
         Ok(())
     }
 
     async fn recent(&self, query: &RecentQuery) -> Result<Vec<Reflection>, StorageError> {
-        let fits = |wanted: &Option<String>, have: &str| wanted.as_ref().is_none_or(|w| w == have);
         Ok(self
-            .reflections()
-            .iter()
-            .rev()
-            .filter(|r| fits(&query.task, &r.task_id) && fits(&query.subtask, &r.subtask_id))
+            .kept()
+            .newest_first(query.subtask.as_deref())
+            .filter(|r| query.task.as_ref().is_none_or(|task| *task == r.task_id))
             .take(query.limit.unwrap_or(usize::MAX))
             .cloned()
             .collect())
     }
 
     async fn get(&self, id: &ReflectionId) -> Result<Reflection, StorageError> {
-        self.reflections()
-            .iter()
-            .rfind(|r| r.id == *id)
-            .cloned()
-            .ok_or_else(|| StorageError::NotFound { id: id.clone() })
+        let found = self.kept().newest_first(None).find(|r| r.id == *id).cloned();
+        found.ok_or_else(|| StorageError::NotFound { id: id.clone() })
     }
 
     async fn prune(&self, older_than: Timestamp) -> Result<PruneReport, StorageError> {
-        let mut reflections = self.reflections();
-        let before = reflections.len();
-        reflections.retain(|r| r.created_at >= older_than);
-        Ok(PruneReport { removed: before - reflections.len(), kept: reflections.len(), unreadable: 0 })
+        let mut kept = self.kept();
+        let before = std::mem::take(&mut *kept).reflections;
+        let all = before.len();
+        before.into_iter().filter(|r| r.created_at >= older_than).for_each(|reflection| kept.push(reflection));
+        let left = kept.reflections.len();
+        Ok(PruneReport { removed: all - left, kept: left, unreadable: 0 })
     }
 
     async fn check(&self) -> Result<StoreReport, StorageError> {
-        Ok(StoreReport { reflections: self.reflections().len(), ..StoreReport::default() })
+        Ok(StoreReport { reflections: self.kept().reflections.len(), ..StoreReport::default() })
     }
 }

@@ -156,7 +156,8 @@ impl Project {
             if !entry.file_name().to_string_lossy().bytes().all(|b| b.is_ascii_digit()) {
                 continue;
             }
-            let text = |name: &str| String::from_utf8_lossy(&fs::read(path.join(name)).unwrap_or_default()).into_owned();
+            let text =
+                |name: &str| String::from_utf8_lossy(&fs::read(path.join(name)).unwrap_or_default()).into_owned();
             let cwd = fs::read_link(path.join("cwd")).unwrap_or_default();
             let arguments = text("cmdline");
             if cwd.starts_with(mine) || arguments.contains(mine) || text("environ").contains(mine) {

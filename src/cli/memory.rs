@@ -51,13 +51,11 @@ impl Memory {
         let reflections = self.storage.recent(&query).await?;
         if json {
             project::print_json(&json!({ "reflections": reflections }))?;
-            return Ok(Exit::Confirmed);
-        }
-        for reflection in &reflections {
-            print_line(reflection);
-        }
-        if reflections.is_empty() {
-            eprintln!("no reflections match");
+        } else {
+            reflections.iter().for_each(print_line);
+            if reflections.is_empty() {
+                eprintln!("no reflections match");
+            }
         }
         if query.limit.is_none() {
             self.say_unreadable().await?;

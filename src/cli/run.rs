@@ -37,7 +37,7 @@ pub(super) async fn run(dir: &Path, args: RunArgs) -> anyhow::Result<Exit> {
         .build::<(Svc<dyn Orchestrator>, Svc<dyn Tasks>)>()
         .await?;
     let (orchestrator, tasks) = (app.0.clone(), app.1.clone());
-    let list = tasks.load().await.map_err(|e| UsageError(e.to_string()))?;
+    let list = tasks.load().await?;
     say_problems(&list, &*settings);
     let again = if args.again { Again::Yes } else { Again::No };
     if args.dry_run {

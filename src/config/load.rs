@@ -3,7 +3,9 @@
 use super::environment::from_environment;
 use super::error::ConfigError;
 use super::error::nearest;
+use super::wire::Objects;
 use super::wire::ProjectFile;
+use serde::de::DeserializeOwned;
 use serde_json::Map;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -193,16 +195,23 @@ fn read_file(dir: &Path, name: &str) -> Result<Option<Value>, ConfigError> {
         }
     };
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+    parse::<ProjectFile>(name, text)?;
+    parse::<Objects>(name, text)?;
+    parse(name, text).map(Some)
+}
+
+/// Reads the whole text as one value.
+fn parse<T: DeserializeOwned>(name: &str, text: &str) -> Result<T, ConfigError> {
     let de = &mut serde_json::Deserializer::from_str(text);
-    let checked: Result<ProjectFile, _> = serde_path_to_error::deserialize(de);
-    match checked.map_err(|e| file_error(name, &e)) {
-        Ok(_) => serde_json::from_str(text).map(Some).map_err(|e| ConfigError::File {
+    let value = serde_path_to_error::deserialize(&mut *de).map_err(|e| file_error(name, &e))?;
+    match de.end() {
+        Ok(()) => Ok(value),
+        Err(e) => Err(ConfigError::File {
             file: name.to_owned(),
             line: e.line(),
             column: e.column(),
             message: without_position(&e.to_string()),
         }),
-        Err(error) => Err(error),
     }
 }
 

@@ -288,3 +288,32 @@ impl JsonSchema for AgentsFile {
         })
     }
 }
+
+/// serde also takes a list for an object, by position; in settings nobody means that, and it would be ignored silently.
+pub(super) struct Objects;
+
+impl<'de> Deserialize<'de> for Objects {
+    fn deserialize<D: serde::Deserializer<'de>>(de: D) -> Result<Self, D::Error> {
+        const BLOCKS: [&str; 5] = ["reflexion", "generator", "retry", "limits", "workspace"];
+        struct Block;
+        impl<'de> serde::de::Visitor<'de> for Block {
+            type Value = Objects;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a JSON object")
+            }
+
+            fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<Objects, A::Error> {
+                while let Some(key) = map.next_key::<String>()? {
+                    if BLOCKS.contains(&key.as_str()) {
+                        map.next_value::<Objects>()?;
+                    } else {
+                        map.next_value::<serde::de::IgnoredAny>()?;
+                    }
+                }
+                Ok(Objects)
+            }
+        }
+        de.deserialize_map(Block)
+    }
+}

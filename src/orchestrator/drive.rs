@@ -119,7 +119,7 @@ impl Orchestrator for Loop {
     async fn run(&self, request: RunRequest) -> Result<RunReport, RunError> {
         let started = self.services.clock.elapsed();
         let _one_run_at_a_time = self.services.lock.acquire(&request.run).map_err(environment)?;
-        let list = self.services.tasks.load().await.map_err(|e| RunError::Usage(e.to_string()))?;
+        let list = self.services.tasks.load().await.map_err(environment)?;
         let asked = select(&list, &request)?;
         let base = self.services.workspaces.begin(&request.run).await.map_err(environment)?;
         let queue = Queue::new(&list.tasks, asked);
@@ -221,8 +221,15 @@ impl RunContext {
             while running.len() < jobs && !self.cancel.is_cancelled() {
                 match queue.pick() {
                     Next::Start(task) if std::mem::take(&mut first) => {
-                        let prepared = self.prepare_first(&task).await?;
-                        running.spawn(Arc::clone(self).work_on(*task, Some(prepared)));
+                        match self.prepare_first(&task).await {
+                            Ok(prepared) => drop(running.spawn(Arc::clone(self).work_on(*task, Some(prepared)))),
+                            // What was cut short says nothing about the environment.
+                            Err(_) if self.cancel.is_cancelled() => {
+                                queue.ended(&task.id, Status::Open);
+                                ended.push(Self::never_started(&task));
+                            }
+                            Err(error) => return Err(error),
+                        }
                     }
                     Next::Start(task) => drop(running.spawn(Arc::clone(self).work_on(*task, None))),
                     Next::SetAside(task, because) => ended.push(self.set_aside(&task, because)),

@@ -168,6 +168,9 @@ impl TaskRun {
             if scope == CheckScope::Project {
                 self.baselines().insert(key, report.clone());
             }
+            if self.context.cancel.is_cancelled() {
+                return Err(TaskRunError::SetAside("the run was interrupted".to_owned()));
+            }
             if let CheckStatus::NotRun { because } = &report.status {
                 return Err(TaskRunError::SetAside(format!("check `{}` cannot start: {because}", report.spec.name)));
             }

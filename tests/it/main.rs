@@ -1,4 +1,7 @@
 //! The integration tests, one binary: what is seen from outside the crate.
 
 mod architecture;
+mod bad_input;
+mod cli;
 mod flow;
+mod project;

@@ -6,6 +6,7 @@ use rustix::process::Signal;
 use rustix::process::WaitOptions;
 use std::collections::HashMap;
 use std::collections::HashSet;
+use std::path::Path;
 use std::sync::Once;
 use std::time::Duration;
 use std::time::Instant;
@@ -137,6 +138,35 @@ impl Drop for Family {
     }
 }
 
+/// Ends the programs of a run that was killed: they carry a mark and still work somewhere below `dir`. Says how many.
+///
+/// A person's shell that stands there has no mark, and stays. Blocks like [`Family::end`].
+pub(in crate::host) fn end_left_behind(dir: &Path) -> usize {
+    // The kernel names working directories without links.
+    let Ok(dir) = dir.canonicalize() else {
+        return 0;
+    };
+    let mut ended = HashSet::new();
+    let started = Instant::now();
+    let mut pause = Duration::from_millis(1);
+    loop {
+        let found: Vec<i32> = Process::all()
+            .into_iter()
+            .filter(|p| !p.zombie && p.is_below(&dir) && p.is_marked(""))
+            .map(|p| p.pid)
+            .collect();
+        if found.is_empty() || started.elapsed() > SWEEP_LIMIT {
+            return ended.len();
+        }
+        for pid in found.iter().filter_map(|pid| Pid::from_raw(*pid)) {
+            let _ = rustix::process::kill_process(pid, Signal::KILL);
+        }
+        ended.extend(found);
+        std::thread::sleep(pause);
+        pause = (pause * 2).min(Duration::from_millis(50));
+    }
+}
+
 /// A line of the process table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Process {
@@ -179,6 +209,11 @@ impl Process {
         })
     }
 
+    fn is_below(&self, dir: &Path) -> bool {
+        std::fs::read_link(format!("/proc/{}/cwd", self.pid)).is_ok_and(|cwd| cwd.starts_with(dir))
+    }
+
+    /// Whether it has a mark that contains this one.
     fn is_marked(&self, mark: &str) -> bool {
         std::fs::read(format!("/proc/{}/environ", self.pid)).is_ok_and(|environ| {
             environ.split(|byte| *byte == 0).any(|variable| {

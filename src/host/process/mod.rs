@@ -11,6 +11,7 @@ mod environment;
 mod family;
 mod runner;
 
+pub(super) use family::end_left_behind;
 pub use runner::HostRunner;
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ use super::repository::Repository;
 use super::repository::base_ref;
 use crate::domain::RunId;
 use crate::host::git;
+use crate::host::process::end_left_behind;
 use crate::services::RunBase;
 use crate::services::WorkspaceError;
 use std::ffi::OsStr;
@@ -120,7 +121,15 @@ async fn clean_up(layout: &Layout, repository: &Repository) -> Result<Vec<String
         }
     }
     let top = worktrees.clone();
-    blocking(move || remove(&top)).await?;
+    let ended = blocking(move || {
+        let ended = end_left_behind(&top);
+        remove(&top)?;
+        Ok(ended)
+    });
+    match ended.await? {
+        0 => {}
+        n => cleaned.push(format!("{n} processes that still worked there")),
+    }
     if repository.kind == Kind::Git {
         let lock = git::worktree_lock(&repository.git_dir);
         let _one = lock.lock().await;

@@ -1,0 +1,480 @@
+//! The real program as its users and other programs call it: documents, exit codes, what agents get.
+
+use crate::project::Project;
+use crate::project::RIGHT;
+use crate::project::RIGHT_AT_TWO;
+use crate::project::task;
+use crate::project::task_with_check;
+use crate::project::with;
+use serde_json::Value;
+use serde_json::json;
+use std::fs;
+
+fn keys(value: &Value) -> Vec<&str> {
+    value.as_object().unwrap().keys().map(String::as_str).collect()
+}
+
+// `run`.
+
+#[test]
+fn run_prints_one_document_with_the_promised_fields() {
+    let project = Project::new(&format!("echo noise; echo noise >&2; {RIGHT_AT_TWO}"));
+    project.config(|c| c["name"] = json!("sample"));
+    let ran = project.run(&["run", "--json"]);
+    let json = ran.exits(0).json();
+    assert_eq!(json["project"], "sample");
+    assert!(json["run"].is_string());
+    let task = ran.task("a");
+    let promised = [
+        "id",
+        "verdict",
+        "attempts",
+        "solvedAt",
+        "reflectionsWritten",
+        "reflectionsInjected",
+        "tokens",
+        "costUsd",
+        "durationMs",
+        "endings",
+    ];
+    assert_eq!(keys(&task)[..promised.len()], promised);
+    let sums = |o: &Value| ["attempts", "reflectionsWritten", "reflectionsInjected"].map(|k| o[k].as_u64().unwrap());
+    assert_eq!((sums(&task), sums(&json["totals"])), ([2, 1, 1], [2, 1, 1]));
+    assert_eq!((&task["solvedAt"], &task["tokens"], &task["costUsd"]), (&json!(2), &Value::Null, &Value::Null));
+    assert_eq!(task["endings"], json!([{"kind": "finished"}, {"kind": "finished"}]));
+    assert_eq!((&json["totals"]["tasks"], &json["totals"]["confirmed"]), (&json!(1), &json!(1)));
+    // The work is on its branch, and only there.
+    let branch = task["branch"].as_str().unwrap();
+    assert_eq!(project.git(&["show", &format!("{branch}:answer.txt")]), "right\n");
+    assert_eq!(project.read("answer.txt"), b"wrong\n");
+    assert_eq!(project.git(&["status", "--porcelain", "--untracked-files=all"]), "?? memory/reflections.jsonl\n");
+    assert_eq!(project.worktrees().len(), 0);
+}
+
+#[test]
+fn every_verdict_has_its_exit_code() {
+    let check = |agent: &str, task: Value, code: i32, verdict: &str| {
+        let project = Project::new(agent);
+        project.tasks(&[task]);
+        let ran = project.run(&["run", "--json", "--max-attempts", "1"]);
+        assert_eq!(ran.exits(code).verdict("a"), verdict, "{agent}");
+        let status = project.run(&["task", "show", "a", "--json"]).json()["status"].clone();
+        assert_eq!(status, if verdict == "confirmed" { "closed" } else { "blocked" }, "{agent}");
+    };
+    check(RIGHT, task("a"), 0, "confirmed");
+    check(&format!("{RIGHT}; exit 7"), task("a"), 0, "confirmed");
+    check("echo more >> answer.txt; exit 7", task("a"), 1, "failed");
+    check("echo more >> answer.txt", task("a"), 1, "false_done");
+    check("true", task("a"), 1, "false_done");
+    check("echo more >> answer.txt", with(task("a"), json!({"checks": []})), 1, "unverifiable");
+    // An empty change is no work, however green.
+    check("true", task_with_check("a", "true"), 1, "false_done");
+}
+
+#[test]
+fn what_a_task_expects_decides() {
+    let check = |expects: &str, agent: &str, check: &str, code: i32, verdict: &str| {
+        let project = Project::new(agent);
+        project.tasks(&[with(task_with_check("a", check), json!({ "expects": expects }))]);
+        let ran = project.run(&["run", "--json", "--max-attempts", "1"]);
+        assert_eq!(ran.exits(code).verdict("a"), verdict, "{expects}: {agent}");
+    };
+    check("nothing", "true", "true", 0, "confirmed");
+    check("nothing", RIGHT, "true", 1, "false_done");
+    check("fix", RIGHT, "grep -qx right answer.txt", 0, "confirmed");
+    // Green before and after proves no fix.
+    check("fix", RIGHT, "true", 1, "unverifiable");
+    check("change", RIGHT, "true", 0, "confirmed");
+}
+
+#[test]
+fn a_dry_run_starts_and_writes_nothing() {
+    let project = Project::new("touch $OUT/started");
+    let ran = project.run(&["run", "--dry-run", "--json", "--max-attempts", "7"]);
+    let planned = ran.exits(0).json();
+    assert_eq!(planned["dryRun"], true);
+    assert_eq!((&planned["tasks"][0]["id"], &planned["tasks"][0]["maxAttempts"]), (&json!("a"), &json!(7)));
+    assert_eq!(planned["tasks"][0]["checks"], json!(["answer: grep -qx right answer.txt"]));
+    let ran = project.run(&["run", "--dry-run"]);
+    assert!(ran.exits(0).stdout.contains("nothing was started"), "{}", ran.stdout);
+    project.run(&["run", "--dry-run", "b"]).exits(2).says("`b`");
+    assert!(!project.out.join("started").exists());
+    assert!(!project.dir.join(".reflection").exists());
+}
+
+#[test]
+fn attempts_end_at_the_limit_and_a_blocked_task_needs_to_be_opened_again() {
+    let project = Project::new("echo more >> answer.txt; echo >> $OUT/attempts");
+    let ran = project.run(&["run", "--json", "--max-attempts", "2"]);
+    assert_eq!(ran.exits(1).task("a")["attempts"], 2);
+    assert_eq!(project.told("attempts").lines().count(), 2);
+    // The change that was paid for is not lost.
+    ran.says("unconfirmed change is kept in ");
+    project.run(&["run"]).exits(0).says("a is blocked: not solved in 2 attempts");
+    project.run(&["run", "a"]).exits(2).says("reflexion task reopen a");
+    project.run(&["task", "reopen", "a"]).exits(0);
+    let ran = project.run(&["run", "--json", "--max-attempts", "1"]);
+    // The lessons of the first run are in the first prompt of the second.
+    assert_eq!((&ran.task("a")["attempts"], &ran.task("a")["reflectionsInjected"]), (&json!(1), &json!(2)));
+    let ran = project.run(&["run", "--again", "--json", "--max-attempts", "1"]);
+    assert_eq!(ran.exits(1).task("a")["attempts"], 1);
+    assert_eq!(project.told("attempts").lines().count(), 4);
+}
+
+#[test]
+fn a_second_run_with_everything_closed_says_so() {
+    let project = Project::new(&format!("echo >> $OUT/attempts; {RIGHT}"));
+    project.run(&["run", "--json"]).exits(0);
+    let second = project.run(&["run", "--json"]);
+    second.exits(0).says("nothing is open").says("1 closed").says("`reflexion run --again`");
+    assert_eq!(second.json()["tasks"], json!([]));
+    assert_eq!(project.told("attempts").lines().count(), 1);
+    assert_eq!(project.run(&["run", "--again", "--json"]).exits(0).verdict("a"), "confirmed");
+    assert_eq!(project.told("attempts").lines().count(), 2);
+}
+
+#[test]
+fn the_agent_is_chosen_by_flag_then_task_then_default() {
+    let project = Project::new("echo default >> $OUT/who; echo right > answer.txt");
+    let agent = |name: &str| {
+        json!({"type": "command", "argv": ["sh", "-c", format!("echo {name} >> $OUT/who; echo $WORD > answer.txt")],
+               "env": {"WORD": "right"}})
+    };
+    project.config(|c| (c["agents"]["one"], c["agents"]["two"]) = (agent("one"), agent("two")));
+    project.tasks(&[task("a"), with(task("b"), json!({"agent": "one"}))]);
+    project.run(&["run"]).exits(0);
+    project.run(&["run", "--again", "--agent", "two"]).exits(0);
+    assert_eq!(project.told("who"), "default\none\ntwo\ntwo\n");
+    project.run(&["run", "--again", "--agent", "three"]).exits(2).says("`three`").says("one, repair, sh, two");
+    project.tasks(&[with(task("c"), json!({"agent": "nobody"}))]);
+    let ran = project.run(&["run", "--json"]);
+    ran.exits(4);
+    assert!(ran.task("c")["cause"].as_str().unwrap().contains("`nobody`"), "{}", ran.stdout);
+}
+
+#[test]
+fn without_reflexion_only_the_reflections_are_missing() {
+    let agent = &format!("cp $REFLEXION_PROMPT_FILE $OUT/$REFLEXION_ATTEMPT; {RIGHT_AT_TWO}");
+    let (with, without) = (Project::new(agent), Project::new(agent));
+    assert_eq!(with.run(&["run", "--json"]).exits(0).task("a")["reflectionsInjected"], 1);
+    let ran = without.run(&["run", "--json", "--no-reflexion"]);
+    assert_eq!(ran.exits(0).task("a")["solvedAt"], 2);
+    assert_eq!((&ran.task("a")["reflectionsWritten"], &ran.task("a")["reflectionsInjected"]), (&json!(0), &json!(0)));
+    assert!(!without.dir.join("memory").exists());
+    assert_eq!(with.told("1"), without.told("1"));
+    let (with, without) = (with.told("2"), without.told("2"));
+    assert!(with.starts_with(without.trim_end()) && with.len() > without.len(), "{with}\n---\n{without}");
+}
+
+#[test]
+fn an_agent_gets_its_task_as_promised() {
+    let project = Project::new(&format!(
+        "cat > $OUT/stdin; env | grep ^REFLEXION_ | sort > $OUT/env; pwd > $OUT/cwd; cp $REFLEXION_PROMPT_FILE $OUT/file; \
+         ls -a > $OUT/files; {RIGHT}"
+    ));
+    project.write("memory/reflections.jsonl", "{\"tracked\":true}\n");
+    project.write("memory/README.md", "tracked too\n");
+    project.tasks(&[with(
+        task("a"),
+        json!({
+            "description": "Say what is right.", "acceptanceCriteria": "It says right.",
+            "subtasks": [{"id": "part", "title": "The only part", "description": "Do it."}],
+        }),
+    )]);
+    project.run(&["run", "--json"]).exits(0);
+    assert_eq!(project.told("stdin"), project.told("file"));
+    for words in ["Answer for a", "It says right.", "The only part", "Do it.", "grep -qx right answer.txt"] {
+        assert!(project.told("stdin").contains(words), "{words}: {}", project.told("stdin"));
+    }
+    let env = project.told("env");
+    let value = |name: &str| {
+        let line = env.lines().find_map(|l| l.strip_prefix(name)?.strip_prefix('='));
+        line.unwrap_or_else(|| panic!("{name} in {env}")).to_owned()
+    };
+    assert_eq!(value("REFLEXION_TASK_ID"), "a");
+    assert_eq!(value("REFLEXION_SUBTASK_ID"), "part");
+    assert_eq!(value("REFLEXION_ATTEMPT"), "1");
+    assert!(!value("REFLEXION_SESSION_ID").is_empty());
+    let workspace = project.told("cwd").trim().to_owned();
+    assert!(!value("REFLEXION_PROMPT_FILE").starts_with(&workspace), "{env}");
+    assert!(std::path::Path::new(&value("REFLEXION_PROMPT_FILE")).is_absolute());
+    let files = project.told("files");
+    let files: Vec<&str> = files.lines().filter(|l| !matches!(*l, "." | "..")).collect();
+    assert_eq!(files, [".git", "answer.txt", "project.json", "tasks.jsonl"], "neither memory nor machine state");
+    let branch = project.git(&["branch", "--list", "reflexion/*", "--format=%(refname:short)"]);
+    let kept = project.git(&["ls-tree", "-r", "--name-only", branch.trim()]);
+    assert!(kept.contains("memory/README.md"), "not being seen is not being deleted: {kept}");
+}
+
+#[test]
+fn subtasks_run_in_order_on_each_others_work() {
+    let project = Project::new(
+        "echo $REFLEXION_SUBTASK_ID >> $OUT/order; if [ $REFLEXION_SUBTASK_ID = one ]; then echo half > part.txt; \
+         else cat part.txt > $OUT/seen; echo right > answer.txt; fi",
+    );
+    let parts = json!([{"id": "one", "title": "First", "checks": [{"name": "half", "run": "grep -q half part.txt"}]},
+                       {"id": "two", "title": "Second"}]);
+    project.tasks(&[with(task("a"), json!({ "subtasks": parts }))]);
+    let ran = project.run(&["run", "--json"]);
+    assert_eq!(ran.exits(0).verdict("a"), "confirmed");
+    assert_eq!((project.told("order").as_str(), project.told("seen").as_str()), ("one\ntwo\n", "half\n"));
+    assert_eq!(ran.task("a")["files"], json!(["answer.txt", "part.txt"]));
+}
+
+#[test]
+fn a_dependent_task_starts_from_the_work_it_depends_on() {
+    let project = Project::new(
+        "cat base.txt > $OUT/seen-$REFLEXION_TASK_ID 2>&1; echo $REFLEXION_TASK_ID >> $OUT/order; \
+         echo $REFLEXION_TASK_ID > $REFLEXION_TASK_ID.txt",
+    );
+    let deps = json!({"deps": [{"id": "base", "type": "blocks"}], "priority": 0});
+    project.tasks(&[
+        with(task_with_check("top", "grep -q base base.txt && grep -q top top.txt"), deps.clone()),
+        task_with_check("base", "grep -q base base.txt"),
+        task_with_check("other", "! test -e base.txt && test -e other.txt"),
+    ]);
+    let ran = project.run(&["run", "--json"]);
+    ran.exits(0);
+    assert_eq!(project.told("order"), "base\ntop\nother\n");
+    assert_eq!(project.told("seen-top"), "base\n");
+    assert_eq!(ran.task("top")["files"], json!(["top.txt"]));
+    // In a later run too.
+    project.tasks(&[
+        task_with_check("base", "true"),
+        with(task_with_check("late", "test -e base.txt -a -e late.txt"), deps),
+    ]);
+    assert_eq!(project.run(&["run", "late", "--json"]).exits(0).verdict("late"), "confirmed");
+}
+
+#[test]
+fn several_tasks_at_a_time_keep_apart() {
+    let project = Project::new(
+        "touch $OUT/$REFLEXION_TASK_ID; until [ -e $OUT/a -a -e $OUT/b ]; do sleep 0.02; done; echo right > answer.txt",
+    );
+    project.tasks(&[task("a"), task("b")]);
+    let ran = project.run(&["run", "--json", "--jobs", "2"]);
+    assert_eq!((ran.exits(0).verdict("a"), ran.verdict("b")), (json!("confirmed"), json!("confirmed")));
+}
+
+#[test]
+fn apply_brings_work_in_uncommitted_or_changes_nothing() {
+    let project = Project::new(RIGHT);
+    project.run(&["apply", "a"]).exits(2).says("no confirmed work").says("reflexion run");
+    project.run(&["apply", "b"]).exits(2).says("not in the task file");
+    project.run(&["run"]).exits(0);
+    project.write("answer.txt", "mine\n");
+    project.run(&["apply", "a"]).exits(1).says("answer.txt").says("nothing was changed");
+    assert_eq!(project.read("answer.txt"), b"mine\n");
+    project.git(&["checkout", "-q", "answer.txt"]);
+    project.write("mine.txt", "mine\n");
+    let applied = project.run(&["apply", "a", "--json"]).exits(0).json();
+    assert_eq!((&applied["task"], &applied["files"]), (&json!("a"), &json!(["answer.txt"])));
+    assert_eq!(project.read("answer.txt"), b"right\n");
+    assert_eq!(project.read("mine.txt"), b"mine\n");
+    assert_eq!(project.git(&["diff", "--cached", "--name-only"]), "");
+    project.run(&["apply", "a"]).exits(0);
+}
+
+// `task`.
+
+#[test]
+fn tasks_are_added_changed_and_listed() {
+    let project = Project::new(RIGHT);
+    let line = project.read("tasks.jsonl");
+    let added = project
+        .run(&[
+            "task",
+            "add",
+            "Fix the Date parser!",
+            "--check",
+            "cargo test",
+            "--priority",
+            "0",
+            "--after",
+            "a",
+            "--json",
+        ])
+        .exits(0)
+        .json();
+    let id = added["id"].as_str().unwrap();
+    assert_eq!(id, "fix-the-date-parser");
+    assert_eq!((&added["status"], &added["checks"][0]["run"]), (&json!("open"), &json!("cargo test")));
+    assert_eq!(added["deps"], json!([{"id": "a", "type": "blocks"}]));
+    assert!(project.read("tasks.jsonl").starts_with(&line), "other lines stay as they are");
+    project.run(&["task", "add", "Again", "--id", id]).exits(2).says("already");
+    let edited = project.run(&["task", "edit", id, r#"{"priority":3,"title":"Dates"}"#, "--json"]).exits(0).json();
+    assert_eq!(
+        (&edited["priority"], &edited["title"], &edited["checks"]),
+        (&json!(3), &json!("Dates"), &added["checks"])
+    );
+    project.run(&["task", "edit", id, r#"{"prioriti":3}"#]).exits(2).says("prioriti");
+    project.run(&["task", "edit", id, "[1]"]).exits(2).says("one JSON object");
+    project.run(&["task", "show", "fix-the-date-parsr"]).exits(2).says("did you mean `fix-the-date-parser`");
+    assert_eq!(project.run(&["task", "show", id, "--json"]).exits(0).json()["title"], "Dates");
+    assert_eq!(project.run(&["task", "close", id, "--json"]).exits(0).json()["status"], "closed");
+    let list = |status: &str| {
+        let listed = project.run(&["task", "list", "--json", "--status", status]).exits(0).json();
+        listed["tasks"].as_array().unwrap().iter().map(|t| t["id"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!((list("open"), list("closed")), (vec!["a".to_owned()], vec![id.to_owned()]));
+    assert_eq!(project.run(&["task", "reopen", id, "--json"]).exits(0).json()["status"], "open");
+    project.run(&["task", "list", "--status", "done"]).exits(2).says("closed");
+}
+
+#[test]
+fn runs_never_write_the_task_file_and_sync_does() {
+    let project = Project::new(RIGHT);
+    let before = project.read("tasks.jsonl");
+    project.run(&["run"]).exits(0);
+    assert_eq!(project.read("tasks.jsonl"), before);
+    assert_eq!(project.run(&["task", "list", "--json"]).json()["tasks"][0]["status"], "closed");
+    assert_eq!(project.run(&["task", "sync", "--json"]).exits(0).json(), json!({"changed": 1}));
+    let line: Value = serde_json::from_slice(&project.read("tasks.jsonl")).unwrap();
+    assert_eq!(line["status"], "closed");
+    assert_eq!(project.run(&["task", "sync", "--json"]).exits(0).json(), json!({"changed": 0}));
+}
+
+// `memory`.
+
+#[test]
+fn reflections_are_added_listed_shown_and_pruned() {
+    let project = Project::new(RIGHT);
+    let add = |json: &Value| project.run_with(&["memory", "add", "--json"], &json.to_string()).exits(0).json();
+    let first = add(&json!({"taskId": "a", "analysis": "It was wrong.", "suggestion": "Say right."}));
+    for key in ["id", "sessionId", "subtaskId", "createdAt", "category", "confidence", "attemptNumber", "actionItems"] {
+        assert!(!first[key].is_null(), "{key} is filled in: {first}");
+    }
+    let old = add(&json!({"taskId": "b", "subtaskId": "c", "analysis": "Old.", "suggestion": "New.", "id": "old",
+        "category": "approach_error", "createdAt": "2020-01-01T00:00:00Z", "confidence": 0.25}));
+    assert_eq!(
+        (&old["id"], &old["category"], &old["confidence"]),
+        (&json!("old"), &json!("approach_flaw"), &json!(0.25))
+    );
+    let list = |args: &[&str]| {
+        let json = project.run(&[&["memory", "list", "--json"], args].concat()).exits(0).json();
+        json["reflections"].as_array().unwrap().iter().map(|r| r["id"].clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(list(&[]), [old["id"].clone(), first["id"].clone()], "last appended first");
+    assert_eq!(list(&["--limit", "1"]), [old["id"].clone()]);
+    assert_eq!(list(&["--task", "a"]), [first["id"].clone()]);
+    assert_eq!(list(&["--subtask", "c"]), [old["id"].clone()]);
+    assert_eq!(project.run(&["memory", "show", "old", "--json"]).exits(0).json(), old);
+    project.run(&["memory", "show", "none"]).exits(2).says("none");
+    let would = project.run(&["memory", "prune", "--dry-run", "--json"]).exits(0).json();
+    assert_eq!(list(&[]).len(), 2);
+    let did = project.run(&["memory", "prune", "--json"]).exits(0).json();
+    assert_eq!((would.to_string().contains('1'), did.to_string().contains('1')), (true, true), "{would} {did}");
+    assert_eq!(list(&[]), [first["id"].clone()]);
+    // A lesson of a person reaches the agent.
+    assert_eq!(project.run(&["run", "--json"]).task("a")["reflectionsInjected"], 1);
+}
+
+#[test]
+fn what_is_no_reflection_is_refused_with_the_reason_and_not_stored() {
+    let project = Project::new(RIGHT);
+    let check = |stdin: &str, words: &str| {
+        let ran = project.run_with(&["memory", "add"], stdin);
+        ran.exits(2).says("stdin is not a reflection").says(words);
+    };
+    check("", "EOF");
+    check("[]", "one JSON object");
+    check("{\"taskId\":\"a\",\n\"analysis\":}", "line 2");
+    check(r#"{"taskId":"a","analysis":"x"}"#, "`suggestion`");
+    check(r#"{"taskId":"a","analysis":"x","suggestion":"y","category":"bad_luck"}"#, "bad_luck");
+    check(r#"{"taskId":"a","analysis":"x","suggestion":"y","createdAt":"yesterday"}"#, "yesterday");
+    assert!(!project.dir.join("memory/reflections.jsonl").exists());
+}
+
+#[test]
+fn reflections_of_another_file_are_imported_once() {
+    let project = Project::new(RIGHT);
+    let one = |id: &str, at: &str| {
+        json!({"id": id, "sessionId": "s", "taskId": "a", "subtaskId": "a", "attemptNumber": 1, "category": "edge_case",
+            "analysis": "An edge.", "suggestion": "Mind it.", "actionItems": ["x"], "confidence": 0.5, "createdAt": at})
+    };
+    let file = format!("{}\n{}\nnot json\n", one("new", "2026-02-02T00:00:00Z"), one("old", "2026-01-01T00:00:00Z"));
+    fs::write(project.out.join("other.jsonl"), file).unwrap();
+    let path = project.out.join("other.jsonl").display().to_string();
+    let imported = project.run(&["memory", "import", &path, "--json"]).exits(1).says("line 3").json();
+    assert_eq!((&imported["imported"], &imported["unreadable"]), (&json!(2), &json!(1)));
+    let list = project.run(&["memory", "list", "--json"]).json();
+    assert_eq!(
+        (&list["reflections"][0]["id"], &list["reflections"][0]["category"]),
+        (&json!("new"), &json!("test_gap"))
+    );
+    let again = project.run(&["memory", "import", &path, "--json"]).json();
+    assert_eq!((&again["imported"], &again["alreadyThere"]), (&json!(0), &json!(2)));
+    project.run(&["memory", "import", "/nowhere.jsonl"]).says("/nowhere.jsonl");
+}
+
+// `config`, `doctor`, `completions`, and wrong usage.
+
+#[test]
+fn settings_are_shown_with_who_set_them() {
+    let project = Project::new(RIGHT);
+    project.config(|c| c["maxAttempts"] = json!(5));
+    let mut command = project.command(&["config", "show", "--json"]);
+    command.env("REFLEXION_JOBS", "4").env("REFLEXION_NONSENSE", "1");
+    let ran = crate::project::Ran::of(command, "");
+    let shown = ran.exits(0).says("REFLEXION_NONSENSE").json();
+    let value = |key: &str| shown["values"][key]["value"].clone();
+    assert_eq!((value("maxAttempts"), value("jobs"), value("retry.start")), (json!(5), json!(4), json!("auto")));
+    let origin = |key: &str| shown["values"][key]["origin"].to_string();
+    assert!(origin("maxAttempts").contains("project.json") && origin("jobs").contains("REFLEXION_JOBS"));
+    assert!(origin("retry.start").contains("default"));
+    assert!(!project.dir.join(".reflection").exists() && !project.dir.join("memory").exists());
+    let mut wrong = project.command(&["run"]);
+    wrong.env("REFLEXION_JOBS", "many");
+    crate::project::Ran::of(wrong, "").exits(2).says("REFLEXION_JOBS");
+}
+
+#[test]
+fn doctor_says_what_is_there_and_what_to_do() {
+    let project = Project::new(RIGHT);
+    let well = project.run(&["doctor", "--json", "--checks"]).exits(0).json();
+    let findings: Vec<&str> =
+        well["findings"].as_array().unwrap().iter().map(|f| f["what"].as_str().unwrap()).collect();
+    for what in ["git", "project.json", "agent `sh`", "memory", "tasks", "workspace", "check `answer`"] {
+        assert!(findings.contains(&what), "{what}: {findings:?}");
+    }
+    assert_eq!(project.worktrees().len(), 0);
+    project.tasks(&[task_with_check("a", "pytset")]);
+    let ill = project.run(&["doctor", "--json", "--checks"]).exits(1).json();
+    assert!(ill["ok"] == false && ill.to_string().contains("pytset"), "{ill}");
+    fs::remove_file(project.dir.join("project.json")).unwrap();
+    let missing = project.run(&["doctor", "--json"]).exits(1).json();
+    assert!(missing.to_string().contains("reflexion init"), "{missing}");
+}
+
+#[test]
+fn completions_know_the_commands_and_need_no_project() {
+    let project = Project::without_git(RIGHT);
+    fs::remove_file(project.dir.join("project.json")).unwrap();
+    let ran = project.run(&["completions", "bash"]);
+    assert!(ran.exits(0).stdout.contains("--no-reflexion"), "{}", ran.stdout);
+    project.run(&["completions", "tcsh"]).exits(2).says("bash");
+}
+
+#[test]
+fn wrong_usage_exits_2_and_names_what_is_meant() {
+    let project = Project::new("touch $OUT/started");
+    let check = |args: &[&str], words: &str| {
+        let ran = project.run(args);
+        ran.exits(2).says(words);
+        assert_eq!(ran.stdout, "");
+    };
+    check(&["rum"], "run");
+    check(&["run", "--jsn"], "--json");
+    check(&["run", "--jobs", "0"], "jobs");
+    check(&["run", "--max-attempts", "0"], "--max-attempts");
+    check(&["run", "--max-attempts", "x"], "--max-attempts");
+    check(&["task", "add"], "TITLE");
+    check(&["task", "add", "  "], "title");
+    check(&["task", "add", "t", "--priority", "9"], "--priority");
+    check(&["task", "add", "t", "--check", " "], "check");
+    check(&["memory", "list", "--limit", "-1"], "--limit");
+    check(&["doctor", "--graph", "--json"], "--graph");
+    check(&[], "Usage");
+    assert!(!project.out.join("started").exists());
+    assert_eq!(project.run(&["--help"]).exits(0).stderr, "");
+}

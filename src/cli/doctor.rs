@@ -2,6 +2,7 @@
 
 use super::Exit;
 use super::args::DoctorArgs;
+use super::interrupt;
 use super::project;
 use crate::domain::CheckScope;
 use crate::domain::CheckSpec;
@@ -172,6 +173,7 @@ async fn checks(layers: &Layers, settings: &dyn Settings) -> anyhow::Result<Vec<
     let request = OpenWorkspace { run, task: TaskId::new("doctor")?, on_top_of: Vec::new() };
     let workspace = app.0.open(request).await?;
     let cancel = CancellationToken::new();
+    let interrupt = tokio::spawn(interrupt::cancel_on_signal(cancel.clone()));
     let mut findings = Vec::new();
     match workspace.reset(&workspace.base(), &cancel).await {
         Ok(()) => {
@@ -191,6 +193,7 @@ async fn checks(layers: &Layers, settings: &dyn Settings) -> anyhow::Result<Vec<
             findings.push(Finding::bad("workspace", error.to_string(), "mend `setup` or `carry` in project.json"));
         }
     }
+    interrupt.abort();
     workspace.close().await?;
     app.shutdown().await?;
     locks.shutdown().await?;

@@ -10,6 +10,7 @@ mod config;
 mod doctor;
 mod exit;
 mod init;
+mod interrupt;
 mod memory;
 mod progress;
 mod project;

@@ -3,20 +3,21 @@
 use super::Exit;
 use super::args::RunArgs;
 use super::exit::UsageError;
+use super::interrupt;
 use super::progress::Progress;
 use super::project;
 use crate::config::Origin;
 use crate::config::Override;
-use crate::domain::Ending;
+use crate::domain::Again;
 use crate::domain::RunReport;
 use crate::domain::Status;
+use crate::domain::Stop;
 use crate::domain::TaskId;
 use crate::domain::TaskList;
 use crate::domain::Verdict;
 use crate::layer::Svc;
 use crate::report;
 use crate::runtime;
-use crate::services::Again;
 use crate::services::EventSink;
 use crate::services::Orchestrator;
 use crate::services::RunRequest;
@@ -51,7 +52,8 @@ pub(super) async fn run(dir: &Path, args: RunArgs) -> anyhow::Result<Exit> {
         return nothing_open(&list, &*settings, args.json);
     }
     let cancel = CancellationToken::new();
-    let interrupt = tokio::spawn(cancel_on_interrupt(cancel.clone()));
+    let interrupt = tokio::spawn(interrupt::cancel_on_signal(cancel.clone()));
+    let named = !ids.is_empty();
     let request = RunRequest {
         run: runtime::new_run_id(),
         tasks: ids,
@@ -71,7 +73,8 @@ pub(super) async fn run(dir: &Path, args: RunArgs) -> anyhow::Result<Exit> {
     } else {
         print!("{}", project::printable(&report::run(&report)));
     }
-    Ok(exit(&report, &list))
+    // An unreadable line may be a task that was asked for, unless those asked for were named.
+    Ok(exit(&report, if named { 0 } else { list.problems.len() }))
 }
 
 fn is_open(task: &crate::domain::Task) -> bool {
@@ -107,28 +110,6 @@ fn say_problems(list: &TaskList, settings: &dyn Settings) {
     }
 }
 
-/// The first Ctrl-C stops agents cleanly; the second one gives up waiting for that.
-async fn cancel_on_interrupt(cancel: CancellationToken) {
-    let mut terminate = match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
-        Ok(terminate) => terminate,
-        Err(error) => {
-            tracing::warn!("SIGTERM cannot be listened for: {error}");
-            return;
-        }
-    };
-    tokio::select! {
-        _ = tokio::signal::ctrl_c() => {}
-        _ = terminate.recv() => {}
-    }
-    eprintln!("\ninterrupted: stopping agents (again to stop at once)");
-    cancel.cancel();
-    tokio::select! {
-        _ = tokio::signal::ctrl_c() => {}
-        _ = terminate.recv() => {}
-    }
-    std::process::exit(i32::from(Exit::Interrupted.code()));
-}
-
 fn nothing_open(list: &TaskList, settings: &dyn Settings, json: bool) -> anyhow::Result<Exit> {
     let blocked = list.tasks.iter().filter(|t| t.status == Status::Blocked).count();
     let closed = list.tasks.iter().filter(|t| t.status == Status::Closed).count();
@@ -162,12 +143,7 @@ fn dry_run(
     settings: &dyn Settings,
     args: &RunArgs,
 ) -> anyhow::Result<Exit> {
-    for id in ids {
-        list.find(id.as_str()).map_err(UsageError)?;
-    }
-    let asked =
-        |t: &&crate::domain::Task| (ids.is_empty() || ids.contains(&t.id)) && (again == Again::Yes || is_open(t));
-    let mut tasks: Vec<_> = list.tasks.iter().filter(asked).collect();
+    let mut tasks = list.select(ids, again).map_err(UsageError)?;
     tasks.sort_by_key(|t| (t.priority, t.created_at));
     let chain = |t: &crate::domain::Task| match args.agent.as_ref().or(t.agent.as_ref()) {
         Some(agent) => vec![agent.clone()],
@@ -205,21 +181,15 @@ fn dry_run(
     Ok(Exit::Confirmed)
 }
 
-fn exit(report: &RunReport, list: &TaskList) -> Exit {
-    let limited = |t: &crate::domain::TaskReport| {
-        t.verdict.is_none()
-            && matches!(t.endings.last(), Some(Ending::RateLimited { .. } | Ending::Transient | Ending::Budget))
-    };
-    let unstarted = |t: &crate::domain::TaskReport| {
-        t.verdict.is_none() && t.endings.iter().all(|e| matches!(e, Ending::Auth | Ending::Quota))
-    };
+fn exit(report: &RunReport, problems: usize) -> Exit {
+    let environment = |t: &crate::domain::TaskReport| t.verdict.is_none() && t.stop == Some(Stop::Environment);
     if report.interrupted {
         Exit::Interrupted
-    } else if report.tasks.iter().all(|t| t.verdict == Some(Verdict::Confirmed)) && list.problems.is_empty() {
+    } else if report.tasks.iter().all(|t| t.verdict == Some(Verdict::Confirmed)) && problems == 0 {
         Exit::Confirmed
-    } else if report.tasks.iter().any(limited) {
+    } else if report.tasks.iter().any(|t| t.stop == Some(Stop::Limit)) {
         Exit::LeftOpen
-    } else if !report.tasks.is_empty() && report.tasks.iter().all(unstarted) {
+    } else if !report.tasks.is_empty() && report.tasks.iter().all(environment) {
         Exit::Environment
     } else {
         Exit::NotConfirmed

@@ -163,9 +163,9 @@ impl Merged {
     }
 }
 
-/// The generator is one choice, not a bag of keys: a `type` from one file must not meet an `argv` from another.
+/// The generator is one choice, and so is an agent: a `type` from one file must not meet an `argv` from another.
 fn whole(path: &str) -> bool {
-    path == "reflexion.generator"
+    path == "reflexion.generator" || path.strip_prefix("agents.").is_some_and(|name| name != "default")
 }
 
 fn merge(into: &mut Value, from: &Value) {

@@ -53,7 +53,7 @@ pub struct ProjectFile {
     pub workspace: WorkspaceFile,
     /// Globs of environment variables that agents, generators and checks do not get.
     pub env_deny: Vec<String>,
-    /// Globs, relative to the repository's root, of files that no attempt may change.
+    /// Globs, relative to the project, of files that no attempt may change; a directory protects all below it.
     pub protect: Vec<String>,
     /// Whether confirmed work may be pushed. Nothing is pushed by this version; `true` is a warning.
     pub allow_push: bool,

@@ -25,6 +25,11 @@ pub enum JournalEntry {
         /// The tasks asked for, in the order of work.
         tasks: Vec<TaskId>,
     },
+    /// Intent: a workspace is about to be made for a task, set up, and its checks run at the base.
+    TaskStarted {
+        /// The task.
+        task: TaskId,
+    },
     /// Intent: an agent is about to work.
     AttemptStarted {
         /// The task.
@@ -48,8 +53,8 @@ pub enum JournalEntry {
         task: TaskId,
         /// This agent run.
         session: SessionId,
-        /// Why it stopped.
-        ending: Ending,
+        /// Why it stopped; none if it could not be started.
+        ending: Option<Ending>,
     },
     /// Result: the attempt was judged, and its reflection (if any) is stored.
     AttemptJudged {
@@ -80,8 +85,6 @@ pub enum JournalEntry {
         task: TaskId,
         /// The tree to commit.
         tree: TreeId,
-        /// The branch, or the patch file, that will hold it.
-        target: String,
     },
     /// Result: the task is over.
     TaskEnded {

@@ -33,9 +33,11 @@ pub use event::{Event, EventKind};
 pub use failure::{FailedCheck, FailureContext, FailureType, Signature};
 pub use ids::{IdError, ReflectionId, RunId, SessionId, SubtaskId, TaskId};
 pub use journal::JournalEntry;
-pub use outcome::{RunReport, RunTotals, TaskReport};
+pub use outcome::{RunReport, RunTotals, Stop, TaskReport};
 pub use reflection::{Category, Draft, Origin, Reflection};
-pub use task::{AttemptCount, Dependency, Expects, LineProblem, Status, Subtask, Task, TaskList, TaskMark, nearest_id};
+pub use task::{
+    Again, AttemptCount, Dependency, Expects, LineProblem, Status, Subtask, Task, TaskList, TaskMark, nearest_id,
+};
 pub use verdict::{Proof, Verdict};
 
 /// A moment in time, UTC, RFC 3339 when written.

@@ -54,12 +54,29 @@ pub struct TaskReport {
     /// Why the task is not confirmed, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<String>,
+    /// What stands in the way, where it is nothing about the work itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop: Option<Stop>,
     /// The branch (or patch file) that holds the confirmed work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
     /// What the confirmed work changed, as paths from the repository's root.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
+}
+
+/// Why a task was left open although its work was not refuted for good.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stop {
+    /// A limit or a passing fault of the agent's service: running again goes on.
+    Limit,
+    /// Something around the task is missing or broken: an agent, a login, a workspace.
+    Environment,
+    /// The run was interrupted.
+    Interrupted,
+    /// A task that it depends on is not there or not confirmed.
+    Dependency,
 }
 
 /// Sums over a run's tasks.

@@ -5,6 +5,7 @@ use super::RunId;
 use super::SubtaskId;
 use super::TaskId;
 use super::Timestamp;
+use super::Verdict;
 use serde::Deserialize;
 use serde::Serialize;
 
@@ -50,7 +51,7 @@ pub struct Task {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
     /// Parts to be worked on in order; none means that the task is its own only part.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, deserialize_with = "distinct_parts", skip_serializing_if = "Vec::is_empty")]
     pub subtasks: Vec<Subtask>,
     /// What kind of change confirms the task.
     #[serde(default)]
@@ -177,8 +178,19 @@ pub struct TaskMark {
     /// The number of the attempt that ended, when this mark counts one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attempt: Option<u32>,
+    /// The verdict of the attempt that ended; only refuted attempts use up `maxAttempts`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<Verdict>,
     /// When.
     pub at: Timestamp,
+}
+
+impl TaskMark {
+    /// Whether this mark counts a refuted attempt.
+    #[must_use]
+    pub fn uses_an_attempt(&self) -> bool {
+        self.attempt.is_some() && !matches!(self.verdict, Some(Verdict::Confirmed | Verdict::Unverifiable))
+    }
 }
 
 /// What the task file and the overlay say together.
@@ -208,6 +220,39 @@ impl TaskList {
             format!("there is no task `{id}` in the task file{meant}")
         })
     }
+
+    /// The tasks to work on: those named (each once), or every open one.
+    ///
+    /// # Errors
+    /// Words that say which named task does not exist or is not open, and how to open it.
+    pub fn select(&self, ids: &[TaskId], again: Again) -> Result<Vec<Task>, String> {
+        let wanted = |task: &&Task| again == Again::Yes || matches!(task.status, Status::Open | Status::InProgress);
+        if ids.is_empty() {
+            return Ok(self.tasks.iter().filter(wanted).cloned().collect());
+        }
+        let once: std::collections::BTreeSet<&TaskId> = ids.iter().collect();
+        once.into_iter()
+            .map(|id| {
+                let task = self.find(id.as_str())?;
+                if wanted(&task) {
+                    return Ok(task.clone());
+                }
+                let why = self.causes.get(id).map(|c| format!(" ({c})")).unwrap_or_default();
+                let status = task.status.as_str();
+                let how = format!("reopen it with `reflexion task reopen {id}`, or run it again with `--again`");
+                Err(format!("task `{id}` is {status}{why}; {how}"))
+            })
+            .collect()
+    }
+}
+
+/// Whether closed and blocked tasks are done again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Again {
+    /// Only open ones.
+    No,
+    /// As if they had just been opened.
+    Yes,
 }
 
 /// The most similar of `known`, if it may have been meant: one slip, and one more for every four characters.
@@ -259,6 +304,14 @@ fn one_line<'de, D: serde::Deserializer<'de>>(de: D) -> Result<String, D::Error>
         return Err(serde::de::Error::custom("the title has more than one line"));
     }
     Ok(title)
+}
+
+fn distinct_parts<'de, D: serde::Deserializer<'de>>(de: D) -> Result<Vec<Subtask>, D::Error> {
+    let parts = Vec::<Subtask>::deserialize(de)?;
+    match parts.iter().enumerate().find(|(i, part)| parts[..*i].iter().any(|p| p.id == part.id)) {
+        Some((_, twice)) => Err(serde::de::Error::custom(format!("two subtasks have the id `{}`", twice.id))),
+        None => Ok(parts),
+    }
 }
 
 /// Acceptance criteria are written as one text or as a list of lines; a list becomes `- ` items.

@@ -28,6 +28,8 @@ use crate::prompt::LastFailure;
 use crate::services::AgentRequest;
 use crate::services::Mode;
 use crate::services::PromptSection;
+use crate::services::Workspace;
+use std::path::Path;
 use std::sync::Arc;
 
 /// How many more reflections are read than are injected: the same lesson written twice must not push out another one.
@@ -56,6 +58,15 @@ pub(super) enum AgentStop {
     Judged(Box<Judged>),
 }
 
+/// An agent that stopped by itself, before its checks.
+struct Stopped {
+    attempt: Attempt,
+    session: SessionId,
+    report: AgentReport,
+    change: Change,
+    tampered: Vec<String>,
+}
+
 /// A judged attempt.
 pub(super) struct Judged {
     pub attempt: Attempt,
@@ -70,13 +81,14 @@ pub(super) struct Judged {
 }
 
 impl Judged {
-    fn failing(&self) -> Option<&CheckReport> {
+    /// The check that the verdict rests on.
+    pub fn failing(&self) -> Option<&CheckReport> {
         self.judgement.failing.map(|i| &self.checks[i])
     }
 
     /// The failing check, or the first red one where the verdict rests on something else (an empty change).
     fn shown(&self) -> Option<&CheckReport> {
-        self.failing().or_else(|| self.checks.iter().find(|c| !c.passed()))
+        self.failing().or_else(|| self.checks.iter().find(|c| c.scope == CheckScope::Task && !c.passed()))
     }
 
     /// Equal texts are the same failure.
@@ -105,24 +117,38 @@ impl TaskRun {
         });
         let report = match self.run_agent(&attempt, request).await {
             Ok(report) => report,
-            Err(because) => return Ok(AgentStop::NotStarted { because }),
+            Err(because) => {
+                self.restore(workspace).await?;
+                self.drop_attempt(session, None).await?;
+                return Ok(AgentStop::NotStarted { because });
+            }
         };
-        let tampered = workspace.restore_guarded().await?;
-        if !tampered.is_empty() {
-            self.publish(EventKind::Tampered { what: tampered.clone() });
+        let tampered = self.restore(workspace).await?;
+        let change = workspace.record(&attempt.from).await?;
+        if !change.files.is_empty() {
+            self.last_change = Some((attempt.part, change.tree.clone()));
         }
         self.usage += report.usage;
         self.report.endings.push(report.ending.clone());
         if report.ending.effect() != EndingEffect::Judge {
-            self.drop_attempt(session, &report.ending).await?;
+            self.drop_attempt(session, Some(&report.ending)).await?;
             return Ok(AgentStop::Stopped { ending: report.ending });
         }
         self.report.reflections_injected += u32::try_from(injected.ids.len()).unwrap_or(u32::MAX);
-        self.judge(prepared, attempt, session, report, &tampered).await
+        self.judge(prepared, Stopped { attempt, session, report, change, tampered }).await
     }
 
-    async fn drop_attempt(&self, session: SessionId, ending: &Ending) -> Result<(), TaskRunError> {
-        let (task, ending) = (self.task.id.clone(), ending.clone());
+    /// Puts back what was changed in the user's repository beside the files, and says so.
+    async fn restore(&self, workspace: &dyn Workspace) -> Result<Vec<String>, TaskRunError> {
+        let tampered = workspace.restore_guarded().await?;
+        if !tampered.is_empty() {
+            self.publish(EventKind::Tampered { what: tampered.clone() });
+        }
+        Ok(tampered)
+    }
+
+    async fn drop_attempt(&self, session: SessionId, ending: Option<&Ending>) -> Result<(), TaskRunError> {
+        let (task, ending) = (self.task.id.clone(), ending.cloned());
         Ok(self.context.services.journal.record(JournalEntry::AttemptDropped { task, session, ending }).await?)
     }
 
@@ -143,40 +169,37 @@ impl TaskRun {
         agent.run(request).await.map_err(|e| e.to_string())
     }
 
-    async fn judge(
-        &mut self,
-        prepared: &Prepared,
-        attempt: Attempt,
-        session: SessionId,
-        report: AgentReport,
-        tampered: &[String],
-    ) -> Result<AgentStop, TaskRunError> {
+    async fn judge(&mut self, prepared: &Prepared, stopped: Stopped) -> Result<AgentStop, TaskRunError> {
         let workspace = &*prepared.workspace;
-        let change = workspace.record(&attempt.from).await?;
+        let Stopped { attempt, session, report, change, mut tampered } = stopped;
         self.publish(EventKind::AgentEnded {
             ending: report.ending.clone(),
             files: change.files.len(),
             detail: report.detail.clone(),
         });
+        // A check runs what the agent wrote, so it is watched as the agent was.
+        workspace.guard().await?;
         let checks = self.verify(workspace, self.checks_of(attempt.part)).await;
+        tampered.extend(self.restore(workspace).await?);
         if self.context.cancel.is_cancelled() {
-            self.drop_attempt(session, &Ending::Cancelled).await?;
+            self.drop_attempt(session, Some(&Ending::Cancelled)).await?;
             return Ok(AgentStop::Stopped { ending: Ending::Cancelled });
         }
         for check in &checks {
             self.publish(EventKind::Checked { name: check.spec.name.clone(), status: check.status.clone() });
         }
-        let protected = self.protected(&change);
+        let protected = self.protected(&change, &workspace.prefix());
         let last_part = attempt.part + 1 == self.parts.len();
         let judgement = judge::judge(&Evidence {
             checks: &checks,
             baseline: &prepared.baseline,
             change: &change,
+            part: if last_part { judge::Part::Last } else { judge::Part::Earlier },
             // A part before the last must change something; what the task expects is decided at its end.
             expects: if last_part { self.task.expects } else { Expects::Change },
             ending: &report.ending,
             protected: &protected,
-            tampered,
+            tampered: &tampered,
         });
         self.report.attempts += 1;
         self.report.verdict = Some(judgement.verdict);
@@ -191,8 +214,11 @@ impl TaskRun {
         Ok(AgentStop::Judged(Box::new(judged)))
     }
 
-    fn protected(&self, change: &Change) -> Vec<String> {
-        change.files.iter().filter(|f| self.context.protect.is_match(f)).cloned().collect()
+    /// The globs are relative to the project, the files to the repository.
+    fn protected(&self, change: &Change, prefix: &Path) -> Vec<String> {
+        let matches =
+            |file: &&String| Path::new(file).strip_prefix(prefix).is_ok_and(|f| self.context.protect.is_match(f));
+        change.files.iter().filter(matches).cloned().collect()
     }
 
     /// The section of reflections for a part; empty when reflexion is off. Memory that cannot be read costs the lesson,
@@ -203,7 +229,7 @@ impl TaskRun {
         if !policy.enabled {
             return PromptSection::default();
         }
-        match self.recent(part, policy.max_reflections_per_retry * READ_AHEAD).await {
+        match self.recent(part, policy.max_reflections_per_retry.saturating_mul(READ_AHEAD)).await {
             Ok(found) => services.reflections.format_for_prompt(&found),
             Err(error) => {
                 self.publish(EventKind::Warning { message: format!("reflections could not be read: {error}") });
@@ -216,21 +242,25 @@ impl TaskRun {
     async fn recent(&self, part: usize, limit: usize) -> Result<Vec<Reflection>, crate::services::ReflectionError> {
         let service = &self.context.services.reflections;
         let own = &self.parts[part].id;
-        let mut found = service.get_recent(own, limit).await?;
-        if self.parts.len() > 1 {
-            let others = service.get_for_task(&self.task.id).await?;
-            found.extend(others.into_iter().filter(|r| r.subtask_id != own.as_str()).take(limit));
+        if self.parts.len() == 1 {
+            return service.get_recent(own, limit).await;
         }
-        found.retain(|r| r.task_id == self.task.id.as_str());
-        Ok(found)
+        // Another task may have a part of the same name, so a part's reflections are looked for among its task's.
+        let all = service.get_for_task(&self.task.id).await?;
+        let (own, others): (Vec<_>, Vec<_>) = all.into_iter().partition(|r| r.subtask_id == own.as_str());
+        Ok(own.into_iter().take(limit).chain(others.into_iter().take(limit)).collect())
     }
 
     fn request(&self, prepared: &Prepared, attempt: &Attempt, injected: &PromptSection) -> AgentRequest {
         let services = &self.context.services;
         let part = &self.parts[attempt.part];
         let checks: Vec<_> = self.checks_of(attempt.part).into_iter().map(|(_, spec)| spec).collect();
-        let baseline = prepared.baseline.iter().find(|c| c.scope == CheckScope::Task && !c.passed());
-        let baseline = baseline.or_else(|| prepared.baseline.iter().find(|c| !c.passed()));
+        // What of the project was red before is nobody's task, unless a fix is asked for and nothing else is red.
+        let red = |scope: CheckScope| prepared.baseline.iter().find(move |c| c.scope == scope && !c.passed());
+        let fix = self.task.expects == Expects::Fix;
+        let baseline = red(CheckScope::Task).or_else(|| red(CheckScope::Project).filter(|_| fix));
+        let known_red = |c: &&CheckReport| c.scope == CheckScope::Project && !c.passed() && !fix;
+        let known_red: Vec<&str> = prepared.baseline.iter().filter(known_red).map(|c| c.spec.name.as_str()).collect();
         let last_failure = match &self.last_failure {
             Some(last) if last.part == attempt.part => Some(LastFailure {
                 attempt: Some(last.number),
@@ -240,9 +270,15 @@ impl TaskRun {
             }),
             _ => baseline.map(|check| LastFailure { attempt: None, because: "", check: Some(check), files: &[] }),
         };
-        let prompt =
-            AttemptPrompt { task: &self.task, part, checks: &checks, last_failure, reflections: &injected.text }
-                .render();
+        let prompt = AttemptPrompt {
+            task: &self.task,
+            part,
+            checks: &checks,
+            known_red: &known_red,
+            last_failure,
+            reflections: &injected.text,
+        }
+        .render();
         let run_dir = services.settings.project().run_dir(&self.context.run);
         AgentRequest {
             run: self.context.run.clone(),
@@ -251,7 +287,7 @@ impl TaskRun {
             attempt: attempt.number,
             session: SessionId::new(services.clock.new_id()),
             prompt,
-            prompt_file: run_dir.join("prompts").join(format!("{}.{}.{}.md", self.task.id, part.id, attempt.number)),
+            prompt_file: run_dir.join("prompts").join(format!("{}+{}+{}.md", self.task.id, part.id, attempt.number)),
             dir: prepared.workspace.dir(),
             mode: Mode::Work,
             env: prepared.workspace.env(),
@@ -274,8 +310,10 @@ impl TaskRun {
         let services = &self.context.services;
         let part = &self.parts[judged.attempt.part];
         let check = judged.shown();
-        let previous =
-            services.reflections.get_recent(&part.id, services.settings.reflexion().max_reflections_per_retry);
+        let limit = services.settings.reflexion().max_reflections_per_retry;
+        // Without them the lesson may repeat an earlier one; that is no reason to have none.
+        let mut previous = self.recent(judged.attempt.part, limit).await.unwrap_or_default();
+        previous.retain(|r| r.subtask_id == part.id.as_str());
         FailureContext {
             v: 1,
             id: format!("fc-{}", services.clock.new_id()),
@@ -298,9 +336,11 @@ impl TaskRun {
             signature: check.map(|c| c.signature.clone()).unwrap_or_default(),
             files_changed: judged.change.files.clone(),
             diff_hash: judged.change.diff_hash.clone(),
-            agent_message: judged.message.clone(),
-            // Without them the lesson may repeat an earlier one; that is no reason to have none.
-            previous_reflections: previous.await.unwrap_or_default(),
+            agent_message: [judged.message.as_str(), judged.detail.as_deref().unwrap_or_default()]
+                .join("\n")
+                .trim()
+                .to_owned(),
+            previous_reflections: previous,
             created_at: services.clock.now(),
         }
     }

@@ -2,9 +2,9 @@
 
 use super::queue::Next;
 use super::queue::Queue;
-use super::task::Prepared;
 use super::task::TaskRun;
 use super::task::TaskRunError;
+use crate::domain::Again;
 use crate::domain::CheckReport;
 use crate::domain::CheckSpec;
 use crate::domain::Event;
@@ -15,6 +15,7 @@ use crate::domain::RunId;
 use crate::domain::RunReport;
 use crate::domain::RunTotals;
 use crate::domain::Status;
+use crate::domain::Stop;
 use crate::domain::Task;
 use crate::domain::TaskId;
 use crate::domain::TaskList;
@@ -22,7 +23,6 @@ use crate::domain::TaskReport;
 use crate::domain::TreeId;
 use crate::domain::Usage;
 use crate::domain::Verdict;
-use crate::services::Again;
 use crate::services::Clock;
 use crate::services::EventSink;
 use crate::services::Journal;
@@ -120,7 +120,7 @@ impl Orchestrator for Loop {
         let started = self.services.clock.elapsed();
         let _one_run_at_a_time = self.services.lock.acquire(&request.run).map_err(environment)?;
         let list = self.services.tasks.load().await.map_err(environment)?;
-        let asked = select(&list, &request)?;
+        let asked = list.select(&request.tasks, request.again).map_err(RunError::Usage)?;
         let base = self.services.workspaces.begin(&request.run).await.map_err(environment)?;
         let queue = Queue::new(&list.tasks, asked);
         let context = Arc::new(RunContext {
@@ -137,12 +137,13 @@ impl Orchestrator for Loop {
             fallbacks: std::sync::atomic::AtomicU32::new(0),
         });
         context.announce(&queue, &base).await?;
-        let ended = context.work(queue).await?;
-        let report = context.sum_up(ended, self.services.clock.elapsed().saturating_sub(started));
+        let worked = context.work(queue).await;
         self.services.publish(None, EventKind::RunEnded);
-        let entry = JournalEntry::RunEnded { interrupted: report.interrupted };
-        self.services.journal.record(entry).await.map_err(environment)?;
-        Ok(report)
+        let entry = JournalEntry::RunEnded { interrupted: request.cancel.is_cancelled() };
+        let recorded = self.services.journal.record(entry).await.map_err(environment);
+        let ended = worked?;
+        recorded?;
+        Ok(context.sum_up(ended, self.services.clock.elapsed().saturating_sub(started)))
     }
 }
 
@@ -159,32 +160,6 @@ fn globs(patterns: &[String]) -> Result<globset::GlobSet, RunError> {
         }
     }
     set.build().map_err(|e| RunError::Usage(format!("`protect`: {e}")))
-}
-
-/// The tasks to work on: those named, or every open one.
-fn select(list: &TaskList, request: &RunRequest) -> Result<Vec<Task>, RunError> {
-    let wanted = |task: &&Task| match request.again {
-        Again::Yes => true,
-        Again::No => matches!(task.status, Status::Open | Status::InProgress),
-    };
-    if request.tasks.is_empty() {
-        return Ok(list.tasks.iter().filter(wanted).cloned().collect());
-    }
-    request
-        .tasks
-        .iter()
-        .map(|id| {
-            let task = list.find(id.as_str()).map_err(RunError::Usage)?;
-            if wanted(&task) {
-                return Ok(task.clone());
-            }
-            let why = list.causes.get(id).map(|c| format!(" ({c})")).unwrap_or_default();
-            let status = task.status.as_str();
-            Err(RunError::Usage(format!(
-                "task `{id}` is {status}{why}; reopen it with `reflexion task reopen {id}`, or run it again with `--again`"
-            )))
-        })
-        .collect()
 }
 
 impl RunContext {
@@ -216,66 +191,61 @@ impl RunContext {
         let jobs = self.services.settings.run().jobs.max(1);
         let mut running: JoinSet<(TaskId, Result<Ended, RunError>)> = JoinSet::new();
         let mut ended = Vec::new();
-        let mut first = true;
+        let mut proven = false;
         loop {
             while running.len() < jobs && !self.cancel.is_cancelled() {
                 match queue.pick() {
-                    Next::Start(task) if std::mem::take(&mut first) => {
-                        match self.prepare_first(&task).await {
-                            Ok(prepared) => drop(running.spawn(Arc::clone(self).work_on(*task, Some(prepared)))),
-                            // What was cut short says nothing about the environment.
-                            Err(_) if self.cancel.is_cancelled() => {
-                                queue.ended(&task.id, Status::Open);
-                                ended.push(Self::never_started(&task));
-                            }
-                            Err(error) => return Err(error),
+                    Next::Start(task) => {
+                        let mut run = TaskRun::new(Arc::clone(self), *task);
+                        if !proven {
+                            proven = self.prove_environment(&mut run).await?;
                         }
+                        running.spawn(Self::work_on(run));
                     }
-                    Next::Start(task) => drop(running.spawn(Arc::clone(self).work_on(*task, None))),
                     Next::SetAside(task, because) => ended.push(self.set_aside(&task, because)),
                     Next::Wait | Next::Empty => break,
                 }
             }
-            let Some(joined) = running.join_next().await else {
-                break;
-            };
+            let Some(joined) = running.join_next().await else { break };
             let (id, result) = joined.map_err(|e| RunError::Environment(format!("a task's worker failed: {e}")))?;
             let task = result?;
             queue.ended(&id, task.status);
             ended.push(task);
         }
         // An interrupted run leaves what it never started in the report, so that nothing is silently missing.
-        while let Next::Start(task) | Next::SetAside(task, _) = queue.pick() {
-            ended.push(Self::never_started(&task));
-        }
+        ended.extend(queue.drain().iter().map(Self::never_started));
         Ok(ended)
     }
 
-    async fn prepare_first(self: &Arc<Self>, task: &Task) -> Result<Prepared, RunError> {
-        let mut run = TaskRun::new(Arc::clone(self), task.clone());
-        let prepared = run.prepare().await.map_err(|error| match error {
-            TaskRunError::Journal(e) => environment(e),
-            TaskRunError::SetAside(because) => RunError::Environment(because),
-        })?;
-        Ok(prepared)
+    /// Prepares a task alone. True if that worked; false if the task has a trouble of its own, which ends only itself.
+    async fn prove_environment(&self, run: &mut TaskRun) -> Result<bool, RunError> {
+        match run.prepare().await {
+            Ok(()) => Ok(true),
+            Err(TaskRunError::Journal(error)) => Err(environment(error)),
+            Err(TaskRunError::Environment(because)) if !self.cancel.is_cancelled() => {
+                Err(RunError::Environment(because))
+            }
+            Err(_) => Ok(false),
+        }
     }
 
-    async fn work_on(self: Arc<Self>, task: Task, prepared: Option<Prepared>) -> (TaskId, Result<Ended, RunError>) {
-        let id = task.id.clone();
-        let result = TaskRun::new(self, task).work(prepared).await;
-        let result = result.map(|(report, status)| Ended { report, status }).map_err(environment);
-        (id, result)
+    async fn work_on(run: TaskRun) -> (TaskId, Result<Ended, RunError>) {
+        let id = run.task.id.clone();
+        let result = run.work().await;
+        (id, result.map(|(report, status)| Ended { report, status }).map_err(environment))
     }
 
     fn set_aside(&self, task: &Task, because: String) -> Ended {
         let ended = EventKind::TaskEnded { verdict: None, attempts: 0, note: Some(because.clone()) };
         self.services.publish(Some(&task.id), ended);
-        Ended { report: TaskReport { cause: Some(because), ..empty_report(task) }, status: Status::Open }
+        let stop = Some(Stop::Dependency);
+        Ended { report: TaskReport { cause: Some(because), stop, ..empty_report(task) }, status: Status::Open }
     }
 
     fn never_started(task: &Task) -> Ended {
         let cause = Some("the run was interrupted before it was started".to_owned());
-        Ended { report: TaskReport { cause, ..empty_report(task) }, status: Status::Open }
+        let stop = Some(Stop::Interrupted);
+        Ended { report: TaskReport { cause, stop, ..empty_report(task) }, status: Status::Open }
     }
 
     fn sum_up(&self, ended: Vec<Ended>, duration: Duration) -> RunReport {
@@ -305,6 +275,7 @@ pub(super) fn empty_report(task: &Task) -> TaskReport {
         endings: Vec::new(),
         proof: None,
         cause: None,
+        stop: None,
         branch: None,
         files: Vec::new(),
     }

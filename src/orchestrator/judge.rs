@@ -19,6 +19,8 @@ pub struct Evidence<'a> {
     pub baseline: &'a [CheckReport],
     /// What the attempt changed.
     pub change: &'a Change,
+    /// Whether the task's end is judged, or a part before it.
+    pub part: Part,
     /// What kind of change confirms the task.
     pub expects: Expects,
     /// Why the agent stopped.
@@ -27,6 +29,15 @@ pub struct Evidence<'a> {
     pub protected: &'a [String],
     /// What it changed in the user's repository beside the files.
     pub tampered: &'a [String],
+}
+
+/// What is judged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// A part before the last: without checks of its own it must at least change something.
+    Earlier,
+    /// The last or only part: the task's own end.
+    Last,
 }
 
 /// What the evidence says.
@@ -58,7 +69,12 @@ pub fn judge(evidence: &Evidence<'_>) -> Judgement {
         return refuted(evidence, None, format!("it changed protected files: {}", evidence.protected.join(", ")));
     }
     let counted: Vec<usize> = (0..evidence.checks.len()).filter(|&i| !known_red(evidence, i)).collect();
-    let ran = |i: &usize| !matches!(evidence.checks[*i].status, CheckStatus::NotRun { .. });
+    let empty = evidence.change.no_op || evidence.change.files.is_empty();
+    if evidence.part == Part::Earlier && evidence.change.no_op {
+        return refuted(evidence, None, "nothing was changed".to_owned());
+    }
+    // A check that ran at the base and cannot be started any more was broken by the attempt.
+    let ran = |i: &usize| !not_run(&evidence.checks[*i]) || at_base(evidence, *i).is_some_and(|base| !not_run(base));
     if !counted.iter().any(ran) {
         return unverifiable(evidence);
     }
@@ -66,7 +82,6 @@ pub fn judge(evidence: &Evidence<'_>) -> Judgement {
         let check = &evidence.checks[red];
         return refuted(evidence, Some(red), format!("check `{}` is red ({})", check.spec.name, check.how()));
     }
-    let empty = evidence.change.no_op || evidence.change.files.is_empty();
     if empty && evidence.expects != Expects::Nothing {
         return refuted(evidence, None, "nothing was changed".to_owned());
     }
@@ -99,13 +114,13 @@ fn refuted(evidence: &Evidence<'_>, failing: Option<usize>, because: String) -> 
     let claims = evidence.ending.claims_done();
     let timed_out = failing.is_some_and(|i| evidence.checks[i].timed_out);
     let failure = match evidence.ending {
-        _ if evidence.change.no_op => FailureType::EmptyChange,
         Ending::Timeout | Ending::Hang => FailureType::Timeout,
-        _ if timed_out => FailureType::Timeout,
-        Ending::Finished => FailureType::FalseDone,
         Ending::Crash | Ending::AgentError | Ending::Context | Ending::Budget | Ending::Permission => {
             FailureType::AgentError
         }
+        _ if evidence.change.no_op => FailureType::EmptyChange,
+        _ if timed_out => FailureType::Timeout,
+        Ending::Finished => FailureType::FalseDone,
         _ => FailureType::CheckFailed,
     };
     Judgement {
@@ -126,12 +141,17 @@ fn red_at_base(evidence: &Evidence<'_>, i: usize) -> bool {
     at_base(evidence, i).is_some_and(|base| !base.passed())
 }
 
+fn not_run(check: &CheckReport) -> bool {
+    matches!(check.status, CheckStatus::NotRun { .. })
+}
+
 /// A project's check that was red at base and fails in the same way: it is nobody's merit and nobody's fault. Where a
-/// fix is asked for, it is the very thing to be fixed.
+/// fix is asked for and the task has no check of its own, it is the very thing to be fixed.
 fn known_red(evidence: &Evidence<'_>, i: usize) -> bool {
     let check = &evidence.checks[i];
+    let own = evidence.checks.iter().any(|c| c.scope == CheckScope::Task);
     check.scope == CheckScope::Project
-        && evidence.expects != Expects::Fix
+        && (evidence.expects != Expects::Fix || own)
         && !check.passed()
         && at_base(evidence, i)
             .is_some_and(|base| !base.passed() && base.signature.fingerprint == check.signature.fingerprint)
@@ -171,6 +191,7 @@ mod tests {
         task: Option<(Option<&'a str>, Option<&'a str>)>,
         project: Option<(Option<&'a str>, Option<&'a str>)>,
         files: &'a [&'a str],
+        part: Part,
         expects: Expects,
         ending: Ending,
     }
@@ -179,6 +200,7 @@ mod tests {
         task: Some((Some("a"), GREEN)),
         project: None,
         files: &["x"],
+        part: Part::Last,
         expects: Expects::Change,
         ending: Ending::Finished,
     };
@@ -206,6 +228,7 @@ mod tests {
             checks: &checks,
             baseline: &baseline,
             change: &change,
+            part: case.part,
             expects: case.expects,
             ending: &case.ending,
             protected: &[],
@@ -264,8 +287,35 @@ mod tests {
     #[test]
     fn nothing_checkable_is_never_a_pass() {
         check(&Case { task: None, ..CASE }, Verdict::Unverifiable, None);
-        check(&Case { task: Some((Some("a"), Some("not run"))), ..CASE }, Verdict::Unverifiable, None);
+        check(&Case { task: Some((Some("not run"), Some("not run"))), ..CASE }, Verdict::Unverifiable, None);
         let one_ran = Case { project: Some((GREEN, GREEN)), task: Some((Some("a"), Some("not run"))), ..CASE };
         check(&one_ran, Verdict::FalseDone, Some(FailureType::FalseDone));
+    }
+
+    #[test]
+    fn a_check_that_the_attempt_broke_is_red() {
+        let broken = Case { task: Some((Some("a"), Some("not run"))), ..CASE };
+        check(&broken, Verdict::FalseDone, Some(FailureType::FalseDone));
+    }
+
+    #[test]
+    fn a_part_without_checks_must_change_something() {
+        let part = Case { task: None, part: Part::Earlier, ..CASE };
+        check(&part, Verdict::Unverifiable, None);
+        check(&Case { files: &[], ..part }, Verdict::FalseDone, Some(FailureType::EmptyChange));
+    }
+
+    #[test]
+    fn a_fix_with_a_check_of_its_own_is_not_held_up_by_an_old_failure() {
+        let old = Case { expects: Expects::Fix, project: Some((Some("p"), Some("p"))), ..CASE };
+        check(&old, Verdict::Confirmed, None);
+    }
+
+    #[test]
+    fn an_agent_that_failed_is_not_called_idle() {
+        let idle = Case { files: &[], task: Some((Some("a"), Some("a"))), ..CASE };
+        check(&Case { ending: Ending::Crash, ..idle }, Verdict::Failed, Some(FailureType::AgentError));
+        let idle = Case { files: &[], task: Some((Some("a"), Some("a"))), ..CASE };
+        check(&Case { ending: Ending::Timeout, ..idle }, Verdict::Failed, Some(FailureType::Timeout));
     }
 }

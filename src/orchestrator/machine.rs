@@ -1,7 +1,8 @@
 //! What follows from what: a task's life as a pure function, without clock, I/O or await.
 //!
 //! [`step`] takes a state and an input and gives the next state and the effects to perform, in order. The bound of
-//! every loop is visible here: attempts per subtask, agents in the chain, transient runs.
+//! every loop is visible here: attempts per subtask, agents in the chain, transient runs. Only a rate limit is waited for
+//! as often as it comes; it uses no attempt, and an interruption ends the wait.
 
 use super::judge::Judgement;
 use crate::domain::AttemptCount;
@@ -9,6 +10,7 @@ use crate::domain::Ending;
 use crate::domain::EndingEffect;
 use crate::domain::Proof;
 use crate::domain::Status;
+use crate::domain::Stop;
 use crate::domain::Timestamp;
 use crate::domain::TreeId;
 use crate::domain::Verdict;
@@ -93,11 +95,8 @@ pub enum Input {
         /// What the failure looks like; equal texts are the same failure.
         signature: String,
     },
-    /// The run is interrupted, or something around the task broke.
-    Broken {
-        /// In words.
-        because: String,
-    },
+    /// The run is interrupted.
+    Interrupted,
 }
 
 /// What to do.
@@ -143,6 +142,8 @@ pub struct End {
     pub status: Status,
     /// Why it is not confirmed.
     pub cause: Option<String>,
+    /// What stands in the way, where it is nothing about the work.
+    pub stop: Option<Stop>,
 }
 
 impl State {
@@ -193,8 +194,8 @@ impl State {
         }
     }
 
-    fn end(&self, status: Status, cause: String) -> Effect {
-        Effect::End(End { verdict: self.last, proof: None, status, cause: Some(cause) })
+    fn end(&self, status: Status, cause: String, stop: Option<Stop>) -> Effect {
+        Effect::End(End { verdict: self.last, proof: None, status, cause: Some(cause), stop })
     }
 }
 
@@ -204,7 +205,7 @@ pub fn step(mut state: State, input: Input) -> (State, Vec<Effect>) {
     let effects = match input {
         Input::Ready => vec![begin_part(&state)],
         Input::Waited => vec![state.attempt()],
-        Input::Broken { because } => vec![state.end(Status::Open, because)],
+        Input::Interrupted => vec![interrupted(&state)],
         Input::NotStarted { because } => vec![next_agent(&mut state, because)],
         Input::Stopped { ending, at } => vec![stopped(&mut state, &ending, at)],
         Input::Judged { judgement, tree, signature } => judged(&mut state, judgement, tree, signature),
@@ -217,7 +218,7 @@ fn begin_part(state: &State) -> Effect {
         return state.attempt();
     }
     let used = state.plan.counts[state.part].since_opened;
-    state.end(Status::Blocked, format!("all {used} attempts were used in earlier runs"))
+    state.end(Status::Blocked, format!("all {used} attempts were used in earlier runs"), None)
 }
 
 fn stopped(state: &mut State, ending: &Ending, at: Timestamp) -> Effect {
@@ -229,8 +230,12 @@ fn stopped(state: &mut State, ending: &Ending, at: Timestamp) -> Effect {
             let because = format!("agent `{agent}` ended with `{}`", ending.as_str());
             next_agent(state, because)
         }
-        EndingEffect::Stop | EndingEffect::Judge => state.end(Status::Open, "the run was interrupted".to_owned()),
+        EndingEffect::Stop | EndingEffect::Judge => interrupted(state),
     }
+}
+
+fn interrupted(state: &State) -> Effect {
+    state.end(Status::Open, "the run was interrupted".to_owned(), Some(Stop::Interrupted))
 }
 
 fn await_reset(state: &State, ending: &Ending, at: Timestamp) -> Effect {
@@ -243,7 +248,7 @@ fn await_reset(state: &State, ending: &Ending, at: Timestamp) -> Effect {
         None => "rate limited".to_owned(),
     };
     match state.plan.limit_wait {
-        LimitWait::Off => state.end(Status::Open, because),
+        LimitWait::Off => state.end(Status::Open, because, Some(Stop::Limit)),
         LimitWait::On => {
             // A reset in the past still earns a short wait, or a wrong clock would turn into a busy loop.
             let until_reset = |time: Timestamp| Duration::try_from(time.duration_since(at)).unwrap_or(Duration::ZERO);
@@ -258,7 +263,10 @@ fn back_off(state: &mut State) -> Effect {
     state.transient_runs += 1;
     match BACK_OFF.get(run) {
         Some(&duration) => Effect::Wait { duration, because: "the model's service failed for the moment".to_owned() },
-        None => state.end(Status::Open, format!("the model's service failed {} times in a row", run + 1)),
+        None => {
+            let cause = format!("the model's service failed {} times in a row", run + 1);
+            state.end(Status::Open, cause, Some(Stop::Limit))
+        }
     }
 }
 
@@ -269,23 +277,28 @@ fn next_agent(state: &mut State, because: String) -> Effect {
         state.agent += 1;
         state.attempt()
     } else {
-        state.end(Status::Open, cause)
+        state.end(Status::Open, cause, Some(Stop::Environment))
     }
 }
 
 fn judged(state: &mut State, judgement: Judgement, tree: TreeId, signature: String) -> Vec<Effect> {
-    state.last = Some(judgement.verdict);
+    let last_part = state.part + 1 == state.plan.counts.len();
+    // A part that is done is no verdict on the task: it has one when its end, or a failure, is judged.
+    state.last = match judgement.verdict {
+        Verdict::Confirmed | Verdict::Unverifiable if !last_part => None,
+        verdict => Some(verdict),
+    };
     state.part_judged += 1;
     state.transient_runs = 0;
-    let last_part = state.part + 1 == state.plan.counts.len();
     match judgement.verdict {
         Verdict::Confirmed if last_part => {
-            let end = End { verdict: state.last, proof: judgement.proof, status: Status::Closed, cause: None };
+            let (verdict, proof) = (state.last, judgement.proof);
+            let end = End { verdict, proof, status: Status::Closed, cause: None, stop: None };
             vec![Effect::Commit { tree }, Effect::End(end)]
         }
         Verdict::Confirmed => vec![next_part(state, tree)],
         Verdict::Unverifiable if !last_part => vec![next_part(state, tree)],
-        Verdict::Unverifiable => vec![state.end(Status::Blocked, format!("unverifiable: {}", judgement.because))],
+        Verdict::Unverifiable => vec![state.end(Status::Blocked, format!("unverifiable: {}", judgement.because), None)],
         Verdict::Failed | Verdict::FalseDone => {
             vec![Effect::Reflect, retry(state, &judgement, tree, signature)]
         }
@@ -307,7 +320,7 @@ fn retry(state: &mut State, judgement: &Judgement, tree: TreeId, signature: Stri
     }
     let used = state.plan.counts[state.part].since_opened + state.part_judged;
     let attempts = if used == 1 { "1 attempt".to_owned() } else { format!("{used} attempts") };
-    state.end(Status::Blocked, format!("not solved in {attempts}; the last: {}", judgement.because))
+    state.end(Status::Blocked, format!("not solved in {attempts}; the last: {}", judgement.because), None)
 }
 
 #[cfg(test)]
@@ -493,6 +506,17 @@ mod tests {
                 "commit t4",
                 "closed confirmed",
             ],
+        );
+    }
+
+    #[test]
+    fn a_part_that_is_done_is_no_verdict_on_the_task() {
+        let mut parts = plan();
+        parts.counts = vec![AttemptCount::default(); 2];
+        check(
+            parts,
+            vec![Input::Ready, judged(Verdict::Confirmed, "t1", ""), stop(Ending::Cancelled)],
+            &["attempt 0#1 a from base", "attempt 1#1 a from t1", "open null: the run was interrupted"],
         );
     }
 

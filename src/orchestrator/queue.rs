@@ -88,6 +88,11 @@ impl Queue {
         };
     }
 
+    /// Everything that was never started; nothing is left then.
+    pub fn drain(&mut self) -> Vec<Task> {
+        self.waiting.drain(..).collect()
+    }
+
     fn set_aside(&mut self, i: usize, because: String) -> Next {
         match self.waiting.remove(i) {
             Some(task) => {

@@ -13,6 +13,7 @@ use super::machine::End;
 use super::machine::Input;
 use super::machine::Plan;
 use super::machine::State;
+use crate::domain::Again;
 use crate::domain::AttemptCount;
 use crate::domain::CheckReport;
 use crate::domain::CheckScope;
@@ -24,6 +25,7 @@ use crate::domain::Origin;
 use crate::domain::ReflectionId;
 use crate::domain::RunId;
 use crate::domain::Status;
+use crate::domain::Stop;
 use crate::domain::Subtask;
 use crate::domain::Task;
 use crate::domain::TaskId;
@@ -32,7 +34,6 @@ use crate::domain::TaskReport;
 use crate::domain::TreeId;
 use crate::domain::Usage;
 use crate::domain::Verdict;
-use crate::services::Again;
 use crate::services::CommitRequest;
 use crate::services::JournalError;
 use crate::services::OpenWorkspace;
@@ -51,7 +52,7 @@ pub(super) struct Prepared {
 }
 
 /// Why a task could not be gone on with.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error)]
 pub(super) enum TaskRunError {
     /// The journal cannot be written: nothing may be done whose intent is not on disk.
     #[error(transparent)]
@@ -59,11 +60,17 @@ pub(super) enum TaskRunError {
     /// Something around the task is not as it must be; others may go on.
     #[error("{0}")]
     SetAside(String),
+    /// Setup or a check cannot even start: what is wrong with this task is likely wrong with every other.
+    #[error("{0}")]
+    Environment(String),
 }
 
 impl From<WorkspaceError> for TaskRunError {
     fn from(error: WorkspaceError) -> Self {
-        Self::SetAside(error.to_string())
+        match error {
+            error @ WorkspaceError::Setup { .. } => Self::Environment(error.to_string()),
+            error => Self::SetAside(error.to_string()),
+        }
     }
 }
 
@@ -75,6 +82,10 @@ pub(super) struct TaskRun {
     pub report: TaskReport,
     pub usage: Usage,
     pub last_failure: Option<PastFailure>,
+    /// The newest recorded change and its part: kept as a patch unless it ends on a branch.
+    pub last_change: Option<(usize, TreeId)>,
+    /// The open workspace and the baseline, or why there is none.
+    prepared: Option<Result<Prepared, TaskRunError>>,
     started: Duration,
 }
 
@@ -82,7 +93,17 @@ impl TaskRun {
     pub fn new(context: Arc<RunContext>, task: Task) -> Self {
         let started = context.services.clock.elapsed();
         let (parts, report) = (task.parts(), empty_report(&task));
-        Self { context, task, parts, report, usage: Usage::default(), last_failure: None, started }
+        Self {
+            context,
+            task,
+            parts,
+            report,
+            usage: Usage::default(),
+            last_failure: None,
+            last_change: None,
+            prepared: None,
+            started,
+        }
     }
 
     pub fn publish(&self, kind: EventKind) {
@@ -97,26 +118,36 @@ impl TaskRun {
     ///
     /// # Errors
     /// Only a journal that cannot be written ends the whole run.
-    pub async fn work(mut self, prepared: Option<Prepared>) -> Result<(TaskReport, Status), JournalError> {
-        let max_attempts = self.max_attempts();
-        self.publish(EventKind::TaskStarted { title: self.task.title.clone(), max_attempts });
-        let end = match self.run_machine(prepared).await {
+    pub async fn work(mut self) -> Result<(TaskReport, Status), JournalError> {
+        let end = match self.run_machine().await {
             Ok(end) => end,
             Err(TaskRunError::Journal(error)) => return Err(error),
-            Err(TaskRunError::SetAside(because)) => {
-                End { verdict: self.report.verdict, proof: None, status: Status::Open, cause: Some(because) }
+            Err(TaskRunError::SetAside(because) | TaskRunError::Environment(because)) => {
+                let interrupted = self.context.cancel.is_cancelled();
+                let stop = Some(if interrupted { Stop::Interrupted } else { Stop::Environment });
+                // What was judged last may be refuted; it is not confirmed before it is committed.
+                let verdict = self.report.verdict.filter(|v| *v != Verdict::Confirmed);
+                End { verdict, proof: None, status: Status::Open, cause: Some(because), stop }
             }
         };
         self.finish(end).await
     }
 
-    async fn run_machine(&mut self, prepared: Option<Prepared>) -> Result<End, TaskRunError> {
-        let prepared = match prepared {
-            Some(prepared) => prepared,
-            None => self.prepare().await?,
+    async fn run_machine(&mut self) -> Result<End, TaskRunError> {
+        if self.prepared.is_none() {
+            // The error is taken out of `prepared` below.
+            let _ = self.prepare().await;
+        }
+        let prepared = match self.prepared.take() {
+            Some(Ok(prepared)) => prepared,
+            Some(Err(error)) => return Err(error),
+            None => return Err(TaskRunError::SetAside("the task was not prepared".to_owned())),
         };
         let workspace = Arc::clone(&prepared.workspace);
         let result = self.play(prepared).await;
+        if self.report.branch.is_none() {
+            self.keep_unconfirmed(&*workspace).await;
+        }
         if let Err(error) = workspace.close().await {
             self.publish(EventKind::Warning { message: format!("the workspace was not removed: {error}") });
         }
@@ -124,19 +155,32 @@ impl TaskRun {
     }
 
     /// Opens the workspace, runs `setup`, and runs every check once at the base.
-    pub async fn prepare(&mut self) -> Result<Prepared, TaskRunError> {
-        let context = Arc::clone(&self.context);
+    ///
+    /// # Errors
+    /// What stands in the way; [`TaskRun::work`] then ends the task with it.
+    pub async fn prepare(&mut self) -> Result<(), TaskRunError> {
+        let max_attempts = self.max_attempts();
+        self.publish(EventKind::TaskStarted { title: self.task.title.clone(), max_attempts });
         self.doing("preparing");
+        let prepared = self.open().await;
+        let result = prepared.as_ref().map(|_| ()).map_err(Clone::clone);
+        self.prepared = Some(prepared);
+        result
+    }
+
+    async fn open(&self) -> Result<Prepared, TaskRunError> {
+        let context = &self.context;
+        context.services.journal.record(JournalEntry::TaskStarted { task: self.task.id.clone() }).await?;
+        self.agents()?;
         let request =
             OpenWorkspace { run: context.run.clone(), task: self.task.id.clone(), on_top_of: self.blockers() };
         let workspace = context.services.workspaces.open(request).await?;
-        let prepared = async {
+        let baseline = async {
             workspace.reset(&workspace.base(), &context.cancel).await?;
             self.doing("checks at base");
-            let baseline = self.baseline(&*workspace).await?;
-            Ok::<_, TaskRunError>(baseline)
+            self.baseline(&*workspace).await
         };
-        match prepared.await {
+        match baseline.await {
             Ok(baseline) => Ok(Prepared { workspace, baseline }),
             Err(error) => {
                 // The first error is what the user must see; a workspace that stays is removed by the next run.
@@ -155,6 +199,7 @@ impl TaskRun {
     async fn baseline(&self, workspace: &dyn Workspace) -> Result<Vec<CheckReport>, TaskRunError> {
         let base = workspace.base();
         let mut reports = Vec::new();
+        workspace.guard().await?;
         for (scope, spec) in self.all_checks() {
             let key = (base.clone(), spec.clone());
             let cached = match scope {
@@ -172,9 +217,13 @@ impl TaskRun {
                 return Err(TaskRunError::SetAside("the run was interrupted".to_owned()));
             }
             if let CheckStatus::NotRun { because } = &report.status {
-                return Err(TaskRunError::SetAside(format!("check `{}` cannot start: {because}", report.spec.name)));
+                return Err(TaskRunError::Environment(format!("check `{}` cannot start: {because}", report.spec.name)));
             }
             reports.push(report);
+        }
+        let tampered = workspace.restore_guarded().await?;
+        if !tampered.is_empty() {
+            self.publish(EventKind::Tampered { what: tampered });
         }
         Ok(reports)
     }
@@ -213,17 +262,22 @@ impl TaskRun {
         asked.unwrap_or(self.context.services.settings.run().max_attempts).max(1)
     }
 
-    fn plan(&self, base: TreeId) -> Result<Plan, TaskRunError> {
-        let settings = &self.context.services.settings;
+    /// The fallback chain, with what each agent's retries start from.
+    fn agents(&self) -> Result<Vec<machine::Agent>, TaskRunError> {
         let chain = match self.context.agent.as_ref().or(self.task.agent.as_ref()) {
             Some(agent) => vec![agent.clone()],
-            None => settings.agents().default.clone(),
+            None => self.context.services.settings.agents().default.clone(),
         };
-        let agents = chain.into_iter().map(|name| {
+        let agent = |name: String| {
             let agent =
                 self.context.services.subagents.get(&name).map_err(|e| TaskRunError::SetAside(e.to_string()))?;
             Ok(machine::Agent { name, retry_from: agent.retry_from() })
-        });
+        };
+        chain.into_iter().map(agent).collect()
+    }
+
+    fn plan(&self, base: TreeId) -> Result<Plan, TaskRunError> {
+        let settings = &self.context.services.settings;
         let counts = self.parts.iter().map(|part| {
             let count =
                 self.context.list.attempts.get(&(self.task.id.clone(), part.id.clone())).copied().unwrap_or_default();
@@ -236,7 +290,7 @@ impl TaskRun {
             base,
             counts: counts.collect(),
             max_attempts: self.max_attempts(),
-            agents: agents.collect::<Result<_, TaskRunError>>()?,
+            agents: self.agents()?,
             retry_start: settings.run().retry_start,
             limit_wait: settings.run().limit_wait,
         })
@@ -250,7 +304,7 @@ impl TaskRun {
         loop {
             let (next, effects) = machine::step(state, input);
             state = next;
-            input = Input::Broken { because: "the machine gave nothing to do".to_owned() };
+            input = Input::Interrupted;
             for effect in effects {
                 match effect {
                     Effect::Attempt { part, number, agent, from } => {
@@ -262,12 +316,12 @@ impl TaskRun {
                     Effect::Wait { duration, because } => input = self.wait(duration, because).await,
                     Effect::Commit { tree } => {
                         let body = last.as_ref().map(|judged| self.commit_body(judged)).unwrap_or_default();
-                        self.report.solved_at = last.as_ref().map(|judged| judged.attempt.number);
+                        let solved_at = last.as_ref().map(|judged| judged.attempt.number);
                         self.close_attempt(last.take()).await?;
                         self.commit(&*prepared.workspace, tree, body).await?;
+                        self.report.solved_at = solved_at;
                     }
                     Effect::End(end) => {
-                        self.keep_unconfirmed(&*prepared.workspace, &end, last.as_ref()).await;
                         self.close_attempt(last.take()).await?;
                         return Ok(end);
                     }
@@ -310,8 +364,10 @@ impl TaskRun {
             run: Some(self.context.run.clone()),
             subtask: Some(subtask.clone()),
             attempt: Some(judged.attempt.number),
+            verdict: Some(judged.judgement.verdict),
             at: services.clock.now(),
         };
+        let signature = judged.failing().map(|c| c.signature.fingerprint.clone());
         let entry = JournalEntry::AttemptJudged {
             task: self.task.id.clone(),
             subtask,
@@ -320,7 +376,7 @@ impl TaskRun {
             ending: judged.ending,
             tree: judged.change.tree,
             verdict: judged.judgement.verdict,
-            signature: judged.checks.iter().find(|c| !c.passed()).map(|c| c.signature.fingerprint.clone()),
+            signature,
             reflection: judged.reflection,
         };
         services.journal.record(entry).await?;
@@ -333,7 +389,13 @@ impl TaskRun {
             return;
         };
         self.doing("reflecting");
-        match self.store_reflection(judged).await {
+        let cancel = self.context.cancel.clone();
+        let stored = tokio::select! {
+            stored = self.store_reflection(judged) => stored,
+            // Dropping the generator ends its processes.
+            () = cancel.cancelled() => return,
+        };
+        match stored {
             Ok(id) => judged.reflection = Some(id),
             Err(error) => self.publish(EventKind::Warning { message: format!("no reflection was stored: {error}") }),
         }
@@ -360,14 +422,12 @@ impl TaskRun {
         self.publish(EventKind::Waiting { until, because });
         tokio::select! {
             () = services.clock.sleep(duration) => Input::Waited,
-            () = self.context.cancel.cancelled() => Input::Broken { because: "the run was interrupted".to_owned() },
+            () = self.context.cancel.cancelled() => Input::Interrupted,
         }
     }
 
     async fn commit(&mut self, workspace: &dyn Workspace, tree: TreeId, body: String) -> Result<(), TaskRunError> {
-        let target = format!("reflexion/{}/{}", self.context.run, self.task.id);
-        let task = self.task.id.clone();
-        let entry = JournalEntry::CommitStarted { task, tree: tree.clone(), target };
+        let entry = JournalEntry::CommitStarted { task: self.task.id.clone(), tree: tree.clone() };
         self.context.services.journal.record(entry).await?;
         let request = CommitRequest { tree, subject: self.task.title.clone(), body };
         let committed = workspace.commit(request).await?;
@@ -389,17 +449,11 @@ impl TaskRun {
     }
 
     /// What was paid for and not confirmed is kept as a patch.
-    async fn keep_unconfirmed(&self, workspace: &dyn Workspace, end: &End, judged: Option<&Judged>) {
-        let Some(judged) = judged.filter(|j| end.verdict != Some(Verdict::Confirmed) && !j.change.files.is_empty())
-        else {
-            return;
-        };
-        let part = &self.parts[judged.attempt.part].id;
-        let message = match workspace.save_patch(&judged.change.tree, part).await {
+    async fn keep_unconfirmed(&self, workspace: &dyn Workspace) {
+        let Some((part, tree)) = &self.last_change else { return };
+        let message = match workspace.save_patch(tree, &self.parts[*part].id).await {
             Ok(path) => format!("the last attempt's unconfirmed change is kept in {}", path.display()),
-            Err(error) => {
-                format!("the last attempt's unconfirmed change could not be kept: {error}")
-            }
+            Err(error) => format!("the last attempt's unconfirmed change could not be kept: {error}"),
         };
         self.publish(EventKind::Warning { message });
     }
@@ -410,6 +464,7 @@ impl TaskRun {
         self.report.verdict = end.verdict;
         self.report.proof = end.proof;
         self.report.cause.clone_from(&end.cause);
+        self.report.stop = end.stop;
         self.report.tokens = self.usage.tokens;
         self.report.cost_usd = self.usage.cost_usd;
         self.report.duration_ms = millis(services.clock.elapsed().saturating_sub(self.started));
@@ -433,6 +488,7 @@ impl TaskRun {
             run: Some(context.run.clone()),
             subtask: None,
             attempt: None,
+            verdict: None,
             at: services.clock.now(),
         };
         if let Err(error) = services.tasks.mark(&[mark]).await {

@@ -1,6 +1,9 @@
 //! What an agent is told: task, criteria, checks, last failure, reflections; each part capped.
 
 use super::budget::excerpt;
+use super::budget::one_line;
+use super::budget::plain;
+use super::budget::shorten;
 use super::fence::fence;
 use crate::domain::CheckReport;
 use crate::domain::CheckSpec;
@@ -14,6 +17,9 @@ pub const DESCRIPTION_BYTES: usize = 32 * 1024;
 /// Cap of the failing check's output, in bytes: head and tail of a test run, some two hundred lines.
 pub const OUTPUT_BYTES: usize = 8 * 1024;
 
+/// Cap of what stands on one line, in bytes: titles, commands, names of files.
+const LINE_BYTES: usize = 1024;
+
 /// At most so many changed files are named.
 const FILES: usize = 40;
 
@@ -26,6 +32,8 @@ pub struct AttemptPrompt<'a> {
     pub part: &'a Subtask,
     /// The checks that will decide.
     pub checks: &'a [CheckSpec],
+    /// Names of project checks that were red before; they are not the agent's to mend.
+    pub known_red: &'a [&'a str],
     /// The last failure, or the failure at base.
     pub last_failure: Option<LastFailure<'a>>,
     /// The section with the reflections; empty for none.
@@ -67,7 +75,7 @@ impl AttemptPrompt<'_> {
     }
 
     fn push_task(&self, text: &mut String) {
-        let _ = writeln!(text, "# Task: {}", self.task.title);
+        let _ = writeln!(text, "# Task: {}", shorten(&self.task.title, LINE_BYTES));
         push_section(text, None, &self.task.description);
         if !self.task.subtasks.is_empty() {
             push_section(
@@ -87,7 +95,9 @@ impl AttemptPrompt<'_> {
             "\n## Checks\n\nThe runtime runs these itself after you stop; the task is done when they pass:\n\n",
         );
         for check in self.checks {
-            let _ = writeln!(text, "- {}: `{}`", check.name, check.run);
+            let red =
+                if self.known_red.contains(&check.name.as_str()) { " (red before; not yours to mend)" } else { "" };
+            let _ = writeln!(text, "- {}: `{}`{red}", line(&check.name), line(&check.run.to_string()));
         }
     }
 }
@@ -99,8 +109,8 @@ impl LastFailure<'_> {
             (None, Some(check)) => {
                 writeln!(text, "Check `{}` was red before any attempt ({}).", check.spec.name, check.how())
             }
-            (None, None) => writeln!(text, "Before any attempt: {}.", self.because),
-            (Some(n), _) => writeln!(text, "Attempt {n} failed: {}.", self.because),
+            (None, None) => writeln!(text, "Before any attempt: {}.", line(self.because)),
+            (Some(n), _) => writeln!(text, "Attempt {n} failed: {}.", line(self.because)),
         };
         if let Some(check) = self.check {
             let whole = check.output.text();
@@ -117,11 +127,17 @@ impl LastFailure<'_> {
         }
         if self.attempt.is_some() && !self.files.is_empty() {
             let more = self.files.len().saturating_sub(FILES);
-            let listed = self.files.iter().take(FILES).cloned().collect::<Vec<_>>().join(", ");
+            // An agent names files as it likes; a name is shown as a word, never as a section.
+            let listed = self.files.iter().take(FILES).map(|f| line(f)).collect::<Vec<_>>().join(", ");
             let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
             let _ = writeln!(text, "\nThat attempt changed: {listed}{rest}");
         }
     }
+}
+
+/// Text of others on a line of ours: one line, without what only a terminal understands, capped.
+fn line(text: &str) -> String {
+    shorten(&one_line(&plain(text)), LINE_BYTES).into_owned()
 }
 
 fn push_section(text: &mut String, title: Option<&str>, body: &str) {

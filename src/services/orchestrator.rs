@@ -1,5 +1,6 @@
 //! The loop.
 
+use crate::domain::Again;
 use crate::domain::RunId;
 use crate::domain::RunReport;
 use crate::domain::TaskId;
@@ -40,15 +41,6 @@ impl RunRequest {
         let cancel = CancellationToken::new();
         Self { run, tasks: Vec::new(), again: Again::No, agent: None, max_attempts: None, cancel }
     }
-}
-
-/// Whether closed and blocked tasks are done again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Again {
-    /// Only open ones.
-    No,
-    /// As if they had just been opened.
-    Yes,
 }
 
 /// Nothing could be run.

@@ -65,6 +65,9 @@ pub trait Workspace: Send + Sync {
     /// Where agents and checks run: the workspace, in the project's place of it.
     fn dir(&self) -> PathBuf;
 
+    /// The project's place in the repository; empty where the project is the repository.
+    fn prefix(&self) -> PathBuf;
+
     /// Environment for setup, agents and checks of this workspace (`workspace.env`, cache directories).
     fn env(&self) -> BTreeMap<String, String>;
 

@@ -162,7 +162,9 @@ impl<'m> History<'m> {
             let subtask = subtask.unwrap_or_else(|| SubtaskId::from(&mark.id));
             let numbers = self.attempts.entry(subtask).or_default();
             numbers.all.insert(number);
-            numbers.since_opened.insert(number);
+            if mark.uses_an_attempt() {
+                numbers.since_opened.insert(number);
+            }
         }
         if let Some(cause) = &mark.cause {
             self.cause = Some(cause);
@@ -190,6 +192,7 @@ mod tests {
             status: serde_json::from_str(&status).unwrap(),
             run: next().filter(|run| *run != "-").map(|run| RunId::new(run).unwrap()),
             attempt: next().filter(|n| *n != "-").map(|n| n.parse().unwrap()),
+            verdict: None,
             subtask: None,
             cause: next().map(str::to_owned),
         }

@@ -297,6 +297,7 @@ mod tests {
                 run: Some(crate::domain::RunId::new("r1").unwrap()),
                 subtask: None,
                 attempt: Some(1),
+                verdict: None,
                 at: at.parse().unwrap(),
             };
             self.tasks.mark(&[mark]).await.unwrap();

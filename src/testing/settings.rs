@@ -49,7 +49,7 @@ impl Default for FixedSettings {
             workspace: policy::Workspace {
                 setup: None,
                 carry: Vec::new(),
-                carry_limit_bytes: 1 << 30,
+                carry_limit_bytes: 2048 << 20,
                 env: BTreeMap::new(),
             },
             environment: policy::Environment::default(),

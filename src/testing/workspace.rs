@@ -122,6 +122,10 @@ impl Workspace for MemoryWorkspace {
         self.dir.clone()
     }
 
+    fn prefix(&self) -> PathBuf {
+        PathBuf::new()
+    }
+
     fn env(&self) -> BTreeMap<String, String> {
         BTreeMap::new()
     }

@@ -287,6 +287,10 @@ impl HostWorkspace {
 
 #[async_trait]
 impl Workspace for HostWorkspace {
+    fn prefix(&self) -> PathBuf {
+        self.parts.begun.repository.prefix.components().collect()
+    }
+
     fn dir(&self) -> PathBuf {
         let prefix = &self.parts.begun.repository.prefix;
         // Not `join`: a trailing slash would be shown to agents and in messages.

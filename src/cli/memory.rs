@@ -5,9 +5,11 @@ use super::args::MemoryArgs;
 use super::args::MemoryCommand;
 use super::exit::UsageError;
 use super::project;
+use crate::domain::Category;
 use crate::domain::Origin;
 use crate::domain::Reflection;
 use crate::domain::ReflectionId;
+use crate::domain::Timestamp;
 use crate::layer::Svc;
 use crate::runtime;
 use crate::services::Clock;
@@ -117,6 +119,7 @@ impl Memory {
                 .into());
             }
         }
+        known_category(fields.get("category"))?;
         let task = fields["taskId"].clone();
         let mut fill = |key: &str, value: Value| {
             fields.entry(key).or_insert(value);
@@ -129,7 +132,8 @@ impl Memory {
         fill("createdAt", self.clock.now().to_string().into());
         fill("confidence", 1.0.into());
         fill("origin", serde_json::to_value(Origin::Person)?);
-        let mut reflection: Reflection = serde_json::from_value(Value::Object(fields)).map_err(not_one)?;
+        let mut reflection: Reflection = serde_path_to_error::deserialize(Value::Object(fields))
+            .map_err(|e| UsageError(format!("stdin is not a reflection: {e}")))?;
         reflection.confidence = reflection.confidence.clamp(0.0, 1.0);
         reflection.v = Reflection::VERSION;
         Ok(reflection)
@@ -137,7 +141,8 @@ impl Memory {
 
     async fn prune(&self, days: Option<u32>, dry_run: bool, json: bool) -> anyhow::Result<Exit> {
         let days = days.unwrap_or(self.settings.reflexion().retention_days);
-        let older_than = self.clock.now() - Duration::from_secs(u64::from(days) * 86_400);
+        let older_than =
+            self.clock.now().checked_sub(Duration::from_secs(u64::from(days) * 86_400)).unwrap_or(Timestamp::MIN);
         if dry_run {
             let all = self.storage.recent(&RecentQuery::default()).await?;
             let old = all.iter().filter(|r| r.created_at < older_than).count();
@@ -175,6 +180,19 @@ impl Memory {
             println!("imported {new} reflections; {old} were there already, {bad} lines could not be read");
         }
         Ok(if bad == 0 { Exit::Confirmed } else { Exit::NotConfirmed })
+    }
+}
+
+/// Readers take an unknown category for `root_cause`; a person who writes one is told.
+fn known_category(word: Option<&Value>) -> anyhow::Result<()> {
+    let root = Category::RootCause.as_str();
+    match word.and_then(Value::as_str) {
+        Some(word) if word != root && Category::from_word(word) == Category::RootCause => {
+            let names = Category::ALL.map(Category::as_str).join(", ");
+            Err(UsageError(format!("stdin is not a reflection: there is no category `{word}`; there are {names}"))
+                .into())
+        }
+        _ => Ok(()),
     }
 }
 

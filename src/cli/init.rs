@@ -21,6 +21,7 @@ mod told;
 use super::args::InitArgs;
 use super::exit::Exit;
 use super::exit::UsageError;
+use super::output::errln;
 use anyhow::Context;
 use std::io::Write;
 use std::path::Path;
@@ -57,7 +58,7 @@ pub(super) fn init(project: &Path, args: &InitArgs) -> anyhow::Result<Exit> {
         eprint!("{}", told.text());
     }
     if kept {
-        eprintln!("note: there is a project.json already; `reflexion init` will not change it");
+        errln!("note: there is a project.json already; `reflexion init` will not change it");
     }
     Ok(Exit::Confirmed)
 }

@@ -4,6 +4,8 @@ use super::Exit;
 use super::args::MemoryArgs;
 use super::args::MemoryCommand;
 use super::exit::UsageError;
+use super::output::errln;
+use super::output::outln;
 use super::project;
 use crate::domain::Category;
 use crate::domain::Origin;
@@ -56,7 +58,7 @@ impl Memory {
         } else {
             reflections.iter().for_each(print_line);
             if reflections.is_empty() {
-                eprintln!("no reflections match");
+                errln!("no reflections match");
             }
         }
         if query.limit.is_none() {
@@ -70,9 +72,9 @@ impl Memory {
         let report = self.storage.check().await?;
         if report.unreadable > 0 {
             let file = self.settings.project().memory_file();
-            eprintln!("warning: {} lines of {} cannot be read and are kept:", report.unreadable, file.display());
+            errln!("warning: {} lines of {} cannot be read and are kept:", report.unreadable, file.display());
             for problem in &report.problems {
-                eprintln!("  line {}: {}", problem.line, project::printable(&problem.message));
+                errln!("  line {}: {}", problem.line, project::printable(&problem.message));
             }
         }
         Ok(())
@@ -149,7 +151,7 @@ impl Memory {
             if json {
                 project::print_json(&json!({ "dryRun": true, "wouldRemove": old, "wouldKeep": all.len() - old }))?;
             } else {
-                println!("{old} of {} reflections are older than {days} days; nothing was removed", all.len());
+                outln!("{old} of {} reflections are older than {days} days; nothing was removed", all.len());
             }
             return Ok(Exit::Confirmed);
         }
@@ -159,7 +161,7 @@ impl Memory {
                 &json!({ "removed": report.removed, "kept": report.kept, "unreadable": report.unreadable }),
             )?;
         } else {
-            println!("removed {} reflections older than {days} days, kept {}", report.removed, report.kept);
+            outln!("removed {} reflections older than {days} days, kept {}", report.removed, report.kept);
         }
         Ok(Exit::Confirmed)
     }
@@ -167,7 +169,7 @@ impl Memory {
     async fn import(&self, file: &Path, json: bool) -> anyhow::Result<Exit> {
         let imported = runtime::read_import(file).map_err(|e| UsageError(e.to_string()))?;
         for problem in &imported.problems {
-            eprintln!("warning: {}:{}: {}", file.display(), problem.line, project::printable(&problem.message));
+            errln!("warning: {}:{}: {}", file.display(), problem.line, project::printable(&problem.message));
         }
         let known: std::collections::HashSet<ReflectionId> =
             self.storage.recent(&RecentQuery::default()).await?.into_iter().map(|r| r.id).collect();
@@ -177,7 +179,7 @@ impl Memory {
         if json {
             project::print_json(&json!({ "imported": new, "alreadyThere": old, "unreadable": bad }))?;
         } else {
-            println!("imported {new} reflections; {old} were there already, {bad} lines could not be read");
+            outln!("imported {new} reflections; {old} were there already, {bad} lines could not be read");
         }
         Ok(if bad == 0 { Exit::Confirmed } else { Exit::NotConfirmed })
     }
@@ -199,7 +201,7 @@ fn known_category(word: Option<&Value>) -> anyhow::Result<()> {
 fn print_line(reflection: &Reflection) {
     let analysis: String =
         reflection.analysis.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(100).collect();
-    println!(
+    outln!(
         "{}  {}  {} attempt {}  {}  {}",
         reflection.id,
         reflection.created_at.strftime("%Y-%m-%d %H:%M"),
@@ -212,12 +214,12 @@ fn print_line(reflection: &Reflection) {
 
 fn print_whole(reflection: &Reflection) {
     print_line(&Reflection { analysis: String::new(), ..reflection.clone() });
-    println!("\nwhat went wrong:\n  {}", project::printable(&reflection.analysis));
-    println!("\nwhat to do differently:\n  {}", project::printable(&reflection.suggestion));
+    outln!("\nwhat went wrong:\n  {}", project::printable(&reflection.analysis));
+    outln!("\nwhat to do differently:\n  {}", project::printable(&reflection.suggestion));
     for item in &reflection.action_items {
-        println!("  - {}", project::printable(item));
+        outln!("  - {}", project::printable(item));
     }
     if let Some(tried) = &reflection.already_tried {
-        println!("\nalready tried:\n  {}", project::printable(tried));
+        outln!("\nalready tried:\n  {}", project::printable(tried));
     }
 }

@@ -3,6 +3,9 @@
 use super::Exit;
 use super::args::RunArgs;
 use super::exit::UsageError;
+use super::output::errln;
+use super::output::out;
+use super::output::outln;
 use super::progress::Progress;
 use super::project;
 use crate::config::Origin;
@@ -69,7 +72,7 @@ pub(super) async fn run(dir: &Path, args: RunArgs) -> anyhow::Result<Exit> {
     if args.json {
         project::print_json(&report)?;
     } else {
-        print!("{}", project::printable(&report::run(&report)));
+        out!("{}", project::printable(&report::run(&report)));
     }
     Ok(exit(&report, &list))
 }
@@ -103,7 +106,7 @@ fn check_agent(args: &RunArgs, settings: &dyn Settings) -> anyhow::Result<()> {
 fn say_problems(list: &TaskList, settings: &dyn Settings) {
     for problem in &list.problems {
         let file = settings.project().tasks.display();
-        eprintln!("warning: {file}:{}: {}; the line is left as it is", problem.line, problem.message);
+        errln!("warning: {file}:{}: {}; the line is left as it is", problem.line, problem.message);
     }
 }
 
@@ -120,7 +123,7 @@ async fn cancel_on_interrupt(cancel: CancellationToken) {
         _ = tokio::signal::ctrl_c() => {}
         _ = terminate.recv() => {}
     }
-    eprintln!("\ninterrupted: stopping agents (again to stop at once)");
+    errln!("\ninterrupted: stopping agents (again to stop at once)");
     cancel.cancel();
     tokio::select! {
         _ = tokio::signal::ctrl_c() => {}
@@ -132,15 +135,15 @@ async fn cancel_on_interrupt(cancel: CancellationToken) {
 fn nothing_open(list: &TaskList, settings: &dyn Settings, json: bool) -> anyhow::Result<Exit> {
     let blocked = list.tasks.iter().filter(|t| t.status == Status::Blocked).count();
     let closed = list.tasks.iter().filter(|t| t.status == Status::Closed).count();
-    eprintln!("nothing is open in {}: {closed} closed, {blocked} blocked", settings.project().tasks.display());
+    errln!("nothing is open in {}: {closed} closed, {blocked} blocked", settings.project().tasks.display());
     for task in list.tasks.iter().filter(|t| t.status == Status::Blocked) {
         let cause = list.causes.get(&task.id).map(|c| format!(": {c}")).unwrap_or_default();
-        eprintln!("  {} is blocked{}", task.id, project::printable(&cause));
+        errln!("  {} is blocked{}", task.id, project::printable(&cause));
     }
     if list.tasks.is_empty() {
-        eprintln!("add a task with `reflexion task add TITLE --check COMMAND`");
+        errln!("add a task with `reflexion task add TITLE --check COMMAND`");
     } else {
-        eprintln!("`reflexion task reopen TASK` opens one again; `reflexion run --again` does them all again");
+        errln!("`reflexion task reopen TASK` opens one again; `reflexion run --again` does them all again");
     }
     if json {
         let report = RunReport {
@@ -188,19 +191,14 @@ fn dry_run(
     } else {
         for task in &tasks {
             let title = project::printable(&task.title);
-            println!(
-                "{}  {title}\n  agent: {}; up to {} attempts",
-                task.id,
-                chain(task).join(", then "),
-                attempts(task)
-            );
+            outln!("{}  {title}\n  agent: {}; up to {} attempts", task.id, chain(task).join(", then "), attempts(task));
             let list = checks(task);
-            println!(
+            outln!(
                 "  checks: {}",
                 if list.is_empty() { "none, so it will be unverifiable".to_owned() } else { list.join("; ") }
             );
         }
-        println!("{} would be worked on, {} at a time; nothing was started", tasks.len(), settings.run().jobs);
+        outln!("{} would be worked on, {} at a time; nothing was started", tasks.len(), settings.run().jobs);
     }
     Ok(Exit::Confirmed)
 }

@@ -9,6 +9,7 @@ use crate::project::with;
 use serde_json::Value;
 use serde_json::json;
 use std::fs;
+use std::process::Stdio;
 
 fn keys(value: &Value) -> Vec<&str> {
     value.as_object().unwrap().keys().map(String::as_str).collect()
@@ -465,6 +466,39 @@ fn completions_know_the_commands_and_need_no_project() {
     let ran = project.run(&["completions", "bash"]);
     assert!(ran.exits(0).stdout.contains("--no-reflexion"), "{}", ran.stdout);
     project.run(&["completions", "tcsh"]).exits(2).says("bash");
+}
+
+#[test]
+fn a_reader_who_leaves_breaks_off_nothing() {
+    let project = Project::new(RIGHT_AT_TWO);
+    let closed = |args: &[&str]| {
+        let mut child = project.command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        drop((child.stdout.take(), child.stderr.take()));
+        child.wait().unwrap().code()
+    };
+    assert_eq!(closed(&["run"]), Some(0));
+    assert_eq!(project.run(&["task", "show", "a", "--json"]).json()["status"], "closed");
+    for args in [&["task", "list"][..], &["task", "list", "--json"], &["config", "show"], &["completions", "zsh"]] {
+        assert_eq!(closed(args), Some(0), "{args:?}");
+    }
+}
+
+#[test]
+fn an_answer_that_cannot_be_written_is_no_success() {
+    let project = Project::new(RIGHT);
+    for args in [&["task", "list"][..], &["run", "--json"], &["completions", "bash"]] {
+        let mut command = project.command(args);
+        let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let output = command.stdout(full).stderr(Stdio::piped()).spawn().unwrap().wait_with_output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(4), "{args:?}: {said}");
+        assert!(said.contains("failed to write to stdout: No space left"), "{said}");
+    }
+    assert_eq!(
+        project.run(&["task", "show", "a", "--json"]).json()["status"],
+        "closed",
+        "the work is kept all the same"
+    );
 }
 
 #[test]

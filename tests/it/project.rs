@@ -172,6 +172,21 @@ impl Project {
     }
 }
 
+/// A test that fails leaves nothing running either.
+impl Drop for Project {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            return;
+        }
+        for process in self.processes() {
+            let pid = process.split(' ').next().and_then(|pid| rustix::process::Pid::from_raw(pid.parse().ok()?));
+            if let Some(pid) = pid {
+                let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+            }
+        }
+    }
+}
+
 /// A task that wants `right` in `answer.txt`.
 pub fn task(id: &str) -> Value {
     task_with_check(id, "grep -qx right answer.txt")

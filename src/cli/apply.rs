@@ -3,6 +3,8 @@
 use super::Exit;
 use super::args::ApplyArgs;
 use super::exit::UsageError;
+use super::output::errln;
+use super::output::outln;
 use super::project;
 use crate::domain::TaskId;
 use crate::layer::Svc;
@@ -25,7 +27,7 @@ pub(super) async fn apply(dir: &Path, args: ApplyArgs) -> anyhow::Result<Exit> {
     let applied = match app.0.apply(run, &task).await {
         Ok(applied) => applied,
         Err(error @ WorkspaceError::Conflict { .. }) => {
-            eprintln!(
+            errln!(
                 "error: {error}\nnothing was changed; commit or stash those files first, or merge the branch by hand"
             );
             return Ok(Exit::NotConfirmed);
@@ -36,9 +38,9 @@ pub(super) async fn apply(dir: &Path, args: ApplyArgs) -> anyhow::Result<Exit> {
     if args.json {
         project::print_json(&json!({ "task": task, "from": applied.from, "files": applied.files }))?;
     } else {
-        println!("brought {} into your checkout, uncommitted:", applied.from);
+        outln!("brought {} into your checkout, uncommitted:", applied.from);
         for file in &applied.files {
-            println!("  {}", project::printable(file));
+            outln!("  {}", project::printable(file));
         }
     }
     Ok(Exit::Confirmed)

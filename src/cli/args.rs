@@ -75,10 +75,10 @@ pub struct RunArgs {
     #[arg(long)]
     pub dry_run: bool,
     /// Work on so many tasks at the same time
-    #[arg(long, short, value_name = "N")]
+    #[arg(long, short, value_name = "N", allow_negative_numbers = true)]
     pub jobs: Option<usize>,
     /// Attempts per task
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..))]
     pub max_attempts: Option<u32>,
     /// The agent for every task, as named in project.json
     #[arg(long, value_name = "NAME")]
@@ -177,7 +177,7 @@ pub struct TaskAddArgs {
     /// One line that says what is to be done
     #[arg(value_name = "TITLE")]
     pub title: String,
-    /// The id; made from the title if not given
+    /// The id, such as fix-dates; `t-` and six digits if not given
     #[arg(long)]
     pub id: Option<String>,
     /// More words for the agent
@@ -190,7 +190,7 @@ pub struct TaskAddArgs {
     #[arg(long = "check", value_name = "COMMAND")]
     pub checks: Vec<String>,
     /// 0 (first) to 4 (last)
-    #[arg(long, value_parser = clap::value_parser!(u8).range(0..=4))]
+    #[arg(long, allow_negative_numbers = true, value_parser = clap::value_parser!(u8).range(0..=4))]
     pub priority: Option<u8>,
     /// A task that must be closed first; may be given several times
     #[arg(long = "after", value_name = "TASK")]
@@ -223,7 +223,7 @@ pub enum MemoryCommand {
         #[arg(long)]
         subtask: Option<String>,
         /// At most so many; all if not given
-        #[arg(long, value_name = "N")]
+        #[arg(long, value_name = "N", allow_negative_numbers = true)]
         limit: Option<usize>,
         /// Print `{"reflections":[…]}`
         #[arg(long)]
@@ -246,7 +246,7 @@ pub enum MemoryCommand {
     /// Remove reflections older than the retention time
     Prune {
         /// Days to keep, instead of `reflexion.retentionDays`
-        #[arg(long, value_name = "N")]
+        #[arg(long, value_name = "N", allow_negative_numbers = true)]
         days: Option<u32>,
         /// Say how many would go, and remove nothing
         #[arg(long)]

@@ -3,9 +3,12 @@
 use super::Exit;
 use super::args::Args;
 use super::args::CompletionsArgs;
+use super::output::out;
 use clap::CommandFactory;
 
 pub(super) fn completions(args: &CompletionsArgs) -> Exit {
-    clap_complete::generate(args.shell, &mut Args::command(), "reflexion", &mut std::io::stdout());
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Args::command(), "reflexion", &mut script);
+    out!("{}", String::from_utf8_lossy(&script));
     Exit::Confirmed
 }

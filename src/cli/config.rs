@@ -3,6 +3,7 @@
 use super::Exit;
 use super::args::ConfigArgs;
 use super::args::ConfigCommand;
+use super::output::outln;
 use super::project;
 use serde_json::Map;
 use serde_json::Value;
@@ -21,7 +22,7 @@ pub(super) fn config(dir: &Path, args: ConfigArgs) -> anyhow::Result<Exit> {
         project::print_json(&json!({ "values": values, "warnings": effective.warnings }))?;
     } else {
         for (key, (value, origin)) in &effective.values {
-            println!("{key} = {value}  ({origin})");
+            outln!("{key} = {value}  ({origin})");
         }
     }
     Ok(Exit::Confirmed)

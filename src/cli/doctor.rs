@@ -3,6 +3,7 @@
 use super::Exit;
 use super::args::DoctorArgs;
 use super::interrupt;
+use super::output::outln;
 use super::project;
 use crate::domain::CheckScope;
 use crate::domain::CheckSpec;
@@ -50,7 +51,7 @@ impl Finding {
 
 pub(super) async fn doctor(dir: &Path, args: &DoctorArgs) -> anyhow::Result<Exit> {
     if args.graph {
-        println!("{}", runtime::live().mermaid());
+        outln!("{}", runtime::live().mermaid());
         return Ok(Exit::Confirmed);
     }
     let mut findings = vec![git(runtime::live()).await?];
@@ -75,9 +76,9 @@ pub(super) async fn doctor(dir: &Path, args: &DoctorArgs) -> anyhow::Result<Exit
     } else {
         for finding in &findings {
             let mark = if finding.ok { "✓" } else { "✗" };
-            println!("{}", project::printable(&format!("{mark} {}: {}", finding.what, finding.detail)));
+            outln!("{}", project::printable(&format!("{mark} {}: {}", finding.what, finding.detail)));
             if let Some(advice) = &finding.advice {
-                println!("    {advice}");
+                outln!("    {advice}");
             }
         }
     }

@@ -21,8 +21,10 @@ mod told;
 use super::args::InitArgs;
 use super::exit::Exit;
 use super::exit::UsageError;
+use super::output::errln;
+use super::output::out;
+use super::output::outln;
 use anyhow::Context;
-use std::io::Write;
 use std::path::Path;
 use std::path::PathBuf;
 
@@ -47,17 +49,16 @@ pub(super) fn init(project: &Path, args: &InitArgs) -> anyhow::Result<Exit> {
     let text = format!("{proposal:#}\n");
     let written = if args.dry_run { Vec::new() } else { files::write(&dir, &text)? };
     let told = told::Told { project, found: &found, proposal: &proposal, written: &written };
-    let mut stdout = std::io::stdout().lock();
     if args.json {
-        writeln!(stdout, "{:#}", told.json())?;
+        outln!("{:#}", told.json());
     } else if args.dry_run {
-        stdout.write_all(text.as_bytes())?;
+        out!("{text}");
     }
     if !args.json {
-        eprint!("{}", told.text());
+        errln!("{}", told.text().trim_end());
     }
     if kept {
-        eprintln!("note: there is a project.json already; `reflexion init` will not change it");
+        errln!("note: there is a project.json already; `reflexion init` will not change it");
     }
     Ok(Exit::Confirmed)
 }

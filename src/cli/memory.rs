@@ -4,10 +4,14 @@ use super::Exit;
 use super::args::MemoryArgs;
 use super::args::MemoryCommand;
 use super::exit::UsageError;
+use super::output::errln;
+use super::output::outln;
 use super::project;
+use crate::domain::Category;
 use crate::domain::Origin;
 use crate::domain::Reflection;
 use crate::domain::ReflectionId;
+use crate::domain::Timestamp;
 use crate::layer::Svc;
 use crate::runtime;
 use crate::services::Clock;
@@ -54,7 +58,7 @@ impl Memory {
         } else {
             reflections.iter().for_each(print_line);
             if reflections.is_empty() {
-                eprintln!("no reflections match");
+                errln!("no reflections match");
             }
         }
         if query.limit.is_none() {
@@ -68,9 +72,9 @@ impl Memory {
         let report = self.storage.check().await?;
         if report.unreadable > 0 {
             let file = self.settings.project().memory_file();
-            eprintln!("warning: {} lines of {} cannot be read and are kept:", report.unreadable, file.display());
+            errln!("warning: {} lines of {} cannot be read and are kept:", report.unreadable, file.display());
             for problem in &report.problems {
-                eprintln!("  line {}: {}", problem.line, project::printable(&problem.message));
+                errln!("  line {}: {}", problem.line, project::printable(&problem.message));
             }
         }
         Ok(())
@@ -117,6 +121,7 @@ impl Memory {
                 .into());
             }
         }
+        known_category(fields.get("category"))?;
         let task = fields["taskId"].clone();
         let mut fill = |key: &str, value: Value| {
             fields.entry(key).or_insert(value);
@@ -129,7 +134,8 @@ impl Memory {
         fill("createdAt", self.clock.now().to_string().into());
         fill("confidence", 1.0.into());
         fill("origin", serde_json::to_value(Origin::Person)?);
-        let mut reflection: Reflection = serde_json::from_value(Value::Object(fields)).map_err(not_one)?;
+        let mut reflection: Reflection = serde_path_to_error::deserialize(Value::Object(fields))
+            .map_err(|e| UsageError(format!("stdin is not a reflection: {e}")))?;
         reflection.confidence = reflection.confidence.clamp(0.0, 1.0);
         reflection.v = Reflection::VERSION;
         Ok(reflection)
@@ -137,14 +143,15 @@ impl Memory {
 
     async fn prune(&self, days: Option<u32>, dry_run: bool, json: bool) -> anyhow::Result<Exit> {
         let days = days.unwrap_or(self.settings.reflexion().retention_days);
-        let older_than = self.clock.now() - Duration::from_secs(u64::from(days) * 86_400);
+        let older_than =
+            self.clock.now().checked_sub(Duration::from_secs(u64::from(days) * 86_400)).unwrap_or(Timestamp::MIN);
         if dry_run {
             let all = self.storage.recent(&RecentQuery::default()).await?;
             let old = all.iter().filter(|r| r.created_at < older_than).count();
             if json {
                 project::print_json(&json!({ "dryRun": true, "wouldRemove": old, "wouldKeep": all.len() - old }))?;
             } else {
-                println!("{old} of {} reflections are older than {days} days; nothing was removed", all.len());
+                outln!("{old} of {} reflections are older than {days} days; nothing was removed", all.len());
             }
             return Ok(Exit::Confirmed);
         }
@@ -154,7 +161,7 @@ impl Memory {
                 &json!({ "removed": report.removed, "kept": report.kept, "unreadable": report.unreadable }),
             )?;
         } else {
-            println!("removed {} reflections older than {days} days, kept {}", report.removed, report.kept);
+            outln!("removed {} reflections older than {days} days, kept {}", report.removed, report.kept);
         }
         Ok(Exit::Confirmed)
     }
@@ -162,7 +169,7 @@ impl Memory {
     async fn import(&self, file: &Path, json: bool) -> anyhow::Result<Exit> {
         let imported = runtime::read_import(file).map_err(|e| UsageError(e.to_string()))?;
         for problem in &imported.problems {
-            eprintln!("warning: {}:{}: {}", file.display(), problem.line, project::printable(&problem.message));
+            errln!("warning: {}:{}: {}", file.display(), problem.line, project::printable(&problem.message));
         }
         let known: std::collections::HashSet<ReflectionId> =
             self.storage.recent(&RecentQuery::default()).await?.into_iter().map(|r| r.id).collect();
@@ -172,16 +179,29 @@ impl Memory {
         if json {
             project::print_json(&json!({ "imported": new, "alreadyThere": old, "unreadable": bad }))?;
         } else {
-            println!("imported {new} reflections; {old} were there already, {bad} lines could not be read");
+            outln!("imported {new} reflections; {old} were there already, {bad} lines could not be read");
         }
         Ok(if bad == 0 { Exit::Confirmed } else { Exit::NotConfirmed })
+    }
+}
+
+/// Readers take an unknown category for `root_cause`; a person who writes one is told.
+fn known_category(word: Option<&Value>) -> anyhow::Result<()> {
+    let root = Category::RootCause.as_str();
+    match word.and_then(Value::as_str) {
+        Some(word) if word != root && Category::from_word(word) == Category::RootCause => {
+            let names = Category::ALL.map(Category::as_str).join(", ");
+            Err(UsageError(format!("stdin is not a reflection: there is no category `{word}`; there are {names}"))
+                .into())
+        }
+        _ => Ok(()),
     }
 }
 
 fn print_line(reflection: &Reflection) {
     let analysis: String =
         reflection.analysis.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(100).collect();
-    println!(
+    outln!(
         "{}  {}  {} attempt {}  {}  {}",
         reflection.id,
         reflection.created_at.strftime("%Y-%m-%d %H:%M"),
@@ -194,12 +214,12 @@ fn print_line(reflection: &Reflection) {
 
 fn print_whole(reflection: &Reflection) {
     print_line(&Reflection { analysis: String::new(), ..reflection.clone() });
-    println!("\nwhat went wrong:\n  {}", project::printable(&reflection.analysis));
-    println!("\nwhat to do differently:\n  {}", project::printable(&reflection.suggestion));
+    outln!("\nwhat went wrong:\n  {}", project::printable(&reflection.analysis));
+    outln!("\nwhat to do differently:\n  {}", project::printable(&reflection.suggestion));
     for item in &reflection.action_items {
-        println!("  - {}", project::printable(item));
+        outln!("  - {}", project::printable(item));
     }
     if let Some(tried) = &reflection.already_tried {
-        println!("\nalready tried:\n  {}", project::printable(tried));
+        outln!("\nalready tried:\n  {}", project::printable(tried));
     }
 }

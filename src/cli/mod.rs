@@ -12,6 +12,7 @@ mod exit;
 mod init;
 mod interrupt;
 mod memory;
+mod output;
 mod progress;
 mod project;
 mod reference;
@@ -24,6 +25,7 @@ pub use reference::reference;
 use args::Args;
 use args::Command;
 use clap::Parser;
+use output::errln;
 use std::ffi::OsString;
 use std::process::ExitCode;
 use tracing_subscriber::EnvFilter;
@@ -48,17 +50,21 @@ fn run_with(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let runtime = match tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
-            eprintln!("error: failed to start the runtime: {error}");
+            errln!("error: failed to start the runtime: {error}");
             return Exit::Environment.into();
         }
     };
     let exit = runtime.block_on(dispatch(args));
     // A blocking read that nobody waits for any more must not keep the program from ending.
     runtime.shutdown_background();
-    match exit {
-        Ok(exit) => exit.into(),
-        Err(error) => {
-            eprintln!("error: {error:#}");
+    match (exit, output::lost()) {
+        (Ok(_), Some(because)) => {
+            errln!("error: failed to write to stdout: {because}");
+            Exit::Environment.into()
+        }
+        (Ok(exit), None) => exit.into(),
+        (Err(error), _) => {
+            errln!("error: {error:#}");
             Exit::of(&error).into()
         }
     }
@@ -81,5 +87,10 @@ async fn dispatch(args: Args) -> anyhow::Result<Exit> {
 /// Logs go to stderr, warnings and worse; `REFLEXION_LOG=debug` shows more (the syntax of `RUST_LOG`).
 fn start_logging() {
     let filter = EnvFilter::try_from_env("REFLEXION_LOG").unwrap_or_else(|_| EnvFilter::new("warn"));
-    let _ = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).without_time().try_init();
+    let _ = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .log_internal_errors(false)
+        .without_time()
+        .try_init();
 }

@@ -1,5 +1,6 @@
 //! What is running, on stderr: bars on a terminal, plain lines elsewhere.
 
+use super::output::errln;
 use super::project::printable;
 use crate::domain::Event;
 use crate::domain::EventKind;
@@ -90,7 +91,7 @@ impl Display {
         if self.terminal {
             let _ = self.bars.println(line);
         } else {
-            eprintln!("{line}");
+            errln!("{line}");
         }
     }
 

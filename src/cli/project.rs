@@ -1,5 +1,7 @@
 //! The project a command works on, and what every command prints alike.
 
+use super::output::errln;
+use super::output::outln;
 use crate::config;
 use crate::config::Effective;
 use crate::config::Inputs;
@@ -16,7 +18,7 @@ pub(super) fn load(dir: &Path, flags: Vec<Override>) -> anyhow::Result<Effective
     let env = std::env::vars_os().filter_map(|(k, v)| Some((k.into_string().ok()?, v.into_string().ok()?))).collect();
     let effective = config::load(&Inputs { dir: dir.to_owned(), env, flags })?;
     for warning in &effective.warnings {
-        eprintln!("warning: {warning}");
+        errln!("warning: {warning}");
     }
     Ok(effective)
 }
@@ -29,10 +31,7 @@ pub(super) fn layers(dir: &Path, flags: Vec<Override>) -> anyhow::Result<(Layers
 
 /// Prints one JSON document on stdout.
 pub(super) fn print_json(value: &impl Serialize) -> anyhow::Result<()> {
-    use std::io::Write;
-    let mut out = std::io::stdout().lock();
-    serde_json::to_writer_pretty(&mut out, value)?;
-    writeln!(out)?;
+    outln!("{}", serde_json::to_string_pretty(value)?);
     Ok(())
 }
 

@@ -4,6 +4,9 @@ use super::Exit;
 use super::args::RunArgs;
 use super::exit::UsageError;
 use super::interrupt;
+use super::output::errln;
+use super::output::out;
+use super::output::outln;
 use super::progress::Progress;
 use super::project;
 use crate::config::Origin;
@@ -71,7 +74,7 @@ pub(super) async fn run(dir: &Path, args: RunArgs) -> anyhow::Result<Exit> {
     if args.json {
         project::print_json(&report)?;
     } else {
-        print!("{}", project::printable(&report::run(&report)));
+        out!("{}", project::printable(&report::run(&report)));
     }
     // An unreadable line may be a task that was asked for, unless those asked for were named.
     Ok(exit(&report, if named { 0 } else { list.problems.len() }))
@@ -106,22 +109,22 @@ fn check_agent(args: &RunArgs, settings: &dyn Settings) -> anyhow::Result<()> {
 fn say_problems(list: &TaskList, settings: &dyn Settings) {
     for problem in &list.problems {
         let file = settings.project().tasks.display();
-        eprintln!("warning: {file}:{}: {}; the line is left as it is", problem.line, problem.message);
+        errln!("warning: {file}:{}: {}; the line is left as it is", problem.line, problem.message);
     }
 }
 
 fn nothing_open(list: &TaskList, settings: &dyn Settings, json: bool) -> anyhow::Result<Exit> {
     let blocked = list.tasks.iter().filter(|t| t.status == Status::Blocked).count();
     let closed = list.tasks.iter().filter(|t| t.status == Status::Closed).count();
-    eprintln!("nothing is open in {}: {closed} closed, {blocked} blocked", settings.project().tasks.display());
+    errln!("nothing is open in {}: {closed} closed, {blocked} blocked", settings.project().tasks.display());
     for task in list.tasks.iter().filter(|t| t.status == Status::Blocked) {
         let cause = list.causes.get(&task.id).map(|c| format!(": {c}")).unwrap_or_default();
-        eprintln!("  {} is blocked{}", task.id, project::printable(&cause));
+        errln!("  {} is blocked{}", task.id, project::printable(&cause));
     }
     if list.tasks.is_empty() {
-        eprintln!("add a task with `reflexion task add TITLE --check COMMAND`");
+        errln!("add a task with `reflexion task add TITLE --check COMMAND`");
     } else {
-        eprintln!("`reflexion task reopen TASK` opens one again; `reflexion run --again` does them all again");
+        errln!("`reflexion task reopen TASK` opens one again; `reflexion run --again` does them all again");
     }
     if json {
         let report = RunReport {
@@ -164,19 +167,14 @@ fn dry_run(
     } else {
         for task in &tasks {
             let title = project::printable(&task.title);
-            println!(
-                "{}  {title}\n  agent: {}; up to {} attempts",
-                task.id,
-                chain(task).join(", then "),
-                attempts(task)
-            );
+            outln!("{}  {title}\n  agent: {}; up to {} attempts", task.id, chain(task).join(", then "), attempts(task));
             let list = checks(task);
-            println!(
+            outln!(
                 "  checks: {}",
                 if list.is_empty() { "none, so it will be unverifiable".to_owned() } else { list.join("; ") }
             );
         }
-        println!("{} would be worked on, {} at a time; nothing was started", tasks.len(), settings.run().jobs);
+        outln!("{} would be worked on, {} at a time; nothing was started", tasks.len(), settings.run().jobs);
     }
     Ok(Exit::Confirmed)
 }

@@ -5,6 +5,9 @@ use super::args::TaskAddArgs;
 use super::args::TaskArgs;
 use super::args::TaskCommand;
 use super::exit::UsageError;
+use super::output::errln;
+use super::output::out;
+use super::output::outln;
 use super::project;
 use crate::domain::Status;
 use crate::domain::Task;
@@ -44,7 +47,7 @@ fn usage<T>(result: Result<T, TasksError>) -> anyhow::Result<T> {
 
 fn say_problems(list: &TaskList) {
     for problem in &list.problems {
-        eprintln!("warning: line {} of the task file cannot be read and is kept: {}", problem.line, problem.message);
+        errln!("warning: line {} of the task file cannot be read and is kept: {}", problem.line, problem.message);
     }
 }
 
@@ -73,10 +76,10 @@ async fn list(file: &TaskFile, status: Option<&str>, json: bool) -> anyhow::Resu
             task.priority,
             task.title
         );
-        println!("{}", project::printable(&line));
+        outln!("{}", project::printable(&line));
     }
     if tasks.is_empty() {
-        eprintln!("no tasks; add one with `reflexion task add TITLE --check COMMAND`");
+        errln!("no tasks; add one with `reflexion task add TITLE --check COMMAND`");
     }
     Ok(Exit::Confirmed)
 }
@@ -117,7 +120,7 @@ async fn show(file: &TaskFile, id: &str, json: bool) -> anyhow::Result<Exit> {
             text += &format!("\n{section}\n");
         }
     }
-    print!("{}", project::printable(&text));
+    out!("{}", project::printable(&text));
     Ok(Exit::Confirmed)
 }
 
@@ -154,7 +157,7 @@ fn print(task: &Task, what: &str, json: bool) -> anyhow::Result<Exit> {
     if json {
         project::print_json(task)?;
     } else {
-        println!("{what} {}  {}", task.id, project::printable(&task.title));
+        outln!("{what} {}  {}", task.id, project::printable(&task.title));
     }
     Ok(Exit::Confirmed)
 }
@@ -164,7 +167,7 @@ async fn sync(file: &TaskFile, json: bool) -> anyhow::Result<Exit> {
     if json {
         project::print_json(&json!({ "changed": changed }))?;
     } else {
-        println!("wrote the status of {changed} tasks into the task file");
+        outln!("wrote the status of {changed} tasks into the task file");
     }
     Ok(Exit::Confirmed)
 }

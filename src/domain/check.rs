@@ -19,6 +19,7 @@ pub struct CheckSpec {
     /// How messages and reports call it.
     pub name: String,
     /// What is run.
+    #[serde(deserialize_with = "command")]
     pub run: CheckCommand,
     /// Time limit in milliseconds; 10 minutes if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -53,6 +54,22 @@ impl std::fmt::Display for CheckCommand {
             Self::Argv(argv) => f.write_str(&argv.join(" ")),
         }
     }
+}
+
+/// An empty command line passes always, and would confirm anything.
+fn command<'de, D: serde::Deserializer<'de>>(de: D) -> Result<CheckCommand, D::Error> {
+    let command = CheckCommand::deserialize(de)?;
+    let (empty, text) = match &command {
+        CheckCommand::Shell(line) => (line.trim().is_empty(), line.as_str()),
+        CheckCommand::Argv(argv) => (argv.first().is_none_or(String::is_empty), ""),
+    };
+    if empty {
+        return Err(serde::de::Error::custom("`run` of a check is empty; it is the command that must pass"));
+    }
+    if text.contains('\0') {
+        return Err(serde::de::Error::custom("`run` of a check contains a NUL character"));
+    }
+    Ok(command)
 }
 
 /// Whose check it is.

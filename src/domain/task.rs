@@ -51,7 +51,7 @@ pub struct Task {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
     /// Parts to be worked on in order; none means that the task is its own only part.
-    #[serde(default, deserialize_with = "distinct_parts", skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, deserialize_with = "distinct", skip_serializing_if = "Vec::is_empty")]
     pub subtasks: Vec<Subtask>,
     /// What kind of change confirms the task.
     #[serde(default)]
@@ -306,10 +306,11 @@ fn one_line<'de, D: serde::Deserializer<'de>>(de: D) -> Result<String, D::Error>
     Ok(title)
 }
 
-fn distinct_parts<'de, D: serde::Deserializer<'de>>(de: D) -> Result<Vec<Subtask>, D::Error> {
+/// Attempts and reflections are found by their subtask's id, so two of one task must not share it.
+fn distinct<'de, D: serde::Deserializer<'de>>(de: D) -> Result<Vec<Subtask>, D::Error> {
     let parts = Vec::<Subtask>::deserialize(de)?;
     match parts.iter().enumerate().find(|(i, part)| parts[..*i].iter().any(|p| p.id == part.id)) {
-        Some((_, twice)) => Err(serde::de::Error::custom(format!("two subtasks have the id `{}`", twice.id))),
+        Some((_, part)) => Err(serde::de::Error::custom(format!("two subtasks have the id `{}`", part.id))),
         None => Ok(parts),
     }
 }

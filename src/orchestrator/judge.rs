@@ -104,7 +104,9 @@ fn confirmed(proof: Proof, because: String) -> Judgement {
 fn unverifiable(evidence: &Evidence<'_>) -> Judgement {
     let because = match evidence.checks.iter().find(|c| matches!(c.status, CheckStatus::NotRun { .. })) {
         Some(check) => format!("check `{}` was {}", check.spec.name, check.how()),
-        None if evidence.checks.is_empty() => "there is no check".to_owned(),
+        None if evidence.checks.is_empty() => {
+            "there is no check; give the task one (`checks`), or the project".to_owned()
+        }
         None => "the only checks were red before and are red for the same reason".to_owned(),
     };
     Judgement { verdict: Verdict::Unverifiable, proof: None, because, failure: None, failing: None }

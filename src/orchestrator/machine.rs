@@ -298,7 +298,7 @@ fn judged(state: &mut State, judgement: Judgement, tree: TreeId, signature: Stri
         }
         Verdict::Confirmed => vec![next_part(state, tree)],
         Verdict::Unverifiable if !last_part => vec![next_part(state, tree)],
-        Verdict::Unverifiable => vec![state.end(Status::Blocked, format!("unverifiable: {}", judgement.because), None)],
+        Verdict::Unverifiable => vec![state.end(Status::Blocked, judgement.because.clone(), None)],
         Verdict::Failed | Verdict::FalseDone => {
             vec![Effect::Reflect, retry(state, &judgement, tree, signature)]
         }
@@ -525,7 +525,7 @@ mod tests {
         check(
             plan(),
             vec![Input::Ready, judged(Verdict::Unverifiable, "t", "")],
-            &["attempt 0#1 a from base", "blocked unverifiable: unverifiable: red"],
+            &["attempt 0#1 a from base", "blocked unverifiable: red"],
         );
     }
 

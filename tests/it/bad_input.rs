@@ -51,6 +51,7 @@ fn a_mistake_in_project_json_is_shown_where_it_is() {
     check(r#"{"agents":{"x":{"type":"comand","argv":["x"]}}}"#, &["comand", "`command`"]);
     check(r#"{"agents":{"x":{"type":"command"}}}"#, &["argv"]);
     check(r#"{"maxAttempts":0}"#, &["maxAttempts"]);
+    check(r#"{"checks":[{"name":"x","run":""}]}"#, &["project.json:1:", "`run` of a check is empty"]);
 }
 
 // The task file.
@@ -73,6 +74,26 @@ fn an_unreadable_line_is_named_and_kept_and_stops_no_other() {
     let kept = project.read("tasks.jsonl");
     assert!(kept.starts_with(b"{\"id\":\"broken\"\n\xff\xfe not text\n"));
     assert!(kept.ends_with(b"{\"id\":\"../../x\",\"title\":\"out\"}\n{\"id\":\"last\",\"title\":\"no end"));
+}
+
+#[test]
+fn a_line_that_is_json_and_no_task_says_why() {
+    let check = |more: Value, words: &str| {
+        let project = Project::new("touch $OUT/started");
+        project.tasks(&[with(task("a"), more)]);
+        project.run(&["run", "--json"]).exits(1).says("tasks.jsonl:1:").says(words);
+        assert!(!project.out.join("started").exists(), "{words}");
+    };
+    check(json!({"title": " "}), "the title is empty");
+    check(json!({"title": "two\nlines"}), "more than one line");
+    check(json!({"priority": 5}), "priority 5");
+    check(json!({"status": "done"}), "`closed`");
+    // An empty command passes always: it would confirm anything.
+    check(json!({"checks": [{"name": "x", "run": " "}]}), "`run` of a check is empty");
+    check(json!({"checks": [{"name": "x", "run": []}]}), "`run` of a check is empty");
+    check(json!({"checks": [{"name": "x", "run": "a\0b"}]}), "NUL");
+    check(json!({"checks": [{"nam": "x", "run": "true"}]}), "nam");
+    check(json!({"subtasks": [{"id": "s", "title": "1"}, {"id": "s", "title": "2"}]}), "two subtasks have the id `s`");
 }
 
 #[test]

@@ -9,6 +9,7 @@ use crate::project::with;
 use serde_json::Value;
 use serde_json::json;
 use std::fs;
+use std::process::Stdio;
 
 fn keys(value: &Value) -> Vec<&str> {
     value.as_object().unwrap().keys().map(String::as_str).collect()
@@ -80,10 +81,11 @@ fn what_a_task_expects_decides() {
         assert_eq!(ran.exits(code).verdict("a"), verdict, "{expects}: {agent}");
     };
     check("nothing", "true", "true", 0, "confirmed");
-    check("nothing", RIGHT, "true", 1, "false_done");
+    check("nothing", "true", "grep -qx right answer.txt", 1, "false_done");
+    check("nothing", RIGHT, "grep -qx right answer.txt", 0, "confirmed");
     check("fix", RIGHT, "grep -qx right answer.txt", 0, "confirmed");
     // Green before and after proves no fix.
-    check("fix", RIGHT, "true", 1, "unverifiable");
+    check("fix", RIGHT, "true", 1, "false_done");
     check("change", RIGHT, "true", 0, "confirmed");
 }
 
@@ -285,7 +287,9 @@ fn tasks_are_added_changed_and_listed() {
         .run(&[
             "task",
             "add",
-            "Fix the Date parser!",
+            "Fix the date parser",
+            "--id",
+            "dates",
             "--check",
             "cargo test",
             "--priority",
@@ -296,8 +300,8 @@ fn tasks_are_added_changed_and_listed() {
         ])
         .exits(0)
         .json();
-    let id = added["id"].as_str().unwrap();
-    assert_eq!(id, "fix-the-date-parser");
+    let id = "dates";
+    assert_eq!(added["id"], id);
     assert_eq!((&added["status"], &added["checks"][0]["run"]), (&json!("open"), &json!("cargo test")));
     assert_eq!(added["deps"], json!([{"id": "a", "type": "blocks"}]));
     assert!(project.read("tasks.jsonl").starts_with(&line), "other lines stay as they are");
@@ -307,16 +311,22 @@ fn tasks_are_added_changed_and_listed() {
         (&edited["priority"], &edited["title"], &edited["checks"]),
         (&json!(3), &json!("Dates"), &added["checks"])
     );
-    project.run(&["task", "edit", id, r#"{"prioriti":3}"#]).exits(2).says("prioriti");
+    project.run(&["task", "edit", id, r#"{"priority":9}"#]).exits(2).says("priority 9");
+    let unnamed = project.run(&["task", "add", "Anything", "--json"]).exits(0).json();
+    assert!(unnamed["id"].as_str().unwrap().starts_with("t-"), "{unnamed}");
+    project.run(&["task", "close", unnamed["id"].as_str().unwrap()]).exits(0);
     project.run(&["task", "edit", id, "[1]"]).exits(2).says("one JSON object");
-    project.run(&["task", "show", "fix-the-date-parsr"]).exits(2).says("did you mean `fix-the-date-parser`");
+    project.run(&["task", "show", "date"]).exits(2).says("did you mean `dates`");
     assert_eq!(project.run(&["task", "show", id, "--json"]).exits(0).json()["title"], "Dates");
     assert_eq!(project.run(&["task", "close", id, "--json"]).exits(0).json()["status"], "closed");
     let list = |status: &str| {
         let listed = project.run(&["task", "list", "--json", "--status", status]).exits(0).json();
         listed["tasks"].as_array().unwrap().iter().map(|t| t["id"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
-    assert_eq!((list("open"), list("closed")), (vec!["a".to_owned()], vec![id.to_owned()]));
+    assert_eq!(
+        (list("open"), list("closed")),
+        (vec!["a".to_owned()], vec![id.to_owned(), unnamed["id"].as_str().unwrap().to_owned()])
+    );
     assert_eq!(project.run(&["task", "reopen", id, "--json"]).exits(0).json()["status"], "open");
     project.run(&["task", "list", "--status", "done"]).exits(2).says("closed");
 }
@@ -365,6 +375,8 @@ fn reflections_are_added_listed_shown_and_pruned() {
     let did = project.run(&["memory", "prune", "--json"]).exits(0).json();
     assert_eq!((would.to_string().contains('1'), did.to_string().contains('1')), (true, true), "{would} {did}");
     assert_eq!(list(&[]), [first["id"].clone()]);
+    project.run(&["memory", "prune", "--days", "4294967295"]).exits(0);
+    assert_eq!(list(&[]), [first["id"].clone()]);
     // A lesson of a person reaches the agent.
     assert_eq!(project.run(&["run", "--json"]).task("a")["reflectionsInjected"], 1);
 }
@@ -381,7 +393,8 @@ fn what_is_no_reflection_is_refused_with_the_reason_and_not_stored() {
     check("{\"taskId\":\"a\",\n\"analysis\":}", "line 2");
     check(r#"{"taskId":"a","analysis":"x"}"#, "`suggestion`");
     check(r#"{"taskId":"a","analysis":"x","suggestion":"y","category":"bad_luck"}"#, "bad_luck");
-    check(r#"{"taskId":"a","analysis":"x","suggestion":"y","createdAt":"yesterday"}"#, "yesterday");
+    check(r#"{"taskId":"a","analysis":"x","suggestion":"y","createdAt":"yesterday"}"#, "createdAt: ");
+    check(r#"{"taskId":"a","analysis":"x","suggestion":"y","confidence":"high"}"#, "confidence: ");
     assert!(!project.dir.join("memory/reflections.jsonl").exists());
 }
 
@@ -395,7 +408,7 @@ fn reflections_of_another_file_are_imported_once() {
     let file = format!("{}\n{}\nnot json\n", one("new", "2026-02-02T00:00:00Z"), one("old", "2026-01-01T00:00:00Z"));
     fs::write(project.out.join("other.jsonl"), file).unwrap();
     let path = project.out.join("other.jsonl").display().to_string();
-    let imported = project.run(&["memory", "import", &path, "--json"]).exits(1).says("line 3").json();
+    let imported = project.run(&["memory", "import", &path, "--json"]).exits(1).says("other.jsonl:3:").json();
     assert_eq!((&imported["imported"], &imported["unreadable"]), (&json!(2), &json!(1)));
     let list = project.run(&["memory", "list", "--json"]).json();
     assert_eq!(
@@ -453,6 +466,39 @@ fn completions_know_the_commands_and_need_no_project() {
     let ran = project.run(&["completions", "bash"]);
     assert!(ran.exits(0).stdout.contains("--no-reflexion"), "{}", ran.stdout);
     project.run(&["completions", "tcsh"]).exits(2).says("bash");
+}
+
+#[test]
+fn a_reader_who_leaves_breaks_off_nothing() {
+    let project = Project::new(RIGHT_AT_TWO);
+    let closed = |args: &[&str]| {
+        let mut child = project.command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        drop((child.stdout.take(), child.stderr.take()));
+        child.wait().unwrap().code()
+    };
+    assert_eq!(closed(&["run"]), Some(0));
+    assert_eq!(project.run(&["task", "show", "a", "--json"]).json()["status"], "closed");
+    for args in [&["task", "list"][..], &["task", "list", "--json"], &["config", "show"], &["completions", "zsh"]] {
+        assert_eq!(closed(args), Some(0), "{args:?}");
+    }
+}
+
+#[test]
+fn an_answer_that_cannot_be_written_is_no_success() {
+    let project = Project::new(RIGHT);
+    for args in [&["task", "list"][..], &["run", "--json"], &["completions", "bash"]] {
+        let mut command = project.command(args);
+        let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let output = command.stdout(full).stderr(Stdio::piped()).spawn().unwrap().wait_with_output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(4), "{args:?}: {said}");
+        assert!(said.contains("failed to write to stdout: No space left"), "{said}");
+    }
+    assert_eq!(
+        project.run(&["task", "show", "a", "--json"]).json()["status"],
+        "closed",
+        "the work is kept all the same"
+    );
 }
 
 #[test]

@@ -80,7 +80,10 @@ impl Project {
 
     /// Replaces the tasks, and commits that where there is git.
     pub fn tasks(&self, tasks: &[Value]) {
-        self.write("tasks.jsonl", tasks.iter().map(|t| format!("{t}\n")).collect::<String>());
+        self.write(
+            "tasks.jsonl",
+            tasks.iter().map(ToString::to_string).chain([String::new()]).collect::<Vec<_>>().join("\n"),
+        );
         self.commit();
     }
 
@@ -135,14 +138,9 @@ impl Project {
 
     /// Waits until an agent has written `$OUT/name`.
     pub fn await_told(&self, name: &str) {
-        self.await_that(&format!("$OUT/{name} to appear"), || self.out.join(name).exists());
-    }
-
-    /// Waits until something is so.
-    pub fn await_that(&self, what: &str, mut so: impl FnMut() -> bool) {
         let started = Instant::now();
-        while !so() {
-            assert!(started.elapsed() < PATIENCE, "waited in vain for {what}");
+        while !self.out.join(name).exists() {
+            assert!(started.elapsed() < PATIENCE, "waited in vain for $OUT/{name}");
             std::thread::sleep(Duration::from_millis(10));
         }
     }
@@ -171,6 +169,21 @@ impl Project {
     pub fn worktrees(&self) -> Vec<PathBuf> {
         let list = self.git(&["worktree", "list", "--porcelain"]);
         list.lines().filter_map(|l| l.strip_prefix("worktree ")).skip(1).map(PathBuf::from).collect()
+    }
+}
+
+/// A test that fails leaves nothing running either.
+impl Drop for Project {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            return;
+        }
+        for process in self.processes() {
+            let pid = process.split(' ').next().and_then(|pid| rustix::process::Pid::from_raw(pid.parse().ok()?));
+            if let Some(pid) = pid {
+                let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+            }
+        }
     }
 }
 

@@ -1,0 +1,50 @@
+//! Writing to stdout and stderr so that a reader who leaves (`| head`), or a full disk, never breaks off work.
+//!
+//! The standard macros panic there: a run would die in the middle because nobody watches its progress.
+
+use std::fmt::Arguments;
+use std::io;
+use std::io::Write;
+use std::sync::OnceLock;
+
+/// Why stdout did not take everything.
+static LOST: OnceLock<String> = OnceLock::new();
+
+/// `print!` that does not panic; see [`lost`].
+macro_rules! out {
+    ($($text:tt)*) => { $crate::cli::output::write_out(format_args!($($text)*)) };
+}
+/// `println!` that does not panic; see [`lost`].
+macro_rules! outln {
+    () => { $crate::cli::output::write_out(format_args!("\n")) };
+    ($($text:tt)*) => { $crate::cli::output::write_out(format_args!("{}\n", format_args!($($text)*))) };
+}
+/// `eprintln!` that does not panic: what cannot be said is not said.
+macro_rules! errln {
+    ($($text:tt)*) => { $crate::cli::output::write_err(format_args!($($text)*)) };
+}
+
+pub(super) use errln;
+pub(super) use out;
+pub(super) use outln;
+
+/// Writes to stdout.
+pub(super) fn write_out(text: Arguments<'_>) {
+    let mut stdout = io::stdout().lock();
+    match stdout.write_fmt(text).and_then(|()| stdout.flush()) {
+        // Who closed the pipe has read enough.
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => drop(LOST.set(error.to_string())),
+        _ => {}
+    }
+}
+
+/// Writes a line to stderr.
+pub(super) fn write_err(text: Arguments<'_>) {
+    // One write, so that lines of several tasks do not mix.
+    let _ = io::stderr().lock().write_all(format!("{text}\n").as_bytes());
+}
+
+/// Why stdout did not take everything that was written, if so.
+pub(super) fn lost() -> Option<&'static str> {
+    LOST.get().map(String::as_str)
+}

@@ -11,11 +11,11 @@ use reflexion::domain::Reflection;
 use reflexion::domain::RunReport;
 use reflexion::domain::Task;
 use reflexion::domain::TaskMark;
+use reflexion::prompt::parse_reply;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::fs;
-use std::path::Path;
 use std::path::PathBuf;
 
 fn root() -> PathBuf {
@@ -56,8 +56,9 @@ fn the_command_line_reference_is_current() {
     generated("docs/cli.md", &reflexion::cli::reference());
 }
 
-/// A fenced block: its language, what it holds, and its first line's number.
+/// A fenced block: the heading it stands under, its language, what it holds, and its first line's number.
 struct Block {
+    heading: String,
     language: String,
     text: String,
     line: usize,
@@ -65,20 +66,21 @@ struct Block {
 
 fn blocks(document: &str) -> Vec<Block> {
     let mut found: Vec<Block> = Vec::new();
-    let mut inside = false;
+    let (mut inside, mut heading) = (false, "");
     for (number, line) in document.lines().enumerate() {
         match line.trim_start().strip_prefix("```") {
             Some(_) if inside => inside = false,
             Some(language) => {
                 inside = true;
-                found.push(Block { language: language.trim().to_owned(), text: String::new(), line: number + 2 });
+                let (heading, language) = (heading.to_owned(), language.trim().to_owned());
+                found.push(Block { heading, language, text: String::new(), line: number + 2 });
             }
             None if inside => {
                 let block = found.last_mut().expect("a block was pushed when it began");
                 block.text.push_str(line);
                 block.text.push('\n');
             }
-            None => {}
+            None => heading = line.strip_prefix("## ").unwrap_or(heading),
         }
     }
     assert!(!inside, "a fenced block has no end");
@@ -104,10 +106,10 @@ fn words(line: &str) -> Vec<String> {
     found
 }
 
-/// Every command in the shell blocks of a document; `&&`, `|` and redirections end a command.
-fn commands(document: &str) -> Vec<Vec<String>> {
+/// Every command in the shell blocks; `&&`, `|` and redirections end a command.
+fn commands(blocks: &[Block]) -> Vec<Vec<String>> {
     let mut found = Vec::new();
-    for block in blocks(document).iter().filter(|b| matches!(b.language.as_str(), "sh" | "console")) {
+    for block in blocks.iter().filter(|b| matches!(b.language.as_str(), "sh" | "console")) {
         let prompted = block.language == "console";
         for line in block.text.lines() {
             let line = if prompted { line.strip_prefix("$ ").unwrap_or_default() } else { line };
@@ -147,7 +149,7 @@ fn check_cargo(args: &[String]) {
 
 #[test]
 fn the_commands_of_the_readme_are_understood() {
-    let commands = commands(&read("README.md"));
+    let commands = commands(&blocks(&read("README.md")));
     assert!(commands.len() > 10, "the README shows how to use it: {commands:?}");
     for command in commands {
         match command[0].as_str() {
@@ -164,8 +166,21 @@ fn the_commands_of_the_readme_are_understood() {
 #[test]
 fn the_quick_start_is_two_commands() {
     let readme = read("README.md");
-    let start = readme.split("\n## ").find(|s| s.starts_with("Quick start")).expect("a quick start");
-    assert_eq!(commands(start)[..2], [words("cargo run --release -- run"), words("cargo test")]);
+    let start: Vec<Block> = blocks(&readme).into_iter().filter(|b| b.heading == "Quick start").collect();
+    let plain: Vec<_> = commands(&start).into_iter().filter(|c| !c.contains(&"--no-reflexion".to_owned())).collect();
+    assert_eq!(plain, [words("cargo run --release -- run"), words("cargo test")]);
+}
+
+#[test]
+fn the_code_of_the_readme_is_that_of_the_examples() {
+    let examples: String = ["batch", "own_loop", "unit_test"].map(|e| read(&format!("examples/{e}.rs"))).concat();
+    let known: Vec<&str> = examples.lines().map(str::trim).collect();
+    for block in blocks(&read("README.md")).iter().filter(|b| b.language == "rust") {
+        // `// …` stands for what was left out.
+        for line in block.text.lines().map(str::trim).filter(|l| !l.is_empty() && !l.starts_with("// …")) {
+            assert!(known.contains(&line), "no example has this line of README.md: {line}");
+        }
+    }
 }
 
 /// Targets of `[…](target)`, without those outside the repository.
@@ -190,6 +205,7 @@ fn anchor(heading: &str) -> String {
 fn every_link_leads_somewhere() {
     let mut documents: Vec<PathBuf> = fs::read_dir(root().join("docs")).unwrap().map(|e| e.unwrap().path()).collect();
     documents.push(root().join("README.md"));
+    assert!(links(&read("README.md")).contains(&"docs/formats.md".to_owned()), "links are found at all");
     for document in documents.iter().filter(|d| d.extension().is_some_and(|e| e == "md")) {
         let text = fs::read_to_string(document).unwrap();
         for link in links(&text) {
@@ -270,17 +286,17 @@ fn load(text: &str) -> config::Effective {
 }
 
 #[test]
-fn the_project_files_of_the_readme_are_read() {
+fn the_settings_that_documents_show_exist() {
     let readme = read("README.md");
-    let examples: Vec<Block> = blocks(&readme).into_iter().filter(|b| b.language == "json").collect();
-    assert!(!examples.is_empty(), "the README shows a project.json");
-    for example in examples {
-        let value: Value = serde_json::from_str(&example.text).unwrap_or_else(|e| panic!("line {}: {e}", example.line));
+    let settings = blocks(&read("docs/configuration.md"));
+    let examples: Vec<Block> = blocks(&readme).into_iter().chain(settings).filter(|b| b.language == "json").collect();
+    assert_eq!(examples.len(), 3);
+    for Block { text, line, .. } in &examples {
         // A reflection is the other thing of which the README shows the JSON.
-        if value["analysis"].is_string() {
-            parse::<Reflection>(&example.text, example.line);
+        if parse::<Value>(text, *line)["analysis"].is_string() {
+            parse::<Reflection>(text, *line);
         } else {
-            load(&example.text);
+            load(text);
         }
     }
     // Keys in the text are written as `reflexion.enabled`, `retry.start`, `maxAttempts`.
@@ -312,38 +328,22 @@ struct JournalLine {
 fn the_examples_of_the_formats_are_read() {
     let document = read("docs/formats.md");
     let mut seen = Vec::new();
-    for section in document.split("\n## ").skip(1) {
-        let heading = section.lines().next().unwrap_or_default();
-        for Block { text, line, .. } in blocks(section).iter().filter(|b| b.language == "json") {
-            let each = || text.lines().filter(|l| !l.is_empty());
-            match heading {
-                "Task file" => each().for_each(|l| drop(parse::<Task>(l, *line))),
-                "What runs found out" => each().for_each(|l| drop(parse::<TaskMark>(l, *line))),
-                "Reflections" => each().for_each(|l| drop(parse::<Reflection>(l, *line))),
-                "Journal" => each().for_each(|l| assert_eq!(parse::<JournalLine>(l, *line).v, 1)),
-                "Command generator" if text.contains("\"failureType\"") => drop(parse::<FailureContext>(text, *line)),
-                "Command generator" => check_generator_reply(text),
-                "The report of a run" => drop(parse::<RunReport>(text, *line)),
-                other => panic!("line {line}: nobody reads the example under `{other}`"),
-            }
-            seen.push(heading.to_owned());
+    for Block { heading, text, line, .. } in blocks(&document).iter().filter(|b| b.language == "json") {
+        let each = || text.lines().filter(|l| !l.is_empty());
+        match heading.as_str() {
+            "Task file" => each().for_each(|l| drop(parse::<Task>(l, *line))),
+            "What runs found out" => each().for_each(|l| drop(parse::<TaskMark>(l, *line))),
+            "Reflections" => each().for_each(|l| drop(parse::<Reflection>(l, *line))),
+            "Journal" => each().for_each(|l| assert_eq!(parse::<JournalLine>(l, *line).v, 1)),
+            "Command generator" if text.contains("\"failureType\"") => drop(parse::<FailureContext>(text, *line)),
+            "Command generator" => drop(parse_reply(text).expect("the answer of a generator")),
+            "The report of a run" => drop(parse::<RunReport>(text, *line)),
+            other => panic!("line {line}: nobody reads the example under `{other}`"),
         }
+        seen.push(heading.clone());
     }
     seen.dedup();
     let wanted =
         ["Task file", "What runs found out", "Reflections", "Journal", "Command generator", "The report of a run"];
     assert_eq!(seen, wanted);
-}
-
-/// The answer of a generator makes a reflection in the reader that generators use.
-fn check_generator_reply(text: &str) {
-    let draft = reflexion::prompt::parse_reply(text).expect("an answer");
-    assert!(!draft.analysis.is_empty());
-}
-
-#[test]
-fn links_of_documents_are_relative_to_them() {
-    // A document without links would make the check above say nothing.
-    let readme = read("README.md");
-    assert!(links(&readme).iter().any(|l| Path::new(l).starts_with("docs")), "{:?}", links(&readme));
 }

@@ -167,8 +167,7 @@ fn the_commands_of_the_readme_are_understood() {
 fn the_quick_start_is_two_commands() {
     let readme = read("README.md");
     let start: Vec<Block> = blocks(&readme).into_iter().filter(|b| b.heading == "Quick start").collect();
-    let plain: Vec<_> = commands(&start).into_iter().filter(|c| !c.contains(&"--no-reflexion".to_owned())).collect();
-    assert_eq!(plain, [words("cargo run --release -- run"), words("cargo test")]);
+    assert_eq!(commands(&start), [words("cargo run --release -- run"), words("cargo test")]);
 }
 
 #[test]

@@ -17,43 +17,123 @@ pub(super) struct Key {
 /// The JSON Schema of `project.json`, as shipped in `config/project.schema.json`.
 #[must_use]
 pub fn schema() -> String {
-    let schema = schemars::schema_for!(ProjectFile);
+    let mut schema = schemars::schema_for!(ProjectFile).to_value();
+    clean(&mut schema);
     let mut text = serde_json::to_string_pretty(&schema).unwrap_or_default();
     text.push('\n');
     text
 }
 
+/// Editors show descriptions as they are: no line breaks of the source, no code that is for Rust programmers.
+fn clean(schema: &mut Value) {
+    match schema {
+        Value::Object(map) => {
+            for (key, value) in map {
+                match value {
+                    Value::String(text) if key == "description" => *text = prose(text),
+                    other => clean(other),
+                }
+            }
+        }
+        Value::Array(list) => list.iter_mut().for_each(clean),
+        _ => {}
+    }
+}
+
+/// A doc comment as paragraphs of one line each, without its examples.
+fn prose(doc: &str) -> String {
+    let words: String = doc.split("```").step_by(2).collect();
+    let paragraphs = words.split("\n\n").map(|p| p.replace('\n', " ")).filter(|p| !p.trim().is_empty());
+    paragraphs.map(|p| p.trim().to_owned()).collect::<Vec<_>>().join("\n\n")
+}
+
+const HEAD: &str = r#"# Configuration: `project.json`
+
+Generated from `src/config/wire.rs`; a test compares the two (`UPDATE_DOCS=1 cargo test --test it docs` writes it anew).
+The same as a JSON Schema for editors: [`config/project.schema.json`](../config/project.schema.json).
+
+Every key is optional, `{}` is a valid file. A key that does not exist, or a value of the wrong type, is an error that says
+where it is and which key was probably meant.
+
+```json
+{
+  "name": "dates",
+  "checks": [{ "name": "test", "run": "cargo test", "timeoutMs": 600000 }],
+  "maxAttempts": 4,
+  "agents": {
+    "default": ["mine", "repair"],
+    "mine": { "type": "command", "argv": ["my-agent", "--quiet"], "timeoutMs": 1800000 }
+  },
+  "reflexion": { "maxReflectionsPerRetry": 3, "generator": { "type": "agent", "agent": "mine" } },
+  "workspace": { "env": { "CARGO_TARGET_DIR": "{cache}/target" } },
+  "protect": ["tests/**"]
+}
+```
+
+Where a key is set more than once, the last of these wins: built-in default, `config/reflexion.json` (the same keys),
+`project.json`, environment variable, flag. `reflexion config show` prints every effective value and where it came from.
+
+The environment variable of a key is `REFLEXION_`, then the key in capitals with `_` between words and `__` for a dot; its
+value is JSON, or else text: `REFLEXION_MAX_ATTEMPTS=5`, `REFLEXION_REFLEXION__ENABLED=false`. Other variables of that
+prefix are no keys: `REFLEXION_LOG` (logging to stderr, e.g. `debug`), `REFLEXION_LIMIT_WAIT=off` (the same as
+`limits.wait: false`), and what agents, generators and checks are given ([formats](formats.md#command-agent)). One that means nothing is a
+warning.
+"#;
+
 /// The reference of `project.json`, as shipped in `docs/configuration.md`.
 #[must_use]
 pub fn reference() -> String {
-    let mut text = "# `project.json`\n\n\
-        Generated from `src/config/wire.rs`; a test compares the two (`UPDATE_DOCS=1 cargo test docs` writes it anew).\n\n\
-        Precedence, lowest first: built-in defaults, `config/reflexion.json`, `project.json`, environment variables, flags. \
-        `reflexion config show` prints every effective value and where it came from. Unknown keys are an error.\n"
-        .to_owned();
-    for key in keys() {
-        let default = if key.default.is_null() { String::new() } else { format!(", default `{}`", key.default) };
-        let _ = write!(
-            text,
-            "\n## `{}`\n\n{}{default}; environment `{}`.\n\n{}\n",
-            key.path,
-            key.kind,
-            env_name(&key.path),
-            key.doc
-        );
+    let schema = schemars::schema_for!(ProjectFile).to_value();
+    let keys = keys();
+    let mut text = HEAD.to_owned();
+    push_overview(&mut text, &keys);
+    text.push_str("\n## Keys\n");
+    for key in &keys {
+        push_key(&mut text, key, &format!("environment `{}`", env_name(&key.path)));
     }
-    text.push_str(&agents(&schemars::schema_for!(ProjectFile).to_value()));
+    for (title, path, shape) in [
+        ("A check", "checks[]", "CheckSpec"),
+        ("A generator", "reflexion.generator", "GeneratorFile"),
+        ("An agent", "agents.<name>", "AgentFile"),
+    ] {
+        push_shape(&mut text, &schema, title, path, shape);
+    }
     text
 }
 
-fn agents(schema: &Value) -> String {
-    let mut text = "\n# An agent: `agents.<name>`\n".to_owned();
-    let mut keys = Vec::new();
-    collect(schema, &schema["$defs"]["AgentFile"], "agents.<name>", &Value::Null, &mut keys);
-    for key in keys {
-        let _ = write!(text, "\n## `{}`\n\n{}.\n\n{}\n", key.path, key.kind, key.doc);
+fn push_overview(text: &mut String, keys: &[Key]) {
+    text.push_str("\n| key | type | default |\n|---|---|---|\n");
+    for Key { path, kind, default, .. } in keys {
+        let default = if default.is_null() { String::new() } else { format!("`{default}`") };
+        let _ = writeln!(text, "| [`{path}`](#{}) | {kind} | {default} |", path.replace('.', "").to_lowercase());
     }
-    text
+}
+
+fn push_key(text: &mut String, key: &Key, more: &str) {
+    let default = if key.default.is_null() { String::new() } else { format!(", default `{}`", key.default) };
+    let more = if more.is_empty() { String::new() } else { format!("; {more}") };
+    let _ = write!(text, "\n### `{}`\n\n{}{default}{more}.\n\n{}\n", key.path, capital(&key.kind), key.doc);
+}
+
+/// The keys of an object that stands in a list or under a name of the user's.
+fn push_shape(text: &mut String, schema: &Value, title: &str, path: &str, shape: &str) {
+    let definition = &schema["$defs"][shape];
+    let mut keys = Vec::new();
+    collect(schema, definition, path, &Value::Null, &mut keys);
+    let _ = write!(text, "\n## {title}: `{path}`\n");
+    let required: Vec<&str> =
+        definition["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    for mut key in keys {
+        let name = key.path.rsplit('.').next().unwrap_or_default();
+        let more = if required.contains(&name) { "required" } else { "" };
+        key.default = definition["properties"][name]["default"].clone();
+        push_key(text, &key, more);
+    }
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
 
 /// Every key that can be set, in the order of the file.
@@ -81,9 +161,7 @@ fn collect(root: &Value, node: &Value, path: &str, defaults: &Value, keys: &mut 
             continue;
         }
         let doc = property["description"].as_str().or(target["description"].as_str()).unwrap_or_default();
-        // Markdown paragraphs do not care for the source's line breaks.
-        let doc = doc.replace("\n\n", "\u{1}").replace('\n', " ").replace('\u{1}', "\n\n");
-        keys.push(Key { path, kind: kind(root, target), default: default.clone(), doc });
+        keys.push(Key { path, kind: kind(root, target), default: default.clone(), doc: prose(doc) });
     }
 }
 
@@ -95,21 +173,21 @@ fn resolve<'a>(root: &'a Value, node: &'a Value) -> &'a Value {
     }
 }
 
+/// A type in words: `string`, `list of strings`, `"auto" or "fresh"`.
 fn kind(root: &Value, node: &Value) -> String {
+    let either = |kinds: Vec<String>| kinds.into_iter().filter(|k| k != "null").collect::<Vec<_>>().join(" or ");
     let choices: Vec<&str> =
         node["oneOf"].as_array().into_iter().flatten().filter_map(|c| c["const"].as_str()).collect();
     if !choices.is_empty() {
-        return choices.iter().map(|c| format!("`\"{c}\"`")).collect::<Vec<_>>().join(" or ");
+        return either(choices.iter().map(|c| format!("`\"{c}\"`")).collect());
     }
     if let Some(any) = node["anyOf"].as_array() {
-        return any.iter().map(|n| kind(root, resolve(root, n))).collect::<Vec<_>>().join(" or ");
+        return either(any.iter().map(|n| kind(root, resolve(root, n))).collect());
     }
     match (&node["type"], &node["items"]) {
-        (Value::String(t), items) if t == "array" => {
-            format!("list of {}", kind(root, resolve(root, items)))
-        }
+        (Value::String(t), items) if t == "array" => format!("list of {}s", kind(root, resolve(root, items))),
         (Value::String(t), _) => t.clone(),
-        (Value::Array(types), _) => types.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" or "),
+        (Value::Array(types), _) => either(types.iter().filter_map(Value::as_str).map(str::to_owned).collect()),
         _ => "value".to_owned(),
     }
 }

@@ -18,7 +18,7 @@ use std::time::Duration;
 pub struct CheckSpec {
     /// How messages and reports call it.
     pub name: String,
-    /// What is run.
+    /// What is run: a string goes verbatim to `sh -c` in the workspace, a list runs without a shell. Exit status 0 passes.
     #[serde(deserialize_with = "command")]
     pub run: CheckCommand,
     /// Time limit in milliseconds; 10 minutes if not given.

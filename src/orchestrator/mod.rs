@@ -9,7 +9,7 @@
 //! ```
 //!
 //! What happens next is decided purely: [`queue`] says which task is ready, [`judge`] what the evidence says of an
-//! attempt, [`machine`] what follows from it. [`drive`] and [`task`] perform those effects through the ports and write
+//! attempt, [`machine`] what follows from it. `drive` and `task` perform those effects through the ports and write
 //! each intent to the journal before, each result after.
 
 mod attempt;

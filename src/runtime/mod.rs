@@ -1,6 +1,6 @@
 //! The composition root: the one place that names implementations.
 //!
-//! [`live`] is the list of provider layers of the real thing, [`test`] the same on doubles. Both are ordinary
+//! [`live`] is the list of provider layers of the real thing, [`mod@test`] the same on doubles. Both are ordinary
 //! [`Layers`](crate::layer::Layers): swap one service with `.with(…)`, decorate one with `.wrap(…)`, build what you need
 //! and shut it down.
 //!

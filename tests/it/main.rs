@@ -3,5 +3,6 @@
 mod architecture;
 mod bad_input;
 mod cli;
+mod docs;
 mod flow;
 mod project;

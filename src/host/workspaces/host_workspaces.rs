@@ -24,7 +24,7 @@ use std::sync::PoisonError;
 
 /// Workspaces of one project on this machine; see [`Workspaces`].
 ///
-/// The caller holds the project's [`RunLock`](crate::host::RunLock): `begin` removes every workspace it finds.
+/// The caller holds the project's [`RunLock`](crate::services::RunLock): `begin` removes every workspace it finds.
 pub struct HostWorkspaces {
     shared: Arc<Shared>,
     begun: Mutex<Option<Arc<Begun>>>,

@@ -261,12 +261,11 @@ fn await_reset(state: &State, ending: &Ending, at: Timestamp) -> Effect {
 fn back_off(state: &mut State) -> Effect {
     let run = state.transient_runs;
     state.transient_runs += 1;
-    match BACK_OFF.get(run) {
-        Some(&duration) => Effect::Wait { duration, because: "the model's service failed for the moment".to_owned() },
-        None => {
-            let cause = format!("the model's service failed {} times in a row", run + 1);
-            state.end(Status::Open, cause, Some(Stop::Limit))
-        }
+    if let Some(&duration) = BACK_OFF.get(run) {
+        Effect::Wait { duration, because: "the model's service failed for the moment".to_owned() }
+    } else {
+        let cause = format!("the model's service failed {} times in a row", run + 1);
+        state.end(Status::Open, cause, Some(Stop::Limit))
     }
 }
 

@@ -250,13 +250,13 @@ impl Edits<'_> {
             ("is", _) => self.replace(index, index + 1, "is not", Rule::Equality),
             ("not", "in") => self.replace(index, index + 2, "in", Rule::Equality),
             ("not", _) if index > 0 && source.word(index - 1) != "is" => {
-                self.remove(index, index + 1, Rule::NotRemoved)
+                self.remove(index, index + 1, Rule::NotRemoved);
             }
             ("in", _) if index > 0 && source.word(index - 1) != "not" && !self.belongs_to_for(index) => {
                 self.replace(index, index + 1, "not in", Rule::Equality);
             }
             ("None", _) if index > 0 && source.word(index - 1) == "=" => {
-                self.replace(index, index + 1, "\"\"", Rule::Empty)
+                self.replace(index, index + 1, "\"\"", Rule::Empty);
             }
             _ => {}
         }
@@ -422,7 +422,7 @@ mod tests {
     #[test]
     fn tests_are_never_edited() {
         let none = |path: &str, text: &str, language| {
-            assert_eq!(edits(&Source::new(path.into(), text.into(), language)), [], "{path}")
+            assert_eq!(edits(&Source::new(path.into(), text.into(), language)), [], "{path}");
         };
         none("tests/a.py", "x = 1\n", Language::Python);
         none("src/a_test.go", "x := 1 + 2\n", Language::Other);

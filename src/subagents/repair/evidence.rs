@@ -228,7 +228,7 @@ mod tests {
     #[test]
     fn kinds_of_failures_are_told_apart() {
         let check = |output: &str, hint| {
-            assert_eq!(Evidence::read(output).hints.into_iter().collect::<Vec<_>>(), [hint], "{output}")
+            assert_eq!(Evidence::read(output).hints.into_iter().collect::<Vec<_>>(), [hint], "{output}");
         };
         check("IndexError: list index", Hint::OutOfRange);
         check("AttributeError: 'NoneType' object has no attribute", Hint::Nothing);

@@ -62,7 +62,7 @@ fn is_ignored(entry: &DirEntry) -> bool {
         && entry
             .file_name()
             .to_str()
-            .is_none_or(|name| IGNORED.contains(&name) || name.starts_with(".") && name.len() > 1)
+            .is_none_or(|name| IGNORED.contains(&name) || name.starts_with('.') && name.len() > 1)
 }
 
 /// Puts a new text in the place of a file at once, with the permissions it had.

@@ -2,7 +2,7 @@
 //!
 //! It is no AI. It is there so that anyone can watch the whole loop at once: an attempt fails, a reflection is written, the
 //! next attempt reads it and does something else – and with `--no-reflexion` the same agent has no memory and fails to learn.
-//! It does repair small real bugs, by generate-and-validate search as GenProg (Le Goues et al., TSE 2012) and PAR do it, one
+//! It does repair small real bugs, by generate-and-validate search as `GenProg` (Le Goues et al., TSE 2012) and PAR do it, one
 //! edit an attempt, with the runtime's checks as the validation:
 //!
 //! 1. [`briefing`] cuts the prompt into task, check output, and what the reflections say was tried;

@@ -1,6 +1,6 @@
 //! Code that is odd whatever the project does: what linters warn of makes an edit there likelier.
 //!
-//! The patterns are those of "bugs as deviant behavior" (Engler et al., SOSP 2001) and FindBugs (Hovemeyer and Pugh, 2004):
+//! The patterns are those of "bugs as deviant behavior" (Engler et al., SOSP 2001) and `FindBugs` (Hovemeyer and Pugh, 2004):
 //! operations without effect, operators that a literal cannot have, and guards that let through what they should stop.
 
 use super::edits::Edit;

@@ -2,7 +2,7 @@
 
 /// A kind of edit. Together they are the five mutation operators that Offutt et al. found to suffice (ROR, LCR, AOR, UOI
 /// and constants; TOSEM 5(2), 1996) and templates of one-statement bugs from PAR (Kim et al., ICSE 2013) and
-/// ManySStuBs4J (Karampatsis and Sutton, MSR 2020).
+/// `ManySStuBs4J` (Karampatsis and Sutton, MSR 2020).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Rule {
     /// `<` and `<=`, `>` and `>=`, `..` and `..=`.
@@ -58,7 +58,7 @@ pub(super) enum Rule {
 
 impl Rule {
     /// How likely an edit of this kind is the right one, against the others; per edit, so a kind that has many edits a line
-    /// (`Name`) has a small weight. The order follows the frequencies in ManySStuBs4J as far as the kinds are the same there
+    /// (`Name`) has a small weight. The order follows the frequencies in `ManySStuBs4J` as far as the kinds are the same there
     /// (numbers, operators, names, swapped arguments); the sizes are estimates, tuned on the development half of
     /// `benches/repair/mutants.py`.
     pub(super) fn weight(self) -> f64 {

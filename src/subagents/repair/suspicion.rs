@@ -9,6 +9,7 @@ use super::source::Source;
 use super::source::UnitKind;
 use super::token::Kind;
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::collections::HashMap;
 
 /// Each further call makes a unit this much less likely to be what the test is about.
@@ -99,14 +100,14 @@ impl Suspicion {
         let tracebacks = frames
             .iter()
             .enumerate()
-            .filter(|(i, frame)| self.is_innermost(sources, frames, *i) && !is_test_line(sources, **frame))
+            .filter(|(i, frame)| is_innermost(sources, frames, *i) && !is_test_line(sources, **frame))
             .count()
             .max(1) as f64;
         for (number, frame) in frames.iter().enumerate() {
             if is_test_line(sources, *frame) {
                 continue;
             }
-            let innermost = self.is_innermost(sources, frames, number);
+            let innermost = is_innermost(sources, frames, number);
             let unit = unit_at(&sources[frame.0], frame.1);
             let share = if innermost { 1.0 } else { 0.4 };
             *self.units.entry((frame.0, unit)).or_default() += share / tracebacks;
@@ -120,10 +121,6 @@ impl Suspicion {
                 *known = known.max(factor);
             }
         }
-    }
-
-    fn is_innermost(&self, sources: &[Source], frames: &[(usize, u32)], number: usize) -> bool {
-        frames.get(number + 1).is_none_or(|next| is_test_line(sources, *next))
     }
 
     /// Units whose names the task or the lines about the failure hold.
@@ -144,6 +141,11 @@ impl Suspicion {
             }
         }
     }
+}
+
+/// The last frame before the traceback goes back into a test, or ends.
+fn is_innermost(sources: &[Source], frames: &[(usize, u32)], number: usize) -> bool {
+    frames.get(number + 1).is_none_or(|next| is_test_line(sources, *next))
 }
 
 /// The source that a printed path means: the same, or the one it ends with.
@@ -215,13 +217,13 @@ impl Graph {
         }
         let mut edges: HashMap<Place, Vec<(Place, f64)>> = HashMap::new();
         for (file, source) in sources.iter().enumerate() {
-            let mut mentions: BTreeMap<(usize, &str), ()> = BTreeMap::new();
+            let mut mentions: BTreeSet<(usize, &str)> = BTreeSet::new();
             for index in 0..source.tokens.len() {
                 if source.kind(index) == Some(Kind::Word) && named.contains_key(source.word(index)) {
-                    mentions.insert((source.unit_of[index], source.word(index)), ());
+                    mentions.insert((source.unit_of[index], source.word(index)));
                 }
             }
-            for ((unit, word), ()) in mentions {
+            for (unit, word) in mentions {
                 let targets = &named[word];
                 // A name that many units have says less of each.
                 let share = 1.0 / (targets.len() as f64).sqrt();

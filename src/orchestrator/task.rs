@@ -333,9 +333,17 @@ impl TaskRun {
             return;
         };
         self.doing("reflecting");
-        match self.store_reflection(judged).await {
+        let cancel = self.context.cancel.clone();
+        let stored = tokio::select! {
+            stored = self.store_reflection(judged) => stored.map_err(|error| error.to_string()),
+            // A generator may take long, and a person who interrupts does not wait for it.
+            () = cancel.cancelled() => Err("the run was interrupted".to_owned()),
+        };
+        match stored {
             Ok(id) => judged.reflection = Some(id),
-            Err(error) => self.publish(EventKind::Warning { message: format!("no reflection was stored: {error}") }),
+            Err(because) => {
+                self.publish(EventKind::Warning { message: format!("no reflection was stored: {because}") });
+            }
         }
     }
 

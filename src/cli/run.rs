@@ -211,13 +211,19 @@ fn exit(report: &RunReport, list: &TaskList) -> Exit {
     let unstarted = |t: &crate::domain::TaskReport| {
         t.verdict.is_none() && t.endings.iter().all(|e| matches!(e, Ending::Auth | Ending::Quota))
     };
+    // A mistake among the dependencies is the task file's fault, not the environment's.
+    let held_up = |t: &crate::domain::TaskReport| {
+        let task = list.tasks.iter().find(|task| task.id == t.id);
+        let closed = |id: &TaskId| list.tasks.iter().any(|t| t.id == *id && t.status == Status::Closed);
+        task.is_some_and(|task| task.blockers().any(|id| !closed(id)))
+    };
     if report.interrupted {
         Exit::Interrupted
     } else if report.tasks.iter().all(|t| t.verdict == Some(Verdict::Confirmed)) && list.problems.is_empty() {
         Exit::Confirmed
     } else if report.tasks.iter().any(limited) {
         Exit::LeftOpen
-    } else if !report.tasks.is_empty() && report.tasks.iter().all(unstarted) {
+    } else if report.tasks.iter().all(unstarted) && !report.tasks.iter().all(held_up) {
         Exit::Environment
     } else {
         Exit::NotConfirmed

@@ -391,13 +391,15 @@ impl TaskRun {
         self.doing("reflecting");
         let cancel = self.context.cancel.clone();
         let stored = tokio::select! {
-            stored = self.store_reflection(judged) => stored,
-            // Dropping the generator ends its processes.
-            () = cancel.cancelled() => return,
+            stored = self.store_reflection(judged) => stored.map_err(|error| error.to_string()),
+            // Dropping the generator ends its processes; a person who interrupts does not wait for it.
+            () = cancel.cancelled() => Err("the run was interrupted".to_owned()),
         };
         match stored {
             Ok(id) => judged.reflection = Some(id),
-            Err(error) => self.publish(EventKind::Warning { message: format!("no reflection was stored: {error}") }),
+            Err(because) => {
+                self.publish(EventKind::Warning { message: format!("no reflection was stored: {because}") });
+            }
         }
     }
 

@@ -121,6 +121,9 @@ fn a_missing_dependency_and_a_circle_are_named_and_stop_no_other() {
     assert!(cause("me").contains("circle"), "{}", cause("me"));
     let list = project.run(&["task", "list", "--json"]).json();
     assert!(list["tasks"].as_array().unwrap().iter().filter(|t| t["id"] != "a").all(|t| t["status"] == "open"));
+    // A mistake in the task file is not the environment's fault.
+    project.tasks(&[after("x", "y"), after("y", "x")]);
+    project.run(&["run", "--json"]).exits(1).says("`x` -> `y` -> `x`");
 }
 
 #[test]
@@ -402,6 +405,21 @@ fn an_interruption_while_checks_run_at_the_base_is_one_too() {
     assert_eq!(project.worktrees().len(), 0);
     fs::write(project.out.join("mended"), "").unwrap();
     project.run(&["run"]).exits(0);
+}
+
+#[test]
+fn an_interruption_does_not_wait_for_a_generator() {
+    let project = Project::new("echo almost > answer.txt");
+    let script = "touch $OUT/started; setsid sleep 300 & sleep 300";
+    project.config(|c| c["reflexion"]["generator"] = json!({"type": "command", "argv": ["sh", "-c", script]}));
+    let run = project.start(&["run", "--json"]);
+    project.await_told("started");
+    run.signal(rustix::process::Signal::INT);
+    let ran = run.end();
+    // Had it been waited for, the heuristic would have answered in its place.
+    ran.exits(130).says("no reflection was stored: the run was interrupted");
+    assert_eq!((&ran.task("a")["attempts"], &ran.task("a")["reflectionsWritten"]), (&json!(1), &json!(0)));
+    assert_eq!(project.processes(), Vec::<String>::new());
 }
 
 #[test]

@@ -57,8 +57,10 @@ impl Work {
             .map_err(|error| super::layout::io_error("make a directory in", &std::env::temp_dir())(error))?;
         let recorder =
             Recorder { git: repository.git(), top: repository.top.clone(), index: scratch.path().join("index") };
-        // A copy of the user's index: its stat data save reading every file.
-        let _ = std::fs::copy(repository.checkout_dir.join("index"), &recorder.index);
+        // A copy of the user's index: its stat data save reading every file. Without one every file is read.
+        if copy_index(&repository.checkout_dir.join("index"), &recorder.index).is_err() {
+            super::removal::remove(&recorder.index)?;
+        }
         let user =
             recorder.record(Recording { left_out: repository.hidden().into(), forced: Vec::new(), loaded: None });
         let user = user.await?.tree;
@@ -82,6 +84,14 @@ impl Work {
         call(&[]).ok().await?;
         Ok(difference.files)
     }
+}
+
+/// Copies an index with its modification time: git looks into files that are not older than their index, because a
+/// change within the same second may not show in their stat data [git, `racy-git.txt`]. A younger copy would hide it.
+fn copy_index(from: &Path, to: &Path) -> std::io::Result<()> {
+    let written = from.metadata()?.modified()?;
+    std::fs::copy(from, to)?;
+    std::fs::File::options().write(true).open(to)?.set_modified(written)
 }
 
 /// `merge-tree` wants commits; nobody ever sees this one.

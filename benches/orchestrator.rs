@@ -28,10 +28,10 @@ use reflexion::services::Verifier;
 use reflexion::services::Workspaces;
 use reflexion::storage::FileJournal;
 use reflexion::storage::JsonlStorage;
-use reflexion::testing::FixedSettings;
 use reflexion::testing::MemoryTasks;
 use reflexion::testing::MemoryWorkspaces;
 use reflexion::testing::ScriptedVerifier;
+use reflexion::testing::fixed_settings;
 use std::sync::Arc;
 use std::time::Duration;
 use std::time::Instant;
@@ -68,7 +68,7 @@ fn tasks(count: usize) -> Vec<Task> {
 
 /// `count` tasks with `attempts` attempts each, all of them refuted.
 fn layers(count: usize, attempts: u32, jobs: usize) -> Layers {
-    let mut settings = FixedSettings::default();
+    let mut settings = fixed_settings();
     settings.run.max_attempts = attempts;
     settings.run.jobs = jobs;
     settings.run.limit_wait = LimitWait::Off;

@@ -71,6 +71,7 @@ pub(super) async fn doctor(dir: &Path, args: &DoctorArgs) -> anyhow::Result<Exit
         )),
     }
     let ok = findings.iter().all(|f| f.ok);
+    let cannot_start = findings.iter().any(|f| !f.ok && (f.what == "workspace" || f.what.starts_with("check ")));
     if args.json {
         project::print_json(&serde_json::json!({ "ok": ok, "findings": findings }))?;
     } else {
@@ -82,7 +83,11 @@ pub(super) async fn doctor(dir: &Path, args: &DoctorArgs) -> anyhow::Result<Exit
             }
         }
     }
-    Ok(if ok { Exit::Confirmed } else { Exit::NotConfirmed })
+    Ok(match (ok, cannot_start) {
+        (true, _) => Exit::Confirmed,
+        (false, true) => Exit::Environment,
+        (false, false) => Exit::NotConfirmed,
+    })
 }
 
 async fn git(layers: Layers) -> anyhow::Result<Finding> {

@@ -20,4 +20,3 @@ pub use load::Override;
 pub use load::load;
 pub use reference::reference;
 pub use reference::schema;
-pub use settings::ProjectSettings;

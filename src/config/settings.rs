@@ -16,29 +16,12 @@ use std::time::Duration;
 /// The embedded agent, which needs no configuration.
 const REPAIR: &str = "repair";
 
-/// The settings as typed policies.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ProjectSettings {
-    /// Where the project is.
-    pub project: policy::Project,
-    /// How a run goes.
-    pub run: policy::Run,
-    /// The reflection loop.
-    pub reflexion: policy::Reflexion,
-    /// The agents.
-    pub agents: policy::Agents,
-    /// How workspaces are made.
-    pub workspace: policy::Workspace,
-    /// What programs may see of the environment.
-    pub environment: policy::Environment,
-}
-
 impl Effective {
     /// Checks what types cannot say, and gives the policies.
     ///
     /// # Errors
     /// [`ConfigError::Value`] with the key and who set it.
-    pub fn settings(&self) -> Result<ProjectSettings, ConfigError> {
+    pub fn settings(&self) -> Result<policy::Values, ConfigError> {
         let file = &self.file;
         self.require(file.max_attempts >= 1, "maxAttempts", "is at least 1")?;
         self.require((1..=1024).contains(&file.jobs), "jobs", "is 1 to 1024")?;
@@ -52,7 +35,7 @@ impl Effective {
         }
         self.checks()?;
         let agents = self.agents()?;
-        Ok(ProjectSettings {
+        Ok(policy::Values {
             project: self.project(),
             run: run(file),
             reflexion: self.reflexion(&agents)?,
@@ -205,7 +188,7 @@ mod tests {
     use super::super::load::load;
     use super::*;
 
-    fn settings(json: &str, env: &[(&str, &str)]) -> Result<ProjectSettings, ConfigError> {
+    fn settings(json: &str, env: &[(&str, &str)]) -> Result<policy::Values, ConfigError> {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("project.json"), json).unwrap();
         let env = env.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();

@@ -8,6 +8,23 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
+/// Every slice together: what a project's settings come to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Values {
+    /// Where the project is and what it is called.
+    pub project: Project,
+    /// How a run goes.
+    pub run: Run,
+    /// The reflection loop.
+    pub reflexion: Reflexion,
+    /// The configured agents.
+    pub agents: Agents,
+    /// How workspaces are made.
+    pub workspace: Workspace,
+    /// What programs may see of the caller's environment.
+    pub environment: Environment,
+}
+
 /// Where the project is and what it is called.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Project {

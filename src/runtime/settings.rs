@@ -4,8 +4,6 @@ use crate::config;
 use crate::config::ConfigError;
 use crate::config::Effective;
 use crate::config::Inputs;
-use crate::config::ProjectSettings;
-use crate::domain::policy;
 use crate::layer::Svc;
 use crate::services::Settings;
 use std::path::Path;
@@ -32,25 +30,4 @@ pub fn settings_from(effective: &Effective) -> Result<Svc<dyn Settings>, ConfigE
 /// The settings of the project in the current directory: what a list has until it is given others.
 pub(super) async fn settings_of_current_dir() -> Result<Svc<dyn Settings>, ConfigError> {
     project(".")
-}
-
-impl Settings for ProjectSettings {
-    fn project(&self) -> &policy::Project {
-        &self.project
-    }
-    fn run(&self) -> &policy::Run {
-        &self.run
-    }
-    fn reflexion(&self) -> &policy::Reflexion {
-        &self.reflexion
-    }
-    fn agents(&self) -> &policy::Agents {
-        &self.agents
-    }
-    fn workspace(&self) -> &policy::Workspace {
-        &self.workspace
-    }
-    fn environment(&self) -> &policy::Environment {
-        &self.environment
-    }
 }

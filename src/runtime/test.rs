@@ -28,7 +28,6 @@ use crate::storage::InMemoryStorage;
 use crate::storage::MemoryJournal;
 use crate::testing::CannedGenerator;
 use crate::testing::CollectedEvents;
-use crate::testing::FixedSettings;
 use crate::testing::Forgetful;
 use crate::testing::MemoryTasks;
 use crate::testing::MemoryWorkspaces;
@@ -88,7 +87,7 @@ pub fn reflection_service_test_with_storage() -> Layers {
 }
 
 async fn fixed_settings() -> Result<Svc<dyn Settings>, Infallible> {
-    Ok(Svc::new(FixedSettings::default()))
+    Ok(Svc::new(crate::testing::fixed_settings()))
 }
 
 async fn test_clock() -> Result<Svc<dyn Clock>, Infallible> {

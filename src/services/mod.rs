@@ -5,7 +5,7 @@
 //!
 //! | port | promise | live | double |
 //! |---|---|---|---|
-//! | [`Settings`] | the user's settings, typed | `config` through `runtime` | `testing::FixedSettings` |
+//! | [`Settings`] | the user's settings, typed | `config` through `runtime` | `testing::fixed_settings` |
 //! | [`Clock`] | time, sleep and new ids | `host` | `testing::TestClock` |
 //! | [`CommandRunner`] | runs a program and all it starts, within limits | `host` | mock |
 //! | [`Workspaces`], [`Workspace`] | a place to work in, and what changed there | `host` | `testing::MemoryWorkspaces` |

@@ -18,3 +18,24 @@ pub trait Settings: Send + Sync {
     /// What programs may see of the caller's environment.
     fn environment(&self) -> &policy::Environment;
 }
+
+impl Settings for policy::Values {
+    fn project(&self) -> &policy::Project {
+        &self.project
+    }
+    fn run(&self) -> &policy::Run {
+        &self.run
+    }
+    fn reflexion(&self) -> &policy::Reflexion {
+        &self.reflexion
+    }
+    fn agents(&self) -> &policy::Agents {
+        &self.agents
+    }
+    fn workspace(&self) -> &policy::Workspace {
+        &self.workspace
+    }
+    fn environment(&self) -> &policy::Environment {
+        &self.environment
+    }
+}

@@ -19,7 +19,7 @@ pub use events::CollectedEvents;
 pub use generator::CannedGenerator;
 pub use generator::Forgetful;
 pub use lock::Unlocked;
-pub use settings::FixedSettings;
+pub use settings::fixed_settings;
 pub use storage_contract::storage_contract;
 pub use subagent::ScriptedSubagent;
 pub use tasks::MemoryTasks;

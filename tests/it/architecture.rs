@@ -41,6 +41,11 @@ fn sources(dir: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
+/// The text before the tests at the end of a file.
+fn without_tests(text: &str) -> &str {
+    text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default()
+}
+
 /// Every `(importing module, imported module, file:line)` of the code; comments and doc comments do not import.
 fn imports() -> Vec<(String, String, String)> {
     let src = root().join("src");
@@ -52,7 +57,7 @@ fn imports() -> Vec<(String, String, String)> {
         let module = relative.iter().next().unwrap().to_string_lossy().trim_end_matches(".rs").to_owned();
         let text = fs::read_to_string(&file).unwrap();
         // What only tests import makes no cycle in the product.
-        for (number, line) in text.split("#[cfg(test)]").next().unwrap().lines().enumerate() {
+        for (number, line) in without_tests(&text).lines().enumerate() {
             let code = line.split("//").next().unwrap_or_default();
             for part in code.split("crate::").skip(1) {
                 let name: String = part.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
@@ -115,7 +120,7 @@ fn only_host_starts_processes_and_reads_the_clock() {
     for file in files.iter().filter(|f| !f.to_string_lossy().contains("/src/host/")) {
         let text = fs::read_to_string(file).unwrap();
         // Tests may start what they test.
-        let code = text.split("#[cfg(test)]").next().unwrap();
+        let code = without_tests(&text);
         for word in banned {
             assert!(!code.contains(word), "{} uses {word}; ask a port instead", file.display());
         }

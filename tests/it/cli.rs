@@ -452,7 +452,7 @@ fn doctor_says_what_is_there_and_what_to_do() {
     }
     assert_eq!(project.worktrees().len(), 0);
     project.tasks(&[task_with_check("a", "pytset")]);
-    let ill = project.run(&["doctor", "--json", "--checks"]).exits(1).json();
+    let ill = project.run(&["doctor", "--json", "--checks"]).exits(4).json();
     assert!(ill["ok"] == false && ill.to_string().contains("pytset"), "{ill}");
     fs::remove_file(project.dir.join("project.json")).unwrap();
     let missing = project.run(&["doctor", "--json"]).exits(1).json();

@@ -5,6 +5,7 @@ use reflexion::domain::Ending;
 use reflexion::domain::EventKind;
 use reflexion::domain::RunReport;
 use reflexion::domain::Status;
+use reflexion::domain::Stop;
 use reflexion::domain::Subtask;
 use reflexion::domain::Task;
 use reflexion::domain::Usage;
@@ -20,19 +21,21 @@ use reflexion::services::ReflectionService;
 use reflexion::services::RunRequest;
 use reflexion::services::Settings;
 use reflexion::services::Storage;
+use reflexion::services::SubagentError;
 use reflexion::services::Subagents;
 use reflexion::services::Tasks;
 use reflexion::services::Verifier;
 use reflexion::services::Workspaces;
 use reflexion::storage::InMemoryStorage;
 use reflexion::testing;
-use reflexion::testing::FixedSettings;
 use reflexion::testing::MemoryTasks;
 use reflexion::testing::MemoryWorkspaces;
 use reflexion::testing::ScriptedSubagent;
 use reflexion::testing::ScriptedVerifier;
+use reflexion::testing::fixed_settings;
 use std::path::Path;
 use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
 
 /// A project whose check wants `answer.txt` to hold `right`.
 struct Project {
@@ -41,7 +44,7 @@ struct Project {
     tasks: Arc<MemoryTasks>,
     storage: InMemoryStorage,
     events: Arc<testing::CollectedEvents>,
-    settings: FixedSettings,
+    settings: reflexion::domain::policy::Values,
 }
 
 impl Project {
@@ -60,7 +63,7 @@ impl Project {
             tasks: Arc::new(MemoryTasks::new(tasks)),
             storage: InMemoryStorage::default(),
             events: Arc::default(),
-            settings: FixedSettings::default(),
+            settings: fixed_settings(),
         }
     }
 
@@ -81,9 +84,13 @@ impl Project {
     }
 
     async fn run(&self) -> RunReport {
+        self.run_until(CancellationToken::new()).await
+    }
+
+    async fn run_until(&self, cancel: CancellationToken) -> RunReport {
         let app = self.layers().build::<Svc<dyn Orchestrator>>().await.unwrap();
         let run = reflexion::domain::RunId::new("run-1").unwrap();
-        let report = app.run(RunRequest::everything(run)).await.unwrap();
+        let report = app.run(RunRequest { cancel, ..RunRequest::everything(run) }).await.unwrap();
         app.shutdown().await.unwrap();
         assert_eq!(self.workspaces.open_count(), 0, "every workspace is closed");
         report
@@ -146,7 +153,7 @@ async fn every_failed_attempt_is_reflected_upon_the_last_one_too() {
 }
 
 #[tokio::test]
-async fn a_limit_a_missing_program_and_an_interruption_use_no_attempt_and_write_nothing() {
+async fn a_limit_that_is_not_waited_for_uses_no_attempt_and_writes_nothing() {
     let mut project = Project::new(|agent, _| agent.ends(Ending::RateLimited { resets_at: None }, ""));
     project.settings.run.limit_wait = LimitWait::Off;
     let report = project.run().await;
@@ -154,6 +161,58 @@ async fn a_limit_a_missing_program_and_an_interruption_use_no_attempt_and_write_
     assert_eq!(report.tasks[0].endings.len(), 1);
     assert_eq!(project.tasks.marks().pop().unwrap().status, Status::Open);
     assert!(project.storage.recent(&RecentQuery::default()).await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn an_agent_that_cannot_be_started_uses_no_attempt_and_says_what_to_do() {
+    let project = Project::new(|agent, _| {
+        agent.acts(|_| Err(SubagentError::Missing { agent: "x".to_owned(), message: "install it".to_owned() }))
+    });
+    let report = project.run().await;
+    let task = &report.tasks[0];
+    assert_eq!((task.verdict, task.attempts, task.stop), (None, 0, Some(Stop::Environment)));
+    assert!(task.cause.as_ref().unwrap().contains("install it"));
+    assert_eq!(project.tasks.marks().pop().unwrap().status, Status::Open);
+}
+
+#[tokio::test]
+async fn an_interruption_leaves_the_task_open_and_keeps_what_was_paid_for() {
+    let cancel = CancellationToken::new();
+    let project = Project::new(|agent, ws| {
+        let (ws, cancel) = (ws.clone(), cancel.clone());
+        agent.acts(move |request| {
+            ws.write(&request.dir, Path::new("answer.txt"), "half");
+            cancel.cancel();
+            Ok(AgentReport { ending: Ending::Cancelled, message: String::new(), detail: None, usage: Usage::default() })
+        })
+    });
+    let report = project.run_until(cancel).await;
+    let task = &report.tasks[0];
+    assert!(report.interrupted);
+    assert_eq!((task.verdict, task.attempts, task.stop), (None, 0, Some(Stop::Interrupted)));
+    assert!(
+        project
+            .events
+            .all()
+            .iter()
+            .any(|e| matches!(&e.kind, EventKind::Warning { message } if message.contains("kept in")))
+    );
+}
+
+#[tokio::test]
+async fn a_part_that_is_done_does_not_confirm_a_task_that_is_not() {
+    let part = |id: &str| Subtask {
+        id: reflexion::domain::SubtaskId::new(id).unwrap(),
+        title: id.to_owned(),
+        description: String::new(),
+        checks: checked("x").checks,
+    };
+    let task = Task { subtasks: vec![part("one"), part("two")], ..testing::task("a") };
+    let project =
+        Project::with_tasks(vec![task], |agent, ws| agent.writes(ws, "answer.txt", "right").ends(Ending::Auth, ""));
+    let report = project.run().await;
+    assert_eq!((report.tasks[0].verdict, report.totals.confirmed), (None, 0));
+    assert_eq!(report.tasks[0].branch, None);
 }
 
 #[tokio::test]

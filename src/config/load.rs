@@ -231,13 +231,32 @@ fn without_position(message: &str) -> String {
     message.rsplit_once(" at line ").map_or(message, |(before, _)| before).to_owned()
 }
 
+/// Names what to write where serde names a type of this program.
+fn expected_in_words(message: &str) -> String {
+    const WORDS: [(&str, &str); 9] = [
+        ("expected struct CheckSpec", r#"expected an object such as {"name": "test", "run": "cargo test"}"#),
+        ("expected struct GeneratorFile", r#"expected an object such as {"type": "heuristic"}"#),
+        (
+            "expected struct AgentFile",
+            r#"expected an object such as {"type": "command", "argv": ["program", "argument"]}"#,
+        ),
+        ("expected a sequence", r#"expected a list such as ["a", "b"]"#),
+        ("expected u32", "expected a whole number"),
+        ("expected u64", "expected a whole number"),
+        ("expected usize", "expected a whole number"),
+        ("expected a boolean", "expected true or false"),
+        ("EOF while parsing a value", "the file is empty or ends too early; it must hold one JSON object, {} at least"),
+    ];
+    WORDS.iter().fold(message.to_owned(), |message, (from, to)| message.replace(from, to))
+}
+
 /// Turns serde's ``unknown field `x`, expected one of `a`, `b` `` into words with the nearest key.
 fn explain(message: &str) -> String {
     let mut quoted = message.split('`').skip(1).step_by(2);
     let what = match message {
         m if m.starts_with("unknown field") => "key",
         m if m.starts_with("unknown variant") => "value",
-        _ => return message.to_owned(),
+        _ => return expected_in_words(message),
     };
     let Some(word) = quoted.next() else {
         return message.to_owned();

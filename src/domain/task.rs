@@ -202,7 +202,7 @@ pub struct TaskList {
     pub causes: std::collections::BTreeMap<TaskId, String>,
     /// The attempts judged so far, in order, per subtask: `(number, counted since the task was last opened)`.
     pub attempts: std::collections::BTreeMap<(TaskId, SubtaskId), AttemptCount>,
-    /// The run whose branch holds a closed task's confirmed work.
+    /// The run whose branch holds a task's newest confirmed work, also if it was opened again since.
     pub closed_by: std::collections::BTreeMap<TaskId, RunId>,
     /// Lines that could not be read; they stay in the file byte for byte.
     pub problems: Vec<LineProblem>,

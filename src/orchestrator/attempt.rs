@@ -201,6 +201,14 @@ impl TaskRun {
             protected: &protected,
             tampered: &tampered,
         });
+        let judgement = match (&report.detail, judgement.failure) {
+            // The agent itself is what has to be mended; a red check would hide that.
+            (Some(detail), Some(FailureType::AgentError)) if change.no_op => {
+                let because = format!("{}; nothing was changed; {}", first_line(detail), judgement.because);
+                judge::Judgement { because, ..judgement }
+            }
+            _ => judgement,
+        };
         self.report.attempts += 1;
         self.report.verdict = Some(judgement.verdict);
         self.publish(EventKind::AttemptJudged {
@@ -336,10 +344,7 @@ impl TaskRun {
             signature: check.map(|c| c.signature.clone()).unwrap_or_default(),
             files_changed: judged.change.files.clone(),
             diff_hash: judged.change.diff_hash.clone(),
-            agent_message: [judged.message.as_str(), judged.detail.as_deref().unwrap_or_default()]
-                .join("\n")
-                .trim()
-                .to_owned(),
+            agent_message: judged.message.clone(),
             previous_reflections: previous,
             created_at: services.clock.now(),
         }
@@ -350,6 +355,20 @@ impl TaskRun {
 fn agent_output(judged: &Judged) -> Output {
     let detail = judged.detail.as_deref().unwrap_or_default();
     Output::whole(format!("{}\n{detail}", judged.judgement.because).trim().to_owned())
+}
+
+/// The first two lines of what an agent failed with: how it ended, and what it said.
+fn first_line(detail: &str) -> String {
+    detail
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
+        .take(2)
+        .collect::<Vec<_>>()
+        .join(": ")
+        .chars()
+        .take(300)
+        .collect()
 }
 
 /// The last failure of this run, for the next prompt.

@@ -173,9 +173,13 @@ impl RunContext {
                 EventKind::Warning { message: format!("left behind by an earlier run, now removed: {what}") },
             );
         }
-        if !base.not_included.is_empty() {
-            let files = base.not_included.iter().take(10).cloned().collect::<Vec<_>>().join(", ");
-            let more = base.not_included.len().saturating_sub(10);
+        // The settings and the task file are read from the user's checkout, whatever is committed.
+        let tasks = services.settings.project().tasks.file_name().map(|n| n.to_string_lossy().into_owned());
+        let own = |file: &&String| **file == "project.json" || Some(*file) == tasks.as_ref();
+        let not_included: Vec<&String> = base.not_included.iter().filter(|file| !own(file)).collect();
+        if !not_included.is_empty() {
+            let files = not_included.iter().take(10).map(|file| file.as_str()).collect::<Vec<_>>().join(", ");
+            let more = not_included.len().saturating_sub(10);
             let more = if more > 0 { format!(" and {more} more") } else { String::new() };
             let message =
                 format!("agents start from {}; your uncommitted changes are not included: {files}{more}", base.label);

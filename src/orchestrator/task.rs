@@ -493,7 +493,10 @@ impl TaskRun {
             verdict: None,
             at: services.clock.now(),
         };
-        if let Err(error) = services.tasks.mark(&[mark]).await {
+        // A run that judged nothing found out nothing: the task stands where it stood.
+        let nothing_found = end.status == Status::Open && self.report.attempts == 0;
+        let marked = if nothing_found { Ok(()) } else { services.tasks.mark(&[mark]).await };
+        if let Err(error) = marked {
             self.publish(EventKind::Warning { message: format!("the task's status could not be written: {error}") });
         }
         let note = self.report.branch.clone().or(end.cause);

@@ -96,7 +96,7 @@ impl AttemptPrompt<'_> {
         );
         for check in self.checks {
             let red =
-                if self.known_red.contains(&check.name.as_str()) { " (red before; not yours to mend)" } else { "" };
+                if self.known_red.contains(&check.name.as_str()) { " (red before; it must not get worse)" } else { "" };
             let _ = writeln!(text, "- {}: `{}`{red}", line(&check.name), line(&check.run.to_string()));
         }
     }

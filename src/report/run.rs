@@ -30,6 +30,8 @@ fn push_task(text: &mut String, task: &TaskReport, width: usize) {
         None => plural(task.attempts as usize, "attempt"),
     };
     let note = task.branch.as_ref().or(task.cause.as_ref()).map(|n| format!("  {n}")).unwrap_or_default();
+    let stayed = task.proof == Some(Proof::StayedGreen);
+    let note = if stayed { format!("{note}  (no check was red before: look at it yourself)") } else { note };
     let _ = writeln!(text, "  {mark} {:width$}  {verdict:12} {attempts:14}{note}", task.id.as_str());
 }
 

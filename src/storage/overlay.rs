@@ -98,7 +98,7 @@ impl Overlay {
                 list.attempts.insert((task.id.clone(), subtask), count);
             }
             let closed = task.status == Status::Closed;
-            if let Some(run) = history.closed_by.filter(|_| closed) {
+            if let Some(run) = history.closed_by {
                 list.closed_by.insert(task.id.clone(), run.clone());
             }
             if let Some(cause) = history.cause.filter(|_| !closed) {
@@ -150,7 +150,6 @@ impl<'m> History<'m> {
 
     fn open(&mut self) {
         self.cause = None;
-        self.closed_by = None;
         for numbers in self.attempts.values_mut() {
             numbers.since_opened.clear();
         }
@@ -226,11 +225,11 @@ mod tests {
         check("open@5", &[], "open 0/0 - -");
         check("open@5", &["9 closed r1"], "closed 0/0 - r1");
         check("open@5", &["5 closed r1"], "closed 0/0 - r1");
-        check("open@10", &["9 closed r1"], "open 0/0 - -");
+        check("open@10", &["9 closed r1"], "open 0/0 - r1");
         check("closed@10", &["9 blocked r1 - why"], "closed 0/0 - -");
         check("closed@10", &["9 closed r1"], "closed 0/0 - r1");
         check("open@5", &["9 closed r2", "8 open r1"], "closed 0/0 - r2");
-        check("open@5", &["9 closed r1", "9 open -"], "open 0/0 - -");
+        check("open@5", &["9 closed r1", "9 open -"], "open 0/0 - r1");
         check("open@5", &["7 blocked r1 - why"], "blocked 0/0 why -");
         check("blocked@9", &["7 blocked r1 - why"], "blocked 0/0 why -");
     }

@@ -124,7 +124,10 @@ impl Subagent for CommandAgent {
         match self.runner.run(self.command(&request)).await {
             Ok(output) => Ok(self.report(&output)),
             Err(error @ CommandError::NotFound { .. }) => {
-                let message = format!("{error}; install it or mend `agents.{}.argv`", self.name);
+                let one_word = self.argv.first().is_some_and(|program| program.contains(' '));
+                let split =
+                    if one_word { "; the program and each argument are words of their own in the list" } else { "" };
+                let message = format!("{error}; install it or mend `agents.{}.argv`{split}", self.name);
                 Err(SubagentError::Missing { agent: self.name.clone(), message })
             }
             Err(error) => Err(self.failed(error)),

@@ -159,7 +159,7 @@ async fn a_limit_that_is_not_waited_for_uses_no_attempt_and_writes_nothing() {
     let report = project.run().await;
     assert_eq!((report.tasks[0].verdict, report.tasks[0].attempts), (None, 0));
     assert_eq!(report.tasks[0].endings.len(), 1);
-    assert_eq!(project.tasks.marks().pop().unwrap().status, Status::Open);
+    assert_eq!(project.tasks.marks(), [], "a run that judged nothing found out nothing");
     assert!(project.storage.recent(&RecentQuery::default()).await.unwrap().is_empty());
 }
 
@@ -172,7 +172,7 @@ async fn an_agent_that_cannot_be_started_uses_no_attempt_and_says_what_to_do() {
     let task = &report.tasks[0];
     assert_eq!((task.verdict, task.attempts, task.stop), (None, 0, Some(Stop::Environment)));
     assert!(task.cause.as_ref().unwrap().contains("install it"));
-    assert_eq!(project.tasks.marks().pop().unwrap().status, Status::Open);
+    assert_eq!(project.tasks.marks(), []);
 }
 
 #[tokio::test]

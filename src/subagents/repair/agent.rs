@@ -61,6 +61,11 @@ fn attempt(dir: &Path, prompt: &str, cancel: &CancellationToken) -> io::Result<A
     let sources = files::sources(dir);
     let mut tried = Tried::read(&briefing.tried);
     let report = |ending, message, detail| AgentReport { ending, message, detail, usage: Usage::default() };
+    if !briefing.fails {
+        let detail = "no check is red, so there is nothing to repair".to_owned();
+        let message = format!("Nothing changed: {detail}. {}", tried.to_text());
+        return Ok(report(Ending::AgentError, message, Some(detail)));
+    }
     let Some(best) = candidates(&sources, &briefing, &tried).into_iter().next() else {
         let detail = format!("none of the small edits that this agent knows is left to try in {} files", sources.len());
         let message = format!("Nothing changed: {detail}. {}", tried.to_text());

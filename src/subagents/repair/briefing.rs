@@ -7,6 +7,8 @@ pub(super) struct Briefing<'a> {
     pub(super) task: &'a str,
     /// The check commands.
     pub(super) checks: &'a str,
+    /// Whether a failure is spoken of at all; without one there is nothing to repair.
+    pub(super) fails: bool,
     /// What the failing check printed.
     pub(super) output: &'a str,
     /// The agent's own closing messages, out of the injected reflections, newest first.
@@ -27,11 +29,13 @@ impl<'a> Briefing<'a> {
         let head = &prompt[..output_start.unwrap_or(prompt.len())];
         let rest = &prompt[output_end.unwrap_or(0)..];
         let head_end = find_line(head, FAILURE).or_else(|| find_line(head, REFLECTIONS)).unwrap_or(head.len());
+        let fails = find_line(head, FAILURE).is_some();
         let checks_start = find_line(&head[..head_end], CHECKS).unwrap_or(head_end);
         let reflections = find_line(rest, REFLECTIONS).map_or("", |at| &rest[at..]);
         let fence = find_line(reflections, "<reflections").map_or("", |at| &reflections[at..]);
         let fence = &fence[..fence.rfind("</reflections>").unwrap_or(fence.len())];
         Self {
+            fails,
             task: &head[..checks_start],
             checks: &head[checks_start..head_end],
             output,

@@ -71,8 +71,10 @@ impl Family {
             }
             mine.extend(children);
         }
-        let session = rustix::process::getsid(None).map_or(0, Pid::as_raw_pid);
         let me = rustix::process::getpid().as_raw_pid();
+        // From the process table, because `getsid` answers 0, which is no `Pid`, where the session's leader is outside
+        // of our pid namespace (a container entered from outside).
+        let session = table.iter().find(|p| p.pid == me).map_or(0, |p| p.session);
         // A dead child of ours in a foreign session was never started by us - we start none with `setsid` - so it is
         // an adopted orphan that nobody else will reap. A dead child in our own session may be someone's to wait for.
         let orphan = |p: &Process| p.zombie && p.parent == me && p.session != session;

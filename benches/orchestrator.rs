@@ -8,7 +8,6 @@ use reflexion::domain::AgentReport;
 use reflexion::domain::Ending;
 use reflexion::domain::RunReport;
 use reflexion::domain::Task;
-use reflexion::domain::Usage;
 use reflexion::domain::policy::LimitWait;
 use reflexion::layer::Layers;
 use reflexion::layer::Svc;
@@ -43,7 +42,7 @@ struct NoOp;
 #[async_trait::async_trait]
 impl Subagent for NoOp {
     async fn run(&self, _: AgentRequest) -> Result<AgentReport, SubagentError> {
-        Ok(AgentReport { ending: Ending::Finished, message: String::new(), detail: None, usage: Usage::default() })
+        Ok(AgentReport::new(Ending::Finished))
     }
     fn retry_from(&self) -> RetryFrom {
         RetryFrom::Base

@@ -109,7 +109,10 @@ fn programs(settings: &dyn Settings) -> Vec<Finding> {
         let what = format!("agent `{name}`");
         findings.push(match &agent.kind {
             AgentKind::Repair => Finding::good(&what, "embedded"),
-            AgentKind::Command { argv } => program(&what, &argv[0], &settings.project().root),
+            AgentKind::Command { argv } | AgentKind::Acp { argv, .. } => {
+                program(&what, &argv[0], &settings.project().root)
+            }
+            AgentKind::Cli { .. } | AgentKind::Completion { .. } => continue,
         });
     }
     if let Generator::Command { argv } = &settings.reflexion().generator {

@@ -129,6 +129,10 @@ impl Shown {
                 self.bar.set_message(format!("{}: {agent}", self.attempt));
             }
             EventKind::AgentEnded { .. } => self.bar.set_message(format!("{}: checking", self.attempt)),
+            EventKind::AgentActed { what, turns, tokens } => {
+                let tokens = tokens.map(|n| format!(", {n} tokens")).unwrap_or_default();
+                self.bar.set_message(format!("{} turn {turns}{tokens}: {what}", self.attempt));
+            }
             EventKind::Doing { what } => self.bar.set_message(format!("{} {what}", self.attempt)),
             EventKind::Waiting { because, .. } => self.bar.set_message(format!("{}: waiting, {because}", self.attempt)),
             _ => {}

@@ -5,9 +5,12 @@ use super::error::nearest;
 use super::load::Effective;
 use super::wire::AgentFile;
 use super::wire::AgentKindFile;
+use super::wire::GeneratorFile;
 use super::wire::GeneratorKind;
 use super::wire::OneOrMany;
+use super::wire::PermissionsFile;
 use super::wire::ProjectFile;
+use super::wire::ProviderFile;
 use super::wire::RetryStartFile;
 use crate::domain::policy;
 use std::collections::BTreeMap;
@@ -15,6 +18,17 @@ use std::time::Duration;
 
 /// The embedded agent, which needs no configuration.
 const REPAIR: &str = "repair";
+
+/// An agent run without a limit of its own: long enough for a large task, short enough for a night.
+const HOUR_MS: u64 = 3_600_000;
+/// The embedded agent's limit: it works for seconds.
+const TEN_MINUTES_MS: u64 = 600_000;
+/// Longer than a slow build inside a tool call, during which agents print nothing.
+const IDLE_MS: u64 = 900_000;
+/// How often a model's passing fault is tried again.
+const MODEL_RETRIES: u32 = 2;
+/// What a model may write: a few files, or a reflection many times over.
+const MAX_TOKENS: u32 = 4096;
 
 impl Effective {
     /// Checks what types cannot say, and gives the policies.
@@ -83,22 +97,39 @@ impl Effective {
     fn agents(&self) -> Result<policy::Agents, ConfigError> {
         let file = &self.file.agents;
         let mut named: BTreeMap<String, policy::Agent> = BTreeMap::new();
-        let repair =
-            policy::Agent { kind: policy::AgentKind::Repair, timeout: Duration::from_secs(600), env: BTreeMap::new() };
-        named.insert(REPAIR.to_owned(), repair);
+        for (name, _) in AgentKindFile::BUILT_IN {
+            named.insert(name.to_owned(), self.agent(name, &AgentFile::default())?);
+        }
         for (name, agent) in &file.named {
             named.insert(name.clone(), self.agent(name, agent)?);
         }
         let default = match &file.default {
             None => vec![REPAIR.to_owned()],
-            Some(OneOrMany::One(name)) => vec![name.clone()],
-            Some(OneOrMany::Many(names)) => names.clone(),
+            Some(chain) => self.chain(&named, chain, "agents.default")?,
         };
-        self.require(!default.is_empty(), "agents.default", "names no agent")?;
-        for name in &default {
-            self.known_agent(&named, name, "agents.default")?;
+        let by_label = file
+            .labels
+            .iter()
+            .map(|(label, chain)| Ok((label.clone(), self.chain(&named, chain, &format!("agents.labels.{label}"))?)));
+        Ok(policy::Agents { default, by_label: by_label.collect::<Result<_, _>>()?, named })
+    }
+
+    /// A fallback chain of known agents.
+    fn chain(
+        &self,
+        named: &BTreeMap<String, policy::Agent>,
+        chain: &OneOrMany,
+        key: &str,
+    ) -> Result<Vec<String>, ConfigError> {
+        let names = match chain {
+            OneOrMany::One(name) => vec![name.clone()],
+            OneOrMany::Many(names) => names.clone(),
+        };
+        self.require(!names.is_empty(), key, "names no agent")?;
+        for name in &names {
+            self.known_agent(named, name, key)?;
         }
-        Ok(policy::Agents { default, named })
+        Ok(names)
     }
 
     fn known_agent(&self, named: &BTreeMap<String, policy::Agent>, name: &str, key: &str) -> Result<(), ConfigError> {
@@ -114,22 +145,91 @@ impl Effective {
 
     fn agent(&self, name: &str, file: &AgentFile) -> Result<policy::Agent, ConfigError> {
         let key = format!("agents.{name}");
-        let kind = match file.kind {
-            AgentKindFile::Command => {
-                self.require(
-                    !file.argv.is_empty(),
-                    &key,
-                    "is a command and needs `argv`, a list of program and arguments",
-                )?;
-                policy::AgentKind::Command { argv: file.argv.clone() }
-            }
-            AgentKindFile::Repair => {
-                self.require(file.argv.is_empty(), &key, "is the embedded agent and takes no `argv`")?;
-                policy::AgentKind::Repair
-            }
+        let built_in = || AgentKindFile::BUILT_IN.iter().find(|(own, _)| *own == name).map(|(_, kind)| *kind);
+        let Some(kind) = file.kind.or_else(built_in) else {
+            let kinds = AgentKindFile::BUILT_IN.map(|(name, _)| name).join(", ");
+            return Err(self.wrong(&key, format!("`{key}` needs a `type`: command, acp, completion, {kinds}")));
         };
-        self.require(file.timeout_ms > 0, &key, "has a `timeoutMs` of 0")?;
-        Ok(policy::Agent { kind, timeout: Duration::from_millis(file.timeout_ms), env: file.env.clone() })
+        self.fits(&key, kind, file)?;
+        let argv = file.argv.clone();
+        let cli = |adapter: &str| policy::AgentKind::Cli {
+            adapter: adapter.to_owned(),
+            argv: argv.clone(),
+            options: options(file),
+        };
+        let limits = self.limits(&key, file)?;
+        let domain = match kind {
+            AgentKindFile::Command => policy::AgentKind::Command { argv },
+            AgentKindFile::Acp => policy::AgentKind::Acp { argv, options: options(file) },
+            AgentKindFile::Repair => policy::AgentKind::Repair,
+            AgentKindFile::Completion => {
+                let model = Asked::of_agent(file).model(self, &key, limits.clone())?;
+                policy::AgentKind::Completion { model }
+            }
+            other => cli(AgentKindFile::BUILT_IN.iter().find(|(_, k)| *k == other).map_or("", |(name, _)| name)),
+        };
+        let watched = matches!(domain, policy::AgentKind::Cli { .. } | policy::AgentKind::Acp { .. });
+        let idle = file.idle_timeout_ms.unwrap_or(IDLE_MS);
+        let idle = (watched && idle > 0).then(|| Duration::from_millis(idle));
+        Ok(policy::Agent { kind: domain, limits, idle, env: file.env.clone() })
+    }
+
+    /// A key that a kind of agent would ignore is an error: whoever wrote it means something by it.
+    fn fits(&self, key: &str, kind: AgentKindFile, file: &AgentFile) -> Result<(), ConfigError> {
+        use AgentKindFile::Acp;
+        use AgentKindFile::Command;
+        use AgentKindFile::Completion;
+        use AgentKindFile::Repair;
+        let needs_argv = matches!(kind, Command | Acp);
+        if needs_argv {
+            let what = if kind == Command { "command" } else { "program that speaks ACP" };
+            let message = format!("is a {what} and needs `argv`, a list of program and arguments");
+            self.require(!file.argv.is_empty(), key, &message)?;
+        }
+        let program = !matches!(kind, Repair | Completion);
+        let watched = program && kind != Command;
+        let model = kind == Completion;
+        let keys = [
+            ("argv", !file.argv.is_empty(), program),
+            ("idleTimeoutMs", file.idle_timeout_ms.is_some(), watched),
+            ("maxTurns", file.max_turns.is_some(), watched),
+            ("maxCostUsd", file.max_cost_usd.is_some(), watched),
+            ("permissions", file.permissions.is_some(), watched),
+            ("extraArgs", !file.extra_args.is_empty(), watched),
+            ("systemPrompt", file.system_prompt.is_some(), watched),
+            ("model", file.model.is_some(), watched || model),
+            ("provider", file.provider.is_some(), model),
+            ("baseUrl", file.base_url.is_some(), model),
+            ("keyEnv", file.key_env.is_some(), model),
+            ("maxTokens", file.max_tokens.is_some(), model),
+            ("temperature", file.temperature.is_some(), model),
+            ("structured", file.structured.is_some(), model),
+            ("retries", file.retries.is_some(), model),
+        ];
+        for (name, given, used) in keys {
+            if kind == Repair && name == "argv" {
+                self.require(!given, key, "is the embedded agent and takes no `argv`")?;
+            }
+            self.require(!given || used, key, &format!("has `{name}`, which an agent of this `type` does not use"))?;
+        }
+        if let Some(usd) = file.max_cost_usd {
+            self.require(usd > 0.0 && usd < 1e6, key, "has a `maxCostUsd` that is not more than 0")?;
+        }
+        self.require(file.max_turns != Some(0), key, "has a `maxTurns` of 0")
+    }
+
+    fn limits(&self, key: &str, file: &AgentFile) -> Result<policy::Limits, ConfigError> {
+        let timeout =
+            file.timeout_ms.unwrap_or(if file.kind == Some(AgentKindFile::Repair) { TEN_MINUTES_MS } else { HOUR_MS });
+        self.require(timeout > 0, key, "has a `timeoutMs` of 0")?;
+        self.require(file.concurrency != Some(0), key, "has a `concurrency` of 0")?;
+        self.require(file.per_minute != Some(0), key, "has a `perMinute` of 0")?;
+        Ok(policy::Limits {
+            timeout: Duration::from_millis(timeout),
+            concurrency: file.concurrency,
+            per_minute: file.per_minute,
+            retries: file.retries.unwrap_or(MODEL_RETRIES),
+        })
     }
 
     fn reflexion(&self, agents: &policy::Agents) -> Result<policy::Reflexion, ConfigError> {
@@ -145,13 +245,25 @@ impl Effective {
             GeneratorKind::Agent => {
                 let name = file.generator.agent.clone().unwrap_or_else(|| agents.default[0].clone());
                 self.known_agent(&agents.named, &name, key)?;
-                let writes = agents.named[&name].kind != policy::AgentKind::Repair;
-                self.require(
-                    writes,
-                    key,
-                    &format!("names `{name}`, an embedded repair agent, which cannot write reflections"),
-                )?;
+                let (writes, why) = match &agents.named[&name].kind {
+                    policy::AgentKind::Repair => (false, "an embedded repair agent, which cannot write reflections"),
+                    policy::AgentKind::Completion { .. } => (
+                        false,
+                        "a completion agent, which only writes files; give its model to a generator of type `llm`",
+                    ),
+                    _ => (true, ""),
+                };
+                self.require(writes, key, &format!("names `{name}`, {why}"))?;
                 policy::Generator::Agent { name }
+            }
+            GeneratorKind::Llm => {
+                let limits = policy::Limits {
+                    timeout: Duration::from_millis(file.generation_timeout_ms),
+                    concurrency: None,
+                    per_minute: None,
+                    retries: file.generator.retries.unwrap_or(MODEL_RETRIES),
+                };
+                policy::Generator::Llm { model: Asked::of_generator(&file.generator).model(self, key, limits)? }
             }
         };
         Ok(policy::Reflexion {
@@ -161,6 +273,90 @@ impl Effective {
             retention_days: file.retention_days,
             injection_bytes: file.injection_bytes,
             generator,
+        })
+    }
+}
+
+fn options(file: &AgentFile) -> policy::AgentOptions {
+    policy::AgentOptions {
+        model: file.model.clone(),
+        max_turns: file.max_turns,
+        max_cost_cents: file.max_cost_usd.map(|usd| (usd * 100.0).ceil() as u32),
+        permissions: match file.permissions {
+            Some(PermissionsFile::Deny) => policy::Permissions::Deny,
+            Some(PermissionsFile::Allow) | None => policy::Permissions::Allow,
+        },
+        extra_args: file.extra_args.clone(),
+        system_prompt: file.system_prompt.clone(),
+    }
+}
+
+/// What agents and generators say alike about a model.
+struct Asked<'a> {
+    model: Option<&'a String>,
+    provider: Option<ProviderFile>,
+    base_url: Option<&'a String>,
+    key_env: Option<&'a String>,
+    max_tokens: Option<u32>,
+    temperature: Option<f64>,
+    structured: Option<bool>,
+}
+
+impl<'a> Asked<'a> {
+    fn of_agent(file: &'a AgentFile) -> Self {
+        Self {
+            model: file.model.as_ref(),
+            provider: file.provider,
+            base_url: file.base_url.as_ref(),
+            key_env: file.key_env.as_ref(),
+            max_tokens: file.max_tokens,
+            temperature: file.temperature,
+            structured: file.structured,
+        }
+    }
+
+    fn of_generator(file: &'a GeneratorFile) -> Self {
+        Self {
+            model: file.model.as_ref(),
+            provider: file.provider,
+            base_url: file.base_url.as_ref(),
+            key_env: file.key_env.as_ref(),
+            max_tokens: file.max_tokens,
+            temperature: file.temperature,
+            structured: file.structured,
+        }
+    }
+
+    fn model(&self, effective: &Effective, key: &str, limits: policy::Limits) -> Result<policy::Model, ConfigError> {
+        let Some(name) = self.model.filter(|name| !name.is_empty()) else {
+            return Err(effective.wrong(key, format!("`{key}` needs a `model`, the provider's name of it")));
+        };
+        let Some(provider) = self.provider else {
+            return Err(effective.wrong(key, format!("`{key}` needs a `provider`: anthropic, openai or gemini")));
+        };
+        if let Some(url) = self.base_url {
+            let known = url.starts_with("http://") || url.starts_with("https://");
+            effective.require(known, key, "has a `baseUrl` that does not begin with http:// or https://")?;
+        }
+        let temperature = self.temperature.unwrap_or(0.0);
+        effective.require((0.0..=2.0).contains(&temperature), key, "has a `temperature` outside of 0 to 2")?;
+        effective.require(self.max_tokens != Some(0), key, "has a `maxTokens` of 0")?;
+        Ok(policy::Model {
+            provider: match provider {
+                ProviderFile::Anthropic => policy::Provider::Anthropic,
+                ProviderFile::Openai => policy::Provider::OpenAi,
+                ProviderFile::Gemini => policy::Provider::Gemini,
+            },
+            name: name.clone(),
+            base_url: self.base_url.cloned(),
+            key_env: self.key_env.cloned(),
+            max_tokens: self.max_tokens.unwrap_or(MAX_TOKENS),
+            temperature_milli: self.temperature.map(|t| (t * 1000.0).round() as u32),
+            structured: match self.structured {
+                Some(false) => policy::Structured::Off,
+                Some(true) | None => policy::Structured::On,
+            },
+            limits,
         })
     }
 }

@@ -113,15 +113,99 @@ pub struct AgentReport {
     pub detail: Option<String>,
     /// Tokens and money, where the agent reports them.
     pub usage: Usage,
+    /// The agent's own id of the conversation, to resume it with.
+    pub agent_session: Option<String>,
+    /// Tool calls that were refused a permission; a run that completed all the same is `finished`.
+    pub denied: u32,
+    /// Records that the adapter does not know, by name, with how many there were; none of them is fatal.
+    pub unknown: std::collections::BTreeMap<String, u64>,
+}
+
+impl AgentReport {
+    /// A report of an ending, with nothing else known.
+    #[must_use]
+    pub fn new(ending: Ending) -> Self {
+        Self {
+            ending,
+            message: String::new(),
+            detail: None,
+            usage: Usage::default(),
+            agent_session: None,
+            denied: 0,
+            unknown: std::collections::BTreeMap::new(),
+        }
+    }
 }
 
 /// Tokens and money; absent where the agent reports none.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+///
+/// One convention for every agent: `input` is everything the model read, so what came from its cache is within it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
 pub struct Usage {
-    /// Tokens in and out.
-    pub tokens: Option<u64>,
+    /// Tokens read by the model, cached ones included.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub input: Option<u64>,
+    /// Of these, read from the provider's cache.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cached: Option<u64>,
+    /// Tokens written by the model, reasoning included.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output: Option<u64>,
+    /// Of these, reasoning.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reasoning: Option<u64>,
     /// US dollars.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
+    /// Where the dollars come from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost_source: Option<CostSource>,
+}
+
+/// Where a cost comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CostSource {
+    /// The agent reports it.
+    Reported,
+    /// Computed from the dated price table in `config/`, at least in part.
+    Estimated,
+}
+
+impl Usage {
+    /// All tokens, in and out; none if the agent reports neither.
+    #[must_use]
+    pub fn tokens(&self) -> Option<u64> {
+        sum(self.input, self.output)
+    }
+
+    /// Nothing is known.
+    #[must_use]
+    pub fn is_unknown(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// This without what an earlier run of the same conversation used; never below zero.
+    #[must_use]
+    pub fn without(self, earlier: Self) -> Self {
+        let less = |a: Option<u64>, b: Option<u64>| a.map(|a| a.saturating_sub(b.unwrap_or(0)));
+        Self {
+            input: less(self.input, earlier.input),
+            cached: less(self.cached, earlier.cached),
+            output: less(self.output, earlier.output),
+            reasoning: less(self.reasoning, earlier.reasoning),
+            cost_usd: self.cost_usd.map(|a| (a - earlier.cost_usd.unwrap_or(0.0)).max(0.0)),
+            cost_source: self.cost_source,
+        }
+    }
+}
+
+fn sum(a: Option<u64>, b: Option<u64>) -> Option<u64> {
+    match (a, b) {
+        (None, None) => None,
+        (a, b) => Some(a.unwrap_or(0).saturating_add(b.unwrap_or(0))),
+    }
 }
 
 impl std::ops::AddAssign for Usage {
@@ -130,10 +214,12 @@ impl std::ops::AddAssign for Usage {
             (None, None) => None,
             (a, b) => Some(a.unwrap_or(0.0) + b.unwrap_or(0.0)),
         };
-        self.tokens = match (self.tokens, other.tokens) {
-            (None, None) => None,
-            (a, b) => Some(a.unwrap_or(0) + b.unwrap_or(0)),
-        };
+        self.input = sum(self.input, other.input);
+        self.cached = sum(self.cached, other.cached);
+        self.output = sum(self.output, other.output);
+        self.reasoning = sum(self.reasoning, other.reasoning);
+        // A sum that is estimated in part is an estimate.
+        self.cost_source = self.cost_source.max(other.cost_source);
     }
 }
 

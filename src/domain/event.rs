@@ -58,6 +58,15 @@ pub enum EventKind {
         /// How many reflections its prompt holds.
         injected: usize,
     },
+    /// The agent does something.
+    AgentActed {
+        /// In a few words, e.g. `Bash: cargo test`.
+        what: String,
+        /// Answers of its model so far.
+        turns: u32,
+        /// Tokens so far, where the agent says so while it works.
+        tokens: Option<u64>,
+    },
     /// The agent stopped.
     AgentEnded {
         /// Why.

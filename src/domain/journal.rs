@@ -46,6 +46,9 @@ pub enum JournalEntry {
         start: TreeId,
         /// The reflections in its prompt.
         injected: Vec<ReflectionId>,
+        /// The agent's own conversation that is gone on with after a limit.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        resumes: Option<String>,
     },
     /// Result: the agent stopped and the attempt was not judged (limits, missing logins, interruption).
     AttemptDropped {

@@ -7,6 +7,7 @@
 //! | task | a line of the task file | [`Task`] |
 //! | subtask | one unit handed to one subagent | [`Subtask`] |
 //! | attempt | one subagent's work on one subtask, numbered from 1 | [`AgentReport`], [`Change`] |
+//! | transcript | what an agent did, step by step | [`TranscriptRecord`] |
 //! | ending | why an attempt's agent stopped | [`Ending`] |
 //! | check | a command the *runtime* runs | [`CheckSpec`], [`CheckReport`] |
 //! | verdict | what the evidence says of an attempt | [`Verdict`] |
@@ -25,9 +26,10 @@ mod outcome;
 pub mod policy;
 mod reflection;
 mod task;
+mod transcript;
 mod verdict;
 
-pub use attempt::{AgentReport, Change, Ending, EndingEffect, TreeId, Usage};
+pub use attempt::{AgentReport, Change, CostSource, Ending, EndingEffect, TreeId, Usage};
 pub use check::{CheckCommand, CheckReport, CheckScope, CheckSpec, CheckStatus, Output};
 pub use event::{Event, EventKind};
 pub use failure::{FailedCheck, FailureContext, FailureType, Signature};
@@ -38,6 +40,7 @@ pub use reflection::{Category, Draft, Origin, Reflection};
 pub use task::{
     Again, AttemptCount, Dependency, Expects, LineProblem, Status, Subtask, Task, TaskList, TaskMark, nearest_id,
 };
+pub use transcript::{Role, ToolKind, ToolStatus, TranscriptHead, TranscriptItem, TranscriptRecord};
 pub use verdict::{Proof, Verdict};
 
 /// A moment in time, UTC, RFC 3339 when written.

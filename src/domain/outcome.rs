@@ -4,6 +4,7 @@ use super::Ending;
 use super::Proof;
 use super::RunId;
 use super::TaskId;
+use super::Usage;
 use super::Verdict;
 use serde::Deserialize;
 use serde::Serialize;
@@ -42,8 +43,11 @@ pub struct TaskReport {
     pub reflections_injected: u32,
     /// Tokens, where the agent reports them.
     pub tokens: Option<u64>,
-    /// US dollars, where the agent reports them.
+    /// US dollars, where the agent reports them or the price table knows the model (`usage.costSource` says which).
     pub cost_usd: Option<f64>,
+    /// Tokens and money in parts.
+    #[serde(default, skip_serializing_if = "Usage::is_unknown")]
+    pub usage: Usage,
     /// Wall-clock time in milliseconds.
     pub duration_ms: u64,
     /// One per started agent run.
@@ -107,8 +111,11 @@ pub struct RunTotals {
     pub fallbacks: u32,
     /// Tokens, where agents report them.
     pub tokens: Option<u64>,
-    /// US dollars, where agents report them.
+    /// US dollars, where agents report them or the price table knows the model.
     pub cost_usd: Option<f64>,
+    /// Tokens and money in parts.
+    #[serde(skip_serializing_if = "Usage::is_unknown")]
+    pub usage: Usage,
     /// Wall-clock time in milliseconds.
     pub duration_ms: u64,
 }

@@ -129,6 +129,67 @@ pub enum Generator {
         /// Its name under `agents`.
         name: String,
     },
+    /// A language model, asked directly.
+    Llm {
+        /// Which, and how.
+        model: Model,
+    },
+}
+
+/// A language model, and how it is asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Model {
+    /// Whose protocol it speaks.
+    pub provider: Provider,
+    /// The provider's name of it.
+    pub name: String,
+    /// Where it is, up to and including the version (`http://127.0.0.1:11434/v1`); the provider's own if not given.
+    pub base_url: Option<String>,
+    /// The environment variable with the key; the provider's usual one if not given. A model at a `base_url` needs none.
+    pub key_env: Option<String>,
+    /// At most so many tokens are written.
+    pub max_tokens: u32,
+    /// Sampling temperature in thousandths; the provider's default if not given.
+    pub temperature_milli: Option<u32>,
+    /// Whether a JSON Schema is sent where one is wanted.
+    pub structured: Structured,
+    /// Limits around it.
+    pub limits: Limits,
+}
+
+/// Whether a JSON Schema is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Structured {
+    /// Sent.
+    #[default]
+    On,
+    /// Asked for in words only, for servers that refuse it.
+    Off,
+}
+
+/// Whose protocol a model speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Provider {
+    /// Anthropic's Messages.
+    Anthropic,
+    /// OpenAI's chat completions, which Ollama, llama.cpp and vLLM speak too.
+    OpenAi,
+    /// Google's `generateContent`.
+    Gemini,
+}
+
+/// Limits around what leaves the process, each a tower layer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limits {
+    /// One call may take so long.
+    pub timeout: Duration,
+    /// So many calls at the same time.
+    pub concurrency: Option<usize>,
+    /// So many calls a minute.
+    pub per_minute: Option<u32>,
+    /// A passing fault is tried again so often. For agent runs the loop itself does it, because each is an attempt's
+    /// ending and is written to the journal.
+    pub retries: u32,
 }
 
 /// The configured agents.
@@ -136,6 +197,8 @@ pub enum Generator {
 pub struct Agents {
     /// The fallback chain for tasks that name no agent; the first is the default.
     pub default: Vec<String>,
+    /// The fallback chain of tasks with a label, in the order of preference.
+    pub by_label: Vec<(String, Vec<String>)>,
     /// Every agent by name.
     pub named: BTreeMap<String, Agent>,
 }
@@ -145,8 +208,10 @@ pub struct Agents {
 pub struct Agent {
     /// What kind of program it is.
     pub kind: AgentKind,
-    /// Wall-clock limit of one agent run.
-    pub timeout: Duration,
+    /// Limits around one agent run.
+    pub limits: Limits,
+    /// An agent that says nothing for so long hangs.
+    pub idle: Option<Duration>,
     /// Added to its environment.
     pub env: BTreeMap<String, String>,
 }
@@ -161,6 +226,54 @@ pub enum AgentKind {
     },
     /// The embedded search-based repair agent.
     Repair,
+    /// A coding agent's command-line program, described in `config/agents/`.
+    Cli {
+        /// The description's name: `claude`, `codex`, …
+        adapter: String,
+        /// Program and arguments in place of the description's own program; empty: its own, from PATH.
+        argv: Vec<String>,
+        /// How it is run.
+        options: AgentOptions,
+    },
+    /// Any program that speaks the Agent Client Protocol on stdin and stdout.
+    Acp {
+        /// Program and arguments.
+        argv: Vec<String>,
+        /// How it is run.
+        options: AgentOptions,
+    },
+    /// A language model without tools: it answers with whole files.
+    Completion {
+        /// Which, and how it is asked.
+        model: Model,
+    },
+}
+
+/// How a coding agent is run.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct AgentOptions {
+    /// The agent's name of a model; its own default if not given.
+    pub model: Option<String>,
+    /// At most so many answers of the model in one agent run.
+    pub max_turns: Option<u32>,
+    /// At most so many US cents in one agent run, as far as the agent reports its cost.
+    pub max_cost_cents: Option<u32>,
+    /// What happens where the agent would ask for a permission; it is never asked for.
+    pub permissions: Permissions,
+    /// Added to the agent's arguments.
+    pub extra_args: Vec<String>,
+    /// Added to the agent's own system prompt.
+    pub system_prompt: Option<String>,
+}
+
+/// What happens where an agent would ask for a permission.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Permissions {
+    /// It may: it works in a workspace of its own, and what it changed is looked at before it counts.
+    #[default]
+    Allow,
+    /// It may not: what its own settings do not allow is refused.
+    Deny,
 }
 
 /// How workspaces are made.

@@ -6,6 +6,7 @@ use super::judge::Judgement;
 use super::task::Prepared;
 use super::task::TaskRun;
 use super::task::TaskRunError;
+use super::watch::Watching;
 use crate::domain::AgentReport;
 use crate::domain::Change;
 use crate::domain::CheckReport;
@@ -22,15 +23,23 @@ use crate::domain::Output;
 use crate::domain::Reflection;
 use crate::domain::ReflectionId;
 use crate::domain::SessionId;
+use crate::domain::TranscriptHead;
+use crate::domain::TranscriptItem;
 use crate::domain::TreeId;
 use crate::prompt::AttemptPrompt;
 use crate::prompt::LastFailure;
+use crate::prompt::go_on;
 use crate::services::AgentRequest;
+use crate::services::AgentWatch;
+use crate::services::Conversation;
+use crate::services::Earlier;
 use crate::services::Mode;
 use crate::services::PromptSection;
+use crate::services::SubagentError;
 use crate::services::Workspace;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::Mutex;
 
 /// How many more reflections are read than are injected: the same lesson written twice must not push out another one.
 const READ_AHEAD: usize = 4;
@@ -46,6 +55,24 @@ pub(super) struct Attempt {
     pub agent: String,
     /// The recorded tree to start from.
     pub from: TreeId,
+}
+
+/// Where an agent stopped that a limit or a passing fault of its service ended: the same attempt goes on from there.
+#[derive(Debug, Clone)]
+pub(super) struct ResumePoint {
+    part: usize,
+    number: u32,
+    agent: String,
+    /// The files as it left them.
+    tree: TreeId,
+    ending: Ending,
+    earlier: Earlier,
+}
+
+impl ResumePoint {
+    fn is_of(&self, attempt: &Attempt) -> bool {
+        self.part == attempt.part && self.number == attempt.number && self.agent == attempt.agent
+    }
 }
 
 /// What came of it.
@@ -98,16 +125,24 @@ impl Judged {
     }
 }
 
+/// The last line of a transcript.
+fn end_of(report: &AgentReport) -> TranscriptItem {
+    TranscriptItem::End { ending: report.ending.clone(), usage: report.usage, unknown: report.unknown.clone() }
+}
+
 impl TaskRun {
     /// Lets an agent work, records what it changed, and judges it.
     pub async fn run_attempt(&mut self, prepared: &Prepared, attempt: Attempt) -> Result<AgentStop, TaskRunError> {
         let context = Arc::clone(&self.context);
         let workspace = &*prepared.workspace;
-        workspace.reset(&attempt.from, &context.cancel).await?;
+        let resume = self.resume.take().filter(|point| point.is_of(&attempt));
+        let start = resume.as_ref().map_or(&attempt.from, |point| &point.tree);
+        workspace.reset(start, &context.cancel).await?;
         let injected = self.recall(attempt.part).await;
-        let request = self.request(prepared, &attempt, &injected);
+        let request = self.request(prepared, &attempt, &injected, resume.as_ref());
         let session = request.session.clone();
-        context.services.journal.record(self.intent(&attempt, &session, &injected)).await?;
+        let watch = Arc::clone(&request.watch);
+        context.services.journal.record(self.intent(&attempt, &request, &injected)).await?;
         workspace.guard().await?;
         self.publish(EventKind::AttemptStarted {
             subtask: self.parts[attempt.part].id.clone(),
@@ -117,12 +152,18 @@ impl TaskRun {
         });
         let report = match self.run_agent(&attempt, request).await {
             Ok(report) => report,
-            Err(because) => {
+            Err(error) => {
                 self.restore(workspace).await?;
                 self.drop_attempt(session, None).await?;
-                return Ok(AgentStop::NotStarted { because });
+                if resume.is_some() {
+                    // The attempt begins anew; what was done before the limit is lost, which costs time and nothing else.
+                    self.publish(EventKind::Warning { message: format!("the attempt begins anew: {error}") });
+                    return Box::pin(self.run_attempt(prepared, attempt)).await;
+                }
+                return Ok(AgentStop::NotStarted { because: error.to_string() });
             }
         };
+        watch.step(end_of(&report), None);
         let tampered = self.restore(workspace).await?;
         let change = workspace.record(&attempt.from).await?;
         if !change.files.is_empty() {
@@ -131,6 +172,7 @@ impl TaskRun {
         self.usage += report.usage;
         self.report.endings.push(report.ending.clone());
         if report.ending.effect() != EndingEffect::Judge {
+            self.resume = self.resume_point(&attempt, &report, &change);
             self.drop_attempt(session, Some(&report.ending)).await?;
             return Ok(AgentStop::Stopped { ending: report.ending });
         }
@@ -152,21 +194,59 @@ impl TaskRun {
         Ok(self.context.services.journal.record(JournalEntry::AttemptDropped { task, session, ending }).await?)
     }
 
-    fn intent(&self, attempt: &Attempt, session: &SessionId, injected: &PromptSection) -> JournalEntry {
+    /// Where the same attempt can go on, if its agent keeps conversations and will be asked again.
+    fn resume_point(&self, attempt: &Attempt, report: &AgentReport, change: &Change) -> Option<ResumePoint> {
+        let again = matches!(report.ending.effect(), EndingEffect::AwaitReset | EndingEffect::BackOff);
+        let agent = self.context.services.subagents.get(&attempt.agent).ok()?;
+        let agent_session = report.agent_session.clone().filter(|_| again && agent.abilities().resume)?;
+        Some(ResumePoint {
+            part: attempt.part,
+            number: attempt.number,
+            agent: attempt.agent.clone(),
+            tree: change.tree.clone(),
+            ending: report.ending.clone(),
+            earlier: Earlier { agent_session, usage: report.usage },
+        })
+    }
+
+    /// Where the agent's steps go.
+    fn watch(&self, attempt: &Attempt, session: &SessionId) -> Arc<dyn AgentWatch> {
+        let services = &self.context.services;
+        let transcript = services.transcripts.begin(TranscriptHead {
+            run: self.context.run.clone(),
+            session: session.clone(),
+            task: self.task.id.clone(),
+            subtask: self.parts[attempt.part].id.clone(),
+            attempt: attempt.number,
+            agent: attempt.agent.clone(),
+        });
+        Arc::new(Watching {
+            transcript,
+            events: Arc::clone(&services.events),
+            clock: Arc::clone(&services.clock),
+            task: self.task.id.clone(),
+            so_far: Mutex::default(),
+        })
+    }
+
+    fn intent(&self, attempt: &Attempt, request: &AgentRequest, injected: &PromptSection) -> JournalEntry {
         JournalEntry::AttemptStarted {
             task: self.task.id.clone(),
             subtask: self.parts[attempt.part].id.clone(),
             attempt: attempt.number,
-            session: session.clone(),
+            session: request.session.clone(),
             agent: attempt.agent.clone(),
             start: attempt.from.clone(),
             injected: injected.ids.clone(),
+            resumes: match &request.conversation {
+                Conversation::Resume(earlier) => Some(earlier.agent_session.clone()),
+                Conversation::New | Conversation::Fork(_) => None,
+            },
         }
     }
 
-    async fn run_agent(&self, attempt: &Attempt, request: AgentRequest) -> Result<AgentReport, String> {
-        let agent = self.context.services.subagents.get(&attempt.agent).map_err(|e| e.to_string())?;
-        agent.run(request).await.map_err(|e| e.to_string())
+    async fn run_agent(&self, attempt: &Attempt, request: AgentRequest) -> Result<AgentReport, SubagentError> {
+        self.context.services.subagents.get(&attempt.agent)?.run(request).await
     }
 
     async fn judge(&mut self, prepared: &Prepared, stopped: Stopped) -> Result<AgentStop, TaskRunError> {
@@ -259,7 +339,13 @@ impl TaskRun {
         Ok(own.into_iter().take(limit).chain(others.into_iter().take(limit)).collect())
     }
 
-    fn request(&self, prepared: &Prepared, attempt: &Attempt, injected: &PromptSection) -> AgentRequest {
+    fn request(
+        &self,
+        prepared: &Prepared,
+        attempt: &Attempt,
+        injected: &PromptSection,
+        resume: Option<&ResumePoint>,
+    ) -> AgentRequest {
         let services = &self.context.services;
         let part = &self.parts[attempt.part];
         let checks: Vec<_> = self.checks_of(attempt.part).into_iter().map(|(_, spec)| spec).collect();
@@ -287,19 +373,27 @@ impl TaskRun {
             reflections: &injected.text,
         }
         .render();
+        let prompt = match resume {
+            Some(point) => go_on(point.ending.as_str(), &prompt),
+            None => prompt,
+        };
+        let session = SessionId::new(services.clock.new_id());
         let run_dir = services.settings.project().run_dir(&self.context.run);
         AgentRequest {
             run: self.context.run.clone(),
             task: self.task.id.clone(),
             subtask: part.id.clone(),
             attempt: attempt.number,
-            session: SessionId::new(services.clock.new_id()),
             prompt,
             prompt_file: run_dir.join("prompts").join(format!("{}+{}+{}.md", self.task.id, part.id, attempt.number)),
             dir: prepared.workspace.dir(),
             mode: Mode::Work,
             env: prepared.workspace.env(),
+            conversation: resume.map_or(Conversation::New, |point| Conversation::Resume(point.earlier.clone())),
+            protect: services.settings.run().protect.clone(),
+            watch: self.watch(attempt, &session),
             cancel: self.context.cancel.clone(),
+            session,
         }
     }
 

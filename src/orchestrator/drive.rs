@@ -34,6 +34,7 @@ use crate::services::RunRequest;
 use crate::services::Settings;
 use crate::services::Subagents;
 use crate::services::Tasks;
+use crate::services::Transcripts;
 use crate::services::Verifier;
 use crate::services::Workspaces;
 use async_trait::async_trait;
@@ -58,6 +59,8 @@ pub struct Services {
     pub workspaces: Arc<dyn Workspaces>,
     /// Whoever does the work.
     pub subagents: Arc<dyn Subagents>,
+    /// What they did, step by step.
+    pub transcripts: Arc<dyn Transcripts>,
     /// Runs checks.
     pub verifier: Arc<dyn Verifier>,
     /// Lessons.
@@ -275,6 +278,7 @@ pub(super) fn empty_report(task: &Task) -> TaskReport {
         reflections_injected: 0,
         tokens: None,
         cost_usd: None,
+        usage: Usage::default(),
         duration_ms: 0,
         endings: Vec::new(),
         proof: None,
@@ -289,7 +293,7 @@ fn totals(tasks: &[TaskReport]) -> RunTotals {
     let count = |wanted: Option<Verdict>| tasks.iter().filter(|t| t.verdict == wanted).count() as u32;
     let mut usage = Usage::default();
     for task in tasks {
-        usage += Usage { tokens: task.tokens, cost_usd: task.cost_usd };
+        usage += task.usage;
     }
     RunTotals {
         tasks: tasks.len() as u32,
@@ -302,7 +306,8 @@ fn totals(tasks: &[TaskReport]) -> RunTotals {
         attempts: tasks.iter().map(|t| t.attempts).sum(),
         reflections_written: tasks.iter().map(|t| t.reflections_written).sum(),
         reflections_injected: tasks.iter().map(|t| t.reflections_injected).sum(),
-        tokens: usage.tokens,
+        tokens: usage.tokens(),
+        usage,
         cost_usd: usage.cost_usd,
         ..RunTotals::default()
     }

@@ -8,7 +8,7 @@
 //!                                                              commit on a branch ◀── confirmed
 //! ```
 //!
-//! What happens next is decided purely: [`queue`] says which task is ready, [`judge`] what the evidence says of an
+//! What happens next is decided purely: [`queue`] says which task is ready, [`router`] which agents it is given to, [`judge`] what the evidence says of an
 //! attempt, [`machine`] what follows from it. `drive` and `task` perform those effects through the ports and write
 //! each intent to the journal before, each result after.
 
@@ -17,7 +17,9 @@ mod drive;
 pub mod judge;
 pub mod machine;
 pub mod queue;
+pub mod router;
 mod task;
+mod watch;
 
 pub use drive::Loop;
 pub use drive::Services;

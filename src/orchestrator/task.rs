@@ -4,6 +4,7 @@ use super::attempt::AgentStop;
 use super::attempt::Attempt;
 use super::attempt::Judged;
 use super::attempt::PastFailure;
+use super::attempt::ResumePoint;
 use super::drive::RunContext;
 use super::drive::empty_report;
 use super::drive::millis;
@@ -13,6 +14,7 @@ use super::machine::End;
 use super::machine::Input;
 use super::machine::Plan;
 use super::machine::State;
+use super::router;
 use crate::domain::Again;
 use crate::domain::AttemptCount;
 use crate::domain::CheckReport;
@@ -84,6 +86,8 @@ pub(super) struct TaskRun {
     pub last_failure: Option<PastFailure>,
     /// The newest recorded change and its part: kept as a patch unless it ends on a branch.
     pub last_change: Option<(usize, TreeId)>,
+    /// Where the agent of the next attempt may go on.
+    pub resume: Option<ResumePoint>,
     /// The open workspace and the baseline, or why there is none.
     prepared: Option<Result<Prepared, TaskRunError>>,
     started: Duration,
@@ -101,6 +105,7 @@ impl TaskRun {
             usage: Usage::default(),
             last_failure: None,
             last_change: None,
+            resume: None,
             prepared: None,
             started,
         }
@@ -264,10 +269,8 @@ impl TaskRun {
 
     /// The fallback chain, with what each agent's retries start from.
     fn agents(&self) -> Result<Vec<machine::Agent>, TaskRunError> {
-        let chain = match self.context.agent.as_ref().or(self.task.agent.as_ref()) {
-            Some(agent) => vec![agent.clone()],
-            None => self.context.services.settings.agents().default.clone(),
-        };
+        let agents = self.context.services.settings.agents();
+        let chain = router::chain(agents, &self.task, self.context.agent.as_deref());
         let agent = |name: String| {
             let agent =
                 self.context.services.subagents.get(&name).map_err(|e| TaskRunError::SetAside(e.to_string()))?;
@@ -467,7 +470,8 @@ impl TaskRun {
         self.report.proof = end.proof;
         self.report.cause.clone_from(&end.cause);
         self.report.stop = end.stop;
-        self.report.tokens = self.usage.tokens;
+        self.report.tokens = self.usage.tokens();
+        self.report.usage = self.usage;
         self.report.cost_usd = self.usage.cost_usd;
         self.report.duration_ms = millis(services.clock.elapsed().saturating_sub(self.started));
         let entry = JournalEntry::TaskEnded {

@@ -135,6 +135,15 @@ impl LastFailure<'_> {
     }
 }
 
+/// The prompt of an attempt that goes on in the agent's own conversation after `ending` cut it short.
+#[must_use]
+pub fn go_on(ending: &str, prompt: &str) -> String {
+    format!(
+        "Your work on this task was cut short ({ending}). The files are as you left them. Go on where you stopped; this \
+         is the task again.\n\n{prompt}"
+    )
+}
+
 /// Text of others on a line of ours: one line, without what only a terminal understands, capped.
 fn line(text: &str) -> String {
     shorten(&one_line(&plain(text)), LINE_BYTES).into_owned()

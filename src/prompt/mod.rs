@@ -11,7 +11,7 @@ mod reflect;
 mod reflections;
 mod reply;
 
-pub use attempt::{AttemptPrompt, DESCRIPTION_BYTES, LastFailure, OUTPUT_BYTES};
+pub use attempt::{AttemptPrompt, DESCRIPTION_BYTES, LastFailure, OUTPUT_BYTES, go_on};
 pub use budget::{excerpt, first_bytes, last_bytes, one_line, plain, shorten};
 pub use fence::fence;
 pub use reflect::reflect_prompt;

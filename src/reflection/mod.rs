@@ -11,7 +11,7 @@ mod heuristic;
 mod service;
 mod signature;
 
-pub use generators::{AgentGenerator, CommandGenerator, Fallback, with_policies};
+pub use generators::{AgentGenerator, CommandGenerator, Fallback, LlmGenerator, with_policies};
 pub use heuristic::Heuristic;
 pub use service::ReflectionServiceLive;
 pub use signature::Signatures;

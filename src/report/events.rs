@@ -37,7 +37,7 @@ pub fn line(event: &Event) -> Option<String> {
             let verdict = verdict.map_or("not judged", |v| v.as_str());
             note.as_ref().map_or_else(|| verdict.to_owned(), |note| format!("{verdict}: {note}"))
         }
-        EventKind::Doing { .. } | EventKind::RunEnded => return None,
+        EventKind::Doing { .. } | EventKind::AgentActed { .. } | EventKind::RunEnded => return None,
     };
     Some(match &event.task {
         Some(task) => format!("[{task}] {text}"),

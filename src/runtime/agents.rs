@@ -2,25 +2,43 @@
 
 use crate::domain::policy;
 use crate::domain::policy::AgentKind;
+use crate::services::Clock;
 use crate::services::CommandRunner;
+use crate::services::Models;
 use crate::services::Settings;
 use crate::services::Subagent;
 use crate::services::SubagentError;
 use crate::services::Subagents;
+use crate::subagents::AcpAgent;
+use crate::subagents::AcpAgentParams;
+use crate::subagents::CliAgent;
+use crate::subagents::CliAgentParams;
 use crate::subagents::CommandAgent;
 use crate::subagents::CommandAgentParams;
+use crate::subagents::CompletionAgent;
+use crate::subagents::CompletionAgentParams;
 use crate::subagents::Repair;
 use crate::subagents::with_deadline;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+/// What agents are made of.
+pub(super) struct Parts {
+    /// Runs their programs.
+    pub runner: Arc<dyn CommandRunner>,
+    /// Answers `completion` agents.
+    pub models: Arc<dyn Models>,
+    /// Tells reset times.
+    pub clock: Arc<dyn Clock>,
+}
+
 /// Every agent of the settings by name.
 pub(super) struct AgentSet(BTreeMap<String, Arc<dyn Subagent>>);
 
 impl AgentSet {
-    pub fn new(settings: &dyn Settings, runner: &Arc<dyn CommandRunner>) -> Self {
-        let make = |(name, agent): (&String, &policy::Agent)| (name.clone(), make(name, agent, settings, runner));
-        Self(settings.agents().named.iter().map(make).collect())
+    pub fn new(settings: &dyn Settings, parts: &Parts) -> Result<Self, SubagentError> {
+        let make = |(name, agent): (&String, &policy::Agent)| Ok((name.clone(), make(name, agent, settings, parts)?));
+        Ok(Self(settings.agents().named.iter().map(make).collect::<Result<_, SubagentError>>()?))
     }
 }
 
@@ -28,20 +46,49 @@ fn make(
     name: &str,
     agent: &policy::Agent,
     settings: &dyn Settings,
-    runner: &Arc<dyn CommandRunner>,
-) -> Arc<dyn Subagent> {
+    parts: &Parts,
+) -> Result<Arc<dyn Subagent>, SubagentError> {
+    let runner = &parts.runner;
     let inner: Arc<dyn Subagent> = match &agent.kind {
         AgentKind::Command { argv } => Arc::new(CommandAgent::new(CommandAgentParams {
             name: name.to_owned(),
             argv: argv.clone(),
-            timeout: agent.timeout,
+            timeout: agent.limits.timeout,
             env: agent.env.clone(),
             env_deny: settings.environment().deny.clone(),
             runner: Arc::clone(runner),
         })),
         AgentKind::Repair => Arc::new(Repair),
+        AgentKind::Cli { adapter, argv, options } => Arc::new(CliAgent::new(CliAgentParams {
+            name: name.to_owned(),
+            adapter: adapter.clone(),
+            argv: argv.clone(),
+            options: options.clone(),
+            timeout: agent.limits.timeout,
+            idle: agent.idle,
+            env: agent.env.clone(),
+            env_deny: settings.environment().deny.clone(),
+            runner: Arc::clone(runner),
+            clock: Arc::clone(&parts.clock),
+        })?),
+        AgentKind::Acp { argv, options } => Arc::new(AcpAgent::new(AcpAgentParams {
+            name: name.to_owned(),
+            argv: argv.clone(),
+            options: options.clone(),
+            timeout: agent.limits.timeout,
+            idle: agent.idle,
+            env: agent.env.clone(),
+            env_deny: settings.environment().deny.clone(),
+            runner: Arc::clone(runner),
+        })),
+        AgentKind::Completion { model } => Arc::new(CompletionAgent::new(CompletionAgentParams {
+            name: name.to_owned(),
+            model: model.clone(),
+            models: Arc::clone(&parts.models),
+            clock: Arc::clone(&parts.clock),
+        })),
     };
-    with_deadline(inner, agent.timeout)
+    Ok(with_deadline(inner, agent.limits.timeout))
 }
 
 impl Subagents for AgentSet {

@@ -1,8 +1,10 @@
 //! The live layers, in the order in which a reader meets them.
 
 use super::agents::AgentSet;
+use super::agents::Parts;
 use super::events::TracedEvents;
 use super::files::task_file;
+use super::models::ModelSet;
 use super::settings::settings_of_current_dir;
 use super::shared;
 use crate::domain::policy;
@@ -19,6 +21,7 @@ use crate::reflection::AgentGenerator;
 use crate::reflection::CommandGenerator;
 use crate::reflection::Fallback;
 use crate::reflection::Heuristic;
+use crate::reflection::LlmGenerator;
 use crate::reflection::Signatures;
 use crate::reflection::with_policies;
 use crate::services::Clock;
@@ -27,6 +30,7 @@ use crate::services::EventSink;
 use crate::services::FailureReader;
 use crate::services::Generator;
 use crate::services::Journal;
+use crate::services::Models;
 use crate::services::Orchestrator;
 use crate::services::ReflectionService;
 use crate::services::RunLock;
@@ -35,10 +39,12 @@ use crate::services::Storage;
 use crate::services::SubagentError;
 use crate::services::Subagents;
 use crate::services::Tasks;
+use crate::services::Transcripts;
 use crate::services::Verifier;
 use crate::services::Workspaces;
 use crate::storage::JsonlStorage;
 use crate::storage::RunJournal;
+use crate::storage::TranscriptFiles;
 use crate::verification::Checks;
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -55,11 +61,13 @@ pub fn live() -> Layers {
         run_lock,                // one run per project
         workspaces,              // worktrees, or copies where there is no git
         tasks,                   // tasks.jsonl and the overlay
+        transcripts,             // what agents did, step by step, per run
+        models,                  // language models behind their policies
         subagents,               // the configured agents, each behind its deadline
         failure_reader,          // failure signatures
         verifier,                // checks
         storage,                 // memory/reflections.jsonl
-        generator,               // command or agent, with the heuristic behind it
+        generator,               // command, agent or llm, with the heuristic behind it
         shared::reflection_service, // generate, save, recall, format, prune
         journal,                 // .reflection/runs/<run>/journal.jsonl
         events,                  // logs; the program puts its progress display in this place
@@ -75,6 +83,7 @@ pub fn reflection_service_live() -> Layers {
         settings_of_current_dir,
         clock,
         command_runner,
+        models,
         subagents,
         storage,
         generator,
@@ -115,8 +124,19 @@ async fn tasks(settings: Svc<dyn Settings>, clock: Svc<dyn Clock>) -> Result<Svc
 async fn subagents(
     settings: Svc<dyn Settings>,
     runner: Svc<dyn CommandRunner>,
-) -> Result<Svc<dyn Subagents>, Infallible> {
-    Ok(Svc::new(AgentSet::new(&*settings, &runner.into_arc())))
+    models: Svc<dyn Models>,
+    clock: Svc<dyn Clock>,
+) -> Result<Svc<dyn Subagents>, SubagentError> {
+    let parts = Parts { runner: runner.into_arc(), models: models.into_arc(), clock: clock.into_arc() };
+    Ok(Svc::new(AgentSet::new(&*settings, &parts)?))
+}
+
+async fn transcripts(settings: Svc<dyn Settings>, clock: Svc<dyn Clock>) -> Result<Svc<dyn Transcripts>, Infallible> {
+    Ok(Svc::new(TranscriptFiles::new(settings.project().clone(), clock.into_arc())))
+}
+
+async fn models() -> Result<Svc<dyn Models>, Infallible> {
+    Ok(Svc::new(ModelSet))
 }
 
 async fn failure_reader() -> Result<Svc<dyn FailureReader>, Infallible> {
@@ -135,11 +155,12 @@ async fn storage(settings: Svc<dyn Settings>) -> Result<Svc<dyn Storage>, Infall
     Ok(Svc::new(JsonlStorage::open(settings.project().memory_file())))
 }
 
-/// The configured generator within its time limit, and the heuristic behind it.
+/// The configured generator (command, agent or llm) within its time limit, and the heuristic behind it.
 async fn generator(
     settings: Svc<dyn Settings>,
     runner: Svc<dyn CommandRunner>,
     subagents: Svc<dyn Subagents>,
+    models: Svc<dyn Models>,
 ) -> Result<Svc<dyn Generator>, SubagentError> {
     let limit = settings.reflexion().generation_timeout;
     let first: Arc<dyn Generator> = match &settings.reflexion().generator {
@@ -152,9 +173,13 @@ async fn generator(
             timeout: limit,
         }),
         policy::Generator::Agent { name } => Arc::new(AgentGenerator { agent: subagents.get(name)? }),
+        policy::Generator::Llm { model } => Arc::new(LlmGenerator::open(&*models, model)),
     };
-    let name =
-        if matches!(settings.reflexion().generator, policy::Generator::Agent { .. }) { "agent" } else { "command" };
+    let name = match settings.reflexion().generator {
+        policy::Generator::Agent { .. } => "agent",
+        policy::Generator::Llm { .. } => "llm",
+        policy::Generator::Command { .. } | policy::Generator::Heuristic => "command",
+    };
     Ok(Svc::new(Fallback { first: with_policies(first, limit), name: name.to_owned() }))
 }
 

@@ -23,6 +23,7 @@ mod agents;
 mod events;
 mod files;
 mod live;
+mod models;
 mod registry;
 mod run_id;
 mod settings;

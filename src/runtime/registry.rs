@@ -7,6 +7,8 @@ crate::service!(
     crate::services::Workspaces,
     crate::services::Tasks,
     crate::services::Subagents,
+    crate::services::Transcripts,
+    crate::services::Models,
     crate::services::Verifier,
     crate::services::FailureReader,
     crate::services::Generator,

@@ -15,6 +15,7 @@ use crate::services::Settings;
 use crate::services::Storage;
 use crate::services::Subagents;
 use crate::services::Tasks;
+use crate::services::Transcripts;
 use crate::services::Verifier;
 use crate::services::Workspaces;
 use std::convert::Infallible;
@@ -42,6 +43,7 @@ pub(super) async fn orchestrator(
     tasks: Svc<dyn Tasks>,
     workspaces: Svc<dyn Workspaces>,
     subagents: Svc<dyn Subagents>,
+    transcripts: Svc<dyn Transcripts>,
     verifier: Svc<dyn Verifier>,
     reflections: Svc<dyn ReflectionService>,
     journal: Svc<dyn Journal>,
@@ -54,6 +56,7 @@ pub(super) async fn orchestrator(
         tasks: tasks.into_arc(),
         workspaces: workspaces.into_arc(),
         subagents: subagents.into_arc(),
+        transcripts: transcripts.into_arc(),
         verifier: verifier.into_arc(),
         reflections: reflections.into_arc(),
         journal: journal.into_arc(),

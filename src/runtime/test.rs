@@ -22,10 +22,12 @@ use crate::services::Settings;
 use crate::services::Storage;
 use crate::services::Subagents;
 use crate::services::Tasks;
+use crate::services::Transcripts;
 use crate::services::Verifier;
 use crate::services::Workspaces;
 use crate::storage::InMemoryStorage;
 use crate::storage::MemoryJournal;
+use crate::storage::MemoryTranscripts;
 use crate::testing::CannedGenerator;
 use crate::testing::CollectedEvents;
 use crate::testing::Forgetful;
@@ -69,6 +71,7 @@ pub fn test() -> Layers {
         heuristic,
         shared::reflection_service,
         memory_journal,
+        memory_transcripts,
         collected_events,
         shared::orchestrator
     ]
@@ -139,6 +142,10 @@ async fn canned() -> Result<Svc<dyn Generator>, Infallible> {
 
 async fn memory_journal() -> Result<Svc<dyn Journal>, Infallible> {
     Ok(Svc::new(MemoryJournal::default()))
+}
+
+async fn memory_transcripts(clock: Svc<dyn Clock>) -> Result<Svc<dyn Transcripts>, Infallible> {
+    Ok(Svc::new(MemoryTranscripts::new(clock.into_arc())))
 }
 
 async fn collected_events() -> Result<Svc<dyn EventSink>, Infallible> {

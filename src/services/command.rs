@@ -21,6 +21,42 @@ pub trait CommandRunner: Send + Sync {
     /// # Errors
     /// [`CommandError`] only if the program could not be started or waited for; a non-zero exit status is no error.
     async fn run(&self, command: Command) -> Result<CommandOutput, CommandError>;
+
+    /// Like [`CommandRunner::run`], and somebody reads stdout while it comes and may end the program.
+    ///
+    /// # Errors
+    /// As [`CommandRunner::run`].
+    async fn run_watched(&self, command: Command, watch: Watch) -> Result<CommandOutput, CommandError>;
+}
+
+/// Who reads a program's stdout while it runs, and who may write to its stdin.
+pub struct Watch {
+    /// Gets stdout in pieces as they come. None of it is kept in [`CommandOutput`].
+    pub reader: Box<dyn OutputReader>,
+    /// Written to stdin after `command.stdin`, as it comes; stdin is closed when the sender is dropped. Without it stdin
+    /// is closed after `command.stdin`.
+    pub stdin: Option<tokio::sync::mpsc::UnboundedReceiver<Vec<u8>>>,
+    /// Ends the program when neither stdout nor stderr had anything for so long.
+    pub idle: Option<Duration>,
+    /// How long a program that said its last word may take to end by itself.
+    pub linger: Duration,
+}
+
+/// Reads a program's stdout while it runs.
+pub trait OutputReader: Send {
+    /// Takes a piece; pieces end anywhere, also in the middle of a line or of a character. Must not block.
+    fn read(&mut self, piece: &[u8]) -> Flow;
+}
+
+/// What follows from a piece of output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Flow {
+    /// The program goes on.
+    Continue,
+    /// The program has said its last word: it gets [`Watch::linger`] to end by itself.
+    Done,
+    /// The program is to be ended now: TERM, grace, KILL.
+    Stop,
 }
 
 /// A program to run.
@@ -89,6 +125,10 @@ pub enum CommandEnd {
     TimedOut,
     /// The runtime ended it: cancellation.
     Cancelled,
+    /// The runtime ended it: nothing was heard of it for too long.
+    Idle,
+    /// The runtime ended it: its reader said [`Flow::Stop`], or it did not end after [`Flow::Done`].
+    Stopped,
 }
 
 impl CommandOutput {

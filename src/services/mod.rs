@@ -11,6 +11,8 @@
 //! | [`Workspaces`], [`Workspace`] | a place to work in, and what changed there | `host` | `testing::MemoryWorkspaces` |
 //! | [`Tasks`] | the task file and what runs found out | `storage` | `testing::MemoryTasks` |
 //! | [`Subagents`], [`Subagent`] | one agent run | `subagents` | `testing::ScriptedSubagent` |
+//! | [`Transcripts`], [`AgentWatch`] | what agents did, step by step | `storage` | `storage::MemoryTranscripts` |
+//! | [`Models`], [`Model`] | one prompt in, one text out | `llm` | mock |
 //! | [`Verifier`] | runs checks, reads failures | `verification` | `testing::ScriptedVerifier` |
 //! | [`FailureReader`] | what a failure looks like | `reflection` | the real one, it is pure |
 //! | [`Generator`] | a lesson from a failure | `reflection` | `testing::CannedGenerator` |
@@ -29,6 +31,7 @@ mod events;
 mod failure_reader;
 mod generator;
 mod journal;
+mod model;
 mod orchestrator;
 mod reflection;
 mod run_lock;
@@ -36,6 +39,7 @@ mod settings;
 mod storage;
 mod subagent;
 mod tasks;
+mod transcript;
 mod verifier;
 mod workspace;
 
@@ -45,6 +49,7 @@ pub use events::*;
 pub use failure_reader::*;
 pub use generator::*;
 pub use journal::*;
+pub use model::*;
 pub use orchestrator::*;
 pub use reflection::*;
 pub use run_lock::*;
@@ -52,5 +57,6 @@ pub use settings::*;
 pub use storage::*;
 pub use subagent::*;
 pub use tasks::*;
+pub use transcript::*;
 pub use verifier::*;
 pub use workspace::*;

@@ -5,6 +5,8 @@ use crate::domain::RunId;
 use crate::domain::SessionId;
 use crate::domain::SubtaskId;
 use crate::domain::TaskId;
+use crate::domain::Usage;
+use crate::services::AgentWatch;
 use async_trait::async_trait;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -27,6 +29,22 @@ pub trait Subagent: Send + Sync {
 
     /// What a retry of this agent starts from under `retry.start: auto`.
     fn retry_from(&self) -> RetryFrom;
+
+    /// What else it can do.
+    fn abilities(&self) -> Abilities {
+        Abilities::default()
+    }
+}
+
+/// What an agent can do beside working.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Abilities {
+    /// It keeps its conversations and can go on with one.
+    pub resume: bool,
+    /// It can copy a conversation and go on with the copy.
+    pub fork: bool,
+    /// It has a read-only mode, so that it can answer without changing anything.
+    pub read_only: bool,
 }
 
 /// What a retry starts from under `retry.start: auto`.
@@ -49,7 +67,7 @@ pub trait Subagents: Send + Sync {
 }
 
 /// One agent run.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct AgentRequest {
     /// The run.
     pub run: RunId,
@@ -71,8 +89,36 @@ pub struct AgentRequest {
     pub mode: Mode,
     /// Added to its environment.
     pub env: BTreeMap<String, String>,
+    /// Whether it begins a conversation of its own, or goes on with an earlier one.
+    pub conversation: Conversation,
+    /// Globs, relative to the project, of files that may not be changed; a check after the agent enforces it, this is
+    /// for agents whose files the runtime itself writes.
+    pub protect: Vec<String>,
+    /// Is told each step while the agent works.
+    pub watch: Arc<dyn AgentWatch>,
     /// Ends it early.
     pub cancel: CancellationToken,
+}
+
+/// Which conversation of the agent's own an agent run belongs to.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub enum Conversation {
+    /// A new one: every attempt has its own.
+    #[default]
+    New,
+    /// Goes on with an earlier one, where the agent can; else the agent refuses with [`SubagentError::Unsupported`].
+    Resume(Earlier),
+    /// A copy of an earlier one, which stays as it is.
+    Fork(Earlier),
+}
+
+/// An earlier conversation.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Earlier {
+    /// The agent's own id of it, from [`AgentReport::agent_session`].
+    pub agent_session: String,
+    /// What it had used; some agents count it again.
+    pub usage: Usage,
 }
 
 /// Whether an agent may change anything.
@@ -110,6 +156,14 @@ pub enum SubagentError {
         agent: String,
         /// What it cannot do.
         message: String,
+    },
+    /// The conversation to go on with is not there any more.
+    #[error("agent `{agent}` knows no conversation `{conversation}`")]
+    NoSuchConversation {
+        /// The agent's name.
+        agent: String,
+        /// The conversation asked for.
+        conversation: String,
     },
     /// It could not be run.
     #[error("failed to run agent `{agent}`: {message}")]

@@ -29,6 +29,7 @@ mod run_journal;
 mod task_edits;
 mod task_file;
 mod tasks;
+mod transcripts;
 
 pub use import::{Imported, read_import};
 pub use in_memory::InMemoryStorage;
@@ -36,3 +37,4 @@ pub use journal::{FileJournal, MemoryJournal};
 pub use jsonl::JsonlStorage;
 pub use run_journal::RunJournal;
 pub use tasks::FileTasks;
+pub use transcripts::{MemoryTranscripts, TranscriptFiles};

@@ -3,7 +3,6 @@
 use crate::domain::AgentReport;
 use crate::domain::CheckCommand;
 use crate::domain::Ending;
-use crate::domain::Usage;
 use crate::prompt::last_bytes;
 use crate::services::AgentRequest;
 use crate::services::Command;
@@ -96,6 +95,7 @@ impl CommandAgent {
             CommandEnd::Signaled(signal) => (Ending::Crash, Some(format!("ended by signal {signal}"))),
             CommandEnd::TimedOut => (Ending::Timeout, Some(format!("no end within {} s", self.timeout.as_secs_f64()))),
             CommandEnd::Cancelled => (Ending::Cancelled, Some("interrupted".to_owned())),
+            CommandEnd::Idle | CommandEnd::Stopped => (Ending::Hang, Some("ended by the runtime".to_owned())),
         };
         let detail = how.map(|how| {
             let stderr = output.stderr.text();
@@ -105,10 +105,9 @@ impl CommandAgent {
         });
         let stdout = output.stdout.text();
         AgentReport {
-            ending,
             message: last_bytes(stdout.trim_end(), MESSAGE_BYTES).to_owned(),
             detail,
-            usage: Usage::default(),
+            ..AgentReport::new(ending)
         }
     }
 }

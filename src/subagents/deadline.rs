@@ -2,7 +2,7 @@
 
 use crate::domain::AgentReport;
 use crate::domain::Ending;
-use crate::domain::Usage;
+use crate::services::Abilities;
 use crate::services::AgentRequest;
 use crate::services::AgentService;
 use crate::services::RetryFrom;
@@ -38,10 +38,8 @@ impl Subagent for Deadline {
         match service.oneshot(request).await {
             Ok(report) => Ok(report),
             Err(error) if error.is::<tower::timeout::error::Elapsed>() => Ok(AgentReport {
-                ending: Ending::Timeout,
-                message: String::new(),
                 detail: Some(format!("no end within {} s", (self.limit + GRACE).as_secs_f64())),
-                usage: Usage::default(),
+                ..AgentReport::new(Ending::Timeout)
             }),
             Err(error) => Err(match error.downcast::<SubagentError>() {
                 Ok(error) => *error,
@@ -52,6 +50,10 @@ impl Subagent for Deadline {
 
     fn retry_from(&self) -> RetryFrom {
         self.agent.retry_from()
+    }
+
+    fn abilities(&self) -> Abilities {
+        self.agent.abilities()
     }
 }
 
@@ -90,6 +92,9 @@ mod tests {
             dir: ".".into(),
             mode: Mode::Work,
             env: std::collections::BTreeMap::new(),
+            conversation: crate::services::Conversation::New,
+            protect: Vec::new(),
+            watch: Arc::new(crate::services::Unwatched),
             cancel: CancellationToken::new(),
         };
         let report = with_deadline(Arc::new(Hangs), Duration::from_secs(5)).run(request).await.unwrap();

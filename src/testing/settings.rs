@@ -28,7 +28,7 @@ pub fn fixed_settings() -> policy::Values {
             injection_bytes: 8192,
             generator: policy::Generator::Heuristic,
         },
-        agents: policy::Agents { default: vec!["scripted".to_owned()], named: BTreeMap::new() },
+        agents: policy::Agents { default: vec!["scripted".to_owned()], by_label: Vec::new(), named: BTreeMap::new() },
         workspace: policy::Workspace {
             setup: None,
             carry: Vec::new(),

@@ -2,7 +2,6 @@
 
 use crate::domain::AgentReport;
 use crate::domain::Ending;
-use crate::domain::Usage;
 use crate::services::AgentRequest;
 use crate::services::RetryFrom;
 use crate::services::Subagent;
@@ -75,7 +74,7 @@ impl ScriptedSubagent {
 }
 
 fn report(ending: Ending, message: String) -> AgentReport {
-    AgentReport { ending, message, detail: None, usage: Usage::default() }
+    AgentReport { message, ..AgentReport::new(ending) }
 }
 
 #[async_trait]

@@ -75,7 +75,7 @@ fn finished(scope: CheckScope, spec: &CheckSpec, output: CommandOutput) -> Check
         CommandEnd::Exited(0) => (report.status, report.exit_status) = (CheckStatus::Passed, Some(0)),
         CommandEnd::Exited(code) => report.exit_status = Some(code),
         CommandEnd::Signaled(signal) => report.signal = Some(signal),
-        CommandEnd::TimedOut => report.timed_out = true,
+        CommandEnd::TimedOut | CommandEnd::Idle | CommandEnd::Stopped => report.timed_out = true,
         CommandEnd::Cancelled => report.status = CheckStatus::NotRun { because: "the run was interrupted".to_owned() },
     }
     if let Some(because) = cannot_start(&report) {

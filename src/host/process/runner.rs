@@ -10,6 +10,9 @@ use crate::services::CommandEnd;
 use crate::services::CommandError;
 use crate::services::CommandOutput;
 use crate::services::CommandRunner;
+use crate::services::Flow;
+use crate::services::OutputReader;
+use crate::services::Watch;
 use async_trait::async_trait;
 use futures_util::future::Either;
 use futures_util::future::select;
@@ -27,6 +30,7 @@ use tokio::process::Child;
 use tokio::process::ChildStderr;
 use tokio::process::ChildStdin;
 use tokio::process::ChildStdout;
+use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::JoinHandle;
 
 /// Between TERM and KILL: enough to write a file and exit, short beside any time limit.
@@ -70,17 +74,38 @@ impl Default for HostRunner {
 #[async_trait]
 impl CommandRunner for HostRunner {
     async fn run(&self, command: Command) -> Result<CommandOutput, CommandError> {
-        let started = Instant::now();
-        let mut pump = Pump::new(command.keep_bytes);
-        if command.cancel.is_cancelled() {
-            return Ok(pump.finish(CommandEnd::Cancelled, started.elapsed()));
-        }
-        let mut running = Running::start(&command, &mut pump).await?;
-        let lost = |source| CommandError::Wait { program: program_name(&command.program), source };
-        let end = running.watch(&command, &mut pump).await.map_err(lost)?;
-        running.finish(&end, &mut pump).await.map_err(lost)?;
-        Ok(pump.finish(end, started.elapsed()))
+        let pump = Pump::new(command.keep_bytes);
+        run(command, pump, Limits { idle: None, linger: Duration::ZERO }, None).await
     }
+
+    async fn run_watched(&self, command: Command, watch: Watch) -> Result<CommandOutput, CommandError> {
+        let Watch { reader, stdin, idle, linger } = watch;
+        let pump = Pump { reader: Some(reader), ..Pump::new(command.keep_bytes) };
+        run(command, pump, Limits { idle, linger }, stdin).await
+    }
+}
+
+/// Limits that only a watched program has.
+struct Limits {
+    idle: Option<Duration>,
+    linger: Duration,
+}
+
+async fn run(
+    command: Command,
+    mut pump: Pump,
+    limits: Limits,
+    stdin: Option<UnboundedReceiver<Vec<u8>>>,
+) -> Result<CommandOutput, CommandError> {
+    let started = Instant::now();
+    if command.cancel.is_cancelled() {
+        return Ok(pump.finish(CommandEnd::Cancelled, started.elapsed()));
+    }
+    let mut running = Running::start(&command, &mut pump, stdin).await?;
+    let lost = |source| CommandError::Wait { program: program_name(&command.program), source };
+    let end = running.watch(&command, &limits, &mut pump).await.map_err(lost)?;
+    running.finish(&end, &mut pump).await.map_err(lost)?;
+    Ok(pump.finish(end, started.elapsed()))
 }
 
 /// A started program.
@@ -98,7 +123,11 @@ impl Drop for Running {
 }
 
 impl Running {
-    async fn start(command: &Command, pump: &mut Pump) -> Result<Self, CommandError> {
+    async fn start(
+        command: &Command,
+        pump: &mut Pump,
+        stdin: Option<UnboundedReceiver<Vec<u8>>>,
+    ) -> Result<Self, CommandError> {
         let mark = uuid::Uuid::now_v7().simple().to_string();
         let mut child = spawn(command, &mark).await?;
         let pid = child.id().and_then(|id| Pid::from_raw(id.try_into().ok()?));
@@ -110,14 +139,19 @@ impl Running {
         };
         pump.stdout = child.stdout.take();
         pump.stderr = child.stderr.take();
-        let feeder = tokio::spawn(feed(child.stdin.take(), command.stdin.clone()));
+        let feeder = tokio::spawn(feed(child.stdin.take(), command.stdin.clone(), stdin));
         Ok(Self { child, family: Some(Family::new(pid, mark)), feeder })
     }
 
     /// Reads output until the program ends, or has to be ended.
-    async fn watch(&mut self, command: &Command, pump: &mut Pump) -> io::Result<CommandEnd> {
+    async fn watch(&mut self, command: &Command, limits: &Limits, pump: &mut Pump) -> io::Result<CommandEnd> {
         let limit = tokio::time::sleep(command.timeout);
         tokio::pin!(limit);
+        let idle = tokio::time::sleep(limits.idle.unwrap_or_default());
+        tokio::pin!(idle);
+        let linger = tokio::time::sleep(limits.linger);
+        tokio::pin!(linger);
+        let mut done = false;
         let mut pause = LOOK_FIRST;
         let look = tokio::time::sleep(pause);
         tokio::pin!(look);
@@ -126,7 +160,22 @@ impl Running {
                 () = command.cancel.cancelled() => return Ok(CommandEnd::Cancelled),
                 () = &mut limit => return Ok(CommandEnd::TimedOut),
                 status = self.child.wait() => return Ok(own_end(status?)),
-                () = pump.read(), if pump.is_open() => {}
+                () = &mut idle, if limits.idle.is_some() => return Ok(CommandEnd::Idle),
+                () = &mut linger, if done => return Ok(CommandEnd::Stopped),
+                flow = pump.read(), if pump.is_open() => {
+                    match flow {
+                        Flow::Continue => {}
+                        Flow::Done if done => {}
+                        Flow::Done => {
+                            done = true;
+                            linger.as_mut().reset(tokio::time::Instant::now() + limits.linger);
+                        }
+                        Flow::Stop => return Ok(CommandEnd::Stopped),
+                    }
+                    if let Some(limit) = limits.idle {
+                        idle.as_mut().reset(tokio::time::Instant::now() + limit);
+                    }
+                }
                 () = &mut look => {
                     self.with_family(|family| { family.look(); }).await;
                     pause = (pause * 2).min(LOOK_AT_MOST);
@@ -142,7 +191,7 @@ impl Running {
             CommandEnd::Exited(_) | CommandEnd::Signaled(_) => {
                 let _ = tokio::time::timeout(LINGER, pump.read_all()).await;
             }
-            CommandEnd::TimedOut | CommandEnd::Cancelled => {
+            CommandEnd::TimedOut | CommandEnd::Cancelled | CommandEnd::Idle | CommandEnd::Stopped => {
                 self.with_family(|family| {
                     family.look();
                     family.signal(Signal::TERM);
@@ -188,6 +237,8 @@ struct Pump {
     both: Capture,
     /// Whose turn it is.
     next: Stream,
+    /// Gets stdout in place of the captures.
+    reader: Option<Box<dyn OutputReader>>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -206,6 +257,7 @@ impl Pump {
             err: Capture::new(keep),
             both: Capture::new(keep),
             next: Stream::Out,
+            reader: None,
         }
     }
 
@@ -217,16 +269,20 @@ impl Pump {
     ///
     /// If both have something, they take turns, stdout first: so neither starves, and a program that printed the same
     /// twice is kept the same twice, as far as that can be known from two pipes.
-    async fn read(&mut self) {
+    async fn read(&mut self) -> Flow {
         let (stream, n) = self.read_either().await;
         let [out, err] = &*self.buffers;
         let (capture, bytes, next) = match stream {
             Stream::Out => (&mut self.out, &out[..n], Stream::Err),
             Stream::Err => (&mut self.err, &err[..n], Stream::Out),
         };
+        self.next = next;
+        if let (Stream::Out, Some(reader)) = (stream, &mut self.reader) {
+            return reader.read(bytes);
+        }
         capture.push(bytes);
         self.both.push(bytes);
-        self.next = next;
+        Flow::Continue
     }
 
     async fn read_either(&mut self) -> (Stream, usize) {
@@ -280,11 +336,19 @@ async fn read_some<R: tokio::io::AsyncRead + Unpin>(stream: &mut Option<R>, buff
 }
 
 /// Writes and closes stdin. A program that closed it, or never reads it, is its own business.
-async fn feed(stdin: Option<ChildStdin>, bytes: Vec<u8>) {
-    if let Some(mut stdin) = stdin {
-        let _ = stdin.write_all(&bytes).await;
-        let _ = stdin.shutdown().await;
+async fn feed(stdin: Option<ChildStdin>, bytes: Vec<u8>, more: Option<UnboundedReceiver<Vec<u8>>>) {
+    let Some(mut stdin) = stdin else { return };
+    if stdin.write_all(&bytes).await.is_err() {
+        return;
     }
+    if let Some(mut more) = more {
+        while let Some(bytes) = more.recv().await {
+            if stdin.write_all(&bytes).await.is_err() || stdin.flush().await.is_err() {
+                return;
+            }
+        }
+    }
+    let _ = stdin.shutdown().await;
 }
 
 async fn spawn(command: &Command, mark: &str) -> Result<Child, CommandError> {

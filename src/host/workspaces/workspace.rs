@@ -450,6 +450,6 @@ fn how(end: CommandEnd) -> String {
         CommandEnd::Exited(status) => format!("exit status {status}"),
         CommandEnd::Signaled(signal) => format!("ended by signal {signal}"),
         CommandEnd::TimedOut => format!("timed out after {} min", SETUP_LIMIT.as_secs() / 60),
-        CommandEnd::Cancelled => "cancelled".to_owned(),
+        CommandEnd::Cancelled | CommandEnd::Idle | CommandEnd::Stopped => "cancelled".to_owned(),
     }
 }

@@ -9,10 +9,12 @@ use crate::domain::SessionId;
 use crate::prompt::parse_reply;
 use crate::prompt::reflect_prompt;
 use crate::services::AgentRequest;
+use crate::services::Conversation;
 use crate::services::Generator;
 use crate::services::GeneratorError;
 use crate::services::Mode;
 use crate::services::Subagent;
+use crate::services::Unwatched;
 use async_trait::async_trait;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -50,6 +52,9 @@ impl Generator for AgentGenerator {
                 dir,
                 mode: Mode::ReadOnly,
                 env: BTreeMap::new(),
+                conversation: Conversation::New,
+                protect: Vec::new(),
+                watch: Arc::new(Unwatched),
                 cancel: CancellationToken::new(),
             })
             .await
@@ -73,19 +78,13 @@ mod tests {
     use super::super::super::test_failure;
     use super::*;
     use crate::domain::AgentReport;
-    use crate::domain::Usage;
     use crate::services::MockSubagent;
     use crate::services::SubagentError;
     use std::path::PathBuf;
     use std::sync::Mutex;
 
     fn report(ending: Ending, message: &str) -> AgentReport {
-        AgentReport {
-            ending,
-            message: message.to_owned(),
-            detail: Some("in words".to_owned()),
-            usage: Usage::default(),
-        }
+        AgentReport { message: message.to_owned(), detail: Some("in words".to_owned()), ..AgentReport::new(ending) }
     }
 
     #[tokio::test]

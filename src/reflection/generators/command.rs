@@ -72,7 +72,7 @@ impl CommandGenerator {
             CommandEnd::TimedOut => return Err(GeneratorError::Timeout(self.timeout)),
             CommandEnd::Exited(status) => format!("exited with status {status}"),
             CommandEnd::Signaled(signal) => format!("was ended by signal {signal}"),
-            CommandEnd::Cancelled => "was cancelled".to_owned(),
+            CommandEnd::Cancelled | CommandEnd::Idle | CommandEnd::Stopped => "was cancelled".to_owned(),
         };
         let program = self.argv.first().map_or("", String::as_str);
         Err(failed(format!("`{program}` {how}{}", quoted(output))))

@@ -6,9 +6,11 @@
 mod agent;
 mod command;
 mod fallback;
+mod llm;
 mod policies;
 
 pub use agent::AgentGenerator;
 pub use command::CommandGenerator;
 pub use fallback::Fallback;
+pub use llm::LlmGenerator;
 pub use policies::with_policies;

@@ -8,7 +8,6 @@ use super::source::Source;
 use super::tried::Tried;
 use crate::domain::AgentReport;
 use crate::domain::Ending;
-use crate::domain::Usage;
 use crate::services::AgentRequest;
 use crate::services::Mode;
 use crate::services::RetryFrom;
@@ -60,7 +59,7 @@ fn attempt(dir: &Path, prompt: &str, cancel: &CancellationToken) -> io::Result<A
     let briefing = Briefing::read(prompt);
     let sources = files::sources(dir);
     let mut tried = Tried::read(&briefing.tried);
-    let report = |ending, message, detail| AgentReport { ending, message, detail, usage: Usage::default() };
+    let report = |ending, message, detail| AgentReport { message, detail, ..AgentReport::new(ending) };
     if !briefing.fails {
         let detail = "no check is red, so there is nothing to repair".to_owned();
         let message = format!("Nothing changed: {detail}. {}", tried.to_text());
@@ -202,6 +201,9 @@ mod tests {
             dir: dir.path().to_owned(),
             mode: Mode::ReadOnly,
             env: std::collections::BTreeMap::new(),
+            conversation: crate::services::Conversation::New,
+            protect: Vec::new(),
+            watch: std::sync::Arc::new(crate::services::Unwatched),
             cancel: CancellationToken::new(),
         };
         let answer = Repair.run(request.clone()).await;

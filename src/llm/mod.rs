@@ -1,0 +1,1 @@
+//! Language models: providers behind the port [`Model`](crate::services::Model).

@@ -1,0 +1,5 @@
+//! Coding agents' command-line programs.
+
+mod agent;
+
+pub use agent::{CliAgent, CliAgentParams};

@@ -1,0 +1,5 @@
+//! A language model as an agent.
+
+mod agent;
+
+pub use agent::{CompletionAgent, CompletionAgentParams};

@@ -213,9 +213,32 @@ impl Effective {
             self.require(!given || used, key, &format!("has `{name}`, which an agent of this `type` does not use"))?;
         }
         if let Some(usd) = file.max_cost_usd {
-            self.require(usd > 0.0 && usd < 1e6, key, "has a `maxCostUsd` that is not more than 0")?;
+            self.require((0.01..1e6).contains(&usd), key, "has a `maxCostUsd` that is not at least 0.01")?;
         }
         self.require(file.max_turns != Some(0), key, "has a `maxTurns` of 0")
+    }
+
+    /// As [`Effective::fits`], for the generator.
+    fn generator_fits(&self, key: &str) -> Result<(), ConfigError> {
+        let file = &self.file.reflexion.generator;
+        let model = file.kind == GeneratorKind::Llm;
+        let keys = [
+            ("argv", !file.argv.is_empty(), file.kind == GeneratorKind::Command),
+            ("agent", file.agent.is_some(), file.kind == GeneratorKind::Agent),
+            ("model", file.model.is_some(), model),
+            ("provider", file.provider.is_some(), model),
+            ("baseUrl", file.base_url.is_some(), model),
+            ("keyEnv", file.key_env.is_some(), model),
+            ("maxTokens", file.max_tokens.is_some(), model),
+            ("temperature", file.temperature.is_some(), model),
+            ("structured", file.structured.is_some(), model),
+            ("retries", file.retries.is_some(), model),
+        ];
+        for (name, given, used) in keys {
+            let message = format!("has `{name}`, which a generator of this `type` does not use");
+            self.require(!given || used, key, &message)?;
+        }
+        Ok(())
     }
 
     fn limits(&self, key: &str, file: &AgentFile) -> Result<policy::Limits, ConfigError> {
@@ -235,6 +258,7 @@ impl Effective {
     fn reflexion(&self, agents: &policy::Agents) -> Result<policy::Reflexion, ConfigError> {
         let file = &self.file.reflexion;
         let key = "reflexion.generator";
+        self.generator_fits(key)?;
         let generator = match file.generator.kind {
             GeneratorKind::Heuristic => policy::Generator::Heuristic,
             GeneratorKind::Command => {
@@ -281,7 +305,7 @@ fn options(file: &AgentFile) -> policy::AgentOptions {
     policy::AgentOptions {
         model: file.model.clone(),
         max_turns: file.max_turns,
-        max_cost_cents: file.max_cost_usd.map(|usd| (usd * 100.0).ceil() as u32),
+        max_cost_cents: file.max_cost_usd.map(|usd| in_parts(usd, 100.0)),
         permissions: match file.permissions {
             Some(PermissionsFile::Deny) => policy::Permissions::Deny,
             Some(PermissionsFile::Allow) | None => policy::Permissions::Allow,
@@ -289,6 +313,12 @@ fn options(file: &AgentFile) -> policy::AgentOptions {
         extra_args: file.extra_args.clone(),
         system_prompt: file.system_prompt.clone(),
     }
+}
+
+/// A checked setting in whole parts, so that settings can be compared: dollars in cents, temperatures in thousandths.
+#[expect(clippy::cast_sign_loss, reason = "what is below zero was refused before")]
+fn in_parts(value: f64, parts: f64) -> u32 {
+    (value * parts).round() as u32
 }
 
 /// What agents and generators say alike about a model.
@@ -351,7 +381,7 @@ impl<'a> Asked<'a> {
             base_url: self.base_url.cloned(),
             key_env: self.key_env.cloned(),
             max_tokens: self.max_tokens.unwrap_or(MAX_TOKENS),
-            temperature_milli: self.temperature.map(|t| (t * 1000.0).round() as u32),
+            temperature_milli: self.temperature.map(|t| in_parts(t, 1000.0)),
             structured: match self.structured {
                 Some(false) => policy::Structured::Off,
                 Some(true) | None => policy::Structured::On,
@@ -453,6 +483,42 @@ mod tests {
         ] {
             let said = error(json);
             assert!(said.contains(expected), "{json}\n  said:     {said}\n  expected: {expected}");
+        }
+    }
+
+    #[test]
+    fn agents_are_there_by_name_and_their_keys_must_fit_their_type() {
+        let agents = settings(r#"{"agents":{"default":["claude","codex"],"labels":{"docs":"gemini"}}}"#, &[]);
+        let agents = agents.unwrap().agents;
+        assert_eq!(agents.by_label, [("docs".to_owned(), vec!["gemini".to_owned()])]);
+        let cli =
+            |kind: &policy::AgentKind| matches!(kind, policy::AgentKind::Cli { adapter, .. } if adapter == "claude");
+        assert!(cli(&agents.named["claude"].kind));
+        assert_eq!(agents.named["claude"].idle, Some(Duration::from_millis(IDLE_MS)));
+
+        let agents =
+            settings(r#"{"agents":{"mine":{"type":"claude","model":"m","maxCostUsd":0.5}}}"#, &[]).unwrap().agents;
+        assert!(cli(&agents.named["mine"].kind));
+        let policy::AgentKind::Cli { options, .. } = &agents.named["mine"].kind else { panic!() };
+        assert_eq!((options.model.as_deref(), options.max_cost_cents), (Some("m"), Some(50)));
+
+        for (json, message) in [
+            (r#"{"agents":{"mine":{}}}"#, "`agents.mine` needs a `type`"),
+            (r#"{"agents":{"labels":{"docs":"claud"}}}"#, "did you mean `claude`?"),
+            (r#"{"agents":{"mine":{"type":"acp"}}}"#, "needs `argv`"),
+            (
+                r#"{"agents":{"claude":{"baseUrl":"http://x"}}}"#,
+                "has `baseUrl`, which an agent of this `type` does not use",
+            ),
+            (r#"{"agents":{"small":{"type":"completion","model":"m"}}}"#, "needs a `provider`"),
+            (r#"{"agents":{"small":{"type":"completion","provider":"openai"}}}"#, "needs a `model`"),
+            (r#"{"agents":{"claude":{"maxTurns":0}}}"#, "has a `maxTurns` of 0"),
+            (r#"{"reflexion":{"generator":{"type":"llm","model":"m","provider":"openai","baseUrl":"x"}}}"#, "http://"),
+            (r#"{"reflexion":{"generator":{"type":"llm","model":"m","provider":"openai","argv":["x"]}}}"#, "`argv`"),
+            (r#"{"reflexion":{"generator":{"type":"heuristic","model":"m"}}}"#, "`model`"),
+        ] {
+            let error = error(json);
+            assert!(error.contains(message), "{json}: {error}");
         }
     }
 

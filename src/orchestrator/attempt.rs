@@ -26,6 +26,7 @@ use crate::domain::SessionId;
 use crate::domain::TranscriptHead;
 use crate::domain::TranscriptItem;
 use crate::domain::TreeId;
+use crate::domain::Usage;
 use crate::prompt::AttemptPrompt;
 use crate::prompt::LastFailure;
 use crate::prompt::go_on;
@@ -172,7 +173,8 @@ impl TaskRun {
         self.usage += report.usage;
         self.report.endings.push(report.ending.clone());
         if report.ending.effect() != EndingEffect::Judge {
-            self.resume = self.resume_point(&attempt, &report, &change);
+            let before = resume.map_or_else(Usage::default, |point| point.earlier.usage);
+            self.resume = self.resume_point(&attempt, &report, &change, before);
             self.drop_attempt(session, Some(&report.ending)).await?;
             return Ok(AgentStop::Stopped { ending: report.ending });
         }
@@ -195,9 +197,17 @@ impl TaskRun {
     }
 
     /// Where the same attempt can go on, if its agent keeps conversations and will be asked again.
-    fn resume_point(&self, attempt: &Attempt, report: &AgentReport, change: &Change) -> Option<ResumePoint> {
+    fn resume_point(
+        &self,
+        attempt: &Attempt,
+        report: &AgentReport,
+        change: &Change,
+        before: Usage,
+    ) -> Option<ResumePoint> {
         let again = matches!(report.ending.effect(), EndingEffect::AwaitReset | EndingEffect::BackOff);
         let agent = self.context.services.subagents.get(&attempt.agent).ok()?;
+        let mut usage = before;
+        usage += report.usage;
         let agent_session = report.agent_session.clone().filter(|_| again && agent.abilities().resume)?;
         Some(ResumePoint {
             part: attempt.part,
@@ -205,7 +215,7 @@ impl TaskRun {
             agent: attempt.agent.clone(),
             tree: change.tree.clone(),
             ending: report.ending.clone(),
-            earlier: Earlier { agent_session, usage: report.usage },
+            earlier: Earlier { agent_session, usage },
         })
     }
 

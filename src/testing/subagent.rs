@@ -2,6 +2,7 @@
 
 use crate::domain::AgentReport;
 use crate::domain::Ending;
+use crate::services::Abilities;
 use crate::services::AgentRequest;
 use crate::services::RetryFrom;
 use crate::services::Subagent;
@@ -32,6 +33,7 @@ type Act = Box<dyn FnOnce(&AgentRequest) -> Result<AgentReport, SubagentError> +
 pub struct ScriptedSubagent {
     acts: Arc<Mutex<VecDeque<Act>>>,
     requests: Arc<Mutex<Vec<AgentRequest>>>,
+    abilities: Abilities,
 }
 
 impl ScriptedSubagent {
@@ -39,6 +41,13 @@ impl ScriptedSubagent {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// It keeps its conversations and can go on with one.
+    #[must_use]
+    pub fn resumes(mut self) -> Self {
+        self.abilities.resume = true;
+        self
     }
 
     /// The next run ends like this, without a change.
@@ -91,6 +100,10 @@ impl Subagent for ScriptedSubagent {
 
     fn retry_from(&self) -> RetryFrom {
         RetryFrom::Base
+    }
+
+    fn abilities(&self) -> Abilities {
+        self.abilities
     }
 }
 

@@ -8,12 +8,16 @@ use reflexion::domain::Status;
 use reflexion::domain::Stop;
 use reflexion::domain::Subtask;
 use reflexion::domain::Task;
-use reflexion::domain::Usage;
+use reflexion::domain::ToolKind;
+use reflexion::domain::TranscriptItem;
 use reflexion::domain::Verdict;
 use reflexion::domain::policy::LimitWait;
 use reflexion::layer::Layers;
 use reflexion::layer::Svc;
 use reflexion::runtime;
+use reflexion::services::Clock;
+use reflexion::services::Conversation;
+use reflexion::services::Earlier;
 use reflexion::services::EventSink;
 use reflexion::services::Orchestrator;
 use reflexion::services::RecentQuery;
@@ -24,9 +28,11 @@ use reflexion::services::Storage;
 use reflexion::services::SubagentError;
 use reflexion::services::Subagents;
 use reflexion::services::Tasks;
+use reflexion::services::Transcripts;
 use reflexion::services::Verifier;
 use reflexion::services::Workspaces;
 use reflexion::storage::InMemoryStorage;
+use reflexion::storage::MemoryTranscripts;
 use reflexion::testing;
 use reflexion::testing::MemoryTasks;
 use reflexion::testing::MemoryWorkspaces;
@@ -183,7 +189,7 @@ async fn an_interruption_leaves_the_task_open_and_keeps_what_was_paid_for() {
         agent.acts(move |request| {
             ws.write(&request.dir, Path::new("answer.txt"), "half");
             cancel.cancel();
-            Ok(AgentReport { ending: Ending::Cancelled, message: String::new(), detail: None, usage: Usage::default() })
+            Ok(AgentReport::new(Ending::Cancelled))
         })
     });
     let report = project.run_until(cancel).await;
@@ -237,7 +243,7 @@ async fn a_crash_that_leaves_a_right_change_is_confirmed_by_its_checks() {
         let ws = ws.clone();
         agent.acts(move |request| {
             ws.write(&request.dir, Path::new("answer.txt"), "right");
-            Ok(AgentReport { ending: Ending::Crash, message: String::new(), detail: None, usage: Usage::default() })
+            Ok(AgentReport::new(Ending::Crash))
         })
     });
     assert_eq!(project.run().await.tasks[0].verdict, Some(Verdict::Confirmed));
@@ -267,7 +273,7 @@ async fn subtasks_build_on_each_other_and_the_tasks_checks_decide_at_the_end() {
         agent.writes(ws, "helper.txt", "x").writes(ws, "answer.txt", "wrong").acts(move |request| {
             assert_eq!(files.read(&request.dir, Path::new("helper.txt")).as_deref(), Some("x"), "starts from part one");
             files.write(&request.dir, Path::new("answer.txt"), "right");
-            Ok(AgentReport { ending: Ending::Finished, message: String::new(), detail: None, usage: Usage::default() })
+            Ok(AgentReport::new(Ending::Finished))
         })
     });
     let report = project.run().await;
@@ -295,4 +301,128 @@ async fn the_test_layers_of_the_ancestor_have_their_counterparts() {
     };
     assert_eq!(kept_by(runtime::test::reflection_service_test()).await, 0);
     assert_eq!(kept_by(runtime::test::reflection_service_test_with_storage()).await, 1);
+}
+
+/// An agent that keeps its conversations: cut short by a limit, it goes on where it stopped.
+#[tokio::test]
+async fn after_a_limit_the_same_attempt_goes_on_in_the_agents_own_conversation() {
+    let limited = |ending: Ending| AgentReport {
+        agent_session: Some("conversation-1".to_owned()),
+        usage: reflexion::domain::Usage { input: Some(10), output: Some(1), ..Default::default() },
+        ..AgentReport::new(ending)
+    };
+    let project = Project::new(|agent, ws| {
+        let ws = ws.clone();
+        agent
+            .resumes()
+            .acts(move |request| {
+                ws.write(&request.dir, Path::new("half.txt"), "half");
+                Ok(limited(Ending::RateLimited { resets_at: None }))
+            })
+            .acts(move |request| {
+                assert!(request.prompt.starts_with("Your work on this task was cut short (rate_limited)"));
+                Err(SubagentError::NoSuchConversation { agent: "a".to_owned(), conversation: "1".to_owned() })
+            })
+            .acts(move |_| Ok(limited(Ending::Transient)))
+            .acts(|_| Ok(AgentReport::new(Ending::Finished)))
+            .ends(Ending::Finished, "")
+            .ends(Ending::Finished, "")
+    });
+    let report = project.run().await;
+    let seen: Vec<Conversation> = project.agent.requests().into_iter().map(|r| r.conversation).collect();
+    let resume = Conversation::Resume(Earlier {
+        agent_session: "conversation-1".to_owned(),
+        usage: reflexion::domain::Usage { input: Some(10), output: Some(1), ..Default::default() },
+    });
+    // Limit, go on (the conversation is gone, so the attempt begins anew), passing fault, go on; then new attempts.
+    let expected = [Conversation::New, resume.clone(), Conversation::New, resume, Conversation::New, Conversation::New];
+    assert_eq!(seen, expected);
+    assert_eq!((report.tasks[0].attempts, report.tasks[0].tokens), (3, Some(22)));
+    assert_eq!(report.tasks[0].endings.len(), 5, "{:?}", report.tasks[0].endings);
+}
+
+#[tokio::test]
+async fn a_limit_keeps_the_files_of_an_agent_that_can_go_on_and_resets_those_of_one_that_cannot() {
+    async fn check(resumes: bool, expected: Option<&str>) {
+        let found: Arc<std::sync::Mutex<Option<String>>> = Arc::default();
+        let noted = Arc::clone(&found);
+        let project = Project::new(|agent, ws| {
+            let (before, after) = (ws.clone(), ws.clone());
+            let agent = if resumes { agent.resumes() } else { agent };
+            agent
+                .acts(move |request| {
+                    before.write(&request.dir, Path::new("half.txt"), "half");
+                    let agent_session = Some("c".to_owned());
+                    Ok(AgentReport { agent_session, ..AgentReport::new(Ending::RateLimited { resets_at: None }) })
+                })
+                .acts(move |request| {
+                    *noted.lock().unwrap() = after.read(&request.dir, Path::new("half.txt"));
+                    after.write(&request.dir, Path::new("answer.txt"), "right");
+                    Ok(AgentReport::new(Ending::Finished))
+                })
+        });
+        assert_eq!(project.run().await.tasks[0].verdict, Some(Verdict::Confirmed));
+        assert_eq!(found.lock().unwrap().as_deref(), expected);
+    }
+    check(true, Some("half")).await;
+    check(false, None).await;
+}
+
+#[tokio::test]
+async fn what_an_agent_does_is_in_its_transcript_and_told_to_watchers() {
+    let project = Project::new(|agent, ws| {
+        let ws = ws.clone();
+        agent.acts(move |request| {
+            request.watch.step(
+                TranscriptItem::ToolCall {
+                    id: "1".to_owned(),
+                    tool: "Write".to_owned(),
+                    kind: ToolKind::Edit,
+                    input: serde_json::json!({"path": "answer.txt"}),
+                    edits: vec!["answer.txt".to_owned()],
+                },
+                None,
+            );
+            ws.write(&request.dir, Path::new("answer.txt"), "right");
+            Ok(AgentReport::new(Ending::Finished))
+        })
+    });
+    let clock: Arc<dyn Clock> = Arc::new(testing::TestClock::new());
+    let transcripts = MemoryTranscripts::new(clock);
+    let layers = project.layers().with(Svc::<dyn Transcripts>::new(transcripts.clone()));
+    let app = layers.build::<Svc<dyn Orchestrator>>().await.unwrap();
+    app.run(RunRequest::everything(reflexion::domain::RunId::new("run-1").unwrap())).await.unwrap();
+    app.shutdown().await.unwrap();
+
+    let heads = transcripts.list(None).unwrap();
+    assert_eq!((heads.len(), heads[0].task.as_str(), heads[0].attempt), (1, "a", 1));
+    let records = transcripts.read(&heads[0].session).unwrap().records;
+    let kinds: Vec<&str> = records
+        .iter()
+        .map(|r| match r.item {
+            TranscriptItem::Head(_) => "head",
+            TranscriptItem::ToolCall { .. } => "call",
+            TranscriptItem::End { .. } => "end",
+            _ => "other",
+        })
+        .collect();
+    assert_eq!(kinds, ["head", "call", "end"]);
+    let told = project.events.all().into_iter().any(|event| match event.kind {
+        EventKind::AgentActed { what, .. } => what == "Write: answer.txt",
+        _ => false,
+    });
+    assert!(told);
+}
+
+#[tokio::test]
+async fn a_label_decides_which_agents_a_task_is_given_to() {
+    let task = Task { labels: vec!["docs".to_owned()], ..checked("a") };
+    let mut project = Project::with_tasks(vec![task], |agent, ws| agent.writes(ws, "answer.txt", "right"));
+    project.settings.agents.by_label = vec![("docs".to_owned(), vec!["writer".to_owned()])];
+    project.run().await;
+    let by = project.events.all().into_iter().find_map(|event| match event.kind {
+        EventKind::AttemptStarted { agent, .. } => Some(agent),
+        _ => None,
+    });
+    assert_eq!(by.as_deref(), Some("writer"));
 }

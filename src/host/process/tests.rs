@@ -7,8 +7,13 @@ use crate::services::CommandEnd;
 use crate::services::CommandError;
 use crate::services::CommandOutput;
 use crate::services::CommandRunner;
+use crate::services::Flow;
+use crate::services::OutputReader;
+use crate::services::Watch;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::Mutex;
 use std::time::Duration;
 use std::time::Instant;
 
@@ -233,4 +238,99 @@ async fn adopted_orphans_do_not_pile_up_as_zombies() {
     }
     // Another test's orphan may just be on its way.
     until("reaped", || orphaned_zombies().is_empty());
+}
+
+/// Says `flow` once it has read `until`, and keeps what it read.
+struct Reads {
+    until: &'static str,
+    flow: Flow,
+    seen: Arc<Mutex<String>>,
+}
+
+impl OutputReader for Reads {
+    fn read(&mut self, piece: &[u8]) -> Flow {
+        let mut seen = self.seen.lock().unwrap();
+        seen.push_str(&String::from_utf8_lossy(piece));
+        if seen.contains(self.until) { self.flow } else { Flow::Continue }
+    }
+}
+
+async fn watched(line: &str, until: &'static str, flow: Flow, idle: Option<Duration>) -> (CommandOutput, String) {
+    let seen = Arc::new(Mutex::new(String::new()));
+    let reader = Box::new(Reads { until, flow, seen: Arc::clone(&seen) });
+    let watch = Watch { reader, stdin: None, idle, linger: Duration::from_millis(100) };
+    let output = HostRunner::new().run_watched(shell(line), watch).await.unwrap();
+    let seen = seen.lock().unwrap().clone();
+    (output, seen)
+}
+
+#[tokio::test]
+async fn a_reader_gets_all_of_stdout_and_stderr_is_kept() {
+    let (output, seen) = watched("echo out; echo err >&2; exit 4", "never", Flow::Stop, None).await;
+    assert_eq!((output.end, seen.as_str()), (CommandEnd::Exited(4), "out\n"));
+    assert_eq!((output.stdout.text(), output.stderr.text()), (String::new().into(), "err\n".into()));
+}
+
+#[tokio::test]
+async fn a_program_that_prints_its_result_and_never_exits_is_ended_with_its_children() {
+    let n = unique();
+    let line = format!("trap '' TERM; setsid sleep {n} & echo result; sleep {n}; sleep {n}");
+    let (output, seen) = watched(&line, "result", Flow::Done, None).await;
+    assert_eq!((output.end, seen.as_str()), (CommandEnd::Stopped, "result\n"));
+    assert_eq!(running(&n), Vec::<String>::new());
+    // One that goes on to exit by itself is waited for, and its status counts.
+    let (output, _) = watched("echo result; exit 1", "result", Flow::Done, None).await;
+    assert_eq!(output.end, CommandEnd::Exited(1));
+}
+
+#[tokio::test]
+async fn a_reader_can_stop_a_program_at_once() {
+    let n = unique();
+    let (output, _) = watched(&format!("echo enough; setsid sleep {n}; sleep {n}"), "enough", Flow::Stop, None).await;
+    assert_eq!(output.end, CommandEnd::Stopped);
+    assert_eq!(running(&n), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn silence_is_a_hang_and_stderr_is_a_sign_of_life() {
+    let n = unique();
+    let idle = Some(Duration::from_millis(400));
+    let (output, _) = watched(&format!("echo on; sleep {n}"), "never", Flow::Stop, idle).await;
+    assert_eq!(output.end, CommandEnd::Idle);
+    assert_eq!(running(&n), Vec::<String>::new());
+    let lively = "for i in 1 2 3 4 5 6 7 8 9 10; do echo . >&2; sleep 0.1; done";
+    let (output, _) = watched(lively, "never", Flow::Stop, idle).await;
+    assert_eq!(output.end, CommandEnd::Exited(0));
+}
+
+#[tokio::test]
+async fn a_conversation_over_stdin_goes_on_until_the_sender_is_dropped() {
+    let (send, stdin) = tokio::sync::mpsc::unbounded_channel();
+    send.send(b"second\n".to_vec()).unwrap();
+    let seen = Arc::new(Mutex::new(String::new()));
+    let reader = Box::new(Reads { until: "never", flow: Flow::Stop, seen: Arc::clone(&seen) });
+    let watch = Watch { reader, stdin: Some(stdin), idle: None, linger: Duration::ZERO };
+    let command = Command { stdin: b"first\n".to_vec(), ..shell("cat; echo closed") };
+    let running = tokio::spawn(async move { HostRunner::new().run_watched(command, watch).await.unwrap() });
+    send.send(b"third\n".to_vec()).unwrap();
+    drop(send);
+    assert_eq!(running.await.unwrap().end, CommandEnd::Exited(0));
+    assert_eq!(*seen.lock().unwrap(), "first\nsecond\nthird\nclosed\n");
+}
+
+/// A container that is entered from outside: the session's leader is not in its pid namespace.
+#[test]
+fn what_a_program_started_is_ended_where_the_session_is_led_from_outside_the_pid_namespace() {
+    let enter = ["--user", "--map-root-user", "--pid", "--fork", "--mount-proc"];
+    let unshare = |args: &[&str]| {
+        let output = std::process::Command::new("unshare").args(enter).args(args).output();
+        output.ok().filter(|output| output.status.success())
+    };
+    if unshare(&["true"]).is_none() {
+        eprintln!("SKIPPED: this system does not let a pid namespace be made");
+        return;
+    }
+    let me = std::env::current_exe().unwrap();
+    let test = "host::process::tests::nothing_is_left_after_a_normal_exit_and_a_held_pipe_does_not_hang";
+    assert!(unshare(&[me.to_str().unwrap(), "--exact", test]).is_some(), "it fails in a pid namespace of its own");
 }

@@ -11,6 +11,7 @@ use reflexion::domain::Reflection;
 use reflexion::domain::RunReport;
 use reflexion::domain::Task;
 use reflexion::domain::TaskMark;
+use reflexion::domain::TranscriptRecord;
 use reflexion::prompt::parse_reply;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -334,6 +335,7 @@ fn the_examples_of_the_formats_are_read() {
             "What runs found out" => each().for_each(|l| drop(parse::<TaskMark>(l, *line))),
             "Reflections" => each().for_each(|l| drop(parse::<Reflection>(l, *line))),
             "Journal" => each().for_each(|l| assert_eq!(parse::<JournalLine>(l, *line).v, 1)),
+            "Transcripts" => each().for_each(|l| assert_eq!(parse::<TranscriptRecord>(l, *line).v, 1)),
             "Command generator" if text.contains("\"failureType\"") => drop(parse::<FailureContext>(text, *line)),
             "Command generator" => drop(parse_reply(text).expect("the answer of a generator")),
             "The report of a run" => drop(parse::<RunReport>(text, *line)),
@@ -342,7 +344,14 @@ fn the_examples_of_the_formats_are_read() {
         seen.push(heading.clone());
     }
     seen.dedup();
-    let wanted =
-        ["Task file", "What runs found out", "Reflections", "Journal", "Command generator", "The report of a run"];
+    let wanted = [
+        "Task file",
+        "What runs found out",
+        "Reflections",
+        "Journal",
+        "Transcripts",
+        "Command generator",
+        "The report of a run",
+    ];
     assert_eq!(seen, wanted);
 }

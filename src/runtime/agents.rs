@@ -1,5 +1,6 @@
 //! The configured agents, each behind its policies.
 
+use super::policies::guarded_agent;
 use crate::domain::policy;
 use crate::domain::policy::AgentKind;
 use crate::services::Clock;
@@ -18,7 +19,6 @@ use crate::subagents::CommandAgentParams;
 use crate::subagents::CompletionAgent;
 use crate::subagents::CompletionAgentParams;
 use crate::subagents::Repair;
-use crate::subagents::with_deadline;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -88,7 +88,7 @@ fn make(
             clock: Arc::clone(&parts.clock),
         })),
     };
-    Ok(with_deadline(inner, agent.limits.timeout))
+    Ok(guarded_agent(name, inner, &agent.limits))
 }
 
 impl Subagents for AgentSet {

@@ -5,6 +5,7 @@ use super::agents::Parts;
 use super::events::TracedEvents;
 use super::files::task_file;
 use super::models::ModelSet;
+use super::policies::GuardedModels;
 use super::settings::settings_of_current_dir;
 use super::shared;
 use crate::domain::policy;
@@ -62,8 +63,8 @@ pub fn live() -> Layers {
         workspaces,              // worktrees, or copies where there is no git
         tasks,                   // tasks.jsonl and the overlay
         transcripts,             // what agents did, step by step, per run
-        models,                  // language models behind their policies
-        subagents,               // the configured agents, each behind its deadline
+        models,                  // language models, each behind its policies
+        subagents,               // the configured agents, each behind its policies (`policies.rs`)
         failure_reader,          // failure signatures
         verifier,                // checks
         storage,                 // memory/reflections.jsonl
@@ -136,7 +137,7 @@ async fn transcripts(settings: Svc<dyn Settings>, clock: Svc<dyn Clock>) -> Resu
 }
 
 async fn models() -> Result<Svc<dyn Models>, Infallible> {
-    Ok(Svc::new(ModelSet))
+    Ok(Svc::new(GuardedModels::new(ModelSet)))
 }
 
 async fn failure_reader() -> Result<Svc<dyn FailureReader>, Infallible> {

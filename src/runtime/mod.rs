@@ -24,12 +24,17 @@ mod events;
 mod files;
 mod live;
 mod models;
+mod policies;
+mod rate;
 mod registry;
+mod retry;
 mod run_id;
 mod settings;
 mod shared;
 #[cfg(feature = "testing")]
 pub mod test;
+mod tower_agent;
+mod tower_model;
 
 pub use files::Imported;
 pub use files::TaskFile;
@@ -41,3 +46,5 @@ pub use run_id::new_run_id;
 pub use run_id::system_clock;
 pub use settings::project;
 pub use settings::settings_from;
+pub use tower_agent::layer_agents;
+pub use tower_model::layer_models;

@@ -1,4 +1,4 @@
-//! Language models, each behind its policies.
+//! Language models as the settings describe them.
 
 use crate::domain::policy;
 use crate::services::Model;

@@ -109,3 +109,30 @@ impl ModelError {
         matches!(self, Self::RateLimited { .. } | Self::Transient(_))
     }
 }
+
+/// A model as a [`tower::Service`], so that its policies (time limit, concurrency, rate, retry, your own) are ordinary
+/// tower layers.
+///
+/// ```no_run
+/// # use reflexion::services::{Model, ModelService};
+/// # fn policies(model: std::sync::Arc<dyn Model>) {
+/// let limited = tower::ServiceBuilder::new().concurrency_limit(2).service(ModelService(model));
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct ModelService(pub Arc<dyn Model>);
+
+impl tower::Service<ModelRequest> for ModelService {
+    type Response = Completion;
+    type Error = tower::BoxError;
+    type Future = futures_util::future::BoxFuture<'static, Result<Completion, tower::BoxError>>;
+
+    fn poll_ready(&mut self, _: &mut std::task::Context<'_>) -> std::task::Poll<Result<(), Self::Error>> {
+        std::task::Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: ModelRequest) -> Self::Future {
+        let model = Arc::clone(&self.0);
+        Box::pin(async move { Ok(model.complete(request).await?) })
+    }
+}

@@ -2,13 +2,11 @@
 //!
 //! [`CommandAgent`] runs any program. [`Repair`] is the embedded default: a search-based repair agent without a model,
 //! so that the whole loop can be seen to work (and, with `--no-reflexion`, to fail to learn) without an account.
-//! [`with_deadline`] is the policy around each of them.
 
 mod acp;
 mod cli;
 mod command;
 mod completion;
-mod deadline;
 mod repair;
 
 pub use acp::{AcpAgent, AcpAgentParams};
@@ -16,5 +14,4 @@ pub use cli::{CliAgent, CliAgentParams};
 pub use command::CommandAgent;
 pub use command::CommandAgentParams;
 pub use completion::{CompletionAgent, CompletionAgentParams};
-pub use deadline::with_deadline;
 pub use repair::Repair;

@@ -2,7 +2,10 @@
 //!
 //! Use them to test a program built on this crate without an account, a network or a process. A double that is asked for
 //! something it has no script for panics with the call it was asked for.
+//!
+//! [`Cassette`] records what real agents and models do, once, and plays it again in tests.
 
+mod cassette;
 mod clock;
 mod events;
 mod generator;
@@ -14,6 +17,8 @@ mod tasks;
 mod verifier;
 mod workspace;
 
+pub use cassette::Cassette;
+pub use cassette::CassetteError;
 pub use clock::TestClock;
 pub use events::CollectedEvents;
 pub use generator::CannedGenerator;

@@ -2,6 +2,7 @@
 
 mod architecture;
 mod bad_input;
+mod cassette;
 mod cli;
 mod docs;
 mod flow;

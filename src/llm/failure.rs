@@ -211,3 +211,116 @@ pub(super) fn map_words(error: ModelError, change: impl Fn(&str) -> String) -> M
         ModelError::Timeout(limit) => ModelError::Timeout(limit),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The variant and the wait, as `rate limited 7s`.
+    fn kind(error: &ModelError) -> String {
+        match error {
+            ModelError::RateLimited { retry_after: Some(wait), .. } => format!("rate limited {}s", wait.as_secs_f64()),
+            ModelError::RateLimited { .. } => "rate limited".to_owned(),
+            ModelError::Quota(_) => "quota".to_owned(),
+            ModelError::Auth(_) => "auth".to_owned(),
+            ModelError::Transient(_) => "transient".to_owned(),
+            ModelError::Context(_) => "context".to_owned(),
+            ModelError::Rejected(_) => "rejected".to_owned(),
+            other => format!("{other:?}"),
+        }
+    }
+
+    fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {
+        pairs.iter().map(|(name, value)| ((*name).parse().unwrap(), value.parse().unwrap())).collect()
+    }
+
+    #[test]
+    fn the_record_and_the_status_say_what_it_means() {
+        let check = |status: u16, body: &str, expected: &str| {
+            assert_eq!(kind(&answered(status, &HeaderMap::new(), body)), expected, "{status} {body}");
+        };
+        // Anthropic, https://platform.claude.com/docs/en/api/errors
+        let anthropic = |kind: &str| format!(r#"{{"type":"error","error":{{"type":"{kind}","message":"m"}}}}"#);
+        check(429, &anthropic("rate_limit_error"), "rate limited");
+        check(529, &anthropic("overloaded_error"), "transient");
+        check(500, &anthropic("api_error"), "transient");
+        check(401, &anthropic("authentication_error"), "auth");
+        check(403, &anthropic("permission_error"), "auth");
+        check(402, &anthropic("billing_error"), "quota");
+        check(413, &anthropic("request_too_large"), "context");
+        check(404, &anthropic("not_found_error"), "rejected");
+        check(400, &anthropic("invalid_request_error"), "rejected");
+        let too_long = "prompt is too long: 214000 tokens > 200000 maximum";
+        check(400, &anthropic("invalid_request_error").replace("\"m\"", &format!("\"{too_long}\"")), "context");
+        let no_credit = "Your credit balance is too low to access the Anthropic API.";
+        check(400, &anthropic("invalid_request_error").replace("\"m\"", &format!("\"{no_credit}\"")), "quota");
+        // OpenAI, https://platform.openai.com/docs/guides/error-codes
+        let openai = |code: &str| format!(r#"{{"error":{{"message":"m","type":"t","param":null,"code":"{code}"}}}}"#);
+        check(429, &openai("rate_limit_exceeded"), "rate limited");
+        check(429, &openai("insufficient_quota"), "quota");
+        check(400, &openai("context_length_exceeded"), "context");
+        check(401, &openai("invalid_api_key"), "auth");
+        check(404, &openai("model_not_found"), "rejected");
+        check(503, r#"{"error":{"message":"m","type":"server_error","code":null}}"#, "transient");
+        // Gemini, https://ai.google.dev/gemini-api/docs/troubleshooting
+        let gemini = |code: u16, status: &str, details: &str| {
+            format!(r#"{{"error":{{"code":{code},"message":"m","status":"{status}","details":[{details}]}}}}"#)
+        };
+        let info = r#"{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"34.5s"}"#;
+        check(429, &gemini(429, "RESOURCE_EXHAUSTED", info), "rate limited 34.5s");
+        check(429, &format!("[{}]", gemini(429, "RESOURCE_EXHAUSTED", "")), "rate limited");
+        check(400, &gemini(400, "INVALID_ARGUMENT", r#"{"reason":"API_KEY_INVALID"}"#), "auth");
+        check(400, &gemini(400, "INVALID_ARGUMENT", ""), "rejected");
+        check(503, &gemini(503, "UNAVAILABLE", ""), "transient");
+        // Local servers: llama.cpp, vLLM, Ollama.
+        check(400, r#"{"error":{"code":400,"message":"m","type":"exceed_context_size_error"}}"#, "context");
+        check(
+            400,
+            r#"{"object":"error","message":"This model's maximum context length is 4096 tokens.","type":"BadRequestError","code":400}"#,
+            "context",
+        );
+        check(404, r#"{"error":"model 'x' not found"}"#, "rejected");
+        // No record at all.
+        check(502, "<html>Bad Gateway</html>", "transient");
+        check(408, "", "transient");
+        check(429, "slow down", "rate limited");
+        check(302, "", "rejected");
+    }
+
+    #[test]
+    fn words_outside_of_the_record_decide_nothing() {
+        // The prompt, echoed beside the record, is not the provider's word.
+        let body = r#"{"error":{"message":"m","type":"t"},"echo":"prompt is too long; credit balance is too low"}"#;
+        assert_eq!(kind(&answered(400, &HeaderMap::new(), body)), "rejected");
+    }
+
+    #[test]
+    fn the_headers_say_how_long_to_wait() {
+        let check = |pairs: &[(&'static str, &str)], expected: &str| {
+            assert_eq!(kind(&answered(429, &headers(pairs), "{}")), expected, "{pairs:?}");
+        };
+        check(&[("retry-after", "7")], "rate limited 7s");
+        check(&[("retry-after-ms", "1500"), ("retry-after", "7")], "rate limited 1.5s");
+        let date = "Fri, 01 May 2026 10:00:00 GMT";
+        check(&[("date", date), ("retry-after", "Fri, 01 May 2026 10:01:30 GMT")], "rate limited 90s");
+        check(&[("date", date), ("retry-after", "Fri, 01 May 2026 09:00:00 GMT")], "rate limited 0s");
+        check(&[("retry-after", "Fri, 01 May 2026 10:01:30 GMT")], "rate limited");
+        check(&[("retry-after", "soon")], "rate limited");
+        check(&[("retry-after", "-3")], "rate limited");
+        check(&[("retry-after", "1e300")], "rate limited");
+    }
+
+    #[test]
+    fn words_are_kept_on_one_line_and_capped() {
+        let body = serde_json::json!({ "error": { "message": format!("a\n\u{1b}[31mb {}", "x".repeat(9_000)) } });
+        let said = answered(400, &HeaderMap::new(), &body.to_string()).to_string();
+        assert!(said.starts_with("the request was refused: a b xxx") && said.len() < 600, "{said}");
+    }
+
+    #[test]
+    fn an_error_record_may_come_with_status_200() {
+        let body = serde_json::json!({ "error": { "message": "busy", "code": 429 } });
+        assert_eq!(in_answer(&body).as_ref().map(kind).as_deref(), Some("rate limited"));
+        assert_eq!(in_answer(&serde_json::json!({ "choices": [] })), None);
+    }
+}

@@ -48,8 +48,7 @@ echo '{"type":"result","subtype":"success","is_error":false,"result":"done","ses
 "#;
 
 /// What the agent adds to its program on a fresh conversation, as `config/agents/claude.json` has it.
-const ARGUMENTS: [&str; 5] =
-    ["-p", "--output-format", "stream-json", "--verbose", "--dangerously-skip-permissions"];
+const ARGUMENTS: [&str; 5] = ["-p", "--output-format", "stream-json", "--verbose", "--dangerously-skip-permissions"];
 
 fn main() {
     let program = std::env::args().nth(1).filter(|arg| !arg.starts_with('-'));

@@ -173,7 +173,7 @@ async fn generator(
             env_deny: settings.environment().deny.clone(),
             timeout: limit,
         }),
-        policy::Generator::Agent { name } => Arc::new(AgentGenerator { agent: subagents.get(name)? }),
+        policy::Generator::Agent { name } => Arc::new(AgentGenerator::new(name, subagents.get(name)?)?),
         policy::Generator::Llm { model } => Arc::new(LlmGenerator::open(&*models, model)),
     };
     let name = match settings.reflexion().generator {

@@ -4,6 +4,7 @@ use crate::domain::AgentReport;
 use crate::domain::CheckCommand;
 use crate::domain::Ending;
 use crate::prompt::last_bytes;
+use crate::services::Abilities;
 use crate::services::AgentRequest;
 use crate::services::Command;
 use crate::services::CommandEnd;
@@ -135,6 +136,11 @@ impl Subagent for CommandAgent {
 
     fn retry_from(&self) -> RetryFrom {
         RetryFrom::Base
+    }
+
+    /// A program cannot be told to change nothing; whoever only asks it runs it where there is nothing to change.
+    fn abilities(&self) -> Abilities {
+        Abilities { read_only: true, ..Abilities::default() }
     }
 }
 

@@ -14,6 +14,7 @@ use crate::services::Generator;
 use crate::services::GeneratorError;
 use crate::services::Mode;
 use crate::services::Subagent;
+use crate::services::SubagentError;
 use crate::services::Unwatched;
 use async_trait::async_trait;
 use std::collections::BTreeMap;
@@ -25,8 +26,22 @@ use tokio_util::sync::CancellationToken;
 ///
 /// The answer is its closing message. Every other ending than `finished` is an error.
 pub struct AgentGenerator {
-    /// Who is asked.
-    pub agent: Arc<dyn Subagent>,
+    agent: Arc<dyn Subagent>,
+}
+
+impl AgentGenerator {
+    /// Asks the agent of this name.
+    ///
+    /// # Errors
+    /// [`SubagentError::Unsupported`] if it has no read-only mode: who only answers must not be able to change anything.
+    pub fn new(name: &str, agent: Arc<dyn Subagent>) -> Result<Self, SubagentError> {
+        if agent.abilities().read_only {
+            return Ok(Self { agent });
+        }
+        let message = "it has no read-only mode, so it cannot write reflections; name another agent in \
+                       `reflexion.generator.agent`, or use a generator of another type";
+        Err(SubagentError::Unsupported { agent: name.to_owned(), message: message.to_owned() })
+    }
 }
 
 #[async_trait]
@@ -78,13 +93,26 @@ mod tests {
     use super::super::super::test_failure;
     use super::*;
     use crate::domain::AgentReport;
+    use crate::services::Abilities;
     use crate::services::MockSubagent;
-    use crate::services::SubagentError;
     use std::path::PathBuf;
     use std::sync::Mutex;
 
     fn report(ending: Ending, message: &str) -> AgentReport {
         AgentReport { message: message.to_owned(), detail: Some("in words".to_owned()), ..AgentReport::new(ending) }
+    }
+
+    fn generator(mut agent: MockSubagent) -> AgentGenerator {
+        agent.expect_abilities().return_const(Abilities { read_only: true, ..Abilities::default() });
+        AgentGenerator::new("helper", Arc::new(agent)).unwrap()
+    }
+
+    #[test]
+    fn an_agent_without_a_read_only_mode_is_refused() {
+        let mut agent = MockSubagent::new();
+        agent.expect_abilities().return_const(Abilities { resume: true, fork: true, read_only: false });
+        let error = AgentGenerator::new("helper", Arc::new(agent)).err().unwrap().to_string();
+        assert!(error.starts_with("agent `helper` cannot do this: it has no read-only mode"), "{error}");
     }
 
     #[tokio::test]
@@ -101,7 +129,7 @@ mod tests {
             *noted.lock().unwrap() = Some(request.dir);
             Ok(report(Ending::Finished, r#"{"analysis": "a", "suggestion": "s"}"#))
         });
-        let draft = AgentGenerator { agent: Arc::new(agent) }.generate(&test_failure()).await.unwrap();
+        let draft = generator(agent).generate(&test_failure()).await.unwrap();
         assert_eq!((draft.analysis.as_str(), draft.origin), ("a", Origin::Agent));
         let dir = seen.lock().unwrap().clone().unwrap();
         assert!(!dir.parent().unwrap().exists());
@@ -112,7 +140,7 @@ mod tests {
         async fn check(result: fn() -> Result<AgentReport, SubagentError>, expected: &str) {
             let mut agent = MockSubagent::new();
             agent.expect_run().return_once(move |_| result());
-            let generator = AgentGenerator { agent: Arc::new(agent) };
+            let generator = generator(agent);
             let error = generator.generate(&test_failure()).await.unwrap_err();
             assert_eq!(error.to_string(), expected);
         }

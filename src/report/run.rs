@@ -1,6 +1,7 @@
 //! What a run did, in one screen.
 
 use super::events::plural;
+use crate::domain::CostSource;
 use crate::domain::Proof;
 use crate::domain::RunReport;
 use crate::domain::TaskReport;
@@ -54,7 +55,8 @@ fn push_totals(text: &mut String, report: &RunReport) {
         let _ = write!(text, "; {tokens} tokens");
     }
     if let Some(cost) = totals.cost_usd {
-        let _ = write!(text, "; ${cost:.2}");
+        let estimated = if totals.usage.cost_source == Some(CostSource::Estimated) { " (estimated)" } else { "" };
+        let _ = write!(text, "; ${cost:.2}{estimated}");
     }
     let _ = writeln!(text, "; {}", duration(totals.duration_ms));
 }

@@ -134,3 +134,89 @@ impl Subagent for TowerAgent {
         self.inside.abilities()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::RunId;
+    use crate::domain::SessionId;
+    use crate::domain::SubtaskId;
+    use crate::domain::TaskId;
+    use crate::services::Conversation;
+    use crate::services::MockSubagents;
+    use crate::services::Mode;
+    use crate::services::Unwatched;
+    use std::time::Duration;
+    use tokio_util::sync::CancellationToken;
+    use tower::limit::ConcurrencyLimitLayer;
+    use tower::timeout::TimeoutLayer;
+    use tower::util::MapErrLayer;
+
+    /// Works for a minute.
+    struct Slow;
+
+    #[async_trait]
+    impl Subagent for Slow {
+        async fn run(&self, _: AgentRequest) -> Result<AgentReport, SubagentError> {
+            tokio::time::sleep(Duration::from_secs(60)).await;
+            Err(SubagentError::Missing { agent: "slow".to_owned(), message: "install it".to_owned() })
+        }
+
+        fn retry_from(&self) -> RetryFrom {
+            RetryFrom::Change
+        }
+
+        fn abilities(&self) -> Abilities {
+            Abilities { fork: true, ..Abilities::default() }
+        }
+    }
+
+    fn slow() -> Svc<dyn Subagents> {
+        let mut agents = MockSubagents::new();
+        agents.expect_get().returning(|_| Ok(Arc::new(Slow)));
+        Svc::new(agents)
+    }
+
+    fn request() -> AgentRequest {
+        AgentRequest {
+            run: RunId::new("r").unwrap(),
+            task: TaskId::new("t").unwrap(),
+            subtask: SubtaskId::new("t").unwrap(),
+            attempt: 1,
+            session: SessionId::new("s"),
+            prompt: String::new(),
+            prompt_file: "p".into(),
+            dir: ".".into(),
+            mode: Mode::Work,
+            env: BTreeMap::new(),
+            conversation: Conversation::New,
+            protect: Vec::new(),
+            watch: Arc::new(Unwatched),
+            cancel: CancellationToken::new(),
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_layers_own_errors_become_endings_and_the_agents_stay_what_they_are() {
+        let agent = layer_agents(slow(), TimeoutLayer::new(Duration::from_secs(5))).get("slow").unwrap();
+        assert_eq!(agent.run(request()).await.unwrap().ending, Ending::Timeout);
+
+        let agent = layer_agents(slow(), TimeoutLayer::new(Duration::from_secs(90))).get("slow").unwrap();
+        let error = agent.run(request()).await.unwrap_err();
+        assert!(matches!(error, SubagentError::Missing { .. }), "{error}");
+
+        let broken = MapErrLayer::new(|_: BoxError| BoxError::from("overloaded"));
+        let error = layer_agents(slow(), broken).get("slow").unwrap().run(request()).await.unwrap_err();
+        assert_eq!(error.to_string(), "failed to run agent `slow`: overloaded");
+        assert!(agent.abilities().fork && agent.retry_from() == RetryFrom::Change);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_agent_has_one_layered_service_however_often_it_is_asked_for() {
+        let agents = layer_agents(slow(), ConcurrencyLimitLayer::new(1));
+        let start = tokio::time::Instant::now();
+        let (first, second) = (agents.get("slow").unwrap(), agents.get("slow").unwrap());
+        let _ = tokio::join!(first.run(request()), second.run(request()));
+        assert_eq!(start.elapsed().as_secs(), 120);
+    }
+}

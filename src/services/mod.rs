@@ -10,9 +10,9 @@
 //! | [`CommandRunner`] | runs a program and all it starts, within limits | `host` | mock |
 //! | [`Workspaces`], [`Workspace`] | a place to work in, and what changed there | `host` | `testing::MemoryWorkspaces` |
 //! | [`Tasks`] | the task file and what runs found out | `storage` | `testing::MemoryTasks` |
-//! | [`Subagents`], [`Subagent`] | one agent run | `subagents` | `testing::ScriptedSubagent` |
+//! | [`Subagents`], [`Subagent`] | one agent run | `subagents` | `testing::ScriptedSubagent`, `testing::Cassette` |
 //! | [`Transcripts`], [`AgentWatch`] | what agents did, step by step | `storage` | `storage::MemoryTranscripts` |
-//! | [`Models`], [`Model`] | one prompt in, one text out | `llm` | mock |
+//! | [`Models`], [`Model`] | one prompt in, one text out | `llm` | mock, `testing::Cassette` |
 //! | [`Verifier`] | runs checks, reads failures | `verification` | `testing::ScriptedVerifier` |
 //! | [`FailureReader`] | what a failure looks like | `reflection` | the real one, it is pure |
 //! | [`Generator`] | a lesson from a failure | `reflection` | `testing::CannedGenerator` |

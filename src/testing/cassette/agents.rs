@@ -51,22 +51,16 @@ impl Subagents for TapedAgents {
 /// Without a recorded agent of this name, or if it cannot be written.
 pub(super) fn taped_agent(cassette: &Cassette, name: &str, live: Option<Arc<dyn Subagent>>) -> Arc<dyn Subagent> {
     let (cassette, name) = (cassette.clone(), name.to_owned());
-    match live {
-        Some(live) => {
-            let (retry_from, abilities) = (live.retry_from(), live.abilities());
-            written(cassette.tape.write(&Record::Agent { name: name.clone(), retry_from, abilities }));
-            Arc::new(RecordedAgent { cassette, name, live })
-        }
-        None => {
-            let Some((retry_from, abilities)) = cassette.tape.agent(&name) else {
-                panic!(
-                    "{} has no recording of an agent `{name}`; record it again with `Cassette::record`",
-                    cassette.tape.name()
-                );
-            };
-            Arc::new(ReplayedAgent { cassette, name, retry_from, abilities })
-        }
+    if let Some(live) = live {
+        let (retry_from, abilities) = (live.retry_from(), live.abilities());
+        written(cassette.tape.write(&Record::Agent { name: name.clone(), retry_from, abilities }));
+        return Arc::new(RecordedAgent { cassette, name, live });
     }
+    let Some((retry_from, abilities)) = cassette.tape.agent(&name) else {
+        let tape = cassette.tape.name();
+        panic!("{tape} has no recording of an agent `{name}`; record it again with `Cassette::record`");
+    };
+    Arc::new(ReplayedAgent { cassette, name, retry_from, abilities })
 }
 
 /// Recording is all or nothing: a cassette with a gap would be found out much later.

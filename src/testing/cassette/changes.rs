@@ -254,7 +254,10 @@ mod tests {
         Recorded { leave_out: globset::GlobSet::empty(), max_bytes: 1000 }
     }
 
-    fn state(dir: &Path) -> Vec<(PathBuf, Option<Vec<u8>>, Option<PathBuf>, bool)> {
+    /// Path, content, target of a link, executable.
+    type State = (PathBuf, Option<Vec<u8>>, Option<PathBuf>, bool);
+
+    fn state(dir: &Path) -> Vec<State> {
         let file = |entry: DirEntry| {
             let link = fs::read_link(entry.path()).ok();
             let executable = link.is_none() && entry.metadata().unwrap().permissions().mode() & 0o111 != 0;

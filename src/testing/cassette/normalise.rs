@@ -39,11 +39,14 @@ fn pattern(rule: &str) -> Regex {
     Regex::new(rule).expect("a pattern of our own, met by every test")
 }
 
+/// A replacement of the user's own.
+type Own = Arc<dyn Fn(&str) -> String + Send + Sync>;
+
 /// Replaces what differs from run to run.
 #[derive(Clone, Default)]
 pub(super) struct Normaliser {
     exact: bool,
-    own: Vec<Arc<dyn Fn(&str) -> String + Send + Sync>>,
+    own: Vec<Own>,
 }
 
 impl Normaliser {
@@ -60,9 +63,10 @@ impl Normaliser {
         let mut prompt = Secrets::of(&request.env).hide(&request.prompt);
         if !self.exact {
             let id = |id: &str, name| (id.len() >= ID_LENGTH).then(|| (id.to_owned(), name));
-            let path = Some((request.prompt_file.display().to_string(), "<prompt-file>"));
+            let file = &request.prompt_file;
+            let path = file.is_absolute().then(|| (file.display().to_string(), "<prompt-file>"));
             let known = [path, id(request.session.as_str(), "<id>"), id(request.run.as_str(), "<run>")];
-            for (value, name) in known.into_iter().flatten().filter(|(value, _)| !value.is_empty()) {
+            for (value, name) in known.into_iter().flatten() {
                 prompt = prompt.replace(&value, name);
             }
             prompt = Place::of(request).leave(&prompt);

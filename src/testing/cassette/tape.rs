@@ -282,6 +282,15 @@ mod tests {
     }
 
     #[test]
+    fn the_example_in_the_guide_is_a_cassette() {
+        let guide = include_str!("../../../docs/testing.md");
+        let example = guide.split("```jsonl\n").nth(1).unwrap().split("```").next().unwrap();
+        let entries = entries(Path::new("docs/testing.md"), example.as_bytes()).unwrap();
+        let lines: Vec<_> = entries.iter().map(|entry| wire::line(&entry.record)).collect();
+        assert_eq!(lines, example.lines().collect::<Vec<_>>());
+    }
+
+    #[test]
     fn a_recording_that_breaks_off_leaves_the_older_one() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("deep").join("c.jsonl");

@@ -22,6 +22,7 @@ use crate::prompt::read_answer;
 use crate::services::AgentRequest;
 use crate::services::Clock;
 use crate::services::Completion;
+use crate::services::Conversation;
 use crate::services::Mode;
 use crate::services::ModelRequest;
 use crate::services::Models;
@@ -63,10 +64,10 @@ pub struct CompletionAgentParams {
 impl Subagent for CompletionAgent {
     async fn run(&self, request: AgentRequest) -> Result<AgentReport, SubagentError> {
         if request.mode == Mode::ReadOnly {
-            return Err(SubagentError::Unsupported {
-                agent: self.params.name.clone(),
-                message: "it only writes files; give its model to a generator of type `llm`".to_owned(),
-            });
+            return Err(self.cannot("it only writes files; give its model to a generator of type `llm`"));
+        }
+        if request.conversation != Conversation::New {
+            return Err(self.cannot("it keeps no conversations"));
         }
         let (seen, protected) = self.look(&request).await?;
         let prompt = CompletionPrompt {
@@ -105,6 +106,10 @@ impl CompletionAgent {
     #[must_use]
     pub fn new(params: CompletionAgentParams) -> Self {
         Self { params }
+    }
+
+    fn cannot(&self, message: &str) -> SubagentError {
+        SubagentError::Unsupported { agent: self.params.name.clone(), message: message.to_owned() }
     }
 
     fn failed(&self, error: &dyn std::fmt::Display) -> SubagentError {
@@ -242,7 +247,7 @@ mod tests {
     use crate::domain::TaskId;
     use crate::domain::Usage;
     use crate::domain::policy;
-    use crate::services::Conversation;
+    use crate::services::Earlier;
     use crate::services::MockAgentWatch;
     use crate::services::MockClock;
     use crate::services::MockModel;
@@ -457,6 +462,11 @@ mod tests {
         let small = of_models(MockModels::new());
         let asked = small.run(AgentRequest { mode: Mode::ReadOnly, ..request(dir.path()) }).await;
         assert!(matches!(asked, Err(SubagentError::Unsupported { .. })), "{asked:?}");
+        let earlier = Earlier { agent_session: "e".to_owned(), usage: Usage::default() };
+        for conversation in [Conversation::Resume(earlier.clone()), Conversation::Fork(earlier)] {
+            let asked = small.run(AgentRequest { conversation, ..request(dir.path()) }).await;
+            assert!(matches!(asked, Err(SubagentError::Unsupported { .. })), "{asked:?}");
+        }
         assert_eq!(small.retry_from(), RetryFrom::Base);
         assert!(!small.abilities().read_only);
     }

@@ -106,7 +106,8 @@ fn options(model: &policy::Model) -> ChatOptions {
         options = options.with_temperature(f64::from(milli) / 1000.0);
     }
     if model.provider == policy::Provider::OpenAi {
-        // Otherwise the end of a name like `qwen-max` is taken for an effort and cut off; a budget sends nothing.
+        // Otherwise the end of a name like `qwen-max` is taken for an effort and cut off; a budget sends nothing. The
+        // other two dialects would send a budget, and none of their models has such a name.
         options = options.with_reasoning_effort(ReasoningEffort::Budget(0));
     }
     options

@@ -120,7 +120,7 @@ pub fn read_answer(text: &str, wholeness: Wholeness) -> Result<Answered, AnswerE
 
 impl Answered {
     fn add(&mut self, fence: &Fence<'_>, named: Option<(String, usize)>, body: &[&str]) {
-        let text = |from: usize| body[from..].iter().map(|line| format!("{line}\n")).collect::<String>();
+        let text = |from: usize| body[from..].iter().flat_map(|line| [line, "\n"]).collect::<String>();
         match named {
             Some((path, skip)) => {
                 self.files.retain(|file| file.path != path);

@@ -12,7 +12,7 @@ use crate::domain::Role;
 use crate::domain::ToolKind;
 use crate::domain::ToolStatus;
 use crate::domain::TranscriptItem;
-use crate::domain::policy::Model;
+use crate::domain::policy;
 use crate::prompt::AnsweredFile;
 use crate::prompt::CompletionPrompt;
 use crate::prompt::Wholeness;
@@ -22,7 +22,10 @@ use crate::prompt::read_answer;
 use crate::services::AgentRequest;
 use crate::services::Clock;
 use crate::services::Completion;
+use crate::services::Conversation;
 use crate::services::Mode;
+use crate::services::Model;
+use crate::services::ModelError;
 use crate::services::ModelRequest;
 use crate::services::Models;
 use crate::services::RetryFrom;
@@ -30,6 +33,7 @@ use crate::services::Subagent;
 use crate::services::SubagentError;
 use async_trait::async_trait;
 use std::sync::Arc;
+use std::sync::OnceLock;
 
 /// So much of the question and of the answer goes into the transcript.
 const TRANSCRIPT_BYTES: usize = 16 * 1024;
@@ -45,6 +49,8 @@ const MESSAGE_BYTES: usize = 2_000;
 /// `agent_error` and nothing of it is applied.
 pub struct CompletionAgent {
     params: CompletionAgentParams,
+    /// Opened at the first attempt and kept: its limits count over all of them.
+    model: OnceLock<Result<Arc<dyn Model>, ModelError>>,
 }
 
 /// What a [`CompletionAgent`] is made of.
@@ -52,7 +58,7 @@ pub struct CompletionAgentParams {
     /// How messages call it.
     pub name: String,
     /// Which model, and how it is asked.
-    pub model: Model,
+    pub model: policy::Model,
     /// Opens it.
     pub models: Arc<dyn Models>,
     /// Turns waits into reset times.
@@ -63,10 +69,10 @@ pub struct CompletionAgentParams {
 impl Subagent for CompletionAgent {
     async fn run(&self, request: AgentRequest) -> Result<AgentReport, SubagentError> {
         if request.mode == Mode::ReadOnly {
-            return Err(SubagentError::Unsupported {
-                agent: self.params.name.clone(),
-                message: "it only writes files; give its model to a generator of type `llm`".to_owned(),
-            });
+            return Err(self.cannot("it only writes files; give its model to a generator of type `llm`"));
+        }
+        if request.conversation != Conversation::New {
+            return Err(self.cannot("it keeps no conversations"));
         }
         let (seen, protected) = self.look(&request).await?;
         let prompt = CompletionPrompt {
@@ -104,7 +110,11 @@ impl CompletionAgent {
     /// An agent of one model.
     #[must_use]
     pub fn new(params: CompletionAgentParams) -> Self {
-        Self { params }
+        Self { params, model: OnceLock::new() }
+    }
+
+    fn cannot(&self, message: &str) -> SubagentError {
+        SubagentError::Unsupported { agent: self.params.name.clone(), message: message.to_owned() }
     }
 
     fn failed(&self, error: &dyn std::fmt::Display) -> SubagentError {
@@ -123,7 +133,8 @@ impl CompletionAgent {
     /// Asks the model; the report of a call that gave no answer.
     async fn ask(&self, request: &AgentRequest, prompt: String) -> Result<Completion, Box<AgentReport>> {
         let question = ModelRequest { system: Some(CompletionPrompt::SYSTEM.to_owned()), prompt, schema: None };
-        let answer = async { self.params.models.open(&self.params.model)?.complete(question).await };
+        let opened = self.model.get_or_init(|| self.params.models.open(&self.params.model));
+        let answer = async { opened.clone()?.complete(question).await };
         let answer = tokio::select! {
             biased;
             () = request.cancel.cancelled() => return Err(Box::new(AgentReport::new(Ending::Cancelled))),
@@ -241,14 +252,11 @@ mod tests {
     use crate::domain::SubtaskId;
     use crate::domain::TaskId;
     use crate::domain::Usage;
-    use crate::domain::policy;
-    use crate::services::Conversation;
+    use crate::services::Earlier;
     use crate::services::MockAgentWatch;
     use crate::services::MockClock;
     use crate::services::MockModel;
     use crate::services::MockModels;
-    use crate::services::Model;
-    use crate::services::ModelError;
     use std::collections::BTreeMap;
     use std::fs;
     use std::path::Path;
@@ -452,11 +460,27 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn the_model_is_opened_once_for_all_attempts() {
+        let mut models = MockModels::new();
+        models.expect_open().times(1).returning(|_| Err(ModelError::Unavailable("not here".to_owned())));
+        let small = of_models(models);
+        for _ in 0..2 {
+            let report = small.run(request(project().path())).await.unwrap();
+            assert_eq!((report.ending, report.detail.as_deref()), (Ending::AgentError, Some("not here")));
+        }
+    }
+
+    #[tokio::test]
     async fn it_answers_no_questions_and_always_starts_from_the_base() {
         let dir = project();
         let small = of_models(MockModels::new());
         let asked = small.run(AgentRequest { mode: Mode::ReadOnly, ..request(dir.path()) }).await;
         assert!(matches!(asked, Err(SubagentError::Unsupported { .. })), "{asked:?}");
+        let earlier = Earlier { agent_session: "e".to_owned(), usage: Usage::default() };
+        for conversation in [Conversation::Resume(earlier.clone()), Conversation::Fork(earlier)] {
+            let asked = small.run(AgentRequest { conversation, ..request(dir.path()) }).await;
+            assert!(matches!(asked, Err(SubagentError::Unsupported { .. })), "{asked:?}");
+        }
         assert_eq!(small.retry_from(), RetryFrom::Base);
         assert!(!small.abilities().read_only);
     }

@@ -39,6 +39,7 @@ use crate::services::PromptSection;
 use crate::services::SubagentError;
 use crate::services::Workspace;
 use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::Mutex;
 
@@ -220,7 +221,7 @@ impl TaskRun {
     }
 
     /// Where the agent's steps go.
-    fn watch(&self, attempt: &Attempt, session: &SessionId) -> Arc<dyn AgentWatch> {
+    fn watch(&self, attempt: &Attempt, session: &SessionId, dir: PathBuf) -> Arc<dyn AgentWatch> {
         let services = &self.context.services;
         let transcript = services.transcripts.begin(TranscriptHead {
             run: self.context.run.clone(),
@@ -235,6 +236,7 @@ impl TaskRun {
             events: Arc::clone(&services.events),
             clock: Arc::clone(&services.clock),
             task: self.task.id.clone(),
+            dir,
             so_far: Mutex::default(),
         })
     }
@@ -401,7 +403,7 @@ impl TaskRun {
             env: prepared.workspace.env(),
             conversation: resume.map_or(Conversation::New, |point| Conversation::Resume(point.earlier.clone())),
             protect: services.settings.run().protect.clone(),
-            watch: self.watch(attempt, &session),
+            watch: self.watch(attempt, &session, prepared.workspace.dir()),
             cancel: self.context.cancel.clone(),
             session,
         }

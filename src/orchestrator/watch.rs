@@ -8,6 +8,8 @@ use crate::domain::Usage;
 use crate::services::AgentWatch;
 use crate::services::Clock;
 use crate::services::EventSink;
+use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::PoisonError;
@@ -21,6 +23,8 @@ pub(super) struct Watching {
     pub events: Arc<dyn EventSink>,
     pub clock: Arc<dyn Clock>,
     pub task: TaskId,
+    /// Where the agent works: files below it are named from there, because the workspace is gone afterwards.
+    pub dir: PathBuf,
     pub so_far: Mutex<SoFar>,
 }
 
@@ -32,7 +36,14 @@ pub(super) struct SoFar {
 }
 
 impl AgentWatch for Watching {
-    fn step(&self, item: TranscriptItem, parent: Option<String>) {
+    fn step(&self, mut item: TranscriptItem, parent: Option<String>) {
+        if let TranscriptItem::ToolCall { edits, .. } = &mut item {
+            for file in edits {
+                if let Ok(below) = Path::new(file.as_str()).strip_prefix(&self.dir) {
+                    *file = below.display().to_string();
+                }
+            }
+        }
         let what = {
             let mut so_far = self.so_far.lock().unwrap_or_else(PoisonError::into_inner);
             if let TranscriptItem::Turn { usage } = &item {

@@ -379,7 +379,7 @@ async fn what_an_agent_does_is_in_its_transcript_and_told_to_watchers() {
                     tool: "Write".to_owned(),
                     kind: ToolKind::Edit,
                     input: serde_json::json!({"path": "answer.txt"}),
-                    edits: vec!["answer.txt".to_owned()],
+                    edits: vec![request.dir.join("answer.txt").display().to_string()],
                 },
                 None,
             );

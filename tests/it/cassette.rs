@@ -179,6 +179,8 @@ async fn a_program_is_recorded_and_replayed_without_it_elsewhere() {
     let recorded = cassette.agent("sh", script(program)).run(first.request(&prompt(&first))).await.unwrap();
     drop(cassette);
     assert_eq!(recorded.ending, Ending::Finished);
+    let tape = fs::read_to_string(first.tape()).unwrap();
+    assert!(tape.contains("fix it in <dir>, <prompt-file> says why; took <duration>"), "{tape}");
 
     let cassette = Cassette::replay(first.tape()).unwrap();
     let agent = cassette.agent("sh", Arc::new(Absent));

@@ -62,6 +62,8 @@ impl Normaliser {
     pub fn prompt(&self, request: &AgentRequest) -> String {
         let mut prompt = Secrets::of(&request.env).hide(&request.prompt);
         if !self.exact {
+            // Paths first: they hold ids.
+            prompt = Place::of(request).leave(&prompt);
             let id = |id: &str, name| (id.len() >= ID_LENGTH).then(|| (id.to_owned(), name));
             let file = &request.prompt_file;
             let path = file.is_absolute().then(|| (file.display().to_string(), "<prompt-file>"));
@@ -69,7 +71,6 @@ impl Normaliser {
             for (value, name) in known.into_iter().flatten() {
                 prompt = prompt.replace(&value, name);
             }
-            prompt = Place::of(request).leave(&prompt);
         }
         self.again(&prompt)
     }

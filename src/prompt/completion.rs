@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 /// The question for a `completion` agent.
 ///
 /// Files stand in code fences longer than any inside them, word for word: a model has to give them back, so nothing in
-/// them is neutralised, unlike in [`fence`](super::fence).
+/// them is neutralised, unlike in [`fence`](fn@super::fence).
 #[derive(Debug, Clone, Copy)]
 pub struct CompletionPrompt<'a> {
     /// The attempt's own prompt: task, checks, last failure, reflections.

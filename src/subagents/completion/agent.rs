@@ -43,10 +43,10 @@ const MESSAGE_BYTES: usize = 2_000;
 /// A language model without tools: it is asked once, and the whole files it answers with are applied, all or none.
 ///
 /// Use it for small tasks on local models, and as the baseline that agents with tools are compared with: it is the
-/// set-up of the Reflexion paper's programming runs (Shinn et al. 2023, §4.3). It sees the files that the task, the checks or
-/// the failing output name (24 KiB of each, 64 KiB in all), or the small files there are. An answer without any file is
-/// an empty change, not an error; one that writes outside of the project, behind a link or into something protected is
-/// `agent_error` and nothing of it is applied.
+/// set-up of the Reflexion paper's programming runs (Shinn et al. 2023, §4.3). It sees the files that the task, the checks
+/// or the failing output name (24 KiB of each, 64 KiB in all), and the project's small files where these are only tests.
+/// An answer without any file is an empty change, not an error; one that writes outside of the project, behind a link or
+/// into something protected is `agent_error`, and nothing of it is applied.
 pub struct CompletionAgent {
     params: CompletionAgentParams,
     /// Opened at the first attempt and kept: its limits count over all of them.

@@ -30,7 +30,7 @@ const IGNORED: [&str; 9] =
 pub(super) struct Context {
     /// The files, in the order of their importance.
     pub files: Vec<ShownFile>,
-    /// Further paths; only where the prompt names no file.
+    /// Further paths, where the prompt names no file that the task can be about.
     pub others: Vec<String>,
     /// The one file that the task itself names and that may be changed, if it is one.
     pub asked: Option<String>,
@@ -43,26 +43,39 @@ impl Context {
     }
 }
 
-/// Chooses the files that the prompt names, in its order; if it names none, the small sources there are.
+/// Chooses the files that the prompt names, in its order. Where none of them can be what the task is about (tests,
+/// protected files, and what the checks name are there to be read), the small files of the project follow.
 pub(super) fn choose(dir: &Path, prompt: &str, protected: &Protected) -> Context {
     let all = walk(dir);
     let named = named_in(dir, prompt, &all);
-    let mut context = Context::default();
-    let mut room = ALL_BYTES;
-    // What stands before the checks is the task in its owner's words.
-    let task = prompt.split("\n## Checks\n").next().unwrap_or(prompt);
+    let (task, checks) = parts(prompt);
     let mut asked = named_in(dir, task, &all).into_iter().filter(|path| !protected.has(path));
-    context.asked = asked.next().filter(|_| asked.next().is_none());
-    if named.is_empty() {
-        context.others = all.iter().take(LISTED).cloned().collect();
+    let asked = asked.next().filter(|_| asked.next().is_none());
+    let judges = named_in(dir, checks, &all);
+    let to_read = |path: &String| protected.has(path) || judges.contains(path) || is_test(path);
+    let mut room = ALL_BYTES;
+    let mut files: Vec<_> = named.iter().filter_map(|path| show(dir, path, protected, &mut room)).collect();
+    let mut others = Vec::new();
+    if asked.is_none() && named.iter().all(to_read) {
+        let rest = || all.iter().filter(|path| !named.contains(path));
         let small = |path: &&String| fs::metadata(dir.join(path)).is_ok_and(|m| m.len() <= SMALL_BYTES);
-        let shown = all.iter().filter(small).filter_map(|path| show(dir, path, protected, &mut room));
-        context.files = shown.collect();
-        context.others.retain(|path| !context.files.iter().any(|file| file.path == *path));
-    } else {
-        context.files = named.iter().filter_map(|path| show(dir, path, protected, &mut room)).collect();
+        files.extend(rest().filter(small).filter_map(|path| show(dir, path, protected, &mut room)));
+        let unseen = |path: &&String| !files.iter().any(|file| file.path == **path);
+        others = rest().filter(unseen).take(LISTED).cloned().collect();
     }
-    context
+    Context { files, others, asked }
+}
+
+/// The task in its owner's words, which stands before the checks, and the list of the checks.
+fn parts(prompt: &str) -> (&str, &str) {
+    let (task, rest) = prompt.split_once("\n## Checks\n").unwrap_or((prompt, ""));
+    (task, rest.split("\n## ").next().unwrap_or_default())
+}
+
+/// A file that says what is wanted rather than doing it.
+fn is_test(path: &str) -> bool {
+    let word = |word: &str| matches!(word.to_ascii_lowercase().as_str(), "test" | "tests" | "spec" | "specs");
+    path.split(|c: char| !c.is_ascii_alphanumeric()).any(word)
 }
 
 /// A text file as it is shown, within what room is left; none for other files.
@@ -186,6 +199,21 @@ mod tests {
         let context = choose(dir.path(), "Make it work", &Protected::default());
         assert_eq!(paths(&context), ["a.py", "sub/b.py"]);
         assert_eq!(context.others, ["big.csv", "binary.bin"]);
+    }
+
+    #[test]
+    fn where_only_tests_are_named_the_small_files_follow() {
+        let check = |prompt: &str, expected: &[&str]| {
+            let dir = project(&[("calc.py", "c"), ("other.py", "o"), ("tests/test_calc.py", "t"), ("verify.py", "v")]);
+            assert_eq!(paths(&choose(dir.path(), prompt, &Protected::default())), expected, "{prompt}");
+        };
+        let checks = "\n\n## Checks\n\n- t: `python3 verify.py`\n\n## Last failure\n\n";
+        check(
+            &format!("Mend half.{checks}File \"tests/test_calc.py\", line 3"),
+            &["verify.py", "tests/test_calc.py", "calc.py", "other.py"],
+        );
+        check(&format!("Mend half.{checks}File \"calc.py\", line 3"), &["verify.py", "calc.py"]);
+        check(&format!("Mend verify.py.{checks}"), &["verify.py"]);
     }
 
     #[test]

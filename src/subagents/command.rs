@@ -1,5 +1,7 @@
 //! Any program as an agent: prompt on stdin, exit status 0 says *done*.
 
+use super::request::environment;
+use super::request::write_prompt;
 use crate::domain::AgentReport;
 use crate::domain::CheckCommand;
 use crate::domain::Ending;
@@ -11,13 +13,11 @@ use crate::services::CommandEnd;
 use crate::services::CommandError;
 use crate::services::CommandOutput;
 use crate::services::CommandRunner;
-use crate::services::Mode;
 use crate::services::RetryFrom;
 use crate::services::Subagent;
 use crate::services::SubagentError;
 use async_trait::async_trait;
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -67,16 +67,9 @@ impl CommandAgent {
     }
 
     fn command(&self, request: &AgentRequest) -> Command {
-        let mut env = request.env.clone();
-        env.extend(self.env.clone());
-        env.insert("REFLEXION_TASK_ID".to_owned(), request.task.to_string());
-        env.insert("REFLEXION_SUBTASK_ID".to_owned(), request.subtask.to_string());
-        env.insert("REFLEXION_ATTEMPT".to_owned(), request.attempt.to_string());
-        env.insert("REFLEXION_SESSION_ID".to_owned(), request.session.to_string());
-        env.insert("REFLEXION_PROMPT_FILE".to_owned(), request.prompt_file.display().to_string());
         Command {
             program: CheckCommand::Argv(self.argv.clone()),
-            env,
+            env: environment(request, &self.env),
             env_deny: self.env_deny.clone(),
             stdin: request.prompt.clone().into_bytes(),
             timeout: self.timeout,
@@ -116,11 +109,7 @@ impl CommandAgent {
 #[async_trait]
 impl Subagent for CommandAgent {
     async fn run(&self, request: AgentRequest) -> Result<AgentReport, SubagentError> {
-        if request.mode == Mode::Work {
-            write_prompt(&request.prompt_file, &request.prompt).await.map_err(|e| {
-                self.failed(format_args!("the prompt could not be written to {}: {e}", request.prompt_file.display()))
-            })?;
-        }
+        write_prompt(&self.name, &request).await?;
         match self.runner.run(self.command(&request)).await {
             Ok(output) => Ok(self.report(&output)),
             Err(error @ CommandError::NotFound { .. }) => {
@@ -142,11 +131,4 @@ impl Subagent for CommandAgent {
     fn abilities(&self) -> Abilities {
         Abilities { read_only: true, ..Abilities::default() }
     }
-}
-
-pub(super) async fn write_prompt(file: &Path, prompt: &str) -> std::io::Result<()> {
-    if let Some(dir) = file.parent() {
-        tokio::fs::create_dir_all(dir).await?;
-    }
-    tokio::fs::write(file, prompt).await
 }

@@ -8,6 +8,7 @@ mod cli;
 mod command;
 mod completion;
 mod repair;
+mod request;
 
 pub use acp::{AcpAgent, AcpAgentParams};
 pub use cli::{AGENTS, CliAgent, CliAgentParams, Description, Login, Version, describe, with_estimate};

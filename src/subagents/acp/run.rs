@@ -1,5 +1,7 @@
 //! One run: the agent's process and the conversation with it, side by side.
 
+use super::super::request::environment;
+use super::super::request::write_prompt;
 use super::agent::AcpAgentParams;
 use super::conversation::Conversation;
 use super::conversation::Told;
@@ -41,6 +43,7 @@ pub(super) async fn run(agent: &AcpAgentParams, request: AgentRequest) -> Result
         max_turns: agent.options.max_turns,
         max_cost_cents: agent.options.max_cost_cents,
     }));
+    write_prompt(&agent.name, &request).await?;
     let (told, output) = talk(agent, request, &listener).await;
     let output = output.map_err(|error| not_started(agent, error))?;
     let usage = told.usage(&listener.heard());
@@ -97,17 +100,10 @@ async fn talk(
 }
 
 fn command(agent: &AcpAgentParams, request: &AgentRequest, end: CancellationToken) -> Command {
-    let mut env = request.env.clone();
-    env.extend(agent.env.clone());
-    env.insert("REFLEXION_TASK_ID".to_owned(), request.task.to_string());
-    env.insert("REFLEXION_SUBTASK_ID".to_owned(), request.subtask.to_string());
-    env.insert("REFLEXION_ATTEMPT".to_owned(), request.attempt.to_string());
-    env.insert("REFLEXION_SESSION_ID".to_owned(), request.session.to_string());
-    env.insert("REFLEXION_PROMPT_FILE".to_owned(), request.prompt_file.display().to_string());
     let argv = agent.argv.iter().chain(&agent.options.extra_args).cloned();
     Command {
         program: CheckCommand::Argv(argv.collect()),
-        env,
+        env: environment(request, &agent.env),
         env_deny: agent.env_deny.clone(),
         timeout: agent.timeout.saturating_add(BACKSTOP),
         cancel: end,

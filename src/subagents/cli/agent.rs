@@ -1,5 +1,7 @@
 //! A coding agent's command-line program, driven by a description.
 
+use super::super::request::environment;
+use super::super::request::write_prompt;
 use super::arguments::ArgumentsFor;
 use super::conclusion::Conclusion;
 use super::description::Description;
@@ -21,7 +23,6 @@ use crate::services::CommandOutput;
 use crate::services::CommandRunner;
 use crate::services::Conversation;
 use crate::services::Flow;
-use crate::services::Mode;
 use crate::services::OutputReader;
 use crate::services::RetryFrom;
 use crate::services::Subagent;
@@ -112,15 +113,7 @@ impl CliAgent {
 
     fn environment(&self, request: &AgentRequest) -> BTreeMap<String, String> {
         let mut env = self.description.env.clone();
-        env.extend(request.env.clone());
-        env.extend(self.params.env.clone());
-        // Some programs (OpenCode) take the shell's word for where they are, and would work in the user's own checkout.
-        env.insert("PWD".to_owned(), request.dir.display().to_string());
-        env.insert("REFLEXION_TASK_ID".to_owned(), request.task.to_string());
-        env.insert("REFLEXION_SUBTASK_ID".to_owned(), request.subtask.to_string());
-        env.insert("REFLEXION_ATTEMPT".to_owned(), request.attempt.to_string());
-        env.insert("REFLEXION_SESSION_ID".to_owned(), request.session.to_string());
-        env.insert("REFLEXION_PROMPT_FILE".to_owned(), request.prompt_file.display().to_string());
+        env.extend(environment(request, &self.params.env));
         env
     }
 
@@ -192,13 +185,7 @@ impl CliAgent {
 impl Subagent for CliAgent {
     async fn run(&self, request: AgentRequest) -> Result<AgentReport, SubagentError> {
         let command = self.command(&request)?;
-        if request.mode == Mode::Work {
-            crate::subagents::command::write_prompt(&request.prompt_file, &request.prompt).await.map_err(|error| {
-                let file = request.prompt_file.display();
-                let message = format!("the prompt could not be written to {file}: {error}");
-                SubagentError::Failed { agent: self.params.name.clone(), message }
-            })?;
-        }
+        write_prompt(&self.params.name, &request).await?;
         let stream = Arc::new(Mutex::new(Stream { lines: Lines::default(), fold: self.fold(&request) }));
         let watch = Watch {
             reader: Box::new(Reader(Arc::clone(&stream))),

@@ -1,0 +1,44 @@
+//! What every agent's program is told, whatever its kind.
+
+use crate::services::AgentRequest;
+use crate::services::Mode;
+use crate::services::SubagentError;
+use std::collections::BTreeMap;
+
+/// The environment of an agent's program: the request's, under the agent's own, under what the runtime itself says.
+pub(super) fn environment(request: &AgentRequest, own: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+    let mut env = request.env.clone();
+    env.extend(own.clone());
+    let said = [
+        // Some programs (OpenCode) take the shell's word for where they are, and would work in the user's own checkout.
+        ("PWD", request.dir.display().to_string()),
+        ("REFLEXION_TASK_ID", request.task.to_string()),
+        ("REFLEXION_SUBTASK_ID", request.subtask.to_string()),
+        ("REFLEXION_ATTEMPT", request.attempt.to_string()),
+        ("REFLEXION_SESSION_ID", request.session.to_string()),
+        ("REFLEXION_PROMPT_FILE", request.prompt_file.display().to_string()),
+    ];
+    env.extend(said.map(|(name, value)| (name.to_owned(), value)));
+    env
+}
+
+/// Writes the prompt's file, which whoever only asks has written already.
+///
+/// # Errors
+/// [`SubagentError::Failed`] with the file.
+pub(super) async fn write_prompt(agent: &str, request: &AgentRequest) -> Result<(), SubagentError> {
+    if request.mode == Mode::ReadOnly {
+        return Ok(());
+    }
+    let file = &request.prompt_file;
+    let written = async {
+        if let Some(dir) = file.parent() {
+            tokio::fs::create_dir_all(dir).await?;
+        }
+        tokio::fs::write(file, &request.prompt).await
+    };
+    written.await.map_err(|error| SubagentError::Failed {
+        agent: agent.to_owned(),
+        message: format!("the prompt could not be written to {}: {error}", file.display()),
+    })
+}

@@ -8,7 +8,6 @@ use reflexion::domain::Status;
 use reflexion::domain::Stop;
 use reflexion::domain::Subtask;
 use reflexion::domain::Task;
-use reflexion::domain::Usage;
 use reflexion::domain::Verdict;
 use reflexion::domain::policy::LimitWait;
 use reflexion::layer::Layers;
@@ -183,7 +182,7 @@ async fn an_interruption_leaves_the_task_open_and_keeps_what_was_paid_for() {
         agent.acts(move |request| {
             ws.write(&request.dir, Path::new("answer.txt"), "half");
             cancel.cancel();
-            Ok(AgentReport { ending: Ending::Cancelled, message: String::new(), detail: None, usage: Usage::default() })
+            Ok(AgentReport::new(Ending::Cancelled))
         })
     });
     let report = project.run_until(cancel).await;
@@ -237,7 +236,7 @@ async fn a_crash_that_leaves_a_right_change_is_confirmed_by_its_checks() {
         let ws = ws.clone();
         agent.acts(move |request| {
             ws.write(&request.dir, Path::new("answer.txt"), "right");
-            Ok(AgentReport { ending: Ending::Crash, message: String::new(), detail: None, usage: Usage::default() })
+            Ok(AgentReport::new(Ending::Crash))
         })
     });
     assert_eq!(project.run().await.tasks[0].verdict, Some(Verdict::Confirmed));
@@ -267,7 +266,7 @@ async fn subtasks_build_on_each_other_and_the_tasks_checks_decide_at_the_end() {
         agent.writes(ws, "helper.txt", "x").writes(ws, "answer.txt", "wrong").acts(move |request| {
             assert_eq!(files.read(&request.dir, Path::new("helper.txt")).as_deref(), Some("x"), "starts from part one");
             files.write(&request.dir, Path::new("answer.txt"), "right");
-            Ok(AgentReport { ending: Ending::Finished, message: String::new(), detail: None, usage: Usage::default() })
+            Ok(AgentReport::new(Ending::Finished))
         })
     });
     let report = project.run().await;

@@ -138,7 +138,7 @@ impl Subagent for CommandAgent {
     }
 }
 
-async fn write_prompt(file: &Path, prompt: &str) -> std::io::Result<()> {
+pub(super) async fn write_prompt(file: &Path, prompt: &str) -> std::io::Result<()> {
     if let Some(dir) = file.parent() {
         tokio::fs::create_dir_all(dir).await?;
     }

@@ -12,7 +12,7 @@ mod deadline;
 mod repair;
 
 pub use acp::{AcpAgent, AcpAgentParams};
-pub use cli::{CliAgent, CliAgentParams};
+pub use cli::{AGENTS, CliAgent, CliAgentParams, Description, Login, Version, describe, with_estimate};
 pub use command::CommandAgent;
 pub use command::CommandAgentParams;
 pub use completion::{CompletionAgent, CompletionAgentParams};

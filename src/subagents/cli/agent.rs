@@ -1,21 +1,54 @@
 //! A coding agent's command-line program, driven by a description.
 
+use super::arguments::ArgumentsFor;
+use super::conclusion::Conclusion;
+use super::description::Description;
+use super::description::describe;
+use super::fold::Fold;
+use super::fold::FoldParams;
+use super::lines::Lines;
 use crate::domain::AgentReport;
+use crate::domain::CheckCommand;
+use crate::domain::Ending;
 use crate::domain::policy::AgentOptions;
+use crate::prompt::last_bytes;
+use crate::services::Abilities;
 use crate::services::AgentRequest;
 use crate::services::Clock;
+use crate::services::Command;
+use crate::services::CommandError;
+use crate::services::CommandOutput;
 use crate::services::CommandRunner;
+use crate::services::Conversation;
+use crate::services::Flow;
+use crate::services::Mode;
+use crate::services::OutputReader;
 use crate::services::RetryFrom;
 use crate::services::Subagent;
 use crate::services::SubagentError;
+use crate::services::Watch;
 use async_trait::async_trait;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::PoisonError;
 use std::time::Duration;
 
-/// A coding agent's command-line program, driven by a description.
+/// How much of stderr's end explains an error, in bytes.
+const DETAIL_BYTES: usize = 2048;
+
+/// A program that said its last word ends within a second when it is well; one that cleans up after its tools needs
+/// more; one that never ends must not cost the night.
+const LINGER: Duration = Duration::from_secs(5);
+
+/// A coding agent's command-line program, driven by a description of `config/agents/`.
+///
+/// It gets the prompt on stdin, whatever its size, the variables that every agent gets (`REFLEXION_…`), and never a
+/// question: what it would ask for is allowed or refused from the start. Its stream is read while it works; each step
+/// goes to the request's watch. Why it ended follows from its records, its exit status and signals alone.
 pub struct CliAgent {
     params: CliAgentParams,
+    description: &'static Description,
 }
 
 /// What a [`CliAgent`] is made of.
@@ -42,23 +75,172 @@ pub struct CliAgentParams {
     pub clock: Arc<dyn Clock>,
 }
 
-#[async_trait]
-impl Subagent for CliAgent {
-    async fn run(&self, _: AgentRequest) -> Result<AgentReport, SubagentError> {
-        Err(SubagentError::Unsupported { agent: self.params.name.clone(), message: "not yet".to_owned() })
-    }
-
-    fn retry_from(&self) -> RetryFrom {
-        RetryFrom::Change
-    }
-}
-
 impl CliAgent {
     /// The agent of a description.
     ///
     /// # Errors
     /// [`SubagentError::Unsupported`] if there is no such description.
     pub fn new(params: CliAgentParams) -> Result<Self, SubagentError> {
-        Ok(Self { params })
+        let description = describe(&params.adapter).ok_or_else(|| SubagentError::Unsupported {
+            agent: params.name.clone(),
+            message: format!("there is no description of a program `{}`", params.adapter),
+        })?;
+        Ok(Self { params, description })
+    }
+
+    fn command(&self, request: &AgentRequest) -> Result<Command, SubagentError> {
+        let params = &self.params;
+        let run = ArgumentsFor { options: &params.options, mode: request.mode, conversation: &request.conversation };
+        let arguments = self.description.arguments.line(&run).map_err(|message| SubagentError::Unsupported {
+            agent: params.name.clone(),
+            message: message.to_owned(),
+        })?;
+        let program = match params.argv.as_slice() {
+            [] => vec![self.description.program.clone()],
+            argv => argv.to_vec(),
+        };
+        Ok(Command {
+            program: CheckCommand::Argv(program.into_iter().chain(arguments).collect()),
+            env: self.environment(request),
+            env_deny: params.env_deny.clone(),
+            stdin: self.description.arguments.stdin(&params.options, &request.prompt),
+            timeout: params.timeout,
+            cancel: request.cancel.clone(),
+            ..Command::new(Vec::<String>::new(), &request.dir)
+        })
+    }
+
+    fn environment(&self, request: &AgentRequest) -> BTreeMap<String, String> {
+        let mut env = self.description.env.clone();
+        env.extend(request.env.clone());
+        env.extend(self.params.env.clone());
+        env.insert("REFLEXION_TASK_ID".to_owned(), request.task.to_string());
+        env.insert("REFLEXION_SUBTASK_ID".to_owned(), request.subtask.to_string());
+        env.insert("REFLEXION_ATTEMPT".to_owned(), request.attempt.to_string());
+        env.insert("REFLEXION_SESSION_ID".to_owned(), request.session.to_string());
+        env.insert("REFLEXION_PROMPT_FILE".to_owned(), request.prompt_file.display().to_string());
+        env
+    }
+
+    fn fold(&self, request: &AgentRequest) -> Fold {
+        let options = &self.params.options;
+        Fold::new(FoldParams {
+            description: self.description,
+            watch: Arc::clone(&request.watch),
+            clock: Arc::clone(&self.params.clock),
+            model: options.model.clone(),
+            max_turns: options.max_turns,
+            max_cost_usd: options.max_cost_cents.map(|cents| f64::from(cents) / 100.0),
+            earlier: match &request.conversation {
+                Conversation::New => crate::domain::Usage::default(),
+                Conversation::Resume(earlier) | Conversation::Fork(earlier) => earlier.usage,
+            },
+        })
+    }
+
+    fn report(
+        &self,
+        request: &AgentRequest,
+        fold: &mut Fold,
+        output: &CommandOutput,
+    ) -> Result<AgentReport, SubagentError> {
+        let stderr = output.stderr.text();
+        let stderr = crate::prompt::plain(&stderr);
+        let agent = self.params.name.clone();
+        let (ending, because) = match (fold.conclude(output.end, &stderr), &request.conversation) {
+            (Conclusion::Ended { ending, because }, _) => (ending, because),
+            (Conclusion::NotStarted(message), _) => return Err(SubagentError::Failed { agent, message }),
+            (Conclusion::NoConversation, Conversation::Resume(earlier) | Conversation::Fork(earlier)) => {
+                let conversation = earlier.agent_session.clone();
+                return Err(SubagentError::NoSuchConversation { agent, conversation });
+            }
+            (Conclusion::NoConversation, Conversation::New) => (Ending::AgentError, None),
+        };
+        let detail = (ending != Ending::Finished).then(|| {
+            let because = because.unwrap_or_else(|| "it gave no reason".to_owned());
+            let stderr = last_bytes(stderr.trim(), DETAIL_BYTES);
+            format!("agent `{agent}`: {because}\n{stderr}").trim_end().to_owned()
+        });
+        let closing = fold.closing.take().filter(|text| !text.trim().is_empty());
+        Ok(AgentReport {
+            ending,
+            message: closing.unwrap_or_else(|| std::mem::take(&mut fold.message)),
+            detail,
+            usage: fold.used(),
+            agent_session: fold.conversation.take(),
+            denied: u32::try_from(fold.denied.len()).unwrap_or(u32::MAX),
+            unknown: std::mem::take(&mut fold.unknown),
+        })
+    }
+
+    fn not_run(&self, error: CommandError) -> SubagentError {
+        let agent = self.params.name.clone();
+        match error {
+            CommandError::NotFound { .. } => {
+                let install = &self.description.install;
+                let message = format!("{error}; install it (`{install}`) or name it in `agents.{agent}.argv`");
+                SubagentError::Missing { agent, message }
+            }
+            error => SubagentError::Failed { agent, message: error.to_string() },
+        }
+    }
+}
+
+#[async_trait]
+impl Subagent for CliAgent {
+    async fn run(&self, request: AgentRequest) -> Result<AgentReport, SubagentError> {
+        let command = self.command(&request)?;
+        if request.mode == Mode::Work {
+            crate::subagents::command::write_prompt(&request.prompt_file, &request.prompt).await.map_err(|error| {
+                let file = request.prompt_file.display();
+                let message = format!("the prompt could not be written to {file}: {error}");
+                SubagentError::Failed { agent: self.params.name.clone(), message }
+            })?;
+        }
+        let stream = Arc::new(Mutex::new(Stream { lines: Lines::default(), fold: self.fold(&request) }));
+        let watch = Watch {
+            reader: Box::new(Reader(Arc::clone(&stream))),
+            stdin: None,
+            idle: self.params.idle,
+            linger: LINGER,
+        };
+        let output = self.params.runner.run_watched(command, watch).await.map_err(|error| self.not_run(error))?;
+        let mut stream = stream.lock().unwrap_or_else(PoisonError::into_inner);
+        let Stream { lines, fold } = &mut *stream;
+        lines.finish(|line| {
+            fold.line(line);
+        });
+        self.report(&request, fold, &output)
+    }
+
+    fn retry_from(&self) -> RetryFrom {
+        RetryFrom::Change
+    }
+
+    fn abilities(&self) -> Abilities {
+        let arguments = &self.description.arguments;
+        Abilities {
+            resume: arguments.resume.is_some(),
+            fork: arguments.fork.is_some(),
+            read_only: arguments.read_only.is_some(),
+        }
+    }
+}
+
+/// The program's stdout; shared, because the runner keeps the reader.
+struct Stream {
+    lines: Lines,
+    fold: Fold,
+}
+
+struct Reader(Arc<Mutex<Stream>>);
+
+impl OutputReader for Reader {
+    fn read(&mut self, piece: &[u8]) -> Flow {
+        let mut stream = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let Stream { lines, fold } = &mut *stream;
+        let mut flow = Flow::Continue;
+        lines.feed(piece, |line| flow = fold.line(line));
+        flow
     }
 }

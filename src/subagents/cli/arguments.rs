@@ -1,0 +1,86 @@
+//! The command line of an agent run.
+
+use super::description::Arguments;
+use crate::domain::policy::AgentOptions;
+use crate::domain::policy::Permissions;
+use crate::services::Conversation;
+use crate::services::Mode;
+
+/// What a command line depends on.
+pub(super) struct ArgumentsFor<'a> {
+    pub options: &'a AgentOptions,
+    pub mode: Mode,
+    pub conversation: &'a Conversation,
+}
+
+impl Arguments {
+    /// The arguments after the program, or what the agent cannot do.
+    pub fn line(&self, run: &ArgumentsFor<'_>) -> Result<Vec<String>, &'static str> {
+        let (pattern, conversation) = match run.conversation {
+            Conversation::New => (Some(&self.new), ""),
+            Conversation::Resume(earlier) => (self.resume.as_ref(), earlier.agent_session.as_str()),
+            Conversation::Fork(earlier) => (self.fork.as_ref(), earlier.agent_session.as_str()),
+        };
+        let pattern = pattern.ok_or("it cannot go on with an earlier conversation in this way")?;
+        // An id comes from the agent's own output, and must not become an option of its command line.
+        if conversation.starts_with('-') {
+            return Err("this is no name of a conversation");
+        }
+        let options = self.options(run)?;
+        let mut line = Vec::new();
+        for word in pattern {
+            match word.as_str() {
+                "{options}" => line.extend(options.iter().cloned()),
+                word => line.push(word.replace("{conversation}", conversation)),
+            }
+        }
+        Ok(line)
+    }
+
+    fn options(&self, run: &ArgumentsFor<'_>) -> Result<Vec<String>, &'static str> {
+        let options = run.options;
+        let mut line = Vec::new();
+        let mut add = |pattern: &[String], name: &str, value: &str| {
+            line.extend(pattern.iter().map(|word| fill(word, name, value)));
+        };
+        if let Some(model) = &options.model {
+            add(&self.model, "{model}", model);
+        }
+        let rights = match (run.mode, options.permissions) {
+            (Mode::ReadOnly, _) => self.read_only.as_ref().ok_or("it has no read-only mode")?,
+            (Mode::Work, Permissions::Allow) => &self.allow,
+            (Mode::Work, Permissions::Deny) => &self.deny,
+        };
+        add(rights, "", "");
+        if let Some(turns) = options.max_turns {
+            add(&self.max_turns, "{turns}", &turns.to_string());
+        }
+        if let Some(cents) = options.max_cost_cents {
+            add(&self.max_cost, "{usd}", &format!("{}.{:02}", cents / 100, cents % 100));
+        }
+        if let Some(text) = &options.system_prompt {
+            add(&self.system_prompt, "{text}", text);
+        }
+        line.extend(options.extra_args.iter().cloned());
+        Ok(line)
+    }
+
+    /// The prompt as it goes to stdin: with the system prompt's words before it where there is no option for them.
+    pub fn stdin(&self, options: &AgentOptions, prompt: &str) -> Vec<u8> {
+        match &options.system_prompt {
+            Some(text) if self.system_prompt.is_empty() => format!("{text}\n\n{prompt}").into_bytes(),
+            _ => prompt.as_bytes().to_vec(),
+        }
+    }
+}
+
+/// Puts a value in its place; `{json}` is the text as a JSON string, which TOML reads too.
+fn fill(word: &str, name: &str, value: &str) -> String {
+    if word.contains("{json}") {
+        word.replace("{json}", &serde_json::Value::from(value).to_string())
+    } else if name.is_empty() {
+        word.to_owned()
+    } else {
+        word.replace(name, value)
+    }
+}

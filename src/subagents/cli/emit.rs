@@ -1,0 +1,306 @@
+//! One rule at one place of a record: what it says becomes a step.
+
+use super::doc::Doc;
+use super::doc::TEXT_BYTES;
+use super::failure::Failure;
+use super::fold::Fold;
+use super::fold::Word;
+use super::path::Path;
+use super::resets;
+use super::rule::Check;
+use super::rule::Counts;
+use super::rule::EditsAt;
+use super::rule::Emit;
+use super::rule::ErrorAt;
+use super::rule::MessageAt;
+use super::rule::Test;
+use super::rule::ToolCallAt;
+use super::rule::ToolResultAt;
+use super::rule::TurnAt;
+use super::rule::UsageAt;
+use super::rule::UsageRule;
+use super::rule::When;
+use crate::domain::CostSource;
+use crate::domain::ToolKind;
+use crate::domain::ToolStatus;
+use crate::domain::TranscriptItem;
+use crate::domain::Usage;
+use crate::prompt::excerpt;
+
+/// A call names so many edited files at most.
+const EDITS: usize = 100;
+
+/// A place in a record.
+#[derive(Clone, Copy)]
+pub(super) struct At<'x, 'a> {
+    pub record: &'x Doc<'a>,
+    /// What the rule is looking at: the record, or an entry of it.
+    pub entry: &'x Doc<'a>,
+    /// The call that started the sub-agent.
+    pub parent: Option<&'x str>,
+}
+
+impl<'x, 'a> At<'x, 'a> {
+    fn get(&self, path: &Path) -> Option<&'x Doc<'a>> {
+        if path.from_record() { self.record.at(path) } else { self.entry.at(path) }
+    }
+
+    /// The words at a path, capped.
+    fn text(&self, path: &Path) -> Option<String> {
+        Some(excerpt(&self.get(path)?.words()?, TEXT_BYTES).into_owned())
+    }
+
+    fn first_text(&self, paths: &[Path]) -> Option<String> {
+        paths.iter().find_map(|path| self.text(path))
+    }
+
+    pub fn holds(&self, when: &When) -> bool {
+        when.iter().all(|(path, test)| test.holds(self.get(path)))
+    }
+
+    fn usage(&self, at: &UsageAt) -> Usage {
+        let sum = |paths: &[Path]| {
+            let counts = paths.iter().filter_map(|path| self.get(path)?.count());
+            counts.fold(None, |sum: Option<u64>, count| Some(sum.unwrap_or(0).saturating_add(count)))
+        };
+        // A price of nothing for something is a price that the agent does not know.
+        let cost = at.cost.as_ref().and_then(|path| self.get(path)?.number()).filter(|cost| *cost > 0.0);
+        Usage {
+            input: sum(&at.input),
+            cached: sum(&at.cached),
+            output: sum(&at.output),
+            reasoning: sum(&at.reasoning),
+            cost_usd: cost,
+            cost_source: cost.map(|_| CostSource::Reported),
+        }
+    }
+
+    fn edits(&self, places: &[EditsAt]) -> Vec<String> {
+        let files = |place: &EditsAt| -> Vec<String> {
+            match place {
+                EditsAt::One(path) => self.text(path).into_iter().collect(),
+                EditsAt::Each { each, path } => {
+                    let entries = self.get(each).into_iter().flat_map(Doc::items);
+                    entries.filter_map(|entry| Some(entry.at(path)?.text()?.to_owned())).take(EDITS).collect()
+                }
+            }
+        };
+        places.iter().map(files).find(|files| !files.is_empty()).unwrap_or_default()
+    }
+}
+
+impl Test {
+    fn holds(&self, value: Option<&Doc<'_>>) -> bool {
+        match self {
+            Self::Any(values) => values.iter().any(|expected| is(value, expected)),
+            Self::Check(check) => check.holds(value),
+            Self::Is(expected) => is(value, expected),
+        }
+    }
+}
+
+impl Check {
+    fn holds(&self, value: Option<&Doc<'_>>) -> bool {
+        let starts = |with: &[String]| {
+            value.and_then(Doc::text).is_some_and(|text| with.iter().any(|start| text.starts_with(start)))
+        };
+        match self {
+            Self::Starts(with) => starts(with),
+            Self::StartsNot(with) => !starts(with),
+            Self::Present(expected) => value.is_some() == *expected,
+        }
+    }
+}
+
+fn is(value: Option<&Doc<'_>>, expected: &serde_json::Value) -> bool {
+    match (value, expected) {
+        (None | Some(Doc::Null), serde_json::Value::Null) => true,
+        (Some(Doc::Text(text)), serde_json::Value::String(expected)) => text == expected,
+        (Some(Doc::Bool(value)), serde_json::Value::Bool(expected)) => value == expected,
+        (Some(Doc::Int(value)), serde_json::Value::Number(expected)) => expected.as_i64() == Some(*value),
+        _ => false,
+    }
+}
+
+impl Fold {
+    pub fn emit(&mut self, emit: &'static Emit, at: At<'_, '_>) {
+        match emit {
+            Emit::Session(session) => {
+                let Some(id) = at.text(&session.id) else { return };
+                let model = session.model.as_ref().and_then(|path| at.text(path));
+                self.conversation = Some(id.clone());
+                self.model = model.clone().or(self.model.take());
+                self.step(TranscriptItem::Session { agent_session: id, model }, at.parent);
+            }
+            Emit::Message(message) => self.message(message, at),
+            Emit::Reasoning(path) => {
+                if let Some(text) = at.text(path).filter(|text| !text.is_empty()) {
+                    self.acts(at.parent);
+                    self.step(TranscriptItem::Reasoning { text }, at.parent);
+                }
+            }
+            Emit::ToolCall(call) => self.tool_call(call, at),
+            Emit::ToolResult(result) => self.tool_result(result, at),
+            Emit::Turn(turn) => self.turn_of(turn, at),
+            Emit::Usage(rule) => self.total(rule, at),
+            Emit::Compaction(path) => {
+                let note = at.text(path).unwrap_or_default();
+                self.step(TranscriptItem::Compaction { note }, at.parent);
+            }
+            Emit::Denied(path) => {
+                if let Some(id) = at.text(path) {
+                    self.deny(&id);
+                }
+            }
+            Emit::Done(closing) => {
+                self.flush();
+                if !matches!(self.word, Some(Word::Fatal(_))) {
+                    self.closing = closing.text.as_ref().and_then(|path| at.text(path));
+                    self.word = Some(Word::Done);
+                    self.error = None;
+                    self.waiting = false;
+                }
+            }
+            Emit::GoesOn {} => {
+                self.waiting = false;
+                if !matches!(self.word, Some(Word::Fatal(_))) {
+                    self.word = None;
+                }
+            }
+            Emit::Over {} => self.over = true,
+            Emit::Retry(error) | Emit::Error(error) | Emit::Failed(error) | Emit::Fatal(error) => {
+                self.trouble(emit, error, at);
+            }
+        }
+    }
+
+    fn message(&mut self, message: &MessageAt, at: At<'_, '_>) {
+        let Some(text) = at.text(&message.text) else { return };
+        if message.role == crate::domain::Role::Assistant {
+            self.acts(at.parent);
+        }
+        if message.piece {
+            match &mut self.begun {
+                Some((role, so_far, parent)) if *role == message.role && parent.as_deref() == at.parent => {
+                    // The cap of one text; what the rest says is lost, as in the middle of any other long text.
+                    if so_far.len() + text.len() <= TEXT_BYTES {
+                        so_far.push_str(&text);
+                    }
+                }
+                _ => {
+                    self.flush();
+                    self.begun = Some((message.role, text, at.parent.map(str::to_owned)));
+                }
+            }
+            return;
+        }
+        self.said(message.role, &text, at.parent);
+        self.step(TranscriptItem::Message { role: message.role, text }, at.parent);
+    }
+
+    fn tool_call(&mut self, call: &ToolCallAt, at: At<'_, '_>) {
+        self.acts(at.parent);
+        let tool = call.named.clone().or_else(|| at.text(call.tool.as_ref()?)).unwrap_or_default();
+        let kind = self.params.description.tools.get(&tool).copied().unwrap_or_default();
+        let edits = if kind == ToolKind::Edit { at.edits(&call.edits) } else { Vec::new() };
+        let input = call.input.as_ref().and_then(|path| at.get(path));
+        let input = input.map(|input| input.to_json(&mut TEXT_BYTES.clone())).unwrap_or_default();
+        if at.parent.is_none() {
+            self.asking = kind == ToolKind::Ask;
+            self.last_tool = None;
+        }
+        let id = at.text(&call.id).unwrap_or_default();
+        self.step(TranscriptItem::ToolCall { id, tool, kind, input, edits }, at.parent);
+    }
+
+    fn tool_result(&mut self, result: &ToolResultAt, at: At<'_, '_>) {
+        let id = at.text(&result.id).unwrap_or_default();
+        let holds = |when: &Option<When>| when.as_ref().is_some_and(|when| at.holds(when));
+        let status = if holds(&result.denied) || self.denied.contains(&id) {
+            ToolStatus::Denied
+        } else if holds(&result.failed) {
+            ToolStatus::Failed
+        } else {
+            ToolStatus::Ok
+        };
+        if status == ToolStatus::Denied {
+            self.deny(&id);
+        }
+        if at.parent.is_none() {
+            self.last_tool = Some(status);
+            self.asking = self.asking && status == ToolStatus::Denied;
+            self.answering = false;
+        }
+        let code = result.exit_code.as_ref().and_then(|path| at.get(path)?.number());
+        let duration_ms = result.times.as_ref().and_then(|(from, to)| {
+            let (from, to) = (at.get(from)?.count()?, at.get(to)?.count()?);
+            to.checked_sub(from)
+        });
+        let item = TranscriptItem::ToolResult {
+            id,
+            status,
+            exit_code: code.map(|code| code as i32),
+            output: at.first_text(&result.output).unwrap_or_default(),
+            duration_ms,
+        };
+        self.step(item, at.parent);
+    }
+
+    fn turn_of(&mut self, turn: &TurnAt, at: At<'_, '_>) {
+        self.waiting = false;
+        let id = turn.once.as_ref().and_then(|path| at.text(path));
+        if id.is_some_and(|id| !self.is_new_answer(&id)) {
+            return;
+        }
+        let usage = turn.usage.as_ref().map(|usage| at.usage(usage)).unwrap_or_default();
+        self.turn(usage, at.parent);
+        self.turn_ended = turn.at_end;
+    }
+
+    fn total(&mut self, rule: &UsageRule, at: At<'_, '_>) {
+        let mut usage = Usage::default();
+        match &rule.each {
+            None => usage = at.usage(&rule.at),
+            Some(each) => {
+                for entry in at.get(each).into_iter().flat_map(Doc::items) {
+                    usage += At { entry, ..at }.usage(&rule.at);
+                }
+            }
+        }
+        match rule.counts {
+            Counts::Run => self.usage += usage,
+            Counts::Conversation => self.usage = usage.without(self.params.earlier),
+        }
+    }
+
+    fn trouble(&mut self, emit: &Emit, error: &ErrorAt, at: At<'_, '_>) {
+        let now = self.params.clock.now();
+        let status = error.status.as_ref().and_then(|path| at.get(path)?.number());
+        let reset = error.resets_at.iter().find_map(|path| resets::time(at.get(path)?));
+        let wait = || error.retry_after.iter().find_map(|path| resets::after(now, at.get(path)?.number()?));
+        let failure = Failure {
+            status: status.filter(|status| (100.0..600.0).contains(status)).map(|status| status as u16),
+            kinds: error.kind.iter().filter_map(|path| at.text(path)).collect(),
+            message: at.first_text(&error.message).unwrap_or_default(),
+            resets_at: reset.or_else(wait),
+            now,
+        };
+        let (status, message) = (failure.status, failure.message.clone());
+        match emit {
+            Emit::Retry(_) => {
+                self.step(TranscriptItem::Retry { status, message }, at.parent);
+                self.retried = true;
+                self.error = Some(failure);
+                self.waiting = true;
+                return;
+            }
+            Emit::Fatal(_) => self.word = Some(Word::Fatal(failure)),
+            Emit::Failed(_) if !matches!(self.word, Some(Word::Fatal(_))) => {
+                self.word = Some(Word::Failed(failure.after(self.error.take())));
+            }
+            _ => self.failed(failure),
+        }
+        self.waiting = false;
+        self.step(TranscriptItem::Error { status, message }, at.parent);
+    }
+}

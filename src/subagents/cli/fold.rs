@@ -1,0 +1,301 @@
+//! What an agent has said so far: its stream, record by record, becomes steps, usage, and grounds for its ending.
+
+use super::description::Class;
+use super::description::Description;
+use super::doc::Doc;
+use super::emit::At;
+use super::failure::Failure;
+use super::lines::Line;
+use super::rule::Rule;
+use crate::domain::Role;
+use crate::domain::ToolStatus;
+use crate::domain::TranscriptItem;
+use crate::domain::Usage;
+use crate::prompt::first_bytes;
+use crate::services::AgentWatch;
+use crate::services::Clock;
+use crate::services::Flow;
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// So much of a record that no rule knows is kept, to see what it was.
+const UNKNOWN_BYTES: usize = 500;
+/// So many of one name are kept; the others are counted.
+const UNKNOWN_KEPT: u64 = 2;
+/// So many names are told apart; a program that prints garbage must not fill the memory with names.
+const UNKNOWN_NAMES: usize = 50;
+/// So many refused calls, and answers of the model, are told apart.
+const IDS: usize = 1000;
+
+/// What an agent has said so far.
+pub(super) struct Fold {
+    pub params: FoldParams,
+    /// Records read, known or not.
+    pub records: u64,
+    pub unknown: BTreeMap<String, u64>,
+    pub conversation: Option<String>,
+    pub model: Option<String>,
+    /// What the model said last.
+    pub message: String,
+    /// What the agent says in closing.
+    pub closing: Option<String>,
+    pub turns: u32,
+    /// The record ended a turn.
+    pub turn_ended: bool,
+    /// The model is acting: what it does now is of the same answer.
+    pub answering: bool,
+    pub answers: VecDeque<String>,
+    pub turns_usage: Usage,
+    pub usage: Usage,
+    pub denied: BTreeSet<String>,
+    /// A message that comes in pieces.
+    pub begun: Option<(Role, String, Option<String>)>,
+    pub word: Option<Word>,
+    /// The last error since the last success.
+    pub error: Option<Failure>,
+    /// The last record is that the agent waits for its model.
+    pub waiting: bool,
+    pub retried: bool,
+    pub last_tool: Option<ToolStatus>,
+    /// The last call asks a person.
+    pub asking: bool,
+    pub over: bool,
+    /// Why the runtime ends the run.
+    pub stop: Option<(Class, String)>,
+    pub failures: BTreeMap<Class, u32>,
+}
+
+/// What a [`Fold`] works with.
+pub(super) struct FoldParams {
+    pub description: &'static Description,
+    pub watch: Arc<dyn AgentWatch>,
+    pub clock: Arc<dyn Clock>,
+    /// The model asked for, where the stream names none.
+    pub model: Option<String>,
+    pub max_turns: Option<u32>,
+    pub max_cost_usd: Option<f64>,
+    /// What the conversation used before.
+    pub earlier: Usage,
+}
+
+/// What the agent says of itself.
+#[derive(Debug)]
+pub(super) enum Word {
+    Done,
+    Failed(Failure),
+    /// It failed, and nothing that follows changes it.
+    Fatal(Failure),
+}
+
+impl Fold {
+    pub fn new(params: FoldParams) -> Self {
+        Self {
+            params,
+            records: 0,
+            unknown: BTreeMap::new(),
+            conversation: None,
+            model: None,
+            message: String::new(),
+            closing: None,
+            turns: 0,
+            turn_ended: false,
+            answering: false,
+            answers: VecDeque::new(),
+            turns_usage: Usage::default(),
+            usage: Usage::default(),
+            denied: BTreeSet::new(),
+            begun: None,
+            word: None,
+            error: None,
+            waiting: false,
+            retried: false,
+            last_tool: None,
+            asking: false,
+            over: false,
+            stop: None,
+            failures: BTreeMap::new(),
+        }
+    }
+
+    /// Takes a line.
+    pub fn line(&mut self, line: Line<'_>) -> Flow {
+        match line {
+            Line::TooLong => self.unknown("line over 8 MiB", b""),
+            Line::Whole(line) => {
+                let line = line.trim_ascii();
+                if !line.is_empty() {
+                    self.read(line);
+                }
+            }
+        }
+        self.check_limits();
+        match (&self.stop, self.over) {
+            (Some(_), _) => Flow::Stop,
+            (None, true) => Flow::Done,
+            (None, false) => Flow::Continue,
+        }
+    }
+
+    fn read(&mut self, line: &[u8]) {
+        let shape = &self.params.description.stream.shape;
+        match shape.read(line) {
+            Ok(doc @ Doc::Map(_)) => self.record(&doc, line),
+            Ok(_) => self.unknown("not an object", line),
+            Err(_) => {
+                // Colours around a record, or bytes that are no text in it, do not make it unreadable.
+                let plain = crate::prompt::plain(&String::from_utf8_lossy(line)).into_owned();
+                match shape.read(plain.trim().as_bytes()) {
+                    Ok(doc @ Doc::Map(_)) => self.record(&doc, line),
+                    _ => self.unknown("not JSON", line),
+                }
+            }
+        }
+    }
+
+    fn record(&mut self, record: &Doc<'_>, line: &[u8]) {
+        let stream = &self.params.description.stream;
+        let mut name = String::new();
+        for part in stream.name.iter().filter_map(|path| record.at(path)?.text()) {
+            if !name.is_empty() {
+                name.push('/');
+            }
+            name.push_str(first_bytes(part, 80));
+        }
+        let rules = stream.records.get(&name).or_else(|| stream.records.get(name.split('/').next()?));
+        let Some(rules) = rules else {
+            self.unknown(if name.is_empty() { "record without a type" } else { &name }, line);
+            return;
+        };
+        self.records += 1;
+        self.turn_ended = false;
+        let parent = stream.parent.as_ref().and_then(|path| Some(record.at(path)?.text()?.to_owned()));
+        for rule in rules {
+            self.apply(rule, record, parent.as_deref());
+        }
+    }
+
+    fn apply(&mut self, rule: &'static Rule, record: &Doc<'_>, parent: Option<&str>) {
+        match &rule.each {
+            None => self.emit_if(rule, At { record, entry: record, parent }),
+            Some(each) => {
+                for entry in record.at(each).into_iter().flat_map(Doc::items) {
+                    self.emit_if(rule, At { record, entry, parent });
+                }
+            }
+        }
+    }
+
+    fn emit_if(&mut self, rule: &'static Rule, at: At<'_, '_>) {
+        if at.holds(&rule.when) {
+            self.emit(&rule.emit, at);
+        }
+    }
+
+    fn unknown(&mut self, name: &str, line: &[u8]) {
+        self.records += 1;
+        let full = self.unknown.len() >= UNKNOWN_NAMES && !self.unknown.contains_key(name);
+        let name = if full { "others" } else { name };
+        let count = self.unknown.entry(name.to_owned()).or_default();
+        *count += 1;
+        if *count <= UNKNOWN_KEPT {
+            let line = String::from_utf8_lossy(&line[..line.len().min(UNKNOWN_BYTES)]).into_owned();
+            let name = name.to_owned();
+            self.step(TranscriptItem::Unknown { name, line }, None);
+        }
+    }
+
+    /// Tells a step, after the message that came in pieces before it.
+    pub fn step(&mut self, item: TranscriptItem, parent: Option<&str>) {
+        self.flush();
+        self.params.watch.step(item, parent.map(str::to_owned));
+    }
+
+    /// Tells the message whose pieces have come.
+    pub fn flush(&mut self) {
+        if let Some((role, text, parent)) = self.begun.take() {
+            self.said(role, &text, parent.as_deref());
+            self.params.watch.step(TranscriptItem::Message { role, text }, parent);
+        }
+    }
+
+    /// Remembers what the model said last.
+    pub fn said(&mut self, role: Role, text: &str, parent: Option<&str>) {
+        if role == Role::Assistant && parent.is_none() && !text.trim().is_empty() {
+            text.clone_into(&mut self.message);
+        }
+    }
+
+    /// The model acts: another turn begins if it had been waiting for a tool.
+    pub fn acts(&mut self, parent: Option<&str>) {
+        self.waiting = false;
+        if self.params.description.stream.infer_turns && !self.answering {
+            self.answering = true;
+            self.turn(Usage::default(), parent);
+        }
+    }
+
+    pub fn turn(&mut self, usage: Usage, parent: Option<&str>) {
+        if parent.is_none() {
+            self.turns += 1;
+        }
+        self.turns_usage += usage;
+        self.step(TranscriptItem::Turn { usage }, parent);
+    }
+
+    /// Whether this answer of the model was not seen before.
+    pub fn is_new_answer(&mut self, id: &str) -> bool {
+        if self.answers.iter().rev().any(|seen| seen == id) {
+            return false;
+        }
+        // Sub-agents answer in between, so more than the last one is remembered; answers far apart are never one.
+        if self.answers.len() >= 32 {
+            self.answers.pop_front();
+        }
+        self.answers.push_back(id.to_owned());
+        true
+    }
+
+    pub fn deny(&mut self, id: &str) {
+        if self.denied.len() < IDS {
+            self.denied.insert(id.to_owned());
+        }
+    }
+
+    pub fn failed(&mut self, failure: Failure) {
+        let class = failure.class(self.params.description, None, self.retried).0;
+        let count = self.failures.entry(class).or_default();
+        *count += 1;
+        let limit = self.params.description.errors.give_up_after.get(&class);
+        if limit.is_some_and(|limit| *count >= *limit) {
+            self.stop.get_or_insert((class, failure.message.clone()));
+        }
+        self.error = Some(failure);
+    }
+
+    fn check_limits(&mut self) {
+        if self.stop.is_some() || self.word.is_some() {
+            return;
+        }
+        if let Some(max) = self.params.max_turns
+            && (self.turns > max || self.turn_ended && self.turns >= max)
+        {
+            self.stop = Some((Class::Budget, format!("the limit of {max} turns")));
+        }
+        if let Some(max) = self.params.max_cost_usd
+            && self.used().cost_usd.is_some_and(|cost| cost > max)
+        {
+            self.stop = Some((Class::Budget, format!("the limit of {max:.2} US dollars")));
+        }
+    }
+
+    /// What was used: as the agent says in all, else the sum of its turns; the cost estimated where it says none.
+    pub fn used(&self) -> Usage {
+        let usage = if self.usage.is_unknown() { self.turns_usage } else { self.usage };
+        match self.model.as_deref().or(self.params.model.as_deref()) {
+            Some(model) => super::prices::with_estimate(usage, model),
+            None => usage,
+        }
+    }
+}

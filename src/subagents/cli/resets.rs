@@ -1,0 +1,106 @@
+//! When a limit resets, as records say it.
+
+use super::doc::Doc;
+use crate::domain::Timestamp;
+use jiff::SignedDuration;
+
+/// A wait that is longer is no reset time but a misunderstanding.
+const LONGEST: SignedDuration = SignedDuration::from_hours(24 * 45);
+
+/// A time: seconds or milliseconds since 1970, or RFC 3339.
+pub(super) fn time(value: &Doc<'_>) -> Option<Timestamp> {
+    match value {
+        Doc::Text(text) => time_in_words(text),
+        other => since_1970(other.number()?),
+    }
+}
+
+/// As [`time`], of a text.
+pub(super) fn time_in_words(text: &str) -> Option<Timestamp> {
+    let text = text.trim();
+    text.parse().ok().or_else(|| since_1970(text.parse().ok()?))
+}
+
+/// Seconds are below this until the year 5138, milliseconds above it since 1973.
+const MILLISECONDS_FROM: f64 = 1e11;
+
+fn since_1970(number: f64) -> Option<Timestamp> {
+    let seconds = if number >= MILLISECONDS_FROM { number / 1000.0 } else { number };
+    let plausible = seconds.is_finite() && seconds > 0.0;
+    if plausible { Timestamp::from_millisecond((seconds * 1000.0) as i64).ok() } else { None }
+}
+
+/// So long after `now`, in seconds.
+pub(super) fn after(now: Timestamp, seconds: f64) -> Option<Timestamp> {
+    let wait =
+        SignedDuration::try_from_secs_f64(seconds).ok().filter(|wait| !wait.is_negative() && *wait <= LONGEST)?;
+    now.checked_add(wait).ok()
+}
+
+/// So long after `now`, in words: `5 days 22 hours 11 minutes`, `1h2m3s`, `1.5s`, `90` (seconds), `250ms`.
+pub(super) fn after_words(now: Timestamp, words: &str) -> Option<Timestamp> {
+    let mut seconds = 0.0;
+    let mut rest = words.trim();
+    while !rest.is_empty() {
+        let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
+        let number: f64 = rest[..digits].parse().ok()?;
+        rest = rest[digits..].trim_start();
+        let letters = rest.find(|c: char| !c.is_alphabetic()).unwrap_or(rest.len());
+        seconds += number * unit(&rest[..letters])?;
+        rest = rest[letters..].trim_start_matches([' ', ',']);
+    }
+    if words.trim().is_empty() { None } else { after(now, seconds) }
+}
+
+fn unit(word: &str) -> Option<f64> {
+    match word.to_ascii_lowercase().as_str() {
+        "ms" => Some(0.001),
+        "" | "s" | "sec" | "secs" | "second" | "seconds" => Some(1.0),
+        "m" | "min" | "mins" | "minute" | "minutes" => Some(60.0),
+        "h" | "hr" | "hrs" | "hour" | "hours" => Some(3600.0),
+        "d" | "day" | "days" => Some(86400.0),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn now() -> Timestamp {
+        "2026-01-01T00:00:00Z".parse().unwrap()
+    }
+
+    #[test]
+    fn waits_in_words() {
+        let check = |words: &str, seconds: Option<i64>| {
+            let expected = seconds.map(|s| now() + SignedDuration::from_secs(s));
+            assert_eq!(after_words(now(), words), expected, "{words}");
+        };
+        check("5 days 22 hours 11 minutes", Some(5 * 86400 + 22 * 3600 + 11 * 60));
+        check("1 day, 1 hour", Some(25 * 3600));
+        check("1h2m3s", Some(3723));
+        check("90", Some(90));
+        check("2000ms", Some(2));
+        check("soon", None);
+        check("3 fortnights", None);
+        check("", None);
+        check("400 days", None);
+        check("-5", None);
+    }
+
+    #[test]
+    fn times_in_every_notation() {
+        let check = |value: Doc<'_>, expected: Option<&str>| {
+            assert_eq!(time(&value), expected.map(|t| t.parse().unwrap()), "{value:?}");
+        };
+        check(Doc::Int(1_767_225_600), Some("2026-01-01T00:00:00Z"));
+        check(Doc::Int(1_767_225_600_000), Some("2026-01-01T00:00:00Z"));
+        check(Doc::Text("1767225600".into()), Some("2026-01-01T00:00:00Z"));
+        check(Doc::Text("2026-01-01T00:00:00Z".into()), Some("2026-01-01T00:00:00Z"));
+        check(Doc::Text("tomorrow".into()), None);
+        check(Doc::Int(-1), None);
+        check(Doc::Float(f64::INFINITY), None);
+        check(Doc::Float(1e300), None);
+    }
+}

@@ -1,0 +1,322 @@
+//! The rules that turn records into steps, as data.
+
+use super::doc::Shape;
+use super::path::Path;
+use crate::domain::Role;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+
+/// How a program's stream is read.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase", try_from = "StreamText")]
+pub(super) struct Stream {
+    /// What names a record: the values at these places, joined by `/`.
+    pub name: Vec<Path>,
+    /// Where a record says which call started the sub-agent that it is of.
+    pub parent: Option<Path>,
+    /// The model answered anew whenever it acts after a tool's answer, for streams that do not say so.
+    pub infer_turns: bool,
+    /// By name, or by its first part. A record with no rules is known, and no step.
+    pub records: BTreeMap<String, Vec<Rule>>,
+    /// What all rules want of a line.
+    pub shape: Shape,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct StreamText {
+    name: Vec<Path>,
+    #[serde(default)]
+    parent: Option<Path>,
+    #[serde(default)]
+    infer_turns: bool,
+    records: BTreeMap<String, Vec<Rule>>,
+}
+
+impl From<StreamText> for Stream {
+    fn from(text: StreamText) -> Self {
+        let mut shape = Shape::new();
+        text.name.iter().chain(&text.parent).for_each(|path| {
+            shape.want(0, path);
+        });
+        text.records.values().flatten().for_each(|rule| rule.want(&mut shape));
+        Self { name: text.name, parent: text.parent, infer_turns: text.infer_turns, records: text.records, shape }
+    }
+}
+
+/// What a record says.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Rule {
+    /// Once for each entry there; other paths then start at the entry.
+    #[serde(default)]
+    pub each: Option<Path>,
+    /// Only if all of these hold.
+    #[serde(default)]
+    pub when: When,
+    /// What it is.
+    pub emit: Emit,
+}
+
+/// Conditions on values; all must hold.
+pub(super) type When = BTreeMap<Path, Test>;
+
+/// A condition on one value.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+pub(super) enum Test {
+    /// It is one of these; `null` is also a value that is not there.
+    Any(Vec<serde_json::Value>),
+    /// See [`Check`].
+    Check(Check),
+    /// It is this.
+    Is(serde_json::Value),
+}
+
+/// A condition that is more than "is this value".
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) enum Check {
+    /// It is a text that begins with one of these.
+    Starts(Vec<String>),
+    /// It does not begin with any of these.
+    StartsNot(Vec<String>),
+    /// It is there, or is not.
+    Present(bool),
+}
+
+/// What a record, or a part of one, is.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) enum Emit {
+    /// Which conversation it is.
+    Session(SessionAt),
+    /// Something was said.
+    Message(MessageAt),
+    /// The model's reasoning, at this place.
+    Reasoning(Path),
+    /// A tool is called.
+    ToolCall(ToolCallAt),
+    /// A tool answered.
+    ToolResult(ToolResultAt),
+    /// The model answered.
+    Turn(TurnAt),
+    /// Usage in all.
+    Usage(UsageRule),
+    /// The context was shortened; words about it are at this place.
+    Compaction(Path),
+    /// The agent asks its model again.
+    Retry(ErrorAt),
+    /// Something went wrong; what follows decides whether it ended the run.
+    Error(ErrorAt),
+    /// Something went wrong, and the run is over, whatever follows.
+    Fatal(ErrorAt),
+    /// A call was refused a permission; the call is at this place.
+    Denied(Path),
+    /// The agent's word: it is done. With a closing message, where there is one.
+    Done(Closing),
+    /// The agent's word: it failed.
+    Failed(ErrorAt),
+    /// The agent goes on: an earlier word was not its last.
+    GoesOn {},
+    /// Nothing follows: the program may end now.
+    Over {},
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(super) struct SessionAt {
+    pub id: Path,
+    #[serde(default)]
+    pub model: Option<Path>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(super) struct MessageAt {
+    pub role: Role,
+    pub text: Path,
+    /// A piece of a message: pieces that follow each other are one.
+    #[serde(default)]
+    pub piece: bool,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(super) struct ToolCallAt {
+    pub id: Path,
+    /// Where its name is …
+    #[serde(default)]
+    pub tool: Option<Path>,
+    /// … or the name itself.
+    #[serde(default)]
+    pub named: Option<String>,
+    #[serde(default)]
+    pub input: Option<Path>,
+    /// Where the files are that it edits, if it is a tool that does: the first place that has any.
+    #[serde(default)]
+    pub edits: Vec<EditsAt>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+pub(super) enum EditsAt {
+    /// One file.
+    One(Path),
+    /// One in each entry.
+    Each { each: Path, path: Path },
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(super) struct ToolResultAt {
+    pub id: Path,
+    #[serde(default)]
+    pub failed: Option<When>,
+    #[serde(default)]
+    pub denied: Option<When>,
+    #[serde(default)]
+    pub exit_code: Option<Path>,
+    /// The first place that has words.
+    #[serde(default)]
+    pub output: Vec<Path>,
+    /// When it began and ended, in milliseconds.
+    #[serde(default)]
+    pub times: Option<(Path, Path)>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(super) struct TurnAt {
+    /// What names the answer, where several records are of one.
+    #[serde(default)]
+    pub once: Option<Path>,
+    #[serde(default)]
+    pub usage: Option<UsageAt>,
+    /// The record stands at the end of the turn; else at its beginning.
+    #[serde(default)]
+    pub at_end: bool,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(super) struct UsageRule {
+    /// Summed over the entries there.
+    #[serde(default)]
+    pub each: Option<Path>,
+    pub at: UsageAt,
+    #[serde(default)]
+    pub counts: Counts,
+}
+
+/// What a resumed agent's usage counts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Counts {
+    /// This run.
+    #[default]
+    Run,
+    /// The conversation from its beginning.
+    Conversation,
+}
+
+/// Where tokens are; values at several places are summed.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "camelCase")]
+pub(super) struct UsageAt {
+    /// All that the model read, so for providers that count cached tokens beside the input, those too.
+    pub input: Vec<Path>,
+    pub cached: Vec<Path>,
+    pub output: Vec<Path>,
+    pub reasoning: Vec<Path>,
+    pub cost: Option<Path>,
+}
+
+/// Where an error says what it is; of several places the first that has something.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "camelCase")]
+pub(super) struct ErrorAt {
+    pub status: Option<Path>,
+    pub kind: Vec<Path>,
+    pub message: Vec<Path>,
+    /// A time: seconds or milliseconds since 1970, or RFC 3339.
+    pub resets_at: Vec<Path>,
+    /// Seconds from now.
+    pub retry_after: Vec<Path>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Closing {
+    #[serde(default)]
+    pub text: Option<Path>,
+}
+
+impl Rule {
+    /// Adds what it wants to the shape.
+    fn want(&self, shape: &mut Shape) {
+        let entry = self.each.as_ref().map_or(0, |each| shape.want_each(0, each));
+        for path in self.when.keys().chain(self.emit.paths()) {
+            shape.want(if path.from_record() { 0 } else { entry }, path);
+        }
+        match &self.emit {
+            Emit::Usage(UsageRule { each: Some(each), at, .. }) => {
+                let entry = shape.want_each(entry, each);
+                at.paths().for_each(|path| {
+                    shape.want(entry, path);
+                });
+            }
+            Emit::Usage(UsageRule { each: None, at, .. }) => at.paths().for_each(|path| {
+                shape.want(entry, path);
+            }),
+            Emit::ToolCall(call) => {
+                for edits in &call.edits {
+                    if let EditsAt::Each { each, path } = edits {
+                        let file = shape.want_each(entry, each);
+                        shape.want(file, path);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Emit {
+    fn paths(&self) -> Vec<&Path> {
+        match self {
+            Self::Session(at) => std::iter::once(&at.id).chain(&at.model).collect(),
+            Self::Message(at) => vec![&at.text],
+            Self::Reasoning(at) | Self::Compaction(at) | Self::Denied(at) => vec![at],
+            Self::ToolCall(at) => {
+                let edits = at.edits.iter().filter_map(|edits| match edits {
+                    EditsAt::One(path) => Some(path),
+                    EditsAt::Each { .. } => None,
+                });
+                std::iter::once(&at.id).chain(&at.tool).chain(&at.input).chain(edits).collect()
+            }
+            Self::ToolResult(at) => {
+                let when = at.failed.iter().chain(&at.denied).flat_map(BTreeMap::keys);
+                let times = at.times.iter().flat_map(|(from, to)| [from, to]);
+                std::iter::once(&at.id).chain(when).chain(&at.exit_code).chain(&at.output).chain(times).collect()
+            }
+            Self::Turn(at) => at.once.iter().chain(at.usage.iter().flat_map(UsageAt::paths)).collect(),
+            Self::Retry(at) | Self::Error(at) | Self::Fatal(at) | Self::Failed(at) => at
+                .status
+                .iter()
+                .chain(&at.kind)
+                .chain(&at.message)
+                .chain(&at.resets_at)
+                .chain(&at.retry_after)
+                .collect(),
+            Self::Done(closing) => closing.text.iter().collect(),
+            Self::Usage(_) | Self::GoesOn {} | Self::Over {} => Vec::new(),
+        }
+    }
+}
+
+impl UsageAt {
+    fn paths(&self) -> impl Iterator<Item = &Path> {
+        self.input.iter().chain(&self.cached).chain(&self.output).chain(&self.reasoning).chain(&self.cost)
+    }
+}

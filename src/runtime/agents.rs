@@ -80,6 +80,7 @@ fn make(
             env: agent.env.clone(),
             env_deny: settings.environment().deny.clone(),
             runner: Arc::clone(runner),
+            clock: Arc::clone(&parts.clock),
         })),
         AgentKind::Completion { model } => Arc::new(CompletionAgent::new(CompletionAgentParams {
             name: name.to_owned(),

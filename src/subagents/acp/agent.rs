@@ -2,7 +2,9 @@
 
 use crate::domain::AgentReport;
 use crate::domain::policy::AgentOptions;
+use crate::services::Abilities;
 use crate::services::AgentRequest;
+use crate::services::Clock;
 use crate::services::CommandRunner;
 use crate::services::RetryFrom;
 use crate::services::Subagent;
@@ -12,7 +14,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Any program that speaks the Agent Client Protocol.
+/// Any program that speaks the Agent Client Protocol, version 1.
+///
+/// It is offered neither files nor terminals and works with its own tools. Permissions that it asks for are given or
+/// refused at once, as the policy says; every other request is answered with *method not found*. `max_turns` is counted
+/// here, from the order of what it says. Whether it can go on with a conversation is seen when it is asked to.
 pub struct AcpAgent {
     params: AcpAgentParams,
 }
@@ -35,16 +41,30 @@ pub struct AcpAgentParams {
     pub env_deny: Vec<String>,
     /// Runs it.
     pub runner: Arc<dyn CommandRunner>,
+    /// Its time limit, and when limits of its account are over.
+    pub clock: Arc<dyn Clock>,
 }
 
 #[async_trait]
 impl Subagent for AcpAgent {
+    #[cfg(feature = "acp")]
+    async fn run(&self, request: AgentRequest) -> Result<AgentReport, SubagentError> {
+        super::run::run(&self.params, request).await
+    }
+
+    #[cfg(not(feature = "acp"))]
     async fn run(&self, _: AgentRequest) -> Result<AgentReport, SubagentError> {
-        Err(SubagentError::Unsupported { agent: self.params.name.clone(), message: "not yet".to_owned() })
+        let message = "this program was built without the feature `acp`; build it with `--features acp`".to_owned();
+        Err(SubagentError::Unsupported { agent: self.params.name.clone(), message })
     }
 
     fn retry_from(&self) -> RetryFrom {
         RetryFrom::Change
+    }
+
+    #[cfg(feature = "acp")]
+    fn abilities(&self) -> Abilities {
+        Abilities { resume: true, fork: false, read_only: super::rules::has_read_only_mode(&self.params.argv) }
     }
 }
 

@@ -1,0 +1,170 @@
+//! Tool calls, put together from the pieces in which agents tell them.
+
+use super::rules::RULES;
+use super::text::Capped;
+use crate::domain::ToolKind;
+use crate::domain::ToolStatus;
+use crate::domain::TranscriptItem;
+use crate::prompt::excerpt;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// What is kept of a tool's output, in bytes: enough for a whole failing test run's words.
+const OUTPUT_BYTES: usize = 64 * 1024;
+
+/// The calls of a conversation by the agent's id of them.
+#[derive(Default)]
+pub(super) struct Calls(BTreeMap<String, Call>);
+
+/// One tool call, as far as it was told.
+#[derive(Default)]
+struct Call {
+    tool: String,
+    kind: ToolKind,
+    input: Value,
+    edits: Vec<String>,
+    parent: Option<String>,
+    exit_code: Option<i32>,
+    output: Option<String>,
+    pieces: Capped,
+    shown: bool,
+    ended: bool,
+}
+
+/// An item of a transcript, and the call that started the sub-agent whose it is.
+pub(super) type Step = (TranscriptItem, Option<String>);
+
+impl Calls {
+    /// Whether a call was told before.
+    pub fn knows(&self, id: &str) -> bool {
+        self.0.contains_key(id)
+    }
+
+    /// Takes what an update says of a call, and gives the steps that are complete with it.
+    pub fn update(&mut self, update: &Value, parent: Option<String>) -> Vec<Step> {
+        let Some(id) = update["toolCallId"].as_str() else {
+            return Vec::new();
+        };
+        let mut steps = self.ready(Some(id));
+        let call = self.0.entry(id.to_owned()).or_default();
+        call.parent = call.parent.take().or(parent);
+        call.merge(update);
+        match update["status"].as_str() {
+            Some("completed") => steps.extend(call.end(id, ToolStatus::Ok)),
+            Some("failed") => steps.extend(call.end(id, ToolStatus::Failed)),
+            Some("in_progress") if call.has_input() => steps.extend(call.show(id)),
+            _ => {}
+        }
+        steps
+    }
+
+    /// The calls that are complete because the agent speaks of something else; their input came in pieces.
+    pub fn ready(&mut self, except: Option<&str>) -> Vec<Step> {
+        let waiting = self.0.iter_mut().filter(|(id, call)| Some(id.as_str()) != except && call.has_input());
+        waiting.filter_map(|(id, call)| call.show(id)).collect()
+    }
+
+    /// A permission is asked for: the call is complete; a refused one is over.
+    pub fn asked(&mut self, call: &Value, refused: bool) -> Vec<Step> {
+        let mut steps = self.update(call, None);
+        let id = call["toolCallId"].as_str().unwrap_or_default();
+        if let Some(call) = self.0.get_mut(id) {
+            steps.extend(if refused { call.end(id, ToolStatus::Denied) } else { call.show(id).into_iter().collect() });
+        }
+        steps
+    }
+
+    /// What was never told completely.
+    pub fn rest(&mut self) -> Vec<Step> {
+        self.0.iter_mut().filter_map(|(id, call)| call.show(id)).collect()
+    }
+}
+
+impl Call {
+    fn merge(&mut self, update: &Value) {
+        if self.tool.is_empty() {
+            let named = RULES.tool_names.iter().find_map(|at| update.pointer(at)?.as_str().filter(|name| !name.is_empty()));
+            self.tool = named.unwrap_or_default().to_owned();
+        }
+        if let Some(kind) = update["kind"].as_str() {
+            self.kind = kind_of(kind, &self.tool);
+        }
+        if !self.shown && !update["rawInput"].is_null() {
+            self.input = update["rawInput"].clone();
+        }
+        let diffs = list(&update["content"]).iter().filter(|content| content["type"] == "diff");
+        for place in list(&update["locations"]).iter().chain(diffs) {
+            let path = place["path"].as_str().unwrap_or_default();
+            if !path.is_empty() && !self.edits.iter().any(|edit| edit == path) {
+                self.edits.push(path.to_owned());
+            }
+        }
+        if let Some(piece) = update.pointer(&RULES.output_pieces).and_then(Value::as_str) {
+            self.pieces.push(piece);
+        }
+        self.output = output_of(update).or(self.output.take());
+        let exit = RULES.exit_codes.iter().find_map(|at| update.pointer(at)?.as_i64());
+        self.exit_code = exit.and_then(|code| i32::try_from(code).ok()).or(self.exit_code);
+    }
+
+    fn has_input(&self) -> bool {
+        self.input.as_object().is_some_and(|input| !input.is_empty())
+    }
+
+    fn show(&mut self, id: &str) -> Option<Step> {
+        if std::mem::replace(&mut self.shown, true) {
+            return None;
+        }
+        let input = match std::mem::take(&mut self.input) {
+            Value::Object(input) if input.is_empty() => Value::Null,
+            input => input,
+        };
+        let edits = if self.kind == ToolKind::Edit { std::mem::take(&mut self.edits) } else { Vec::new() };
+        let item = TranscriptItem::ToolCall { id: id.to_owned(), tool: self.tool.clone(), kind: self.kind, input, edits };
+        Some((item, self.parent.clone()))
+    }
+
+    fn end(&mut self, id: &str, status: ToolStatus) -> Vec<Step> {
+        if std::mem::replace(&mut self.ended, true) {
+            return Vec::new();
+        }
+        let mut steps: Vec<_> = self.show(id).into_iter().collect();
+        let output = self.output.take().unwrap_or_else(|| self.pieces.take());
+        let item = TranscriptItem::ToolResult {
+            id: id.to_owned(),
+            status,
+            exit_code: self.exit_code,
+            output: excerpt(&output, OUTPUT_BYTES).into_owned(),
+            duration_ms: None,
+        };
+        steps.push((item, self.parent.clone()));
+        steps
+    }
+}
+
+/// What a tool printed: its raw output where that is text, else the text that is shown to people.
+fn output_of(update: &Value) -> Option<String> {
+    let raw = &update["rawOutput"];
+    let raw = raw.as_str().or_else(|| raw["output"].as_str()).or_else(|| raw["formatted_output"].as_str());
+    let shown: Vec<&str> =
+        list(&update["content"]).iter().filter_map(|content| content["content"]["text"].as_str()).collect();
+    raw.map(str::to_owned).or_else(|| (!shown.is_empty()).then(|| shown.join("\n")))
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().map(Vec::as_slice).unwrap_or_default()
+}
+
+/// The protocol's kinds of tools; a tool that starts another agent has none of its own and is known by its name.
+fn kind_of(kind: &str, tool: &str) -> ToolKind {
+    match kind {
+        _ if matches!(tool, "Task" | "Agent" | "task") => ToolKind::Agent,
+        "read" => ToolKind::Read,
+        "edit" | "delete" | "move" => ToolKind::Edit,
+        "search" => ToolKind::Search,
+        "execute" => ToolKind::Execute,
+        "fetch" => ToolKind::Fetch,
+        "switch_mode" => ToolKind::Plan,
+        _ => ToolKind::Other,
+    }
+}

@@ -1,0 +1,338 @@
+//! What an agent says while it works: steps for the transcript, permissions, errors beside the reply, and limits.
+
+use super::calls::Calls;
+use super::calls::Step;
+use super::permission;
+use super::rules::Failure;
+use super::rules::RULES;
+use super::text::Capped;
+use super::wire::Hears;
+use crate::domain::Role;
+use crate::domain::ToolKind;
+use crate::domain::TranscriptItem;
+use crate::domain::Usage;
+use crate::domain::policy::Permissions;
+use crate::prompt::first_bytes;
+use crate::services::AgentWatch;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::MutexGuard;
+use std::sync::PoisonError;
+use tokio_util::sync::CancellationToken;
+
+/// So much of a line that nobody understands is kept, in bytes.
+const UNKNOWN_BYTES: usize = 512;
+
+/// Hears everything that an agent says by itself during one run.
+pub(super) struct Listener {
+    params: ListenerParams,
+    /// Cancelled when a limit of the run is exceeded; [`Heard::exceeded`] says which.
+    pub over_limit: CancellationToken,
+    state: Mutex<State>,
+}
+
+/// What a [`Listener`] is made of.
+pub(super) struct ListenerParams {
+    pub watch: Arc<dyn AgentWatch>,
+    pub permissions: Permissions,
+    pub max_turns: Option<u32>,
+    pub max_cost_cents: Option<u32>,
+}
+
+/// What was heard until now.
+#[derive(Default)]
+struct State {
+    phase: Phase,
+    speech: Option<Speech>,
+    calls: Calls,
+    /// The model is answering: what comes belongs to the same turn.
+    answering: bool,
+    plans: u32,
+    heard: Heard,
+}
+
+/// What is left when a run is over.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Heard {
+    /// The last message of the agent itself.
+    pub message: String,
+    /// Answers of the model, as far as they can be told apart: a new one begins with what comes after a tool's result.
+    pub turns: u32,
+    /// Refused permissions.
+    pub denied: u32,
+    /// What the session cost before this run, in US dollars.
+    pub cost_before: f64,
+    /// What the session cost in all.
+    pub cost: Option<f64>,
+    /// The last error that was told beside the reply.
+    pub error: Option<Failure>,
+    /// That error ended the turn.
+    pub failed: bool,
+    /// What was said of a limit of the account.
+    pub limit: Value,
+    /// Which limit of the run was exceeded.
+    pub exceeded: Option<String>,
+    /// A line of more bytes came.
+    pub too_long: Option<usize>,
+    /// What nobody knows, by name.
+    pub unknown: BTreeMap<String, u64>,
+}
+
+/// Which part of a run it is.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// Before the prompt; an agent that goes on with a conversation tells all of it again.
+    #[default]
+    Before,
+    /// The prompt is being worked on.
+    Working,
+    /// The turn was cancelled; no permission is given any more.
+    Cancelled,
+}
+
+/// A message that is told in pieces.
+struct Speech {
+    thought: bool,
+    message: Option<String>,
+    parent: Option<String>,
+    text: Capped,
+}
+
+impl Hears for Listener {
+    fn told(&self, method: &str, params: &Value) {
+        if method == "session/update" {
+            self.update(&params["update"]);
+        } else if !RULES.quiet_methods.iter().any(|quiet| quiet == method) {
+            self.unknown(method, &params.to_string());
+        }
+    }
+
+    fn asked(&self, method: &str, params: &Value) -> Option<Value> {
+        if method != "session/request_permission" {
+            self.unknown(method, &params.to_string());
+            return None;
+        }
+        let mut state = self.state();
+        let answer = match state.phase {
+            Phase::Cancelled => permission::cancelled(),
+            Phase::Before | Phase::Working => permission::answer(params, self.params.permissions),
+        };
+        let refused = self.params.permissions == Permissions::Deny || answer == permission::cancelled();
+        if refused {
+            state.heard.denied += 1;
+        }
+        let mut steps = state.stop_speaking();
+        steps.extend(state.calls.asked(&params["toolCall"], refused));
+        self.tell(state, steps);
+        Some(answer)
+    }
+
+    fn garbage(&self, line: &str) {
+        self.unknown("not a message", line);
+    }
+
+    fn too_long(&self, limit: usize) {
+        self.state().heard.too_long = Some(limit);
+    }
+}
+
+impl Listener {
+    pub fn new(params: ListenerParams) -> Self {
+        Self { params, over_limit: CancellationToken::new(), state: Mutex::default() }
+    }
+
+    /// Another part of the run begins.
+    pub fn enter(&self, phase: Phase) {
+        let mut state = self.state();
+        state.phase = phase;
+        if phase == Phase::Working {
+            state.heard.cost_before = state.heard.cost.unwrap_or_default();
+        }
+    }
+
+    /// Tells what is left, and gives what was heard; `usage` is what the whole run used.
+    pub fn finish(&self, usage: Usage) -> Heard {
+        let mut state = self.state();
+        let mut steps = state.stop_speaking();
+        steps.extend(state.calls.rest());
+        if state.answering {
+            steps.push((TranscriptItem::Turn { usage }, None));
+        }
+        let heard = state.heard.clone();
+        self.tell(state, steps);
+        heard
+    }
+
+    /// What was heard until now.
+    pub fn heard(&self) -> Heard {
+        self.state().heard.clone()
+    }
+
+    /// Takes a step of the run itself into the transcript.
+    pub fn step(&self, item: TranscriptItem) {
+        self.params.watch.step(item, None);
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Passes steps on, in order; whoever watches may take as long as writing a line takes.
+    fn tell(&self, state: MutexGuard<'_, State>, steps: Vec<Step>) {
+        for (item, parent) in steps {
+            self.params.watch.step(item, parent);
+        }
+        drop(state);
+    }
+
+    fn unknown(&self, name: &str, line: &str) {
+        let mut state = self.state();
+        *state.heard.unknown.entry(name.to_owned()).or_default() += 1;
+        let line = first_bytes(line, UNKNOWN_BYTES).to_owned();
+        self.tell(state, vec![(TranscriptItem::Unknown { name: name.to_owned(), line }, None)]);
+    }
+
+    fn update(&self, update: &Value) {
+        let kind = update["sessionUpdate"].as_str().unwrap_or_default();
+        let mut state = self.state();
+        if kind == "usage_update" {
+            state.cost(update);
+        }
+        if state.phase == Phase::Before {
+            return;
+        }
+        let parent = RULES.parents.iter().find_map(|at| update.pointer(at)?.as_str()).map(str::to_owned);
+        let steps = match kind {
+            "agent_message_chunk" | "agent_thought_chunk" => state.speak(update, parent),
+            "tool_call" | "tool_call_update" => state.call(update, parent),
+            "plan" => state.plan(update),
+            "usage_update" => state.interlude(),
+            quiet if RULES.quiet.iter().any(|name| name == quiet) => state.beside(update),
+            other => {
+                let other = if other.is_empty() { "session/update" } else { other };
+                *state.heard.unknown.entry(other.to_owned()).or_default() += 1;
+                let line = first_bytes(&update.to_string(), UNKNOWN_BYTES).to_owned();
+                vec![(TranscriptItem::Unknown { name: other.to_owned(), line }, None)]
+            }
+        };
+        self.check_limits(&mut state);
+        self.tell(state, steps);
+    }
+
+    fn check_limits(&self, state: &mut State) {
+        let heard = &mut state.heard;
+        let turns = self.params.max_turns.filter(|max| heard.turns > *max).map(|max| format!("more than {max} turns"));
+        let cents = (heard.cost.unwrap_or_default() - heard.cost_before) * 100.0;
+        let cost = self.params.max_cost_cents.filter(|max| cents > f64::from(*max));
+        let cost = cost.map(|max| format!("more than ${:.2}", f64::from(max) / 100.0));
+        if let Some(exceeded) = turns.or(cost) {
+            heard.exceeded.get_or_insert(exceeded);
+            self.over_limit.cancel();
+        }
+    }
+}
+
+impl State {
+    fn speak(&mut self, update: &Value, parent: Option<String>) -> Vec<Step> {
+        let thought = update["sessionUpdate"] == "agent_thought_chunk";
+        let message = update["messageId"].as_str().map(str::to_owned);
+        let mut steps = self.calls.ready(None);
+        let same =
+            self.speech.as_ref().is_some_and(|s| s.thought == thought && s.message == message && s.parent == parent);
+        if !same {
+            steps.extend(self.stop_speaking());
+        }
+        self.begin_turn(parent.as_ref());
+        let text = update["content"]["text"].as_str().unwrap_or_default();
+        let speech = self.speech.get_or_insert_with(|| Speech { thought, message, parent, text: Capped::default() });
+        speech.text.push(text);
+        steps
+    }
+
+    fn stop_speaking(&mut self) -> Vec<Step> {
+        let Some(mut speech) = self.speech.take() else {
+            return Vec::new();
+        };
+        let text = speech.text.take();
+        if text.trim().is_empty() {
+            return Vec::new();
+        }
+        if speech.thought {
+            return vec![(TranscriptItem::Reasoning { text }, speech.parent)];
+        }
+        if speech.parent.is_none() {
+            self.heard.message = text.clone();
+        }
+        vec![(TranscriptItem::Message { role: Role::Assistant, text }, speech.parent)]
+    }
+
+    fn call(&mut self, update: &Value, parent: Option<String>) -> Vec<Step> {
+        let mut steps = self.stop_speaking();
+        if !self.calls.knows(update["toolCallId"].as_str().unwrap_or_default()) {
+            self.begin_turn(parent.as_ref());
+        }
+        let own = parent.is_none();
+        steps.extend(self.calls.update(update, parent));
+        let ended = steps.iter().any(|(item, _)| matches!(item, TranscriptItem::ToolResult { .. }));
+        if ended && own && std::mem::take(&mut self.answering) {
+            steps.push((TranscriptItem::Turn { usage: Usage::default() }, None));
+        }
+        steps
+    }
+
+    /// A sub-agent's turns are not the agent's.
+    fn begin_turn(&mut self, parent: Option<&String>) {
+        if parent.is_none() && !std::mem::replace(&mut self.answering, true) {
+            self.heard.turns += 1;
+        }
+    }
+
+    fn plan(&mut self, update: &Value) -> Vec<Step> {
+        let mut steps = self.interlude();
+        self.plans += 1;
+        let (id, tool) = (format!("plan-{}", self.plans), "plan".to_owned());
+        let input = update["entries"].clone();
+        steps.push((TranscriptItem::ToolCall { id, tool, kind: ToolKind::Plan, input, edits: Vec::new() }, None));
+        steps
+    }
+
+    /// The agent speaks of something else, so what it said before is complete.
+    fn interlude(&mut self) -> Vec<Step> {
+        let mut steps = self.stop_speaking();
+        steps.extend(self.calls.ready(None));
+        steps
+    }
+
+    fn cost(&mut self, update: &Value) {
+        let cost = &update["cost"];
+        if cost["currency"] == "USD" {
+            self.heard.cost = cost["amount"].as_f64().or(self.heard.cost);
+        }
+        if let Some(limit) = RULES.limits.iter().find_map(|at| update.pointer(at)) {
+            self.heard.limit = limit.clone();
+        }
+    }
+
+    /// Errors that stand beside the reply.
+    fn beside(&mut self, update: &Value) -> Vec<Step> {
+        let mut steps = Vec::new();
+        for rule in &RULES.side_errors {
+            if let Some(state) = update.pointer(&rule.state).and_then(Value::as_str) {
+                self.heard.failed = state == rule.failed;
+            }
+            let Some(error) = update.pointer(&rule.error) else {
+                continue;
+            };
+            let message = error["message"].as_str().unwrap_or_default().to_owned();
+            let failure = Failure { code: None, message: message.clone(), data: error.clone() };
+            let status = failure.status();
+            self.heard.error = Some(failure);
+            let retries = error[&rule.retries] == true;
+            let item = if retries { TranscriptItem::Retry { status, message } } else { TranscriptItem::Error { status, message } };
+            steps.push((item, None));
+        }
+        steps
+    }
+}

@@ -134,6 +134,11 @@ pub enum Origin {
     Command,
     /// The configured agent.
     Agent,
+    /// The configured language model.
+    Llm {
+        /// The provider's name of it.
+        model: String,
+    },
     /// The rules, because nothing else was configured or what was configured failed.
     Heuristic {
         /// In words: `no generator is configured`, `the command generator timed out after 30 s`.

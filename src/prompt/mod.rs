@@ -5,15 +5,19 @@
 //! nothing is substituted into text that already holds foreign words.
 
 mod attempt;
+mod answer;
 mod budget;
+mod completion;
 mod fence;
 mod reflect;
 mod reflections;
 mod reply;
 
+pub use answer::{AnswerError, Answered, AnsweredFile, Wholeness, read_answer};
 pub use attempt::{AttemptPrompt, DESCRIPTION_BYTES, LastFailure, OUTPUT_BYTES, go_on};
 pub use budget::{excerpt, first_bytes, last_bytes, one_line, plain, shorten};
+pub use completion::{CompletionPrompt, Fixed, ShownFile};
 pub use fence::fence;
-pub use reflect::reflect_prompt;
+pub use reflect::{reflect_again, reflect_prompt, reflect_schema};
 pub use reflections::format_reflections;
 pub use reply::{ParseError, Reply, certainty, parse_reply};

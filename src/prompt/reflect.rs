@@ -5,6 +5,7 @@ use super::budget::one_line;
 use super::budget::plain;
 use super::fence::fence;
 use super::reflections::format_reflections;
+use crate::domain::Category;
 use crate::domain::FailureContext;
 use std::fmt::Write as _;
 
@@ -63,6 +64,35 @@ One JSON object and nothing else:
 - confidence: 0 to 1, how sure you are of the analysis.
 "#;
 
+/// The shape of the answer to [`reflect_prompt`] as a JSON Schema, for models that can be held to one.
+///
+/// It asks for what [`parse_reply`](super::parse_reply) reads; the caps stand there, because no provider's dialect of
+/// JSON Schema has all of them.
+#[must_use]
+pub fn reflect_schema() -> serde_json::Value {
+    serde_json::json!({
+        "type": "object",
+        "properties": {
+            "category": { "type": "string", "enum": Category::ALL.map(Category::as_str) },
+            "analysis": { "type": "string" },
+            "suggestion": { "type": "string" },
+            "actionItems": { "type": "array", "items": { "type": "string" } },
+            "confidence": { "type": "number" },
+        },
+        "required": ["category", "analysis", "suggestion", "actionItems", "confidence"],
+        "additionalProperties": false,
+    })
+}
+
+/// The question once more, after an answer that cannot be read.
+#[must_use]
+pub fn reflect_again(prompt: &str, error: &super::ParseError) -> String {
+    format!(
+        "{prompt}\nYou were asked this before, and your answer could not be read: {error}. Answer with the JSON object \
+         alone, every field of it.\n"
+    )
+}
+
 /// What the runtime itself recorded, a fact a line.
 fn facts(failure: &FailureContext) -> String {
     let mut lines = vec![
@@ -97,7 +127,6 @@ fn facts(failure: &FailureContext) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::Category;
     use crate::domain::Output;
 
     fn failure() -> FailureContext {

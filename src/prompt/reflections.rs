@@ -118,6 +118,7 @@ fn header(reflection: &Reflection, seen: usize, mixed: bool) -> String {
         match origin {
             Origin::Command => "by command",
             Origin::Agent => "by agent",
+            Origin::Llm { .. } => "by model",
             Origin::Heuristic { .. } => "by heuristic",
             Origin::Person => "by a person",
             Origin::Import => "imported",

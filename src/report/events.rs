@@ -64,6 +64,7 @@ fn origin_word(origin: &Origin) -> String {
     match origin {
         Origin::Command => "command".to_owned(),
         Origin::Agent => "agent".to_owned(),
+        Origin::Llm { model } => format!("model {model}"),
         Origin::Heuristic { because } => format!("heuristic, because {because}"),
         Origin::Person => "person".to_owned(),
         Origin::Import => "import".to_owned(),

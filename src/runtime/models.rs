@@ -1,6 +1,7 @@
 //! Language models, each behind its policies.
 
 use crate::domain::policy;
+use crate::llm;
 use crate::services::Model;
 use crate::services::ModelError;
 use crate::services::Models;
@@ -10,7 +11,7 @@ use std::sync::Arc;
 pub(super) struct ModelSet;
 
 impl Models for ModelSet {
-    fn open(&self, _: &policy::Model) -> Result<Arc<dyn Model>, ModelError> {
-        Err(ModelError::Unavailable("not yet".to_owned()))
+    fn open(&self, model: &policy::Model) -> Result<Arc<dyn Model>, ModelError> {
+        llm::open(model, |name| std::env::var(name).ok())
     }
 }

@@ -2,32 +2,163 @@
 
 use crate::domain::Draft;
 use crate::domain::FailureContext;
+use crate::domain::Origin;
 use crate::domain::policy;
+use crate::prompt::ParseError;
+use crate::prompt::Reply;
+use crate::prompt::parse_reply;
+use crate::prompt::reflect_again;
+use crate::prompt::reflect_prompt;
+use crate::prompt::reflect_schema;
 use crate::services::Generator;
 use crate::services::GeneratorError;
 use crate::services::Model;
 use crate::services::ModelError;
+use crate::services::ModelRequest;
 use crate::services::Models;
 use async_trait::async_trait;
 use std::sync::Arc;
 
-/// Asks a language model for a reflection.
+/// Asks a language model for a reflection, held to a JSON Schema where the settings say so.
+///
+/// Several servers accept a schema and ignore it, so the answer is read as any text is. One that cannot be read is asked
+/// for once more, with the reason; after that it is an error.
 pub struct LlmGenerator {
     model: Result<Arc<dyn Model>, ModelError>,
+    name: String,
 }
 
 impl LlmGenerator {
     /// Opens the model; one that cannot be opened is an error of every answer, so that the heuristic steps in.
     #[must_use]
     pub fn open(models: &dyn Models, model: &policy::Model) -> Self {
-        Self { model: models.open(model) }
+        Self { model: models.open(model), name: model.name.clone() }
     }
 }
 
 #[async_trait]
 impl Generator for LlmGenerator {
-    async fn generate(&self, _: &FailureContext) -> Result<Draft, GeneratorError> {
-        let _model = self.model.as_ref().map_err(|e| GeneratorError::GenerationFailed(e.to_string()))?;
-        Err(GeneratorError::GenerationFailed("not yet".to_owned()))
+    async fn generate(&self, failure: &FailureContext) -> Result<Draft, GeneratorError> {
+        let model = self.model.as_ref().map_err(failed)?;
+        let prompt = reflect_prompt(failure);
+        let reply = match ask(&**model, prompt.clone()).await? {
+            Ok(reply) => reply,
+            Err(error) => ask(&**model, reflect_again(&prompt, &error))
+                .await?
+                .map_err(|error| GeneratorError::Parse(error.to_string()))?,
+        };
+        Ok(reply.by(Origin::Llm { model: self.name.clone() }))
+    }
+}
+
+async fn ask(model: &dyn Model, prompt: String) -> Result<Result<Reply, ParseError>, GeneratorError> {
+    let request = ModelRequest { system: None, prompt, schema: Some(reflect_schema()) };
+    let completion = model.complete(request).await.map_err(|error| failed(&error))?;
+    Ok(parse_reply(&completion.text))
+}
+
+fn failed(error: &ModelError) -> GeneratorError {
+    match error {
+        ModelError::Timeout(limit) => GeneratorError::Timeout(*limit),
+        other => GeneratorError::GenerationFailed(other.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::test_failure;
+    use super::*;
+    use crate::domain::Category;
+    use crate::domain::Usage;
+    use crate::services::Completion;
+    use crate::services::MockModel;
+    use crate::services::MockModels;
+    use std::time::Duration;
+
+    const GOOD: &str = r#"{"category":"test_gap","analysis":"a","suggestion":"s","actionItems":[],"confidence":7}"#;
+
+    fn answer(text: &str) -> Result<Completion, ModelError> {
+        Ok(Completion { text: text.to_owned(), usage: Usage::default(), truncated: false })
+    }
+
+    fn policy() -> policy::Model {
+        policy::Model {
+            provider: policy::Provider::OpenAi,
+            name: "small".to_owned(),
+            base_url: None,
+            key_env: None,
+            max_tokens: 400,
+            temperature_milli: None,
+            structured: policy::Structured::On,
+            limits: policy::Limits {
+                timeout: Duration::from_secs(30),
+                concurrency: None,
+                per_minute: None,
+                retries: 0,
+            },
+        }
+    }
+
+    fn generator(model: MockModel) -> LlmGenerator {
+        let mut models = MockModels::new();
+        models.expect_open().return_once(move |_| Ok(Arc::new(model)));
+        LlmGenerator::open(&models, &policy())
+    }
+
+    #[tokio::test]
+    async fn the_answer_becomes_a_draft_that_names_the_model() {
+        let mut model = MockModel::new();
+        model
+            .expect_complete()
+            .times(1)
+            .withf(|request| {
+                request.prompt == reflect_prompt(&test_failure()) && request.schema == Some(reflect_schema())
+            })
+            .returning(|_| answer(&format!("Sure:\n```json\n{GOOD}\n```")));
+        let draft = generator(model).generate(&test_failure()).await.unwrap();
+        assert_eq!((draft.category, draft.confidence), (Category::TestGap, 1.0));
+        assert_eq!(draft.origin, Origin::Llm { model: "small".to_owned() });
+    }
+
+    #[tokio::test]
+    async fn an_unreadable_answer_is_asked_for_once_more_with_the_reason() {
+        let mut model = MockModel::new();
+        let mut order = mockall::Sequence::new();
+        model.expect_complete().times(1).in_sequence(&mut order).returning(|_| answer("I am sorry."));
+        model
+            .expect_complete()
+            .times(1)
+            .in_sequence(&mut order)
+            .withf(|request| request.prompt.contains("I am sorry.") && request.prompt.contains("expected 3, got 4"))
+            .returning(|_| answer(GOOD));
+        assert_eq!(generator(model).generate(&test_failure()).await.unwrap().analysis, "a");
+
+        let mut stubborn = MockModel::new();
+        stubborn.expect_complete().times(2).returning(|_| answer("No."));
+        let error = generator(stubborn).generate(&test_failure()).await.unwrap_err();
+        assert!(matches!(&error, GeneratorError::Parse(why) if why.contains("No.")), "{error}");
+    }
+
+    #[tokio::test]
+    async fn a_model_that_fails_is_not_asked_again_here() {
+        async fn check(error: ModelError, expected: &str) {
+            let mut model = MockModel::new();
+            model.expect_complete().times(1).return_once(move |_| Err(error));
+            let said = generator(model).generate(&test_failure()).await.unwrap_err().to_string();
+            assert_eq!(said, expected);
+        }
+        check(ModelError::Timeout(Duration::from_secs(9)), "timeout: no answer within 9 s").await;
+        check(ModelError::Auth("no key".to_owned()), "generation_failed: not logged in: no key").await;
+    }
+
+    #[tokio::test]
+    async fn a_model_that_cannot_be_opened_says_so_at_every_answer() {
+        let mut models = MockModels::new();
+        models.expect_open().return_once(|_| Err(ModelError::Auth("OPENAI_API_KEY is not set".to_owned())));
+        let generator = LlmGenerator::open(&models, &policy());
+        for _ in 0..2 {
+            let said = generator.generate(&test_failure()).await.unwrap_err().to_string();
+            assert_eq!(said, "generation_failed: not logged in: OPENAI_API_KEY is not set");
+        }
     }
 }

@@ -1,0 +1,150 @@
+//! Writing the files of an answer: all of them, or none.
+
+use crate::prompt::AnsweredFile;
+use globset::Glob;
+use globset::GlobSet;
+use globset::GlobSetBuilder;
+use std::fs;
+use std::io;
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Component;
+use std::path::Path;
+use std::path::PathBuf;
+use tempfile::NamedTempFile;
+
+/// What a new file may be, before the user's mask: what an editor gives it.
+const NEW_FILE_MODE: u32 = 0o644;
+
+/// The files that may not be changed.
+pub(super) struct Protected(GlobSet);
+
+impl Protected {
+    /// The globs of the project, each of which protects what is below it too.
+    pub fn new(globs: &[String]) -> Result<Self, globset::Error> {
+        let mut set = GlobSetBuilder::new();
+        for glob in globs {
+            for glob in [glob.clone(), format!("{}/**", glob.trim_end_matches('/'))] {
+                set.add(Glob::new(&glob)?);
+            }
+        }
+        Ok(Self(set.build()?))
+    }
+
+    pub fn has(&self, path: &str) -> bool {
+        self.0.is_match(path)
+    }
+}
+
+/// Why a file of an answer may not be written.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum PathError {
+    #[error("the answer writes `{0}`, which is outside of the project")]
+    Outside(String),
+    #[error("the answer writes `{0}`, which is behind a link")]
+    Link(String),
+    #[error("the answer writes `{0}`, which is not an agent's to write")]
+    Reserved(String),
+    #[error("the answer writes `{0}`, which is protected")]
+    Protected(String),
+    #[error("the answer writes `{0}`, which cannot be a file here")]
+    NoFile(String),
+}
+
+/// A file of an answer and where it goes.
+#[derive(Debug)]
+pub(super) struct Planned<'a> {
+    /// Relative to the project, without `.`.
+    pub path: String,
+    target: PathBuf,
+    text: &'a str,
+}
+
+/// Checks every file of an answer; nothing is written yet.
+///
+/// # Errors
+/// [`PathError`] of the first that may not be written.
+pub(super) fn plan<'a>(
+    dir: &Path,
+    files: &'a [AnsweredFile],
+    protected: &Protected,
+) -> Result<Vec<Planned<'a>>, PathError> {
+    files.iter().map(|file| plan_one(dir, file, protected)).collect()
+}
+
+fn plan_one<'a>(dir: &Path, file: &'a AnsweredFile, protected: &Protected) -> Result<Planned<'a>, PathError> {
+    let said = || file.path.clone();
+    // An absolute path into the workspace is what a model copies from an error message.
+    let relative = Path::new(&file.path).strip_prefix(dir).unwrap_or(Path::new(&file.path));
+    let mut parts = Vec::new();
+    for component in relative.components() {
+        match component {
+            Component::CurDir => {}
+            Component::Normal(part) => parts.push(part.to_str().ok_or_else(|| PathError::NoFile(said()))?),
+            Component::ParentDir | Component::RootDir | Component::Prefix(_) => {
+                return Err(PathError::Outside(said()));
+            }
+        }
+    }
+    let Some(first) = parts.first() else { return Err(PathError::NoFile(said())) };
+    let git = parts.iter().any(|part| part.eq_ignore_ascii_case(".git"));
+    if git || ["memory", ".reflection"].iter().any(|own| first.eq_ignore_ascii_case(own)) {
+        return Err(PathError::Reserved(said()));
+    }
+    let path = parts.join("/");
+    if protected.has(&path) {
+        return Err(PathError::Protected(said()));
+    }
+    let mut target = dir.to_owned();
+    for (at, part) in parts.iter().enumerate() {
+        target.push(part);
+        let last = at + 1 == parts.len();
+        match fs::symlink_metadata(&target) {
+            Ok(found) if found.is_symlink() => return Err(PathError::Link(said())),
+            Ok(found) if found.is_file() == last && found.is_dir() != last => {}
+            Ok(_) => return Err(PathError::NoFile(said())),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(_) => return Err(PathError::NoFile(said())),
+        }
+    }
+    if file.path.ends_with('/') {
+        return Err(PathError::NoFile(said()));
+    }
+    Ok(Planned { path, target, text: &file.text })
+}
+
+/// Writes planned files: every one beside its place first, then each put there at once.
+///
+/// A file that is there keeps its permissions and its line ends.
+pub(super) fn write(planned: &[Planned<'_>]) -> io::Result<()> {
+    let ready: Vec<(NamedTempFile, &Path)> =
+        planned.iter().map(|file| Ok((prepare(file)?, file.target.as_path()))).collect::<io::Result<_>>()?;
+    for (new, target) in ready {
+        new.persist(target)?;
+    }
+    Ok(())
+}
+
+fn prepare(file: &Planned<'_>) -> io::Result<NamedTempFile> {
+    let folder = file.target.parent().ok_or_else(|| io::Error::other("a file without a directory"))?;
+    fs::create_dir_all(folder)?;
+    let mut new = tempfile::Builder::new()
+        .prefix(".reflexion-")
+        .permissions(fs::Permissions::from_mode(NEW_FILE_MODE))
+        .tempfile_in(folder)?;
+    match fs::read(&file.target) {
+        Ok(old) => {
+            let text = if has_crlf(&old) { file.text.replace('\n', "\r\n") } else { file.text.to_owned() };
+            new.write_all(text.as_bytes())?;
+            new.as_file().set_permissions(fs::metadata(&file.target)?.permissions())?;
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => new.write_all(file.text.as_bytes())?,
+        Err(error) => return Err(error),
+    }
+    Ok(new)
+}
+
+/// Whether a file's first line ends as on Windows.
+fn has_crlf(text: &[u8]) -> bool {
+    memchr::memchr(b'\n', text).is_some_and(|end| end > 0 && text[end - 1] == b'\r')
+}

@@ -83,7 +83,8 @@ impl Calls {
 impl Call {
     fn merge(&mut self, update: &Value) {
         if self.tool.is_empty() {
-            let named = RULES.tool_names.iter().find_map(|at| update.pointer(at)?.as_str().filter(|name| !name.is_empty()));
+            let named =
+                RULES.tool_names.iter().find_map(|at| update.pointer(at)?.as_str().filter(|name| !name.is_empty()));
             self.tool = named.unwrap_or_default().to_owned();
         }
         if let Some(kind) = update["kind"].as_str() {
@@ -120,7 +121,8 @@ impl Call {
             input => input,
         };
         let edits = if self.kind == ToolKind::Edit { std::mem::take(&mut self.edits) } else { Vec::new() };
-        let item = TranscriptItem::ToolCall { id: id.to_owned(), tool: self.tool.clone(), kind: self.kind, input, edits };
+        let item =
+            TranscriptItem::ToolCall { id: id.to_owned(), tool: self.tool.clone(), kind: self.kind, input, edits };
         Some((item, self.parent.clone()))
     }
 

@@ -170,7 +170,8 @@ impl Conversation {
             Ok(_) => Ok(()),
             Err(Trouble::Refused { failure, .. }) if !failure.is_known() => {
                 let offered = session.offered(Choice::Model).join(", ");
-                let message = format!("it does not take the model `{model}` ({}); it offers: {offered}", failure.message);
+                let message =
+                    format!("it does not take the model `{model}` ({}); it offers: {offered}", failure.message);
                 Err(Trouble::Unsupported(message))
             }
             Err(other) => Err(other),

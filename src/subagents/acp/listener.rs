@@ -330,7 +330,11 @@ impl State {
             let status = failure.status();
             self.heard.error = Some(failure);
             let retries = error[&rule.retries] == true;
-            let item = if retries { TranscriptItem::Retry { status, message } } else { TranscriptItem::Error { status, message } };
+            let item = if retries {
+                TranscriptItem::Retry { status, message }
+            } else {
+                TranscriptItem::Error { status, message }
+            };
             steps.push((item, None));
         }
         steps

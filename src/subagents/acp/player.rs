@@ -199,7 +199,8 @@ impl Player {
                         self.interrupt.cancel();
                     }
                     loop {
-                        let Some(message) = stdin.recv().await.map(|line| serde_json::from_slice::<Value>(&line).unwrap())
+                        let Some(message) =
+                            stdin.recv().await.map(|line| serde_json::from_slice::<Value>(&line).unwrap())
                         else {
                             return CommandEnd::Exited(0);
                         };

@@ -125,7 +125,8 @@ impl Failure {
         let own = self.code.and_then(|code| http(code.into()));
         own.or_else(|| {
             let facts = self.facts();
-            let found = facts.iter().flat_map(|fact| entries(fact, 0)).filter(|(key, _)| RULES.status_keys.contains(key));
+            let found =
+                facts.iter().flat_map(|fact| entries(fact, 0)).filter(|(key, _)| RULES.status_keys.contains(key));
             found.filter_map(|(_, value)| value.as_i64().and_then(http)).next()
         })
     }
@@ -250,7 +251,10 @@ mod tests {
             (json!({"code": -32000, "message": "Authentication required"}), Ending::Auth),
             (json!({"code": -32603, "message": "Internal error: invalid x-api-key"}), Ending::Auth),
             (json!({"code": -32603, "message": "x", "data": {"errorKind": "billing_error"}}), Ending::Quota),
-            (json!({"code": -32603, "message": "x", "data": {"codexErrorInfo": "contextWindowExceeded"}}), Ending::Context),
+            (
+                json!({"code": -32603, "message": "x", "data": {"codexErrorInfo": "contextWindowExceeded"}}),
+                Ending::Context,
+            ),
             (json!({"code": -32603, "message": "boom"}), Ending::AgentError),
             (json!({"code": 503, "message": "x"}), Ending::Transient),
             (json!({"code": 429, "message": "You exceeded your current quota"}), Ending::Quota),

@@ -74,10 +74,9 @@ impl Session {
             return Some(Change { method: "session/set_config_option", params });
         }
         match choice {
-            Choice::Mode => self.offer["modes"].is_object().then(|| Change {
-                method: "session/set_mode",
-                params: json!({"sessionId": self.id, "modeId": value}),
-            }),
+            Choice::Mode => self.offer["modes"]
+                .is_object()
+                .then(|| Change { method: "session/set_mode", params: json!({"sessionId": self.id, "modeId": value}) }),
             Choice::Model => self.offer["models"].is_object().then(|| Change {
                 method: "session/set_model",
                 params: json!({"sessionId": self.id, "modelId": value}),

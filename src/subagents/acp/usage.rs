@@ -50,10 +50,22 @@ mod tests {
             ..Usage::default()
         };
         let table = [
-            (json!({"inputTokens": 100, "outputTokens": 5, "cachedReadTokens": 30, "cachedWriteTokens": 7, "totalTokens": 142}), usage(137, Some(30), 5, None)),
-            (json!({"inputTokens": 100, "outputTokens": 5, "cachedReadTokens": 30, "totalTokens": 105}), usage(100, Some(30), 5, None)),
-            (json!({"inputTokens": 100, "outputTokens": 5, "thoughtTokens": 20, "totalTokens": 125}), usage(100, None, 25, Some(20))),
-            (json!({"inputTokens": 100, "outputTokens": 25, "thoughtTokens": 20, "totalTokens": 125}), usage(100, None, 25, Some(20))),
+            (
+                json!({"inputTokens": 100, "outputTokens": 5, "cachedReadTokens": 30, "cachedWriteTokens": 7, "totalTokens": 142}),
+                usage(137, Some(30), 5, None),
+            ),
+            (
+                json!({"inputTokens": 100, "outputTokens": 5, "cachedReadTokens": 30, "totalTokens": 105}),
+                usage(100, Some(30), 5, None),
+            ),
+            (
+                json!({"inputTokens": 100, "outputTokens": 5, "thoughtTokens": 20, "totalTokens": 125}),
+                usage(100, None, 25, Some(20)),
+            ),
+            (
+                json!({"inputTokens": 100, "outputTokens": 25, "thoughtTokens": 20, "totalTokens": 125}),
+                usage(100, None, 25, Some(20)),
+            ),
             (json!({"inputTokens": 100, "outputTokens": 5}), usage(100, None, 5, None)),
             (json!({"inputTokens": 0, "outputTokens": 0, "totalTokens": 0}), Usage::default()),
             (Value::Null, Usage::default()),

@@ -114,6 +114,8 @@ impl CliAgent {
         let mut env = self.description.env.clone();
         env.extend(request.env.clone());
         env.extend(self.params.env.clone());
+        // Some programs (OpenCode) take the shell's word for where they are, and would work in the user's own checkout.
+        env.insert("PWD".to_owned(), request.dir.display().to_string());
         env.insert("REFLEXION_TASK_ID".to_owned(), request.task.to_string());
         env.insert("REFLEXION_SUBTASK_ID".to_owned(), request.subtask.to_string());
         env.insert("REFLEXION_ATTEMPT".to_owned(), request.attempt.to_string());

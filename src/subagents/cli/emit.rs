@@ -127,6 +127,9 @@ impl Fold {
         match emit {
             Emit::Session(session) => {
                 let Some(id) = at.text(&session.id) else { return };
+                if self.conversation.as_ref() == Some(&id) {
+                    return;
+                }
                 let model = session.model.as_ref().and_then(|path| at.text(path));
                 self.conversation = Some(id.clone());
                 self.model = model.clone().or(self.model.take());

@@ -19,6 +19,9 @@ mod prices;
 mod resets;
 mod rule;
 
+#[cfg(test)]
+mod tests;
+
 pub use agent::{CliAgent, CliAgentParams};
 pub use description::{AGENTS, Description, Login, Version, describe};
 pub use prices::with_estimate;

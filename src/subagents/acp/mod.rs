@@ -41,3 +41,5 @@ pub use agent::{AcpAgent, AcpAgentParams};
 mod player;
 #[cfg(all(test, feature = "acp"))]
 mod recordings;
+#[cfg(all(test, feature = "acp"))]
+mod tests;

@@ -17,11 +17,12 @@ struct Expected {
     denied: u32,
     /// Input, cached, output.
     tokens: Option<(u64, Option<u64>, u64)>,
+    reasoning: Option<u64>,
     cost: Option<f64>,
 }
 
 fn expect(file: &'static str, ending: Ending) -> Expected {
-    Expected { file, ending, denied: 0, tokens: None, cost: None }
+    Expected { file, ending, denied: 0, tokens: None, reasoning: None, cost: None }
 }
 
 impl Expected {
@@ -30,6 +31,9 @@ impl Expected {
     }
     fn tokens(self, input: u64, cached: impl Into<Option<u64>>, output: u64) -> Self {
         Self { tokens: Some((input, cached.into(), output)), ..self }
+    }
+    fn reasoning(self, reasoning: u64) -> Self {
+        Self { reasoning: Some(reasoning), ..self }
     }
     fn cost(self, cost: f64) -> Self {
         Self { cost: Some(cost), ..self }
@@ -40,7 +44,7 @@ impl Expected {
             input,
             cached,
             output,
-            reasoning: None,
+            reasoning: self.reasoning,
             cost_usd: self.cost,
             cost_source: self.cost.map(|_| CostSource::Reported),
         }
@@ -52,12 +56,12 @@ fn table() -> Vec<Expected> {
     vec![
         expect("claude-code-success", Ending::Finished).tokens(7100, 2900, 110).cost(0.023_068),
         expect("claude-code-reject", Ending::Finished).denied(1).tokens(7100, 2900, 110).cost(0.023_068),
-        expect("claude-code-cancel", Ending::Cancelled).tokens(1500, 300, 50),
+        expect("claude-code-cancel", Ending::Cancelled).tokens(1500, 300, 50).cost(0.009_348),
         // It tries again for minutes and says nothing.
         expect("claude-code-error401", Ending::Timeout),
-        expect("codex-success", Ending::Finished).tokens(4200, 2900, 110),
-        expect("codex-reject", Ending::Finished).tokens(4200, 2900, 110),
-        expect("codex-cancel", Ending::Cancelled).tokens(1200, 300, 50),
+        expect("codex-success", Ending::Finished).tokens(4200, 2900, 110).reasoning(0),
+        expect("codex-reject", Ending::Finished).tokens(4200, 2900, 110).reasoning(0),
+        expect("codex-cancel", Ending::Cancelled).tokens(1200, 300, 50).reasoning(0),
         expect("codex-error401", Ending::Auth),
         expect("codex-error429", limited()),
         expect("codex-zed-success", Ending::Finished),
@@ -69,7 +73,7 @@ fn table() -> Vec<Expected> {
         expect("gemini-cli-error401", Ending::Auth),
         expect("opencode-success", Ending::Finished).cost(0.006_42),
         expect("opencode-reject", Ending::Finished).cost(0.006_42),
-        expect("opencode-cancel", Ending::Cancelled).cost(0.0),
+        expect("opencode-cancel", Ending::Cancelled).cost(0.003_54),
         expect("opencode-error401", Ending::Auth).cost(0.0),
         expect("opencode-error429", limited()).cost(0.0),
     ]

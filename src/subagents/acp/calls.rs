@@ -7,6 +7,7 @@ use crate::domain::ToolStatus;
 use crate::domain::TranscriptItem;
 use crate::prompt::excerpt;
 use serde_json::Value;
+use serde_json::json;
 use std::collections::BTreeMap;
 
 /// What is kept of a tool's output, in bytes: enough for a whole failing test run's words.
@@ -20,6 +21,7 @@ pub(super) struct Calls(BTreeMap<String, Call>);
 #[derive(Default)]
 struct Call {
     tool: String,
+    title: String,
     kind: ToolKind,
     input: Value,
     edits: Vec<String>,
@@ -69,6 +71,8 @@ impl Calls {
         let mut steps = self.update(call, None);
         let id = call["toolCallId"].as_str().unwrap_or_default();
         if let Some(call) = self.0.get_mut(id) {
+            // What is shown to the person who is asked is no output.
+            call.output = None;
             steps.extend(if refused { call.end(id, ToolStatus::Denied) } else { call.show(id).into_iter().collect() });
         }
         steps
@@ -82,10 +86,15 @@ impl Calls {
 
 impl Call {
     fn merge(&mut self, update: &Value) {
+        let title = update["title"].as_str().unwrap_or_default();
+        if self.title.is_empty() {
+            self.title = title.to_owned();
+        }
         if self.tool.is_empty() {
-            let named =
-                RULES.tool_names.iter().find_map(|at| update.pointer(at)?.as_str().filter(|name| !name.is_empty()));
-            self.tool = named.unwrap_or_default().to_owned();
+            let named = RULES.tool_names.iter().find_map(|at| update.pointer(at)?.as_str());
+            // A title of one word is a tool's name, one of several is what is done with it.
+            let named = named.or(Some(title).filter(|title| !title.contains(char::is_whitespace)));
+            self.tool = named.or(update["kind"].as_str()).unwrap_or_default().to_owned();
         }
         if let Some(kind) = update["kind"].as_str() {
             self.kind = kind_of(kind, &self.tool);
@@ -112,12 +121,18 @@ impl Call {
         self.input.as_object().is_some_and(|input| !input.is_empty())
     }
 
+    fn said(&self) -> Value {
+        if self.title.is_empty() || self.title == self.tool { Value::Null } else { json!({"title": self.title}) }
+    }
+
     fn show(&mut self, id: &str) -> Option<Step> {
         if std::mem::replace(&mut self.shown, true) {
             return None;
         }
         let input = match std::mem::take(&mut self.input) {
-            Value::Object(input) if input.is_empty() => Value::Null,
+            // An agent that keeps the arguments to itself says in the title what it does.
+            Value::Object(input) if input.is_empty() => self.said(),
+            Value::Null => self.said(),
             input => input,
         };
         let edits = if self.kind == ToolKind::Edit { std::mem::take(&mut self.edits) } else { Vec::new() };
@@ -132,6 +147,9 @@ impl Call {
         }
         let mut steps: Vec<_> = self.show(id).into_iter().collect();
         let output = self.output.take().unwrap_or_else(|| self.pieces.take());
+        if status == ToolStatus::Failed && self.kind == ToolKind::Execute {
+            self.exit_code = self.exit_code.or_else(|| exit_code_in(&output));
+        }
         let item = TranscriptItem::ToolResult {
             id: id.to_owned(),
             status,
@@ -151,6 +169,11 @@ fn output_of(update: &Value) -> Option<String> {
     let shown: Vec<&str> =
         list(&update["content"]).iter().filter_map(|content| content["content"]["text"].as_str()).collect();
     raw.map(str::to_owned).or_else(|| (!shown.is_empty()).then(|| shown.join("\n")))
+}
+
+/// claude-agent-acp has a failed command's exit status in the first line of its output only.
+fn exit_code_in(output: &str) -> Option<i32> {
+    output.lines().next()?.strip_prefix(&RULES.exit_code_prefix)?.parse().ok()
 }
 
 fn list(value: &Value) -> &[Value] {

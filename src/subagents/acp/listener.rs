@@ -123,8 +123,7 @@ impl Hears for Listener {
         if refused {
             state.heard.denied += 1;
         }
-        let mut steps = state.stop_speaking();
-        steps.extend(state.calls.asked(&params["toolCall"], refused));
+        let steps = state.asked(&params["toolCall"], refused);
         self.tell(state, steps);
         Some(answer)
     }
@@ -275,11 +274,29 @@ impl State {
         }
         let own = parent.is_none();
         steps.extend(self.calls.update(update, parent));
-        let ended = steps.iter().any(|(item, _)| matches!(item, TranscriptItem::ToolResult { .. }));
-        if ended && own && std::mem::take(&mut self.answering) {
-            steps.push((TranscriptItem::Turn { usage: Usage::default() }, None));
+        if own {
+            self.end_turn(&mut steps);
         }
         steps
+    }
+
+    /// A permission is asked for; some agents tell of the call only so.
+    fn asked(&mut self, call: &Value, refused: bool) -> Vec<Step> {
+        let mut steps = self.stop_speaking();
+        if !self.calls.knows(call["toolCallId"].as_str().unwrap_or_default()) {
+            self.begin_turn(None);
+        }
+        steps.extend(self.calls.asked(call, refused));
+        self.end_turn(&mut steps);
+        steps
+    }
+
+    /// A tool's result goes back to the model, which then answers anew.
+    fn end_turn(&mut self, steps: &mut Vec<Step>) {
+        let ended = steps.iter().any(|(item, _)| matches!(item, TranscriptItem::ToolResult { .. }));
+        if ended && std::mem::take(&mut self.answering) {
+            steps.push((TranscriptItem::Turn { usage: Usage::default() }, None));
+        }
     }
 
     /// A sub-agent's turns are not the agent's.

@@ -6,6 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
+use std::time::Duration;
 
 /// The rules that the program was built with.
 pub(super) static RULES: LazyLock<Rules> = LazyLock::new(|| {
@@ -41,6 +42,8 @@ pub(super) struct Rules {
     pub limits: Vec<String>,
     /// Pointers into a tool call's update, to an exit status.
     pub exit_codes: Vec<String>,
+    /// What the output of a failed command begins with, where the exit status stands nowhere else.
+    pub exit_code_prefix: String,
     /// Pointer into a tool call's update, to a piece of what the tool prints.
     pub output_pieces: String,
     /// Pointers into a tool call, to the tool's name.
@@ -127,7 +130,7 @@ impl Failure {
             let facts = self.facts();
             let found =
                 facts.iter().flat_map(|fact| entries(fact, 0)).filter(|(key, _)| RULES.status_keys.contains(key));
-            found.filter_map(|(_, value)| value.as_i64().and_then(http)).next()
+            found.into_iter().find_map(|(_, value)| value.as_i64().and_then(http))
         })
     }
 
@@ -185,8 +188,8 @@ impl Failure {
             if RULES.reset_times.at.contains(&key) {
                 return time(value);
             }
-            let wait = RULES.reset_times.in_seconds.contains(&key).then(|| seconds(value)).flatten()?;
-            now.checked_add(std::time::Duration::from_secs(wait)).ok()
+            let wait = RULES.reset_times.in_seconds.contains(&key).then(|| wait(value)).flatten()?;
+            now.checked_add(wait).ok()
         })
     }
 }
@@ -222,11 +225,12 @@ fn time(value: &Value) -> Option<Timestamp> {
     }
 }
 
-fn seconds(value: &Value) -> Option<u64> {
-    match value {
-        Value::String(text) => text.trim_end_matches('s').parse::<f64>().ok().map(|seconds| seconds.ceil() as u64),
-        number => number.as_f64().map(|seconds| seconds.ceil() as u64),
-    }
+fn wait(value: &Value) -> Option<Duration> {
+    let seconds = match value {
+        Value::String(text) => text.trim_end_matches('s').parse().ok(),
+        number => number.as_f64(),
+    };
+    Duration::try_from_secs_f64(seconds?).ok()
 }
 
 #[cfg(test)]
@@ -262,7 +266,7 @@ mod tests {
             (json!({"code": 429, "message": "x", "data": {"retryAfter": 90}}), limited("2026-01-01T00:01:30Z")),
             (
                 json!({"code": 500, "message": r#"{"error":{"code":429,"details":[{"retryDelay":"17.2s"}],"status":"RESOURCE_EXHAUSTED"}}"#}),
-                limited("2026-01-01T00:00:18Z"),
+                limited("2026-01-01T00:00:17.2Z"),
             ),
             (
                 json!({"message": "x", "data": {"codexErrorInfo": "usageLimitExceeded", "resets_at": "2026-03-01T00:00:00Z"}}),

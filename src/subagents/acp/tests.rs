@@ -63,7 +63,7 @@ async fn updates_become_steps() {
         done("c1", "completed", json!({"rawOutput": "ok"})),
         update(json!({"sessionUpdate": "plan", "entries": [{"content": "test", "status": "pending"}]})),
         call("c2", "execute", json!({"rawInput": {"command": "make"}})),
-        done("c2", "failed", json!({"rawOutput": {"output": "boom", "exit_code": 2}})),
+        done("c2", "failed", json!({"rawOutput": "Exit code 2\nboom"})),
         update(json!({"sessionUpdate": "of the future", "x": 1})),
         says("Done."),
         reply("end_turn"),
@@ -92,7 +92,7 @@ async fn updates_become_steps() {
     let edits = vec!["/repo/a".to_owned(), "/repo/b".to_owned()];
     let (id, tool, input) = ("c1".to_owned(), "edit".to_owned(), json!({"path": "/repo/a"}));
     assert_eq!(played.items[3], TranscriptItem::ToolCall { id, tool, kind: ToolKind::Edit, input, edits });
-    let (id, output) = ("c2".to_owned(), "boom".to_owned());
+    let (id, output) = ("c2".to_owned(), "Exit code 2\nboom".to_owned());
     let failed = ToolStatus::Failed;
     let result = TranscriptItem::ToolResult { id, status: failed, exit_code: Some(2), output, duration_ms: None };
     assert_eq!(played.items[8], result);
@@ -148,6 +148,7 @@ async fn refused_permissions_are_counted_and_other_requests_are_answered_with_an
         _ => None,
     });
     assert_eq!(statuses.collect::<Vec<_>>(), [ToolStatus::Denied]);
+    assert!(played.items.iter().any(|item| matches!(item, TranscriptItem::Turn { .. })), "a refusal ends a turn");
     let allowing = working(acts()).play().await;
     assert_eq!(answer(&allowing, 7)["result"]["outcome"]["optionId"], "y");
     assert_eq!(allowing.report.unwrap().denied, 0);

@@ -69,11 +69,10 @@ pub(super) async fn doctor(dir: &Path, args: &DoctorArgs) -> anyhow::Result<Exit
                 findings.extend(checks(&layers, &*settings).await?);
             }
         }
-        Err(error) => {
-            let advice = "mend it, or write one with `reflexion init`";
-            findings.push(Finding::bad("project.json", format!("{error:#}"), advice));
-            findings.push(installed());
-        }
+        Err(error) => findings.extend([
+            Finding::bad("project.json", format!("{error:#}"), "mend it, or write one with `reflexion init`"),
+            installed(),
+        ]),
     }
     let ok = findings.iter().all(|f| f.ok);
     let cannot_start = findings.iter().any(|f| !f.ok && (f.what == "workspace" || f.what.starts_with("check ")));
@@ -158,12 +157,7 @@ fn installed() -> Finding {
     let names = runtime::installed_agents();
     if names.is_empty() {
         let advice = "install one, e.g. npm install -g @anthropic-ai/claude-code@latest; `repair` is built in";
-        return Finding {
-            what: "agents".to_owned(),
-            ok: true,
-            detail: "no coding agent is installed".to_owned(),
-            advice: Some(advice.to_owned()),
-        };
+        return Finding { advice: Some(advice.to_owned()), ..Finding::good("agents", "no coding agent is installed") };
     }
     Finding::good("agents", format!("installed: {}", names.join(", ")))
 }

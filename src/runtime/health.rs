@@ -6,6 +6,7 @@ use crate::domain::policy::AgentKind;
 use crate::domain::policy::Generator;
 use crate::domain::policy::Model;
 use crate::services::Command;
+use crate::services::CommandEnd;
 use crate::services::CommandError;
 use crate::services::CommandRunner;
 use crate::services::Models;
@@ -252,7 +253,7 @@ impl Doctor<'_> {
         };
         let output = self.params.runner.run(command).await?;
         let text = format!("{}\n{}", output.stdout.text(), output.stderr.text());
-        Ok(Said { good: output.success(), text, end: format!("{:?}", output.end) })
+        Ok(Said { good: output.success(), text, end: end_in_words(output.end) })
     }
 
     /// A variable as the agent would see it.
@@ -289,6 +290,15 @@ impl Said {
     fn shown(&self) -> String {
         let first = self.text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("nothing");
         format!("{} ({})", first.chars().take(160).collect::<String>(), self.end)
+    }
+}
+
+fn end_in_words(end: CommandEnd) -> String {
+    match end {
+        CommandEnd::Exited(status) => format!("exit status {status}"),
+        CommandEnd::Signaled(signal) => format!("signal {signal}"),
+        CommandEnd::TimedOut => format!("no answer within {} s", ANSWER.as_secs()),
+        CommandEnd::Cancelled | CommandEnd::Idle | CommandEnd::Stopped => "it was stopped".to_owned(),
     }
 }
 

@@ -139,15 +139,12 @@ def write(path, text):
     path.write_text(text)
 
 
-# An agent that waits for its model in silence for ever is found by its silence.
-IDLE_MS = 20_000
-
 AGENTS = [
-    Agent("claude", {"idleTimeoutMs": IDLE_MS}, claude),
-    Agent("codex", {"idleTimeoutMs": IDLE_MS}, codex),
-    Agent("opencode", {"idleTimeoutMs": IDLE_MS}, opencode),
-    Agent("acp-claude", {"type": "acp", "argv": ["claude-agent-acp"], "idleTimeoutMs": IDLE_MS}, claude),
-    Agent("acp-opencode", {"type": "acp", "argv": ["opencode", "acp"], "idleTimeoutMs": IDLE_MS}, opencode),
+    Agent("claude", None, claude),
+    Agent("codex", None, codex),
+    Agent("opencode", None, opencode),
+    Agent("acp-claude", {"type": "acp", "argv": ["claude-agent-acp"]}, claude),
+    Agent("acp-opencode", {"type": "acp", "argv": ["opencode", "acp"]}, opencode),
 ]
 
 

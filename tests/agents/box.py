@@ -12,8 +12,11 @@ import uuid
 from pathlib import Path
 
 import agents
+from limits import Limited
 
-RUN_SECONDS = 120
+# Longer than anything here takes on a busy machine; only what would hang for ever meets it.
+RUN_SECONDS = 300
+PATIENCE = 180
 RIGHT = "def total(prices):\n    return sum(prices)\n"
 WRONG = "def total(prices):\n    return sum(prices[1:])\n"
 BROKEN = "def total(prices):\n    return 0\n"
@@ -99,7 +102,7 @@ class Model:
 class Box:
     """One scenario's world."""
 
-    def __init__(self, options, agent, name, script, retries=1, chain=()):
+    def __init__(self, options, agent, name, script, retries=1, chain=(), limited=None):
         self.options, self.agent = options, agent
         self.place = options.place / f"{agent.name}-{name}"
         shutil.rmtree(self.place, ignore_errors=True)
@@ -107,8 +110,13 @@ class Box:
         self.home.mkdir(parents=True)
         self.model = Model(options.server, self.place / "model", script)
         self.models = [self.model]
+        url = self.model.url
+        if limited:
+            self.limit = Limited(url, *limited)
+            self.models.append(self.limit)
+            url = self.limit.url
         self.env = agents.environment(options.programs, self.home)
-        self.env.update(agent.set_up(self.home, self.model.url, retries))
+        self.env.update(agent.set_up(self.home, url, retries))
         self.marks, self.said = [], ""
         for other, its_script in chain:
             model = Model(options.server, self.place / f"model-{other.name}", its_script)
@@ -182,9 +190,9 @@ class Box:
         except ValueError:
             raise Failed(f"exit code {code}, and no JSON document on stdout") from None
 
-    def work(self, **env):
+    def work(self, *args, **env):
         """`reflexion run` on the one task: its exit code and report."""
-        code, document = self.run("run", **env)
+        code, document = self.run("run", *args, **env)
         require(len(document["tasks"]) == 1, "not one task")
         return code, document["tasks"][0]
 
@@ -213,6 +221,14 @@ class Box:
             except OSError:
                 pass
         return found
+
+    def setting(self, **changed):
+        """Changes the agent's entry in project.json."""
+        path = self.project / "project.json"
+        project = json.loads(path.read_text())
+        project["agents"].setdefault(self.agent.name, {}).update(changed)
+        path.write_text(json.dumps(project, indent=1))
+        self.commit()
 
     def nothing_left(self, mark=-1):
         left = self.left(mark)

@@ -17,10 +17,12 @@ import tempfile
 import time
 import traceback
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
 from pathlib import Path
 
 import agents
-from box import RIGHT, Box, Failed, edit, learning, refusing, require, right, task, texts, wait_for
+import limits
+from box import PATIENCE, RIGHT, Box, Failed, edit, learning, refusing, require, right, task, texts, wait_for
 
 ROOT = Path(__file__).resolve().parents[2]
 SERVER = ROOT.parent / "shared" / "tools" / "mock_llm.py"
@@ -62,6 +64,13 @@ def api_error(options, agent):
     """The model's service fails for ever: the task stays open, nothing is learned from it."""
     box = Box(options, agent, "api-error", refusing(500))
     yield box
+    if agent.setting is agents.opencode:
+        # It asks again for ever and prints nothing meanwhile, so that its silence is all there is to see: a `hang`.
+        box.setting(idleTimeoutMs=30_000)
+        code, report = box.work("--max-attempts", "1")
+        require((code, kinds(report), report["verdict"]) == (1, ["hang"], "failed"), f"exit {code}: {report}")
+        box.nothing_left()
+        return
     code, report = box.work()
     require(kinds(report) == ["transient"] * 3, report["endings"])
     require((code, report["attempts"], box.status()) == (3, 0, "open"), f"exit {code}, {box.status()}: {report}")
@@ -85,6 +94,37 @@ def limit_stays(options, agent):
     require(kinds(report) == ["rate_limited"], report["endings"])
     require((code, report["attempts"], box.status()) == (3, 0, "open"), f"exit {code}, {box.status()}: {report}")
     box.nothing_left(0)
+
+
+def limit_resets(options, agent):
+    """A limit that says when it ends: the run sleeps until then, and the same attempt goes on."""
+    box = Box(options, agent, "limit-resets", right(), limited=(limits.claude, 15))
+    yield box
+    # Only who logged in with a plan is told the time.
+    box.env["CLAUDE_CODE_OAUTH_TOKEN"] = box.env.pop("ANTHROPIC_API_KEY")
+    code, report = box.work()
+    require((code, report["solvedAt"], kinds(report)) == (0, 1, ["rate_limited", "finished"]), f"exit {code}: {report}")
+    told = resets_at(report)
+    require(abs(told - box.limit.reset) < 2, f"resets at {box.limit.reset}, and not {told}: {report}")
+    require(time.time() >= box.limit.reset, "it did not wait")
+
+
+def limit_tells(options, agent):
+    """A limit that says when it ends, and nobody waits: the report says when."""
+    hour = 3600
+    box = Box(options, agent, "limit-tells", right(), limited=(limits.codex, hour))
+    yield box
+    code, report = box.work(REFLEXION_LIMIT_WAIT="off")
+    require((code, report["attempts"], kinds(report)) == (3, 0, ["rate_limited"]), f"exit {code}: {report}")
+    told = resets_at(report)
+    # It tells the minute.
+    require(abs(told - box.limit.reset) <= 60, f"resets at {box.limit.reset}, and not {told}: {report}")
+
+
+def resets_at(report):
+    told = report["endings"][0].get("resetsAt")
+    require(told, f"no reset time: {report}")
+    return datetime.fromisoformat(told.replace("Z", "+00:00")[:19] + "+00:00").timestamp()
 
 
 def bad_key(options, agent):
@@ -112,9 +152,9 @@ def interrupted(options, agent):
     box = Box(options, agent, "interrupted", busy())
     yield box
     started = box.start("run", "--json")
-    wait_for(lambda: sleeping(box), 60, "the agent's command did not start")
+    wait_for(lambda: sleeping(box), PATIENCE, "the agent's command did not start")
     started[0].send_signal(signal.SIGINT)
-    code, out = box.end(started, 30)
+    code, out = box.end(started, 60)
     require(code == 130, f"exit {code}")
     require(json.loads(out)["tasks"][0]["attempts"] == 0, out)
     box.nothing_left()
@@ -125,9 +165,9 @@ def killed(options, agent):
     box = Box(options, agent, "killed", busy())
     yield box
     started = box.start("run", "--json")
-    wait_for(lambda: sleeping(box), 60, "the agent's command did not start")
+    wait_for(lambda: sleeping(box), PATIENCE, "the agent's command did not start")
     started[0].kill()
-    box.end(started, 10)
+    box.end(started)
     box.model.play(right())
     code, report = box.work()
     require((code, report["verdict"]) == (0, "confirmed"), f"exit {code}: {report}")
@@ -168,7 +208,15 @@ def right_for_each():
 
 
 # The long ones first, so that waiting overlaps with working.
-SCENARIOS = [api_error, learns, killed, interrupted, limit_recovers, limit_stays, bad_key, next_agent, side_by_side]
+SCENARIOS = [api_error, learns, limit_resets, killed, interrupted, limit_recovers, limit_stays, limit_tells, bad_key, next_agent, side_by_side]
+# What only some can show: reset times stand in the records of two agents. Over ACP the rest is the same code and program.
+ONLY = {
+    limit_resets: ["claude"],
+    limit_tells: ["codex"],
+    killed: ["claude", "codex", "opencode", "acp-claude"],
+    next_agent: ["claude", "codex", "opencode"],
+    side_by_side: ["claude", "codex", "opencode"],
+}
 
 
 # ---------------------------------------------------------------- running them
@@ -222,7 +270,8 @@ def main():
         print(f"SKIPPED: real agents were not tried: {because}")
         return 0
     options.place = Path(tempfile.mkdtemp(prefix="real-agents-"))
-    wanted = [(a, s) for s in SCENARIOS for a in agents.AGENTS if re.search(options.only, f"{a.name} {s.__name__.replace('_', '-')}")]
+    pairs = [(a, s) for s in SCENARIOS for a in agents.AGENTS if a.name in ONLY.get(s, [a.name])]
+    wanted = [(a, s) for a, s in pairs if re.search(options.only, f"{a.name} {s.__name__.replace('_', '-')}")]
     start = time.monotonic()
     with ThreadPoolExecutor(options.jobs) as pool:
         results = list(pool.map(lambda pair: play(options, *pair), wanted))

@@ -25,10 +25,10 @@ fn lines_that_are_no_records_are_counted_and_never_fatal() {
     check("[]\n42\n\"text\"\nnull", &[("not an object", 4)]);
     check("{}", &[("record without a type", 1)]);
     check("{\"type\":7}", &[("record without a type", 1)]);
-    check("{\"type\":\"news\"}\n{\"type\":\"news\"}\n{\"type\":\"system\",\"subtype\":\"more\"}", &[
-        ("news", 2),
-        ("system/more", 1),
-    ]);
+    check(
+        "{\"type\":\"news\"}\n{\"type\":\"news\"}\n{\"type\":\"system\",\"subtype\":\"more\"}",
+        &[("news", 2), ("system/more", 1)],
+    );
     check("\n\r\n   \n", &[]);
     check(&format!("{}1{}", "[".repeat(100_000), "]".repeat(100_000)), &[("not JSON", 1)]);
 }

@@ -222,7 +222,11 @@ fn every_recorded_scenario_has_its_ending() {
             let max_turns = (agent == "opencode" && name == "max-turns").then_some(3);
             let played = Play { max_turns, ..Play::default() }.of(agent, &stream, scenario.end(), &scenario.stderr);
             if Some(played.ending().as_str()) != expected {
-                wrong.push(format!("{folder}/{name}: {}, expected {expected:?}; {:?}", played.ending(), played.conclusion));
+                wrong.push(format!(
+                    "{folder}/{name}: {}, expected {expected:?}; {:?}",
+                    played.ending(),
+                    played.conclusion
+                ));
             }
             if !played.fold.unknown.is_empty() && !scenario.file.ends_with(".json") {
                 wrong.push(format!("{folder}/{name}: unknown records {:?}", played.fold.unknown));
@@ -299,7 +303,9 @@ fn a_sub_agents_steps_have_their_parent() {
         _ => None,
     });
     assert!(call.is_some());
-    assert!(played.steps.iter().any(|(item, parent)| *parent == call && matches!(item, TranscriptItem::ToolCall { .. })));
+    assert!(
+        played.steps.iter().any(|(item, parent)| *parent == call && matches!(item, TranscriptItem::ToolCall { .. }))
+    );
     // Its tokens count, its turns do not.
     assert_eq!((played.fold.turns, played.fold.used().input), (2, Some(15829)));
 }

@@ -32,6 +32,10 @@ impl Clock for SystemClock {
         Timestamp::now()
     }
 
+    fn zone(&self) -> jiff::tz::TimeZone {
+        jiff::tz::TimeZone::system()
+    }
+
     fn elapsed(&self) -> Duration {
         self.start.elapsed()
     }

@@ -12,6 +12,10 @@ use std::time::Duration;
 pub trait Clock: Send + Sync {
     /// The wall-clock time, UTC.
     fn now(&self) -> Timestamp;
+    /// Where this machine's clocks are, for times that programs print without saying where; UTC unless it is known.
+    fn zone(&self) -> jiff::tz::TimeZone {
+        jiff::tz::TimeZone::UTC
+    }
     /// Time since an arbitrary start, never going backwards; for durations.
     fn elapsed(&self) -> Duration;
     /// Returns when `duration` is over.

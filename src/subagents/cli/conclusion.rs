@@ -65,12 +65,12 @@ impl Fold {
     }
 
     fn by_failure(&self, failure: &Failure, exit: Option<i32>) -> Conclusion {
-        let (class, resets_at) = failure.class(self.params.description, exit, self.retried);
+        let class = failure.class(self.params.description, exit, self.retried);
         if class == Class::NoConversation {
             return Conclusion::NoConversation;
         }
         let because = Some(failure.message.clone()).filter(|message| !message.is_empty());
-        Conclusion::Ended { ending: class.ending(resets_at), because }
+        Conclusion::Ended { ending: class.ending(failure.resets_at), because }
     }
 
     fn by_exit(&self, code: i32, stderr: &str) -> Conclusion {

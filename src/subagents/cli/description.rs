@@ -147,7 +147,8 @@ pub(super) struct Errors {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Words {
-    /// A regular expression; case does not matter. A group `at` is a time, `wait` a duration, both until a limit resets.
+    /// A regular expression; case does not matter. A group `at` is a time, `wait` a duration, `clock` what a clock
+    /// shows, each until a limit resets.
     #[serde(deserialize_with = "pattern")]
     pub say: regex::Regex,
     /// What they mean.

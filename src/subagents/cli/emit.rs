@@ -277,18 +277,23 @@ impl Fold {
     }
 
     fn trouble(&mut self, emit: &Emit, error: &ErrorAt, at: At<'_, '_>) {
-        let now = self.params.clock.now();
+        let clock = &self.params.clock;
+        let now = clock.now();
         let status = error.status.as_ref().and_then(|path| at.get(path)?.number());
         let reset = error.resets_at.iter().find_map(|path| resets::time(at.get(path)?));
         let wait = || error.retry_after.iter().find_map(|path| resets::after(now, at.get(path)?.number()?));
+        let message = at.first_text(&error.message).unwrap_or_default();
+        let in_words = || {
+            let errors = &self.params.description.errors;
+            errors.words.iter().find_map(|words| resets::in_words(&words.say, &message, now, &clock.zone()))
+        };
         let failure = Failure {
+            resets_at: reset.or_else(wait).or_else(in_words),
             status: status.filter(|status| (100.0..600.0).contains(status)).map(|status| status as u16),
             kinds: error.kind.iter().filter_map(|path| at.text(path)).collect(),
-            message: at.first_text(&error.message).unwrap_or_default(),
-            resets_at: reset.or_else(wait),
-            now,
+            message: message.clone(),
         };
-        let (status, message) = (failure.status, failure.message.clone());
+        let status = failure.status;
         match emit {
             Emit::Retry(_) => {
                 self.step(TranscriptItem::Retry { status, message }, at.parent);

@@ -2,7 +2,6 @@
 
 use super::description::Class;
 use super::description::Description;
-use super::resets;
 use crate::domain::Ending;
 use crate::domain::Timestamp;
 
@@ -17,8 +16,6 @@ pub(super) struct Failure {
     pub message: String,
     /// When the limit resets.
     pub resets_at: Option<Timestamp>,
-    /// When it was read.
-    pub now: Timestamp,
 }
 
 impl Failure {
@@ -26,18 +23,17 @@ impl Failure {
     /// knows is passing if the agent tried it again, and the agent's own error otherwise.
     ///
     /// Words come before the status because a 429 or a 400 can also say that an account has nothing left.
-    pub fn class(&self, description: &Description, exit: Option<i32>, retried: bool) -> (Class, Option<Timestamp>) {
+    pub fn class(&self, description: &Description, exit: Option<i32>, retried: bool) -> Class {
         let errors = &description.errors;
         if let Some(class) = self.kinds.iter().find_map(|kind| errors.kinds.get(kind)) {
-            return (*class, self.resets_at.or_else(|| self.reset_in_words(description)));
+            return *class;
         }
         let words = errors.words.iter().find(|words| words.say.is_match(&self.message));
-        let class = words
+        words
             .map(|words| words.means)
             .or_else(|| by_status(self.status?))
             .or_else(|| errors.exits.get(&exit?).copied())
-            .unwrap_or(if retried { Class::Transient } else { Class::AgentError });
-        (class, self.resets_at.or_else(|| self.reset_in_words(description)))
+            .unwrap_or(if retried { Class::Transient } else { Class::AgentError })
     }
 
     /// With what an earlier record announced: it knows when a limit resets, and the last word often does not.
@@ -47,14 +43,6 @@ impl Failure {
             self.kinds.extend(announced.kinds);
         }
         self
-    }
-
-    fn reset_in_words(&self, description: &Description) -> Option<Timestamp> {
-        description.errors.words.iter().find_map(|words| {
-            let found = words.say.captures(&self.message)?;
-            let at = found.name("at").and_then(|at| resets::time_in_words(at.as_str()));
-            at.or_else(|| resets::after_words(self.now, found.name("wait")?.as_str()))
-        })
     }
 }
 

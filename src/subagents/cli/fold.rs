@@ -264,7 +264,7 @@ impl Fold {
     }
 
     pub fn failed(&mut self, failure: Failure) {
-        let class = failure.class(self.params.description, None, self.retried).0;
+        let class = failure.class(self.params.description, None, self.retried);
         let count = self.failures.entry(class).or_default();
         *count += 1;
         let limit = self.params.description.errors.give_up_after.get(&class);

@@ -3,6 +3,9 @@
 use super::doc::Doc;
 use crate::domain::Timestamp;
 use jiff::SignedDuration;
+use jiff::civil::Time;
+use jiff::fmt::strtime;
+use jiff::tz::TimeZone;
 
 /// A wait that is longer is no reset time but a misunderstanding.
 const LONGEST: SignedDuration = SignedDuration::from_hours(24 * 45);
@@ -52,6 +55,32 @@ pub(super) fn after_words(now: Timestamp, words: &str) -> Option<Timestamp> {
     if words.trim().is_empty() { None } else { after(now, seconds) }
 }
 
+/// What the words of an error say: the group `at` of their pattern is a time, `wait` a duration, `clock` a time of day
+/// or a date as a clock of this place shows it.
+pub(super) fn in_words(say: &regex::Regex, message: &str, now: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
+    let found = say.captures(message)?;
+    let group = |name| found.name(name).map(|group| group.as_str());
+    let at = group("at").and_then(time_in_words);
+    let wait = || after_words(now, group("wait")?);
+    let clock = || at_clock(now, zone, group("clock")?);
+    at.or_else(wait).or_else(clock)
+}
+
+/// `3:45 PM`, `3pm` (the next time a clock shows it) or `Sep 29th, 2026 12:55 AM`.
+fn at_clock(now: Timestamp, zone: &TimeZone, words: &str) -> Option<Timestamp> {
+    let words = words.trim();
+    let plain = ["st,", "nd,", "rd,", "th,"].iter().fold(words.to_owned(), |text, end| text.replace(end, ","));
+    let date = strtime::parse("%b %d, %Y %I:%M %p", &plain).and_then(|date| date.to_datetime());
+    if let Ok(date) = date {
+        return zone.to_timestamp(date).ok();
+    }
+    let formats = ["%I:%M %p", "%I:%M%p", "%I %p", "%I%p"];
+    let time: Time = formats.iter().find_map(|format| strtime::parse(format, words).ok()?.to_time().ok())?;
+    let today = now.to_zoned(zone.clone()).date();
+    let days = [Some(today), today.tomorrow().ok()];
+    days.into_iter().flatten().filter_map(|day| zone.to_timestamp(day.to_datetime(time)).ok()).find(|at| *at > now)
+}
+
 fn unit(word: &str) -> Option<f64> {
     match word.to_ascii_lowercase().as_str() {
         "ms" => Some(0.001),
@@ -87,6 +116,21 @@ mod tests {
         check("", None);
         check("400 days", None);
         check("-5", None);
+    }
+
+    #[test]
+    fn times_as_a_clock_shows_them() {
+        let noon = now() + SignedDuration::from_hours(12);
+        let zone = TimeZone::get("Europe/Berlin").unwrap_or_else(|_| TimeZone::fixed(jiff::tz::offset(1)));
+        let check = |words: &str, expected: Option<&str>| {
+            assert_eq!(at_clock(noon, &zone, words), expected.map(|t| t.parse().unwrap()), "{words}");
+        };
+        check("3:45 PM", Some("2026-01-01T14:45:00Z"));
+        check("3pm", Some("2026-01-01T14:00:00Z"));
+        check("4:29 AM", Some("2026-01-02T03:29:00Z"));
+        check("Jan 29th, 2026 12:55 AM", Some("2026-01-28T23:55:00Z"));
+        check("Jan 1st, 2027 1:00 PM", Some("2027-01-01T12:00:00Z"));
+        check("teatime", None);
     }
 
     #[test]

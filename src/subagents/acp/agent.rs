@@ -2,6 +2,7 @@
 
 use crate::domain::AgentReport;
 use crate::domain::policy::AgentOptions;
+#[cfg(feature = "acp")]
 use crate::services::Abilities;
 use crate::services::AgentRequest;
 use crate::services::Clock;

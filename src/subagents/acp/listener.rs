@@ -62,6 +62,8 @@ pub(super) struct Heard {
     pub turns: u32,
     /// Refused permissions.
     pub denied: u32,
+    /// Nothing came after the last refusal.
+    pub refused_last: bool,
     /// What the session cost before this run, in US dollars.
     pub cost_before: f64,
     /// What the session cost in all.
@@ -287,6 +289,7 @@ impl State {
             self.begin_turn(None);
         }
         steps.extend(self.calls.asked(call, refused));
+        self.heard.refused_last = refused;
         self.end_turn(&mut steps);
         steps
     }
@@ -301,6 +304,7 @@ impl State {
 
     /// A sub-agent's turns are not the agent's.
     fn begin_turn(&mut self, parent: Option<&String>) {
+        self.heard.refused_last = false;
         if parent.is_none() && !std::mem::replace(&mut self.answering, true) {
             self.heard.turns += 1;
         }

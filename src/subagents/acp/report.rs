@@ -77,18 +77,19 @@ impl Over<'_> {
     fn answered(&self, reply: &Value) -> (Ending, Option<String>) {
         let reason = reply["stopReason"].as_str().unwrap_or_default();
         let because = |how: &str| Some(how.to_owned());
+        let refused = || (Ending::Permission, because("it stopped because a permission was refused"));
         match reason {
             _ if self.told.stop == Some(Stop::Cancelled) => self.stopped(),
             "cancelled" if self.told.stop.is_some() => self.stopped(),
             "end_turn" if self.heard.failed => self.failed_beside(),
+            // opencode ends its turn so when a permission is refused; the others let their model go on.
+            "end_turn" if self.heard.refused_last => refused(),
             "end_turn" => (Ending::Finished, None),
             // The limit of what the model can take or write, not one that the user set.
             "max_tokens" => (Ending::Context, because("the model's limit of tokens was reached")),
             "max_turn_requests" => (Ending::Budget, because("its own limit of turns was reached")),
             "refusal" => (Ending::AgentError, because("the model refused to go on")),
-            "cancelled" if self.heard.denied > 0 => {
-                (Ending::Permission, because("it stopped because a permission was refused"))
-            }
+            "cancelled" if self.heard.denied > 0 => refused(),
             "cancelled" => (Ending::AgentError, because("it stopped by itself and calls it cancelled")),
             other => (Ending::AgentError, Some(format!("it stopped for a reason that is not known: `{other}`"))),
         }

@@ -125,19 +125,25 @@ async fn refused_permissions_are_counted_and_other_requests_are_answered_with_an
         let params = json!({"sessionId": "s1", "options": options, "toolCall": {"toolCallId": call, "kind": "edit"}});
         Act::Says(json!({"id": id, "method": "session/request_permission", "params": params}))
     };
-    let acts = || {
-        [
+    let acts = |then: Vec<Act>| {
+        let acts = [
             ask(7, "c1"),
             Act::Hears(json!({"id": 7})),
             done("c1", "failed", json!({})),
             Act::Says(json!({"id": 8, "method": "fs/read_text_file", "params": {"path": "/etc/passwd"}})),
             Act::Hears(json!({"id": 8})),
-            reply("cancelled"),
-        ]
+        ];
+        acts.into_iter().chain(then)
     };
-    let mut denying = working(acts());
-    denying.options.permissions = Permissions::Deny;
-    let played = denying.play().await;
+    let denying = async |then: Vec<Act>| {
+        let mut stage = working(acts(then));
+        stage.options.permissions = Permissions::Deny;
+        stage.play().await
+    };
+    // It goes on without; it stops; it stops and says that all is well.
+    assert_eq!(ending(&denying(vec![says("Then not."), reply("end_turn")]).await), &Ending::Finished);
+    assert_eq!(ending(&denying(vec![reply("cancelled")]).await), &Ending::Permission);
+    let played = denying(vec![reply("end_turn")]).await;
     assert_eq!(ending(&played), &Ending::Permission);
     assert_eq!(played.report.as_ref().unwrap().denied, 1);
     let answer = |played: &Played, id: u32| played.heard.iter().find(|heard| heard["id"] == id).unwrap().clone();
@@ -149,7 +155,7 @@ async fn refused_permissions_are_counted_and_other_requests_are_answered_with_an
     });
     assert_eq!(statuses.collect::<Vec<_>>(), [ToolStatus::Denied]);
     assert!(played.items.iter().any(|item| matches!(item, TranscriptItem::Turn { .. })), "a refusal ends a turn");
-    let allowing = working(acts()).play().await;
+    let allowing = working(acts(vec![reply("end_turn")])).play().await;
     assert_eq!(answer(&allowing, 7)["result"]["outcome"]["optionId"], "y");
     assert_eq!(allowing.report.unwrap().denied, 0);
 }

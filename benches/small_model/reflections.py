@@ -9,7 +9,8 @@ writes one file attempts it once, and the generator reflects. *Valid* is a refle
 other one is the heuristic's, which says why. A small relay in between counts the questions, so that the result also says
 how many answers could be read at once, and how many only after being asked again with the reason.
 
-One run per way; a way whose result is there is not run again. Progress goes to OUT/progress.log, the result to
+Logs are worked on ten at a time; what is done is kept in the output directory and not run again, so an interrupted
+measurement is continued by the same command. Progress goes to OUT/progress.log, the result to
 OUT/result.json and stdout.
 """
 
@@ -26,6 +27,7 @@ import urllib.error
 import urllib.request
 
 WAYS = {"structured": True, "free": False}
+CHUNK = 10
 AGAIN = "your answer could not be read"
 
 
@@ -63,12 +65,11 @@ class Relay(http.server.BaseHTTPRequestHandler):
         pass
 
 
-def project(options, where, structured, port):
+def project(options, where, names, structured, port):
     shutil.rmtree(where, ignore_errors=True)
     repo, logs = os.path.join(where, "project"), os.path.join(where, "logs")
     os.makedirs(repo)
     os.makedirs(logs)
-    names = sorted(name for name in os.listdir(options.logs) if name.endswith(".txt"))[:options.count]
     tasks = []
     for name in names:
         log = shutil.copy(os.path.join(options.logs, name), logs)
@@ -93,30 +94,46 @@ def project(options, where, structured, port):
     return repo
 
 
-def run_way(options, way, port, log):
-    where = os.path.join(options.out, way)
+def run_chunk(options, way, index, names, port, log):
+    """What came of a chunk of logs; from the output directory if it is there already."""
+    where = os.path.join(options.out, way, f"chunk-{index:02}")
     done = os.path.join(where, "result.json")
     if not os.path.exists(done):
-        repo = project(options, where, WAYS[way], port)
+        repo = project(options, where, names, WAYS[way], port)
         Relay.counts.clear()
-        log(f"{way}: begins")
+        log(f"{way} chunk {index}: begins ({len(names)} logs)")
         began = time.time()
         program = os.path.abspath(options.reflexion)
         with open(os.path.join(where, "stderr.log"), "w", encoding="utf-8") as stderr:
             subprocess.run([program, "run", "--json"], cwd=repo, stdout=subprocess.DEVNULL, stderr=stderr, check=False)
         listed = subprocess.run([program, "memory", "list", "--json"], cwd=repo, stdout=subprocess.PIPE, check=True)
-        reflections = json.loads(listed.stdout)["reflections"]
-        model = [r for r in reflections if r["origin"]["by"] == "llm"]
         result = {
-            "reflections": len(reflections), "valid": len(model), "questions": dict(Relay.counts),
-            "categories": dict(collections.Counter(r["category"] for r in model)),
-            "heuristic because": [r["origin"]["because"] for r in reflections if r["origin"]["by"] == "heuristic"],
+            "reflections": json.loads(listed.stdout)["reflections"],
+            "questions": dict(Relay.counts),
             "seconds": round(time.time() - began),
         }
-        with open(done, "w", encoding="utf-8") as file:
+        with open(done + ".part", "w", encoding="utf-8") as file:
             json.dump(result, file, indent=2)
+        os.rename(done + ".part", done)
     with open(done, encoding="utf-8") as file:
-        result = json.load(file)
+        return json.load(file)
+
+
+def run_way(options, way, port, log):
+    names = sorted(name for name in os.listdir(options.logs) if name.endswith(".txt"))[:options.count]
+    reflections, questions, seconds = [], collections.Counter(), 0
+    for index, at in enumerate(range(0, len(names), CHUNK)):
+        chunk = run_chunk(options, way, index, names[at:at + CHUNK], port, log)
+        reflections += chunk["reflections"]
+        questions.update(chunk["questions"])
+        seconds += chunk["seconds"]
+    model = [r for r in reflections if r["origin"]["by"] == "llm"]
+    result = {
+        "reflections": len(reflections), "valid": len(model), "questions": dict(questions),
+        "categories": dict(collections.Counter(r["category"] for r in model)),
+        "heuristic because": [r["origin"]["because"] for r in reflections if r["origin"]["by"] == "heuristic"],
+        "seconds": seconds,
+    }
     log(f"{way}: {json.dumps(result)}")
     return result
 

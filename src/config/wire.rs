@@ -156,7 +156,7 @@ pub struct GeneratorFile {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base_url: Option<String>,
     /// For `llm`: the environment variable that holds the key; `ANTHROPIC_API_KEY`, `OPENAI_API_KEY` or `GEMINI_API_KEY` if not given.
-    /// A model at a `baseUrl` needs none.
+    /// A model at a `baseUrl` needs none, and gets one only if this names it: a provider's usual key goes to nobody else.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key_env: Option<String>,
     /// For `llm`: at most so many tokens are written; 4096 if not given.
@@ -316,7 +316,7 @@ pub struct AgentFile {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub base_url: Option<String>,
     /// For `completion`: the environment variable that holds the key; `ANTHROPIC_API_KEY`, `OPENAI_API_KEY` or `GEMINI_API_KEY` if not given.
-    /// A model at a `baseUrl` needs none.
+    /// A model at a `baseUrl` needs none, and gets one only if this names it: a provider's usual key goes to nobody else.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key_env: Option<String>,
     /// For `completion`: at most so many tokens are written; 4096 if not given.

@@ -145,7 +145,7 @@ pub struct Model {
     pub name: String,
     /// Where it is, up to and including the version (`http://127.0.0.1:11434/v1`); the provider's own if not given.
     pub base_url: Option<String>,
-    /// The environment variable with the key; the provider's usual one if not given. A model at a `base_url` needs none.
+    /// The environment variable with the key; if not given, the provider's usual one, and none at a `base_url`.
     pub key_env: Option<String>,
     /// At most so many tokens are written.
     pub max_tokens: u32,

@@ -57,24 +57,6 @@ impl Provider {
         };
         Ok(Self { client, target, key, options: options(model), structured: model.structured })
     }
-
-    fn completion(&self, response: &ChatResponse) -> Result<Completion, ModelError> {
-        let text = response.content.texts().concat();
-        if text.is_empty() {
-            // Some servers send an error record with status 200.
-            if let Some(error) = response.captured_raw_body.as_ref().and_then(failure::in_answer) {
-                return Err(error);
-            }
-        }
-        if let Some(StopReason::ContentFilter(reason)) = &response.stop_reason {
-            return Err(ModelError::Rejected(format!("the provider withheld the answer ({reason})")));
-        }
-        Ok(Completion {
-            text,
-            usage: usage(&response.usage),
-            truncated: response.stop_reason.as_ref().is_some_and(StopReason::is_max_tokens),
-        })
-    }
 }
 
 #[async_trait]
@@ -89,11 +71,29 @@ impl Model for Provider {
             options = options.with_response_format(JsonSpec::new(SCHEMA_NAME, schema));
         }
         let answer = match self.client.exec_chat(self.target.clone(), chat, Some(&options)).await {
-            Ok(response) => self.completion(&response),
+            Ok(response) => completion(&response),
             Err(error) => Err(failure::of(&error)),
         };
         answer.map_err(|error| failure::map_words(error, |words| self.key.scrub(words)))
     }
+}
+
+fn completion(response: &ChatResponse) -> Result<Completion, ModelError> {
+    let text = response.content.texts().concat();
+    if text.is_empty() {
+        // Some servers send an error record with status 200.
+        if let Some(error) = response.captured_raw_body.as_ref().and_then(failure::in_answer) {
+            return Err(error);
+        }
+    }
+    if let Some(StopReason::ContentFilter(reason)) = &response.stop_reason {
+        return Err(ModelError::Rejected(format!("the provider withheld the answer ({reason})")));
+    }
+    Ok(Completion {
+        text,
+        usage: usage(&response.usage),
+        truncated: response.stop_reason.as_ref().is_some_and(StopReason::is_max_tokens),
+    })
 }
 
 fn options(model: &policy::Model) -> ChatOptions {
@@ -106,7 +106,8 @@ fn options(model: &policy::Model) -> ChatOptions {
         options = options.with_temperature(f64::from(milli) / 1000.0);
     }
     if model.provider == policy::Provider::OpenAi {
-        // Otherwise the end of a name like `qwen-max` is taken for an effort and cut off; a budget sends nothing.
+        // Otherwise the end of a name like `qwen-max` is taken for an effort and cut off; a budget sends nothing. The
+        // other two dialects would send a budget, and none of their models has such a name.
         options = options.with_reasoning_effort(ReasoningEffort::Budget(0));
     }
     options

@@ -23,6 +23,15 @@ const NOT_FILES: [&str; 14] = [
 const BARE_NAMES: [&str; 9] =
     ["Makefile", "Dockerfile", "Justfile", "Gemfile", "Rakefile", "Procfile", "LICENSE", "README", "CODEOWNERS"];
 
+/// Endings of files that are written by hand. In a sentence or a comment a dotted word may be code (`self.total`), so
+/// without a slash only these make it a path.
+const ENDINGS: [&str; 64] = [
+    "bash", "c", "cc", "cfg", "clj", "cpp", "cs", "css", "csv", "dart", "el", "env", "erl", "ex", "exs", "go",
+    "gradle", "h", "hpp", "hs", "html", "ini", "java", "jl", "js", "json", "jsx", "kt", "lua", "m", "md", "mjs", "cjs",
+    "ml", "nim", "php", "pl", "proto", "ps1", "py", "pyi", "r", "rb", "rs", "rst", "scala", "scss", "sh", "sql",
+    "svelte", "swift", "tcl", "tf", "toml", "ts", "tsx", "txt", "vim", "vue", "xml", "yaml", "yml", "zig", "lock",
+];
+
 /// Languages that look like file names.
 const DOTTED_LANGUAGES: [&str; 4] = ["asp.net", "vb.net", "f#.net", "node.js"];
 
@@ -111,7 +120,7 @@ pub fn read_answer(text: &str, wholeness: Wholeness) -> Result<Answered, AnswerE
 
 impl Answered {
     fn add(&mut self, fence: &Fence<'_>, named: Option<(String, usize)>, body: &[&str]) {
-        let text = |from: usize| body[from..].iter().map(|line| format!("{line}\n")).collect::<String>();
+        let text = |from: usize| body[from..].iter().flat_map(|line| [line, "\n"]).collect::<String>();
         match named {
             Some((path, skip)) => {
                 self.files.retain(|file| file.path != path);
@@ -210,11 +219,7 @@ fn path_alone(line: &str) -> Option<String> {
     }
     let text = text.trim_matches(['*', '_', ' ', ':']);
     let text = match text.split_once([':', ' ']) {
-        Some((label, rest))
-            if ["file", "path", "filename", "file name"].contains(&label.to_ascii_lowercase().as_str()) =>
-        {
-            rest
-        }
+        Some((label, rest)) if ["file", "path", "filename"].contains(&label.to_ascii_lowercase().as_str()) => rest,
         _ => text,
     };
     let text = text.trim_start_matches(['*', ' ', ':']);
@@ -226,7 +231,7 @@ fn path_alone(line: &str) -> Option<String> {
 /// A sentence that leads to the block and names one path: ``Here is the whole `src/a.py`:``.
 fn path_in_sentence(line: &str) -> Option<String> {
     let leads = line.ends_with(':') || line.starts_with('#');
-    let mut paths = line.split('`').skip(1).step_by(2).filter_map(bare_path);
+    let mut paths = line.split('`').skip(1).step_by(2).filter_map(bare_path).filter(|path| is_surely_a_path(path));
     let path = paths.next().filter(|_| leads)?;
     paths.all(|other| other == path).then_some(path)
 }
@@ -241,13 +246,18 @@ fn path_in_comment(line: &str) -> Option<String> {
         .into_iter()
         .find_map(|label| text.strip_prefix(label))
         .unwrap_or(text);
-    bare_path(text)
+    bare_path(text).filter(|path| is_surely_a_path(path))
 }
 
 /// The path of a text that is one, without its quotes.
 fn bare_path(text: &str) -> Option<String> {
     let text = text.trim().trim_matches(['`', '"', '\'']);
     looks_like_path(text).then(|| text.to_owned())
+}
+
+fn is_surely_a_path(path: &str) -> bool {
+    path.contains('/')
+        || path.rsplit_once('.').is_some_and(|(_, end)| ENDINGS.contains(&end.to_ascii_lowercase().as_str()))
 }
 
 fn looks_like_path(text: &str) -> bool {
@@ -259,4 +269,111 @@ fn looks_like_path(text: &str) -> bool {
             && !end.chars().all(|c| c.is_ascii_digit())
     });
     !text.is_empty() && text.chars().all(plain) && (text.contains('/') || has_ending || BARE_NAMES.contains(&text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn files(text: &str) -> Vec<(String, String)> {
+        let answer = read_answer(text, Wholeness::Whole).unwrap();
+        answer.files.into_iter().map(|file| (file.path, file.text)).collect()
+    }
+
+    fn file(path: &str, text: &str) -> (String, String) {
+        (path.to_owned(), text.to_owned())
+    }
+
+    #[test]
+    fn a_path_is_found_wherever_models_put_it() {
+        let check = |text: &str| assert_eq!(files(text), [file("src/a.py", "x = 1\n")], "{text}");
+        // The info string.
+        check("```src/a.py\nx = 1\n```");
+        check("```python src/a.py\nx = 1\n```\nDone.");
+        check("```python:src/a.py\nx = 1\n```");
+        check("``` py  file=src/a.py\nx = 1\n```");
+        check("```python title=\"src/a.py\"\nx = 1\n```");
+        check("```{.python filename='src/a.py'}\nx = 1\n```");
+        check("~~~~python src/a.py\nx = 1\n~~~~");
+        // The line before.
+        check("`src/a.py`:\n```python\nx = 1\n```");
+        check("src/a.py\n```\nx = 1\n```");
+        check("### src/a.py\n\n```python\nx = 1\n```");
+        check("**src/a.py**\n```python\nx = 1\n```");
+        check("**`src/a.py`:**\n```python\nx = 1\n```");
+        check("1. File: `src/a.py` (new)\n```python\nx = 1\n```");
+        check("- src/a.py:\n  ```python\n  x = 1\n  ```");
+        check("Here is the corrected file `src/a.py`:\n\n```python\nx = 1\n```");
+        check("## The whole `src/a.py`\n```python\nx = 1\n```");
+        // A comment, which is no line of the file.
+        check("```python\n# src/a.py\nx = 1\n```");
+        check("```\n// File: src/a.py\nx = 1\n```");
+        check("```\n/* src/a.py */\nx = 1\n```");
+        check("```\n<!-- src/a.py -->\nx = 1\n```");
+        // Line ends of another system.
+        check("`src/a.py`:\r\n```python\r\nx = 1\r\n```\r\n");
+        // A fence that was forgotten.
+        check("`src/a.py`:\n```python\nx = 1\n");
+        // Of two with the same path the later counts.
+        check("`src/a.py`:\n```\nold\n```\nand better `src/a.py`:\n```\nx = 1\n```");
+    }
+
+    #[test]
+    fn a_block_that_shows_something_else_is_no_file() {
+        let check = |text: &str, unnamed: &[&str]| {
+            let answer = read_answer(text, Wholeness::Whole).unwrap();
+            assert_eq!(answer.files, [], "{text}");
+            assert_eq!(answer.unnamed, unnamed, "{text}");
+        };
+        check("", &[]);
+        check("Nothing is to be done in `src/a.py`.", &[]);
+        check("```python\nx = 1\n```", &["x = 1\n"]);
+        check("Run `src/a.py` like this:\n```sh\npython src/a.py\n```", &[]);
+        check("It prints:\n```text\n# a.py\n```", &[]);
+        check("Instead of `self.total` write:\n```python\nself.sum\n```", &["self.sum\n"]);
+        check("`a.py` calls `b.py`:\n```python\nb()\n```", &["b()\n"]);
+        check("In `a.py` there is an error. Use this\n```python\nb()\n```", &["b()\n"]);
+        check("a.py\n\n\n```python\nb()\n```", &["b()\n"]);
+        check("```asp.net\nx\n```", &["x\n"]);
+        check("```Makefile\nall:\n```", &["all:\n"]);
+        check("```markdown\n# README.md\n```", &["# README.md\n"]);
+        check("```python\n# the total\nx = 1\n```", &["# the total\nx = 1\n"]);
+        check("a ```code span``` in a line\n", &[]);
+    }
+
+    #[test]
+    fn several_files_and_fences_inside_fences() {
+        let text = "Two files.\n\n````markdown docs/a.md\n# A\n```sh\nls\n```\n````\n\nMakefile:\n~~~\nall:\n\ttrue\n~~~\n\
+                    ```rust src/empty.rs\n```\n";
+        let expected =
+            [file("docs/a.md", "# A\n```sh\nls\n```\n"), file("Makefile", "all:\n\ttrue\n"), file("src/empty.rs", "")];
+        assert_eq!(files(text), expected);
+    }
+
+    #[test]
+    fn half_a_file_is_an_error_and_whole_ones_before_it_are_not() {
+        let cut = |text: &str| read_answer(text, Wholeness::CutOff).map(|answer| answer.files.len());
+        assert_eq!(cut("`a.py`:\n```\nx\n```\nThis is because"), Ok(1));
+        let error = cut("`a.py`:\n```\nx\n```\n`b.py`:\n```\ny").unwrap_err();
+        assert!(error.to_string().starts_with("the answer was cut off inside `b.py`;"), "{error}");
+        let error = cut("```\nx").unwrap_err();
+        assert!(error.to_string().starts_with("the answer was cut off inside a code block;"), "{error}");
+    }
+
+    proptest! {
+        #[test]
+        fn no_answer_panics(text in "(```|~~~|`|a\\.py|src/|\n|\r\n| |:|#|//|<!--|=|\\{|ä|\\PC){0,40}") {
+            for wholeness in [Wholeness::Whole, Wholeness::CutOff] {
+                let _ = read_answer(&text, wholeness);
+            }
+        }
+
+        #[test]
+        fn what_is_written_as_asked_is_read_back(body in "([a-z#/` ]{0,12}\n){0,6}") {
+            let ticks = "`".repeat(body.lines().map(|line| line.matches('`').count()).max().unwrap_or(0).max(2) + 1);
+            let text = format!("`src/a.py`:\n{ticks}\n{body}{ticks}\n");
+            prop_assert_eq!(files(&text), [file("src/a.py", &body)]);
+        }
+    }
 }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 /// The question for a `completion` agent.
 ///
 /// Files stand in code fences longer than any inside them, word for word: a model has to give them back, so nothing in
-/// them is neutralised, unlike in [`fence`](super::fence).
+/// them is neutralised, unlike in [`fence`](fn@super::fence).
 #[derive(Debug, Clone, Copy)]
 pub struct CompletionPrompt<'a> {
     /// The attempt's own prompt: task, checks, last failure, reflections.
@@ -79,9 +79,44 @@ impl CompletionPrompt<'_> {
 fn ticks_around(text: &str) -> String {
     let longest = text
         .lines()
-        .map(|line| line.trim_start())
+        .map(str::trim_start)
         .map(|line| line.len() - line.trim_start_matches('`').len())
         .max()
         .unwrap_or(0);
     "`".repeat(longest.max(2) + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::answer::Wholeness;
+    use super::super::answer::read_answer;
+    use super::*;
+
+    fn shown(path: &str, text: &str, fixed: Option<Fixed>) -> ShownFile {
+        ShownFile { path: path.to_owned(), text: text.to_owned(), fixed }
+    }
+
+    #[test]
+    fn files_stand_word_for_word_in_fences_that_hold_them() {
+        let files = [
+            shown("a.py", "# A\nx = 1\n", None),
+            shown("doc.md", "````\n```\n", Some(Fixed::Cut)),
+            shown("test_a.py", "", Some(Fixed::Protected)),
+        ];
+        let others = ["b.py".to_owned()];
+        let prompt =
+            CompletionPrompt { attempt: "# Task: t\n", files: &files, others: &others, asked: Some("a.py") }.render();
+        assert!(prompt.starts_with("# Task: t\n\n## Files\n\n`a.py`:\n```\n# A\nx = 1\n```\n"), "{prompt}");
+        assert!(prompt.contains("do not answer with this file):\n`````\n````\n```\n`````\n"), "{prompt}");
+        assert!(prompt.contains("`test_a.py` (must not be changed):\n```\n\n```\n"), "{prompt}");
+        assert!(prompt.contains("\n## Other files\n\nb.py\n"), "{prompt}");
+    }
+
+    #[test]
+    fn the_example_is_an_answer_that_can_be_read() {
+        let prompt = CompletionPrompt { attempt: "t", files: &[], others: &[], asked: Some("src/a.py") }.render();
+        let answer = read_answer(prompt.split("## Your answer").nth(1).unwrap(), Wholeness::Whole).unwrap();
+        assert_eq!(answer.files[0].path, "src/a.py");
+        assert_eq!(answer.files[0].text, "the whole text of the file\n");
+    }
 }

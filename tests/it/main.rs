@@ -6,4 +6,6 @@ mod bad_input;
 mod cli;
 mod docs;
 mod flow;
+#[cfg(feature = "llm")]
+mod llm;
 mod project;

@@ -77,8 +77,8 @@ mod tests {
 
     const GOOD: &str = r#"{"category":"test_gap","analysis":"a","suggestion":"s","actionItems":[],"confidence":7}"#;
 
-    fn answer(text: &str) -> Result<Completion, ModelError> {
-        Ok(Completion { text: text.to_owned(), usage: Usage::default(), truncated: false })
+    fn answer(text: &str) -> Completion {
+        Completion { text: text.to_owned(), usage: Usage::default(), truncated: false }
     }
 
     fn policy() -> policy::Model {
@@ -114,7 +114,7 @@ mod tests {
             .withf(|request| {
                 request.prompt == reflect_prompt(&test_failure()) && request.schema == Some(reflect_schema())
             })
-            .returning(|_| answer(&format!("Sure:\n```json\n{GOOD}\n```")));
+            .returning(|_| Ok(answer(&format!("Sure:\n```json\n{GOOD}\n```"))));
         let draft = generator(model).generate(&test_failure()).await.unwrap();
         assert_eq!((draft.category, draft.confidence), (Category::TestGap, 1.0));
         assert_eq!(draft.origin, Origin::Llm { model: "small".to_owned() });
@@ -124,17 +124,17 @@ mod tests {
     async fn an_unreadable_answer_is_asked_for_once_more_with_the_reason() {
         let mut model = MockModel::new();
         let mut order = mockall::Sequence::new();
-        model.expect_complete().times(1).in_sequence(&mut order).returning(|_| answer("I am sorry."));
+        model.expect_complete().times(1).in_sequence(&mut order).returning(|_| Ok(answer("I am sorry.")));
         model
             .expect_complete()
             .times(1)
             .in_sequence(&mut order)
             .withf(|request| request.prompt.contains("I am sorry.") && request.prompt.contains("expected 3, got 4"))
-            .returning(|_| answer(GOOD));
+            .returning(|_| Ok(answer(GOOD)));
         assert_eq!(generator(model).generate(&test_failure()).await.unwrap().analysis, "a");
 
         let mut stubborn = MockModel::new();
-        stubborn.expect_complete().times(2).returning(|_| answer("No."));
+        stubborn.expect_complete().times(2).returning(|_| Ok(answer("No.")));
         let error = generator(stubborn).generate(&test_failure()).await.unwrap_err();
         assert!(matches!(&error, GeneratorError::Parse(why) if why.contains("No.")), "{error}");
     }

@@ -16,7 +16,8 @@ use tempfile::NamedTempFile;
 /// What a new file may be, before the user's mask: what an editor gives it.
 const NEW_FILE_MODE: u32 = 0o644;
 
-/// The files that may not be changed.
+/// The files that the project protects.
+#[derive(Debug, Default)]
 pub(super) struct Protected(GlobSet);
 
 impl Protected {
@@ -47,8 +48,21 @@ pub(super) enum PathError {
     Reserved(String),
     #[error("the answer writes `{0}`, which is protected")]
     Protected(String),
+    #[error("the answer writes `{0}`, of which it saw only the beginning")]
+    Cut(String),
     #[error("the answer writes `{0}`, which cannot be a file here")]
     NoFile(String),
+}
+
+/// Why an answer is not applied.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ApplyError {
+    /// It asks for something that it may not; nothing was touched.
+    #[error(transparent)]
+    Refused(#[from] PathError),
+    /// The file system refused.
+    #[error("failed to write the answer's files: {0}")]
+    Write(#[from] io::Error),
 }
 
 /// A file of an answer and where it goes.
@@ -147,4 +161,100 @@ fn prepare(file: &Planned<'_>) -> io::Result<NamedTempFile> {
 /// Whether a file's first line ends as on Windows.
 fn has_crlf(text: &[u8]) -> bool {
     memchr::memchr(b'\n', text).is_some_and(|end| end > 0 && text[end - 1] == b'\r')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    fn answered(path: &str, text: &str) -> AnsweredFile {
+        AnsweredFile { path: path.to_owned(), text: text.to_owned() }
+    }
+
+    fn project() -> tempfile::TempDir {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir_all(dir.path().join("src")).unwrap();
+        fs::write(dir.path().join("src/a.py"), "x = 0\n").unwrap();
+        dir
+    }
+
+    #[test]
+    fn what_leads_elsewhere_is_refused_by_name() {
+        let (dir, outside) = (project(), project());
+        symlink(outside.path(), dir.path().join("linked")).unwrap();
+        symlink(outside.path().join("src/a.py"), dir.path().join("a.py")).unwrap();
+        symlink(dir.path().join("nowhere"), dir.path().join("dangling.py")).unwrap();
+        let protected = Protected::new(&["tests".to_owned(), "*.lock".to_owned()]).unwrap();
+        let check = |path: &str, expected: fn(String) -> PathError| {
+            let files = [answered(path, "")];
+            assert_eq!(plan(dir.path(), &files, &protected).unwrap_err(), expected(path.to_owned()), "{path}");
+        };
+        check("/etc/passwd", PathError::Outside);
+        check("../a.py", PathError::Outside);
+        check("src/../../a.py", PathError::Outside);
+        check("src/../a.py", PathError::Outside);
+        check("linked/src/a.py", PathError::Link);
+        check("linked/new.py", PathError::Link);
+        check("a.py", PathError::Link);
+        check("dangling.py", PathError::Link);
+        check(".git/hooks/pre-commit", PathError::Reserved);
+        check("src/.GIT/config", PathError::Reserved);
+        check(".git", PathError::Reserved);
+        check("memory/reflections.jsonl", PathError::Reserved);
+        check("./.reflection/x", PathError::Reserved);
+        check("tests/test_a.py", PathError::Protected);
+        check("./tests/deep/test_a.py", PathError::Protected);
+        check("src/poetry.lock", PathError::Protected);
+        check("src", PathError::NoFile);
+        check("src/", PathError::NoFile);
+        check("src/a.py/b.py", PathError::NoFile);
+        check("src/new/", PathError::NoFile);
+        check("", PathError::NoFile);
+        check(".", PathError::NoFile);
+        check("src/a\0.py", PathError::NoFile);
+    }
+
+    #[test]
+    fn one_file_that_may_not_be_written_keeps_all_from_being_written() {
+        let dir = project();
+        let files = [answered("src/a.py", "x = 1\n"), answered("../b.py", "")];
+        assert!(plan(dir.path(), &files, &Protected::default()).is_err());
+        assert_eq!(fs::read_to_string(dir.path().join("src/a.py")).unwrap(), "x = 0\n");
+    }
+
+    #[test]
+    fn files_are_replaced_and_made() {
+        let dir = project();
+        let script = dir.path().join("run.sh");
+        fs::write(&script, "a\r\nb\r\n").unwrap();
+        fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+        let absolute = dir.path().join("src/a.py");
+        let files = [
+            answered(absolute.to_str().unwrap(), "x = 1\n"),
+            answered("./new/deep/b.py", "y = 2\n"),
+            answered("run.sh", "a\nc\n"),
+        ];
+        let planned = plan(dir.path(), &files, &Protected::default()).unwrap();
+        assert_eq!(
+            planned.iter().map(|file| file.path.as_str()).collect::<Vec<_>>(),
+            ["src/a.py", "new/deep/b.py", "run.sh"]
+        );
+        write(&planned).unwrap();
+        assert_eq!(fs::read_to_string(absolute).unwrap(), "x = 1\n");
+        assert_eq!(fs::read_to_string(dir.path().join("new/deep/b.py")).unwrap(), "y = 2\n");
+        assert_eq!(fs::read(&script).unwrap(), b"a\r\nc\r\n", "line ends are kept");
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(&script), 0o755);
+        assert_eq!(mode(&dir.path().join("new/deep/b.py")) & 0o444, 0o444 & !umask());
+        let left: Vec<_> = fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(left.len(), 3, "a temporary file is left: {left:?}");
+    }
+
+    /// The user's mask, read off a file made as editors make them.
+    fn umask() -> u32 {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("x"), "").unwrap();
+        0o666 & !fs::metadata(dir.path().join("x")).unwrap().permissions().mode()
+    }
 }

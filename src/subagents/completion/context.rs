@@ -30,32 +30,52 @@ const IGNORED: [&str; 9] =
 pub(super) struct Context {
     /// The files, in the order of their importance.
     pub files: Vec<ShownFile>,
-    /// Further paths; only where the prompt names no file.
+    /// Further paths, where the prompt names no file that the task can be about.
     pub others: Vec<String>,
     /// The one file that the task itself names and that may be changed, if it is one.
     pub asked: Option<String>,
 }
 
-/// Chooses the files that the prompt names, in its order; if it names none, the small sources there are.
+impl Context {
+    /// Whether only the beginning of a file is shown, so that an answer with it would lose the rest.
+    pub fn is_cut(&self, path: &str) -> bool {
+        self.files.iter().any(|file| file.path == path && file.fixed == Some(Fixed::Cut))
+    }
+}
+
+/// Chooses the files that the prompt names, in its order. Where none of them can be what the task is about (tests,
+/// protected files, and what the checks name are there to be read), the small files of the project follow.
 pub(super) fn choose(dir: &Path, prompt: &str, protected: &Protected) -> Context {
     let all = walk(dir);
     let named = named_in(dir, prompt, &all);
-    let mut context = Context::default();
-    let mut room = ALL_BYTES;
-    // What stands before the checks is the task in its owner's words.
-    let task = prompt.split("\n## Checks\n").next().unwrap_or(prompt);
+    let (task, checks) = parts(prompt);
     let mut asked = named_in(dir, task, &all).into_iter().filter(|path| !protected.has(path));
-    context.asked = asked.next().filter(|_| asked.next().is_none());
-    if named.is_empty() {
-        context.others = all.iter().take(LISTED).cloned().collect();
+    let asked = asked.next().filter(|_| asked.next().is_none());
+    let judges = named_in(dir, checks, &all);
+    let to_read = |path: &String| protected.has(path) || judges.contains(path) || is_test(path);
+    let mut room = ALL_BYTES;
+    let mut files: Vec<_> = named.iter().filter_map(|path| show(dir, path, protected, &mut room)).collect();
+    let mut others = Vec::new();
+    if asked.is_none() && named.iter().all(to_read) {
+        let rest = || all.iter().filter(|path| !named.contains(path));
         let small = |path: &&String| fs::metadata(dir.join(path)).is_ok_and(|m| m.len() <= SMALL_BYTES);
-        let shown = all.iter().filter(small).filter_map(|path| show(dir, path, protected, &mut room));
-        context.files = shown.collect();
-        context.others.retain(|path| !context.files.iter().any(|file| file.path == *path));
-    } else {
-        context.files = named.iter().filter_map(|path| show(dir, path, protected, &mut room)).collect();
+        files.extend(rest().filter(small).filter_map(|path| show(dir, path, protected, &mut room)));
+        let unseen = |path: &&String| !files.iter().any(|file| file.path == **path);
+        others = rest().filter(unseen).take(LISTED).cloned().collect();
     }
-    context
+    Context { files, others, asked }
+}
+
+/// The task in its owner's words, which stands before the checks, and the list of the checks.
+fn parts(prompt: &str) -> (&str, &str) {
+    let (task, rest) = prompt.split_once("\n## Checks\n").unwrap_or((prompt, ""));
+    (task, rest.split("\n## ").next().unwrap_or_default())
+}
+
+/// A file that says what is wanted rather than doing it.
+fn is_test(path: &str) -> bool {
+    let word = |word: &str| matches!(word.to_ascii_lowercase().as_str(), "test" | "tests" | "spec" | "specs");
+    path.split(|c: char| !c.is_ascii_alphanumeric()).any(word)
 }
 
 /// A text file as it is shown, within what room is left; none for other files.
@@ -116,4 +136,104 @@ fn find(dir: &Path, word: &str, all: &[String]) -> Option<String> {
     }
     let mut same = all.iter().filter(|path| path.rsplit('/').next() == Some(relative));
     same.next().filter(|_| same.next().is_none()).cloned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn project(files: &[(&str, &str)]) -> tempfile::TempDir {
+        let dir = tempfile::tempdir().unwrap();
+        for (path, text) in files {
+            fs::create_dir_all(dir.path().join(path).parent().unwrap()).unwrap();
+            fs::write(dir.path().join(path), text).unwrap();
+        }
+        dir
+    }
+
+    fn paths(context: &Context) -> Vec<&str> {
+        context.files.iter().map(|file| file.path.as_str()).collect()
+    }
+
+    #[test]
+    fn the_named_files_are_shown_in_the_order_of_their_names() {
+        let dir =
+            project(&[("src/a.py", "a"), ("b.py", "b"), ("lib/deep/only.rs", "o"), ("x/same.py", ""), ("same.py", "")]);
+        let prompt = format!(
+            "Fix ./b.py (see only.rs). Also mentioned: same.py, missing.py, e.g. 1.2.\n\n## Checks\n\n- t: `python3 t.py`\n\n\
+             File \"{}/src/a.py\", line 3, in b.py:7",
+            dir.path().display()
+        );
+        let context = choose(dir.path(), &prompt, &Protected::default());
+        assert_eq!(paths(&context), ["b.py", "lib/deep/only.rs", "same.py", "src/a.py"]);
+        assert_eq!((context.asked, context.others.len()), (None, 0), "the task itself names three");
+    }
+
+    #[test]
+    fn the_one_file_of_the_task_is_known_as_such() {
+        let check = |prompt: &str, protect: &[&str], expected: Option<&str>| {
+            let dir = project(&[("a.py", "a"), ("test_a.py", "t"), ("c.py", "c")]);
+            let protect: Vec<_> = protect.iter().map(|glob| (*glob).to_owned()).collect();
+            let context = choose(dir.path(), prompt, &Protected::new(&protect).unwrap());
+            assert_eq!(context.asked.as_deref(), expected, "{prompt}");
+        };
+        check("Write a.py.\n\n## Checks\n\n- t: `pytest test_a.py`", &[], Some("a.py"));
+        check("Write a.py so that test_a.py passes", &[], None);
+        check("Write a.py so that test_a.py passes", &["test_*"], Some("a.py"));
+        check("Make it work", &[], None);
+    }
+
+    #[test]
+    fn without_a_name_small_files_are_shown_and_the_others_listed() {
+        let big = "x".repeat(SMALL_BYTES as usize + 1);
+        let dir = project(&[
+            ("a.py", "a"),
+            ("sub/b.py", "b"),
+            ("big.csv", &big),
+            (".env", "SECRET=1"),
+            (".git/config", "g"),
+            ("node_modules/m.js", "m"),
+            ("memory/reflections.jsonl", "r"),
+        ]);
+        fs::write(dir.path().join("binary.bin"), [0xff, 0, 1]).unwrap();
+        let context = choose(dir.path(), "Make it work", &Protected::default());
+        assert_eq!(paths(&context), ["a.py", "sub/b.py"]);
+        assert_eq!(context.others, ["big.csv", "binary.bin"]);
+    }
+
+    #[test]
+    fn where_only_tests_are_named_the_small_files_follow() {
+        let check = |prompt: &str, expected: &[&str]| {
+            let dir = project(&[("calc.py", "c"), ("other.py", "o"), ("tests/test_calc.py", "t"), ("verify.py", "v")]);
+            assert_eq!(paths(&choose(dir.path(), prompt, &Protected::default())), expected, "{prompt}");
+        };
+        let checks = "\n\n## Checks\n\n- t: `python3 verify.py`\n\n## Last failure\n\n";
+        check(
+            &format!("Mend half.{checks}File \"tests/test_calc.py\", line 3"),
+            &["verify.py", "tests/test_calc.py", "calc.py", "other.py"],
+        );
+        check(&format!("Mend half.{checks}File \"calc.py\", line 3"), &["verify.py", "calc.py"]);
+        check(&format!("Mend verify.py.{checks}"), &["verify.py"]);
+    }
+
+    #[test]
+    fn a_long_file_is_cut_and_all_together_have_a_budget() {
+        let long = "ä".repeat(FILE_BYTES);
+        let files: Vec<_> = (0..4).map(|n| (format!("f{n}.py"), long.clone())).collect();
+        let files: Vec<_> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+        let dir = project(&files);
+        let context = choose(dir.path(), "f0.py f1.py f2.py f3.py", &Protected::default());
+        assert_eq!(context.files.iter().map(|file| file.text.len()).sum::<usize>(), ALL_BYTES);
+        assert!(context.is_cut("f0.py") && paths(&context) == ["f0.py", "f1.py", "f2.py"], "{:?}", paths(&context));
+    }
+
+    #[test]
+    fn nothing_is_shown_through_a_link() {
+        let dir = project(&[("a.py", "a")]);
+        let outside = project(&[("secret.py", "s")]);
+        std::os::unix::fs::symlink(outside.path(), dir.path().join("linked")).unwrap();
+        std::os::unix::fs::symlink(outside.path().join("secret.py"), dir.path().join("secret.py")).unwrap();
+        let context = choose(dir.path(), "a.py secret.py linked/secret.py ../x /etc/passwd", &Protected::default());
+        assert_eq!(paths(&context), ["a.py"]);
+    }
 }

@@ -8,13 +8,17 @@ use super::project;
 use crate::domain::CheckScope;
 use crate::domain::CheckSpec;
 use crate::domain::TaskId;
-use crate::domain::policy::AgentKind;
+use crate::domain::TaskList;
 use crate::domain::policy::Generator;
 use crate::layer::Layers;
 use crate::layer::Svc;
 use crate::runtime;
+use crate::runtime::Health;
+use crate::runtime::HealthParams;
+use crate::runtime::HealthState;
 use crate::services::Command;
 use crate::services::CommandRunner;
+use crate::services::Models;
 use crate::services::OpenWorkspace;
 use crate::services::RunLock;
 use crate::services::Settings;
@@ -34,7 +38,7 @@ struct Finding {
     what: String,
     ok: bool,
     detail: String,
-    /// What to do, if it is not as it should be.
+    /// What to do, if it is not as it should be, or nobody can say.
     #[serde(skip_serializing_if = "Option::is_none")]
     advice: Option<String>,
 }
@@ -58,17 +62,17 @@ pub(super) async fn doctor(dir: &Path, args: &DoctorArgs) -> anyhow::Result<Exit
     match project::layers(dir, Vec::new()) {
         Ok((layers, settings)) => {
             findings.push(Finding::good("project.json", settings.project().root.display().to_string()));
-            findings.extend(programs(&*settings));
-            findings.extend(files(&layers).await?);
+            let (files, tasks) = files(&layers).await?;
+            findings.extend(agents(&layers, &*settings, tasks.as_ref()).await?);
+            findings.extend(files);
             if args.checks {
                 findings.extend(checks(&layers, &*settings).await?);
             }
         }
-        Err(error) => findings.push(Finding::bad(
-            "project.json",
-            format!("{error:#}"),
-            "mend it, or write one with `reflexion init`",
-        )),
+        Err(error) => findings.extend([
+            Finding::bad("project.json", format!("{error:#}"), "mend it, or write one with `reflexion init`"),
+            installed(),
+        ]),
     }
     let ok = findings.iter().all(|f| f.ok);
     let cannot_start = findings.iter().any(|f| !f.ok && (f.what == "workspace" || f.what.starts_with("check ")));
@@ -76,10 +80,14 @@ pub(super) async fn doctor(dir: &Path, args: &DoctorArgs) -> anyhow::Result<Exit
         project::print_json(&serde_json::json!({ "ok": ok, "findings": findings }))?;
     } else {
         for finding in &findings {
-            let mark = if finding.ok { "✓" } else { "✗" };
+            let mark = match (finding.ok, &finding.advice) {
+                (true, None) => "✓",
+                (true, Some(_)) => "!",
+                (false, _) => "✗",
+            };
             outln!("{}", project::printable(&format!("{mark} {}: {}", finding.what, finding.detail)));
             if let Some(advice) = &finding.advice {
-                outln!("    {advice}");
+                outln!("    {}", project::printable(advice));
             }
         }
     }
@@ -102,41 +110,60 @@ async fn git(layers: Layers) -> anyhow::Result<Finding> {
     })
 }
 
-/// Whether the agents' and the generator's programs are there. No agent is started: that might cost money.
-fn programs(settings: &dyn Settings) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    for (name, agent) in &settings.agents().named {
-        let what = format!("agent `{name}`");
-        findings.push(match &agent.kind {
-            AgentKind::Repair => Finding::good(&what, "embedded"),
-            AgentKind::Command { argv } | AgentKind::Acp { argv, .. } => {
-                program(&what, &argv[0], &settings.project().root)
-            }
-            AgentKind::Cli { .. } | AgentKind::Completion { .. } => continue,
-        });
+impl From<Health> for Finding {
+    fn from(health: Health) -> Self {
+        let Health { what, state, detail, advice } = health;
+        Self { what, ok: state != HealthState::Bad, detail, advice }
     }
-    if let Generator::Command { argv } = &settings.reflexion().generator {
-        findings.push(program("generator", &argv[0], &settings.project().root));
-    }
-    findings
 }
 
-fn program(what: &str, program: &str, root: &Path) -> Finding {
-    let found = if program.contains('/') {
-        Some(root.join(program)).filter(|p| p.is_file())
-    } else {
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        std::env::split_paths(&path).map(|dir| dir.join(program)).find(|p| p.is_file())
+/// The agents that the project uses and its generator, and which other agents are installed. None of them is set to
+/// work: that might cost money.
+async fn agents(layers: &Layers, settings: &dyn Settings, tasks: Option<&TaskList>) -> anyhow::Result<Vec<Finding>> {
+    let used = used(settings, tasks);
+    let app = layers.build::<(Svc<dyn CommandRunner>, Svc<dyn Models>)>().await?;
+    let params = HealthParams { settings, used: &used, runner: &*app.0, models: &*app.1 };
+    let health = runtime::agent_health(params).await;
+    app.shutdown().await?;
+    let mut findings: Vec<Finding> = health.into_iter().map(Finding::from).collect();
+    let others: Vec<&str> =
+        runtime::installed_agents().into_iter().filter(|name| !used.iter().any(|u| u == name)).collect();
+    if !others.is_empty() {
+        findings.push(Finding::good("also here", others.join(", ")));
+    }
+    Ok(findings)
+}
+
+/// The agents that some task would be given to, or that write reflections; each once, the default first.
+fn used(settings: &dyn Settings, tasks: Option<&TaskList>) -> Vec<String> {
+    let agents = settings.agents();
+    let labelled = agents.by_label.iter().flat_map(|(_, chain)| chain);
+    let asked = tasks.iter().flat_map(|list| &list.tasks).filter_map(|task| task.agent.as_ref());
+    let writes = match &settings.reflexion().generator {
+        Generator::Agent { name } => Some(name),
+        Generator::Heuristic | Generator::Command { .. } | Generator::Llm { .. } => None,
     };
-    match found {
-        Some(path) => Finding::good(what, path.display().to_string()),
-        None => {
-            Finding::bad(what, format!("`{program}` was not found"), "install it, or mend its `argv` in project.json")
+    let mut used: Vec<String> = Vec::new();
+    for name in agents.default.iter().chain(labelled).chain(asked).chain(writes) {
+        if !used.contains(name) {
+            used.push(name.clone());
         }
     }
+    used
 }
 
-async fn files(layers: &Layers) -> anyhow::Result<Vec<Finding>> {
+/// Without a project there is nothing that is used, only what is installed.
+fn installed() -> Finding {
+    let names = runtime::installed_agents();
+    if names.is_empty() {
+        let advice = "install one, e.g. npm install -g @anthropic-ai/claude-code@latest; `repair` is built in";
+        return Finding { advice: Some(advice.to_owned()), ..Finding::good("agents", "no coding agent is installed") };
+    }
+    Finding::good("agents", format!("installed: {}", names.join(", ")))
+}
+
+/// What the memory and the task file are like, and the tasks.
+async fn files(layers: &Layers) -> anyhow::Result<(Vec<Finding>, Option<TaskList>)> {
     let app = layers.build::<(Svc<dyn Storage>, Svc<dyn Tasks>)>().await?;
     let store = app.0.check().await;
     let list = app.1.load().await;
@@ -150,7 +177,7 @@ async fn files(layers: &Layers) -> anyhow::Result<Vec<Finding>> {
         ),
         Err(error) => Finding::bad("memory", error.to_string(), "make memory/ readable and writable"),
     };
-    let tasks = match list {
+    let tasks = match &list {
         Ok(list) if list.problems.is_empty() => Finding::good("tasks", format!("{} tasks", list.tasks.len())),
         Ok(list) => {
             let first = &list.problems[0];
@@ -160,7 +187,7 @@ async fn files(layers: &Layers) -> anyhow::Result<Vec<Finding>> {
         }
         Err(error) => Finding::bad("tasks", error.to_string(), "mend `tasks` in project.json or the file it names"),
     };
-    Ok(vec![memory, tasks])
+    Ok((vec![memory, tasks], list.ok()))
 }
 
 /// Builds one workspace, runs setup and every check at the base. Red is no fault here, not being able to start is.

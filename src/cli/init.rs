@@ -24,9 +24,13 @@ use super::exit::UsageError;
 use super::output::errln;
 use super::output::out;
 use super::output::outln;
+use crate::runtime;
 use anyhow::Context;
 use std::path::Path;
 use std::path::PathBuf;
+
+/// The coding agents that are proposed, the first that is installed; by name only, because nothing else is needed.
+const SUGGESTED: [&str; 4] = ["claude", "codex", "opencode", "gemini"];
 
 /// Writes `project.json` and what belongs to it for a directory, or prints what would be written.
 ///
@@ -45,7 +49,9 @@ pub(super) fn init(project: &Path, args: &InitArgs) -> anyhow::Result<Exit> {
         .into());
     }
     let found = detect::detect(&dir).with_context(|| format!("failed to read {}", dir.display()))?;
-    let proposal = proposal::proposal(&name(&dir), &found);
+    let installed = runtime::installed_agents();
+    let agent = SUGGESTED.into_iter().find(|name| installed.contains(name));
+    let proposal = proposal::proposal(&name(&dir), &found, agent);
     let text = format!("{proposal:#}\n");
     let written = if args.dry_run { Vec::new() } else { files::write(&dir, &text)? };
     let told = told::Told { project, found: &found, proposal: &proposal, written: &written };

@@ -18,6 +18,7 @@ mod project;
 mod reference;
 mod run;
 mod task;
+mod transcript;
 
 pub use exit::Exit;
 pub use reference::reference;
@@ -77,6 +78,7 @@ async fn dispatch(args: Args) -> anyhow::Result<Exit> {
         Command::Run(run) => run::run(&project, run).await,
         Command::Apply(apply) => apply::apply(&project, apply).await,
         Command::Task(task) => task::task(&project, task).await,
+        Command::Transcript(args) => transcript::transcript(&project, args).await,
         Command::Memory(memory) => memory::memory(&project, memory).await,
         Command::Config(config) => config::config(&project, config),
         Command::Doctor(doctor) => doctor::doctor(&project, &doctor).await,

@@ -29,6 +29,7 @@ mod run_journal;
 mod task_edits;
 mod task_file;
 mod tasks;
+mod transcript_caps;
 mod transcripts;
 
 pub use import::{Imported, read_import};

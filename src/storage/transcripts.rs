@@ -1,5 +1,8 @@
 //! Transcripts as JSON Lines, one file per agent run.
 
+use super::lines::bare;
+use super::lines::for_each_line;
+use super::transcript_caps::capped;
 use crate::domain::RunId;
 use crate::domain::SessionId;
 use crate::domain::TranscriptHead;
@@ -11,10 +14,13 @@ use crate::services::Clock;
 use crate::services::Transcript;
 use crate::services::TranscriptError;
 use crate::services::Transcripts;
+use sha2::Digest;
+use sha2::Sha256;
 use std::fs::File;
 use std::fs::OpenOptions;
 use std::io::BufRead;
 use std::io::BufReader;
+use std::io::Read;
 use std::io::Write;
 use std::path::Path;
 use std::path::PathBuf;
@@ -24,11 +30,17 @@ use std::sync::PoisonError;
 
 /// Writes `.reflection/runs/<run>/transcripts/<session>.jsonl`: [`TranscriptRecord`]s, the head first.
 ///
-/// Each record is one write and is not synced: a transcript explains a run, the journal is what a run rests on.
+/// Each record is one write and is not synced: a transcript explains a run, the journal is what a run rests on. Long
+/// texts are cut in their middle, and an agent that never stops talking fills at most [`FILE_BYTES`] of the disk.
 pub struct TranscriptFiles {
     project: policy::Project,
     clock: Arc<dyn Clock>,
 }
+
+/// A transcript larger than this takes no more steps, only its end: 64 MiB, some hundred times a long session.
+const FILE_BYTES: u64 = 64 << 20;
+/// A first line longer than this is no head: a head holds six short ids.
+const HEAD_BYTES: u64 = 64 << 10;
 
 impl TranscriptFiles {
     /// The transcripts of a project's runs.
@@ -46,7 +58,9 @@ impl TranscriptFiles {
         let mut files = Vec::new();
         for run in runs {
             files.extend(
-                entries(&run.join("transcripts"))?.into_iter().filter(|f| f.extension().is_some_and(|e| e == "jsonl")),
+                entries(&run.join("transcripts"))?
+                    .into_iter()
+                    .filter(|f| f.extension().is_some_and(|e| e == "jsonl") && f.is_file()),
             );
         }
         Ok(files)
@@ -56,12 +70,13 @@ impl TranscriptFiles {
 impl Transcripts for TranscriptFiles {
     fn begin(&self, head: TranscriptHead) -> Arc<dyn AgentWatch> {
         let dir = self.project.run_dir(&head.run).join("transcripts");
-        let path = dir.join(format!("{}.jsonl", head.session));
+        let path = dir.join(file_name(&head.session));
         let file = std::fs::create_dir_all(&dir)
             .and_then(|()| OpenOptions::new().create(true).append(true).open(&path))
             .map_err(|error| tracing::warn!(path = %path.display(), %error, "no transcript can be written"))
             .ok();
-        let writer = TranscriptFile { path, file: Mutex::new(file), clock: Arc::clone(&self.clock) };
+        let open = file.map(|file| Open { file, room: FILE_BYTES });
+        let writer = TranscriptFile { path, open: Mutex::new(open), clock: Arc::clone(&self.clock) };
         writer.step(TranscriptItem::Head(head), None);
         Arc::new(writer)
     }
@@ -71,27 +86,49 @@ impl Transcripts for TranscriptFiles {
     }
 
     fn read(&self, session: &SessionId) -> Result<Transcript, TranscriptError> {
-        let name = format!("{session}.jsonl");
+        let name = file_name(session);
         let files = self.files(None)?;
         let Some(path) = files.iter().find(|f| f.file_name().is_some_and(|n| n == name.as_str())) else {
             return Err(TranscriptError::Unknown(session.to_string()));
         };
-        let bytes = std::fs::read(path).map_err(|error| read_error(path, &error))?;
+        let file = File::open(path).map_err(|error| read_error(path, &error))?;
         let mut transcript = Transcript::default();
-        for line in bytes.split(|b| *b == b'\n').filter(|line| !line.is_empty()) {
-            match serde_json::from_slice(line) {
-                Ok(record) => transcript.records.push(record),
-                Err(_) => transcript.unreadable += 1,
+        for_each_line(file, |line| {
+            match line.content.map(bare) {
+                Some([]) => {}
+                Some(content) => match serde_json::from_slice(content) {
+                    Ok(record) => transcript.records.push(record),
+                    Err(_) => transcript.unreadable += 1,
+                },
+                None => transcript.unreadable += 1,
             }
-        }
+            Ok(())
+        })
+        .map_err(|error| read_error(path, &error))?;
         Ok(transcript)
     }
 }
 
+/// The file of a session. Sessions of the runtime are UUIDs; an id from elsewhere that is no plain file name is hashed,
+/// and stands as it is in the head.
+fn file_name(session: &SessionId) -> String {
+    let id = session.as_str();
+    let plain = (1..=128).contains(&id.len())
+        && !id.starts_with('.')
+        && id.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b));
+    if plain {
+        return format!("{id}.jsonl");
+    }
+    let hash = Sha256::digest(id.as_bytes());
+    format!("h-{}.jsonl", hash.iter().take(16).map(|b| format!("{b:02x}")).collect::<String>())
+}
+
 fn entries(dir: &Path) -> Result<Vec<PathBuf>, TranscriptError> {
+    use std::io::ErrorKind::NotADirectory;
+    use std::io::ErrorKind::NotFound;
     let listed = match std::fs::read_dir(dir) {
         Ok(listed) => listed,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) if matches!(error.kind(), NotFound | NotADirectory) => return Ok(Vec::new()),
         Err(error) => return Err(read_error(dir, &error)),
     };
     let mut found: Vec<PathBuf> = listed.filter_map(|entry| Some(entry.ok()?.path())).collect();
@@ -101,7 +138,7 @@ fn entries(dir: &Path) -> Result<Vec<PathBuf>, TranscriptError> {
 
 fn head_of(file: &Path) -> Option<TranscriptHead> {
     let mut line = String::new();
-    BufReader::new(File::open(file).ok()?).read_line(&mut line).ok()?;
+    BufReader::new(File::open(file).ok()?.take(HEAD_BYTES)).read_line(&mut line).ok()?;
     match serde_json::from_str::<TranscriptRecord>(&line).ok()?.item {
         TranscriptItem::Head(head) => Some(head),
         _ => None,
@@ -115,23 +152,38 @@ fn read_error(path: &Path, error: &std::io::Error) -> TranscriptError {
 /// One transcript being written; after the first failed write it is silent.
 struct TranscriptFile {
     path: PathBuf,
-    file: Mutex<Option<File>>,
+    open: Mutex<Option<Open>>,
     clock: Arc<dyn Clock>,
+}
+
+/// The open file.
+struct Open {
+    file: File,
+    /// So many bytes of steps still fit.
+    room: u64,
 }
 
 impl AgentWatch for TranscriptFile {
     fn step(&self, item: TranscriptItem, parent: Option<String>) {
-        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(open) = file.as_mut() else { return };
-        let record = TranscriptRecord { v: 1, at: self.clock.now(), parent, item };
+        let mut guard = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(open) = guard.as_mut() else { return };
+        let is_end = matches!(item, TranscriptItem::End { .. });
+        if open.room == 0 && !is_end {
+            return;
+        }
+        let record = TranscriptRecord { v: 1, at: self.clock.now(), parent, item: capped(item) };
         let mut line = match serde_json::to_vec(&record) {
             Ok(line) => line,
             Err(error) => return tracing::warn!(%error, "a step cannot be written as JSON"),
         };
         line.push(b'\n');
-        if let Err(error) = open.write_all(&line) {
+        open.room = open.room.saturating_sub(line.len() as u64);
+        if open.room == 0 && !is_end {
+            tracing::warn!(path = %self.path.display(), "the transcript is full; only its end will be added");
+        }
+        if let Err(error) = open.file.write_all(&line) {
             tracing::warn!(path = %self.path.display(), %error, "the transcript ends here");
-            *file = None;
+            *guard = None;
         }
     }
 }
@@ -184,5 +236,158 @@ impl AgentWatch for MemoryTranscript {
         let record = TranscriptRecord { v: 1, at: self.of.clock.now(), parent, item };
         let mut kept = self.of.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept[self.at].1.records.push(record);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::Ending;
+    use crate::domain::Role;
+    use crate::domain::SubtaskId;
+    use crate::domain::TaskId;
+    use crate::domain::Usage;
+    use crate::testing::TestClock;
+
+    fn project(root: &Path) -> policy::Project {
+        policy::Project { name: "p".to_owned(), root: root.to_owned(), tasks: root.join("tasks.jsonl") }
+    }
+
+    fn head(run: &str, session: &str) -> TranscriptHead {
+        TranscriptHead {
+            run: RunId::new(run).unwrap(),
+            session: SessionId::new(session),
+            task: TaskId::new("t").unwrap(),
+            subtask: SubtaskId::new("t").unwrap(),
+            attempt: 1,
+            agent: "claude".to_owned(),
+        }
+    }
+
+    fn said(text: &str) -> TranscriptItem {
+        TranscriptItem::Message { role: Role::Assistant, text: text.to_owned() }
+    }
+
+    fn end() -> TranscriptItem {
+        TranscriptItem::End { ending: Ending::Finished, usage: Usage::default(), unknown: Default::default() }
+    }
+
+    fn items(transcript: &Transcript) -> Vec<TranscriptItem> {
+        transcript.records.iter().map(|r| r.item.clone()).collect()
+    }
+
+    /// The same steps in files and in memory.
+    #[test]
+    fn both_kinds_give_back_what_they_were_told() {
+        let dir = tempfile::tempdir().unwrap();
+        let clock = || Arc::new(TestClock::new());
+        let both: [Box<dyn Transcripts>; 2] =
+            [Box::new(TranscriptFiles::new(project(dir.path()), clock())), Box::new(MemoryTranscripts::new(clock()))];
+        for transcripts in both {
+            let (old, new) = (head("run-1", "s-1"), head("run-2", "s-2"));
+            for head in [&old, &new] {
+                let watch = transcripts.begin(head.clone());
+                watch.step(said("done"), Some("call-1".to_owned()));
+                watch.step(end(), None);
+            }
+            assert_eq!(transcripts.list(None).unwrap(), [old.clone(), new.clone()]);
+            assert_eq!(transcripts.list(Some(new.run.clone())).unwrap(), std::slice::from_ref(&new));
+            assert_eq!(transcripts.list(Some(RunId::new("run-3").unwrap())).unwrap(), []);
+            let read = transcripts.read(&old.session).unwrap();
+            assert_eq!(items(&read), [TranscriptItem::Head(old), said("done"), end()]);
+            assert_eq!(read.records[1].parent.as_deref(), Some("call-1"));
+            let unknown = transcripts.read(&SessionId::new("s-3")).unwrap_err();
+            assert_eq!(unknown.to_string(), "there is no transcript of session `s-3`");
+        }
+    }
+
+    #[test]
+    fn reading_creates_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let transcripts = TranscriptFiles::new(project(dir.path()), Arc::new(TestClock::new()));
+        assert_eq!(transcripts.list(None).unwrap(), []);
+        assert!(transcripts.read(&SessionId::new("s")).is_err());
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn lines_that_cannot_be_read_are_left_out_and_counted() {
+        let check = |tail: &[u8], records: usize, unreadable: u64| {
+            let dir = tempfile::tempdir().unwrap();
+            let transcripts = TranscriptFiles::new(project(dir.path()), Arc::new(TestClock::new()));
+            let head = head("run-1", "s-1");
+            transcripts.begin(head.clone()).step(said("one"), None);
+            let path = dir.path().join(".reflection/runs/run-1/transcripts/s-1.jsonl");
+            let mut file = OpenOptions::new().append(true).open(path).unwrap();
+            file.write_all(tail).unwrap();
+            let read = transcripts.read(&head.session).unwrap();
+            let shown = String::from_utf8_lossy(&tail[..tail.len().min(60)]);
+            assert_eq!((read.records.len(), read.unreadable), (records, unreadable), "{shown}");
+            assert_eq!(transcripts.list(None).unwrap(), [head]);
+        };
+        let whole = br#"{"v":1,"at":"2026-01-01T00:00:00Z","type":"message","role":"user","text":"x"}"#;
+        let line = |bytes: &[u8]| [bytes, b"\n"].concat();
+        check(b"", 2, 0);
+        check(whole, 3, 0);
+        check(&whole[..40], 2, 1);
+        check(&[line(&whole[..40]), line(whole)].concat(), 3, 1);
+        check(b"\n \r\n\0\n", 2, 0);
+        check(b"\xff\xfe\n[1]\n{}\n", 2, 3);
+        check(&line(br#"{"v":1,"at":"2026-01-01T00:00:00Z","type":"telepathy"}"#), 2, 1);
+        check(&line(&vec![b'x'; 3 << 20]), 2, 1);
+    }
+
+    #[test]
+    fn what_is_no_transcript_is_not_listed() {
+        let dir = tempfile::tempdir().unwrap();
+        let transcripts = TranscriptFiles::new(project(dir.path()), Arc::new(TestClock::new()));
+        let head = head("run-1", "s-1");
+        transcripts.begin(head.clone());
+        let place = dir.path().join(".reflection/runs/run-1/transcripts");
+        std::fs::create_dir(place.join("directory.jsonl")).unwrap();
+        std::fs::write(place.join("empty.jsonl"), "").unwrap();
+        std::fs::write(place.join("garbage.jsonl"), vec![b'x'; 200_000]).unwrap();
+        std::fs::write(place.join("notes.txt"), "mine").unwrap();
+        std::fs::write(dir.path().join(".reflection/runs/stray"), "").unwrap();
+        assert_eq!(transcripts.list(None).unwrap(), [head]);
+    }
+
+    #[test]
+    fn no_id_leads_out_of_the_directory() {
+        let dir = tempfile::tempdir().unwrap();
+        let transcripts = TranscriptFiles::new(project(dir.path()), Arc::new(TestClock::new()));
+        let long = "x".repeat(5000);
+        let ids = ["../../../out", "/etc/passwd", ".", "..", "", "a b", "ä\n", ".hidden", long.as_str()];
+        for id in ids {
+            transcripts.begin(head("run-1", id)).step(said(id), None);
+            let read = transcripts.read(&SessionId::new(id)).unwrap();
+            assert_eq!(items(&read), [TranscriptItem::Head(head("run-1", id)), said(id)], "{id:?}");
+        }
+        let place = dir.path().join(".reflection/runs/run-1/transcripts");
+        assert_eq!(std::fs::read_dir(place).unwrap().count(), ids.len());
+        assert_eq!(transcripts.list(None).unwrap().len(), ids.len());
+    }
+
+    #[test]
+    fn a_transcript_that_cannot_be_written_costs_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join(".reflection"), "a file in the way").unwrap();
+        let transcripts = TranscriptFiles::new(project(dir.path()), Arc::new(TestClock::new()));
+        transcripts.begin(head("run-1", "s-1")).step(said("unheard"), None);
+    }
+
+    #[test]
+    fn a_full_transcript_still_gets_its_end() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("t.jsonl");
+        let open = Some(Open { file: File::create(&path).unwrap(), room: 1000 });
+        let writer = TranscriptFile { path: path.clone(), open: Mutex::new(open), clock: Arc::new(TestClock::new()) };
+        for _ in 0..100 {
+            writer.step(said(&"x".repeat(300)), None);
+        }
+        writer.step(end(), None);
+        let text = std::fs::read_to_string(path).unwrap();
+        assert!(text.len() < 2000, "{} bytes", text.len());
+        assert!(text.ends_with("\"type\":\"end\",\"ending\":{\"kind\":\"finished\"}}\n"), "{text}");
     }
 }

@@ -288,9 +288,10 @@ fn load(text: &str) -> config::Effective {
 #[test]
 fn the_settings_that_documents_show_exist() {
     let readme = read("README.md");
-    let settings = blocks(&read("docs/configuration.md"));
-    let examples: Vec<Block> = blocks(&readme).into_iter().chain(settings).filter(|b| b.language == "json").collect();
-    assert_eq!(examples.len(), 3);
+    let settings = ["docs/configuration.md", "docs/agents.md"].map(|document| blocks(&read(document)));
+    let all = blocks(&readme).into_iter().chain(settings.into_iter().flatten());
+    let examples: Vec<Block> = all.filter(|b| b.language == "json").collect();
+    assert_eq!(examples.len(), 8);
     for Block { text, line, .. } in &examples {
         // A reflection is the other thing of which the README shows the JSON.
         if parse::<Value>(text, *line)["analysis"].is_string() {
@@ -334,6 +335,7 @@ fn the_examples_of_the_formats_are_read() {
             "Task file" => each().for_each(|l| drop(parse::<Task>(l, *line))),
             "What runs found out" => each().for_each(|l| drop(parse::<TaskMark>(l, *line))),
             "Reflections" => each().for_each(|l| drop(parse::<Reflection>(l, *line))),
+            "Transcripts" => each().for_each(|l| drop(parse::<TranscriptRecord>(l, *line))),
             "Journal" => each().for_each(|l| assert_eq!(parse::<JournalLine>(l, *line).v, 1)),
             "Transcripts" => each().for_each(|l| assert_eq!(parse::<TranscriptRecord>(l, *line).v, 1)),
             "Command generator" if text.contains("\"failureType\"") => drop(parse::<FailureContext>(text, *line)),

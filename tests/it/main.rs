@@ -1,5 +1,6 @@
 //! The integration tests, one binary: what is seen from outside the crate.
 
+mod agents;
 mod architecture;
 mod bad_input;
 mod cassette;

@@ -103,7 +103,7 @@ mod tests {
         }
         assert_eq!(lines, expected, "{files:#?}\n{found:#?}");
 
-        let text = proposal("name", &found).to_string();
+        let text = proposal("name", &found, None).to_string();
         std::fs::write(dir.path().join("project.json"), &text).unwrap();
         let inputs = config::Inputs { dir: dir.path().to_owned(), ..config::Inputs::default() };
         let effective = config::load(&inputs).unwrap();

@@ -6,18 +6,21 @@ use serde_json::Value;
 use serde_json::json;
 use std::collections::BTreeMap;
 
-/// A `project.json` of what was found.
-pub(super) fn proposal(name: &str, found: &[Found]) -> Value {
+/// Who works where no coding agent is installed.
+const REPAIR: &str = "repair";
+
+/// A `project.json` of what was found; `agent` is the coding agent that works, if one is installed.
+pub(super) fn proposal(name: &str, found: &[Found], agent: Option<&str>) -> Value {
     let env: BTreeMap<&String, &String> = found.iter().flat_map(|found| &found.env).collect();
     let mut proposal = json!({
-        "//": comments(found),
+        "//": comments(found, agent),
         "name": name,
         "tasks": "tasks.jsonl",
         "checks": checks(found),
         "setup": setup(found),
         "carry": carry(found),
         "workspace": { "env": env },
-        "agents": { "default": "repair" },
+        "agents": { "default": agent.unwrap_or(REPAIR) },
         "reflexion": {
             "enabled": true,
             "maxReflectionsPerRetry": 3,
@@ -47,7 +50,7 @@ fn carry(found: &[Found]) -> Vec<&String> {
     found.iter().flat_map(|found| &found.carry).collect()
 }
 
-fn comments(found: &[Found]) -> Vec<String> {
+fn comments(found: &[Found], agent: Option<&str>) -> Vec<String> {
     let mut lines = vec![
         "Settings of reflexion. Every key is optional; `reflexion config show` prints what is in effect and why.".to_owned(),
         "Tasks are in `tasks`, one JSON object a line: reflexion task add 'What is to be done' --check 'a command that must pass'".to_owned(),
@@ -65,10 +68,15 @@ fn comments(found: &[Found]) -> Vec<String> {
     }
     lines.extend([
         String::new(),
-        "agents: `repair` is built in, needs no account, and only finds small mistakes. Any program that reads a prompt on stdin can be an agent, e.g.:".to_owned(),
-        r#"  "agents": {"default": "claude", "claude": {"type": "command", "argv": ["claude", "-p", "--permission-mode", "acceptEdits"]}}"#.to_owned(),
-        r#"  "agents": {"default": ["codex", "repair"], "codex": {"type": "command", "argv": ["codex", "exec", "--full-auto", "-"]}}"#.to_owned(),
-        "Next: reflexion doctor --checks (tries setup and checks), reflexion task add …, reflexion run".to_owned(),
+        match agent {
+            Some(agent) => format!("agents: `{agent}` is installed here and works on tasks in workspaces of its own, without asking for permissions; a worktree is no sandbox."),
+            None => "agents: no coding agent was found here; `repair` is built in, needs no account, and only finds small mistakes.".to_owned(),
+        },
+        "The name of an installed agent is enough (claude, codex, opencode, gemini), and a list is a fallback chain, e.g.:".to_owned(),
+        r#"  "agents": {"default": ["claude", "codex"]}"#.to_owned(),
+        "Any other program that reads a prompt on stdin and edits files can be an agent too, e.g.:".to_owned(),
+        r#"  "agents": {"default": "mine", "mine": {"type": "command", "argv": ["./my-agent.sh"], "timeoutMs": 1800000}}"#.to_owned(),
+        "Next: reflexion doctor --checks (looks at the agent and its login, tries setup and checks), reflexion task add …, reflexion run".to_owned(),
     ]);
     lines
 }

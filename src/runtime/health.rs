@@ -1,0 +1,398 @@
+//! What `reflexion doctor` says of agents: found, of which version, logged in, without spending a token.
+
+use super::programs::find_program;
+use crate::domain::policy::Agent;
+use crate::domain::policy::AgentKind;
+use crate::domain::policy::Generator;
+use crate::domain::policy::Model;
+use crate::services::Command;
+use crate::services::CommandEnd;
+use crate::services::CommandError;
+use crate::services::CommandRunner;
+use crate::services::Models;
+use crate::services::Settings;
+use crate::subagents::AGENTS;
+use crate::subagents::Description;
+use crate::subagents::describe;
+use futures_util::future::join_all;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::net::TcpStream;
+use std::net::ToSocketAddrs;
+use std::path::Path;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// A program that has not said its version after so long is not asked any more: agents in JavaScript need seconds on a
+/// busy machine.
+const ANSWER: Duration = Duration::from_secs(20);
+/// A model server on this machine or network answers at once.
+const CONNECT: Duration = Duration::from_secs(3);
+
+/// One thing that was looked at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Health {
+    /// What: an agent, its login, the generator.
+    pub what: String,
+    /// How it stands.
+    pub state: HealthState,
+    /// What was seen.
+    pub detail: String,
+    /// What to do, if something is to be done.
+    pub advice: Option<String>,
+}
+
+/// How something stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HealthState {
+    /// As it should be.
+    Good,
+    /// It may well work, but nobody can say so from here.
+    Unsure,
+    /// A run would fail on it.
+    Bad,
+}
+
+impl Health {
+    fn good(what: &str, detail: impl Into<String>) -> Self {
+        Self { what: what.to_owned(), state: HealthState::Good, detail: detail.into(), advice: None }
+    }
+
+    fn unsure(what: &str, detail: impl Into<String>, advice: impl Into<String>) -> Self {
+        let advice = Some(advice.into());
+        Self { what: what.to_owned(), state: HealthState::Unsure, detail: detail.into(), advice }
+    }
+
+    fn bad(what: &str, detail: impl Into<String>, advice: impl Into<String>) -> Self {
+        let advice = Some(advice.into());
+        Self { what: what.to_owned(), state: HealthState::Bad, detail: detail.into(), advice }
+    }
+}
+
+/// Who is asked, and with what.
+pub struct HealthParams<'a> {
+    /// The settings.
+    pub settings: &'a dyn Settings,
+    /// The agents that the project uses, by name.
+    pub used: &'a [String],
+    /// Runs `--version` and the like.
+    pub runner: &'a dyn CommandRunner,
+    /// Knows whether a model can be asked at all.
+    pub models: &'a dyn Models,
+}
+
+/// How the agents that a project uses stand, and its generator.
+///
+/// Programs are asked for their version and, where they have such a command, whether somebody is logged in; none of it
+/// reaches a model. A model's server is only connected to.
+pub async fn agent_health(params: HealthParams<'_>) -> Vec<Health> {
+    let named = &params.settings.agents().named;
+    let known = params.used.iter().filter_map(|name| Some((name, named.get(name)?)));
+    let params_of_all = &params;
+    let checks = known
+        .map(|(name, agent)| async move { Doctor { params: params_of_all, env: &agent.env }.agent(name, agent).await });
+    let mut found: Vec<Health> = join_all(checks).await.into_iter().flatten().collect();
+    let none = BTreeMap::new();
+    let doctor = Doctor { params: &params, env: &none };
+    match &params.settings.reflexion().generator {
+        Generator::Command { argv } => found.push(doctor.program("generator", &argv[0])),
+        Generator::Llm { model } => found.push(doctor.model("generator", model).await),
+        // An agent that writes reflections is one of those that are used.
+        Generator::Heuristic | Generator::Agent { .. } => {}
+    }
+    found
+}
+
+/// The coding agents that are installed here, by name, in the order in which they are proposed.
+#[must_use]
+pub fn installed_agents() -> Vec<&'static str> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let here = |name: &&str| describe(name).is_some_and(|d| find_program(&d.program, Path::new("."), &path).is_some());
+    AGENTS.into_iter().filter(here).collect()
+}
+
+/// Looks at one agent, in the environment that it would get.
+struct Doctor<'a> {
+    params: &'a HealthParams<'a>,
+    env: &'a BTreeMap<String, String>,
+}
+
+impl Doctor<'_> {
+    async fn agent(&self, name: &str, agent: &Agent) -> Vec<Health> {
+        let what = format!("agent `{name}`");
+        match &agent.kind {
+            AgentKind::Repair => vec![Health::good(&what, "embedded")],
+            AgentKind::Command { argv } | AgentKind::Acp { argv, .. } => vec![self.program(&what, &argv[0])],
+            AgentKind::Completion { model } => vec![self.model(&what, model).await],
+            AgentKind::Cli { adapter, argv, .. } => match describe(adapter) {
+                Some(description) => self.described(&what, argv, description).await,
+                None => vec![Health::bad(&what, format!("nothing is known of `{adapter}`"), "name another `type`")],
+            },
+        }
+    }
+
+    fn program(&self, what: &str, program: &str) -> Health {
+        match find_program(program, &self.params.settings.project().root, &self.path()) {
+            Some(path) => Health::good(what, path.display().to_string()),
+            None => Health::bad(
+                what,
+                format!("`{program}` was not found"),
+                "install it, or mend its `argv` in project.json",
+            ),
+        }
+    }
+
+    /// A coding agent's program: its version first, and its login only if it starts.
+    async fn described(&self, what: &str, argv: &[String], description: &Description) -> Vec<Health> {
+        let own = [description.program.clone()];
+        let argv = if argv.is_empty() { &own } else { argv };
+        let version = self.version(what, argv, description).await;
+        if version.state == HealthState::Bad {
+            return vec![version];
+        }
+        let login = self.login(&format!("{what}, login"), argv, description).await;
+        vec![version, login]
+    }
+
+    async fn version(&self, what: &str, argv: &[String], description: &Description) -> Health {
+        let program = &argv[0];
+        let said = match self.ask(argv, &description.version.args).await {
+            Ok(said) => said,
+            Err(CommandError::NotFound { .. }) => {
+                let detail = format!("{}: `{program}` was not found", description.title);
+                return Health::bad(what, detail, format!("install it: {}", description.install));
+            }
+            Err(error) => return Health::bad(what, error.to_string(), format!("install it: {}", description.install)),
+        };
+        let path = find_program(program, &self.params.settings.project().root, &self.path());
+        let place = path.map(|path| format!(", {}", path.display())).unwrap_or_default();
+        let Some(found) = said.good.then(|| version_in(&said.text)).flatten() else {
+            let detail = format!("{} does not say its version: {}", description.title, said.shown());
+            let advice = format!(
+                "try `{program} {}`; install it anew: {}",
+                description.version.args.join(" "),
+                description.install
+            );
+            return if said.good { Health::unsure(what, detail, advice) } else { Health::bad(what, detail, advice) };
+        };
+        let detail = format!("{} {found}{place}", description.title);
+        let tried = &description.version.tried;
+        if tried.contains(&found) {
+            return Health::good(what, detail);
+        }
+        let oldest = tried.iter().min_by_key(|v| numbers(v));
+        let advice = match oldest {
+            Some(oldest) if numbers(&found) < numbers(oldest) => {
+                format!("it is older than what was tried ({oldest}); update it: {}", description.install)
+            }
+            _ => format!(
+                "tried was {}, on {}; if it behaves oddly, compare with that",
+                tried.join(", "),
+                description.checked
+            ),
+        };
+        Health::unsure(what, detail, advice)
+    }
+
+    /// Keys, credential files, then the program's own word, the cheapest first.
+    async fn login(&self, what: &str, argv: &[String], description: &Description) -> Health {
+        let login = &description.login;
+        if let Some(name) = login.env.iter().find(|name| self.is_set(name)) {
+            return Health::good(what, format!("a key is in {name}; whether it is good, only a run can say"));
+        }
+        let home = self.variable("HOME").map(PathBuf::from);
+        let file = home.and_then(|home| login.files.iter().map(|file| home.join(file)).find(|file| file.is_file()));
+        if let Some(file) = file {
+            return Health::good(what, format!("credentials are in {}", file.display()));
+        }
+        let asked = match &login.status {
+            Some(status) => match self.ask(argv, status).await {
+                Ok(said) if said.good => {
+                    return Health::good(what, format!("`{} {}` says so", argv[0], status.join(" ")));
+                }
+                _ => format!(", and `{} {}` says no", argv[0], status.join(" ")),
+            },
+            None => String::new(),
+        };
+        let looked =
+            login.env.iter().map(|name| format!("${name}")).chain(login.files.iter().map(|f| format!("~/{f}")));
+        let looked = looked.collect::<Vec<_>>().join(", ");
+        Health::unsure(what, format!("none was found; looked for {looked}{asked}"), login.advice.clone())
+    }
+
+    /// Whether a model can be asked, and whether its own server is there. Nothing is asked.
+    async fn model(&self, what: &str, model: &Model) -> Health {
+        if let Err(error) = self.params.models.open(model) {
+            return Health::bad(what, error.to_string(), "set the variable with the key, or mend `keyEnv`");
+        }
+        let Some(url) = &model.base_url else {
+            return Health::good(what, format!("{}, with a key; whether it is good, only a call can say", model.name));
+        };
+        let detail = format!("{} at {url}", model.name);
+        let Some((host, port)) = host_and_port(url) else {
+            return Health::bad(what, detail, "`baseUrl` names no server; e.g. \"http://127.0.0.1:11434/v1\"");
+        };
+        match tokio::task::spawn_blocking(move || connect(&host, port)).await {
+            Ok(Ok(())) => Health::good(what, format!("{detail} answers")),
+            Ok(Err(error)) => {
+                Health::bad(what, format!("{detail} does not answer: {error}"), "start it, or mend `baseUrl`")
+            }
+            Err(error) => Health::unsure(what, format!("{detail}: {error}"), "try again"),
+        }
+    }
+
+    /// What a program prints; its stdin is empty.
+    async fn ask(&self, argv: &[String], args: &[String]) -> Result<Said, CommandError> {
+        let argv = argv.iter().chain(args).cloned();
+        let command = Command {
+            env: self.env.clone(),
+            env_deny: self.params.settings.environment().deny.clone(),
+            timeout: ANSWER,
+            keep_bytes: 4096,
+            ..Command::new(argv, self.params.settings.project().root.clone())
+        };
+        let output = self.params.runner.run(command).await?;
+        let text = format!("{}\n{}", output.stdout.text(), output.stderr.text());
+        Ok(Said { good: output.success(), text, end: end_in_words(output.end) })
+    }
+
+    /// A variable as the agent would see it.
+    fn variable(&self, name: &str) -> Option<OsString> {
+        let denied = || {
+            let globs = &self.params.settings.environment().deny;
+            globs.iter().any(|glob| globset::Glob::new(glob).is_ok_and(|g| g.compile_matcher().is_match(name)))
+        };
+        match self.env.get(name) {
+            Some(own) => Some(own.into()),
+            None if denied() => None,
+            None => std::env::var_os(name),
+        }
+    }
+
+    fn is_set(&self, name: &str) -> bool {
+        self.variable(name).is_some_and(|value| !value.is_empty())
+    }
+
+    fn path(&self) -> OsString {
+        self.variable("PATH").unwrap_or_default()
+    }
+}
+
+/// What a program said when asked.
+struct Said {
+    good: bool,
+    text: String,
+    end: String,
+}
+
+impl Said {
+    /// In a few words.
+    fn shown(&self) -> String {
+        let first = self.text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("nothing");
+        format!("{} ({})", first.chars().take(160).collect::<String>(), self.end)
+    }
+}
+
+fn end_in_words(end: CommandEnd) -> String {
+    match end {
+        CommandEnd::Exited(status) => format!("exit status {status}"),
+        CommandEnd::Signaled(signal) => format!("signal {signal}"),
+        CommandEnd::TimedOut => format!("no answer within {} s", ANSWER.as_secs()),
+        CommandEnd::Cancelled | CommandEnd::Idle | CommandEnd::Stopped => "it was stopped".to_owned(),
+    }
+}
+
+/// The first `1.2.3` in a text.
+fn version_in(text: &str) -> Option<String> {
+    let mut words = text.split(|c: char| !(c.is_ascii_alphanumeric() || ".-+".contains(c)));
+    let version = words.find_map(|word| {
+        let word = word.trim_start_matches('v');
+        let core = word.split(['-', '+']).next().unwrap_or_default();
+        let parts: Vec<&str> = core.split('.').collect();
+        let is_version = parts.len() >= 3 && parts.iter().all(|part| part.parse::<u64>().is_ok());
+        is_version.then_some(word)
+    });
+    version.map(str::to_owned)
+}
+
+/// A version as numbers to compare.
+fn numbers(version: &str) -> Vec<u64> {
+    let core = version.split(['-', '+']).next().unwrap_or_default();
+    core.split('.').map(|part| part.parse().unwrap_or(0)).collect()
+}
+
+/// Where a URL's server is.
+fn host_and_port(url: &str) -> Option<(String, u16)> {
+    let (scheme, rest) = url.split_once("://")?;
+    let authority = rest.split(['/', '?', '#']).next()?;
+    let authority = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    let usual = match scheme {
+        "http" => 80,
+        "https" => 443,
+        _ => return None,
+    };
+    // An IPv6 address stands in brackets, and has colons of its own.
+    let after_address = authority.rfind(']').map_or(0, |end| end + 1);
+    let (host, port) = match authority[after_address..].rfind(':') {
+        Some(colon) => {
+            let (host, port) = authority.split_at(after_address + colon);
+            (host, port[1..].parse().ok()?)
+        }
+        None => (authority, usual),
+    };
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    (!host.is_empty()).then(|| (host.to_owned(), port))
+}
+
+/// Connects to the first address that takes it, and says nothing.
+fn connect(host: &str, port: u16) -> std::io::Result<()> {
+    let mut last = std::io::Error::new(std::io::ErrorKind::NotFound, "the name has no address");
+    for address in (host, port).to_socket_addrs()? {
+        match TcpStream::connect_timeout(&address, CONNECT) {
+            Ok(_) => return Ok(()),
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_is_found_in_what_programs_print() {
+        let check = |text: &str, expected: Option<&str>| assert_eq!(version_in(text).as_deref(), expected, "{text}");
+        check("2.1.330 (Claude Code)\n", Some("2.1.330"));
+        check("codex-cli 0.169.0", Some("0.169.0"));
+        check("v1.2.3-beta.1", Some("1.2.3-beta.1"));
+        check("\n(node:12) warning\n0.61.0\n", Some("0.61.0"));
+        check("command not found", None);
+        check("since 2.1", None);
+        check("", None);
+    }
+
+    #[test]
+    fn versions_are_compared_as_numbers() {
+        assert!(numbers("2.1.9") < numbers("2.1.330"));
+        assert!(numbers("0.169.0") > numbers("0.20.5"));
+        assert_eq!(numbers("1.2.3-rc1"), numbers("1.2.3"));
+    }
+
+    #[test]
+    fn the_server_of_a_url_is_found() {
+        let check = |url: &str, expected: Option<(&str, u16)>| {
+            let expected = expected.map(|(host, port)| (host.to_owned(), port));
+            assert_eq!(host_and_port(url), expected, "{url}");
+        };
+        check("http://127.0.0.1:11434/v1", Some(("127.0.0.1", 11434)));
+        check("https://models.example.org/v1", Some(("models.example.org", 443)));
+        check("http://me:secret@host:8080?x", Some(("host", 8080)));
+        check("http://[::1]:8080/v1", Some(("::1", 8080)));
+        check("http://[::1]", Some(("::1", 80)));
+        check("ftp://host/x", None);
+        check("localhost:11434", None);
+        check("http://host:port", None);
+        check("http:///v1", None);
+    }
+}

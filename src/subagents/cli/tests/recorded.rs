@@ -12,11 +12,14 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
 
+/// Scenarios, each with its ending.
+type Endings = &'static [(&'static str, &'static str)];
+
 /// Our name of the agent, its folder, and its scenarios with the ending each must have.
 ///
 /// An agent that somebody else interrupted did not finish: `crash` where it died by the signal or says so with its exit
 /// status, `agent_error` where it left quietly.
-const EXPECTED: [(&str, &str, &[(&str, &str)]); 6] = [
+const EXPECTED: [(&str, &str, Endings); 6] = [
     (
         "claude",
         "claude-code",

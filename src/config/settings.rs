@@ -316,7 +316,6 @@ fn options(file: &AgentFile) -> policy::AgentOptions {
 }
 
 /// A checked setting in whole parts, so that settings can be compared: dollars in cents, temperatures in thousandths.
-#[expect(clippy::cast_sign_loss, reason = "what is below zero was refused before")]
 fn in_parts(value: f64, parts: f64) -> u32 {
     (value * parts).round() as u32
 }

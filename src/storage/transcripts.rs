@@ -16,6 +16,7 @@ use crate::services::TranscriptError;
 use crate::services::Transcripts;
 use sha2::Digest;
 use sha2::Sha256;
+use std::fmt::Write as _;
 use std::fs::File;
 use std::fs::OpenOptions;
 use std::io::BufRead;
@@ -119,8 +120,11 @@ fn file_name(session: &SessionId) -> String {
     if plain {
         return format!("{id}.jsonl");
     }
-    let hash = Sha256::digest(id.as_bytes());
-    format!("h-{}.jsonl", hash.iter().take(16).map(|b| format!("{b:02x}")).collect::<String>())
+    let mut name = "h-".to_owned();
+    for byte in &Sha256::digest(id.as_bytes())[..16] {
+        let _ = write!(name, "{byte:02x}");
+    }
+    name + ".jsonl"
 }
 
 fn entries(dir: &Path) -> Result<Vec<PathBuf>, TranscriptError> {
@@ -269,7 +273,11 @@ mod tests {
     }
 
     fn end() -> TranscriptItem {
-        TranscriptItem::End { ending: Ending::Finished, usage: Usage::default(), unknown: Default::default() }
+        TranscriptItem::End {
+            ending: Ending::Finished,
+            usage: Usage::default(),
+            unknown: std::collections::BTreeMap::default(),
+        }
     }
 
     fn items(transcript: &Transcript) -> Vec<TranscriptItem> {

@@ -10,8 +10,6 @@ pub(super) fn environment(request: &AgentRequest, own: &BTreeMap<String, String>
     let mut env = request.env.clone();
     env.extend(own.clone());
     let said = [
-        // Some programs (OpenCode) take the shell's word for where they are, and would work in the user's own checkout.
-        ("PWD", request.dir.display().to_string()),
         ("REFLEXION_TASK_ID", request.task.to_string()),
         ("REFLEXION_SUBTASK_ID", request.subtask.to_string()),
         ("REFLEXION_ATTEMPT", request.attempt.to_string()),

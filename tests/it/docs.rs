@@ -335,7 +335,6 @@ fn the_examples_of_the_formats_are_read() {
             "Task file" => each().for_each(|l| drop(parse::<Task>(l, *line))),
             "What runs found out" => each().for_each(|l| drop(parse::<TaskMark>(l, *line))),
             "Reflections" => each().for_each(|l| drop(parse::<Reflection>(l, *line))),
-            "Transcripts" => each().for_each(|l| drop(parse::<TranscriptRecord>(l, *line))),
             "Journal" => each().for_each(|l| assert_eq!(parse::<JournalLine>(l, *line).v, 1)),
             "Transcripts" => each().for_each(|l| assert_eq!(parse::<TranscriptRecord>(l, *line).v, 1)),
             "Command generator" if text.contains("\"failureType\"") => drop(parse::<FailureContext>(text, *line)),

@@ -25,7 +25,7 @@ const GIT_LOCAL: [&str; 11] = [
     "GIT_WORK_TREE",
 ];
 
-/// Inherited variables without the denied ones, then the command's own, then the mark.
+/// Inherited variables without the denied ones, then where the program runs (`PWD`), the command's own, and the mark.
 ///
 /// The mark of an outer `reflexion` is kept in front of ours, so that it still finds what we start.
 pub(super) fn environment(command: &Command, mark: &str) -> Result<BTreeMap<OsString, OsString>, globset::Error> {
@@ -37,6 +37,8 @@ pub(super) fn environment(command: &Command, mark: &str) -> Result<BTreeMap<OsSt
     let mut env: BTreeMap<OsString, OsString> = std::env::vars_os()
         .filter(|(name, _)| !denied.is_match(name) && !GIT_LOCAL.iter().any(|local| name == *local))
         .collect();
+    // Some programs (OpenCode) take the shell's word for where they are, and would work in the user's own checkout.
+    env.insert("PWD".into(), command.dir.clone().into());
     for (name, value) in &command.env {
         env.insert(name.into(), value.into());
     }
@@ -51,12 +53,13 @@ mod tests {
 
     #[test]
     fn denied_variables_are_gone_and_own_ones_win() {
-        let mut command = Command::new(["true"], ".");
+        let mut command = Command::new(["true"], "/workspace");
         command.env_deny = vec!["PATH".to_owned(), "HO*".to_owned()];
         command.env = [("HOME".to_owned(), "/nowhere".to_owned())].into();
         let env = environment(&command, "m1").unwrap();
         assert!(!env.contains_key(&OsString::from("PATH")));
         assert_eq!(env[&OsString::from("HOME")], "/nowhere");
+        assert_eq!(env[&OsString::from("PWD")], "/workspace");
         assert!(env[&OsString::from(MARK)].to_string_lossy().ends_with("m1"));
     }
 

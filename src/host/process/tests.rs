@@ -268,7 +268,7 @@ async fn watched(line: &str, until: &'static str, flow: Flow, idle: Option<Durat
 async fn a_reader_gets_all_of_stdout_and_stderr_is_kept() {
     let (output, seen) = watched("echo out; echo err >&2; exit 4", "never", Flow::Stop, None).await;
     assert_eq!((output.end, seen.as_str()), (CommandEnd::Exited(4), "out\n"));
-    assert_eq!((output.stdout.text(), output.stderr.text()), (String::new().into(), "err\n".into()));
+    assert_eq!((output.stdout.text(), output.stderr.text()), (String::new(), "err\n".to_owned()));
 }
 
 #[tokio::test]

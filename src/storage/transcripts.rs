@@ -119,8 +119,7 @@ fn file_name(session: &SessionId) -> String {
     if plain {
         return format!("{id}.jsonl");
     }
-    let hash = Sha256::digest(id.as_bytes());
-    format!("h-{}.jsonl", hash.iter().take(16).map(|b| format!("{b:02x}")).collect::<String>())
+    format!("h-{:x}.jsonl", Sha256::digest(id.as_bytes()))
 }
 
 fn entries(dir: &Path) -> Result<Vec<PathBuf>, TranscriptError> {

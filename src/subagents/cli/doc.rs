@@ -111,7 +111,7 @@ impl<'a> Doc<'a> {
             }
             Doc::List(items) => {
                 let mut list = Vec::new();
-                for item in items.iter().take_while(|_| true) {
+                for item in items {
                     if *room == 0 {
                         break;
                     }
@@ -176,14 +176,12 @@ impl Shape {
     fn reach(&mut self, from: usize, path: &Path) -> usize {
         let mut node = from;
         for step in path.steps() {
-            node = match self.nodes[node].some.iter().find(|(key, _)| key == step) {
-                Some((_, child)) => *child,
-                None => {
-                    let child = self.add();
-                    self.nodes[node].some.push((step.clone(), child));
-                    child
-                }
-            };
+            let known = self.nodes[node].some.iter().find(|(key, _)| key == step).map(|(_, child)| *child);
+            node = known.unwrap_or_else(|| {
+                let child = self.add();
+                self.nodes[node].some.push((step.clone(), child));
+                child
+            });
         }
         node
     }
@@ -276,16 +274,16 @@ impl<'de> Visitor<'de> for Part<'de> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Doc<'de>, A::Error> {
         let mut items = Vec::new();
-        let wanted = self.whole || self.node().is_some_and(|node| node.each.is_some() || !node.some.is_empty());
-        while wanted {
-            let part = self.entry(&items.len().to_string());
-            let next = match part {
-                Some((_, part)) => list.next_element_seed(part)?,
-                None => list.next_element::<IgnoredAny>()?.map(|_| Doc::Null),
-            };
-            match next {
-                Some(item) => items.push(item),
-                None => return Ok(Doc::List(items)),
+        if self.whole || self.node().is_some_and(|node| node.each.is_some() || !node.some.is_empty()) {
+            loop {
+                let next = match self.entry(&items.len().to_string()) {
+                    Some((_, part)) => list.next_element_seed(part)?,
+                    None => list.next_element::<IgnoredAny>()?.map(|_| Doc::Null),
+                };
+                match next {
+                    Some(item) => items.push(item),
+                    None => return Ok(Doc::List(items)),
+                }
             }
         }
         while list.next_element::<IgnoredAny>()?.is_some() {}

@@ -42,7 +42,7 @@ pub(super) struct At<'x, 'a> {
 
 impl<'x, 'a> At<'x, 'a> {
     fn get(&self, path: &Path) -> Option<&'x Doc<'a>> {
-        if path.from_record() { self.record.at(path) } else { self.entry.at(path) }
+        if path.is_of_record() { self.record.at(path) } else { self.entry.at(path) }
     }
 
     /// The words at a path, capped.
@@ -279,7 +279,7 @@ impl Fold {
     fn trouble(&mut self, emit: &Emit, error: &ErrorAt, at: At<'_, '_>) {
         let clock = &self.params.clock;
         let now = clock.now();
-        let status = error.status.as_ref().and_then(|path| at.get(path)?.number());
+        let status = error.status.as_ref().and_then(|path| u16::try_from(at.get(path)?.number()? as i64).ok());
         let reset = error.resets_at.iter().find_map(|path| resets::time(at.get(path)?));
         let wait = || error.retry_after.iter().find_map(|path| resets::after(now, at.get(path)?.number()?));
         let message = at.first_text(&error.message).unwrap_or_default();
@@ -289,11 +289,10 @@ impl Fold {
         };
         let failure = Failure {
             resets_at: reset.or_else(wait).or_else(in_words),
-            status: status.filter(|status| (100.0..600.0).contains(status)).map(|status| status as u16),
+            status,
             kinds: error.kind.iter().filter_map(|path| at.text(path)).collect(),
             message: message.clone(),
         };
-        let status = failure.status;
         match emit {
             Emit::Retry(_) => {
                 self.step(TranscriptItem::Retry { status, message }, at.parent);

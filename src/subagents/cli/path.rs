@@ -13,7 +13,7 @@ pub(super) struct Path {
 }
 
 impl Path {
-    pub fn from_record(&self) -> bool {
+    pub fn is_of_record(&self) -> bool {
         self.from_record
     }
 

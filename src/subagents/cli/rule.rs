@@ -257,7 +257,7 @@ impl Rule {
     fn want(&self, shape: &mut Shape) {
         let entry = self.each.as_ref().map_or(0, |each| shape.want_each(0, each));
         for path in self.when.keys().chain(self.emit.paths()) {
-            shape.want(if path.from_record() { 0 } else { entry }, path);
+            shape.want(if path.is_of_record() { 0 } else { entry }, path);
         }
         match &self.emit {
             Emit::Usage(UsageRule { each: Some(each), at, .. }) => {

@@ -8,7 +8,8 @@
 //!
 //! What was seen of real agents: opencode's reply has the last step's tokens only; gemini-cli cannot write new files if
 //! it is offered a file system; codex-acp ends a turn normally after errors of its model's service and says so beside
-//! the reply; claude-agent-acp tries again for minutes on a refused key; Zed's codex-acp starts read-only and does not
+//! the reply; claude-agent-acp tries again for three minutes on a refused key, in silence, and may put notices of its own
+//! behind the model's last message; opencode answers `end_turn` right after a refused permission; Zed's codex-acp starts read-only and does not
 //! end when its stdin is closed.
 
 mod agent;

@@ -380,7 +380,7 @@ records that no rule knows: hologram (1)
 
     #[test]
     fn everything_is_shown_when_asked_for() {
-        let output = (1..=9).map(|i| format!("line {i}\n")).collect::<String>();
+        let output = (1..=9).map(|i| format!("line {i}")).collect::<Vec<_>>().join("\n");
         let steps = vec![
             (0, None, json!({"type": "tool_call", "id": "1", "tool": "W", "kind": "edit", "input": {"a": {"b": 1}}})),
             (0, None, json!({"type": "tool_result", "id": "1", "status": "ok", "output": output})),

@@ -268,7 +268,11 @@ mod tests {
     }
 
     fn end() -> TranscriptItem {
-        TranscriptItem::End { ending: Ending::Finished, usage: Usage::default(), unknown: Default::default() }
+        TranscriptItem::End {
+            ending: Ending::Finished,
+            usage: Usage::default(),
+            unknown: std::collections::BTreeMap::default(),
+        }
     }
 
     fn items(transcript: &Transcript) -> Vec<TranscriptItem> {

@@ -3,6 +3,7 @@
 use super::events::plural;
 use crate::domain::CostSource;
 use crate::domain::Role;
+use crate::domain::Timestamp;
 use crate::domain::ToolStatus;
 use crate::domain::TranscriptHead;
 use crate::domain::TranscriptItem;
@@ -39,8 +40,7 @@ pub fn transcript(head: &TranscriptHead, records: &[TranscriptRecord], unreadabl
     page.head(head);
     let start = records.first().map(|r| r.at);
     for record in records {
-        let at = start.map_or(0.0, |start| record.at.duration_since(start).as_secs_f64());
-        page.record(record, at);
+        page.record(record, since(start, record));
     }
     page.foot(records, unreadable);
     page.text
@@ -71,7 +71,7 @@ impl<'a> Page<'a> {
             writeln!(self.text, "{}#{}{part}: {agent}\nrun {}, session {session}", head.task, head.attempt, head.run);
     }
 
-    fn record(&mut self, record: &'a TranscriptRecord, at: f64) {
+    fn record(&mut self, record: &'a TranscriptRecord, at: u128) {
         let depth = match &record.parent {
             Some(parent) => self.calls.get(parent.as_str()).map_or(1, |(_, depth)| depth + 1),
             None => 0,
@@ -99,7 +99,7 @@ impl<'a> Page<'a> {
     }
 
     /// A step, its first line with the time, all of it indented by the depth of its sub-agent.
-    fn push(&mut self, lines: &[String], at: f64, depth: usize) {
+    fn push(&mut self, lines: &[String], at: u128, depth: usize) {
         let bars = "│ ".repeat(depth.min(8));
         for (i, line) in lines.iter().enumerate() {
             let time = if i == 0 { time(at) } else { String::new() };
@@ -193,10 +193,7 @@ impl<'a> Page<'a> {
     }
 
     fn foot(&mut self, records: &[TranscriptRecord], unreadable: u64) {
-        let took = match (records.first(), records.last()) {
-            (Some(first), Some(last)) => time(last.at.duration_since(first.at).as_secs_f64()),
-            _ => time(0.0),
-        };
+        let took = time(records.last().map_or(0, |last| since(records.first().map(|r| r.at), last)));
         let end = records.iter().rev().find_map(|r| match &r.item {
             TranscriptItem::End { ending, usage, unknown } => Some((ending, usage, unknown)),
             _ => None,
@@ -239,9 +236,14 @@ fn role_word(role: Role) -> &'static str {
     }
 }
 
+/// Milliseconds from the start; none where a clock was set back.
+fn since(start: Option<Timestamp>, record: &TranscriptRecord) -> u128 {
+    start.map_or(0, |start| u128::try_from(record.at.duration_since(start).as_millis()).unwrap_or(0))
+}
+
 /// `0:03.2`, minutes and seconds.
-fn time(seconds: f64) -> String {
-    let tenths = (seconds.max(0.0) * 10.0).round() as u64;
+fn time(milliseconds: u128) -> String {
+    let tenths = milliseconds / 100;
     format!("{}:{:02}.{}", tenths / 600, tenths / 10 % 60, tenths % 10)
 }
 

@@ -16,7 +16,6 @@ use crate::services::TranscriptError;
 use crate::services::Transcripts;
 use sha2::Digest;
 use sha2::Sha256;
-use std::fmt::Write as _;
 use std::fs::File;
 use std::fs::OpenOptions;
 use std::io::BufRead;
@@ -120,11 +119,7 @@ fn file_name(session: &SessionId) -> String {
     if plain {
         return format!("{id}.jsonl");
     }
-    let mut name = "h-".to_owned();
-    for byte in &Sha256::digest(id.as_bytes())[..16] {
-        let _ = write!(name, "{byte:02x}");
-    }
-    name + ".jsonl"
+    format!("h-{:x}.jsonl", Sha256::digest(id.as_bytes()))
 }
 
 fn entries(dir: &Path) -> Result<Vec<PathBuf>, TranscriptError> {

@@ -28,6 +28,10 @@ ROOT = Path(__file__).resolve().parents[2]
 SERVER = ROOT.parent / "shared" / "tools" / "mock_llm.py"
 
 
+# In words that vendors use: what OpenCode tells over ACP has no number in it.
+LIMIT = "Number of requests has exceeded your rate limit"
+
+
 def kinds(report):
     return [ending["kind"] for ending in report["endings"]]
 
@@ -42,7 +46,8 @@ def learns(options, agent):
     code, report = box.work()
     require((code, report["verdict"], report["solvedAt"]) == (0, "confirmed", 2), f"exit {code}: {report}")
     require(kinds(report) == ["finished", "finished"], report["endings"])
-    require(report["tokens"], f"no tokens: {report}")
+    # OpenCode tells over ACP what it cost, and the tokens of its last step only, which are no sum.
+    require(report["costUsd" if agent.name == "acp-opencode" else "tokens"], f"no usage: {report}")
     require(report["reflectionsWritten"] == report["reflectionsInjected"] == 1, report)
     journal = next(box.project.glob(".reflection/runs/*/journal.jsonl")).read_text()
     require('"false_done"' in journal, "attempt 1 is no false_done")
@@ -80,7 +85,7 @@ def api_error(options, agent):
 
 def limit_recovers(options, agent):
     """Two rate limits, then answers: the agent itself asks again."""
-    box = Box(options, agent, "limit-recovers", refusing(429, 2, edit(RIGHT), retry_after=1), retries=4)
+    box = Box(options, agent, "limit-recovers", refusing(429, 2, edit(RIGHT), message=LIMIT, retry_after=1), retries=4)
     yield box
     code, report = box.work()
     require((code, report["verdict"], kinds(report)) == (0, "confirmed", ["finished"]), f"exit {code}: {report}")
@@ -88,7 +93,7 @@ def limit_recovers(options, agent):
 
 def limit_stays(options, agent):
     """Rate limits for ever, and nobody waits: no attempt is used, the task stays open."""
-    box = Box(options, agent, "limit-stays", refusing(429, retry_after=1))
+    box = Box(options, agent, "limit-stays", refusing(429, message=LIMIT, retry_after=1))
     yield box
     code, report = box.work(REFLEXION_LIMIT_WAIT="off")
     require(kinds(report) == ["rate_limited"], report["endings"])

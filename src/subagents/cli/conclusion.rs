@@ -70,7 +70,7 @@ impl Fold {
             return Conclusion::NoConversation;
         }
         let because = Some(failure.message.clone()).filter(|message| !message.is_empty());
-        Conclusion::Ended { ending: class.ending(failure.resets_at), because }
+        Conclusion::Ended { ending: class.ending(failure.resets()), because }
     }
 
     fn by_exit(&self, code: i32, stderr: &str) -> Conclusion {

@@ -288,7 +288,8 @@ impl Fold {
             errors.words.iter().find_map(|words| resets::in_words(&words.say, &message, now, &clock.zone()))
         };
         let failure = Failure {
-            resets_at: reset.or_else(wait).or_else(in_words),
+            resets_at: reset.or_else(wait),
+            resets_in_words: in_words(),
             status,
             kinds: error.kind.iter().filter_map(|path| at.text(path)).collect(),
             message: message.clone(),

@@ -14,8 +14,10 @@ pub(super) struct Failure {
     pub kinds: Vec<String>,
     /// In the agent's words.
     pub message: String,
-    /// When the limit resets.
+    /// When the limit resets, in a field of the record.
     pub resets_at: Option<Timestamp>,
+    /// When the limit resets, in the agent's words: to the minute, and only where no record has it in a field.
+    pub resets_in_words: Option<Timestamp>,
 }
 
 impl Failure {
@@ -36,10 +38,16 @@ impl Failure {
             .unwrap_or(if retried { Class::Transient } else { Class::AgentError })
     }
 
+    /// When the limit resets.
+    pub fn resets(&self) -> Option<Timestamp> {
+        self.resets_at.or(self.resets_in_words)
+    }
+
     /// With what an earlier record announced: it knows when a limit resets, and the last word often does not.
     pub fn after(mut self, earlier: Option<Self>) -> Self {
-        if let Some(announced) = earlier.filter(|earlier| earlier.resets_at.is_some()) {
+        if let Some(announced) = earlier.filter(|earlier| earlier.resets().is_some()) {
             self.resets_at = self.resets_at.or(announced.resets_at);
+            self.resets_in_words = self.resets_in_words.or(announced.resets_in_words);
             self.kinds.extend(announced.kinds);
         }
         self

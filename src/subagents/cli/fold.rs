@@ -271,7 +271,9 @@ impl Fold {
         if limit.is_some_and(|limit| *count >= *limit) {
             self.stop.get_or_insert((class, failure.message.clone()));
         }
-        self.error = Some(failure);
+        // What announced a limit knows more exactly when it resets than what repeats it.
+        let limited = class == Class::RateLimited;
+        self.error = Some(if limited { failure.after(self.error.take()) } else { failure });
     }
 
     fn check_limits(&mut self) {

@@ -10,6 +10,9 @@ use jiff::tz::TimeZone;
 /// A wait that is longer is no reset time but a misunderstanding.
 const LONGEST: SignedDuration = SignedDuration::from_hours(24 * 45);
 
+/// A clock shows no seconds.
+const MINUTE: SignedDuration = SignedDuration::from_mins(1);
+
 /// A time: seconds or milliseconds since 1970, or RFC 3339.
 pub(super) fn time(value: &Doc<'_>) -> Option<Timestamp> {
     match value {
@@ -66,7 +69,7 @@ pub(super) fn in_words(say: &regex::Regex, message: &str, now: Timestamp, zone: 
     at.or_else(wait).or_else(clock)
 }
 
-/// `3:45 PM`, `3pm` (the next time a clock shows it) or `Sep 29th, 2026 12:55 AM`.
+/// `3:45 PM`, `3pm` (the next time a clock shows it, or the end of this minute) or `Sep 29th, 2026 12:55 AM`.
 fn at_clock(now: Timestamp, zone: &TimeZone, words: &str) -> Option<Timestamp> {
     let words = words.trim();
     let plain = ["st,", "nd,", "rd,", "th,"].iter().fold(words.to_owned(), |text, end| text.replace(end, ","));
@@ -78,7 +81,10 @@ fn at_clock(now: Timestamp, zone: &TimeZone, words: &str) -> Option<Timestamp> {
     let time: Time = formats.iter().find_map(|format| strtime::parse(format, words).ok()?.to_time().ok())?;
     let today = now.to_zoned(zone.clone()).date();
     let days = [Some(today), today.tomorrow().ok()];
-    days.into_iter().flatten().filter_map(|day| zone.to_timestamp(day.to_datetime(time)).ok()).find(|at| *at > now)
+    let mut times = days.into_iter().flatten().filter_map(|day| zone.to_timestamp(day.to_datetime(time)).ok());
+    let at = times.find(|at| *at + MINUTE > now)?;
+    // The minute has begun already: its end is meant, not tomorrow.
+    Some(if at > now { at } else { at + MINUTE })
 }
 
 fn unit(word: &str) -> Option<f64> {
@@ -130,6 +136,8 @@ mod tests {
         check("4:29 AM", Some("2026-01-02T03:29:00Z"));
         check("Jan 29th, 2026 12:55 AM", Some("2026-01-28T23:55:00Z"));
         check("Jan 1st, 2027 1:00 PM", Some("2027-01-01T12:00:00Z"));
+        check("1:00 PM", Some("2026-01-01T12:01:00Z"));
+        check("12:59 PM", Some("2026-01-02T11:59:00Z"));
         check("teatime", None);
     }
 

@@ -157,7 +157,7 @@ impl Effective {
             argv: argv.clone(),
             options: options(file),
         };
-        let limits = self.limits(&key, file)?;
+        let limits = self.limits(&key, kind, file)?;
         let domain = match kind {
             AgentKindFile::Command => policy::AgentKind::Command { argv },
             AgentKindFile::Acp => policy::AgentKind::Acp { argv, options: options(file) },
@@ -241,9 +241,8 @@ impl Effective {
         Ok(())
     }
 
-    fn limits(&self, key: &str, file: &AgentFile) -> Result<policy::Limits, ConfigError> {
-        let timeout =
-            file.timeout_ms.unwrap_or(if file.kind == Some(AgentKindFile::Repair) { TEN_MINUTES_MS } else { HOUR_MS });
+    fn limits(&self, key: &str, kind: AgentKindFile, file: &AgentFile) -> Result<policy::Limits, ConfigError> {
+        let timeout = file.timeout_ms.unwrap_or(if kind == AgentKindFile::Repair { TEN_MINUTES_MS } else { HOUR_MS });
         self.require(timeout > 0, key, "has a `timeoutMs` of 0")?;
         self.require(file.concurrency != Some(0), key, "has a `concurrency` of 0")?;
         self.require(file.per_minute != Some(0), key, "has a `perMinute` of 0")?;
@@ -494,6 +493,7 @@ mod tests {
             |kind: &policy::AgentKind| matches!(kind, policy::AgentKind::Cli { adapter, .. } if adapter == "claude");
         assert!(cli(&agents.named["claude"].kind));
         assert_eq!(agents.named["claude"].idle, Some(Duration::from_millis(IDLE_MS)));
+        assert_eq!(agents.named["repair"].limits.timeout, Duration::from_secs(600));
 
         let agents =
             settings(r#"{"agents":{"mine":{"type":"claude","model":"m","maxCostUsd":0.5}}}"#, &[]).unwrap().agents;

@@ -272,11 +272,11 @@ pub struct AgentFile {
     /// which the runtime adds its own arguments.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub argv: Vec<String>,
-    /// Wall-clock limit of one agent run, in milliseconds; one hour if not given.
+    /// Wall-clock limit of one agent run, in milliseconds; one hour if not given, ten minutes for `repair`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
     /// An agent that prints nothing for so long hangs and is ended, in milliseconds; 15 minutes if not given, 0 for never.
-    /// Not for `command` and `completion`.
+    /// Not for `command`, `completion` and `repair`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idle_timeout_ms: Option<u64>,
     /// Added to its environment.

@@ -8,6 +8,7 @@ use super::SessionId;
 use super::SubtaskId;
 use super::TaskId;
 use super::TreeId;
+use super::Usage;
 use super::Verdict;
 use serde::Deserialize;
 use serde::Serialize;
@@ -58,6 +59,9 @@ pub enum JournalEntry {
         session: SessionId,
         /// Why it stopped; none if it could not be started.
         ending: Option<Ending>,
+        /// What it used all the same.
+        #[serde(default, skip_serializing_if = "Usage::is_unknown")]
+        usage: Usage,
     },
     /// Result: the attempt was judged, and its reflection (if any) is stored.
     AttemptJudged {
@@ -71,6 +75,9 @@ pub enum JournalEntry {
         session: SessionId,
         /// Why the agent stopped.
         ending: Ending,
+        /// What the agent used.
+        #[serde(default, skip_serializing_if = "Usage::is_unknown")]
+        usage: Usage,
         /// The files as the agent left them.
         tree: TreeId,
         /// What the evidence says.

@@ -77,7 +77,7 @@ pub struct Run {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum RetryStart {
     /// Continue from the previous attempt's change; fresh after two failures with the same signature, and always
-    /// fresh for agents that work from the base (`command`, `repair`).
+    /// fresh for agents that work from the base (`command`, `repair`, `completion`).
     #[default]
     Auto,
     /// Exactly the change recorded at the end of the previous attempt.

@@ -101,6 +101,7 @@ pub(super) struct Judged {
     pub attempt: Attempt,
     pub session: SessionId,
     pub ending: Ending,
+    pub usage: Usage,
     pub message: String,
     pub detail: Option<String>,
     pub change: Change,
@@ -156,7 +157,7 @@ impl TaskRun {
             Ok(report) => report,
             Err(error) => {
                 self.restore(workspace).await?;
-                self.drop_attempt(session, None).await?;
+                self.drop_attempt(session, None, Usage::default()).await?;
                 if resume.is_some() {
                     // The attempt begins anew; what was done before the limit is lost, which costs time and nothing else.
                     self.publish(EventKind::Warning { message: format!("the attempt begins anew: {error}") });
@@ -176,7 +177,7 @@ impl TaskRun {
         if report.ending.effect() != EndingEffect::Judge {
             let before = resume.map_or_else(Usage::default, |point| point.earlier.usage);
             self.resume = self.resume_point(&attempt, &report, &change, before);
-            self.drop_attempt(session, Some(&report.ending)).await?;
+            self.drop_attempt(session, Some(&report.ending), report.usage).await?;
             return Ok(AgentStop::Stopped { ending: report.ending });
         }
         self.report.reflections_injected += u32::try_from(injected.ids.len()).unwrap_or(u32::MAX);
@@ -192,9 +193,14 @@ impl TaskRun {
         Ok(tampered)
     }
 
-    async fn drop_attempt(&self, session: SessionId, ending: Option<&Ending>) -> Result<(), TaskRunError> {
+    async fn drop_attempt(
+        &self,
+        session: SessionId,
+        ending: Option<&Ending>,
+        usage: Usage,
+    ) -> Result<(), TaskRunError> {
         let (task, ending) = (self.task.id.clone(), ending.cloned());
-        Ok(self.context.services.journal.record(JournalEntry::AttemptDropped { task, session, ending }).await?)
+        Ok(self.context.services.journal.record(JournalEntry::AttemptDropped { task, session, ending, usage }).await?)
     }
 
     /// Where the same attempt can go on, if its agent keeps conversations and will be asked again.
@@ -274,7 +280,7 @@ impl TaskRun {
         let checks = self.verify(workspace, self.checks_of(attempt.part)).await;
         tampered.extend(self.restore(workspace).await?);
         if self.context.cancel.is_cancelled() {
-            self.drop_attempt(session, Some(&Ending::Cancelled)).await?;
+            self.drop_attempt(session, Some(&Ending::Cancelled), report.usage).await?;
             return Ok(AgentStop::Stopped { ending: Ending::Cancelled });
         }
         for check in &checks {
@@ -308,8 +314,9 @@ impl TaskRun {
             verdict: judgement.verdict,
             because: judgement.because.clone(),
         });
-        let AgentReport { ending, message, detail, .. } = report;
-        let judged = Judged { attempt, session, ending, message, detail, change, checks, judgement, reflection: None };
+        let AgentReport { ending, message, detail, usage, .. } = report;
+        let judged =
+            Judged { attempt, session, ending, usage, message, detail, change, checks, judgement, reflection: None };
         self.remember_failure(&judged);
         Ok(AgentStop::Judged(Box::new(judged)))
     }

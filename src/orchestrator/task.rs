@@ -377,6 +377,7 @@ impl TaskRun {
             attempt: judged.attempt.number,
             session: judged.session,
             ending: judged.ending,
+            usage: judged.usage,
             tree: judged.change.tree,
             verdict: judged.judgement.verdict,
             signature,

@@ -31,7 +31,7 @@ pub trait CommandRunner: Send + Sync {
 
 /// Who reads a program's stdout while it runs, and who may write to its stdin.
 pub struct Watch {
-    /// Gets stdout in pieces as they come. None of it is kept in [`CommandOutput`].
+    /// Gets stdout in pieces as they come, until the program ends or is ended. None of that is kept in [`CommandOutput`].
     pub reader: Box<dyn OutputReader>,
     /// Written to stdin after `command.stdin`, as it comes; stdin is closed when the sender is dropped. Without it stdin
     /// is closed after `command.stdin`.

@@ -147,7 +147,7 @@ fn the_agent_is_chosen_by_flag_then_task_then_default() {
     project.run(&["run"]).exits(0);
     project.run(&["run", "--again", "--agent", "two"]).exits(0);
     assert_eq!(project.told("who"), "default\none\ntwo\ntwo\n");
-    project.run(&["run", "--again", "--agent", "three"]).exits(2).says("`three`").says("one, repair, sh, two");
+    project.run(&["run", "--again", "--agent", "three"]).exits(2).says("`three`").says("qwen, repair, sh, two");
     project.tasks(&[with(task("c"), json!({"agent": "nobody"}))]);
     let ran = project.run(&["run", "--json"]);
     ran.exits(4);

@@ -192,6 +192,8 @@ impl Running {
                 let _ = tokio::time::timeout(LINGER, pump.read_all()).await;
             }
             CommandEnd::TimedOut | CommandEnd::Cancelled | CommandEnd::Idle | CommandEnd::Stopped => {
+                // What a program prints because it is ended is not what it had to say.
+                pump.reader = None;
                 self.with_family(|family| {
                     family.look();
                     family.signal(Signal::TERM);

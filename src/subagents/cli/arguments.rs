@@ -39,7 +39,8 @@ impl Arguments {
 
     fn options(&self, run: &ArgumentsFor<'_>) -> Result<Vec<String>, &'static str> {
         let options = run.options;
-        let mut line = Vec::new();
+        // First, so that what the runtime needs of an option comes last and counts.
+        let mut line = options.extra_args.clone();
         let mut add = |pattern: &[String], name: &str, value: &str| {
             line.extend(pattern.iter().map(|word| fill(word, name, value)));
         };
@@ -61,7 +62,6 @@ impl Arguments {
         if let Some(text) = &options.system_prompt {
             add(&self.system_prompt, "{text}", text);
         }
-        line.extend(options.extra_args.iter().cloned());
         Ok(line)
     }
 

@@ -209,6 +209,8 @@ impl Fold {
         let input = call.input.as_ref().and_then(|path| at.get(path));
         let input = input.map(|input| input.to_json(&mut TEXT_BYTES.clone())).unwrap_or_default();
         if at.parent.is_none() {
+            // An announced limit may be followed by the agent's own words about it; a call is the model at work again.
+            self.recovered();
             self.asking = kind == ToolKind::Ask;
             self.last_tool = None;
         }

@@ -230,10 +230,19 @@ impl Fold {
     /// The model acts: another turn begins if it had been waiting for a tool.
     pub fn acts(&mut self, parent: Option<&str>) {
         self.waiting = false;
+        if parent.is_none() && self.error.as_ref().is_some_and(|error| error.resets_at.is_none()) {
+            self.recovered();
+        }
         if self.params.description.stream.infer_turns && !self.answering {
             self.answering = true;
             self.turn(Usage::default(), parent);
         }
+    }
+
+    /// What went wrong before is over, and decides nothing any more.
+    pub fn recovered(&mut self) {
+        self.error = None;
+        self.retried = false;
     }
 
     pub fn turn(&mut self, usage: Usage, parent: Option<&str>) {

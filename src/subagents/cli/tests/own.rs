@@ -1,8 +1,10 @@
 //! Streams of our own (`tests/fixtures/streams/`), so that every ending is tested without recordings too.
 
+use super::super::conclusion::Conclusion;
 use super::Play;
 use super::Played;
 use super::play;
+use crate::domain::Ending;
 use crate::domain::Role;
 use crate::domain::ToolKind;
 use crate::domain::ToolStatus;
@@ -208,4 +210,25 @@ fn usage_follows_one_convention() {
     check("gemini/finished", (20, 5, 7));
     check("qwen/finished", (20, 5, 7));
     check("pi/finished", (20, 5, 7));
+}
+
+#[test]
+fn what_was_tried_again_and_went_well_decides_nothing_later() {
+    let retry = r#"{"type":"system","subtype":"api_retry","error_status":429,"error":"rate_limit"}"#;
+    let limit = r#"{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","resetsAt":1800000000}}"#;
+    let call = r#"{"type":"assistant","message":{"id":"m1","content":[{"type":"tool_use","id":"t","name":"Bash","input":{}}]}}"#;
+    let odd = r#"{"type":"result","subtype":"error_during_execution","is_error":true,"errors":["something else"]}"#;
+    let check =
+        |lines: &[&str], end| match Play::default().of("claude", lines.join("\n").as_bytes(), end, "").conclusion {
+            Conclusion::Ended { ending, .. } => ending,
+            other => panic!("{other:?}"),
+        };
+    // Interrupted from outside: exit status 0 or 1, and no last word.
+    for code in [0, 1] {
+        assert_eq!(check(&[retry, call], CommandEnd::Exited(code)), Ending::AgentError);
+        assert_eq!(check(&[limit, call], CommandEnd::Exited(code)), Ending::AgentError);
+    }
+    assert_eq!(check(&[retry, call, odd], CommandEnd::Exited(1)), Ending::AgentError);
+    // Not recovered: it is what ended the run.
+    assert!(matches!(check(&[call, retry], CommandEnd::Exited(1)), Ending::RateLimited { .. }));
 }

@@ -1,0 +1,1 @@
+Create hello.txt containing hi

@@ -2,6 +2,7 @@
 
 use crate::config::ConfigError;
 use crate::services::RunError;
+use crate::services::SubagentError;
 use std::process::ExitCode;
 
 /// How the program ends.
@@ -40,6 +41,10 @@ impl Exit {
         let usage = error.downcast_ref::<UsageError>().is_some()
             || error.downcast_ref::<ConfigError>().is_some()
             || matches!(error.downcast_ref::<RunError>(), Some(RunError::Usage(_)));
+        // An agent that cannot do what the settings want of it, seen while the program is put together.
+        let unsupported =
+            |e: &(dyn std::error::Error + 'static)| matches!(e.downcast_ref(), Some(SubagentError::Unsupported { .. }));
+        let usage = usage || error.chain().any(unsupported);
         if usage { Self::Usage } else { Self::Environment }
     }
 }

@@ -88,10 +88,12 @@ async fn dispatch(args: Args) -> anyhow::Result<Exit> {
 
 /// Logs go to stderr, warnings and worse; `REFLEXION_LOG=debug` shows more (the syntax of `RUST_LOG`).
 fn start_logging() {
-    let filter = EnvFilter::try_from_env("REFLEXION_LOG").unwrap_or_else(|_| EnvFilter::new("warn"));
+    let filter =
+        EnvFilter::try_from_env("REFLEXION_LOG").unwrap_or_else(|_| EnvFilter::new("warn,agent_client_protocol=error"));
     let _ = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
+        .with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr()))
         .log_internal_errors(false)
         .without_time()
         .try_init();

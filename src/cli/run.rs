@@ -148,10 +148,7 @@ fn dry_run(
 ) -> anyhow::Result<Exit> {
     let mut tasks = list.select(ids, again).map_err(UsageError)?;
     tasks.sort_by_key(|t| (t.priority, t.created_at));
-    let chain = |t: &crate::domain::Task| match args.agent.as_ref().or(t.agent.as_ref()) {
-        Some(agent) => vec![agent.clone()],
-        None => settings.agents().default.clone(),
-    };
+    let chain = |t: &crate::domain::Task| runtime::chain(settings.agents(), t, args.agent.as_deref());
     let checks = |t: &crate::domain::Task| -> Vec<String> {
         let own = t.subtasks.iter().flat_map(|s| &s.checks).chain(&t.checks);
         settings.run().checks.iter().chain(own).map(|c| format!("{}: {}", c.name, c.run)).collect()

@@ -250,7 +250,7 @@ pub struct AgentsFile {
 
 /// One name, or several in the order of preference.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected an agent's name, or a list of names")]
 pub enum OneOrMany {
     /// One.
     One(String),

@@ -163,6 +163,9 @@ impl Record {
             || status == 413
         {
             ModelError::Context(message)
+        } else if status == 404 {
+            // No such model, or no such address: asking again, or another attempt, changes nothing.
+            ModelError::Unavailable(message)
         } else if self.is_any(&passes) || matches!(status, 408 | 425) || status >= 500 {
             ModelError::Transient(message)
         } else {
@@ -226,6 +229,7 @@ mod tests {
             ModelError::Transient(_) => "transient".to_owned(),
             ModelError::Context(_) => "context".to_owned(),
             ModelError::Rejected(_) => "rejected".to_owned(),
+            ModelError::Unavailable(_) => "unavailable".to_owned(),
             other => format!("{other:?}"),
         }
     }
@@ -248,7 +252,8 @@ mod tests {
         check(403, &anthropic("permission_error"), "auth");
         check(402, &anthropic("billing_error"), "quota");
         check(413, &anthropic("request_too_large"), "context");
-        check(404, &anthropic("not_found_error"), "rejected");
+        check(404, &anthropic("not_found_error"), "unavailable");
+        check(404, &anthropic("api_error"), "unavailable");
         check(400, &anthropic("invalid_request_error"), "rejected");
         let too_long = "prompt is too long: 214000 tokens > 200000 maximum";
         check(400, &anthropic("invalid_request_error").replace("\"m\"", &format!("\"{too_long}\"")), "context");
@@ -260,7 +265,7 @@ mod tests {
         check(429, &openai("insufficient_quota"), "quota");
         check(400, &openai("context_length_exceeded"), "context");
         check(401, &openai("invalid_api_key"), "auth");
-        check(404, &openai("model_not_found"), "rejected");
+        check(404, &openai("model_not_found"), "unavailable");
         check(503, r#"{"error":{"message":"m","type":"server_error","code":null}}"#, "transient");
         // Gemini, https://ai.google.dev/gemini-api/docs/troubleshooting
         let gemini = |code: u16, status: &str, details: &str| {
@@ -279,7 +284,7 @@ mod tests {
             r#"{"object":"error","message":"This model's maximum context length is 4096 tokens.","type":"BadRequestError","code":400}"#,
             "context",
         );
-        check(404, r#"{"error":"model 'x' not found"}"#, "rejected");
+        check(404, r#"{"error":"model 'x' not found"}"#, "unavailable");
         // No record at all.
         check(502, "<html>Bad Gateway</html>", "transient");
         check(408, "", "transient");

@@ -82,7 +82,7 @@ pub(super) enum AgentStop {
     /// The agent could not be started.
     NotStarted { because: String },
     /// It stopped for a reason that is not judged.
-    Stopped { ending: Ending },
+    Stopped { ending: Ending, detail: Option<String> },
     /// It was judged.
     Judged(Box<Judged>),
 }
@@ -163,6 +163,7 @@ impl TaskRun {
                     self.publish(EventKind::Warning { message: format!("the attempt begins anew: {error}") });
                     return Box::pin(self.run_attempt(prepared, attempt)).await;
                 }
+                self.publish(EventKind::Warning { message: error.to_string() });
                 return Ok(AgentStop::NotStarted { because: error.to_string() });
             }
         };
@@ -178,7 +179,13 @@ impl TaskRun {
             let before = resume.map_or_else(Usage::default, |point| point.earlier.usage);
             self.resume = self.resume_point(&attempt, &report, &change, before);
             self.drop_attempt(session, Some(&report.ending), report.usage).await?;
-            return Ok(AgentStop::Stopped { ending: report.ending });
+            self.publish(EventKind::AgentEnded {
+                ending: report.ending.clone(),
+                files: change.files.len(),
+                detail: report.detail.clone(),
+            });
+            let detail = report.detail.as_deref().map(first_line);
+            return Ok(AgentStop::Stopped { ending: report.ending, detail });
         }
         self.report.reflections_injected += u32::try_from(injected.ids.len()).unwrap_or(u32::MAX);
         self.judge(prepared, Stopped { attempt, session, report, change, tampered }).await
@@ -281,7 +288,7 @@ impl TaskRun {
         tampered.extend(self.restore(workspace).await?);
         if self.context.cancel.is_cancelled() {
             self.drop_attempt(session, Some(&Ending::Cancelled), report.usage).await?;
-            return Ok(AgentStop::Stopped { ending: Ending::Cancelled });
+            return Ok(AgentStop::Stopped { ending: Ending::Cancelled, detail: None });
         }
         for check in &checks {
             self.publish(EventKind::Checked { name: check.spec.name.clone(), status: check.status.clone() });
@@ -301,7 +308,7 @@ impl TaskRun {
         });
         let judgement = match (&report.detail, judgement.failure) {
             // The agent itself is what has to be mended; a red check would hide that.
-            (Some(detail), Some(FailureType::AgentError)) if change.no_op => {
+            (Some(detail), failure) if change.no_op && matches!(failure, Some(FailureType::AgentError) | None) => {
                 let because = format!("{}; nothing was changed; {}", first_line(detail), judgement.because);
                 judge::Judgement { because, ..judgement }
             }

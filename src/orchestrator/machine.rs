@@ -81,6 +81,8 @@ pub enum Input {
     Stopped {
         /// Why.
         ending: Ending,
+        /// The same in the agent's words.
+        detail: Option<String>,
         /// When.
         at: Timestamp,
     },
@@ -207,7 +209,7 @@ pub fn step(mut state: State, input: Input) -> (State, Vec<Effect>) {
         Input::Waited => vec![state.attempt()],
         Input::Interrupted => vec![interrupted(&state)],
         Input::NotStarted { because } => vec![next_agent(&mut state, because)],
-        Input::Stopped { ending, at } => vec![stopped(&mut state, &ending, at)],
+        Input::Stopped { ending, detail, at } => vec![stopped(&mut state, &ending, detail, at)],
         Input::Judged { judgement, tree, signature } => judged(&mut state, judgement, tree, signature),
     };
     (state, effects)
@@ -221,13 +223,14 @@ fn begin_part(state: &State) -> Effect {
     state.end(Status::Blocked, format!("all {used} attempts were used in earlier runs"), None)
 }
 
-fn stopped(state: &mut State, ending: &Ending, at: Timestamp) -> Effect {
+fn stopped(state: &mut State, ending: &Ending, detail: Option<String>, at: Timestamp) -> Effect {
     match ending.effect() {
         EndingEffect::AwaitReset => await_reset(state, ending, at),
         EndingEffect::BackOff => back_off(state),
         EndingEffect::NextAgent => {
             let agent = &state.plan.agents[state.agent].name;
-            let because = format!("agent `{agent}` ended with `{}`", ending.as_str());
+            let detail = detail.map(|detail| format!(": {detail}")).unwrap_or_default();
+            let because = format!("agent `{agent}` ended with `{}`{detail}", ending.as_str());
             next_agent(state, because)
         }
         EndingEffect::Stop | EndingEffect::Judge => interrupted(state),
@@ -244,8 +247,8 @@ fn await_reset(state: &State, ending: &Ending, at: Timestamp) -> Effect {
         _ => None,
     };
     let because = match reset {
-        Some(time) => format!("rate limited until {time}"),
-        None => "rate limited".to_owned(),
+        Some(time) => format!("rate limited until {}", seconds(time)),
+        None => "rate limited, and nothing says until when".to_owned(),
     };
     match state.plan.limit_wait {
         LimitWait::Off => state.end(Status::Open, because, Some(Stop::Limit)),
@@ -256,6 +259,11 @@ fn await_reset(state: &State, ending: &Ending, at: Timestamp) -> Effect {
             Effect::Wait { duration, because }
         }
     }
+}
+
+/// People read seconds.
+fn seconds(time: Timestamp) -> Timestamp {
+    time.round(jiff::Unit::Second).unwrap_or(time)
 }
 
 fn back_off(state: &mut State) -> Effect {
@@ -347,7 +355,7 @@ mod tests {
     }
 
     fn stop(ending: Ending) -> Input {
-        Input::Stopped { ending, at: Timestamp::UNIX_EPOCH }
+        Input::Stopped { ending, detail: None, at: Timestamp::UNIX_EPOCH }
     }
 
     /// Feeds the inputs and gives every effect in words.
@@ -468,7 +476,7 @@ mod tests {
         check(
             off,
             vec![Input::Ready, stop(Ending::RateLimited { resets_at: None })],
-            &["attempt 0#1 a from base", "open null: rate limited"],
+            &["attempt 0#1 a from base", "open null: rate limited, and nothing says until when"],
         );
     }
 

@@ -341,7 +341,9 @@ impl TaskRun {
     ) -> Result<Input, TaskRunError> {
         match self.run_attempt(prepared, attempt).await? {
             AgentStop::NotStarted { because } => Ok(Input::NotStarted { because }),
-            AgentStop::Stopped { ending } => Ok(Input::Stopped { ending, at: self.context.services.clock.now() }),
+            AgentStop::Stopped { ending, detail } => {
+                Ok(Input::Stopped { ending, detail, at: self.context.services.clock.now() })
+            }
             AgentStop::Judged(judged) => {
                 let input = Input::Judged {
                     judgement: judged.judgement.clone(),

@@ -31,7 +31,10 @@ pub fn line(event: &Event) -> Option<String> {
         EventKind::Reflected { origin, analysis, .. } => {
             format!("reflection ({}): {}", origin_word(origin), first_words(analysis))
         }
-        EventKind::Waiting { until, because } => format!("waiting until {until}: {because}"),
+        EventKind::Waiting { until, because } => {
+            let until = until.round(jiff::Unit::Second).unwrap_or(*until);
+            format!("waiting until {until}: {because}")
+        }
         EventKind::Tampered { what } => format!("the agent changed your repository; put back: {}", what.join(", ")),
         EventKind::TaskEnded { verdict, note, .. } => {
             let verdict = verdict.map_or("not judged", |v| v.as_str());

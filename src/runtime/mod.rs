@@ -38,6 +38,7 @@ pub mod test;
 mod tower_agent;
 mod tower_model;
 
+pub use crate::orchestrator::router::chain;
 pub use files::Imported;
 pub use files::TaskFile;
 pub use files::read_import;

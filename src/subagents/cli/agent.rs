@@ -154,7 +154,11 @@ impl CliAgent {
         let detail = (ending != Ending::Finished).then(|| {
             let because = because.unwrap_or_else(|| "it gave no reason".to_owned());
             let stderr = last_bytes(stderr.trim(), DETAIL_BYTES);
-            format!("agent `{agent}`: {because}\n{stderr}").trim_end().to_owned()
+            let advice = match ending {
+                Ending::Auth => format!("; {}", self.description.login.advice),
+                _ => String::new(),
+            };
+            format!("agent `{agent}`: {because}{advice}\n{stderr}").trim_end().to_owned()
         });
         let closing = fold.closing.take().filter(|text| !text.trim().is_empty());
         Ok(AgentReport {

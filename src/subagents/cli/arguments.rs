@@ -50,7 +50,10 @@ impl Arguments {
         let rights = match (run.mode, options.permissions) {
             (Mode::ReadOnly, _) => self.read_only.as_ref().ok_or("it has no read-only mode")?,
             (Mode::Work, Permissions::Allow) => &self.allow,
-            (Mode::Work, Permissions::Deny) => &self.deny,
+            (Mode::Work, Permissions::Deny) => self
+                .deny
+                .as_ref()
+                .ok_or("it never asks for a permission, so `permissions` cannot be `deny`; leave the key out")?,
         };
         add(rights, "", "");
         if let Some(turns) = options.max_turns {

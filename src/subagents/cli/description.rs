@@ -81,7 +81,7 @@ pub(super) struct Arguments {
     /// Nothing is asked, everything is allowed.
     pub allow: Vec<String>,
     /// Nothing is asked, what would be is refused.
-    pub deny: Vec<String>,
+    pub deny: Option<Vec<String>>,
     /// Nothing can be changed.
     #[serde(default)]
     pub read_only: Option<Vec<String>>,

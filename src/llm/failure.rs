@@ -24,62 +24,60 @@ const CONTEXT_WORDS: [&str; 5] = [
     "too long prompt",                      // node-llama-cpp
 ];
 
+/// Takes out of a text what nobody may see. It sees every text whole: of a key that is cut in two, half would stay.
+pub(super) type Hide<'a> = &'a dyn Fn(&str) -> String;
+
 /// What an error of the crate means.
-pub(super) fn of(error: &genai::Error) -> ModelError {
+pub(super) fn of(error: &genai::Error, hide: Hide<'_>) -> ModelError {
     match error {
         genai::Error::WebModelCall { webc_error, .. } | genai::Error::WebAdapterCall { webc_error, .. } => {
-            of_call(webc_error)
+            of_call(webc_error, hide)
         }
-        genai::Error::HttpError { status, body, headers, .. } => answered(status.as_u16(), headers, body),
+        genai::Error::HttpError { status, body, headers, .. } => {
+            Record::of(body, hide).meaning(status.as_u16(), wait(headers))
+        }
         // Its own text holds the whole request; the answer's error record, if there is one, says more.
-        genai::Error::ChatResponseGeneration { response_body, cause, .. } => in_answer(response_body)
-            .unwrap_or_else(|| ModelError::Rejected(words(&format!("no readable answer: {cause}")))),
-        other => ModelError::Rejected(words(&other.to_string())),
+        genai::Error::ChatResponseGeneration { response_body, cause, .. } => in_answer(response_body, hide)
+            .unwrap_or_else(|| ModelError::Rejected(words(&format!("no readable answer: {cause}"), hide))),
+        other => ModelError::Rejected(words(&other.to_string(), hide)),
     }
 }
 
-fn of_call(error: &genai::webc::Error) -> ModelError {
+fn of_call(error: &genai::webc::Error, hide: Hide<'_>) -> ModelError {
     match error {
-        genai::webc::Error::ResponseFailedStatus { status, body, headers } => answered(status.as_u16(), headers, body),
-        genai::webc::Error::Reqwest(error) => of_transport(error),
-        genai::webc::Error::ResponseFailedNotJson { content_type, body } => ModelError::Rejected(words(&format!(
-            "the answer is `{content_type}` and not JSON; is the address right? It begins: {}",
-            shorten(&one_line(body), 80)
-        ))),
-        genai::webc::Error::ResponseFailedInvalidJson { cause, .. } => {
-            ModelError::Transient(words(&format!("the answer is torn: {cause}")))
+        genai::webc::Error::ResponseFailedStatus { status, body, headers } => {
+            Record::of(body, hide).meaning(status.as_u16(), wait(headers))
         }
-        genai::webc::Error::JsonValueExt(error) => ModelError::Rejected(words(&error.to_string())),
+        genai::webc::Error::Reqwest(error) => of_transport(error, hide),
+        genai::webc::Error::ResponseFailedNotJson { content_type, body } => ModelError::Rejected(format!(
+            "the answer is `{}` and not JSON; is the address right? It begins: {}",
+            words(content_type, hide),
+            shorten(&clean(body, hide), 80)
+        )),
+        genai::webc::Error::ResponseFailedInvalidJson { cause, .. } => {
+            ModelError::Transient(words(&format!("the answer is torn: {cause}"), hide))
+        }
+        genai::webc::Error::JsonValueExt(error) => ModelError::Rejected(words(&error.to_string(), hide)),
     }
 }
 
 /// No whole answer came: everything but a request that could not even be written passes.
-fn of_transport(error: &reqwest::Error) -> ModelError {
+fn of_transport(error: &reqwest::Error, hide: Hide<'_>) -> ModelError {
     // The innermost cause says what happened ("Connection refused"); the outer ones only where.
     let mut cause: &dyn std::error::Error = error;
     while let Some(inner) = cause.source() {
         cause = inner;
     }
     let host = error.url().and_then(|url| url.host_str().map(str::to_owned)).unwrap_or_default();
-    let text = words(&format!("{host}: {cause}"));
+    let text = words(&format!("{host}: {cause}"), hide);
     if error.is_builder() { ModelError::Rejected(text) } else { ModelError::Transient(text) }
 }
 
 /// An error record inside an answer with status 200.
-pub(super) fn in_answer(body: &Value) -> Option<ModelError> {
-    let record = Record::read(body)?;
+pub(super) fn in_answer(body: &Value, hide: Hide<'_>) -> Option<ModelError> {
+    let record = Record::read(body, hide)?;
     let status = record.code.as_deref().and_then(|code| code.parse().ok()).unwrap_or(400);
     Some(record.meaning(status, None))
-}
-
-/// An answer with another status than success.
-fn answered(status: u16, headers: &HeaderMap, body: &str) -> ModelError {
-    let record = serde_json::from_str(body)
-        .ok()
-        .as_ref()
-        .and_then(Record::read)
-        .unwrap_or_else(|| Record { message: shorten(&one_line(body), WORDS_BYTES).into_owned(), ..Record::default() });
-    record.meaning(status, wait(headers))
 }
 
 /// A provider's error record: `error.type`, `error.code`, `error.status`, `error.message`, in whichever are there.
@@ -88,17 +86,24 @@ struct Record {
     /// Every word that names the error, in lower case.
     names: Vec<String>,
     code: Option<String>,
+    /// Clean, and not yet capped.
     message: String,
     retry_after: Option<Duration>,
 }
 
 impl Record {
+    /// Reads the body of an answer with another status than success; what is no record is all message.
+    fn of(body: &str, hide: Hide<'_>) -> Self {
+        let record = serde_json::from_str(body).ok().and_then(|body| Self::read(&body, hide));
+        record.unwrap_or_else(|| Self { message: clean(body, hide), ..Self::default() })
+    }
+
     /// Reads `{"error": {…}}`, `{"error": "…"}`, a list of one of these (Gemini's streaming endpoint), or vLLM's bare
     /// `{"object": "error", …}`.
-    fn read(body: &Value) -> Option<Self> {
+    fn read(body: &Value, hide: Hide<'_>) -> Option<Self> {
         let body = body.get(0).unwrap_or(body);
         let error = match body.get("error") {
-            Some(Value::String(message)) => return Some(Self { message: message.clone(), ..Self::default() }),
+            Some(Value::String(message)) => return Some(Self { message: clean(message, hide), ..Self::default() }),
             Some(error @ Value::Object(_)) => error,
             _ if body.get("object").and_then(Value::as_str) == Some("error") => body,
             _ => return None,
@@ -115,7 +120,7 @@ impl Record {
         Some(Self {
             names: names.map(|name| name.to_ascii_lowercase()).collect(),
             code: text("code"),
-            message: text("message").unwrap_or_else(|| error.to_string()),
+            message: clean(&text("message").unwrap_or_else(|| error.to_string()), hide),
             retry_after: retry.and_then(seconds),
         })
     }
@@ -133,7 +138,7 @@ impl Record {
     fn meaning(&self, status: u16, retry_after: Option<Duration>) -> ModelError {
         let message = match self.message.trim() {
             "" => format!("HTTP status {status}"),
-            text => format!("{} (HTTP status {status})", words(text)),
+            text => format!("{} (HTTP status {status})", shorten(text, WORDS_BYTES)),
         };
         let passes = [
             "overloaded_error",
@@ -195,8 +200,13 @@ fn seconds(number: f64) -> Option<Duration> {
 }
 
 /// A provider's words on one line, capped.
-fn words(text: &str) -> String {
-    shorten(&one_line(&crate::prompt::plain(text)), WORDS_BYTES).into_owned()
+fn words(text: &str, hide: Hide<'_>) -> String {
+    shorten(&clean(text, hide), WORDS_BYTES).into_owned()
+}
+
+/// A provider's words on one line, whole.
+fn clean(text: &str, hide: Hide<'_>) -> String {
+    hide(&one_line(&crate::prompt::plain(text)))
 }
 
 /// The same error with its words changed.
@@ -218,6 +228,10 @@ pub(super) fn map_words(error: ModelError, change: impl Fn(&str) -> String) -> M
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn answered(status: u16, headers: &HeaderMap, body: &str) -> ModelError {
+        Record::of(body, &str::to_owned).meaning(status, wait(headers))
+    }
 
     /// The variant and the wait, as `rate limited 7s`.
     fn kind(error: &ModelError) -> String {
@@ -325,7 +339,7 @@ mod tests {
     #[test]
     fn an_error_record_may_come_with_status_200() {
         let body = serde_json::json!({ "error": { "message": "busy", "code": 429 } });
-        assert_eq!(in_answer(&body).as_ref().map(kind).as_deref(), Some("rate limited"));
-        assert_eq!(in_answer(&serde_json::json!({ "choices": [] })), None);
+        assert_eq!(in_answer(&body, &str::to_owned).as_ref().map(kind).as_deref(), Some("rate limited"));
+        assert_eq!(in_answer(&serde_json::json!({ "choices": [] }), &str::to_owned), None);
     }
 }

@@ -2,6 +2,7 @@
 
 use super::client::client;
 use super::failure;
+use super::failure::Hide;
 use super::key::Key;
 use crate::domain::Usage;
 use crate::domain::policy;
@@ -71,18 +72,18 @@ impl Model for Provider {
             options = options.with_response_format(JsonSpec::new(SCHEMA_NAME, schema));
         }
         let answer = match self.client.exec_chat(self.target.clone(), chat, Some(&options)).await {
-            Ok(response) => completion(&response),
-            Err(error) => Err(failure::of(&error)),
+            Ok(response) => completion(&response, &|words| self.key.scrub(words)),
+            Err(error) => Err(failure::of(&error, &|words| self.key.scrub(words))),
         };
         answer.map_err(|error| failure::map_words(error, |words| self.key.scrub(words)))
     }
 }
 
-fn completion(response: &ChatResponse) -> Result<Completion, ModelError> {
+fn completion(response: &ChatResponse, hide: Hide<'_>) -> Result<Completion, ModelError> {
     let text = response.content.texts().concat();
     if text.is_empty() {
         // Some servers send an error record with status 200.
-        if let Some(error) = response.captured_raw_body.as_ref().and_then(failure::in_answer) {
+        if let Some(error) = response.captured_raw_body.as_ref().and_then(|body| failure::in_answer(body, hide)) {
             return Err(error);
         }
     }
@@ -279,6 +280,25 @@ mod tests {
         let (_, _, answer) = ask(policy::Provider::OpenAi, response).await;
         let message = "key [key] is over its limit (HTTP status 429)".to_owned();
         assert_eq!(answer, Err(ModelError::RateLimited { retry_after: Some(Duration::from_secs(12)), message }));
+    }
+
+    #[tokio::test]
+    async fn no_half_of_a_key_is_left_where_a_message_is_cut() {
+        async fn check(response: impl Fn(&str) -> String) {
+            let lengths = (60..=80).chain(480..=500);
+            let mut hidden = 0;
+            for length in lengths {
+                let response = response(&format!("{}{SECRET}", "x".repeat(length)));
+                let said = ask(policy::Provider::OpenAi, response).await.2.unwrap_err().to_string();
+                assert!(!said.contains("xsk"), "{length}: {said}");
+                hidden += usize::from(said.contains("x[key]"));
+            }
+            assert!(hidden > 0, "the key was in none of the messages");
+        }
+        check(|text| http("400 Bad Request", "", &format!(r#"{{"error":{{"message":"{text}"}}}}"#))).await;
+        check(|text| http("200 OK", "", &format!(r#"{{"error":{{"message":"{text}"}}}}"#))).await;
+        check(|text| http("400 Bad Request", "", text)).await;
+        check(|text| http("200 OK", "", text).replace("application/json", "text/html")).await;
     }
 
     #[tokio::test]

@@ -12,6 +12,8 @@ use std::collections::BTreeMap;
 
 /// What is kept of a tool's output, in bytes: enough for a whole failing test run's words.
 const OUTPUT_BYTES: usize = 64 * 1024;
+/// What is kept of a tool's input, in bytes.
+const INPUT_BYTES: usize = 16 * 1024;
 
 /// The calls of a conversation by the agent's id of them.
 #[derive(Default)]
@@ -100,7 +102,7 @@ impl Call {
             self.kind = kind_of(kind, &self.tool);
         }
         if !self.shown && !update["rawInput"].is_null() {
-            self.input = update["rawInput"].clone();
+            self.input = cut(&update["rawInput"], &mut INPUT_BYTES.clone());
         }
         let diffs = list(&update["content"]).iter().filter(|content| content["type"] == "diff");
         for place in list(&update["locations"]).iter().chain(diffs) {
@@ -112,7 +114,8 @@ impl Call {
         if let Some(piece) = update.pointer(&RULES.output_pieces).and_then(Value::as_str) {
             self.pieces.push(piece);
         }
-        self.output = output_of(update).or(self.output.take());
+        let output = output_of(update).map(|output| excerpt(&output, OUTPUT_BYTES).into_owned());
+        self.output = output.or(self.output.take());
         let exit = RULES.exit_codes.iter().find_map(|at| update.pointer(at)?.as_i64());
         self.exit_code = exit.and_then(|code| i32::try_from(code).ok()).or(self.exit_code);
     }
@@ -146,7 +149,8 @@ impl Call {
             return Vec::new();
         }
         let mut steps: Vec<_> = self.show(id).into_iter().collect();
-        let output = self.output.take().unwrap_or_else(|| self.pieces.take());
+        let pieces = || excerpt(&self.pieces.take(), OUTPUT_BYTES).into_owned();
+        let output = self.output.take().unwrap_or_else(pieces);
         if status == ToolStatus::Failed && self.kind == ToolKind::Execute {
             self.exit_code = self.exit_code.or_else(|| exit_code_in(&output));
         }
@@ -154,7 +158,7 @@ impl Call {
             id: id.to_owned(),
             status,
             exit_code: self.exit_code,
-            output: excerpt(&output, OUTPUT_BYTES).into_owned(),
+            output,
             duration_ms: None,
         };
         steps.push((item, self.parent.clone()));
@@ -169,6 +173,40 @@ fn output_of(update: &Value) -> Option<String> {
     let shown: Vec<&str> =
         list(&update["content"]).iter().filter_map(|content| content["content"]["text"].as_str()).collect();
     raw.map(str::to_owned).or_else(|| (!shown.is_empty()).then(|| shown.join("\n")))
+}
+
+/// A value as long as `room` lasts; texts are cut to what is left of it.
+fn cut(value: &Value, room: &mut usize) -> Value {
+    *room = room.saturating_sub(2);
+    match value {
+        Value::String(text) => {
+            let text = excerpt(text, *room).into_owned();
+            *room = room.saturating_sub(text.len());
+            Value::from(text)
+        }
+        Value::Array(items) => {
+            let mut list = Vec::new();
+            for item in items {
+                if *room == 0 {
+                    break;
+                }
+                list.push(cut(item, room));
+            }
+            Value::from(list)
+        }
+        Value::Object(entries) => {
+            let mut map = serde_json::Map::new();
+            for (key, value) in entries {
+                if *room < key.len() {
+                    break;
+                }
+                *room -= key.len();
+                map.insert(key.clone(), cut(value, room));
+            }
+            Value::Object(map)
+        }
+        short => short.clone(),
+    }
 }
 
 /// claude-agent-acp has a failed command's exit status in the first line of its output only.

@@ -24,6 +24,12 @@ use tokio_util::sync::CancellationToken;
 
 /// So much of a line that nobody understands is kept, in bytes.
 const UNKNOWN_BYTES: usize = 512;
+/// So many names of what nobody understands are counted, the rest as one; agents make names up.
+const UNKNOWN_NAMES: usize = 50;
+/// So much of such a name is kept, in bytes.
+const UNKNOWN_NAME_BYTES: usize = 80;
+/// So many lines of each name are steps.
+const UNKNOWN_KEPT: u64 = 2;
 
 /// Hears everything that an agent says by itself during one run.
 pub(super) struct Listener {
@@ -190,9 +196,8 @@ impl Listener {
 
     fn unknown(&self, name: &str, line: &str) {
         let mut state = self.state();
-        *state.heard.unknown.entry(name.to_owned()).or_default() += 1;
-        let line = first_bytes(line, UNKNOWN_BYTES).to_owned();
-        self.tell(state, vec![(TranscriptItem::Unknown { name: name.to_owned(), line }, None)]);
+        let steps = state.unknown(name, line);
+        self.tell(state, steps);
     }
 
     fn update(&self, update: &Value) {
@@ -211,12 +216,8 @@ impl Listener {
             "plan" => state.plan(update),
             "usage_update" => state.interlude(),
             quiet if RULES.quiet.iter().any(|name| name == quiet) => state.beside(update),
-            other => {
-                let other = if other.is_empty() { "session/update" } else { other };
-                *state.heard.unknown.entry(other.to_owned()).or_default() += 1;
-                let line = first_bytes(&update.to_string(), UNKNOWN_BYTES).to_owned();
-                vec![(TranscriptItem::Unknown { name: other.to_owned(), line }, None)]
-            }
+            "" => state.unknown("session/update", &update.to_string()),
+            other => state.unknown(other, &update.to_string()),
         };
         self.check_limits(&mut state);
         self.tell(state, steps);
@@ -236,6 +237,20 @@ impl Listener {
 }
 
 impl State {
+    fn unknown(&mut self, name: &str, line: &str) -> Vec<Step> {
+        let unknown = &mut self.heard.unknown;
+        let name = first_bytes(name, UNKNOWN_NAME_BYTES);
+        let full = unknown.len() >= UNKNOWN_NAMES && !unknown.contains_key(name);
+        let name = if full { "others" } else { name };
+        let count = unknown.entry(name.to_owned()).or_default();
+        *count += 1;
+        if *count > UNKNOWN_KEPT {
+            return Vec::new();
+        }
+        let (name, line) = (name.to_owned(), first_bytes(line, UNKNOWN_BYTES).to_owned());
+        vec![(TranscriptItem::Unknown { name, line }, None)]
+    }
+
     fn speak(&mut self, update: &Value, parent: Option<String>) -> Vec<Step> {
         let thought = update["sessionUpdate"] == "agent_thought_chunk";
         let message = update["messageId"].as_str().map(str::to_owned);

@@ -74,8 +74,8 @@ fn table() -> Vec<Expected> {
         expect("opencode-success", Ending::Finished).cost(0.006_42),
         expect("opencode-reject", Ending::Finished).cost(0.006_42),
         expect("opencode-cancel", Ending::Cancelled).cost(0.003_54),
-        expect("opencode-error401", Ending::Auth).cost(0.0),
-        expect("opencode-error429", limited()).cost(0.0),
+        expect("opencode-error401", Ending::Auth),
+        expect("opencode-error429", limited()),
     ]
 }
 

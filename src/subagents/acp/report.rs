@@ -12,6 +12,7 @@ use crate::domain::Ending;
 use crate::domain::Timestamp;
 use crate::domain::Usage;
 use crate::prompt::last_bytes;
+use crate::prompt::plain;
 use crate::services::CommandEnd;
 use crate::services::CommandOutput;
 use crate::services::SubagentError;
@@ -42,6 +43,8 @@ impl Told {
         let tokens = reply.filter(|_| !last_step_only).map(tokens).unwrap_or_default();
         // Some agents count an earlier run's cost again when they go on with its session, some begin at zero.
         let cost = heard.cost.map(|cost| if cost >= heard.cost_before { cost - heard.cost_before } else { cost });
+        // A price of nothing for something is a price that the agent does not know.
+        let cost = cost.filter(|cost| *cost > 0.0);
         Usage { cost_usd: cost, cost_source: cost.map(|_| CostSource::Reported), ..tokens }
     }
 }
@@ -139,6 +142,7 @@ impl Over<'_> {
             CommandEnd::Stopped => (Ending::AgentError, "it closed its output".to_owned()),
         };
         let stderr = self.output.stderr.text();
+        let stderr = plain(&stderr);
         let how = format!("{how} before it answered `{asked}`\n{}", last_bytes(stderr.trim_end(), DETAIL_BYTES));
         (ending, Some(how.trim_end().to_owned()))
     }

@@ -32,7 +32,9 @@ pub(super) struct Rules {
     pub status_keys: Vec<String>,
     /// Ending by a name that stands alone as a key or a value of an error record.
     pub names: BTreeMap<String, Kind>,
-    /// Ending by a part of an error record's text, in lower case; the first one found decides.
+    /// Pointers into an error record, to its own words; what else is in it may be what a user or a tool wrote.
+    pub words: Vec<String>,
+    /// Ending by a part of an error record's words, in lower case; the first one found decides.
     pub wordings: Vec<(String, Kind)>,
     /// Where an error record says when a limit is over.
     pub reset_times: ResetTimes,
@@ -81,9 +83,9 @@ pub(super) enum Kind {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct ResetTimes {
-    /// Keys of a time: seconds since 1970, or RFC 3339.
+    /// Keys of a time: seconds or milliseconds since 1970, or RFC 3339.
     pub at: Vec<String>,
-    /// Keys of a wait: seconds, as a number or as `"17s"`.
+    /// Keys of a wait: seconds, as a number or as `"17s"`; `"250ms"` is understood too.
     pub in_seconds: Vec<String>,
 }
 
@@ -116,10 +118,15 @@ pub(super) struct Failure {
 }
 
 impl Failure {
-    /// The same with what was JSON inside the message made readable (gemini-cli passes on its server's answer so).
+    /// The message in words, and the JSON that it ends with, if it does (gemini-cli passes on its server's answer so).
+    fn parts(&self) -> (&str, Option<Value>) {
+        let inner = self.message.find('{').and_then(|at| Some((at, serde_json::from_str(&self.message[at..]).ok()?)));
+        inner.map_or((self.message.as_str(), None), |(at, inner)| (&self.message[..at], Some(inner)))
+    }
+
+    /// Everything in it that is no words.
     fn facts(&self) -> Vec<Value> {
-        let inner = self.message.find('{').and_then(|at| serde_json::from_str(&self.message[at..]).ok());
-        std::iter::once(self.data.clone()).chain(inner).collect()
+        std::iter::once(self.data.clone()).chain(self.parts().1).collect()
     }
 
     /// The HTTP status, where the record has one.
@@ -176,8 +183,11 @@ impl Failure {
     }
 
     fn by_wording(&self) -> Option<Kind> {
-        let text = format!("{} {}", self.message, self.data).to_lowercase();
-        RULES.wordings.iter().find(|(wording, _)| text.contains(wording)).map(|(_, kind)| *kind)
+        let facts = self.facts();
+        let inside = facts.iter().flat_map(|fact| RULES.words.iter().filter_map(|at| fact.pointer(at)?.as_str()));
+        let texts: Vec<_> = std::iter::once(self.parts().0).chain(inside).map(str::to_lowercase).collect();
+        let is_said = |wording: &String| texts.iter().any(|text| text.contains(wording));
+        RULES.wordings.iter().find(|(wording, _)| is_said(wording)).map(|(_, kind)| *kind)
     }
 
     /// When the limit is over, from the record itself, else from what the agent said of its limit before.
@@ -221,16 +231,28 @@ fn entries(value: &Value, depth: usize) -> Vec<(String, &Value)> {
 fn time(value: &Value) -> Option<Timestamp> {
     match value {
         Value::String(text) => text.parse().ok(),
-        number => Timestamp::from_second(number.as_i64()?).ok(),
+        number => match number.as_i64()? {
+            number if number >= MILLISECONDS_FROM => Timestamp::from_millisecond(number).ok(),
+            number => Timestamp::from_second(number).ok(),
+        },
     }
 }
 
+/// Seconds are below this until the year 5138, milliseconds above it since 1973.
+const MILLISECONDS_FROM: i64 = 100_000_000_000;
+
+/// A longer wait is a record gone wrong, in seconds: no limit of the known services lasts longer than a month.
+const LONGEST_WAIT: f64 = 31.0 * 86_400.0;
+
 fn wait(value: &Value) -> Option<Duration> {
     let seconds = match value {
-        Value::String(text) => text.trim_end_matches('s').parse().ok(),
+        Value::String(text) => match text.strip_suffix("ms") {
+            Some(millis) => millis.trim().parse().ok().map(|millis: f64| millis / 1000.0),
+            None => text.trim_end_matches('s').trim().parse().ok(),
+        },
         number => number.as_f64(),
     };
-    Duration::try_from_secs_f64(seconds?).ok()
+    Duration::try_from_secs_f64(seconds.filter(|seconds| *seconds <= LONGEST_WAIT)?).ok()
 }
 
 #[cfg(test)]
@@ -276,6 +298,38 @@ mod tests {
         for (record, expected) in table {
             assert_eq!(ending(record.clone()), expected, "{record}");
         }
+    }
+
+    #[test]
+    fn only_an_errors_own_words_are_searched() {
+        let check = |message: &str, data: Value, expected: Ending| {
+            assert_eq!(ending(json!({"code": -32603, "message": message, "data": data})), expected, "{message} {data}");
+        };
+        let quoted = "the user said: unauthorized, usage limit";
+        check("boom", json!({"request": {"prompt": quoted}, "content": [{"text": quoted}]}), Ending::AgentError);
+        check(&json!({"error": {"request": quoted}}).to_string(), Value::Null, Ending::AgentError);
+        check("boom", json!({"message": "Fetch failed"}), Ending::Transient);
+        check("boom", json!({"error": {"message": "invalid x-api-key"}}), Ending::Auth);
+        check("Internal error", json!({"details": "prompt is too long"}), Ending::Context);
+        check(r#"Sorry: {"error":{"message":"Service Unavailable"}}"#, Value::Null, Ending::Transient);
+        check(r#"Overloaded {"x":1}"#, Value::Null, Ending::Transient);
+    }
+
+    #[test]
+    fn waits_and_times_are_read_in_seconds_and_milliseconds() {
+        let waits = |value: Value, seconds: Option<f64>| {
+            assert_eq!(wait(&value), seconds.map(Duration::from_secs_f64), "{value}");
+        };
+        waits(json!("250ms"), Some(0.25));
+        waits(json!("17s"), Some(17.0));
+        waits(json!(2_678_400), Some(2_678_400.0));
+        waits(json!(2_678_401), None);
+        waits(json!("1e300s"), None);
+        waits(json!(-1), None);
+        waits(json!("NaN"), None);
+        let times = |value: Value| assert_eq!(time(&value), "2026-01-01T00:00:00Z".parse().ok(), "{value}");
+        times(json!(1_767_225_600));
+        times(json!(1_767_225_600_000_i64));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use super::super::request::environment;
 use super::super::request::write_prompt;
+use super::super::with_estimate;
 use super::agent::AcpAgentParams;
 use super::conversation::Conversation;
 use super::conversation::Told;
@@ -47,6 +48,7 @@ pub(super) async fn run(agent: &AcpAgentParams, request: AgentRequest) -> Result
     let (told, output) = talk(agent, request, &listener).await;
     let output = output.map_err(|error| not_started(agent, error))?;
     let usage = told.usage(&listener.heard());
+    let usage = agent.options.model.as_ref().map_or(usage, |model| with_estimate(usage, model));
     let heard = listener.finish(usage);
     let now = agent.clock.now();
     let over = Over { name: &agent.name, timeout: agent.timeout, now, told: &told, heard: &heard, output: &output };

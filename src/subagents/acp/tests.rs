@@ -6,6 +6,7 @@ use super::player::Stage;
 use super::player::opening;
 use super::player::reply;
 use super::player::update;
+use crate::domain::CostSource;
 use crate::domain::Ending;
 use crate::domain::Role;
 use crate::domain::ToolKind;
@@ -205,10 +206,11 @@ async fn a_process_that_ends_early_is_no_success() {
     ];
     for (end, expected) in table {
         for acts in [Vec::new(), opening(json!({}))] {
-            let acts = acts.into_iter().chain([Act::Complains("no such option --acp"), Act::Ends(end)]);
+            let complains = Act::Complains("\u{1b}[31mno such \u{1b}[1moption\u{1b}[0m --acp");
+            let acts = acts.into_iter().chain([complains, Act::Ends(end)]);
             let report = Stage::new(acts.collect()).play().await.report.unwrap();
             assert_eq!(report.ending, expected, "{end:?}");
-            assert!(report.detail.unwrap().contains("no such option --acp"), "{end:?}");
+            assert!(report.detail.unwrap().ends_with("\nno such option --acp"), "{end:?}");
         }
     }
 }
@@ -363,4 +365,62 @@ async fn an_error_beside_the_reply_counts_only_if_it_ended_the_turn() {
         let played = working(acts).play().await;
         assert_eq!(ending(&played), &expected);
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cost_of_nothing_is_unknown_and_estimated_where_the_model_has_a_price() {
+    let check = async |model: &str, amount: f64, expected: Option<CostSource>| {
+        let usage = json!({"inputTokens": 1000, "outputTokens": 10, "totalTokens": 1010});
+        let cost = json!({"amount": amount, "currency": "USD"});
+        let acts = [
+            update(json!({"sessionUpdate": "usage_update", "cost": cost})),
+            Act::Says(json!({"id": 3, "result": {"stopReason": "end_turn", "usage": usage}})),
+            Act::EndsAfterStdin,
+        ];
+        let models = json!({"configOptions": [
+            {"id": "model", "category": "model", "currentValue": "m", "options": [{"value": "m"}, {"value": model}]},
+        ]});
+        let mut stage = Stage::new(opening(models).into_iter().chain(acts).collect());
+        stage.options.model = Some(model.to_owned());
+        let usage = stage.play().await.report.unwrap().usage;
+        assert_eq!((usage.input, usage.cost_source), (Some(1000), expected), "{model} {amount}");
+        assert_eq!(usage.cost_usd.is_some_and(|cost| cost > 0.0), expected.is_some(), "{model} {amount}");
+    };
+    check("gpt-5", 0.5, Some(CostSource::Reported)).await;
+    check("gpt-5", 0.0, Some(CostSource::Estimated)).await;
+    check("my-own", 0.0, None).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn names_that_an_agent_makes_up_have_a_limit() {
+    let odd = |n: usize| update(json!({"sessionUpdate": format!("{n:03}{}", "x".repeat(200))}));
+    let acts = (0..60).chain([0, 0, 0]).map(odd).chain([reply("end_turn")]);
+    let played = working(acts.collect::<Vec<_>>()).play().await;
+    let unknown = played.report.unwrap().unknown;
+    assert_eq!((unknown.len(), unknown["others"]), (51, 10));
+    assert!(unknown.keys().all(|name| name.len() <= 80));
+    assert_eq!(unknown.values().max(), Some(&10));
+    assert_eq!(unknown.values().sum::<u64>(), 63);
+    let steps = played.items.iter().filter(|item| matches!(item, TranscriptItem::Unknown { .. })).count();
+    assert_eq!(steps, 50 + 1 + 2, "of each name two at most");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_goes_into_a_tool_and_comes_out_of_it_has_a_limit() {
+    let long = "x".repeat(200_000);
+    let input = json!({"a": long, "b": [long, {"c": long}], "d": 1});
+    let acts = [
+        call("c", "execute", json!({"rawInput": input})),
+        done("c", "completed", json!({"rawOutput": long})),
+        reply("end_turn"),
+    ];
+    let played = working(acts).play().await;
+    let length = |of: &str| {
+        let items = played.items.iter().map(|item| serde_json::to_value(item).unwrap());
+        let texts: Vec<_> = items.filter(|item| item["type"] == of).map(|item| item.to_string()).collect();
+        assert!(texts.iter().any(|text| text.contains("bytes left out")), "{of}");
+        texts.iter().map(String::len).max()
+    };
+    assert!(length("tool_call") < Some(17_000), "{:?}", length("tool_call"));
+    assert!(length("tool_result") < Some(66_000), "{:?}", length("tool_result"));
 }

@@ -1,8 +1,8 @@
 //! The agent behind the port: one question, one answer, files.
 
+use super::super::with_estimate;
 use super::apply;
 use super::apply::ApplyError;
-use super::apply::PathError;
 use super::apply::Protected;
 use super::context;
 use super::context::Context;
@@ -45,8 +45,8 @@ const MESSAGE_BYTES: usize = 2_000;
 /// Use it for small tasks on local models, and as the baseline that agents with tools are compared with: it is the
 /// set-up of the Reflexion paper's programming runs (Shinn et al. 2023, §4.3). It sees the files that the task, the checks
 /// or the failing output name (24 KiB of each, 64 KiB in all), and the project's small files where these are only tests.
-/// An answer without any file is an empty change, not an error; one that writes outside of the project, behind a link or
-/// into something protected is `agent_error`, and nothing of it is applied.
+/// An answer without any file is an empty change, not an error; one that writes outside of the project, behind a link,
+/// into something protected or over a file that the model did not see whole is `agent_error`, and nothing of it is applied.
 pub struct CompletionAgent {
     params: CompletionAgentParams,
     /// Opened at the first attempt and kept: its limits count over all of them.
@@ -88,7 +88,7 @@ impl Subagent for CompletionAgent {
         );
         let completion = match self.ask(&request, prompt).await {
             Ok(completion) => completion,
-            Err(report) => return Ok(*report),
+            Err(outcome) => return *outcome,
         };
         step(
             &request,
@@ -130,21 +130,29 @@ impl CompletionAgent {
             .map_err(|error| self.failed(&error))
     }
 
-    /// Asks the model; the report of a call that gave no answer.
-    async fn ask(&self, request: &AgentRequest, prompt: String) -> Result<Completion, Box<AgentReport>> {
+    /// Asks the model; else what the run comes to without an answer. A model that cannot be asked at all is the set-up's
+    /// fault, so that no attempt is judged by it.
+    async fn ask(
+        &self,
+        request: &AgentRequest,
+        prompt: String,
+    ) -> Result<Completion, Box<Result<AgentReport, SubagentError>>> {
         let question = ModelRequest { system: Some(CompletionPrompt::SYSTEM.to_owned()), prompt, schema: None };
         let opened = self.model.get_or_init(|| self.params.models.open(&self.params.model));
         let answer = async { opened.clone()?.complete(question).await };
         let answer = tokio::select! {
             biased;
-            () = request.cancel.cancelled() => return Err(Box::new(AgentReport::new(Ending::Cancelled))),
+            () = request.cancel.cancelled() => return Err(Box::new(Ok(AgentReport::new(Ending::Cancelled)))),
             answer = answer => answer,
         };
         answer.map_err(|error| {
             step(request, TranscriptItem::Error { status: None, message: error.to_string() });
-            Box::new(AgentReport {
-                detail: Some(error.to_string()),
-                ..AgentReport::new(error.ending(self.params.clock.now()))
+            Box::new(match error {
+                ModelError::Unavailable(message) => Err(self.cannot(&message)),
+                error => Ok(AgentReport {
+                    detail: Some(error.to_string()),
+                    ..AgentReport::new(error.ending(self.params.clock.now()))
+                }),
             })
         })
     }
@@ -158,7 +166,7 @@ impl CompletionAgent {
     ) -> Result<AgentReport, SubagentError> {
         let mut report = AgentReport {
             message: last_bytes(completion.text.trim(), MESSAGE_BYTES).to_owned(),
-            usage: completion.usage,
+            usage: with_estimate(completion.usage, &self.params.model.name),
             ..AgentReport::new(Ending::Finished)
         };
         let files = match files_of(&completion, seen.asked.as_deref()) {
@@ -168,11 +176,10 @@ impl CompletionAgent {
         let dir = request.dir.clone();
         let written = tokio::task::spawn_blocking(move || {
             let planned = apply::plan(&dir, &files, &protected)?;
-            if let Some(file) = planned.iter().find(|file| seen.is_cut(&file.path)) {
-                return Err(ApplyError::Refused(PathError::Cut(file.path.clone())));
-            }
+            let refused = planned.iter().filter(|file| file.is_there()).find_map(|file| seen.refuses(&file.path));
+            refused.map_or(Ok(()), Err)?;
             apply::write(&planned)?;
-            Ok(planned.into_iter().map(|file| file.path).collect::<Vec<_>>())
+            Ok::<_, ApplyError>(planned.into_iter().map(|file| file.path).collect::<Vec<_>>())
         })
         .await
         .map_err(|error| self.failed(&error))?;
@@ -184,8 +191,8 @@ impl CompletionAgent {
                 report.message = summary(&paths, &report.message);
                 Ok(report)
             }
-            Err(ApplyError::Refused(why)) => Ok(refused(report, why.to_string())),
-            Err(error @ ApplyError::Write(_)) => Err(self.failed(&error)),
+            // What the call used is known and stays, whatever the file system said.
+            Err(why) => Ok(refused(report, why.to_string())),
         }
     }
 }
@@ -247,6 +254,7 @@ fn step(request: &AgentRequest, item: TranscriptItem) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::CostSource;
     use crate::domain::RunId;
     use crate::domain::SessionId;
     use crate::domain::SubtaskId;
@@ -296,6 +304,18 @@ mod tests {
             models: Arc::new(models),
             clock: Arc::new(clock),
         })
+    }
+
+    #[tokio::test]
+    async fn the_cost_of_a_model_with_a_price_is_estimated() {
+        let check = async |name: &str, expected: Option<CostSource>| {
+            let mut small = answers("Fine.", false);
+            name.clone_into(&mut small.params.model.name);
+            let report = small.run(request(project().path())).await.unwrap();
+            assert_eq!((report.usage.input, report.usage.cost_source), (Some(7), expected), "{name}");
+        };
+        check("gpt-5", Some(CostSource::Estimated)).await;
+        check("small", None).await;
     }
 
     fn answers(text: &str, truncated: bool) -> CompletionAgent {
@@ -412,6 +432,36 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_file_that_was_not_shown_is_not_overwritten() {
+        async fn check(path: &str, bytes: &[u8], answer: &str) {
+            let dir = project();
+            fs::create_dir_all(dir.path().join(path).parent().unwrap()).unwrap();
+            fs::write(dir.path().join(path), bytes).unwrap();
+            let report = answers(answer, false).run(request(dir.path())).await.unwrap();
+            assert_eq!((report.ending, report.usage.input), (Ending::AgentError, Some(7)), "{path}");
+            assert!(report.detail.is_some_and(|detail| detail.contains(&format!("`{path}`"))), "{path}");
+            assert_eq!(fs::read(dir.path().join(path)).unwrap(), bytes, "{path}");
+            assert!(path == "calc.py" || calc(dir.path()).contains("a * 2"), "{path}: all or nothing");
+        }
+        let both = |path: &str| format!("`calc.py`:\n```\nx = 2\n```\n`{path}`:\n```\ny = 1\n```\n");
+        check("other.py", b"y = 0\n", &both("other.py")).await;
+        check("build/gen.py", b"y = 0\n", &both("build/gen.py")).await;
+        check(".gitignore", b"target\n", &both("./.gitignore")).await;
+        check("calc.py", b"x = '\xff'\n", "```\nx = 2\n```\n").await;
+    }
+
+    #[tokio::test]
+    async fn a_write_that_fails_keeps_what_the_call_used() {
+        let dir = tempfile::tempdir().unwrap();
+        // A link to nothing: no directory can be made there, by nobody.
+        let gone = dir.path().join("gone");
+        std::os::unix::fs::symlink(dir.path().join("nowhere"), &gone).unwrap();
+        let report = answers("`a.py`:\n```\nx = 2\n```\n", false).run(request(&gone)).await.unwrap();
+        assert_eq!((report.ending, report.usage.input), (Ending::AgentError, Some(7)));
+        assert!(report.detail.is_some_and(|detail| detail.starts_with("failed to write")));
+    }
+
+    #[tokio::test]
     async fn a_model_without_an_answer_is_an_ending() {
         async fn check(error: ModelError, expected: Ending) {
             let dir = project();
@@ -465,8 +515,11 @@ mod tests {
         models.expect_open().times(1).returning(|_| Err(ModelError::Unavailable("not here".to_owned())));
         let small = of_models(models);
         for _ in 0..2 {
-            let report = small.run(request(project().path())).await.unwrap();
-            assert_eq!((report.ending, report.detail.as_deref()), (Ending::AgentError, Some("not here")));
+            let asked = small.run(request(project().path())).await;
+            assert!(
+                matches!(&asked, Err(SubagentError::Unsupported { message, .. }) if message == "not here"),
+                "{asked:?}"
+            );
         }
     }
 

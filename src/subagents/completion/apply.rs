@@ -50,6 +50,10 @@ pub(super) enum PathError {
     Protected(String),
     #[error("the answer writes `{0}`, of which it saw only the beginning")]
     Cut(String),
+    #[error("the answer writes `{0}`, which is there already and which it did not see")]
+    Unseen(String),
+    #[error("the answer writes `{0}` both as a file and as a directory")]
+    Parent(String),
     #[error("the answer writes `{0}`, which cannot be a file here")]
     NoFile(String),
 }
@@ -74,6 +78,13 @@ pub(super) struct Planned<'a> {
     text: &'a str,
 }
 
+impl Planned<'_> {
+    /// Whether it would replace something.
+    pub fn is_there(&self) -> bool {
+        fs::symlink_metadata(&self.target).is_ok()
+    }
+}
+
 /// Checks every file of an answer; nothing is written yet.
 ///
 /// # Errors
@@ -83,7 +94,16 @@ pub(super) fn plan<'a>(
     files: &'a [AnsweredFile],
     protected: &Protected,
 ) -> Result<Vec<Planned<'a>>, PathError> {
-    files.iter().map(|file| plan_one(dir, file, protected)).collect()
+    let planned: Vec<_> = files.iter().map(|file| plan_one(dir, file, protected)).collect::<Result<_, _>>()?;
+    let is_parent = |file: &Planned<'_>| planned.iter().any(|other| is_below(&other.path, &file.path));
+    match planned.iter().find(|file| is_parent(file)) {
+        Some(parent) => Err(PathError::Parent(parent.path.clone())),
+        None => Ok(planned),
+    }
+}
+
+fn is_below(path: &str, parent: &str) -> bool {
+    path.strip_prefix(parent).is_some_and(|rest| rest.starts_with('/'))
 }
 
 fn plan_one<'a>(dir: &Path, file: &'a AnsweredFile, protected: &Protected) -> Result<Planned<'a>, PathError> {
@@ -213,6 +233,18 @@ mod tests {
         check("", PathError::NoFile);
         check(".", PathError::NoFile);
         check("src/a\0.py", PathError::NoFile);
+    }
+
+    #[test]
+    fn a_file_cannot_be_the_directory_of_another() {
+        let check = |paths: [&str; 2], expected: Option<&str>| {
+            let files = paths.map(|path| answered(path, ""));
+            let refused = plan(project().path(), &files, &Protected::default()).err();
+            assert_eq!(refused, expected.map(|path| PathError::Parent(path.to_owned())), "{paths:?}");
+        };
+        check(["a", "a/b"], Some("a"));
+        check(["new/a/b.py", "./new"], Some("new"));
+        check(["a", "ab/c"], None);
     }
 
     #[test]

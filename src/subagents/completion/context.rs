@@ -1,5 +1,6 @@
 //! Which files the model sees.
 
+use super::apply::PathError;
 use super::apply::Protected;
 use crate::prompt::Fixed;
 use crate::prompt::ShownFile;
@@ -21,9 +22,13 @@ const SMALL_BYTES: u64 = 8 * 1024;
 const LISTED: usize = 200;
 /// So many files are looked at; a larger project's prompt has to name what it is about.
 const WALKED: usize = 20_000;
-/// Directories of others' files, beside hidden ones.
-const IGNORED: [&str; 9] =
-    ["target", "node_modules", "venv", "__pycache__", "memory", "vendor", "site-packages", "dist", "build"];
+/// Directories of others' files, beside hidden ones: what is in them is shown where the prompt names it by its path.
+const IGNORED: [&str; 8] =
+    ["target", "node_modules", "venv", "__pycache__", "vendor", "site-packages", "dist", "build"];
+/// Where this program keeps its memory, below the root only.
+const MEMORY: &str = "memory";
+/// Never shown, wherever it stands and whoever names it: what is git's and this program's, and where keys are kept.
+const NEVER: [&str; 3] = [".git", ".reflection", ".env"];
 
 /// What the model sees of the workspace.
 #[derive(Debug, Default, PartialEq)]
@@ -37,9 +42,12 @@ pub(super) struct Context {
 }
 
 impl Context {
-    /// Whether only the beginning of a file is shown, so that an answer with it would lose the rest.
-    pub fn is_cut(&self, path: &str) -> bool {
-        self.files.iter().any(|file| file.path == path && file.fixed == Some(Fixed::Cut))
+    /// Why an answer may not replace a file that is there: what the model did not see, it would lose.
+    pub fn refuses(&self, path: &str) -> Option<PathError> {
+        match self.files.iter().find(|file| file.path == path) {
+            None => Some(PathError::Unseen(path.to_owned())),
+            Some(file) => (file.fixed == Some(Fixed::Cut)).then(|| PathError::Cut(path.to_owned())),
+        }
     }
 }
 
@@ -47,9 +55,12 @@ impl Context {
 /// protected files, and what the checks name are there to be read), the small files of the project follow.
 pub(super) fn choose(dir: &Path, prompt: &str, protected: &Protected) -> Context {
     let all = walk(dir);
-    let named = named_in(dir, prompt, &all);
     let (task, checks) = parts(prompt);
-    let mut asked = named_in(dir, task, &all).into_iter().filter(|path| !protected.has(path));
+    let own = named_in(dir, task, &all);
+    // Libraries that only a failure's trace names come last: they are not what the task is about.
+    let (named, libraries): (Vec<_>, Vec<_>) =
+        named_in(dir, prompt, &all).into_iter().partition(|path| all.contains(path) || own.contains(path));
+    let mut asked = own.into_iter().filter(|path| !protected.has(path));
     let asked = asked.next().filter(|_| asked.next().is_none());
     let judges = named_in(dir, checks, &all);
     let to_read = |path: &String| protected.has(path) || judges.contains(path) || is_test(path);
@@ -63,6 +74,7 @@ pub(super) fn choose(dir: &Path, prompt: &str, protected: &Protected) -> Context
         let unseen = |path: &&String| !files.iter().any(|file| file.path == **path);
         others = rest().filter(unseen).take(LISTED).cloned().collect();
     }
+    files.extend(libraries.iter().filter_map(|path| show(dir, path, protected, &mut room)));
     Context { files, others, asked }
 }
 
@@ -113,7 +125,8 @@ fn walk(dir: &Path) -> Vec<String> {
 
 fn is_ignored(entry: &DirEntry) -> bool {
     let name = entry.file_name().to_str();
-    name.is_none_or(|name| name.starts_with('.') || entry.file_type().is_dir() && IGNORED.contains(&name))
+    let ignored = |name: &str| IGNORED.contains(&name) || name == MEMORY && entry.depth() == 1;
+    name.is_none_or(|name| name.starts_with('.') || entry.file_type().is_dir() && ignored(name))
 }
 
 /// The files that a text names, each once, in its order: by path, by absolute path, or by a file name that only one file
@@ -134,8 +147,26 @@ fn find(dir: &Path, word: &str, all: &[String]) -> Option<String> {
     if let Some(path) = all.iter().find(|path| *path == relative) {
         return Some(path.clone());
     }
+    if is_below_ignored(dir, relative) {
+        return Some(relative.to_owned());
+    }
     let mut same = all.iter().filter(|path| path.rsplit('/').next() == Some(relative));
     same.next().filter(|_| same.next().is_none()).cloned()
+}
+
+/// Whether a path leads to a file that [`walk`] passes by and that may be shown: without a link, and none of [`NEVER`].
+fn is_below_ignored(dir: &Path, relative: &str) -> bool {
+    let parts: Vec<&str> = relative.split('/').collect();
+    let never = |part: &&str| matches!(*part, "" | "." | "..") || NEVER.iter().any(|n| n.eq_ignore_ascii_case(part));
+    if parts.iter().any(never) || parts.first().is_some_and(|first| first.eq_ignore_ascii_case(MEMORY)) {
+        return false;
+    }
+    let mut path = dir.to_owned();
+    parts.iter().enumerate().all(|(at, part)| {
+        path.push(part);
+        let last = at + 1 == parts.len();
+        fs::symlink_metadata(&path).is_ok_and(|found| if last { found.is_file() } else { found.is_dir() })
+    })
 }
 
 #[cfg(test)]
@@ -224,7 +255,33 @@ mod tests {
         let dir = project(&files);
         let context = choose(dir.path(), "f0.py f1.py f2.py f3.py", &Protected::default());
         assert_eq!(context.files.iter().map(|file| file.text.len()).sum::<usize>(), ALL_BYTES);
-        assert!(context.is_cut("f0.py") && paths(&context) == ["f0.py", "f1.py", "f2.py"], "{:?}", paths(&context));
+        assert_eq!(paths(&context), ["f0.py", "f1.py", "f2.py"]);
+        assert_eq!(context.refuses("f0.py"), Some(PathError::Cut("f0.py".to_owned())));
+        assert_eq!(context.refuses("f3.py"), Some(PathError::Unseen("f3.py".to_owned())), "it did not fit");
+    }
+
+    #[test]
+    fn a_file_in_an_ignored_directory_is_shown_where_its_path_is_named() {
+        let files = [
+            "a.py",
+            "build/gen.py",
+            "src/memory/pool.py",
+            "memory/x.json",
+            ".github/ci.yml",
+            ".git/config",
+            "sub/.reflection/y.md",
+            ".env",
+            "venv/lib.py",
+        ];
+        let dir = project(&files.map(|path| (path, "x")));
+        let check = |prompt: &str, expected: &[&str]| {
+            assert_eq!(paths(&choose(dir.path(), prompt, &Protected::default())), expected, "{prompt}");
+        };
+        check("build/gen.py and gen.py", &["build/gen.py"]);
+        check("Mend pool.py, .github/ci.yml", &["src/memory/pool.py", ".github/ci.yml"]);
+        check("a.py memory/x.json .git/config .GIT/config sub/.reflection/y.md .env build/../.env", &["a.py"]);
+        let failure = format!("\n## Checks\n\n## Last failure\n\n{}/venv/lib.py:3", dir.path().display());
+        check(&format!("Mend it{failure}"), &["a.py", "src/memory/pool.py", "venv/lib.py"]);
     }
 
     #[test]

@@ -244,7 +244,7 @@ mod tests {
             ModelError::Context(_) => "context".to_owned(),
             ModelError::Rejected(_) => "rejected".to_owned(),
             ModelError::Unavailable(_) => "unavailable".to_owned(),
-            other => format!("{other:?}"),
+            other @ ModelError::Timeout(_) => format!("{other:?}"),
         }
     }
 

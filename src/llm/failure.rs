@@ -209,22 +209,6 @@ fn clean(text: &str, hide: Hide<'_>) -> String {
     hide(&one_line(&crate::prompt::plain(text)))
 }
 
-/// The same error with its words changed.
-pub(super) fn map_words(error: ModelError, change: impl Fn(&str) -> String) -> ModelError {
-    match error {
-        ModelError::RateLimited { retry_after, message } => {
-            ModelError::RateLimited { retry_after, message: change(&message) }
-        }
-        ModelError::Quota(words) => ModelError::Quota(change(&words)),
-        ModelError::Auth(words) => ModelError::Auth(change(&words)),
-        ModelError::Transient(words) => ModelError::Transient(change(&words)),
-        ModelError::Context(words) => ModelError::Context(change(&words)),
-        ModelError::Rejected(words) => ModelError::Rejected(change(&words)),
-        ModelError::Unavailable(words) => ModelError::Unavailable(change(&words)),
-        ModelError::Timeout(limit) => ModelError::Timeout(limit),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

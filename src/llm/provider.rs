@@ -71,11 +71,10 @@ impl Model for Provider {
         if let (Some(schema), policy::Structured::On) = (request.schema, self.structured) {
             options = options.with_response_format(JsonSpec::new(SCHEMA_NAME, schema));
         }
-        let answer = match self.client.exec_chat(self.target.clone(), chat, Some(&options)).await {
+        match self.client.exec_chat(self.target.clone(), chat, Some(&options)).await {
             Ok(response) => completion(&response, &|words| self.key.scrub(words)),
             Err(error) => Err(failure::of(&error, &|words| self.key.scrub(words))),
-        };
-        answer.map_err(|error| failure::map_words(error, |words| self.key.scrub(words)))
+        }
     }
 }
 
@@ -88,7 +87,7 @@ fn completion(response: &ChatResponse, hide: Hide<'_>) -> Result<Completion, Mod
         }
     }
     if let Some(StopReason::ContentFilter(reason)) = &response.stop_reason {
-        return Err(ModelError::Rejected(format!("the provider withheld the answer ({reason})")));
+        return Err(ModelError::Rejected(format!("the provider withheld the answer ({})", hide(reason))));
     }
     Ok(Completion {
         text,

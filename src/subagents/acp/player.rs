@@ -97,7 +97,7 @@ impl Stage {
                 attempt: 1,
                 session: SessionId::new("s"),
                 prompt: "Create hello.txt containing hi".to_owned(),
-                prompt_file: "p".into(),
+                prompt_file: std::env::temp_dir().join("reflexion-acp-test-prompt.md"),
                 dir: "/repo".into(),
                 mode: self.mode,
                 env: BTreeMap::new(),

@@ -1,1 +1,0 @@
-Create hello.txt containing hi

@@ -31,7 +31,7 @@ use std::sync::PoisonError;
 /// Writes `.reflection/runs/<run>/transcripts/<session>.jsonl`: [`TranscriptRecord`]s, the head first.
 ///
 /// Each record is one write and is not synced: a transcript explains a run, the journal is what a run rests on. Long
-/// texts are cut in their middle, and an agent that never stops talking fills at most [`FILE_BYTES`] of the disk.
+/// texts are cut in their middle, and an agent that never stops talking fills at most 64 MiB of the disk.
 pub struct TranscriptFiles {
     project: policy::Project,
     clock: Arc<dyn Clock>,

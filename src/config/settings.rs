@@ -198,20 +198,11 @@ impl Effective {
             ("extraArgs", !file.extra_args.is_empty(), watched),
             ("systemPrompt", file.system_prompt.is_some(), watched),
             ("model", file.model.is_some(), watched || model),
-            ("provider", file.provider.is_some(), model),
-            ("baseUrl", file.base_url.is_some(), model),
-            ("keyEnv", file.key_env.is_some(), model),
-            ("maxTokens", file.max_tokens.is_some(), model),
-            ("temperature", file.temperature.is_some(), model),
-            ("structured", file.structured.is_some(), model),
-            ("retries", file.retries.is_some(), model),
         ];
-        for (name, given, used) in keys {
-            if kind == Repair && name == "argv" {
-                self.require(!given, key, "is the embedded agent and takes no `argv`")?;
-            }
-            self.require(!given || used, key, &format!("has `{name}`, which an agent of this `type` does not use"))?;
+        if kind == Repair {
+            self.require(file.argv.is_empty(), key, "is the embedded agent and takes no `argv`")?;
         }
+        self.all_used(key, "an agent", keys.into_iter().chain(Asked::of_agent(file).keys(file.retries, model)))?;
         if let Some(usd) = file.max_cost_usd {
             self.require((0.01..1e6).contains(&usd), key, "has a `maxCostUsd` that is not at least 0.01")?;
         }
@@ -226,17 +217,19 @@ impl Effective {
             ("argv", !file.argv.is_empty(), file.kind == GeneratorKind::Command),
             ("agent", file.agent.is_some(), file.kind == GeneratorKind::Agent),
             ("model", file.model.is_some(), model),
-            ("provider", file.provider.is_some(), model),
-            ("baseUrl", file.base_url.is_some(), model),
-            ("keyEnv", file.key_env.is_some(), model),
-            ("maxTokens", file.max_tokens.is_some(), model),
-            ("temperature", file.temperature.is_some(), model),
-            ("structured", file.structured.is_some(), model),
-            ("retries", file.retries.is_some(), model),
         ];
+        self.all_used(key, "a generator", keys.into_iter().chain(Asked::of_generator(file).keys(file.retries, model)))
+    }
+
+    /// Keys as (name, given, used by this type): what is given must be used.
+    fn all_used(
+        &self,
+        key: &str,
+        of: &str,
+        keys: impl Iterator<Item = (&'static str, bool, bool)>,
+    ) -> Result<(), ConfigError> {
         for (name, given, used) in keys {
-            let message = format!("has `{name}`, which a generator of this `type` does not use");
-            self.require(!given || used, key, &message)?;
+            self.require(!given || used, key, &format!("has `{name}`, which {of} of this `type` does not use"))?;
         }
         Ok(())
     }
@@ -353,6 +346,19 @@ impl<'a> Asked<'a> {
             temperature: file.temperature,
             structured: file.structured,
         }
+    }
+
+    /// The keys that only a model's settings use, beside its name, for [`Effective::all_used`].
+    fn keys(&self, retries: Option<u32>, used: bool) -> [(&'static str, bool, bool); 7] {
+        [
+            ("provider", self.provider.is_some(), used),
+            ("baseUrl", self.base_url.is_some(), used),
+            ("keyEnv", self.key_env.is_some(), used),
+            ("maxTokens", self.max_tokens.is_some(), used),
+            ("temperature", self.temperature.is_some(), used),
+            ("structured", self.structured.is_some(), used),
+            ("retries", retries.is_some(), used),
+        ]
     }
 
     fn model(&self, effective: &Effective, key: &str, limits: policy::Limits) -> Result<policy::Model, ConfigError> {

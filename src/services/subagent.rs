@@ -126,7 +126,7 @@ pub struct Earlier {
 pub enum Mode {
     /// It works.
     Work,
-    /// One turn, nothing may be changed: it only answers.
+    /// Nothing may be changed: it only answers.
     ReadOnly,
 }
 

@@ -31,8 +31,8 @@ const DETAIL_BYTES: usize = 2048;
 ///
 /// It gets the prompt on stdin and `REFLEXION_TASK_ID`, `REFLEXION_SUBTASK_ID`, `REFLEXION_ATTEMPT`,
 /// `REFLEXION_SESSION_ID` and `REFLEXION_PROMPT_FILE` in its environment. Exit status 0 is `finished`, another one
-/// `agent_error`, a signal `crash`, the time limit `timeout`. In [`Mode::ReadOnly`](crate::services::Mode::ReadOnly) the program is the same: its working
-/// directory is then a throw-away one.
+/// `agent_error`, a signal `crash`, the time limit `timeout`. In [`Mode::ReadOnly`](crate::services::Mode::ReadOnly) the
+/// program is the same: its working directory is then a throw-away one.
 pub struct CommandAgent {
     name: String,
     argv: Vec<String>,

@@ -6,6 +6,7 @@
 
 mod environment;
 mod error;
+mod judging;
 mod load;
 mod reference;
 mod settings;

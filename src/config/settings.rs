@@ -53,6 +53,7 @@ impl Effective {
             project: self.project(),
             run: run(file),
             reflexion: self.reflexion(&agents)?,
+            verification: self.verification(&agents.named)?,
             agents,
             workspace: policy::Workspace {
                 setup: file.setup.clone(),
@@ -64,12 +65,12 @@ impl Effective {
         })
     }
 
-    fn require(&self, holds: bool, key: &str, message: &str) -> Result<(), ConfigError> {
+    pub(super) fn require(&self, holds: bool, key: &str, message: &str) -> Result<(), ConfigError> {
         if holds { Ok(()) } else { Err(self.wrong(key, format!("`{key}` {message}"))) }
     }
 
     /// An error that names who set the key (or the nearest key above it).
-    fn wrong(&self, key: &str, message: String) -> ConfigError {
+    pub(super) fn wrong(&self, key: &str, message: String) -> ConfigError {
         let inside = |k: &&String| k.starts_with(key) || key.starts_with(k.as_str());
         let set = self.values.get(key).or_else(|| self.values.get(self.values.keys().find(inside)?));
         let origin = set.map_or_else(|| "project.json".to_owned(), |(_, origin)| origin.to_string());
@@ -111,7 +112,11 @@ impl Effective {
             .labels
             .iter()
             .map(|(label, chain)| Ok((label.clone(), self.chain(&named, chain, &format!("agents.labels.{label}"))?)));
-        Ok(policy::Agents { default, by_label: by_label.collect::<Result<_, _>>()?, named })
+        let by_label = by_label.collect::<Result<_, _>>()?;
+        let routed = self.file.routing.entries();
+        let by_category = routed.map(|(category, key, chain)| Ok((category, self.chain(&named, chain, key)?)));
+        let by_category = by_category.collect::<Result<_, ConfigError>>()?;
+        Ok(policy::Agents { default, by_label, by_category, named })
     }
 
     /// A fallback chain of known agents.
@@ -132,7 +137,12 @@ impl Effective {
         Ok(names)
     }
 
-    fn known_agent(&self, named: &BTreeMap<String, policy::Agent>, name: &str, key: &str) -> Result<(), ConfigError> {
+    pub(super) fn known_agent(
+        &self,
+        named: &BTreeMap<String, policy::Agent>,
+        name: &str,
+        key: &str,
+    ) -> Result<(), ConfigError> {
         if named.contains_key(name) {
             return Ok(());
         }
@@ -222,7 +232,7 @@ impl Effective {
     }
 
     /// Keys as (name, given, used by this type): what is given must be used.
-    fn all_used(
+    pub(super) fn all_used(
         &self,
         key: &str,
         of: &str,
@@ -376,11 +386,7 @@ impl<'a> Asked<'a> {
         effective.require((0.0..=2.0).contains(&temperature), key, "has a `temperature` outside of 0 to 2")?;
         effective.require(self.max_tokens != Some(0), key, "has a `maxTokens` of 0")?;
         Ok(policy::Model {
-            provider: match provider {
-                ProviderFile::Anthropic => policy::Provider::Anthropic,
-                ProviderFile::Openai => policy::Provider::OpenAi,
-                ProviderFile::Gemini => policy::Provider::Gemini,
-            },
+            provider: provider.into(),
             name: name.clone(),
             base_url: self.base_url.cloned(),
             key_env: self.key_env.cloned(),

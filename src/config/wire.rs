@@ -1,6 +1,9 @@
 //! `project.json` as it is written. The doc comments are the reference in `docs/configuration.md` and the schema in
 //! `config/`; only this module knows these shapes.
 
+use super::judging::FeedbackFile;
+use super::judging::RoutingFile;
+use super::judging::VerificationFile;
 use crate::domain::CheckCommand;
 use crate::domain::CheckSpec;
 use schemars::JsonSchema;
@@ -57,6 +60,12 @@ pub struct ProjectFile {
     pub protect: Vec<String>,
     /// Whether confirmed work may be pushed. Nothing is pushed by this version; `true` is a warning.
     pub allow_push: bool,
+    /// Who decides whether a turn ended with the task done.
+    pub verification: VerificationFile,
+    /// What an agent hears after a turn that did not do it.
+    pub feedback: FeedbackFile,
+    /// Agents by kind of work.
+    pub routing: RoutingFile,
     /// Limits of a run. Read and not enforced by this version; anything but an empty object is a warning.
     pub budget: BTreeMap<String, serde_json::Value>,
 }
@@ -82,6 +91,9 @@ impl Default for ProjectFile {
             env_deny: Vec::new(),
             protect: Vec::new(),
             allow_push: false,
+            verification: VerificationFile::default(),
+            feedback: FeedbackFile::default(),
+            routing: RoutingFile::default(),
             budget: BTreeMap::new(),
         }
     }
@@ -478,5 +490,15 @@ impl<'de> Deserialize<'de> for Objects {
             }
         }
         de.deserialize_map(Block)
+    }
+}
+
+impl From<ProviderFile> for crate::domain::policy::Provider {
+    fn from(file: ProviderFile) -> Self {
+        match file {
+            ProviderFile::Anthropic => Self::Anthropic,
+            ProviderFile::Openai => Self::OpenAi,
+            ProviderFile::Gemini => Self::Gemini,
+        }
     }
 }

@@ -13,11 +13,13 @@
 //! | verdict | what the evidence says of an attempt | [`Verdict`] |
 //! | failure context | what is known of a failed attempt | [`FailureContext`], [`Signature`] |
 //! | reflection | what went wrong and what to do differently | [`Reflection`] |
+//! | completion verdict | whether a turn ended with the task done | [`CompletionVerdict`] |
 //! | run | one call of the orchestrator | [`RunReport`] |
 //! | event | something a watcher may want to show | [`Event`] |
 
 mod attempt;
 mod check;
+mod completion;
 mod event;
 mod failure;
 mod ids;
@@ -26,11 +28,16 @@ mod outcome;
 pub mod policy;
 mod reflection;
 mod task;
+mod trace;
 mod transcript;
 mod verdict;
 
 pub use attempt::{AgentReport, Change, CostSource, Ending, EndingEffect, TreeId, Usage};
 pub use check::{CheckCommand, CheckReport, CheckScope, CheckSpec, CheckStatus, Output};
+pub use completion::{
+    CompactionAction, CompactionVerdict, CompletionVerdict, GateOutcome, GateReport, Opinion, Severity, Standing,
+    StuckReason, StuckVerdict, TaskType,
+};
 pub use event::{Event, EventKind};
 pub use failure::{FailedCheck, FailureContext, FailureType, Signature};
 pub use ids::{IdError, ReflectionId, RunId, SessionId, SubtaskId, TaskId};
@@ -40,6 +47,7 @@ pub use reflection::{Category, Draft, Origin, Reflection};
 pub use task::{
     Again, AttemptCount, Dependency, Expects, LineProblem, Status, Subtask, Task, TaskList, TaskMark, nearest_id,
 };
+pub use trace::{Action, Asked, Outcome, Trace};
 pub use transcript::{Role, ToolKind, ToolStatus, TranscriptHead, TranscriptItem, TranscriptRecord};
 pub use verdict::{Proof, Verdict};
 

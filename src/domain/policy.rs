@@ -23,6 +23,8 @@ pub struct Values {
     pub workspace: Workspace,
     /// What programs may see of the caller's environment.
     pub environment: Environment,
+    /// Who decides whether a turn ended with the task done, and what follows if not.
+    pub verification: Verification,
 }
 
 /// Where the project is and what it is called.
@@ -199,6 +201,8 @@ pub struct Agents {
     pub default: Vec<String>,
     /// The fallback chain of tasks with a label, in the order of preference.
     pub by_label: Vec<(String, Vec<String>)>,
+    /// The fallback chain of a kind of work, for tasks that no label decides.
+    pub by_category: BTreeMap<WorkCategory, Vec<String>>,
     /// Every agent by name.
     pub named: BTreeMap<String, Agent>,
 }
@@ -294,4 +298,123 @@ pub struct Workspace {
 pub struct Environment {
     /// Globs of variable names that agents, generators and checks do not get.
     pub deny: Vec<String>,
+}
+
+/// Who decides whether a turn ended with the task done, and what follows if not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Verification {
+    /// Who is asked where the facts leave it open.
+    pub judge: Judge,
+    /// How long one question to a judge or reviewer may take.
+    pub judge_timeout: Duration,
+    /// Structured questions before the judge's verdict.
+    pub self_assessment: SelfAssessment,
+    /// The agent that reviews a change before it is confirmed.
+    pub reviewer: Option<String>,
+    /// The agent that audits it.
+    pub auditor: Option<String>,
+    /// What a task must have beside its checks.
+    pub workflow: Workflow,
+    /// Turns of one attempt, at least 1.
+    pub max_turns: u32,
+    /// Whether an agent is nudged while it works.
+    pub nudge: Nudge,
+}
+
+impl Default for Verification {
+    fn default() -> Self {
+        Self {
+            judge: Judge::None,
+            judge_timeout: Duration::from_secs(120),
+            self_assessment: SelfAssessment::Off,
+            reviewer: None,
+            auditor: None,
+            workflow: Workflow::default(),
+            max_turns: 3,
+            nudge: Nudge::On,
+        }
+    }
+}
+
+/// Who is asked where the facts leave it open.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Judge {
+    /// Nobody: it stays unproven.
+    #[default]
+    None,
+    /// Any program: the question as JSON on stdin, a verdict as JSON on stdout.
+    Command {
+        /// Program and arguments; run in the project's directory.
+        argv: Vec<String>,
+    },
+    /// A configured agent, read-only.
+    Agent {
+        /// Its name under `agents`.
+        name: String,
+    },
+    /// A language model, asked directly.
+    Model {
+        /// Names in order of preference; the first one that the provider offers is asked. Empty: its fast ones.
+        models: Vec<String>,
+        /// How it is asked; the name is filled in.
+        template: Model,
+    },
+}
+
+/// Whether structured questions are asked before the judge's verdict.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum SelfAssessment {
+    /// No.
+    #[default]
+    Off,
+    /// The judge answers them in a conversation of its own.
+    Fresh,
+}
+
+/// What a task must have beside its checks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Workflow {
+    /// Tests run after the last change.
+    pub tests: Required,
+    /// A build after the last change.
+    pub build: Required,
+    /// A pull request.
+    pub pull_request: Required,
+    /// Green CI on the pull request.
+    pub ci: Required,
+}
+
+/// Whether something is required.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Required {
+    /// Where the project and the task suggest it.
+    #[default]
+    Auto,
+    /// Always.
+    Yes,
+    /// Never.
+    No,
+}
+
+/// Whether an agent is nudged while it works.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Nudge {
+    /// When it is stuck, loops, or lost its thread.
+    #[default]
+    On,
+    /// Never.
+    Off,
+}
+
+/// A kind of work, for choosing who does it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum WorkCategory {
+    /// Servers, data, interfaces between programs.
+    Backend,
+    /// Design and structure across the whole.
+    Architecture,
+    /// What people see.
+    Frontend,
+    /// Everything else.
+    Default,
 }

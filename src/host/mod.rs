@@ -21,10 +21,12 @@ mod clock;
 mod git;
 mod lock;
 mod process;
+mod remote;
 mod workspaces;
 
 pub use clock::SystemClock;
 pub use lock::ProjectLock;
 pub use process::HostRunner;
+pub use remote::HostRemote;
 pub use workspaces::HostWorkspaces;
 pub use workspaces::HostWorkspacesParams;

@@ -4,11 +4,13 @@ use super::agents::AgentSet;
 use super::agents::Parts;
 use super::events::TracedEvents;
 use super::files::task_file;
+use super::judges;
 use super::models::ModelSet;
 use super::policies::GuardedModels;
 use super::settings::settings_of_current_dir;
 use super::shared;
 use crate::domain::policy;
+use crate::host::HostRemote;
 use crate::host::HostRunner;
 use crate::host::HostWorkspaces;
 use crate::host::HostWorkspacesParams;
@@ -27,13 +29,17 @@ use crate::reflection::Signatures;
 use crate::reflection::with_policies;
 use crate::services::Clock;
 use crate::services::CommandRunner;
+use crate::services::CompletionVerifier;
 use crate::services::EventSink;
 use crate::services::FailureReader;
 use crate::services::Generator;
 use crate::services::Journal;
+use crate::services::Judge;
 use crate::services::Models;
 use crate::services::Orchestrator;
+use crate::services::ProgressJudge;
 use crate::services::ReflectionService;
+use crate::services::Remote;
 use crate::services::RunLock;
 use crate::services::Settings;
 use crate::services::Storage;
@@ -47,6 +53,9 @@ use crate::storage::JsonlStorage;
 use crate::storage::RunJournal;
 use crate::storage::TranscriptFiles;
 use crate::verification::Checks;
+use crate::verification::Completion;
+use crate::verification::CompletionParams;
+use crate::verification::Progress;
 use std::convert::Infallible;
 use std::sync::Arc;
 
@@ -55,7 +64,7 @@ use std::sync::Arc;
 #[must_use]
 pub fn live() -> Layers {
     layers![
-        root: dyn Orchestrator, dyn ReflectionService, dyn Storage, dyn Tasks, dyn Workspaces;
+        root: dyn Orchestrator, dyn ReflectionService, dyn Storage, dyn Tasks, dyn Workspaces, dyn CompletionVerifier, dyn ProgressJudge;
         settings_of_current_dir, // project.json under the environment
         clock,                   // wall clock and ids
         command_runner,          // processes in groups of their own, swept at the end
@@ -67,6 +76,10 @@ pub fn live() -> Layers {
         subagents,               // the configured agents, each behind its policies (`policies.rs`)
         failure_reader,          // failure signatures
         verifier,                // checks
+        judge,                   // who is asked where the facts leave it open
+        remote,                  // what git and gh know of the remote
+        completion_verifier,     // gates, then self-assessment, judge, committee
+        progress_judge,          // stuck, looping, forgetful agents
         storage,                 // memory/reflections.jsonl
         generator,               // command, agent or llm, with the heuristic behind it
         shared::reflection_service, // generate, save, recall, format, prune
@@ -150,6 +163,32 @@ async fn verifier(
     reader: Svc<dyn FailureReader>,
 ) -> Result<Svc<dyn Verifier>, Infallible> {
     Ok(Svc::new(Checks::new(runner.into_arc(), reader.into_arc(), settings.environment().deny.clone())))
+}
+
+async fn judge(settings: Svc<dyn Settings>) -> Result<Svc<dyn Judge>, SubagentError> {
+    Ok(judges::judge(&*settings)?.into())
+}
+
+async fn remote(runner: Svc<dyn CommandRunner>) -> Result<Svc<dyn Remote>, Infallible> {
+    Ok(Svc::new(HostRemote::new(runner.into_arc())))
+}
+
+async fn completion_verifier(
+    settings: Svc<dyn Settings>,
+    judge: Svc<dyn Judge>,
+    remote: Svc<dyn Remote>,
+) -> Result<Svc<dyn CompletionVerifier>, Infallible> {
+    Ok(Svc::new(Completion::new(CompletionParams {
+        policy: settings.verification().clone(),
+        judge: judge.into_arc(),
+        reviewer: None,
+        auditor: None,
+        remote: remote.into_arc(),
+    })))
+}
+
+async fn progress_judge(judge: Svc<dyn Judge>) -> Result<Svc<dyn ProgressJudge>, Infallible> {
+    Ok(Svc::new(Progress { judge: judge.into_arc() }))
 }
 
 async fn storage(settings: Svc<dyn Settings>) -> Result<Svc<dyn Storage>, Infallible> {

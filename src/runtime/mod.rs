@@ -23,6 +23,7 @@ mod agents;
 mod events;
 mod files;
 mod health;
+mod judges;
 mod live;
 mod models;
 mod policies;

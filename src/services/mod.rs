@@ -19,8 +19,12 @@
 //! | [`ReflectionService`] | generate, save, recall, format, prune | `reflection` | mock |
 //! | [`Storage`] | keeps reflections | `storage` | `storage::InMemoryStorage` |
 //! | [`Journal`] | a run's intents and results | `storage` | `storage::MemoryJournal` |
+//! | [`Remote`] | what the remote says | `host` | mock |
 //! | [`RunLock`] | one run at a time | `host` | `testing::Unlocked` |
 //! | [`EventSink`] | tells watchers | `cli`, `tracing` | `testing::CollectedEvents` |
+//! | [`CompletionVerifier`] | whether a turn ended with the task done | `verification` | `testing::Undecided` |
+//! | [`Judge`] | an opinion on what facts leave open | `verification` | mock |
+//! | [`ProgressJudge`] | stuck, forgetful or looping agents | `verification` | `testing::Undecided` |
 //! | [`Orchestrator`] | the loop | `orchestrator` | - |
 //!
 //! With the feature `testing` every port has a `mockall` mock: `MockStorage`, `MockGenerator`, …
@@ -31,9 +35,11 @@ mod events;
 mod failure_reader;
 mod generator;
 mod journal;
+mod judge;
 mod model;
 mod orchestrator;
 mod reflection;
+mod remote;
 mod run_lock;
 mod settings;
 mod storage;
@@ -49,9 +55,11 @@ pub use events::*;
 pub use failure_reader::*;
 pub use generator::*;
 pub use journal::*;
+pub use judge::*;
 pub use model::*;
 pub use orchestrator::*;
 pub use reflection::*;
+pub use remote::*;
 pub use run_lock::*;
 pub use settings::*;
 pub use storage::*;

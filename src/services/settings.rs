@@ -17,6 +17,8 @@ pub trait Settings: Send + Sync {
     fn workspace(&self) -> &policy::Workspace;
     /// What programs may see of the caller's environment.
     fn environment(&self) -> &policy::Environment;
+    /// Who decides whether a turn ended with the task done, and what follows if not.
+    fn verification(&self) -> &policy::Verification;
 }
 
 impl Settings for policy::Values {
@@ -37,5 +39,8 @@ impl Settings for policy::Values {
     }
     fn environment(&self) -> &policy::Environment {
         &self.environment
+    }
+    fn verification(&self) -> &policy::Verification {
+        &self.verification
     }
 }

@@ -28,7 +28,12 @@ pub fn fixed_settings() -> policy::Values {
             injection_bytes: 8192,
             generator: policy::Generator::Heuristic,
         },
-        agents: policy::Agents { default: vec!["scripted".to_owned()], by_label: Vec::new(), named: BTreeMap::new() },
+        agents: policy::Agents {
+            default: vec!["scripted".to_owned()],
+            by_label: Vec::new(),
+            by_category: BTreeMap::new(),
+            named: BTreeMap::new(),
+        },
         workspace: policy::Workspace {
             setup: None,
             carry: Vec::new(),
@@ -36,5 +41,6 @@ pub fn fixed_settings() -> policy::Values {
             env: BTreeMap::new(),
         },
         environment: policy::Environment::default(),
+        verification: policy::Verification::default(),
     }
 }

@@ -1,0 +1,311 @@
+//! The blocks `verification`, `feedback` and `routing` of `project.json`: who decides whether a turn ended with the task
+//! done, and what follows if not.
+
+use super::error::ConfigError;
+use super::load::Effective;
+use super::wire::OneOrMany;
+use super::wire::ProviderFile;
+use crate::domain::policy;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// What a judge may write: a verdict, many times over.
+const JUDGE_TOKENS: u32 = 2048;
+
+/// Who decides whether a turn ended with the task done. Evidence gates always run.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct VerificationFile {
+    /// Who is asked where the facts leave it open.
+    pub judge: JudgeFile,
+    /// Structured questions to the agent, compared with the evidence.
+    pub self_assessment: SelfAssessmentFile,
+    /// A committee that looks at a change before it is confirmed.
+    pub review: ReviewFile,
+    /// What a task must have beside its checks.
+    pub workflow: WorkflowFile,
+}
+
+/// Who is asked where the facts leave it open.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct JudgeFile {
+    /// What kind of judge.
+    #[serde(rename = "type")]
+    pub kind: JudgeKind,
+    /// Of a command judge: program and arguments, run in the project's directory. It gets the question as JSON on stdin
+    /// and prints a verdict as JSON.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub argv: Vec<String>,
+    /// Of an agent judge: its name under `agents`; it is run read-only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// Of a model judge: whose protocol it speaks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub provider: Option<ProviderFile>,
+    /// Of a model judge: names of models in order of preference; the first one the provider offers is used. Empty: fast
+    /// ones of the provider.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub models: Vec<String>,
+    /// Of a model judge: where it is, up to and including the version; the provider's own place if not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub base_url: Option<String>,
+    /// Of a model judge: the environment variable with the key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key_env: Option<String>,
+    /// How long one question may take, in milliseconds.
+    pub timeout_ms: u64,
+}
+
+impl Default for JudgeFile {
+    fn default() -> Self {
+        Self {
+            kind: JudgeKind::None,
+            argv: Vec::new(),
+            agent: None,
+            provider: None,
+            models: Vec::new(),
+            base_url: None,
+            key_env: None,
+            timeout_ms: 120_000,
+        }
+    }
+}
+
+/// What kind of judge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum JudgeKind {
+    /// Nobody: what the facts leave open stays unproven.
+    None,
+    /// Any program.
+    Command,
+    /// A configured agent, read-only.
+    Agent,
+    /// A language model.
+    Model,
+}
+
+/// Who assesses the agent's own work before the judge does.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SelfAssessmentFile {
+    /// Nobody.
+    #[default]
+    Off,
+    /// The judge, in a conversation of its own.
+    Fresh,
+}
+
+/// A committee that looks at a change before it is confirmed: whoever dissents is answered first.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct ReviewFile {
+    /// The agent that reviews; it sees only the task and the diff.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reviewer: Option<String>,
+    /// The agent that audits security and what was specified; it sees only the task and the diff.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub auditor: Option<String>,
+}
+
+/// What a task must have beside its checks.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct WorkflowFile {
+    /// Tests run after the last change.
+    pub tests: RequiredFile,
+    /// A build after the last change.
+    pub build: RequiredFile,
+    /// A pull request, asked for with `gh`.
+    pub pull_request: RequiredFile,
+    /// Green CI on the pull request, asked for with `gh`.
+    pub ci: RequiredFile,
+}
+
+/// Whether something is required.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RequiredFile {
+    /// Where the project and the task suggest it.
+    #[default]
+    Auto,
+    /// Always.
+    Yes,
+    /// Never.
+    No,
+}
+
+/// What an agent hears after a turn that did not do it.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct FeedbackFile {
+    /// Turns of one attempt: the first, and one more for each feedback or nudge. 1: no feedback. Agents that cannot go on
+    /// with a conversation have 1.
+    pub max_turns: u32,
+    /// Nudge an agent that is stuck, loops, or lost its thread when its context was shortened.
+    pub nudge: bool,
+}
+
+impl Default for FeedbackFile {
+    fn default() -> Self {
+        Self { max_turns: 3, nudge: true }
+    }
+}
+
+/// Agents by kind of work. A task's own agent, the flag and labels come before it.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct RoutingFile {
+    /// Servers, data, interfaces between programs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub backend: Option<OneOrMany>,
+    /// Design and structure across the whole.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub architecture: Option<OneOrMany>,
+    /// What people see.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub frontend: Option<OneOrMany>,
+    /// Everything else.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub default: Option<OneOrMany>,
+}
+
+impl RoutingFile {
+    /// The entries, with their category and key.
+    pub(super) fn entries(&self) -> impl Iterator<Item = (policy::WorkCategory, &'static str, &OneOrMany)> {
+        use policy::WorkCategory::Architecture;
+        use policy::WorkCategory::Backend;
+        use policy::WorkCategory::Default;
+        use policy::WorkCategory::Frontend;
+        let all = [
+            (Backend, "routing.backend", &self.backend),
+            (Architecture, "routing.architecture", &self.architecture),
+            (Frontend, "routing.frontend", &self.frontend),
+            (Default, "routing.default", &self.default),
+        ];
+        all.into_iter().filter_map(|(category, key, agents)| Some((category, key, agents.as_ref()?)))
+    }
+}
+
+impl Effective {
+    /// The blocks `verification` and `feedback`, checked.
+    pub(super) fn verification(
+        &self,
+        named: &BTreeMap<String, policy::Agent>,
+    ) -> Result<policy::Verification, ConfigError> {
+        let (file, feedback) = (&self.file.verification, &self.file.feedback);
+        self.require((1..=100).contains(&feedback.max_turns), "feedback.maxTurns", "is 1 to 100")?;
+        let reviewer = |name: &Option<String>, key: &str| match name {
+            Some(name) => self.answering_agent(named, name, key).map(|()| Some(name.clone())),
+            None => Ok(None),
+        };
+        let judge = self.judge(named)?;
+        let asks = file.self_assessment != SelfAssessmentFile::Off;
+        self.require(
+            !asks || judge != policy::Judge::None,
+            "verification.selfAssessment",
+            "needs a `verification.judge` that answers it",
+        )?;
+        Ok(policy::Verification {
+            judge,
+            judge_timeout: Duration::from_millis(file.judge.timeout_ms),
+            self_assessment: match file.self_assessment {
+                SelfAssessmentFile::Off => policy::SelfAssessment::Off,
+                SelfAssessmentFile::Fresh => policy::SelfAssessment::Fresh,
+            },
+            reviewer: reviewer(&file.review.reviewer, "verification.review.reviewer")?,
+            auditor: reviewer(&file.review.auditor, "verification.review.auditor")?,
+            workflow: policy::Workflow {
+                tests: required(file.workflow.tests),
+                build: required(file.workflow.build),
+                pull_request: required(file.workflow.pull_request),
+                ci: required(file.workflow.ci),
+            },
+            max_turns: feedback.max_turns,
+            nudge: if feedback.nudge { policy::Nudge::On } else { policy::Nudge::Off },
+        })
+    }
+
+    fn judge(&self, named: &BTreeMap<String, policy::Agent>) -> Result<policy::Judge, ConfigError> {
+        let (file, key) = (&self.file.verification.judge, "verification.judge");
+        self.require(file.timeout_ms > 0, key, "has a `timeoutMs` of 0")?;
+        let model = file.kind == JudgeKind::Model;
+        let keys = [
+            ("argv", !file.argv.is_empty(), file.kind == JudgeKind::Command),
+            ("agent", file.agent.is_some(), file.kind == JudgeKind::Agent),
+            ("provider", file.provider.is_some(), model),
+            ("models", !file.models.is_empty(), model),
+            ("baseUrl", file.base_url.is_some(), model),
+            ("keyEnv", file.key_env.is_some(), model),
+        ];
+        self.all_used(key, "a judge", keys.into_iter())?;
+        Ok(match file.kind {
+            JudgeKind::None => policy::Judge::None,
+            JudgeKind::Command => {
+                self.require(
+                    !file.argv.is_empty(),
+                    key,
+                    "is a command and needs `argv`, a list of program and arguments",
+                )?;
+                policy::Judge::Command { argv: file.argv.clone() }
+            }
+            JudgeKind::Agent => {
+                let Some(name) = &file.agent else {
+                    return Err(self.wrong(key, format!("`{key}` needs an `agent`, a name under `agents`")));
+                };
+                self.answering_agent(named, name, key)?;
+                policy::Judge::Agent { name: name.clone() }
+            }
+            JudgeKind::Model => {
+                let Some(provider) = file.provider else {
+                    return Err(self.wrong(key, format!("`{key}` needs a `provider`: anthropic, openai or gemini")));
+                };
+                let web = |url: &String| url.starts_with("http://") || url.starts_with("https://");
+                let known = file.base_url.as_ref().is_none_or(web);
+                self.require(known, key, "has a `baseUrl` that does not begin with http:// or https://")?;
+                policy::Judge::Model {
+                    models: file.models.clone(),
+                    template: policy::Model {
+                        provider: provider.into(),
+                        name: String::new(),
+                        base_url: file.base_url.clone(),
+                        key_env: file.key_env.clone(),
+                        max_tokens: JUDGE_TOKENS,
+                        temperature_milli: None,
+                        structured: policy::Structured::On,
+                        limits: policy::Limits {
+                            timeout: Duration::from_millis(file.timeout_ms),
+                            concurrency: None,
+                            per_minute: None,
+                            retries: 2,
+                        },
+                    },
+                }
+            }
+        })
+    }
+
+    /// A configured agent that can answer a question without changing anything.
+    fn answering_agent(
+        &self,
+        named: &BTreeMap<String, policy::Agent>,
+        name: &str,
+        key: &str,
+    ) -> Result<(), ConfigError> {
+        self.known_agent(named, name, key)?;
+        let answers = !matches!(named[name].kind, policy::AgentKind::Repair | policy::AgentKind::Completion { .. });
+        self.require(answers, key, &format!("names `{name}`, which only works and answers no questions"))
+    }
+}
+
+fn required(file: RequiredFile) -> policy::Required {
+    match file {
+        RequiredFile::Auto => policy::Required::Auto,
+        RequiredFile::Yes => policy::Required::Yes,
+        RequiredFile::No => policy::Required::No,
+    }
+}

@@ -1,0 +1,214 @@
+//! Traces: a conversation folded to what judging it needs, in bounded memory.
+
+use super::Role;
+use super::Timestamp;
+use super::ToolKind;
+use super::ToolStatus;
+use super::TranscriptItem;
+use super::Usage;
+use serde::Deserialize;
+use serde::Serialize;
+use std::collections::VecDeque;
+
+/// So many of the latest tool calls are kept; older ones are only counted. A night's session has fewer, and a loop that
+/// has more is found long before.
+pub const KEPT_ACTIONS: usize = 5_000;
+/// So many bytes are kept of a person's message, of the answer, and of a tool's output (half from each end).
+pub const KEPT_BYTES: usize = 16 * 1024;
+/// So many of a person's messages are kept: the first and the latest.
+pub const KEPT_ASKED: usize = 50;
+
+/// What happened in a conversation.
+///
+/// Fed item by item while an agent works ([`Trace::step`]), or from a transcript.
+///
+/// ```
+/// # use reflexion::domain::{Trace, TranscriptItem, Role};
+/// let mut trace = Trace::default();
+/// trace.step(&TranscriptItem::Message { role: Role::User, text: "Fix it.".to_owned() }, None, None);
+/// trace.step(&TranscriptItem::Message { role: Role::Assistant, text: "Done.".to_owned() }, None, None);
+/// assert_eq!((trace.asked.len(), trace.response.as_str()), (1, "Done."));
+/// ```
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Trace {
+    /// What was asked of the agent, oldest first: the task, and what people said afterwards.
+    pub asked: Vec<Asked>,
+    /// Tool calls, oldest first.
+    pub actions: VecDeque<Action>,
+    /// What the agent said last, after the last thing asked; empty if nothing.
+    pub response: String,
+    /// The context was shortened: for each time, after how many tool calls.
+    pub compactions: Vec<u64>,
+    /// Tool calls in all, those that are not kept included.
+    pub calls: u64,
+    /// What was used, as far as the records say so.
+    pub usage: Usage,
+    /// Error records since the agent last said something.
+    pub errors: u32,
+}
+
+/// Something asked of the agent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Asked {
+    /// The words, at most [`KEPT_BYTES`].
+    pub text: String,
+    /// After so many tool calls.
+    pub after: u64,
+}
+
+/// A tool call and what came of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Action {
+    /// The agent's id of the call.
+    pub id: String,
+    /// Its number in the conversation, from 0.
+    pub number: u64,
+    /// The agent's name of the tool.
+    pub tool: String,
+    /// What the tool does.
+    pub kind: ToolKind,
+    /// The command line, if it runs one.
+    pub command: Option<String>,
+    /// The files it edits, as the agent names them.
+    pub edits: Vec<String>,
+    /// Its arguments as JSON, at most [`KEPT_BYTES`].
+    pub input: String,
+    /// What came of it; none while it runs, or if that was never recorded.
+    pub outcome: Option<Outcome>,
+    /// The call of the sub-agent that made this one.
+    pub parent: Option<String>,
+    /// When it was called, where known.
+    pub at: Option<Timestamp>,
+}
+
+/// What came of a tool call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Outcome {
+    /// How it went, in the agent's words.
+    pub status: ToolStatus,
+    /// The exit status; unknown where the record has none, and never taken for a failure then.
+    pub exit_code: Option<i32>,
+    /// What it printed, at most [`KEPT_BYTES`].
+    pub output: String,
+}
+
+impl Trace {
+    /// Takes one item of a transcript. `parent` is the call of the sub-agent whose step it is, `at` when it happened.
+    pub fn step(&mut self, item: &TranscriptItem, parent: Option<&str>, at: Option<Timestamp>) {
+        match item {
+            TranscriptItem::Message { role: Role::User, text } if parent.is_none() => self.ask(text),
+            TranscriptItem::Message { role: Role::Assistant, text } if parent.is_none() => {
+                self.errors = 0;
+                if !text.trim().is_empty() {
+                    self.response = kept(text);
+                }
+            }
+            TranscriptItem::ToolCall { id, tool, kind, input, edits } => {
+                let action = Action {
+                    id: id.clone(),
+                    number: self.calls,
+                    tool: tool.clone(),
+                    kind: *kind,
+                    command: command_of(*kind, input),
+                    edits: edits.clone(),
+                    input: kept(&input.to_string()),
+                    outcome: None,
+                    parent: parent.map(str::to_owned),
+                    at,
+                };
+                self.act(action);
+            }
+            TranscriptItem::ToolResult { id, status, exit_code, output, .. } => {
+                let outcome = Outcome { status: *status, exit_code: *exit_code, output: kept(output) };
+                let open = |action: &&mut Action| action.id == *id && action.outcome.is_none();
+                if let Some(action) = self.actions.iter_mut().rev().find(open) {
+                    action.outcome = Some(outcome);
+                }
+            }
+            TranscriptItem::Turn { usage } => self.usage += *usage,
+            TranscriptItem::Compaction { .. } => self.compactions.push(self.calls),
+            TranscriptItem::Error { .. } => self.errors += 1,
+            _ => {}
+        }
+    }
+
+    /// Adds a tool call.
+    pub fn act(&mut self, action: Action) {
+        self.calls += 1;
+        self.actions.push_back(action);
+        if self.actions.len() > KEPT_ACTIONS {
+            self.actions.pop_front();
+        }
+    }
+
+    /// Adds something asked of the agent; what it said before is no answer to it.
+    pub fn ask(&mut self, text: &str) {
+        self.response.clear();
+        self.asked.push(Asked { text: kept(text), after: self.calls });
+        if self.asked.len() > KEPT_ASKED {
+            self.asked.remove(1);
+        }
+    }
+
+    /// The task in the words of whoever asked: the one message, or all of them, numbered.
+    #[must_use]
+    pub fn task(&self) -> String {
+        match self.asked.as_slice() {
+            [] => String::new(),
+            [one] => one.text.clone(),
+            many => {
+                many.iter().enumerate().map(|(i, a)| format!("[{}] {}", i + 1, a.text)).collect::<Vec<_>>().join("\n\n")
+            }
+        }
+    }
+
+    /// A tool call without a result: the agent is at work, or was stopped in the middle of it.
+    #[must_use]
+    pub fn running(&self) -> Option<&Action> {
+        self.actions.back().filter(|action| action.outcome.is_none())
+    }
+
+    /// The tool calls since the last thing asked.
+    pub fn since_asked(&self) -> impl Iterator<Item = &Action> {
+        let after = self.asked.last().map_or(0, |asked| asked.after);
+        self.actions.iter().filter(move |action| action.number >= after)
+    }
+}
+
+/// The command line among a call's arguments: agents name it differently, and Codex gives a list of arguments.
+fn command_of(kind: ToolKind, input: &serde_json::Value) -> Option<String> {
+    if kind != ToolKind::Execute {
+        return None;
+    }
+    let value = ["command", "cmd", "script"].iter().find_map(|key| input.get(key))?;
+    match value {
+        serde_json::Value::String(line) => Some(kept(line)),
+        serde_json::Value::Array(argv) => {
+            let words: Vec<&str> = argv.iter().filter_map(serde_json::Value::as_str).collect();
+            match words.as_slice() {
+                [shell, flag, line] if is_shell(shell) && flag.starts_with('-') && flag.ends_with('c') => {
+                    Some(kept(line))
+                }
+                words => Some(kept(&words.join(" "))),
+            }
+        }
+        _ => None,
+    }
+}
+
+fn is_shell(program: &str) -> bool {
+    matches!(program.rsplit('/').next(), Some("sh" | "bash" | "zsh" | "dash"))
+}
+
+/// Both ends of a text, with what is missing between them.
+fn kept(text: &str) -> String {
+    if text.len() <= KEPT_BYTES {
+        return text.to_owned();
+    }
+    let half = KEPT_BYTES / 2;
+    let (head, tail) = (text.floor_char_boundary(half), text.ceil_char_boundary(text.len() - half));
+    format!("{}\n[… {} bytes left out …]\n{}", &text[..head], tail - head, &text[tail..])
+}

@@ -1,0 +1,22 @@
+//! The embedded judge: nobody.
+
+use crate::domain::Opinion;
+use crate::services::Judge;
+use crate::services::JudgeError;
+use crate::services::JudgeQuestion;
+use crate::services::OpenQuestion;
+use async_trait::async_trait;
+
+/// Has no opinion, so that what the facts leave open stays unproven.
+pub struct NoJudge;
+
+#[async_trait]
+impl Judge for NoJudge {
+    async fn judge(&self, _: &JudgeQuestion) -> Result<Opinion, JudgeError> {
+        Err(JudgeError::NoJudge)
+    }
+
+    async fn ask(&self, _: &OpenQuestion) -> Result<String, JudgeError> {
+        Err(JudgeError::NoJudge)
+    }
+}

@@ -1,6 +1,7 @@
 //! Those who are asked where the facts leave it open: self-assessment, judge, committee; and the readers of their answers.
 
 mod assessment;
+mod fields;
 mod human;
 mod none;
 mod questions;
@@ -19,6 +20,8 @@ pub use none::NoJudge;
 pub use questions::compaction_question;
 pub use questions::question;
 pub use questions::stuck_question;
+pub use verdict::Grade;
 pub use verdict::read_compaction;
+pub use verdict::read_grade;
 pub use verdict::read_stuck;
 pub use verdict::read_verdict;

@@ -13,7 +13,8 @@
 //! | verdict | what the evidence says of an attempt | [`Verdict`] |
 //! | failure context | what is known of a failed attempt | [`FailureContext`], [`Signature`] |
 //! | reflection | what went wrong and what to do differently | [`Reflection`] |
-//! | completion verdict | whether a turn ended with the task done | [`CompletionVerdict`] |
+//! | turn | one prompt-to-stop exchange of an attempt, numbered from 1 | [`TurnReason`], [`TurnRecord`] |
+//! | completion verdict | whether a turn ended with the task done | [`CompletionVerdict`], [`SessionVerdict`] |
 //! | run | one call of the orchestrator | [`RunReport`] |
 //! | event | something a watcher may want to show | [`Event`] |
 
@@ -27,6 +28,7 @@ mod journal;
 mod outcome;
 pub mod policy;
 mod reflection;
+mod session_verdict;
 mod task;
 mod trace;
 mod transcript;
@@ -41,9 +43,10 @@ pub use completion::{
 pub use event::{Event, EventKind};
 pub use failure::{FailedCheck, FailureContext, FailureType, Signature};
 pub use ids::{IdError, ReflectionId, RunId, SessionId, SubtaskId, TaskId};
-pub use journal::JournalEntry;
+pub use journal::{JournalEntry, TurnReason};
 pub use outcome::{RunReport, RunTotals, Stop, TaskReport};
 pub use reflection::{Category, Draft, Origin, Reflection};
+pub use session_verdict::{SessionVerdict, TurnRecord};
 pub use task::{
     Again, AttemptCount, Dependency, Expects, LineProblem, Status, Subtask, Task, TaskList, TaskMark, nearest_id,
 };

@@ -15,6 +15,7 @@
 //! | reflection | what went wrong and what to do differently | [`Reflection`] |
 //! | turn | one prompt-to-stop exchange of an attempt, numbered from 1 | [`TurnReason`], [`TurnRecord`] |
 //! | completion verdict | whether a turn ended with the task done | [`CompletionVerdict`], [`SessionVerdict`] |
+//! | guard | whether a conversation may be evaluated now | [`Guard`], [`StateId`] |
 //! | run | one call of the orchestrator | [`RunReport`] |
 //! | event | something a watcher may want to show | [`Event`] |
 
@@ -23,9 +24,12 @@ mod check;
 mod completion;
 mod event;
 mod failure;
+mod guard;
 mod ids;
 mod journal;
+mod mark;
 mod outcome;
+mod planning;
 pub mod policy;
 mod reflection;
 mod session_verdict;
@@ -42,9 +46,12 @@ pub use completion::{
 };
 pub use event::{Event, EventKind};
 pub use failure::{FailedCheck, FailureContext, FailureType, Signature};
+pub use guard::{ABORT_COOL_DOWN, ABORT_RACE, Evaluated, Guard, Pass, Skipped, StateId};
 pub use ids::{IdError, ReflectionId, RunId, SessionId, SubtaskId, TaskId};
 pub use journal::{JournalEntry, TurnReason};
+pub use mark::{FEEDBACK_MARK, INTERNAL_MARK, internal, is_feedback, is_internal};
 pub use outcome::{RunReport, RunTotals, Stop, TaskReport};
+pub use planning::{Planning, PlansUntil, announced_by_program};
 pub use reflection::{Category, Draft, Origin, Reflection};
 pub use session_verdict::{SessionVerdict, TurnRecord};
 pub use task::{

@@ -1,8 +1,24 @@
 //! Those who are asked where the facts leave it open: self-assessment, judge, committee; and the readers of their answers.
 
+mod assessment;
 mod human;
 mod none;
+mod questions;
+mod verdict;
 
+pub use assessment::Assessed;
+pub use assessment::SelfAssessment;
+pub use assessment::assess;
+pub use assessment::cross_check;
+pub use assessment::read_assessment;
+pub use human::Split;
 pub use human::Who;
+pub use human::split;
 pub use human::who_acts;
 pub use none::NoJudge;
+pub use questions::compaction_question;
+pub use questions::question;
+pub use questions::stuck_question;
+pub use verdict::read_compaction;
+pub use verdict::read_stuck;
+pub use verdict::read_verdict;

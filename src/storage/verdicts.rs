@@ -124,8 +124,7 @@ mod tests {
     }
 
     fn files(root: &Path) -> VerdictFiles {
-        let project =
-            policy::Project { name: "p".to_owned(), root: root.to_owned(), tasks: root.join("tasks.jsonl") };
+        let project = policy::Project { name: "p".to_owned(), root: root.to_owned(), tasks: root.join("tasks.jsonl") };
         VerdictFiles::new(&project)
     }
 

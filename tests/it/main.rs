@@ -10,3 +10,4 @@ mod flow;
 #[cfg(feature = "llm")]
 mod llm;
 mod project;
+mod turns;

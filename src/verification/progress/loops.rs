@@ -51,16 +51,18 @@ pub struct ActionLoop {
 }
 
 /// The loops that an agent is in, in words for it; none if it is in none.
-///
-/// The planning loop concerns tasks that ask for a change; who is to find something out may read as long as it takes.
 pub(super) fn in_loop(trace: &Trace) -> Option<String> {
-    let asks_for_change = matches!(task_type(&trace.task()), TaskType::Coding | TaskType::Docs);
-    let planning = asks_for_change.then(|| planning_loop(trace.since_asked())).flatten();
+    let planning = asks_for_change(task_type(&trace.task())).then(|| planning_loop(trace.since_asked())).flatten();
     let words: Vec<String> = [planning.map(|found| found.words()), action_loop(trace.since_asked()).map(|found| found.words())]
         .into_iter()
         .flatten()
         .collect();
     (!words.is_empty()).then(|| words.join("\n\n"))
+}
+
+/// Whether a task of this type asks for a change; who is to find something out may read as long as it takes.
+pub(super) fn asks_for_change(kind: TaskType) -> bool {
+    matches!(kind, TaskType::Coding | TaskType::Docs)
 }
 
 /// At least eight tool calls of which less than a tenth change something.

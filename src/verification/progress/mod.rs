@@ -4,6 +4,8 @@
 //! agent *says* never makes it stuck. [`not_judged`] says which conversations nobody judges; when one may be judged is
 //! [`Guard`](crate::domain::Guard)'s matter.
 
+#[cfg(test)]
+mod cases;
 mod compaction;
 mod guards;
 mod judge;

@@ -1,10 +1,10 @@
 //! Is an agent that says nothing stuck? What its records show decides; words may only say that it waits for somebody.
 
+use super::loops::asks_for_change;
 use super::loops::looping_names;
 use super::super::context::task_type;
 use crate::domain::StuckReason;
 use crate::domain::StuckVerdict;
-use crate::domain::TaskType;
 use crate::services::StuckQuestion;
 
 /// Nobody is stuck who did something less than half a minute ago, and nobody is asked about it.
@@ -69,7 +69,7 @@ fn finished(question: &StuckQuestion, calls: &[Call<'_>], age: f64) -> Option<St
     if asks_person(&question.last_assistant_response) {
         return Some(fine(StuckReason::WaitingForUser, 0.6));
     }
-    let wants_change = matches!(task_type(&question.last_user_message), TaskType::Coding | TaskType::Docs);
+    let wants_change = asks_for_change(task_type(&question.last_user_message));
     let looked_only = looping_names(calls.iter().map(|call| call.name));
     if age >= GIVEN_UP_SECONDS && wants_change && looked_only {
         return Some(stuck(0.7, BEGIN));

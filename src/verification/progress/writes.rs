@@ -13,8 +13,8 @@ pub(super) fn writes(action: &Action) -> bool {
         || action.command.as_deref().is_some_and(|line| runs(line).iter().any(|run| run.writes))
 }
 
-/// Whether it may have changed something: nobody says that it failed or was denied.
-pub(super) fn wrote(action: &Action) -> bool {
+/// Whether it may have changed a file: nobody says that it failed or was denied.
+pub(super) fn edited(action: &Action) -> bool {
     let came_to_nothing = |action: &Action| {
         action.outcome.as_ref().is_some_and(|outcome| {
             outcome.status == ToolStatus::Denied || (outcome.status == ToolStatus::Failed && action.command.is_none())

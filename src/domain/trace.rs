@@ -120,7 +120,7 @@ impl Trace {
                 }
             }
             TranscriptItem::Message { role: Role::System, text } if parent.is_none() => {
-                if let Some(plans) = announced_by_program(text) {
+                if let Some(plans) = announced_by_program(&kept(text)) {
                     self.plan(plans.then_some(PlansUntil::Left));
                 }
             }
@@ -179,16 +179,17 @@ impl Trace {
 
     /// Adds something asked of the agent; what it said before is no answer to it.
     pub fn ask(&mut self, text: &str) {
+        let text = kept(text);
         self.response.clear();
-        if !is_feedback(text) {
+        if !is_feedback(&text) {
             if self.planning.is_some_and(|planning| planning.until == PlansUntil::NextAsked) {
                 self.planning = None;
             }
-            if let Some(plans) = announced_with_message(text) {
+            if let Some(plans) = announced_with_message(&text) {
                 self.plan(plans.then_some(PlansUntil::NextAsked));
             }
         }
-        self.asked.push(Asked { text: kept(text), after: self.calls });
+        self.asked.push(Asked { text, after: self.calls });
         if self.asked.len() > KEPT_ASKED {
             self.asked.remove(1);
         }

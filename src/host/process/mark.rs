@@ -32,7 +32,9 @@ pub(super) fn project_key(state_dir: &Path) -> Option<String> {
     hash.update(metadata.dev().to_le_bytes());
     hash.update(metadata.ino().to_le_bytes());
     hash.update(dir.as_os_str().as_bytes());
-    Some(hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect())
+    let mut key = format!("{:x}", hash.finalize());
+    key.truncate(16);
+    Some(key)
 }
 
 /// Whether the variable's value has a mark of this project whose runtime is not there any more. A program inside a

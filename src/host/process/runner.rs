@@ -72,7 +72,8 @@ impl HostRunner {
     /// killed, the project's next run finds what it left running, in whatever directory that works.
     #[must_use]
     pub fn of_project(state_dir: PathBuf) -> Self {
-        Self { state_dir: Some(state_dir), ..Self::new() }
+        adopt_orphans();
+        Self { state_dir: Some(state_dir) }
     }
 
     fn mark(&self) -> String {

@@ -6,16 +6,19 @@ use crate::domain::FailureContext;
 use crate::domain::Origin;
 use crate::domain::RunId;
 use crate::domain::SessionId;
+use crate::domain::TranscriptItem;
+use crate::domain::Usage;
 use crate::prompt::parse_reply;
 use crate::prompt::reflect_prompt;
 use crate::services::AgentRequest;
+use crate::services::AgentWatch;
 use crate::services::Conversation;
 use crate::services::Generator;
 use crate::services::GeneratorError;
 use crate::services::Mode;
 use crate::services::Subagent;
 use crate::services::SubagentError;
-use crate::services::Unwatched;
+use crate::services::UsageMeter;
 use async_trait::async_trait;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -46,7 +49,7 @@ impl AgentGenerator {
 
 #[async_trait]
 impl Generator for AgentGenerator {
-    async fn generate(&self, failure: &FailureContext) -> Result<Draft, GeneratorError> {
+    async fn generate(&self, failure: &FailureContext, spent: &UsageMeter) -> Result<Draft, GeneratorError> {
         let place = tempfile::Builder::new().prefix("reflexion-reflect-").tempdir().map_err(failed)?;
         let dir = place.path().join("empty");
         let prompt_file = place.path().join("prompt.md");
@@ -54,6 +57,8 @@ impl Generator for AgentGenerator {
         tokio::fs::create_dir(&dir).await.map_err(failed)?;
         tokio::fs::write(&prompt_file, &prompt).await.map_err(failed)?;
 
+        let turns = Arc::new(Turns::default());
+        let mut bill = Bill { spent, turns: Arc::clone(&turns), reported: Usage::default() };
         let report = self
             .agent
             .run(AgentRequest {
@@ -69,11 +74,12 @@ impl Generator for AgentGenerator {
                 env: BTreeMap::new(),
                 conversation: Conversation::New,
                 protect: Vec::new(),
-                watch: Arc::new(Unwatched),
+                watch: turns,
                 cancel: CancellationToken::new(),
             })
             .await
             .map_err(failed)?;
+        bill.reported = report.usage;
         if report.ending != Ending::Finished {
             let detail = report.detail.map_or(String::new(), |detail| format!(": {detail}"));
             return Err(failed(format!("the agent run ended: {}{detail}", report.ending.as_str())));
@@ -81,6 +87,33 @@ impl Generator for AgentGenerator {
         parse_reply(&report.message)
             .map(|reply| reply.by(Origin::Agent))
             .map_err(|error| GeneratorError::Parse(error.to_string()))
+    }
+}
+
+/// What the agent used in each turn, added up.
+#[derive(Default)]
+struct Turns(UsageMeter);
+
+impl AgentWatch for Turns {
+    fn step(&self, item: TranscriptItem, _: Option<String>) {
+        if let TranscriptItem::Turn { usage } = item {
+            self.0.add(usage);
+        }
+    }
+}
+
+/// Settles what the agent used when its run is over, also when that is dropped at its time limit: what it reports at
+/// its end, else the sum of its turns.
+struct Bill<'a> {
+    spent: &'a UsageMeter,
+    turns: Arc<Turns>,
+    reported: Usage,
+}
+
+impl Drop for Bill<'_> {
+    fn drop(&mut self) {
+        let known = if self.reported.is_unknown() { self.turns.0.total() } else { self.reported };
+        self.spent.add(known);
     }
 }
 
@@ -95,8 +128,10 @@ mod tests {
     use crate::domain::AgentReport;
     use crate::services::Abilities;
     use crate::services::MockSubagent;
+    use crate::services::RetryFrom;
     use std::path::PathBuf;
     use std::sync::Mutex;
+    use std::time::Duration;
 
     fn report(ending: Ending, message: &str) -> AgentReport {
         AgentReport { message: message.to_owned(), detail: Some("in words".to_owned()), ..AgentReport::new(ending) }
@@ -129,10 +164,49 @@ mod tests {
             *noted.lock().unwrap() = Some(request.dir);
             Ok(report(Ending::Finished, r#"{"analysis": "a", "suggestion": "s"}"#))
         });
-        let draft = generator(agent).generate(&test_failure()).await.unwrap();
+        let draft = generator(agent).generate(&test_failure(), &UsageMeter::default()).await.unwrap();
         assert_eq!((draft.analysis.as_str(), draft.origin), ("a", Origin::Agent));
         let dir = seen.lock().unwrap().clone().unwrap();
         assert!(!dir.parent().unwrap().exists());
+    }
+
+    /// An agent of two turns, with its report; without one it never ends.
+    struct Spends(Option<AgentReport>);
+
+    #[async_trait]
+    impl Subagent for Spends {
+        async fn run(&self, request: AgentRequest) -> Result<AgentReport, SubagentError> {
+            for _ in 0..2 {
+                request.watch.step(TranscriptItem::Turn { usage: tokens(5) }, None);
+            }
+            match &self.0 {
+                Some(report) => Ok(report.clone()),
+                None => std::future::pending().await,
+            }
+        }
+
+        fn retry_from(&self) -> RetryFrom {
+            RetryFrom::Change
+        }
+    }
+
+    fn tokens(n: u64) -> Usage {
+        Usage { input: Some(n), ..Usage::default() }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_the_agent_used_counts_however_its_run_ends() {
+        async fn check(report: Option<AgentReport>, expected: u64) {
+            let generator = AgentGenerator { agent: Arc::new(Spends(report)) };
+            let (failure, spent) = (test_failure(), UsageMeter::default());
+            let _ = tokio::time::timeout(Duration::from_secs(30), generator.generate(&failure, &spent)).await;
+            assert_eq!(spent.total(), tokens(expected));
+        }
+        let answer = r#"{"analysis": "a", "suggestion": "s"}"#;
+        check(Some(AgentReport { usage: tokens(12), ..report(Ending::Finished, answer) }), 12).await;
+        check(Some(AgentReport { usage: tokens(12), ..report(Ending::Budget, "") }), 12).await;
+        check(Some(report(Ending::Hang, "")), 10).await;
+        check(None, 10).await;
     }
 
     #[tokio::test]
@@ -141,7 +215,7 @@ mod tests {
             let mut agent = MockSubagent::new();
             agent.expect_run().return_once(move |_| result());
             let generator = generator(agent);
-            let error = generator.generate(&test_failure()).await.unwrap_err();
+            let error = generator.generate(&test_failure(), &UsageMeter::default()).await.unwrap_err();
             assert_eq!(error.to_string(), expected);
         }
         check(

@@ -5,6 +5,7 @@
 
 use super::super::commands::CommandKind;
 use super::super::commands::Run;
+use super::super::commands::loop_key;
 use super::super::commands::runs;
 use super::super::context::task_type;
 use super::writes::edited;
@@ -277,10 +278,6 @@ fn steady(text: &str) -> String {
     let mut lines: Vec<&str> = text.lines().collect();
     lines.sort_unstable();
     lines.join("\n")
-}
-
-fn loop_key(line: &str) -> String {
-    steady(&one_line(line))
 }
 
 /// Whether tools, of which only the names are known, look around and nothing else: at least eight, each of them known to

@@ -163,6 +163,8 @@ pub(super) struct Judged {
     pub checks: Vec<CheckReport>,
     pub judgement: Judgement,
     pub reflection: Option<ReflectionId>,
+    /// What writing it used.
+    pub reflection_usage: Usage,
 }
 
 impl Judged {

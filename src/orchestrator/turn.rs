@@ -31,6 +31,7 @@ use crate::domain::Severity;
 use crate::domain::Standing;
 use crate::domain::TranscriptItem;
 use crate::domain::TurnRecord;
+use crate::domain::Usage;
 use crate::domain::Verdict;
 use crate::domain::policy;
 use crate::prompt::OUTPUT_BYTES;
@@ -207,6 +208,7 @@ impl TaskRun {
             checks,
             judgement,
             reflection: None,
+            reflection_usage: Usage::default(),
         };
         self.publish_verdict(course, &judged.judgement, Some(&completion)).await;
         self.keep_record(course, &judged, &completion).await;

@@ -51,6 +51,7 @@ pub use health::agent_health;
 pub use health::installed_agents;
 pub use live::live;
 pub use live::reflection_service_live;
+pub use programs::command_runner;
 pub use programs::find_program;
 pub use run_id::new_run_id;
 pub use run_id::system_clock;

@@ -30,6 +30,7 @@
 //!
 //! With the feature `testing` every port has a `mockall` mock: `MockStorage`, `MockGenerator`, …
 
+mod answer;
 mod clock;
 mod command;
 mod events;
@@ -47,10 +48,12 @@ mod storage;
 mod subagent;
 mod tasks;
 mod transcript;
+mod usage_meter;
 mod verdicts;
 mod verifier;
 mod workspace;
 
+pub use answer::*;
 pub use clock::*;
 pub use command::*;
 pub use events::*;
@@ -68,6 +71,7 @@ pub use storage::*;
 pub use subagent::*;
 pub use tasks::*;
 pub use transcript::*;
+pub use usage_meter::*;
 pub use verdicts::*;
 pub use verifier::*;
 pub use workspace::*;

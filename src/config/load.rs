@@ -85,12 +85,30 @@ pub fn load(inputs: &Inputs) -> Result<Effective, ConfigError> {
     let Some(project) = read_file(&dir, "project.json")? else {
         return Err(ConfigError::Missing { dir });
     };
+    merge_all(dir, Some(&project), inputs)
+}
+
+/// As [`load`], and the defaults under the environment where there is no `project.json`: for commands that judge what is
+/// brought to them and need no project. Whether there is one says the second value.
+///
+/// # Errors
+/// [`ConfigError`], with file, line and column or the variable or flag.
+pub fn load_or_default(inputs: &Inputs) -> Result<(Effective, bool), ConfigError> {
+    match load(inputs) {
+        Err(ConfigError::Missing { dir }) => Ok((merge_all(dir, None, inputs)?, false)),
+        loaded => Ok((loaded?, true)),
+    }
+}
+
+fn merge_all(dir: PathBuf, project: Option<&Value>, inputs: &Inputs) -> Result<Effective, ConfigError> {
     let mut merged = Merged::default();
     merged.add(&to_value(&ProjectFile::default()), &Origin::Default);
     if let Some(shared) = read_file(&dir, SHARED)? {
         merged.add(&shared, &Origin::File(SHARED.to_owned()));
     }
-    merged.add(&project, &Origin::File("project.json".to_owned()));
+    if let Some(project) = project {
+        merged.add(project, &Origin::File("project.json".to_owned()));
+    }
     let (env, mut warnings) = from_environment(inputs.env.iter().cloned());
     for one in env.iter().chain(&inputs.flags) {
         merged.add_override(one)?;

@@ -20,6 +20,7 @@
 //! ```
 
 mod agents;
+mod eval;
 mod events;
 mod files;
 mod health;
@@ -40,6 +41,11 @@ mod tower_agent;
 mod tower_model;
 
 pub use crate::orchestrator::router::chain;
+pub use crate::storage::EvalFiles;
+pub use crate::storage::replace_file;
+pub use eval::EvalJudge;
+pub use eval::EvalParams;
+pub use eval::evaluate;
 pub use files::Imported;
 pub use files::TaskFile;
 pub use files::read_import;

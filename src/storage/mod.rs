@@ -14,6 +14,7 @@
 
 mod append_log;
 mod backward;
+mod evals;
 mod import;
 mod in_memory;
 mod journal;
@@ -32,6 +33,8 @@ mod tasks;
 mod transcript_caps;
 mod transcripts;
 
+pub use evals::EvalFiles;
+pub use evals::replace as replace_file;
 pub use import::{Imported, read_import};
 pub use in_memory::InMemoryStorage;
 pub use journal::{FileJournal, MemoryJournal};

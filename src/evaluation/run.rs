@@ -1,0 +1,285 @@
+//! Running suites: every case through the ports, several at a time.
+
+use super::case::Case;
+use super::case::Expectation;
+use super::case::Given;
+use super::case::ObservedCase;
+use super::case::TranscriptCase;
+use super::grade;
+use super::grade::Graded;
+use super::result::CaseResult;
+use super::result::RunResult;
+use super::result::SuiteResult;
+use super::result::Totals;
+use super::rubric;
+use super::suite::Suite;
+use super::suite::SuiteKind;
+use super::threshold::Threshold;
+use crate::domain::Change;
+use crate::domain::CheckCommand;
+use crate::domain::CheckReport;
+use crate::domain::CheckScope;
+use crate::domain::CheckSpec;
+use crate::domain::CheckStatus;
+use crate::domain::Ending;
+use crate::domain::Output;
+use crate::domain::SessionId;
+use crate::domain::Signature;
+use crate::domain::Trace;
+use crate::domain::TreeId;
+use crate::services::CompletionVerifier;
+use crate::services::Judge;
+use crate::services::Observed;
+use crate::services::ProgressJudge;
+use crate::services::TurnEvidence;
+use futures_util::StreamExt;
+use futures_util::stream;
+use serde::Serialize;
+use serde_json::Value;
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
+
+/// Makes of a case what the ports take.
+pub trait Stage: Send + Sync {
+    /// Reads a conversation: a JSON object in the plain form, or the text of any transcript.
+    ///
+    /// # Errors
+    /// Why it cannot be read, in words.
+    fn conversation(&self, input: &Value) -> Result<Conversation, String>;
+
+    /// Lays out the files of a project.
+    ///
+    /// # Errors
+    /// Why it cannot be done, in words.
+    fn lay_out(&self, files: &BTreeMap<String, String>) -> Result<LaidOut, String>;
+}
+
+/// A conversation that was read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Conversation {
+    /// What happened.
+    pub trace: Trace,
+    /// The task, where it stands apart from the messages.
+    pub task: Option<String>,
+    /// Why the agent stopped, where that is recorded.
+    pub ending: Option<Ending>,
+}
+
+/// A project's files for as long as this lives.
+pub struct LaidOut {
+    /// Where they are.
+    pub dir: PathBuf,
+    /// Removes them when it is dropped.
+    pub keep: Box<dyn Any + Send>,
+}
+
+/// Everything that a case is put to: the ports of the runtime, nothing else.
+#[derive(Clone)]
+pub struct Bench {
+    /// Completion.
+    pub completion: Arc<dyn CompletionVerifier>,
+    /// Stuck and compaction.
+    pub progress: Arc<dyn ProgressJudge>,
+    /// Scores.
+    pub judge: Arc<dyn Judge>,
+    /// The readers of conversations.
+    pub stage: Arc<dyn Stage>,
+}
+
+/// How a suite is run.
+#[derive(Clone)]
+pub struct RunParams<'a> {
+    /// One for each time that every case runs: a verdict that one of them remembers must not answer for the next.
+    pub benches: &'a [Bench],
+    /// So many cases at a time.
+    pub jobs: usize,
+    /// The file that the suite was read from, as it was named.
+    pub file: &'a str,
+    /// What it must come to, instead of what the suite says.
+    pub threshold: Option<Threshold>,
+    /// Ends it early; what has not begun is not graded.
+    pub cancel: &'a CancellationToken,
+}
+
+/// Puts every case to the ports, and grades and counts what comes of it.
+pub async fn run(suite: &Suite, params: &RunParams<'_>) -> SuiteResult {
+    let jobs = params.jobs.max(1);
+    let all = suite.cases.iter().flat_map(|case| (1..).zip(params.benches).map(move |(round, bench)| (case, round, bench)));
+    let runs: Vec<RunResult> = stream::iter(all)
+        .map(|(case, round, bench)| one(suite, case, round, bench, params.cancel))
+        .buffered(jobs)
+        .collect()
+        .await;
+    let mut runs = runs.into_iter();
+    let cases: Vec<CaseResult> = suite
+        .cases
+        .iter()
+        .map(|case| {
+            let runs: Vec<RunResult> = runs.by_ref().take(params.benches.len()).collect();
+            CaseResult {
+                id: case.id.clone(),
+                description: case.description.clone(),
+                expected: case.expect.label(),
+                truth: case.expect.truth(),
+                outcome: CaseResult::outcome(&runs),
+                runs,
+            }
+        })
+        .collect();
+    let totals = Totals::of(&cases);
+    let threshold = params.threshold.or(suite.threshold);
+    let missed = match threshold {
+        Some(threshold) => threshold.missed(&totals),
+        None => every_case(&totals),
+    };
+    SuiteResult {
+        suite: suite.name.clone(),
+        file: params.file.to_owned(),
+        kind: suite.kind,
+        totals,
+        threshold,
+        missed,
+        notes: suite.notes.clone(),
+        cases,
+    }
+}
+
+/// What falls short where no threshold was set: every case that did not hold.
+fn every_case(totals: &Totals) -> Vec<String> {
+    let wrong = totals.failed + totals.flaky;
+    if wrong > 0 {
+        return vec![format!("{wrong} of {} cases do not hold, and no threshold was set", totals.cases)];
+    }
+    if totals.passed == 0 { vec!["no case was graded".to_owned()] } else { Vec::new() }
+}
+
+async fn one(suite: &Suite, case: &Case, round: u32, bench: &Bench, cancel: &CancellationToken) -> RunResult {
+    let mut graded = Graded::default();
+    let verdict = if cancel.is_cancelled() {
+        graded.ungraded.push("interrupted before it began".to_owned());
+        Value::Null
+    } else {
+        match &case.given {
+            Given::Stuck(question) => {
+                let verdict = bench.progress.stuck(question).await;
+                graded.label = grade::word(&verdict.reason);
+                graded.said = Some(grade::stuck_said(&verdict));
+                if let Expectation::Stuck(expected) = &case.expect {
+                    grade::stuck(expected, &verdict, &mut graded);
+                }
+                document(&verdict)
+            }
+            Given::Compaction(question) => {
+                let verdict = bench.progress.after_compaction(question).await;
+                graded.said = Some(grade::compaction_said(&verdict));
+                let silent = verdict.confidence <= 0.0;
+                graded.label = if silent { "undecided".to_owned() } else { grade::word(&verdict.action) };
+                if let Expectation::Compaction(expected) = &case.expect {
+                    grade::compaction(expected, &verdict, &mut graded);
+                }
+                document(&verdict)
+            }
+            Given::Transcript(transcript) => {
+                let session = SessionId::new(format!("eval-{}-{}-{round}", suite.name, case.id));
+                match turn(transcript, session, bench, cancel) {
+                    Ok((turn, _files)) => judged(suite.kind, case, turn, bench, &mut graded).await,
+                    Err(because) => {
+                        graded.problems.push(because);
+                        Value::Null
+                    }
+                }
+            }
+        }
+    };
+    grade::assertions(&case.expect, &verdict.to_string(), &mut graded);
+    let Graded { label, said, problems, ungraded } = graded;
+    let given = if label.is_empty() { "nothing".to_owned() } else { label };
+    RunResult { given, said, problems, ungraded, verdict }
+}
+
+fn document(verdict: &impl Serialize) -> Value {
+    serde_json::to_value(verdict).unwrap_or_default()
+}
+
+/// A conversation's verdict, or its score.
+async fn judged(kind: SuiteKind, case: &Case, turn: TurnEvidence, bench: &Bench, graded: &mut Graded) -> Value {
+    let trace = turn.trace.clone();
+    let verdict = bench.completion.verify_turn(turn).await;
+    if kind == SuiteKind::Agent {
+        let allowed = rubric::allowed(&trace, &verdict);
+        let grade = rubric::ask(&*bench.judge, &trace, &verdict).await;
+        if let Expectation::Score(expected) = &case.expect {
+            rubric::score(expected, &allowed, grade.as_ref().ok().map(|grade| grade.score), graded);
+        }
+        if let Err(because) = &grade
+            && !graded.ungraded.is_empty()
+        {
+            graded.ungraded.push(because.clone());
+        }
+        return serde_json::json!({ "allowed": [allowed.start(), allowed.end()], "grade": grade.ok(), "completion": verdict });
+    }
+    graded.label = grade::word(&verdict.status);
+    graded.said = Some(grade::completion_said(&verdict));
+    if let Expectation::Completion(expected) = &case.expect {
+        grade::completion(expected, &verdict, graded);
+    }
+    document(&verdict)
+}
+
+/// The evidence of a case, and its files for as long as they are needed.
+fn turn(
+    case: &TranscriptCase,
+    session: SessionId,
+    bench: &Bench,
+    cancel: &CancellationToken,
+) -> Result<(TurnEvidence, Option<LaidOut>), String> {
+    let Conversation { trace, task, ending } = bench.stage.conversation(&case.input)?;
+    let files = if case.files.is_empty() { None } else { Some(bench.stage.lay_out(&case.files)?) };
+    let turn = TurnEvidence {
+        session,
+        task: task.unwrap_or_else(|| trace.task()),
+        expects: case.expects,
+        trace,
+        observed: case.observed.as_ref().map(observed),
+        dir: files.as_ref().map(|files| files.dir.clone()),
+        author: None,
+        ending,
+        cancel: cancel.child_token(),
+    };
+    Ok((turn, files))
+}
+
+/// What the runtime would have seen.
+fn observed(case: &ObservedCase) -> Observed {
+    let report = |run: &str, exit: Option<i32>, output: &str| CheckReport {
+        spec: CheckSpec { name: run.to_owned(), run: CheckCommand::Shell(run.to_owned()), timeout_ms: None },
+        scope: CheckScope::Project,
+        status: match exit {
+            Some(0) => CheckStatus::Passed,
+            Some(_) => CheckStatus::Failed,
+            None => CheckStatus::NotRun { because: "it could not be started".to_owned() },
+        },
+        exit_status: exit,
+        signal: None,
+        timed_out: false,
+        output: Output::whole(output),
+        duration_ms: 0,
+        signature: Signature::default(),
+    };
+    let at_base = case.checks.iter().filter(|check| check.base.is_some());
+    Observed {
+        change: Change {
+            tree: TreeId("after".to_owned()),
+            files: case.changed.clone(),
+            diff_hash: String::new(),
+            no_op: case.changed.is_empty(),
+        },
+        diff: case.diff.clone(),
+        checks: case.checks.iter().map(|check| report(&check.run, check.exit, &check.output)).collect(),
+        baseline: at_base.map(|check| report(&check.run, check.base, &check.base_output)).collect(),
+        protected: case.protected.clone(),
+    }
+}

@@ -212,3 +212,93 @@ fn kept(text: &str) -> String {
     let (head, tail) = (text.floor_char_boundary(half), text.ceil_char_boundary(text.len() - half));
     format!("{}\n[… {} bytes left out …]\n{}", &text[..head], tail - head, &text[tail..])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn call(id: &str, input: serde_json::Value) -> TranscriptItem {
+        let (id, tool, kind) = (id.to_owned(), "shell".to_owned(), ToolKind::Execute);
+        TranscriptItem::ToolCall { id, tool, kind, input, edits: Vec::new() }
+    }
+
+    fn result(id: &str, exit_code: Option<i32>) -> TranscriptItem {
+        let (id, status) = (id.to_owned(), ToolStatus::Ok);
+        TranscriptItem::ToolResult { id, status, exit_code, output: String::new(), duration_ms: None }
+    }
+
+    fn said(role: Role, text: &str) -> TranscriptItem {
+        TranscriptItem::Message { role, text: text.to_owned() }
+    }
+
+    fn trace(items: &[TranscriptItem]) -> Trace {
+        let mut trace = Trace::default();
+        items.iter().for_each(|item| trace.step(item, None, None));
+        trace
+    }
+
+    #[test]
+    fn an_answer_belongs_to_what_was_asked_last() {
+        let spoken = [said(Role::User, "Do A."), said(Role::Assistant, "Done."), said(Role::User, "Now B.")];
+        let trace = trace(&spoken);
+        assert_eq!(trace.response, "");
+        assert_eq!(trace.task(), "[1] Do A.\n\n[2] Now B.");
+    }
+
+    #[test]
+    fn what_a_subagent_says_is_not_the_agents_answer() {
+        let mut trace = trace(&[said(Role::User, "Do A."), said(Role::Assistant, "Working.")]);
+        trace.step(&said(Role::User, "Look around."), Some("call-1"), None);
+        trace.step(&said(Role::Assistant, "All is done."), Some("call-1"), None);
+        assert_eq!((trace.asked.len(), trace.response.as_str()), (1, "Working."));
+    }
+
+    #[test]
+    fn a_result_belongs_to_the_open_call_of_its_id() {
+        let items = [
+            call("1", json!({"command": "make"})),
+            result("1", Some(2)),
+            call("1", json!({"command": "make"})),
+            result("1", None),
+            result("nobody's", Some(0)),
+        ];
+        let trace = trace(&items);
+        let exits: Vec<_> = trace.actions.iter().map(|a| a.outcome.as_ref().unwrap().exit_code).collect();
+        assert_eq!(exits, [Some(2), None]);
+        assert!(trace.running().is_none());
+    }
+
+    #[test]
+    fn a_call_without_a_result_runs() {
+        let trace = trace(&[call("1", json!({"command": "sleep 9"}))]);
+        assert_eq!(trace.running().unwrap().command.as_deref(), Some("sleep 9"));
+    }
+
+    #[test]
+    fn a_command_line_is_found_where_agents_put_it() {
+        fn check(input: serde_json::Value, expected: Option<&str>) {
+            assert_eq!(command_of(ToolKind::Execute, &input).as_deref(), expected, "{input}");
+        }
+        check(json!({"command": "cargo test"}), Some("cargo test"));
+        check(json!({"cmd": "ls"}), Some("ls"));
+        check(json!({"command": ["bash", "-lc", "cd a && make"]}), Some("cd a && make"));
+        check(json!({"command": ["git", "status"]}), Some("git status"));
+        check(json!({"query": "x"}), None);
+        assert_eq!(command_of(ToolKind::Read, &json!({"command": "x"})), None);
+    }
+
+    #[test]
+    fn memory_is_bounded_and_numbers_go_on() {
+        let mut trace = Trace::default();
+        for i in 0..KEPT_ACTIONS + 3 {
+            trace.step(&call(&i.to_string(), json!({"command": "x".repeat(3)})), None, None);
+        }
+        assert_eq!((trace.actions.len(), trace.calls), (KEPT_ACTIONS, KEPT_ACTIONS as u64 + 3));
+        assert_eq!(trace.actions.front().unwrap().number, 3);
+        let long = kept(&"ä".repeat(KEPT_BYTES));
+        assert!(long.len() < KEPT_BYTES + 100 && long.contains("bytes left out"));
+        (0..200).for_each(|i| trace.ask(&i.to_string()));
+        assert_eq!((trace.asked.len(), trace.asked[0].text.as_str()), (KEPT_ASKED, "0"));
+    }
+}

@@ -5,6 +5,7 @@ use super::agents::Parts;
 use super::events::TracedEvents;
 use super::files::task_file;
 use super::judges;
+use super::judges::JudgeParts;
 use super::models::ModelSet;
 use super::policies::GuardedModels;
 use super::settings::settings_of_current_dir;
@@ -165,8 +166,20 @@ async fn verifier(
     Ok(Svc::new(Checks::new(runner.into_arc(), reader.into_arc(), settings.environment().deny.clone())))
 }
 
-async fn judge(settings: Svc<dyn Settings>) -> Result<Svc<dyn Judge>, SubagentError> {
-    Ok(judges::judge(&*settings)?.into())
+async fn judge(
+    settings: Svc<dyn Settings>,
+    runner: Svc<dyn CommandRunner>,
+    subagents: Svc<dyn Subagents>,
+    models: Svc<dyn Models>,
+    clock: Svc<dyn Clock>,
+) -> Result<Svc<dyn Judge>, SubagentError> {
+    let parts = JudgeParts {
+        runner: runner.into_arc(),
+        subagents: subagents.into_arc(),
+        models: models.into_arc(),
+        clock: clock.into_arc(),
+    };
+    Ok(judges::judge(&*settings, parts)?.into())
 }
 
 async fn remote(runner: Svc<dyn CommandRunner>) -> Result<Svc<dyn Remote>, Infallible> {
@@ -177,12 +190,15 @@ async fn completion_verifier(
     settings: Svc<dyn Settings>,
     judge: Svc<dyn Judge>,
     remote: Svc<dyn Remote>,
-) -> Result<Svc<dyn CompletionVerifier>, Infallible> {
+    subagents: Svc<dyn Subagents>,
+    clock: Svc<dyn Clock>,
+) -> Result<Svc<dyn CompletionVerifier>, SubagentError> {
+    let committee = judges::committee(&*settings, &*subagents, &clock.into_arc())?;
     Ok(Svc::new(Completion::new(CompletionParams {
         policy: settings.verification().clone(),
         judge: judge.into_arc(),
-        reviewer: None,
-        auditor: None,
+        reviewer: committee.reviewer,
+        auditor: committee.auditor,
         remote: remote.into_arc(),
     })))
 }

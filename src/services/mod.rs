@@ -29,6 +29,7 @@
 //!
 //! With the feature `testing` every port has a `mockall` mock: `MockStorage`, `MockGenerator`, …
 
+mod answer;
 mod clock;
 mod command;
 mod events;
@@ -49,6 +50,7 @@ mod transcript;
 mod verifier;
 mod workspace;
 
+pub use answer::*;
 pub use clock::*;
 pub use command::*;
 pub use events::*;

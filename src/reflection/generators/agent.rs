@@ -1,32 +1,26 @@
 //! A configured agent as generator.
 
 use crate::domain::Draft;
-use crate::domain::Ending;
 use crate::domain::FailureContext;
 use crate::domain::Origin;
-use crate::domain::RunId;
 use crate::domain::SessionId;
 use crate::prompt::parse_reply;
 use crate::prompt::reflect_prompt;
-use crate::services::AgentRequest;
-use crate::services::Conversation;
+use crate::services::AgentQuestion;
+use crate::services::AnsweringAgent;
 use crate::services::Generator;
 use crate::services::GeneratorError;
-use crate::services::Mode;
 use crate::services::Subagent;
 use crate::services::SubagentError;
-use crate::services::Unwatched;
 use async_trait::async_trait;
-use std::collections::BTreeMap;
 use std::sync::Arc;
-use tokio_util::sync::CancellationToken;
 
 /// Asks an agent, read-only and in a single turn, in an empty directory that is thrown away: whatever it does, it finds
 /// nothing to harm.
 ///
 /// The answer is its closing message. Every other ending than `finished` is an error.
 pub struct AgentGenerator {
-    agent: Arc<dyn Subagent>,
+    agent: AnsweringAgent,
 }
 
 impl AgentGenerator {
@@ -35,57 +29,30 @@ impl AgentGenerator {
     /// # Errors
     /// [`SubagentError::Unsupported`] if it has no read-only mode: who only answers must not be able to change anything.
     pub fn new(name: &str, agent: Arc<dyn Subagent>) -> Result<Self, SubagentError> {
-        if agent.abilities().read_only {
-            return Ok(Self { agent });
-        }
-        let message = "it has no read-only mode, so it cannot write reflections; name another agent in \
-                       `reflexion.generator.agent`, or use a generator of another type";
-        Err(SubagentError::Unsupported { agent: name.to_owned(), message: message.to_owned() })
+        let agent = AnsweringAgent::new(name, agent, "write reflections", "reflexion.generator.agent")?;
+        Ok(Self { agent })
     }
 }
 
 #[async_trait]
 impl Generator for AgentGenerator {
     async fn generate(&self, failure: &FailureContext) -> Result<Draft, GeneratorError> {
-        let place = tempfile::Builder::new().prefix("reflexion-reflect-").tempdir().map_err(failed)?;
-        let dir = place.path().join("empty");
-        let prompt_file = place.path().join("prompt.md");
-        let prompt = reflect_prompt(failure);
-        tokio::fs::create_dir(&dir).await.map_err(failed)?;
-        tokio::fs::write(&prompt_file, &prompt).await.map_err(failed)?;
-
-        let report = self
+        let answer = self
             .agent
-            .run(AgentRequest {
-                run: RunId::new("reflect").map_err(failed)?,
+            .ask(AgentQuestion {
+                prompt: reflect_prompt(failure),
+                purpose: "reflect",
                 task: failure.task_id.clone(),
                 subtask: failure.subtask_id.clone(),
                 attempt: failure.attempt_number,
                 session: SessionId::new(format!("reflect-{}", failure.id)),
-                prompt,
-                prompt_file,
-                dir,
-                mode: Mode::ReadOnly,
-                env: BTreeMap::new(),
-                conversation: Conversation::New,
-                protect: Vec::new(),
-                watch: Arc::new(Unwatched),
-                cancel: CancellationToken::new(),
             })
             .await
-            .map_err(failed)?;
-        if report.ending != Ending::Finished {
-            let detail = report.detail.map_or(String::new(), |detail| format!(": {detail}"));
-            return Err(failed(format!("the agent run ended: {}{detail}", report.ending.as_str())));
-        }
-        parse_reply(&report.message)
+            .map_err(GeneratorError::GenerationFailed)?;
+        parse_reply(&answer)
             .map(|reply| reply.by(Origin::Agent))
             .map_err(|error| GeneratorError::Parse(error.to_string()))
     }
-}
-
-fn failed(error: impl std::fmt::Display) -> GeneratorError {
-    GeneratorError::GenerationFailed(error.to_string())
 }
 
 #[cfg(test)]
@@ -93,8 +60,10 @@ mod tests {
     use super::super::super::test_failure;
     use super::*;
     use crate::domain::AgentReport;
+    use crate::domain::Ending;
     use crate::services::Abilities;
     use crate::services::MockSubagent;
+    use crate::services::Mode;
     use std::path::PathBuf;
     use std::sync::Mutex;
 

@@ -11,6 +11,7 @@ mod doctor;
 mod exit;
 mod init;
 mod interrupt;
+mod judge;
 mod memory;
 mod output;
 mod progress;
@@ -79,6 +80,7 @@ async fn dispatch(args: Args) -> anyhow::Result<Exit> {
         Command::Apply(apply) => apply::apply(&project, apply).await,
         Command::Task(task) => task::task(&project, task).await,
         Command::Transcript(args) => transcript::transcript(&project, args).await,
+        Command::Judge(args) => judge::judge(&project, args).await,
         Command::Memory(memory) => memory::memory(&project, memory).await,
         Command::Config(config) => config::config(&project, config),
         Command::Doctor(doctor) => doctor::doctor(&project, &doctor).await,

@@ -39,6 +39,8 @@ pub enum Command {
     Task(TaskArgs),
     /// Look at what agents did, step by step
     Transcript(TranscriptArgs),
+    /// Judge a transcript: is the task done? Or: is the agent stuck, what after its context was shortened?
+    Judge(JudgeArgs),
     /// Look at what was learned, and change it
     Memory(MemoryArgs),
     /// Measure how often verdicts are right, on suites of cases
@@ -247,6 +249,52 @@ pub enum TranscriptCommand {
         #[arg(long, conflicts_with = "json")]
         full: bool,
     },
+}
+
+/// Judge a transcript.
+///
+/// Facts decide: exit statuses, what was changed and what ran after it. Only what they leave open goes to the judge of
+/// project.json, if there is one. Works without project.json, and writes nothing.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Exit codes: 0 complete, 1 not complete (stuck and compaction: 0 with any answer), 2 what is given cannot be read.\n\n\
+                  Examples:\n  \
+                  reflexion judge ~/.claude/projects/-home-me-app/0b7a-….jsonl\n  \
+                  codex exec --json 'Fix the date parser' | reflexion judge - --task 'Fix the date parser'\n  \
+                  echo '{\"task\":\"Fix it\",\"tools\":[{\"tool\":\"bash\",\"command\":\"make test\",\"exitCode\":2}],\"response\":\"All tests pass.\"}' | reflexion judge --json\n  \
+                  echo '{\"time_since_activity\":90,\"tool_calls\":\"bash: running\"}' | reflexion judge --kind stuck"
+)]
+pub struct JudgeArgs {
+    /// The transcript, or with another --kind the question as JSON; `-` or nothing reads stdin
+    #[arg(value_name = "FILE")]
+    pub file: Option<PathBuf>,
+    /// What is asked
+    #[arg(long, value_enum, default_value_t = JudgeWhat::Completion)]
+    pub kind: JudgeWhat,
+    /// The task, where the transcript does not say it, or says more
+    #[arg(long, value_name = "TEXT")]
+    pub task: Option<String>,
+    /// Where the work is, for how it is tested and built; the project if not given
+    #[arg(long, value_name = "DIR")]
+    pub dir: Option<PathBuf>,
+    /// How the transcript is written: claude, claude-transcript, codex, opencode, gemini, qwen, pi, reflexion, plain; seen from
+    /// its first records if not given
+    #[arg(long, value_name = "FORMAT")]
+    pub format: Option<String>,
+    /// Print the verdict as one JSON document on stdout
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What a judge is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum JudgeWhat {
+    /// Is the task done?
+    Completion,
+    /// Is the agent stuck?
+    Stuck,
+    /// What should it do after its context was shortened?
+    Compaction,
 }
 
 /// Measure how often verdicts are right, on suites of cases.

@@ -9,7 +9,8 @@ use super::output::out;
 use super::output::outln;
 use super::project;
 use crate::config;
-use crate::config::Inputs;
+use crate::config::ConfigError;
+use crate::domain::policy;
 use crate::evaluation;
 use crate::evaluation::Comparison;
 use crate::evaluation::EvalResult;
@@ -36,9 +37,7 @@ pub(super) async fn eval(dir: &Path, args: EvalArgs) -> anyhow::Result<Exit> {
     if args.list {
         return list(&suites, args.json);
     }
-    let env = std::env::vars_os().filter_map(|(k, v)| Some((k.into_string().ok()?, v.into_string().ok()?))).collect();
-    let (effective, is_project) = config::load_or_default(&Inputs { dir: dir.to_owned(), env, flags: Vec::new() })?;
-    let settings = effective.settings()?;
+    let (settings, is_project) = settings(dir)?;
     let state = is_project.then(|| settings.project.state_dir());
     let cancel = CancellationToken::new();
     let watched = tokio::spawn(cancel_on_signal(cancel.clone()));
@@ -68,6 +67,17 @@ pub(super) async fn eval(dir: &Path, args: EvalArgs) -> anyhow::Result<Exit> {
     keep(&result, state.as_deref(), args.out.as_deref())?;
     let below = result.suites.iter().any(|suite| !suite.missed.is_empty());
     Ok(if below { Exit::NotConfirmed } else { Exit::Confirmed })
+}
+
+/// The settings of the project at `dir`, and whether there is one; the built-in ones if not.
+fn settings(dir: &Path) -> anyhow::Result<(policy::Values, bool)> {
+    match project::load(dir, Vec::new()) {
+        Ok(effective) => Ok((effective.settings()?, true)),
+        Err(error) if matches!(error.downcast_ref(), Some(ConfigError::Missing { .. })) => {
+            Ok((config::defaults(dir)?.settings()?, false))
+        }
+        Err(error) => Err(error),
+    }
 }
 
 /// Reads the named suites, or those of the project.

@@ -12,6 +12,7 @@ mod eval;
 mod exit;
 mod init;
 mod interrupt;
+mod judge;
 mod memory;
 mod output;
 mod progress;
@@ -80,6 +81,7 @@ async fn dispatch(args: Args) -> anyhow::Result<Exit> {
         Command::Apply(apply) => apply::apply(&project, apply).await,
         Command::Task(task) => task::task(&project, task).await,
         Command::Transcript(args) => transcript::transcript(&project, args).await,
+        Command::Judge(args) => judge::judge(&project, args).await,
         Command::Memory(memory) => memory::memory(&project, memory).await,
         Command::Eval(args) => eval::eval(&project, args).await,
         Command::Config(config) => config::config(&project, config),

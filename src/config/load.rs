@@ -75,40 +75,37 @@ pub struct Effective {
 /// The file that several projects may share, below `project.json` in precedence.
 const SHARED: &str = "config/reflexion.json";
 
+/// The built-in settings, for what works without a project: nothing is read.
+///
+/// # Errors
+/// [`ConfigError::Read`] if the directory has no absolute path.
+pub fn defaults(dir: &Path) -> Result<Effective, ConfigError> {
+    let dir = absolute(dir)?;
+    let file = ProjectFile::default();
+    let mut merged = Merged::default();
+    merged.add(&to_value(&file), &Origin::Default);
+    Ok(Effective { dir, file, values: merged.origins, warnings: Vec::new() })
+}
+
+fn absolute(dir: &Path) -> Result<PathBuf, ConfigError> {
+    std::path::absolute(dir).map_err(|e| ConfigError::Read { path: dir.to_owned(), message: e.to_string() })
+}
+
 /// Reads and merges everything.
 ///
 /// # Errors
 /// [`ConfigError`], with file, line and column or the variable or flag.
 pub fn load(inputs: &Inputs) -> Result<Effective, ConfigError> {
-    let dir = std::path::absolute(&inputs.dir)
-        .map_err(|e| ConfigError::Read { path: inputs.dir.clone(), message: e.to_string() })?;
+    let dir = absolute(&inputs.dir)?;
     let Some(project) = read_file(&dir, "project.json")? else {
         return Err(ConfigError::Missing { dir });
     };
-    merge_all(dir, Some(&project), inputs)
-}
-
-/// As [`load`], and the defaults under the environment where there is no `project.json`: for commands that judge what is
-/// brought to them and need no project. Whether there is one says the second value.
-///
-/// # Errors
-/// [`ConfigError`], with file, line and column or the variable or flag.
-pub fn load_or_default(inputs: &Inputs) -> Result<(Effective, bool), ConfigError> {
-    match load(inputs) {
-        Err(ConfigError::Missing { dir }) => Ok((merge_all(dir, None, inputs)?, false)),
-        loaded => Ok((loaded?, true)),
-    }
-}
-
-fn merge_all(dir: PathBuf, project: Option<&Value>, inputs: &Inputs) -> Result<Effective, ConfigError> {
     let mut merged = Merged::default();
     merged.add(&to_value(&ProjectFile::default()), &Origin::Default);
     if let Some(shared) = read_file(&dir, SHARED)? {
         merged.add(&shared, &Origin::File(SHARED.to_owned()));
     }
-    if let Some(project) = project {
-        merged.add(project, &Origin::File("project.json".to_owned()));
-    }
+    merged.add(&project, &Origin::File("project.json".to_owned()));
     let (env, mut warnings) = from_environment(inputs.env.iter().cloned());
     for one in env.iter().chain(&inputs.flags) {
         merged.add_override(one)?;

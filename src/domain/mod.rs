@@ -14,6 +14,7 @@
 //! | failure context | what is known of a failed attempt | [`FailureContext`], [`Signature`] |
 //! | reflection | what went wrong and what to do differently | [`Reflection`] |
 //! | completion verdict | whether a turn ended with the task done | [`CompletionVerdict`] |
+//! | guard | whether a conversation may be evaluated now | [`Guard`], [`StateId`] |
 //! | run | one call of the orchestrator | [`RunReport`] |
 //! | event | something a watcher may want to show | [`Event`] |
 
@@ -22,9 +23,12 @@ mod check;
 mod completion;
 mod event;
 mod failure;
+mod guard;
 mod ids;
 mod journal;
+mod mark;
 mod outcome;
+mod planning;
 pub mod policy;
 mod reflection;
 mod task;
@@ -40,9 +44,12 @@ pub use completion::{
 };
 pub use event::{Event, EventKind};
 pub use failure::{FailedCheck, FailureContext, FailureType, Signature};
+pub use guard::{ABORT_COOL_DOWN, ABORT_RACE, Evaluated, Guard, Pass, Skipped, StateId};
 pub use ids::{IdError, ReflectionId, RunId, SessionId, SubtaskId, TaskId};
 pub use journal::JournalEntry;
+pub use mark::{FEEDBACK_MARK, INTERNAL_MARK, internal, is_feedback, is_internal};
 pub use outcome::{RunReport, RunTotals, Stop, TaskReport};
+pub use planning::{Planning, PlansUntil, announced_by_program};
 pub use reflection::{Category, Draft, Origin, Reflection};
 pub use task::{
     Again, AttemptCount, Dependency, Expects, LineProblem, Status, Subtask, Task, TaskList, TaskMark, nearest_id,

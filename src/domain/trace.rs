@@ -1,11 +1,17 @@
 //! Traces: a conversation folded to what judging it needs, in bounded memory.
 
+use super::Planning;
+use super::PlansUntil;
 use super::Role;
 use super::Timestamp;
 use super::ToolKind;
 use super::ToolStatus;
 use super::TranscriptItem;
 use super::Usage;
+use super::is_feedback;
+use super::is_internal;
+use super::planning::announced_by_program;
+use super::planning::announced_with_message;
 use serde::Deserialize;
 use serde::Serialize;
 use std::collections::VecDeque;
@@ -46,6 +52,9 @@ pub struct Trace {
     pub usage: Usage,
     /// Error records since the agent last said something.
     pub errors: u32,
+    /// The agent is only to plan at the moment.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub planning: Option<Planning>,
 }
 
 /// Something asked of the agent.
@@ -106,6 +115,11 @@ impl Trace {
                     self.response = kept(text);
                 }
             }
+            TranscriptItem::Message { role: Role::System, text } if parent.is_none() => {
+                if let Some(plans) = announced_by_program(text) {
+                    self.plan(plans.then_some(PlansUntil::Left));
+                }
+            }
             TranscriptItem::ToolCall { id, tool, kind, input, edits } => {
                 let action = Action {
                     id: id.clone(),
@@ -124,8 +138,12 @@ impl Trace {
             TranscriptItem::ToolResult { id, status, exit_code, output, .. } => {
                 let outcome = Outcome { status: *status, exit_code: *exit_code, output: kept(output) };
                 let open = |action: &&mut Action| action.id == *id && action.outcome.is_none();
-                if let Some(action) = self.actions.iter_mut().rev().find(open) {
+                let mode = self.actions.iter_mut().rev().find(open).and_then(|action| {
                     action.outcome = Some(outcome);
+                    mode_of_tool(&action.tool)
+                });
+                if let Some(plans) = mode.filter(|_| *status == ToolStatus::Ok && parent.is_none()) {
+                    self.plan(plans.then_some(PlansUntil::Left));
                 }
             }
             TranscriptItem::Turn { usage } => self.usage += *usage,
@@ -144,19 +162,46 @@ impl Trace {
         }
     }
 
+    /// Takes the agent's own record of its mode, e.g. `plan`, `default`, `build`.
+    pub fn mode(&mut self, name: &str) {
+        self.plan(name.eq_ignore_ascii_case("plan").then_some(PlansUntil::Left));
+    }
+
+    /// It only plans from now on, or no longer; a plan mode that goes on keeps its beginning.
+    fn plan(&mut self, until: Option<PlansUntil>) {
+        let since = self.planning.map_or(self.calls, |planning| planning.since);
+        self.planning = until.map(|until| Planning { since, until });
+    }
+
     /// Adds something asked of the agent; what it said before is no answer to it.
     pub fn ask(&mut self, text: &str) {
         self.response.clear();
+        if !is_feedback(text) {
+            if self.planning.is_some_and(|planning| planning.until == PlansUntil::NextAsked) {
+                self.planning = None;
+            }
+            if let Some(plans) = announced_with_message(text) {
+                self.plan(plans.then_some(PlansUntil::NextAsked));
+            }
+        }
         self.asked.push(Asked { text: kept(text), after: self.calls });
         if self.asked.len() > KEPT_ASKED {
             self.asked.remove(1);
         }
     }
 
-    /// The task in the words of whoever asked: the one message, or all of them, numbered.
+    /// A conversation that the runtime itself leads to judge, review or reflect; nobody judges the judge.
+    #[must_use]
+    pub fn is_internal(&self) -> bool {
+        self.asked.first().is_some_and(|asked| is_internal(&asked.text))
+    }
+
+    /// The task in the words of whoever asked: the one message, or all of them, numbered. The runtime's own feedback is
+    /// no task.
     #[must_use]
     pub fn task(&self) -> String {
-        match self.asked.as_slice() {
+        let asked: Vec<&Asked> = self.asked.iter().filter(|asked| !is_feedback(&asked.text)).collect();
+        match asked.as_slice() {
             [] => String::new(),
             [one] => one.text.clone(),
             many => {
@@ -195,6 +240,15 @@ fn command_of(kind: ToolKind, input: &serde_json::Value) -> Option<String> {
                 words => Some(kept(&words.join(" "))),
             }
         }
+        _ => None,
+    }
+}
+
+/// Tools with which agents enter and leave their plan mode.
+fn mode_of_tool(tool: &str) -> Option<bool> {
+    match tool.to_ascii_lowercase().replace(['_', '-'], "").as_str() {
+        "enterplanmode" | "planenter" => Some(true),
+        "exitplanmode" | "planexit" => Some(false),
         _ => None,
     }
 }

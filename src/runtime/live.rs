@@ -203,8 +203,8 @@ async fn completion_verifier(
     })))
 }
 
-async fn progress_judge(judge: Svc<dyn Judge>) -> Result<Svc<dyn ProgressJudge>, Infallible> {
-    Ok(Svc::new(Progress { judge: judge.into_arc() }))
+async fn progress_judge(judge: Svc<dyn Judge>, clock: Svc<dyn Clock>) -> Result<Svc<dyn ProgressJudge>, Infallible> {
+    Ok(Svc::new(Progress::new(judge.into_arc(), clock.into_arc())))
 }
 
 async fn storage(settings: Svc<dyn Settings>) -> Result<Svc<dyn Storage>, Infallible> {

@@ -1,0 +1,207 @@
+//! Plan mode: an agent that is only to plan, for as long as that lasts.
+
+use serde::Deserialize;
+use serde::Serialize;
+
+/// An agent that only plans.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Planning {
+    /// Since so many tool calls.
+    pub since: u64,
+    /// How long.
+    pub until: PlansUntil,
+}
+
+/// How long a plan mode lasts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PlansUntil {
+    /// The next thing asked: it was announced together with what was asked last, and would be again.
+    NextAsked,
+    /// The program says that it is over.
+    Left,
+}
+
+/// How a reminder from an agent's program begins in what is otherwise a person's message, and how it ends.
+const REMINDER: (&str, &str) = ("<system-reminder>", "</system-reminder>");
+
+/// What an agent's program says about its plan mode, in a system or developer message or in a reminder: that it is on,
+/// that it was left, or nothing. The last word counts.
+#[must_use]
+pub fn announced_by_program(text: &str) -> Option<bool> {
+    let text = text.trim_start().to_lowercase();
+    let heading = text.lines().next().map(|line| line.trim_start_matches(['#', ' ']));
+    let mut said = heading.filter(|title| title.starts_with("plan mode - ") || *title == "plan mode").map(|_| true);
+    for sentence in sentences(&text) {
+        said = sentence_of_program(sentence).or(said);
+    }
+    said
+}
+
+/// What comes with a message to the agent: a program's reminder in it counts before a person's own words.
+pub(super) fn announced_with_message(text: &str) -> Option<bool> {
+    let (mut person, mut program) = (String::new(), None);
+    let mut rest = text;
+    while let Some(at) = start_of_reminder(rest) {
+        person.push_str(&rest[..at]);
+        let block = &rest[at + REMINDER.0.len()..];
+        let end = block.find(REMINDER.1).unwrap_or(block.len());
+        program = announced_by_program(&block[..end]).or(program);
+        rest = block.get(end + REMINDER.1.len()..).unwrap_or("");
+        person.push('\n');
+    }
+    person.push_str(rest);
+    program.or_else(|| asked_by_person(&person))
+}
+
+/// Only at the beginning of a line: in the middle of one, somebody quotes it.
+fn start_of_reminder(text: &str) -> Option<usize> {
+    text.match_indices(REMINDER.0)
+        .map(|(at, _)| at)
+        .find(|at| text[..*at].chars().rev().take_while(|c| *c != '\n').all(char::is_whitespace))
+}
+
+fn sentences(text: &str) -> impl Iterator<Item = &str> {
+    text.split(['.', '!', ';', '\n']).map(str::trim).filter(|sentence| !sentence.is_empty())
+}
+
+fn sentence_of_program(sentence: &str) -> Option<bool> {
+    const LEFT: [&str; 12] = [
+        "changed from plan",
+        "switched from plan",
+        "exited plan mode",
+        "exiting plan mode",
+        "left plan mode",
+        "plan mode is off",
+        "plan mode is now off",
+        "plan mode is over",
+        "plan mode has ended",
+        "plan mode ended",
+        "plan mode is disabled",
+        "plan mode is no longer",
+    ];
+    const ON: [&str; 13] = [
+        "plan mode is active",
+        "plan mode is now active",
+        "plan mode active",
+        "plan mode is on",
+        "plan mode is now on",
+        "plan mode is enabled",
+        "plan mode enabled",
+        "in plan mode",
+        "entered plan mode",
+        "read-only phase",
+        "in read-only mode",
+        "read-only mode is active",
+        "read-only mode is on",
+    ];
+    // Instructions about the mode are in every agent's system prompt; they announce nothing.
+    const CONDITIONS: [&str; 10] =
+        ["if ", "when ", "whenever ", "while ", "unless ", "until ", "once ", "before ", "after ", "can "];
+    let words_before = |at: usize| &sentence[..at];
+    if LEFT.iter().any(|phrase| sentence.contains(phrase)) && !has_word(sentence, &CONDITIONS[..5]) {
+        return Some(false);
+    }
+    let at = ON.iter().filter_map(|phrase| sentence.find(phrase)).min()?;
+    let before = words_before(at);
+    if has_word(before, &CONDITIONS) {
+        return None;
+    }
+    let denied = ["no longer ", "not ", "never ", "n't "].iter().any(|no| format!("{before} ").contains(no));
+    Some(!denied)
+}
+
+fn has_word(text: &str, words: &[&str]) -> bool {
+    words.iter().any(|word| text.starts_with(word) || text.contains(&format!(" {word}")))
+}
+
+/// A person who tells the agent to change its mode. A person who speaks of plans, or of a feature of that name, does not.
+fn asked_by_person(text: &str) -> Option<bool> {
+    const ENTER: [&str; 11] = [
+        "switch to ", "switch into ", "change to ", "go into ", "go to ", "stay in ", "work in ", "use ", "enter ",
+        "start in ", "be in ",
+    ];
+    // What can be done to a feature of that name too, so nothing may follow.
+    const TURN_ON: [&str; 3] = ["enable ", "activate ", "turn on "];
+    const LEAVE: [&str; 5] = ["leave ", "exit ", "end ", "quit ", "stop "];
+    let text = text.to_lowercase();
+    let mut said = None;
+    for sentence in sentences(&text) {
+        let sentence = polite(sentence);
+        let after = |verbs: &[&str]| {
+            let rest = verbs.iter().find_map(|verb| sentence.strip_prefix(verb))?;
+            rest.strip_prefix("the ").unwrap_or(rest).strip_prefix("plan mode")
+        };
+        let nothing_more = |rest: &str| matches!(rest.trim(), "" | "please" | "now" | "for now" | "first" | "only" | "again");
+        let goes_on = |rest: &str| rest.starts_with([',', ':']) || rest.starts_with(" and ") || rest.starts_with(" to ");
+        if after(&ENTER).is_some_and(|rest| nothing_more(rest) || goes_on(rest))
+            || after(&TURN_ON).is_some_and(nothing_more)
+            || sentence.strip_prefix("plan mode").is_some_and(|rest| nothing_more(rest) || rest.starts_with([',', ':']))
+        {
+            said = Some(true);
+        } else if after(&LEAVE).is_some_and(|rest| nothing_more(rest) || goes_on(rest)) {
+            said = Some(false);
+        }
+    }
+    said
+}
+
+fn polite(mut sentence: &str) -> &str {
+    for word in ["ok, ", "okay, ", "ok ", "okay ", "now ", "please ", "let's ", "first, ", "first "] {
+        sentence = sentence.strip_prefix(word).unwrap_or(sentence);
+    }
+    sentence
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_announces_its_mode() {
+        let check = |text: &str, expected: Option<bool>| assert_eq!(announced_by_program(text), expected, "{text}");
+        check("# Plan Mode - System Reminder", Some(true));
+        check("CRITICAL: plan mode ACTIVE - you are in READ-ONLY phase", Some(true));
+        check("Plan mode is active. The user does not want you to execute yet.", Some(true));
+        check("You are now in plan mode", Some(true));
+        check("You are no longer in read-only mode", Some(false));
+        check("You are not in plan mode.", Some(false));
+        check("Your operational mode has changed from plan to build.\nYou are no longer in read-only mode.", Some(false));
+        check("Plan mode is active.\nYou have exited plan mode.", Some(false));
+        check("You have exited plan mode. Plan mode is active again: plan mode is on.", Some(true));
+        // What every system prompt holds.
+        check("If you are in plan mode, use ExitPlanMode when the plan is ready.", None);
+        check("Use this tool when plan mode is active.", None);
+        check("You can enter plan mode for large tasks.\n## Plan mode\nNever write files then.", None);
+        check("The project has a pricing plan.", None);
+    }
+
+    #[test]
+    fn a_person_asks_for_a_mode_and_not_for_a_thing_of_that_name() {
+        let check = |text: &str, expected: Option<bool>| assert_eq!(announced_with_message(text), expected, "{text}");
+        check("Switch to Plan Mode", Some(true));
+        check("Please enter plan mode and look at the parser.", Some(true));
+        check("Enable plan mode", Some(true));
+        check("plan mode please\nI want to think about this", Some(true));
+        check("Exit plan mode and implement it", Some(false));
+        check("Enable plan mode in the settings page", None);
+        check("Add a toggle named plan mode to settings", None);
+        check("Why does it say \"plan mode is active\"?", None);
+        check("Create the pricing page for each plan", None);
+        check("Create a plan for enterprise customers", None);
+        check("Plan and then implement the migration", None);
+        check("Fix the airplane display bug", None);
+    }
+
+    #[test]
+    fn a_reminder_in_a_message_is_the_programs() {
+        let check = |text: &str, expected: Option<bool>| assert_eq!(announced_with_message(text), expected, "{text}");
+        check("Help me\n<system-reminder>\n# Plan Mode - System Reminder\n</system-reminder>", Some(true));
+        check("Go on\n<system-reminder>\nYou are no longer in read-only mode.\n</system-reminder>", Some(false));
+        check("Enter plan mode\n<system-reminder>\nYou have exited plan mode.\n</system-reminder>", Some(false));
+        check("Fix it\n<system-reminder>\nYou have these tools: read, edit.\n</system-reminder>", None);
+        check("The log says <system-reminder>plan mode is active</system-reminder>, why?", None);
+        check("<system-reminder>plan mode is active", Some(true));
+    }
+}

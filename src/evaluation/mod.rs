@@ -46,6 +46,7 @@ pub use result::EvalResult;
 pub use result::RunResult;
 pub use result::SuiteResult;
 pub use result::Totals;
+pub use rubric::Grade;
 pub use run::Bench;
 pub use run::Conversation;
 pub use run::LaidOut;

@@ -6,7 +6,17 @@ use super::grade::Said;
 use crate::domain::CompletionVerdict;
 use crate::domain::Standing;
 use crate::domain::Trace;
+use serde::Serialize;
 use std::ops::RangeInclusive;
+
+/// A judge's score.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Grade {
+    /// 0 to 5.
+    pub score: u8,
+    /// Why, in its words.
+    pub reason: String,
+}
 
 /// The scores that facts allow, by the rubric of `config/prompts/rubric.md`.
 ///
@@ -25,11 +35,10 @@ pub(super) fn allowed(trace: &Trace, verdict: &CompletionVerdict) -> RangeInclus
 
 /// Compares a score, or the range that facts allow where nobody gave one, with what it must be. A judge's score outside
 /// that range is pulled into it: facts decide.
-pub(super) fn score(expected: &ExpectedScore, allowed: &RangeInclusive<u8>, judged: Option<u8>, graded: &mut Graded) {
-    let (low, high) = match judged {
-        Some(score) => (score.clamp(*allowed.start(), *allowed.end()), score.clamp(*allowed.start(), *allowed.end())),
-        None => (*allowed.start(), *allowed.end()),
-    };
+pub(super) fn score(expected: &ExpectedScore, allowed: &RangeInclusive<u8>, grade: Option<&Grade>, graded: &mut Graded) {
+    let (lowest, highest) = (*allowed.start(), *allowed.end());
+    let judged = grade.map(|grade| grade.score.clamp(lowest, highest));
+    let (low, high) = (judged.unwrap_or(lowest), judged.unwrap_or(highest));
     graded.label = if low == high { low.to_string() } else { format!("{low}-{high}") };
     graded.said = Some(match (low, high) {
         (4.., _) => Said::Fine,
@@ -43,16 +52,27 @@ pub(super) fn score(expected: &ExpectedScore, allowed: &RangeInclusive<u8>, judg
     }
 }
 
-/// A judge's score.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
-pub(super) struct Grade {
-    /// 0 to 5.
-    pub score: u8,
-    /// Why, in its words.
-    pub reason: String,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// Asks for a score with the rubric's own prompt.
-pub(super) async fn ask(_judge: &dyn crate::services::Judge, _trace: &Trace, _verdict: &CompletionVerdict) -> Result<Grade, String> {
-    Err("no judge".to_owned())
+    #[test]
+    fn facts_bound_a_score_and_silence_is_not_graded() {
+        let check = |min, max, allowed: RangeInclusive<u8>, judged: Option<u8>, label: &str, problems, ungraded| {
+            let grade = judged.map(|score| Grade { score, reason: String::new() });
+            let mut graded = Graded::default();
+            score(&ExpectedScore { min, max }, &allowed, grade.as_ref(), &mut graded);
+            let counts = (graded.problems.len(), graded.ungraded.len());
+            assert_eq!((graded.label.as_str(), counts), (label, (problems, ungraded)), "{min}-{max} {allowed:?} {judged:?}");
+        };
+        check(4, 5, 4..=5, None, "4-5", 0, 0);
+        check(0, 1, 0..=1, None, "0-1", 0, 0);
+        check(4, 5, 0..=5, None, "0-5", 0, 1);
+        check(4, 5, 0..=3, None, "0-3", 1, 0);
+        check(0, 0, 0..=1, None, "0-1", 0, 1);
+        check(4, 5, 0..=5, Some(5), "5", 0, 0);
+        check(4, 5, 0..=5, Some(3), "3", 1, 0);
+        // A judge that is talked into a 5 does not get past the facts.
+        check(0, 3, 0..=3, Some(5), "3", 0, 0);
+    }
 }

@@ -12,6 +12,7 @@ use super::result::RunResult;
 use super::result::SuiteResult;
 use super::result::Totals;
 use super::rubric;
+use super::rubric::Grade;
 use super::suite::Suite;
 use super::suite::SuiteKind;
 use super::threshold::Threshold;
@@ -21,6 +22,7 @@ use crate::domain::CheckReport;
 use crate::domain::CheckScope;
 use crate::domain::CheckSpec;
 use crate::domain::CheckStatus;
+use crate::domain::CompletionVerdict;
 use crate::domain::Ending;
 use crate::domain::Output;
 use crate::domain::SessionId;
@@ -30,12 +32,14 @@ use crate::domain::TreeId;
 use crate::services::CompletionVerifier;
 use crate::services::Judge;
 use crate::services::Observed;
+use crate::services::OpenQuestion;
 use crate::services::ProgressJudge;
 use crate::services::TurnEvidence;
 use futures_util::StreamExt;
 use futures_util::stream;
 use serde::Serialize;
 use serde_json::Value;
+use serde_json::json;
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -55,6 +59,15 @@ pub trait Stage: Send + Sync {
     /// # Errors
     /// Why it cannot be done, in words.
     fn lay_out(&self, files: &BTreeMap<String, String>) -> Result<LaidOut, String>;
+
+    /// The question for a score, with the rubric.
+    fn grade_question(&self, turn: &TurnEvidence, verdict: &CompletionVerdict) -> OpenQuestion;
+
+    /// Reads its answer.
+    ///
+    /// # Errors
+    /// Why there is no score in it, in words.
+    fn read_grade(&self, answer: &str) -> Result<Grade, String>;
 }
 
 /// A conversation that was read.
@@ -206,20 +219,9 @@ fn document(verdict: &impl Serialize) -> Value {
 
 /// A conversation's verdict, or its score.
 async fn judged(kind: SuiteKind, case: &Case, turn: TurnEvidence, bench: &Bench, graded: &mut Graded) -> Value {
-    let trace = turn.trace.clone();
-    let verdict = bench.completion.verify_turn(turn).await;
+    let verdict = bench.completion.verify_turn(turn.clone()).await;
     if kind == SuiteKind::Agent {
-        let allowed = rubric::allowed(&trace, &verdict);
-        let grade = rubric::ask(&*bench.judge, &trace, &verdict).await;
-        if let Expectation::Score(expected) = &case.expect {
-            rubric::score(expected, &allowed, grade.as_ref().ok().map(|grade| grade.score), graded);
-        }
-        if let Err(because) = &grade
-            && !graded.ungraded.is_empty()
-        {
-            graded.ungraded.push(because.clone());
-        }
-        return serde_json::json!({ "allowed": [allowed.start(), allowed.end()], "grade": grade.ok(), "completion": verdict });
+        return scored(case, &turn, &verdict, bench, graded).await;
     }
     graded.label = grade::word(&verdict.status);
     graded.said = Some(grade::completion_said(&verdict));
@@ -227,6 +229,29 @@ async fn judged(kind: SuiteKind, case: &Case, turn: TurnEvidence, bench: &Bench,
         grade::completion(expected, &verdict, graded);
     }
     document(&verdict)
+}
+
+/// A turn's score: within what its verdict allows, what the judge says.
+async fn scored(
+    case: &Case,
+    turn: &TurnEvidence,
+    verdict: &CompletionVerdict,
+    bench: &Bench,
+    graded: &mut Graded,
+) -> Value {
+    let allowed = rubric::allowed(&turn.trace, verdict);
+    let question = bench.stage.grade_question(turn, verdict);
+    let answer = bench.judge.ask(&question).await.map_err(|error| error.to_string());
+    let grade = answer.and_then(|answer| bench.stage.read_grade(&answer));
+    if let Expectation::Score(expected) = &case.expect {
+        rubric::score(expected, &allowed, grade.as_ref().ok(), graded);
+    }
+    if let Err(because) = &grade
+        && !graded.ungraded.is_empty()
+    {
+        graded.ungraded.push(because.clone());
+    }
+    json!({ "allowed": [allowed.start(), allowed.end()], "grade": grade.ok(), "completion": verdict })
 }
 
 /// The evidence of a case, and its files for as long as they are needed.

@@ -1,11 +1,15 @@
 //! Evaluation on the live layers: the very ports of a run, for each time that the suites run.
 
+use super::judge::TranscriptFormat;
+use super::judge::read_transcript;
 use super::live::live;
+use crate::domain::CompletionVerdict;
 use crate::domain::policy;
 use crate::evaluation;
 use crate::evaluation::Bench;
 use crate::evaluation::Conversation;
 use crate::evaluation::EvalResult;
+use crate::evaluation::Grade;
 use crate::evaluation::LaidOut;
 use crate::evaluation::RunParams;
 use crate::evaluation::Stage;
@@ -17,8 +21,12 @@ use crate::layer::Svc;
 use crate::services::Clock;
 use crate::services::CompletionVerifier;
 use crate::services::Judge;
+use crate::services::JudgeRole;
+use crate::services::OpenQuestion;
 use crate::services::ProgressJudge;
 use crate::services::Settings;
+use crate::services::TurnEvidence;
+use crate::verification::judging;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
@@ -143,7 +151,12 @@ struct Files;
 
 impl Stage for Files {
     fn conversation(&self, input: &Value) -> Result<Conversation, String> {
-        plain::conversation(input)
+        let reading = match input {
+            Value::String(text) => read_transcript(text.as_bytes(), None),
+            document => read_transcript(document.to_string().as_bytes(), Some(TranscriptFormat::Plain)),
+        };
+        let reading = reading.map_err(|e| format!("`input`: {e}"))?;
+        Ok(Conversation { trace: reading.trace, task: reading.task, ending: reading.ending })
     }
 
     fn lay_out(&self, files: &BTreeMap<String, String>) -> Result<LaidOut, String> {
@@ -159,52 +172,12 @@ impl Stage for Files {
         }
         Ok(LaidOut { dir: dir.path().to_owned(), keep: Box::new(dir) })
     }
-}
+    fn grade_question(&self, turn: &TurnEvidence, verdict: &CompletionVerdict) -> OpenQuestion {
+        judging::grade_question(&judging::question(turn, JudgeRole::Judge, &verdict.reasons), "")
+    }
 
-/// Until the readers of transcripts are here.
-mod plain {
-    use crate::domain::Role;
-    use crate::domain::ToolKind;
-    use crate::domain::ToolStatus;
-    use crate::domain::Trace;
-    use crate::domain::TranscriptItem;
-    use crate::evaluation::Conversation;
-    use serde_json::Value;
-
-    pub(super) fn conversation(input: &Value) -> Result<Conversation, String> {
-        let mut trace = Trace::default();
-        let mut say = |role, text: &Value| {
-            if let Some(text) = text.as_str() {
-                trace.step(&TranscriptItem::Message { role, text: text.to_owned() }, None, None);
-            }
-        };
-        say(Role::User, &input["task"]);
-        for (number, tool) in input["tools"].as_array().into_iter().flatten().enumerate() {
-            let id = number.to_string();
-            let name = tool["tool"].as_str().unwrap_or_default().to_owned();
-            let kind = match name.to_lowercase().as_str() {
-                "bash" | "shell" => ToolKind::Execute,
-                "edit" | "write" => ToolKind::Edit,
-                _ => ToolKind::Read,
-            };
-            let input = tool["input"].clone();
-            let edits = if kind == ToolKind::Edit {
-                vec![input["file_path"].as_str().unwrap_or_default().to_owned()]
-            } else {
-                Vec::new()
-            };
-            trace.step(&TranscriptItem::ToolCall { id: id.clone(), tool: name, kind, input, edits }, None, None);
-            let exit_code = tool["exitCode"].as_i64().map(|code| code as i32);
-            let output = tool["output"].as_str().unwrap_or_default().to_owned();
-            let status = if exit_code.unwrap_or(0) == 0 { ToolStatus::Ok } else { ToolStatus::Failed };
-            trace.step(&TranscriptItem::ToolResult { id, status, exit_code, output, duration_ms: None }, None, None);
-        }
-        let mut say = |role, text: &Value| {
-            if let Some(text) = text.as_str() {
-                trace.step(&TranscriptItem::Message { role, text: text.to_owned() }, None, None);
-            }
-        };
-        say(Role::Assistant, &input["response"]);
-        Ok(Conversation { trace, task: None, ending: None })
+    fn read_grade(&self, answer: &str) -> Result<Grade, String> {
+        let grade = judging::read_grade(answer).map_err(|e| e.to_string())?;
+        Ok(Grade { score: grade.score, reason: grade.reason })
     }
 }

@@ -68,3 +68,54 @@ fn differences(old: &SuiteResult, new: &SuiteResult) -> Comparison {
         removed: before.keys().filter(|id| !now.contains_key(*id)).cloned().collect(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::result::RunResult;
+    use super::super::suite::SuiteKind;
+    use super::*;
+    use serde_json::Value;
+
+    fn case(id: &str, outcome: CaseOutcome, given: &str) -> CaseResult {
+        let run = RunResult {
+            given: given.to_owned(),
+            said: None,
+            problems: Vec::new(),
+            ungraded: Vec::new(),
+            verdict: Value::Null,
+        };
+        let (description, expected) = (String::new(), "refuted".to_owned());
+        CaseResult { id: id.to_owned(), description, expected, truth: None, outcome, runs: vec![run] }
+    }
+
+    fn result(cases: Vec<CaseResult>) -> EvalResult {
+        let suite = SuiteResult {
+            suite: "s".to_owned(),
+            file: "s.yaml".to_owned(),
+            kind: SuiteKind::Completion,
+            totals: Totals::of(&cases),
+            threshold: None,
+            missed: Vec::new(),
+            notes: Vec::new(),
+            cases,
+        };
+        EvalResult { v: 1, at: "2026-01-01T00:00:00Z".parse().unwrap(), judge: "none".into(), repeat: 1, suites: vec![suite] }
+    }
+
+    #[test]
+    fn gained_lost_changed_new_and_gone() {
+        use CaseOutcome::Failed;
+        use CaseOutcome::NotGraded;
+        use CaseOutcome::Passed;
+        let old = [("a", Failed, "proven"), ("b", Passed, "refuted"), ("c", Passed, "refuted"), ("d", Passed, "refuted")];
+        let new = [("a", Passed, "refuted"), ("b", Failed, "unproven"), ("c", NotGraded, "refuted"), ("e", Passed, "refuted")];
+        let cases = |cases: [(&str, CaseOutcome, &str); 4]| result(cases.map(|(id, o, given)| case(id, o, given)).to_vec());
+        let compared = compare(&cases(old), &cases(new));
+        let suite = &compared[0];
+        assert_eq!(suite.gained, ["a"]);
+        assert_eq!(suite.lost, ["b", "c"], "what cannot be graded any more is lost too");
+        let changed: Vec<&str> = suite.changed.iter().map(|(id, ..)| id.as_str()).collect();
+        assert_eq!(changed, ["a", "b"]);
+        assert_eq!((suite.added.as_slice(), suite.removed.as_slice()), (&["e".to_owned()][..], &["d".to_owned()][..]));
+    }
+}

@@ -136,3 +136,58 @@ fn conversation(vars: &Map<String, Value>, notes: &mut Vec<String>) -> Value {
     }
     plain
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::read::Format;
+    use super::super::read::read;
+    use super::*;
+
+    #[test]
+    fn promptfoos_layout_is_read() {
+        let text = "description: from elsewhere
+prompts: [file://judge.txt]
+providers: [openai:gpt-5-mini]
+defaultTest:
+  assert: [{type: is-json}]
+tests:
+- description: a tool runs
+  vars: {time_since_activity: 90, message_completed: false, tool_calls: 'bash: running'}
+  assert:
+  - {type: contains, value: working}
+  - {type: javascript, value: output.length > 2}
+";
+        let suite = read("foo.yaml", text, Format::Yaml).unwrap();
+        assert_eq!((suite.kind, suite.name.as_str(), suite.cases[0].id.as_str()), (SuiteKind::Stuck, "foo", "test-001"));
+        assert!(suite.notes[0].starts_with("`prompts`, `providers` of promptfoo are not used"), "{:?}", suite.notes);
+        let Expectation::Assertions(assertions) = &suite.cases[0].expect else { panic!() };
+        assert_eq!(assertions.iter().map(|a| a.kind.as_str()).collect::<Vec<_>>(), ["contains", "javascript", "is-json"]);
+    }
+
+    #[test]
+    fn conversations_come_in_one_variable_or_in_several() {
+        let given = |vars: &str| {
+            let suite = read("foo.yaml", &format!("tests: [{{vars: {vars}}}]"), Format::Yaml).unwrap();
+            let Given::Transcript(case) = suite.cases[0].given.clone() else { panic!("{suite:?}") };
+            (suite.kind, case.input, suite.notes)
+        };
+        let (kind, input, notes) = given("{task: Fix it, agent_response: Done, tools_used: 'bash: npm test'}");
+        assert_eq!((kind, input), (SuiteKind::Completion, json!({"response": "Done", "task": "Fix it"})));
+        assert!(notes[0].starts_with("the variable `tools_used` is not read"), "{notes:?}");
+        let (kind, input, _) = given("{kind: agent, transcript: '{\"task\":\"Fix it\"}'}");
+        assert_eq!((kind, input), (SuiteKind::Agent, json!("{\"task\":\"Fix it\"}")));
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_named() {
+        let check = |tests: &str, expected: &str| {
+            let error = read("foo.yaml", &format!("tests: {tests}"), Format::Yaml).unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
+        };
+        check("[{vars: {topic: birds}}]", "`tests[0].vars` are of no known kind");
+        check("[]", "`tests` is empty");
+        check("file://tests.csv", "`tests`");
+        check("[{vars: {task: a}}, {vars: {tool_calls: b}}]", "`tests[1]` is of another kind");
+        check("[{vars: {tool_calls: b, tools: c}}]", "`tests[0].vars`: unknown field `tools`");
+    }
+}

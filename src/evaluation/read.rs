@@ -307,3 +307,84 @@ fn checked(source: &Source<'_>, suite: Suite) -> Result<Suite, SuiteError> {
     }
     Ok(suite)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::Standing;
+    use serde_json::json;
+
+    const OURS: &str = "kind: completion
+cases:
+- id: a
+  description: one
+  input: {task: Fix it}
+  expect: {done: false, status: refuted}
+- id: b
+  description: two
+  input: {task: Fix it}
+  expect: {done: true, status: [unproven, proven]}
+";
+
+    fn wrong(text: &str, expected: &str) {
+        let format = if text.starts_with('{') { Format::Json } else { Format::Yaml };
+        let error = read("s.yaml", text, format).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}\nof\n{text}");
+    }
+
+    #[test]
+    fn all_three_formats_say_the_same() {
+        let yaml = read("dir/s.yaml", OURS, Format::Yaml).unwrap();
+        assert_eq!((yaml.name.as_str(), yaml.cases.len()), ("s", 2));
+        let Expectation::Completion(expected) = &yaml.cases[1].expect else { panic!("{:?}", yaml.cases[1]) };
+        assert_eq!(expected.status.0, [Standing::Unproven, Standing::Proven]);
+        let case = |id: &str, description: &str, done: bool, status: Value| {
+            json!({"id": id, "description": description, "input": {"task": "Fix it"}, "expect": {"done": done, "status": status}})
+        };
+        let cases = [case("a", "one", false, json!("refuted")), case("b", "two", true, json!(["unproven", "proven"]))];
+        let whole = json!({"kind": "completion", "cases": cases}).to_string();
+        assert_eq!(read("s.json", &whole, Format::Json).unwrap(), yaml);
+        let lines = format!("{}\n{}\n\n{}\n", json!({"kind": "completion"}), cases[0], cases[1]);
+        assert_eq!(read("s.jsonl", &lines, Format::JsonLines).unwrap(), yaml);
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_line_and_key() {
+        wrong("kind: [completion", "s.yaml:");
+        wrong(&OURS.replace("refuted", "refutet"), "s.yaml:6: `cases[0].expect.status`: unknown variant `refutet`");
+        wrong(&OURS.replace("done: true", "dine: true"), "`cases[1].expect.dine`");
+        wrong(&OURS.replace("  expect: {done: true", "  expectd: {done: true"), "s.yaml:10");
+        wrong(&OURS.replace("id: b", "id: a"), "s.yaml:7: case `a`: its `id` is empty or stands twice");
+        wrong(&OURS.replace("kind: completion", "kind: complete"), "s.yaml:1: `kind`: unknown variant `complete`");
+        wrong(&OURS.replace("kind: completion\n", ""), "has no `kind`");
+        wrong(&OURS.replace("status: refuted", "status: proven, complete: true"), "expects a false complete");
+        wrong("kind: stuck\ncases: []\n", "has no cases");
+        wrong("kind: stuck\ncases:\n- {id: a, description: x, input: {tool_cals: ''}, expect: {stuck: true}}\n", "unknown field `tool_cals`");
+        wrong("name: a/b\nkind: stuck\ncases:\n- {id: a, description: x, input: {}, expect: {stuck: true}}\n", "letters, digits");
+        wrong("kind: agent\ncases:\n- {id: a, description: x, input: {}, expect: {min: 4, max: 3}}\n", "a range of scores");
+        wrong(&format!("threshold: {{min_accuracy: 0.9}}\n{OURS}"), "accuracy alone says little");
+        wrong(&format!("threshold: {{max_false_complete: 2}}\n{OURS}"), "it is a share, 0 to 1");
+        wrong("{\"kind\": \"stuck\",\n \"cases\": [{\"id\": 1}]}", "s.yaml:2: `cases[0].id`: invalid type: integer `1`");
+        wrong("just a text", "has neither `cases` nor");
+        wrong("", "s.yaml");
+        let lines = "{\"kind\":\"stuck\"}\n\n{\"id\":\"a\",\"description\":\"x\",\"input\":{},\"expect\":{}}\n";
+        let error = read("s.jsonl", lines, Format::JsonLines).unwrap_err();
+        assert_eq!((error.line, error.message.contains("`stuck`")), (Some(3), true), "{error}");
+    }
+
+    #[test]
+    fn hostile_files_are_refused_and_not_followed() {
+        let deep = format!("kind: {}", "[".repeat(100_000));
+        assert!(read("s.yaml", &deep, Format::Yaml).is_err());
+        let deep = format!("{{\"cases\": {}", "[".repeat(100_000));
+        assert!(read("s.json", &deep, Format::Json).is_err());
+        // A billion laughs: nine levels of nine references each.
+        let mut laughs = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n".to_owned();
+        for level in 1..10 {
+            let below = vec![format!("*a{}", level - 1); 9].join(", ");
+            laughs.push_str(&format!("a{level}: &a{level} [{below}]\n"));
+        }
+        assert!(read("s.yaml", &laughs, Format::Yaml).is_err());
+        assert!(read("s.yaml", "cases: !include /etc/passwd\n", Format::Yaml).is_err());
+    }
+}

@@ -308,3 +308,190 @@ fn observed(case: &ObservedCase) -> Observed {
         protected: case.protected.clone(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::read::Format;
+    use super::super::read::read;
+    use super::super::result::CaseOutcome;
+    use super::*;
+    use crate::domain::GateOutcome;
+    use crate::domain::GateReport;
+    use crate::domain::Severity;
+    use crate::domain::Standing;
+    use crate::domain::StuckReason;
+    use crate::domain::StuckVerdict;
+    use crate::services::JudgeError;
+    use crate::services::MockCompletionVerifier;
+    use crate::services::MockJudge;
+    use crate::services::MockProgressJudge;
+    use std::sync::atomic::AtomicUsize;
+    use std::sync::atomic::Ordering;
+
+    /// Reads nothing, and says which turn is asked about.
+    struct Bare;
+
+    impl Stage for Bare {
+        fn conversation(&self, input: &Value) -> Result<Conversation, String> {
+            let task = input["task"].as_str().ok_or("`input` has no task")?;
+            Ok(Conversation { trace: Trace::default(), task: Some(task.to_owned()), ending: None })
+        }
+
+        fn lay_out(&self, _: &BTreeMap<String, String>) -> Result<LaidOut, String> {
+            Err("there is no disk here".to_owned())
+        }
+
+        fn grade_question(&self, turn: &TurnEvidence, _: &CompletionVerdict) -> OpenQuestion {
+            OpenQuestion { prompt: turn.task.clone(), schema: Value::Null }
+        }
+
+        fn read_grade(&self, answer: &str) -> Result<Grade, String> {
+            let score = answer.parse().map_err(|_| "no score".to_owned())?;
+            Ok(Grade { score, reason: String::new() })
+        }
+    }
+
+    fn verdict(status: Standing, complete: bool, reasons: Vec<GateReport>) -> CompletionVerdict {
+        CompletionVerdict {
+            status,
+            complete,
+            severity: Severity::None,
+            feedback: String::new(),
+            missing: Vec::new(),
+            next_actions: Vec::new(),
+            requires_human_action: false,
+            human_actions: Vec::new(),
+            reasons,
+        }
+    }
+
+    /// A verifier that answers with the status that the task names.
+    fn bench() -> Bench {
+        let mut completion = MockCompletionVerifier::new();
+        completion.expect_verify_turn().returning(|turn| match turn.task.as_str() {
+            "refuted" => verdict(Standing::Refuted, false, Vec::new()),
+            "proven" => verdict(Standing::Proven, true, Vec::new()),
+            "judged complete" => verdict(Standing::Unproven, true, Vec::new()),
+            "judged incomplete" => {
+                let judge = GateReport { gate: "judge".into(), outcome: GateOutcome::Failed, evidence: String::new() };
+                verdict(Standing::Unproven, false, vec![judge])
+            }
+            "once" if turn.session.as_str().ends_with("-2") => verdict(Standing::Refuted, false, Vec::new()),
+            _ => verdict(Standing::Unproven, false, Vec::new()),
+        });
+        let mut judge = MockJudge::new();
+        judge.expect_ask().returning(|question| match question.prompt.as_str() {
+            "graded" | "refuted" => Ok("5".to_owned()),
+            "garbled" => Ok("splendid".to_owned()),
+            _ => Err(JudgeError::NoJudge),
+        });
+        Bench {
+            completion: Arc::new(completion),
+            progress: Arc::new(MockProgressJudge::new()),
+            judge: Arc::new(judge),
+            stage: Arc::new(Bare),
+        }
+    }
+
+    async fn run_on(text: &str, benches: &[Bench], cancel: &CancellationToken) -> SuiteResult {
+        let suite = read("s.yaml", text, Format::Yaml).unwrap();
+        run(&suite, &RunParams { benches, jobs: 3, file: "s.yaml", threshold: None, cancel }).await
+    }
+
+    fn completion(cases: &[(&str, bool, &str)]) -> String {
+        let case = |(task, done, status): &(&str, bool, &str)| {
+            format!("- {{id: {}, description: x, input: {{task: {task}}}, expect: {{done: {done}, status: {status}}}}}\n", task.replace(' ', "-"))
+        };
+        format!("kind: completion\ncases:\n{}", cases.iter().map(case).collect::<String>())
+    }
+
+    #[tokio::test]
+    async fn verdicts_are_put_on_the_right_side() {
+        let suite = completion(&[
+            ("refuted", true, "refuted"),
+            ("proven", false, "proven"),
+            ("judged complete", true, "unproven"),
+            ("judged incomplete", true, "unproven"),
+            ("open", false, "unproven"),
+        ]);
+        let result = run_on(&suite, &[bench()], &CancellationToken::new()).await;
+        let totals = &result.totals;
+        assert_eq!((totals.false_complete.count, totals.false_complete.of), (1, 2));
+        assert_eq!((totals.false_alarm.count, totals.false_alarm.of), (2, 3), "refuted, and a judge against it");
+        assert_eq!(totals.undecided.count, 1);
+        assert_eq!(result.cases[1].outcome, CaseOutcome::Failed, "a false complete never passes");
+        assert_eq!(result.missed.len(), 1);
+    }
+
+    #[tokio::test]
+    async fn runs_that_differ_make_a_case_flaky() {
+        let suite = completion(&[("once", false, "[unproven, refuted]"), ("refuted", false, "refuted")]);
+        let result = run_on(&suite, &[bench(), bench(), bench()], &CancellationToken::new()).await;
+        let given = |case: usize| result.cases[case].runs.iter().map(|run| run.given.clone()).collect::<Vec<_>>();
+        assert_eq!(given(0), ["unproven", "refuted", "unproven"]);
+        assert_eq!(given(1), ["refuted", "refuted", "refuted"]);
+        assert_eq!((result.cases[0].outcome, result.cases[1].outcome), (CaseOutcome::Flaky, CaseOutcome::Passed));
+    }
+
+    #[tokio::test]
+    async fn scores_are_asked_for_and_bounded() {
+        let case = |task: &str, range: &str| {
+            format!("- {{id: {task}, description: x, input: {{task: {task}}}, expect: {range}}}\n")
+        };
+        let cases = [
+            case("graded", "{min: 4}"),
+            case("refuted", "{max: 1}"),
+            case("garbled", "{max: 3}"),
+            case("proven", "{min: 4}"),
+        ];
+        let suite = format!("kind: agent\ncases:\n{}", cases.concat());
+        let result = run_on(&suite, &[bench()], &CancellationToken::new()).await;
+        let is: Vec<CaseOutcome> = result.cases.iter().map(|case| case.outcome).collect();
+        // Nothing was called and nothing said in any of them, so that no judge gets more than 0 out of it.
+        assert_eq!(is, [CaseOutcome::Failed, CaseOutcome::Passed, CaseOutcome::Passed, CaseOutcome::Failed]);
+        assert_eq!(result.cases[0].runs[0].given, "0");
+    }
+
+    #[tokio::test]
+    async fn what_cannot_be_laid_out_fails_and_what_was_interrupted_is_not_graded() {
+        let with_files = completion(&[("refuted", false, "refuted")]).replace("input:", "files: {a: b}, input:");
+        let result = run_on(&with_files, &[bench()], &CancellationToken::new()).await;
+        assert_eq!(result.cases[0].runs[0].problems, ["there is no disk here"]);
+        let cancelled = CancellationToken::new();
+        cancelled.cancel();
+        let result = run_on(&completion(&[("refuted", false, "refuted")]), &[bench()], &cancelled).await;
+        assert_eq!(result.cases[0].outcome, CaseOutcome::NotGraded);
+        assert_eq!(result.missed, ["no case was graded"]);
+    }
+
+    #[tokio::test]
+    async fn at_most_so_many_cases_run_at_a_time() {
+        static RUNNING: AtomicUsize = AtomicUsize::new(0);
+        static MOST: AtomicUsize = AtomicUsize::new(0);
+        struct Slow;
+        #[async_trait::async_trait]
+        impl ProgressJudge for Slow {
+            async fn stuck(&self, _: &crate::services::StuckQuestion) -> StuckVerdict {
+                MOST.fetch_max(RUNNING.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+                for _ in 0..20 {
+                    tokio::task::yield_now().await;
+                }
+                RUNNING.fetch_sub(1, Ordering::SeqCst);
+                let (reason, nudge_message) = (StuckReason::Working, String::new());
+                StuckVerdict { stuck: false, reason, confidence: 1.0, should_nudge: false, nudge_message }
+            }
+            async fn after_compaction(&self, _: &crate::services::CompactionQuestion) -> crate::domain::CompactionVerdict {
+                unreachable!("no case asks")
+            }
+            fn in_loop(&self, _: &Trace) -> Option<String> {
+                None
+            }
+        }
+        let case = |n: usize| format!("- {{id: c{n}, description: x, input: {{}}, expect: {{stuck: false, reason: working}}}}\n");
+        let suite = format!("kind: stuck\ncases:\n{}", (0..10).map(case).collect::<String>());
+        let bench = Bench { progress: Arc::new(Slow), ..bench() };
+        let result = run_on(&suite, &[bench], &CancellationToken::new()).await;
+        assert_eq!(result.totals.passed, 10);
+        assert_eq!(MOST.load(Ordering::SeqCst), 3);
+    }
+}

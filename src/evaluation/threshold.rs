@@ -114,3 +114,41 @@ impl FromStr for Threshold {
 fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn totals(false_complete: (u64, u64), false_alarm: (u64, u64), accuracy: (u64, u64)) -> Totals {
+        Totals {
+            false_complete: Rate::new(false_complete.0, false_complete.1),
+            false_alarm: Rate::new(false_alarm.0, false_alarm.1),
+            accuracy: Rate::new(accuracy.0, accuracy.1),
+            ..Totals::of(&[])
+        }
+    }
+
+    #[test]
+    fn what_falls_short_is_said() {
+        let check = |limits: &str, totals: Totals, expected: &[&str]| {
+            let missed = limits.parse::<Threshold>().unwrap().missed(&totals);
+            assert_eq!(missed.len(), expected.len(), "{missed:?}");
+            missed.iter().zip(expected).for_each(|(is, part)| assert!(is.contains(part), "{is}"));
+        };
+        let all = "max_false_complete=0, max-false-alarm=0.02, min_accuracy=0.9";
+        check(all, totals((0, 20), (0, 20), (38, 40)), &[]);
+        check(all, totals((1, 20), (1, 20), (30, 40)), &["false-complete rate is 5.0 %", "false-alarm", "below 90.0 %"]);
+        check(all, totals((0, 0), (0, 20), (0, 0)), &["no case of the suite could show it", "no case was graded"]);
+        check("max_false_complete=0.05", totals((1, 20), (20, 20), (0, 40)), &[]);
+    }
+
+    #[test]
+    fn limits_are_read() {
+        let check = |text: &str, expected: &str| assert!(text.parse::<Threshold>().unwrap_err().contains(expected), "{text}");
+        check("", "accuracy alone");
+        check("max_false_complete", "is not KEY=SHARE");
+        check("max_false_complete=none", "no number");
+        check("max_false_complete=3", "0 to 1");
+        check("max_errors=0", "unknown");
+    }
+}

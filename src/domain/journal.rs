@@ -88,6 +88,9 @@ pub enum JournalEntry {
         /// The stored reflection.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reflection: Option<ReflectionId>,
+        /// What writing a reflection used, also where none came of it.
+        #[serde(default, skip_serializing_if = "Usage::is_unknown")]
+        reflection_usage: Usage,
     },
     /// Intent: confirmed work is about to be committed.
     CommitStarted {

@@ -30,6 +30,9 @@ const REMINDER: (&str, &str) = ("<system-reminder>", "</system-reminder>");
 /// that it was left, or nothing. The last word counts.
 #[must_use]
 pub fn announced_by_program(text: &str) -> Option<bool> {
+    if !speaks_of_modes(text) {
+        return None;
+    }
     let text = text.trim_start().to_lowercase();
     let heading = text.lines().next().map(|line| line.trim_start_matches(['#', ' ']));
     let mut said = heading.filter(|title| title.starts_with("plan mode - ") || *title == "plan mode").map(|_| true);
@@ -41,6 +44,9 @@ pub fn announced_by_program(text: &str) -> Option<bool> {
 
 /// What comes with a message to the agent: a program's reminder in it counts before a person's own words.
 pub(super) fn announced_with_message(text: &str) -> Option<bool> {
+    if !speaks_of_modes(text) {
+        return None;
+    }
     let (mut person, mut program) = (String::new(), None);
     let mut rest = text;
     while let Some(at) = start_of_reminder(rest) {
@@ -53,6 +59,12 @@ pub(super) fn announced_with_message(text: &str) -> Option<bool> {
     }
     person.push_str(rest);
     program.or_else(|| asked_by_person(&person))
+}
+
+/// Most messages do not, and need no closer look.
+fn speaks_of_modes(text: &str) -> bool {
+    let has = |word: &str| text.as_bytes().windows(word.len()).any(|part| part.eq_ignore_ascii_case(word.as_bytes()));
+    has("plan") || has("read-only")
 }
 
 /// Only at the beginning of a line: in the middle of one, somebody quotes it.

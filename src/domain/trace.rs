@@ -44,6 +44,9 @@ pub struct Trace {
     pub actions: VecDeque<Action>,
     /// What the agent said last, after the last thing asked; empty if nothing.
     pub response: String,
+    /// After so many tool calls it said that.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub response_after: u64,
     /// The context was shortened: for each time, after how many tool calls.
     pub compactions: Vec<u64>,
     /// Tool calls in all, those that are not kept included.
@@ -113,10 +116,11 @@ impl Trace {
                 self.errors = 0;
                 if !text.trim().is_empty() {
                     self.response = kept(text);
+                    self.response_after = self.calls;
                 }
             }
             TranscriptItem::Message { role: Role::System, text } if parent.is_none() => {
-                if let Some(plans) = announced_by_program(text) {
+                if let Some(plans) = announced_by_program(&kept(text)) {
                     self.plan(plans.then_some(PlansUntil::Left));
                 }
             }
@@ -175,16 +179,17 @@ impl Trace {
 
     /// Adds something asked of the agent; what it said before is no answer to it.
     pub fn ask(&mut self, text: &str) {
+        let text = kept(text);
         self.response.clear();
-        if !is_feedback(text) {
+        if !is_feedback(&text) {
             if self.planning.is_some_and(|planning| planning.until == PlansUntil::NextAsked) {
                 self.planning = None;
             }
-            if let Some(plans) = announced_with_message(text) {
+            if let Some(plans) = announced_with_message(&text) {
                 self.plan(plans.then_some(PlansUntil::NextAsked));
             }
         }
-        self.asked.push(Asked { text: kept(text), after: self.calls });
+        self.asked.push(Asked { text, after: self.calls });
         if self.asked.len() > KEPT_ASKED {
             self.asked.remove(1);
         }
@@ -216,6 +221,12 @@ impl Trace {
         self.actions.back().filter(|action| action.outcome.is_none())
     }
 
+    /// It said something after its last tool call: it came to rest, or is about to.
+    #[must_use]
+    pub fn rests(&self) -> bool {
+        !self.response.is_empty() && self.response_after == self.calls
+    }
+
     /// The tool calls since the last thing asked.
     pub fn since_asked(&self) -> impl Iterator<Item = &Action> {
         let after = self.asked.last().map_or(0, |asked| asked.after);
@@ -242,6 +253,11 @@ fn command_of(kind: ToolKind, input: &serde_json::Value) -> Option<String> {
         }
         _ => None,
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// Tools with which agents enter and leave their plan mode.

@@ -108,6 +108,8 @@ pub(super) struct Judged {
     pub checks: Vec<CheckReport>,
     pub judgement: Judgement,
     pub reflection: Option<ReflectionId>,
+    /// What writing it used.
+    pub reflection_usage: Usage,
 }
 
 impl Judged {
@@ -322,8 +324,19 @@ impl TaskRun {
             because: judgement.because.clone(),
         });
         let AgentReport { ending, message, detail, usage, .. } = report;
-        let judged =
-            Judged { attempt, session, ending, usage, message, detail, change, checks, judgement, reflection: None };
+        let judged = Judged {
+            attempt,
+            session,
+            ending,
+            usage,
+            message,
+            detail,
+            change,
+            checks,
+            judgement,
+            reflection: None,
+            reflection_usage: Usage::default(),
+        };
         self.remember_failure(&judged);
         Ok(AgentStop::Judged(Box::new(judged)))
     }

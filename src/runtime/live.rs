@@ -17,7 +17,6 @@ use crate::host::HostWorkspaces;
 use crate::host::HostWorkspacesParams;
 use crate::host::ProjectLock;
 use crate::host::SystemClock;
-use crate::layer::BoxError;
 use crate::layer::Layers;
 use crate::layer::Svc;
 use crate::layers;
@@ -110,8 +109,8 @@ async fn clock() -> Result<Svc<dyn Clock>, Infallible> {
     Ok(Svc::new(SystemClock::new()))
 }
 
-async fn command_runner() -> Result<Svc<dyn CommandRunner>, BoxError> {
-    Ok(Svc::new(HostRunner::new()))
+async fn command_runner(settings: Svc<dyn Settings>) -> Result<Svc<dyn CommandRunner>, Infallible> {
+    Ok(Svc::new(HostRunner::of_project(settings.project().state_dir())))
 }
 
 async fn run_lock(settings: Svc<dyn Settings>, clock: Svc<dyn Clock>) -> Result<Svc<dyn RunLock>, Infallible> {

@@ -47,6 +47,7 @@ mod storage;
 mod subagent;
 mod tasks;
 mod transcript;
+mod usage_meter;
 mod verifier;
 mod workspace;
 
@@ -68,5 +69,6 @@ pub use storage::*;
 pub use subagent::*;
 pub use tasks::*;
 pub use transcript::*;
+pub use usage_meter::*;
 pub use verifier::*;
 pub use workspace::*;

@@ -123,13 +123,68 @@ impl GitWork {
 fn names_work(text: &str) -> bool {
     static NAMED: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(concat!(
-            r"(?i)\b(pr|pull request|mr|merge request|issue|fixes|closes|resolves)s?\s*[#!]\s?\d+",
+            r"(?i)\b(pr|pull request|mr|merge request|issue|bug|ticket|feature|fixes|closes|resolves)s?\s*[#!]\s?\d+",
             r"|\b(pull request|merge request|issue|pr)\s+\d+\b",
-            r"|\b(pull|merge) request\b|\bPRs?\b",
-            r"|https?://[^\s/]+/[^\s]+/(pull|issues|merge_requests)/\d+",
-            r"|(^|[\s(])#\d{1,6}\b",
+            r"|\b(pull|merge) requests?\b|\bprs?\b",
+            r"|https?://[^\s/]+/\S+/(pull|issues|merge_requests)/\d+",
         ))
         .expect("the expression is fixed and compiles")
     });
     NAMED.is_match(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn question(task: &str, response: &str, tools: &str) -> CompactionQuestion {
+        CompactionQuestion {
+            task_summary: task.to_owned(),
+            last_assistant_response: response.to_owned(),
+            tools_used: tools.to_owned(),
+            has_git_commands: None,
+            has_pr_issue_ref: None,
+        }
+    }
+
+    fn answer(action: CompactionAction) -> CompactionVerdict {
+        CompactionVerdict { action, has_active_git_work: true, confidence: 0.9, nudge_message: "Say it there.".to_owned() }
+    }
+
+    #[test]
+    fn a_pull_request_or_an_issue_is_seen_in_words_and_tools() {
+        let check = |task: &str, tools: &str, expected: bool| {
+            assert_eq!(has_git_work(&question(task, "", tools)), expected, "{task} {tools}");
+        };
+        check("Fix the bug reported in issue #42", "edit", true);
+        check("Look at https://github.com/o/r/issues/7", "", true);
+        check("Rework merge request !9", "", true);
+        check("Address the review of PR 12", "", true);
+        check("Add a toggle", "edit, mcp__github__create_pull_request", true);
+        check("Use #333 for the border and section 2 of the print style", "write, edit", false);
+        check("Process the prompt, improve the printer", "bash, git commit", false);
+        let denied = CompactionQuestion { has_pr_issue_ref: Some(false), ..question("issue #42", "", "edit") };
+        assert!(!has_git_work(&denied), "whoever asks knows better than words");
+    }
+
+    #[test]
+    fn nothing_left_needs_a_word_and_silent_facts_say_nothing() {
+        assert_eq!(by_facts(&question("(no task found)", " ", "bash")).map(|v| v.action), Some(CompactionAction::NeedsClarification));
+        assert_eq!(by_facts(&question("Add a favicon", "", "")), None);
+        let silent = without_judge(&question("Add a favicon", "The favicon is there!", "write, edit"));
+        assert_eq!((silent.action, silent.nudge_message.as_str()), (CompactionAction::ContinueTask, ""));
+        assert!(silent.confidence.abs() < f64::EPSILON);
+    }
+
+    #[test]
+    fn posting_outside_is_proposed_and_only_where_there_is_something() {
+        let nowhere = by_judge(&question("Add a toggle", "", "edit"), answer(CompactionAction::NeedsGithubUpdate));
+        assert_eq!((nowhere.action, nowhere.has_active_git_work), (CompactionAction::ContinueTask, false));
+        let there = by_judge(&question("Fix issue #4", "", "edit"), answer(CompactionAction::NeedsGithubUpdate));
+        assert!(there.nudge_message.contains("if your instructions allow you to post there"), "{}", there.nudge_message);
+        let goes_on = by_judge(&question("Fix issue #4", "", "edit"), answer(CompactionAction::ContinueTask));
+        assert_eq!(goes_on.nudge_message, "Say it there.");
+        let done = by_judge(&question("Fix issue #4", "", "edit"), answer(CompactionAction::TaskComplete));
+        assert_eq!(done.nudge_message, "");
+    }
 }

@@ -1,6 +1,6 @@
 //! Conversations that nobody judges: the runtime's own, and those that only plan.
 
-use super::writes::wrote;
+use super::writes::edited;
 use crate::domain::Action;
 use crate::domain::Trace;
 
@@ -26,7 +26,7 @@ pub fn not_judged(trace: &Trace) -> Option<NotJudged> {
     }
     let planning = trace.planning?;
     let worked =
-        trace.actions.iter().any(|action| action.number >= planning.since && wrote(action) && !writes_plan(action));
+        trace.actions.iter().any(|action| action.number >= planning.since && edited(action) && !writes_plan(action));
     (!worked).then_some(NotJudged::Planning)
 }
 

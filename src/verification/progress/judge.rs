@@ -86,7 +86,7 @@ impl ProgressJudge for Progress {
         // Seconds later the same silence is the same question.
         let key = format!("{:?}", StuckQuestion { time_since_activity: 0.0, ..question.clone() });
         let answer = self.ask(key, stuck_question(question), read_stuck).await;
-        answer.map_or_else(stuck::undetermined, stuck::by_judge)
+        answer.map_or_else(|| stuck::without_judge(question), stuck::by_judge)
     }
 
     async fn after_compaction(&self, question: &CompactionQuestion) -> CompactionVerdict {

@@ -11,6 +11,8 @@ use crate::services::StuckQuestion;
 pub(super) const QUIET_SECONDS: f64 = 30.0;
 /// A message that stopped in the middle is given up after a minute; one that never began, after more than that.
 const GIVEN_UP_SECONDS: f64 = 60.0;
+/// A list of so many tool calls may be the end of a longer one.
+const SHOWN_CALLS: usize = 20;
 /// A judge that is less sure than this nudges nobody.
 const SURE_ENOUGH: f64 = 0.5;
 /// The most of a judge's words that an agent is told.
@@ -66,15 +68,20 @@ fn finished(question: &StuckQuestion, calls: &[Call<'_>], age: f64) -> Option<St
     if age > GIVEN_UP_SECONDS && asked && !answered && question.output_tokens == Some(0) && calls.is_empty() {
         return Some(stuck(0.8, SAY_SOMETHING));
     }
-    if asks_person(&question.last_assistant_response) {
-        return Some(fine(StuckReason::WaitingForUser, 0.6));
-    }
+    // A question needs an answer, and of a long list only the end may be shown.
+    let is_whole = calls.len() < SHOWN_CALLS && !question.last_assistant_response.trim_end().ends_with('?');
     let wants_change = asks_for_change(task_type(&question.last_user_message));
     let looked_only = looping_names(calls.iter().map(|call| call.name));
-    if age >= GIVEN_UP_SECONDS && wants_change && looked_only {
-        return Some(stuck(0.7, BEGIN));
+    (age >= GIVEN_UP_SECONDS && is_whole && wants_change && looked_only).then(|| stuck(0.7, BEGIN))
+}
+
+/// What is left to say where facts are silent and nobody can be asked: that the agent's last words are a question to the
+/// person. Words may keep a nudge back, they never cause one.
+pub(super) fn without_judge(question: &StuckQuestion) -> StuckVerdict {
+    if question.message_completed == Some(true) && asks_person(&question.last_assistant_response) {
+        return fine(StuckReason::WaitingForUser, 0.5);
     }
-    None
+    undetermined()
 }
 
 /// What a judge's answer comes to: its parts made consistent, and no nudge from somebody who is not sure.
@@ -122,8 +129,7 @@ pub(super) fn said(text: &str) -> bool {
     !text.is_empty() && !(text.starts_with('(') && text.ends_with(')') && !text[1..].contains('('))
 }
 
-/// Whether an answer ends with a question to the person that must be answered before anything goes on. Offers of more
-/// after the work are none.
+/// Whether an answer ends with a question to the person that must be answered before anything goes on.
 fn asks_person(answer: &str) -> bool {
     const ASKS: [&str; 12] = [
         "which ",
@@ -139,8 +145,11 @@ fn asks_person(answer: &str) -> bool {
         "could you confirm ",
         "may i ",
     ];
-    const OFFERS: [&str; 7] =
-        ["anything else", "also", "as well", "would you like me to", "want me to walk", "further", "more detail"];
+    // Offers of more, and asking whether to do what was asked for anyway.
+    const OFFERS: [&str; 13] = [
+        "anything else", "also", "as well", "further", "more detail", "walk you through", "explain", "proceed", "continue",
+        "go ahead", "start", "begin", "next",
+    ];
     let Some(line) = answer.lines().map(str::trim).rfind(|line| !line.is_empty()) else { return false };
     if !line.ends_with('?') {
         return false;
@@ -271,6 +280,8 @@ mod tests {
         check("Why did it fail? Because the lock was held.", false);
         check("The function answers: which one is it?", true);
         check("What could go wrong?", false);
+        check("The plan is ready. Should I proceed with the implementation?", false);
+        check("All 12 tests pass. Do you want me to explain the change?", false);
     }
 
     #[test]

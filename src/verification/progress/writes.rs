@@ -1,5 +1,6 @@
 //! What changes files: edit tools of any agent, and command lines that write.
 
+use super::super::commands::Edits;
 use super::super::commands::runs;
 use crate::domain::Action;
 use crate::domain::ToolKind;
@@ -13,14 +14,14 @@ pub(super) fn writes(action: &Action) -> bool {
         || action.command.as_deref().is_some_and(|line| runs(line).iter().any(|run| run.writes))
 }
 
-/// Whether it may have changed something: nobody says that it failed or was denied.
-pub(super) fn wrote(action: &Action) -> bool {
-    let came_to_nothing = |action: &Action| {
-        action.outcome.as_ref().is_some_and(|outcome| {
-            outcome.status == ToolStatus::Denied || (outcome.status == ToolStatus::Failed && action.command.is_none())
-        })
-    };
-    writes(action) && !came_to_nothing(action)
+/// Whether it may have changed the contents of a file: nobody says that it was denied, or that an edit failed.
+pub(super) fn edited(action: &Action) -> bool {
+    let status = action.outcome.as_ref().map(|outcome| outcome.status);
+    match &action.command {
+        // A line may fail after the part of it that writes.
+        Some(line) => status != Some(ToolStatus::Denied) && runs(line).iter().any(|run| run.edits != Edits::No),
+        None => !matches!(status, Some(ToolStatus::Denied | ToolStatus::Failed)) && writes(action),
+    }
 }
 
 /// Edit tools by the names that agents and their servers give them, for calls whose kind nobody knows.

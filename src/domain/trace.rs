@@ -1,11 +1,17 @@
 //! Traces: a conversation folded to what judging it needs, in bounded memory.
 
+use super::Planning;
+use super::PlansUntil;
 use super::Role;
 use super::Timestamp;
 use super::ToolKind;
 use super::ToolStatus;
 use super::TranscriptItem;
 use super::Usage;
+use super::is_feedback;
+use super::is_internal;
+use super::planning::announced_by_program;
+use super::planning::announced_with_message;
 use serde::Deserialize;
 use serde::Serialize;
 use std::collections::VecDeque;
@@ -38,6 +44,9 @@ pub struct Trace {
     pub actions: VecDeque<Action>,
     /// What the agent said last, after the last thing asked; empty if nothing.
     pub response: String,
+    /// After so many tool calls it said that.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub response_after: u64,
     /// The context was shortened: for each time, after how many tool calls.
     pub compactions: Vec<u64>,
     /// Tool calls in all, those that are not kept included.
@@ -46,6 +55,9 @@ pub struct Trace {
     pub usage: Usage,
     /// Error records since the agent last said something.
     pub errors: u32,
+    /// The agent is only to plan at the moment.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub planning: Option<Planning>,
 }
 
 /// Something asked of the agent.
@@ -104,6 +116,12 @@ impl Trace {
                 self.errors = 0;
                 if !text.trim().is_empty() {
                     self.response = kept(text);
+                    self.response_after = self.calls;
+                }
+            }
+            TranscriptItem::Message { role: Role::System, text } if parent.is_none() => {
+                if let Some(plans) = announced_by_program(&kept(text)) {
+                    self.plan(plans.then_some(PlansUntil::Left));
                 }
             }
             TranscriptItem::ToolCall { id, tool, kind, input, edits } => {
@@ -124,8 +142,12 @@ impl Trace {
             TranscriptItem::ToolResult { id, status, exit_code, output, .. } => {
                 let outcome = Outcome { status: *status, exit_code: *exit_code, output: kept(output) };
                 let open = |action: &&mut Action| action.id == *id && action.outcome.is_none();
-                if let Some(action) = self.actions.iter_mut().rev().find(open) {
+                let mode = self.actions.iter_mut().rev().find(open).and_then(|action| {
                     action.outcome = Some(outcome);
+                    mode_of_tool(&action.tool)
+                });
+                if let Some(plans) = mode.filter(|_| *status == ToolStatus::Ok && parent.is_none()) {
+                    self.plan(plans.then_some(PlansUntil::Left));
                 }
             }
             TranscriptItem::Turn { usage } => self.usage += *usage,
@@ -144,19 +166,47 @@ impl Trace {
         }
     }
 
+    /// Takes the agent's own record of its mode, e.g. `plan`, `default`, `build`.
+    pub fn mode(&mut self, name: &str) {
+        self.plan(name.eq_ignore_ascii_case("plan").then_some(PlansUntil::Left));
+    }
+
+    /// It only plans from now on, or no longer; a plan mode that goes on keeps its beginning.
+    fn plan(&mut self, until: Option<PlansUntil>) {
+        let since = self.planning.map_or(self.calls, |planning| planning.since);
+        self.planning = until.map(|until| Planning { since, until });
+    }
+
     /// Adds something asked of the agent; what it said before is no answer to it.
     pub fn ask(&mut self, text: &str) {
+        let text = kept(text);
         self.response.clear();
-        self.asked.push(Asked { text: kept(text), after: self.calls });
+        if !is_feedback(&text) {
+            if self.planning.is_some_and(|planning| planning.until == PlansUntil::NextAsked) {
+                self.planning = None;
+            }
+            if let Some(plans) = announced_with_message(&text) {
+                self.plan(plans.then_some(PlansUntil::NextAsked));
+            }
+        }
+        self.asked.push(Asked { text, after: self.calls });
         if self.asked.len() > KEPT_ASKED {
             self.asked.remove(1);
         }
     }
 
-    /// The task in the words of whoever asked: the one message, or all of them, numbered.
+    /// A conversation that the runtime itself leads to judge, review or reflect; nobody judges the judge.
+    #[must_use]
+    pub fn is_internal(&self) -> bool {
+        self.asked.first().is_some_and(|asked| is_internal(&asked.text))
+    }
+
+    /// The task in the words of whoever asked: the one message, or all of them, numbered. The runtime's own feedback is
+    /// no task.
     #[must_use]
     pub fn task(&self) -> String {
-        match self.asked.as_slice() {
+        let asked: Vec<&Asked> = self.asked.iter().filter(|asked| !is_feedback(&asked.text)).collect();
+        match asked.as_slice() {
             [] => String::new(),
             [one] => one.text.clone(),
             many => {
@@ -169,6 +219,12 @@ impl Trace {
     #[must_use]
     pub fn running(&self) -> Option<&Action> {
         self.actions.back().filter(|action| action.outcome.is_none())
+    }
+
+    /// It said something after its last tool call: it came to rest, or is about to.
+    #[must_use]
+    pub fn rests(&self) -> bool {
+        !self.response.is_empty() && self.response_after == self.calls
     }
 
     /// The tool calls since the last thing asked.
@@ -199,6 +255,20 @@ fn command_of(kind: ToolKind, input: &serde_json::Value) -> Option<String> {
     }
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+/// Tools with which agents enter and leave their plan mode.
+fn mode_of_tool(tool: &str) -> Option<bool> {
+    match tool.to_ascii_lowercase().replace(['_', '-'], "").as_str() {
+        "enterplanmode" | "planenter" => Some(true),
+        "exitplanmode" | "planexit" => Some(false),
+        _ => None,
+    }
+}
+
 fn is_shell(program: &str) -> bool {
     matches!(program.rsplit('/').next(), Some("sh" | "bash" | "zsh" | "dash"))
 }
@@ -211,4 +281,94 @@ fn kept(text: &str) -> String {
     let half = KEPT_BYTES / 2;
     let (head, tail) = (text.floor_char_boundary(half), text.ceil_char_boundary(text.len() - half));
     format!("{}\n[… {} bytes left out …]\n{}", &text[..head], tail - head, &text[tail..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn call(id: &str, input: serde_json::Value) -> TranscriptItem {
+        let (id, tool, kind) = (id.to_owned(), "shell".to_owned(), ToolKind::Execute);
+        TranscriptItem::ToolCall { id, tool, kind, input, edits: Vec::new() }
+    }
+
+    fn result(id: &str, exit_code: Option<i32>) -> TranscriptItem {
+        let (id, status) = (id.to_owned(), ToolStatus::Ok);
+        TranscriptItem::ToolResult { id, status, exit_code, output: String::new(), duration_ms: None }
+    }
+
+    fn said(role: Role, text: &str) -> TranscriptItem {
+        TranscriptItem::Message { role, text: text.to_owned() }
+    }
+
+    fn trace(items: &[TranscriptItem]) -> Trace {
+        let mut trace = Trace::default();
+        items.iter().for_each(|item| trace.step(item, None, None));
+        trace
+    }
+
+    #[test]
+    fn an_answer_belongs_to_what_was_asked_last() {
+        let spoken = [said(Role::User, "Do A."), said(Role::Assistant, "Done."), said(Role::User, "Now B.")];
+        let trace = trace(&spoken);
+        assert_eq!(trace.response, "");
+        assert_eq!(trace.task(), "[1] Do A.\n\n[2] Now B.");
+    }
+
+    #[test]
+    fn what_a_subagent_says_is_not_the_agents_answer() {
+        let mut trace = trace(&[said(Role::User, "Do A."), said(Role::Assistant, "Working.")]);
+        trace.step(&said(Role::User, "Look around."), Some("call-1"), None);
+        trace.step(&said(Role::Assistant, "All is done."), Some("call-1"), None);
+        assert_eq!((trace.asked.len(), trace.response.as_str()), (1, "Working."));
+    }
+
+    #[test]
+    fn a_result_belongs_to_the_open_call_of_its_id() {
+        let items = [
+            call("1", json!({"command": "make"})),
+            result("1", Some(2)),
+            call("1", json!({"command": "make"})),
+            result("1", None),
+            result("nobody's", Some(0)),
+        ];
+        let trace = trace(&items);
+        let exits: Vec<_> = trace.actions.iter().map(|a| a.outcome.as_ref().unwrap().exit_code).collect();
+        assert_eq!(exits, [Some(2), None]);
+        assert!(trace.running().is_none());
+    }
+
+    #[test]
+    fn a_call_without_a_result_runs() {
+        let trace = trace(&[call("1", json!({"command": "sleep 9"}))]);
+        assert_eq!(trace.running().unwrap().command.as_deref(), Some("sleep 9"));
+    }
+
+    #[test]
+    fn a_command_line_is_found_where_agents_put_it() {
+        fn check(input: serde_json::Value, expected: Option<&str>) {
+            assert_eq!(command_of(ToolKind::Execute, &input).as_deref(), expected, "{input}");
+        }
+        check(json!({"command": "cargo test"}), Some("cargo test"));
+        check(json!({"cmd": "ls"}), Some("ls"));
+        check(json!({"command": ["bash", "-lc", "cd a && make"]}), Some("cd a && make"));
+        check(json!({"command": ["git", "status"]}), Some("git status"));
+        check(json!({"query": "x"}), None);
+        assert_eq!(command_of(ToolKind::Read, &json!({"command": "x"})), None);
+    }
+
+    #[test]
+    fn memory_is_bounded_and_numbers_go_on() {
+        let mut trace = Trace::default();
+        for i in 0..KEPT_ACTIONS + 3 {
+            trace.step(&call(&i.to_string(), json!({"command": "x".repeat(3)})), None, None);
+        }
+        assert_eq!((trace.actions.len(), trace.calls), (KEPT_ACTIONS, KEPT_ACTIONS as u64 + 3));
+        assert_eq!(trace.actions.front().unwrap().number, 3);
+        let long = kept(&"ä".repeat(KEPT_BYTES));
+        assert!(long.len() < KEPT_BYTES + 100 && long.contains("bytes left out"));
+        (0..200).for_each(|i| trace.ask(&i.to_string()));
+        assert_eq!((trace.asked.len(), trace.asked[0].text.as_str()), (KEPT_ASKED, "0"));
+    }
 }

@@ -94,7 +94,8 @@ fn agent(
     subagents: &dyn Subagents,
     clock: &Arc<dyn Clock>,
 ) -> Result<Arc<dyn Judge>, SubagentError> {
-    let agent = AnsweringAgent::new(name, subagents.get(name)?, "judge", key)?;
+    let cannot = format!("judge; name another agent in `{key}`");
+    let agent = AnsweringAgent::new(name, subagents.get(name)?, &cannot)?;
     Ok(Arc::new(AgentJudge { agent, clock: Arc::clone(clock) }))
 }
 

@@ -1,18 +1,28 @@
 //! Those who are asked where the facts leave it open: self-assessment, judge, committee; and the readers of their answers.
 
 mod assessment;
+mod cross_check;
 mod fields;
 mod human;
 mod judges;
 mod none;
 mod questions;
 mod verdict;
+mod words;
 
-pub use assessment::Assessed;
+pub use assessment::AssessedBuild;
+pub use assessment::AssessedEvidence;
+pub use assessment::AssessedPr;
+pub use assessment::AssessedStatus;
+pub use assessment::AssessedTests;
+pub use assessment::AssessedType;
+pub use assessment::Results;
 pub use assessment::SelfAssessment;
 pub use assessment::assess;
-pub use assessment::cross_check;
+pub use assessment::assessment_schema;
 pub use assessment::read_assessment;
+pub use cross_check::Assessed;
+pub use cross_check::cross_check;
 pub use human::Split;
 pub use human::Who;
 pub use human::split;

@@ -13,6 +13,7 @@ use crate::services::Judge;
 use crate::services::JudgeError;
 use crate::services::JudgeQuestion;
 use crate::services::OpenQuestion;
+use crate::services::UsageMeter;
 use async_trait::async_trait;
 use std::sync::Arc;
 
@@ -47,7 +48,7 @@ impl AgentJudge {
             attempt: 1,
             session: SessionId::new(format!("judge-{}", self.clock.new_id())),
         };
-        self.agent.ask(question).await.map_err(JudgeError::Failed)
+        self.agent.ask(question, &UsageMeter::default()).await.map_err(JudgeError::Failed)
     }
 }
 
@@ -69,7 +70,7 @@ mod tests {
         agent.expect_abilities().return_const(Abilities { read_only: true, ..Abilities::default() });
         let mut clock = MockClock::new();
         clock.expect_new_id().return_const("0190".to_owned());
-        let agent = AnsweringAgent::new("helper", Arc::new(agent), "judge", "verification.judge.agent").unwrap();
+        let agent = AnsweringAgent::new("helper", Arc::new(agent), "judge").unwrap();
         AgentJudge { agent, clock: Arc::new(clock) }
     }
 

@@ -17,7 +17,6 @@ use crate::runtime::Health;
 use crate::runtime::HealthParams;
 use crate::runtime::HealthState;
 use crate::services::Command;
-use crate::services::CommandRunner;
 use crate::services::Models;
 use crate::services::OpenWorkspace;
 use crate::services::RunLock;
@@ -58,7 +57,7 @@ pub(super) async fn doctor(dir: &Path, args: &DoctorArgs) -> anyhow::Result<Exit
         outln!("{}", runtime::live().mermaid());
         return Ok(Exit::Confirmed);
     }
-    let mut findings = vec![git(runtime::live()).await?];
+    let mut findings = vec![git().await];
     match project::layers(dir, Vec::new()) {
         Ok((layers, settings)) => {
             findings.push(Finding::good("project.json", settings.project().root.display().to_string()));
@@ -98,16 +97,13 @@ pub(super) async fn doctor(dir: &Path, args: &DoctorArgs) -> anyhow::Result<Exit
     })
 }
 
-async fn git(layers: Layers) -> anyhow::Result<Finding> {
-    let app = layers.build::<Svc<dyn CommandRunner>>().await?;
+async fn git() -> Finding {
     let command = Command { timeout: Duration::from_secs(10), ..Command::new(["git", "--version"], ".") };
-    let output = app.run(command).await;
-    app.shutdown().await?;
-    Ok(match output {
+    match runtime::command_runner().run(command).await {
         Ok(output) if output.success() => Finding::good("git", output.stdout.text().trim()),
         Ok(output) => Finding::bad("git", output.combined.text().trim(), "mend the installation of git"),
         Err(error) => Finding::bad("git", error.to_string(), "install git; workspaces are made with it"),
-    })
+    }
 }
 
 impl From<Health> for Finding {
@@ -121,8 +117,8 @@ impl From<Health> for Finding {
 /// work: that might cost money.
 async fn agents(layers: &Layers, settings: &dyn Settings, tasks: Option<&TaskList>) -> anyhow::Result<Vec<Finding>> {
     let used = used(settings, tasks);
-    let app = layers.build::<(Svc<dyn CommandRunner>, Svc<dyn Models>)>().await?;
-    let params = HealthParams { settings, used: &used, runner: &*app.0, models: &*app.1 };
+    let app = layers.build::<Svc<dyn Models>>().await?;
+    let params = HealthParams { settings, used: &used, runner: &*runtime::command_runner(), models: &**app };
     let health = runtime::agent_health(params).await;
     app.shutdown().await?;
     let mut findings: Vec<Finding> = health.into_iter().map(Finding::from).collect();

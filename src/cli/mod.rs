@@ -8,6 +8,7 @@ mod args;
 mod completions;
 mod config;
 mod doctor;
+mod eval;
 mod exit;
 mod init;
 mod interrupt;
@@ -82,6 +83,7 @@ async fn dispatch(args: Args) -> anyhow::Result<Exit> {
         Command::Transcript(args) => transcript::transcript(&project, args).await,
         Command::Judge(args) => judge::judge(&project, args).await,
         Command::Memory(memory) => memory::memory(&project, memory).await,
+        Command::Eval(args) => eval::eval(&project, args).await,
         Command::Config(config) => config::config(&project, config),
         Command::Doctor(doctor) => doctor::doctor(&project, &doctor).await,
         Command::Completions(completions) => Ok(completions::completions(&completions)),

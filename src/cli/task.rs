@@ -12,8 +12,10 @@ use super::project;
 use crate::domain::Status;
 use crate::domain::Task;
 use crate::domain::TaskList;
+use crate::domain::nearest_id;
 use crate::runtime;
 use crate::runtime::TaskFile;
+use crate::services::Settings;
 use crate::services::Tasks;
 use crate::services::TasksError;
 use serde_json::Map;
@@ -27,9 +29,15 @@ pub(super) async fn task(dir: &Path, args: TaskArgs) -> anyhow::Result<Exit> {
     match args.command {
         TaskCommand::List { status, json } => list(&file, status.as_deref(), json).await,
         TaskCommand::Show { id, json } => show(&file, &id, json).await,
-        TaskCommand::Add(add) => print(&usage(file.add(new_task(&add)).await)?, "added", add.json),
+        TaskCommand::Add(add) => {
+            let added = usage(file.add(new_task(&add)).await)?;
+            say_unknown(&added, &file, &*settings).await?;
+            print(&added, "added", add.json)
+        }
         TaskCommand::Edit { id, fields, json } => {
-            print(&usage(file.edit(&id, parse(&fields)?).await)?, "changed", json)
+            let changed = usage(file.edit(&id, parse(&fields)?).await)?;
+            say_unknown(&changed, &file, &*settings).await?;
+            print(&changed, "changed", json)
         }
         TaskCommand::Close { id, json } => print(&usage(file.set_status(&id, Status::Closed).await)?, "closed", json),
         TaskCommand::Reopen { id, json } => print(&usage(file.set_status(&id, Status::Open).await)?, "opened", json),
@@ -49,6 +57,26 @@ fn say_problems(list: &TaskList) {
     for problem in &list.problems {
         errln!("warning: line {} of the task file cannot be read and is kept: {}", problem.line, problem.message);
     }
+}
+
+/// Warns of an agent or task that the task names and that is not there (yet): it could not be worked on.
+async fn say_unknown(task: &Task, file: &TaskFile, settings: &dyn Settings) -> anyhow::Result<()> {
+    let agents = &settings.agents().named;
+    let meant = |nearest: Option<&str>| nearest.map(|n| format!("; did you mean `{n}`?")).unwrap_or_default();
+    if let Some(agent) = task.agent.as_ref().filter(|agent| !agents.contains_key(*agent)) {
+        let meant = meant(nearest_id(agent, agents.keys().map(String::as_str)));
+        errln!(
+            "warning: task {} is for the agent `{agent}`, which is not under `agents` in project.json{meant}",
+            task.id
+        );
+    }
+    let list = file.load().await?;
+    for other in task.blockers() {
+        if let Err(unknown) = list.find(other.as_str()) {
+            errln!("warning: task {} waits for another one, but {unknown}", task.id);
+        }
+    }
+    Ok(())
 }
 
 async fn list(file: &TaskFile, status: Option<&str>, json: bool) -> anyhow::Result<Exit> {

@@ -41,8 +41,13 @@ pub(super) fn from_environment(vars: impl IntoIterator<Item = (String, String)>)
     for (name, text) in vars {
         let origin = Origin::Environment(name.clone());
         if name == "REFLEXION_LIMIT_WAIT" {
-            let on = !matches!(text.to_ascii_lowercase().as_str(), "off" | "0" | "false");
-            overrides.push(Override { key: "limits.wait".to_owned(), value: Value::Bool(on), origin });
+            let value = match text.to_ascii_lowercase().as_str() {
+                "on" | "1" | "true" => Value::Bool(true),
+                "off" | "0" | "false" => Value::Bool(false),
+                // An error that names the variable.
+                _ => Value::String(text),
+            };
+            overrides.push(Override { key: "limits.wait".to_owned(), value, origin });
         } else if !name.starts_with("REFLEXION_") || RESERVED.contains(&name.as_str()) {
         } else if let Some((_, key)) = known.iter().find(|(env, _)| *env == name) {
             overrides.push(Override { key: key.clone(), value: parse(&text), origin });

@@ -171,7 +171,7 @@ impl Merged {
         merge(&mut tried, &value);
         serde_json::from_value::<ProjectFile>(tried).map_err(|e| ConfigError::Value {
             origin: one.origin.to_string(),
-            message: format!("`{}`: {e}", one.key),
+            message: format!("`{}`: {}", one.key, explain(&e.to_string())),
         })?;
         self.add(&value, &one.origin);
         Ok(())

@@ -515,6 +515,10 @@ mod tests {
 
         for (json, message) in [
             (r#"{"agents":{"mine":{}}}"#, "`agents.mine` needs a `type`"),
+            (r#"{"agents":{"claude":[]}}"#, "`agents.claude`: invalid type: sequence, expected an object such as"),
+            (r#"{"agents":{"claude":{"maxTurns":-1}}}"#, "`agents.claude.maxTurns`: invalid value: integer `-1`"),
+            (r#"{"agents":{"labels":[]}}"#, "`agents.labels`: invalid type: sequence, expected an object such as"),
+            (r#"{"agents":{"labels":{"docs":4}}}"#, "`agents.labels.docs`: expected an agent's name"),
             (r#"{"agents":{"labels":{"docs":"claud"}}}"#, "did you mean `claude`?"),
             (r#"{"agents":{"mine":{"type":"acp"}}}"#, "needs `argv`"),
             (
@@ -537,8 +541,12 @@ mod tests {
     fn a_variable_that_does_not_fit_is_named() {
         let said = settings("{}", &[("REFLEXION_JOBS", "many")]).unwrap_err().to_string();
         assert!(said.starts_with("environment variable REFLEXION_JOBS: `jobs`: invalid type"), "{said}");
-        let off = settings("{}", &[("REFLEXION_LIMIT_WAIT", "off")]).unwrap();
-        assert_eq!(off.run.limit_wait, policy::LimitWait::Off);
+        let wait = |text| settings("{}", &[("REFLEXION_LIMIT_WAIT", text)]).map(|values| values.run.limit_wait);
+        assert_eq!(wait("off").unwrap(), policy::LimitWait::Off);
+        assert_eq!(wait("On").unwrap(), policy::LimitWait::On);
+        let said = wait("banana").unwrap_err().to_string();
+        assert!(said.starts_with("environment variable REFLEXION_LIMIT_WAIT: `limits.wait`: invalid type"), "{said}");
+        assert!(said.ends_with("expected true or false"), "{said}");
     }
 
     #[test]

@@ -429,19 +429,61 @@ impl<'de> Deserialize<'de> for AgentsFile {
                     if key == "default" {
                         agents.default = Some(map.next_value()?);
                     } else if key == "labels" {
-                        let labels: serde_json::Map<String, serde_json::Value> = map.next_value()?;
-                        for (label, agent) in labels {
-                            let agent = OneOrMany::deserialize(agent).map_err(serde::de::Error::custom)?;
-                            agents.labels.push((label, agent));
-                        }
+                        agents.labels = map.next_value::<Labels>()?.0;
                     } else {
-                        agents.named.insert(key, map.next_value()?);
+                        agents.named.insert(key, map.next_value::<AgentObject>()?.0);
                     }
                 }
                 Ok(agents)
             }
         }
         de.deserialize_map(Agents)
+    }
+}
+
+/// In the order of the file, because the first one that a task has decides.
+struct Labels(Vec<(String, OneOrMany)>);
+
+impl<'de> Deserialize<'de> for Labels {
+    fn deserialize<D: serde::Deserializer<'de>>(de: D) -> Result<Self, D::Error> {
+        struct Map;
+        impl<'de> serde::de::Visitor<'de> for Map {
+            type Value = Labels;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(r#"an object such as {"docs": "gemini"}"#)
+            }
+
+            fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<Labels, A::Error> {
+                let mut labels = Vec::new();
+                while let Some(entry) = map.next_entry()? {
+                    labels.push(entry);
+                }
+                Ok(Labels(labels))
+            }
+        }
+        de.deserialize_map(Map)
+    }
+}
+
+/// An agent, and no list in its place (see [`Objects`]).
+struct AgentObject(AgentFile);
+
+impl<'de> Deserialize<'de> for AgentObject {
+    fn deserialize<D: serde::Deserializer<'de>>(de: D) -> Result<Self, D::Error> {
+        struct Map;
+        impl<'de> serde::de::Visitor<'de> for Map {
+            type Value = AgentObject;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("struct AgentFile")
+            }
+
+            fn visit_map<A: serde::de::MapAccess<'de>>(self, map: A) -> Result<AgentObject, A::Error> {
+                AgentFile::deserialize(serde::de::value::MapAccessDeserializer::new(map)).map(AgentObject)
+            }
+        }
+        de.deserialize_map(Map)
     }
 }
 

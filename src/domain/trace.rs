@@ -1,11 +1,17 @@
 //! Traces: a conversation folded to what judging it needs, in bounded memory.
 
+use super::Planning;
+use super::PlansUntil;
 use super::Role;
 use super::Timestamp;
 use super::ToolKind;
 use super::ToolStatus;
 use super::TranscriptItem;
 use super::Usage;
+use super::is_feedback;
+use super::is_internal;
+use super::planning::announced_by_program;
+use super::planning::announced_with_message;
 use serde::Deserialize;
 use serde::Serialize;
 use std::collections::VecDeque;
@@ -45,6 +51,9 @@ pub struct Trace {
     pub actions: VecDeque<Action>,
     /// What the agent said last, after the last thing asked; empty if nothing.
     pub response: String,
+    /// After so many tool calls it said that.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub response_after: u64,
     /// The context was shortened: for each time, after how many tool calls.
     pub compactions: Vec<u64>,
     /// Tool calls in all, those that are not kept included.
@@ -53,6 +62,9 @@ pub struct Trace {
     pub usage: Usage,
     /// Error records since the agent last said something.
     pub errors: u32,
+    /// The agent is only to plan at the moment.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub planning: Option<Planning>,
 }
 
 /// Something asked of the agent.
@@ -111,6 +123,12 @@ impl Trace {
                 self.errors = 0;
                 if !text.trim().is_empty() {
                     self.response = kept(text);
+                    self.response_after = self.calls;
+                }
+            }
+            TranscriptItem::Message { role: Role::System, text } if parent.is_none() => {
+                if let Some(plans) = announced_by_program(&kept(text)) {
+                    self.plan(plans.then_some(PlansUntil::Left));
                 }
             }
             TranscriptItem::ToolCall { id, tool, kind, input, edits } => {
@@ -131,8 +149,12 @@ impl Trace {
             TranscriptItem::ToolResult { id, status, exit_code, output, .. } => {
                 let outcome = Outcome { status: *status, exit_code: *exit_code, output: kept(output) };
                 let open = |action: &&mut Action| action.id == *id && action.outcome.is_none();
-                if let Some(action) = self.actions.iter_mut().rev().find(open) {
+                let mode = self.actions.iter_mut().rev().find(open).and_then(|action| {
                     action.outcome = Some(outcome);
+                    mode_of_tool(&action.tool)
+                });
+                if let Some(plans) = mode.filter(|_| *status == ToolStatus::Ok && parent.is_none()) {
+                    self.plan(plans.then_some(PlansUntil::Left));
                 }
             }
             TranscriptItem::Turn { usage } => self.usage += *usage,
@@ -170,19 +192,47 @@ impl Trace {
         }
     }
 
+    /// Takes the agent's own record of its mode, e.g. `plan`, `default`, `build`.
+    pub fn mode(&mut self, name: &str) {
+        self.plan(name.eq_ignore_ascii_case("plan").then_some(PlansUntil::Left));
+    }
+
+    /// It only plans from now on, or no longer; a plan mode that goes on keeps its beginning.
+    fn plan(&mut self, until: Option<PlansUntil>) {
+        let since = self.planning.map_or(self.calls, |planning| planning.since);
+        self.planning = until.map(|until| Planning { since, until });
+    }
+
     /// Adds something asked of the agent; what it said before is no answer to it.
     pub fn ask(&mut self, text: &str) {
+        let text = kept(text);
         self.response.clear();
-        self.asked.push(Asked { text: kept(text), after: self.calls });
+        if !is_feedback(&text) {
+            if self.planning.is_some_and(|planning| planning.until == PlansUntil::NextAsked) {
+                self.planning = None;
+            }
+            if let Some(plans) = announced_with_message(&text) {
+                self.plan(plans.then_some(PlansUntil::NextAsked));
+            }
+        }
+        self.asked.push(Asked { text, after: self.calls });
         if self.asked.len() > KEPT_ASKED {
             self.asked.remove(1);
         }
     }
 
-    /// The task in the words of whoever asked: the one message, or all of them, numbered.
+    /// A conversation that the runtime itself leads to judge, review or reflect; nobody judges the judge.
+    #[must_use]
+    pub fn is_internal(&self) -> bool {
+        self.asked.first().is_some_and(|asked| is_internal(&asked.text))
+    }
+
+    /// The task in the words of whoever asked: the one message, or all of them, numbered. The runtime's own feedback is
+    /// no task.
     #[must_use]
     pub fn task(&self) -> String {
-        match self.asked.as_slice() {
+        let asked: Vec<&Asked> = self.asked.iter().filter(|asked| !is_feedback(&asked.text)).collect();
+        match asked.as_slice() {
             [] => String::new(),
             [one] => one.text.clone(),
             many => {
@@ -195,6 +245,12 @@ impl Trace {
     #[must_use]
     pub fn running(&self) -> Option<&Action> {
         self.actions.back().filter(|action| action.outcome.is_none())
+    }
+
+    /// It said something after its last tool call: it came to rest, or is about to.
+    #[must_use]
+    pub fn rests(&self) -> bool {
+        !self.response.is_empty() && self.response_after == self.calls
     }
 
     /// The tool calls since the last thing asked.
@@ -227,6 +283,20 @@ fn command_of(kind: ToolKind, input: &serde_json::Value) -> Option<String> {
                 words => Some(kept(&words.join(" "))),
             }
         }
+        _ => None,
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+/// Tools with which agents enter and leave their plan mode.
+fn mode_of_tool(tool: &str) -> Option<bool> {
+    match tool.to_ascii_lowercase().replace(['_', '-'], "").as_str() {
+        "enterplanmode" | "planenter" => Some(true),
+        "exitplanmode" | "planexit" => Some(false),
         _ => None,
     }
 }

@@ -15,4 +15,5 @@ mod open;
 #[cfg(feature = "llm")]
 mod provider;
 
+pub use open::offered;
 pub use open::open;

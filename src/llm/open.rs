@@ -30,6 +30,28 @@ pub fn open(_: &policy::Model, _: impl Fn(&str) -> Option<String>) -> Result<Arc
     ))
 }
 
+/// The names of the models that the provider of these settings offers.
+///
+/// # Errors
+/// As [`open`]; and what the provider says in place of a list.
+#[cfg(feature = "llm")]
+pub async fn offered(
+    model: &policy::Model,
+    variable: impl Fn(&str) -> Option<String>,
+) -> Result<Vec<String>, ModelError> {
+    let provider = super::provider::Provider::open(model, variable)?;
+    provider.offered().await
+}
+
+/// Says that this program was built without the feature `llm`.
+///
+/// # Errors
+/// Always [`ModelError::Unavailable`].
+#[cfg(not(feature = "llm"))]
+pub async fn offered(model: &policy::Model, variable: impl Fn(&str) -> Option<String>) -> Result<Vec<String>, ModelError> {
+    open(model, variable).map(|_| Vec::new())
+}
+
 #[cfg(all(test, not(feature = "llm")))]
 mod tests {
     use super::*;

@@ -58,6 +58,15 @@ impl Provider {
         };
         Ok(Self { client, target, key, options: options(model), structured: model.structured })
     }
+
+    /// The names of the models that there are.
+    pub async fn offered(&self) -> Result<Vec<String>, ModelError> {
+        let place = (self.target.endpoint.clone(), self.target.auth.clone());
+        match self.client.all_model_names(self.target.model.adapter_kind, place).await {
+            Ok(names) => Ok(names),
+            Err(error) => Err(failure::of(&error, &|words| self.key.scrub(words))),
+        }
+    }
 }
 
 #[async_trait]

@@ -3,11 +3,11 @@
 use super::attempt::AgentStop;
 use super::attempt::Attempt;
 use super::attempt::Judged;
-use super::attempt::PastFailure;
 use super::attempt::ResumePoint;
 use super::drive::RunContext;
 use super::drive::empty_report;
 use super::drive::millis;
+use super::failure::PastFailure;
 use super::machine;
 use super::machine::Effect;
 use super::machine::End;
@@ -39,6 +39,7 @@ use crate::domain::Verdict;
 use crate::services::CommitRequest;
 use crate::services::JournalError;
 use crate::services::OpenWorkspace;
+use crate::services::UsageMeter;
 use crate::services::VerifyRequest;
 use crate::services::Workspace;
 use crate::services::WorkspaceError;
@@ -384,6 +385,7 @@ impl TaskRun {
             verdict: judged.judgement.verdict,
             signature,
             reflection: judged.reflection,
+            reflection_usage: judged.reflection_usage,
         };
         services.journal.record(entry).await?;
         services.tasks.mark(&[mark]).await.map_err(|e| TaskRunError::SetAside(e.to_string()))
@@ -396,11 +398,14 @@ impl TaskRun {
         };
         self.doing("reflecting");
         let cancel = self.context.cancel.clone();
+        let spent = UsageMeter::default();
         let stored = tokio::select! {
-            stored = self.store_reflection(judged) => stored.map_err(|error| error.to_string()),
+            stored = self.store_reflection(judged, &spent) => stored.map_err(|error| error.to_string()),
             // Dropping the generator ends its processes; a person who interrupts does not wait for it.
             () = cancel.cancelled() => Err("the run was interrupted".to_owned()),
         };
+        judged.reflection_usage = spent.total();
+        self.usage += spent.total();
         match stored {
             Ok(id) => judged.reflection = Some(id),
             Err(because) => {
@@ -409,10 +414,14 @@ impl TaskRun {
         }
     }
 
-    async fn store_reflection(&mut self, judged: &Judged) -> Result<ReflectionId, crate::services::ReflectionError> {
+    async fn store_reflection(
+        &mut self,
+        judged: &Judged,
+        spent: &UsageMeter,
+    ) -> Result<ReflectionId, crate::services::ReflectionError> {
         let context = Arc::clone(&self.context);
         let failure = self.failure_context(judged).await;
-        let reflection = context.services.reflections.generate(&failure).await?;
+        let reflection = context.services.reflections.generate_counted(&failure, spent).await?;
         context.services.reflections.save(&reflection).await?;
         self.report.reflections_written += 1;
         let origin = reflection.origin.unwrap_or(Origin::Person);

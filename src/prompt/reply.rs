@@ -1,8 +1,8 @@
 //! The reader of a generator's answer.
 
-use super::budget::one_line;
 use super::budget::plain;
-use super::budget::shorten;
+use super::json::beginning;
+use super::json::objects;
 use crate::domain::Category;
 use crate::domain::Draft;
 use crate::domain::Origin;
@@ -15,10 +15,6 @@ const SENTENCE_CHARS: usize = 1_000;
 const ITEMS: usize = 5;
 /// Characters kept of each action item.
 const ITEM_CHARS: usize = 200;
-
-/// After so many beginnings of an object that end nowhere the rest of an answer is not read: each may cost a pass to
-/// its end, and no honest answer has as many.
-const MISSES: usize = 1_000;
 
 /// A generator's answer: types checked, caps kept, confidence within 0 and 1.
 #[derive(Debug, Clone, PartialEq)]
@@ -97,31 +93,14 @@ pub fn parse_reply(reply: impl AsRef<[u8]>) -> Result<Reply, ParseError> {
 }
 
 fn last_reply(text: &str) -> Result<Reply, ParseError> {
-    let mut best = Err(ParseError::NoObject { beginning: shorten(&one_line(&plain(text)), 80).into_owned() });
-    let mut at = 0;
-    let mut misses = 0;
-    while let Some(brace) = text[at..].find('{') {
-        at += brace;
-        if !text[at + 1..].trim_start().starts_with(['"', '}']) {
-            at += 1; // prose or code
-            continue;
-        }
-        let mut values = serde_json::Deserializer::from_str(&text[at..]).into_iter::<Map<String, Value>>();
-        if let Some(Ok(object)) = values.next() {
-            at += values.byte_offset();
-            visit(&object, &mut |object| {
-                let read = read(object);
-                if read.is_ok() || best.is_err() {
-                    best = read;
-                }
-            });
-        } else {
-            at += 1;
-            misses += 1;
-            if misses == MISSES {
-                break;
+    let mut best = Err(ParseError::NoObject { beginning: beginning(text) });
+    for object in objects(text) {
+        visit(&object, &mut |object| {
+            let read = read(object);
+            if read.is_ok() || best.is_err() {
+                best = read;
             }
-        }
+        });
     }
     best
 }

@@ -20,6 +20,7 @@ use crate::services::RecentQuery;
 use crate::services::ReflectionError;
 use crate::services::ReflectionService;
 use crate::services::Storage;
+use crate::services::UsageMeter;
 use async_trait::async_trait;
 use jiff::SignedDuration;
 use std::sync::Arc;
@@ -44,8 +45,12 @@ pub struct ReflectionServiceLive {
 
 #[async_trait]
 impl ReflectionService for ReflectionServiceLive {
-    async fn generate(&self, failure: &FailureContext) -> Result<Reflection, ReflectionError> {
-        let draft = self.generator.generate(failure).await?;
+    async fn generate_counted(
+        &self,
+        failure: &FailureContext,
+        spent: &UsageMeter,
+    ) -> Result<Reflection, ReflectionError> {
+        let draft = self.generator.generate(failure, spent).await?;
         let fingerprint = &failure.signature.fingerprint;
         Ok(Reflection {
             id: ReflectionId::new(format!("ref-{}", self.clock.new_id())),
@@ -153,7 +158,7 @@ mod tests {
 
     fn answering(answer: fn() -> Result<Draft, GeneratorError>) -> MockGenerator {
         let mut generator = MockGenerator::new();
-        generator.expect_generate().times(1).returning(move |_| answer());
+        generator.expect_generate().times(1).returning(move |_, _| answer());
         generator
     }
 

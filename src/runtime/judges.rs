@@ -1,18 +1,104 @@
 //! Whoever is asked where the facts leave it open, built from the settings.
 
 use crate::domain::policy;
+use crate::services::AnsweringAgent;
+use crate::services::Clock;
+use crate::services::CommandRunner;
 use crate::services::Judge;
+use crate::services::Models;
 use crate::services::Settings;
 use crate::services::SubagentError;
+use crate::services::Subagents;
+use crate::verification::judging::AgentJudge;
+use crate::verification::judging::Cached;
+use crate::verification::judging::CommandJudge;
+use crate::verification::judging::Deadline;
+use crate::verification::judging::FastModel;
+use crate::verification::judging::FastModelParams;
+use crate::verification::judging::Instructed;
+use crate::verification::judging::ModelJudge;
 use crate::verification::judging::NoJudge;
 use std::sync::Arc;
+use std::time::Duration;
 
-/// The configured judge.
-pub(super) fn judge(settings: &dyn Settings) -> Result<Arc<dyn Judge>, SubagentError> {
-    match &settings.verification().judge {
-        policy::Judge::None => Ok(Arc::new(NoJudge)),
-        policy::Judge::Command { .. } | policy::Judge::Agent { .. } | policy::Judge::Model { .. } => {
-            Ok(Arc::new(NoJudge))
+/// What judges are made of.
+pub(super) struct JudgeParts {
+    /// Runs a judge that is a program.
+    pub runner: Arc<dyn CommandRunner>,
+    /// The configured agents, each behind its policies.
+    pub subagents: Arc<dyn Subagents>,
+    /// Language models, each behind its policies.
+    pub models: Arc<dyn Models>,
+    /// Says when an answer is old.
+    pub clock: Arc<dyn Clock>,
+}
+
+/// The configured judge: the project's instructions, the cache, and the time limit around a program, an agent or a model.
+pub(super) fn judge(settings: &dyn Settings, parts: JudgeParts) -> Result<Arc<dyn Judge>, SubagentError> {
+    let limit = settings.verification().judge_timeout;
+    let clock = parts.clock;
+    let bare: Arc<dyn Judge> = match &settings.verification().judge {
+        policy::Judge::None => return Ok(Arc::new(NoJudge)),
+        policy::Judge::Command { argv } => Arc::new(CommandJudge {
+            runner: parts.runner,
+            argv: argv.clone(),
+            dir: settings.project().root.clone(),
+            env_deny: settings.environment().deny.clone(),
+            timeout: limit,
+        }),
+        policy::Judge::Agent { name } => agent(name, "verification.judge.agent", &*parts.subagents, &clock)?,
+        policy::Judge::Model { models, template } => Arc::new(ModelJudge {
+            model: FastModel::new(FastModelParams {
+                models: parts.models,
+                clock: Arc::clone(&clock),
+                wanted: models.clone(),
+                template: template.clone(),
+            }),
+        }),
+    };
+    let cached = guarded(bare, limit, &clock);
+    Ok(Arc::new(Instructed::new(cached, clock, settings.project().root.clone())))
+}
+
+/// Those who look at a change before it is confirmed, each if it is configured.
+pub(super) struct Committee {
+    /// Is the change right?
+    pub reviewer: Option<Arc<dyn Judge>>,
+    /// Is it safe, and what was specified?
+    pub auditor: Option<Arc<dyn Judge>>,
+}
+
+/// The configured reviewer and auditor, each behind the cache and the time limit.
+pub(super) fn committee(
+    settings: &dyn Settings,
+    subagents: &dyn Subagents,
+    clock: &Arc<dyn Clock>,
+) -> Result<Committee, SubagentError> {
+    let verification = settings.verification();
+    let member = |name: &Option<String>, key: &str| match name {
+        None => Ok(None),
+        Some(name) => {
+            let bare = agent(name, key, subagents, clock)?;
+            Ok(Some(guarded(bare, verification.judge_timeout, clock)))
         }
-    }
+    };
+    Ok(Committee {
+        reviewer: member(&verification.reviewer, "verification.review.reviewer")?,
+        auditor: member(&verification.auditor, "verification.review.auditor")?,
+    })
+}
+
+fn agent(
+    name: &str,
+    key: &str,
+    subagents: &dyn Subagents,
+    clock: &Arc<dyn Clock>,
+) -> Result<Arc<dyn Judge>, SubagentError> {
+    let cannot = format!("judge; name another agent in `{key}`");
+    let agent = AnsweringAgent::new(name, subagents.get(name)?, &cannot)?;
+    Ok(Arc::new(AgentJudge { agent, clock: Arc::clone(clock) }))
+}
+
+fn guarded(bare: Arc<dyn Judge>, limit: Duration, clock: &Arc<dyn Clock>) -> Arc<dyn Judge> {
+    Arc::new(Cached::new(Arc::new(Deadline { inner: bare, limit }), Arc::clone(clock)))
 }

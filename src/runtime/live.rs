@@ -5,6 +5,7 @@ use super::agents::Parts;
 use super::events::TracedEvents;
 use super::files::task_file;
 use super::judges;
+use super::judges::JudgeParts;
 use super::models::ModelSet;
 use super::policies::GuardedModels;
 use super::settings::settings_of_current_dir;
@@ -16,7 +17,6 @@ use crate::host::HostWorkspaces;
 use crate::host::HostWorkspacesParams;
 use crate::host::ProjectLock;
 use crate::host::SystemClock;
-use crate::layer::BoxError;
 use crate::layer::Layers;
 use crate::layer::Svc;
 use crate::layers;
@@ -47,11 +47,13 @@ use crate::services::SubagentError;
 use crate::services::Subagents;
 use crate::services::Tasks;
 use crate::services::Transcripts;
+use crate::services::Verdicts;
 use crate::services::Verifier;
 use crate::services::Workspaces;
 use crate::storage::JsonlStorage;
 use crate::storage::RunJournal;
 use crate::storage::TranscriptFiles;
+use crate::storage::VerdictFiles;
 use crate::verification::Checks;
 use crate::verification::Completion;
 use crate::verification::CompletionParams;
@@ -80,6 +82,7 @@ pub fn live() -> Layers {
         remote,                  // what git and gh know of the remote
         completion_verifier,     // gates, then self-assessment, judge, committee
         progress_judge,          // stuck, looping, forgetful agents
+        verdicts,                // .reflection/verdict_<session>.json
         storage,                 // memory/reflections.jsonl
         generator,               // command, agent or llm, with the heuristic behind it
         shared::reflection_service, // generate, save, recall, format, prune
@@ -109,8 +112,8 @@ async fn clock() -> Result<Svc<dyn Clock>, Infallible> {
     Ok(Svc::new(SystemClock::new()))
 }
 
-async fn command_runner() -> Result<Svc<dyn CommandRunner>, BoxError> {
-    Ok(Svc::new(HostRunner::new()))
+async fn command_runner(settings: Svc<dyn Settings>) -> Result<Svc<dyn CommandRunner>, Infallible> {
+    Ok(Svc::new(HostRunner::of_project(settings.project().state_dir())))
 }
 
 async fn run_lock(settings: Svc<dyn Settings>, clock: Svc<dyn Clock>) -> Result<Svc<dyn RunLock>, Infallible> {
@@ -165,8 +168,20 @@ async fn verifier(
     Ok(Svc::new(Checks::new(runner.into_arc(), reader.into_arc(), settings.environment().deny.clone())))
 }
 
-async fn judge(settings: Svc<dyn Settings>) -> Result<Svc<dyn Judge>, SubagentError> {
-    Ok(judges::judge(&*settings)?.into())
+async fn judge(
+    settings: Svc<dyn Settings>,
+    runner: Svc<dyn CommandRunner>,
+    subagents: Svc<dyn Subagents>,
+    models: Svc<dyn Models>,
+    clock: Svc<dyn Clock>,
+) -> Result<Svc<dyn Judge>, SubagentError> {
+    let parts = JudgeParts {
+        runner: runner.into_arc(),
+        subagents: subagents.into_arc(),
+        models: models.into_arc(),
+        clock: clock.into_arc(),
+    };
+    Ok(judges::judge(&*settings, parts)?.into())
 }
 
 async fn remote(runner: Svc<dyn CommandRunner>) -> Result<Svc<dyn Remote>, Infallible> {
@@ -177,18 +192,25 @@ async fn completion_verifier(
     settings: Svc<dyn Settings>,
     judge: Svc<dyn Judge>,
     remote: Svc<dyn Remote>,
-) -> Result<Svc<dyn CompletionVerifier>, Infallible> {
+    subagents: Svc<dyn Subagents>,
+    clock: Svc<dyn Clock>,
+) -> Result<Svc<dyn CompletionVerifier>, SubagentError> {
+    let committee = judges::committee(&*settings, &*subagents, &clock.into_arc())?;
     Ok(Svc::new(Completion::new(CompletionParams {
         policy: settings.verification().clone(),
         judge: judge.into_arc(),
-        reviewer: None,
-        auditor: None,
+        reviewer: committee.reviewer,
+        auditor: committee.auditor,
         remote: remote.into_arc(),
     })))
 }
 
-async fn progress_judge(judge: Svc<dyn Judge>) -> Result<Svc<dyn ProgressJudge>, Infallible> {
-    Ok(Svc::new(Progress { judge: judge.into_arc() }))
+async fn progress_judge(judge: Svc<dyn Judge>, clock: Svc<dyn Clock>) -> Result<Svc<dyn ProgressJudge>, Infallible> {
+    Ok(Svc::new(Progress::new(judge.into_arc(), clock.into_arc())))
+}
+
+async fn verdicts(settings: Svc<dyn Settings>) -> Result<Svc<dyn Verdicts>, Infallible> {
+    Ok(Svc::new(VerdictFiles::new(settings.project())))
 }
 
 async fn storage(settings: Svc<dyn Settings>) -> Result<Svc<dyn Storage>, Infallible> {

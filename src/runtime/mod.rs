@@ -20,6 +20,7 @@
 //! ```
 
 mod agents;
+mod eval;
 mod events;
 mod files;
 mod health;
@@ -41,6 +42,11 @@ mod tower_agent;
 mod tower_model;
 
 pub use crate::orchestrator::router::chain;
+pub use crate::storage::EvalFiles;
+pub use crate::storage::replace_file;
+pub use eval::EvalJudge;
+pub use eval::EvalParams;
+pub use eval::evaluate;
 pub use files::Imported;
 pub use files::TaskFile;
 pub use files::read_import;
@@ -59,6 +65,7 @@ pub use judge::judge_transcript;
 pub use judge::read_transcript;
 pub use live::live;
 pub use live::reflection_service_live;
+pub use programs::command_runner;
 pub use programs::find_program;
 pub use run_id::new_run_id;
 pub use run_id::system_clock;

@@ -28,17 +28,22 @@ use crate::services::ModelError;
 use crate::services::ModelService;
 use crate::services::Models;
 use crate::services::Subagent;
+use async_trait::async_trait;
 use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::time::Duration;
 use tower::BoxError;
 use tower::ServiceBuilder;
+use tower::ServiceExt;
 use tower::limit::ConcurrencyLimitLayer;
 use tower::timeout::error::Elapsed;
 
 /// How much longer than the agent's own limit the deadline is: time enough for TERM, grace, KILL and the sweep.
 const GRACE: Duration = Duration::from_secs(30);
+
+/// A list of names needs no model to think.
+const LIST_LIMIT: Duration = Duration::from_secs(10);
 
 /// An agent within its limits, which all its callers share.
 ///
@@ -95,6 +100,7 @@ impl GuardedModels {
     }
 }
 
+#[async_trait]
 impl Models for GuardedModels {
     fn open(&self, settings: &policy::Model) -> Result<Arc<dyn Model>, ModelError> {
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
@@ -104,6 +110,16 @@ impl Models for GuardedModels {
         let model = guarded_model(self.bare.open(settings)?, &settings.limits);
         opened.push((settings.clone(), Arc::clone(&model)));
         Ok(model)
+    }
+
+    async fn offered(&self, settings: &policy::Model) -> Result<Vec<String>, ModelError> {
+        let limit = settings.limits.timeout.min(LIST_LIMIT);
+        let ask = tower::service_fn(|()| self.bare.offered(settings));
+        let answer = ServiceBuilder::new().timeout(limit).service(ask).oneshot(()).await;
+        answer.map_err(|error| match error.downcast::<ModelError>() {
+            Ok(error) => *error,
+            Err(_) => ModelError::Timeout(limit),
+        })
     }
 }
 

@@ -1,9 +1,18 @@
-//! Where programs are.
+//! Where programs are, and what runs them.
 
+use crate::host::HostRunner;
+use crate::services::CommandRunner;
 use std::ffi::OsStr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Runs programs outside of any run, as `doctor` does; a run has its own, which is told the project.
+#[must_use]
+pub fn command_runner() -> Arc<dyn CommandRunner> {
+    Arc::new(HostRunner::new())
+}
 
 /// The file that would be started: a name with a `/` is a path from `root`, any other is looked for on `path`, a list as
 /// in the variable `PATH`.

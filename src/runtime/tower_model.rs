@@ -49,6 +49,7 @@ struct LayeredModels<L> {
     made: Mutex<Vec<(policy::Model, Arc<dyn Model>)>>,
 }
 
+#[async_trait]
 impl<L> Models for LayeredModels<L>
 where
     L: Layer<ModelService> + Send + Sync,
@@ -64,6 +65,10 @@ where
         let model: Arc<dyn Model> = Arc::new(TowerModel::new(service));
         made.push((settings.clone(), Arc::clone(&model)));
         Ok(model)
+    }
+
+    async fn offered(&self, settings: &policy::Model) -> Result<Vec<String>, ModelError> {
+        self.models.offered(settings).await
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::domain::Draft;
 use crate::domain::FailureContext;
+use crate::services::UsageMeter;
 use async_trait::async_trait;
 use std::time::Duration;
 
@@ -12,11 +13,12 @@ use std::time::Duration;
 #[cfg_attr(feature = "testing", mockall::automock)]
 #[async_trait]
 pub trait Generator: Send + Sync {
-    /// Writes a draft: caps kept, confidence within 0..=1, category known.
+    /// Writes a draft: caps kept, confidence within 0..=1, category known. Tokens and money are added to `spent` as soon
+    /// as they are known, because it may fail or be dropped afterwards; one that uses none leaves it alone.
     ///
     /// # Errors
     /// [`GeneratorError`]; the fallback generator turns every one of them into a heuristic answer.
-    async fn generate(&self, failure: &FailureContext) -> Result<Draft, GeneratorError>;
+    async fn generate(&self, failure: &FailureContext, spent: &UsageMeter) -> Result<Draft, GeneratorError>;
 }
 
 /// Why a generator gave no draft.

@@ -25,10 +25,12 @@
 //! | [`CompletionVerifier`] | whether a turn ended with the task done | `verification` | `testing::Undecided` |
 //! | [`Judge`] | an opinion on what facts leave open | `verification` | mock |
 //! | [`ProgressJudge`] | stuck, forgetful or looping agents | `verification` | `testing::Undecided` |
+//! | [`Verdicts`] | a session's verdict, for other programs | `storage` | `storage::MemoryVerdicts` |
 //! | [`Orchestrator`] | the loop | `orchestrator` | - |
 //!
 //! With the feature `testing` every port has a `mockall` mock: `MockStorage`, `MockGenerator`, …
 
+mod answer;
 mod clock;
 mod command;
 mod events;
@@ -46,9 +48,12 @@ mod storage;
 mod subagent;
 mod tasks;
 mod transcript;
+mod usage_meter;
+mod verdicts;
 mod verifier;
 mod workspace;
 
+pub use answer::*;
 pub use clock::*;
 pub use command::*;
 pub use events::*;
@@ -66,5 +71,7 @@ pub use storage::*;
 pub use subagent::*;
 pub use tasks::*;
 pub use transcript::*;
+pub use usage_meter::*;
+pub use verdicts::*;
 pub use verifier::*;
 pub use workspace::*;

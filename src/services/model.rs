@@ -23,12 +23,19 @@ pub trait Model: Send + Sync {
 
 /// Opens models as the settings describe them, each behind its policies.
 #[cfg_attr(feature = "testing", mockall::automock)]
+#[async_trait]
 pub trait Models: Send + Sync {
     /// The model of these settings; nothing is asked yet.
     ///
     /// # Errors
     /// [`ModelError`] if the program cannot talk to it at all: no key, or built without the feature `llm`.
     fn open(&self, model: &policy::Model) -> Result<Arc<dyn Model>, ModelError>;
+
+    /// The names of the models that the provider of these settings offers; their own name is not looked at.
+    ///
+    /// # Errors
+    /// [`ModelError`] if the list cannot be had; then nothing is known of it.
+    async fn offered(&self, model: &policy::Model) -> Result<Vec<String>, ModelError>;
 }
 
 /// One question.

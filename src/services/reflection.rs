@@ -3,6 +3,7 @@
 use super::GeneratorError;
 use super::PruneReport;
 use super::StorageError;
+use super::UsageMeter;
 use crate::domain::FailureContext;
 use crate::domain::Reflection;
 use crate::domain::SubtaskId;
@@ -20,7 +21,19 @@ pub trait ReflectionService: Send + Sync {
     ///
     /// # Errors
     /// `generation_failed`, `parse_error` or `timeout` if the generator has no fallback; the live one always answers.
-    async fn generate(&self, failure: &FailureContext) -> Result<Reflection, ReflectionError>;
+    async fn generate(&self, failure: &FailureContext) -> Result<Reflection, ReflectionError> {
+        self.generate_counted(failure, &UsageMeter::default()).await
+    }
+
+    /// Like [`ReflectionService::generate`], and what the generator uses is added to `spent`, whatever comes of it.
+    ///
+    /// # Errors
+    /// As [`ReflectionService::generate`].
+    async fn generate_counted(
+        &self,
+        failure: &FailureContext,
+        spent: &UsageMeter,
+    ) -> Result<Reflection, ReflectionError>;
 
     /// Stores a reflection; durable on return. Storing the same id twice keeps both records.
     ///

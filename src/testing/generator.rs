@@ -12,6 +12,7 @@ use crate::services::RecentQuery;
 use crate::services::Storage;
 use crate::services::StorageError;
 use crate::services::StoreReport;
+use crate::services::UsageMeter;
 use async_trait::async_trait;
 
 /// Always the same draft.
@@ -28,7 +29,7 @@ impl CannedGenerator {
 
 #[async_trait]
 impl Generator for CannedGenerator {
-    async fn generate(&self, _failure: &FailureContext) -> Result<Draft, GeneratorError> {
+    async fn generate(&self, _failure: &FailureContext, _: &UsageMeter) -> Result<Draft, GeneratorError> {
         Ok(self.0.clone())
     }
 }

@@ -22,7 +22,7 @@ from pathlib import Path
 
 import agents
 import limits
-from box import PATIENCE, RIGHT, Box, Failed, edit, learning, refusing, require, right, task, texts, wait_for
+from box import PATIENCE, RIGHT, WRONG, Box, Failed, edit, learning, refusing, require, right, task, texts, wait_for
 
 ROOT = Path(__file__).resolve().parents[2]
 SERVER = ROOT.parent / "shared" / "tools" / "mock_llm.py"
@@ -180,6 +180,29 @@ def killed(options, agent):
     box.nothing_left(1)
 
 
+def killed_asking(options, agent):
+    """kill -9 while the agent writes a reflection, in a directory outside of every workspace: the next run ends it."""
+    asked = "Say why, so that the next attempt"
+    slow = {"name": "reflect", "when": {"contains": asked}, "turns": [{"stall_s": 3456, "text": "late"}], "on_exhausted": "restart"}
+    box = Box(options, agent, "killed-asking", {"rules": [slow, {"name": "work", "when": {"has_tools": True}, "turns": edit(WRONG)}]})
+    yield box
+    path = box.project / "project.json"
+    project = json.loads(path.read_text())
+    project["reflexion"] = {"generator": {"type": "agent", "agent": agent.name}, "generationTimeoutMs": 3_456_000}
+    path.write_text(json.dumps(project, indent=1))
+    box.commit()
+    started = box.start("run", "--json")
+    wait_for(lambda: any(asked in text for r in box.model.requests() for text in texts(r)), PATIENCE, "no reflection was asked for")
+    started[0].kill()
+    box.end(started)
+    require(box.left(0), "the agent ended by itself: this shows nothing")
+    box.model.play(right())
+    code, report = box.work()
+    require((code, report["verdict"]) == (0, "confirmed"), f"exit {code}: {report}")
+    box.nothing_left(0)
+    box.nothing_left(1)
+
+
 def side_by_side(options, agent):
     """Two attempts at once in the same home."""
     box = Box(options, agent, "side-by-side", right_for_each())
@@ -213,12 +236,13 @@ def right_for_each():
 
 
 # The long ones first, so that waiting overlaps with working.
-SCENARIOS = [api_error, learns, limit_resets, killed, interrupted, limit_recovers, limit_stays, limit_tells, bad_key, next_agent, side_by_side]
+SCENARIOS = [api_error, learns, limit_resets, killed, killed_asking, interrupted, limit_recovers, limit_stays, limit_tells, bad_key, next_agent, side_by_side]
 # What only some can show: reset times stand in the records of two agents. Over ACP the rest is the same code and program.
 ONLY = {
     limit_resets: ["claude"],
     limit_tells: ["codex"],
     killed: ["claude", "codex", "opencode", "acp-claude"],
+    killed_asking: ["claude", "codex"],
     next_agent: ["claude", "codex", "opencode"],
     side_by_side: ["claude", "codex", "opencode"],
 }

@@ -437,8 +437,25 @@ fn after_a_killed_run_the_next_one_cleans_up_and_says_so() {
     assert_eq!(next.task("a")["solvedAt"], 1, "an attempt that was never judged was not used up");
     assert!(!left[0].exists());
     assert_eq!(project.worktrees().len(), 0);
-    next.says("processes that still worked there");
+    next.says("processes that still ran");
     assert_eq!(project.processes(), Vec::<String>::new(), "agents of the killed run do not live on");
+}
+
+#[test]
+fn a_generator_of_a_killed_run_is_ended_wherever_it_works() {
+    let project = Project::new("echo wrong >> answer.txt");
+    let script = "cd /; setsid sleep 300 & sleep 300 & touch $OUT/reflecting; wait";
+    project.config(|c| c["reflexion"]["generator"] = json!({"type": "command", "argv": ["sh", "-c", script]}));
+    let run = project.start(&["run", "--json"]);
+    project.await_told("reflecting");
+    run.signal(rustix::process::Signal::KILL);
+    assert_eq!(run.end().code, None);
+    assert!(!project.processes().is_empty(), "what a killed run started goes on: nobody is there to end it");
+    project.config(|c| {
+        c["agents"]["sh"]["argv"] = json!(["sh", "-c", RIGHT]);
+    });
+    project.run(&["run", "--json"]).exits(0).says("processes that still ran");
+    assert_eq!(project.processes(), Vec::<String>::new());
 }
 
 // Repositories.

@@ -311,6 +311,13 @@ fn tasks_are_added_changed_and_listed() {
         (&edited["priority"], &edited["title"], &edited["checks"]),
         (&json!(3), &json!("Dates"), &added["checks"])
     );
+    let named = project.run(&["task", "edit", id, r#"{"agent":"cluade"}"#]);
+    named.exits(0).says("agent `cluade`, which is not under `agents`").says("did you mean `claude`?");
+    let quiet = project.run(&["task", "edit", id, r#"{"agent":null}"#]);
+    assert_eq!(quiet.exits(0).stderr, "");
+    let waits = project.run(&["task", "add", "Later", "--id", "later", "--after", "datse"]);
+    waits.exits(0).says("there is no task `datse`").says("did you mean `dates`?");
+    project.run(&["task", "close", "later"]).exits(0);
     project.run(&["task", "edit", id, r#"{"priority":9}"#]).exits(2).says("priority 9");
     let unnamed = project.run(&["task", "add", "Anything", "--json"]).exits(0).json();
     assert!(unnamed["id"].as_str().unwrap().starts_with("t-"), "{unnamed}");
@@ -325,7 +332,7 @@ fn tasks_are_added_changed_and_listed() {
     };
     assert_eq!(
         (list("open"), list("closed")),
-        (vec!["a".to_owned()], vec![id.to_owned(), unnamed["id"].as_str().unwrap().to_owned()])
+        (vec!["a".to_owned()], vec![id.to_owned(), "later".to_owned(), unnamed["id"].as_str().unwrap().to_owned()])
     );
     assert_eq!(project.run(&["task", "reopen", id, "--json"]).exits(0).json()["status"], "open");
     project.run(&["task", "list", "--status", "done"]).exits(2).says("closed");

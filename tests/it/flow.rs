@@ -1,8 +1,11 @@
 //! The whole loop on the shipped doubles: attempt, check, reflect, remember, retry.
 
 use reflexion::domain::AgentReport;
+use reflexion::domain::Draft;
 use reflexion::domain::Ending;
 use reflexion::domain::EventKind;
+use reflexion::domain::FailureContext;
+use reflexion::domain::JournalEntry;
 use reflexion::domain::RunReport;
 use reflexion::domain::Status;
 use reflexion::domain::Stop;
@@ -10,6 +13,7 @@ use reflexion::domain::Subtask;
 use reflexion::domain::Task;
 use reflexion::domain::ToolKind;
 use reflexion::domain::TranscriptItem;
+use reflexion::domain::Usage;
 use reflexion::domain::Verdict;
 use reflexion::domain::policy::LimitWait;
 use reflexion::layer::Layers;
@@ -19,6 +23,9 @@ use reflexion::services::Clock;
 use reflexion::services::Conversation;
 use reflexion::services::Earlier;
 use reflexion::services::EventSink;
+use reflexion::services::Generator;
+use reflexion::services::GeneratorError;
+use reflexion::services::Journal;
 use reflexion::services::Orchestrator;
 use reflexion::services::RecentQuery;
 use reflexion::services::ReflectionService;
@@ -29,9 +36,11 @@ use reflexion::services::SubagentError;
 use reflexion::services::Subagents;
 use reflexion::services::Tasks;
 use reflexion::services::Transcripts;
+use reflexion::services::UsageMeter;
 use reflexion::services::Verifier;
 use reflexion::services::Workspaces;
 use reflexion::storage::InMemoryStorage;
+use reflexion::storage::MemoryJournal;
 use reflexion::storage::MemoryTranscripts;
 use reflexion::testing;
 use reflexion::testing::MemoryTasks;
@@ -41,6 +50,8 @@ use reflexion::testing::ScriptedVerifier;
 use reflexion::testing::fixed_settings;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering;
 use tokio_util::sync::CancellationToken;
 
 /// A project whose check wants `answer.txt` to hold `right`.
@@ -301,6 +312,42 @@ async fn the_test_layers_of_the_ancestor_have_their_counterparts() {
     };
     assert_eq!(kept_by(runtime::test::reflection_service_test()).await, 0);
     assert_eq!(kept_by(runtime::test::reflection_service_test_with_storage()).await, 1);
+}
+
+/// Pays for every answer and gives none.
+#[derive(Clone, Default)]
+struct Dear(Arc<AtomicU64>);
+
+#[async_trait::async_trait]
+impl Generator for Dear {
+    async fn generate(&self, _: &FailureContext, spent: &UsageMeter) -> Result<Draft, GeneratorError> {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        spent.add(Usage { input: Some(90), output: Some(10), cost_usd: Some(0.5), ..Usage::default() });
+        Err(GeneratorError::Parse("no object".to_owned()))
+    }
+}
+
+#[tokio::test]
+async fn what_generators_use_is_part_of_the_tasks_and_the_runs_usage() {
+    let project = Project::new(|agent, _| agent.ends(Ending::Finished, "").ends(Ending::Finished, ""));
+    let (dear, journal) = (Dear::default(), Arc::new(MemoryJournal::default()));
+    let layers = project.layers().with(Svc::<dyn Generator>::new(dear.clone()));
+    let app = layers.with(Svc::<dyn Journal>::from(journal.clone() as Arc<dyn Journal>));
+    let app = app.build::<Svc<dyn Orchestrator>>().await.unwrap();
+    let request = RunRequest::everything(reflexion::domain::RunId::new("run-1").unwrap());
+    let report = app.run(RunRequest { max_attempts: Some(2), ..request }).await.unwrap();
+    app.shutdown().await.unwrap();
+    let asked = dear.0.load(Ordering::Relaxed);
+    assert!(asked > 0, "no reflection was asked for");
+    assert_eq!(report.tasks[0].reflections_written, 0);
+    assert_eq!((report.tasks[0].tokens, report.totals.tokens), (Some(100 * asked), Some(100 * asked)));
+    assert_eq!(report.totals.cost_usd, Some(0.5 * asked as f64));
+    let entries = journal.entries();
+    let paid = |entry: &&JournalEntry| {
+        matches!(entry, JournalEntry::AttemptJudged { reflection_usage, usage, .. }
+            if reflection_usage.tokens() == Some(100) && usage.is_unknown())
+    };
+    assert_eq!(entries.iter().filter(paid).count() as u64, asked, "{entries:?}");
 }
 
 /// An agent that keeps its conversations: cut short by a limit, it goes on where it stopped.

@@ -184,11 +184,16 @@ fn project(server: &Server) -> tempfile::TempDir {
 #[test]
 fn a_reflection_by_the_model_reaches_the_model_and_the_task_is_confirmed() {
     let lesson = "divide by two and keep whole numbers";
-    let files = |code: &str| json!({ "text": format!("Done.\n\n`calc.py`:\n```python\n{code}```\n") });
+    let usage = json!({ "input": 1000, "output": 50 });
+    let files = |code: &str| json!({ "usage": { "input": 7, "output": 3 }, "text": format!("Done.\n\n`calc.py`:\n```python\n{code}```\n") });
     let script = json!({ "rules": [
-        { "name": "lesson", "when": { "last_contains": "Change no files and run nothing" }, "turns": [{ "json": {
-            "category": "root_cause", "analysis": "it subtracts", "suggestion": lesson, "actionItems": [], "confidence": 0.9,
-        } }] },
+        { "name": "lesson", "when": { "contains": "Change no files and run nothing" }, "turns": [
+            { "text": "It subtracts.", "usage": usage },
+            { "json": {
+                "category": "root_cause", "analysis": "it subtracts", "suggestion": lesson, "actionItems": [],
+                "confidence": 0.9,
+            }, "usage": usage },
+        ] },
         { "name": "second", "when": { "contains": lesson }, "turns": [files("def half(a):\n    return a // 2\n")] },
         { "name": "first", "when": {}, "turns": [files("def half(a):\n    return a - 2\n")] },
     ] });
@@ -204,5 +209,13 @@ fn a_reflection_by_the_model_reaches_the_model_and_the_task_is_confirmed() {
     assert_eq!(report["tasks"][0]["verdict"], "confirmed");
     let listed: Value = serde_json::from_slice(&run(&["memory", "list", "--json"]).stdout).unwrap();
     assert_eq!(listed["reflections"][0]["origin"], json!({ "by": "llm", "model": "mock-model" }));
-    assert_eq!(server.requests().len(), 3);
+    assert_eq!(server.requests().len(), 4, "an answer that cannot be read is asked for again");
+    // Both answers of the generator were paid for.
+    assert_eq!(report["totals"]["tokens"], 2 * 10 + 2 * 1050, "{report:#}");
+    let run = report["run"].as_str().unwrap();
+    let journal = std::fs::read_to_string(dir.path().join(".reflection/runs").join(run).join("journal.jsonl")).unwrap();
+    let judged: Vec<Value> = journal.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let used: Vec<&Value> = judged.iter().filter_map(|entry| entry.get("reflectionUsage")).collect();
+    assert_eq!(used.len(), 1, "{journal}");
+    assert_eq!((&used[0]["input"], &used[0]["output"]), (&json!(2000), &json!(100)));
 }

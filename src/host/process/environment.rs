@@ -1,13 +1,11 @@
 //! What a program gets to see of the caller's environment.
 
+use super::mark::MARK;
 use crate::services::Command;
 use globset::GlobBuilder;
 use globset::GlobSetBuilder;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-
-/// The variable by which a program's descendants are recognised wherever they went.
-pub(super) const MARK: &str = "REFLEXION_MARK";
 
 /// Variables that point git at one particular repository (`git rev-parse --local-env-vars`): set when we are called
 /// from a hook, they would send an agent's commits into the user's repository and index.

@@ -1,6 +1,6 @@
 //! Everything a program started: finding, ending and reaping it.
 
-use super::environment::MARK;
+use super::mark::MARK;
 use rustix::process::Pid;
 use rustix::process::Signal;
 use rustix::process::WaitOptions;
@@ -12,7 +12,7 @@ use std::time::Duration;
 use std::time::Instant;
 
 /// How long a sweep waits for killed processes to be gone; only one in uninterruptible sleep takes so long.
-const SWEEP_LIMIT: Duration = Duration::from_secs(2);
+pub(super) const SWEEP_LIMIT: Duration = Duration::from_secs(2);
 
 /// Makes orphans of our descendants children of this process instead of `init`'s, so that they can be found and reaped.
 pub(super) fn adopt_orphans() {
@@ -140,48 +140,19 @@ impl Drop for Family {
     }
 }
 
-/// Ends the programs of a run that was killed: they carry a mark and still work somewhere below `dir`. Says how many.
-///
-/// A person's shell that stands there has no mark, and stays. Blocks like [`Family::end`].
-pub(in crate::host) fn end_left_behind(dir: &Path) -> usize {
-    // The kernel names working directories without links.
-    let Ok(dir) = dir.canonicalize() else {
-        return 0;
-    };
-    let mut ended = HashSet::new();
-    let started = Instant::now();
-    let mut pause = Duration::from_millis(1);
-    loop {
-        let found: Vec<i32> = Process::all()
-            .into_iter()
-            .filter(|p| !p.zombie && p.is_below(&dir) && p.is_marked(""))
-            .map(|p| p.pid)
-            .collect();
-        if found.is_empty() || started.elapsed() > SWEEP_LIMIT {
-            return ended.len();
-        }
-        for pid in found.iter().filter_map(|pid| Pid::from_raw(*pid)) {
-            let _ = rustix::process::kill_process(pid, Signal::KILL);
-        }
-        ended.extend(found);
-        std::thread::sleep(pause);
-        pause = (pause * 2).min(Duration::from_millis(50));
-    }
-}
-
 /// A line of the process table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Process {
     pub(super) pid: i32,
-    parent: i32,
+    pub(super) parent: i32,
     group: i32,
     session: i32,
-    start: u64,
+    pub(super) start: u64,
     pub(super) zombie: bool,
 }
 
 impl Process {
-    fn all() -> Vec<Self> {
+    pub(super) fn all() -> Vec<Self> {
         std::fs::read_dir("/proc")
             .into_iter()
             .flatten()
@@ -191,13 +162,13 @@ impl Process {
             .collect()
     }
 
-    fn read(pid: i32) -> Option<Self> {
+    pub(super) fn read(pid: i32) -> Option<Self> {
         Self::parse(pid, &std::fs::read(format!("/proc/{pid}/stat")).ok()?)
     }
 
     /// Fields of `/proc/PID/stat` [`proc_pid_stat(5)`]: after the name, which is in parentheses and may contain anything,
     /// come state (3), ppid, pgrp, session, ..., starttime (22).
-    fn parse(pid: i32, stat: &[u8]) -> Option<Self> {
+    pub(super) fn parse(pid: i32, stat: &[u8]) -> Option<Self> {
         let after = memchr::memrchr(b')', stat)? + 1;
         let text = std::str::from_utf8(&stat[after..]).ok()?;
         let fields: Vec<&str> = text.split_ascii_whitespace().collect();
@@ -211,17 +182,21 @@ impl Process {
         })
     }
 
-    fn is_below(&self, dir: &Path) -> bool {
+    pub(super) fn is_below(&self, dir: &Path) -> bool {
         std::fs::read_link(format!("/proc/{}/cwd", self.pid)).is_ok_and(|cwd| cwd.starts_with(dir))
     }
 
     /// Whether it has a mark that contains this one.
     fn is_marked(&self, mark: &str) -> bool {
-        std::fs::read(format!("/proc/{}/environ", self.pid)).is_ok_and(|environ| {
-            environ.split(|byte| *byte == 0).any(|variable| {
-                variable.starts_with(MARK.as_bytes()) && memchr::memmem::find(variable, mark.as_bytes()).is_some()
-            })
-        })
+        self.mark().is_some_and(|mine| mine.contains(mark))
+    }
+
+    /// What its environment held as mark when it was started; nothing for another user's.
+    pub(super) fn mark(&self) -> Option<String> {
+        let environ = std::fs::read(format!("/proc/{}/environ", self.pid)).ok()?;
+        let mut variables = environ.split(|byte| *byte == 0);
+        let value = variables.find_map(|variable| variable.strip_prefix(MARK.as_bytes())?.strip_prefix(b"="))?;
+        Some(String::from_utf8_lossy(value).into_owned())
     }
 }
 

@@ -4,14 +4,17 @@
 //! tail ([`capture`]), so that it is never blocked and never fills the memory. When it ends - by itself, by its time
 //! limit, by cancellation, or because its future was dropped - its group is killed and what left the group is found in
 //! `/proc` by mark or descent, killed and reaped ([`family`]); this process is the sub-reaper of all of them.
-//! [`runner`] puts these together.
+//! [`runner`] puts these together. The mark names the project and its runtime ([`mark`]), so that the next run can end what
+//! a killed one left running ([`left_behind`]).
 
 mod capture;
 mod environment;
 mod family;
+mod left_behind;
+mod mark;
 mod runner;
 
-pub(super) use family::end_left_behind;
+pub(super) use left_behind::end_left_behind;
 pub use runner::HostRunner;
 
 #[cfg(test)]

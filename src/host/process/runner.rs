@@ -4,6 +4,7 @@ use super::capture::Capture;
 use super::environment::environment;
 use super::family::Family;
 use super::family::adopt_orphans;
+use super::mark::new_mark;
 use crate::domain::CheckCommand;
 use crate::services::Command;
 use crate::services::CommandEnd;
@@ -20,6 +21,7 @@ use rustix::process::Pid;
 use rustix::process::Signal;
 use std::io;
 use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::process::Stdio;
 use std::time::Duration;
@@ -48,20 +50,34 @@ const BUSY_RETRIES: u32 = 20;
 
 /// Runs programs of this machine; see [`CommandRunner`].
 ///
-/// Every program gets its own process group, `REFLEXION_MARK=<unique>` in its environment, and none of the variables
+/// Every program gets its own process group, a unique `REFLEXION_MARK` in its environment, and none of the variables
 /// that point git at a particular repository (`GIT_DIR`, …). A descendant that leaves the group *and* clears its
 /// environment *and* loses its parent between two looks at the process table is the one that escapes.
 ///
 /// Linux only: on other systems only the process group is ended.
 #[derive(Debug, Clone)]
-pub struct HostRunner(());
+pub struct HostRunner {
+    state_dir: Option<PathBuf>,
+}
 
 impl HostRunner {
     /// A runner; makes this process the sub-reaper of its descendants.
     #[must_use]
     pub fn new() -> Self {
         adopt_orphans();
-        Self(())
+        Self { state_dir: None }
+    }
+
+    /// A runner for the project with this state directory (`.reflection`), once that is there: if this process is
+    /// killed, the project's next run finds what it left running, in whatever directory that works.
+    #[must_use]
+    pub fn of_project(state_dir: PathBuf) -> Self {
+        adopt_orphans();
+        Self { state_dir: Some(state_dir) }
+    }
+
+    fn mark(&self) -> String {
+        new_mark(self.state_dir.as_deref())
     }
 }
 
@@ -75,14 +91,23 @@ impl Default for HostRunner {
 impl CommandRunner for HostRunner {
     async fn run(&self, command: Command) -> Result<CommandOutput, CommandError> {
         let pump = Pump::new(command.keep_bytes);
-        run(command, pump, Limits { idle: None, linger: Duration::ZERO }, None).await
+        let limits = Limits { idle: None, linger: Duration::ZERO };
+        run(command, pump, limits, Start { stdin: None, mark: self.mark() }).await
     }
 
     async fn run_watched(&self, command: Command, watch: Watch) -> Result<CommandOutput, CommandError> {
         let Watch { reader, stdin, idle, linger } = watch;
         let pump = Pump { reader: Some(reader), ..Pump::new(command.keep_bytes) };
-        run(command, pump, Limits { idle, linger }, stdin).await
+        run(command, pump, Limits { idle, linger }, Start { stdin, mark: self.mark() }).await
     }
+}
+
+/// What a program is started with beside its command.
+struct Start {
+    /// What is written to it later.
+    stdin: Option<UnboundedReceiver<Vec<u8>>>,
+    /// See [`new_mark`].
+    mark: String,
 }
 
 /// Limits that only a watched program has.
@@ -91,17 +116,12 @@ struct Limits {
     linger: Duration,
 }
 
-async fn run(
-    command: Command,
-    mut pump: Pump,
-    limits: Limits,
-    stdin: Option<UnboundedReceiver<Vec<u8>>>,
-) -> Result<CommandOutput, CommandError> {
+async fn run(command: Command, mut pump: Pump, limits: Limits, start: Start) -> Result<CommandOutput, CommandError> {
     let started = Instant::now();
     if command.cancel.is_cancelled() {
         return Ok(pump.finish(CommandEnd::Cancelled, started.elapsed()));
     }
-    let mut running = Running::start(&command, &mut pump, stdin).await?;
+    let mut running = Running::start(&command, &mut pump, start).await?;
     let lost = |source| CommandError::Wait { program: program_name(&command.program), source };
     let end = running.watch(&command, &limits, &mut pump).await.map_err(lost)?;
     running.finish(&end, &mut pump).await.map_err(lost)?;
@@ -123,12 +143,7 @@ impl Drop for Running {
 }
 
 impl Running {
-    async fn start(
-        command: &Command,
-        pump: &mut Pump,
-        stdin: Option<UnboundedReceiver<Vec<u8>>>,
-    ) -> Result<Self, CommandError> {
-        let mark = uuid::Uuid::now_v7().simple().to_string();
+    async fn start(command: &Command, pump: &mut Pump, Start { stdin, mark }: Start) -> Result<Self, CommandError> {
         let mut child = spawn(command, &mark).await?;
         let pid = child.id().and_then(|id| Pid::from_raw(id.try_into().ok()?));
         let Some(pid) = pid else {

@@ -120,15 +120,16 @@ async fn clean_up(layout: &Layout, repository: &Repository) -> Result<Vec<String
             }
         }
     }
-    let top = worktrees.clone();
+    let (top, state) = (worktrees.clone(), layout.state().to_owned());
     let ended = blocking(move || {
-        let ended = end_left_behind(&top);
+        let ended = end_left_behind(&top, &state);
         remove(&top)?;
         Ok(ended)
     });
     match ended.await? {
         0 => {}
-        n => cleaned.push(format!("{n} processes that still worked there")),
+        1 => cleaned.push("a process that still ran".to_owned()),
+        n => cleaned.push(format!("{n} processes that still ran")),
     }
     if repository.kind == Kind::Git {
         let lock = git::worktree_lock(&repository.git_dir);

@@ -1,32 +1,27 @@
 //! A configured agent as generator.
 
 use crate::domain::Draft;
-use crate::domain::Ending;
 use crate::domain::FailureContext;
 use crate::domain::Origin;
-use crate::domain::RunId;
 use crate::domain::SessionId;
 use crate::prompt::parse_reply;
 use crate::prompt::reflect_prompt;
-use crate::services::AgentRequest;
-use crate::services::Conversation;
+use crate::services::AgentQuestion;
+use crate::services::AnsweringAgent;
 use crate::services::Generator;
 use crate::services::GeneratorError;
-use crate::services::Mode;
 use crate::services::Subagent;
 use crate::services::SubagentError;
-use crate::services::Unwatched;
+use crate::services::UsageMeter;
 use async_trait::async_trait;
-use std::collections::BTreeMap;
 use std::sync::Arc;
-use tokio_util::sync::CancellationToken;
 
 /// Asks an agent, read-only and in a single turn, in an empty directory that is thrown away: whatever it does, it finds
 /// nothing to harm.
 ///
 /// The answer is its closing message. Every other ending than `finished` is an error.
 pub struct AgentGenerator {
-    agent: Arc<dyn Subagent>,
+    agent: AnsweringAgent,
 }
 
 impl AgentGenerator {
@@ -35,57 +30,28 @@ impl AgentGenerator {
     /// # Errors
     /// [`SubagentError::Unsupported`] if it has no read-only mode: who only answers must not be able to change anything.
     pub fn new(name: &str, agent: Arc<dyn Subagent>) -> Result<Self, SubagentError> {
-        if agent.abilities().read_only {
-            return Ok(Self { agent });
-        }
-        let message = "it has no read-only mode, so it cannot write reflections; name another agent in \
-                       `reflexion.generator.agent`, or use a generator of another type";
-        Err(SubagentError::Unsupported { agent: name.to_owned(), message: message.to_owned() })
+        let instead = "write reflections; name another agent in `reflexion.generator.agent`, or use a generator of \
+                       another type";
+        Ok(Self { agent: AnsweringAgent::new(name, agent, instead)? })
     }
 }
 
 #[async_trait]
 impl Generator for AgentGenerator {
-    async fn generate(&self, failure: &FailureContext) -> Result<Draft, GeneratorError> {
-        let place = tempfile::Builder::new().prefix("reflexion-reflect-").tempdir().map_err(failed)?;
-        let dir = place.path().join("empty");
-        let prompt_file = place.path().join("prompt.md");
-        let prompt = reflect_prompt(failure);
-        tokio::fs::create_dir(&dir).await.map_err(failed)?;
-        tokio::fs::write(&prompt_file, &prompt).await.map_err(failed)?;
-
-        let report = self
-            .agent
-            .run(AgentRequest {
-                run: RunId::new("reflect").map_err(failed)?,
-                task: failure.task_id.clone(),
-                subtask: failure.subtask_id.clone(),
-                attempt: failure.attempt_number,
-                session: SessionId::new(format!("reflect-{}", failure.id)),
-                prompt,
-                prompt_file,
-                dir,
-                mode: Mode::ReadOnly,
-                env: BTreeMap::new(),
-                conversation: Conversation::New,
-                protect: Vec::new(),
-                watch: Arc::new(Unwatched),
-                cancel: CancellationToken::new(),
-            })
-            .await
-            .map_err(failed)?;
-        if report.ending != Ending::Finished {
-            let detail = report.detail.map_or(String::new(), |detail| format!(": {detail}"));
-            return Err(failed(format!("the agent run ended: {}{detail}", report.ending.as_str())));
-        }
-        parse_reply(&report.message)
+    async fn generate(&self, failure: &FailureContext, spent: &UsageMeter) -> Result<Draft, GeneratorError> {
+        let question = AgentQuestion {
+            prompt: reflect_prompt(failure),
+            purpose: "reflect",
+            task: failure.task_id.clone(),
+            subtask: failure.subtask_id.clone(),
+            attempt: failure.attempt_number,
+            session: SessionId::new(format!("reflect-{}", failure.id)),
+        };
+        let answer = self.agent.ask(question, spent).await.map_err(GeneratorError::GenerationFailed)?;
+        parse_reply(&answer)
             .map(|reply| reply.by(Origin::Agent))
             .map_err(|error| GeneratorError::Parse(error.to_string()))
     }
-}
-
-fn failed(error: impl std::fmt::Display) -> GeneratorError {
-    GeneratorError::GenerationFailed(error.to_string())
 }
 
 #[cfg(test)]
@@ -93,10 +59,17 @@ mod tests {
     use super::super::super::test_failure;
     use super::*;
     use crate::domain::AgentReport;
+    use crate::domain::Ending;
+    use crate::domain::TranscriptItem;
+    use crate::domain::Usage;
     use crate::services::Abilities;
+    use crate::services::AgentRequest;
     use crate::services::MockSubagent;
+    use crate::services::Mode;
+    use crate::services::RetryFrom;
     use std::path::PathBuf;
     use std::sync::Mutex;
+    use std::time::Duration;
 
     fn report(ending: Ending, message: &str) -> AgentReport {
         AgentReport { message: message.to_owned(), detail: Some("in words".to_owned()), ..AgentReport::new(ending) }
@@ -129,10 +102,53 @@ mod tests {
             *noted.lock().unwrap() = Some(request.dir);
             Ok(report(Ending::Finished, r#"{"analysis": "a", "suggestion": "s"}"#))
         });
-        let draft = generator(agent).generate(&test_failure()).await.unwrap();
+        let draft = generator(agent).generate(&test_failure(), &UsageMeter::default()).await.unwrap();
         assert_eq!((draft.analysis.as_str(), draft.origin), ("a", Origin::Agent));
         let dir = seen.lock().unwrap().clone().unwrap();
         assert!(!dir.parent().unwrap().exists());
+    }
+
+    /// An agent of two turns, with its report; without one it never ends.
+    struct Spends(Option<AgentReport>);
+
+    #[async_trait]
+    impl Subagent for Spends {
+        fn abilities(&self) -> Abilities {
+            Abilities { read_only: true, ..Abilities::default() }
+        }
+
+        async fn run(&self, request: AgentRequest) -> Result<AgentReport, SubagentError> {
+            for _ in 0..2 {
+                request.watch.step(TranscriptItem::Turn { usage: tokens(5) }, None);
+            }
+            match &self.0 {
+                Some(report) => Ok(report.clone()),
+                None => std::future::pending().await,
+            }
+        }
+
+        fn retry_from(&self) -> RetryFrom {
+            RetryFrom::Change
+        }
+    }
+
+    fn tokens(n: u64) -> Usage {
+        Usage { input: Some(n), ..Usage::default() }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_the_agent_used_counts_however_its_run_ends() {
+        async fn check(report: Option<AgentReport>, expected: u64) {
+            let generator = AgentGenerator::new("helper", Arc::new(Spends(report))).unwrap();
+            let (failure, spent) = (test_failure(), UsageMeter::default());
+            let _ = tokio::time::timeout(Duration::from_secs(30), generator.generate(&failure, &spent)).await;
+            assert_eq!(spent.total(), tokens(expected));
+        }
+        let answer = r#"{"analysis": "a", "suggestion": "s"}"#;
+        check(Some(AgentReport { usage: tokens(12), ..report(Ending::Finished, answer) }), 12).await;
+        check(Some(AgentReport { usage: tokens(12), ..report(Ending::Budget, "") }), 12).await;
+        check(Some(report(Ending::Hang, "")), 10).await;
+        check(None, 10).await;
     }
 
     #[tokio::test]
@@ -141,7 +157,7 @@ mod tests {
             let mut agent = MockSubagent::new();
             agent.expect_run().return_once(move |_| result());
             let generator = generator(agent);
-            let error = generator.generate(&test_failure()).await.unwrap_err();
+            let error = generator.generate(&test_failure(), &UsageMeter::default()).await.unwrap_err();
             assert_eq!(error.to_string(), expected);
         }
         check(

@@ -13,6 +13,7 @@ use crate::services::CommandOutput;
 use crate::services::CommandRunner;
 use crate::services::Generator;
 use crate::services::GeneratorError;
+use crate::services::UsageMeter;
 use async_trait::async_trait;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -41,7 +42,7 @@ pub struct CommandGenerator {
 
 #[async_trait]
 impl Generator for CommandGenerator {
-    async fn generate(&self, failure: &FailureContext) -> Result<Draft, GeneratorError> {
+    async fn generate(&self, failure: &FailureContext, _: &UsageMeter) -> Result<Draft, GeneratorError> {
         let stdin = serde_json::to_vec(failure).map_err(failed)?;
         let command = Command {
             env: variables(failure),
@@ -157,7 +158,7 @@ mod tests {
                         ])
             })
             .returning(|_| Ok(printed(CommandEnd::Exited(0), &format!("here: {ANSWER}\n"), "a warning")));
-        let draft = generator(runner).generate(&test_failure()).await.unwrap();
+        let draft = generator(runner).generate(&test_failure(), &UsageMeter::default()).await.unwrap();
         assert_eq!((draft.category, draft.origin), (Category::TestGap, Origin::Command));
         assert_eq!((draft.analysis.as_str(), draft.confidence), ("a", 0.8));
     }
@@ -167,7 +168,7 @@ mod tests {
         async fn check(result: fn() -> Result<CommandOutput, CommandError>, expected: &str) {
             let mut runner = MockCommandRunner::new();
             runner.expect_run().return_once(move |_| result());
-            let error = generator(runner).generate(&test_failure()).await.unwrap_err();
+            let error = generator(runner).generate(&test_failure(), &UsageMeter::default()).await.unwrap_err();
             assert_eq!(error.to_string(), expected);
         }
         check(

@@ -7,6 +7,7 @@ use crate::prompt::shorten;
 use crate::reflection::Heuristic;
 use crate::services::Generator;
 use crate::services::GeneratorError;
+use crate::services::UsageMeter;
 use async_trait::async_trait;
 use std::sync::Arc;
 
@@ -25,8 +26,8 @@ pub struct Fallback {
 
 #[async_trait]
 impl Generator for Fallback {
-    async fn generate(&self, failure: &FailureContext) -> Result<Draft, GeneratorError> {
-        let error = match self.first.generate(failure).await {
+    async fn generate(&self, failure: &FailureContext, spent: &UsageMeter) -> Result<Draft, GeneratorError> {
+        let error = match self.first.generate(failure, spent).await {
             Ok(draft) => return Ok(draft),
             Err(error) => error,
         };
@@ -59,9 +60,9 @@ mod tests {
     async fn every_error_becomes_a_heuristic_draft_that_says_why() {
         async fn check(error: fn() -> GeneratorError, because: &str) {
             let mut first = MockGenerator::new();
-            first.expect_generate().times(1).return_once(move |_| Err(error()));
+            first.expect_generate().times(1).return_once(move |_, _| Err(error()));
             let fallback = Fallback { first: Arc::new(first), name: "command".to_owned() };
-            let draft = fallback.generate(&test_failure()).await.unwrap();
+            let draft = fallback.generate(&test_failure(), &UsageMeter::default()).await.unwrap();
             assert_eq!(draft.origin, Origin::Heuristic { because: because.to_owned() });
             assert_eq!(draft, Heuristic.draft(&test_failure(), because.to_owned()));
         }
@@ -79,8 +80,8 @@ mod tests {
         let answer = Heuristic.draft(&test_failure(), "as an example".to_owned());
         let mut first = MockGenerator::new();
         let given = answer.clone();
-        first.expect_generate().return_once(move |_| Ok(given));
+        first.expect_generate().return_once(move |_, _| Ok(given));
         let fallback = Fallback { first: Arc::new(first), name: "agent".to_owned() };
-        assert_eq!(fallback.generate(&test_failure()).await.unwrap(), answer);
+        assert_eq!(fallback.generate(&test_failure(), &UsageMeter::default()).await.unwrap(), answer);
     }
 }

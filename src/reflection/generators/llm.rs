@@ -16,6 +16,7 @@ use crate::services::Model;
 use crate::services::ModelError;
 use crate::services::ModelRequest;
 use crate::services::Models;
+use crate::services::UsageMeter;
 use async_trait::async_trait;
 use std::sync::Arc;
 
@@ -38,12 +39,13 @@ impl LlmGenerator {
 
 #[async_trait]
 impl Generator for LlmGenerator {
-    async fn generate(&self, failure: &FailureContext) -> Result<Draft, GeneratorError> {
-        let model = self.model.as_ref().map_err(failed)?;
+    async fn generate(&self, failure: &FailureContext, spent: &UsageMeter) -> Result<Draft, GeneratorError> {
+        let question = Question { model: &**self.model.as_ref().map_err(failed)?, spent };
         let prompt = reflect_prompt(failure);
-        let reply = match ask(&**model, prompt.clone()).await? {
+        let reply = match question.ask(prompt.clone()).await? {
             Ok(reply) => reply,
-            Err(error) => ask(&**model, reflect_again(&prompt, &error))
+            Err(error) => question
+                .ask(reflect_again(&prompt, &error))
                 .await?
                 .map_err(|error| GeneratorError::Parse(error.to_string()))?,
         };
@@ -51,10 +53,20 @@ impl Generator for LlmGenerator {
     }
 }
 
-async fn ask(model: &dyn Model, prompt: String) -> Result<Result<Reply, ParseError>, GeneratorError> {
-    let request = ModelRequest { system: None, prompt, schema: Some(reflect_schema()) };
-    let completion = model.complete(request).await.map_err(|error| failed(&error))?;
-    Ok(parse_reply(&completion.text))
+/// Who is asked, and who counts what that costs.
+struct Question<'a> {
+    model: &'a dyn Model,
+    spent: &'a UsageMeter,
+}
+
+impl Question<'_> {
+    async fn ask(&self, prompt: String) -> Result<Result<Reply, ParseError>, GeneratorError> {
+        let request = ModelRequest { system: None, prompt, schema: Some(reflect_schema()) };
+        let completion = self.model.complete(request).await.map_err(|error| failed(&error))?;
+        // An answer that cannot be read was paid for as well.
+        self.spent.add(completion.usage);
+        Ok(parse_reply(&completion.text))
+    }
 }
 
 fn failed(error: &ModelError) -> GeneratorError {
@@ -77,8 +89,13 @@ mod tests {
 
     const GOOD: &str = r#"{"category":"test_gap","analysis":"a","suggestion":"s","actionItems":[],"confidence":7}"#;
 
+    /// One answer's.
+    fn used() -> Usage {
+        Usage { input: Some(100), output: Some(10), cost_usd: Some(0.25), ..Usage::default() }
+    }
+
     fn answer(text: &str) -> Completion {
-        Completion { text: text.to_owned(), usage: Usage::default(), truncated: false }
+        Completion { text: text.to_owned(), usage: used(), truncated: false }
     }
 
     fn policy() -> policy::Model {
@@ -115,7 +132,7 @@ mod tests {
                 request.prompt == reflect_prompt(&test_failure()) && request.schema == Some(reflect_schema())
             })
             .returning(|_| Ok(answer(&format!("Sure:\n```json\n{GOOD}\n```"))));
-        let draft = generator(model).generate(&test_failure()).await.unwrap();
+        let draft = generator(model).generate(&test_failure(), &UsageMeter::default()).await.unwrap();
         assert_eq!((draft.category, draft.confidence), (Category::TestGap, 1.0));
         assert_eq!(draft.origin, Origin::Llm { model: "small".to_owned() });
     }
@@ -131,11 +148,16 @@ mod tests {
             .in_sequence(&mut order)
             .withf(|request| request.prompt.contains("I am sorry.") && request.prompt.contains("expected 3, got 4"))
             .returning(|_| Ok(answer(GOOD)));
-        assert_eq!(generator(model).generate(&test_failure()).await.unwrap().analysis, "a");
+        let spent = UsageMeter::default();
+        assert_eq!(generator(model).generate(&test_failure(), &spent).await.unwrap().analysis, "a");
+        let twice = Usage { input: Some(200), output: Some(20), cost_usd: Some(0.5), ..Usage::default() };
+        assert_eq!(spent.total(), twice);
 
         let mut stubborn = MockModel::new();
         stubborn.expect_complete().times(2).returning(|_| Ok(answer("No.")));
-        let error = generator(stubborn).generate(&test_failure()).await.unwrap_err();
+        let spent = UsageMeter::default();
+        let error = generator(stubborn).generate(&test_failure(), &spent).await.unwrap_err();
+        assert_eq!(spent.total(), twice, "answers that were of no use are paid for");
         assert!(matches!(&error, GeneratorError::Parse(why) if why.contains("No.")), "{error}");
     }
 
@@ -144,7 +166,8 @@ mod tests {
         async fn check(error: ModelError, expected: &str) {
             let mut model = MockModel::new();
             model.expect_complete().times(1).return_once(move |_| Err(error));
-            let said = generator(model).generate(&test_failure()).await.unwrap_err().to_string();
+            let said =
+                generator(model).generate(&test_failure(), &UsageMeter::default()).await.unwrap_err().to_string();
             assert_eq!(said, expected);
         }
         check(ModelError::Timeout(Duration::from_secs(9)), "timeout: no answer within 9 s").await;
@@ -157,7 +180,7 @@ mod tests {
         models.expect_open().return_once(|_| Err(ModelError::Auth("OPENAI_API_KEY is not set".to_owned())));
         let generator = LlmGenerator::open(&models, &policy());
         for _ in 0..2 {
-            let said = generator.generate(&test_failure()).await.unwrap_err().to_string();
+            let said = generator.generate(&test_failure(), &UsageMeter::default()).await.unwrap_err().to_string();
             assert_eq!(said, "generation_failed: not logged in: OPENAI_API_KEY is not set");
         }
     }

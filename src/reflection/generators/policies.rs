@@ -4,6 +4,7 @@ use crate::domain::Draft;
 use crate::domain::FailureContext;
 use crate::services::Generator;
 use crate::services::GeneratorError;
+use crate::services::UsageMeter;
 use async_trait::async_trait;
 use futures_util::future::BoxFuture;
 use std::sync::Arc;
@@ -24,11 +25,17 @@ pub fn with_policies(generator: Arc<dyn Generator>, limit: Duration) -> Arc<dyn 
     Arc::new(FromService { service, limit })
 }
 
+/// One question to a generator.
+struct Asked {
+    failure: FailureContext,
+    spent: UsageMeter,
+}
+
 /// A generator as a [`tower::Service`].
 #[derive(Clone)]
 struct GeneratorService(Arc<dyn Generator>);
 
-impl Service<FailureContext> for GeneratorService {
+impl Service<Asked> for GeneratorService {
     type Response = Draft;
     type Error = GeneratorError;
     type Future = BoxFuture<'static, Result<Draft, GeneratorError>>;
@@ -37,9 +44,9 @@ impl Service<FailureContext> for GeneratorService {
         Poll::Ready(Ok(()))
     }
 
-    fn call(&mut self, failure: FailureContext) -> Self::Future {
+    fn call(&mut self, Asked { failure, spent }: Asked) -> Self::Future {
         let generator = Arc::clone(&self.0);
-        Box::pin(async move { generator.generate(&failure).await })
+        Box::pin(async move { generator.generate(&failure, &spent).await })
     }
 }
 
@@ -52,11 +59,12 @@ struct FromService<S> {
 #[async_trait]
 impl<S> Generator for FromService<S>
 where
-    S: Service<FailureContext, Response = Draft, Error = BoxError> + Clone + Send + Sync,
+    S: Service<Asked, Response = Draft, Error = BoxError> + Clone + Send + Sync,
     S::Future: Send,
 {
-    async fn generate(&self, failure: &FailureContext) -> Result<Draft, GeneratorError> {
-        self.service.clone().oneshot(failure.clone()).await.map_err(|error| match error.downcast::<GeneratorError>() {
+    async fn generate(&self, failure: &FailureContext, spent: &UsageMeter) -> Result<Draft, GeneratorError> {
+        let asked = Asked { failure: failure.clone(), spent: spent.clone() };
+        self.service.clone().oneshot(asked).await.map_err(|error| match error.downcast::<GeneratorError>() {
             Ok(error) => *error,
             Err(error) if error.is::<Elapsed>() => GeneratorError::Timeout(self.limit),
             Err(error) => GeneratorError::GenerationFailed(error.to_string()),
@@ -69,6 +77,7 @@ mod tests {
     use super::super::super::Heuristic;
     use super::super::super::test_failure;
     use super::*;
+    use crate::domain::Usage;
     use std::sync::atomic::AtomicBool;
     use std::sync::atomic::Ordering;
 
@@ -76,6 +85,10 @@ mod tests {
     struct Silent(Arc<AtomicBool>);
 
     struct Dropped(Arc<AtomicBool>);
+
+    fn used() -> Usage {
+        Usage { input: Some(7), ..Usage::default() }
+    }
 
     impl Drop for Dropped {
         fn drop(&mut self) {
@@ -85,8 +98,9 @@ mod tests {
 
     #[async_trait]
     impl Generator for Silent {
-        async fn generate(&self, _: &FailureContext) -> Result<Draft, GeneratorError> {
+        async fn generate(&self, _: &FailureContext, spent: &UsageMeter) -> Result<Draft, GeneratorError> {
             let _guard = Dropped(Arc::clone(&self.0));
+            spent.add(used());
             std::future::pending().await
         }
     }
@@ -96,8 +110,10 @@ mod tests {
         let dropped = Arc::new(AtomicBool::new(false));
         let limited = with_policies(Arc::new(Silent(Arc::clone(&dropped))), Duration::from_secs(30));
         let start = tokio::time::Instant::now();
-        let error = limited.generate(&test_failure()).await.unwrap_err();
+        let spent = UsageMeter::default();
+        let error = limited.generate(&test_failure(), &spent).await.unwrap_err();
         assert_eq!(error.to_string(), "timeout: no answer within 30 s");
+        assert_eq!(spent.total(), used(), "what was used before counts");
         // The paused clock moves only as far as the next timer.
         assert_eq!(start.elapsed().as_secs(), 30);
         assert!(dropped.load(Ordering::SeqCst), "the work went on behind the timeout");
@@ -106,13 +122,15 @@ mod tests {
     #[tokio::test]
     async fn answers_and_errors_pass_through() {
         let limited = with_policies(Arc::new(Heuristic), Duration::from_secs(30));
-        let draft = limited.generate(&test_failure()).await.unwrap();
-        assert_eq!(draft, Heuristic.generate(&test_failure()).await.unwrap());
+        let draft = limited.generate(&test_failure(), &UsageMeter::default()).await.unwrap();
+        assert_eq!(draft, Heuristic.generate(&test_failure(), &UsageMeter::default()).await.unwrap());
 
         let mut failing = crate::services::MockGenerator::new();
-        failing.expect_generate().return_once(|_| Err(GeneratorError::Parse("no object".to_owned())));
-        let error =
-            with_policies(Arc::new(failing), Duration::from_secs(30)).generate(&test_failure()).await.unwrap_err();
+        failing.expect_generate().return_once(|_, _| Err(GeneratorError::Parse("no object".to_owned())));
+        let error = with_policies(Arc::new(failing), Duration::from_secs(30))
+            .generate(&test_failure(), &UsageMeter::default())
+            .await
+            .unwrap_err();
         assert_eq!(error.to_string(), "parse_error: no object");
     }
 }

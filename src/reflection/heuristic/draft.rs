@@ -16,6 +16,7 @@ use crate::domain::Signature;
 use crate::reflection::signature::details;
 use crate::services::Generator;
 use crate::services::GeneratorError;
+use crate::services::UsageMeter;
 use async_trait::async_trait;
 
 /// The place and the test (or the error's code) are known: the analysis names them, and only the cause is open.
@@ -50,7 +51,7 @@ pub struct Heuristic;
 
 #[async_trait]
 impl Generator for Heuristic {
-    async fn generate(&self, failure: &FailureContext) -> Result<Draft, GeneratorError> {
+    async fn generate(&self, failure: &FailureContext, _: &UsageMeter) -> Result<Draft, GeneratorError> {
         Ok(self.draft(failure, "no other generator is configured".to_owned()))
     }
 }

@@ -335,6 +335,33 @@ async fn an_earlier_conversation_goes_on_without_being_told_twice() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_an_earlier_conversation_cost_is_not_counted_again() {
+    let check = async |before: Option<f64>, after: f64, expected: f64| {
+        let cost = |amount: f64| {
+            let cost = json!({"amount": amount, "currency": "USD"});
+            update(json!({"sessionUpdate": "usage_update", "cost": cost}))
+        };
+        let load = [Act::Hears(json!({"method": "session/load", "id": 2})), says("of old")];
+        let loaded = before.map(cost).into_iter().chain([Act::Says(json!({"id": 2, "result": {}}))]);
+        let work = [
+            Act::Hears(json!({"method": "session/prompt", "id": 3})),
+            cost(after),
+            reply("end_turn"),
+            Act::EndsAfterStdin,
+        ];
+        let acts = opening(json!({})).into_iter().take(2).chain(load).chain(loaded).chain(work).collect();
+        let earlier = Earlier { agent_session: "s1".to_owned(), usage: Usage::default() };
+        let stage = Stage { conversation: Conversation::Resume(earlier), ..Stage::new(acts) };
+        let usage = stage.play().await.report.unwrap().usage;
+        assert_eq!((usage.cost_usd, usage.cost_source), (Some(expected), Some(CostSource::Reported)));
+    };
+    check(Some(0.5), 0.75, 0.25).await;
+    // One that begins at zero after it told what was before, and one that tells nothing of before.
+    check(Some(0.5), 0.25, 0.25).await;
+    check(None, 0.25, 0.25).await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn another_version_of_the_protocol_is_named() {
     let acts = [
         Act::Hears(json!({"method": "initialize", "id": 1})),

@@ -1,6 +1,5 @@
 //! The agent behind the port: one question, one answer, files.
 
-use super::super::with_estimate;
 use super::apply;
 use super::apply::ApplyError;
 use super::apply::Protected;
@@ -166,7 +165,7 @@ impl CompletionAgent {
     ) -> Result<AgentReport, SubagentError> {
         let mut report = AgentReport {
             message: last_bytes(completion.text.trim(), MESSAGE_BYTES).to_owned(),
-            usage: with_estimate(completion.usage, &self.params.model.name),
+            usage: completion.usage,
             ..AgentReport::new(Ending::Finished)
         };
         let files = match files_of(&completion, seen.asked.as_deref()) {
@@ -254,7 +253,6 @@ fn step(request: &AgentRequest, item: TranscriptItem) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::CostSource;
     use crate::domain::RunId;
     use crate::domain::SessionId;
     use crate::domain::SubtaskId;
@@ -304,18 +302,6 @@ mod tests {
             models: Arc::new(models),
             clock: Arc::new(clock),
         })
-    }
-
-    #[tokio::test]
-    async fn the_cost_of_a_model_with_a_price_is_estimated() {
-        let check = async |name: &str, expected: Option<CostSource>| {
-            let mut small = answers("Fine.", false);
-            name.clone_into(&mut small.params.model.name);
-            let report = small.run(request(project().path())).await.unwrap();
-            assert_eq!((report.usage.input, report.usage.cost_source), (Some(7), expected), "{name}");
-        };
-        check("gpt-5", Some(CostSource::Estimated)).await;
-        check("small", None).await;
     }
 
     fn answers(text: &str, truncated: bool) -> CompletionAgent {

@@ -24,6 +24,7 @@ pub(super) struct TapedModels {
     pub live: Option<Svc<dyn Models>>,
 }
 
+#[async_trait]
 impl Models for TapedModels {
     fn open(&self, settings: &policy::Model) -> Result<Arc<dyn Model>, ModelError> {
         let provider = match settings.provider {
@@ -33,6 +34,11 @@ impl Models for TapedModels {
         };
         let live = self.live.as_ref().map(|live| live.open(settings)).transpose()?;
         Ok(taped_model(&self.cassette, &format!("{provider}/{}", settings.name), live))
+    }
+
+    /// Not known while recording either, so that a replay asks the same model.
+    async fn offered(&self, _: &policy::Model) -> Result<Vec<String>, ModelError> {
+        Err(ModelError::Unavailable("a cassette keeps no list of models".to_owned()))
     }
 }
 

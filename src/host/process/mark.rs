@@ -1,0 +1,92 @@
+//! The mark that a program and its descendants carry in their environment.
+
+use super::family::Process;
+use sha2::Digest;
+use sha2::Sha256;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+/// The variable by which a program's descendants are recognised wherever they went.
+pub(super) const MARK: &str = "REFLEXION_MARK";
+
+/// A mark that no other program has, with the project it works for and the runtime that started it, if they are known:
+/// `<id>` or `<id>@<project>.<pid>.<start>`.
+pub(super) fn new_mark(state_dir: Option<&Path>) -> String {
+    let id = uuid::Uuid::now_v7().simple();
+    let me = rustix::process::getpid().as_raw_pid();
+    match (state_dir.and_then(project_key), Process::read(me)) {
+        (Some(project), Some(runtime)) => format!("{id}@{project}.{me}.{}", runtime.start),
+        _ => id.to_string(),
+    }
+}
+
+/// A name for the project with this state directory; none if there is no such directory.
+///
+/// Of its path, device and inode, so that neither a copy of the project nor one at the same path in another container
+/// is taken for it.
+pub(super) fn project_key(state_dir: &Path) -> Option<String> {
+    let dir = state_dir.canonicalize().ok()?;
+    let metadata = dir.metadata().ok()?;
+    let mut hash = Sha256::new();
+    hash.update(metadata.dev().to_le_bytes());
+    hash.update(metadata.ino().to_le_bytes());
+    hash.update(dir.as_os_str().as_bytes());
+    let mut key = format!("{:x}", hash.finalize());
+    key.truncate(16);
+    Some(key)
+}
+
+/// Whether the variable's value has a mark of this project whose runtime is not there any more. A program inside a
+/// program has the marks of both, joined by `:`.
+pub(super) fn is_of_dead_run(value: &str, project: &str) -> bool {
+    value.split(':').filter_map(|mark| mark.split_once('@')).any(|(_, of)| {
+        let mut parts = of.split('.');
+        let (Some(key), Some(pid), Some(start)) = (parts.next(), parts.next(), parts.next()) else {
+            return false;
+        };
+        let (Ok(pid), Ok(start)) = (pid.parse(), start.parse::<u64>()) else {
+            return false;
+        };
+        let lives = || Process::read(pid).is_some_and(|runtime| runtime.start == start && !runtime.zombie);
+        key == project && !lives()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_copy_of_a_project_is_another_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let key = |name: &str| project_key(&dir.path().join(name));
+        assert_eq!(key("state"), None);
+        std::fs::create_dir(dir.path().join("state")).unwrap();
+        std::fs::create_dir(dir.path().join("other")).unwrap();
+        std::os::unix::fs::symlink("state", dir.path().join("link")).unwrap();
+        assert!(key("state").is_some());
+        assert_eq!(key("link"), key("state"));
+        assert_ne!(key("other"), key("state"));
+        let before = key("state");
+        std::fs::rename(dir.path().join("state"), dir.path().join("old")).unwrap();
+        std::fs::create_dir(dir.path().join("state")).unwrap();
+        assert_ne!(key("state"), before, "another directory took its place");
+        assert_ne!(key("old"), before);
+    }
+
+    #[test]
+    fn only_what_a_dead_runtime_of_this_project_started_is_of_a_dead_run() {
+        let me = rustix::process::getpid().as_raw_pid();
+        let start = Process::read(me).unwrap().start;
+        let check = |value: &str, expected: bool| assert_eq!(is_of_dead_run(value, "p"), expected, "{value}");
+        check(&format!("a@p.{me}.{start}"), false);
+        check(&format!("a@p.{me}.{}", start + 1), true);
+        check(&format!("a@q.{me}.{}", start + 1), false);
+        check(&format!("a@p.{me}.1:b@q.{me}.{start}"), true);
+        check(&format!("b@q.{me}.{start}:a@p.{me}.1:c"), true);
+        for nothing in ["", "a", "a:b", "a@", "a@p", "a@p.x.y", "a@p.1", "p.1.1"] {
+            check(nothing, false);
+        }
+    }
+}

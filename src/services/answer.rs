@@ -1,0 +1,129 @@
+//! Asking an agent a question, in place of giving it work.
+
+use super::AgentRequest;
+use super::AgentWatch;
+use super::Conversation;
+use super::Mode;
+use super::Subagent;
+use super::SubagentError;
+use super::UsageMeter;
+use crate::domain::Ending;
+use crate::domain::RunId;
+use crate::domain::SessionId;
+use crate::domain::SubtaskId;
+use crate::domain::TaskId;
+use crate::domain::TranscriptItem;
+use crate::domain::Usage;
+use crate::domain::internal;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
+
+/// An agent that only answers: read-only, in a single turn, in an empty directory that is thrown away. Whatever it does,
+/// it finds nothing to harm.
+///
+/// *Who asks:* the agent generator and the agent judge.
+#[derive(Clone)]
+pub struct AnsweringAgent {
+    agent: Arc<dyn Subagent>,
+}
+
+/// A question to an agent, and in whose name it is asked.
+#[derive(Debug, Clone)]
+pub struct AgentQuestion {
+    /// What is asked.
+    pub prompt: String,
+    /// What for, as the run of this agent run: `reflect`, `judge`.
+    pub purpose: &'static str,
+    /// The task that it is about.
+    pub task: TaskId,
+    /// The subtask.
+    pub subtask: SubtaskId,
+    /// The attempt.
+    pub attempt: u32,
+    /// This agent run.
+    pub session: SessionId,
+}
+
+impl AnsweringAgent {
+    /// The agent, if it can only answer. What it `cannot` do otherwise, and what to do instead, goes into the error.
+    ///
+    /// # Errors
+    /// [`SubagentError::Unsupported`] if it has no read-only mode: who only answers must not be able to change anything.
+    pub fn new(name: &str, agent: Arc<dyn Subagent>, cannot: &str) -> Result<Self, SubagentError> {
+        if agent.abilities().read_only {
+            return Ok(Self { agent });
+        }
+        let message = format!("it has no read-only mode, so it cannot {cannot}");
+        Err(SubagentError::Unsupported { agent: name.to_owned(), message })
+    }
+
+    /// Its closing message. What it used is counted whether it answers, fails, or is dropped.
+    ///
+    /// # Errors
+    /// Why there is none, in words: every other ending than `finished` is an error.
+    pub async fn ask(&self, question: AgentQuestion, spent: &UsageMeter) -> Result<String, String> {
+        let place = tempfile::Builder::new()
+            .prefix(&format!("reflexion-{}-", question.purpose))
+            .tempdir()
+            .map_err(|error| error.to_string())?;
+        let dir = place.path().join("empty");
+        let prompt_file = place.path().join("prompt.md");
+        tokio::fs::create_dir(&dir).await.map_err(|error| error.to_string())?;
+        // Whoever watches agents from outside - a hook, `reflexion judge` - leaves this conversation alone.
+        let prompt = internal(&question.prompt);
+        tokio::fs::write(&prompt_file, &prompt).await.map_err(|error| error.to_string())?;
+        let turns = Arc::new(Turns::default());
+        let mut bill = Bill { spent, turns: Arc::clone(&turns), reported: Usage::default() };
+        let request = AgentRequest {
+            run: RunId::new(question.purpose).map_err(|error| error.to_string())?,
+            task: question.task,
+            subtask: question.subtask,
+            attempt: question.attempt,
+            session: question.session,
+            prompt,
+            prompt_file,
+            dir,
+            mode: Mode::ReadOnly,
+            env: BTreeMap::new(),
+            conversation: Conversation::New,
+            protect: Vec::new(),
+            watch: turns,
+            cancel: CancellationToken::new(),
+        };
+        let report = self.agent.run(request).await.map_err(|error| error.to_string())?;
+        bill.reported = report.usage;
+        if report.ending != Ending::Finished {
+            let detail = report.detail.map_or(String::new(), |detail| format!(": {detail}"));
+            return Err(format!("the agent run ended: {}{detail}", report.ending.as_str()));
+        }
+        Ok(report.message)
+    }
+}
+
+/// What the agent used in each turn, added up.
+#[derive(Default)]
+struct Turns(UsageMeter);
+
+impl AgentWatch for Turns {
+    fn step(&self, item: TranscriptItem, _: Option<String>) {
+        if let TranscriptItem::Turn { usage } = item {
+            self.0.add(usage);
+        }
+    }
+}
+
+/// Settles what the agent used when its run is over, also when that is dropped at its time limit: what it reports at
+/// its end, else the sum of its turns.
+struct Bill<'a> {
+    spent: &'a UsageMeter,
+    turns: Arc<Turns>,
+    reported: Usage,
+}
+
+impl Drop for Bill<'_> {
+    fn drop(&mut self) {
+        let known = if self.reported.is_unknown() { self.turns.0.total() } else { self.reported };
+        self.spent.add(known);
+    }
+}

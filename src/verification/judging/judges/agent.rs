@@ -1,0 +1,113 @@
+//! A configured agent as judge, reviewer or auditor.
+
+use super::super::questions::prompt;
+use super::super::read_verdict;
+use crate::domain::Opinion;
+use crate::domain::SessionId;
+use crate::domain::SubtaskId;
+use crate::domain::TaskId;
+use crate::services::AgentQuestion;
+use crate::services::AnsweringAgent;
+use crate::services::Clock;
+use crate::services::Judge;
+use crate::services::JudgeError;
+use crate::services::JudgeQuestion;
+use crate::services::OpenQuestion;
+use crate::services::UsageMeter;
+use async_trait::async_trait;
+use std::sync::Arc;
+
+/// Asks an agent, read-only and in a single turn, in an empty directory that is thrown away. Its closing message is the
+/// answer; every other ending than `finished` is an error.
+pub struct AgentJudge {
+    /// The agent.
+    pub agent: AnsweringAgent,
+    /// Gives each of its runs a name of its own.
+    pub clock: Arc<dyn Clock>,
+}
+
+#[async_trait]
+impl Judge for AgentJudge {
+    async fn judge(&self, question: &JudgeQuestion) -> Result<Opinion, JudgeError> {
+        read_verdict(&self.answer(prompt(question)).await?, &question.session)
+    }
+
+    async fn ask(&self, question: &OpenQuestion) -> Result<String, JudgeError> {
+        self.answer(question.prompt.clone()).await
+    }
+}
+
+impl AgentJudge {
+    async fn answer(&self, prompt: String) -> Result<String, JudgeError> {
+        let failed = |error: &dyn std::fmt::Display| JudgeError::Failed(error.to_string());
+        let question = AgentQuestion {
+            prompt,
+            purpose: "judge",
+            task: TaskId::new("judge").map_err(|error| failed(&error))?,
+            subtask: SubtaskId::new("judge").map_err(|error| failed(&error))?,
+            attempt: 1,
+            session: SessionId::new(format!("judge-{}", self.clock.new_id())),
+        };
+        self.agent.ask(question, &UsageMeter::default()).await.map_err(JudgeError::Failed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::test_question::YES;
+    use super::super::test_question::open;
+    use super::super::test_question::question;
+    use super::*;
+    use crate::domain::AgentReport;
+    use crate::domain::Ending;
+    use crate::services::Abilities;
+    use crate::services::JudgeRole;
+    use crate::services::MockClock;
+    use crate::services::MockSubagent;
+    use crate::services::Mode;
+
+    fn judge(mut agent: MockSubagent) -> AgentJudge {
+        agent.expect_abilities().return_const(Abilities { read_only: true, ..Abilities::default() });
+        let mut clock = MockClock::new();
+        clock.expect_new_id().return_const("0190".to_owned());
+        let agent = AnsweringAgent::new("helper", Arc::new(agent), "judge").unwrap();
+        AgentJudge { agent, clock: Arc::new(clock) }
+    }
+
+    fn says(message: &'static str, ending: Ending) -> MockSubagent {
+        let mut agent = MockSubagent::new();
+        agent
+            .expect_run()
+            .times(1)
+            .withf(|request| request.mode == Mode::ReadOnly && request.session.as_str() == "judge-0190")
+            .returning(move |_| Ok(AgentReport { message: message.to_owned(), ..AgentReport::new(ending.clone()) }));
+        agent
+    }
+
+    #[tokio::test]
+    async fn its_closing_message_is_the_verdict() {
+        assert!(judge(says(YES, Ending::Finished)).judge(&question()).await.unwrap().completes());
+        assert_eq!(judge(says("so", Ending::Finished)).ask(&open()).await, Ok("so".to_owned()));
+    }
+
+    #[tokio::test]
+    async fn it_is_asked_in_its_role() {
+        let mut agent = MockSubagent::new();
+        agent.expect_run().returning(|request| {
+            assert!(request.prompt.starts_with("You review a change"), "{}", request.prompt);
+            assert!(!request.prompt.contains("All green."), "a reviewer sees what the author says");
+            assert!(request.prompt.contains("+ fixed"));
+            Ok(AgentReport { message: YES.to_owned(), ..AgentReport::new(Ending::Finished) })
+        });
+        let question = JudgeQuestion { role: JudgeRole::Reviewer, ..question() };
+        assert!(judge(agent).judge(&question).await.is_ok());
+    }
+
+    #[tokio::test]
+    async fn another_ending_is_an_error_whatever_it_said() {
+        let error = judge(says(YES, Ending::Timeout)).judge(&question()).await.unwrap_err();
+        assert_eq!(error.to_string(), "the judge could not be asked: the agent run ended: timeout");
+        let error = judge(says("fine", Ending::Finished)).judge(&question()).await.unwrap_err();
+        assert!(matches!(error, JudgeError::Unreadable(_)), "{error}");
+    }
+}

@@ -1,0 +1,245 @@
+//! Which model is asked: the first in order of preference that the provider offers.
+
+use crate::domain::policy;
+use crate::services::Clock;
+use crate::services::Model;
+use crate::services::ModelError;
+use crate::services::Models;
+use serde::Deserialize;
+use std::sync::Arc;
+use std::sync::LazyLock;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::time::Duration;
+
+/// For so long a provider's list of models is taken for granted. Seed 000 of Reflection-3 has the same.
+const KNOWN_FOR: Duration = Duration::from_mins(5);
+/// So many names are quoted where none of the wanted ones is offered.
+const QUOTED: usize = 8;
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Table {
+    #[serde(rename = "checked")]
+    _checked: String,
+    #[serde(rename = "source")]
+    _source: String,
+    #[serde(rename = "note")]
+    _note: String,
+    fast: Fast,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Fast {
+    anthropic: Vec<String>,
+    openai: Vec<String>,
+    gemini: Vec<String>,
+}
+
+static TABLE: LazyLock<Table> = LazyLock::new(|| {
+    let text = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/config/models.json"));
+    // It is part of the program, and a test reads it.
+    serde_json::from_str(text).expect("config/models.json can be read")
+});
+
+/// Opens the first model in order of preference that the provider offers; the choice holds for five minutes.
+///
+/// The order is the user's (`verification.judge.models`), else that of `config/models.json`. A dated version of a name
+/// counts as the name. Where the provider's list cannot be had, the first in the order is asked.
+pub struct FastModel {
+    models: Arc<dyn Models>,
+    clock: Arc<dyn Clock>,
+    wanted: Vec<String>,
+    template: policy::Model,
+    chosen: Mutex<Option<(Duration, String)>>,
+}
+
+/// What [`FastModel`] needs.
+pub struct FastModelParams {
+    /// Opens it, and knows what there is.
+    pub models: Arc<dyn Models>,
+    /// Says when a choice is old.
+    pub clock: Arc<dyn Clock>,
+    /// Names in order of preference; empty: the fast ones of the provider.
+    pub wanted: Vec<String>,
+    /// How it is asked; the name is filled in.
+    pub template: policy::Model,
+}
+
+impl FastModel {
+    /// Nothing is asked yet.
+    #[must_use]
+    pub fn new(params: FastModelParams) -> Self {
+        let FastModelParams { models, clock, wanted, template } = params;
+        let usual = match template.provider {
+            policy::Provider::Anthropic => &TABLE.fast.anthropic,
+            policy::Provider::OpenAi => &TABLE.fast.openai,
+            policy::Provider::Gemini => &TABLE.fast.gemini,
+        };
+        let wanted = if wanted.is_empty() { usual.clone() } else { wanted };
+        Self { models, clock, wanted, template, chosen: Mutex::default() }
+    }
+
+    /// The model.
+    ///
+    /// # Errors
+    /// [`ModelError`]: it cannot be opened, or the provider offers none of the wanted ones.
+    pub async fn open(&self) -> Result<Arc<dyn Model>, ModelError> {
+        let name = self.name().await?;
+        self.models.open(&policy::Model { name, ..self.template.clone() })
+    }
+
+    async fn name(&self) -> Result<String, ModelError> {
+        if let [only] = self.wanted.as_slice() {
+            return Ok(only.clone());
+        }
+        let now = self.clock.elapsed();
+        let known = self.chosen.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some((since, name)) = known
+            && now.saturating_sub(since) < KNOWN_FOR
+        {
+            return Ok(name);
+        }
+        let name = match self.models.offered(&self.template).await {
+            Ok(offered) if !offered.is_empty() => self.first_of(&offered)?,
+            Ok(_) => self.first(),
+            Err(error @ (ModelError::Auth(_) | ModelError::Quota(_))) => return Err(error),
+            Err(error) => {
+                tracing::debug!(%error, "the provider's list of models is not known; the first wanted one is asked");
+                self.first()
+            }
+        };
+        *self.chosen.lock().unwrap_or_else(PoisonError::into_inner) = Some((now, name.clone()));
+        Ok(name)
+    }
+
+    fn first(&self) -> String {
+        self.wanted.first().cloned().unwrap_or_default()
+    }
+
+    fn first_of(&self, offered: &[String]) -> Result<String, ModelError> {
+        let found = self.wanted.iter().find_map(|wanted| {
+            offered.iter().find(|name| *name == wanted).or_else(|| offered.iter().find(|name| is_dated(name, wanted)))
+        });
+        found.cloned().ok_or_else(|| {
+            let some = offered.iter().take(QUOTED).cloned().collect::<Vec<_>>().join(", ");
+            ModelError::Unavailable(format!(
+                "the provider offers none of {}; name one that it offers in `verification.judge.models` ({some}{})",
+                self.wanted.join(", "),
+                if offered.len() > QUOTED { ", …" } else { "" }
+            ))
+        })
+    }
+}
+
+/// `claude-haiku-4-5-20251001` is a dated `claude-haiku-4-5`; `gpt-5-mini-audio` is another model.
+fn is_dated(name: &str, wanted: &str) -> bool {
+    name.strip_prefix(wanted).and_then(|rest| rest.strip_prefix(['-', '@'])).is_some_and(|date| {
+        date == "latest" || (date.len() >= 3 && date.bytes().all(|b| b.is_ascii_digit() || b == b'-'))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::ModelJudge;
+    use super::super::test_question::YES;
+    use super::super::test_question::question;
+    use super::*;
+    use crate::domain::Usage;
+    use crate::services::Completion;
+    use crate::services::Judge;
+    use crate::services::JudgeError;
+    use crate::services::MockClock;
+    use crate::services::MockModel;
+    use crate::services::MockModels;
+    use std::sync::atomic::AtomicU64;
+    use std::sync::atomic::Ordering;
+
+    fn template() -> policy::Model {
+        policy::Model {
+            provider: policy::Provider::Anthropic,
+            name: String::new(),
+            base_url: None,
+            key_env: None,
+            max_tokens: 400,
+            temperature_milli: None,
+            structured: policy::Structured::On,
+            limits: policy::Limits {
+                timeout: Duration::from_secs(30),
+                concurrency: None,
+                per_minute: None,
+                retries: 0,
+            },
+        }
+    }
+
+    fn fast(models: MockModels, wanted: &[&str], seconds: Arc<AtomicU64>) -> FastModel {
+        let mut clock = MockClock::new();
+        clock.expect_elapsed().returning(move || Duration::from_secs(seconds.load(Ordering::SeqCst)));
+        FastModel::new(FastModelParams {
+            models: Arc::new(models),
+            clock: Arc::new(clock),
+            wanted: wanted.iter().map(|name| (*name).to_owned()).collect(),
+            template: template(),
+        })
+    }
+
+    async fn check(wanted: &[&str], offered: Result<&[&str], ModelError>, expected: Result<&str, &str>) {
+        let offered = offered.map(|names| names.iter().map(|name| (*name).to_owned()).collect());
+        let mut models = MockModels::new();
+        models.expect_offered().returning(move |_| offered.clone());
+        let chosen = fast(models, wanted, Arc::default()).name().await;
+        assert_eq!(chosen.map_err(|error| error.to_string()), expected.map(str::to_owned).map_err(str::to_owned));
+    }
+
+    #[tokio::test]
+    async fn the_first_wanted_one_that_is_offered_is_chosen() {
+        check(&["a", "b"], Ok(&["c", "b", "a-mini"]), Ok("b")).await;
+        check(&["a", "b"], Ok(&["b", "a-20251001"]), Ok("a-20251001")).await;
+        check(&["a", "b"], Ok(&["a-2025-10-01", "a", "b"]), Ok("a")).await;
+        check(&[], Ok(&["claude-sonnet-4-5-20250929"]), Ok("claude-sonnet-4-5-20250929")).await;
+        check(&["a", "b"], Ok(&[]), Ok("a")).await;
+        check(&["a", "b"], Err(ModelError::Transient("down".to_owned())), Ok("a")).await;
+        check(&["a", "b"], Err(ModelError::Auth("no key".to_owned())), Err("not logged in: no key")).await;
+        let none = "the provider offers none of a, b; name one that it offers in `verification.judge.models` (x, y)";
+        check(&["a", "b"], Ok(&["x", "y"]), Err(none)).await;
+    }
+
+    #[tokio::test]
+    async fn a_choice_holds_for_five_minutes_and_one_name_is_no_choice() {
+        let seconds = Arc::new(AtomicU64::new(1));
+        let mut models = MockModels::new();
+        models.expect_offered().times(2).returning(|_| Ok(vec!["b".to_owned()]));
+        let model = fast(models, &["a", "b"], Arc::clone(&seconds));
+        for second in [1, 299, 300, 301, 600] {
+            seconds.store(second, Ordering::SeqCst);
+            assert_eq!(model.name().await.unwrap(), "b");
+        }
+        let model = fast(MockModels::new(), &["only"], seconds);
+        assert_eq!(model.name().await.unwrap(), "only");
+    }
+
+    fn judge(answers: &'static [&'static str]) -> ModelJudge {
+        let mut models = MockModels::new();
+        models.expect_open().returning(move |settings| {
+            assert_eq!(settings.name, "only");
+            let mut model = MockModel::new();
+            model.expect_complete().returning(move |request| {
+                let again = request.prompt.contains("You were asked this before");
+                let text = answers[usize::from(again)].to_owned();
+                Ok(Completion { text, usage: Usage::default(), truncated: false })
+            });
+            Ok(Arc::new(model))
+        });
+        ModelJudge { model: fast(models, &["only"], Arc::default()) }
+    }
+
+    #[tokio::test]
+    async fn a_verdict_that_cannot_be_read_is_asked_for_once_more() {
+        assert!(judge(&[YES, "never asked"]).judge(&question()).await.unwrap().completes());
+        assert!(judge(&["All done!", YES]).judge(&question()).await.unwrap().completes());
+        let error = judge(&["All done!", "Really."]).judge(&question()).await.unwrap_err();
+        assert!(matches!(&error, JudgeError::Unreadable(why) if why.contains("Really.")), "{error}");
+    }
+}

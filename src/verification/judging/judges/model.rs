@@ -1,0 +1,60 @@
+//! A language model as judge.
+
+use super::super::questions::prompt;
+use super::super::read_verdict;
+use super::FastModel;
+use crate::domain::Opinion;
+use crate::prompt::ask_again;
+use crate::prompt::verdict_schema;
+use crate::services::Judge;
+use crate::services::JudgeError;
+use crate::services::JudgeQuestion;
+use crate::services::ModelError;
+use crate::services::ModelRequest;
+use crate::services::OpenQuestion;
+use async_trait::async_trait;
+use serde_json::Value;
+
+/// Asks a language model, held to a JSON Schema where the provider can be.
+///
+/// Several servers accept a schema and ignore it, so the answer is read as any text is. A verdict that cannot be read is
+/// asked for once more, with the reason; after that it is an error.
+pub struct ModelJudge {
+    /// Which one.
+    pub model: FastModel,
+}
+
+#[async_trait]
+impl Judge for ModelJudge {
+    async fn judge(&self, question: &JudgeQuestion) -> Result<Opinion, JudgeError> {
+        let prompt = prompt(question);
+        let schema = verdict_schema();
+        match read_verdict(&self.answer(prompt.clone(), schema.clone()).await?, &question.session) {
+            Err(error @ JudgeError::Unreadable(_)) => {
+                let answer = self.answer(ask_again(&prompt, &error.to_string()), schema).await?;
+                read_verdict(&answer, &question.session)
+            }
+            other => other,
+        }
+    }
+
+    async fn ask(&self, question: &OpenQuestion) -> Result<String, JudgeError> {
+        self.answer(question.prompt.clone(), question.schema.clone()).await
+    }
+}
+
+impl ModelJudge {
+    async fn answer(&self, prompt: String, schema: Value) -> Result<String, JudgeError> {
+        let model = self.model.open().await.map_err(failed)?;
+        let completion =
+            model.complete(ModelRequest { system: None, prompt, schema: Some(schema) }).await.map_err(failed)?;
+        Ok(completion.text)
+    }
+}
+
+fn failed(error: ModelError) -> JudgeError {
+    match error {
+        ModelError::Timeout(limit) => JudgeError::Timeout(limit),
+        other => JudgeError::Failed(other.to_string()),
+    }
+}

@@ -79,19 +79,12 @@ fn behind_runner(words: &[String]) -> Option<&[String]> {
             let is_runner = args.get(at).is_some_and(|word| word == "exec" || word == "dlx");
             if is_runner { from(at + 1, &["--package", "-p"]) } else { None }
         }
-        "uv" if first == "run" && args.iter().any(|arg| arg == "-m" || arg == "--module") => {
-            let at = args.iter().position(|arg| arg == "-m" || arg == "--module")?;
-            args.get(at + 1..)
-        }
         "uv" if first == "run" => from(1, UV),
         "uv" if first == "tool" && args.get(1).is_some_and(|word| word == "run") => from(2, UV),
         "poetry" | "pipenv" | "pdm" | "rye" | "pipx" | "hatch" if first == "run" => from(1, &["--spec", "-p", "--project"]),
         "conda" | "mamba" | "micromamba" if first == "run" => from(1, &["-n", "-p", "--name", "--prefix"]),
         "bundle" if first == "exec" => from(1, &[]),
-        "coverage" if first == "run" => {
-            let at = args.iter().position(|arg| arg == "-m")?;
-            args.get(at + 1..)
-        }
+        "coverage" if first == "run" => from(1, &["--source", "--rcfile", "--include", "--omit", "--data-file", "--context"]),
         _ if is_python(name) => {
             let at = options(args, &["-W", "-X"]);
             let flag = args.get(at.checked_sub(1)?).map(String::as_str);

@@ -98,7 +98,7 @@ fn runners_of_tests() {
         "cabal test all", "sbt test", "lein test", "rebar3 eunit", "gleam test", "forge test", "bats tests/", "prove -r t",
         "playwright test", "npx playwright test", "npx cypress run", "nx test web", "npx nx run web:test", "nx affected -t test",
         "nx run-many --target=test", "turbo run test", "turbo test", "lerna run test", "./run_tests.sh", "bash scripts/test.sh",
-        "./scripts/run-tests.sh --fast", "tests/run", "elm-test", "ava", "c8 mocha", "NODE_ENV=test npx ava",
+        "./scripts/run-tests.sh --fast", "elm-test", "ava", "c8 mocha", "NODE_ENV=test npx ava",
         "sh -c 'exec pytest'", "earthly +test",
     ] {
         check_kinds(line, &[Test]);

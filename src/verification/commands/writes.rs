@@ -64,8 +64,19 @@ fn effect(name: &str, args: &[String], input: Option<&str>, kind: &CommandKind) 
         "tee" => of_files(operands().collect(), Edits::Yes),
         "sed" | "gsed" if args.iter().any(|arg| in_place(arg)) => {
             let scripted = has(&["-e", "-f", "--expression", "--file"]);
-            let files = operands().skip(usize::from(!scripted)).filter(|file| !file.is_empty()).collect();
-            of_files(files, Edits::Yes)
+            // The value of `-e` is no file, nor is a script that stands alone.
+            let mut files = Vec::new();
+            let mut skip = false;
+            for arg in args {
+                if !skip && !arg.starts_with('-') && !arg.is_empty() {
+                    files.push(arg.clone());
+                }
+                skip = matches!(arg.as_str(), "-e" | "-f" | "--expression" | "--file");
+            }
+            let files: Vec<String> = files.into_iter().skip(usize::from(!scripted)).collect();
+            let (_, edits, files) = of_files(files, Edits::Yes);
+            // `xargs sed -i` gets its files elsewhere.
+            (true, if files.is_empty() { Edits::Yes } else { edits }, files)
         }
         "perl" | "ruby" if args.iter().any(|arg| in_place(arg)) => of_files(operands().skip(1).collect(), Edits::Yes),
         "awk" | "gawk" if args.windows(2).any(|pair| pair[0] == "-i" && pair[1] == "inplace") => {

@@ -139,16 +139,19 @@ fn verb_kind(word: &str) -> Option<Verb> {
 /// What a verb and its object ask for.
 fn reading(verb: &str, object: &[Word<'_>]) -> Option<TaskType> {
     let kind = verb_kind(verb)?;
-    // What it is about stands before "so that", "when", "in"; "add a note to the README" is about the README all the same.
-    let about: Vec<&str> = object
+    // What it is about stands before "so that", "when", "because".
+    let object: Vec<&Word<'_>> = object
         .iter()
-        .map(Word::text)
-        .take_while(|word| !matches!(*word, "so" | "when" | "because" | "which" | "that" | "while" | "where" | "if" | "until" | "as"))
+        .take_while(|word| {
+            !matches!(word.text(), "so" | "when" | "because" | "which" | "that" | "while" | "where" | "if" | "until" | "as")
+        })
         .take(14)
         .collect();
+    let about: Vec<&str> = object.iter().map(|word| word.text()).collect();
     let any = |list: &[&str]| about.iter().any(|word| list.contains(word));
-    let texts = any(&TEXTS) || object.iter().take(14).any(Word::is_document);
-    let code = any(&CODE) || object.iter().take(14).any(Word::is_source);
+    let matter = matter(verb, &object);
+    let texts = matter == Some(Matter::Text);
+    let code = any(&CODE) || object.iter().any(|word| word.is_source());
     let systems = any(&SYSTEMS);
     let personal = any(&PERSONAL);
     Some(match kind {
@@ -157,7 +160,7 @@ fn reading(verb: &str, object: &[Word<'_>]) -> Option<TaskType> {
         Verb::Operate if matches!(verb, "run" | "start" | "file" | "report") && code && !systems => TaskType::Other,
         Verb::Operate if matches!(verb, "ship" | "launch" | "order") && code && !systems => TaskType::Coding,
         Verb::Operate => TaskType::Ops,
-        Verb::Change | Verb::Write if verb == "document" || texts && !about_generator(&about) && (!code || texts_first(&about)) => TaskType::Docs,
+        Verb::Change | Verb::Write if verb == "document" || texts => TaskType::Docs,
         Verb::Change if matches!(verb, "get" | "let" | "use" | "return" | "complete" | "finish" | "stop" | "turn") && about.is_empty() => {
             return None;
         }
@@ -170,19 +173,41 @@ fn reading(verb: &str, object: &[Word<'_>]) -> Option<TaskType> {
     })
 }
 
-/// "Fix the docs generator" is about a program.
-fn about_generator(about: &[&str]) -> bool {
-    about.iter().any(|word| matches!(*word, "generator" | "parser" | "renderer" | "viewer" | "compiler" | "builder" | "linter" | "plugin" | "link-checker" | "endpoint" | "component"))
+/// Text or code, whichever the verb is about.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Matter {
+    Text,
+    Code,
 }
 
-/// The text is what the verb is about, and the code only what the text is about: "a README for the parser".
-fn texts_first(about: &[&str]) -> bool {
-    let first = |list: &[&str]| about.iter().position(|word| list.contains(word));
-    match (first(&TEXTS), first(&CODE)) {
-        (Some(text), Some(code)) => text < code,
-        (text, _) => text.is_some(),
-    }
+/// The last word that says so of the first phrase that has one: "a migration guide for the parser" is a guide, "the docs
+/// generator" a generator, and "the typo in intro.md" is in a text.
+fn matter(verb: &str, object: &[&Word<'_>]) -> Option<Matter> {
+    // What is described in a file is not the file.
+    let described = matches!(verb, "solve" | "implement" | "complete" | "finish" | "address" | "handle" | "resolve" | "build");
+    let says = |word: &&Word<'_>| {
+        let text = word.text();
+        if CODE.contains(&text) || PROGRAMS.contains(&text) || word.is_source() {
+            Some(Matter::Code)
+        } else if TEXTS.contains(&text) && !(described && text == "readme") || word.is_document() && !described {
+            Some(Matter::Text)
+        } else {
+            None
+        }
+    };
+    let mut phrases = object.split(|word| PREPOSITIONS.contains(&word.text()));
+    phrases.find_map(|phrase| phrase.iter().rev().find_map(says))
 }
+
+/// Words between phrases.
+const PREPOSITIONS: [&str; 20] = [
+    "for", "to", "in", "of", "on", "about", "at", "from", "with", "into", "explaining", "describing", "by", "across", "under", "per",
+    "using", "via", "against", "within",
+];
+
+/// What makes a program of the text before it: "the docs generator".
+const PROGRAMS: [&str; 10] =
+    ["generator", "renderer", "viewer", "builder", "link-checker", "site", "theme", "template", "engine", "editor"];
 
 /// A person's things and no part of a program: "a filter to label emails", not "the e-mail validation".
 fn personal_only(about: &[&str]) -> bool {
@@ -194,7 +219,8 @@ fn personal_only(about: &[&str]) -> bool {
 }
 
 /// Texts for people.
-const TEXTS: [&str; 24] = [
+const TEXTS: [&str; 26] = [
+    "blog", "comment",
     "readme", "docs", "doc", "documentation", "changelog", "tutorial", "guide", "guides", "manual", "comments", "docstring", "docstrings",
     "wiki", "adr", "runbook", "faq", "handbook", "article", "essay", "report", "summary", "proposal", "rfc", "glossary",
 ];

@@ -74,7 +74,9 @@ fn lines(row: &Value) -> Vec<&str> {
 /// The probes of commands; `go vet` among the test commands of probe-078 is a linter. Probes 087 to 090 are a trace's.
 #[test]
 fn probes_of_commands() {
-    let kinds = |row: &Value| -> Vec<CommandKind> { lines(row).iter().flat_map(|line| runs(line)).map(|run| run.kind).collect() };
+    let kinds = |row: &Value| -> Vec<CommandKind> {
+        lines(row).iter().flat_map(|line| runs(line)).map(|run| run.kind).collect()
+    };
     for row in of_component("command-extraction") {
         match row["input"]["op"].as_str() {
             Some("pushed_to_default_branch") => {
@@ -82,7 +84,8 @@ fn probes_of_commands() {
                 assert_eq!(pushed(lines(&row)[0]), *expected, "{row}");
             }
             Some("has_local_test") => {
-                let expected = row["sensible"].get("local_test").or_else(|| row["peer_observed"].get("local_test")).unwrap();
+                let expected =
+                    row["sensible"].get("local_test").or_else(|| row["peer_observed"].get("local_test")).unwrap();
                 assert_eq!(kinds(&row).contains(&CommandKind::Test), expected.as_bool().unwrap(), "{row}");
             }
             Some("signals") => {

@@ -62,7 +62,13 @@ impl Status {
         }
         let bad = self.fate == Fate::Badly || next.fate == Fate::Badly;
         let well = self.fate == Fate::Well && next.fate == Fate::Well;
-        self.fate = if bad { Fate::Badly } else if well { Fate::Well } else { Fate::Open };
+        self.fate = if bad {
+            Fate::Badly
+        } else if well {
+            Fate::Well
+        } else {
+            Fate::Open
+        };
         self.leaves = self.fate == Fate::Well && next.leaves;
         self
     }
@@ -399,9 +405,9 @@ impl Walk {
 /// Programs that always end alike, as far as it matters here; so a failure of the line is not theirs.
 fn fate(words: &[String]) -> Fate {
     match words.first().map(String::as_str) {
-        Some("echo" | "printf" | "true" | ":" | "cd" | "pushd" | "popd" | "pwd" | "date" | "export" | "unset" | "sleep") => {
-            Fate::Well
-        }
+        Some(
+            "echo" | "printf" | "true" | ":" | "cd" | "pushd" | "popd" | "pwd" | "date" | "export" | "unset" | "sleep",
+        ) => Fate::Well,
         Some("tail" | "tee" | "cat" | "sort" | "wc") => Fate::Well,
         Some("false") => Fate::Badly,
         _ => Fate::Open,

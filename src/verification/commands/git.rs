@@ -115,7 +115,8 @@ fn push(args: &[String], vars: &HashMap<String, String>) -> PushTarget {
                 _ => {}
             }
             if name == "--repo" {
-                target.remote = arg.split_once('=').map(|(_, value)| value.to_owned()).or_else(|| args.get(at).cloned());
+                target.remote =
+                    arg.split_once('=').map(|(_, value)| value.to_owned()).or_else(|| args.get(at).cloned());
             }
             at += usize::from(OF_PUSH.contains(&arg.as_str()));
         }

@@ -28,7 +28,11 @@ const fn wrapper(name: &'static str, valued: &'static [&'static str], operands: 
 /// The manuals of coreutils 9, util-linux 2.40, sudo 1.9, findutils 4.10, bash 5.3.
 const WRAPPERS: &[Wrapper] = &[
     wrapper("env", &["-u", "--unset", "-C", "--chdir"], 0),
-    wrapper("sudo", &["-u", "-g", "-h", "-p", "-C", "-r", "-t", "-D", "-R", "-T", "-U", "--user", "--group", "--chdir"], 0),
+    wrapper(
+        "sudo",
+        &["-u", "-g", "-h", "-p", "-C", "-r", "-t", "-D", "-R", "-T", "-U", "--user", "--group", "--chdir"],
+        0,
+    ),
     wrapper("doas", &["-u", "-C"], 0),
     wrapper("time", &["-f", "-o", "--format", "--output"], 0),
     wrapper("gtime", &["-f", "-o", "--format", "--output"], 0),
@@ -76,9 +80,30 @@ const SUBCOMMANDS: &[(&str, &[&str], Wrapper)] = &[
 
 /// Options of `docker run|exec|compose` with a value.
 const CONTAINER: &[&str] = &[
-    "-e", "-u", "-w", "-v", "-p", "-f", "-m", "--env", "--env-file", "--user", "--workdir", "--volume", "--publish",
-    "--name", "--network", "--mount", "--entrypoint", "--platform", "--file", "--project-name", "--profile", "--memory",
-    "--cpus", "--index",
+    "-e",
+    "-u",
+    "-w",
+    "-v",
+    "-p",
+    "-f",
+    "-m",
+    "--env",
+    "--env-file",
+    "--user",
+    "--workdir",
+    "--volume",
+    "--publish",
+    "--name",
+    "--network",
+    "--mount",
+    "--entrypoint",
+    "--platform",
+    "--file",
+    "--project-name",
+    "--profile",
+    "--memory",
+    "--cpus",
+    "--index",
 ];
 
 /// Takes away what wraps a command, layer by layer.

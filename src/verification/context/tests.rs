@@ -17,46 +17,58 @@ fn kinds_of_work() {
             assert_eq!(task_type(task), expected, "{task}");
         }
     }
-    check(TaskType::Coding, &[
-        "The login page crashes on empty passwords. Fix it.",
-        "Can you add a dark mode toggle?",
-        "Find the cause of the memory leak and fix it",
-        "Set up ESLint and prettier",
-        "Write unit tests for the tokenizer",
-        "Do not change the public API. Speed up the parser.",
-        "feat: add retry to the client",
-        "We need to migrate from Jest to Vitest",
-        "Fix docs generator crash",
-        "Add an endpoint that returns the report as CSV",
-        "Change the summary page to show totals",
-        "Implement email sending in the notification service",
-        "Implement the function described in README.md",
-        "Configure CI to run on macOS too",
-        "Clean up the unused imports",
-        "1. Rename the module\n2. Update its callers",
-    ]);
-    check(TaskType::Docs, &[
-        "Improve the README",
-        "Write a migration guide for v2",
-        "Add docstrings to utils.py",
-        "Fix the typo in docs/intro.md",
-        "Document the public functions of the crate",
-        "Generate API documentation",
-    ]);
-    check(TaskType::Research, &[
-        "Why does the build take so long?",
-        "Explain the architecture of this repository",
-        "Review this pull request, no code changes please",
-        "Without changing any files, tell me how caching works",
-        "Fix is not wanted; do not write code. Investigate the crash.",
-        "Look at the codebase\nThis is research only - do not write any code",
-    ]);
-    check(TaskType::Ops, &[
-        "Restart the staging cluster",
-        "Install Node 22 on the build server",
-        "Organize my inbox",
-        "Rotate the production certificates",
-    ]);
+    check(
+        TaskType::Coding,
+        &[
+            "The login page crashes on empty passwords. Fix it.",
+            "Can you add a dark mode toggle?",
+            "Find the cause of the memory leak and fix it",
+            "Set up ESLint and prettier",
+            "Write unit tests for the tokenizer",
+            "Do not change the public API. Speed up the parser.",
+            "feat: add retry to the client",
+            "We need to migrate from Jest to Vitest",
+            "Fix docs generator crash",
+            "Add an endpoint that returns the report as CSV",
+            "Change the summary page to show totals",
+            "Implement email sending in the notification service",
+            "Implement the function described in README.md",
+            "Configure CI to run on macOS too",
+            "Clean up the unused imports",
+            "1. Rename the module\n2. Update its callers",
+        ],
+    );
+    check(
+        TaskType::Docs,
+        &[
+            "Improve the README",
+            "Write a migration guide for v2",
+            "Add docstrings to utils.py",
+            "Fix the typo in docs/intro.md",
+            "Document the public functions of the crate",
+            "Generate API documentation",
+        ],
+    );
+    check(
+        TaskType::Research,
+        &[
+            "Why does the build take so long?",
+            "Explain the architecture of this repository",
+            "Review this pull request, no code changes please",
+            "Without changing any files, tell me how caching works",
+            "Fix is not wanted; do not write code. Investigate the crash.",
+            "Look at the codebase\nThis is research only - do not write any code",
+        ],
+    );
+    check(
+        TaskType::Ops,
+        &[
+            "Restart the staging cluster",
+            "Install Node 22 on the build server",
+            "Organize my inbox",
+            "Rotate the production certificates",
+        ],
+    );
     check(TaskType::Other, &["Hello", "Thanks!", "", "When I click save nothing happens", "```\nfix the bug\n```"]);
 }
 
@@ -76,16 +88,24 @@ fn what_projects_are_tested_and_built_with() {
     #[track_caller]
     fn check(files: &[(&str, &str)], tests: &[&str], builds: &[&str]) {
         let found = read(files);
-        assert_eq!((found.tests.as_slice(), found.builds.as_slice()), (
-            tests.iter().map(|&line| line.to_owned()).collect::<Vec<_>>().as_slice(),
-            builds.iter().map(|&line| line.to_owned()).collect::<Vec<_>>().as_slice(),
-        ), "{files:?}");
+        assert_eq!(
+            (found.tests.as_slice(), found.builds.as_slice()),
+            (
+                tests.iter().map(|&line| line.to_owned()).collect::<Vec<_>>().as_slice(),
+                builds.iter().map(|&line| line.to_owned()).collect::<Vec<_>>().as_slice(),
+            ),
+            "{files:?}"
+        );
         assert_eq!(found.found_in.is_empty(), tests.is_empty() && builds.is_empty(), "{found:?}");
     }
     let scripts = r#"{"scripts":{"test":"jest","build":"tsc"}}"#;
     check(&[], &[], &[]);
     check(&[("Cargo.toml", "[package]\nname='a'")], &["cargo test"], &["cargo build"]);
-    check(&[("Cargo.toml", "[workspace]\nmembers=['a/*']"), ("a/b/Cargo.toml", "[package]\nname='b'")], &["cargo test --workspace"], &["cargo build --workspace"]);
+    check(
+        &[("Cargo.toml", "[workspace]\nmembers=['a/*']"), ("a/b/Cargo.toml", "[package]\nname='b'")],
+        &["cargo test --workspace"],
+        &["cargo build --workspace"],
+    );
     check(&[("Cargo.toml", "[broken")], &[], &[]);
     check(&[("package.json", scripts)], &["npm test"], &["npm run build"]);
     check(&[("package.json", scripts), ("pnpm-lock.yaml", "")], &["pnpm test"], &["pnpm run build"]);
@@ -94,17 +114,33 @@ fn what_projects_are_tested_and_built_with() {
     check(&[("package.json", r#"{"scripts":{"test":"echo \"Error: no test specified\" && exit 1"}}"#)], &[], &[]);
     check(&[("package.json", "{ not json"), ("go.mod", "module a")], &["go test ./..."], &["go build ./..."]);
     check(
-        &[("package.json", r#"{"workspaces":["packages/*"]}"#), ("yarn.lock", ""), ("packages/web/package.json", scripts)],
+        &[
+            ("package.json", r#"{"workspaces":["packages/*"]}"#),
+            ("yarn.lock", ""),
+            ("packages/web/package.json", scripts),
+        ],
         &["cd packages/web && yarn test"],
         &["cd packages/web && yarn run build"],
     );
     check(
-        &[("package.json", "{}"), ("pnpm-workspace.yaml", "packages:\n  - 'apps/*' # all\n  - \"!x\"\ncatalog: {}\n"), ("apps/a/package.json", scripts)],
+        &[
+            ("package.json", "{}"),
+            ("pnpm-workspace.yaml", "packages:\n  - 'apps/*' # all\n  - \"!x\"\ncatalog: {}\n"),
+            ("apps/a/package.json", scripts),
+        ],
         &["cd apps/a && pnpm test"],
         &["cd apps/a && pnpm run build"],
     );
-    check(&[("nx.json", "{}"), ("libs/a/package.json", scripts)], &["cd libs/a && npm test"], &["cd libs/a && npm run build"]);
-    check(&[("go.work", "go 1.23\nuse (\n\t./a // one\n)\n"), ("a/go.mod", "module a")], &["cd a && go test ./..."], &["cd a && go build ./..."]);
+    check(
+        &[("nx.json", "{}"), ("libs/a/package.json", scripts)],
+        &["cd libs/a && npm test"],
+        &["cd libs/a && npm run build"],
+    );
+    check(
+        &[("go.work", "go 1.23\nuse (\n\t./a // one\n)\n"), ("a/go.mod", "module a")],
+        &["cd a && go test ./..."],
+        &["cd a && go build ./..."],
+    );
     check(&[("pyproject.toml", "[tool.pytest.ini_options]")], &["pytest"], &[]);
     check(&[("setup.cfg", "[tool:pytest]")], &["pytest"], &[]);
     check(&[("tox.ini", "[tox]\n[pytest]")], &["pytest", "tox"], &[]);
@@ -132,17 +168,26 @@ fn links_out_of_the_project_are_not_followed() {
 
 /// What is required, in letters: change, tests, build, pull request, ci.
 fn letters(found: &Requirements) -> String {
-    let all = [(&found.change, 'c'), (&found.tests, 't'), (&found.build, 'b'), (&found.pull_request, 'p'), (&found.ci, 'i')];
-    all.into_iter().filter(|(reason, _)| reason.as_ref().is_some_and(|reason| !reason.is_empty())).map(|(_, letter)| letter).collect()
+    let all =
+        [(&found.change, 'c'), (&found.tests, 't'), (&found.build, 'b'), (&found.pull_request, 'p'), (&found.ci, 'i')];
+    all.into_iter()
+        .filter(|(reason, _)| reason.as_ref().is_some_and(|reason| !reason.is_empty()))
+        .map(|(_, letter)| letter)
+        .collect()
 }
 
 #[test]
 fn what_is_required() {
-    let project = RepositorySignals { tests: vec!["npm test".to_owned()], builds: vec!["npm run build".to_owned()], found_in: vec![] };
-    let check = |task: &str, expects: Option<Expects>, signals: &RepositorySignals, remote: Option<bool>, expected: &str| {
-        let found = requirements(task, task_type(task), expects, signals, remote, Workflow::default());
-        assert_eq!(letters(&found), expected, "{task} {found:?}");
+    let project = RepositorySignals {
+        tests: vec!["npm test".to_owned()],
+        builds: vec!["npm run build".to_owned()],
+        found_in: vec![],
     };
+    let check =
+        |task: &str, expects: Option<Expects>, signals: &RepositorySignals, remote: Option<bool>, expected: &str| {
+            let found = requirements(task, task_type(task), expects, signals, remote, Workflow::default());
+            assert_eq!(letters(&found), expected, "{task} {found:?}");
+        };
     let none = RepositorySignals::default();
     check("Fix the crash", None, &project, None, "ctb");
     check("Fix the crash", None, &none, None, "c");

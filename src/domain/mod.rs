@@ -57,7 +57,7 @@ pub use session_verdict::{SessionVerdict, TurnRecord};
 pub use task::{
     Again, AttemptCount, Dependency, Expects, LineProblem, Status, Subtask, Task, TaskList, TaskMark, nearest_id,
 };
-pub use trace::{Action, Asked, Outcome, Trace};
+pub use trace::{Action, Asked, KEPT_BYTES, Outcome, Trace};
 pub use transcript::{Role, ToolKind, ToolStatus, TranscriptHead, TranscriptItem, TranscriptRecord};
 pub use verdict::{Proof, Verdict};
 

@@ -15,6 +15,7 @@
 
 mod append_log;
 mod backward;
+mod evals;
 mod import;
 mod in_memory;
 mod journal;
@@ -35,6 +36,8 @@ mod transcript_caps;
 mod transcripts;
 mod verdicts;
 
+pub use evals::EvalFiles;
+pub use evals::replace as replace_file;
 pub use import::{Imported, read_import};
 pub use in_memory::InMemoryStorage;
 pub use journal::{FileJournal, MemoryJournal};

@@ -6,6 +6,7 @@ mod bad_input;
 mod cassette;
 mod cli;
 mod docs;
+mod eval;
 mod flow;
 #[cfg(feature = "llm")]
 mod llm;

@@ -14,6 +14,7 @@ use crate::domain::SubtaskId;
 use crate::domain::TaskId;
 use crate::domain::TranscriptItem;
 use crate::domain::Usage;
+use crate::domain::internal;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
@@ -69,7 +70,9 @@ impl AnsweringAgent {
         let dir = place.path().join("empty");
         let prompt_file = place.path().join("prompt.md");
         tokio::fs::create_dir(&dir).await.map_err(|error| error.to_string())?;
-        tokio::fs::write(&prompt_file, &question.prompt).await.map_err(|error| error.to_string())?;
+        // Whoever watches agents from outside - a hook, `reflexion judge` - leaves this conversation alone.
+        let prompt = internal(&question.prompt);
+        tokio::fs::write(&prompt_file, &prompt).await.map_err(|error| error.to_string())?;
         let turns = Arc::new(Turns::default());
         let mut bill = Bill { spent, turns: Arc::clone(&turns), reported: Usage::default() };
         let request = AgentRequest {
@@ -78,7 +81,7 @@ impl AnsweringAgent {
             subtask: question.subtask,
             attempt: question.attempt,
             session: question.session,
-            prompt: question.prompt,
+            prompt,
             prompt_file,
             dir,
             mode: Mode::ReadOnly,

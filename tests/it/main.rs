@@ -11,3 +11,4 @@ mod flow;
 #[cfg(feature = "llm")]
 mod llm;
 mod project;
+mod turns;

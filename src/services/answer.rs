@@ -14,6 +14,7 @@ use crate::domain::SubtaskId;
 use crate::domain::TaskId;
 use crate::domain::TranscriptItem;
 use crate::domain::Usage;
+use crate::domain::internal;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
@@ -66,10 +67,12 @@ impl AnsweringAgent {
             .prefix(&format!("reflexion-{}-", question.purpose))
             .tempdir()
             .map_err(|error| error.to_string())?;
+        // Whoever finds this conversation among others knows that it is one of the runtime's own.
+        let prompt = internal(&question.prompt);
         let dir = place.path().join("empty");
         let prompt_file = place.path().join("prompt.md");
         tokio::fs::create_dir(&dir).await.map_err(|error| error.to_string())?;
-        tokio::fs::write(&prompt_file, &question.prompt).await.map_err(|error| error.to_string())?;
+        tokio::fs::write(&prompt_file, &prompt).await.map_err(|error| error.to_string())?;
         let turns = Arc::new(Turns::default());
         let mut bill = Bill { spent, turns: Arc::clone(&turns), reported: Usage::default() };
         let request = AgentRequest {
@@ -78,7 +81,7 @@ impl AnsweringAgent {
             subtask: question.subtask,
             attempt: question.attempt,
             session: question.session,
-            prompt: question.prompt,
+            prompt,
             prompt_file,
             dir,
             mode: Mode::ReadOnly,

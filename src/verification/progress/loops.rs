@@ -129,14 +129,14 @@ impl ActionLoop {
     }
 }
 
-/// What an agent did since its last progress.
+/// What an agent did, action by action.
 #[derive(Default)]
 struct Counted<'a> {
     /// Everything that counts, since the last thing asked.
     actions: usize,
-    /// What was seen since the last progress.
+    /// What was seen since the last thing asked.
     seen: HashMap<Key, Seen<'a>>,
-    /// The same in order.
+    /// The steps since the last edit, in order.
     order: Vec<Step>,
     /// The edits since the last thing asked: one that was there before is no progress.
     edits: HashSet<Key>,
@@ -162,7 +162,6 @@ impl<'a> Counted<'a> {
         self.actions += 1;
         let key = key(action);
         if edited(action) && self.edits.insert(key) {
-            self.seen.clear();
             self.order.clear();
         }
         let result = action.outcome.as_ref();

@@ -117,8 +117,17 @@ fn has_word(text: &str, words: &[&str]) -> bool {
 /// A person who tells the agent to change its mode. A person who speaks of plans, or of a feature of that name, does not.
 fn asked_by_person(text: &str) -> Option<bool> {
     const ENTER: [&str; 11] = [
-        "switch to ", "switch into ", "change to ", "go into ", "go to ", "stay in ", "work in ", "use ", "enter ",
-        "start in ", "be in ",
+        "switch to ",
+        "switch into ",
+        "change to ",
+        "go into ",
+        "go to ",
+        "stay in ",
+        "work in ",
+        "use ",
+        "enter ",
+        "start in ",
+        "be in ",
     ];
     // What can be done to a feature of that name too, so nothing may follow.
     const TURN_ON: [&str; 3] = ["enable ", "activate ", "turn on "];
@@ -131,8 +140,10 @@ fn asked_by_person(text: &str) -> Option<bool> {
             let rest = verbs.iter().find_map(|verb| sentence.strip_prefix(verb))?;
             rest.strip_prefix("the ").unwrap_or(rest).strip_prefix("plan mode")
         };
-        let nothing_more = |rest: &str| matches!(rest.trim(), "" | "please" | "now" | "for now" | "first" | "only" | "again");
-        let goes_on = |rest: &str| rest.starts_with([',', ':']) || rest.starts_with(" and ") || rest.starts_with(" to ");
+        let nothing_more =
+            |rest: &str| matches!(rest.trim(), "" | "please" | "now" | "for now" | "first" | "only" | "again");
+        let goes_on =
+            |rest: &str| rest.starts_with([',', ':']) || rest.starts_with(" and ") || rest.starts_with(" to ");
         if after(&ENTER).is_some_and(|rest| nothing_more(rest) || goes_on(rest))
             || after(&TURN_ON).is_some_and(nothing_more)
             || sentence.strip_prefix("plan mode").is_some_and(|rest| nothing_more(rest) || rest.starts_with([',', ':']))
@@ -165,7 +176,10 @@ mod tests {
         check("You are now in plan mode", Some(true));
         check("You are no longer in read-only mode", Some(false));
         check("You are not in plan mode.", Some(false));
-        check("Your operational mode has changed from plan to build.\nYou are no longer in read-only mode.", Some(false));
+        check(
+            "Your operational mode has changed from plan to build.\nYou are no longer in read-only mode.",
+            Some(false),
+        );
         check("Plan mode is active.\nYou have exited plan mode.", Some(false));
         check("You have exited plan mode. Plan mode is active again: plan mode is on.", Some(true));
         // What every system prompt holds.

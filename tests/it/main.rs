@@ -6,7 +6,9 @@ mod bad_input;
 mod cassette;
 mod cli;
 mod docs;
+mod eval;
 mod flow;
 #[cfg(feature = "llm")]
 mod llm;
 mod project;
+mod turns;

@@ -31,6 +31,9 @@ pub struct Description {
     pub(super) env: BTreeMap<String, String>,
     pub(super) launch: Vec<LaunchRule>,
     pub(super) stream: Stream,
+    /// The transcript that it writes itself, if it is one that is read.
+    #[serde(default)]
+    pub(super) transcript: Option<Stream>,
     pub(super) tools: BTreeMap<String, ToolKind>,
     pub(super) errors: Errors,
     /// What else is good to know; for whoever reads the file.

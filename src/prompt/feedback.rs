@@ -114,7 +114,8 @@ impl Feedback<'_> {
         self.push_loop(text);
         push_human(text, &lists.human);
         text.push_str(
-            "\nDo what can be done now. For whatever cannot, say exactly what is missing and why; do not call it done.\n",
+            "\nDo what can be done now. For whatever cannot, say exactly what is missing and why; do not call it \
+             done.\n",
         );
     }
 
@@ -236,12 +237,18 @@ fn push_list(text: &mut String, title: &str, items: &[String]) {
 fn push_human(text: &mut String, items: &[String]) {
     if !items.is_empty() {
         let list = listed(items);
-        let _ = write!(text, "\nNot for you: a person must do this and is told so. Work around it, and invent nothing:\n\n{list}");
+        let _ = write!(
+            text,
+            "\nNot for you: a person must do this and is told so. Work around it, and invent nothing:\n\n{list}"
+        );
     }
 }
 
 fn listed(items: &[String]) -> String {
-    let mut list: String = items.iter().take(ITEMS).map(|item| format!("- {item}\n")).collect();
+    let mut list = String::new();
+    for item in items.iter().take(ITEMS) {
+        let _ = writeln!(list, "- {item}");
+    }
     if items.len() > ITEMS {
         let _ = writeln!(list, "- … and {} more", items.len() - ITEMS);
     }
@@ -296,7 +303,8 @@ mod tests {
             ..verdict(&["tests pass", "a changelog line"])
         };
         let previous = super::tests::verdict(&["tests pass", "a changelog line", "the docs"]);
-        let text = render(Feedback { previous: Some(&previous), in_loop: Some("You ran it 4 times."), ..first(&verdict) });
+        let text =
+            render(Feedback { previous: Some(&previous), in_loop: Some("You ran it 4 times."), ..first(&verdict) });
         assert_eq!(
             text,
             "<!-- reflexion:feedback -->\n\
@@ -368,7 +376,11 @@ mod tests {
             ..verdict(&["Run tests", "run tests.", "Enter the code"])
         };
         let text = render(first(&verdict));
-        assert_eq!((text.matches("Run tests").count(), text.to_lowercase().matches("enter the code").count()), (1, 1), "{text}");
+        assert_eq!(
+            (text.matches("Run tests").count(), text.to_lowercase().matches("enter the code").count()),
+            (1, 1),
+            "{text}"
+        );
         assert!(!text.contains("### Next Actions"), "{text}");
     }
 
@@ -408,7 +420,10 @@ mod tests {
         };
         let verdict = verdict(&[]);
         let text = render(Feedback { check: Some(&report), ..first(&verdict) });
-        assert!(text.contains("check `unit` after you stopped") && text.contains("1 failed\n\\# oops\n</check-output>"), "{text}");
+        assert!(
+            text.contains("check `unit` after you stopped") && text.contains("1 failed\n\\# oops\n</check-output>"),
+            "{text}"
+        );
         assert!(text.contains("Run `cargo test -p parser` yourself"), "{text}");
         let last = render(Feedback { check: Some(&report), turn: 3, ..first(&verdict) });
         assert!(last.contains("Run `cargo test -p parser` yourself") && !last.contains("1 failed"), "{last}");

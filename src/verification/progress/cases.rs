@@ -469,7 +469,6 @@ fn feedback_texts() {
         let number = |key: &str| u32::try_from(input[key].as_u64().expect("a number")).expect("small");
         let feedback = Feedback {
             verdict: &verdict,
-            check: None,
             turn: number("attempt"),
             max_turns: number("max_attempts"),
             previous: None,

@@ -133,7 +133,7 @@ pub(super) fn said(text: &str) -> bool {
 
 /// Whether an answer ends with a question to the person that must be answered before anything goes on.
 fn asks_person(answer: &str) -> bool {
-    const ASKS: [&str; 12] = [
+    const ASKS: [&str; 9] = [
         "which ",
         "should i ",
         "shall i ",
@@ -141,12 +141,10 @@ fn asks_person(answer: &str) -> bool {
         "would you prefer ",
         "would you rather ",
         "are you sure ",
-        "can you provide ",
-        "could you provide ",
-        "can you confirm ",
-        "could you confirm ",
         "may i ",
+        "what would you like ",
     ];
+    const WANTS: [&str; 7] = ["provide ", "confirm", "clarify", "tell me", "share ", "specify", "let me know"];
     // Offers of more, and asking whether to do what was asked for anyway.
     const OFFERS: [&str; 13] = [
         "anything else",
@@ -168,7 +166,9 @@ fn asks_person(answer: &str) -> bool {
         return false;
     }
     let sentence = line[..line.len() - 1].rsplit(['.', '!', '?', ':']).next().unwrap_or(line).trim().to_lowercase();
-    let asks = ASKS.iter().any(|phrase| sentence.starts_with(phrase) || sentence.contains(&format!(", {phrase}")));
+    let begins = |phrase: &str| sentence.starts_with(phrase) || sentence.contains(&format!(", {phrase}"));
+    let wants = ["can you ", "could you "].into_iter().any(begins) && WANTS.iter().any(|verb| sentence.contains(verb));
+    let asks = wants || ASKS.into_iter().any(begins);
     asks && !OFFERS.iter().any(|phrase| sentence.contains(phrase))
 }
 
@@ -304,6 +304,8 @@ mod tests {
         check("Why did it fail? Because the lock was held.", false);
         check("The function answers: which one is it?", true);
         check("What could go wrong?", false);
+        check("Could you please clarify what should happen to old sessions?", true);
+        check("Could you run it yourself?", false);
         check("The plan is ready. Should I proceed with the implementation?", false);
         check("All 12 tests pass. Do you want me to explain the change?", false);
     }

@@ -22,3 +22,20 @@ pub(super) fn answer_present(view: &View<'_>) -> Finding {
     let todo = Todo::high("Any work and any answer", "Do what the task asks for, and say what you did.");
     Finding::failed(GATE, "the answer is empty, and nothing was done", todo)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::coding;
+    use super::super::fixture::turn;
+    use super::*;
+
+    #[test]
+    fn nothing_said_and_nothing_done_is_not_done() {
+        turn("Create it").fails(GATE, "nothing was done");
+        turn("Create it").answer("Here.").passes(GATE, "");
+        turn("Create it").edit("a.rs").is_silent(GATE, "something was done");
+        turn("Create it").observed(&["a.rs"], "").is_silent(GATE, "something was done");
+        coding().observed(&[], "").fails(GATE, "nothing was done");
+        turn("").is_silent(GATE, "nothing is recorded at all");
+    }
+}

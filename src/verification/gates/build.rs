@@ -86,3 +86,37 @@ fn builds_too(test: &Ran<'_>) -> bool {
     let program = test.run.words.first().map_or("", |w| w.rsplit('/').next().unwrap_or_default());
     BUILDERS.contains(&program) && matches!(test.went, Went::Passed(_))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::Turn;
+    use super::super::fixture::coding;
+    use super::super::fixture::turn;
+    use super::*;
+
+    fn built() -> Turn {
+        let mut turn = coding();
+        turn.required.build = Some("the task asks for it".to_owned());
+        turn.signals.builds = vec!["cargo build".to_owned()];
+        turn
+    }
+
+    #[test]
+    fn a_required_build_ran_after_the_last_change_and_passed() {
+        built().edit("a.rs").ran("cargo build", 0, "").passes(GATE, "exit status 0");
+        built().edit("a.rs").ran("cargo build", 101, "").fails(GATE, "exit status 101");
+        built().ran("cargo build", 0, "").edit("a.rs").fails(GATE, "before the last change");
+        built().edit("a.rs").ran("cargo test", 0, "").passes(GATE, "builds what it tests");
+        built().edit("a.rs").bash("npm run build").is_silent(GATE, "not recorded");
+        let todo = built().edit("a.rs").fails(GATE, "no build is among").todo.unwrap();
+        assert!(todo.action.contains("`cargo build`"));
+    }
+
+    #[test]
+    fn a_broken_build_is_broken_whether_it_was_required_or_not() {
+        coding().edit("a.ts").ran("npm run build", 2, "error TS2322").fails(GATE, "exit status 2");
+        coding().ran("npm run build", 2, "").edit("a.ts").ran("npm run build", 2, "").is_silent(GATE, "as it did before");
+        coding().edit("a.ts").is_silent(GATE, "no build is required");
+        turn("x").ran("npm run build", 2, "").is_silent(GATE, "no build is required");
+    }
+}

@@ -74,3 +74,37 @@ pub(super) fn protected_paths(view: &View<'_>) -> Finding {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::coding;
+    use super::super::fixture::turn;
+    use super::*;
+
+    #[test]
+    fn a_change_is_there_where_one_was_asked_for() {
+        coding().edit("a.rs").passes(EXISTS, "a.rs");
+        coding().ran("sed -i s/a/b/ a.rs", 0, "").passes(EXISTS, "sed -i");
+        coding().observed(&["a.rs"], "").passes(EXISTS, "a.rs");
+        coding().observed(&[], "").edit("a.rs").fails(EXISTS, "no file differs");
+        coding().ran("cargo test", 0, "").ran("cat a.rs | head", 0, "").fails(EXISTS, "none of the 2 recorded");
+        turn("Why?").ran("cat a.rs", 0, "").is_silent(EXISTS, "no change is asked for");
+    }
+
+    #[test]
+    fn what_cannot_be_seen_may_have_changed_something() {
+        coding().is_silent(EXISTS, "no tool call is recorded");
+        coding().ran("python3 migrate.py", 0, "").is_silent(EXISTS, "python3 migrate.py");
+        coding().call(ToolKind::Other, "github_push_files", &[], "{}").is_silent(EXISTS, "github_push_files");
+        coding().call(ToolKind::Agent, "Task", &[], "{}").is_silent(EXISTS, "Task");
+    }
+
+    #[test]
+    fn protected_files_stay_as_they_are() {
+        turn("x").is_silent(PROTECTED, "not recorded");
+        let mut touched = coding().observed(&["tests/a.rs"], "");
+        touched.passes(PROTECTED, "no protected file");
+        touched.turn.observed.as_mut().unwrap().protected = vec!["tests/a.rs".to_owned()];
+        touched.fails(PROTECTED, "tests/a.rs");
+    }
+}

@@ -226,11 +226,18 @@ pub(super) fn runs_tests(step: &Step<'_>, i: usize) -> bool {
 pub(super) fn may_run_tests(run: &Run) -> bool {
     const NAMES: [&str; 12] =
         ["test", "tests", "spec", "specs", "check", "checks", "verify", "validate", "ci", "e2e", "smoke", "qa"];
-    matches!(run.kind, CommandKind::Other)
-        && !only_reads(run)
+    let kind = matches!(run.kind, CommandKind::Other) || (run.kind == CommandKind::Lint && is_script(run));
+    kind && !only_reads(run)
         && !matches!(run.words.first().map_or("", String::as_str), "git" | "gh" | "curl")
         && run.words.iter().take(4).any(|word| {
             let mut parts = word.split(|c: char| !c.is_ascii_alphanumeric()).map(str::to_ascii_lowercase);
             parts.any(|part| NAMES.contains(&part.as_str()))
         })
+}
+
+/// A script or target of the project, which may do anything whatever its name: `./check.sh`, `make check`.
+pub(super) fn is_script(run: &Run) -> bool {
+    let program = run.words.first().map_or("", String::as_str);
+    let runner = ["npm", "pnpm", "yarn", "bun", "make", "gmake", "just", "task", "composer", "rake", "sh", "bash", "nox", "tox"];
+    program.contains('/') || program.ends_with(".sh") || runner.contains(&program)
 }

@@ -3,7 +3,7 @@
 use super::facts::View;
 use super::finding::Finding;
 use super::finding::Todo;
-use super::kept::is_code;
+use super::kept_tests::is_code;
 use super::timeline::Timeline;
 use super::timeline::only_reads;
 use crate::domain::ToolKind;

@@ -69,8 +69,8 @@ fn runs(view: &View<'_>) -> Vec<Pair> {
     let after = timeline.ran(runs_tests).filter(|ran| ran.at > last.at);
     let pair = |ran: Ran<'_>| {
         let same = before.iter().rev().find(|b| b.run.words == ran.run.words)?;
-        let before = summary(same.output)?.counts?;
-        let after = summary(ran.output).filter(|s| s.green)?.counts?;
+        let before = same.said?.counts?;
+        let after = ran.said.filter(|s| s.green)?.counts?;
         Some(Pair { name: ran.shown(), before, after })
     };
     after.filter_map(pair).last().into_iter().collect()

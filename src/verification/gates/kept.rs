@@ -9,10 +9,16 @@ use super::diff::read;
 use super::facts::View;
 use super::finding::Finding;
 use super::finding::Todo;
+use super::kept_edits::recorded_edits;
+use super::kept_edits::removed_files;
 use super::kept_scripts::neutralised;
-use crate::domain::Action;
-use crate::domain::ToolStatus;
-use crate::services::TurnEvidence;
+use super::kept_tests::is_assertion;
+use super::kept_tests::is_code;
+use super::kept_tests::is_test_attribute;
+use super::kept_tests::is_test_file;
+use super::kept_tests::is_trivial;
+use super::kept_tests::opens_test;
+use super::kept_tests::tests_in;
 use std::collections::BTreeSet;
 
 const GATE: &str = "tests_kept";
@@ -68,86 +74,6 @@ pub(super) fn tests_kept(view: &View<'_>) -> Finding {
             "Put the tests back as they were and make the code pass them; a test that is wrong is a finding to report.",
         ),
     )
-}
-
-/// Whether a path is a test's, by the conventions of the usual runners.
-pub(super) fn is_test_file(path: &str) -> bool {
-    let path = path.to_ascii_lowercase();
-    let (dirs, name) = path.rsplit_once('/').unwrap_or(("", &path));
-    let (stem, extension) = name.split_once('.').unwrap_or((name, ""));
-    let in_tests = dirs.split('/').any(|d| matches!(d, "test" | "tests" | "__tests__" | "spec" | "specs" | "e2e"));
-    let named = stem.starts_with("test_")
-        || stem.ends_with("_test")
-        || stem.ends_with("_tests")
-        || stem.ends_with("_spec")
-        || (stem.len() > 4
-            && (stem.ends_with("test") || stem.ends_with("tests"))
-            && matches!(extension, "java" | "kt" | "cs" | "php" | "swift" | "scala"))
-        || stem == "tests"
-        || stem == "test"
-        || extension.split('.').any(|part| matches!(part, "test" | "spec" | "cy"))
-        || extension == "bats";
-    is_code(name) && (named || in_tests)
-}
-
-pub(super) fn is_code(path: &str) -> bool {
-    const CODE: [&str; 26] = [
-        "rs", "py", "js", "jsx", "ts", "tsx", "mjs", "cjs", "mts", "cts", "go", "java", "kt", "kts", "scala", "rb",
-        "php", "cs", "swift", "ex", "exs", "c", "cc", "cpp", "sh", "bats",
-    ];
-    path.rsplit_once('.').is_some_and(|(_, extension)| CODE.contains(&extension.to_ascii_lowercase().as_str()))
-}
-
-/// The name of the test that a line opens, whatever the language; Rust's, Java's and C#'s stand below an attribute.
-fn opens_test<'d>(line: &'d str, below_attribute: bool) -> Option<&'d str> {
-    let line = line.trim();
-    let word = |rest: &'d str| {
-        let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
-        Some(&rest[..end]).filter(|name| !name.is_empty())
-    };
-    let python = line.strip_prefix("async ").unwrap_or(line).strip_prefix("def ").filter(|r| r.starts_with("test"));
-    let go = line.strip_prefix("func ").filter(|r| r.starts_with("Test") && r.contains("testing."));
-    if let Some(name) = python.or(go).and_then(word) {
-        return Some(name);
-    }
-    const CALLS: [&str; 8] = ["it(", "test(", "it.each", "test.each", "specify(", "it \"", "it '", "test \""];
-    if let Some(call) = CALLS.iter().find(|call| line.starts_with(**call)) {
-        let rest = &line[call.len() - 1..];
-        let start = rest.find(['"', '\'', '`'])?;
-        let quote = rest[start..].chars().next()?;
-        return rest[start + 1..].split(quote).next().filter(|name| !name.is_empty());
-    }
-    if !below_attribute {
-        return None;
-    }
-    let fun = line.find("fn ").map(|at| &line[at + 3..]).or_else(|| line.find("fun ").map(|at| &line[at + 4..]));
-    fun.and_then(word).or_else(|| {
-        let before = &line[..line.find('(')?];
-        let name = before.rsplit([' ', '\t']).next()?;
-        (before.contains(' ') && !name.is_empty()).then_some(name)
-    })
-}
-
-fn is_test_attribute(line: &str) -> bool {
-    let line = line.trim();
-    let rust = line.starts_with("#[") && (line.contains("test]") || line.contains("test(") || line.contains("rstest"));
-    rust || ["@Test", "@ParameterizedTest", "[Fact", "[Test", "[Theory"].iter().any(|mark| line.starts_with(mark))
-}
-
-/// The tests that the chosen lines of a file open.
-fn tests_in<'d>(lines: impl Iterator<Item = &'d str>) -> Vec<&'d str> {
-    let (mut below, mut names) = (false, Vec::new());
-    for line in lines {
-        if is_test_attribute(line) {
-            below = true;
-        } else if let Some(name) = opens_test(line, below) {
-            names.push(name);
-            below = false;
-        } else if !line.trim().starts_with(['#', '@', '[', '/']) {
-            below = false;
-        }
-    }
-    names
 }
 
 /// Deleted test files and tests that are nowhere any more. As many new ones as old ones in one file is renaming.
@@ -283,62 +209,6 @@ fn now<'d>(line: &Line<'d>) -> Option<(&'d str, bool)> {
     }
 }
 
-fn is_assertion(line: &str) -> bool {
-    const STARTS: [&str; 14] = [
-        "assert",
-        "debug_assert",
-        "prop_assert",
-        "expect(",
-        "expect ",
-        "self.assert",
-        "this.assert",
-        "t.Error",
-        "t.Fatal",
-        "require.",
-        "should",
-        "XCTAssert",
-        "Assert.",
-        "cy.should",
-    ];
-    STARTS.iter().any(|start| line.starts_with(start)) || line.contains(".should(")
-}
-
-/// Assertions that hold whatever the code does.
-fn is_trivial(line: &str) -> bool {
-    let line: String = line.trim().trim_end_matches(';').chars().filter(|c| !c.is_whitespace()).collect();
-    const TRIVIAL: [&str; 20] = [
-        "assert!(true)",
-        "assertTrue",
-        "assert1",
-        "assert1==1",
-        "assert(true)",
-        "assert.ok(true)",
-        "assert.equal(1,1)",
-        "expect(true).toBe(true)",
-        "expect(true).toBeTruthy()",
-        "expect(true).toEqual(true)",
-        "expect(1).toBe(1)",
-        "expect(1).toEqual(1)",
-        "assertTrue(true)",
-        "self.assertTrue(True)",
-        "assert.True(t,true)",
-        "require.True(t,true)",
-        "Assert.True(true)",
-        "Assert.IsTrue(true)",
-        "assert!(1==1)",
-        "assertTrue==True",
-    ];
-    if TRIVIAL.contains(&line.as_str()) || line.starts_with("assert!(true,") || line.starts_with("assertTrue,") {
-        return true;
-    }
-    let sides = line.strip_prefix("assert_eq!(").or_else(|| line.strip_prefix("assertEquals("));
-    let sides = sides.or_else(|| line.strip_prefix("self.assertEqual(")).and_then(|rest| rest.strip_suffix(')'));
-    sides.and_then(|s| s.split_once(',')).is_some_and(|(a, b)| a == b)
-        || line.strip_prefix("assert").and_then(|s| s.split_once("==")).is_some_and(|(a, b)| a == b && !a.contains('('))
-        || line.contains("||true)") && is_assertion(&line)
-        || line.ends_with("orTrue") && is_assertion(&line)
-}
-
 /// Assertions that were real and hold always now.
 fn made_trivial(file: &FileDiff<'_>) -> Vec<String> {
     let mut harm = Vec::new();
@@ -354,74 +224,6 @@ fn made_trivial(file: &FileDiff<'_>) -> Vec<String> {
         }
     }
     harm
-}
-
-/// The edits among the tool calls as a diff, for turns whose change the runtime did not record.
-fn recorded_edits(turn: &TurnEvidence) -> String {
-    let mut diff = String::new();
-    let mut written: BTreeSet<&str> = BTreeSet::new();
-    for action in &turn.trace.actions {
-        let failed =
-            action.outcome.as_ref().is_some_and(|o| matches!(o.status, ToolStatus::Failed | ToolStatus::Denied));
-        let Some(path) = action.edits.first().filter(|_| !failed) else { continue };
-        match replaced(action) {
-            Some((old, new)) if !written.contains(path.as_str()) => {
-                let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
-                diff.push_str(&format!("diff --git a/{path} b/{path}\n--- a/{path}\n+++ b/{path}\n"));
-                diff.push_str(&hunk(&old, &new));
-            }
-            Some(_) => {}
-            // A file that the agent wrote whole: what it changes there later is its own.
-            None => {
-                written.insert(path);
-            }
-        }
-    }
-    diff
-}
-
-/// Both texts as one hunk: what they share at both ends is context.
-fn hunk(old: &[&str], new: &[&str]) -> String {
-    let head = old.iter().zip(new).take_while(|(a, b)| a == b).count();
-    let tail = old[head..].iter().rev().zip(new[head..].iter().rev()).take_while(|(a, b)| a == b).count();
-    let mut hunk = format!("@@ -1,{} +1,{} @@\n", old.len(), new.len());
-    let mut push = |sign: char, lines: &[&str]| lines.iter().for_each(|line| hunk.push_str(&format!("{sign}{line}\n")));
-    push(' ', &old[..head]);
-    push('-', &old[head..old.len() - tail]);
-    push('+', &new[head..new.len() - tail]);
-    push(' ', &old[old.len() - tail..]);
-    hunk
-}
-
-/// The text before and after, of the edit tools that say both.
-fn replaced(action: &Action) -> Option<(String, String)> {
-    const KEYS: [(&str, &str); 4] =
-        [("old_string", "new_string"), ("oldString", "newString"), ("oldText", "newText"), ("old_str", "new_str")];
-    let input: serde_json::Value = serde_json::from_str(&action.input).ok()?;
-    let text = |key: &str| input.get(key).and_then(serde_json::Value::as_str).map(str::to_owned);
-    KEYS.iter().find_map(|(old, new)| Some((text(old)?, text(new)?)))
-}
-
-/// Test files that a recorded command deleted, and that the agent had not made itself.
-fn removed_files(view: &View<'_>) -> Vec<String> {
-    let mut own: BTreeSet<&str> = BTreeSet::new();
-    let mut removed = Vec::new();
-    for step in &view.timeline.steps {
-        own.extend(step.action.edits.iter().filter(|_| replaced(step.action).is_none()).map(String::as_str));
-        if step.action.outcome.as_ref().is_some_and(|o| o.exit_code.is_some_and(|code| code != 0)) {
-            continue;
-        }
-        for run in &step.runs {
-            let words: Vec<&str> = run.words.iter().map(String::as_str).collect();
-            let paths = match words.as_slice() {
-                ["rm", paths @ ..] | ["git", "rm", paths @ ..] if !paths.contains(&"--cached") => paths,
-                _ => continue,
-            };
-            let lost = paths.iter().filter(|path| is_test_file(path) && !own.iter().any(|o| o.ends_with(**path)));
-            removed.extend(lost.map(|path| (*path).to_owned()));
-        }
-    }
-    removed
 }
 
 #[cfg(test)]

@@ -18,7 +18,9 @@ mod finding;
 #[cfg(test)]
 pub(in crate::verification) mod fixture;
 mod kept;
+mod kept_edits;
 mod kept_scripts;
+mod kept_tests;
 mod remote;
 mod repeated;
 mod runtime_checks;

@@ -4,7 +4,6 @@ use super::facts::View;
 use super::finding::Finding;
 use super::finding::Todo;
 use super::summary::Counts;
-use super::summary::summary;
 use super::timeline::At;
 use super::timeline::Changed;
 use super::timeline::Ran;
@@ -154,7 +153,7 @@ fn asked_to_fail(task: &str) -> bool {
 }
 
 fn counts_of(test: &Ran<'_>) -> Option<Counts> {
-    summary(test.output)?.counts
+    test.said?.counts
 }
 
 /// The same command failed as much before anything was changed: it may be an old failure.

@@ -1,16 +1,20 @@
 //! The recorded tool calls in order: what changed files, what ran, and what cannot be seen.
 
+use super::summary::Summary;
+use super::summary::summary;
 use super::went::Went;
 use super::went::counts_nothing;
 use super::went::went;
 use crate::domain::Action;
 use crate::domain::ToolKind;
 use crate::domain::ToolStatus;
+use crate::prompt::last_bytes;
 use crate::services::TurnEvidence;
 use crate::verification::commands::CommandKind;
 use crate::verification::commands::Edits;
 use crate::verification::commands::Run;
 use crate::verification::commands::runs;
+use std::cell::OnceCell;
 use std::path::Path;
 
 /// A place in the record: the tool call's number, and the command within its line.
@@ -23,6 +27,23 @@ pub(super) struct Step<'a> {
     pub(super) runs: Vec<Run>,
     /// What it does cannot be seen: a sub-agent whose steps are not recorded, a command that is not in the record.
     pub(super) dark: bool,
+    said: OnceCell<Option<Summary>>,
+}
+
+/// Of a command that is not for tests so much of the end of its output is searched for a summary: it stands there if
+/// anywhere, and a session has thousands of outputs.
+const SEARCHED_BYTES: usize = 4 * 1024;
+
+impl Step<'_> {
+    /// What a test runner says in its output; read once.
+    pub(super) fn said(&self) -> Option<&Summary> {
+        let read = || {
+            let output = self.action.outcome.as_ref().map_or("", |outcome| outcome.output.as_str());
+            let tests = self.runs.iter().any(|run| run.kind == CommandKind::Test);
+            summary(if tests { output } else { last_bytes(output, SEARCHED_BYTES) })
+        };
+        self.said.get_or_init(read).as_ref()
+    }
 }
 
 /// Something that changed files, or perhaps did.
@@ -41,7 +62,8 @@ pub(super) struct Ran<'s> {
     pub(super) at: At,
     pub(super) run: &'s Run,
     pub(super) line: &'s str,
-    pub(super) output: &'s str,
+    /// What a test runner says in the output.
+    pub(super) said: Option<&'s Summary>,
     pub(super) went: Went,
 }
 
@@ -68,6 +90,7 @@ impl<'a> Timeline<'a> {
                     ToolKind::Execute => action.command.is_none(),
                     _ => false,
                 },
+                said: OnceCell::new(),
             })
             .collect();
         let changes = steps.iter().flat_map(|step| changes(step, turn.dir.as_deref())).collect();
@@ -98,13 +121,12 @@ impl<'a> Timeline<'a> {
     pub(super) fn ran<'s>(&'s self, is: impl Fn(&Step<'_>, usize) -> bool + 's) -> impl Iterator<Item = Ran<'s>> + 's {
         self.steps.iter().flat_map(move |step| {
             let line = step.action.command.as_deref().unwrap_or_default();
-            let output = step.action.outcome.as_ref().map_or("", |o| o.output.as_str());
             let hits: Vec<usize> = (0..step.runs.len()).filter(|&i| is(step, i)).collect();
             hits.into_iter().map(move |i| Ran {
                 at: At(step.action.number, i),
                 run: &step.runs[i],
                 line,
-                output,
+                said: step.said(),
                 went: went(step, i),
             })
         })
@@ -223,11 +245,10 @@ pub(super) fn runs_tests(step: &Step<'_>, i: usize) -> bool {
     match run.kind {
         CommandKind::Test => !counts_nothing(run),
         CommandKind::Other if !only_reads(run) => {
-            let output = step.action.outcome.as_ref().map_or("", |o| o.output.as_str());
             let program = run.words.first().map_or("", |w| w.rsplit('/').next().unwrap_or_default());
             !matches!(program, "git" | "gh" | "curl" | "npm" | "pip" | "cargo")
                 && step.runs.iter().all(|r| r.kind != CommandKind::Test)
-                && super::summary::summary(output).is_some()
+                && step.said().is_some()
         }
         _ => false,
     }

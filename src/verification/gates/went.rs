@@ -1,7 +1,6 @@
 //! How a recorded command went: from its exit status, and where that is hidden or unknown from the runner's own summary.
 
 use super::summary::Summary;
-use super::summary::summary;
 use super::timeline::Step;
 use crate::domain::Outcome;
 use crate::domain::ToolStatus;
@@ -26,10 +25,10 @@ pub(super) fn went(step: &Step<'_>, i: usize) -> Went {
         return Went::Unknown("its result is not recorded".to_owned());
     };
     let run = &step.runs[i];
-    let said = summary(&outcome.output);
-    let counted = said.as_ref().map(|s| words(s)).unwrap_or_default();
-    let green = said.as_ref().map(|s| s.green);
-    if said.as_ref().is_some_and(|s| s.green && s.counts.is_some_and(|c| c.ran() == 0)) {
+    let said = step.said();
+    let counted = said.map(words).unwrap_or_default();
+    let green = said.map(|s| s.green);
+    if said.is_some_and(|s| s.green && s.counts.is_some_and(|c| c.ran() == 0)) {
         return match exit_code(outcome).filter(|code| *code != 0 && run.takes_blame) {
             Some(code) => Went::Failed(format!("it ran no test, exit status {code}{counted}")),
             None => Went::Unknown(format!("it ran no test{counted}")),

@@ -1,9 +1,9 @@
 //! Evidence gates: deterministic, three-valued, and never an average.
 //!
-//! [`findings`] lays the recorded tool calls out in order ([`timeline`]: what changed files, what ran, how it went) and
-//! asks every gate in turn. A gate passes or fails on facts - exit statuses, the runner's own [`summary`], the diff, the
+//! [`findings`] lays the recorded tool calls out in order (`timeline`: what changed files, what ran, how it went) and
+//! asks every gate in turn. A gate passes or fails on facts - exit statuses, the runner's own [`summary()`], the diff, the
 //! order of calls, what the remote says - and says why it did not run where there are none. What the agent writes is no
-//! fact; only an explicit claim to have run a concrete command is compared with the record ([`claims`]). `docs/verdicts.md`
+//! fact; only an explicit claim to have run a concrete command is compared with the record (`claims`). `docs/verdicts.md`
 //! lists the gates.
 
 mod all;

@@ -242,10 +242,7 @@ pub fn verdict_schema() -> Value {
 pub fn stuck_schema() -> Value {
     object(&[
         ("stuck", json!({ "type": "boolean" })),
-        (
-            "reason",
-            json!({ "type": "string", "enum": ["genuinely_stuck", "waiting_for_user", "working", "complete"] }),
-        ),
+        ("reason", json!({ "type": "string", "enum": ["genuinely_stuck", "waiting_for_user", "working", "complete"] })),
         ("confidence", json!({ "type": "number" })),
         ("shouldNudge", json!({ "type": "boolean" })),
         ("nudgeMessage", json!({ "type": "string" })),
@@ -324,14 +321,8 @@ mod tests {
 
     fn all(text: &str) -> Vec<(&'static str, String)> {
         let lines = [text.to_owned()];
-        let turn = TurnParts {
-            task: text,
-            instructions: text,
-            actions: &lines,
-            diff: text,
-            reasons: &lines,
-            response: text,
-        };
+        let turn =
+            TurnParts { task: text, instructions: text, actions: &lines, diff: text, reasons: &lines, response: text };
         let stuck = StuckParts { facts: &lines, asked: text, tools: text, response: text };
         let compaction = CompactionParts { task: text, facts: &lines, tools: text, response: text };
         vec![

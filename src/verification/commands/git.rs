@@ -42,7 +42,8 @@ pub(super) fn kind(args: &[String], vars: &HashMap<String, String>) -> CommandKi
 
 /// What a call of `gh` or `glab` is for.
 pub(super) fn forge(args: &[String]) -> CommandKind {
-    let words: Vec<&str> = args.iter().map(String::as_str).filter(|word| !word.starts_with('-')).collect();
+    let command = args.get(options(args, &["-R", "--repo", "--hostname"])..).unwrap_or_default();
+    let words: Vec<&str> = command.iter().map(String::as_str).filter(|word| !word.starts_with('-')).collect();
     let has = |flag: &str| args.iter().any(|arg| arg.split('=').next() == Some(flag));
     if asks_for_help(args) {
         return CommandKind::Other;
@@ -114,7 +115,8 @@ fn push(args: &[String], vars: &HashMap<String, String>) -> PushTarget {
                 _ => {}
             }
             if name == "--repo" {
-                target.remote = arg.split_once('=').map(|(_, value)| value.to_owned()).or_else(|| args.get(at).cloned());
+                target.remote =
+                    arg.split_once('=').map(|(_, value)| value.to_owned()).or_else(|| args.get(at).cloned());
             }
             at += usize::from(OF_PUSH.contains(&arg.as_str()));
         }

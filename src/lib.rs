@@ -38,6 +38,7 @@ pub mod host;
 
 // Loops: they see ports only.
 pub mod orchestrator;
+pub mod evaluation;
 
 // Edges.
 pub mod report;

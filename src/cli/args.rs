@@ -1,5 +1,7 @@
 //! The command line; the doc comments are its help and `docs/cli.md`.
 
+use crate::evaluation::Threshold;
+use crate::runtime::EvalJudge;
 use clap::Parser;
 use clap::Subcommand;
 use std::path::PathBuf;
@@ -37,8 +39,12 @@ pub enum Command {
     Task(TaskArgs),
     /// Look at what agents did, step by step
     Transcript(TranscriptArgs),
+    /// Judge a transcript: is the task done? Or: is the agent stuck, what after its context was shortened?
+    Judge(JudgeArgs),
     /// Look at what was learned, and change it
     Memory(MemoryArgs),
+    /// Measure how often verdicts are right, on suites of cases
+    Eval(EvalArgs),
     /// Show the effective settings
     Config(ConfigArgs),
     /// Say what is installed, what is missing, and what to do about it
@@ -243,6 +249,96 @@ pub enum TranscriptCommand {
         #[arg(long, conflicts_with = "json")]
         full: bool,
     },
+}
+
+/// Judge a transcript.
+///
+/// Facts decide: exit statuses, what was changed and what ran after it. Only what they leave open goes to the judge of
+/// project.json, if there is one. Works without project.json, and writes nothing.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Exit codes: 0 complete, 1 not complete (stuck and compaction: 0 with any answer), 2 what is given cannot be read.\n\n\
+                  Examples:\n  \
+                  reflexion judge ~/.claude/projects/-home-me-app/0b7a-….jsonl\n  \
+                  codex exec --json 'Fix the date parser' | reflexion judge - --task 'Fix the date parser'\n  \
+                  echo '{\"task\":\"Fix it\",\"tools\":[{\"tool\":\"bash\",\"command\":\"make test\",\"exitCode\":2}],\"response\":\"All tests pass.\"}' | reflexion judge --json\n  \
+                  echo '{\"time_since_activity\":90,\"tool_calls\":\"bash: running\"}' | reflexion judge --kind stuck"
+)]
+pub struct JudgeArgs {
+    /// The transcript, or with another --kind the question as JSON; `-` or nothing reads stdin
+    #[arg(value_name = "FILE")]
+    pub file: Option<PathBuf>,
+    /// What is asked
+    #[arg(long, value_enum, default_value_t = JudgeWhat::Completion)]
+    pub kind: JudgeWhat,
+    /// The task, where the transcript does not say it, or says more
+    #[arg(long, value_name = "TEXT")]
+    pub task: Option<String>,
+    /// Where the work is, for how it is tested and built; the project if not given
+    #[arg(long, value_name = "DIR")]
+    pub dir: Option<PathBuf>,
+    /// How the transcript is written: claude, claude-transcript, codex, opencode, gemini, qwen, pi, reflexion, plain; seen from
+    /// its first records if not given
+    #[arg(long, value_name = "FORMAT")]
+    pub format: Option<String>,
+    /// Print the verdict as one JSON document on stdout
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What a judge is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum JudgeWhat {
+    /// Is the task done?
+    Completion,
+    /// Is the agent stuck?
+    Stuck,
+    /// What should it do after its context was shortened?
+    Compaction,
+}
+
+/// Measure how often verdicts are right, on suites of cases.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Exit codes: 0 every suite held its threshold; 1 one fell short, or a case was lost; 2 a suite cannot be read.\n\nExamples:\n  reflexion eval config/evals/*.yaml --judge none\n  reflexion eval stuck.yaml --repeat 5 --jobs 4 --threshold max_false_complete=0,max_false_alarm=0.02\n  reflexion eval --compare"
+)]
+pub struct EvalArgs {
+    /// Suites: .yaml, .json or .jsonl, our own or promptfoo's test cases; every one in config/evals/ if none is named
+    #[arg(value_name = "SUITE")]
+    pub suites: Vec<PathBuf>,
+    /// Who judges what the facts leave open: none, command:PROGRAM ARGUMENT…, agent:NAME; `verification.judge` of the
+    /// settings if not given
+    #[arg(long, value_name = "WHO")]
+    pub judge: Option<EvalJudge>,
+    /// Run every case so many times, and say which are flaky
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub repeat: u32,
+    /// So many cases at a time
+    #[arg(long, short, value_name = "N", default_value_t = 4, value_parser = parse_jobs)]
+    pub jobs: usize,
+    /// What every suite must come to, instead of its own threshold: `max_false_complete=SHARE,max_false_alarm=SHARE`, and
+    /// `min_accuracy=SHARE` beside one of them
+    #[arg(long, value_name = "LIMITS")]
+    pub threshold: Option<Threshold>,
+    /// Show a line for every case, not only for those that do not hold
+    #[arg(long)]
+    pub cases: bool,
+    /// Print the result as one JSON document on stdout
+    #[arg(long)]
+    pub json: bool,
+    /// Also write the result to this file
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// List the suites and their cases, and run nothing
+    #[arg(long)]
+    pub list: bool,
+    /// Say what two results differ in; the two newest of every suite if none is named
+    #[arg(long, num_args = 0..=2, value_names = ["OLD", "NEW"], conflicts_with_all = ["suites", "list", "judge", "out"])]
+    pub compare: Option<Vec<PathBuf>>,
+}
+
+fn parse_jobs(text: &str) -> Result<usize, String> {
+    text.parse().ok().filter(|jobs| (1..=1024).contains(jobs)).ok_or_else(|| "is a number, 1 to 1024".to_owned())
 }
 
 /// Look at what was learned, and change it.

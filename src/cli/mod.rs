@@ -8,9 +8,11 @@ mod args;
 mod completions;
 mod config;
 mod doctor;
+mod eval;
 mod exit;
 mod init;
 mod interrupt;
+mod judge;
 mod memory;
 mod output;
 mod progress;
@@ -79,7 +81,9 @@ async fn dispatch(args: Args) -> anyhow::Result<Exit> {
         Command::Apply(apply) => apply::apply(&project, apply).await,
         Command::Task(task) => task::task(&project, task).await,
         Command::Transcript(args) => transcript::transcript(&project, args).await,
+        Command::Judge(args) => judge::judge(&project, args).await,
         Command::Memory(memory) => memory::memory(&project, memory).await,
+        Command::Eval(args) => eval::eval(&project, args).await,
         Command::Config(config) => config::config(&project, config),
         Command::Doctor(doctor) => doctor::doctor(&project, &doctor).await,
         Command::Completions(completions) => Ok(completions::completions(&completions)),

@@ -75,13 +75,28 @@ pub struct Effective {
 /// The file that several projects may share, below `project.json` in precedence.
 const SHARED: &str = "config/reflexion.json";
 
+/// The built-in settings, for what works without a project: nothing is read.
+///
+/// # Errors
+/// [`ConfigError::Read`] if the directory has no absolute path.
+pub fn defaults(dir: &Path) -> Result<Effective, ConfigError> {
+    let dir = absolute(dir)?;
+    let file = ProjectFile::default();
+    let mut merged = Merged::default();
+    merged.add(&to_value(&file), &Origin::Default);
+    Ok(Effective { dir, file, values: merged.origins, warnings: Vec::new() })
+}
+
+fn absolute(dir: &Path) -> Result<PathBuf, ConfigError> {
+    std::path::absolute(dir).map_err(|e| ConfigError::Read { path: dir.to_owned(), message: e.to_string() })
+}
+
 /// Reads and merges everything.
 ///
 /// # Errors
 /// [`ConfigError`], with file, line and column or the variable or flag.
 pub fn load(inputs: &Inputs) -> Result<Effective, ConfigError> {
-    let dir = std::path::absolute(&inputs.dir)
-        .map_err(|e| ConfigError::Read { path: inputs.dir.clone(), message: e.to_string() })?;
+    let dir = absolute(&inputs.dir)?;
     let Some(project) = read_file(&dir, "project.json")? else {
         return Err(ConfigError::Missing { dir });
     };

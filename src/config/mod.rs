@@ -18,6 +18,7 @@ pub use load::Effective;
 pub use load::Inputs;
 pub use load::Origin;
 pub use load::Override;
+pub use load::defaults;
 pub use load::load;
 pub use reference::reference;
 pub use reference::schema;

@@ -36,6 +36,8 @@ pub enum Ending {
     Context,
     /// The agent reports an error, or exited with another status than 0.
     AgentError,
+    /// The runtime stopped the turn to say something to the agent; the next turn says it.
+    Nudged,
     /// The run was interrupted.
     Cancelled,
 }
@@ -72,6 +74,7 @@ impl Ending {
             Self::Crash => "crash",
             Self::Context => "context",
             Self::AgentError => "agent_error",
+            Self::Nudged => "nudged",
             Self::Cancelled => "cancelled",
         }
     }
@@ -91,6 +94,7 @@ impl Ending {
             | Self::Budget
             | Self::Crash
             | Self::Context
+            | Self::Nudged
             | Self::AgentError => EndingEffect::Judge,
         }
     }

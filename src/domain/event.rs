@@ -6,6 +6,7 @@ use super::Origin;
 use super::SubtaskId;
 use super::TaskId;
 use super::Timestamp;
+use super::TurnReason;
 use super::Verdict;
 
 /// Something happened in a run.
@@ -82,6 +83,20 @@ pub enum EventKind {
         name: String,
         /// What came of it.
         status: CheckStatus,
+    },
+    /// The agent is told something in the same conversation: the attempt's next turn begins.
+    TurnStarted {
+        /// From 2.
+        turn: u32,
+        /// Why there is another turn.
+        reason: TurnReason,
+        /// What was wrong with the turn before, in words.
+        because: String,
+    },
+    /// Nothing goes on before a person acts.
+    PersonNeeded {
+        /// Exactly what the person must do.
+        actions: Vec<String>,
     },
     /// An attempt was judged.
     AttemptJudged {

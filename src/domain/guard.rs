@@ -44,8 +44,7 @@ impl StateId {
         // A result may come long after its call, but not after so many others.
         const LATEST: usize = 64;
         let mut hash = Hashed::default();
-        let counts =
-            [trace.calls, trace.asked.len() as u64, trace.compactions.len() as u64, u64::from(trace.errors)];
+        let counts = [trace.calls, trace.asked.len() as u64, trace.compactions.len() as u64, u64::from(trace.errors)];
         for count in counts {
             hash.part(&count.to_string());
         }

@@ -5,6 +5,7 @@ use super::Proof;
 use super::ReflectionId;
 use super::RunId;
 use super::SessionId;
+use super::Standing;
 use super::SubtaskId;
 use super::TaskId;
 use super::TreeId;
@@ -51,6 +52,57 @@ pub enum JournalEntry {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         resumes: Option<String>,
     },
+    /// Intent: the agent is about to be told something in the same conversation and workspace. An attempt's first turn
+    /// begins with [`JournalEntry::AttemptStarted`].
+    TurnStarted {
+        /// The task.
+        task: TaskId,
+        /// The attempt's session.
+        session: SessionId,
+        /// From 2.
+        turn: u32,
+        /// Why there is another turn.
+        reason: TurnReason,
+    },
+    /// Result: a turn was judged. The last one's verdict is the attempt's.
+    TurnJudged {
+        /// The task.
+        task: TaskId,
+        /// The attempt's session.
+        session: SessionId,
+        /// From 1.
+        turn: u32,
+        /// Why the agent stopped.
+        ending: Ending,
+        /// What this turn used.
+        #[serde(default, skip_serializing_if = "Usage::is_unknown")]
+        usage: Usage,
+        /// The files as the agent left them.
+        tree: TreeId,
+        /// What the evidence says.
+        verdict: Verdict,
+        /// What the gates leave standing.
+        status: Standing,
+        /// The gates that failed.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        failed: Vec<String>,
+    },
+    /// Result: a turn was stopped so that something could be said to the agent; it is not judged.
+    TurnNudged {
+        /// The task.
+        task: TaskId,
+        /// The attempt's session.
+        session: SessionId,
+        /// From 1.
+        turn: u32,
+        /// What this turn used.
+        #[serde(default, skip_serializing_if = "Usage::is_unknown")]
+        usage: Usage,
+        /// The files as the agent left them.
+        tree: TreeId,
+        /// Why, in words.
+        because: String,
+    },
     /// Result: the agent stopped and the attempt was not judged (limits, missing logins, interruption).
     AttemptDropped {
         /// The task.
@@ -75,7 +127,7 @@ pub enum JournalEntry {
         session: SessionId,
         /// Why the agent stopped.
         ending: Ending,
-        /// What the agent used.
+        /// What the agent used, over all its turns.
         #[serde(default, skip_serializing_if = "Usage::is_unknown")]
         usage: Usage,
         /// The files as the agent left them.
@@ -120,4 +172,25 @@ pub enum JournalEntry {
         /// It was interrupted.
         interrupted: bool,
     },
+}
+
+/// Why an attempt has another turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TurnReason {
+    /// The turn before did not do it, and the agent is told what is missing.
+    Feedback,
+    /// The turn before was stopped, because the agent was stuck, looped, or had lost its thread.
+    Nudge,
+}
+
+impl TurnReason {
+    /// The word used in files and on the screen.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Feedback => "feedback",
+            Self::Nudge => "nudge",
+        }
+    }
 }

@@ -13,7 +13,8 @@
 //! | verdict | what the evidence says of an attempt | [`Verdict`] |
 //! | failure context | what is known of a failed attempt | [`FailureContext`], [`Signature`] |
 //! | reflection | what went wrong and what to do differently | [`Reflection`] |
-//! | completion verdict | whether a turn ended with the task done | [`CompletionVerdict`] |
+//! | turn | one prompt-to-stop exchange of an attempt, numbered from 1 | [`TurnReason`], [`TurnRecord`] |
+//! | completion verdict | whether a turn ended with the task done | [`CompletionVerdict`], [`SessionVerdict`] |
 //! | guard | whether a conversation may be evaluated now | [`Guard`], [`StateId`] |
 //! | run | one call of the orchestrator | [`RunReport`] |
 //! | event | something a watcher may want to show | [`Event`] |
@@ -31,6 +32,7 @@ mod outcome;
 mod planning;
 pub mod policy;
 mod reflection;
+mod session_verdict;
 mod task;
 mod trace;
 mod transcript;
@@ -46,15 +48,16 @@ pub use event::{Event, EventKind};
 pub use failure::{FailedCheck, FailureContext, FailureType, Signature};
 pub use guard::{ABORT_COOL_DOWN, ABORT_RACE, Evaluated, Guard, Pass, Skipped, StateId};
 pub use ids::{IdError, ReflectionId, RunId, SessionId, SubtaskId, TaskId};
-pub use journal::JournalEntry;
+pub use journal::{JournalEntry, TurnReason};
 pub use mark::{FEEDBACK_MARK, INTERNAL_MARK, internal, is_feedback, is_internal};
 pub use outcome::{RunReport, RunTotals, Stop, TaskReport};
 pub use planning::{Planning, PlansUntil, announced_by_program};
 pub use reflection::{Category, Draft, Origin, Reflection};
+pub use session_verdict::{SessionVerdict, TurnRecord};
 pub use task::{
     Again, AttemptCount, Dependency, Expects, LineProblem, Status, Subtask, Task, TaskList, TaskMark, nearest_id,
 };
-pub use trace::{Action, Asked, Outcome, Trace};
+pub use trace::{Action, Asked, KEPT_BYTES, Outcome, Trace};
 pub use transcript::{Role, ToolKind, ToolStatus, TranscriptHead, TranscriptItem, TranscriptRecord};
 pub use verdict::{Proof, Verdict};
 

@@ -79,49 +79,35 @@ fn sentences(text: &str) -> impl Iterator<Item = &str> {
 }
 
 fn sentence_of_program(sentence: &str) -> Option<bool> {
-    const LEFT: [&str; 12] = [
-        "changed from plan",
-        "switched from plan",
-        "exited plan mode",
-        "exiting plan mode",
-        "left plan mode",
-        "plan mode is off",
-        "plan mode is now off",
-        "plan mode is over",
-        "plan mode has ended",
-        "plan mode ended",
-        "plan mode is disabled",
-        "plan mode is no longer",
-    ];
-    const ON: [&str; 13] = [
-        "plan mode is active",
-        "plan mode is now active",
-        "plan mode active",
-        "plan mode is on",
-        "plan mode is now on",
-        "plan mode is enabled",
-        "plan mode enabled",
-        "in plan mode",
-        "entered plan mode",
-        "read-only phase",
-        "in read-only mode",
-        "read-only mode is active",
-        "read-only mode is on",
-    ];
+    const MODES: [&str; 4] = ["plan mode", "planning mode", "read-only mode", "read-only phase"];
     // Instructions about the mode are in every agent's system prompt; they announce nothing.
-    const CONDITIONS: [&str; 10] =
-        ["if ", "when ", "whenever ", "while ", "unless ", "until ", "once ", "before ", "after ", "can "];
-    let words_before = |at: usize| &sentence[..at];
-    if LEFT.iter().any(|phrase| sentence.contains(phrase)) && !has_word(sentence, &CONDITIONS[..5]) {
+    const CONDITIONS: [&str; 12] = [
+        "if ", "when ", "whenever ", "while ", "unless ", "until ", "once ", "before ", "after ", "can ", "may ", "should ",
+    ];
+    if ["changed from plan ", "switched from plan "].iter().any(|phrase| sentence.contains(phrase)) {
         return Some(false);
     }
-    let at = ON.iter().filter_map(|phrase| sentence.find(phrase)).min()?;
-    let before = words_before(at);
+    let (at, mode) = MODES.iter().filter_map(|mode| sentence.find(mode).map(|at| (at, mode))).min()?;
+    let (before, after) = (&sentence[..at], &sentence[at + mode.len()..]);
     if has_word(before, &CONDITIONS) {
         return None;
     }
-    let denied = ["no longer ", "not ", "never ", "n't "].iter().any(|no| format!("{before} ").contains(no));
-    Some(!denied)
+    let before: Vec<&str> = words(before).collect();
+    // What is said of the mode stands right behind it; `plan mode is on`, `plan mode still active`.
+    let after: Vec<&str> = words(after).take(4).collect();
+    let has = |of: &[&str], any: &[&str]| of.iter().any(|word| any.contains(word));
+    let last = &before[before.len().saturating_sub(3)..];
+    let over = ["off", "over", "ended", "disabled", "inactive", "exited", "finished", "longer", "not", "isn't"];
+    let left = ["exited", "left", "leaving", "exiting", "longer", "not", "never", "aren't", "of", "ended"];
+    if has(&after, &over) || has(last, &left) {
+        return Some(false);
+    }
+    let is_in = before.last() == Some(&"in") && has(last, &["are", "you're", "is", "now", "still", "currently", "remain"]);
+    Some(true).filter(|_| is_in || has(last, &["entered", "entering"]) || has(&after, &["active", "on", "enabled"]))
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !(c.is_alphanumeric() || c == '\'')).filter(|word| !word.is_empty())
 }
 
 fn has_word(text: &str, words: &[&str]) -> bool {
@@ -131,8 +117,17 @@ fn has_word(text: &str, words: &[&str]) -> bool {
 /// A person who tells the agent to change its mode. A person who speaks of plans, or of a feature of that name, does not.
 fn asked_by_person(text: &str) -> Option<bool> {
     const ENTER: [&str; 11] = [
-        "switch to ", "switch into ", "change to ", "go into ", "go to ", "stay in ", "work in ", "use ", "enter ",
-        "start in ", "be in ",
+        "switch to ",
+        "switch into ",
+        "change to ",
+        "go into ",
+        "go to ",
+        "stay in ",
+        "work in ",
+        "use ",
+        "enter ",
+        "start in ",
+        "be in ",
     ];
     // What can be done to a feature of that name too, so nothing may follow.
     const TURN_ON: [&str; 3] = ["enable ", "activate ", "turn on "];
@@ -145,8 +140,10 @@ fn asked_by_person(text: &str) -> Option<bool> {
             let rest = verbs.iter().find_map(|verb| sentence.strip_prefix(verb))?;
             rest.strip_prefix("the ").unwrap_or(rest).strip_prefix("plan mode")
         };
-        let nothing_more = |rest: &str| matches!(rest.trim(), "" | "please" | "now" | "for now" | "first" | "only" | "again");
-        let goes_on = |rest: &str| rest.starts_with([',', ':']) || rest.starts_with(" and ") || rest.starts_with(" to ");
+        let nothing_more =
+            |rest: &str| matches!(rest.trim(), "" | "please" | "now" | "for now" | "first" | "only" | "again");
+        let goes_on =
+            |rest: &str| rest.starts_with([',', ':']) || rest.starts_with(" and ") || rest.starts_with(" to ");
         if after(&ENTER).is_some_and(|rest| nothing_more(rest) || goes_on(rest))
             || after(&TURN_ON).is_some_and(nothing_more)
             || sentence.strip_prefix("plan mode").is_some_and(|rest| nothing_more(rest) || rest.starts_with([',', ':']))
@@ -179,7 +176,10 @@ mod tests {
         check("You are now in plan mode", Some(true));
         check("You are no longer in read-only mode", Some(false));
         check("You are not in plan mode.", Some(false));
-        check("Your operational mode has changed from plan to build.\nYou are no longer in read-only mode.", Some(false));
+        check(
+            "Your operational mode has changed from plan to build.\nYou are no longer in read-only mode.",
+            Some(false),
+        );
         check("Plan mode is active.\nYou have exited plan mode.", Some(false));
         check("You have exited plan mode. Plan mode is active again: plan mode is on.", Some(true));
         // What every system prompt holds.
@@ -187,6 +187,21 @@ mod tests {
         check("Use this tool when plan mode is active.", None);
         check("You can enter plan mode for large tasks.\n## Plan mode\nNever write files then.", None);
         check("The project has a pricing plan.", None);
+        check("Tools that work in plan mode: read, grep.", None);
+        check("A plan mode keeps you from editing.", None);
+    }
+
+    #[test]
+    fn a_program_may_say_it_in_other_words() {
+        let check = |text: &str, expected: Option<bool>| assert_eq!(announced_by_program(text), expected, "{text}");
+        check("Plan mode still active. See the full instructions earlier.", Some(true));
+        check("Plan mode: ON", Some(true));
+        check("You are currently in planning mode.", Some(true));
+        check("The session has entered plan mode.", Some(true));
+        check("You have left plan mode.", Some(false));
+        check("Plan mode isn't active any more.", Some(false));
+        check("You're out of plan mode now.", Some(false));
+        check("Your mode was switched from plan to build.", Some(false));
     }
 
     #[test]

@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_layer_may_have_twelve_arguments() {
+    async fn a_layer_may_have_sixteen_arguments() {
         type C = Svc<dyn Config>;
         async fn config() -> Result<C, Infallible> {
             Ok(text("c"))
@@ -180,14 +180,14 @@ mod tests {
         #[rustfmt::skip]
         #[allow(clippy::too_many_arguments)]
         async fn storage(
-            c1: C, c2: C, c3: C, c4: C, c5: C, c6: C, c7: C, c8: C, c9: C, c10: C, c11: C,
+            c1: C, c2: C, c3: C, c4: C, c5: C, c6: C, c7: C, c8: C, c9: C, c10: C, c11: C, c12: C, c13: C, c14: C, c15: C,
             _scope: Scope,
         ) -> Result<Svc<dyn Storage>, Infallible> {
-            let all = [c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11];
+            let all = [c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12, c13, c14, c15];
             Ok(text(all.iter().map(|config| config.text()).collect::<String>()))
         }
         let app = crate::layers![config, storage].build::<Svc<dyn Storage>>().await.unwrap();
-        assert_eq!(app.text(), "ccccccccccc");
+        assert_eq!(app.text(), "c".repeat(15));
     }
 
     /// Two layers that both wait for the other to have been started as well.

@@ -24,9 +24,11 @@ use crate::domain::TreeId;
 use crate::domain::Usage;
 use crate::domain::Verdict;
 use crate::services::Clock;
+use crate::services::CompletionVerifier;
 use crate::services::EventSink;
 use crate::services::Journal;
 use crate::services::Orchestrator;
+use crate::services::ProgressJudge;
 use crate::services::ReflectionService;
 use crate::services::RunError;
 use crate::services::RunLock;
@@ -35,6 +37,7 @@ use crate::services::Settings;
 use crate::services::Subagents;
 use crate::services::Tasks;
 use crate::services::Transcripts;
+use crate::services::Verdicts;
 use crate::services::Verifier;
 use crate::services::Workspaces;
 use async_trait::async_trait;
@@ -63,6 +66,12 @@ pub struct Services {
     pub transcripts: Arc<dyn Transcripts>,
     /// Runs checks.
     pub verifier: Arc<dyn Verifier>,
+    /// Gates, and whoever is asked where they leave it open.
+    pub completion: Arc<dyn CompletionVerifier>,
+    /// Looks at an agent that says nothing, loops, or forgot.
+    pub progress: Arc<dyn ProgressJudge>,
+    /// Verdicts for other programs.
+    pub verdicts: Arc<dyn Verdicts>,
     /// Lessons.
     pub reflections: Arc<dyn ReflectionService>,
     /// Intents and results.

@@ -53,6 +53,8 @@ pub struct Judgement {
     pub failure: Option<FailureType>,
     /// The check that shows the failure, as an index into [`Evidence::checks`].
     pub failing: Option<usize>,
+    /// What a person must do before anything can go on.
+    pub person: Vec<String>,
 }
 
 /// Judges an attempt.
@@ -98,7 +100,14 @@ pub fn judge(evidence: &Evidence<'_>) -> Judgement {
 }
 
 fn confirmed(proof: Proof, because: String) -> Judgement {
-    Judgement { verdict: Verdict::Confirmed, proof: Some(proof), because, failure: None, failing: None }
+    Judgement {
+        verdict: Verdict::Confirmed,
+        proof: Some(proof),
+        because,
+        failure: None,
+        failing: None,
+        person: Vec::new(),
+    }
 }
 
 fn unverifiable(evidence: &Evidence<'_>) -> Judgement {
@@ -109,7 +118,7 @@ fn unverifiable(evidence: &Evidence<'_>) -> Judgement {
         }
         None => "the only checks were red before and are red for the same reason".to_owned(),
     };
-    Judgement { verdict: Verdict::Unverifiable, proof: None, because, failure: None, failing: None }
+    Judgement { verdict: Verdict::Unverifiable, proof: None, because, failure: None, failing: None, person: Vec::new() }
 }
 
 fn refuted(evidence: &Evidence<'_>, failing: Option<usize>, because: String) -> Judgement {
@@ -131,6 +140,7 @@ fn refuted(evidence: &Evidence<'_>, failing: Option<usize>, because: String) -> 
         because,
         failure: Some(failure),
         failing,
+        person: Vec::new(),
     }
 }
 

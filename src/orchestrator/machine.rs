@@ -297,6 +297,9 @@ fn judged(state: &mut State, judgement: Judgement, tree: TreeId, signature: Stri
     };
     state.part_judged += 1;
     state.transient_runs = 0;
+    if !judgement.person.is_empty() {
+        return vec![state.end(Status::Blocked, format!("waits for a person: {}", judgement.person.join("; ")), None)];
+    }
     match judgement.verdict {
         Verdict::Confirmed if last_part => {
             let (verdict, proof) = (state.last, judgement.proof);
@@ -350,7 +353,14 @@ mod tests {
     }
 
     fn judged(verdict: Verdict, to: &str, signature: &str) -> Input {
-        let judgement = Judgement { verdict, proof: None, because: "red".to_owned(), failure: None, failing: None };
+        let judgement = Judgement {
+            verdict,
+            proof: None,
+            because: "red".to_owned(),
+            failure: None,
+            failing: None,
+            person: Vec::new(),
+        };
         Input::Judged { judgement, tree: tree(to), signature: signature.to_owned() }
     }
 
@@ -524,6 +534,17 @@ mod tests {
             parts,
             vec![Input::Ready, judged(Verdict::Confirmed, "t1", ""), stop(Ending::Cancelled)],
             &["attempt 0#1 a from base", "attempt 1#1 a from t1", "open null: the run was interrupted"],
+        );
+    }
+
+    #[test]
+    fn what_only_a_person_can_do_ends_without_retry_or_reflection() {
+        let Input::Judged { judgement, tree, signature } = judged(Verdict::FalseDone, "t", "x") else { unreachable!() };
+        let judgement = Judgement { person: vec!["log in to the registry".to_owned()], ..judgement };
+        check(
+            plan(),
+            vec![Input::Ready, Input::Judged { judgement, tree, signature }],
+            &["attempt 0#1 a from base", "blocked false_done: waits for a person: log in to the registry"],
         );
     }
 

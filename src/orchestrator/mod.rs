@@ -14,11 +14,16 @@
 
 mod attempt;
 mod drive;
+mod failure;
 pub mod judge;
 pub mod machine;
+mod nudge;
 pub mod queue;
+mod request;
 pub mod router;
 mod task;
+mod turn;
+pub mod turns;
 mod watch;
 
 pub use drive::Loop;

@@ -3,11 +3,11 @@
 use super::attempt::AgentStop;
 use super::attempt::Attempt;
 use super::attempt::Judged;
-use super::attempt::PastFailure;
 use super::attempt::ResumePoint;
 use super::drive::RunContext;
 use super::drive::empty_report;
 use super::drive::millis;
+use super::failure::PastFailure;
 use super::machine;
 use super::machine::Effect;
 use super::machine::End;

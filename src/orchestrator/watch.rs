@@ -1,8 +1,12 @@
-//! Watching an agent while it works: its steps go to the transcript and, in short, to whoever watches the run.
+//! Watching an agent while it works: its steps go to the transcript, to a trace that it is judged by, and, in short, to
+//! whoever watches the run.
 
 use crate::domain::Event;
 use crate::domain::EventKind;
+use crate::domain::Role;
 use crate::domain::TaskId;
+use crate::domain::Timestamp;
+use crate::domain::Trace;
 use crate::domain::TranscriptItem;
 use crate::domain::Usage;
 use crate::services::AgentWatch;
@@ -12,27 +16,99 @@ use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::Mutex;
+use std::sync::MutexGuard;
 use std::sync::PoisonError;
+use std::time::Duration;
+use tokio::sync::Notify;
+use tokio::sync::futures::Notified;
 
 /// So much of a tool's first argument is shown.
 const SHOWN_BYTES: usize = 80;
 
-/// Passes steps on to a transcript, and tells the run's watchers what the agent is doing.
+/// Passes steps on to a transcript, keeps what they come to, and tells the run's watchers what the agent is doing.
 pub(super) struct Watching {
+    transcript: Arc<dyn AgentWatch>,
+    events: Arc<dyn EventSink>,
+    clock: Arc<dyn Clock>,
+    task: TaskId,
+    /// Where the agent works: files below it are named from there, because the workspace is gone afterwards.
+    dir: PathBuf,
+    seen: Mutex<Seen>,
+    moved: Notify,
+}
+
+/// Where the steps go.
+pub(super) struct WatchingParams {
     pub transcript: Arc<dyn AgentWatch>,
     pub events: Arc<dyn EventSink>,
     pub clock: Arc<dyn Clock>,
     pub task: TaskId,
-    /// Where the agent works: files below it are named from there, because the workspace is gone afterwards.
     pub dir: PathBuf,
-    pub so_far: Mutex<SoFar>,
+    /// What the agent did before a limit cut it short.
+    pub trace: Trace,
 }
 
 /// What the agent has done until now.
 #[derive(Debug, Default)]
-pub(super) struct SoFar {
+pub(super) struct Seen {
+    pub trace: Trace,
+    /// The last step that says what it is doing.
+    pub last: Last,
+    /// When its last step was heard of, on the clock that never goes backwards.
+    pub at: Duration,
+    /// Tokens of its model's last answer, where they are known.
+    pub output: Option<u64>,
+    /// The agent's own id of the conversation, with which it can be gone on with.
+    pub agent_session: Option<String>,
     turns: u32,
     usage: Usage,
+}
+
+/// The last step that says what an agent is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Last {
+    /// It said nothing yet.
+    #[default]
+    Nothing,
+    /// It said something; the model's answer may go on.
+    Message,
+    /// It said something, and its model's answer is over.
+    WholeMessage,
+    /// A tool answered.
+    Result,
+    /// It shortened its context.
+    Compaction,
+    /// Anything else: it is at it.
+    Other,
+}
+
+impl Watching {
+    pub fn new(params: WatchingParams) -> Self {
+        let WatchingParams { transcript, events, clock, task, dir, trace } = params;
+        let seen = Seen { trace, at: clock.elapsed(), ..Seen::default() };
+        Self { transcript, events, clock, task, dir, seen: Mutex::new(seen), moved: Notify::new() }
+    }
+
+    /// The agent is about to be told something. The first prompt of a session has a file of its own; what is said later
+    /// stands in the transcript.
+    pub fn ask(&self, prompt: &str, turn: u32) {
+        if turn > 1 {
+            self.transcript.step(TranscriptItem::Message { role: Role::User, text: prompt.to_owned() }, None);
+        }
+        let mut seen = self.seen();
+        seen.trace.ask(prompt);
+        (seen.last, seen.at) = (Last::Nothing, self.clock.elapsed());
+    }
+
+    /// What the agent has done until now.
+    pub fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Ends at the next step after this call.
+    pub fn moved(&self) -> Notified<'_> {
+        self.moved.notified()
+    }
 }
 
 impl AgentWatch for Watching {
@@ -44,19 +120,49 @@ impl AgentWatch for Watching {
                 }
             }
         }
+        let (now, at) = (self.clock.elapsed(), self.clock.now());
         let what = {
-            let mut so_far = self.so_far.lock().unwrap_or_else(PoisonError::into_inner);
-            if let TranscriptItem::Turn { usage } = &item {
-                so_far.turns += 1;
-                so_far.usage += *usage;
-            }
-            doing(&item).map(|what| (what, so_far.turns, so_far.usage.tokens()))
+            let mut seen = self.seen();
+            seen.take(&item, parent.as_deref(), at);
+            seen.at = now;
+            doing(&item).map(|what| (what, seen.turns, seen.usage.tokens()))
         };
         self.transcript.step(item, parent);
+        self.moved.notify_waiters();
         if let Some((what, turns, tokens)) = what {
             let kind = EventKind::AgentActed { what, turns, tokens };
-            self.events.publish(Event { at: self.clock.now(), task: Some(self.task.clone()), kind });
+            self.events.publish(Event { at, task: Some(self.task.clone()), kind });
         }
+    }
+}
+
+impl Seen {
+    fn take(&mut self, item: &TranscriptItem, parent: Option<&str>, at: Timestamp) {
+        match item {
+            // Some agents say the prompt again; it was asked once.
+            TranscriptItem::Message { role: Role::User, text } if parent.is_none() && self.asked(text) => return,
+            TranscriptItem::Turn { usage } => {
+                self.turns += 1;
+                self.usage += *usage;
+                self.output = usage.output;
+            }
+            TranscriptItem::Session { agent_session, .. } => self.agent_session = Some(agent_session.clone()),
+            _ => {}
+        }
+        self.trace.step(item, parent, Some(at));
+        self.last = match item {
+            TranscriptItem::Message { role: Role::Assistant, .. } if parent.is_none() => Last::Message,
+            TranscriptItem::Turn { .. } if matches!(self.last, Last::Message | Last::WholeMessage) => {
+                Last::WholeMessage
+            }
+            TranscriptItem::ToolResult { .. } => Last::Result,
+            TranscriptItem::Compaction { .. } => Last::Compaction,
+            _ => Last::Other,
+        };
+    }
+
+    fn asked(&self, text: &str) -> bool {
+        self.trace.asked.last().is_some_and(|asked| asked.text.trim() == text.trim())
     }
 }
 

@@ -25,6 +25,10 @@ pub fn line(event: &Event) -> Option<String> {
             CheckStatus::Failed => format!("check `{name}` failed"),
             CheckStatus::NotRun { because } => format!("check `{name}` was not run: {because}"),
         },
+        EventKind::TurnStarted { turn, reason, because } => {
+            format!("turn {turn} ({}): {}", reason.as_str(), first_words(because))
+        }
+        EventKind::PersonNeeded { actions } => format!("waits for you: {}", actions.join("; ")),
         EventKind::AttemptJudged { attempt, verdict, because } => {
             format!("attempt {attempt}: {}, {because}", verdict.as_str())
         }

@@ -3,8 +3,12 @@
 mod events;
 mod run;
 mod transcript;
+mod verdict;
 
 pub use events::line;
 pub use run::run;
 pub use transcript::Detail;
 pub use transcript::transcript;
+pub use verdict::compaction;
+pub use verdict::completion;
+pub use verdict::stuck;

@@ -47,11 +47,13 @@ use crate::services::SubagentError;
 use crate::services::Subagents;
 use crate::services::Tasks;
 use crate::services::Transcripts;
+use crate::services::Verdicts;
 use crate::services::Verifier;
 use crate::services::Workspaces;
 use crate::storage::JsonlStorage;
 use crate::storage::RunJournal;
 use crate::storage::TranscriptFiles;
+use crate::storage::VerdictFiles;
 use crate::verification::Checks;
 use crate::verification::Completion;
 use crate::verification::CompletionParams;
@@ -80,6 +82,7 @@ pub fn live() -> Layers {
         remote,                  // what git and gh know of the remote
         completion_verifier,     // gates, then self-assessment, judge, committee
         progress_judge,          // stuck, looping, forgetful agents
+        verdicts,                // .reflection/verdict_<session>.json
         storage,                 // memory/reflections.jsonl
         generator,               // command, agent or llm, with the heuristic behind it
         shared::reflection_service, // generate, save, recall, format, prune
@@ -204,6 +207,10 @@ async fn completion_verifier(
 
 async fn progress_judge(judge: Svc<dyn Judge>, clock: Svc<dyn Clock>) -> Result<Svc<dyn ProgressJudge>, Infallible> {
     Ok(Svc::new(Progress::new(judge.into_arc(), clock.into_arc())))
+}
+
+async fn verdicts(settings: Svc<dyn Settings>) -> Result<Svc<dyn Verdicts>, Infallible> {
+    Ok(Svc::new(VerdictFiles::new(settings.project())))
 }
 
 async fn storage(settings: Svc<dyn Settings>) -> Result<Svc<dyn Storage>, Infallible> {

@@ -20,9 +20,11 @@
 //! ```
 
 mod agents;
+mod eval;
 mod events;
 mod files;
 mod health;
+mod judge;
 mod judges;
 mod live;
 mod models;
@@ -40,6 +42,11 @@ mod tower_agent;
 mod tower_model;
 
 pub use crate::orchestrator::router::chain;
+pub use crate::storage::EvalFiles;
+pub use crate::storage::replace_file;
+pub use eval::EvalJudge;
+pub use eval::EvalParams;
+pub use eval::evaluate;
 pub use files::Imported;
 pub use files::TaskFile;
 pub use files::read_import;
@@ -49,6 +56,13 @@ pub use health::HealthParams;
 pub use health::HealthState;
 pub use health::agent_health;
 pub use health::installed_agents;
+pub use judge::TRANSCRIPT_FORMATS;
+pub use judge::TranscriptFormat;
+pub use judge::TranscriptReadError;
+pub use judge::TranscriptReading;
+pub use judge::TranscriptTurn;
+pub use judge::judge_transcript;
+pub use judge::read_transcript;
 pub use live::live;
 pub use live::reflection_service_live;
 pub use programs::command_runner;

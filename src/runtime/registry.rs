@@ -9,6 +9,7 @@ crate::service!(
     crate::services::Subagents,
     crate::services::Transcripts,
     crate::services::Models,
+    crate::services::Verdicts,
     crate::services::Verifier,
     crate::services::Judge,
     crate::services::Remote,

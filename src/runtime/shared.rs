@@ -5,10 +5,12 @@ use crate::orchestrator::Loop;
 use crate::orchestrator::Services;
 use crate::reflection::ReflectionServiceLive;
 use crate::services::Clock;
+use crate::services::CompletionVerifier;
 use crate::services::EventSink;
 use crate::services::Generator;
 use crate::services::Journal;
 use crate::services::Orchestrator;
+use crate::services::ProgressJudge;
 use crate::services::ReflectionService;
 use crate::services::RunLock;
 use crate::services::Settings;
@@ -16,6 +18,7 @@ use crate::services::Storage;
 use crate::services::Subagents;
 use crate::services::Tasks;
 use crate::services::Transcripts;
+use crate::services::Verdicts;
 use crate::services::Verifier;
 use crate::services::Workspaces;
 use std::convert::Infallible;
@@ -45,6 +48,9 @@ pub(super) async fn orchestrator(
     subagents: Svc<dyn Subagents>,
     transcripts: Svc<dyn Transcripts>,
     verifier: Svc<dyn Verifier>,
+    completion: Svc<dyn CompletionVerifier>,
+    progress: Svc<dyn ProgressJudge>,
+    verdicts: Svc<dyn Verdicts>,
     reflections: Svc<dyn ReflectionService>,
     journal: Svc<dyn Journal>,
     lock: Svc<dyn RunLock>,
@@ -58,6 +64,9 @@ pub(super) async fn orchestrator(
         subagents: subagents.into_arc(),
         transcripts: transcripts.into_arc(),
         verifier: verifier.into_arc(),
+        completion: completion.into_arc(),
+        progress: progress.into_arc(),
+        verdicts: verdicts.into_arc(),
         reflections: reflections.into_arc(),
         journal: journal.into_arc(),
         lock: lock.into_arc(),

@@ -12,10 +12,12 @@ use crate::layer::Svc;
 use crate::layers;
 use crate::reflection::Heuristic;
 use crate::services::Clock;
+use crate::services::CompletionVerifier;
 use crate::services::EventSink;
 use crate::services::Generator;
 use crate::services::Journal;
 use crate::services::Orchestrator;
+use crate::services::ProgressJudge;
 use crate::services::ReflectionService;
 use crate::services::RunLock;
 use crate::services::Settings;
@@ -23,11 +25,13 @@ use crate::services::Storage;
 use crate::services::Subagents;
 use crate::services::Tasks;
 use crate::services::Transcripts;
+use crate::services::Verdicts;
 use crate::services::Verifier;
 use crate::services::Workspaces;
 use crate::storage::InMemoryStorage;
 use crate::storage::MemoryJournal;
 use crate::storage::MemoryTranscripts;
+use crate::storage::MemoryVerdicts;
 use crate::testing::CannedGenerator;
 use crate::testing::CollectedEvents;
 use crate::testing::Forgetful;
@@ -36,6 +40,7 @@ use crate::testing::MemoryWorkspaces;
 use crate::testing::ScriptedSubagent;
 use crate::testing::ScriptedVerifier;
 use crate::testing::TestClock;
+use crate::testing::Undecided;
 use crate::testing::Unlocked;
 use std::convert::Infallible;
 
@@ -67,6 +72,9 @@ pub fn test() -> Layers {
         no_tasks,
         no_script,
         all_green,
+        undecided,
+        unlooked,
+        memory_verdicts,
         in_memory_storage,
         heuristic,
         shared::reflection_service,
@@ -115,6 +123,18 @@ async fn no_script() -> Result<Svc<dyn Subagents>, Infallible> {
 
 async fn all_green() -> Result<Svc<dyn Verifier>, Infallible> {
     Ok(Svc::new(ScriptedVerifier::new(|_, _| Ok(()))))
+}
+
+async fn undecided() -> Result<Svc<dyn CompletionVerifier>, Infallible> {
+    Ok(Svc::new(Undecided))
+}
+
+async fn unlooked() -> Result<Svc<dyn ProgressJudge>, Infallible> {
+    Ok(Svc::new(Undecided))
+}
+
+async fn memory_verdicts() -> Result<Svc<dyn Verdicts>, Infallible> {
+    Ok(Svc::new(MemoryVerdicts::default()))
 }
 
 async fn in_memory_storage() -> Result<Svc<dyn Storage>, Infallible> {

@@ -25,6 +25,7 @@
 //! | [`CompletionVerifier`] | whether a turn ended with the task done | `verification` | `testing::Undecided` |
 //! | [`Judge`] | an opinion on what facts leave open | `verification` | mock |
 //! | [`ProgressJudge`] | stuck, forgetful or looping agents | `verification` | `testing::Undecided` |
+//! | [`Verdicts`] | a session's verdict, for other programs | `storage` | `storage::MemoryVerdicts` |
 //! | [`Orchestrator`] | the loop | `orchestrator` | - |
 //!
 //! With the feature `testing` every port has a `mockall` mock: `MockStorage`, `MockGenerator`, …
@@ -48,6 +49,7 @@ mod subagent;
 mod tasks;
 mod transcript;
 mod usage_meter;
+mod verdicts;
 mod verifier;
 mod workspace;
 
@@ -70,5 +72,6 @@ pub use subagent::*;
 pub use tasks::*;
 pub use transcript::*;
 pub use usage_meter::*;
+pub use verdicts::*;
 pub use verifier::*;
 pub use workspace::*;

@@ -88,6 +88,12 @@ pub trait Workspace: Send + Sync {
     /// [`WorkspaceError`].
     async fn record(&self, start: &TreeId) -> Result<Change, WorkspaceError>;
 
+    /// What differs between the base and a recorded tree, as a unified diff of at most `limit` bytes; the end is left out.
+    ///
+    /// # Errors
+    /// [`WorkspaceError`].
+    async fn diff(&self, tree: &TreeId, limit: usize) -> Result<String, WorkspaceError>;
+
     /// Remembers refs, configuration, stash and hooks of the user's repository, before an agent runs.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! REMEMBER: what outlives a process.
 //!
-//! Everything here is JSON Lines: reflections, a run's journal, and the marks that runs leave on tasks. All three are
+//! Nearly everything here is JSON Lines: reflections, a run's journal, and the marks that runs leave on tasks. All three are
 //! written by one component, the append log, which makes one write and one sync of whatever waits at the moment, under
 //! a lock that other processes respect; a line torn by a crash costs nothing but itself. Whole files (a pruned memory,
 //! a task file a person edits) are replaced atomically under the same lock. Readers take no lock: they skip what they
@@ -10,10 +10,12 @@
 //! |---|---|---|
 //! | [`Storage`](crate::services::Storage) | [`JsonlStorage`] | [`InMemoryStorage`] |
 //! | [`Journal`](crate::services::Journal) | [`FileJournal`] | [`MemoryJournal`] |
+//! | [`Verdicts`](crate::services::Verdicts) | [`VerdictFiles`] | [`MemoryVerdicts`] |
 //! | [`Tasks`](crate::services::Tasks) | [`FileTasks`] | `testing::MemoryTasks` |
 
 mod append_log;
 mod backward;
+mod evals;
 mod import;
 mod in_memory;
 mod journal;
@@ -26,12 +28,16 @@ mod recent_cache;
 mod record;
 mod replace;
 mod run_journal;
+mod session_name;
 mod task_edits;
 mod task_file;
 mod tasks;
 mod transcript_caps;
 mod transcripts;
+mod verdicts;
 
+pub use evals::EvalFiles;
+pub use evals::replace as replace_file;
 pub use import::{Imported, read_import};
 pub use in_memory::InMemoryStorage;
 pub use journal::{FileJournal, MemoryJournal};
@@ -39,3 +45,4 @@ pub use jsonl::JsonlStorage;
 pub use run_journal::RunJournal;
 pub use tasks::FileTasks;
 pub use transcripts::{MemoryTranscripts, TranscriptFiles};
+pub use verdicts::{MemoryVerdicts, VerdictFiles};

@@ -2,6 +2,7 @@
 
 use super::lines::bare;
 use super::lines::for_each_line;
+use super::session_name::session_name;
 use super::transcript_caps::capped;
 use crate::domain::RunId;
 use crate::domain::SessionId;
@@ -14,8 +15,6 @@ use crate::services::Clock;
 use crate::services::Transcript;
 use crate::services::TranscriptError;
 use crate::services::Transcripts;
-use sha2::Digest;
-use sha2::Sha256;
 use std::fs::File;
 use std::fs::OpenOptions;
 use std::io::BufRead;
@@ -70,7 +69,7 @@ impl TranscriptFiles {
 impl Transcripts for TranscriptFiles {
     fn begin(&self, head: TranscriptHead) -> Arc<dyn AgentWatch> {
         let dir = self.project.run_dir(&head.run).join("transcripts");
-        let path = dir.join(file_name(&head.session));
+        let path = dir.join(transcript_name(&head.session));
         let file = std::fs::create_dir_all(&dir)
             .and_then(|()| OpenOptions::new().create(true).append(true).open(&path))
             .map_err(|error| tracing::warn!(path = %path.display(), %error, "no transcript can be written"))
@@ -86,7 +85,7 @@ impl Transcripts for TranscriptFiles {
     }
 
     fn read(&self, session: &SessionId) -> Result<Transcript, TranscriptError> {
-        let name = file_name(session);
+        let name = transcript_name(session);
         let files = self.files(None)?;
         let Some(path) = files.iter().find(|f| f.file_name().is_some_and(|n| n == name.as_str())) else {
             return Err(TranscriptError::Unknown(session.to_string()));
@@ -109,17 +108,8 @@ impl Transcripts for TranscriptFiles {
     }
 }
 
-/// The file of a session. Sessions of the runtime are UUIDs; an id from elsewhere that is no plain file name is hashed,
-/// and stands as it is in the head.
-fn file_name(session: &SessionId) -> String {
-    let id = session.as_str();
-    let plain = (1..=128).contains(&id.len())
-        && !id.starts_with('.')
-        && id.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b));
-    if plain {
-        return format!("{id}.jsonl");
-    }
-    format!("h-{:x}.jsonl", Sha256::digest(id.as_bytes()))
+fn transcript_name(session: &SessionId) -> String {
+    format!("{}.jsonl", session_name(session))
 }
 
 fn entries(dir: &Path) -> Result<Vec<PathBuf>, TranscriptError> {

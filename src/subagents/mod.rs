@@ -7,6 +7,7 @@ mod acp;
 mod cli;
 mod command;
 mod completion;
+pub mod reading;
 mod repair;
 mod request;
 

@@ -19,6 +19,7 @@ mod settings;
 mod storage_contract;
 mod subagent;
 mod tasks;
+mod undecided;
 mod verifier;
 mod workspace;
 
@@ -34,5 +35,6 @@ pub use storage_contract::storage_contract;
 pub use subagent::ScriptedSubagent;
 pub use tasks::MemoryTasks;
 pub use tasks::task;
+pub use undecided::Undecided;
 pub use verifier::ScriptedVerifier;
 pub use workspace::MemoryWorkspaces;

@@ -145,6 +145,20 @@ impl Workspace for MemoryWorkspace {
         Ok(Change { no_op: tree == *start, files: self.changed(&files), diff_hash: tree.0.clone(), tree })
     }
 
+    async fn diff(&self, tree: &TreeId, limit: usize) -> Result<String, WorkspaceError> {
+        let (base, files) = (&self.all.base, files_of(tree));
+        let lines = |mark: char, text: Option<&String>| {
+            text.into_iter().flat_map(|t| t.lines()).map(|line| format!("{mark}{line}\n")).collect::<String>()
+        };
+        let file = |name: String| {
+            let (old, new) = (base.get(Path::new(&name)), files.get(Path::new(&name)));
+            format!("--- a/{name}\n+++ b/{name}\n{}{}", lines('-', old), lines('+', new))
+        };
+        let mut diff: String = self.changed(&files).into_iter().map(file).collect();
+        diff.truncate(diff.floor_char_boundary(limit));
+        Ok(diff)
+    }
+
     async fn guard(&self) -> Result<(), WorkspaceError> {
         Ok(())
     }

@@ -13,6 +13,7 @@ pub mod context;
 pub mod gates;
 pub mod judging;
 pub mod progress;
+mod verdict;
 
 pub use checks::Checks;
 pub use completion::Completion;

@@ -7,7 +7,9 @@ mod cases_cmds;
 mod cassette;
 mod cli;
 mod docs;
+mod eval;
 mod flow;
 #[cfg(feature = "llm")]
 mod llm;
 mod project;
+mod turns;

@@ -407,6 +407,12 @@ impl Workspace for HostWorkspace {
         Ok(Committed { target, files: difference.files })
     }
 
+    async fn diff(&self, tree: &TreeId, limit: usize) -> Result<String, WorkspaceError> {
+        let bytes = patch(&self.parts.recorder.git, &self.parts.tree, &tree.0).await?;
+        let text = String::from_utf8_lossy(&bytes[..bytes.len().min(limit)]);
+        Ok(text.trim_end_matches(char::REPLACEMENT_CHARACTER).to_owned())
+    }
+
     async fn save_patch(&self, tree: &TreeId, subtask: &SubtaskId) -> Result<PathBuf, WorkspaceError> {
         let parts = &self.parts;
         let layout = &parts.shared.layout;

@@ -121,6 +121,7 @@ impl CliAgent {
         let options = &self.params.options;
         Fold::new(FoldParams {
             description: self.description,
+            stream: &self.description.stream,
             watch: Arc::clone(&request.watch),
             clock: Arc::clone(&self.params.clock),
             model: options.model.clone(),

@@ -31,6 +31,9 @@ pub struct Description {
     pub(super) env: BTreeMap<String, String>,
     pub(super) launch: Vec<LaunchRule>,
     pub(super) stream: Stream,
+    /// The transcript that it writes itself, if it is one that is read.
+    #[serde(default)]
+    pub(super) transcript: Option<Stream>,
     pub(super) tools: BTreeMap<String, ToolKind>,
     pub(super) errors: Errors,
     /// What else is good to know; for whoever reads the file.
@@ -173,6 +176,14 @@ pub(super) enum Class {
     Context,
     AgentError,
     NoConversation,
+}
+
+impl Description {
+    /// What its tools do, by its names of them.
+    #[cfg(test)]
+    pub(in crate::subagents) fn tools(&self) -> &BTreeMap<String, ToolKind> {
+        &self.tools
+    }
 }
 
 /// The names of all descriptions.

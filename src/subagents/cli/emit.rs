@@ -21,6 +21,7 @@ use super::rule::UsageAt;
 use super::rule::UsageRule;
 use super::rule::When;
 use crate::domain::CostSource;
+use crate::domain::Role;
 use crate::domain::ToolKind;
 use crate::domain::ToolStatus;
 use crate::domain::TranscriptItem;
@@ -107,6 +108,7 @@ impl Check {
         match self {
             Self::Starts(with) => starts(with),
             Self::StartsNot(with) => !starts(with),
+            Self::Text(expected) => value.is_some_and(|value| value.text().is_some()) == *expected,
             Self::Present(expected) => value.is_some() == *expected,
         }
     }
@@ -120,6 +122,11 @@ fn is(value: Option<&Doc<'_>>, expected: &serde_json::Value) -> bool {
         (Some(Doc::Int(value)), serde_json::Value::Number(expected)) => expected.as_i64() == Some(*value),
         _ => false,
     }
+}
+
+/// The exit status that stands after the prefix. A call that failed has none of 0, whatever its output says.
+fn said_exit(prefix: &str, output: &str) -> Option<i32> {
+    output.strip_prefix(prefix)?.lines().next()?.trim().parse().ok().filter(|code| *code != 0)
 }
 
 impl Fold {
@@ -179,12 +186,14 @@ impl Fold {
 
     fn message(&mut self, message: &MessageAt, at: At<'_, '_>) {
         let Some(text) = at.text(&message.text) else { return };
-        if message.role == crate::domain::Role::Assistant {
+        let aside = message.role == Role::User && self.params.stream.asides.iter().any(|start| text.starts_with(start));
+        let role = if aside { Role::System } else { message.role };
+        if role == Role::Assistant {
             self.acts(at.parent);
         }
         if message.piece {
             match &mut self.begun {
-                Some((role, so_far, parent)) if *role == message.role && parent.as_deref() == at.parent => {
+                Some((begun, so_far, parent)) if *begun == role && parent.as_deref() == at.parent => {
                     // The cap of one text; what the rest says is lost, as in the middle of any other long text.
                     if so_far.len() + text.len() <= TEXT_BYTES {
                         so_far.push_str(&text);
@@ -192,13 +201,13 @@ impl Fold {
                 }
                 _ => {
                     self.flush();
-                    self.begun = Some((message.role, text, at.parent.map(str::to_owned)));
+                    self.begun = Some((role, text, at.parent.map(str::to_owned)));
                 }
             }
             return;
         }
-        self.said(message.role, &text, at.parent);
-        self.step(TranscriptItem::Message { role: message.role, text }, at.parent);
+        self.said(role, &text, at.parent);
+        self.step(TranscriptItem::Message { role, text }, at.parent);
     }
 
     fn tool_call(&mut self, call: &ToolCallAt, at: At<'_, '_>) {
@@ -236,7 +245,13 @@ impl Fold {
             self.asking = self.asking && status == ToolStatus::Denied;
             self.answering = false;
         }
-        let code = result.exit_code.as_ref().and_then(|path| at.get(path)?.number());
+        let code = result.exit_code.as_ref().and_then(|path| Some(at.get(path)?.number()? as i32));
+        let output = at.first_text(&result.output).unwrap_or_default();
+        let code = code.or_else(|| match status {
+            ToolStatus::Ok => holds(&result.exit_zero).then_some(0),
+            ToolStatus::Failed => said_exit(result.exit_code_prefix.as_deref()?, &output),
+            ToolStatus::Denied => None,
+        });
         let duration_ms = result.times.as_ref().and_then(|(from, to)| {
             let (from, to) = (at.get(from)?.count()?, at.get(to)?.count()?);
             to.checked_sub(from)
@@ -244,8 +259,8 @@ impl Fold {
         let item = TranscriptItem::ToolResult {
             id,
             status,
-            exit_code: code.map(|code| code as i32),
-            output: at.first_text(&result.output).unwrap_or_default(),
+            exit_code: code,
+            output,
             duration_ms,
         };
         self.step(item, at.parent);

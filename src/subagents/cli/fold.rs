@@ -6,12 +6,14 @@ use super::doc::Doc;
 use super::emit::At;
 use super::failure::Failure;
 use super::lines::Line;
+use super::resets;
 use super::rule::Rule;
+use super::rule::Stream;
 use crate::domain::Role;
+use crate::domain::Timestamp;
 use crate::domain::ToolStatus;
 use crate::domain::TranscriptItem;
 use crate::domain::Usage;
-use crate::prompt::first_bytes;
 use crate::services::AgentWatch;
 use crate::services::Clock;
 use crate::services::Flow;
@@ -65,11 +67,17 @@ pub(super) struct Fold {
     /// Why the runtime ends the run.
     pub stop: Option<(Class, String)>,
     pub failures: BTreeMap<Class, u32>,
+    /// When the record that is being read was written.
+    pub at: Option<Timestamp>,
+    /// The sub-agent of the first record: what is read is its own conversation.
+    pub own: Option<Option<String>>,
 }
 
 /// What a [`Fold`] works with.
 pub(super) struct FoldParams {
     pub description: &'static Description,
+    /// The description's stream, or its transcript.
+    pub stream: &'static Stream,
     pub watch: Arc<dyn AgentWatch>,
     pub clock: Arc<dyn Clock>,
     /// The model asked for, where the stream names none.
@@ -116,6 +124,8 @@ impl Fold {
             over: false,
             stop: None,
             failures: BTreeMap::new(),
+            at: None,
+            own: None,
         }
     }
 
@@ -139,7 +149,7 @@ impl Fold {
     }
 
     fn read(&mut self, line: &[u8]) {
-        let shape = &self.params.description.stream.shape;
+        let shape = &self.params.stream.shape;
         match shape.read(line) {
             Ok(doc @ Doc::Map(_)) => self.record(&doc, line),
             Ok(_) => self.unknown("not an object", line),
@@ -155,25 +165,30 @@ impl Fold {
     }
 
     fn record(&mut self, record: &Doc<'_>, line: &[u8]) {
-        let stream = &self.params.description.stream;
-        let mut name = String::new();
-        for part in stream.name.iter().filter_map(|path| record.at(path)?.text()) {
-            if !name.is_empty() {
-                name.push('/');
-            }
-            name.push_str(first_bytes(part, 80));
-        }
-        let rules = stream.records.get(&name).or_else(|| stream.records.get(name.split('/').next()?));
-        let Some(rules) = rules else {
+        let stream = self.params.stream;
+        let name = stream.name_of(record);
+        let Some(rules) = stream.rules(&name) else {
             self.unknown(if name.is_empty() { "record without a type" } else { &name }, line);
             return;
         };
         self.records += 1;
         self.turn_ended = false;
-        let parent = stream.parent.as_ref().and_then(|path| Some(record.at(path)?.text()?.to_owned()));
+        self.at = stream.time.as_ref().and_then(|path| resets::time(record.at(path)?));
+        let parent = self.parent_of(record);
         for rule in rules {
             self.apply(rule, record, parent.as_deref());
         }
+    }
+
+    /// The sub-agent whose record it is; none for the conversation that is being read.
+    fn parent_of(&mut self, record: &Doc<'_>) -> Option<String> {
+        let said = self.params.stream.parent.iter().find_map(|path| match record.at(path)? {
+            Doc::Text(id) => Some(id.clone().into_owned()),
+            Doc::Bool(true) => Some("sub-agent".to_owned()),
+            _ => None,
+        });
+        let own = self.own.get_or_insert_with(|| said.clone());
+        said.filter(|said| own.as_ref() != Some(said))
     }
 
     fn apply(&mut self, rule: &'static Rule, record: &Doc<'_>, parent: Option<&str>) {
@@ -233,7 +248,7 @@ impl Fold {
         if parent.is_none() && self.error.as_ref().is_some_and(|error| error.resets_at.is_none()) {
             self.recovered();
         }
-        if self.params.description.stream.infer_turns && !self.answering {
+        if self.params.stream.infer_turns && !self.answering {
             self.answering = true;
             self.turn(Usage::default(), parent);
         }

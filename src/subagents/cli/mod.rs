@@ -16,6 +16,7 @@ mod fold;
 mod lines;
 mod path;
 mod prices;
+mod replay;
 mod resets;
 mod rule;
 
@@ -25,3 +26,6 @@ mod tests;
 pub use agent::{CliAgent, CliAgentParams};
 pub use description::{AGENTS, Description, Login, Version, describe};
 pub use prices::with_estimate;
+pub use replay::Recording;
+pub(super) use lines::{Line, Lines};
+pub(super) use replay::{Likeness, Replay, recorders};

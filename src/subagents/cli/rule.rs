@@ -1,8 +1,10 @@
 //! The rules that turn records into steps, as data.
 
+use super::doc::Doc;
 use super::doc::Shape;
 use super::path::Path;
 use crate::domain::Role;
+use crate::prompt::first_bytes;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -12,8 +14,15 @@ use std::collections::BTreeMap;
 pub(super) struct Stream {
     /// What names a record: the values at these places, joined by `/`.
     pub name: Vec<Path>,
-    /// Where a record says which call started the sub-agent that it is of.
-    pub parent: Option<Path>,
+    /// Where a record says which call started the sub-agent that it is of: a text, or `true` where it only says that it
+    /// is of one; the first place that has something.
+    pub parent: Vec<Path>,
+    /// A user's message that begins so comes from the agent program itself.
+    pub asides: Vec<String>,
+    /// Where a record says when it was written, as RFC 3339 or in milliseconds since 1970.
+    pub time: Option<Path>,
+    /// What only a record of this agent has, where another agent's records look alike.
+    pub mark: Option<When>,
     /// The model answered anew whenever it acts after a tool's answer, for streams that do not say so.
     pub infer_turns: bool,
     /// By name, or by its first part. A record with no rules is known, and no step.
@@ -27,7 +36,13 @@ pub(super) struct Stream {
 struct StreamText {
     name: Vec<Path>,
     #[serde(default)]
-    parent: Option<Path>,
+    parent: Vec<Path>,
+    #[serde(default)]
+    asides: Vec<String>,
+    #[serde(default)]
+    time: Option<Path>,
+    #[serde(default)]
+    mark: Option<When>,
     #[serde(default)]
     infer_turns: bool,
     records: BTreeMap<String, Vec<Rule>>,
@@ -36,11 +51,41 @@ struct StreamText {
 impl From<StreamText> for Stream {
     fn from(text: StreamText) -> Self {
         let mut shape = Shape::new();
-        text.name.iter().chain(&text.parent).for_each(|path| {
+        let marks = text.mark.iter().flat_map(BTreeMap::keys);
+        text.name.iter().chain(&text.parent).chain(&text.time).chain(marks).for_each(|path| {
             shape.want(0, path);
         });
         text.records.values().flatten().for_each(|rule| rule.want(&mut shape));
-        Self { name: text.name, parent: text.parent, infer_turns: text.infer_turns, records: text.records, shape }
+        Self {
+            name: text.name,
+            parent: text.parent,
+            asides: text.asides,
+            time: text.time,
+            mark: text.mark,
+            infer_turns: text.infer_turns,
+            records: text.records,
+            shape,
+        }
+    }
+}
+
+impl Stream {
+    /// What names a record.
+    pub fn name_of(&self, record: &Doc<'_>) -> String {
+        let mut name = String::new();
+        for part in self.name.iter().filter_map(|path| record.at(path)?.text()) {
+            if !name.is_empty() {
+                name.push('/');
+            }
+            name.push_str(first_bytes(part, 80));
+        }
+        name
+    }
+
+    /// The rules of the records of this name; none if they are not known.
+    pub fn rules(&self, name: &str) -> Option<&[Rule]> {
+        let rules = self.records.get(name).or_else(|| self.records.get(name.split('/').next()?))?;
+        Some(rules)
     }
 }
 
@@ -81,6 +126,8 @@ pub(super) enum Check {
     Starts(Vec<String>),
     /// It does not begin with any of these.
     StartsNot(Vec<String>),
+    /// It is a text, or is not.
+    Text(bool),
     /// It is there, or is not.
     Present(bool),
 }
@@ -177,6 +224,12 @@ pub(super) struct ToolResultAt {
     pub denied: Option<When>,
     #[serde(default)]
     pub exit_code: Option<Path>,
+    /// Without a place for it: a call that failed says its exit status after these words, at the beginning of its output.
+    #[serde(default)]
+    pub exit_code_prefix: Option<String>,
+    /// Without a place for it: what says that a command ran to its end with exit status 0.
+    #[serde(default)]
+    pub exit_zero: Option<When>,
     /// The first place that has words.
     #[serde(default)]
     pub output: Vec<Path>,
@@ -296,7 +349,7 @@ impl Emit {
                 std::iter::once(&at.id).chain(&at.tool).chain(&at.input).chain(edits).collect()
             }
             Self::ToolResult(at) => {
-                let when = at.failed.iter().chain(&at.denied).flat_map(BTreeMap::keys);
+                let when = at.failed.iter().chain(&at.denied).chain(&at.exit_zero).flat_map(BTreeMap::keys);
                 let times = at.times.iter().flat_map(|(from, to)| [from, to]);
                 std::iter::once(&at.id).chain(when).chain(&at.exit_code).chain(&at.output).chain(times).collect()
             }

@@ -1,26 +1,36 @@
 //! Evidence gates: deterministic, three-valued, and never an average.
+//!
+//! [`findings`] lays the recorded tool calls out in order ([`timeline`]: what changed files, what ran, how it went) and
+//! asks every gate in turn. A gate passes or fails on facts - exit statuses, the runner's own [`summary`], the diff, the
+//! order of calls, what the remote says - and says why it did not run where there are none. What the agent writes is no
+//! fact; only an explicit claim to have run a concrete command is compared with the record ([`claims`]). `docs/verdicts.md`
+//! lists the gates.
 
-use super::context::RepositorySignals;
-use super::context::Requirements;
-use crate::domain::GateReport;
-use crate::services::RemoteState;
-use crate::services::TurnEvidence;
+mod all;
+mod answer;
+mod build;
+mod change;
+mod claims;
+mod count;
+mod diff;
+mod facts;
+mod finding;
+#[cfg(test)]
+pub(in crate::verification) mod fixture;
+mod kept;
+mod kept_scripts;
+mod remote;
+mod repeated;
+mod runtime_checks;
+mod summary;
+mod tested;
+mod timeline;
+mod went;
 
-/// What the gates look at.
-#[derive(Debug, Clone, Copy)]
-pub struct Facts<'a> {
-    /// The turn.
-    pub turn: &'a TurnEvidence,
-    /// What must be there.
-    pub required: &'a Requirements,
-    /// How the project is tested and built.
-    pub signals: &'a RepositorySignals,
-    /// What the remote says, if somebody asked.
-    pub remote: Option<&'a RemoteState>,
-}
-
-/// Every gate's answer, in a fixed order.
-#[must_use]
-pub fn gates(_facts: &Facts<'_>) -> Vec<GateReport> {
-    Vec::new()
-}
+pub use all::findings;
+pub use all::gates;
+pub use facts::Facts;
+pub use finding::Finding;
+pub use finding::Todo;
+pub use summary::Summary;
+pub use summary::summary;

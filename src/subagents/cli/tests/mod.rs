@@ -40,8 +40,10 @@ struct Play {
 impl Play {
     fn of(self, agent: &str, stream: &[u8], end: CommandEnd, stderr: &str) -> Played {
         let watch = Arc::new(Steps::default());
+        let description = describe(agent).expect("it is described");
         let mut fold = Fold::new(FoldParams {
-            description: describe(agent).expect("it is described"),
+            description,
+            stream: &description.stream,
             watch: Arc::<Steps>::clone(&watch),
             clock: Arc::new(Standing),
             model: None,

@@ -1,0 +1,131 @@
+//! `reflexion judge`.
+
+use super::Exit;
+use super::args::JudgeArgs;
+use super::args::JudgeWhat;
+use super::exit::UsageError;
+use super::interrupt;
+use super::output::out;
+use super::project;
+use crate::config;
+use crate::config::ConfigError;
+use crate::layer::Layers;
+use crate::layer::Svc;
+use crate::report;
+use crate::runtime;
+use crate::runtime::TranscriptTurn;
+use crate::services::CompletionVerifier;
+use crate::services::ProgressJudge;
+use crate::services::Settings;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::fs::File;
+use std::io::IsTerminal;
+use std::io::Read;
+use std::path::Path;
+use std::path::PathBuf;
+use tokio_util::sync::CancellationToken;
+
+/// A question of some texts is never larger.
+const QUESTION_BYTES: u64 = 8 << 20;
+
+pub(super) async fn judge(dir: &Path, args: JudgeArgs) -> anyhow::Result<Exit> {
+    if let Some(dir) = args.dir.as_ref().filter(|dir| !dir.is_dir()) {
+        return Err(UsageError(format!("--dir: {} is no directory", dir.display())).into());
+    }
+    let (layers, root) = settings(dir)?;
+    match args.kind {
+        JudgeWhat::Completion => completion(&layers, root, args).await,
+        JudgeWhat::Stuck => {
+            let question = question(&args)?;
+            let app = layers.build::<Svc<dyn ProgressJudge>>().await?;
+            let verdict = app.stuck(&question).await;
+            app.shutdown().await?;
+            answer(&args, &verdict, || report::stuck(&verdict))
+        }
+        JudgeWhat::Compaction => {
+            let question = question(&args)?;
+            let app = layers.build::<Svc<dyn ProgressJudge>>().await?;
+            let verdict = app.after_compaction(&question).await;
+            app.shutdown().await?;
+            answer(&args, &verdict, || report::compaction(&verdict))
+        }
+    }
+}
+
+/// The layers of the project at `dir` and its root; where there is none, those of the default settings.
+fn settings(dir: &Path) -> anyhow::Result<(Layers, Option<PathBuf>)> {
+    match project::layers(dir, Vec::new()) {
+        Ok((layers, settings)) => Ok((layers, Some(settings.project().root.clone()))),
+        Err(error) if matches!(error.downcast_ref(), Some(ConfigError::Missing { .. })) => {
+            let settings: Svc<dyn Settings> = runtime::settings_from(&config::defaults(dir)?)?;
+            Ok((runtime::live().with(settings), None))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+async fn completion(layers: &Layers, root: Option<PathBuf>, args: JudgeArgs) -> anyhow::Result<Exit> {
+    let format = args.format.as_deref().map(str::parse).transpose();
+    let format = format.map_err(|error| UsageError(format!("--format: {error}")))?;
+    let (name, input) = open(&args)?;
+    let reading =
+        runtime::read_transcript(input, format).map_err(|error| UsageError(format!("{name}: {error}")))?;
+    let app = layers.build::<Svc<dyn CompletionVerifier>>().await?;
+    let cancel = CancellationToken::new();
+    let interrupted = tokio::spawn(interrupt::cancel_on_signal(cancel.clone()));
+    let (task, dir) = (args.task.clone(), args.dir.clone().or(root));
+    let verdict = runtime::judge_transcript(&**app, TranscriptTurn { reading, task, dir, cancel: cancel.clone() }).await;
+    interrupted.abort();
+    app.shutdown().await?;
+    if cancel.is_cancelled() {
+        return Ok(Exit::Interrupted);
+    }
+    answer(&args, &verdict, || report::completion(&verdict))?;
+    Ok(if verdict.complete { Exit::Confirmed } else { Exit::NotConfirmed })
+}
+
+/// Prints an answer, for programs or for people.
+fn answer(args: &JudgeArgs, verdict: &impl Serialize, text: impl FnOnce() -> String) -> anyhow::Result<Exit> {
+    if args.json {
+        project::print_json(verdict)?;
+    } else {
+        out!("{}", project::printable(&text()));
+    }
+    Ok(Exit::Confirmed)
+}
+
+/// What is judged, and its name for messages.
+fn open(args: &JudgeArgs) -> anyhow::Result<(String, Box<dyn Read>)> {
+    let file = args.file.as_deref();
+    match file.filter(|file| *file != Path::new("-")) {
+        Some(file) => {
+            let name = file.display().to_string();
+            let input = File::open(file).map_err(|error| UsageError(format!("{name}: failed to open it: {error}")))?;
+            Ok((name, Box::new(input)))
+        }
+        None if file.is_none() && std::io::stdin().is_terminal() => {
+            Err(UsageError("name a transcript, or give one on stdin; `reflexion judge --help` has examples".to_owned()).into())
+        }
+        None => Ok(("stdin".to_owned(), Box::new(std::io::stdin().lock()))),
+    }
+}
+
+/// A question about an agent that is still there, as JSON.
+fn question<T: DeserializeOwned>(args: &JudgeArgs) -> anyhow::Result<T> {
+    for (flag, given) in [("--task", args.task.is_some()), ("--dir", args.dir.is_some()), ("--format", args.format.is_some())] {
+        if given {
+            return Err(UsageError(format!("{flag} belongs to --kind completion")).into());
+        }
+    }
+    let (name, input) = open(args)?;
+    let mut text = Vec::new();
+    input.take(QUESTION_BYTES + 1).read_to_end(&mut text).map_err(|error| UsageError(format!("{name}: {error}")))?;
+    if text.len() as u64 > QUESTION_BYTES {
+        return Err(UsageError(format!("{name}: a question has at most {} MiB", QUESTION_BYTES >> 20)).into());
+    }
+    let wrong = |error: serde_json::Error| {
+        UsageError(format!("{name}: {error}; docs/formats.md has the keys of a question of this kind"))
+    };
+    Ok(serde_json::from_slice(&text).map_err(wrong)?)
+}

@@ -1,0 +1,78 @@
+//! Verdicts for other programs: what the newest turn of a session came to, and everything that is known of it.
+
+use super::CheckReport;
+use super::CompletionVerdict;
+use super::Ending;
+use super::Proof;
+use super::SessionId;
+use super::Severity;
+use super::Standing;
+use super::SubtaskId;
+use super::TaskId;
+use super::Timestamp;
+use super::Verdict;
+use serde::Deserialize;
+use serde::Serialize;
+
+/// The verdict on a session's newest turn, for programs that wait for it: `verdict_<session>.json`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionVerdict {
+    /// Version of this shape: 1.
+    pub v: u32,
+    /// The whole id of the session.
+    pub session_id: SessionId,
+    /// The task.
+    pub task_id: TaskId,
+    /// From 1, over all runs.
+    pub attempt: u32,
+    /// The task counts as done. False until everybody who is asked has answered.
+    pub complete: bool,
+    /// How much is wrong.
+    pub severity: Severity,
+    /// What is known.
+    pub status: Standing,
+    /// When it was written.
+    pub timestamp: Timestamp,
+}
+
+/// Everything that a turn was judged by, for people: `<session>_<timestamp>.json`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TurnRecord {
+    /// Version of this shape: 1.
+    pub v: u32,
+    /// The whole id of the session.
+    pub session_id: SessionId,
+    /// The task.
+    pub task_id: TaskId,
+    /// The subtask.
+    pub subtask_id: SubtaskId,
+    /// What was asked for.
+    pub task: String,
+    /// The agent.
+    pub agent: String,
+    /// From 1, over all runs.
+    pub attempt: u32,
+    /// From 1, within the attempt.
+    pub turn: u32,
+    /// Why the agent stopped.
+    pub ending: Ending,
+    /// What it said at the end.
+    pub response: String,
+    /// What the evidence says.
+    pub verdict: Verdict,
+    /// What a confirmation rests on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proof: Option<Proof>,
+    /// Why, in words.
+    pub because: String,
+    /// The gates, and what the judge and the committee said.
+    pub completion: CompletionVerdict,
+    /// The checks that the runtime ran.
+    pub checks: Vec<CheckReport>,
+    /// Files that differ from the base.
+    pub files: Vec<String>,
+    /// When it was written.
+    pub timestamp: Timestamp,
+}

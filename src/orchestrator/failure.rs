@@ -1,0 +1,74 @@
+//! What is known of a failed attempt: for the next prompt, and for whoever writes the lesson.
+
+use super::attempt::Judged;
+use super::task::TaskRun;
+use crate::domain::CheckReport;
+use crate::domain::FailedCheck;
+use crate::domain::FailureContext;
+use crate::domain::FailureType;
+use crate::domain::Output;
+
+/// The last failure of this run, for the next prompt.
+pub(super) struct PastFailure {
+    pub part: usize,
+    pub number: u32,
+    pub because: String,
+    pub check: Option<CheckReport>,
+    pub files: Vec<String>,
+}
+
+impl TaskRun {
+    /// Keeps a failure for the next prompt.
+    pub fn remember_failure(&mut self, judged: &Judged) {
+        self.last_failure = judged.judgement.failure.map(|_| PastFailure {
+            part: judged.attempt.part,
+            number: judged.attempt.number,
+            because: judged.judgement.because.clone(),
+            check: judged.shown().cloned(),
+            files: judged.change.files.clone(),
+        });
+    }
+
+    /// What is known of a failed attempt, for the generator.
+    pub async fn failure_context(&self, judged: &Judged) -> FailureContext {
+        let services = &self.context.services;
+        let part = &self.parts[judged.attempt.part];
+        let check = judged.shown();
+        let limit = services.settings.reflexion().max_reflections_per_retry;
+        // Without them the lesson may repeat an earlier one; that is no reason to have none.
+        let mut previous = self.recent(judged.attempt.part, limit).await.unwrap_or_default();
+        previous.retain(|r| r.subtask_id == part.id.as_str());
+        FailureContext {
+            v: 1,
+            id: format!("fc-{}", services.clock.new_id()),
+            session_id: judged.session.clone(),
+            task_id: self.task.id.clone(),
+            subtask_id: part.id.clone(),
+            subtask_description: format!("{}\n\n{}", part.title, part.description).trim().to_owned(),
+            acceptance_criteria: self.task.acceptance_criteria.clone(),
+            attempt_number: judged.attempt.number,
+            failure_type: judged.judgement.failure.unwrap_or(FailureType::CheckFailed),
+            ending: judged.ending.clone(),
+            check: check.map(|c| FailedCheck {
+                name: c.spec.name.clone(),
+                run: c.spec.run.clone(),
+                exit_status: c.exit_status,
+                signal: c.signal,
+                timed_out: c.timed_out,
+            }),
+            output: check.map_or_else(|| agent_output(judged), |c| c.output.clone()),
+            signature: check.map(|c| c.signature.clone()).unwrap_or_default(),
+            files_changed: judged.change.files.clone(),
+            diff_hash: judged.change.diff_hash.clone(),
+            agent_message: judged.message.clone(),
+            previous_reflections: previous,
+            created_at: services.clock.now(),
+        }
+    }
+}
+
+/// What is known where no check is red: why the attempt is refuted, and what went wrong with the agent.
+fn agent_output(judged: &Judged) -> Output {
+    let detail = judged.detail.as_deref().unwrap_or_default();
+    Output::whole(format!("{}\n{detail}", judged.judgement.because).trim().to_owned())
+}

@@ -1,0 +1,224 @@
+//! Nudging: an agent that is stuck, loops, or lost its thread when its context was shortened is told so while it works.
+
+use super::watch::Last;
+use super::watch::Seen;
+use super::watch::Watching;
+use crate::domain::Action;
+use crate::domain::CompactionAction;
+use crate::domain::Evaluated;
+use crate::domain::FEEDBACK_MARK;
+use crate::domain::Guard;
+use crate::domain::Pass;
+use crate::domain::SessionId;
+use crate::domain::StateId;
+use crate::domain::ToolStatus;
+use crate::services::Clock;
+use crate::services::CompactionQuestion;
+use crate::services::ProgressJudge;
+use crate::services::StuckQuestion;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::time::Duration;
+
+/// An agent that said something and then nothing for so long may be stuck. Below it nobody is nudged: models think.
+pub(super) const IDLE: Duration = Duration::from_secs(30);
+/// A loop is looked for after each tool call at first; later, when one look takes longer, after every so many.
+const LOOK_EVERY: u64 = 16;
+/// Looked for after each call until so many.
+const LOOK_ALWAYS: u64 = 64;
+/// So many of its latest tool calls are shown to whoever is asked whether an agent is stuck.
+const SHOWN_CALLS: usize = 20;
+
+/// What an agent is told while it works.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Nudge {
+    /// Why, in words for people.
+    pub because: String,
+    /// What it is told.
+    pub message: String,
+}
+
+impl Nudge {
+    /// The prompt of the turn that says it.
+    pub fn prompt(&self) -> String {
+        format!("{FEEDBACK_MARK}\n{}", self.message.trim())
+    }
+}
+
+/// Looks after one agent's conversation.
+pub(super) struct Nudger<'a> {
+    pub watching: &'a Watching,
+    pub progress: &'a dyn ProgressJudge,
+    pub clock: &'a dyn Clock,
+    pub session: &'a SessionId,
+    /// Shared by all turns of the attempt, so that no state is evaluated twice.
+    pub guard: &'a Mutex<Guard>,
+    /// The task in short.
+    pub task: &'a str,
+}
+
+/// What to look at next.
+enum Look {
+    /// It is at work, or was evaluated like this: nothing before its next step.
+    Wait,
+    /// It is in a loop.
+    Nudge(Nudge),
+    /// Its context was shortened.
+    Compacted(Pass, CompactionQuestion),
+    /// It rests: whether it is stuck is asked when it has rested for so long.
+    Rests(Duration),
+}
+
+impl Nudger<'_> {
+    /// Returns when the agent is to be told something; never, as long as it works.
+    pub async fn nudge(&self) -> Nudge {
+        let mut compactions = self.watching.seen().trace.compactions.len();
+        let mut after_compaction: Option<(u64, Nudge)> = None;
+        loop {
+            // From here on no step is missed.
+            let moved = self.watching.moved();
+            match self.look(&mut compactions) {
+                Look::Wait => moved.await,
+                Look::Nudge(nudge) => return nudge,
+                Look::Compacted(pass, question) => {
+                    let verdict = self.progress.after_compaction(&question).await;
+                    self.leave(pass);
+                    let goes_on =
+                        matches!(verdict.action, CompactionAction::ContinueTask | CompactionAction::NeedsGithubUpdate);
+                    if goes_on && !verdict.nudge_message.is_empty() {
+                        let because = "its context was shortened".to_owned();
+                        let nudge = Nudge { because, message: verdict.nudge_message };
+                        after_compaction = Some((self.watching.seen().trace.calls, nudge));
+                    }
+                }
+                Look::Rests(left) => {
+                    tokio::select! {
+                        () = moved => continue,
+                        () = self.clock.sleep(left) => {}
+                    }
+                    // An agent that goes on by itself after its context was shortened has not lost its thread.
+                    let calls = self.watching.seen().trace.calls;
+                    if let Some((_, nudge)) = after_compaction.take().filter(|(at, _)| *at == calls) {
+                        return nudge;
+                    }
+                    if let Some(nudge) = self.stuck().await {
+                        return nudge;
+                    }
+                }
+            }
+        }
+    }
+
+    fn look(&self, compactions: &mut usize) -> Look {
+        let seen = self.watching.seen();
+        // Without its conversation there is nothing to go on with; a running tool is work, whatever its age.
+        if seen.agent_session.is_none() || seen.trace.running().is_some() {
+            return Look::Wait;
+        }
+        if seen.last == Last::Result
+            && looks_for_loop(seen.trace.calls)
+            && let Some(words) = self.progress.in_loop(&seen.trace)
+            && let Some(pass) = self.enter(&seen)
+        {
+            self.leave(pass);
+            return Look::Nudge(Nudge { because: "it repeats itself".to_owned(), message: words });
+        }
+        if seen.trace.compactions.len() > *compactions {
+            *compactions = seen.trace.compactions.len();
+            if let Some(pass) = self.enter(&seen) {
+                return Look::Compacted(pass, compaction_question(&seen, self.task));
+            }
+        }
+        match seen.last {
+            Last::Message | Last::WholeMessage | Last::Compaction => {
+                let rested = self.clock.elapsed().saturating_sub(seen.at);
+                Look::Rests(IDLE.saturating_sub(rested))
+            }
+            Last::Nothing | Last::Result | Last::Other => Look::Wait,
+        }
+    }
+
+    /// Asks whether it is stuck; once for each state, and a state that was asked about waits for the next step.
+    async fn stuck(&self) -> Option<Nudge> {
+        let (moved, state, entered) = {
+            let seen = self.watching.seen();
+            let idle = self.clock.elapsed().saturating_sub(seen.at);
+            let entered = self.enter(&seen).map(|pass| (pass, stuck_question(&seen, idle)));
+            (self.watching.moved(), StateId::of_trace(&seen.trace), entered)
+        };
+        if let Some((pass, question)) = entered {
+            let verdict = self.progress.stuck(&question).await;
+            self.leave(pass);
+            let as_it_was = StateId::of_trace(&self.watching.seen().trace) == state;
+            if as_it_was && verdict.should_nudge && !verdict.nudge_message.is_empty() {
+                let because = format!("it said nothing for {} s", question.time_since_activity.round());
+                return Some(Nudge { because, message: verdict.nudge_message });
+            }
+        }
+        moved.await;
+        None
+    }
+
+    fn guard(&self) -> std::sync::MutexGuard<'_, Guard> {
+        self.guard.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn enter(&self, seen: &Seen) -> Option<Pass> {
+        self.guard().enter(self.session.as_str(), StateId::of_trace(&seen.trace), self.clock.now()).ok()
+    }
+
+    fn leave(&self, pass: Pass) {
+        self.guard().leave(pass, Evaluated::Yes);
+    }
+}
+
+fn looks_for_loop(calls: u64) -> bool {
+    calls <= LOOK_ALWAYS || calls.is_multiple_of(LOOK_EVERY)
+}
+
+fn stuck_question(seen: &Seen, idle: Duration) -> StuckQuestion {
+    let trace = &seen.trace;
+    let skipped = trace.actions.len().saturating_sub(SHOWN_CALLS);
+    let calls: Vec<String> = trace.actions.iter().skip(skipped).map(state_of).collect();
+    StuckQuestion {
+        time_since_activity: idle.as_secs_f64(),
+        message_completed: (seen.last == Last::WholeMessage).then_some(true),
+        output_tokens: seen.output,
+        last_user_message: trace.asked.last().map(|asked| asked.text.clone()).unwrap_or_default(),
+        last_assistant_response: trace.response.clone(),
+        tool_calls: calls.join("\n"),
+    }
+}
+
+/// `name: state`, with the exit status of a command that failed.
+fn state_of(action: &Action) -> String {
+    let state = match &action.outcome {
+        None => "running".to_owned(),
+        Some(outcome) => match (outcome.status, outcome.exit_code) {
+            (ToolStatus::Ok, None | Some(0)) => "completed".to_owned(),
+            (ToolStatus::Ok, Some(code)) => format!("completed - exit code {code}"),
+            (ToolStatus::Failed, Some(code)) => format!("error - exit code {code}"),
+            (ToolStatus::Failed, None) => "error".to_owned(),
+            (ToolStatus::Denied, _) => "error - permission denied".to_owned(),
+        },
+    };
+    format!("{}: {state}", action.tool)
+}
+
+fn compaction_question(seen: &Seen, task: &str) -> CompactionQuestion {
+    let mut used: Vec<&str> = Vec::new();
+    for action in &seen.trace.actions {
+        for word in std::iter::once(action.tool.as_str()).chain(action.command.as_deref()) {
+            if !used.contains(&word) && used.len() < SHOWN_CALLS * 4 {
+                used.push(word);
+            }
+        }
+    }
+    CompactionQuestion {
+        task_summary: task.to_owned(),
+        last_assistant_response: seen.trace.response.clone(),
+        tools_used: used.join(", "),
+        has_git_commands: None,
+        has_pr_issue_ref: None,
+    }
+}

@@ -1,0 +1,113 @@
+//! What an agent is told and given: prompt, conversation, place; and which reflections stand in the prompt.
+
+use super::attempt::Attempt;
+use super::attempt::Course;
+use super::task::Prepared;
+use super::task::TaskRun;
+use crate::domain::CheckReport;
+use crate::domain::CheckScope;
+use crate::domain::EventKind;
+use crate::domain::Expects;
+use crate::domain::Reflection;
+use crate::prompt::AttemptPrompt;
+use crate::prompt::LastFailure;
+use crate::prompt::go_on;
+use crate::services::AgentRequest;
+use crate::services::AgentWatch;
+use crate::services::Mode;
+use crate::services::PromptSection;
+use std::sync::Arc;
+
+/// How many more reflections are read than are injected: the same lesson written twice must not push out another one.
+const READ_AHEAD: usize = 4;
+
+impl TaskRun {
+    /// The section of reflections for a part; empty when reflexion is off. Memory that cannot be read costs the lesson,
+    /// never the attempt.
+    pub async fn recall(&self, part: usize) -> PromptSection {
+        let services = &self.context.services;
+        let policy = services.settings.reflexion();
+        if !policy.enabled {
+            return PromptSection::default();
+        }
+        match self.recent(part, policy.max_reflections_per_retry.saturating_mul(READ_AHEAD)).await {
+            Ok(found) => services.reflections.format_for_prompt(&found),
+            Err(error) => {
+                self.publish(EventKind::Warning { message: format!("reflections could not be read: {error}") });
+                PromptSection::default()
+            }
+        }
+    }
+
+    /// The part's own reflections, newest first; for a decomposed task then those of its other parts.
+    pub async fn recent(&self, part: usize, limit: usize) -> Result<Vec<Reflection>, crate::services::ReflectionError> {
+        let service = &self.context.services.reflections;
+        let own = &self.parts[part].id;
+        if self.parts.len() == 1 {
+            return service.get_recent(own, limit).await;
+        }
+        // Another task may have a part of the same name, so a part's reflections are looked for among its task's.
+        let all = service.get_for_task(&self.task.id).await?;
+        let (own, others): (Vec<_>, Vec<_>) = all.into_iter().partition(|r| r.subtask_id == own.as_str());
+        Ok(own.into_iter().take(limit).chain(others.into_iter().take(limit)).collect())
+    }
+
+    /// The attempt's prompt.
+    pub fn prompt(&self, prepared: &Prepared, attempt: &Attempt, injected: &PromptSection) -> String {
+        let part = &self.parts[attempt.part];
+        let checks: Vec<_> = self.checks_of(attempt.part).into_iter().map(|(_, spec)| spec).collect();
+        // What of the project was red before is nobody's task, unless a fix is asked for and nothing else is red.
+        let red = |scope: CheckScope| prepared.baseline.iter().find(move |c| c.scope == scope && !c.passed());
+        let fix = self.task.expects == Expects::Fix;
+        let baseline = red(CheckScope::Task).or_else(|| red(CheckScope::Project).filter(|_| fix));
+        let known_red = |c: &&CheckReport| c.scope == CheckScope::Project && !c.passed() && !fix;
+        let known_red: Vec<&str> = prepared.baseline.iter().filter(known_red).map(|c| c.spec.name.as_str()).collect();
+        let last_failure = match &self.last_failure {
+            Some(last) if last.part == attempt.part => Some(LastFailure {
+                attempt: Some(last.number),
+                because: &last.because,
+                check: last.check.as_ref(),
+                files: &last.files,
+            }),
+            _ => baseline.map(|check| LastFailure { attempt: None, because: "", check: Some(check), files: &[] }),
+        };
+        AttemptPrompt {
+            task: &self.task,
+            part,
+            checks: &checks,
+            known_red: &known_red,
+            last_failure,
+            reflections: &injected.text,
+        }
+        .render()
+    }
+
+    /// One agent run: the course's turn.
+    pub fn request(&self, prepared: &Prepared, course: &Course) -> AgentRequest {
+        let services = &self.context.services;
+        let (attempt, part) = (&course.attempt, &self.parts[course.attempt.part]);
+        let run_dir = services.settings.project().run_dir(&self.context.run);
+        let turn = if course.turn > 1 { format!(".{}", course.turn) } else { String::new() };
+        let file = format!("{}+{}+{}{turn}.md", self.task.id, part.id, attempt.number);
+        let watch: Arc<dyn AgentWatch> = course.watching.clone();
+        AgentRequest {
+            run: self.context.run.clone(),
+            task: self.task.id.clone(),
+            subtask: part.id.clone(),
+            attempt: attempt.number,
+            session: course.session.clone(),
+            prompt: match &course.cut_short {
+                Some(ending) => go_on(ending.as_str(), &course.prompt),
+                None => course.prompt.clone(),
+            },
+            prompt_file: run_dir.join("prompts").join(file),
+            dir: prepared.workspace.dir(),
+            mode: Mode::Work,
+            env: prepared.workspace.env(),
+            conversation: course.conversation.clone(),
+            protect: services.settings.run().protect.clone(),
+            watch,
+            cancel: self.context.cancel.clone(),
+        }
+    }
+}

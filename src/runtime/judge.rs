@@ -1,0 +1,74 @@
+//! Judging what is in a file: transcripts and questions from elsewhere.
+
+pub use crate::subagents::reading::FORMATS as TRANSCRIPT_FORMATS;
+pub use crate::subagents::reading::Format as TranscriptFormat;
+pub use crate::subagents::reading::ReadError as TranscriptReadError;
+pub use crate::subagents::reading::Reading as TranscriptReading;
+pub use crate::subagents::reading::read as read_transcript;
+
+use crate::domain::CompletionVerdict;
+use crate::domain::GateOutcome;
+use crate::domain::GateReport;
+use crate::domain::SessionId;
+use crate::services::CompletionVerifier;
+use crate::services::TurnEvidence;
+use std::path::PathBuf;
+use tokio_util::sync::CancellationToken;
+
+/// The session of a transcript that names none.
+const NO_SESSION: &str = "transcript";
+
+/// A transcript that is to be judged.
+#[derive(Debug)]
+pub struct TranscriptTurn {
+    /// What was read.
+    pub reading: TranscriptReading,
+    /// The task, instead of what the transcript says.
+    pub task: Option<String>,
+    /// Where the work is, for the project's signals and instructions; none: unknown.
+    pub dir: Option<PathBuf>,
+    /// Ends it early.
+    pub cancel: CancellationToken,
+}
+
+/// The verdict on a transcript. Nothing was observed by the runtime, so it is never proven; what could not be read of it
+/// stands among the reasons.
+pub async fn judge_transcript(verifier: &dyn CompletionVerifier, turn: TranscriptTurn) -> CompletionVerdict {
+    let TranscriptTurn { reading, task, dir, cancel } = turn;
+    let notes = notes(&reading, task.is_some());
+    let evidence = TurnEvidence {
+        session: SessionId::new(reading.session.unwrap_or_else(|| NO_SESSION.to_owned())),
+        task: task.or(reading.task).unwrap_or_else(|| reading.trace.task()),
+        expects: None,
+        trace: reading.trace,
+        observed: None,
+        dir,
+        author: None,
+        ending: reading.ending,
+        cancel,
+    };
+    let mut verdict = verifier.verify_turn(evidence).await;
+    verdict.reasons.extend(notes);
+    verdict
+}
+
+/// What the transcript itself leaves open.
+fn notes(reading: &TranscriptReading, has_task: bool) -> Vec<GateReport> {
+    let note = |evidence: String| GateReport {
+        gate: "transcript".to_owned(),
+        outcome: GateOutcome::NotRun,
+        evidence,
+    };
+    let mut notes = Vec::new();
+    if !has_task && reading.task.is_none() && reading.trace.asked.is_empty() {
+        notes.push(note("it does not say what was asked; give it with --task".to_owned()));
+    }
+    let unread = &reading.unread;
+    if unread.total() > 0 {
+        let names: Vec<String> = unread.by_name.iter().take(8).map(|(name, count)| format!("{count} × {name}")).collect();
+        let lines: Vec<String> = unread.lines.iter().map(u64::to_string).collect();
+        let place = if lines.is_empty() { String::new() } else { format!("; first at line {}", lines.join(", ")) };
+        notes.push(note(format!("{} of its records were not read: {}{place}", unread.total(), names.join(", "))));
+    }
+    notes
+}

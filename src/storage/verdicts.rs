@@ -1,0 +1,171 @@
+//! Verdicts as files in `.reflection/`.
+
+use super::session_name::session_name;
+use crate::domain::SessionVerdict;
+use crate::domain::TurnRecord;
+use crate::domain::policy;
+use crate::services::Verdicts;
+use crate::services::VerdictsError;
+use async_trait::async_trait;
+use serde::Serialize;
+use std::io::Write;
+use std::path::Path;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+
+/// Writes `.reflection/verdict_<session>.json` and `.reflection/<session>_<milliseconds>.json`, each as a whole: beside
+/// its place, then renamed into it. They are not synced: they tell other programs, and no run rests on them.
+#[derive(Debug)]
+pub struct VerdictFiles {
+    dir: PathBuf,
+}
+
+impl VerdictFiles {
+    /// Of a project.
+    #[must_use]
+    pub fn new(project: &policy::Project) -> Self {
+        Self { dir: project.state_dir() }
+    }
+
+    async fn write(&self, name: String, value: &impl Serialize) -> Result<(), VerdictsError> {
+        let path = self.dir.join(name);
+        let error = |message: String| VerdictsError { path: path.display().to_string(), message };
+        let mut bytes = serde_json::to_vec(value).map_err(|e| error(e.to_string()))?;
+        bytes.push(b'\n');
+        let (dir, place) = (self.dir.clone(), path.clone());
+        let written = tokio::task::spawn_blocking(move || replace(&dir, &place, &bytes)).await;
+        match written {
+            Ok(result) => result.map_err(|e| error(e.to_string())),
+            Err(lost) => Err(error(lost.to_string())),
+        }
+    }
+}
+
+fn replace(dir: &Path, path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    std::fs::create_dir_all(dir)?;
+    let mut file = tempfile::Builder::new().prefix(".verdict.").suffix(".tmp").tempfile_in(dir)?;
+    file.write_all(bytes)?;
+    file.persist(path).map_err(|e| e.error)?;
+    Ok(())
+}
+
+#[async_trait]
+impl Verdicts for VerdictFiles {
+    async fn publish(&self, verdict: &SessionVerdict) -> Result<(), VerdictsError> {
+        self.write(format!("verdict_{}.json", session_name(&verdict.session_id)), verdict).await
+    }
+
+    async fn keep(&self, record: &TurnRecord) -> Result<(), VerdictsError> {
+        let (session, at) = (session_name(&record.session_id), record.timestamp.as_millisecond());
+        self.write(format!("{session}_{at}.json"), record).await
+    }
+}
+
+/// Keeps verdicts in memory, for tests to read; clones share it.
+#[derive(Debug, Clone, Default)]
+pub struct MemoryVerdicts {
+    kept: Arc<Mutex<Kept>>,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    published: Vec<SessionVerdict>,
+    records: Vec<TurnRecord>,
+}
+
+impl MemoryVerdicts {
+    /// Every verdict that was published, in order; the last one of a session is the one that counts.
+    #[must_use]
+    pub fn published(&self) -> Vec<SessionVerdict> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).published.clone()
+    }
+
+    /// What was kept, in order.
+    #[must_use]
+    pub fn records(&self) -> Vec<TurnRecord> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).records.clone()
+    }
+}
+
+#[async_trait]
+impl Verdicts for MemoryVerdicts {
+    async fn publish(&self, verdict: &SessionVerdict) -> Result<(), VerdictsError> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).published.push(verdict.clone());
+        Ok(())
+    }
+
+    async fn keep(&self, record: &TurnRecord) -> Result<(), VerdictsError> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).records.push(record.clone());
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::SessionId;
+    use crate::domain::Severity;
+    use crate::domain::Standing;
+    use crate::domain::TaskId;
+
+    fn verdict(session: &str) -> SessionVerdict {
+        SessionVerdict {
+            v: 1,
+            session_id: SessionId::new(session),
+            task_id: TaskId::new("t").unwrap(),
+            attempt: 2,
+            complete: false,
+            severity: Severity::High,
+            status: Standing::Refuted,
+            timestamp: "2026-05-05T00:00:00Z".parse().unwrap(),
+        }
+    }
+
+    fn files(root: &Path) -> VerdictFiles {
+        let project = policy::Project { name: "p".to_owned(), root: root.to_owned(), tasks: root.join("tasks.jsonl") };
+        VerdictFiles::new(&project)
+    }
+
+    fn names(root: &Path) -> Vec<String> {
+        let mut names: Vec<String> = std::fs::read_dir(root.join(".reflection"))
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+            .collect();
+        names.sort();
+        names
+    }
+
+    #[tokio::test]
+    async fn the_newest_verdict_of_a_session_has_the_shape_that_others_read() {
+        let root = tempfile::tempdir().unwrap();
+        let files = files(root.path());
+        files.publish(&verdict("01a2-b3")).await.unwrap();
+        let newest = SessionVerdict { complete: true, severity: Severity::None, ..verdict("01a2-b3") };
+        files.publish(&newest).await.unwrap();
+        assert_eq!(names(root.path()), ["verdict_01a2-b3.json"]);
+        let text = std::fs::read_to_string(root.path().join(".reflection/verdict_01a2-b3.json")).unwrap();
+        let expected = r#"{"v":1,"sessionId":"01a2-b3","taskId":"t","attempt":2,"complete":true,"severity":"NONE","status":"refuted","timestamp":"2026-05-05T00:00:00Z"}"#;
+        assert_eq!(text.trim_end(), expected);
+    }
+
+    #[tokio::test]
+    async fn ids_are_whole_and_lead_nowhere_else() {
+        let root = tempfile::tempdir().unwrap();
+        let files = files(root.path());
+        for id in ["ses_one1", "ses_one2", "../../out", "a b", "/etc/x"] {
+            files.publish(&verdict(id)).await.unwrap();
+        }
+        assert_eq!(names(root.path()).len(), 5);
+        assert_eq!(std::fs::read_dir(root.path()).unwrap().count(), 1);
+    }
+
+    #[tokio::test]
+    async fn what_cannot_be_written_is_said_with_its_file() {
+        let root = tempfile::tempdir().unwrap();
+        std::fs::write(root.path().join(".reflection"), "a file in the way").unwrap();
+        let error = files(root.path()).publish(&verdict("s")).await.unwrap_err();
+        assert!(error.to_string().contains("verdict_s.json"), "{error}");
+    }
+}

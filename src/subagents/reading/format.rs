@@ -1,0 +1,132 @@
+//! Whose records these are, from the first of them.
+
+use super::super::cli::AGENTS;
+use super::super::cli::Likeness;
+use super::super::cli::Recording;
+use super::super::cli::recorders;
+use serde::de::Deserializer;
+use serde::de::IgnoredAny;
+use serde::de::MapAccess;
+use serde::de::Visitor;
+use std::fmt;
+use std::str::FromStr;
+
+/// So many lines are looked at.
+const LINES: usize = 40;
+
+/// How a transcript is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// What an agent left behind, by its name in `config/agents/`.
+    Agent(&'static str, Recording),
+    /// `.reflection/runs/<run>/transcripts/<session>.jsonl`.
+    Reflexion,
+    /// One JSON document: task, messages, tools, response, commands.
+    Plain,
+}
+
+/// The names of all formats, as `--format` takes them.
+pub const FORMATS: [&str; 9] =
+    ["claude", "claude-transcript", "codex", "opencode", "gemini", "qwen", "pi", "reflexion", "plain"];
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Agent(agent, Recording::Stream) => f.write_str(agent),
+            Self::Agent(agent, Recording::Transcript) => write!(f, "{agent}-transcript"),
+            Self::Reflexion => f.write_str("reflexion"),
+            Self::Plain => f.write_str("plain"),
+        }
+    }
+}
+
+impl FromStr for Format {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        let agent = |name: &str| AGENTS.into_iter().find(|agent| *agent == name);
+        match name {
+            "reflexion" => Ok(Self::Reflexion),
+            "plain" => Ok(Self::Plain),
+            "claude-transcript" => Ok(Self::Agent("claude", Recording::Transcript)),
+            name => agent(name)
+                .map(|agent| Self::Agent(agent, Recording::Stream))
+                .ok_or_else(|| format!("`{name}` is no format; there are {}", FORMATS.join(", "))),
+        }
+    }
+}
+
+/// The format of what begins so; none if nothing in it is known.
+pub(super) fn detect(beginning: &[u8]) -> Option<Format> {
+    let first = beginning.trim_ascii_start();
+    // A document over several lines, or a list of messages.
+    let own_keys = Keys::of(first);
+    if first.starts_with(b"[") || own_keys.plain && !own_keys.kind {
+        return Some(Format::Plain);
+    }
+    let mut known: Vec<(Format, usize)> = Vec::new();
+    let mut looked_at = 0;
+    for line in beginning.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii).filter(|l| !l.is_empty()).take(LINES) {
+        looked_at += 1;
+        let keys = Keys::of(line);
+        if keys.version && keys.at && keys.kind {
+            return Some(Format::Reflexion);
+        }
+        for (agent, recording, likeness) in recorders(line) {
+            let format = Format::Agent(agent, recording);
+            if likeness == Likeness::Marked {
+                return Some(format);
+            }
+            match known.iter_mut().find(|(other, _)| *other == format) {
+                Some((_, count)) => *count += 1,
+                None => known.push((format, 1)),
+            }
+        }
+    }
+    // Names such as `error` are common: most of the records must be known. Of equals, the first agent is it.
+    let best = known.into_iter().rev().max_by_key(|(_, count)| *count)?;
+    (best.1 * 2 >= looked_at).then_some(best.0)
+}
+
+/// The keys of an object that tell formats apart, as far as it can be read.
+#[derive(Debug, Default, Clone, Copy)]
+struct Keys {
+    kind: bool,
+    version: bool,
+    at: bool,
+    plain: bool,
+}
+
+impl Keys {
+    fn of(text: &[u8]) -> Self {
+        let mut keys = Self::default();
+        let mut input = serde_json::Deserializer::from_slice(text);
+        // What follows a beginning that breaks off is not needed.
+        let _ = input.deserialize_map(Top(&mut keys));
+        keys
+    }
+}
+
+struct Top<'k>(&'k mut Keys);
+
+impl<'de> Visitor<'de> for Top<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some(key) = map.next_key::<std::borrow::Cow<'_, str>>()? {
+            match &*key {
+                "type" => self.0.kind = true,
+                "v" => self.0.version = true,
+                "at" => self.0.at = true,
+                "task" | "messages" | "tools" | "response" | "commands" => self.0.plain = true,
+                _ => {}
+            }
+            map.next_value::<IgnoredAny>()?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,235 @@
+//! Messages of the plain form, in the notations that agents and their services have for them.
+
+use super::plain::tell;
+use super::plain::text_of;
+use super::plain::value_of;
+use super::plain_tool::whole_number;
+use super::tools::edits_of;
+use super::tools::kind_of;
+use crate::domain::Role;
+use crate::domain::ToolStatus;
+use crate::domain::Trace;
+use crate::domain::TranscriptItem;
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+use std::borrow::Cow;
+
+/// Messages so far.
+#[derive(Default)]
+pub(super) struct Messages {
+    /// The last thing said to the agent asked for an assessment of its own work: what it answers is no result.
+    assessing: bool,
+    /// Somebody judged before and told the agent what is missing.
+    told: bool,
+}
+
+/// What other judges begin their messages with; they are nobody's wishes. (Reflection-3, an `OpenCode` plugin.)
+const TOLD: &str = "## Reflection-3";
+const ASSESSMENT: &str = "## Reflection-3 Self-Assessment";
+
+/// `{"role", "parts": […]}` or `{"role", "content": "…" | […]}`.
+#[derive(Deserialize)]
+pub(super) struct Message<'a> {
+    #[serde(borrow, default)]
+    role: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    parts: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    content: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    error: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    tool_calls: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    tool_call_id: Option<Cow<'a, str>>,
+}
+
+/// A part of a message: a text, a tool call with or without what came of it, or what came of an earlier one.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Part<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    text: Option<&'a RawValue>,
+    #[serde(borrow)]
+    tool: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    name: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    id: Option<Cow<'a, str>>,
+    #[serde(borrow, rename = "callID")]
+    call_id: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    input: Option<&'a RawValue>,
+    #[serde(borrow)]
+    state: Option<State<'a>>,
+    #[serde(borrow)]
+    tool_use_id: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    content: Option<&'a RawValue>,
+    is_error: Option<bool>,
+    #[serde(borrow, rename = "exitCode")]
+    exit_code: Option<&'a RawValue>,
+    #[serde(borrow)]
+    output: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct State<'a> {
+    #[serde(borrow)]
+    status: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    input: Option<&'a RawValue>,
+    #[serde(borrow)]
+    output: Option<&'a RawValue>,
+    #[serde(borrow)]
+    error: Option<&'a RawValue>,
+    #[serde(borrow)]
+    metadata: Option<Metadata<'a>>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Metadata<'a> {
+    #[serde(borrow)]
+    exit: Option<&'a RawValue>,
+}
+
+/// A call as chat completions have it.
+#[derive(Deserialize)]
+struct FunctionCall<'a> {
+    #[serde(borrow, default)]
+    id: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    function: Function<'a>,
+}
+
+#[derive(Deserialize)]
+struct Function<'a> {
+    #[serde(borrow)]
+    name: Cow<'a, str>,
+    #[serde(borrow, default)]
+    arguments: Option<&'a RawValue>,
+}
+
+impl Messages {
+    /// Adds a message to a trace.
+    ///
+    /// # Errors
+    /// What is wrong with it, in words.
+    pub fn add(&mut self, message: Message<'_>, trace: &mut Trace) -> Result<(), String> {
+        let role = match message.role.as_deref() {
+            Some("user" | "human") => Some(Role::User),
+            Some("assistant" | "model" | "agent") => Some(Role::Assistant),
+            Some("system" | "developer") => Some(Role::System),
+            Some("tool" | "function") => None,
+            Some(_) | None => return Err("`role` is one of user, assistant, system, tool".to_owned()),
+        };
+        let Some(role) = role else {
+            let output = message.content.map(words_of).unwrap_or_default();
+            let id = message.tool_call_id.as_deref().unwrap_or_default().to_owned();
+            tell(trace, &result(id, ToolStatus::Ok, None, output));
+            return Ok(());
+        };
+        let mut said = Vec::new();
+        for list in [message.parts, message.content].into_iter().flatten() {
+            match serde_json::from_str::<Vec<Part<'_>>>(list.get()) {
+                Ok(parts) => parts.into_iter().try_for_each(|part| part.add(&mut said, trace))?,
+                Err(_) if list.get().starts_with('"') => said.push(text_of(list)),
+                Err(_) if list.get() == "null" => {}
+                Err(error) => return Err(format!("`parts` or `content` is a text or a list of parts: {error}")),
+            }
+        }
+        if let Some(calls) = message.tool_calls {
+            let calls: Vec<FunctionCall<'_>> =
+                serde_json::from_str(calls.get()).map_err(|error| format!("`tool_calls`: {error}"))?;
+            for call in calls {
+                let input = call.function.arguments.map(|part| {
+                    // Services give arguments as a text that holds JSON.
+                    let text = text_of(part);
+                    serde_json::from_str(&text).unwrap_or(Value::String(text))
+                });
+                let id = call.id.as_deref().unwrap_or_default().to_owned();
+                tell(trace, &called(id, call.function.name.into_owned(), input.unwrap_or_default()));
+            }
+        }
+        if !said.is_empty() {
+            self.said(role, said.join("\n"), trace);
+        }
+        if let Some(error) = message.error.filter(|error| error.get() != "null") {
+            tell(trace, &TranscriptItem::Error { status: None, message: text_of(error) });
+        }
+        Ok(())
+    }
+
+    fn said(&mut self, role: Role, text: String, trace: &mut Trace) {
+        let role = match role {
+            Role::User => {
+                self.assessing = text.starts_with(ASSESSMENT);
+                self.told = text.starts_with(TOLD);
+                if self.told { Role::System } else { Role::User }
+            }
+            Role::Assistant if self.assessing || self.told && is_assessment(&text) => Role::System,
+            role => role,
+        };
+        tell(trace, &TranscriptItem::Message { role, text });
+    }
+}
+
+/// Somebody who was told what is missing may answer with another assessment, as JSON.
+fn is_assessment(text: &str) -> bool {
+    let value: Value = serde_json::from_str(text.trim()).unwrap_or_default();
+    value.get("status").is_some_and(Value::is_string) && value.get("confidence").is_some_and(Value::is_number)
+}
+
+impl Part<'_> {
+    fn add(self, said: &mut Vec<String>, trace: &mut Trace) -> Result<(), String> {
+        match self.kind.as_deref() {
+            Some("text" | "input_text" | "output_text") => said.extend(self.text.map(text_of)),
+            Some("tool" | "tool_use") => {
+                let state = self.state.unwrap_or_default();
+                let id = self.id.or(self.call_id).map_or_else(|| trace.calls.to_string(), Cow::into_owned);
+                let name = self.tool.or(self.name).map(Cow::into_owned).unwrap_or_default();
+                let input = self.input.or(state.input).map(value_of).unwrap_or_default();
+                tell(trace, &called(id.clone(), name, input));
+                let exit = self.exit_code.or(state.metadata.and_then(|m| m.exit));
+                let exit = exit.map_or(Ok(None), whole_number)?;
+                let output = self.output.or(state.output).or(state.error);
+                let failed = exit.is_some_and(|code| code != 0) || state.status.as_deref() == Some("error");
+                if exit.is_some() || output.is_some() || failed {
+                    let status = if failed { ToolStatus::Failed } else { ToolStatus::Ok };
+                    tell(trace, &result(id, status, exit, output.map(text_of).unwrap_or_default()));
+                }
+            }
+            Some("tool_result") => {
+                let status = if self.is_error == Some(true) { ToolStatus::Failed } else { ToolStatus::Ok };
+                let exit = self.exit_code.map_or(Ok(None), whole_number)?;
+                let id = self.tool_use_id.map(Cow::into_owned).unwrap_or_default();
+                tell(trace, &result(id, status, exit, self.content.map(words_of).unwrap_or_default()));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+fn called(id: String, tool: String, input: Value) -> TranscriptItem {
+    let kind = kind_of(&tool, &input);
+    let edits = edits_of(kind, &input);
+    TranscriptItem::ToolCall { id, tool, kind, input, edits }
+}
+
+fn result(id: String, status: ToolStatus, exit_code: Option<i32>, output: String) -> TranscriptItem {
+    TranscriptItem::ToolResult { id, status, exit_code, output, duration_ms: None }
+}
+
+/// The words of a text, or of the texts in a list of parts.
+fn words_of(content: &RawValue) -> String {
+    match serde_json::from_str::<Vec<Part<'_>>>(content.get()) {
+        Ok(parts) => parts.iter().filter_map(|part| part.text.map(text_of)).collect::<Vec<_>>().join("\n"),
+        Err(_) => text_of(content),
+    }
+}

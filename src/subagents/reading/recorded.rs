@@ -1,0 +1,43 @@
+//! What an agent left behind, through the rules of its description.
+
+use super::super::cli::Recording;
+use super::super::cli::Replay;
+use super::read::LineReader;
+use super::read::Reading;
+use super::read::Unread;
+
+/// Reads an agent's records.
+pub(super) struct Recorded {
+    replay: Replay,
+    /// Lines that no rule knew so far.
+    unknown: u64,
+}
+
+impl Recorded {
+    pub fn new(agent: &str, recording: Recording) -> Option<Self> {
+        Some(Self { replay: Replay::new(agent, recording)?, unknown: 0 })
+    }
+}
+
+impl LineReader for Recorded {
+    fn line(&mut self, number: u64, line: &[u8], into: &mut Reading) {
+        let Reading { trace, unread, .. } = into;
+        self.replay.line(line, &mut |(item, parent, at)| trace.step(&item, parent.as_deref(), at));
+        let unknown: u64 = self.replay.unknown().values().sum();
+        if unknown > self.unknown {
+            self.unknown = unknown;
+            unread.note(number);
+        }
+    }
+
+    fn finish(&mut self, into: &mut Reading) {
+        let Reading { trace, .. } = into;
+        self.replay.finish(&mut |(item, parent, at)| trace.step(&item, parent.as_deref(), at));
+        into.records = self.replay.records() - self.unknown;
+        into.session = self.replay.conversation().map(str::to_owned);
+        into.ending = self.replay.ending();
+        for (name, count) in self.replay.unknown() {
+            Unread::add(&mut into.unread, name, *count);
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! Nobody looks: the checks alone decide.
+
+use crate::domain::CheckReport;
+use crate::domain::CompactionAction;
+use crate::domain::CompactionVerdict;
+use crate::domain::CompletionVerdict;
+use crate::domain::Severity;
+use crate::domain::Standing;
+use crate::domain::StuckReason;
+use crate::domain::StuckVerdict;
+use crate::domain::Trace;
+use crate::services::CompactionQuestion;
+use crate::services::CompletionVerifier;
+use crate::services::ProgressJudge;
+use crate::services::StuckQuestion;
+use crate::services::TurnEvidence;
+use async_trait::async_trait;
+
+/// Leaves every turn to its checks, and sees nothing in an agent at work.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Undecided;
+
+#[async_trait]
+impl CompletionVerifier for Undecided {
+    async fn verify_turn(&self, turn: TurnEvidence) -> CompletionVerdict {
+        let passed = turn.observed.is_some_and(|observed| observed.checks.iter().any(CheckReport::passed));
+        CompletionVerdict {
+            status: if passed { Standing::Proven } else { Standing::Unproven },
+            complete: passed,
+            severity: Severity::None,
+            feedback: String::new(),
+            missing: Vec::new(),
+            next_actions: Vec::new(),
+            requires_human_action: false,
+            human_actions: Vec::new(),
+            reasons: Vec::new(),
+        }
+    }
+}
+
+#[async_trait]
+impl ProgressJudge for Undecided {
+    async fn stuck(&self, _: &StuckQuestion) -> StuckVerdict {
+        StuckVerdict {
+            stuck: false,
+            reason: StuckReason::Undetermined,
+            confidence: 0.0,
+            should_nudge: false,
+            nudge_message: String::new(),
+        }
+    }
+
+    async fn after_compaction(&self, _: &CompactionQuestion) -> CompactionVerdict {
+        CompactionVerdict {
+            action: CompactionAction::ContinueTask,
+            has_active_git_work: false,
+            confidence: 0.0,
+            nudge_message: String::new(),
+        }
+    }
+
+    fn in_loop(&self, _: &Trace) -> Option<String> {
+        None
+    }
+}

@@ -1,0 +1,122 @@
+//! `build`: a build after the last change, and its exit status.
+
+use super::facts::View;
+use super::finding::Finding;
+use super::finding::Todo;
+use super::timeline::Ran;
+use super::timeline::may_run_tests;
+use super::timeline::runs_tests;
+use super::went::Went;
+use crate::verification::commands::CommandKind;
+
+const GATE: &str = "build";
+
+pub(super) fn build(view: &View<'_>) -> Finding {
+    let required = view.facts.required;
+    if let Some(check) = view.runtime.covers(&CommandKind::Build) {
+        let name = &check.spec.name;
+        return if check.passed() {
+            Finding::passed(GATE, format!("the runtime's check `{name}` is green"))
+        } else {
+            Finding::not_run(GATE, format!("the runtime's check `{name}` decides it: see `runtime_checks`"))
+        };
+    }
+    if required.build.is_none() && required.change.is_none() {
+        return Finding::not_run(GATE, "no build is required");
+    }
+    let at = view.timeline.last_change().map(|c| c.at);
+    let is_build = |step: &super::timeline::Step<'_>, i: usize| step.runs[i].kind == CommandKind::Build;
+    let started = |ran: &Ran<'_>| !matches!(ran.went, Went::NotStarted(_));
+    let last = view.timeline.ran(is_build).filter(started).last();
+    if let Some(last) = last.as_ref().filter(|ran| at.is_none_or(|at| ran.at > at)) {
+        return judged(view, last);
+    }
+    let Some(why) = &required.build else {
+        return Finding::not_run(GATE, "no build is required, and none ran after the last change");
+    };
+    if view.timeline.is_empty() {
+        return Finding::not_run(GATE, "no tool call is recorded");
+    }
+    let tested = view.timeline.ran(runs_tests).filter(|ran| at.is_none_or(|at| ran.at > at)).last();
+    if let Some(test) = tested.filter(|test| builds_too(test)) {
+        return Finding::passed(GATE, format!("{} builds what it tests", test.shown()));
+    }
+    let after = |number: u64| at.is_none_or(|at| number > at.0);
+    let unseen = view.timeline.dark_after(at).is_some()
+        || view.timeline.steps.iter().any(|s| after(s.action.number) && s.runs.iter().any(may_run_tests));
+    if unseen {
+        return Finding::not_run(GATE, "something ran after the last change that may have built it");
+    }
+    let evidence = match last {
+        Some(last) => format!("{} ran before the last change", last.shown()),
+        None => format!("no build is among the {} recorded tool calls", view.timeline.steps.len()),
+    };
+    let action = match view.facts.signals.builds.first() {
+        Some(command) => format!("Run `{command}` now, after your last change, and fix what fails."),
+        None => "Build the project now, after your last change, and fix what fails.".to_owned(),
+    };
+    Finding::failed(GATE, format!("{evidence}; a build is required: {why}"), Todo::high("A build after the last change", action))
+}
+
+fn judged(view: &View<'_>, last: &Ran<'_>) -> Finding {
+    let first_change = view.timeline.changes.first().map(|c| c.at);
+    let red_before = view
+        .timeline
+        .ran(|step, i| step.runs[i].kind == CommandKind::Build)
+        .any(|ran| first_change.is_some_and(|at| ran.at < at) && matches!(ran.went, Went::Failed(_)));
+    match &last.went {
+        Went::Failed(how) if red_before && view.facts.required.build.is_none() => {
+            Finding::not_run(GATE, format!("{} failed ({how}), as it did before the first change", last.shown()))
+        }
+        Went::Failed(how) => Finding::failed(
+            GATE,
+            format!("the last run of {} failed: {how}", last.shown()),
+            Todo::high(format!("A failing build ({how})"), format!("Fix what {} reports, then run it again.", last.shown())),
+        ),
+        Went::Passed(how) => Finding::passed(GATE, format!("{}: {how}", last.shown())),
+        Went::Unknown(because) | Went::NotStarted(because) => {
+            Finding::not_run(GATE, format!("{}: {because}", last.shown()))
+        }
+    }
+}
+
+/// Test commands of compiled languages build first.
+fn builds_too(test: &Ran<'_>) -> bool {
+    const BUILDERS: [&str; 9] = ["cargo", "go", "mvn", "mvnw", "gradle", "gradlew", "dotnet", "swift", "sbt"];
+    let program = test.run.words.first().map_or("", |w| w.rsplit('/').next().unwrap_or_default());
+    BUILDERS.contains(&program) && matches!(test.went, Went::Passed(_))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::Turn;
+    use super::super::fixture::coding;
+    use super::super::fixture::turn;
+    use super::*;
+
+    fn built() -> Turn {
+        let mut turn = coding();
+        turn.required.build = Some("the task asks for it".to_owned());
+        turn.signals.builds = vec!["cargo build".to_owned()];
+        turn
+    }
+
+    #[test]
+    fn a_required_build_ran_after_the_last_change_and_passed() {
+        built().edit("a.rs").ran("cargo build", 0, "").passes(GATE, "exit status 0");
+        built().edit("a.rs").ran("cargo build", 101, "").fails(GATE, "exit status 101");
+        built().ran("cargo build", 0, "").edit("a.rs").fails(GATE, "before the last change");
+        built().edit("a.rs").ran("cargo test", 0, "").passes(GATE, "builds what it tests");
+        built().edit("a.rs").bash("npm run build").is_silent(GATE, "not recorded");
+        let todo = built().edit("a.rs").fails(GATE, "no build is among").todo.unwrap();
+        assert!(todo.action.contains("`cargo build`"));
+    }
+
+    #[test]
+    fn a_broken_build_is_broken_whether_it_was_required_or_not() {
+        coding().edit("a.ts").ran("npm run build", 2, "error TS2322").fails(GATE, "exit status 2");
+        coding().ran("npm run build", 2, "").edit("a.ts").ran("npm run build", 2, "").is_silent(GATE, "as it did before");
+        coding().edit("a.ts").is_silent(GATE, "no build is required");
+        turn("x").ran("npm run build", 2, "").is_silent(GATE, "no build is required");
+    }
+}

@@ -1,0 +1,110 @@
+//! `change_exists`: something changed where a change was asked for. `protected_paths`: nothing that may not change.
+
+use super::facts::View;
+use super::finding::Finding;
+use super::finding::Todo;
+use super::timeline::only_reads;
+use crate::domain::ToolKind;
+use crate::verification::commands::CommandKind;
+
+const EXISTS: &str = "change_exists";
+const PROTECTED: &str = "protected_paths";
+
+pub(super) fn change_exists(view: &View<'_>) -> Finding {
+    let Some(why) = &view.facts.required.change else {
+        return Finding::not_run(EXISTS, "no change is asked for");
+    };
+    let missing = |evidence: String| {
+        let action = "Make the change that the task asks for; describing it is not enough.";
+        Finding::failed(EXISTS, format!("{evidence}; a change is required: {why}"), Todo::high("The change itself", action))
+    };
+    if let Some(observed) = &view.facts.turn.observed {
+        let files = &observed.change.files;
+        return if observed.change.no_op || files.is_empty() {
+            missing("no file differs from the start".to_owned())
+        } else {
+            let names: Vec<&str> = files.iter().take(5).map(String::as_str).collect();
+            Finding::passed(EXISTS, format!("{} files differ: {}", files.len(), names.join(", ")))
+        };
+    }
+    let timeline = &view.timeline;
+    if let Some(change) = timeline.changes.iter().rev().find(|c| c.sure) {
+        return Finding::passed(EXISTS, format!("{} was changed", change.what));
+    }
+    if timeline.is_empty() {
+        return Finding::not_run(EXISTS, "no tool call is recorded");
+    }
+    if let Some(what) = may_have_changed(view) {
+        return Finding::not_run(EXISTS, format!("whether {what} changed anything is not known"));
+    }
+    missing(format!("none of the {} recorded tool calls changes a file", timeline.steps.len()))
+}
+
+/// A recorded call that is more than reading.
+fn may_have_changed(view: &View<'_>) -> Option<String> {
+    if let Some(change) = view.timeline.changes.last() {
+        return Some(change.what.clone());
+    }
+    view.timeline.steps.iter().find_map(|step| {
+        let tool = format!("the tool `{}`", step.action.tool);
+        match step.action.kind {
+            ToolKind::Other | ToolKind::Agent => Some(tool),
+            ToolKind::Execute if step.dark => Some(tool),
+            ToolKind::Execute => {
+                let idle = |kind: &CommandKind| !matches!(kind, CommandKind::Other | CommandKind::Format);
+                let run = step.runs.iter().find(|run| !only_reads(run) && !idle(&run.kind))?;
+                Some(format!("`{}`", run.words.join(" ")))
+            }
+            _ => None,
+        }
+    })
+}
+
+pub(super) fn protected_paths(view: &View<'_>) -> Finding {
+    match &view.facts.turn.observed {
+        None => Finding::not_run(PROTECTED, "the change was not recorded by the runtime"),
+        Some(observed) if observed.protected.is_empty() => Finding::passed(PROTECTED, "no protected file was changed"),
+        Some(observed) => {
+            let files = observed.protected.join(", ");
+            Finding::failed(
+                PROTECTED,
+                format!("protected files were changed: {files}"),
+                Todo::high(format!("Protected files as they were: {files}"), format!("Undo your changes to {files}; they may not be changed.")),
+            )
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::coding;
+    use super::super::fixture::turn;
+    use super::*;
+
+    #[test]
+    fn a_change_is_there_where_one_was_asked_for() {
+        coding().edit("a.rs").passes(EXISTS, "a.rs");
+        coding().ran("sed -i s/a/b/ a.rs", 0, "").passes(EXISTS, "sed -i");
+        coding().observed(&["a.rs"], "").passes(EXISTS, "a.rs");
+        coding().observed(&[], "").edit("a.rs").fails(EXISTS, "no file differs");
+        coding().ran("cargo test", 0, "").ran("cat a.rs | head", 0, "").fails(EXISTS, "none of the 2 recorded");
+        turn("Why?").ran("cat a.rs", 0, "").is_silent(EXISTS, "no change is asked for");
+    }
+
+    #[test]
+    fn what_cannot_be_seen_may_have_changed_something() {
+        coding().is_silent(EXISTS, "no tool call is recorded");
+        coding().ran("python3 migrate.py", 0, "").is_silent(EXISTS, "python3 migrate.py");
+        coding().call(ToolKind::Other, "github_push_files", &[], "{}").is_silent(EXISTS, "github_push_files");
+        coding().call(ToolKind::Agent, "Task", &[], "{}").is_silent(EXISTS, "Task");
+    }
+
+    #[test]
+    fn protected_files_stay_as_they_are() {
+        turn("x").is_silent(PROTECTED, "not recorded");
+        let mut touched = coding().observed(&["tests/a.rs"], "");
+        touched.passes(PROTECTED, "no protected file");
+        touched.turn.observed.as_mut().unwrap().protected = vec!["tests/a.rs".to_owned()];
+        touched.fails(PROTECTED, "tests/a.rs");
+    }
+}

@@ -1,0 +1,87 @@
+//! Scripts and settings that run the tests, made to succeed always or to leave tests out.
+
+use super::diff::FileDiff;
+use crate::verification::commands::CommandKind;
+use crate::verification::commands::runs;
+
+/// Lines added to what runs the tests that let it succeed whatever they say, or that leave tests out.
+pub(super) fn neutralised(file: &FileDiff<'_>) -> Vec<String> {
+    let name = file.path.rsplit('/').next().unwrap_or(file.path);
+    let kind = match name {
+        "package.json" | "composer.json" | "deno.json" => Kind::Manifest,
+        "Makefile" | "makefile" | "GNUmakefile" | "justfile" | "Justfile" | "Taskfile.yml" | "tox.ini" | "noxfile.py" => Kind::Recipe,
+        "Cargo.toml" => Kind::Cargo,
+        "pytest.ini" | "setup.cfg" | "pyproject.toml" | "conftest.py" => Kind::Pytest,
+        _ if is_ci(file.path) => Kind::Recipe,
+        _ if is_test_script(name) => Kind::Script,
+        _ => return Vec::new(),
+    };
+    let before: Vec<&str> = file.removed_lines().map(str::trim).collect();
+    let harmful = |line: &&str| !before.contains(line) && harm(kind, line);
+    let lines = file.added_lines().map(str::trim).filter(harmful);
+    lines.map(|line| format!("{}: cannot fail any more: `{line}`", file.path)).collect()
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Manifest,
+    Recipe,
+    Script,
+    Cargo,
+    Pytest,
+}
+
+fn is_ci(path: &str) -> bool {
+    path.contains(".github/workflows/") || path.ends_with(".gitlab-ci.yml") || path.contains(".circleci/")
+}
+
+/// A script whose name says that it checks something.
+fn is_test_script(name: &str) -> bool {
+    let Some((stem, "sh" | "bash")) = name.rsplit_once('.') else { return false };
+    stem.split(['-', '_', '.']).any(|part| matches!(part, "test" | "tests" | "check" | "checks" | "verify" | "ci"))
+}
+
+fn harm(kind: Kind, line: &str) -> bool {
+    match kind {
+        Kind::Manifest => {
+            let Some((key, value)) = line.split_once(':') else { return false };
+            let key = key.trim().trim_matches('"');
+            let value = value.trim().trim_end_matches(',').trim_matches('"').trim();
+            (key == "test" || key.starts_with("test:")) && succeeds_always(value)
+        }
+        Kind::Recipe => {
+            let recipe = line.trim_start_matches(['-', '@']).trim();
+            let recipe = recipe.strip_prefix("run:").unwrap_or(recipe).trim();
+            is_test(recipe) && (swallows(recipe) || (line.starts_with('-') && !line.starts_with("- ")))
+        }
+        Kind::Script => matches!(line, "exit 0" | "set +e" | "true") || (is_test(line) && swallows(line)),
+        Kind::Cargo => matches!(line.replace(' ', "").as_str(), "test=false" | "doctest=false" | "harness=false"),
+        Kind::Pytest => {
+            line.starts_with("collect_ignore")
+                || line.contains("--deselect")
+                || line.contains("--ignore=")
+                || line.contains("-k \"not ")
+                || line.contains("-k 'not ")
+        }
+    }
+}
+
+fn is_test(line: &str) -> bool {
+    runs(line).iter().any(|run| run.kind == CommandKind::Test)
+}
+
+/// The end of a line that throws the exit status away.
+fn swallows(line: &str) -> bool {
+    let line: String = line.split_whitespace().collect::<Vec<_>>().join(" ");
+    ["|| true", "|| :", "|| exit 0", "; exit 0", "; true", "|| echo"].iter().any(|end| {
+        line.find(end).is_some_and(|at| !line[at + end.len()..].contains("&&"))
+    })
+}
+
+/// A test command that runs no test, or whose failure nobody sees.
+fn succeeds_always(command: &str) -> bool {
+    let first = command.split_whitespace().next().unwrap_or_default();
+    let idle = matches!(first, "true" | ":" | "echo" | "exit") && !command.contains("&&") && !is_test(command);
+    // npm's own stub fails, and says so.
+    (idle && !command.contains("exit 1")) || swallows(command) || command.is_empty()
+}

@@ -1,0 +1,169 @@
+//! `runtime_checks`: the checks that the runtime ran itself after the last change. Nothing else proves anything.
+
+use super::facts::View;
+use super::finding::Finding;
+use super::finding::Todo;
+use super::timeline::is_script;
+use crate::domain::CheckReport;
+use crate::domain::CheckScope;
+use crate::domain::CheckStatus;
+use crate::domain::Expects;
+use crate::prompt::last_bytes;
+use crate::prompt::plain;
+use crate::services::Observed;
+use crate::services::TurnEvidence;
+use crate::verification::commands::CommandKind;
+use crate::verification::commands::Run;
+use crate::verification::commands::runs;
+
+/// So much of a failing check's output is shown: runners say at the end what failed.
+const OUTPUT_BYTES: usize = 1_200;
+
+/// What the runtime's own checks say.
+pub(super) enum Runtime<'a> {
+    /// Nothing, because.
+    Silent(String),
+    /// Every one that counts is green.
+    Green(Vec<&'a CheckReport>),
+    /// This one is red.
+    Red(&'a CheckReport),
+    /// All is green, and a fix was asked for although nothing was red.
+    NothingFixed,
+}
+
+impl<'a> Runtime<'a> {
+    /// A project's check that was red before and fails in the same way counts for nobody, as in the verdict on an
+    /// attempt; and a check that ran before and cannot be started now was broken.
+    pub(super) fn new(turn: &'a TurnEvidence) -> Self {
+        let Some(observed) = &turn.observed else {
+            return Self::Silent("this turn's checks were not run by the runtime".to_owned());
+        };
+        let expects = turn.expects.unwrap_or_default();
+        let counted: Vec<&CheckReport> =
+            observed.checks.iter().filter(|check| !known_red(observed, check, expects)).collect();
+        let ran = |check: &&&CheckReport| !not_run(check) || base_of(observed, check).is_some_and(|base| !not_run(base));
+        if counted.iter().find(ran).is_none() {
+            return Self::Silent(silence(observed));
+        }
+        if let Some(red) = counted.iter().find(|check| !check.passed()) {
+            return Self::Red(red);
+        }
+        let turned = counted.iter().any(|check| base_of(observed, check).is_some_and(|base| !base.passed()));
+        if expects == Expects::Fix && !turned { Self::NothingFixed } else { Self::Green(counted) }
+    }
+
+    /// The runtime ran, after the last change, a check that may be of this kind; one that is surely of another
+    /// (a linter is no test) is not meant.
+    pub(super) fn covers(&self, kind: &CommandKind) -> Option<&'a CheckReport> {
+        // `npm run lint` says what it is; `./check.sh` may be anything.
+        let named = |word: &String| ["lint", "format", "fmt", "types", "typecheck"].iter().any(|name| word.contains(name));
+        let covering = |check: &&&CheckReport| {
+            let runs = runs(&check.spec.run.to_string());
+            let is = |wanted: &CommandKind| runs.iter().any(|run| run.kind == *wanted);
+            let tests_build = *kind == CommandKind::Build && is(&CommandKind::Test);
+            let other = |run: &Run| run.kind != CommandKind::Other && !(is_script(run) && !run.words.iter().any(named));
+            is(kind) || tests_build || !runs.iter().any(other)
+        };
+        match self {
+            Self::Green(checks) => checks.iter().find(covering).copied(),
+            Self::Red(check) => Some(check).filter(|c| !not_run(c) && covering(&c)).copied(),
+            Self::Silent(_) | Self::NothingFixed => None,
+        }
+    }
+}
+
+fn base_of<'a>(observed: &'a Observed, check: &CheckReport) -> Option<&'a CheckReport> {
+    observed.baseline.iter().find(|base| base.scope == check.scope && base.spec == check.spec)
+}
+
+fn known_red(observed: &Observed, check: &CheckReport, expects: Expects) -> bool {
+    let own = observed.checks.iter().any(|c| c.scope == CheckScope::Task);
+    check.scope == CheckScope::Project
+        && (expects != Expects::Fix || own)
+        && !check.passed()
+        && base_of(observed, check)
+            .is_some_and(|base| !base.passed() && base.signature.fingerprint == check.signature.fingerprint)
+}
+
+fn not_run(check: &CheckReport) -> bool {
+    matches!(check.status, CheckStatus::NotRun { .. })
+}
+
+fn silence(observed: &Observed) -> String {
+    match observed.checks.iter().find(|check| not_run(check)) {
+        Some(check) => format!("check `{}` was {}", check.spec.name, check.how()),
+        None if observed.checks.is_empty() => "there is no check; give the task one, or the project".to_owned(),
+        None => "the only checks were red before and are red for the same reason".to_owned(),
+    }
+}
+
+const GATE: &str = "runtime_checks";
+
+pub(super) fn runtime_checks(view: &View<'_>) -> Finding {
+    match &view.runtime {
+        Runtime::Silent(because) => Finding::not_run(GATE, because),
+        Runtime::NothingFixed => Finding::failed(
+            GATE,
+            "every check is green and none was red before, although a fix was asked for",
+            Todo::high("Nothing was fixed", "Make the check that shows the fault, and then fix it."),
+        ),
+        Runtime::Red(check) => {
+            let (name, run, how) = (&check.spec.name, check.spec.run.to_string(), check.how());
+            let text = check.output.text();
+            let end = plain(last_bytes(text.trim_end(), OUTPUT_BYTES)).into_owned();
+            let printed = if end.is_empty() { String::new() } else { format!("; it printed:\n{end}") };
+            Finding::failed(
+                GATE,
+                format!("check `{name}` is red ({how}){printed}"),
+                Todo::high(format!("Check `{name}` is red ({how})"), format!("Run `{run}` and fix what it reports.")),
+            )
+        }
+        Runtime::Green(checks) => {
+            let names: Vec<String> = checks.iter().map(|check| format!("`{}`", check.spec.name)).collect();
+            Finding::passed(GATE, format!("the runtime ran {} after the last change: green", names.join(", ")))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::coding;
+    use super::super::fixture::report;
+    use super::super::fixture::turn;
+    use super::*;
+
+    #[test]
+    fn green_passes_red_fails_and_silence_is_neither() {
+        let there = || coding().observed(&["a.rs"], "");
+        there().check("cargo test", Some("x"), None).passes(GATE, "`cargo test`");
+        let red = there().check("cargo test", None, Some("test result: FAILED")).fails(GATE, "exit status 1");
+        assert!(red.report.evidence.ends_with("test result: FAILED"));
+        assert!(red.todo.unwrap().action.contains("Run `cargo test` and fix"));
+        there().check("pytest", Some("not run"), Some("not run")).is_silent(GATE, "no such program");
+        there().check("pytest", None, Some("not run")).fails(GATE, "not run");
+        there().is_silent(GATE, "there is no check");
+        turn("x").is_silent(GATE, "not run by the runtime");
+    }
+
+    #[test]
+    fn an_old_failure_of_the_project_counts_for_nobody() {
+        let project = |before: &str, after: &str| {
+            let mut turn = coding().observed(&["a.rs"], "");
+            let observed = turn.turn.observed.as_mut().unwrap();
+            observed.baseline.push(report(CheckScope::Project, "lint", Some(before)));
+            observed.checks.push(report(CheckScope::Project, "lint", Some(after)));
+            turn
+        };
+        project("a", "a").is_silent(GATE, "red for the same reason");
+        project("a", "a").check("cargo test", None, None).passes(GATE, "`cargo test`");
+        project("a", "b").fails(GATE, "`lint` is red");
+        project("a", "a").expects(Expects::Fix).fails(GATE, "`lint` is red");
+    }
+
+    #[test]
+    fn a_fix_must_turn_something_green() {
+        let there = || coding().observed(&["a.rs"], "").expects(Expects::Fix);
+        there().check("cargo test", None, None).fails(GATE, "none was red before");
+        there().check("cargo test", Some("x"), None).passes(GATE, "");
+    }
+}

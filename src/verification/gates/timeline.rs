@@ -1,0 +1,243 @@
+//! The recorded tool calls in order: what changed files, what ran, and what cannot be seen.
+
+use super::went::Went;
+use super::went::counts_nothing;
+use super::went::went;
+use crate::domain::Action;
+use crate::domain::ToolKind;
+use crate::domain::ToolStatus;
+use crate::services::TurnEvidence;
+use crate::verification::commands::CommandKind;
+use crate::verification::commands::Edits;
+use crate::verification::commands::Run;
+use crate::verification::commands::runs;
+use std::path::Path;
+
+/// A place in the record: the tool call's number, and the command within its line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct At(pub(super) u64, pub(super) usize);
+
+/// One tool call with its simple commands.
+pub(super) struct Step<'a> {
+    pub(super) action: &'a Action,
+    pub(super) runs: Vec<Run>,
+    /// What it does cannot be seen: a sub-agent whose steps are not recorded, a command that is not in the record.
+    pub(super) dark: bool,
+}
+
+/// Something that changed files, or perhaps did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Changed {
+    pub(super) at: At,
+    /// The file, or the command.
+    pub(super) what: String,
+    pub(super) sure: bool,
+    /// Only text for people: no test can tell.
+    pub(super) prose: bool,
+}
+
+/// One command that was run.
+pub(super) struct Ran<'s> {
+    pub(super) at: At,
+    pub(super) run: &'s Run,
+    pub(super) line: &'s str,
+    pub(super) output: &'s str,
+    pub(super) went: Went,
+}
+
+/// The recorded tool calls in order.
+pub(super) struct Timeline<'a> {
+    pub(super) steps: Vec<Step<'a>>,
+    pub(super) changes: Vec<Changed>,
+}
+
+impl<'a> Timeline<'a> {
+    pub(super) fn new(turn: &'a TurnEvidence) -> Self {
+        let parents: std::collections::BTreeSet<&str> =
+            turn.trace.actions.iter().filter_map(|a| a.parent.as_deref()).collect();
+        let steps: Vec<Step<'a>> = turn
+            .trace
+            .actions
+            .iter()
+            .filter(|action| started(action))
+            .map(|action| Step {
+                action,
+                runs: action.command.as_deref().map(runs).unwrap_or_default(),
+                dark: match action.kind {
+                    ToolKind::Agent => !parents.contains(action.id.as_str()),
+                    ToolKind::Execute => action.command.is_none(),
+                    _ => false,
+                },
+            })
+            .collect();
+        let changes = steps.iter().flat_map(|step| changes(step, turn.dir.as_deref())).collect();
+        Self { steps, changes }
+    }
+
+    /// Nothing was recorded: silence proves nothing.
+    pub(super) fn is_empty(&self) -> bool {
+        self.steps.is_empty()
+    }
+
+    /// The last change that a test could tell, and that is sure.
+    pub(super) fn last_change(&self) -> Option<&Changed> {
+        self.changes.iter().rev().find(|c| c.sure && !c.prose)
+    }
+
+    /// Something after this place that perhaps changed files.
+    pub(super) fn doubt_after(&self, at: At) -> Option<&Changed> {
+        self.changes.iter().rev().find(|c| !c.sure && !c.prose && c.at > at)
+    }
+
+    /// The first tool call after a place whose work cannot be seen.
+    pub(super) fn dark_after(&self, at: Option<At>) -> Option<&Step<'a>> {
+        self.steps.iter().find(|step| step.dark && at.is_none_or(|at| step.action.number > at.0))
+    }
+
+    /// Every command that was run and is of a kind, oldest first.
+    pub(super) fn ran<'s>(&'s self, is: impl Fn(&Step<'_>, usize) -> bool + 's) -> impl Iterator<Item = Ran<'s>> + 's {
+        self.steps.iter().flat_map(move |step| {
+            let line = step.action.command.as_deref().unwrap_or_default();
+            let output = step.action.outcome.as_ref().map_or("", |o| o.output.as_str());
+            let hits: Vec<usize> = (0..step.runs.len()).filter(|&i| is(step, i)).collect();
+            hits.into_iter().map(move |i| Ran {
+                at: At(step.action.number, i),
+                run: &step.runs[i],
+                line,
+                output,
+                went: went(step, i),
+            })
+        })
+    }
+}
+
+impl Ran<'_> {
+    /// The command as the record has it, in one line of readable length.
+    pub(super) fn shown(&self) -> String {
+        shown(self.line)
+    }
+}
+
+/// A command line as evidence shows it.
+pub(super) fn shown(line: &str) -> String {
+    format!("`{}`", crate::prompt::shorten(&crate::prompt::one_line(line), 160).replace('`', "'"))
+}
+
+/// A refused call never happened.
+fn started(action: &Action) -> bool {
+    action.outcome.as_ref().is_none_or(|outcome| outcome.status != ToolStatus::Denied)
+}
+
+fn changes(step: &Step<'_>, dir: Option<&Path>) -> Vec<Changed> {
+    let action = step.action;
+    let failed = action.outcome.as_ref().is_some_and(|o| o.status == ToolStatus::Failed && action.kind == ToolKind::Edit);
+    if failed {
+        return Vec::new();
+    }
+    let at = |run| At(action.number, run);
+    if !action.edits.is_empty() {
+        let inside: Vec<&String> = action.edits.iter().filter(|path| in_project(path, dir)).collect();
+        let prose = inside.iter().all(|path| is_prose(path));
+        let what = inside.iter().map(|p| p.as_str()).collect::<Vec<_>>().join(", ");
+        return if inside.is_empty() { Vec::new() } else { vec![Changed { at: at(0), what, sure: true, prose }] };
+    }
+    if action.kind == ToolKind::Edit {
+        return vec![Changed { at: at(0), what: format!("`{}`", action.tool), sure: true, prose: false }];
+    }
+    let line = action.command.as_deref().unwrap_or_default();
+    let touch = step.runs.iter().enumerate().filter_map(|(i, run)| {
+        let sure = touches(run)?;
+        if !run.files.is_empty() && run.files.iter().all(|file| !in_project(file, dir)) {
+            return None;
+        }
+        let prose = !run.files.is_empty() && run.files.iter().all(|file| is_prose(file));
+        Some(Changed { at: at(i), what: shown(line), sure, prose })
+    });
+    touch.collect()
+}
+
+/// Whether a command changes files: surely, perhaps, or not (none). What tests and builds write is their own.
+fn touches(run: &Run) -> Option<bool> {
+    match (run.edits, &run.kind) {
+        (Edits::Yes, kind) if kind.checks() => None,
+        (Edits::No, _) => None,
+        (Edits::Perhaps, _) => Some(false),
+        (Edits::Yes, _) => Some(true),
+    }
+}
+
+/// Whether a path is one of the project's; where the project is not known, everything is.
+fn in_project(path: &str, dir: Option<&Path>) -> bool {
+    let path = Path::new(path);
+    match dir {
+        Some(dir) if path.is_absolute() => path.starts_with(dir),
+        Some(_) => !path.starts_with("~") && !path.starts_with(".."),
+        None => true,
+    }
+}
+
+/// Text for people only.
+pub(super) fn is_prose(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let ends = |ends: &[&str]| ends.iter().any(|end| name.to_ascii_lowercase().ends_with(end));
+    ends(&[".md", ".markdown", ".rst", ".adoc"]) || name.starts_with("LICENSE") || name.starts_with("CHANGELOG")
+}
+
+/// Commands that show things and change none.
+const READERS: [&str; 40] = [
+    "cat", "echo", "printf", "grep", "rg", "egrep", "fgrep", "ag", "tail", "head", "less", "more", "ls", "tree", "find", "fd",
+    "wc", "sort", "uniq", "cut", "diff", "pwd", "cd", "which", "type", "env", "date", "stat", "file", "du", "df", "ps", "jq",
+    "awk", "sed", "sleep", "true", "test", "[", "basename",
+];
+
+/// Whether a command only shows things.
+pub(super) fn only_reads(run: &Run) -> bool {
+    if run.writes {
+        return false;
+    }
+    let word = |i: usize| run.words.get(i).map_or("", String::as_str);
+    match word(0).rsplit('/').next().unwrap_or_default() {
+        "git" => matches!(
+            word(1),
+            "status" | "log" | "diff" | "show" | "branch" | "remote" | "rev-parse" | "ls-files" | "blame" | "grep" | "describe"
+        ),
+        program => READERS.contains(&program),
+    }
+}
+
+/// Whether a command ran tests: one that is for that, or another that printed a test runner's summary. Listing or
+/// building tests runs none.
+pub(super) fn runs_tests(step: &Step<'_>, i: usize) -> bool {
+    let run = &step.runs[i];
+    match run.kind {
+        CommandKind::Test => !counts_nothing(run),
+        CommandKind::Other if !only_reads(run) => {
+            let output = step.action.outcome.as_ref().map_or("", |o| o.output.as_str());
+            let program = run.words.first().map_or("", |w| w.rsplit('/').next().unwrap_or_default());
+            !matches!(program, "git" | "gh" | "curl" | "npm" | "pip" | "cargo")
+                && step.runs.iter().all(|r| r.kind != CommandKind::Test)
+                && super::summary::summary(output).is_some()
+        }
+        _ => false,
+    }
+}
+
+/// Whether a command may well run tests without saying so: a script or target of the project with such a name.
+pub(super) fn may_run_tests(run: &Run) -> bool {
+    const NAMES: [&str; 12] =
+        ["test", "tests", "spec", "specs", "check", "checks", "verify", "validate", "ci", "e2e", "smoke", "qa"];
+    let kind = matches!(run.kind, CommandKind::Other) || (run.kind == CommandKind::Lint && is_script(run));
+    kind && !only_reads(run)
+        && !matches!(run.words.first().map_or("", String::as_str), "git" | "gh" | "curl")
+        && run.words.iter().take(4).any(|word| {
+            let mut parts = word.split(|c: char| !c.is_ascii_alphanumeric()).map(str::to_ascii_lowercase);
+            parts.any(|part| NAMES.contains(&part.as_str()))
+        })
+}
+
+/// A script or target of the project, which may do anything whatever its name: `./check.sh`, `make check`.
+pub(super) fn is_script(run: &Run) -> bool {
+    let program = run.words.first().map_or("", String::as_str);
+    let runner = ["npm", "pnpm", "yarn", "bun", "make", "gmake", "just", "task", "composer", "rake", "sh", "bash", "nox", "tox"];
+    program.contains('/') || program.ends_with(".sh") || runner.contains(&program)
+}

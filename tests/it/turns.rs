@@ -1,0 +1,622 @@
+//! Turns: what an agent is told in the same conversation, and when an attempt is over, on the shipped doubles.
+
+use async_trait::async_trait;
+use reflexion::domain::AgentReport;
+use reflexion::domain::CompactionAction;
+use reflexion::domain::CompactionVerdict;
+use reflexion::domain::CompletionVerdict;
+use reflexion::domain::Ending;
+use reflexion::domain::EventKind;
+use reflexion::domain::GateOutcome;
+use reflexion::domain::GateReport;
+use reflexion::domain::JournalEntry;
+use reflexion::domain::Role;
+use reflexion::domain::RunId;
+use reflexion::domain::RunReport;
+use reflexion::domain::Severity;
+use reflexion::domain::Standing;
+use reflexion::domain::StuckReason;
+use reflexion::domain::StuckVerdict;
+use reflexion::domain::Task;
+use reflexion::domain::ToolKind;
+use reflexion::domain::ToolStatus;
+use reflexion::domain::Trace;
+use reflexion::domain::TranscriptItem;
+use reflexion::domain::TurnReason;
+use reflexion::domain::Usage;
+use reflexion::domain::Verdict;
+use reflexion::domain::is_feedback;
+use reflexion::domain::policy;
+use reflexion::layer::Svc;
+use reflexion::runtime;
+use reflexion::services::Abilities;
+use reflexion::services::AgentRequest;
+use reflexion::services::CompactionQuestion;
+use reflexion::services::CompletionVerifier;
+use reflexion::services::Conversation;
+use reflexion::services::EventSink;
+use reflexion::services::Journal;
+use reflexion::services::Orchestrator;
+use reflexion::services::ProgressJudge;
+use reflexion::services::RetryFrom;
+use reflexion::services::RunRequest;
+use reflexion::services::Settings;
+use reflexion::services::StuckQuestion;
+use reflexion::services::Subagent;
+use reflexion::services::SubagentError;
+use reflexion::services::Subagents;
+use reflexion::services::Tasks;
+use reflexion::services::Transcripts;
+use reflexion::services::TurnEvidence;
+use reflexion::services::Verdicts;
+use reflexion::services::Verifier;
+use reflexion::services::Workspaces;
+use reflexion::storage::MemoryJournal;
+use reflexion::storage::MemoryTranscripts;
+use reflexion::storage::MemoryVerdicts;
+use reflexion::testing;
+use reflexion::testing::MemoryTasks;
+use reflexion::testing::MemoryWorkspaces;
+use reflexion::testing::ScriptedSubagent;
+use reflexion::testing::ScriptedVerifier;
+use reflexion::testing::Undecided;
+use reflexion::testing::fixed_settings;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::Mutex;
+
+/// A project whose check wants `answer.txt` to hold `right`.
+struct Project {
+    workspaces: MemoryWorkspaces,
+    task: Task,
+    completion: Arc<dyn CompletionVerifier>,
+    progress: Arc<dyn ProgressJudge>,
+    settings: policy::Values,
+    journal: MemoryJournal,
+    verdicts: MemoryVerdicts,
+    transcripts: MemoryTranscripts,
+    events: Arc<testing::CollectedEvents>,
+}
+
+impl Project {
+    fn new() -> Self {
+        let checks = vec![serde_json::from_str(r#"{"name":"test","run":"test-it --all"}"#).unwrap()];
+        Self {
+            workspaces: MemoryWorkspaces::new([("answer.txt", "nothing")]),
+            task: Task { checks, ..testing::task("a") },
+            completion: Arc::new(Undecided),
+            progress: Arc::new(Undecided),
+            settings: fixed_settings(),
+            journal: MemoryJournal::default(),
+            verdicts: MemoryVerdicts::default(),
+            transcripts: MemoryTranscripts::new(Arc::new(testing::TestClock::new())),
+            events: Arc::default(),
+        }
+    }
+
+    async fn run(&self, agents: impl Subagents + 'static) -> RunReport {
+        let files = self.workspaces.clone();
+        let verifier = ScriptedVerifier::new(move |_, dir| {
+            files.write(dir, Path::new("cache.txt"), "written by the check");
+            match files.read(dir, Path::new("answer.txt")).as_deref() {
+                Some("right") => Ok(()),
+                other => Err(format!("answer is {other:?}")),
+            }
+        });
+        let app = runtime::test::test()
+            .with(Svc::<dyn Settings>::new(self.settings.clone()))
+            .with(Svc::<dyn Workspaces>::new(self.workspaces.clone()))
+            .with(Svc::<dyn Subagents>::new(agents))
+            .with(Svc::<dyn Tasks>::new(MemoryTasks::new(vec![self.task.clone()])))
+            .with(Svc::<dyn Verifier>::new(verifier))
+            .with(Svc::<dyn CompletionVerifier>::from(self.completion.clone()))
+            .with(Svc::<dyn ProgressJudge>::from(self.progress.clone()))
+            .with(Svc::<dyn Journal>::new(self.journal.clone()))
+            .with(Svc::<dyn Verdicts>::new(self.verdicts.clone()))
+            .with(Svc::<dyn Transcripts>::new(self.transcripts.clone()))
+            .with(Svc::<dyn EventSink>::from(self.events.clone() as Arc<dyn EventSink>))
+            .build::<Svc<dyn Orchestrator>>()
+            .await
+            .unwrap();
+        let report = app.run(RunRequest::everything(RunId::new("run-1").unwrap())).await.unwrap();
+        app.shutdown().await.unwrap();
+        report
+    }
+
+    /// The journal in short: what began, what came of it.
+    fn journalled(&self) -> Vec<String> {
+        let short = |entry: JournalEntry| match entry {
+            JournalEntry::AttemptStarted { attempt, .. } => Some(format!("attempt {attempt}")),
+            JournalEntry::TurnStarted { turn, reason, .. } => Some(format!("turn {turn} {}", reason.as_str())),
+            JournalEntry::TurnJudged { turn, verdict, failed, .. } => {
+                Some(format!("judged {turn} {}{}", verdict.as_str(), failed.join(",")))
+            }
+            JournalEntry::TurnNudged { turn, because, .. } => Some(format!("nudged {turn}: {because}")),
+            JournalEntry::AttemptJudged { attempt, verdict, .. } => {
+                Some(format!("over {attempt} {}", verdict.as_str()))
+            }
+            JournalEntry::AttemptDropped { .. } => Some("dropped".to_owned()),
+            _ => None,
+        };
+        self.journal.entries().into_iter().filter_map(short).collect()
+    }
+}
+
+/// A turn that writes the answer and claims to be done, in the conversation `c`.
+fn wrote(
+    ws: &MemoryWorkspaces,
+    text: &str,
+) -> impl FnOnce(&AgentRequest) -> Result<AgentReport, SubagentError> + Send + use<> {
+    let (ws, text) = (ws.clone(), text.to_owned());
+    move |request| {
+        ws.write(&request.dir, Path::new("answer.txt"), &text);
+        Ok(finished())
+    }
+}
+
+fn finished() -> AgentReport {
+    let usage = Usage { input: Some(10), output: Some(1), ..Usage::default() };
+    let agent_session = Some("c".to_owned());
+    AgentReport { agent_session, usage, message: "Done.".to_owned(), ..AgentReport::new(Ending::Finished) }
+}
+
+fn kinds(report: &RunReport) -> Vec<&str> {
+    report.tasks[0].endings.iter().map(Ending::as_str).collect()
+}
+
+/// Says what the function says of the n-th turn, from 1.
+struct Says<F>(F, Mutex<u32>);
+
+impl<F: Fn(u32, &TurnEvidence) -> CompletionVerdict + Send + Sync> Says<F> {
+    fn of(says: F) -> Arc<Self> {
+        Arc::new(Self(says, Mutex::new(0)))
+    }
+}
+
+#[async_trait]
+impl<F: Fn(u32, &TurnEvidence) -> CompletionVerdict + Send + Sync> CompletionVerifier for Says<F> {
+    async fn verify_turn(&self, turn: TurnEvidence) -> CompletionVerdict {
+        let n = {
+            let mut n = self.1.lock().unwrap();
+            *n += 1;
+            *n
+        };
+        (self.0)(n, &turn)
+    }
+}
+
+fn verdict(status: Standing) -> CompletionVerdict {
+    CompletionVerdict {
+        status,
+        complete: status == Standing::Proven,
+        severity: Severity::None,
+        feedback: String::new(),
+        missing: Vec::new(),
+        next_actions: Vec::new(),
+        requires_human_action: false,
+        human_actions: Vec::new(),
+        reasons: Vec::new(),
+    }
+}
+
+#[tokio::test]
+async fn a_lie_is_answered_in_the_same_conversation_and_the_answer_is_verified_again() {
+    let project = Project::new();
+    let ws = &project.workspaces;
+    let agent = ScriptedSubagent::new().resumes().acts(wrote(ws, "wrong")).acts(wrote(ws, "right"));
+    let report = project.run(agent.clone()).await;
+
+    let task = &report.tasks[0];
+    assert_eq!((task.verdict, task.solved_at, task.attempts), (Some(Verdict::Confirmed), Some(1), 1));
+    assert_eq!((kinds(&report), task.reflections_written), (vec!["finished", "finished"], 0));
+    assert_eq!(task.tokens, Some(22), "the sum over the turns");
+    let requests = agent.requests();
+    assert_eq!(requests[0].conversation, Conversation::New);
+    let Conversation::Resume(earlier) = &requests[1].conversation else { panic!("{:?}", requests[1].conversation) };
+    assert_eq!((earlier.agent_session.as_str(), earlier.usage.input), ("c", Some(10)));
+    assert_eq!(requests[0].session, requests[1].session, "one session");
+    assert_ne!(requests[0].prompt_file, requests[1].prompt_file);
+    let told = &requests[1].prompt;
+    assert!(
+        is_feedback(told) && told.contains("test-it --all") && told.contains("answer is Some(\"wrong\")"),
+        "{told}"
+    );
+    let expected = ["attempt 1", "judged 1 false_done", "turn 2 feedback", "judged 2 confirmed", "over 1 confirmed"];
+    assert_eq!(project.journalled(), expected);
+    assert!(project.events.all().iter().any(|event| matches!(
+        &event.kind,
+        EventKind::TurnStarted { turn: 2, reason: TurnReason::Feedback, because } if because.contains("`test` is red")
+    )));
+}
+
+#[tokio::test]
+async fn the_verdict_of_each_turn_is_left_for_others_and_nothing_is_complete_too_early() {
+    let project = Project::new();
+    let ws = &project.workspaces;
+    let agent = ScriptedSubagent::new().resumes().acts(wrote(ws, "wrong")).acts(wrote(ws, "right"));
+    project.run(agent).await;
+    let published: Vec<_> = project.verdicts.published().iter().map(|v| (v.status, v.complete, v.severity)).collect();
+    let refuted = (Standing::Refuted, false, Severity::High);
+    let before_anybody_was_asked = (Standing::Unproven, false, Severity::None);
+    assert_eq!(published, [refuted, refuted, before_anybody_was_asked, (Standing::Proven, true, Severity::None)]);
+    let kept: Vec<_> = project.verdicts.records().iter().map(|r| (r.turn, r.verdict)).collect();
+    assert_eq!(kept, [(1, Verdict::FalseDone), (2, Verdict::Confirmed)]);
+}
+
+#[tokio::test]
+async fn after_the_last_turn_comes_the_lesson_and_an_attempt_with_a_conversation_of_its_own() {
+    let mut project = Project::new();
+    (project.settings.verification.max_turns, project.settings.run.max_attempts) = (2, 2);
+    let ws = &project.workspaces;
+    let agent = ScriptedSubagent::new()
+        .resumes()
+        .acts(wrote(ws, "x"))
+        .acts(wrote(ws, "y"))
+        .acts(wrote(ws, "z"))
+        .acts(wrote(ws, "right"));
+    let report = project.run(agent.clone()).await;
+    let task = &report.tasks[0];
+    assert_eq!((task.solved_at, task.attempts, task.reflections_written), (Some(2), 2, 1));
+    let fresh: Vec<bool> = agent.requests().iter().map(|r| r.conversation == Conversation::New).collect();
+    assert_eq!(fresh, [true, false, true, false]);
+    assert!(agent.requests()[2].prompt.contains("Reflections on earlier attempts"));
+}
+
+#[tokio::test]
+async fn an_agent_that_cannot_go_on_has_one_turn() {
+    async fn check(agent: ScriptedSubagent, report: AgentReport, max_turns: u32) {
+        let mut project = Project::new();
+        (project.settings.verification.max_turns, project.settings.run.max_attempts) = (max_turns, 2);
+        let (first, second) = (report.clone(), report);
+        let agent = agent.acts(move |_| Ok(first)).acts(move |_| Ok(second));
+        let report = project.run(agent).await;
+        assert_eq!((report.tasks[0].attempts, kinds(&report).len()), (2, 2));
+    }
+    check(ScriptedSubagent::new(), finished(), 3).await;
+    check(ScriptedSubagent::new().resumes(), finished(), 1).await;
+    check(ScriptedSubagent::new().resumes(), AgentReport { agent_session: None, ..finished() }, 3).await;
+    check(ScriptedSubagent::new().resumes(), AgentReport { ending: Ending::Timeout, ..finished() }, 3).await;
+}
+
+#[tokio::test]
+async fn a_turn_begins_with_the_files_as_the_agent_left_them_without_what_checks_wrote() {
+    let project = Project::new();
+    let (ws, found) = (project.workspaces.clone(), Arc::new(Mutex::new(Vec::new())));
+    let noted = Arc::clone(&found);
+    let agent = ScriptedSubagent::new().resumes().acts(wrote(&ws, "wrong")).acts(move |request| {
+        let read = |file: &str| ws.read(&request.dir, Path::new(file));
+        noted.lock().unwrap().extend([read("answer.txt"), read("cache.txt")]);
+        ws.write(&request.dir, Path::new("answer.txt"), "right");
+        Ok(finished())
+    });
+    project.run(agent).await;
+    assert_eq!(*found.lock().unwrap(), [Some("wrong".to_owned()), None]);
+}
+
+#[tokio::test]
+async fn a_gate_refutes_green_checks_and_the_agent_hears_of_it() {
+    let mut project = Project::new();
+    let gate = |outcome| GateReport {
+        gate: "tests_deleted".to_owned(),
+        outcome,
+        evidence: "tests/test_a.py is gone".to_owned(),
+    };
+    project.completion = Says::of(move |n, turn| {
+        assert_eq!(turn.trace.asked.len(), n as usize);
+        let observed = turn.observed.as_ref().unwrap();
+        assert!(observed.diff.contains("+right"), "{}", observed.diff);
+        match n {
+            1 => CompletionVerdict { reasons: vec![gate(GateOutcome::Failed)], ..verdict(Standing::Refuted) },
+            _ => CompletionVerdict { reasons: vec![gate(GateOutcome::Passed)], ..verdict(Standing::Proven) },
+        }
+    });
+    let ws = &project.workspaces;
+    let agent = ScriptedSubagent::new().resumes().acts(wrote(ws, "right")).acts(wrote(ws, "right"));
+    let report = project.run(agent.clone()).await;
+    assert_eq!(report.tasks[0].verdict, Some(Verdict::Confirmed));
+    assert!(agent.requests()[1].prompt.contains("tests/test_a.py is gone"), "{}", agent.requests()[1].prompt);
+    assert_eq!(project.journalled()[1], "judged 1 false_donetests_deleted");
+}
+
+#[tokio::test]
+async fn an_objection_blocks_green_checks_until_it_is_answered() {
+    let objects = || CompletionVerdict {
+        complete: false,
+        missing: vec!["reviewer: a refund may be negative".to_owned()],
+        ..verdict(Standing::Proven)
+    };
+    let mut project = Project::new();
+    project.completion = Says::of(move |n, _| if n == 1 { objects() } else { verdict(Standing::Proven) });
+    let ws = project.workspaces.clone();
+    let agent = ScriptedSubagent::new().resumes().acts(wrote(&ws, "right")).acts(wrote(&ws, "right"));
+    assert_eq!(project.run(agent.clone()).await.tasks[0].verdict, Some(Verdict::Confirmed));
+    assert!(agent.requests()[1].prompt.contains("a refund may be negative"));
+
+    // Nobody's opinion is a fact: what was never answered is for a person, and there is nothing to learn from it.
+    project.completion = Says::of(move |_, _| objects());
+    let agent = ScriptedSubagent::new().resumes();
+    let agent = agent.acts(wrote(&ws, "right")).acts(wrote(&ws, "right")).acts(wrote(&ws, "right"));
+    let report = project.run(agent).await;
+    let task = &report.tasks[0];
+    assert_eq!((task.verdict, task.attempts, task.reflections_written), (Some(Verdict::Unverifiable), 1, 0));
+    assert!(task.cause.as_ref().unwrap().contains("a refund may be negative"), "{:?}", task.cause);
+    assert_eq!(task.branch, None);
+}
+
+#[tokio::test]
+async fn without_a_check_nobodys_opinion_confirms() {
+    let mut project = Project::new();
+    project.task.checks.clear();
+    project.completion = Says::of(|_, _| CompletionVerdict { complete: true, ..verdict(Standing::Unproven) });
+    let agent = ScriptedSubagent::new().resumes().acts(wrote(&project.workspaces, "right"));
+    let report = project.run(agent).await;
+    assert_eq!(report.tasks[0].verdict, Some(Verdict::Unverifiable));
+    assert!(report.tasks[0].cause.as_ref().unwrap().contains("thinks that it is done"), "{:?}", report.tasks[0].cause);
+}
+
+#[tokio::test]
+async fn what_only_a_person_can_do_is_said_exactly_and_nothing_is_retried() {
+    let mut project = Project::new();
+    project.completion = Says::of(|_, _| CompletionVerdict {
+        requires_human_action: true,
+        human_actions: vec!["log in to the registry".to_owned()],
+        ..verdict(Standing::Refuted)
+    });
+    let agent = ScriptedSubagent::new().resumes().acts(wrote(&project.workspaces, "wrong"));
+    let report = project.run(agent).await;
+    let task = &report.tasks[0];
+    assert_eq!((task.attempts, task.reflections_written), (1, 0));
+    assert_eq!(task.cause.as_deref(), Some("waits for a person: log in to the registry"));
+    let told = |event: &reflexion::domain::Event| matches!(&event.kind, EventKind::PersonNeeded { actions } if actions.len() == 1);
+    assert!(project.events.all().iter().any(told));
+}
+
+#[tokio::test]
+async fn a_limit_in_a_later_turn_goes_on_with_that_turn() {
+    let project = Project::new();
+    let ws = &project.workspaces;
+    let agent = ScriptedSubagent::new()
+        .resumes()
+        .acts(wrote(ws, "wrong"))
+        .acts(|_| Ok(AgentReport { ending: Ending::Transient, ..finished() }))
+        .acts(wrote(ws, "right"));
+    let report = project.run(agent.clone()).await;
+    assert_eq!((report.tasks[0].solved_at, report.tasks[0].tokens), (Some(1), Some(33)));
+    let last = &agent.requests()[2];
+    assert!(last.prompt.starts_with("Your work on this task was cut short (transient)"), "{}", last.prompt);
+    assert!(last.prompt.contains("test-it --all"), "{}", last.prompt);
+    let Conversation::Resume(earlier) = &last.conversation else { panic!("{:?}", last.conversation) };
+    assert_eq!(earlier.usage.input, Some(20), "what the conversation used in all");
+    let expected = [
+        "attempt 1",
+        "judged 1 false_done",
+        "turn 2 feedback",
+        "dropped",
+        "attempt 1",
+        "judged 2 confirmed",
+        "over 1 confirmed",
+    ];
+    assert_eq!(project.journalled(), expected);
+}
+
+#[tokio::test]
+async fn an_agent_that_cannot_be_told_anything_more_is_judged_by_what_it_did() {
+    let mut project = Project::new();
+    project.settings.run.max_attempts = 1;
+    let gone = |_: &AgentRequest| {
+        Err(SubagentError::NoSuchConversation { agent: "a".to_owned(), conversation: "c".to_owned() })
+    };
+    let agent = ScriptedSubagent::new().resumes().acts(wrote(&project.workspaces, "wrong")).acts(gone);
+    let report = project.run(agent).await;
+    let task = &report.tasks[0];
+    assert_eq!((task.verdict, task.attempts, kinds(&report)), (Some(Verdict::FalseDone), 1, vec!["finished"]));
+}
+
+// ---------------------------------------------------------------- while it works
+
+/// An agent that does `steps` in its first turn and then says nothing until it is stopped; later turns write the answer.
+#[derive(Clone)]
+struct Silent {
+    ws: MemoryWorkspaces,
+    steps: Vec<TranscriptItem>,
+    requests: Arc<Mutex<Vec<AgentRequest>>>,
+    /// What it does instead of saying nothing.
+    then: Then,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Then {
+    Silence,
+    Finish,
+}
+
+impl Silent {
+    fn new(project: &Project, steps: Vec<TranscriptItem>) -> Self {
+        Self { ws: project.workspaces.clone(), steps, requests: Arc::default(), then: Then::Silence }
+    }
+
+    fn prompts(&self) -> Vec<String> {
+        self.requests.lock().unwrap().iter().map(|request| request.prompt.clone()).collect()
+    }
+}
+
+#[async_trait]
+impl Subagent for Silent {
+    async fn run(&self, request: AgentRequest) -> Result<AgentReport, SubagentError> {
+        let first = {
+            let mut requests = self.requests.lock().unwrap();
+            requests.push(request.clone());
+            requests.len() == 1
+        };
+        if !first {
+            self.ws.write(&request.dir, Path::new("answer.txt"), "right");
+            return Ok(finished());
+        }
+        for item in &self.steps {
+            request.watch.step(item.clone(), None);
+            tokio::task::yield_now().await;
+        }
+        if self.then == Then::Finish {
+            for _ in 0..50 {
+                tokio::task::yield_now().await;
+            }
+            return Ok(finished());
+        }
+        request.cancel.cancelled().await;
+        Ok(AgentReport::new(Ending::Cancelled))
+    }
+
+    fn retry_from(&self) -> RetryFrom {
+        RetryFrom::Change
+    }
+
+    fn abilities(&self) -> Abilities {
+        Abilities { resume: true, ..Abilities::default() }
+    }
+}
+
+impl Subagents for Silent {
+    fn get(&self, _: &str) -> Result<Arc<dyn Subagent>, SubagentError> {
+        Ok(Arc::new(self.clone()))
+    }
+}
+
+/// Sees what it is told to see, and notes what it was asked.
+#[derive(Default)]
+struct Sees {
+    stuck: bool,
+    forgot: bool,
+    loops: bool,
+    asked: Mutex<Vec<StuckQuestion>>,
+}
+
+#[async_trait]
+impl ProgressJudge for Sees {
+    async fn stuck(&self, question: &StuckQuestion) -> StuckVerdict {
+        self.asked.lock().unwrap().push(question.clone());
+        StuckVerdict {
+            stuck: self.stuck,
+            reason: StuckReason::GenuinelyStuck,
+            confidence: 1.0,
+            should_nudge: self.stuck,
+            nudge_message: "Go on.".to_owned(),
+        }
+    }
+
+    async fn after_compaction(&self, _: &CompactionQuestion) -> CompactionVerdict {
+        CompactionVerdict {
+            action: CompactionAction::ContinueTask,
+            has_active_git_work: false,
+            confidence: 1.0,
+            nudge_message: if self.forgot { "This is your task.".to_owned() } else { String::new() },
+        }
+    }
+
+    fn in_loop(&self, trace: &Trace) -> Option<String> {
+        (self.loops && trace.since_asked().count() >= 2).then(|| "The same command twice.".to_owned())
+    }
+}
+
+fn session() -> TranscriptItem {
+    TranscriptItem::Session { agent_session: "c".to_owned(), model: None }
+}
+
+fn said(text: &str) -> TranscriptItem {
+    TranscriptItem::Message { role: Role::Assistant, text: text.to_owned() }
+}
+
+fn call(id: &str) -> TranscriptItem {
+    let input = serde_json::json!({"command": "make"});
+    let (id, tool) = (id.to_owned(), "Bash".to_owned());
+    TranscriptItem::ToolCall { id, tool, kind: ToolKind::Execute, input, edits: Vec::new() }
+}
+
+fn result(id: &str) -> TranscriptItem {
+    let (id, status) = (id.to_owned(), ToolStatus::Failed);
+    TranscriptItem::ToolResult { id, status, exit_code: Some(2), output: String::new(), duration_ms: None }
+}
+
+fn compacted() -> TranscriptItem {
+    TranscriptItem::Compaction { note: String::new() }
+}
+
+#[tokio::test]
+async fn an_agent_that_says_nothing_more_is_nudged_and_the_attempt_goes_on() {
+    let mut project = Project::new();
+    let sees = Arc::new(Sees { stuck: true, ..Sees::default() });
+    project.progress = sees.clone();
+    let steps = vec![session(), call("1"), result("1"), said("I will now")];
+    let agent = Silent::new(&project, steps);
+    let report = project.run(agent.clone()).await;
+
+    let task = &report.tasks[0];
+    assert_eq!((task.verdict, task.solved_at, task.attempts), (Some(Verdict::Confirmed), Some(1), 1));
+    assert_eq!(kinds(&report), ["nudged", "finished"]);
+    let told = &agent.prompts()[1];
+    assert!(is_feedback(told) && told.contains("Go on."), "{told}");
+    let asked = sees.asked.lock().unwrap();
+    assert_eq!(asked.len(), 1, "once for each state");
+    assert!(asked[0].time_since_activity >= 30.0, "{:?}", asked[0]);
+    assert_eq!(
+        (asked[0].tool_calls.as_str(), asked[0].last_assistant_response.as_str()),
+        ("Bash: error - exit code 2", "I will now")
+    );
+    let expected =
+        ["attempt 1", "nudged 1: it said nothing for 30 s", "turn 2 nudge", "judged 2 confirmed", "over 1 confirmed"];
+    assert_eq!(project.journalled(), expected);
+    let head = &project.transcripts.list(None).unwrap()[0];
+    let records = project.transcripts.read(&head.session).unwrap().records;
+    let ends = records.iter().filter(|r| matches!(r.item, TranscriptItem::End { .. })).count();
+    assert_eq!(ends, 2, "each turn has its end in the one transcript of the session");
+    assert!(
+        records.iter().any(|r| matches!(&r.item, TranscriptItem::Message { role: Role::User, text } if text == told))
+    );
+}
+
+#[tokio::test]
+async fn nobody_is_stopped_without_need() {
+    async fn check(what: &str, change: impl FnOnce(&mut Project, &mut Silent)) {
+        let mut project = Project::new();
+        let sees = Arc::new(Sees { stuck: true, forgot: true, ..Sees::default() });
+        project.progress = sees.clone();
+        project.settings.run.max_attempts = 1;
+        let mut agent = Silent::new(&project, vec![session(), said("I will now")]);
+        agent.then = Then::Finish;
+        change(&mut project, &mut agent);
+        let report = project.run(agent.clone()).await;
+        assert_eq!(kinds(&report)[0], "finished", "{what}");
+        assert_eq!(sees.asked.lock().unwrap().len(), 0, "{what}");
+    }
+    check("switched off", |project, _| project.settings.verification.nudge = policy::Nudge::Off).await;
+    check("no turn left", |project, _| project.settings.verification.max_turns = 1).await;
+    check("its conversation is unknown", |_, agent| agent.steps = vec![said("I will now")]).await;
+    check("a tool runs", |_, agent| agent.steps = vec![session(), call("1")]).await;
+    check("its model thinks", |_, agent| agent.steps = vec![session(), call("1"), result("1")]).await;
+    check("it said nothing yet", |_, agent| agent.steps = vec![session()]).await;
+}
+
+#[tokio::test]
+async fn an_agent_that_lost_its_thread_is_told_its_task_and_one_that_goes_on_is_not() {
+    let mut project = Project::new();
+    project.progress = Arc::new(Sees { forgot: true, ..Sees::default() });
+    let agent = Silent::new(&project, vec![session(), said("x"), compacted()]);
+    let report = project.run(agent.clone()).await;
+    assert_eq!(kinds(&report), ["nudged", "finished"]);
+    assert!(agent.prompts()[1].contains("This is your task."));
+    assert_eq!(project.journalled()[1], "nudged 1: its context was shortened");
+
+    let mut goes_on = Silent::new(&project, vec![session(), compacted(), call("1"), result("1")]);
+    goes_on.then = Then::Finish;
+    let report = project.run(goes_on).await;
+    assert_eq!(kinds(&report)[0], "finished");
+}
+
+#[tokio::test]
+async fn an_agent_in_a_loop_is_stopped_and_told_so() {
+    let mut project = Project::new();
+    project.progress = Arc::new(Sees { loops: true, ..Sees::default() });
+    let agent = Silent::new(&project, vec![session(), call("1"), result("1"), call("2"), result("2")]);
+    let report = project.run(agent.clone()).await;
+    assert_eq!((report.tasks[0].solved_at, kinds(&report)), (Some(1), vec!["nudged", "finished"]));
+    assert!(agent.prompts()[1].contains("The same command twice."));
+}

@@ -396,4 +396,16 @@ mod tests {
         assert!(is_pull_request("https://gitlab.com/o/r/-/merge_requests/3#note"));
         assert!(!is_pull_request("https://github.com/o/r/pulls"));
     }
+
+    proptest::proptest! {
+        #[test]
+        fn nothing_that_is_said_completes(claim in r#"(cd x|npm test|ls|pytest|&&|;|\(|"|'|`| ){0,8}"#, exit in 0..2) {
+            let text = serde_json::json!({
+                "status": "complete", "confidence": 1,
+                "evidence": { "tests": { "ran": true, "results": "pass", "ran_after_changes": true, "commands": [claim] } },
+            });
+            let said = cross_check(&read_assessment(&text.to_string()).unwrap(), &trace(&[("npm test", exit)]), &[]);
+            proptest::prop_assert!(said.report.outcome != GateOutcome::Passed);
+        }
+    }
 }

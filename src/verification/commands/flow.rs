@@ -386,12 +386,12 @@ impl Walk {
     }
 
     fn run(&mut self, words: &[String], redirects: &[Redirect]) -> Status {
-        let bodies = redirects.iter().filter_map(|redirect| match redirect {
+        let mut bodies = redirects.iter().filter_map(|redirect| match redirect {
             Redirect::Here(body) => self.bodies.get(*body).map(String::as_str),
             Redirect::HereString(text) => Some(text.as_str()),
             Redirect::Out(_) => None,
         });
-        let mut run = Run::of(words, bodies.last(), &self.vars);
+        let mut run = Run::of(words, bodies.next_back(), &self.vars);
         let fate = fate(&run.words);
         if !run.kind.checks() {
             writes::redirected(&mut run, redirects);

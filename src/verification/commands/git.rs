@@ -167,12 +167,11 @@ fn destination(refspec: &str) -> &str {
 /// A refspec with the values that the line itself gave to variables.
 fn resolved(refspec: &str, vars: &HashMap<String, String>) -> String {
     let Some((before, after)) = refspec.split_once('$') else { return refspec.to_owned() };
-    let (name, rest) = match after.strip_prefix('{') {
-        Some(braced) => braced.split_once('}').unwrap_or(("", "")),
-        None => {
-            let end = after.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(after.len());
-            after.split_at(end)
-        }
+    let (name, rest) = if let Some(braced) = after.strip_prefix('{') {
+        braced.split_once('}').unwrap_or_default()
+    } else {
+        let end = after.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(after.len());
+        after.split_at(end)
     };
     match vars.get(name) {
         Some(value) => format!("{before}{value}{rest}"),

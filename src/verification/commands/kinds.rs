@@ -209,7 +209,7 @@ fn of_subcommand(name: &str, args: &[&str]) -> Option<CommandKind> {
         ("lein", "check") => CommandKind::Typecheck,
         ("deno" | "gleam", "check") => CommandKind::Typecheck,
         ("mix", "dialyzer") => CommandKind::Typecheck,
-        ("deno", "lint") | ("mix", "credo") | ("dart" | "flutter", "analyze") | ("ng", "lint") => CommandKind::Lint,
+        ("deno" | "ng", "lint") | ("mix", "credo") | ("dart" | "flutter", "analyze") => CommandKind::Lint,
         ("deno", "fmt") if has("--check") => CommandKind::Lint,
         ("mix", "format") if has("--check-formatted") => CommandKind::Lint,
         ("dotnet", "format") if has("--verify-no-changes") => CommandKind::Lint,
@@ -440,7 +440,7 @@ fn of_package_managers(name: &str, args: &[&str]) -> Option<CommandKind> {
         skip = VALUED.contains(arg);
     }
     if name == "node" {
-        let tests = args.iter().any(|arg| *arg == "--test");
+        let tests = args.contains(&"--test");
         return if tests { Some(CommandKind::Test) } else { None };
     }
     let mut words = words.as_slice();
@@ -454,10 +454,7 @@ fn of_package_managers(name: &str, args: &[&str]) -> Option<CommandKind> {
         };
     }
     let target = args.iter().find_map(|arg| arg.strip_prefix("--target=").or_else(|| arg.strip_prefix("--targets=")));
-    let script = match words.first().copied().or(target) {
-        None => return Some(CommandKind::Other),
-        Some(script) => script,
-    };
+    let Some(script) = words.first().copied().or(target) else { return Some(CommandKind::Other) };
     if is_manager && matches!(script, "t" | "tst" | "it" | "install-test") && matches!(name, "npm" | "pnpm") {
         return Some(CommandKind::Test);
     }

@@ -132,7 +132,7 @@ impl Asked {
             let with = |verbs: &[&str]| before.iter().any(|word| verbs.contains(word));
             match *word {
                 "test" | "tests" if negated && with(&["run", "running", "skip", "without", "no"]) => {
-                    self.no_tests = true
+                    self.no_tests = true;
                 }
                 "test" | "tests" | "spec" | "specs" | "coverage" if !negated => {
                     self.tests |= with(&[

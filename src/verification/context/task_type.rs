@@ -19,7 +19,7 @@ use crate::domain::TaskType;
 pub fn task_type(task: &str) -> TaskType {
     let (mut readings, mut forbidden, mut issue) = (Vec::new(), false, false);
     for sentence in sentences(task) {
-        issue |= sentence.iter().any(|word| word.is_issue_link());
+        issue |= sentence.iter().any(Word::is_issue_link);
         if forbids_code(&sentence) {
             forbidden = true;
             continue;

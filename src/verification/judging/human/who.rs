@@ -243,6 +243,7 @@ fn subject<'a>(words: &'a [&'a str]) -> Subject<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn check(who: Who, items: &[&str]) {
         let wrong: Vec<&&str> = items.iter().filter(|item| who_acts(item) != who).collect();
@@ -346,5 +347,12 @@ mod tests {
         let split = split(["Run npm test", "Provide the API key", "Commit"]);
         assert_eq!(split.agent, ["Run npm test", "Commit"]);
         assert_eq!(split.person, ["Provide the API key"]);
+    }
+
+    proptest! {
+        #[test]
+        fn no_item_panics(item in r#"(the |must |user |Set |up |log |in |`|aws login|API_KEY |re-|ing|ied |ß|’|[,.?:/] |://|and |if ){0,12}"#) {
+            let _ = who_acts(&item);
+        }
     }
 }

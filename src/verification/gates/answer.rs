@@ -3,6 +3,8 @@
 use super::facts::View;
 use super::finding::Finding;
 use super::finding::Todo;
+use super::runtime_checks::Runtime;
+use crate::domain::Expects;
 
 const GATE: &str = "answer_present";
 
@@ -18,6 +20,10 @@ pub(super) fn answer_present(view: &View<'_>) -> Finding {
     }
     if changed.is_none() && trace.asked.is_empty() && view.facts.turn.task.trim().is_empty() {
         return Finding::not_run(GATE, "nothing is recorded at all");
+    }
+    let nothing_expected = view.facts.turn.expects == Some(Expects::Nothing);
+    if nothing_expected && matches!(view.runtime, Runtime::Green(_)) {
+        return Finding::not_run(GATE, "nothing was done, as the task expects, and every check is green");
     }
     let todo = Todo::high("Any work and any answer", "Do what the task asks for, and say what you did.");
     Finding::failed(GATE, "the answer is empty, and nothing was done", todo)

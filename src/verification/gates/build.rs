@@ -22,7 +22,7 @@ pub(super) fn build(view: &View<'_>) -> Finding {
         };
     }
     if required.build.is_none() && required.change.is_none() {
-        return Finding::not_run(GATE, "no build is required");
+        return Finding::not_run(GATE, view.not_required("build"));
     }
     let at = view.timeline.last_change().map(|c| c.at);
     let is_build = |step: &super::timeline::Step<'_>, i: usize| step.runs[i].kind == CommandKind::Build;
@@ -32,7 +32,7 @@ pub(super) fn build(view: &View<'_>) -> Finding {
         return judged(view, last);
     }
     let Some(why) = &required.build else {
-        return Finding::not_run(GATE, "no build is required, and none ran after the last change");
+        return Finding::not_run(GATE, "it is not required, and none ran after the last change");
     };
     if view.timeline.is_empty() {
         return Finding::not_run(GATE, "no tool call is recorded");
@@ -116,7 +116,7 @@ mod tests {
     fn a_broken_build_is_broken_whether_it_was_required_or_not() {
         coding().edit("a.ts").ran("npm run build", 2, "error TS2322").fails(GATE, "exit status 2");
         coding().ran("npm run build", 2, "").edit("a.ts").ran("npm run build", 2, "").is_silent(GATE, "as it did before");
-        coding().edit("a.ts").is_silent(GATE, "no build is required");
-        turn("x").ran("npm run build", 2, "").is_silent(GATE, "no build is required");
+        coding().edit("a.ts").is_silent(GATE, "not required");
+        turn("x").ran("npm run build", 2, "").is_silent(GATE, "not required");
     }
 }

@@ -111,7 +111,7 @@ fn asked<'a>(view: &View<'a>) -> Result<Option<&'a PullRequest>, String> {
 
 pub(super) fn pull_request(view: &View<'_>) -> Finding {
     let Some(why) = &view.facts.required.pull_request else {
-        return Finding::not_run(PULL_REQUEST, "no pull request is required");
+        return Finding::not_run(PULL_REQUEST, view.not_required("pull request"));
     };
     match asked(view) {
         Err(because) => Finding::not_run(PULL_REQUEST, because),
@@ -126,7 +126,7 @@ pub(super) fn pull_request(view: &View<'_>) -> Finding {
 
 pub(super) fn ci(view: &View<'_>) -> Finding {
     let Some(why) = &view.facts.required.ci else {
-        return Finding::not_run(CI, "no green CI is required");
+        return Finding::not_run(CI, view.not_required("CI"));
     };
     let found = match asked(view) {
         Err(because) => return Finding::not_run(CI, because),
@@ -220,6 +220,6 @@ mod tests {
         reviewed(Some(Ok(None))).fails(PULL_REQUEST, "no open pull request");
         reviewed(Some(Err("`gh` is not logged in".to_owned()))).is_silent(PULL_REQUEST, "not logged in");
         reviewed(None).is_silent(CI, "nobody asked");
-        coding().is_silent(PULL_REQUEST, "no pull request is required");
+        coding().is_silent(PULL_REQUEST, "not required");
     }
 }

@@ -23,7 +23,7 @@ pub(super) fn tests_ran_after_last_change(view: &View<'_>) -> Finding {
         return Finding::passed(RAN, format!("the runtime ran check `{}` after the last change", check.spec.name));
     }
     let Some(why) = &view.facts.required.tests else {
-        return Finding::not_run(RAN, "no tests are required");
+        return Finding::not_run(RAN, view.not_required("tests"));
     };
     if view.timeline.is_empty() {
         return Finding::not_run(RAN, "no tool call is recorded");
@@ -66,7 +66,7 @@ pub(super) fn tests_passed(view: &View<'_>) -> Finding {
     }
     let required = &view.facts.required;
     if required.tests.is_none() && required.change.is_none() {
-        return Finding::not_run(PASSED, "no tests are required");
+        return Finding::not_run(PASSED, view.not_required("tests"));
     }
     let at = view.timeline.last_change().map(|c| c.at);
     let after: Vec<Ran<'_>> = started(view).filter(|test| at.is_none_or(|at| test.at > at)).collect();
@@ -209,7 +209,7 @@ mod tests {
         coding().edit("src/a.rs").call(ToolKind::Other, "run_tests", &[], "{}").is_silent(RAN, "run_tests");
         coding().edit("src/a.rs").ran("./scripts/verify.sh", 0, "").is_silent(RAN, "verify.sh");
         coding().edit("src/a.rs").ran("python3 report.py", 0, "").fails(RAN, "no test command");
-        turn("x").edit("src/a.rs").is_silent(RAN, "no tests are required");
+        turn("x").edit("src/a.rs").is_silent(RAN, "not required");
     }
 
     #[test]

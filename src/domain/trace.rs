@@ -21,6 +21,13 @@ use std::collections::VecDeque;
 pub const KEPT_ACTIONS: usize = 5_000;
 /// So many bytes are kept of a person's message, of the answer, and of a tool's output (half from each end).
 pub const KEPT_BYTES: usize = 16 * 1024;
+/// The arguments and outputs of the kept tool calls take so many bytes together, roughly; beyond it the oldest are
+/// shortened to [`SHORT_BYTES`].
+const KEPT_TOTAL: usize = 16 * 1024 * 1024;
+/// What is left of old arguments and outputs: a test runner's summary still fits.
+const SHORT_BYTES: usize = 1024;
+/// So many calls are added before the sum is looked at again.
+const SUM_EVERY: u64 = 256;
 /// So many of a person's messages are kept: the first and the latest.
 pub const KEPT_ASKED: usize = 50;
 
@@ -164,6 +171,25 @@ impl Trace {
         if self.actions.len() > KEPT_ACTIONS {
             self.actions.pop_front();
         }
+        if self.calls.is_multiple_of(SUM_EVERY) {
+            self.shorten_old();
+        }
+    }
+
+    /// Shortens the oldest calls until all together are within [`KEPT_TOTAL`].
+    fn shorten_old(&mut self) {
+        let mut held: usize = self.actions.iter().map(Action::bytes).sum();
+        for action in &mut self.actions {
+            if held <= KEPT_TOTAL {
+                return;
+            }
+            held -= action.bytes();
+            action.input = ends(&action.input, SHORT_BYTES);
+            if let Some(outcome) = &mut action.outcome {
+                outcome.output = ends(&outcome.output, SHORT_BYTES);
+            }
+            held += action.bytes();
+        }
     }
 
     /// Takes the agent's own record of its mode, e.g. `plan`, `default`, `build`.
@@ -234,6 +260,12 @@ impl Trace {
     }
 }
 
+impl Action {
+    fn bytes(&self) -> usize {
+        self.input.len() + self.outcome.as_ref().map_or(0, |outcome| outcome.output.len())
+    }
+}
+
 /// The command line among a call's arguments: agents name it differently, and Codex gives a list of arguments.
 fn command_of(kind: ToolKind, input: &serde_json::Value) -> Option<String> {
     if kind != ToolKind::Execute {
@@ -273,12 +305,18 @@ fn is_shell(program: &str) -> bool {
     matches!(program.rsplit('/').next(), Some("sh" | "bash" | "zsh" | "dash"))
 }
 
-/// Both ends of a text, with what is missing between them.
 fn kept(text: &str) -> String {
-    if text.len() <= KEPT_BYTES {
+    ends(text, KEPT_BYTES)
+}
+
+/// Both ends of a text, with what is missing between them.
+fn ends(text: &str, bytes: usize) -> String {
+    /// A text that was shortened before is this much longer for the words about it, and is left as it is.
+    const WORDS: usize = 64;
+    if text.len() <= bytes + WORDS {
         return text.to_owned();
     }
-    let half = KEPT_BYTES / 2;
+    let half = bytes / 2;
     let (head, tail) = (text.floor_char_boundary(half), text.ceil_char_boundary(text.len() - half));
     format!("{}\n[… {} bytes left out …]\n{}", &text[..head], tail - head, &text[tail..])
 }
@@ -356,6 +394,24 @@ mod tests {
         check(json!({"command": ["git", "status"]}), Some("git status"));
         check(json!({"query": "x"}), None);
         assert_eq!(command_of(ToolKind::Read, &json!({"command": "x"})), None);
+    }
+
+    #[test]
+    fn old_calls_are_shortened_and_new_ones_are_whole() {
+        let mut trace = Trace::default();
+        for i in 0..2 * KEPT_TOTAL / KEPT_BYTES {
+            let id = i.to_string();
+            trace.step(&call(&id, json!({"command": "make"})), None, None);
+            let output = format!("{i} begins {} {i} ends", "x".repeat(2 * KEPT_BYTES));
+            let (status, exit_code, duration_ms) = (ToolStatus::Failed, Some(2), None);
+            trace.step(&TranscriptItem::ToolResult { id, status, exit_code, output, duration_ms }, None, None);
+        }
+        let held: usize = trace.actions.iter().map(Action::bytes).sum();
+        assert!(held < KEPT_TOTAL + SUM_EVERY as usize * 2 * KEPT_BYTES, "{held}");
+        let output = |i: usize| trace.actions[i].outcome.as_ref().unwrap().output.as_str();
+        assert!(output(0).starts_with("0 begins") && output(0).ends_with("0 ends"), "{}", output(0));
+        assert!(output(0).len() < 2 * SHORT_BYTES, "{}", output(0).len());
+        assert!(output(trace.actions.len() - 1).len() > KEPT_BYTES);
     }
 
     #[test]

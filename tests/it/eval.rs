@@ -242,3 +242,13 @@ cases:
     let line = rubric.lines().find(|line| line.starts_with("- 3:")).unwrap();
     assert!(asked.contains(line), "the rubric's own words are asked: {asked}");
 }
+
+#[test]
+fn the_suites_that_the_document_shows_are_read() {
+    let document = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/eval.md")).unwrap();
+    let blocks: Vec<&str> = document.split("```yaml\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+    assert_eq!(blocks.len(), 4);
+    for block in blocks {
+        evaluation::read("shown.yaml", block, Format::Yaml).unwrap_or_else(|e| panic!("{e}\n{block}"));
+    }
+}

@@ -3,6 +3,7 @@
 mod agents;
 mod architecture;
 mod bad_input;
+mod cases_cmds;
 mod cassette;
 mod cli;
 mod docs;

@@ -178,6 +178,14 @@ pub(super) enum Class {
     NoConversation,
 }
 
+impl Description {
+    /// What its tools do, by its names of them.
+    #[cfg(test)]
+    pub(in crate::subagents) fn tools(&self) -> &BTreeMap<String, ToolKind> {
+        &self.tools
+    }
+}
+
 /// The names of all descriptions.
 pub const AGENTS: [&str; 6] = ["claude", "codex", "opencode", "gemini", "qwen", "pi"];
 

@@ -64,8 +64,10 @@ pub(super) fn detect(beginning: &[u8]) -> Option<Format> {
     if first.starts_with(b"[") || own_keys.plain && !own_keys.kind {
         return Some(Format::Plain);
     }
-    let mut likely: Option<(Format, Likeness, usize)> = None;
+    let mut known: Vec<(Format, usize)> = Vec::new();
+    let mut looked_at = 0;
     for line in beginning.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii).filter(|l| !l.is_empty()).take(LINES) {
+        looked_at += 1;
         let keys = Keys::of(line);
         if keys.version && keys.at && keys.kind {
             return Some(Format::Reflexion);
@@ -75,12 +77,15 @@ pub(super) fn detect(beginning: &[u8]) -> Option<Format> {
             if likeness == Likeness::Marked {
                 return Some(format);
             }
-            if likely.is_none() {
-                likely = Some((format, likeness, 0));
+            match known.iter_mut().find(|(other, _)| *other == format) {
+                Some((_, count)) => *count += 1,
+                None => known.push((format, 1)),
             }
         }
     }
-    likely.map(|(format, ..)| format)
+    // Names such as `error` are common: most of the records must be known. Of equals, the first agent is it.
+    let best = known.into_iter().rev().max_by_key(|(_, count)| *count)?;
+    (best.1 * 2 >= looked_at).then_some(best.0)
 }
 
 /// The keys of an object that tell formats apart, as far as it can be read.

@@ -25,35 +25,11 @@ const PATCHES: [&str; 4] = ["patch", "patchText", "diff", "input"];
 
 static KINDS: LazyLock<HashMap<String, ToolKind>> = LazyLock::new(|| {
     const TEXT: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/config/agents/tools.json"));
-    let table: BTreeMap<ToolKindName, Vec<String>> = serde_json::from_str(TEXT)
-        .unwrap_or_else(|error| panic!("config/agents/tools.json is part of the program and cannot be read: {error}"));
-    let names = |(kind, names): (ToolKindName, Vec<String>)| {
-        names.into_iter().map(move |name| (folded(&name), kind.0)).collect::<Vec<_>>()
-    };
-    table.into_iter().flat_map(names).collect()
+    // It is part of the program, and a test reads it.
+    let table: BTreeMap<ToolKind, Vec<String>> = serde_json::from_str(TEXT)
+        .unwrap_or_else(|error| panic!("config/agents/tools.json cannot be read: {error}"));
+    table.into_iter().flat_map(|(kind, names)| names.into_iter().map(move |name| (folded(&name), kind))).collect()
 });
-
-/// A kind as a key of the table.
-#[derive(serde::Deserialize)]
-#[serde(transparent)]
-struct ToolKindName(ToolKind);
-
-impl PartialEq for ToolKindName {
-    fn eq(&self, other: &Self) -> bool {
-        self.0 == other.0
-    }
-}
-impl Eq for ToolKindName {}
-impl PartialOrd for ToolKindName {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-impl Ord for ToolKindName {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        (self.0 as u8).cmp(&(other.0 as u8))
-    }
-}
 
 /// What a tool of this name does. A name that no agent has is a command if its arguments are one.
 pub(super) fn kind_of(tool: &str, input: &Value) -> ToolKind {
@@ -87,4 +63,45 @@ fn patched(patch: &str) -> Vec<String> {
     const STARTS: [&str; 5] = ["*** Add File: ", "*** Update File: ", "*** Delete File: ", "+++ b/", "*** Move to: "];
     let file = |line: &str| STARTS.iter().find_map(|start| Some(line.strip_prefix(start)?.trim().to_owned()));
     patch.lines().filter_map(file).take(EDITS).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::subagents::cli::AGENTS;
+    use crate::subagents::cli::describe;
+    use serde_json::json;
+
+    #[test]
+    fn every_agents_tools_are_known() {
+        for agent in AGENTS {
+            for (tool, kind) in describe(agent).expect("it is described").tools() {
+                assert_eq!(kind_of(tool, &Value::Null), *kind, "{agent}: {tool}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_tool_is_known_by_its_name_however_it_is_written() {
+        let check = |tool: &str, input: Value, expected: ToolKind| assert_eq!(kind_of(tool, &input), expected, "{tool}");
+        check("run_shell_command", json!({}), ToolKind::Execute);
+        check("RunShellCommand", json!({}), ToolKind::Execute);
+        check("multi_edit", json!({}), ToolKind::Edit);
+        check("my_own_runner", json!({"command": "ls"}), ToolKind::Execute);
+        check("my_own_tool", json!({"text": "ls"}), ToolKind::Other);
+        // A known tool is what it is, whatever its arguments are called.
+        check("str_replace_based_edit_tool", json!({"command": "view", "path": "a"}), ToolKind::Edit);
+        check("", json!({}), ToolKind::Other);
+    }
+
+    #[test]
+    fn edited_files_are_named_by_arguments_and_patches() {
+        let check = |input: Value, expected: &[&str]| assert_eq!(edits_of(ToolKind::Edit, &input), expected, "{input}");
+        check(json!({"filePath": "a.rs", "content": "x"}), &["a.rs"]);
+        check(json!({"target_file": "b"}), &["b"]);
+        check(json!({"input": "*** Begin Patch\n*** Update File: a.rs\n@@\n-x\n+y\n*** Add File: b.rs\n*** End Patch"}), &["a.rs", "b.rs"]);
+        check(json!("--- a/src/x.c\n+++ b/src/x.c\n@@ -1 +1 @@"), &["src/x.c"]);
+        check(json!({"path": 7}), &[]);
+        assert!(edits_of(ToolKind::Read, &json!({"path": "a"})).is_empty());
+    }
 }

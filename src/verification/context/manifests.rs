@@ -22,13 +22,21 @@ pub(super) fn members(root: &Package) -> Vec<String> {
     for file in ["package.json", "lerna.json"] {
         let Some(manifest) = json(root, file) else { continue };
         let listed = [&manifest["workspaces"], &manifest["workspaces"]["packages"], &manifest["packages"]];
-        globs.extend(listed.iter().filter_map(|list| list.as_array()).flatten().filter_map(|g| g.as_str().map(str::to_owned)));
+        globs.extend(
+            listed.iter().filter_map(|list| list.as_array()).flatten().filter_map(|g| g.as_str().map(str::to_owned)),
+        );
     }
     globs.extend(root.text("pnpm-workspace.yaml").map(|text| yaml_list(&text, "packages")).unwrap_or_default());
     globs.extend(root.text("go.work").map(|text| go_uses(&text)).unwrap_or_default());
     if let Some(manifest) = root.text("pyproject.toml").and_then(|text| toml::from_str::<toml::Table>(&text).ok()) {
-        let uv = manifest.get("tool").and_then(|t| t.get("uv")).and_then(|t| t.get("workspace")).and_then(|t| t.get("members"));
-        globs.extend(uv.and_then(toml::Value::as_array).into_iter().flatten().filter_map(|g| g.as_str().map(str::to_owned)));
+        let uv = manifest
+            .get("tool")
+            .and_then(|t| t.get("uv"))
+            .and_then(|t| t.get("workspace"))
+            .and_then(|t| t.get("members"));
+        globs.extend(
+            uv.and_then(toml::Value::as_array).into_iter().flatten().filter_map(|g| g.as_str().map(str::to_owned)),
+        );
     }
     if globs.is_empty() && (root.has("nx.json") || root.has("turbo.json") || root.has("lerna.json")) {
         globs.extend(["packages/*", "apps/*", "libs/*"].map(str::to_owned));
@@ -40,7 +48,12 @@ pub(super) fn members(root: &Package) -> Vec<String> {
 /// The directories that a glob of a workspace names; `**` goes two levels down.
 fn expand(root: &Package, glob: &str) -> Vec<String> {
     let glob = glob.trim_start_matches("./").trim_end_matches('/');
-    if glob.is_empty() || glob == "." || glob.starts_with('!') || glob.starts_with('/') || glob.split('/').any(|p| p == "..") {
+    if glob.is_empty()
+        || glob == "."
+        || glob.starts_with('!')
+        || glob.starts_with('/')
+        || glob.split('/').any(|p| p == "..")
+    {
         return Vec::new();
     }
     if !glob.contains(['*', '?', '[', '{']) {
@@ -104,7 +117,9 @@ fn cargo(package: &Package, signals: &mut RepositorySignals) {
         }
         return;
     }
-    let Some(manifest) = package.text("Cargo.toml").and_then(|text| toml::from_str::<toml::Table>(&text).ok()) else { return };
+    let Some(manifest) = package.text("Cargo.toml").and_then(|text| toml::from_str::<toml::Table>(&text).ok()) else {
+        return;
+    };
     let workspace = if manifest.contains_key("workspace") { " --workspace" } else { "" };
     signals.test(package.line(&format!("cargo test{workspace}")));
     signals.build(package.line(&format!("cargo build{workspace}")));
@@ -142,7 +157,11 @@ fn node(package: &Package, signals: &mut RepositorySignals) {
     for name in ["test", "test:ci", "test:unit", "test:all", "test:e2e", "test:integration", "tests"] {
         // What `npm init` writes where there are no tests.
         let Some(_) = script(name).filter(|line| !line.contains("no test specified")) else { continue };
-        let line = if name == "test" && manager != "bun" { format!("{manager} test") } else { format!("{manager} run {name}") };
+        let line = if name == "test" && manager != "bun" {
+            format!("{manager} test")
+        } else {
+            format!("{manager} run {name}")
+        };
         signals.test(package.line(&line));
         found = true;
     }
@@ -160,7 +179,8 @@ fn node(package: &Package, signals: &mut RepositorySignals) {
 fn python(package: &Package, signals: &mut RepositorySignals) {
     let pyproject = package.text("pyproject.toml");
     let table = pyproject.as_deref().and_then(|text| toml::from_str::<toml::Table>(text).ok());
-    let tool = |name: &str| table.as_ref().and_then(|table| table.get("tool")).and_then(|tool| tool.get(name)).is_some();
+    let tool =
+        |name: &str| table.as_ref().and_then(|table| table.get("tool")).and_then(|tool| tool.get(name)).is_some();
     let setup = package.text("setup.cfg").unwrap_or_default();
     let tox = package.text("tox.ini").unwrap_or_default();
     let mut say = |line: &str, file: &str| {
@@ -187,7 +207,8 @@ fn python(package: &Package, signals: &mut RepositorySignals) {
     if package.has("manage.py") {
         say("python manage.py test", "manage.py");
     }
-    let is_python = pyproject.is_some() || package.has("setup.py") || !setup.is_empty() || package.has("requirements.txt");
+    let is_python =
+        pyproject.is_some() || package.has("setup.py") || !setup.is_empty() || package.has("requirements.txt");
     let files = |dir: &str| package.entries(dir, 2_000).into_iter().any(|(name, _)| is_test_file(&name));
     let dir = ["tests", "test"].into_iter().find(|dir| files(dir));
     if dir.is_some() || is_python && files("") {
@@ -254,7 +275,9 @@ fn cmake(package: &Package, signals: &mut RepositorySignals) {
 }
 
 fn make(package: &Package, signals: &mut RepositorySignals) {
-    for (files, program) in [(&["GNUmakefile", "makefile", "Makefile"][..], "make"), (&["justfile", "Justfile", ".justfile"], "just")] {
+    for (files, program) in
+        [(&["GNUmakefile", "makefile", "Makefile"][..], "make"), (&["justfile", "Justfile", ".justfile"], "just")]
+    {
         let Some((file, text)) = files.iter().find_map(|file| Some((file, package.text(file)?))) else { continue };
         let targets: Vec<&str> = text.lines().filter_map(target).flatten().collect();
         let has = |names: &[&'static str]| names.iter().find(|name| targets.contains(name)).copied();
@@ -299,7 +322,8 @@ fn others(package: &Package, signals: &mut RepositorySignals) {
         }
         signals.found(package.name(file));
     }
-    let solution = |(name, _): &(String, bool)| name.ends_with(".sln") || name.ends_with(".csproj") || name.ends_with(".slnx");
+    let solution =
+        |(name, _): &(String, bool)| name.ends_with(".sln") || name.ends_with(".csproj") || name.ends_with(".slnx");
     if let Some((name, _)) = package.entries("", 500).into_iter().find(solution) {
         signals.test(package.line("dotnet test"));
         signals.build(package.line("dotnet build"));

@@ -7,6 +7,8 @@ mod manifests;
 mod requirements;
 mod signals;
 mod task_type;
+#[cfg(test)]
+mod tests;
 mod words;
 
 pub use requirements::Requirements;

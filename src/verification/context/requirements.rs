@@ -44,7 +44,9 @@ pub fn requirements(
             return Err("the task says that tests need not be run".to_owned());
         }
         match signals.tests.first() {
-            Some(line) if changes_code => Ok(Some(format!("code is to be changed, and the project has tests (`{line}`)"))),
+            Some(line) if changes_code => {
+                Ok(Some(format!("code is to be changed, and the project has tests (`{line}`)")))
+            }
             _ if asked.tests && expects != Some(Expects::Nothing) && change.is_some() => {
                 Ok(Some("the task asks for tests to be written or run".to_owned()))
             }
@@ -53,14 +55,19 @@ pub fn requirements(
         }
     });
     let build = decided(declared.build, "build", &mut waived, || {
-        Ok(signals.builds.first().filter(|_| changes_code).map(|line| format!("code is to be changed, and the project is built (`{line}`)")))
+        Ok(signals
+            .builds
+            .first()
+            .filter(|_| changes_code)
+            .map(|line| format!("code is to be changed, and the project is built (`{line}`)")))
     });
     let forge = |what: &str, asked: bool| match (asked, has_remote) {
         (false, _) => Ok(None),
         (true, Some(false)) => Err("the project has no remote".to_owned()),
         (true, _) => Ok(Some(format!("the task asks for {what}"))),
     };
-    let pull_request = decided(declared.pull_request, "pull request", &mut waived, || forge("a pull request", asked.pull_request));
+    let pull_request =
+        decided(declared.pull_request, "pull request", &mut waived, || forge("a pull request", asked.pull_request));
     let ci = decided(declared.ci, "CI", &mut waived, || forge("green CI", asked.ci));
     Requirements { change, tests, build, pull_request, ci, waived }
 }
@@ -119,21 +126,35 @@ impl Asked {
         for (at, word) in words.iter().enumerate() {
             let before = &words[at.saturating_sub(5)..at];
             let after = words.get(at + 1).copied().unwrap_or_default();
-            let negated = before.iter().any(|word| matches!(*word, "not" | "no" | "without" | "don't" | "dont" | "never" | "skip"));
+            let negated = before
+                .iter()
+                .any(|word| matches!(*word, "not" | "no" | "without" | "don't" | "dont" | "never" | "skip"));
             let with = |verbs: &[&str]| before.iter().any(|word| verbs.contains(word));
             match *word {
-                "test" | "tests" if negated && with(&["run", "running", "skip", "without", "no"]) => self.no_tests = true,
+                "test" | "tests" if negated && with(&["run", "running", "skip", "without", "no"]) => {
+                    self.no_tests = true;
+                }
                 "test" | "tests" | "spec" | "specs" | "coverage" if !negated => {
-                    self.tests |= with(&["add", "write", "run", "update", "with", "include", "extend", "the", "all", "make", "unit"])
-                        && (with(&["add", "write", "run", "update", "include", "extend", "make", "with"]) || after.starts_with("pass"));
+                    self.tests |= with(&[
+                        "add", "write", "run", "update", "with", "include", "extend", "the", "all", "make", "unit",
+                    ]) && (with(&["add", "write", "run", "update", "include", "extend", "make", "with"])
+                        || after.starts_with("pass"));
                 }
                 "pr" | "pull-request" | "mr" | "prs" if !negated => self.pull_request |= with(&OPENS),
                 "request" | "requests" if !negated && matches!(before.last(), Some(&"pull" | &"merge")) => {
                     self.pull_request |= with(&OPENS);
                 }
                 "ci" | "checks" | "pipeline" | "actions" if !negated => {
-                    let green = words[at..].iter().take(5).chain(before).any(|word| matches!(*word, "green" | "passes" | "pass" | "passing" | "succeeds"));
-                    self.ci |= green && (*word == "ci" || before.contains(&"ci") || words.contains(&"pr") || words.contains(&"github"));
+                    let green = words[at..]
+                        .iter()
+                        .take(5)
+                        .chain(before)
+                        .any(|word| matches!(*word, "green" | "passes" | "pass" | "passing" | "succeeds"));
+                    self.ci |= green
+                        && (*word == "ci"
+                            || before.contains(&"ci")
+                            || words.contains(&"pr")
+                            || words.contains(&"github"));
                 }
                 _ => {}
             }

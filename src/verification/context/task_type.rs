@@ -19,7 +19,7 @@ use crate::domain::TaskType;
 pub fn task_type(task: &str) -> TaskType {
     let (mut readings, mut forbidden, mut issue) = (Vec::new(), false, false);
     for sentence in sentences(task) {
-        issue |= sentence.iter().any(|word| word.is_issue_link());
+        issue |= sentence.iter().any(Word::is_issue_link);
         if forbids_code(&sentence) {
             forbidden = true;
             continue;
@@ -45,18 +45,41 @@ fn forbids_code(sentence: &[Word<'_>]) -> bool {
     let is = |at: usize, words: &[&str]| sentence.get(at).is_some_and(|word| words.contains(&word.text()));
     let object = |from: usize| {
         let near = sentence[from.min(sentence.len())..].iter().take(4).map(Word::text);
-        let words: Vec<&str> = near.filter(|word| !matches!(*word, "any" | "the" | "of" | "my" | "our" | "or" | "edit" | "modify" | "commit")).collect();
+        let words: Vec<&str> = near
+            .filter(|word| !matches!(*word, "any" | "the" | "of" | "my" | "our" | "or" | "edit" | "modify" | "commit"))
+            .collect();
         // "do not change the public interface" leaves everything else open.
         matches!(words.first().copied(), None | Some("code" | "anything" | "file" | "files" | "source" | "sources"))
     };
     (0..sentence.len()).any(|at| {
         let negated = is(at, &["not", "don't", "dont", "never", "without", "no"]);
         let changes = |word: usize| {
-            is(word, &["write", "writing", "change", "changing", "changes", "modify", "modifying", "edit", "editing", "touch", "touching", "implement", "make", "making", "commit"])
+            is(
+                word,
+                &[
+                    "write",
+                    "writing",
+                    "change",
+                    "changing",
+                    "changes",
+                    "modify",
+                    "modifying",
+                    "edit",
+                    "editing",
+                    "touch",
+                    "touching",
+                    "implement",
+                    "make",
+                    "making",
+                    "commit",
+                ],
+            )
         };
         let no_code = is(at, &["no"]) && (is(at + 1, &["code", "coding", "changes", "edits", "implementation"]));
-        let no_change = negated && changes(at + 1) && (object(at + 2) || is(at + 2, &["code", "changes", "any"]) && object(at + 3));
-        let only = is(at, &["read-only", "readonly"]) || (is(at, &["research", "analysis", "investigation", "read"]) && is(at + 1, &["only"]));
+        let no_change =
+            negated && changes(at + 1) && (object(at + 2) || is(at + 2, &["code", "changes", "any"]) && object(at + 3));
+        let only = is(at, &["read-only", "readonly"])
+            || (is(at, &["research", "analysis", "investigation", "read"]) && is(at + 1, &["only"]));
         no_code || no_change || only && sentence.len() < 14
     })
 }
@@ -83,13 +106,54 @@ fn asks_at(sentence: &[Word<'_>], at: usize) -> bool {
     let Some(before) = at.checked_sub(1).map(|before| &sentence[before]) else { return true };
     let opens = matches!(
         before.text(),
-        "and" | "then" | "please" | "to" | "you" | "also" | "should" | "must" | "let's" | "lets" | "we" | "i" | "but" | "now"
-            | "just" | "or" | "finally" | "first" | "next" | "actually" | "instead" | "kindly" | "can" | "could" | "will" | "task"
-            | "todo" | "feature" | "bug" | "fix" | "feat" | "docs" | "chore" | "refactor" | "simply" | "quickly" | "help" | "me"
+        "and"
+            | "then"
+            | "please"
+            | "to"
+            | "you"
+            | "also"
+            | "should"
+            | "must"
+            | "let's"
+            | "lets"
+            | "we"
+            | "i"
+            | "but"
+            | "now"
+            | "just"
+            | "or"
+            | "finally"
+            | "first"
+            | "next"
+            | "actually"
+            | "instead"
+            | "kindly"
+            | "can"
+            | "could"
+            | "will"
+            | "task"
+            | "todo"
+            | "feature"
+            | "bug"
+            | "fix"
+            | "feat"
+            | "docs"
+            | "chore"
+            | "refactor"
+            | "simply"
+            | "quickly"
+            | "help"
+            | "me"
     );
     // "the steps to reproduce", "how to install": no request.
-    let told = at >= 2 && before.text() == "to" && matches!(sentence[at - 2].text(), "how" | "ways" | "way" | "steps" | "where" | "unable" | "fails" | "able" | "used" | "tries");
-    let past = matches!(before.text(), "i" | "we") && !matches!(at.checked_sub(2).map(|b| sentence[b].text()), None | Some("should" | "can" | "could"));
+    let told = at >= 2
+        && before.text() == "to"
+        && matches!(
+            sentence[at - 2].text(),
+            "how" | "ways" | "way" | "steps" | "where" | "unable" | "fails" | "able" | "used" | "tries"
+        );
+    let past = matches!(before.text(), "i" | "we")
+        && !matches!(at.checked_sub(2).map(|b| sentence[b].text()), None | Some("should" | "can" | "could"));
     before.ends_clause() && !told || opens && !told && !past
 }
 
@@ -108,30 +172,30 @@ enum Verb {
 
 fn verb_kind(word: &str) -> Option<Verb> {
     Some(match word {
-        "fix" | "implement" | "refactor" | "rename" | "migrate" | "remove" | "delete" | "replace" | "port" | "rewrite" | "optimize"
-        | "optimise" | "extract" | "inline" | "convert" | "upgrade" | "bump" | "patch" | "debug" | "resolve" | "handle" | "support"
-        | "validate" | "parse" | "cache" | "add" | "change" | "modify" | "adjust" | "improve" | "update" | "extend" | "enable"
-        | "disable" | "split" | "move" | "integrate" | "introduce" | "simplify" | "deprecate" | "speed" | "make" | "let" | "allow"
-        | "ensure" | "use" | "switch" | "drop" | "expose" | "wire" | "hook" | "correct" | "address" | "solve" | "eliminate" | "merge"
-        | "reduce" | "increase" | "prevent" | "stop" | "throw" | "return" | "catch" | "escape" | "sanitize" | "reject" | "accept"
-        | "type" | "annotate" | "test" | "cover" | "lint" | "revert" | "apply" | "generate" | "scaffold" | "finish" | "complete"
-        | "get" | "turn" | "render" | "style" | "translate" | "localize" | "deduplicate" | "unify" | "harden" | "repair" | "tweak" => {
-            Verb::Change
-        }
-        "write" | "create" | "build" | "develop" | "design" | "draft" | "prepare" | "produce" | "provide" | "code" | "program" => Verb::Write,
-        "research" | "investigate" | "analyze" | "analyse" | "compare" | "evaluate" | "study" | "explain" | "find" | "look" | "explore"
-        | "describe" | "summarize" | "summarise" | "review" | "check" | "identify" | "determine" | "list" | "tell" | "show" | "assess"
-        | "audit" | "examine" | "inspect" | "measure" | "profile" | "diagnose" | "trace" | "locate" | "understand" | "why" | "what"
-        | "how" | "where" | "which" | "who" | "report" | "estimate" | "benchmark" | "survey" | "read" | "figure" | "search" => {
-            Verb::Look
-        }
+        "fix" | "implement" | "refactor" | "rename" | "migrate" | "remove" | "delete" | "replace" | "port"
+        | "rewrite" | "optimize" | "optimise" | "extract" | "inline" | "convert" | "upgrade" | "bump" | "patch"
+        | "debug" | "resolve" | "handle" | "support" | "validate" | "parse" | "cache" | "add" | "change" | "modify"
+        | "adjust" | "improve" | "update" | "extend" | "enable" | "disable" | "split" | "move" | "integrate"
+        | "introduce" | "simplify" | "deprecate" | "speed" | "make" | "let" | "allow" | "ensure" | "use" | "switch"
+        | "drop" | "expose" | "wire" | "hook" | "correct" | "address" | "solve" | "eliminate" | "merge" | "reduce"
+        | "increase" | "prevent" | "stop" | "throw" | "return" | "catch" | "escape" | "sanitize" | "reject"
+        | "accept" | "type" | "annotate" | "test" | "cover" | "lint" | "revert" | "apply" | "generate" | "scaffold"
+        | "finish" | "complete" | "get" | "turn" | "render" | "style" | "translate" | "localize" | "deduplicate"
+        | "unify" | "harden" | "repair" | "tweak" => Verb::Change,
+        "write" | "create" | "build" | "develop" | "design" | "draft" | "prepare" | "produce" | "provide" | "code"
+        | "program" => Verb::Write,
+        "research" | "investigate" | "analyze" | "analyse" | "compare" | "evaluate" | "study" | "explain" | "find"
+        | "look" | "explore" | "describe" | "summarize" | "summarise" | "review" | "check" | "identify"
+        | "determine" | "list" | "tell" | "show" | "assess" | "audit" | "examine" | "inspect" | "measure"
+        | "profile" | "diagnose" | "trace" | "locate" | "understand" | "why" | "what" | "how" | "where" | "which"
+        | "who" | "report" | "estimate" | "benchmark" | "survey" | "read" | "figure" | "search" => Verb::Look,
         "document" => Verb::Write,
-        "deploy" | "release" | "publish" | "restart" | "provision" | "rollback" | "roll" | "scale" | "ship" | "monitor" | "backup"
-        | "restore" | "rotate" | "reboot" | "send" | "reply" | "book" | "schedule" | "order" | "invite" | "archive" | "unsubscribe"
-        | "forward" | "file" | "upload" | "download" | "run" | "start" | "launch" | "post" => Verb::Operate,
-        "set" | "setup" | "configure" | "install" | "organize" | "organise" | "clean" | "sort" | "arrange" | "label" | "connect" => {
-            Verb::Arrange
-        }
+        "deploy" | "release" | "publish" | "restart" | "provision" | "rollback" | "roll" | "scale" | "ship"
+        | "monitor" | "backup" | "restore" | "rotate" | "reboot" | "send" | "reply" | "book" | "schedule" | "order"
+        | "invite" | "archive" | "unsubscribe" | "forward" | "file" | "upload" | "download" | "run" | "start"
+        | "launch" | "post" => Verb::Operate,
+        "set" | "setup" | "configure" | "install" | "organize" | "organise" | "clean" | "sort" | "arrange"
+        | "label" | "connect" => Verb::Arrange,
         _ => return None,
     })
 }
@@ -139,29 +203,49 @@ fn verb_kind(word: &str) -> Option<Verb> {
 /// What a verb and its object ask for.
 fn reading(verb: &str, object: &[Word<'_>]) -> Option<TaskType> {
     let kind = verb_kind(verb)?;
-    // What it is about stands before "so that", "when", "in"; "add a note to the README" is about the README all the same.
-    let about: Vec<&str> = object
+    // What it is about stands before "so that", "when", "because".
+    let object: Vec<&Word<'_>> = object
         .iter()
-        .map(Word::text)
-        .take_while(|word| !matches!(*word, "so" | "when" | "because" | "which" | "that" | "while" | "where" | "if" | "until" | "as"))
+        .take_while(|word| {
+            !matches!(
+                word.text(),
+                "so" | "when" | "because" | "which" | "that" | "while" | "where" | "if" | "until" | "as"
+            )
+        })
         .take(14)
         .collect();
+    let about: Vec<&str> = object.iter().map(|word| word.text()).collect();
     let any = |list: &[&str]| about.iter().any(|word| list.contains(word));
-    let texts = any(&TEXTS) || object.iter().take(14).any(Word::is_document);
-    let code = any(&CODE) || object.iter().take(14).any(Word::is_source);
+    let matter = matter(verb, &object);
+    let texts = matter == Some(Matter::Text);
+    let code = any(&CODE) || object.iter().any(|word| word.is_source());
     let systems = any(&SYSTEMS);
     let personal = any(&PERSONAL);
     Some(match kind {
-        Verb::Look if matches!(verb, "find" | "check" | "look" | "search" | "identify" | "show") && personal && !code => TaskType::Ops,
+        Verb::Look
+            if matches!(verb, "find" | "check" | "look" | "search" | "identify" | "show") && personal && !code =>
+        {
+            TaskType::Ops
+        }
         Verb::Look => TaskType::Research,
         Verb::Operate if matches!(verb, "run" | "start" | "file" | "report") && code && !systems => TaskType::Other,
         Verb::Operate if matches!(verb, "ship" | "launch" | "order") && code && !systems => TaskType::Coding,
         Verb::Operate => TaskType::Ops,
-        Verb::Change | Verb::Write if verb == "document" || texts && !about_generator(&about) && (!code || texts_first(&about)) => TaskType::Docs,
-        Verb::Change if matches!(verb, "get" | "let" | "use" | "return" | "complete" | "finish" | "stop" | "turn") && about.is_empty() => {
+        Verb::Change | Verb::Write if verb == "document" || texts => TaskType::Docs,
+        Verb::Change
+            if matches!(verb, "get" | "let" | "use" | "return" | "complete" | "finish" | "stop" | "turn")
+                && about.is_empty() =>
+        {
             return None;
         }
-        Verb::Change if personal && !code && matches!(verb, "move" | "delete" | "remove" | "update" | "add") && personal_only(&about) => TaskType::Ops,
+        Verb::Change
+            if personal
+                && !code
+                && matches!(verb, "move" | "delete" | "remove" | "update" | "add")
+                && personal_only(&about) =>
+        {
+            TaskType::Ops
+        }
         Verb::Write if personal && !code && personal_only(&about) => TaskType::Ops,
         Verb::Change | Verb::Write => TaskType::Coding,
         Verb::Arrange if code && !systems && !personal => TaskType::Coding,
@@ -170,54 +254,243 @@ fn reading(verb: &str, object: &[Word<'_>]) -> Option<TaskType> {
     })
 }
 
-/// "Fix the docs generator" is about a program.
-fn about_generator(about: &[&str]) -> bool {
-    about.iter().any(|word| matches!(*word, "generator" | "parser" | "renderer" | "viewer" | "compiler" | "builder" | "linter" | "plugin" | "link-checker" | "endpoint" | "component"))
+/// Text or code, whichever the verb is about.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Matter {
+    Text,
+    Code,
 }
 
-/// The text is what the verb is about, and the code only what the text is about: "a README for the parser".
-fn texts_first(about: &[&str]) -> bool {
-    let first = |list: &[&str]| about.iter().position(|word| list.contains(word));
-    match (first(&TEXTS), first(&CODE)) {
-        (Some(text), Some(code)) => text < code,
-        (text, _) => text.is_some(),
-    }
+/// The last word that says so of the first phrase that has one: "a migration guide for the parser" is a guide, "the docs
+/// generator" a generator, and "the typo in intro.md" is in a text.
+fn matter(verb: &str, object: &[&Word<'_>]) -> Option<Matter> {
+    // What is described in a file is not the file.
+    let described =
+        matches!(verb, "solve" | "implement" | "complete" | "finish" | "address" | "handle" | "resolve" | "build");
+    let says = |word: &&Word<'_>| {
+        let text = word.text();
+        if CODE.contains(&text) || PROGRAMS.contains(&text) || word.is_source() {
+            Some(Matter::Code)
+        } else if TEXTS.contains(&text) && !(described && text == "readme") || word.is_document() && !described {
+            Some(Matter::Text)
+        } else {
+            None
+        }
+    };
+    let mut phrases = object.split(|word| PREPOSITIONS.contains(&word.text()));
+    phrases.find_map(|phrase| phrase.iter().rev().find_map(says))
 }
+
+/// Words between phrases.
+const PREPOSITIONS: [&str; 20] = [
+    "for",
+    "to",
+    "in",
+    "of",
+    "on",
+    "about",
+    "at",
+    "from",
+    "with",
+    "into",
+    "explaining",
+    "describing",
+    "by",
+    "across",
+    "under",
+    "per",
+    "using",
+    "via",
+    "against",
+    "within",
+];
+
+/// What makes a program of the text before it: "the docs generator".
+const PROGRAMS: [&str; 10] =
+    ["generator", "renderer", "viewer", "builder", "link-checker", "site", "theme", "template", "engine", "editor"];
 
 /// A person's things and no part of a program: "a filter to label emails", not "the e-mail validation".
 fn personal_only(about: &[&str]) -> bool {
     const PROGRAM: [&str; 16] = [
-        "validation", "template", "templates", "field", "address", "sender", "service", "notification", "notifications", "regex",
-        "handler", "widget", "view", "picker", "header", "schema",
+        "validation",
+        "template",
+        "templates",
+        "field",
+        "address",
+        "sender",
+        "service",
+        "notification",
+        "notifications",
+        "regex",
+        "handler",
+        "widget",
+        "view",
+        "picker",
+        "header",
+        "schema",
     ];
     !about.iter().any(|word| PROGRAM.contains(word))
 }
 
 /// Texts for people.
-const TEXTS: [&str; 24] = [
-    "readme", "docs", "doc", "documentation", "changelog", "tutorial", "guide", "guides", "manual", "comments", "docstring", "docstrings",
-    "wiki", "adr", "runbook", "faq", "handbook", "article", "essay", "report", "summary", "proposal", "rfc", "glossary",
+const TEXTS: [&str; 26] = [
+    "blog",
+    "comment",
+    "readme",
+    "docs",
+    "doc",
+    "documentation",
+    "changelog",
+    "tutorial",
+    "guide",
+    "guides",
+    "manual",
+    "comments",
+    "docstring",
+    "docstrings",
+    "wiki",
+    "adr",
+    "runbook",
+    "faq",
+    "handbook",
+    "article",
+    "essay",
+    "report",
+    "summary",
+    "proposal",
+    "rfc",
+    "glossary",
 ];
 
 /// Parts of programs.
 const CODE: [&str; 69] = [
-    "code", "function", "functions", "method", "class", "module", "component", "components", "parser", "compiler", "endpoint",
-    "endpoints", "api", "bug", "bugs", "error", "errors", "crash", "test", "tests", "lint", "lints", "linter", "regex", "validation",
-    "handler", "login", "oauth", "library", "crate", "package", "script", "cli", "flag", "feature", "query", "schema", "migration",
-    "type", "types", "hook", "route", "router", "middleware", "ui", "button", "page", "form", "widget", "extension", "plugin", "app",
-    "ci", "pipeline", "workflow", "eslint", "prettier", "webpack", "typescript", "logging", "cache", "branches", "dockerfile", "props",
-    "build", "imports", "codebase", "repo", "repository",
+    "code",
+    "function",
+    "functions",
+    "method",
+    "class",
+    "module",
+    "component",
+    "components",
+    "parser",
+    "compiler",
+    "endpoint",
+    "endpoints",
+    "api",
+    "bug",
+    "bugs",
+    "error",
+    "errors",
+    "crash",
+    "test",
+    "tests",
+    "lint",
+    "lints",
+    "linter",
+    "regex",
+    "validation",
+    "handler",
+    "login",
+    "oauth",
+    "library",
+    "crate",
+    "package",
+    "script",
+    "cli",
+    "flag",
+    "feature",
+    "query",
+    "schema",
+    "migration",
+    "type",
+    "types",
+    "hook",
+    "route",
+    "router",
+    "middleware",
+    "ui",
+    "button",
+    "page",
+    "form",
+    "widget",
+    "extension",
+    "plugin",
+    "app",
+    "ci",
+    "pipeline",
+    "workflow",
+    "eslint",
+    "prettier",
+    "webpack",
+    "typescript",
+    "logging",
+    "cache",
+    "branches",
+    "dockerfile",
+    "props",
+    "build",
+    "imports",
+    "codebase",
+    "repo",
+    "repository",
 ];
 
 /// Things that are operated.
 const SYSTEMS: [&str; 28] = [
-    "production", "prod", "staging", "server", "servers", "cluster", "kubernetes", "k8s", "service", "dns", "domain", "certificate",
-    "vm", "machine", "host", "vpn", "firewall", "nginx", "cron", "backup", "backups", "bucket", "namespace", "database", "dashboard",
-    "alerts", "laptop", "environment",
+    "production",
+    "prod",
+    "staging",
+    "server",
+    "servers",
+    "cluster",
+    "kubernetes",
+    "k8s",
+    "service",
+    "dns",
+    "domain",
+    "certificate",
+    "vm",
+    "machine",
+    "host",
+    "vpn",
+    "firewall",
+    "nginx",
+    "cron",
+    "backup",
+    "backups",
+    "bucket",
+    "namespace",
+    "database",
+    "dashboard",
+    "alerts",
+    "laptop",
+    "environment",
 ];
 
 /// A person's things.
 const PERSONAL: [&str; 24] = [
-    "gmail", "email", "emails", "e-mail", "e-mails", "inbox", "calendar", "linkedin", "recruiter", "recruiters", "meeting", "meetings",
-    "slack", "notion", "invoice", "invoices", "flight", "hotel", "contacts", "spreadsheet", "newsletter", "newsletters", "appointment", "reminder",
+    "gmail",
+    "email",
+    "emails",
+    "e-mail",
+    "e-mails",
+    "inbox",
+    "calendar",
+    "linkedin",
+    "recruiter",
+    "recruiters",
+    "meeting",
+    "meetings",
+    "slack",
+    "notion",
+    "invoice",
+    "invoices",
+    "flight",
+    "hotel",
+    "contacts",
+    "spreadsheet",
+    "newsletter",
+    "newsletters",
+    "appointment",
+    "reminder",
 ];

@@ -41,8 +41,9 @@ impl<'a> Word<'a> {
     /// A file that holds code.
     pub(super) fn is_source(&self) -> bool {
         self.ends_with_one_of(&[
-            ".rs", ".py", ".ts", ".tsx", ".js", ".jsx", ".go", ".java", ".kt", ".c", ".h", ".cpp", ".rb", ".php", ".cs", ".swift",
-            ".ex", ".sh", ".sql", ".css", ".html", ".vue", ".svelte", ".toml", ".yml", ".yaml", ".json",
+            ".rs", ".py", ".ts", ".tsx", ".js", ".jsx", ".go", ".java", ".kt", ".c", ".h", ".cpp", ".rb", ".php",
+            ".cs", ".swift", ".ex", ".sh", ".sql", ".css", ".html", ".vue", ".svelte", ".toml", ".yml", ".yaml",
+            ".json",
         ]) || self.text.contains("::")
             || self.text.ends_with("()")
     }

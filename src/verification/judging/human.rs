@@ -125,17 +125,30 @@ fn clauses(item: &str) -> Vec<Clause> {
     clauses
 }
 
+/// Names of two words.
+const PHRASES: [(&str, &str); 7] = [
+    ("two-factor", "2fa"),
+    ("two factor", "2fa"),
+    ("2-factor", "2fa"),
+    ("second factor", "2fa"),
+    ("multi-factor", "mfa"),
+    ("touch id", "fingerprint"),
+    ("face id", "fingerprint"),
+];
+
 fn tokens(item: &str) -> Vec<Token> {
+    let item = PHRASES.iter().fold(item.to_lowercase(), |item, (phrase, word)| item.replace(phrase, word));
     let mut tokens = Vec::new();
     for (at, piece) in item.split('`').enumerate() {
         // The name of a secret in backticks is no code that is to run.
-        if at % 2 == 1 && !matches!(noun(&piece.to_lowercase(), ""), Some(Noun::Secret)) {
-            tokens.push(Token::Code(piece.trim().to_lowercase()));
+        if at % 2 == 1 && noun(piece, "") != Some(Noun::Secret) {
+            tokens.push(Token::Code(piece.trim().to_owned()));
             continue;
         }
+        let piece = without_addresses(piece);
         for word in piece.split(|c: char| c.is_whitespace() || matches!(c, '/' | '(' | ')' | '"')) {
             let ends = word.ends_with([',', ';', ':', '.', '!']) || matches!(word, "-" | "–" | "—" | "&" | "+");
-            let plain = word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
+            let plain = word.trim_matches(|c: char| !c.is_alphanumeric());
             if !plain.is_empty() {
                 tokens.push(Token::Word(plain.replace('’', "'")));
             }
@@ -145,6 +158,12 @@ fn tokens(item: &str) -> Vec<Token> {
         }
     }
     tokens
+}
+
+/// The text with every address on the web as the word for where it leads.
+fn without_addresses(text: &str) -> String {
+    let place = |word: &str| if word.contains("://") { "website".to_owned() } else { word.to_owned() };
+    text.split_whitespace().map(place).collect::<Vec<_>>().join(" ")
 }
 
 impl Clause {
@@ -161,6 +180,9 @@ impl Clause {
             Subject::Open(words) => words,
         };
         let (head, rest) = words.split_first()?;
+        if asks_reader(head, rest) {
+            return Some(Who::Person);
+        }
         if is_preposition(head) {
             return None;
         }
@@ -180,12 +202,26 @@ impl Clause {
     }
 }
 
+/// "Let me know", "tell us", "have a maintainer approve it", "enter the code".
+fn asks_reader(head: &str, rest: &[&str]) -> bool {
+    let bare = match rest {
+        ["the" | "a" | "an", rest @ ..] => rest,
+        rest => rest,
+    };
+    match head {
+        "tell" | "let" | "give" | "send" | "show" => matches!(rest, ["me" | "us", ..]),
+        "have" | "get" => matches!(bare, [who, ..] if is_person(who)) && bare.len() > 1,
+        "enter" | "paste" | "type" => matches!(bare, ["code" | "codes"]),
+        _ => false,
+    }
+}
+
 /// Verbs that anybody may do: what follows says who.
 fn neutral(object: &Object, code: Option<&str>) -> Option<Who> {
     let theirs = match object.head {
-        Some(Noun::Private | Noun::Secret) => object.is_yours,
+        Some(Noun::Secret) => object.is_yours,
         Some(Noun::Factor) => !object.has_code,
-        _ => false,
+        _ => object.is_yours && object.has_private && !object.has_code,
     };
     match object.head {
         _ if code.is_some() => Some(Who::Agent),
@@ -198,7 +234,8 @@ fn neutral(object: &Object, code: Option<&str>) -> Option<Who> {
 fn by_object(verb: Verb, object: &Object, code: Option<&str>) -> Who {
     let made_of_code = object.has_code || object.has_screen;
     let theirs = match verb {
-        Verb::Consent => object.head != Some(Noun::Code),
+        Verb::Consent => code.is_none(),
+        Verb::Authorize => object.head != Some(Noun::Code),
         Verb::Screen => !object.has_code && code.is_none(),
         Verb::Give => object.is_for_people() && (object.is_issued || !object.has_code),
         Verb::Take => {
@@ -215,11 +252,14 @@ fn by_object(verb: Verb, object: &Object, code: Option<&str>) -> Who {
             Some(Noun::Secret) => object.is_yours || object.is_elsewhere || (!made_of_code && object.is_issued),
             Some(Noun::Factor | Noun::Permission | Noun::Billing) => !made_of_code,
             Some(Noun::Private) => object.is_yours || object.is_elsewhere,
-            _ => false,
+            _ => object.has_auth && object.is_elsewhere && !made_of_code,
         },
-        Verb::Physical => object.has_hardware && !object.has_code,
+        Verb::Physical => (object.has_hardware || object.head == Some(Noun::Factor)) && !object.has_code,
         Verb::Await => (object.is_for_people() || object.has_person) && object.head != Some(Noun::Code),
-        Verb::Decide => (object.has_person || object.is_yours || object.is_choice) && !object.has_code,
+        Verb::Decide => {
+            let settles = matches!(object.head, Some(Noun::Billing | Noun::Factor));
+            object.has_person || (object.is_yours || object.is_choice || settles) && !object.has_code
+        }
         Verb::Code | Verb::Neutral => false,
     };
     if theirs { Who::Person } else { Who::Agent }
@@ -295,6 +335,8 @@ struct Object {
     has_screen: bool,
     /// Hardware is named anywhere.
     has_hardware: bool,
+    /// What a person has is named anywhere.
+    has_private: bool,
     /// Signing in is named anywhere.
     has_auth: bool,
     /// A person is named.
@@ -334,6 +376,7 @@ impl Object {
         let Some(noun) = noun else { return };
         self.has_code |= noun == Noun::Code;
         self.has_screen |= noun == Noun::Screen;
+        self.has_private |= noun == Noun::Private;
         self.has_hardware |= noun == Noun::Hardware || noun == Noun::Private;
         self.has_auth |= noun == Noun::Auth;
         self.is_elsewhere |= noun == Noun::Place;

@@ -1,6 +1,8 @@
 //! Those who are asked where the facts leave it open: self-assessment, judge, committee; and the readers of their answers.
 
 mod assessment;
+#[cfg(test)]
+mod cases;
 mod cross_check;
 mod fields;
 mod human;

@@ -12,6 +12,8 @@ pub(super) enum Verb {
     Neutral,
     /// A person's yes: approve, grant, buy.
     Consent,
+    /// A person who says who they are; code does it to requests.
+    Authorize,
     /// A person at a screen: log in, click, upload. In a test it is the agent's.
     Screen,
     /// Gives something that somebody has.
@@ -59,10 +61,11 @@ pub(super) enum Noun {
     Other,
 }
 
-const VERBS: [(Verb, &[&str]); 10] = [
+const VERBS: [(Verb, &[&str]); 11] = [
     (Verb::Neutral, &["open", "go", "visit", "check", "use", "navigate", "look", "verify", "see", "launch"]),
-    (Verb::Consent, &["approve", "consent", "grant", "authorize", "authorise", "authenticate", "invite", "buy", "purchase"]),
+    (Verb::Consent, &["approve", "consent", "grant", "invite", "buy", "purchase", "contact"]),
     (Verb::Screen, &["login", "signin", "signup", "click", "upload"]),
+    (Verb::Authorize, &["authorize", "authorise", "authenticate"]),
     (
         Verb::Give,
         &["provide", "supply", "give", "enter", "paste", "obtain", "rotate", "regenerate", "reissue", "issue", "acquire"],
@@ -70,8 +73,9 @@ const VERBS: [(Verb, &[&str]); 10] = [
     (
         Verb::Take,
         &[
-            "get", "request", "share", "send", "type", "input", "copy", "retrieve", "revoke", "accept", "allow", "unlock",
-            "pay", "solve", "complete", "pass", "submit", "sign", "subscribe", "renew", "fill", "scan", "need", "require",
+            "get", "request", "share", "send", "type", "input", "copy", "retrieve", "revoke", "accept", "unlock",
+            "pay", "solve", "complete", "pass", "submit", "sign", "subscribe", "renew", "fill", "scan", "need", "require", "upgrade",
+            "raise", "increase",
         ],
     ),
     (
@@ -81,32 +85,32 @@ const VERBS: [(Verb, &[&str]); 10] = [
             "change", "activate",
         ],
     ),
-    (Verb::Make, &["create", "generate", "register", "make", "provision", "setup", "apply"]),
-    (Verb::Physical, &["plug", "unplug", "press", "connect", "attach", "flip", "turn", "reboot", "power", "tap", "touch", "hold"]),
-    (Verb::Await, &["wait", "await", "ask", "contact", "reach"]),
+    (Verb::Make, &["create", "generate", "register", "make", "provision", "setup", "apply", "allow"]),
+    (Verb::Physical, &["plug", "unplug", "press", "connect", "attach", "flip", "turn", "reboot", "power", "power-cycle", "tap", "touch", "hold"]),
+    (Verb::Await, &["wait", "await", "ask", "call", "reach"]),
     (Verb::Decide, &["decide", "choose", "pick", "confirm", "clarify", "specify", "advise", "select"]),
 ];
 
 const CODE_VERBS: &[&str] = &[
-    "abstract", "adapt", "add", "address", "adjust", "align", "analyse", "analyze", "annotate", "assert", "assign", "audit",
+    "abstract", "adapt", "address", "adjust", "align", "analyse", "analyze", "annotate", "assert", "assign", "audit",
     "backport", "benchmark", "bisect", "build", "bump", "cache", "capture", "catch", "clean", "cleanup", "clone", "close",
     "combine", "comment", "commit", "compare", "compile", "compute", "convert", "correct", "count", "cover", "debug",
     "decode", "decouple", "decrypt", "deduplicate", "delete", "demonstrate", "deploy", "deprecate", "describe", "detect",
     "diagnose", "diff", "disable", "display", "document", "downgrade", "draft", "drop", "dump", "edit", "eliminate", "emit",
     "encode", "encrypt", "enforce", "ensure", "escape", "evaluate", "execute", "explain", "expose", "extend", "extract",
     "fetch", "filter", "find", "finish", "fix", "fork", "format", "guard", "handle", "hash", "hide", "ignore", "implement",
-    "import", "improve", "include", "increase", "inject", "inline", "inspect", "install", "instrument", "integrate",
+    "import", "improve", "include", "inject", "inline", "inspect", "install", "instrument", "integrate",
     "introduce", "investigate", "iterate", "keep", "lex", "limit", "link", "lint", "list", "load", "localize", "lower",
     "map", "mask", "measure", "merge", "migrate", "mock", "modify", "monitor", "mount", "move", "normalise", "normalize",
     "optimise", "optimize", "parse", "patch", "persist", "polish", "populate", "port", "prevent", "print", "profile",
-    "propagate", "protect", "prove", "publish", "pull", "push", "query", "queue", "raise", "read", "rebase", "rebuild",
+    "propagate", "protect", "prove", "publish", "pull", "push", "query", "queue", "read", "rebase", "rebuild",
     "record", "redact", "redeploy", "redirect", "reduce", "refactor", "refresh", "reinstall", "reject", "release", "remove",
     "rename", "render", "reopen", "reorder", "report", "reproduce", "rerun", "research", "reset", "resolve", "respond",
     "restart", "restore", "restructure", "resume", "retry", "return", "reuse", "revert", "review", "rewrite", "route",
     "run", "sanitise", "sanitize", "scaffold", "schedule", "screenshot", "search", "seed", "serialize", "serve", "ship",
     "show", "simplify", "skip", "sort", "split", "squash", "stage", "start", "stash", "stop", "strip", "stub", "style",
     "summarise", "summarize", "support", "swap", "sync", "tag", "test", "throttle", "throw", "tidy", "trace", "track",
-    "translate", "trim", "tune", "tweak", "typecheck", "undo", "unify", "uninstall", "upgrade", "validate", "vendor",
+    "translate", "trim", "tune", "tweak", "typecheck", "undo", "unify", "uninstall", "validate", "vendor",
     "warn", "watch", "wire", "wrap", "write",
 ];
 
@@ -126,18 +130,18 @@ const NOUNS: [(Noun, &[&str]); 10] = [
         Noun::Permission,
         &[
             "permission", "consent", "approval", "access", "invite", "invitation", "signoff", "sign-off", "privilege",
-            "terms", "agreement", "cla", "nda",
+            "terms", "agreement", "cla", "nda", "account",
         ],
     ),
     (
         Noun::Billing,
-        &["billing", "payment", "invoice", "credit", "subscription", "fee", "refund", "card", "purchase"],
+        &["billing", "payment", "invoice", "credit", "subscription", "fee", "refund", "card", "purchase", "quota"],
     ),
     (
         Noun::Private,
         &[
             "phone", "email", "e-mail", "inbox", "mailbox", "device", "bank", "passport", "identity", "cookie", "username",
-            "number", "account",
+            "number",
         ],
     ),
     (
@@ -152,7 +156,7 @@ const NOUNS: [(Noun, &[&str]); 10] = [
         Noun::Hardware,
         &[
             "cable", "usb", "printer", "router", "board", "sensor", "battery", "hardware", "keyboard", "monitor", "headset",
-            "dongle", "socket", "outlet", "adapter", "button", "machine", "switch", "phone", "device", "charger", "drive",
+            "dongle", "socket", "outlet", "adapter", "machine", "switch", "phone", "device", "charger", "drive",
         ],
     ),
     (
@@ -162,7 +166,7 @@ const NOUNS: [(Noun, &[&str]); 10] = [
             "marketplace", "store", "manager",
         ],
     ),
-    (Noun::Screen, &["page", "screen", "form", "dialog", "popup", "prompt", "flow", "window", "view"]),
+    (Noun::Screen, &["page", "screen", "form", "dialog", "popup", "prompt", "flow", "window", "view", "button"]),
 ];
 
 const CODE_NOUNS: &[&str] = &[
@@ -173,11 +177,11 @@ const CODE_NOUNS: &[&str] = &[
     "docs", "doc", "readme", "documentation", "changelog", "dependency", "error", "exception", "logging", "parameter",
     "argument", "support", "refresh", "storage", "rotation", "expiry", "scanning", "check", "rule", "helper", "util",
     "wrapper", "mock", "stub", "worker", "dockerfile", "manifest", "map", "array", "string", "regex", "spec", "suite",
-    "coverage", "lexer", "tokenizer", "cache", "struct", "enum", "trait", "constructor", "signature", "button", "label",
+    "coverage", "lexer", "tokenizer", "cache", "struct", "enum", "trait", "constructor", "signature", "label",
 ];
 
 /// Words that make a noun before them no other noun: "payment method", "2FA prompt", "phone number".
-const KINDS: [&str; 7] = ["method", "detail", "information", "info", "challenge", "prompt", "number"];
+const KINDS: [&str; 8] = ["plan", "method", "detail", "information", "info", "challenge", "prompt", "number"];
 /// Words before "code" that make it a second factor.
 const CODE_KINDS: [&str; 13] = [
     "sms", "verification", "2fa", "mfa", "otp", "security", "backup", "confirmation", "pairing", "qr", "recovery",
@@ -202,18 +206,17 @@ pub(super) fn verb(head: &str, rest: &[&str]) -> Option<(Verb, usize)> {
     if is("top") && next == "up" {
         return Some((Verb::Take, 1));
     }
-    let code = |words: &[&str]| words.iter().any(|word| is(word) || is(&format!("re-{word}")));
     let found = VERBS.iter().find(|(_, words)| words.iter().any(|word| is(word))).map(|(verb, _)| *verb);
     match found {
         Some(Verb::Screen | Verb::Consent) if noun_follows && particles == 0 && said.len() == 1 && is_noun_too(head) => None,
         Some(verb) => Some((verb, particles)),
-        None if code(CODE_VERBS) => Some((Verb::Code, 0)),
+        None if CODE_VERBS.iter().any(|word| is(word)) => Some((Verb::Code, 0)),
         None => None,
     }
 }
 
 fn is_noun_too(head: &str) -> bool {
-    matches!(head, "login" | "signin" | "signup" | "upload" | "click" | "consent" | "invite" | "purchase" | "grant")
+    matches!(head, "login" | "signin" | "signup" | "upload" | "click" | "consent" | "invite" | "purchase" | "grant" | "buy" | "contact")
 }
 
 /// What a noun stands for, whatever its number; none for a word that is not known. `before` is the word before it.
@@ -232,7 +235,7 @@ pub(super) fn noun(word: &str, before: &str) -> Option<Noun> {
     if KINDS.contains(&said[0].as_str()) || KINDS.contains(&word.trim_end_matches('s')) {
         return noun(before, "").filter(|noun| matches!(noun, Noun::Factor | Noun::Billing | Noun::Private));
     }
-    if is(CODE_NOUNS) && !(word == "button" || word == "buttons") {
+    if is(CODE_NOUNS) {
         return Some(Noun::Code);
     }
     NOUNS.iter().find(|(_, words)| is(words)).map(|(noun, _)| *noun)
@@ -296,6 +299,11 @@ fn lemmas(word: &str) -> Vec<String> {
         if doubled.len() > 2 && doubled[doubled.len() - 1] == doubled[doubled.len() - 2] && stem.is_ascii() {
             add(&stem[..stem.len() - 1]);
         }
+    }
+    // Before a vowel: "return" is no turn, and "replace" no place.
+    let again = word.strip_prefix("re").filter(|rest| rest.starts_with(['a', 'e', 'u']));
+    if let Some(again) = word.strip_prefix("re-").or(again) {
+        add(again);
     }
     if let Some(stem) = word.strip_suffix("ies").or_else(|| word.strip_suffix("ied")) {
         add(&format!("{stem}y"));

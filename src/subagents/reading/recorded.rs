@@ -22,7 +22,10 @@ impl Recorded {
 impl LineReader for Recorded {
     fn line(&mut self, number: u64, line: &[u8], into: &mut Reading) {
         let Reading { trace, unread, .. } = into;
-        self.replay.line(line, &mut |(item, parent, at)| trace.step(&item, parent.as_deref(), at));
+        let mode = self.replay.line(line, &mut |(item, parent, at)| trace.step(&item, parent.as_deref(), at));
+        if let Some(mode) = mode {
+            trace.mode(&mode);
+        }
         let unknown: u64 = self.replay.unknown().values().sum();
         if unknown > self.unknown {
             self.unknown = unknown;

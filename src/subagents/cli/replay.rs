@@ -93,6 +93,11 @@ impl Replay {
         self.fold.conversation.as_deref()
     }
 
+    /// What the agent says in closing, where its stream says that apart from its messages.
+    pub fn closing(&self) -> Option<&str> {
+        self.fold.closing.as_deref()
+    }
+
     /// Why it ended, if its last word is there.
     pub fn ending(&self) -> Option<Ending> {
         match self.fold.word.as_ref()? {

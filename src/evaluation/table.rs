@@ -89,7 +89,10 @@ fn counts(suite: &SuiteResult, text: &mut String) {
     let Totals { passed, failed, flaky, not_graded, .. } = totals;
     let _ = writeln!(text, "  {passed} passed, {failed} failed, {flaky} flaky, {not_graded} not graded");
     if *not_graded > 0 {
-        let _ = writeln!(text, "  (not graded: the facts leave these open, or an assertion is not supported; --cases shows them)");
+        let _ = writeln!(
+            text,
+            "  (not graded: the facts leave these open, or an assertion is not supported; --cases shows them)"
+        );
     }
 }
 

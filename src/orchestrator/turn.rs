@@ -320,7 +320,9 @@ impl TaskRun {
             return;
         }
         let files = new.join(", ");
-        let message = format!("the agent changed {files}; rules are read from your own files, so that changes nothing in this run");
+        let message = format!(
+            "the agent changed {files}; rules are read from your own files, so that changes nothing in this run"
+        );
         self.publish(EventKind::Warning { message });
         course.rules.extend(new);
     }

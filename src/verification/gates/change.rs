@@ -16,7 +16,11 @@ pub(super) fn change_exists(view: &View<'_>) -> Finding {
     };
     let missing = |evidence: String| {
         let action = "Make the change that the task asks for; describing it is not enough.";
-        Finding::failed(EXISTS, format!("{evidence}; a change is required: {why}"), Todo::high("The change itself", action))
+        Finding::failed(
+            EXISTS,
+            format!("{evidence}; a change is required: {why}"),
+            Todo::high("The change itself", action),
+        )
     };
     if let Some(observed) = &view.facts.turn.observed {
         let files = &observed.change.files;
@@ -47,14 +51,72 @@ pub(super) fn change_exists(view: &View<'_>) -> Finding {
 /// change where nothing fails, "Fix the failing test" is not.
 fn asks_for_change_first(task: &str) -> bool {
     const CHANGE: [&str; 30] = [
-        "fix", "add", "implement", "create", "write", "refactor", "rename", "migrate", "update", "remove", "delete", "replace",
-        "change", "rewrite", "port", "convert", "extend", "introduce", "extract", "optimize", "optimise", "improve", "upgrade",
-        "document", "simplify", "return", "support", "reject", "make", "correct",
+        "fix",
+        "add",
+        "implement",
+        "create",
+        "write",
+        "refactor",
+        "rename",
+        "migrate",
+        "update",
+        "remove",
+        "delete",
+        "replace",
+        "change",
+        "rewrite",
+        "port",
+        "convert",
+        "extend",
+        "introduce",
+        "extract",
+        "optimize",
+        "optimise",
+        "improve",
+        "upgrade",
+        "document",
+        "simplify",
+        "return",
+        "support",
+        "reject",
+        "make",
+        "correct",
     ];
     const OTHER: [&str; 34] = [
-        "run", "execute", "verify", "check", "ensure", "confirm", "review", "show", "list", "explain", "find", "investigate",
-        "analyze", "analyse", "compare", "research", "read", "look", "test", "deploy", "publish", "release", "push", "merge",
-        "send", "reply", "fetch", "connect", "complete", "finish", "configure", "install", "open", "download",
+        "run",
+        "execute",
+        "verify",
+        "check",
+        "ensure",
+        "confirm",
+        "review",
+        "show",
+        "list",
+        "explain",
+        "find",
+        "investigate",
+        "analyze",
+        "analyse",
+        "compare",
+        "research",
+        "read",
+        "look",
+        "test",
+        "deploy",
+        "publish",
+        "release",
+        "push",
+        "merge",
+        "send",
+        "reply",
+        "fetch",
+        "connect",
+        "complete",
+        "finish",
+        "configure",
+        "install",
+        "open",
+        "download",
     ];
     let task = task.to_ascii_lowercase();
     let mut words = task.split(|c: char| !c.is_ascii_alphabetic());
@@ -90,7 +152,10 @@ pub(super) fn protected_paths(view: &View<'_>) -> Finding {
             Finding::failed(
                 PROTECTED,
                 format!("protected files were changed: {files}"),
-                Todo::high(format!("Protected files as they were: {files}"), format!("Undo your changes to {files}; they may not be changed.")),
+                Todo::high(
+                    format!("Protected files as they were: {files}"),
+                    format!("Undo your changes to {files}; they may not be changed."),
+                ),
             )
         }
     }

@@ -1,5 +1,5 @@
-//! Guards around evaluating a conversation while it goes on: never twice at once, never the same state again, never a turn
-//! that a person stopped.
+//! Guards around evaluating a conversation while it goes on: never twice at once, never the same state again, never a
+//! turn that a person stopped.
 
 use super::Timestamp;
 use super::Trace;

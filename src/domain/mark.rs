@@ -1,7 +1,7 @@
 //! Marks: how the runtime knows its own words again in a conversation.
 //!
-//! A mark is a whole first line that nobody types. Words that a person might use ("you are a judge") are no mark: whoever
-//! quoted them would switch the verification off.
+//! A mark is a whole first line that nobody types. Words that a person might use ("you are a judge") are no mark:
+//! whoever quoted them would switch the verification off.
 
 /// The first line of every prompt for a conversation that only judges, reviews, assesses or reflects.
 pub const INTERNAL_MARK: &str = "<!-- reflexion:internal -->";

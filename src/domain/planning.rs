@@ -82,7 +82,18 @@ fn sentence_of_program(sentence: &str) -> Option<bool> {
     const MODES: [&str; 4] = ["plan mode", "planning mode", "read-only mode", "read-only phase"];
     // Instructions about the mode are in every agent's system prompt; they announce nothing.
     const CONDITIONS: [&str; 12] = [
-        "if ", "when ", "whenever ", "while ", "unless ", "until ", "once ", "before ", "after ", "can ", "may ", "should ",
+        "if ",
+        "when ",
+        "whenever ",
+        "while ",
+        "unless ",
+        "until ",
+        "once ",
+        "before ",
+        "after ",
+        "can ",
+        "may ",
+        "should ",
     ];
     if ["changed from plan ", "switched from plan "].iter().any(|phrase| sentence.contains(phrase)) {
         return Some(false);
@@ -102,7 +113,8 @@ fn sentence_of_program(sentence: &str) -> Option<bool> {
     if has(&after, &over) || has(last, &left) {
         return Some(false);
     }
-    let is_in = before.last() == Some(&"in") && has(last, &["are", "you're", "is", "now", "still", "currently", "remain"]);
+    let is_in =
+        before.last() == Some(&"in") && has(last, &["are", "you're", "is", "now", "still", "currently", "remain"]);
     Some(true).filter(|_| is_in || has(last, &["entered", "entering"]) || has(&after, &["active", "on", "enabled"]))
 }
 
@@ -114,7 +126,8 @@ fn has_word(text: &str, words: &[&str]) -> bool {
     words.iter().any(|word| text.starts_with(word) || text.contains(&format!(" {word}")))
 }
 
-/// A person who tells the agent to change its mode. A person who speaks of plans, or of a feature of that name, does not.
+/// A person who tells the agent to change its mode. A person who speaks of plans, or of a feature of that name, does
+/// not.
 fn asked_by_person(text: &str) -> Option<bool> {
     const ENTER: [&str; 11] = [
         "switch to ",

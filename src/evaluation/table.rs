@@ -23,8 +23,8 @@ pub fn table(result: &EvalResult, every: Lines) -> String {
 pub enum Lines {
     /// Every one.
     All,
-    /// Those that failed, are flaky or were not graded.
-    Notable,
+    /// Those that failed or are flaky.
+    Wrong,
 }
 
 fn suite_text(suite: &SuiteResult, result: &EvalResult, every: Lines, text: &mut String) {
@@ -37,7 +37,7 @@ fn suite_text(suite: &SuiteResult, result: &EvalResult, every: Lines, text: &mut
     for note in &suite.notes {
         let _ = writeln!(text, "  note: {note}");
     }
-    for case in suite.cases.iter().filter(|case| every == Lines::All || case.outcome != CaseOutcome::Passed) {
+    for case in suite.cases.iter().filter(|case| every == Lines::All || wrong(case.outcome)) {
         let mark = match case.outcome {
             CaseOutcome::Passed => "ok",
             CaseOutcome::Failed => "FAILED",
@@ -49,7 +49,8 @@ fn suite_text(suite: &SuiteResult, result: &EvalResult, every: Lines, text: &mut
         let _ = writeln!(text, "  {mark:<10} {}: {} → {}", case.id, case.expected, given.join(", "));
         if case.outcome != CaseOutcome::Passed {
             let _ = writeln!(text, "             {}", case.description);
-            let mut why: Vec<&String> = case.runs.iter().flat_map(|run| run.problems.iter().chain(&run.ungraded)).collect();
+            let mut why: Vec<&String> =
+                case.runs.iter().flat_map(|run| run.problems.iter().chain(&run.ungraded)).collect();
             why.dedup();
             for because in why {
                 let _ = writeln!(text, "             - {because}");
@@ -62,6 +63,10 @@ fn suite_text(suite: &SuiteResult, result: &EvalResult, every: Lines, text: &mut
         (_, missed) => text.extend(missed.iter().map(|because| format!("  BELOW: {because}\n"))),
     }
     text.push('\n');
+}
+
+fn wrong(outcome: CaseOutcome) -> bool {
+    matches!(outcome, CaseOutcome::Failed | CaseOutcome::Flaky)
 }
 
 fn counts(suite: &SuiteResult, text: &mut String) {
@@ -83,6 +88,12 @@ fn counts(suite: &SuiteResult, text: &mut String) {
     let _ = writeln!(text, "  held in full     {}", totals.accuracy);
     let Totals { passed, failed, flaky, not_graded, .. } = totals;
     let _ = writeln!(text, "  {passed} passed, {failed} failed, {flaky} flaky, {not_graded} not graded");
+    if *not_graded > 0 {
+        let _ = writeln!(
+            text,
+            "  (not graded: the facts leave these open, or an assertion is not supported; --cases shows them)"
+        );
+    }
 }
 
 /// The verdicts' own words against what they had to be.

@@ -5,7 +5,6 @@ use super::nudge::Nudge;
 use super::task::Prepared;
 use super::task::TaskRun;
 use super::task::TaskRunError;
-use super::turn::feedback;
 use super::turns::Turn;
 use super::watch::Watching;
 use super::watch::WatchingParams;
@@ -13,6 +12,7 @@ use crate::domain::AgentReport;
 use crate::domain::Change;
 use crate::domain::CheckReport;
 use crate::domain::CheckScope;
+use crate::domain::CompletionVerdict;
 use crate::domain::Ending;
 use crate::domain::EndingEffect;
 use crate::domain::EventKind;
@@ -98,6 +98,10 @@ pub(super) struct Course {
     pub usage: Usage,
     /// What was changed in the user's repository beside the files, in any turn.
     pub tampered: Vec<String>,
+    /// Rules that it changed where nobody reads them, and that the user was told of.
+    pub rules: Vec<String>,
+    /// The verdict on the turn before, so that progress is noticed.
+    pub previous: Option<CompletionVerdict>,
     /// No state of the conversation is evaluated twice while it goes on.
     pub guard: Mutex<Guard>,
 }
@@ -247,6 +251,8 @@ impl TaskRun {
             before,
             usage: Usage::default(),
             tampered,
+            rules: Vec::new(),
+            previous: None,
             guard: Mutex::default(),
         }
     }
@@ -274,7 +280,8 @@ impl TaskRun {
                     let (Turn::Feedback, Some(agent_session)) = (turn.next, agent_session) else {
                         return Ok(self.over(&course, turn.judged));
                     };
-                    course.prompt = feedback(&course, &turn);
+                    course.prompt = self.feedback(&course, &turn);
+                    course.previous = Some(turn.completion);
                     let because = turn.judged.judgement.because.clone();
                     (Before::Judged(turn.judged), TurnReason::Feedback, because, agent_session)
                 }

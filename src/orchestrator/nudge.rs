@@ -6,7 +6,6 @@ use super::watch::Watching;
 use crate::domain::Action;
 use crate::domain::CompactionAction;
 use crate::domain::Evaluated;
-use crate::domain::FEEDBACK_MARK;
 use crate::domain::Guard;
 use crate::domain::Pass;
 use crate::domain::SessionId;
@@ -41,7 +40,7 @@ pub(super) struct Nudge {
 impl Nudge {
     /// The prompt of the turn that says it.
     pub fn prompt(&self) -> String {
-        format!("{FEEDBACK_MARK}\n{}", self.message.trim())
+        crate::prompt::nudge(&self.message)
     }
 }
 

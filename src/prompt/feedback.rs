@@ -42,7 +42,7 @@ impl Feedback<'_> {
     ///
     /// Turns before the last get the whole structure: what is done since, what is missing, what to do next, the
     /// evidence. The last one is a plain warning with everything that is missing. Words for a loop come in addition to
-    /// the list, never instead of it.
+    /// the list, never instead of it. What the checks printed is added by whoever ran them.
     #[must_use]
     pub fn render(&self) -> Option<String> {
         let lists = Lists::of(self.verdict);
@@ -104,7 +104,8 @@ impl Feedback<'_> {
         self.push_loop(text);
         push_human(text, &lists.human);
         text.push_str(
-            "\nDo what can be done now. For whatever cannot, say exactly what is missing and why; do not call it done.\n",
+            "\nDo what can be done now. For whatever cannot, say exactly what is missing and why; do not call it \
+             done.\n",
         );
     }
 
@@ -205,12 +206,18 @@ fn push_list(text: &mut String, title: &str, items: &[String]) {
 fn push_human(text: &mut String, items: &[String]) {
     if !items.is_empty() {
         let list = listed(items);
-        let _ = write!(text, "\nNot for you: a person must do this and is told so. Work around it, and invent nothing:\n\n{list}");
+        let _ = write!(
+            text,
+            "\nNot for you: a person must do this and is told so. Work around it, and invent nothing:\n\n{list}"
+        );
     }
 }
 
 fn listed(items: &[String]) -> String {
-    let mut list: String = items.iter().take(ITEMS).map(|item| format!("- {item}\n")).collect();
+    let mut list = String::new();
+    for item in items.iter().take(ITEMS) {
+        let _ = writeln!(list, "- {item}");
+    }
     if items.len() > ITEMS {
         let _ = writeln!(list, "- … and {} more", items.len() - ITEMS);
     }
@@ -259,7 +266,8 @@ mod tests {
             ..verdict(&["tests pass", "a changelog line"])
         };
         let previous = super::tests::verdict(&["tests pass", "a changelog line", "the docs"]);
-        let text = render(Feedback { previous: Some(&previous), in_loop: Some("You ran it 4 times."), ..first(&verdict) });
+        let text =
+            render(Feedback { previous: Some(&previous), in_loop: Some("You ran it 4 times."), ..first(&verdict) });
         assert_eq!(
             text,
             "<!-- reflexion:feedback -->\n\
@@ -331,7 +339,11 @@ mod tests {
             ..verdict(&["Run tests", "run tests.", "Enter the code"])
         };
         let text = render(first(&verdict));
-        assert_eq!((text.matches("Run tests").count(), text.to_lowercase().matches("enter the code").count()), (1, 1), "{text}");
+        assert_eq!(
+            (text.matches("Run tests").count(), text.to_lowercase().matches("enter the code").count()),
+            (1, 1),
+            "{text}"
+        );
         assert!(!text.contains("### Next Actions"), "{text}");
     }
 

@@ -67,11 +67,11 @@ impl AnsweringAgent {
             .prefix(&format!("reflexion-{}-", question.purpose))
             .tempdir()
             .map_err(|error| error.to_string())?;
+        // Whoever finds this conversation among others knows that it is one of the runtime's own.
+        let prompt = internal(&question.prompt);
         let dir = place.path().join("empty");
         let prompt_file = place.path().join("prompt.md");
         tokio::fs::create_dir(&dir).await.map_err(|error| error.to_string())?;
-        // Whoever watches agents from outside - a hook, `reflexion judge` - leaves this conversation alone.
-        let prompt = internal(&question.prompt);
         tokio::fs::write(&prompt_file, &prompt).await.map_err(|error| error.to_string())?;
         let turns = Arc::new(Turns::default());
         let mut bill = Bill { spent, turns: Arc::clone(&turns), reported: Usage::default() };

@@ -8,12 +8,14 @@ use super::context::task_type;
 use super::gates::Facts;
 use super::gates::findings;
 use super::judging::Assessed;
+use super::judging::SelfAssessment;
 use super::judging::assess;
 use super::judging::cross_check;
 use super::judging::question;
 use super::verdict::Draft;
-use crate::domain::GateOutcome;
 use crate::domain::CompletionVerdict;
+use crate::domain::GateOutcome;
+use crate::domain::Opinion;
 use crate::domain::Standing;
 use crate::domain::policy;
 use crate::services::CompletionVerifier;
@@ -62,7 +64,8 @@ impl Completion {
     async fn required(&self, turn: &TurnEvidence, signals: &RepositorySignals) -> (Requirements, Option<RemoteState>) {
         let task = if turn.task.trim().is_empty() { turn.trace.task() } else { turn.task.clone() };
         let kind = task_type(&task);
-        let required = |has_remote| requirements(&task, kind, turn.expects, signals, has_remote, self.params.policy.workflow);
+        let required =
+            |has_remote| requirements(&task, kind, turn.expects, signals, has_remote, self.params.policy.workflow);
         let first = required(None);
         let on_remote = |required: &Requirements| required.pull_request.is_some() || required.ci.is_some();
         let pushed = pushes(turn);
@@ -81,25 +84,22 @@ impl Completion {
     }
 
     /// Self-assessment and judge, where the facts leave it open.
-    async fn ask(&self, turn: &TurnEvidence, draft: &mut Draft) {
-        if self.params.policy.judge == policy::Judge::None {
-            return draft.nobody_judges("no evidence: the facts leave it open, and no judge is configured");
-        }
+    async fn ask(&self, turn: &TurnEvidence, required: &Requirements, draft: &mut Draft) {
         let assessed = match self.params.policy.self_assessment {
             policy::SelfAssessment::Off => None,
-            policy::SelfAssessment::Fresh => Some(self.assess(turn, draft).await),
+            policy::SelfAssessment::Fresh => self.assess(turn, required, draft).await,
         };
         let asked = question(turn, JudgeRole::Judge, draft.reasons());
         match self.answer(&*self.params.judge, turn, &asked).await {
             Ok(opinion) => draft.judged("judge", opinion),
-            Err(error) => draft.nobody_judges(&format!("no evidence: {error}")),
+            Err(error) => draft.nobody_judges(&format!("no evidence: the facts leave it open, and {error}")),
         }
-        if let Some(Ok(assessed)) = assessed {
+        if let Some(assessed) = assessed {
             draft.assessed(assessed);
         }
     }
 
-    async fn assess(&self, turn: &TurnEvidence, draft: &mut Draft) -> Result<Assessed, ()> {
+    async fn assess(&self, turn: &TurnEvidence, required: &Requirements, draft: &mut Draft) -> Option<Assessed> {
         let asked = question(turn, JudgeRole::Judge, draft.reasons());
         let judge = &*self.params.judge;
         let answer = tokio::select! {
@@ -107,10 +107,14 @@ impl Completion {
             () = turn.cancel.cancelled() => Err(JudgeError::Failed("the run was interrupted".to_owned())),
         };
         match answer {
-            Ok(assessment) => Ok(cross_check(&assessment, &turn.trace, draft.reasons())),
+            Ok(assessment) => {
+                let mut assessed = cross_check(&assessment, &turn.trace, draft.reasons());
+                assessed.missing.extend(admitted(&assessment, required));
+                Some(assessed)
+            }
             Err(error) => {
                 draft.note("self_assessment", GateOutcome::NotRun, &error.to_string());
-                Err(())
+                None
             }
         }
     }
@@ -140,7 +144,7 @@ impl Completion {
         judge: &dyn Judge,
         turn: &TurnEvidence,
         asked: &JudgeQuestion,
-    ) -> Result<crate::domain::Opinion, JudgeError> {
+    ) -> Result<Opinion, JudgeError> {
         tokio::select! {
             answer = judge.judge(asked) => answer,
             () = turn.cancel.cancelled() => Err(JudgeError::Failed("the run was interrupted".to_owned())),
@@ -156,13 +160,28 @@ impl CompletionVerifier for Completion {
         let found = findings(&Facts { turn: &turn, required: &required, signals: &signals, remote: remote.as_ref() });
         let mut draft = Draft::new(found, &required);
         if draft.status() == Standing::Unproven {
-            self.ask(&turn, &mut draft).await;
+            self.ask(&turn, &required, &mut draft).await;
         }
         if draft.would_be_complete() {
             self.review(&turn, &mut draft).await;
         }
         draft.verdict()
     }
+}
+
+/// What an assessment itself admits is not there although it is required, and a stuck agent's need for another way.
+fn admitted(assessment: &SelfAssessment, required: &Requirements) -> Vec<String> {
+    let evidence = &assessment.evidence;
+    let tests = evidence.tests.as_ref().is_some_and(|tests| !tests.ran);
+    let build = evidence.build.as_ref().is_some_and(|build| !build.ran);
+    let pr = evidence.pr.as_ref().is_some_and(|pr| !pr.created);
+    let items = [
+        (required.tests.is_some() && tests, "Run the tests after the last change"),
+        (required.build.is_some() && build, "Build the project after the last change"),
+        (required.pull_request.is_some() && pr, "Open a pull request"),
+        (assessment.stuck, "Another approach: this one is stuck"),
+    ];
+    items.into_iter().filter(|(missing, _)| *missing).map(|(_, item)| item.to_owned()).collect()
 }
 
 /// Whether the record has a push, and to which branch the last one that names any went.
@@ -180,4 +199,193 @@ fn pushes(turn: &TurnEvidence) -> Option<Option<String>> {
         }
     }
     pushed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::gates::fixture::Turn;
+    use super::super::gates::fixture::turn;
+    use super::*;
+    use crate::domain::Expects;
+    use crate::domain::Severity;
+    use crate::services::Ci;
+    use crate::services::MockJudge;
+    use crate::services::MockRemote;
+    use crate::services::PullRequest;
+
+    fn params() -> CompletionParams {
+        CompletionParams {
+            policy: policy::Verification::default(),
+            judge: judge(Err(JudgeError::NoJudge)),
+            reviewer: None,
+            auditor: None,
+            remote: Arc::new(MockRemote::new()),
+        }
+    }
+
+    fn judge(answer: Result<Opinion, JudgeError>) -> Arc<dyn Judge> {
+        let mut judge = MockJudge::new();
+        judge.expect_judge().returning(move |_| answer.clone());
+        judge.expect_ask().returning(|_| Err(JudgeError::NoJudge));
+        Arc::new(judge)
+    }
+
+    fn done() -> Opinion {
+        Opinion { complete: true, ..Opinion::default() }
+    }
+
+    async fn verdict(params: CompletionParams, turn: &Turn) -> CompletionVerdict {
+        Completion::new(params).verify_turn(turn.turn.clone()).await
+    }
+
+    /// A change whose check is green, red or absent.
+    fn changed() -> Turn {
+        turn("Fix the total of an empty cart")
+            .expects(Expects::Change)
+            .edit("a.rs")
+            .answer("Done.")
+            .observed(&["a.rs"], "diff --git a/a.rs b/a.rs\n--- a/a.rs\n+++ b/a.rs\n@@ -1 +1 @@\n-a\n+b\n")
+    }
+
+    fn reason<'v>(verdict: &'v CompletionVerdict, gate: &str) -> &'v str {
+        verdict.reasons.iter().find(|r| r.gate == gate).map_or("", |r| r.evidence.as_str())
+    }
+
+    #[tokio::test]
+    async fn only_the_runtimes_own_green_checks_prove() {
+        let green = verdict(params(), &changed().check("cargo test", Some("x"), None)).await;
+        assert_eq!((green.status, green.complete, green.severity), (Standing::Proven, true, Severity::None));
+        assert_eq!((green.feedback.as_str(), green.missing.len()), ("", 0));
+        let word = verdict(params(), &turn("Why is it slow?").ran("cargo test", 0, "").answer("Because.")).await;
+        assert_eq!((word.status, word.complete, word.severity), (Standing::Unproven, false, Severity::None));
+        assert!(reason(&word, "judge").starts_with("no evidence"), "{:?}", word.reasons);
+        assert_eq!((word.feedback.as_str(), word.missing.len(), word.requires_human_action), ("", 0, false));
+    }
+
+    #[tokio::test]
+    async fn a_failed_gate_refutes_and_says_what_to_run() {
+        let red = verdict(params(), &changed().check("cargo test", None, Some("test a ... FAILED"))).await;
+        assert_eq!((red.status, red.complete, red.severity), (Standing::Refuted, false, Severity::High));
+        assert!(red.feedback.contains("Run `cargo test` and fix"), "{}", red.feedback);
+        assert_eq!(red.missing, ["Check `cargo test` is red (exit status 1)"]);
+        let lie = turn("Fix the total")
+            .expects(Expects::Change)
+            .edit("a.rs")
+            .ran("ls", 0, "")
+            .answer("I ran `npm test`, green.");
+        let lie = verdict(params(), &lie).await;
+        assert_eq!(lie.status, Standing::Refuted);
+        assert!(lie.feedback.contains("Run `npm test` now"), "{}", lie.feedback);
+    }
+
+    #[tokio::test]
+    async fn nobody_is_asked_where_the_facts_decide() {
+        let mut silent = MockJudge::new();
+        silent.expect_judge().never();
+        let red = changed().check("cargo test", None, Some("x"));
+        let silent = CompletionParams { judge: Arc::new(silent), ..params() };
+        assert_eq!(verdict(silent, &red).await.status, Standing::Refuted);
+    }
+
+    #[tokio::test]
+    async fn a_judge_completes_what_is_unproven_but_proves_nothing() {
+        let judged = |answer| CompletionParams { judge: judge(answer), ..params() };
+        let asked = turn("Why is it slow?").answer("Because.");
+        let yes = verdict(judged(Ok(done())), &asked).await;
+        assert_eq!((yes.status, yes.complete), (Standing::Unproven, true));
+        let blocker = Opinion { severity: Severity::Blocker, ..done() };
+        assert!(!verdict(judged(Ok(blocker)), &asked).await.complete);
+        for error in [JudgeError::Timeout(std::time::Duration::from_secs(1)), JudgeError::Unreadable("x".to_owned())] {
+            let verdict = verdict(judged(Err(error)), &asked).await;
+            assert_eq!((verdict.status, verdict.complete), (Standing::Unproven, false));
+        }
+    }
+
+    #[tokio::test]
+    async fn what_only_a_person_can_do_is_named_and_never_missing() {
+        let opinion = Opinion {
+            severity: Severity::Medium,
+            feedback: "Not done yet.".to_owned(),
+            missing: vec!["Provide the API keys".to_owned(), "Wire the client".to_owned()],
+            requires_human_action: true,
+            ..Opinion::default()
+        };
+        let verdict =
+            verdict(CompletionParams { judge: judge(Ok(opinion)), ..params() }, &turn("Set it up").answer("x")).await;
+        assert_eq!(verdict.missing, ["Wire the client"]);
+        assert_eq!(verdict.human_actions, ["Provide the API keys"]);
+        assert!(verdict.requires_human_action && !verdict.complete);
+    }
+
+    #[tokio::test]
+    async fn the_committee_holds_up_what_would_be_complete() {
+        let member =
+            |answer| CompletionParams { reviewer: Some(judge(answer)), auditor: Some(judge(Ok(done()))), ..params() };
+        let green = changed().check("cargo test", Some("x"), None);
+        assert!(verdict(member(Ok(done())), &green).await.complete);
+        let dissent = Opinion {
+            severity: Severity::High,
+            feedback: "The total is off by one.".to_owned(),
+            missing: vec!["Fix the loop's bound".to_owned()],
+            ..Opinion::default()
+        };
+        let held = verdict(member(Ok(dissent)), &green).await;
+        assert_eq!((held.status, held.complete), (Standing::Proven, false));
+        assert_eq!(held.missing, ["Fix the loop's bound"]);
+        assert!(held.feedback.contains("off by one"));
+        let silent = verdict(member(Err(JudgeError::Failed("no answer".to_owned()))), &green).await;
+        assert!(
+            !silent.complete && reason(&silent, "reviewer").contains("without its approval"),
+            "{:?}",
+            silent.reasons
+        );
+        let mut idle = MockJudge::new();
+        idle.expect_judge().never();
+        let idle = CompletionParams { reviewer: Some(Arc::new(idle)), ..params() };
+        assert!(!verdict(idle, &changed().check("cargo test", None, Some("x"))).await.complete);
+    }
+
+    #[tokio::test]
+    async fn a_required_pull_request_is_asked_for_by_the_runtime() {
+        let answered = |answer: Result<Option<PullRequest>, String>| {
+            let mut remote = MockRemote::new();
+            let state = RemoteState {
+                remotes: vec!["origin".to_owned()],
+                branch: Some("fix".to_owned()),
+                ..RemoteState::default()
+            };
+            remote.expect_state().returning(move |_| state.clone());
+            remote.expect_pull_request().returning(move |_, branch| {
+                assert_eq!(branch, "fix");
+                answer.clone()
+            });
+            let workflow = policy::Workflow { pull_request: policy::Required::Yes, ..policy::Workflow::default() };
+            let policy = policy::Verification { workflow, ..policy::Verification::default() };
+            CompletionParams { policy, remote: Arc::new(remote), ..params() }
+        };
+        let dir = tempfile::tempdir().unwrap();
+        let mut green = changed().check("cargo test", Some("x"), None);
+        green.turn.dir = Some(dir.path().to_owned());
+        let there = PullRequest { url: "https://x/pull/1".to_owned(), ci: Ci::None };
+        let check = async |answer, status, complete| {
+            let verdict = verdict(answered(answer), &green).await;
+            assert_eq!((verdict.status, verdict.complete), (status, complete), "{:?}", verdict.reasons);
+        };
+        check(Ok(Some(there)), Standing::Proven, true).await;
+        check(Ok(None), Standing::Refuted, false).await;
+        check(Err("`gh` is not logged in".to_owned()), Standing::Unproven, false).await;
+    }
+
+    #[tokio::test]
+    async fn everything_is_bounded() {
+        let endless = "x".repeat(100_000);
+        let opinion = Opinion {
+            feedback: endless.clone(),
+            missing: (0..500).map(|i| format!("{i} {endless}")).collect(),
+            next_actions: (0..500).map(|i| format!("{i} {endless}")).collect(),
+            ..Opinion::default()
+        };
+        let verdict = verdict(CompletionParams { judge: judge(Ok(opinion)), ..params() }, &turn("x").answer("y")).await;
+        assert!(serde_json::to_string(&verdict).unwrap().len() < 40_000);
+    }
 }

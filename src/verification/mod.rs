@@ -6,6 +6,8 @@
 //! while it works: stuck, looping, or forgetful after its context was shortened. [`commands`] and [`context`] say what
 //! command lines do and what a task and its project ask for. Nothing here weighs or averages.
 
+#[cfg(test)]
+mod cases;
 mod checks;
 pub mod commands;
 mod completion;

@@ -3,6 +3,7 @@
 mod agents;
 mod architecture;
 mod bad_input;
+mod cases_cmds;
 mod cases_readers;
 mod cassette;
 mod cli;

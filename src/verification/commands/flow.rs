@@ -62,7 +62,13 @@ impl Status {
         }
         let bad = self.fate == Fate::Badly || next.fate == Fate::Badly;
         let well = self.fate == Fate::Well && next.fate == Fate::Well;
-        self.fate = if bad { Fate::Badly } else if well { Fate::Well } else { Fate::Open };
+        self.fate = if bad {
+            Fate::Badly
+        } else if well {
+            Fate::Well
+        } else {
+            Fate::Open
+        };
         self.leaves = self.fate == Fate::Well && next.leaves;
         self
     }
@@ -82,6 +88,13 @@ impl Status {
         self
     }
 
+    /// The status of a shell that ends here, whose `exit` leaves nothing but itself.
+    fn closed(mut self) -> Self {
+        self.zero.append(&mut self.guarded);
+        self.leaves = false;
+        self
+    }
+
     /// What follows whatever this one ends with.
     fn then(mut self, next: Self) -> Self {
         if next.fate == Fate::Well && !self.guarded.is_empty() {
@@ -90,7 +103,6 @@ impl Status {
             self.blame = next.blame;
         }
         self.zero = next.zero;
-        self.zero.extend_from_slice(&self.guarded);
         self.guarded.extend(next.guarded);
         self.fate = next.fate;
         self.leaves = next.leaves;
@@ -140,8 +152,7 @@ impl Walk {
             let status = walk.script(parsed.script);
             (walk.errexit, walk.pipefail) = options;
             walk.bodies = outer;
-            // Its `exit` leaves only itself.
-            Status { leaves: false, guarded: Vec::new(), ..status }
+            status.closed()
         })
     }
 
@@ -206,7 +217,7 @@ impl Walk {
             joined
         } else {
             // Every command of a pipe has a shell of its own.
-            Status { guarded: Vec::new(), leaves: false, ..all.pop().unwrap_or_default() }
+            all.pop().unwrap_or_default().closed()
         };
         if pipeline.negated { Status::default() } else { status }
     }
@@ -218,6 +229,7 @@ impl Walk {
             for run in pipe.iter_mut().filter(|run| run.words.first().is_some_and(|word| word == "tee")) {
                 run.writes = false;
                 run.edits = Edits::No;
+                run.files.clear();
             }
         }
     }
@@ -231,8 +243,7 @@ impl Walk {
                 let options = (self.errexit, self.pipefail);
                 let status = self.script(script);
                 (self.errexit, self.pipefail) = options;
-                // Its `exit` leaves only the subshell, with that status.
-                Status { guarded: Vec::new(), leaves: false, ..status }
+                status.closed()
             }
             Body::Branches(parts) => {
                 for part in parts {
@@ -246,7 +257,7 @@ impl Walk {
                     status = self.script(part);
                 }
                 // The status of the last round only, unless each failure ends the line.
-                let zero = if self.errexit { status.zero } else { status.guarded.clone() };
+                let zero = if self.errexit { status.zero } else { Vec::new() };
                 Status { zero, guarded: status.guarded, ..Status::default() }
             }
             Body::Function(name, body) => {
@@ -268,7 +279,7 @@ impl Walk {
     fn simple(&mut self, simple: Simple, redirects: &[Redirect]) -> Status {
         let mut inner = Status::well();
         for script in simple.inner {
-            inner = self.script(script);
+            inner = self.script(script).closed();
         }
         let assigns = simple.assigns;
         if simple.words.is_empty() {
@@ -279,7 +290,7 @@ impl Walk {
                 return self.run(&[":".to_owned()], redirects);
             }
             // `x=$(command)` ends as the command does.
-            return Status { guarded: Vec::new(), leaves: false, ..inner };
+            return inner.closed();
         }
         self.words(&simple.words, redirects)
     }
@@ -303,10 +314,11 @@ impl Walk {
 
     fn words(&mut self, words: &[String], redirects: &[Redirect]) -> Status {
         match unwrap(words) {
-            Unwrapped::Script { code, errexit } => {
-                let before = mem::replace(&mut self.errexit, errexit);
+            Unwrapped::Script { code, errexit, pipefail } => {
+                let before = (self.errexit, self.pipefail);
+                (self.errexit, self.pipefail) = (errexit, pipefail);
                 let status = self.text(&code);
-                self.errexit = before;
+                (self.errexit, self.pipefail) = before;
                 status
             }
             Unwrapped::Stdin => {
@@ -374,12 +386,12 @@ impl Walk {
     }
 
     fn run(&mut self, words: &[String], redirects: &[Redirect]) -> Status {
-        let bodies = redirects.iter().filter_map(|redirect| match redirect {
+        let mut bodies = redirects.iter().filter_map(|redirect| match redirect {
             Redirect::Here(body) => self.bodies.get(*body).map(String::as_str),
             Redirect::HereString(text) => Some(text.as_str()),
             Redirect::Out(_) => None,
         });
-        let mut run = Run::of(words, bodies.last(), &self.vars);
+        let mut run = Run::of(words, bodies.next_back(), &self.vars);
         let fate = fate(&run.words);
         if !run.kind.checks() {
             writes::redirected(&mut run, redirects);
@@ -393,9 +405,9 @@ impl Walk {
 /// Programs that always end alike, as far as it matters here; so a failure of the line is not theirs.
 fn fate(words: &[String]) -> Fate {
     match words.first().map(String::as_str) {
-        Some("echo" | "printf" | "true" | ":" | "cd" | "pushd" | "popd" | "pwd" | "date" | "export" | "unset" | "sleep") => {
-            Fate::Well
-        }
+        Some(
+            "echo" | "printf" | "true" | ":" | "cd" | "pushd" | "popd" | "pwd" | "date" | "export" | "unset" | "sleep",
+        ) => Fate::Well,
         Some("tail" | "tee" | "cat" | "sort" | "wc") => Fate::Well,
         Some("false") => Fate::Badly,
         _ => Fate::Open,

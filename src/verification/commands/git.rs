@@ -42,7 +42,8 @@ pub(super) fn kind(args: &[String], vars: &HashMap<String, String>) -> CommandKi
 
 /// What a call of `gh` or `glab` is for.
 pub(super) fn forge(args: &[String]) -> CommandKind {
-    let words: Vec<&str> = args.iter().map(String::as_str).filter(|word| !word.starts_with('-')).collect();
+    let command = args.get(options(args, &["-R", "--repo", "--hostname"])..).unwrap_or_default();
+    let words: Vec<&str> = command.iter().map(String::as_str).filter(|word| !word.starts_with('-')).collect();
     let has = |flag: &str| args.iter().any(|arg| arg.split('=').next() == Some(flag));
     if asks_for_help(args) {
         return CommandKind::Other;
@@ -114,7 +115,8 @@ fn push(args: &[String], vars: &HashMap<String, String>) -> PushTarget {
                 _ => {}
             }
             if name == "--repo" {
-                target.remote = arg.split_once('=').map(|(_, value)| value.to_owned()).or_else(|| args.get(at).cloned());
+                target.remote =
+                    arg.split_once('=').map(|(_, value)| value.to_owned()).or_else(|| args.get(at).cloned());
             }
             at += usize::from(OF_PUSH.contains(&arg.as_str()));
         }
@@ -165,12 +167,11 @@ fn destination(refspec: &str) -> &str {
 /// A refspec with the values that the line itself gave to variables.
 fn resolved(refspec: &str, vars: &HashMap<String, String>) -> String {
     let Some((before, after)) = refspec.split_once('$') else { return refspec.to_owned() };
-    let (name, rest) = match after.strip_prefix('{') {
-        Some(braced) => braced.split_once('}').unwrap_or(("", "")),
-        None => {
-            let end = after.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(after.len());
-            after.split_at(end)
-        }
+    let (name, rest) = if let Some(braced) = after.strip_prefix('{') {
+        braced.split_once('}').unwrap_or_default()
+    } else {
+        let end = after.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(after.len());
+        after.split_at(end)
     };
     match vars.get(name) {
         Some(value) => format!("{before}{value}{rest}"),

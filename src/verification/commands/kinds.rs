@@ -58,8 +58,20 @@ pub(super) fn tool(mut words: &[String]) -> &[String] {
 
 fn behind_runner(words: &[String]) -> Option<&[String]> {
     const UV: &[&str] = &[
-        "--with", "--group", "--extra", "--package", "--python", "-p", "--project", "--directory", "--env-file", "--index",
-        "--with-requirements", "--from", "--only-group", "--no-group",
+        "--with",
+        "--group",
+        "--extra",
+        "--package",
+        "--python",
+        "-p",
+        "--project",
+        "--directory",
+        "--env-file",
+        "--index",
+        "--with-requirements",
+        "--from",
+        "--only-group",
+        "--no-group",
     ];
     let (program, args) = words.split_first()?;
     let name = base_name(program);
@@ -79,18 +91,15 @@ fn behind_runner(words: &[String]) -> Option<&[String]> {
             let is_runner = args.get(at).is_some_and(|word| word == "exec" || word == "dlx");
             if is_runner { from(at + 1, &["--package", "-p"]) } else { None }
         }
-        "uv" if first == "run" && args.iter().any(|arg| arg == "-m" || arg == "--module") => {
-            let at = args.iter().position(|arg| arg == "-m" || arg == "--module")?;
-            args.get(at + 1..)
-        }
         "uv" if first == "run" => from(1, UV),
         "uv" if first == "tool" && args.get(1).is_some_and(|word| word == "run") => from(2, UV),
-        "poetry" | "pipenv" | "pdm" | "rye" | "pipx" | "hatch" if first == "run" => from(1, &["--spec", "-p", "--project"]),
+        "poetry" | "pipenv" | "pdm" | "rye" | "pipx" | "hatch" if first == "run" => {
+            from(1, &["--spec", "-p", "--project"])
+        }
         "conda" | "mamba" | "micromamba" if first == "run" => from(1, &["-n", "-p", "--name", "--prefix"]),
         "bundle" if first == "exec" => from(1, &[]),
         "coverage" if first == "run" => {
-            let at = args.iter().position(|arg| arg == "-m")?;
-            args.get(at + 1..)
+            from(1, &["--source", "--rcfile", "--include", "--omit", "--data-file", "--context"])
         }
         _ if is_python(name) => {
             let at = options(args, &["-W", "-X"]);
@@ -112,9 +121,26 @@ fn only_tells(name: &str, args: &[String]) -> bool {
     let tells = |arg: &String| {
         matches!(
             arg.as_str(),
-            "--help" | "--version" | "--list" | "--no-run" | "--collect-only" | "--co" | "--list-tests" | "--listTests"
-                | "--show-only" | "--dry-run" | "--listenvs" | "--fixtures" | "--markers" | "--setup-plan"
-                | "--setup-only" | "--showConfig" | "--just-print" | "--list-sessions" | "--list-groups" | "--list-suites"
+            "--help"
+                | "--version"
+                | "--list"
+                | "--no-run"
+                | "--collect-only"
+                | "--co"
+                | "--list-tests"
+                | "--listTests"
+                | "--show-only"
+                | "--dry-run"
+                | "--listenvs"
+                | "--fixtures"
+                | "--markers"
+                | "--setup-plan"
+                | "--setup-only"
+                | "--showConfig"
+                | "--just-print"
+                | "--list-sessions"
+                | "--list-groups"
+                | "--list-suites"
         )
     };
     let short = |arg: &String| match arg.as_str() {
@@ -129,7 +155,8 @@ fn only_tells(name: &str, args: &[String]) -> bool {
         _ => false,
     };
     let of_go = |arg: &String| {
-        name == "go" && (arg == "-list" || arg.starts_with("-list=") || arg == "-run=^$" || arg == "-run=XXX" || arg == "^$")
+        name == "go"
+            && (arg == "-list" || arg.starts_with("-list=") || arg == "-run=^$" || arg == "-run=XXX" || arg == "^$")
     };
     own.clone().any(|arg| tells(arg) || short(arg) || of_go(arg))
         || name == "cargo" && args.iter().any(|arg| arg == "--list")
@@ -140,20 +167,21 @@ fn of_tests(name: &str, args: &[&str]) -> Option<CommandKind> {
     let name = name.split('@').next().filter(|name| !name.is_empty()).unwrap_or(name);
     let first = args.iter().find(|arg| !arg.starts_with('-')).copied().unwrap_or_default();
     let test = match name {
-        "pytest" | "py.test" | "unittest" | "nose2" | "nosetests" | "trial" | "behave" | "robot" | "green" | "doctest" | "tox"
-        | "nox" | "jest" | "mocha" | "ava" | "tap" | "tape" | "jasmine" | "rspec" | "cucumber" | "cucumber-js" | "phpunit"
-        | "pest" | "paratest" | "behat" | "bats" | "shellspec" | "prove" | "busted" | "ctest" | "gotestsum" | "ginkgo"
-        | "testcafe" | "wdio" | "c8" | "nyc" | "minitest" | "cargo-nextest" | "tsd" | "qunit" | "spec" | "crytic" => true,
+        "pytest" | "py.test" | "unittest" | "nose2" | "nosetests" | "trial" | "behave" | "robot" | "green"
+        | "doctest" | "tox" | "nox" | "jest" | "mocha" | "ava" | "tap" | "tape" | "jasmine" | "rspec" | "cucumber"
+        | "cucumber-js" | "phpunit" | "pest" | "paratest" | "behat" | "bats" | "shellspec" | "prove" | "busted"
+        | "ctest" | "gotestsum" | "ginkgo" | "testcafe" | "wdio" | "c8" | "nyc" | "minitest" | "cargo-nextest"
+        | "tsd" | "qunit" | "spec" | "crytic" => true,
         "vitest" => !matches!(first, "list" | "init"),
         "karma" => first == "start",
         "cypress" => first == "run",
         "playwright" => first == "test",
         "codecept" => first == "run",
         "manage.py" | "django-admin" => first == "test",
-        "meson" | "bazel" | "bazelisk" | "buck2" | "pants" | "please" | "plz" | "swift" | "dotnet" | "mix" | "flutter"
-        | "dart" | "deno" | "bun" | "stack" | "cabal" | "sbt" | "lein" | "gleam" | "zig" | "forge" | "rails" | "ng" | "ember"
-        | "ds" | "moon" | "mill" | "scarb" | "aiken" | "anchor" | "wasm-pack" | "xcodebuild" | "elm-test" | "fpm" | "hardhat"
-        | "truffle" | "v" | "nimble" | "alr" => {
+        "meson" | "bazel" | "bazelisk" | "buck2" | "pants" | "please" | "plz" | "swift" | "dotnet" | "mix"
+        | "flutter" | "dart" | "deno" | "bun" | "stack" | "cabal" | "sbt" | "lein" | "gleam" | "zig" | "forge"
+        | "rails" | "ng" | "ember" | "ds" | "moon" | "mill" | "scarb" | "aiken" | "anchor" | "wasm-pack"
+        | "xcodebuild" | "elm-test" | "fpm" | "hardhat" | "truffle" | "v" | "nimble" | "alr" => {
             return of_subcommand(name, args);
         }
         _ => return None,
@@ -181,7 +209,7 @@ fn of_subcommand(name: &str, args: &[&str]) -> Option<CommandKind> {
         ("lein", "check") => CommandKind::Typecheck,
         ("deno" | "gleam", "check") => CommandKind::Typecheck,
         ("mix", "dialyzer") => CommandKind::Typecheck,
-        ("deno", "lint") | ("mix", "credo") | ("dart" | "flutter", "analyze") | ("ng", "lint") => CommandKind::Lint,
+        ("deno" | "ng", "lint") | ("mix", "credo") | ("dart" | "flutter", "analyze") => CommandKind::Lint,
         ("deno", "fmt") if has("--check") => CommandKind::Lint,
         ("mix", "format") if has("--check-formatted") => CommandKind::Lint,
         ("dotnet", "format") if has("--verify-no-changes") => CommandKind::Lint,
@@ -217,15 +245,17 @@ fn of_builders(name: &str, args: &[&str]) -> Option<CommandKind> {
             "run" if words.get(1).is_some_and(|tool| tool.contains("gotestsum") || tool.contains("ginkgo")) => {
                 CommandKind::Test
             }
-            "run" if words.get(1).is_some_and(|tool| tool.contains("golangci-lint") || tool.contains("staticcheck")) => {
+            "run"
+                if words.get(1).is_some_and(|tool| tool.contains("golangci-lint") || tool.contains("staticcheck")) =>
+            {
                 CommandKind::Lint
             }
             _ => CommandKind::Other,
         },
         "mvn" | "mvnw" | "mvnd" => maven(args, &words),
         "gradle" | "gradlew" => gradle(args),
-        "make" | "gmake" | "just" | "task" | "mage" | "rake" | "inv" | "invoke" | "doit" | "ninja" | "earthly" | "dune"
-        | "rebar3" | "nmake" | "jake" | "gulp" | "grunt" | "fastlane" | "artisan" => targets(name, args),
+        "make" | "gmake" | "just" | "task" | "mage" | "rake" | "inv" | "invoke" | "doit" | "ninja" | "earthly"
+        | "dune" | "rebar3" | "nmake" | "jake" | "gulp" | "grunt" | "fastlane" | "artisan" => targets(name, args),
         "cmake" if has("--build") => {
             let target = args.iter().position(|arg| *arg == "--target" || *arg == "-t").and_then(|at| args.get(at + 1));
             if target.is_some_and(|target| matches!(*target, "test" | "check")) {
@@ -234,18 +264,17 @@ fn of_builders(name: &str, args: &[&str]) -> Option<CommandKind> {
                 CommandKind::Build
             }
         }
-        "gcc" | "g++" | "cc" | "c++" | "clang" | "clang++" | "rustc" | "javac" | "kotlinc" | "scalac" | "ghc" | "nasm" | "ld"
-        | "webpack" | "rollup" | "esbuild" | "tsup" | "parcel" | "msbuild" | "swiftc" | "swc" | "ocamlfind" | "unbuild"
-        | "electron-builder" => CommandKind::Build,
-        "vite" | "next" | "nuxt" | "astro" | "gatsby" | "remix" | "ionic" | "expo" | "hugo" | "jekyll" | "mkdocs" | "docker"
-        | "podman" | "buildah" | "trunk" | "tauri" | "vue-cli-service" | "react-scripts" | "craco" | "hatch" | "flit" | "sls" => {
-            match first {
-                "build" | "bundle" => CommandKind::Build,
-                "test" => CommandKind::Test,
-                "lint" => CommandKind::Lint,
-                _ => CommandKind::Other,
-            }
-        }
+        "gcc" | "g++" | "cc" | "c++" | "clang" | "clang++" | "rustc" | "javac" | "kotlinc" | "scalac" | "ghc"
+        | "nasm" | "ld" | "webpack" | "rollup" | "esbuild" | "tsup" | "parcel" | "msbuild" | "swiftc" | "swc"
+        | "ocamlfind" | "unbuild" | "electron-builder" => CommandKind::Build,
+        "vite" | "next" | "nuxt" | "astro" | "gatsby" | "remix" | "ionic" | "expo" | "hugo" | "jekyll" | "mkdocs"
+        | "docker" | "podman" | "buildah" | "trunk" | "tauri" | "vue-cli-service" | "react-scripts" | "craco"
+        | "hatch" | "flit" | "sls" => match first {
+            "build" | "bundle" => CommandKind::Build,
+            "test" => CommandKind::Test,
+            "lint" => CommandKind::Lint,
+            _ => CommandKind::Other,
+        },
         "build" | "maturin" | "setup.py" | "meson" => CommandKind::Build,
         "tsc" | "vue-tsc" => {
             if has("--noEmit") || args.contains(&"--noEmit=true") {
@@ -299,12 +328,24 @@ fn maven(args: &[&str], words: &[&str]) -> CommandKind {
             || arg.starts_with("-Dmaven.test.skip") && !arg.ends_with("=false")
     };
     let goal = |names: &[&str]| words.iter().any(|word| names.contains(word));
-    let tests = goal(&["test", "integration-test", "verify", "package", "install", "deploy", "surefire:test", "failsafe:verify"]);
+    let tests = goal(&[
+        "test",
+        "integration-test",
+        "verify",
+        "package",
+        "install",
+        "deploy",
+        "surefire:test",
+        "failsafe:verify",
+    ]);
     if tests && !args.iter().any(skips) {
         CommandKind::Test
     } else if tests || goal(&["compile", "test-compile", "process-classes"]) {
         CommandKind::Build
-    } else if words.iter().any(|word| word.starts_with("checkstyle:") || word.starts_with("spotbugs:") || *word == "spotless:check") {
+    } else if words
+        .iter()
+        .any(|word| word.starts_with("checkstyle:") || word.starts_with("spotbugs:") || *word == "spotless:check")
+    {
         CommandKind::Lint
     } else if goal(&["spotless:apply"]) {
         CommandKind::Format
@@ -385,7 +426,9 @@ fn of_package_managers(name: &str, args: &[&str]) -> Option<CommandKind> {
     const VALUED: [&str; 10] =
         ["--prefix", "-w", "--workspace", "-C", "--filter", "-F", "--cwd", "--dir", "--scope", "--working-dir"];
     let is_manager = matches!(name, "npm" | "pnpm" | "yarn" | "bun" | "composer");
-    if !is_manager && !matches!(name, "nx" | "turbo" | "lerna" | "rush" | "wireit" | "run-s" | "run-p" | "npm-run-all" | "node") {
+    if !is_manager
+        && !matches!(name, "nx" | "turbo" | "lerna" | "rush" | "wireit" | "run-s" | "run-p" | "npm-run-all" | "node")
+    {
         return None;
     }
     let mut words = Vec::new();
@@ -397,7 +440,7 @@ fn of_package_managers(name: &str, args: &[&str]) -> Option<CommandKind> {
         skip = VALUED.contains(arg);
     }
     if name == "node" {
-        let tests = args.iter().any(|arg| *arg == "--test");
+        let tests = args.contains(&"--test");
         return if tests { Some(CommandKind::Test) } else { None };
     }
     let mut words = words.as_slice();
@@ -411,16 +454,15 @@ fn of_package_managers(name: &str, args: &[&str]) -> Option<CommandKind> {
         };
     }
     let target = args.iter().find_map(|arg| arg.strip_prefix("--target=").or_else(|| arg.strip_prefix("--targets=")));
-    let script = match words.first().copied().or(target) {
-        None => return Some(CommandKind::Other),
-        Some(script) => script,
-    };
+    let Some(script) = words.first().copied().or(target) else { return Some(CommandKind::Other) };
     if is_manager && matches!(script, "t" | "tst" | "it" | "install-test") && matches!(name, "npm" | "pnpm") {
         return Some(CommandKind::Test);
     }
     // `nx web:test`, `nx run web:test:ci`
     let script = if name == "nx" { script.split_once(':').map_or(script, |(_, target)| target) } else { script };
-    if is_manager && matches!(script, "install" | "i" | "add" | "ci" | "remove" | "exec" | "create" | "init" | "why" | "info") {
+    if is_manager
+        && matches!(script, "install" | "i" | "add" | "ci" | "remove" | "exec" | "create" | "init" | "why" | "info")
+    {
         return Some(CommandKind::Other);
     }
     let own = kind_of_name(script);
@@ -429,7 +471,12 @@ fn of_package_managers(name: &str, args: &[&str]) -> Option<CommandKind> {
     }
     // `yarn jest`: a program of the package's own.
     let rest: Vec<&str> = args.iter().skip_while(|arg| **arg != script).skip(1).copied().collect();
-    Some(of_linters(script, &rest).or_else(|| of_tests(script, &rest)).or_else(|| of_builders(script, &rest)).unwrap_or(own))
+    Some(
+        of_linters(script, &rest)
+            .or_else(|| of_tests(script, &rest))
+            .or_else(|| of_builders(script, &rest))
+            .unwrap_or(own),
+    )
 }
 
 /// Linters, type checkers and formatters.
@@ -438,21 +485,23 @@ fn of_linters(name: &str, args: &[&str]) -> Option<CommandKind> {
     let first = args.iter().find(|arg| !arg.starts_with('-')).copied().unwrap_or_default();
     let formats = |looks: bool| if looks { CommandKind::Lint } else { CommandKind::Format };
     let kind = match name.split('@').next().unwrap_or(name) {
-        "eslint" | "oxlint" | "flake8" | "pylint" | "staticcheck" | "shellcheck" | "hadolint" | "yamllint" | "markdownlint"
-        | "markdownlint-cli2" | "stylelint" | "ktlint" | "detekt" | "checkstyle" | "phpcs" | "phpstan" | "psalm" | "swiftlint"
-        | "clang-tidy" | "pre-commit" | "tflint" | "ansible-lint" | "actionlint" | "bandit" | "cppcheck" | "xo" | "standard"
-        | "tslint" | "golangci-lint" | "revive" | "credo" | "reek" | "sqlfluff" | "djlint" | "vulture" | "clippy-driver"
-        | "lefthook" | "lint-staged" | "knip" | "semgrep" => CommandKind::Lint,
+        "eslint" | "oxlint" | "flake8" | "pylint" | "staticcheck" | "shellcheck" | "hadolint" | "yamllint"
+        | "markdownlint" | "markdownlint-cli2" | "stylelint" | "ktlint" | "detekt" | "checkstyle" | "phpcs"
+        | "phpstan" | "psalm" | "swiftlint" | "clang-tidy" | "pre-commit" | "tflint" | "ansible-lint"
+        | "actionlint" | "bandit" | "cppcheck" | "xo" | "standard" | "tslint" | "golangci-lint" | "revive"
+        | "credo" | "reek" | "sqlfluff" | "djlint" | "vulture" | "clippy-driver" | "lefthook" | "lint-staged"
+        | "knip" | "semgrep" => CommandKind::Lint,
         "rubocop" => formats(!has(&["-a", "-A", "--autocorrect", "--autocorrect-all"])),
         "ruff" if first == "format" => formats(has(&["--check", "--diff"])),
         "ruff" => CommandKind::Lint,
         "biome" if first == "format" => formats(!has(&["--write", "--fix"])),
         "biome" => CommandKind::Lint,
-        "mypy" | "pyright" | "basedpyright" | "pyre" | "pytype" | "ty" | "flow" | "svelte-check" | "srb" | "steep" | "dmypy"
-        | "attw" => CommandKind::Typecheck,
+        "mypy" | "pyright" | "basedpyright" | "pyre" | "pytype" | "ty" | "flow" | "svelte-check" | "srb" | "steep"
+        | "dmypy" | "attw" => CommandKind::Typecheck,
         "prettier" => formats(!has(&["--write", "-w"])),
-        "black" | "isort" | "autopep8" | "yapf" | "rustfmt" | "swiftformat" | "stylua" | "alejandra" | "nixfmt" | "taplo"
-        | "dprint" | "leptosfmt" | "pint" | "php-cs-fixer" | "phpcbf" | "ocamlformat" | "fourmolu" | "ormolu" | "scalafmt" => {
+        "black" | "isort" | "autopep8" | "yapf" | "rustfmt" | "swiftformat" | "stylua" | "alejandra" | "nixfmt"
+        | "taplo" | "dprint" | "leptosfmt" | "pint" | "php-cs-fixer" | "phpcbf" | "ocamlformat" | "fourmolu"
+        | "ormolu" | "scalafmt" => {
             formats(has(&["--check", "--diff", "-c", "--check-only", "--test", "--dry-run"]) || first == "check")
         }
         "gofmt" | "goimports" | "gofumpt" | "shfmt" => formats(!has(&["-w"])),
@@ -470,12 +519,16 @@ fn of_linters(name: &str, args: &[&str]) -> Option<CommandKind> {
 /// A file that is run: by its name, `./run_tests.sh`, `bash scripts/test.sh`, `python tests/test_all.py`.
 fn of_file(program: &str, args: &[&str]) -> CommandKind {
     let name = base_name(program);
-    let interprets = matches!(name, "sh" | "bash" | "zsh" | "dash" | "node" | "ruby" | "perl" | "php" | "tsx" | "ts-node" | "lua" | "fish")
-        || is_python(name);
+    let interprets = matches!(
+        name,
+        "sh" | "bash" | "zsh" | "dash" | "node" | "ruby" | "perl" | "php" | "tsx" | "ts-node" | "lua" | "fish"
+    ) || is_python(name);
     if interprets {
         // With `-c` or `-e` the words are code.
         let Some(at) = args.iter().position(|arg| !arg.starts_with('-')) else { return CommandKind::Other };
-        let code = args[..at].iter().any(|arg| matches!(*arg, "-c" | "-e" | "--eval" | "-p" | "-pe" | "-ne" | "-pi" | "-r" | "-n"));
+        let code = args[..at]
+            .iter()
+            .any(|arg| matches!(*arg, "-c" | "-e" | "--eval" | "-p" | "-pe" | "-ne" | "-pi" | "-r" | "-n"));
         if code {
             return CommandKind::Other;
         }

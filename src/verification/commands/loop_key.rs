@@ -44,3 +44,27 @@ pub fn loop_key(line: &str) -> String {
     }
     key
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_changes_from_try_to_try_is_masked() {
+        for (first, second) in [
+            ("npm  test\n", " npm test"),
+            ("echo 2026-11-22T05:24:16Z", "echo 2025-01-02T15:00:00.5+01:00"),
+            ("cat /tmp/tmp.aX3/log", "cat /tmp/tmp.bY9/out.txt"),
+            ("kill -9 4711", "kill -9 99"),
+            ("curl localhost:3000/x", "curl localhost:8123/x"),
+            ("serve --port 3000", "serve --port 3001"),
+            ("git show 8c2d4d1f", "git show 0a1b2c3d"),
+            ("x 0xdeadbeef 123456", "x 0x1234 654321"),
+        ] {
+            assert_eq!(loop_key(first), loop_key(second));
+        }
+        for (first, second) in [("npm test -- a", "npm test -- b"), ("sleep 5", "sleep 10"), ("cat a.rs", "cat A.rs")] {
+            assert_ne!(loop_key(first), loop_key(second));
+        }
+    }
+}

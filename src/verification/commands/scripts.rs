@@ -9,9 +9,9 @@ pub(super) fn kind_of_name(name: &str) -> CommandKind {
     while let Some(word) = rest.next() {
         let later = || rest.clone();
         match word {
-            "test" | "tests" | "spec" | "specs" | "e2e" | "unit" | "unittest" | "unittests" | "integration" | "jest"
-            | "vitest" | "pytest" | "mocha" | "cypress" | "playwright" | "coverage" | "rspec" | "phpunit" | "selftest"
-            | "smoke" | "testall" | "runtests" | "alltests" => {
+            "test" | "tests" | "spec" | "specs" | "e2e" | "unit" | "unittest" | "unittests" | "integration"
+            | "jest" | "vitest" | "pytest" | "mocha" | "cypress" | "playwright" | "coverage" | "rspec" | "phpunit"
+            | "selftest" | "smoke" | "testall" | "runtests" | "alltests" => {
                 return if later().any(is_equipment) { CommandKind::Other } else { CommandKind::Test };
             }
             "build" | "compile" | "bundle" | "dist" | "rebuild" | "assemble" => return CommandKind::Build,
@@ -36,9 +36,34 @@ pub(super) fn kind_of_name(name: &str) -> CommandKind {
 fn is_equipment(word: &str) -> bool {
     matches!(
         word,
-        "data" | "fixture" | "fixtures" | "setup" | "teardown" | "deps" | "dependencies" | "env" | "server" | "db" | "database"
-            | "image" | "images" | "install" | "clean" | "build" | "compile" | "up" | "down" | "prepare" | "init" | "list"
-            | "report" | "results" | "lint" | "format" | "fmt" | "bundle"
+        "data"
+            | "fixture"
+            | "fixtures"
+            | "setup"
+            | "teardown"
+            | "deps"
+            | "dependencies"
+            | "env"
+            | "server"
+            | "db"
+            | "database"
+            | "image"
+            | "images"
+            | "install"
+            | "clean"
+            | "build"
+            | "compile"
+            | "up"
+            | "down"
+            | "prepare"
+            | "init"
+            | "list"
+            | "report"
+            | "results"
+            | "lint"
+            | "format"
+            | "fmt"
+            | "bundle"
     )
 }
 

@@ -3,6 +3,9 @@
 use super::syntax::Parser;
 use super::syntax::Script;
 
+/// So many bytes of a substitution are kept in the word that holds it.
+const KEPT_RAW: usize = 1024;
+
 impl Parser<'_> {
     /// One word, unquoted; substitutions stay as written, and their scripts are added to `inner`. Takes at least one byte.
     pub(super) fn word(&mut self, inner: &mut Vec<Script>) -> String {
@@ -114,7 +117,7 @@ impl Parser<'_> {
             Some(b'(') => self.substitution(start, word, inner),
             Some(b'{') => {
                 self.braces(inner);
-                word.push_str(&self.text[start..self.at]);
+                self.raw(start, word);
             }
             _ => word.push('$'),
         }
@@ -126,7 +129,13 @@ impl Parser<'_> {
         let script = self.deeper(Self::list);
         self.eat(")");
         inner.push(script);
-        word.push_str(&self.text[start..self.at]);
+        self.raw(start, word);
+    }
+
+    /// What stands from `start` on, as it is written; of a long text the beginning, so that depth does not multiply it.
+    fn raw(&self, start: usize, word: &mut String) {
+        let raw = &self.text[start..self.at];
+        word.push_str(&raw[..raw.floor_char_boundary(KEPT_RAW)]);
     }
 
     /// `{ … }` of `${ … }`: what it gives is not known, but commands in it are run.
@@ -171,7 +180,7 @@ impl Parser<'_> {
             }
         }
         self.eat("`");
-        word.push_str(&self.text[start..self.at]);
+        self.raw(start, word);
         inner.push(self.nested(&code));
     }
 

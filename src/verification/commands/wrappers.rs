@@ -3,7 +3,7 @@
 /// A command without what wraps it.
 pub(super) enum Unwrapped<'a> {
     /// A script in an argument.
-    Script { code: String, errexit: bool },
+    Script { code: String, errexit: bool, pipefail: bool },
     /// A shell that reads its script from its input.
     Stdin,
     /// A command that runs another one, for something it found; its own exit status says nothing of that.
@@ -28,7 +28,11 @@ const fn wrapper(name: &'static str, valued: &'static [&'static str], operands: 
 /// The manuals of coreutils 9, util-linux 2.40, sudo 1.9, findutils 4.10, bash 5.3.
 const WRAPPERS: &[Wrapper] = &[
     wrapper("env", &["-u", "--unset", "-C", "--chdir"], 0),
-    wrapper("sudo", &["-u", "-g", "-h", "-p", "-C", "-r", "-t", "-D", "-R", "-T", "-U", "--user", "--group", "--chdir"], 0),
+    wrapper(
+        "sudo",
+        &["-u", "-g", "-h", "-p", "-C", "-r", "-t", "-D", "-R", "-T", "-U", "--user", "--group", "--chdir"],
+        0,
+    ),
     wrapper("doas", &["-u", "-C"], 0),
     wrapper("time", &["-f", "-o", "--format", "--output"], 0),
     wrapper("gtime", &["-f", "-o", "--format", "--output"], 0),
@@ -76,9 +80,30 @@ const SUBCOMMANDS: &[(&str, &[&str], Wrapper)] = &[
 
 /// Options of `docker run|exec|compose` with a value.
 const CONTAINER: &[&str] = &[
-    "-e", "-u", "-w", "-v", "-p", "-f", "-m", "--env", "--env-file", "--user", "--workdir", "--volume", "--publish",
-    "--name", "--network", "--mount", "--entrypoint", "--platform", "--file", "--project-name", "--profile", "--memory",
-    "--cpus", "--index",
+    "-e",
+    "-u",
+    "-w",
+    "-v",
+    "-p",
+    "-f",
+    "-m",
+    "--env",
+    "--env-file",
+    "--user",
+    "--workdir",
+    "--volume",
+    "--publish",
+    "--name",
+    "--network",
+    "--mount",
+    "--entrypoint",
+    "--platform",
+    "--file",
+    "--project-name",
+    "--profile",
+    "--memory",
+    "--cpus",
+    "--index",
 ];
 
 /// Takes away what wraps a command, layer by layer.
@@ -130,9 +155,10 @@ fn inside<'a>(name: &str, args: &'a [String]) -> Option<&'a [String]> {
 
 /// A script in the arguments of a shell or the like.
 fn script<'a>(name: &str, args: &'a [String]) -> Option<Unwrapped<'a>> {
+    // It stands near the beginning; looking further would cost each layer of a hostile line its whole length.
     let after = |flags: &[&str]| {
-        let at = args.iter().position(|arg| flags.iter().any(|flag| arg.eq_ignore_ascii_case(flag)))?;
-        args.get(at + 1).map(|code| Unwrapped::Script { code: code.clone(), errexit: false })
+        let at = args.iter().take(12).position(|arg| flags.iter().any(|flag| arg.eq_ignore_ascii_case(flag)))?;
+        args.get(at + 1).map(|code| plain(code.clone()))
     };
     match name {
         "sh" | "bash" | "zsh" | "dash" | "ksh" | "ash" | "fish" => shell(args),
@@ -141,14 +167,18 @@ fn script<'a>(name: &str, args: &'a [String]) -> Option<Unwrapped<'a>> {
         "pwsh" | "powershell" => after(&["-c", "-command"]),
         "cmd" => after(&["/c"]),
         "env" => after(&["-S", "--split-string"]),
-        "eval" => Some(Unwrapped::Script { code: args.join(" "), errexit: false }),
+        "eval" => Some(plain(args.join(" "))),
         _ => None,
     }
 }
 
+fn plain<'a>(code: String) -> Unwrapped<'a> {
+    Unwrapped::Script { code, errexit: false, pipefail: false }
+}
+
 /// `bash -lc '…'`; without an argument that is no option the script comes from the input.
 fn shell(args: &[String]) -> Option<Unwrapped<'_>> {
-    let (mut errexit, mut code) = (false, false);
+    let (mut errexit, mut pipefail, mut code) = (false, false, false);
     let mut at = 0;
     while let Some(arg) = args.get(at).filter(|arg| arg.len() > 1 && (arg.starts_with('-') || arg.starts_with('+'))) {
         at += 1;
@@ -161,10 +191,14 @@ fn shell(args: &[String]) -> Option<Unwrapped<'_>> {
         if arg == "-n" {
             return None;
         }
-        at += usize::from(arg.ends_with('o') || arg.ends_with('O'));
+        if arg.ends_with('o') || arg.ends_with('O') {
+            pipefail |= args.get(at).is_some_and(|option| option == "pipefail");
+            errexit |= args.get(at).is_some_and(|option| option == "errexit");
+            at += 1;
+        }
     }
     match args.get(at) {
-        Some(script) if code => Some(Unwrapped::Script { code: script.clone(), errexit }),
+        Some(script) if code => Some(Unwrapped::Script { code: script.clone(), errexit, pipefail }),
         Some(file) if file != "-" && file != "/dev/stdin" => None,
         _ => Some(Unwrapped::Stdin),
     }

@@ -10,13 +10,34 @@ use super::wrappers::base_name;
 
 /// Where output goes that is no work: devices and places outside the project.
 const OUTSIDE: [&str; 10] = [
-    "/dev/", "/tmp/", "/var/tmp/", "/private/tmp/", "/var/folders/", "/proc/", "$TMPDIR", "${TMPDIR", "$(mktemp", "~/.cache/",
+    "/dev/",
+    "/tmp/",
+    "/var/tmp/",
+    "/private/tmp/",
+    "/var/folders/",
+    "/proc/",
+    "$TMPDIR",
+    "${TMPDIR",
+    "$(mktemp",
+    "~/.cache/",
 ];
 
 /// What programs leave behind: removing it changes nothing that checks look at.
 const LEFT_BEHIND: [&str; 14] = [
-    "target", "dist", "build", "node_modules", "coverage", ".coverage", "__pycache__", ".pytest_cache", ".mypy_cache",
-    ".ruff_cache", ".next", "out", ".tox", ".nyc_output",
+    "target",
+    "dist",
+    "build",
+    "node_modules",
+    "coverage",
+    ".coverage",
+    "__pycache__",
+    ".pytest_cache",
+    ".mypy_cache",
+    ".ruff_cache",
+    ".next",
+    "out",
+    ".tox",
+    ".nyc_output",
 ];
 
 /// Notes what a command writes by itself. `tool` is the command behind runners, `input` its heredoc.
@@ -64,8 +85,19 @@ fn effect(name: &str, args: &[String], input: Option<&str>, kind: &CommandKind) 
         "tee" => of_files(operands().collect(), Edits::Yes),
         "sed" | "gsed" if args.iter().any(|arg| in_place(arg)) => {
             let scripted = has(&["-e", "-f", "--expression", "--file"]);
-            let files = operands().skip(usize::from(!scripted)).filter(|file| !file.is_empty()).collect();
-            of_files(files, Edits::Yes)
+            // The value of `-e` is no file, nor is a script that stands alone.
+            let mut files = Vec::new();
+            let mut skip = false;
+            for arg in args {
+                if !skip && !arg.starts_with('-') && !arg.is_empty() {
+                    files.push(arg.clone());
+                }
+                skip = matches!(arg.as_str(), "-e" | "-f" | "--expression" | "--file");
+            }
+            let files: Vec<String> = files.into_iter().skip(usize::from(!scripted)).collect();
+            let (_, edits, files) = of_files(files, Edits::Yes);
+            // `xargs sed -i` gets its files elsewhere.
+            (true, if files.is_empty() { Edits::Yes } else { edits }, files)
         }
         "perl" | "ruby" if args.iter().any(|arg| in_place(arg)) => of_files(operands().skip(1).collect(), Edits::Yes),
         "awk" | "gawk" if args.windows(2).any(|pair| pair[0] == "-i" && pair[1] == "inplace") => {
@@ -89,7 +121,9 @@ fn effect(name: &str, args: &[String], input: Option<&str>, kind: &CommandKind) 
             of_files(files, Edits::Yes)
         }
         "touch" | "dos2unix" | "unix2dos" | "ed" | "ex" => of_files(operands().collect(), Edits::Yes),
-        "dd" => of_files(args.iter().filter_map(|arg| arg.strip_prefix("of=")).map(str::to_owned).collect(), Edits::Yes),
+        "dd" => {
+            of_files(args.iter().filter_map(|arg| arg.strip_prefix("of=")).map(str::to_owned).collect(), Edits::Yes)
+        }
         "chmod" | "chown" => (true, Edits::No, Vec::new()),
         "tar" | "unzip" | "gunzip" | "gzip" if !has(&["-l", "-t", "-tf", "-tzf", "tf", "tzf"]) => {
             (true, Edits::Perhaps, Vec::new())
@@ -113,10 +147,15 @@ fn of_tools(name: &str, args: &[String], input: Option<&str>, kind: &CommandKind
     let first = args.iter().find(|arg| !arg.starts_with('-')).map_or("", String::as_str);
     let manifest = matches!(
         (name, first),
-        ("npm" | "pnpm", "install" | "i" | "add" | "uninstall" | "remove" | "rm" | "update" | "up" | "upgrade" | "dedupe")
-            | ("yarn" | "bun", "install" | "add" | "remove" | "up" | "upgrade" | "update" | "dedupe")
+        (
+            "npm" | "pnpm",
+            "install" | "i" | "add" | "uninstall" | "remove" | "rm" | "update" | "up" | "upgrade" | "dedupe"
+        ) | ("yarn" | "bun", "install" | "add" | "remove" | "up" | "upgrade" | "update" | "dedupe")
             | ("cargo", "add" | "remove" | "rm" | "update" | "fix" | "init" | "new" | "generate-lockfile" | "upgrade")
-            | ("poetry" | "uv" | "pdm" | "rye" | "pipenv", "add" | "remove" | "lock" | "update" | "install" | "init" | "sync")
+            | (
+                "poetry" | "uv" | "pdm" | "rye" | "pipenv",
+                "add" | "remove" | "lock" | "update" | "install" | "init" | "sync"
+            )
             | ("go", "get" | "generate" | "fix")
             | ("bundle", "add" | "update" | "install" | "init" | "lock")
             | ("composer", "require" | "remove" | "update" | "install" | "init")
@@ -131,10 +170,16 @@ fn of_tools(name: &str, args: &[String], input: Option<&str>, kind: &CommandKind
             | ("alembic", "revision")
             | ("cookiecutter" | "copier" | "degit", _)
     );
-    if manifest || name == "npm" && first == "ci" || name == "go" && first == "mod" && has(&["tidy", "init", "edit", "vendor"]) {
+    if manifest
+        || name == "npm" && first == "ci"
+        || name == "go" && first == "mod" && has(&["tidy", "init", "edit", "vendor"])
+    {
         // Without a name they install what is declared already; nor are the system's packages the project's.
         let named = args.iter().filter(|arg| !arg.starts_with('-')).count() > 1;
-        let outside = matches!(name, "pip" | "pip3" | "gem" | "brew" | "apt" | "apt-get" | "dnf" | "apk" | "pacman" | "terraform");
+        let outside = matches!(
+            name,
+            "pip" | "pip3" | "gem" | "brew" | "apt" | "apt-get" | "dnf" | "apk" | "pacman" | "terraform"
+        );
         let installs = matches!(first, "install" | "i" | "ci" | "sync" | "deps.get");
         let edits = if outside || installs && !named { Edits::No } else { Edits::Perhaps };
         return (true, edits, Vec::new());
@@ -142,8 +187,23 @@ fn of_tools(name: &str, args: &[String], input: Option<&str>, kind: &CommandKind
     if *kind == CommandKind::Format {
         return (true, Edits::Perhaps, Vec::new());
     }
-    let fixes = has(&["--fix", "--write", "-w", "--in-place", "--apply", "--unsafe-fixes", "--fix-only", "-u", "--updateSnapshot", "--update-snapshots", "--snapshot-update"]);
-    if matches!(kind, CommandKind::Lint) && fixes || matches!(kind, CommandKind::Test) && has(&["-u", "--updateSnapshot", "--update-snapshots", "--snapshot-update", "--inline-snapshot"]) {
+    let fixes = has(&[
+        "--fix",
+        "--write",
+        "-w",
+        "--in-place",
+        "--apply",
+        "--unsafe-fixes",
+        "--fix-only",
+        "-u",
+        "--updateSnapshot",
+        "--update-snapshots",
+        "--snapshot-update",
+    ]);
+    if matches!(kind, CommandKind::Lint) && fixes
+        || matches!(kind, CommandKind::Test)
+            && has(&["-u", "--updateSnapshot", "--update-snapshots", "--snapshot-update", "--inline-snapshot"])
+    {
         return (true, Edits::Perhaps, Vec::new());
     }
     if let Some(code) = code(name, args).or(input)
@@ -165,12 +225,36 @@ fn code<'a>(name: &str, args: &'a [String]) -> Option<&'a str> {
 /// Calls that write files, of the languages in which agents write scripts.
 fn code_writes(code: &str) -> bool {
     const CALLS: [&str; 26] = [
-        ".write_text(", ".write_bytes(", "writeFile", "appendFile", ".write(", "os.remove(", "os.rename(", "os.replace(",
-        "shutil.", "unlink", "rmSync(", "renameSync(", "copyFile", "mkdirSync(", "os.makedirs(", ".mkdir(", "File.write(",
-        "FileUtils.", "file_put_contents(", "inplace=True", "json.dump(", "yaml.dump(", ".to_csv(", ".savefig(", "createWriteStream(",
+        ".write_text(",
+        ".write_bytes(",
+        "writeFile",
+        "appendFile",
+        ".write(",
+        "os.remove(",
+        "os.rename(",
+        "os.replace(",
+        "shutil.",
+        "unlink",
+        "rmSync(",
+        "renameSync(",
+        "copyFile",
+        "mkdirSync(",
+        "os.makedirs(",
+        ".mkdir(",
+        "File.write(",
+        "FileUtils.",
+        "file_put_contents(",
+        "inplace=True",
+        "json.dump(",
+        "yaml.dump(",
+        ".to_csv(",
+        ".savefig(",
+        "createWriteStream(",
         "Deno.writeTextFile",
     ];
-    CALLS.iter().any(|call| code.contains(call)) && !code.contains("sys.stdout.write(") || code.contains(", 'w')") || code.contains(", \"w\")")
+    CALLS.iter().any(|call| code.contains(call)) && !code.contains("sys.stdout.write(")
+        || code.contains(", 'w')")
+        || code.contains(", \"w\")")
 }
 
 fn of_git(args: &[String]) -> Effect {
@@ -181,7 +265,9 @@ fn of_git(args: &[String]) -> Effect {
     let operands = || rest.iter().filter(|arg| !arg.starts_with('-')).cloned().collect::<Vec<String>>();
     match command {
         "apply" if has(&["--check", "--stat", "--numstat", "--summary"]) => NOTHING,
-        "apply" | "am" | "restore" if command != "restore" || !has(&["--staged", "-S"]) || has(&["--worktree", "-W"]) => {
+        "apply" | "am" | "restore"
+            if command != "restore" || !has(&["--staged", "-S"]) || has(&["--worktree", "-W"]) =>
+        {
             (true, Edits::Yes, if command == "restore" { operands() } else { Vec::new() })
         }
         "checkout" => match separated {

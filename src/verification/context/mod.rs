@@ -1,8 +1,15 @@
 //! What a task and its project ask for.
+//!
+//! [`task_type`] reads the task's own words, [`RepositorySignals`] the project's manifests, and [`requirements`] puts both
+//! together with what `project.json` declares. Nothing here reads what an agent said.
 
+mod manifests;
 mod requirements;
 mod signals;
 mod task_type;
+#[cfg(test)]
+mod tests;
+mod words;
 
 pub use requirements::Requirements;
 pub use requirements::requirements;

@@ -3,6 +3,8 @@
 use super::facts::View;
 use super::finding::Finding;
 use super::finding::Todo;
+use super::runtime_checks::Runtime;
+use crate::domain::Expects;
 
 const GATE: &str = "answer_present";
 
@@ -19,6 +21,27 @@ pub(super) fn answer_present(view: &View<'_>) -> Finding {
     if changed.is_none() && trace.asked.is_empty() && view.facts.turn.task.trim().is_empty() {
         return Finding::not_run(GATE, "nothing is recorded at all");
     }
+    let nothing_expected = view.facts.turn.expects == Some(Expects::Nothing);
+    if nothing_expected && matches!(view.runtime, Runtime::Green(_)) {
+        return Finding::not_run(GATE, "nothing was done, as the task expects, and every check is green");
+    }
     let todo = Todo::high("Any work and any answer", "Do what the task asks for, and say what you did.");
     Finding::failed(GATE, "the answer is empty, and nothing was done", todo)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::coding;
+    use super::super::fixture::turn;
+    use super::*;
+
+    #[test]
+    fn nothing_said_and_nothing_done_is_not_done() {
+        turn("Create it").fails(GATE, "nothing was done");
+        turn("Create it").answer("Here.").passes(GATE, "");
+        turn("Create it").edit("a.rs").is_silent(GATE, "something was done");
+        turn("Create it").observed(&["a.rs"], "").is_silent(GATE, "something was done");
+        coding().observed(&[], "").fails(GATE, "nothing was done");
+        turn("").is_silent(GATE, "nothing is recorded at all");
+    }
 }

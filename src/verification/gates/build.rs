@@ -22,7 +22,7 @@ pub(super) fn build(view: &View<'_>) -> Finding {
         };
     }
     if required.build.is_none() && required.change.is_none() {
-        return Finding::not_run(GATE, "no build is required");
+        return Finding::not_run(GATE, view.not_required("build"));
     }
     let at = view.timeline.last_change().map(|c| c.at);
     let is_build = |step: &super::timeline::Step<'_>, i: usize| step.runs[i].kind == CommandKind::Build;
@@ -32,7 +32,7 @@ pub(super) fn build(view: &View<'_>) -> Finding {
         return judged(view, last);
     }
     let Some(why) = &required.build else {
-        return Finding::not_run(GATE, "no build is required, and none ran after the last change");
+        return Finding::not_run(GATE, "it is not required, and none ran after the last change");
     };
     if view.timeline.is_empty() {
         return Finding::not_run(GATE, "no tool call is recorded");
@@ -55,7 +55,11 @@ pub(super) fn build(view: &View<'_>) -> Finding {
         Some(command) => format!("Run `{command}` now, after your last change, and fix what fails."),
         None => "Build the project now, after your last change, and fix what fails.".to_owned(),
     };
-    Finding::failed(GATE, format!("{evidence}; a build is required: {why}"), Todo::high("A build after the last change", action))
+    Finding::failed(
+        GATE,
+        format!("{evidence}; a build is required: {why}"),
+        Todo::high("A build after the last change", action),
+    )
 }
 
 fn judged(view: &View<'_>, last: &Ran<'_>) -> Finding {
@@ -71,7 +75,10 @@ fn judged(view: &View<'_>, last: &Ran<'_>) -> Finding {
         Went::Failed(how) => Finding::failed(
             GATE,
             format!("the last run of {} failed: {how}", last.shown()),
-            Todo::high(format!("A failing build ({how})"), format!("Fix what {} reports, then run it again.", last.shown())),
+            Todo::high(
+                format!("A failing build ({how})"),
+                format!("Fix what {} reports, then run it again.", last.shown()),
+            ),
         ),
         Went::Passed(how) => Finding::passed(GATE, format!("{}: {how}", last.shown())),
         Went::Unknown(because) | Went::NotStarted(because) => {
@@ -85,4 +92,42 @@ fn builds_too(test: &Ran<'_>) -> bool {
     const BUILDERS: [&str; 9] = ["cargo", "go", "mvn", "mvnw", "gradle", "gradlew", "dotnet", "swift", "sbt"];
     let program = test.run.words.first().map_or("", |w| w.rsplit('/').next().unwrap_or_default());
     BUILDERS.contains(&program) && matches!(test.went, Went::Passed(_))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::Turn;
+    use super::super::fixture::coding;
+    use super::super::fixture::turn;
+    use super::*;
+
+    fn built() -> Turn {
+        let mut turn = coding();
+        turn.required.build = Some("the task asks for it".to_owned());
+        turn.signals.builds = vec!["cargo build".to_owned()];
+        turn
+    }
+
+    #[test]
+    fn a_required_build_ran_after_the_last_change_and_passed() {
+        built().edit("a.rs").ran("cargo build", 0, "").passes(GATE, "exit status 0");
+        built().edit("a.rs").ran("cargo build", 101, "").fails(GATE, "exit status 101");
+        built().ran("cargo build", 0, "").edit("a.rs").fails(GATE, "before the last change");
+        built().edit("a.rs").ran("cargo test", 0, "").passes(GATE, "builds what it tests");
+        built().edit("a.rs").bash("npm run build").is_silent(GATE, "not recorded");
+        let todo = built().edit("a.rs").fails(GATE, "no build is among").todo.unwrap();
+        assert!(todo.action.contains("`cargo build`"));
+    }
+
+    #[test]
+    fn a_broken_build_is_broken_whether_it_was_required_or_not() {
+        coding().edit("a.ts").ran("npm run build", 2, "error TS2322").fails(GATE, "exit status 2");
+        coding()
+            .ran("npm run build", 2, "")
+            .edit("a.ts")
+            .ran("npm run build", 2, "")
+            .is_silent(GATE, "as it did before");
+        coding().edit("a.ts").is_silent(GATE, "not required");
+        turn("x").ran("npm run build", 2, "").is_silent(GATE, "not required");
+    }
 }

@@ -66,7 +66,8 @@ fn same(claimed: &Run, ran: &Run) -> bool {
         return true;
     }
     let stands_for_many = |run: &Run| family(run).is_none();
-    let kind = claimed.kind == ran.kind || matches!((&claimed.kind, &ran.kind), (CommandKind::Push(_), CommandKind::Push(_)));
+    let kind =
+        claimed.kind == ran.kind || matches!((&claimed.kind, &ran.kind), (CommandKind::Push(_), CommandKind::Push(_)));
     if kind {
         return stands_for_many(claimed) || stands_for_many(ran) || family(claimed) == family(ran);
     }
@@ -77,9 +78,11 @@ fn same(claimed: &Run, ran: &Run) -> bool {
 fn family(run: &Run) -> Option<&'static str> {
     let program = run.words.first()?.rsplit('/').next()?;
     Some(match program {
-        "npm" | "pnpm" | "yarn" | "bun" | "npx" | "bunx" | "jest" | "vitest" | "mocha" | "node" | "playwright" | "cypress"
-        | "tsc" | "eslint" | "vite" | "webpack" | "next" | "deno" | "ava" | "tap" => "javascript",
-        "pytest" | "py.test" | "tox" | "nox" | "uv" | "poetry" | "ruff" | "mypy" | "flake8" | "pyright" | "hatch" => "python",
+        "npm" | "pnpm" | "yarn" | "bun" | "npx" | "bunx" | "jest" | "vitest" | "mocha" | "node" | "playwright"
+        | "cypress" | "tsc" | "eslint" | "vite" | "webpack" | "next" | "deno" | "ava" | "tap" => "javascript",
+        "pytest" | "py.test" | "tox" | "nox" | "uv" | "poetry" | "ruff" | "mypy" | "flake8" | "pyright" | "hatch" => {
+            "python"
+        }
         _ if program.starts_with("python") => "python",
         "cargo" | "rustc" | "cargo-nextest" => "rust",
         "go" | "gotestsum" | "golangci-lint" => "go",
@@ -141,17 +144,68 @@ fn sentences(line: &str) -> Vec<&str> {
 /// The sentence says that something was run, and neither denies it nor asks for it nor leaves it to others.
 fn speaks_of_the_past(sentence: &str) -> bool {
     const PAST: [&str; 8] = ["ran", "re-ran", "reran", "executed", "rerun", "verified", "invoked", "re-executed"];
-    const NOT: [&str; 46] = [
-        "not", "n't", "didn't", "don't", "doesn't", "couldn't", "can't", "cannot", "wasn't", "haven't", "hasn't", "never", "without",
-        "unable", "failed to", "please", "you can", "you could", "you should", "you may", "you'll", "your", "should", "would", "could",
-        "will", "need", "needs", "to run", "let me", "let's", "if you", "next", "todo", "once", "before", "previously", "earlier",
-        "instead", "ci", "pipeline", "user", "if", "unless", "when", "ask",
+    const NOT: [&str; 48] = [
+        "not",
+        "n't",
+        "didn't",
+        "don't",
+        "doesn't",
+        "couldn't",
+        "can't",
+        "cannot",
+        "wasn't",
+        "haven't",
+        "hasn't",
+        "never",
+        "without",
+        "unable",
+        "failed to",
+        "please",
+        "you can",
+        "you could",
+        "you should",
+        "you may",
+        "you'll",
+        "your",
+        "should",
+        "would",
+        "could",
+        "will",
+        "need",
+        "needs",
+        "to run",
+        "let me",
+        "let's",
+        "if you",
+        "next",
+        "todo",
+        "once",
+        "before",
+        "previously",
+        "earlier",
+        "instead",
+        "ci",
+        "pipeline",
+        "user",
+        "if",
+        "unless",
+        "when",
+        "ask",
+        "ran out",
+        "ran into",
     ];
     let lower = sentence.to_ascii_lowercase().replace('’', "'");
     // What stands in back quotes is no word of the sentence.
     let spoken: String = lower.split('`').step_by(2).collect::<Vec<_>>().join(" ` ");
-    let words: Vec<&str> = spoken.split(|c: char| c.is_whitespace() || matches!(c, ',' | ':' | '(' | ')' | '*' | '"')).collect();
-    let has = |word: &&str| if word.contains(' ') { spoken.contains(*word) } else { words.iter().any(|w| w.trim_end_matches(['.', '!', ';']) == *word) };
+    let words: Vec<&str> =
+        spoken.split(|c: char| c.is_whitespace() || matches!(c, ',' | ':' | '(' | ')' | '*' | '"')).collect();
+    let has = |word: &&str| {
+        if word.contains(' ') {
+            spoken.contains(*word)
+        } else {
+            words.iter().any(|w| w.trim_end_matches(['.', '!', ';']) == *word)
+        }
+    };
     let denied = NOT.iter().any(|word| has(word)) || words.iter().any(|w| w.ends_with("n't"));
     PAST.iter().any(|word| has(word)) && !denied
 }
@@ -170,10 +224,82 @@ fn commands_in(sentence: &str) -> impl Iterator<Item = Claim> {
         let text = text.trim().trim_start_matches("$ ").to_owned();
         let run = runs(&text).into_iter().find(|run| judged(&run.kind) && !run.words.is_empty())?;
         // `test` alone is a word, and so is `pytest` in "the `pytest` suite".
-        (run.words.len() > 1 || matches!(run.words[0].as_str(), "pytest" | "tox" | "jest" | "vitest" | "ctest")).then_some(Claim { text, run })
+        (run.words.len() > 1 || matches!(run.words[0].as_str(), "pytest" | "tox" | "jest" | "vitest" | "ctest"))
+            .then_some(Claim { text, run })
     })
 }
 
 fn judged(kind: &CommandKind) -> bool {
     !matches!(kind, CommandKind::Other | CommandKind::Ci | CommandKind::PullRequest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::coding;
+    use super::*;
+    use crate::domain::ToolKind;
+
+    fn check(answer: &str, expected: &[&str]) {
+        let found: Vec<String> = claims(answer).into_iter().map(|claim| claim.text).collect();
+        assert_eq!(found, expected, "{answer}");
+    }
+
+    #[test]
+    fn explicit_claims_of_concrete_commands() {
+        check("I ran `cargo test` and everything passes.", &["cargo test"]);
+        check("Ran npm test, all green.", &["npm test"]);
+        check("Verified with `pytest -q` and `ruff check .`.", &["pytest -q", "ruff check ."]);
+        check("I re-ran `cd app && npm test -- --ci`: 94 passed.", &["cd app && npm test -- --ci"]);
+        check("All tests (`go test ./...`) were executed.", &["go test ./..."]);
+    }
+
+    #[test]
+    fn everything_else_is_prose() {
+        for prose in [
+            "All tests pass.",
+            "I didn't run `cargo test`.",
+            "Please run `cargo test`.",
+            "You can run `npm test` to verify.",
+            "I will run `npm test` next.",
+            "I could not run `npm test` because node is missing.",
+            "`cargo test` runs the suite.",
+            "The CI ran `cargo test`.",
+            "I ran the tests.",
+            "I ran into `npm test` failures you reported earlier.",
+            "Before this change `npm test` failed when it was executed.",
+            "I ran `foo()` through the profiler.",
+            "Next step: run `python -m pytest test_factorial.py -v` to verify.",
+            "```\nran `cargo test`\n```",
+            "If you ran `cargo test`, it would pass.",
+            "I ran out of time for `cargo test`, so it is unverified.",
+        ] {
+            check(prose, &[]);
+        }
+    }
+
+    #[test]
+    fn a_claimed_command_is_among_the_recorded_ones() {
+        let said = |line: &str, answer: &str| coding().edit("a.rs").ran(line, 0, "").answer(answer);
+        said("cargo test", "I ran `cargo test`.").passes(GATE, "as claimed");
+        said("cd app && CI=1 npm test -- --ci", "I ran `npm test`.").passes(GATE, "as claimed");
+        said("npx vitest run", "I ran `npm test`.").passes(GATE, "as claimed");
+        said("make test", "I ran `pytest`.").passes(GATE, "as claimed");
+        said("npm run build", "I ran `npm test`.").fails(GATE, "`npm test` ran; no such command");
+        said("npm test", "I ran `pytest` and `npm test`.").fails(GATE, "`pytest` ran");
+        said("ls", "Ran cargo test, all green.").fails(GATE, "`cargo test` ran");
+        let todo = said("ls", "I ran `cargo test`.").fails(GATE, "").todo.unwrap();
+        assert!(todo.action.starts_with("Run `cargo test` now"), "{}", todo.action);
+    }
+
+    #[test]
+    fn claims_are_compared_with_facts_only() {
+        coding().answer("I ran `cargo test`.").is_silent(GATE, "no tool call is recorded");
+        coding().edit("a.rs").answer("Done.").is_silent(GATE, "claims no concrete command");
+        let sub = coding().call(ToolKind::Agent, "Task", &[], "{}").answer("I ran `cargo test`.");
+        sub.is_silent(GATE, "what `Task` did");
+        let green = coding().edit("a.rs").observed(&["a.rs"], "").check("cargo test", None, None);
+        green.answer("I ran `cargo test`.").is_silent(GATE, "the runtime's own checks did");
+        let lint = coding().edit("a.rs").observed(&["a.rs"], "").check("cargo clippy", None, None);
+        lint.answer("I ran `cargo test`.").fails(GATE, "`cargo test`");
+    }
 }

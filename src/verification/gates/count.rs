@@ -78,7 +78,42 @@ fn runs(view: &View<'_>) -> Vec<Pair> {
 
 /// Where something is to be removed, its tests go with it.
 pub(super) fn asks_to_remove(task: &str) -> bool {
-    const STEMS: [&str; 9] = ["remov", "delet", "drop", "prun", "retir", "deprecat", "consolidat", "dedup", "uninstall"];
+    const STEMS: [&str; 9] =
+        ["remov", "delet", "drop", "prun", "retir", "deprecat", "consolidat", "dedup", "uninstall"];
     let task = task.to_ascii_lowercase();
     task.split(|c: char| !c.is_ascii_alphabetic()).any(|word| STEMS.iter().any(|stem| word.starts_with(stem)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::coding;
+    use super::*;
+
+    fn pytest(passed: u32) -> String {
+        format!("== {passed} passed in 0.10s ==")
+    }
+
+    #[test]
+    fn fewer_tests_than_before_are_named() {
+        let before = coding().ran("pytest", 0, &pytest(10)).edit("src/a.py");
+        before.clone().ran("pytest", 0, &pytest(10)).passes(GATE, "10 tests before, 10 after");
+        before.clone().ran("pytest", 0, &pytest(12)).passes(GATE, "12 after");
+        before.clone().ran("pytest", 0, &pytest(9)).fails(GATE, "9 after");
+        let skipped = "== 9 passed, 1 skipped in 0.10s ==";
+        before.clone().ran("pytest", 0, skipped).fails(GATE, "1 skipped");
+        before.clone().ran("pytest tests/a.py", 0, &pytest(2)).is_silent(GATE, "can be compared");
+        before.clone().ran("pytest", 1, "== 1 failed, 2 passed in 0.10s ==").is_silent(GATE, "can be compared");
+        let mut removal = before.ran("pytest", 0, &pytest(9));
+        removal.turn.task = "Remove the old parser".to_owned();
+        removal.is_silent(GATE, "asks to remove");
+    }
+
+    #[test]
+    fn the_runtimes_own_checks_are_compared_too() {
+        let mut both = coding().observed(&["a.py"], "").check("pytest", None, None);
+        let observed = both.turn.observed.as_mut().unwrap();
+        observed.baseline[0].output = crate::domain::Output::whole(pytest(10));
+        observed.checks[0].output = crate::domain::Output::whole(pytest(4));
+        both.fails(GATE, "check `pytest` ran 10 tests before");
+    }
 }

@@ -97,3 +97,25 @@ fn hunk_header(line: &str) -> Option<(u64, u64)> {
     let new = count(words.next()?.strip_prefix('+')?)?;
     Some((old, new))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_and_hunks() {
+        let diff = "diff --git a/x.py b/x.py\nindex 1..2 100644\n--- a/x.py\n+++ b/x.py\n@@ -1,3 +1,2 @@ def f\n a\n-b\n--- c\n+d\n\
+                    diff --git a/gone.py b/gone.py\ndeleted file mode 100644\n--- a/gone.py\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n\
+                    diff --git a/new.py b/new.py\nnew file mode 100644\n--- /dev/null\n+++ b/new.py\n@@ -0,0 +1 @@\n+y\n";
+        let files = read(diff);
+        let shown: Vec<_> = files.iter().map(|f| (f.path, f.deleted, f.added)).collect();
+        assert_eq!(shown, [("x.py", false, false), ("gone.py", true, false), ("new.py", false, true)]);
+        let lines: Vec<_> = files[0].lines().collect();
+        assert_eq!(lines, [Line::Same("a"), Line::Removed("b"), Line::Removed("-- c"), Line::Added("d")]);
+    }
+
+    #[test]
+    fn what_is_no_diff_is_nothing() {
+        assert_eq!(read("hello\n@@ -1 +1 @@\n+++ b/x\n"), []);
+    }
+}

@@ -38,4 +38,10 @@ impl<'a> View<'a> {
         let turn = self.facts.turn;
         if turn.task.trim().is_empty() { Cow::Owned(turn.trace.task()) } else { Cow::Borrowed(&turn.task) }
     }
+
+    /// Why something is not required, where there is a reason.
+    pub(super) fn not_required(&self, what: &str) -> String {
+        let reason = self.facts.required.waived.iter().find_map(|why| why.strip_prefix(what)?.strip_prefix(": "));
+        reason.map_or_else(|| "it is not required".to_owned(), |reason| format!("it is not required: {reason}"))
+    }
 }

@@ -15,6 +15,8 @@ mod count;
 mod diff;
 mod facts;
 mod finding;
+#[cfg(test)]
+pub(in crate::verification) mod fixture;
 mod kept;
 mod kept_scripts;
 mod remote;

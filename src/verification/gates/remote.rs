@@ -18,7 +18,8 @@ pub(super) fn no_direct_push(view: &View<'_>) -> Finding {
     if view.timeline.is_empty() {
         return Finding::not_run(PUSH, "no tool call is recorded");
     }
-    let is_push = |step: &super::timeline::Step<'_>, i: usize| matches!(&step.runs[i].kind, CommandKind::Push(to) if !to.dry_run);
+    let is_push =
+        |step: &super::timeline::Step<'_>, i: usize| matches!(&step.runs[i].kind, CommandKind::Push(to) if !to.dry_run);
     let (mut elsewhere, mut unknown) = (Vec::new(), Vec::new());
     for push in view.timeline.ran(is_push) {
         let CommandKind::Push(target) = &push.run.kind else { continue };
@@ -41,7 +42,9 @@ pub(super) fn no_direct_push(view: &View<'_>) -> Finding {
             format!("{} pushes to `{hit}`, the default branch", push.shown()),
             Todo::high(
                 format!("No direct push to `{hit}`"),
-                format!("Say that `{hit}` was pushed to; put the work on a branch of its own, push that, and open a pull request."),
+                format!(
+                    "Say that `{hit}` was pushed to; put the work on a branch of its own, push that, and open a pull request."
+                ),
             ),
         );
     }
@@ -89,14 +92,19 @@ fn asked_to_push(task: &str, branch: &str) -> bool {
     let (mut asked, mut named) = (false, false);
     for sentence in pushes {
         let words = words(sentence);
-        if words.iter().any(|w| matches!(w.as_str(), "never" | "not" | "no" | "without" | "avoid" | "don't" | "instead")) {
+        if words
+            .iter()
+            .any(|w| matches!(w.as_str(), "never" | "not" | "no" | "without" | "avoid" | "don't" | "instead"))
+        {
             return false;
         }
         asked = true;
         named |= words.iter().any(|w| *w == branch.to_ascii_lowercase());
     }
     let all = words(&task);
-    let other_way = all.iter().any(|w| matches!(w.as_str(), "pr" | "prs" | "branch")) || task.contains("pull request") || task.contains("merge request");
+    let other_way = all.iter().any(|w| matches!(w.as_str(), "pr" | "prs" | "branch"))
+        || task.contains("pull request")
+        || task.contains("merge request");
     named || (asked && !other_way)
 }
 
@@ -111,7 +119,7 @@ fn asked<'a>(view: &View<'a>) -> Result<Option<&'a PullRequest>, String> {
 
 pub(super) fn pull_request(view: &View<'_>) -> Finding {
     let Some(why) = &view.facts.required.pull_request else {
-        return Finding::not_run(PULL_REQUEST, "no pull request is required");
+        return Finding::not_run(PULL_REQUEST, view.not_required("pull request"));
     };
     match asked(view) {
         Err(because) => Finding::not_run(PULL_REQUEST, because),
@@ -126,7 +134,7 @@ pub(super) fn pull_request(view: &View<'_>) -> Finding {
 
 pub(super) fn ci(view: &View<'_>) -> Finding {
     let Some(why) = &view.facts.required.ci else {
-        return Finding::not_run(CI, "no green CI is required");
+        return Finding::not_run(CI, view.not_required("CI"));
     };
     let found = match asked(view) {
         Err(because) => return Finding::not_run(CI, because),
@@ -142,5 +150,85 @@ pub(super) fn ci(view: &View<'_>) -> Finding {
             format!("a check of {} failed; green CI is required: {why}", found.url),
             Todo::high("Green CI", "Look at the failed check with `gh pr checks`, fix the cause, and push again."),
         ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::Turn;
+    use super::super::fixture::coding;
+    use super::*;
+
+    fn on(branch: Option<&str>, upstream: Option<&str>, default: Option<&str>) -> Option<RemoteState> {
+        Some(RemoteState {
+            remotes: vec!["origin".to_owned()],
+            default_branch: default.map(str::to_owned),
+            branch: branch.map(str::to_owned),
+            upstream: upstream.map(str::to_owned),
+            pull_request: None,
+        })
+    }
+
+    fn pushed(line: &str, remote: Option<RemoteState>) -> Turn {
+        Turn { remote, ..coding().edit("a.rs").ran(line, 0, "") }
+    }
+
+    #[test]
+    fn the_branch_that_is_pushed_to_is_what_counts() {
+        pushed("git push origin main", None).fails(PUSH, "`main`, the default branch");
+        pushed("git push origin HEAD:master", None).fails(PUSH, "`master`");
+        pushed("git push -u origin feature/main-nav && gh pr create --base main", None)
+            .passes(PUSH, "feature/main-nav");
+        pushed("git push origin main", on(None, None, Some("trunk"))).passes(PUSH, "main");
+        pushed("git push origin trunk", on(None, None, Some("trunk"))).fails(PUSH, "`trunk`");
+        pushed("git push --dry-run origin main", None).passes(PUSH, "nothing was pushed");
+        pushed("echo git push origin main", None).passes(PUSH, "nothing was pushed");
+        coding().is_silent(PUSH, "no tool call");
+        coding().ran("git push origin main", 1, "rejected").passes(PUSH, "nothing was pushed");
+    }
+
+    #[test]
+    fn a_bare_push_goes_where_git_is_told_to_push() {
+        pushed("git push", None).is_silent(PUSH, "where `git push` goes is not known");
+        pushed("git push", on(Some("main"), Some("main"), Some("main"))).fails(PUSH, "`main`");
+        pushed("git push", on(Some("main"), Some("origin/main"), Some("main"))).fails(PUSH, "`main`");
+        pushed("git push", on(Some("fix"), None, Some("main"))).passes(PUSH, "fix");
+    }
+
+    #[test]
+    fn a_push_that_the_task_asks_for_is_no_offence() {
+        let check = |task: &str, refuted: bool| {
+            let mut turn = pushed("git push origin main", None);
+            turn.turn.task = task.to_owned();
+            let found = turn.findings().into_iter().find(|f| f.report.gate == PUSH).unwrap();
+            assert_eq!(found.is_failed(), refuted, "{task}: {}", found.report.evidence);
+        };
+        check("Fix the typo and push it to main.", false);
+        check("Fix the typo, commit and push.", false);
+        check("Fix the typo. Never push directly to main.", true);
+        check("Fix the typo, push your branch and open a PR.", true);
+        check("Fix the typo.", true);
+    }
+
+    fn reviewed(pull_request: Option<Result<Option<PullRequest>, String>>) -> Turn {
+        let mut turn = Turn { remote: on(Some("x"), None, None), ..coding() };
+        turn.required.pull_request = Some("the task asks for it".to_owned());
+        turn.required.ci = Some("the project asks for it".to_owned());
+        turn.remote.as_mut().unwrap().pull_request = pull_request;
+        turn
+    }
+
+    #[test]
+    fn what_the_remote_says_and_nothing_else() {
+        let with = |ci| reviewed(Some(Ok(Some(PullRequest { url: "https://x/pull/1".to_owned(), ci }))));
+        with(Ci::Passing).passes(PULL_REQUEST, "https://x/pull/1");
+        with(Ci::Passing).passes(CI, "passed");
+        with(Ci::Failing).fails(CI, "failed");
+        with(Ci::Pending).is_silent(CI, "not over");
+        with(Ci::None).is_silent(CI, "no checks");
+        reviewed(Some(Ok(None))).fails(PULL_REQUEST, "no open pull request");
+        reviewed(Some(Err("`gh` is not logged in".to_owned()))).is_silent(PULL_REQUEST, "not logged in");
+        reviewed(None).is_silent(CI, "nobody asked");
+        coding().is_silent(PULL_REQUEST, "not required");
     }
 }

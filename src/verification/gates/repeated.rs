@@ -34,7 +34,10 @@ pub(super) fn repeated_failure(view: &View<'_>) -> Finding {
     match same {
         Some((line, _)) if times >= TIMES => Finding::failed(
             GATE,
-            format!("{} failed {times} times in the same way, with no change between, and nothing followed", shown(&line)),
+            format!(
+                "{} failed {times} times in the same way, with no change between, and nothing followed",
+                shown(&line)
+            ),
             Todo::high(
                 format!("Another way than {} once more", shown(&line)),
                 "Read what it printed, find the cause, and change something before you run it again.",
@@ -65,4 +68,29 @@ fn failure(step: &Step<'_>) -> Option<(String, String)> {
     }
     let masked: String = outcome.output.chars().map(|c| if c.is_ascii_digit() { '#' } else { c }).collect();
     Some((one_line(step.action.command.as_deref()?), format!("{code} {masked}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::coding;
+
+    #[test]
+    fn the_same_failure_three_times_at_the_end_is_a_wall() {
+        let twice =
+            coding().edit("a.rs").ran("npm test", 1, "3 failed in 1.2s").ran("npm  test", 1, "3 failed in 1.4s");
+        twice.passes(super::GATE, "");
+        let thrice = twice.clone().ran("cat a.rs", 0, "x").ran("npm test", 1, "3 failed in 9.9s");
+        thrice.fails(super::GATE, "failed 3 times");
+        thrice.clone().edit("a.rs").passes(super::GATE, "");
+        thrice.ran("npm test", 0, "").passes(super::GATE, "");
+        twice.clone().edit("a.rs").ran("npm test", 1, "3 failed in 9.9s").passes(super::GATE, "");
+        twice.clone().ran("npm test", 1, "1 failure: another").passes(super::GATE, "");
+        twice.ran("npm test", None, "3 failed in 1.2s").passes(super::GATE, "");
+    }
+
+    #[test]
+    fn waiting_for_ci_is_no_failure() {
+        let wait = || coding().ran("gh pr checks", 8, "pending");
+        wait().ran("gh pr checks", 8, "pending").ran("gh pr checks", 8, "pending").passes(super::GATE, "");
+    }
 }

@@ -3,6 +3,7 @@
 use super::facts::View;
 use super::finding::Finding;
 use super::finding::Todo;
+use super::timeline::is_script;
 use crate::domain::CheckReport;
 use crate::domain::CheckScope;
 use crate::domain::CheckStatus;
@@ -12,6 +13,7 @@ use crate::prompt::plain;
 use crate::services::Observed;
 use crate::services::TurnEvidence;
 use crate::verification::commands::CommandKind;
+use crate::verification::commands::Run;
 use crate::verification::commands::runs;
 
 /// So much of a failing check's output is shown: runners say at the end what failed.
@@ -39,7 +41,8 @@ impl<'a> Runtime<'a> {
         let expects = turn.expects.unwrap_or_default();
         let counted: Vec<&CheckReport> =
             observed.checks.iter().filter(|check| !known_red(observed, check, expects)).collect();
-        let ran = |check: &&&CheckReport| !not_run(check) || base_of(observed, check).is_some_and(|base| !not_run(base));
+        let ran =
+            |check: &&&CheckReport| !not_run(check) || base_of(observed, check).is_some_and(|base| !not_run(base));
         if counted.iter().find(ran).is_none() {
             return Self::Silent(silence(observed));
         }
@@ -53,11 +56,15 @@ impl<'a> Runtime<'a> {
     /// The runtime ran, after the last change, a check that may be of this kind; one that is surely of another
     /// (a linter is no test) is not meant.
     pub(super) fn covers(&self, kind: &CommandKind) -> Option<&'a CheckReport> {
+        // `npm run lint` says what it is; `./check.sh` may be anything.
+        let named =
+            |word: &String| ["lint", "format", "fmt", "types", "typecheck"].iter().any(|name| word.contains(name));
         let covering = |check: &&&CheckReport| {
             let runs = runs(&check.spec.run.to_string());
             let is = |wanted: &CommandKind| runs.iter().any(|run| run.kind == *wanted);
             let tests_build = *kind == CommandKind::Build && is(&CommandKind::Test);
-            is(kind) || tests_build || !runs.iter().any(|run| run.kind != CommandKind::Other)
+            let other = |run: &Run| run.kind != CommandKind::Other && !(is_script(run) && !run.words.iter().any(named));
+            is(kind) || tests_build || !runs.iter().any(other)
         };
         match self {
             Self::Green(checks) => checks.iter().find(covering).copied(),
@@ -117,5 +124,48 @@ pub(super) fn runtime_checks(view: &View<'_>) -> Finding {
             let names: Vec<String> = checks.iter().map(|check| format!("`{}`", check.spec.name)).collect();
             Finding::passed(GATE, format!("the runtime ran {} after the last change: green", names.join(", ")))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::coding;
+    use super::super::fixture::report;
+    use super::super::fixture::turn;
+    use super::*;
+
+    #[test]
+    fn green_passes_red_fails_and_silence_is_neither() {
+        let there = || coding().observed(&["a.rs"], "");
+        there().check("cargo test", Some("x"), None).passes(GATE, "`cargo test`");
+        let red = there().check("cargo test", None, Some("test result: FAILED")).fails(GATE, "exit status 1");
+        assert!(red.report.evidence.ends_with("test result: FAILED"));
+        assert!(red.todo.unwrap().action.contains("Run `cargo test` and fix"));
+        there().check("pytest", Some("not run"), Some("not run")).is_silent(GATE, "no such program");
+        there().check("pytest", None, Some("not run")).fails(GATE, "not run");
+        there().is_silent(GATE, "there is no check");
+        turn("x").is_silent(GATE, "not run by the runtime");
+    }
+
+    #[test]
+    fn an_old_failure_of_the_project_counts_for_nobody() {
+        let project = |before: &str, after: &str| {
+            let mut turn = coding().observed(&["a.rs"], "");
+            let observed = turn.turn.observed.as_mut().unwrap();
+            observed.baseline.push(report(CheckScope::Project, "lint", Some(before)));
+            observed.checks.push(report(CheckScope::Project, "lint", Some(after)));
+            turn
+        };
+        project("a", "a").is_silent(GATE, "red for the same reason");
+        project("a", "a").check("cargo test", None, None).passes(GATE, "`cargo test`");
+        project("a", "b").fails(GATE, "`lint` is red");
+        project("a", "a").expects(Expects::Fix).fails(GATE, "`lint` is red");
+    }
+
+    #[test]
+    fn a_fix_must_turn_something_green() {
+        let there = || coding().observed(&["a.rs"], "").expects(Expects::Fix);
+        there().check("cargo test", None, None).fails(GATE, "none was red before");
+        there().check("cargo test", Some("x"), None).passes(GATE, "");
     }
 }

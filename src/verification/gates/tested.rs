@@ -11,6 +11,7 @@ use super::timeline::Ran;
 use super::timeline::may_run_tests;
 use super::timeline::runs_tests;
 use super::went::Went;
+use super::went::counts_nothing;
 use crate::domain::ToolKind;
 use crate::verification::commands::CommandKind;
 
@@ -22,7 +23,7 @@ pub(super) fn tests_ran_after_last_change(view: &View<'_>) -> Finding {
         return Finding::passed(RAN, format!("the runtime ran check `{}` after the last change", check.spec.name));
     }
     let Some(why) = &view.facts.required.tests else {
-        return Finding::not_run(RAN, "no tests are required");
+        return Finding::not_run(RAN, view.not_required("tests"));
     };
     if view.timeline.is_empty() {
         return Finding::not_run(RAN, "no tool call is recorded");
@@ -43,7 +44,12 @@ pub(super) fn tests_ran_after_last_change(view: &View<'_>) -> Finding {
     }
     let evidence = match (tests.last(), change) {
         (Some(last), Some(change)) => {
-            format!("{} ran before the last change (tool call {} changed {})", last.shown(), change.at.0 + 1, change.what)
+            format!(
+                "{} ran before the last change (tool call {} changed {})",
+                last.shown(),
+                change.at.0 + 1,
+                change.what
+            )
         }
         _ => format!("no test command is among the {} recorded tool calls", view.timeline.steps.len()),
     };
@@ -51,7 +57,11 @@ pub(super) fn tests_ran_after_last_change(view: &View<'_>) -> Finding {
         Some(command) => format!("Run `{command}` now, after your last change, and fix what fails."),
         None => "Run the project's tests now, after your last change, and fix what fails.".to_owned(),
     };
-    Finding::failed(RAN, format!("{evidence}; tests are required: {why}"), Todo::high("Tests after the last change", action))
+    Finding::failed(
+        RAN,
+        format!("{evidence}; tests are required: {why}"),
+        Todo::high("Tests after the last change", action),
+    )
 }
 
 pub(super) fn tests_passed(view: &View<'_>) -> Finding {
@@ -65,7 +75,7 @@ pub(super) fn tests_passed(view: &View<'_>) -> Finding {
     }
     let required = &view.facts.required;
     if required.tests.is_none() && required.change.is_none() {
-        return Finding::not_run(PASSED, "no tests are required");
+        return Finding::not_run(PASSED, view.not_required("tests"));
     }
     let at = view.timeline.last_change().map(|c| c.at);
     let after: Vec<Ran<'_>> = started(view).filter(|test| at.is_none_or(|at| test.at > at)).collect();
@@ -73,9 +83,10 @@ pub(super) fn tests_passed(view: &View<'_>) -> Finding {
         return Finding::not_run(PASSED, "no test run after the last change is recorded");
     };
     match &last.went {
-        Went::Failed(how) if asked_to_fail(&view.task()) => {
-            Finding::not_run(PASSED, format!("{} failed ({how}), and the task asks for a test that fails", last.shown()))
-        }
+        Went::Failed(how) if asked_to_fail(&view.task()) => Finding::not_run(
+            PASSED,
+            format!("{} failed ({how}), and the task asks for a test that fails", last.shown()),
+        ),
         Went::Failed(how) => match red_before(view, last) {
             Some(before) if required.tests.is_none() => Finding::not_run(PASSED, before),
             _ => failed(view, last, how),
@@ -124,7 +135,7 @@ fn may_have_run(view: &View<'_>, at: Option<At>) -> Option<String> {
     let after = |number: u64| at.is_none_or(|at| number > at.0);
     let steps = view.timeline.steps.iter().filter(|step| after(step.action.number));
     for step in steps {
-        if let Some(run) = step.runs.iter().find(|run| may_run_tests(run)) {
+        if let Some(run) = step.runs.iter().find(|run| may_run_tests(run) && !counts_nothing(run)) {
             return Some(format!("whether `{}` runs tests is not known", run.words.join(" ")));
         }
         if step.action.kind == ToolKind::Other && step.action.tool.to_ascii_lowercase().contains("test") {
@@ -169,4 +180,124 @@ fn wider_failure<'r, 'v>(view: &View<'_>, after: &'r [Ran<'v>]) -> Option<(&'r R
         (wide > ran_last && untouched)
             .then(|| (test, format!("{how}; since then only {ran_last} of {wide} tests were run again")))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::coding;
+    use super::super::fixture::turn;
+    use super::*;
+    use crate::domain::ToolKind;
+
+    const RED: &str = "test result: FAILED. 2 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out";
+    const GREEN: &str = "test result: ok. 3 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out";
+
+    #[test]
+    fn tests_after_the_last_change_count_and_tests_before_it_do_not() {
+        coding().edit("src/a.rs").ran("cargo test", 0, GREEN).passes(RAN, "src/a.rs");
+        coding().ran("cargo test", 0, GREEN).edit("src/a.rs").fails(RAN, "ran before the last change");
+        coding().edit("src/a.rs").fails(RAN, "no test command is among the 1 recorded tool calls");
+        coding().edit("src/a.rs").ran("sed -i s/a/b/ src/a.rs && cargo test", 0, GREEN).passes(RAN, "cargo test");
+        coding().ran("cargo test && sed -i s/a/b/ src/a.rs", 0, GREEN).fails(RAN, "before the last change");
+        coding()
+            .edit("src/a.rs")
+            .ran("cargo test", 0, GREEN)
+            .ran("cat > src/b.rs <<'E'\nx\nE", 0, "")
+            .fails(RAN, "before");
+    }
+
+    #[test]
+    fn what_no_test_can_tell_is_no_change_after_them() {
+        let tested = || coding().edit("src/a.rs").ran("cargo test", 0, GREEN);
+        tested().edit("README.md").passes(RAN, "src/a.rs");
+        tested().ran("git commit -am x && git status", 0, "").passes(RAN, "");
+        tested().ran("cargo test 2>&1 | tee /tmp/out.log | tail -3", 0, GREEN).passes(RAN, "");
+        tested().ran("cargo fmt", 0, "").is_silent(RAN, "perhaps changed files");
+    }
+
+    #[test]
+    fn what_cannot_be_seen_proves_nothing() {
+        coding().is_silent(RAN, "no tool call is recorded");
+        coding().edit("src/a.rs").call(ToolKind::Agent, "Task", &[], "{}").is_silent(RAN, "what `Task` did");
+        coding().edit("src/a.rs").call(ToolKind::Execute, "shell", &[], "{}").is_silent(RAN, "what `shell` did");
+        coding().edit("src/a.rs").call(ToolKind::Other, "run_tests", &[], "{}").is_silent(RAN, "run_tests");
+        coding().edit("src/a.rs").ran("./scripts/verify.sh", 0, "").is_silent(RAN, "verify.sh");
+        coding().edit("src/a.rs").ran("python3 report.py", 0, "").fails(RAN, "no test command");
+        turn("x").edit("src/a.rs").is_silent(RAN, "not required");
+    }
+
+    #[test]
+    fn a_command_that_prints_a_summary_ran_tests_and_one_that_shows_one_did_not() {
+        coding().edit("src/a.rs").ran("./go.sh", 0, GREEN).passes(PASSED, "go.sh");
+        coding().edit("src/a.rs").ran("cat old.log", 0, GREEN).fails(RAN, "no test command");
+        coding().edit("src/a.rs").ran("cargo test --no-run", 0, "").fails(RAN, "no test command");
+        coding().edit("src/a.rs").ran("cargo test", 127, "sh: cargo: not found").fails(RAN, "no test command");
+    }
+
+    #[test]
+    fn the_last_run_decides_by_its_exit_status() {
+        let edited = || coding().edit("src/a.rs");
+        edited().ran("cargo test", 0, "").passes(PASSED, "exit status 0");
+        edited().ran("cargo test", 101, "").fails(PASSED, "exit status 101");
+        edited().ran("cargo test", 101, RED).edit("src/a.rs").ran("cargo test", 0, GREEN).passes(PASSED, "3 passed");
+        edited().ran("cargo test", None, "").is_silent(PASSED, "no exit status is recorded");
+        edited().bash("cargo test").is_silent(PASSED, "its result is not recorded");
+    }
+
+    #[test]
+    fn where_the_exit_status_is_hidden_the_summary_decides() {
+        let edited = || coding().edit("src/a.rs");
+        edited().ran("cargo test 2>&1 | tail -5", 0, RED).fails(PASSED, "1 failed");
+        edited().ran("cargo test || true", 0, RED).fails(PASSED, "1 failed");
+        edited().ran("cargo test | tail -5", 0, GREEN).passes(PASSED, "3 passed");
+        edited().ran("cargo test | tail -5", 0, "warning: x").is_silent(PASSED, "whole line");
+        edited().ran("cargo test; cargo clippy", 1, GREEN).passes(PASSED, "3 passed");
+        edited().ran("cargo test && git push", 1, GREEN).passes(PASSED, "3 passed");
+        edited().ran("cargo test", None, RED).fails(PASSED, "1 failed");
+    }
+
+    #[test]
+    fn a_run_of_no_test_shows_nothing() {
+        let none = "test result: ok. 0 passed; 0 failed; 0 ignored; 0 measured; 9 filtered out";
+        coding().edit("src/a.rs").ran("cargo test nosuch", 0, none).is_silent(PASSED, "it ran no test");
+    }
+
+    #[test]
+    fn fewer_tests_do_not_make_up_for_a_failed_run_of_all() {
+        let all = coding().edit("src/a.rs").ran("pytest", 1, "== 3 failed, 91 passed in 2.0s ==");
+        all.clone().ran("pytest tests/ok.py", 0, "== 12 passed in 0.1s ==").fails(PASSED, "only 12 of 94 tests");
+        all.clone().ran("pytest", 0, "== 94 passed in 2.0s ==").passes(PASSED, "94 passed");
+        all.edit("src/a.rs").ran("pytest tests/ok.py", 0, "== 12 passed in 0.1s ==").passes(PASSED, "12 passed");
+    }
+
+    #[test]
+    fn a_test_that_is_to_fail_may() {
+        let mut red = coding().edit("tests/a.rs").ran("cargo test", 101, RED);
+        red.turn.task = "Write a failing test that reproduces the crash".to_owned();
+        red.is_silent(PASSED, "asks for a test that fails");
+    }
+
+    #[test]
+    fn an_old_failure_counts_only_where_tests_are_required() {
+        let mut old = coding().ran("cargo test", 101, RED).edit("src/a.rs").ran("cargo test", 101, RED);
+        old.fails(PASSED, "1 failed");
+        old.required.tests = None;
+        old.is_silent(PASSED, "as it did before the first change");
+    }
+
+    #[test]
+    fn the_runtimes_own_checks_stand_above_the_record() {
+        let silent = coding().edit("src/a.rs").observed(&["src/a.rs"], "");
+        let green = silent.clone().check("cargo test", Some("red"), None);
+        green.passes(RAN, "the runtime ran");
+        green.passes(PASSED, "is green");
+        silent.clone().check("./check.sh", None, None).passes(RAN, "the runtime ran");
+        silent.check("cargo clippy", None, None).fails(RAN, "no test command");
+    }
+
+    #[test]
+    fn the_agent_is_told_which_command_to_run() {
+        let told = coding().edit("src/a.rs").fails(RAN, "").todo.unwrap();
+        assert!(told.action.contains("Run `cargo test` now"), "{}", told.action);
+    }
 }

@@ -1,6 +1,8 @@
 //! Those who are asked where the facts leave it open: self-assessment, judge, committee; and the readers of their answers.
 
 mod assessment;
+#[cfg(test)]
+mod cases;
 mod cross_check;
 mod fields;
 mod human;
@@ -8,7 +10,6 @@ mod judges;
 mod none;
 mod questions;
 mod verdict;
-mod words;
 
 pub use assessment::AssessedBuild;
 pub use assessment::AssessedEvidence;

@@ -50,7 +50,8 @@ enum Line {
 /// Runs a file's lines and compares the exceptions with those that have a reason.
 fn run(file: &str, component: Option<&str>, exceptions: &[(&str, &str)], check: impl Fn(&Value) -> Line) {
     // Tests are run by cargo, which says where the package is; its neighbour has the data where there is any.
-    let package = std::env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from);
+    let package =
+        std::env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from);
     let path = package.join("../shared/data/cases").join(file);
     let Ok(text) = std::fs::read_to_string(&path) else {
         eprintln!("SKIPPED: the ancestor's cases are not here ({})", path.display());
@@ -77,7 +78,7 @@ fn run(file: &str, component: Option<&str>, exceptions: &[(&str, &str)], check: 
     }
     let all = holds + open.len() + differs.len();
     println!(
-        "{file} {}: {holds} of {all} hold, {} open {open:?}, {} exceptions; {quirks} quirks ignored, {elsewhere} elsewhere",
+        "{file} {}: {holds} of {all} hold, {} open {open:?}, {} exceptions; {quirks} quirks, {elsewhere} elsewhere",
         component.unwrap_or(""),
         open.len(),
         differs.len()
@@ -119,7 +120,9 @@ fn text(message: &Value) -> String {
     let text = message["text"].as_str().map_or_else(|| texts.collect::<Vec<_>>().join("\n\n"), str::to_owned);
     let internal =
         ["ANALYZE REFLECTION-3", "SELF-ASSESS REFLECTION-3", "REVIEW REFLECTION-3 COMPLETION", "CLASSIFY TASK ROUTING"];
-    if internal.iter().any(|mark| text.starts_with(mark)) || text.starts_with("## Reflection-3 Self-Assessment\nEvaluate") {
+    if internal.iter().any(|mark| text.starts_with(mark))
+        || text.starts_with("## Reflection-3 Self-Assessment\nEvaluate")
+    {
         return format!("{INTERNAL_MARK}\n{text}");
     }
     if text.starts_with("## Reflection-3") {
@@ -272,8 +275,12 @@ fn shortened_contexts_by_facts_alone() {
     });
     run("post-compression-actions.jsonl", None, &[], |case| {
         let action = serde_json::from_value(case["input"]["action"].clone()).expect("an action");
-        let answer =
-            CompactionVerdict { action, has_active_git_work: true, confidence: 0.9, nudge_message: "Go on.".to_owned() };
+        let answer = CompactionVerdict {
+            action,
+            has_active_git_work: true,
+            confidence: 0.9,
+            nudge_message: "Go on.".to_owned(),
+        };
         let verdict = compaction::by_judge(&CompactionQuestion::default(), answer);
         equal(Some(!verdict.nudge_message.is_empty()), case["expected"]["nudge"].as_bool())
     });
@@ -290,7 +297,10 @@ fn plan_modes() {
     let planning = |trace: &Trace| Some(not_judged(trace) == Some(NotJudged::Planning));
     let exceptions = [
         ("plan-mode-014", "a task whose result is a plan is a task: it is judged by what it asks for"),
-        ("plan-mode-015", "the same; with such words taken for a mode, \"create a plan for our customers\" is never judged"),
+        (
+            "plan-mode-015",
+            "the same; with such words taken for a mode, \"create a plan for our customers\" is never judged",
+        ),
     ];
     run("plan-mode.jsonl", None, &exceptions, |case| {
         equal(planning(&trace_of_messages(case)), case["expected"]["plan_mode"].as_bool())
@@ -353,13 +363,16 @@ fn aborted_turns() {
 
 #[test]
 fn evaluations_meanwhile() {
-    let exceptions =
-        [("dedup-race-007", "an evaluation that failed is repeated, as the quirk of 005 says; the error's type is no reason")];
+    let exceptions = [(
+        "dedup-race-007",
+        "an evaluation that failed is repeated, as the quirk of 005 says; the error's type is no reason",
+    )];
     run("dedup-race.jsonl", None, &exceptions, |case| {
         let (input, expected) = (&case["input"], &case["expected"]);
         let (mut guard, state) = (Guard::default(), StateId::of([(Some("msg_1"), "Fix the bug")]));
         let pass = guard.enter("a", state, at(0)).expect("free");
-        let asked = input.get("user_message_after_judge").is_some() || input.get("messages_at_pre_feedback_check").is_some();
+        let asked =
+            input.get("user_message_after_judge").is_some() || input.get("messages_at_pre_feedback_check").is_some();
         if asked {
             guard.asked("a");
         }
@@ -394,7 +407,10 @@ fn evaluations_meanwhile() {
         let (id, text) = (message["info"]["id"].as_str(), message["parts"][0]["text"].as_str().expect("a text"));
         let state = StateId::of([(id, text)]);
         let begins_alike = format!("{}, and then the printer", &text[..20]);
-        equal((state == StateId::of([(Some("msg_other"), text)]), state == StateId::of([(id, begins_alike.as_str())])), (false, false))
+        equal(
+            (state == StateId::of([(Some("msg_other"), text)]), state == StateId::of([(id, begins_alike.as_str())])),
+            (false, false),
+        )
     });
 }
 
@@ -402,14 +418,15 @@ fn evaluations_meanwhile() {
 fn own_sessions() {
     // Words that a person may use are no mark; these three belong to plugins before Reflection-3.
     let legacy = "\"You are a judge\", \"Task to evaluate\" and \"TASK VERIFICATION\" are words of people and agents";
-    let exceptions = ["001", "002", "020", "030", "031", "032", "042", "043", "044"].map(|n| format!("session-filter-{n}"));
+    let exceptions =
+        ["001", "002", "020", "030", "031", "032", "042", "043", "044"].map(|n| format!("session-filter-{n}"));
     let exceptions: Vec<(&str, &str)> = exceptions.iter().map(|id| (id.as_str(), legacy)).collect();
     run("session-filter.jsonl", None, &exceptions, |case| {
         let said = |own: fn(&str) -> bool| {
             let own = move |message: &Value| role(message) == Role::User && own(&text(message));
             messages(case).into_iter().map(move |message| own(&message)).collect::<Vec<bool>>()
         };
-        let index = |found: Option<usize>| found.map_or(-1, |at| at as i64);
+        let index = |found: Option<usize>| found.map_or(-1, |at| i64::try_from(at).expect("small"));
         match case["input"]["op"].as_str() {
             Some("is_internal_session") => {
                 let internal = not_judged(&trace_of_messages(case)) == Some(NotJudged::Internal);
@@ -433,9 +450,8 @@ fn own_sessions() {
 fn feedback_texts() {
     run("feedback.jsonl", None, &[], |case| {
         let input = &case["input"];
-        let list = |key: &str| -> Vec<String> {
-            serde_json::from_value(input["verdict"][key].clone()).unwrap_or_default()
-        };
+        let list =
+            |key: &str| -> Vec<String> { serde_json::from_value(input["verdict"][key].clone()).unwrap_or_default() };
         let severity = input["severity"].as_str().expect("a severity").to_uppercase();
         let verdict = CompletionVerdict {
             status: Standing::Unproven,
@@ -448,7 +464,8 @@ fn feedback_texts() {
             human_actions: Vec::new(),
             reasons: Vec::new(),
         };
-        let in_loop = (input["planning_loop"] == true || input["action_loop"] == true).then_some("You repeat yourself.");
+        let in_loop =
+            (input["planning_loop"] == true || input["action_loop"] == true).then_some("You repeat yourself.");
         let number = |key: &str| u32::try_from(input[key].as_u64().expect("a number")).expect("small");
         let feedback = Feedback {
             verdict: &verdict,

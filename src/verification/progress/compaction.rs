@@ -1,8 +1,8 @@
 //! What an agent should do after its context was shortened.
 
-use super::stuck::said;
 use super::super::commands::CommandKind;
 use super::super::commands::runs;
+use super::stuck::said;
 use crate::domain::CompactionAction;
 use crate::domain::CompactionVerdict;
 use crate::services::CompactionQuestion;
@@ -45,8 +45,8 @@ pub(super) fn without_judge(question: &CompactionQuestion) -> CompactionVerdict 
     CompactionVerdict { nudge_message: String::new(), ..verdict(CompactionAction::ContinueTask, work.named, 0.0) }
 }
 
-/// What a judge's answer comes to: facts say whether there is a pull request or an issue, and nobody is sent to one that
-/// does not exist.
+/// What a judge's answer comes to: facts say whether there is a pull request or an issue, and nobody is sent to one
+/// that does not exist.
 pub(super) fn by_judge(question: &CompactionQuestion, answer: CompactionVerdict) -> CompactionVerdict {
     let named = has_git_work(question);
     let action = match answer.action {
@@ -66,15 +66,17 @@ pub(super) fn by_judge(question: &CompactionQuestion, answer: CompactionVerdict)
 fn verdict(action: CompactionAction, has_active_git_work: bool, confidence: f64) -> CompactionVerdict {
     let nudge = match action {
         CompactionAction::NeedsGithubUpdate => {
-            "Your context was shortened. You work on a pull request or an issue: if your instructions allow you to post \
-             there, say in a few lines what is done and what is left; otherwise put that into your next answer. Then go on."
+            "Your context was shortened. You work on a pull request or an issue: if your instructions allow you to \
+             post there, say in a few lines what is done and what is left; otherwise put that into your next answer. \
+             Then go on."
         }
         CompactionAction::ContinueTask => {
-            "Your context was shortened. Look at the task and at the files as they are now, and go on with what is left."
+            "Your context was shortened. Look at the task and at the files as they are now, and go on with what is \
+             left."
         }
         CompactionAction::NeedsClarification => {
-            "Your context was shortened, and what is left of it does not say what to do. Say in one or two sentences what \
-             you need to know, and do nothing that cannot be undone before you know it."
+            "Your context was shortened, and what is left of it does not say what to do. Say in one or two sentences \
+             what you need to know, and do nothing that cannot be undone before you know it."
         }
         CompactionAction::TaskComplete => "",
     };
@@ -100,13 +102,10 @@ impl GitWork {
                 _ => {}
             }
             let words: Vec<&str> = run.words.iter().map(String::as_str).take(3).collect();
-            match words.as_slice() {
-                ["gh" | "hub" | "glab", "pr" | "mr" | "issue", verb] => {
-                    self.named = true;
-                    self.published |= !matches!(*verb, "view" | "list" | "status" | "checks" | "diff" | "checkout");
-                    self.over |= matches!(*verb, "merge" | "close");
-                }
-                _ => {}
+            if let ["gh" | "hub" | "glab", "pr" | "mr" | "issue", verb] = words.as_slice() {
+                self.named = true;
+                self.published |= !matches!(*verb, "view" | "list" | "status" | "checks" | "diff" | "checkout");
+                self.over |= matches!(*verb, "merge" | "close");
             }
         }
         // The forge's own tools: `github_create_pull_request`, `mcp__github__add_issue_comment`.
@@ -148,7 +147,12 @@ mod tests {
     }
 
     fn answer(action: CompactionAction) -> CompactionVerdict {
-        CompactionVerdict { action, has_active_git_work: true, confidence: 0.9, nudge_message: "Say it there.".to_owned() }
+        CompactionVerdict {
+            action,
+            has_active_git_work: true,
+            confidence: 0.9,
+            nudge_message: "Say it there.".to_owned(),
+        }
     }
 
     #[test]
@@ -169,7 +173,10 @@ mod tests {
 
     #[test]
     fn nothing_left_needs_a_word_and_silent_facts_say_nothing() {
-        assert_eq!(by_facts(&question("(no task found)", " ", "bash")).map(|v| v.action), Some(CompactionAction::NeedsClarification));
+        assert_eq!(
+            by_facts(&question("(no task found)", " ", "bash")).map(|v| v.action),
+            Some(CompactionAction::NeedsClarification)
+        );
         assert_eq!(by_facts(&question("Add a favicon", "", "")), None);
         let silent = without_judge(&question("Add a favicon", "The favicon is there!", "write, edit"));
         assert_eq!((silent.action, silent.nudge_message.as_str()), (CompactionAction::ContinueTask, ""));
@@ -181,7 +188,11 @@ mod tests {
         let nowhere = by_judge(&question("Add a toggle", "", "edit"), answer(CompactionAction::NeedsGithubUpdate));
         assert_eq!((nowhere.action, nowhere.has_active_git_work), (CompactionAction::ContinueTask, false));
         let there = by_judge(&question("Fix issue #4", "", "edit"), answer(CompactionAction::NeedsGithubUpdate));
-        assert!(there.nudge_message.contains("if your instructions allow you to post there"), "{}", there.nudge_message);
+        assert!(
+            there.nudge_message.contains("if your instructions allow you to post there"),
+            "{}",
+            there.nudge_message
+        );
         let goes_on = by_judge(&question("Fix issue #4", "", "edit"), answer(CompactionAction::ContinueTask));
         assert_eq!(goes_on.nudge_message, "Say it there.");
         let done = by_judge(&question("Fix issue #4", "", "edit"), answer(CompactionAction::TaskComplete));

@@ -17,8 +17,8 @@ pub enum NotJudged {
 
 /// Why a conversation is not judged; none if it is.
 ///
-/// A plan mode counts only while it lasts, and only while the agent keeps to it: one that changed a file is judged, so no
-/// agent gets away by calling its work a plan. Files that hold the plan itself are no change.
+/// A plan mode counts only while it lasts, and only while the agent keeps to it: one that changed a file is judged, so
+/// no agent gets away by calling its work a plan. Files that hold the plan itself are no change.
 #[must_use]
 pub fn not_judged(trace: &Trace) -> Option<NotJudged> {
     if trace.is_internal() {
@@ -90,7 +90,7 @@ mod tests {
         let left = called("1", "ExitPlanMode", ToolKind::Plan, "");
         check(&[vec![plan], left.to_vec()].concat(), None);
         let reminded = said(Role::User, "Plan it\n<system-reminder>\nPlan mode is active.\n</system-reminder>");
-        check(&[reminded.clone()], Some(NotJudged::Planning));
+        check(std::slice::from_ref(&reminded), Some(NotJudged::Planning));
         check(&[reminded, said(Role::User, "Looks good, go.")], None);
     }
 

@@ -139,8 +139,8 @@ mod tests {
         }
     }
 
-    const STUCK: &str =
-        r#"{"stuck": true, "reason": "genuinely_stuck", "confidence": 0.9, "shouldNudge": true, "nudgeMessage": "Go on."}"#;
+    const STUCK: &str = r#"{"stuck": true, "reason": "genuinely_stuck", "confidence": 0.9,
+        "shouldNudge": true, "nudgeMessage": "Go on."}"#;
 
     #[tokio::test]
     async fn facts_are_never_put_to_the_judge() {

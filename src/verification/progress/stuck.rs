@@ -1,8 +1,8 @@
 //! Is an agent that says nothing stuck? What its records show decides; words may only say that it waits for somebody.
 
+use super::super::context::task_type;
 use super::loops::asks_for_change;
 use super::loops::looping_names;
-use super::super::context::task_type;
 use crate::domain::StuckReason;
 use crate::domain::StuckVerdict;
 use crate::services::StuckQuestion;
@@ -19,7 +19,8 @@ const SURE_ENOUGH: f64 = 0.5;
 const NUDGE_BYTES: usize = 1_000;
 
 /// What an agent is told that stopped in the middle.
-const GO_ON: &str = "You stopped in the middle of the task. Go on with the next step, or say exactly what keeps you from it.";
+const GO_ON: &str =
+    "You stopped in the middle of the task. Go on with the next step, or say exactly what keeps you from it.";
 /// What an agent is told that answered nothing.
 const SAY_SOMETHING: &str = "Your last message is empty. Work on the task, or say exactly what keeps you from it.";
 /// What an agent is told that looked around and stopped.
@@ -75,8 +76,8 @@ fn finished(question: &StuckQuestion, calls: &[Call<'_>], age: f64) -> Option<St
     (age >= GIVEN_UP_SECONDS && is_whole && wants_change && looked_only).then(|| stuck(0.7, BEGIN))
 }
 
-/// What is left to say where facts are silent and nobody can be asked: that the agent's last words are a question to the
-/// person. Words may keep a nudge back, they never cause one.
+/// What is left to say where facts are silent and nobody can be asked: that the agent's last words are a question to
+/// the person. Words may keep a nudge back, they never cause one.
 pub(super) fn without_judge(question: &StuckQuestion) -> StuckVerdict {
     if question.message_completed == Some(true) && asks_person(&question.last_assistant_response) {
         return fine(StuckReason::WaitingForUser, 0.5);
@@ -126,12 +127,13 @@ fn stuck(confidence: f64, nudge: &str) -> StuckVerdict {
 /// Whether a text says anything; `(none)`, `(empty)` and the like stand for nothing.
 pub(super) fn said(text: &str) -> bool {
     let text = text.trim();
-    !text.is_empty() && !(text.starts_with('(') && text.ends_with(')') && !text[1..].contains('('))
+    let stands_for_nothing = text.starts_with('(') && text.ends_with(')') && text.matches('(').count() == 1;
+    !text.is_empty() && !stands_for_nothing
 }
 
 /// Whether an answer ends with a question to the person that must be answered before anything goes on.
 fn asks_person(answer: &str) -> bool {
-    const ASKS: [&str; 12] = [
+    const ASKS: [&str; 9] = [
         "which ",
         "should i ",
         "shall i ",
@@ -139,23 +141,34 @@ fn asks_person(answer: &str) -> bool {
         "would you prefer ",
         "would you rather ",
         "are you sure ",
-        "can you provide ",
-        "could you provide ",
-        "can you confirm ",
-        "could you confirm ",
         "may i ",
+        "what would you like ",
     ];
+    const WANTS: [&str; 7] = ["provide ", "confirm", "clarify", "tell me", "share ", "specify", "let me know"];
     // Offers of more, and asking whether to do what was asked for anyway.
     const OFFERS: [&str; 13] = [
-        "anything else", "also", "as well", "further", "more detail", "walk you through", "explain", "proceed", "continue",
-        "go ahead", "start", "begin", "next",
+        "anything else",
+        "also",
+        "as well",
+        "further",
+        "more detail",
+        "walk you through",
+        "explain",
+        "proceed",
+        "continue",
+        "go ahead",
+        "start",
+        "begin",
+        "next",
     ];
     let Some(line) = answer.lines().map(str::trim).rfind(|line| !line.is_empty()) else { return false };
     if !line.ends_with('?') {
         return false;
     }
     let sentence = line[..line.len() - 1].rsplit(['.', '!', '?', ':']).next().unwrap_or(line).trim().to_lowercase();
-    let asks = ASKS.iter().any(|phrase| sentence.starts_with(phrase) || sentence.contains(&format!(", {phrase}")));
+    let begins = |phrase: &str| sentence.starts_with(phrase) || sentence.contains(&format!(", {phrase}"));
+    let wants = ["can you ", "could you "].into_iter().any(begins) && WANTS.iter().any(|verb| sentence.contains(verb));
+    let asks = wants || ASKS.into_iter().any(begins);
     asks && !OFFERS.iter().any(|phrase| sentence.contains(phrase))
 }
 
@@ -233,7 +246,8 @@ mod tests {
         check(&question(29.9, Some(false), Some(0)), Some((StuckReason::Working, false)));
         check(&question(29.9, Some(true), Some(0)), Some((StuckReason::Undetermined, false)));
         check(&question(f64::NAN, Some(true), None), Some((StuckReason::Undetermined, false)));
-        let running = |calls: &str| StuckQuestion { tool_calls: calls.to_owned(), ..question(9e9, Some(false), Some(0)) };
+        let running =
+            |calls: &str| StuckQuestion { tool_calls: calls.to_owned(), ..question(9e9, Some(false), Some(0)) };
         check(&running("bash: running"), Some((StuckReason::Working, false)));
         check(&running("read: completed\nbash (cargo test): PENDING"), Some((StuckReason::Working, false)));
         check(&running("read: completed, bash: running"), Some((StuckReason::Working, false)));
@@ -254,7 +268,10 @@ mod tests {
 
     #[test]
     fn an_empty_answer_to_a_question_is_no_answer() {
-        let empty = StuckQuestion { last_assistant_response: "(no text generated)".to_owned(), ..question(90.0, Some(true), Some(0)) };
+        let empty = StuckQuestion {
+            last_assistant_response: "(no text generated)".to_owned(),
+            ..question(90.0, Some(true), Some(0))
+        };
         check(&empty, Some((StuckReason::GenuinelyStuck, true)));
         check(&StuckQuestion { last_user_message: "(empty)".to_owned(), ..empty.clone() }, None);
         check(&StuckQuestion { tool_calls: "edit: completed".to_owned(), ..empty.clone() }, None);
@@ -263,8 +280,15 @@ mod tests {
 
     #[test]
     fn words_alone_nudge_nobody() {
-        for words in ["Starting with step 1...", "Let me start implementing now:", "I'll do it next.", "Done.", "It failed again."] {
-            let said = StuckQuestion { last_assistant_response: words.to_owned(), ..question(9e9, Some(true), Some(20)) };
+        for words in [
+            "Starting with step 1...",
+            "Let me start implementing now:",
+            "I'll do it next.",
+            "Done.",
+            "It failed again.",
+        ] {
+            let said =
+                StuckQuestion { last_assistant_response: words.to_owned(), ..question(9e9, Some(true), Some(20)) };
             check(&said, None);
         }
     }
@@ -280,6 +304,8 @@ mod tests {
         check("Why did it fail? Because the lock was held.", false);
         check("The function answers: which one is it?", true);
         check("What could go wrong?", false);
+        check("Could you please clarify what should happen to old sessions?", true);
+        check("Could you run it yourself?", false);
         check("The plan is ready. Should I proceed with the implementation?", false);
         check("All 12 tests pass. Do you want me to explain the change?", false);
     }

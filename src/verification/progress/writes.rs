@@ -56,7 +56,8 @@ pub(super) fn is_edit_tool(tool: &str) -> bool {
     let plain = |name: &str| name.to_ascii_lowercase().replace(['_', '-', ' '], "");
     let last = plain(tool.rsplit("__").next().unwrap_or(tool).rsplit(['.', '/', ':']).next().unwrap_or(tool));
     TOOLS.contains(&last.as_str())
-        || (last.starts_with("github") && ["orupdatefile", "pushfiles", "deletefile"].iter().any(|end| last.ends_with(end)))
+        || (last.starts_with("github")
+            && ["orupdatefile", "pushfiles", "deletefile"].iter().any(|end| last.ends_with(end)))
 }
 
 #[cfg(test)]
@@ -66,7 +67,8 @@ mod tests {
     #[test]
     fn edit_tools_are_known_by_name() {
         let check = |tool: &str, expected: bool| assert_eq!(is_edit_tool(tool), expected, "{tool}");
-        for tool in ["edit", "MultiEdit", "str_replace_based_edit_tool", "create_file", "apply_patch", "write_to_file"] {
+        for tool in ["edit", "MultiEdit", "str_replace_based_edit_tool", "create_file", "apply_patch", "write_to_file"]
+        {
             check(tool, true);
         }
         check("mcp__filesystem__write_file", true);

@@ -60,6 +60,7 @@ mod tests {
     use super::*;
     use crate::domain::AgentReport;
     use crate::domain::Ending;
+    use crate::domain::is_internal;
     use crate::services::Abilities;
     use crate::services::JudgeRole;
     use crate::services::MockClock;
@@ -94,7 +95,8 @@ mod tests {
     async fn it_is_asked_in_its_role() {
         let mut agent = MockSubagent::new();
         agent.expect_run().returning(|request| {
-            assert!(request.prompt.starts_with("You review a change"), "{}", request.prompt);
+            assert!(is_internal(&request.prompt), "{}", request.prompt);
+            assert!(request.prompt.contains("\nYou review a change"), "{}", request.prompt);
             assert!(!request.prompt.contains("All green."), "a reviewer sees what the author says");
             assert!(request.prompt.contains("+ fixed"));
             Ok(AgentReport { message: YES.to_owned(), ..AgentReport::new(Ending::Finished) })

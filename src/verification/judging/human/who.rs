@@ -1,17 +1,14 @@
-//! What only a person can do: by what an item says is to be done, and to what - never by a bag of words.
-//!
-//! "Provide the API keys" and "Add token validation" have a secret's name in common. What tells them apart is grammar:
-//! the verb at the head of the item, and the noun at the head of its object. In "token validation" the token only says
-//! which validation; somebody who writes code can do that. So an item is split into its clauses, each is read as verb and
-//! object, and an item with something for the agent in it is the agent's first.
+//! Who must do an item.
 
+use super::clauses::Clause;
+use super::clauses::clauses;
+use super::object::Object;
 use super::words::Noun;
 use super::words::Verb;
+use super::words::has;
 use super::words::is_command_for_people;
-use super::words::is_modifier;
 use super::words::is_person;
 use super::words::is_preposition;
-use super::words::noun;
 use super::words::verb;
 
 /// Who must do something.
@@ -77,76 +74,6 @@ fn is_question(item: &str) -> bool {
     item.trim_end_matches(['"', '\'', ')', ' ']).ends_with('?')
 }
 
-/// A word of an item, or a piece of code in backticks.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Token {
-    Word(String),
-    Code(String),
-    /// Words before and after do not belong together.
-    Break,
-}
-
-/// A verb and its object.
-#[derive(Debug, Default)]
-struct Clause {
-    words: Vec<String>,
-    code: Option<String>,
-}
-
-/// The clauses of an item, without those that only say when or what for.
-fn clauses(item: &str) -> Vec<Clause> {
-    let mut clauses = vec![Clause::default()];
-    let mut is_aside = false;
-    for token in tokens(item) {
-        let (word, code) = match token {
-            Token::Break => {
-                is_aside = false;
-                clauses.push(Clause::default());
-                continue;
-            }
-            Token::Word(word) => (word, None),
-            Token::Code(code) => (String::new(), Some(code)),
-        };
-        match word.as_str() {
-            "and" | "then" | "or" | "but" if !is_aside => clauses.push(Clause::default()),
-            "before" | "after" | "so" | "because" | "since" | "until" | "when" | "once" | "if" | "while" | "unless" => {
-                is_aside = true;
-            }
-            _ if is_aside => {}
-            _ => {
-                if let Some(clause) = clauses.last_mut() {
-                    clause.code = code.or(clause.code.take());
-                    clause.words.extend(Some(word).filter(|word| !word.is_empty()));
-                }
-            }
-        }
-    }
-    clauses.retain(|clause| !clause.words.is_empty() || clause.code.is_some());
-    clauses
-}
-
-fn tokens(item: &str) -> Vec<Token> {
-    let mut tokens = Vec::new();
-    for (at, piece) in item.split('`').enumerate() {
-        // The name of a secret in backticks is no code that is to run.
-        if at % 2 == 1 && !matches!(noun(&piece.to_lowercase(), ""), Some(Noun::Secret)) {
-            tokens.push(Token::Code(piece.trim().to_lowercase()));
-            continue;
-        }
-        for word in piece.split(|c: char| c.is_whitespace() || matches!(c, '/' | '(' | ')' | '"')) {
-            let ends = word.ends_with([',', ';', ':', '.', '!']) || matches!(word, "-" | "–" | "—" | "&" | "+");
-            let plain = word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
-            if !plain.is_empty() {
-                tokens.push(Token::Word(plain.replace('’', "'")));
-            }
-            if ends {
-                tokens.push(Token::Break);
-            }
-        }
-    }
-    tokens
-}
-
 impl Clause {
     /// Who must do it; none if it does not say (a browser is opened for what follows).
     fn who(&self) -> Option<Who> {
@@ -161,6 +88,9 @@ impl Clause {
             Subject::Open(words) => words,
         };
         let (head, rest) = words.split_first()?;
+        if asks_reader(head, rest) {
+            return Some(Who::Person);
+        }
         if is_preposition(head) {
             return None;
         }
@@ -176,16 +106,33 @@ impl Clause {
     fn is_investigation(&self) -> bool {
         let words: Vec<&str> = self.words.iter().map(String::as_str).collect();
         let words = without_politeness(&words);
-        words.split_first().is_some_and(|(head, rest)| *head == "why" || matches!(verb(head, rest), Some((Verb::Code, _))))
+        words
+            .split_first()
+            .is_some_and(|(head, rest)| *head == "why" || matches!(verb(head, rest), Some((Verb::Code, _))))
+    }
+}
+
+/// "Let me know", "tell us", "have a maintainer approve it", "enter the code".
+fn asks_reader(head: &str, rest: &[&str]) -> bool {
+    let bare = match rest {
+        ["the" | "a" | "an", rest @ ..] => rest,
+        rest => rest,
+    };
+    match head {
+        "tell" | "let" | "give" | "send" | "show" => matches!(rest, ["me" | "us", ..]),
+        "have" | "get" => matches!(bare, [who, next, ..] if is_person(who) && !is_preposition(next)),
+        "request" => matches!(rest, ["that", rest @ ..] if rest.iter().any(|word| is_person(word))),
+        "enter" | "paste" | "type" => matches!(bare, ["code" | "codes"]),
+        _ => false,
     }
 }
 
 /// Verbs that anybody may do: what follows says who.
 fn neutral(object: &Object, code: Option<&str>) -> Option<Who> {
     let theirs = match object.head {
-        Some(Noun::Private | Noun::Secret) => object.is_yours,
+        Some(Noun::Secret) => object.is_yours,
         Some(Noun::Factor) => !object.has_code,
-        _ => false,
+        _ => object.is_yours && object.has_private && !object.has_code,
     };
     match object.head {
         _ if code.is_some() => Some(Who::Agent),
@@ -198,7 +145,8 @@ fn neutral(object: &Object, code: Option<&str>) -> Option<Who> {
 fn by_object(verb: Verb, object: &Object, code: Option<&str>) -> Who {
     let made_of_code = object.has_code || object.has_screen;
     let theirs = match verb {
-        Verb::Consent => object.head != Some(Noun::Code),
+        Verb::Consent => code.is_none(),
+        Verb::Authorize => object.head != Some(Noun::Code),
         Verb::Screen => !object.has_code && code.is_none(),
         Verb::Give => object.is_for_people() && (object.is_issued || !object.has_code),
         Verb::Take => {
@@ -215,11 +163,14 @@ fn by_object(verb: Verb, object: &Object, code: Option<&str>) -> Who {
             Some(Noun::Secret) => object.is_yours || object.is_elsewhere || (!made_of_code && object.is_issued),
             Some(Noun::Factor | Noun::Permission | Noun::Billing) => !made_of_code,
             Some(Noun::Private) => object.is_yours || object.is_elsewhere,
-            _ => false,
+            _ => object.has_auth && object.is_elsewhere && !made_of_code,
         },
-        Verb::Physical => object.has_hardware && !object.has_code,
+        Verb::Physical => (object.has_hardware || object.head == Some(Noun::Factor)) && !object.has_code,
         Verb::Await => (object.is_for_people() || object.has_person) && object.head != Some(Noun::Code),
-        Verb::Decide => (object.has_person || object.is_yours || object.is_choice) && !object.has_code,
+        Verb::Decide => {
+            let settles = matches!(object.head, Some(Noun::Billing | Noun::Factor));
+            object.has_person || (object.is_yours || object.is_choice || settles) && !object.has_code
+        }
         Verb::Code | Verb::Neutral => false,
     };
     if theirs { Who::Person } else { Who::Agent }
@@ -238,22 +189,24 @@ fn by_noun(words: &[&str]) -> Option<Who> {
 }
 
 fn says_lack(word: &str) -> bool {
-    matches!(
+    has(
+        "missing needed required pending requires needs lacks expired unavailable must not no blocked \
+         awaiting",
         word,
-        "missing" | "needed" | "required" | "pending" | "requires" | "needs" | "lacks" | "expired" | "unavailable" | "must"
-            | "not" | "no" | "blocked" | "awaiting"
     )
 }
 
 /// The words without politeness, numbers, and whom the list is written to.
 fn without_politeness<'a>(mut words: &'a [&'a str]) -> &'a [&'a str] {
     while let [first, rest @ ..] = words {
-        let polite = matches!(
-            *first,
-            "please" | "kindly" | "next" | "step" | "todo" | "first" | "finally" | "also" | "now" | "manually" | "just" | "still"
-        ) || first.chars().all(|c| c.is_ascii_digit());
+        let polite = has("please kindly next step todo first finally also now manually just still", first)
+            || first.chars().all(|c| c.is_ascii_digit());
         words = match rest {
-            ["must" | "should", rest @ ..] | ["need" | "have", "to", rest @ ..] if matches!(*first, "you" | "we" | "i") => rest,
+            ["must" | "should", rest @ ..] | ["need" | "have", "to", rest @ ..]
+                if matches!(*first, "you" | "we" | "i") =>
+            {
+                rest
+            }
             _ if polite && !rest.is_empty() => rest,
             _ => break,
         };
@@ -278,83 +231,19 @@ fn subject<'a>(words: &'a [&'a str]) -> Subject<'a> {
             Subject::Said(Who::Agent)
         }
         [who, "can" | "will" | "could", ..] if is_person(who) => Subject::Said(Who::Agent),
-        [who, "must", ..] | [who, "needs" | "need" | "has" | "have", "to", ..] if is_person(who) => Subject::Said(Who::Person),
+        [who, "must", ..] | [who, "needs" | "need" | "has" | "have", "to", ..] if is_person(who) => {
+            Subject::Said(Who::Person)
+        }
+        [who, "with", rest @ ..] if is_person(who) && rest.contains(&"must") => Subject::Said(Who::Person),
         [who, "should", rest @ ..] if is_person(who) => Subject::Open(rest),
         _ => Subject::Open(words),
-    }
-}
-
-/// What a verb is done to.
-#[derive(Debug, Default)]
-struct Object {
-    /// What kind of thing it is: its last noun before a preposition.
-    head: Option<Noun>,
-    /// Something made of code is named anywhere.
-    has_code: bool,
-    /// Something that is seen on a screen is named anywhere.
-    has_screen: bool,
-    /// Hardware is named anywhere.
-    has_hardware: bool,
-    /// Signing in is named anywhere.
-    has_auth: bool,
-    /// A person is named.
-    has_person: bool,
-    /// "your".
-    is_yours: bool,
-    /// A place outside of the project is named: a dashboard, a console, a vault, `.env`.
-    is_elsewhere: bool,
-    /// Something is to be decided or answered.
-    is_choice: bool,
-    /// It is of a kind that somebody issues: API keys, access tokens, credentials.
-    is_issued: bool,
-}
-
-impl Object {
-    fn of(words: &[&str]) -> Self {
-        let mut object = Self::default();
-        let (mut in_head, mut before) = (true, "");
-        for word in words {
-            if is_preposition(word) {
-                in_head = object.head.is_none() && in_head;
-                before = "";
-                continue;
-            }
-            object.is_yours |= matches!(*word, "your" | "my");
-            object.has_person |= is_person(word);
-            let issued = ["api", "access", "license", "licence", "client", "personal", "credential", "password", "ssh"];
-            object.is_issued |= issued.iter().any(|known| word.starts_with(known));
-            let noun = noun(word, before).or(Some(Noun::Other).filter(|_| !is_modifier(word)));
-            object.note(noun, in_head);
-            before = word;
-        }
-        object
-    }
-
-    fn note(&mut self, noun: Option<Noun>, in_head: bool) {
-        let Some(noun) = noun else { return };
-        self.has_code |= noun == Noun::Code;
-        self.has_screen |= noun == Noun::Screen;
-        self.has_hardware |= noun == Noun::Hardware || noun == Noun::Private;
-        self.has_auth |= noun == Noun::Auth;
-        self.is_elsewhere |= noun == Noun::Place;
-        self.is_choice |= noun == Noun::Choice;
-        if in_head {
-            self.head = Some(noun);
-        }
-    }
-
-    /// Something that a person has and an agent has not.
-    fn is_for_people(&self) -> bool {
-        matches!(
-            self.head,
-            Some(Noun::Secret | Noun::Factor | Noun::Permission | Noun::Billing | Noun::Private | Noun::Choice)
-        )
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn check(who: Who, items: &[&str]) {
         let wrong: Vec<&&str> = items.iter().filter(|item| who_acts(item) != who).collect();
@@ -458,5 +347,12 @@ mod tests {
         let split = split(["Run npm test", "Provide the API key", "Commit"]);
         assert_eq!(split.agent, ["Run npm test", "Commit"]);
         assert_eq!(split.person, ["Provide the API key"]);
+    }
+
+    proptest! {
+        #[test]
+        fn no_item_panics(item in r#"(the |must |user |Set |up |log |in |`|aws login|API_KEY |re-|ing|ied |ß|’|[,.?:/] |://|and |if ){0,12}"#) {
+            let _ = who_acts(&item);
+        }
     }
 }

@@ -1,0 +1,223 @@
+use super::RepositorySignals;
+use super::Requirements;
+use super::requirements;
+use super::task_type;
+use crate::domain::Expects;
+use crate::domain::TaskType;
+use crate::domain::policy::Required;
+use crate::domain::policy::Workflow;
+use proptest::prelude::*;
+use std::fs;
+
+#[test]
+fn kinds_of_work() {
+    #[track_caller]
+    fn check(expected: TaskType, tasks: &[&str]) {
+        for task in tasks {
+            assert_eq!(task_type(task), expected, "{task}");
+        }
+    }
+    check(
+        TaskType::Coding,
+        &[
+            "The login page crashes on empty passwords. Fix it.",
+            "Can you add a dark mode toggle?",
+            "Find the cause of the memory leak and fix it",
+            "Set up ESLint and prettier",
+            "Write unit tests for the tokenizer",
+            "Do not change the public API. Speed up the parser.",
+            "feat: add retry to the client",
+            "We need to migrate from Jest to Vitest",
+            "Fix docs generator crash",
+            "Add an endpoint that returns the report as CSV",
+            "Change the summary page to show totals",
+            "Implement email sending in the notification service",
+            "Implement the function described in README.md",
+            "Configure CI to run on macOS too",
+            "Clean up the unused imports",
+            "1. Rename the module\n2. Update its callers",
+        ],
+    );
+    check(
+        TaskType::Docs,
+        &[
+            "Improve the README",
+            "Write a migration guide for v2",
+            "Add docstrings to utils.py",
+            "Fix the typo in docs/intro.md",
+            "Document the public functions of the crate",
+            "Generate API documentation",
+        ],
+    );
+    check(
+        TaskType::Research,
+        &[
+            "Why does the build take so long?",
+            "Explain the architecture of this repository",
+            "Review this pull request, no code changes please",
+            "Without changing any files, tell me how caching works",
+            "Fix is not wanted; do not write code. Investigate the crash.",
+            "Look at the codebase\nThis is research only - do not write any code",
+        ],
+    );
+    check(
+        TaskType::Ops,
+        &[
+            "Restart the staging cluster",
+            "Install Node 22 on the build server",
+            "Organize my inbox",
+            "Rotate the production certificates",
+        ],
+    );
+    check(TaskType::Other, &["Hello", "Thanks!", "", "When I click save nothing happens", "```\nfix the bug\n```"]);
+}
+
+/// The signals of a directory with these files.
+fn read(files: &[(&str, &str)]) -> RepositorySignals {
+    let dir = tempfile::tempdir().unwrap();
+    for (path, text) in files {
+        let path = dir.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    RepositorySignals::read(dir.path())
+}
+
+#[test]
+fn what_projects_are_tested_and_built_with() {
+    #[track_caller]
+    fn check(files: &[(&str, &str)], tests: &[&str], builds: &[&str]) {
+        let found = read(files);
+        assert_eq!(
+            (found.tests.as_slice(), found.builds.as_slice()),
+            (
+                tests.iter().map(|&line| line.to_owned()).collect::<Vec<_>>().as_slice(),
+                builds.iter().map(|&line| line.to_owned()).collect::<Vec<_>>().as_slice(),
+            ),
+            "{files:?}"
+        );
+        assert_eq!(found.found_in.is_empty(), tests.is_empty() && builds.is_empty(), "{found:?}");
+    }
+    let scripts = r#"{"scripts":{"test":"jest","build":"tsc"}}"#;
+    check(&[], &[], &[]);
+    check(&[("Cargo.toml", "[package]\nname='a'")], &["cargo test"], &["cargo build"]);
+    check(
+        &[("Cargo.toml", "[workspace]\nmembers=['a/*']"), ("a/b/Cargo.toml", "[package]\nname='b'")],
+        &["cargo test --workspace"],
+        &["cargo build --workspace"],
+    );
+    check(&[("Cargo.toml", "[broken")], &[], &[]);
+    check(&[("package.json", scripts)], &["npm test"], &["npm run build"]);
+    check(&[("package.json", scripts), ("pnpm-lock.yaml", "")], &["pnpm test"], &["pnpm run build"]);
+    check(&[("package.json", scripts), ("bun.lock", "")], &["bun run test"], &["bun run build"]);
+    check(&[("package.json", r#"{"packageManager":"yarn@4.1.0","scripts":{"test":"jest"}}"#)], &["yarn test"], &[]);
+    check(&[("package.json", r#"{"scripts":{"test":"echo \"Error: no test specified\" && exit 1"}}"#)], &[], &[]);
+    check(&[("package.json", "{ not json"), ("go.mod", "module a")], &["go test ./..."], &["go build ./..."]);
+    check(
+        &[
+            ("package.json", r#"{"workspaces":["packages/*"]}"#),
+            ("yarn.lock", ""),
+            ("packages/web/package.json", scripts),
+        ],
+        &["cd packages/web && yarn test"],
+        &["cd packages/web && yarn run build"],
+    );
+    check(
+        &[
+            ("package.json", "{}"),
+            ("pnpm-workspace.yaml", "packages:\n  - 'apps/*' # all\n  - \"!x\"\ncatalog: {}\n"),
+            ("apps/a/package.json", scripts),
+        ],
+        &["cd apps/a && pnpm test"],
+        &["cd apps/a && pnpm run build"],
+    );
+    check(
+        &[("nx.json", "{}"), ("libs/a/package.json", scripts)],
+        &["cd libs/a && npm test"],
+        &["cd libs/a && npm run build"],
+    );
+    check(
+        &[("go.work", "go 1.23\nuse (\n\t./a // one\n)\n"), ("a/go.mod", "module a")],
+        &["cd a && go test ./..."],
+        &["cd a && go build ./..."],
+    );
+    check(&[("pyproject.toml", "[tool.pytest.ini_options]")], &["pytest"], &[]);
+    check(&[("setup.cfg", "[tool:pytest]")], &["pytest"], &[]);
+    check(&[("tox.ini", "[tox]\n[pytest]")], &["pytest", "tox"], &[]);
+    check(&[("noxfile.py", "")], &["nox"], &[]);
+    check(&[("tests/test_a.py", "")], &["pytest"], &[]);
+    check(&[("tests/a.txt", "")], &[], &[]);
+    check(&[("Makefile", "X := 1\ntest: all\n\tx\nall:\n")], &["make test"], &["make all"]);
+    check(&[("pom.xml", ""), ("mvnw", "")], &["./mvnw test"], &["./mvnw compile"]);
+    check(&[("build.gradle.kts", "")], &["gradle test"], &["gradle assemble"]);
+    check(&[("CMakeLists.txt", "project(a)\nenable_testing()")], &["ctest --test-dir build"], &["cmake --build build"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn links_out_of_the_project_are_not_followed() {
+    let outside = tempfile::tempdir().unwrap();
+    fs::write(outside.path().join("Cargo.toml"), "[package]\nname='a'").unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    std::os::unix::fs::symlink(outside.path().join("Cargo.toml"), dir.path().join("Cargo.toml")).unwrap();
+    fs::write(dir.path().join("package.json"), r#"{"workspaces":["pack*","../*","/tmp"]}"#).unwrap();
+    std::os::unix::fs::symlink(outside.path(), dir.path().join("packages")).unwrap();
+    assert_eq!(RepositorySignals::read(dir.path()), RepositorySignals::default());
+    assert_eq!(RepositorySignals::read(&dir.path().join("missing")), RepositorySignals::default());
+}
+
+/// What is required, in letters: change, tests, build, pull request, ci.
+fn letters(found: &Requirements) -> String {
+    let all =
+        [(&found.change, 'c'), (&found.tests, 't'), (&found.build, 'b'), (&found.pull_request, 'p'), (&found.ci, 'i')];
+    all.into_iter()
+        .filter(|(reason, _)| reason.as_ref().is_some_and(|reason| !reason.is_empty()))
+        .map(|(_, letter)| letter)
+        .collect()
+}
+
+#[test]
+fn what_is_required() {
+    let project = RepositorySignals {
+        tests: vec!["npm test".to_owned()],
+        builds: vec!["npm run build".to_owned()],
+        found_in: vec![],
+    };
+    let check =
+        |task: &str, expects: Option<Expects>, signals: &RepositorySignals, remote: Option<bool>, expected: &str| {
+            let found = requirements(task, task_type(task), expects, signals, remote, Workflow::default());
+            assert_eq!(letters(&found), expected, "{task} {found:?}");
+        };
+    let none = RepositorySignals::default();
+    check("Fix the crash", None, &project, None, "ctb");
+    check("Fix the crash", None, &none, None, "c");
+    check("Fix the crash and add tests", None, &none, None, "ct");
+    check("Fix the crash. Do not run the tests.", None, &project, None, "cb");
+    check("Explain the parser", None, &project, None, "");
+    check("Explain the parser", Some(Expects::Change), &project, None, "c");
+    check("Fix the crash", Some(Expects::Nothing), &project, None, "");
+    check("Update the README", None, &project, None, "c");
+    check("Use the latest version of the community page", None, &none, None, "c");
+    check("Fix the crash and open a pull request", None, &project, Some(true), "ctbp");
+    check("Fix the crash and open a PR; CI must be green", None, &project, None, "ctbpi");
+    check("Fix the crash and open a pull request", None, &project, Some(false), "ctb");
+    check("Fix the crash, do not open a PR", None, &project, Some(true), "ctb");
+    check("Fix how pull requests are listed", None, &project, Some(true), "ctb");
+    let declared = Workflow { tests: Required::No, pull_request: Required::Yes, ..Workflow::default() };
+    let found = requirements("Fix the crash", TaskType::Coding, None, &project, Some(false), declared);
+    assert_eq!(letters(&found), "cbp");
+    assert_eq!(found.waived, ["tests: project.json does not require it"]);
+}
+
+proptest! {
+    #[test]
+    fn any_task_is_read(task in "\\PC{0,300}") {
+        let kind = task_type(&task);
+        let _ = requirements(&task, kind, None, &RepositorySignals::default(), None, Workflow::default());
+    }
+
+    #[test]
+    fn any_manifest_is_read(text in "\\PC{0,100}") {
+        let _ = read(&[("Cargo.toml", &text), ("package.json", &text), ("Makefile", &text), ("go.work", &text), ("pnpm-workspace.yaml", &text), ("pyproject.toml", &text)]);
+    }
+}

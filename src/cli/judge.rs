@@ -127,6 +127,10 @@ fn question<T: DeserializeOwned>(args: &JudgeArgs) -> anyhow::Result<T> {
     if text.len() as u64 > QUESTION_BYTES {
         return Err(UsageError(format!("{name}: a question has at most {} MiB", QUESTION_BYTES >> 20)).into());
     }
+    // A struct would take a list too.
+    if !text.trim_ascii_start().starts_with(b"{") {
+        return Err(UsageError(format!("{name}: a question is one JSON object, {{}} at least")).into());
+    }
     let wrong = |error: serde_json::Error| {
         UsageError(format!("{name}: {error}; docs/formats.md has the keys of a question of this kind"))
     };

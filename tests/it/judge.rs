@@ -47,7 +47,7 @@ fn what_cannot_be_read_is_said_with_its_place() {
     check(&[], r#"{"tools": [{"input": {}}]}"#, "stdin: line 1, column 25: tools[0]: it has no `tool`");
     check(&["--format", "morse"], "{}", "--format: `morse` is no format; there are claude,");
     check(&["--dir", "nowhere"], "{}", "--dir: nowhere is no directory");
-    check(&["--kind", "stuck"], "[]", "stdin:");
+    check(&["--kind", "stuck"], "[]", "stdin: a question is one JSON object");
     check(&["--kind", "stuck"], r#"{"time_since_activity": "long"}"#, "stdin:");
     check(&["--kind", "compaction", "--task", "x"], "{}", "--task belongs to --kind completion");
 }

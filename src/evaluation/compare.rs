@@ -99,7 +99,13 @@ mod tests {
             notes: Vec::new(),
             cases,
         };
-        EvalResult { v: 1, at: "2026-01-01T00:00:00Z".parse().unwrap(), judge: "none".into(), repeat: 1, suites: vec![suite] }
+        EvalResult {
+            v: 1,
+            at: "2026-01-01T00:00:00Z".parse().unwrap(),
+            judge: "none".into(),
+            repeat: 1,
+            suites: vec![suite],
+        }
     }
 
     #[test]
@@ -107,9 +113,16 @@ mod tests {
         use CaseOutcome::Failed;
         use CaseOutcome::NotGraded;
         use CaseOutcome::Passed;
-        let old = [("a", Failed, "proven"), ("b", Passed, "refuted"), ("c", Passed, "refuted"), ("d", Passed, "refuted")];
-        let new = [("a", Passed, "refuted"), ("b", Failed, "unproven"), ("c", NotGraded, "refuted"), ("e", Passed, "refuted")];
-        let cases = |cases: [(&str, CaseOutcome, &str); 4]| result(cases.map(|(id, o, given)| case(id, o, given)).to_vec());
+        let old =
+            [("a", Failed, "proven"), ("b", Passed, "refuted"), ("c", Passed, "refuted"), ("d", Passed, "refuted")];
+        let new = [
+            ("a", Passed, "refuted"),
+            ("b", Failed, "unproven"),
+            ("c", NotGraded, "refuted"),
+            ("e", Passed, "refuted"),
+        ];
+        let cases =
+            |cases: [(&str, CaseOutcome, &str); 4]| result(cases.map(|(id, o, given)| case(id, o, given)).to_vec());
         let compared = compare(&cases(old), &cases(new));
         let suite = &compared[0];
         assert_eq!(suite.gained, ["a"]);

@@ -139,7 +139,9 @@ pub(super) fn completion(expected: &ExpectedCompletion, verdict: &CompletionVerd
     for (gate, wanted) in &expected.gates {
         match verdict.reasons.iter().find(|reason| reason.gate == *gate) {
             Some(reason) if wanted.0.contains(&reason.outcome) => {}
-            Some(reason) => problems.push(format!("gate `{gate}` is {}, and not {}", word(&reason.outcome), any_of(wanted))),
+            Some(reason) => {
+                problems.push(format!("gate `{gate}` is {}, and not {}", word(&reason.outcome), any_of(wanted)))
+            }
             None => problems.push(format!("there is no gate `{gate}`")),
         }
     }

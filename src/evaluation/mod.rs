@@ -22,13 +22,13 @@ mod threshold;
 
 pub use assertion::Assertion;
 pub use case::Case;
+pub use case::CheckCase;
 pub use case::Expectation;
-pub use case::Given;
 pub use case::ExpectedCompaction;
 pub use case::ExpectedCompletion;
 pub use case::ExpectedScore;
 pub use case::ExpectedStuck;
-pub use case::CheckCase;
+pub use case::Given;
 pub use case::ObservedCase;
 pub use case::OneOrMany;
 pub use case::TranscriptCase;

@@ -108,7 +108,12 @@ fn given(kind: SuiteKind, vars: &Map<String, Value>, notes: &mut Vec<String>) ->
         SuiteKind::Compaction => Given::Compaction(question::<CompactionQuestion>(vars)?),
         SuiteKind::Completion | SuiteKind::Agent => Given::Transcript(TranscriptCase {
             input: conversation(vars, notes),
-            files: vars.get("files").cloned().map(serde_json::from_value).transpose().map_err(|e| e.to_string())?
+            files: vars
+                .get("files")
+                .cloned()
+                .map(serde_json::from_value)
+                .transpose()
+                .map_err(|e| e.to_string())?
                 .unwrap_or_default(),
             ..TranscriptCase::default()
         }),
@@ -158,10 +163,16 @@ tests:
   - {type: javascript, value: output.length > 2}
 ";
         let suite = read("foo.yaml", text, Format::Yaml).unwrap();
-        assert_eq!((suite.kind, suite.name.as_str(), suite.cases[0].id.as_str()), (SuiteKind::Stuck, "foo", "test-001"));
+        assert_eq!(
+            (suite.kind, suite.name.as_str(), suite.cases[0].id.as_str()),
+            (SuiteKind::Stuck, "foo", "test-001")
+        );
         assert!(suite.notes[0].starts_with("`prompts`, `providers` of promptfoo are not used"), "{:?}", suite.notes);
         let Expectation::Assertions(assertions) = &suite.cases[0].expect else { panic!() };
-        assert_eq!(assertions.iter().map(|a| a.kind.as_str()).collect::<Vec<_>>(), ["contains", "javascript", "is-json"]);
+        assert_eq!(
+            assertions.iter().map(|a| a.kind.as_str()).collect::<Vec<_>>(),
+            ["contains", "javascript", "is-json"]
+        );
     }
 
     #[test]

@@ -147,7 +147,8 @@ impl Source<'_> {
 
     fn at(&self, line: Option<u64>, path: &str, message: &str) -> SuiteError {
         let message = message.rsplit_once(" at line ").map_or(message, |(before, _)| before);
-        let message = if path == "." || path.contains('?') { message.to_owned() } else { format!("`{path}`: {message}") };
+        let message =
+            if path == "." || path.contains('?') { message.to_owned() } else { format!("`{path}`: {message}") };
         SuiteError { file: self.file.to_owned(), line, message }
     }
 
@@ -338,9 +339,7 @@ cases:
         assert_eq!((yaml.name.as_str(), yaml.cases.len()), ("s", 2));
         let Expectation::Completion(expected) = &yaml.cases[1].expect else { panic!("{:?}", yaml.cases[1]) };
         assert_eq!(expected.status.0, [Standing::Unproven, Standing::Proven]);
-        let case = |id: &str, description: &str, done: bool, status: Value| {
-            json!({"id": id, "description": description, "input": {"task": "Fix it"}, "expect": {"done": done, "status": status}})
-        };
+        let case = |id: &str, description: &str, done: bool, status: Value| json!({"id": id, "description": description, "input": {"task": "Fix it"}, "expect": {"done": done, "status": status}});
         let cases = [case("a", "one", false, json!("refuted")), case("b", "two", true, json!(["unproven", "proven"]))];
         let whole = json!({"kind": "completion", "cases": cases}).to_string();
         assert_eq!(read("s.json", &whole, Format::Json).unwrap(), yaml);
@@ -359,12 +358,24 @@ cases:
         wrong(&OURS.replace("kind: completion\n", ""), "has no `kind`");
         wrong(&OURS.replace("status: refuted", "status: proven, complete: true"), "expects a false complete");
         wrong("kind: stuck\ncases: []\n", "has no cases");
-        wrong("kind: stuck\ncases:\n- {id: a, description: x, input: {tool_cals: ''}, expect: {stuck: true}}\n", "unknown field `tool_cals`");
-        wrong("name: a/b\nkind: stuck\ncases:\n- {id: a, description: x, input: {}, expect: {stuck: true}}\n", "letters, digits");
-        wrong("kind: agent\ncases:\n- {id: a, description: x, input: {}, expect: {min: 4, max: 3}}\n", "a range of scores");
+        wrong(
+            "kind: stuck\ncases:\n- {id: a, description: x, input: {tool_cals: ''}, expect: {stuck: true}}\n",
+            "unknown field `tool_cals`",
+        );
+        wrong(
+            "name: a/b\nkind: stuck\ncases:\n- {id: a, description: x, input: {}, expect: {stuck: true}}\n",
+            "letters, digits",
+        );
+        wrong(
+            "kind: agent\ncases:\n- {id: a, description: x, input: {}, expect: {min: 4, max: 3}}\n",
+            "a range of scores",
+        );
         wrong(&format!("threshold: {{min_accuracy: 0.9}}\n{OURS}"), "accuracy alone says little");
         wrong(&format!("threshold: {{max_false_complete: 2}}\n{OURS}"), "it is a share, 0 to 1");
-        wrong("{\"kind\": \"stuck\",\n \"cases\": [{\"id\": 1}]}", "s.yaml:2: `cases[0].id`: invalid type: integer `1`");
+        wrong(
+            "{\"kind\": \"stuck\",\n \"cases\": [{\"id\": 1}]}",
+            "s.yaml:2: `cases[0].id`: invalid type: integer `1`",
+        );
         wrong("just a text", "has neither `cases` nor");
         wrong("", "s.yaml");
         let lines = "{\"kind\":\"stuck\"}\n\n{\"id\":\"a\",\"description\":\"x\",\"input\":{},\"expect\":{}}\n";

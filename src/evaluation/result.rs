@@ -220,10 +220,7 @@ impl Totals {
             undecided: Rate::new(fine.undecided + not_fine.undecided, all(fine) + all(not_fine)),
             accuracy: Rate::new(passed, passed + failed + flaky),
             given,
-            matrix: matrix
-                .into_iter()
-                .map(|((expected, given), count)| Cell { expected, given, count })
-                .collect(),
+            matrix: matrix.into_iter().map(|((expected, given), count)| Cell { expected, given, count }).collect(),
         }
     }
 }
@@ -253,8 +250,11 @@ mod tests {
         let fine = || run("proven", Said::Fine, "false complete");
         let open = || run("unproven", Said::Undecided, "");
         let not_fine = || run("refuted", Said::NotFine, "");
-        let cases =
-            [case(false, vec![not_fine(), fine(), not_fine()]), case(true, vec![fine(), not_fine()]), case(true, vec![open()])];
+        let cases = [
+            case(false, vec![not_fine(), fine(), not_fine()]),
+            case(true, vec![fine(), not_fine()]),
+            case(true, vec![open()]),
+        ];
         let totals = Totals::of(&cases);
         assert_eq!(totals.false_complete, Rate::new(1, 1));
         assert_eq!(totals.false_alarm, Rate::new(1, 2));

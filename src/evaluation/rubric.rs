@@ -35,7 +35,12 @@ pub(super) fn allowed(trace: &Trace, verdict: &CompletionVerdict) -> RangeInclus
 
 /// Compares a score, or the range that facts allow where nobody gave one, with what it must be. A judge's score outside
 /// that range is pulled into it: facts decide.
-pub(super) fn score(expected: &ExpectedScore, allowed: &RangeInclusive<u8>, grade: Option<&Grade>, graded: &mut Graded) {
+pub(super) fn score(
+    expected: &ExpectedScore,
+    allowed: &RangeInclusive<u8>,
+    grade: Option<&Grade>,
+    graded: &mut Graded,
+) {
     let (lowest, highest) = (*allowed.start(), *allowed.end());
     let judged = grade.map(|grade| grade.score.clamp(lowest, highest));
     let (low, high) = (judged.unwrap_or(lowest), judged.unwrap_or(highest));
@@ -63,7 +68,11 @@ mod tests {
             let mut graded = Graded::default();
             score(&ExpectedScore { min, max }, &allowed, grade.as_ref(), &mut graded);
             let counts = (graded.problems.len(), graded.ungraded.len());
-            assert_eq!((graded.label.as_str(), counts), (label, (problems, ungraded)), "{min}-{max} {allowed:?} {judged:?}");
+            assert_eq!(
+                (graded.label.as_str(), counts),
+                (label, (problems, ungraded)),
+                "{min}-{max} {allowed:?} {judged:?}"
+            );
         };
         check(4, 5, 4..=5, None, "4-5", 0, 0);
         check(0, 1, 0..=1, None, "0-1", 0, 0);

@@ -120,7 +120,8 @@ pub struct RunParams<'a> {
 /// Puts every case to the ports, and grades and counts what comes of it.
 pub async fn run(suite: &Suite, params: &RunParams<'_>) -> SuiteResult {
     let jobs = params.jobs.max(1);
-    let all = suite.cases.iter().flat_map(|case| (1..).zip(params.benches).map(move |(round, bench)| (case, round, bench)));
+    let all =
+        suite.cases.iter().flat_map(|case| (1..).zip(params.benches).map(move |(round, bench)| (case, round, bench)));
     let runs: Vec<RunResult> = stream::iter(all)
         .map(|(case, round, bench)| one(suite, case, round, bench, params.cancel))
         .buffered(jobs)
@@ -400,7 +401,10 @@ mod tests {
 
     fn completion(cases: &[(&str, bool, &str)]) -> String {
         let case = |(task, done, status): &(&str, bool, &str)| {
-            format!("- {{id: {}, description: x, input: {{task: {task}}}, expect: {{done: {done}, status: {status}}}}}\n", task.replace(' ', "-"))
+            format!(
+                "- {{id: {}, description: x, input: {{task: {task}}}, expect: {{done: {done}, status: {status}}}}}\n",
+                task.replace(' ', "-")
+            )
         };
         format!("kind: completion\ncases:\n{}", cases.iter().map(case).collect::<String>())
     }
@@ -480,14 +484,19 @@ mod tests {
                 let (reason, nudge_message) = (StuckReason::Working, String::new());
                 StuckVerdict { stuck: false, reason, confidence: 1.0, should_nudge: false, nudge_message }
             }
-            async fn after_compaction(&self, _: &crate::services::CompactionQuestion) -> crate::domain::CompactionVerdict {
+            async fn after_compaction(
+                &self,
+                _: &crate::services::CompactionQuestion,
+            ) -> crate::domain::CompactionVerdict {
                 unreachable!("no case asks")
             }
             fn in_loop(&self, _: &Trace) -> Option<String> {
                 None
             }
         }
-        let case = |n: usize| format!("- {{id: c{n}, description: x, input: {{}}, expect: {{stuck: false, reason: working}}}}\n");
+        let case = |n: usize| {
+            format!("- {{id: c{n}, description: x, input: {{}}, expect: {{stuck: false, reason: working}}}}\n")
+        };
         let suite = format!("kind: stuck\ncases:\n{}", (0..10).map(case).collect::<String>());
         let bench = Bench { progress: Arc::new(Slow), ..bench() };
         let result = run_on(&suite, &[bench], &CancellationToken::new()).await;

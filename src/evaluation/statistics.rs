@@ -114,7 +114,10 @@ mod tests {
     fn intervals_are_those_of_the_literature() {
         let check = |count, of, low: f64, high: f64| {
             let (is_low, is_high) = Rate::new(count, of).interval().unwrap();
-            assert!((is_low - low).abs() < 5e-4 && (is_high - high).abs() < 5e-4, "{count}/{of}: {is_low} to {is_high}");
+            assert!(
+                (is_low - low).abs() < 5e-4 && (is_high - high).abs() < 5e-4,
+                "{count}/{of}: {is_low} to {is_high}"
+            );
         };
         // Newcombe, "Two-sided confidence intervals for the single proportion", Statistics in Medicine 17 (1998),
         // table I, method 3.

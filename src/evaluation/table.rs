@@ -49,7 +49,8 @@ fn suite_text(suite: &SuiteResult, result: &EvalResult, every: Lines, text: &mut
         let _ = writeln!(text, "  {mark:<10} {}: {} → {}", case.id, case.expected, given.join(", "));
         if case.outcome != CaseOutcome::Passed {
             let _ = writeln!(text, "             {}", case.description);
-            let mut why: Vec<&String> = case.runs.iter().flat_map(|run| run.problems.iter().chain(&run.ungraded)).collect();
+            let mut why: Vec<&String> =
+                case.runs.iter().flat_map(|run| run.problems.iter().chain(&run.ungraded)).collect();
             why.dedup();
             for because in why {
                 let _ = writeln!(text, "             - {because}");

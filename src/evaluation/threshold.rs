@@ -63,9 +63,7 @@ impl Threshold {
     #[must_use]
     pub fn missed(&self, totals: &Totals) -> Vec<String> {
         let at_most = |name: &str, limit: Option<f64>, rate: &Rate| match (limit?, rate.rate()) {
-            (limit, Some(is)) if is > limit => {
-                Some(format!("{name} is {}, above {}", percent(is), percent(limit)))
-            }
+            (limit, Some(is)) if is > limit => Some(format!("{name} is {}, above {}", percent(is), percent(limit))),
             (_, Some(_)) => None,
             (_, None) => Some(format!("{name} cannot be told: no case of the suite could show it")),
         };
@@ -137,14 +135,19 @@ mod tests {
         };
         let all = "max_false_complete=0, max-false-alarm=0.02, min_accuracy=0.9";
         check(all, totals((0, 20), (0, 20), (38, 40)), &[]);
-        check(all, totals((1, 20), (1, 20), (30, 40)), &["false-complete rate is 5.0 %", "false-alarm", "below 90.0 %"]);
+        check(
+            all,
+            totals((1, 20), (1, 20), (30, 40)),
+            &["false-complete rate is 5.0 %", "false-alarm", "below 90.0 %"],
+        );
         check(all, totals((0, 0), (0, 20), (0, 0)), &["no case of the suite could show it", "no case was graded"]);
         check("max_false_complete=0.05", totals((1, 20), (20, 20), (0, 40)), &[]);
     }
 
     #[test]
     fn limits_are_read() {
-        let check = |text: &str, expected: &str| assert!(text.parse::<Threshold>().unwrap_err().contains(expected), "{text}");
+        let check =
+            |text: &str, expected: &str| assert!(text.parse::<Threshold>().unwrap_err().contains(expected), "{text}");
         check("", "accuracy alone");
         check("max_false_complete", "is not KEY=SHARE");
         check("max_false_complete=none", "no number");

@@ -320,7 +320,9 @@ impl TaskRun {
             return;
         }
         let files = new.join(", ");
-        let message = format!("the agent changed {files}; rules are read from your own files, so that changes nothing in this run");
+        let message = format!(
+            "the agent changed {files}; rules are read from your own files, so that changes nothing in this run"
+        );
         self.publish(EventKind::Warning { message });
         course.rules.extend(new);
     }
@@ -391,8 +393,11 @@ impl TaskRun {
         let because = one_line(&turn.judged.judgement.because);
         let said = said.render().unwrap_or_else(|| nudge(&format!("The task is not done yet: {because}.")));
         match turn.judged.shown() {
-            Some(check) => format!("{said}\n{}", shown_check(check)),
-            None => said,
+            // The gates' own evidence shows the end of its output already.
+            Some(check) if !(said.contains("<evidence") && said.contains(&one_line(&check.spec.run.to_string()))) => {
+                format!("{said}\n{}", shown_check(check))
+            }
+            _ => said,
         }
     }
 

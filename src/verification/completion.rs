@@ -63,7 +63,8 @@ impl Completion {
     async fn required(&self, turn: &TurnEvidence, signals: &RepositorySignals) -> (Requirements, Option<RemoteState>) {
         let task = if turn.task.trim().is_empty() { turn.trace.task() } else { turn.task.clone() };
         let kind = task_type(&task);
-        let required = |has_remote| requirements(&task, kind, turn.expects, signals, has_remote, self.params.policy.workflow);
+        let required =
+            |has_remote| requirements(&task, kind, turn.expects, signals, has_remote, self.params.policy.workflow);
         let first = required(None);
         let on_remote = |required: &Requirements| required.pull_request.is_some() || required.ci.is_some();
         let pushed = pushes(turn);
@@ -219,10 +220,11 @@ mod tests {
 
     /// A change whose check is green, red or absent.
     fn changed() -> Turn {
-        turn("Fix the total of an empty cart").expects(Expects::Change).edit("a.rs").answer("Done.").observed(
-            &["a.rs"],
-            "diff --git a/a.rs b/a.rs\n--- a/a.rs\n+++ b/a.rs\n@@ -1 +1 @@\n-a\n+b\n",
-        )
+        turn("Fix the total of an empty cart")
+            .expects(Expects::Change)
+            .edit("a.rs")
+            .answer("Done.")
+            .observed(&["a.rs"], "diff --git a/a.rs b/a.rs\n--- a/a.rs\n+++ b/a.rs\n@@ -1 +1 @@\n-a\n+b\n")
     }
 
     fn reason<'v>(verdict: &'v CompletionVerdict, gate: &str) -> &'v str {
@@ -246,7 +248,11 @@ mod tests {
         assert_eq!((red.status, red.complete, red.severity), (Standing::Refuted, false, Severity::High));
         assert!(red.feedback.contains("Run `cargo test` and fix"), "{}", red.feedback);
         assert_eq!(red.missing, ["Check `cargo test` is red (exit status 1)"]);
-        let lie = turn("Fix the total").expects(Expects::Change).edit("a.rs").ran("ls", 0, "").answer("I ran `npm test`, green.");
+        let lie = turn("Fix the total")
+            .expects(Expects::Change)
+            .edit("a.rs")
+            .ran("ls", 0, "")
+            .answer("I ran `npm test`, green.");
         let lie = verdict(params(), &lie).await;
         assert_eq!(lie.status, Standing::Refuted);
         assert!(lie.feedback.contains("Run `npm test` now"), "{}", lie.feedback);
@@ -284,7 +290,8 @@ mod tests {
             requires_human_action: true,
             ..Opinion::default()
         };
-        let verdict = verdict(CompletionParams { judge: judge(Ok(opinion)), ..params() }, &turn("Set it up").answer("x")).await;
+        let verdict =
+            verdict(CompletionParams { judge: judge(Ok(opinion)), ..params() }, &turn("Set it up").answer("x")).await;
         assert_eq!(verdict.missing, ["Wire the client"]);
         assert_eq!(verdict.human_actions, ["Provide the API keys"]);
         assert!(verdict.requires_human_action && !verdict.complete);
@@ -292,7 +299,8 @@ mod tests {
 
     #[tokio::test]
     async fn the_committee_holds_up_what_would_be_complete() {
-        let member = |answer| CompletionParams { reviewer: Some(judge(answer)), auditor: Some(judge(Ok(done()))), ..params() };
+        let member =
+            |answer| CompletionParams { reviewer: Some(judge(answer)), auditor: Some(judge(Ok(done()))), ..params() };
         let green = changed().check("cargo test", Some("x"), None);
         assert!(verdict(member(Ok(done())), &green).await.complete);
         let dissent = Opinion {
@@ -306,7 +314,11 @@ mod tests {
         assert_eq!(held.missing, ["Fix the loop's bound"]);
         assert!(held.feedback.contains("off by one"));
         let silent = verdict(member(Err(JudgeError::Failed("no answer".to_owned()))), &green).await;
-        assert!(!silent.complete && reason(&silent, "reviewer").contains("without its approval"), "{:?}", silent.reasons);
+        assert!(
+            !silent.complete && reason(&silent, "reviewer").contains("without its approval"),
+            "{:?}",
+            silent.reasons
+        );
         let mut idle = MockJudge::new();
         idle.expect_judge().never();
         let idle = CompletionParams { reviewer: Some(Arc::new(idle)), ..params() };
@@ -317,7 +329,11 @@ mod tests {
     async fn a_required_pull_request_is_asked_for_by_the_runtime() {
         let answered = |answer: Result<Option<PullRequest>, String>| {
             let mut remote = MockRemote::new();
-            let state = RemoteState { remotes: vec!["origin".to_owned()], branch: Some("fix".to_owned()), ..RemoteState::default() };
+            let state = RemoteState {
+                remotes: vec!["origin".to_owned()],
+                branch: Some("fix".to_owned()),
+                ..RemoteState::default()
+            };
             remote.expect_state().returning(move |_| state.clone());
             remote.expect_pull_request().returning(move |_, branch| {
                 assert_eq!(branch, "fix");

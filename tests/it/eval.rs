@@ -131,7 +131,11 @@ fn results_are_kept_in_the_project_and_compared() {
     fs::write(&file, STUCK).unwrap();
     let second = eval(dir.path(), &["--repeat", "3", "--cases"]);
     assert_eq!(second.status.code(), Some(0), "{}", text(&second.stdout));
-    assert!(text(&second.stdout).contains("small (stuck): 2 cases, each 3 times, judge: none"), "{}", text(&second.stdout));
+    assert!(
+        text(&second.stdout).contains("small (stuck): 2 cases, each 3 times, judge: none"),
+        "{}",
+        text(&second.stdout)
+    );
     let kept = fs::read_dir(dir.path().join(".reflection/evals")).unwrap().count();
     assert_eq!(kept, 3, "two results and the latest");
     let latest = fs::read(dir.path().join(".reflection/evals/latest.json")).unwrap();
@@ -178,7 +182,11 @@ fn what_cannot_be_read_ends_with_exit_two() {
         assert_eq!(output.status.code(), Some(2), "{name}: {}", text(&output.stderr));
         assert!(text(&output.stderr).contains(expected), "{}", text(&output.stderr));
     };
-    check("a.yaml", &STUCK.replace("reason: working", "reason: wrking"), "a.yaml:4: `cases[0].expect.reason`: unknown variant `wrking`");
+    check(
+        "a.yaml",
+        &STUCK.replace("reason: working", "reason: wrking"),
+        "a.yaml:4: `cases[0].expect.reason`: unknown variant `wrking`",
+    );
     check("b.yaml", "cases: [", "b.yaml:1");
     check("c.json", "{\"cases\": 1", "c.json:1");
     check("d.jsonl", "{\"kind\":\"stuck\"}\nno json\n", "d.jsonl:2");
@@ -234,7 +242,8 @@ cases:
     fs::write(dir.path().join("agent.yaml"), suite).unwrap();
     let judge = format!("command:sh {}", judge.display());
     let output = eval(dir.path(), &["agent.yaml", "--judge", &judge, "--json", "--jobs", "1"]);
-    let result: EvalResult = serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {}", text(&output.stderr)));
+    let result: EvalResult =
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {}", text(&output.stderr)));
     let given: Vec<&str> = result.suites[0].cases.iter().map(|case| case.runs[0].given.as_str()).collect();
     assert_eq!(given, ["5", "0"], "{}", text(&output.stdout));
     let asked = fs::read_to_string(dir.path().join("asked.json")).unwrap();

@@ -56,7 +56,8 @@ pub(super) fn document(text: &[u8], mut into: Reading) -> Result<Reading, ReadEr
     }
     let mut messages = messages::Messages::default();
     if let Some(part) = parts.task {
-        let task: Option<Cow<'_, str>> = serde_json::from_str(part.get()).map_err(|e| within(part, &named("task", e)))?;
+        let task: Option<Cow<'_, str>> =
+            serde_json::from_str(part.get()).map_err(|e| within(part, &named("task", e)))?;
         into.task = task.map(Cow::into_owned).filter(|task| !task.trim().is_empty());
     }
     if let Some(part) = parts.messages {

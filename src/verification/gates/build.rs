@@ -55,7 +55,11 @@ pub(super) fn build(view: &View<'_>) -> Finding {
         Some(command) => format!("Run `{command}` now, after your last change, and fix what fails."),
         None => "Build the project now, after your last change, and fix what fails.".to_owned(),
     };
-    Finding::failed(GATE, format!("{evidence}; a build is required: {why}"), Todo::high("A build after the last change", action))
+    Finding::failed(
+        GATE,
+        format!("{evidence}; a build is required: {why}"),
+        Todo::high("A build after the last change", action),
+    )
 }
 
 fn judged(view: &View<'_>, last: &Ran<'_>) -> Finding {
@@ -71,7 +75,10 @@ fn judged(view: &View<'_>, last: &Ran<'_>) -> Finding {
         Went::Failed(how) => Finding::failed(
             GATE,
             format!("the last run of {} failed: {how}", last.shown()),
-            Todo::high(format!("A failing build ({how})"), format!("Fix what {} reports, then run it again.", last.shown())),
+            Todo::high(
+                format!("A failing build ({how})"),
+                format!("Fix what {} reports, then run it again.", last.shown()),
+            ),
         ),
         Went::Passed(how) => Finding::passed(GATE, format!("{}: {how}", last.shown())),
         Went::Unknown(because) | Went::NotStarted(because) => {
@@ -115,7 +122,11 @@ mod tests {
     #[test]
     fn a_broken_build_is_broken_whether_it_was_required_or_not() {
         coding().edit("a.ts").ran("npm run build", 2, "error TS2322").fails(GATE, "exit status 2");
-        coding().ran("npm run build", 2, "").edit("a.ts").ran("npm run build", 2, "").is_silent(GATE, "as it did before");
+        coding()
+            .ran("npm run build", 2, "")
+            .edit("a.ts")
+            .ran("npm run build", 2, "")
+            .is_silent(GATE, "as it did before");
         coding().edit("a.ts").is_silent(GATE, "not required");
         turn("x").ran("npm run build", 2, "").is_silent(GATE, "not required");
     }

@@ -16,7 +16,11 @@ pub(super) fn change_exists(view: &View<'_>) -> Finding {
     };
     let missing = |evidence: String| {
         let action = "Make the change that the task asks for; describing it is not enough.";
-        Finding::failed(EXISTS, format!("{evidence}; a change is required: {why}"), Todo::high("The change itself", action))
+        Finding::failed(
+            EXISTS,
+            format!("{evidence}; a change is required: {why}"),
+            Todo::high("The change itself", action),
+        )
     };
     if let Some(observed) = &view.facts.turn.observed {
         let files = &observed.change.files;
@@ -69,7 +73,10 @@ pub(super) fn protected_paths(view: &View<'_>) -> Finding {
             Finding::failed(
                 PROTECTED,
                 format!("protected files were changed: {files}"),
-                Todo::high(format!("Protected files as they were: {files}"), format!("Undo your changes to {files}; they may not be changed.")),
+                Todo::high(
+                    format!("Protected files as they were: {files}"),
+                    format!("Undo your changes to {files}; they may not be changed."),
+                ),
             )
         }
     }

@@ -61,7 +61,15 @@ fn exit_code(outcome: &Outcome) -> Option<i32> {
 /// Lists, builds or explains tests and runs none.
 pub(super) fn counts_nothing(run: &Run) -> bool {
     const FLAGS: [&str; 9] = [
-        "--no-run", "--collect-only", "--co", "--listTests", "--list", "--help", "--version", "--dry-run", "--showConfig",
+        "--no-run",
+        "--collect-only",
+        "--co",
+        "--listTests",
+        "--list",
+        "--help",
+        "--version",
+        "--dry-run",
+        "--showConfig",
     ];
     run.words.iter().skip(1).any(|word| FLAGS.contains(&word.as_str()))
 }

@@ -117,7 +117,10 @@ fn check_tests(assessment: &SelfAssessment, record: &Record<'_>, lies: &mut Vec<
         && let Some(edit) = record.last_edit.filter(|edit| edit.number > last.at)
     {
         let file = edit.edits.first().map_or("a file", String::as_str);
-        lies.push(format!("it says that tests ran after the last change, and `{file}` was changed after `{}`", last.line));
+        lies.push(format!(
+            "it says that tests ran after the last change, and `{file}` was changed after `{}`",
+            last.line
+        ));
         missing.push("Run the tests again after the last change".to_owned());
     }
 }
@@ -209,7 +212,8 @@ impl<'a> Record<'a> {
             ran: ran.flatten().collect(),
             trace,
             last_edit: trace.actions.iter().rev().find(done),
-            is_whole: trace.calls == trace.actions.len() as u64 && !trace.actions.iter().any(|a| silent(a) || is_riddle(a)),
+            is_whole: trace.calls == trace.actions.len() as u64
+                && !trace.actions.iter().any(|a| silent(a) || is_riddle(a)),
         }
     }
 
@@ -240,7 +244,8 @@ fn relevant(runs: Vec<Run>) -> Vec<Run> {
     if !about.is_empty() {
         return about;
     }
-    let steps = |run: &Run| run.words.first().is_some_and(|program| matches!(program.as_str(), "cd" | "export" | "set"));
+    let steps =
+        |run: &Run| run.words.first().is_some_and(|program| matches!(program.as_str(), "cd" | "export" | "set"));
     other.into_iter().find(|run| !steps(run)).into_iter().collect()
 }
 
@@ -341,7 +346,11 @@ mod tests {
 
     #[test]
     fn a_result_that_the_exit_status_contradicts_is_a_lie() {
-        check(PASSED, &[("npm test", 0), ("npm test", 1)], Some("tests passed, and `npm test` ended with exit status 1"));
+        check(
+            PASSED,
+            &[("npm test", 0), ("npm test", 1)],
+            Some("tests passed, and `npm test` ended with exit status 1"),
+        );
     }
 
     #[test]

@@ -198,7 +198,9 @@ impl Clause {
     fn is_investigation(&self) -> bool {
         let words: Vec<&str> = self.words.iter().map(String::as_str).collect();
         let words = without_politeness(&words);
-        words.split_first().is_some_and(|(head, rest)| *head == "why" || matches!(verb(head, rest), Some((Verb::Code, _))))
+        words
+            .split_first()
+            .is_some_and(|(head, rest)| *head == "why" || matches!(verb(head, rest), Some((Verb::Code, _))))
     }
 }
 
@@ -280,8 +282,20 @@ fn by_noun(words: &[&str]) -> Option<Who> {
 fn says_lack(word: &str) -> bool {
     matches!(
         word,
-        "missing" | "needed" | "required" | "pending" | "requires" | "needs" | "lacks" | "expired" | "unavailable" | "must"
-            | "not" | "no" | "blocked" | "awaiting"
+        "missing"
+            | "needed"
+            | "required"
+            | "pending"
+            | "requires"
+            | "needs"
+            | "lacks"
+            | "expired"
+            | "unavailable"
+            | "must"
+            | "not"
+            | "no"
+            | "blocked"
+            | "awaiting"
     )
 }
 
@@ -290,10 +304,25 @@ fn without_politeness<'a>(mut words: &'a [&'a str]) -> &'a [&'a str] {
     while let [first, rest @ ..] = words {
         let polite = matches!(
             *first,
-            "please" | "kindly" | "next" | "step" | "todo" | "first" | "finally" | "also" | "now" | "manually" | "just" | "still"
+            "please"
+                | "kindly"
+                | "next"
+                | "step"
+                | "todo"
+                | "first"
+                | "finally"
+                | "also"
+                | "now"
+                | "manually"
+                | "just"
+                | "still"
         ) || first.chars().all(|c| c.is_ascii_digit());
         words = match rest {
-            ["must" | "should", rest @ ..] | ["need" | "have", "to", rest @ ..] if matches!(*first, "you" | "we" | "i") => rest,
+            ["must" | "should", rest @ ..] | ["need" | "have", "to", rest @ ..]
+                if matches!(*first, "you" | "we" | "i") =>
+            {
+                rest
+            }
             _ if polite && !rest.is_empty() => rest,
             _ => break,
         };
@@ -318,7 +347,9 @@ fn subject<'a>(words: &'a [&'a str]) -> Subject<'a> {
             Subject::Said(Who::Agent)
         }
         [who, "can" | "will" | "could", ..] if is_person(who) => Subject::Said(Who::Agent),
-        [who, "must", ..] | [who, "needs" | "need" | "has" | "have", "to", ..] if is_person(who) => Subject::Said(Who::Person),
+        [who, "must", ..] | [who, "needs" | "need" | "has" | "have", "to", ..] if is_person(who) => {
+            Subject::Said(Who::Person)
+        }
         [who, "should", rest @ ..] if is_person(who) => Subject::Open(rest),
         _ => Subject::Open(words),
     }

@@ -68,50 +68,313 @@ const VERBS: [(Verb, &[&str]); 11] = [
     (Verb::Authorize, &["authorize", "authorise", "authenticate"]),
     (
         Verb::Give,
-        &["provide", "supply", "give", "enter", "paste", "obtain", "rotate", "regenerate", "reissue", "issue", "acquire"],
+        &[
+            "provide",
+            "supply",
+            "give",
+            "enter",
+            "paste",
+            "obtain",
+            "rotate",
+            "regenerate",
+            "reissue",
+            "issue",
+            "acquire",
+        ],
     ),
     (
         Verb::Take,
         &[
-            "get", "request", "share", "send", "type", "input", "copy", "retrieve", "revoke", "accept", "unlock",
-            "pay", "solve", "complete", "pass", "submit", "sign", "subscribe", "renew", "fill", "scan", "need", "require", "upgrade",
-            "raise", "increase",
+            "get",
+            "request",
+            "share",
+            "send",
+            "type",
+            "input",
+            "copy",
+            "retrieve",
+            "revoke",
+            "accept",
+            "unlock",
+            "pay",
+            "solve",
+            "complete",
+            "pass",
+            "submit",
+            "sign",
+            "subscribe",
+            "renew",
+            "fill",
+            "scan",
+            "need",
+            "require",
+            "upgrade",
+            "raise",
+            "increase",
         ],
     ),
     (
         Verb::Place,
         &[
-            "add", "set", "export", "configure", "put", "store", "insert", "enable", "save", "define", "update", "replace",
-            "change", "activate",
+            "add",
+            "set",
+            "export",
+            "configure",
+            "put",
+            "store",
+            "insert",
+            "enable",
+            "save",
+            "define",
+            "update",
+            "replace",
+            "change",
+            "activate",
         ],
     ),
     (Verb::Make, &["create", "generate", "register", "make", "provision", "setup", "apply", "allow"]),
-    (Verb::Physical, &["plug", "unplug", "press", "connect", "attach", "flip", "turn", "reboot", "power", "power-cycle", "tap", "touch", "hold"]),
+    (
+        Verb::Physical,
+        &[
+            "plug",
+            "unplug",
+            "press",
+            "connect",
+            "attach",
+            "flip",
+            "turn",
+            "reboot",
+            "power",
+            "power-cycle",
+            "tap",
+            "touch",
+            "hold",
+        ],
+    ),
     (Verb::Await, &["wait", "await", "ask", "call", "reach"]),
     (Verb::Decide, &["decide", "choose", "pick", "confirm", "clarify", "specify", "advise", "select"]),
 ];
 
 const CODE_VERBS: &[&str] = &[
-    "abstract", "adapt", "address", "adjust", "align", "analyse", "analyze", "annotate", "assert", "assign", "audit",
-    "backport", "benchmark", "bisect", "build", "bump", "cache", "capture", "catch", "clean", "cleanup", "clone", "close",
-    "combine", "comment", "commit", "compare", "compile", "compute", "convert", "correct", "count", "cover", "debug",
-    "decode", "decouple", "decrypt", "deduplicate", "delete", "demonstrate", "deploy", "deprecate", "describe", "detect",
-    "diagnose", "diff", "disable", "display", "document", "downgrade", "draft", "drop", "dump", "edit", "eliminate", "emit",
-    "encode", "encrypt", "enforce", "ensure", "escape", "evaluate", "execute", "explain", "expose", "extend", "extract",
-    "fetch", "filter", "find", "finish", "fix", "fork", "format", "guard", "handle", "hash", "hide", "ignore", "implement",
-    "import", "improve", "include", "inject", "inline", "inspect", "install", "instrument", "integrate",
-    "introduce", "investigate", "iterate", "keep", "lex", "limit", "link", "lint", "list", "load", "localize", "lower",
-    "map", "mask", "measure", "merge", "migrate", "mock", "modify", "monitor", "mount", "move", "normalise", "normalize",
-    "optimise", "optimize", "parse", "patch", "persist", "polish", "populate", "port", "prevent", "print", "profile",
-    "propagate", "protect", "prove", "publish", "pull", "push", "query", "queue", "read", "rebase", "rebuild",
-    "record", "redact", "redeploy", "redirect", "reduce", "refactor", "refresh", "reinstall", "reject", "release", "remove",
-    "rename", "render", "reopen", "reorder", "report", "reproduce", "rerun", "research", "reset", "resolve", "respond",
-    "restart", "restore", "restructure", "resume", "retry", "return", "reuse", "revert", "review", "rewrite", "route",
-    "run", "sanitise", "sanitize", "scaffold", "schedule", "screenshot", "search", "seed", "serialize", "serve", "ship",
-    "show", "simplify", "skip", "sort", "split", "squash", "stage", "start", "stash", "stop", "strip", "stub", "style",
-    "summarise", "summarize", "support", "swap", "sync", "tag", "test", "throttle", "throw", "tidy", "trace", "track",
-    "translate", "trim", "tune", "tweak", "typecheck", "undo", "unify", "uninstall", "validate", "vendor",
-    "warn", "watch", "wire", "wrap", "write",
+    "abstract",
+    "adapt",
+    "address",
+    "adjust",
+    "align",
+    "analyse",
+    "analyze",
+    "annotate",
+    "assert",
+    "assign",
+    "audit",
+    "backport",
+    "benchmark",
+    "bisect",
+    "build",
+    "bump",
+    "cache",
+    "capture",
+    "catch",
+    "clean",
+    "cleanup",
+    "clone",
+    "close",
+    "combine",
+    "comment",
+    "commit",
+    "compare",
+    "compile",
+    "compute",
+    "convert",
+    "correct",
+    "count",
+    "cover",
+    "debug",
+    "decode",
+    "decouple",
+    "decrypt",
+    "deduplicate",
+    "delete",
+    "demonstrate",
+    "deploy",
+    "deprecate",
+    "describe",
+    "detect",
+    "diagnose",
+    "diff",
+    "disable",
+    "display",
+    "document",
+    "downgrade",
+    "draft",
+    "drop",
+    "dump",
+    "edit",
+    "eliminate",
+    "emit",
+    "encode",
+    "encrypt",
+    "enforce",
+    "ensure",
+    "escape",
+    "evaluate",
+    "execute",
+    "explain",
+    "expose",
+    "extend",
+    "extract",
+    "fetch",
+    "filter",
+    "find",
+    "finish",
+    "fix",
+    "fork",
+    "format",
+    "guard",
+    "handle",
+    "hash",
+    "hide",
+    "ignore",
+    "implement",
+    "import",
+    "improve",
+    "include",
+    "inject",
+    "inline",
+    "inspect",
+    "install",
+    "instrument",
+    "integrate",
+    "introduce",
+    "investigate",
+    "iterate",
+    "keep",
+    "lex",
+    "limit",
+    "link",
+    "lint",
+    "list",
+    "load",
+    "localize",
+    "lower",
+    "map",
+    "mask",
+    "measure",
+    "merge",
+    "migrate",
+    "mock",
+    "modify",
+    "monitor",
+    "mount",
+    "move",
+    "normalise",
+    "normalize",
+    "optimise",
+    "optimize",
+    "parse",
+    "patch",
+    "persist",
+    "polish",
+    "populate",
+    "port",
+    "prevent",
+    "print",
+    "profile",
+    "propagate",
+    "protect",
+    "prove",
+    "publish",
+    "pull",
+    "push",
+    "query",
+    "queue",
+    "read",
+    "rebase",
+    "rebuild",
+    "record",
+    "redact",
+    "redeploy",
+    "redirect",
+    "reduce",
+    "refactor",
+    "refresh",
+    "reinstall",
+    "reject",
+    "release",
+    "remove",
+    "rename",
+    "render",
+    "reopen",
+    "reorder",
+    "report",
+    "reproduce",
+    "rerun",
+    "research",
+    "reset",
+    "resolve",
+    "respond",
+    "restart",
+    "restore",
+    "restructure",
+    "resume",
+    "retry",
+    "return",
+    "reuse",
+    "revert",
+    "review",
+    "rewrite",
+    "route",
+    "run",
+    "sanitise",
+    "sanitize",
+    "scaffold",
+    "schedule",
+    "screenshot",
+    "search",
+    "seed",
+    "serialize",
+    "serve",
+    "ship",
+    "show",
+    "simplify",
+    "skip",
+    "sort",
+    "split",
+    "squash",
+    "stage",
+    "start",
+    "stash",
+    "stop",
+    "strip",
+    "stub",
+    "style",
+    "summarise",
+    "summarize",
+    "support",
+    "swap",
+    "sync",
+    "tag",
+    "test",
+    "throttle",
+    "throw",
+    "tidy",
+    "trace",
+    "track",
+    "translate",
+    "trim",
+    "tune",
+    "tweak",
+    "typecheck",
+    "undo",
+    "unify",
+    "uninstall",
+    "validate",
+    "vendor",
+    "warn",
+    "watch",
+    "wire",
+    "wrap",
+    "write",
 ];
 
 const NOUNS: [(Noun, &[&str]); 10] = [
@@ -122,15 +385,38 @@ const NOUNS: [(Noun, &[&str]); 10] = [
     (
         Noun::Factor,
         &[
-            "2fa", "mfa", "otp", "totp", "passcode", "pin", "sms", "one-time", "fingerprint", "biometric", "authenticator",
-            "yubikey", "passkey",
+            "2fa",
+            "mfa",
+            "otp",
+            "totp",
+            "passcode",
+            "pin",
+            "sms",
+            "one-time",
+            "fingerprint",
+            "biometric",
+            "authenticator",
+            "yubikey",
+            "passkey",
         ],
     ),
     (
         Noun::Permission,
         &[
-            "permission", "consent", "approval", "access", "invite", "invitation", "signoff", "sign-off", "privilege",
-            "terms", "agreement", "cla", "nda", "account",
+            "permission",
+            "consent",
+            "approval",
+            "access",
+            "invite",
+            "invitation",
+            "signoff",
+            "sign-off",
+            "privilege",
+            "terms",
+            "agreement",
+            "cla",
+            "nda",
+            "account",
         ],
     ),
     (
@@ -140,59 +426,175 @@ const NOUNS: [(Noun, &[&str]); 10] = [
     (
         Noun::Private,
         &[
-            "phone", "email", "e-mail", "inbox", "mailbox", "device", "bank", "passport", "identity", "cookie", "username",
-            "number",
+            "phone", "email", "e-mail", "inbox", "mailbox", "device", "bank", "passport", "identity", "cookie",
+            "username", "number",
         ],
     ),
     (
         Noun::Choice,
         &[
-            "requirement", "decision", "preference", "whether", "which", "what", "how", "confirmation", "answer", "reply",
-            "feedback", "review", "clarification", "guidance", "between",
+            "requirement",
+            "decision",
+            "preference",
+            "whether",
+            "which",
+            "what",
+            "how",
+            "confirmation",
+            "answer",
+            "reply",
+            "feedback",
+            "review",
+            "clarification",
+            "guidance",
+            "between",
         ],
     ),
     (Noun::Auth, &["oauth", "sso", "saml", "auth", "authentication", "authorization", "authorisation", "login"]),
     (
         Noun::Hardware,
         &[
-            "cable", "usb", "printer", "router", "board", "sensor", "battery", "hardware", "keyboard", "monitor", "headset",
-            "dongle", "socket", "outlet", "adapter", "machine", "switch", "phone", "device", "charger", "drive",
+            "cable", "usb", "printer", "router", "board", "sensor", "battery", "hardware", "keyboard", "monitor",
+            "headset", "dongle", "socket", "outlet", "adapter", "machine", "switch", "phone", "device", "charger",
+            "drive",
         ],
     ),
     (
         Noun::Place,
         &[
-            "dashboard", "console", "portal", "website", "vault", "keychain", "browser", "settings", "env", "environment",
-            "marketplace", "store", "manager",
+            "dashboard",
+            "console",
+            "portal",
+            "website",
+            "vault",
+            "keychain",
+            "browser",
+            "settings",
+            "env",
+            "environment",
+            "marketplace",
+            "store",
+            "manager",
         ],
     ),
     (Noun::Screen, &["page", "screen", "form", "dialog", "popup", "prompt", "flow", "window", "view", "button"]),
 ];
 
 const CODE_NOUNS: &[&str] = &[
-    "test", "e2e", "bug", "endpoint", "middleware", "function", "class", "module", "component", "handler", "handling",
-    "parser", "parsing", "validator", "validation", "route", "migration", "schema", "model", "table", "column", "field",
-    "header", "fixture", "workflow", "ci", "pipeline", "script", "config", "configuration", "variable", "constant",
-    "interface", "query", "logic", "code", "request", "response", "connection", "session", "users", "hook", "job", "lint",
-    "docs", "doc", "readme", "documentation", "changelog", "dependency", "error", "exception", "logging", "parameter",
-    "argument", "support", "refresh", "storage", "rotation", "expiry", "scanning", "check", "rule", "helper", "util",
-    "wrapper", "mock", "stub", "worker", "dockerfile", "manifest", "map", "array", "string", "regex", "spec", "suite",
-    "coverage", "lexer", "tokenizer", "cache", "struct", "enum", "trait", "constructor", "signature", "label",
+    "test",
+    "e2e",
+    "bug",
+    "endpoint",
+    "middleware",
+    "function",
+    "class",
+    "module",
+    "component",
+    "handler",
+    "handling",
+    "parser",
+    "parsing",
+    "validator",
+    "validation",
+    "route",
+    "migration",
+    "schema",
+    "model",
+    "table",
+    "column",
+    "field",
+    "header",
+    "fixture",
+    "workflow",
+    "ci",
+    "pipeline",
+    "script",
+    "config",
+    "configuration",
+    "variable",
+    "constant",
+    "interface",
+    "query",
+    "logic",
+    "code",
+    "request",
+    "response",
+    "connection",
+    "session",
+    "users",
+    "hook",
+    "job",
+    "lint",
+    "docs",
+    "doc",
+    "readme",
+    "documentation",
+    "changelog",
+    "dependency",
+    "error",
+    "exception",
+    "logging",
+    "parameter",
+    "argument",
+    "support",
+    "refresh",
+    "storage",
+    "rotation",
+    "expiry",
+    "scanning",
+    "check",
+    "rule",
+    "helper",
+    "util",
+    "wrapper",
+    "mock",
+    "stub",
+    "worker",
+    "dockerfile",
+    "manifest",
+    "map",
+    "array",
+    "string",
+    "regex",
+    "spec",
+    "suite",
+    "coverage",
+    "lexer",
+    "tokenizer",
+    "cache",
+    "struct",
+    "enum",
+    "trait",
+    "constructor",
+    "signature",
+    "label",
 ];
 
 /// Words that make a noun before them no other noun: "payment method", "2FA prompt", "phone number".
 const KINDS: [&str; 8] = ["plan", "method", "detail", "information", "info", "challenge", "prompt", "number"];
 /// Words before "code" that make it a second factor.
 const CODE_KINDS: [&str; 13] = [
-    "sms", "verification", "2fa", "mfa", "otp", "security", "backup", "confirmation", "pairing", "qr", "recovery",
-    "activation", "one-time",
+    "sms",
+    "verification",
+    "2fa",
+    "mfa",
+    "otp",
+    "security",
+    "backup",
+    "confirmation",
+    "pairing",
+    "qr",
+    "recovery",
+    "activation",
+    "one-time",
 ];
 
 /// What the verb at the head of a clause asks for, and how many of the following words belong to it ("log *in to*"). None
 /// if there is no verb that is known.
 pub(super) fn verb(head: &str, rest: &[&str]) -> Option<(Verb, usize)> {
     let next = rest.first().copied().unwrap_or_default();
-    let particles = rest.iter().take_while(|word| is_preposition(word) || matches!(**word, "up" | "out" | "off")).count();
+    let particles =
+        rest.iter().take_while(|word| is_preposition(word) || matches!(**word, "up" | "out" | "off")).count();
     // A noun of code behind a word that may be a noun too ("login page", "upload handler") makes it one.
     let noun_follows = matches!(noun(next, head), Some(Noun::Code | Noun::Screen));
     let said = lemmas(head);
@@ -208,7 +610,11 @@ pub(super) fn verb(head: &str, rest: &[&str]) -> Option<(Verb, usize)> {
     }
     let found = VERBS.iter().find(|(_, words)| words.iter().any(|word| is(word))).map(|(verb, _)| *verb);
     match found {
-        Some(Verb::Screen | Verb::Consent) if noun_follows && particles == 0 && said.len() == 1 && is_noun_too(head) => None,
+        Some(Verb::Screen | Verb::Consent)
+            if noun_follows && particles == 0 && said.len() == 1 && is_noun_too(head) =>
+        {
+            None
+        }
         Some(verb) => Some((verb, particles)),
         None if CODE_VERBS.iter().any(|word| is(word)) => Some((Verb::Code, 0)),
         None => None,
@@ -216,7 +622,20 @@ pub(super) fn verb(head: &str, rest: &[&str]) -> Option<(Verb, usize)> {
 }
 
 fn is_noun_too(head: &str) -> bool {
-    matches!(head, "login" | "signin" | "signup" | "upload" | "click" | "consent" | "invite" | "purchase" | "grant" | "buy" | "contact")
+    matches!(
+        head,
+        "login"
+            | "signin"
+            | "signup"
+            | "upload"
+            | "click"
+            | "consent"
+            | "invite"
+            | "purchase"
+            | "grant"
+            | "buy"
+            | "contact"
+    )
 }
 
 /// What a noun stands for, whatever its number; none for a word that is not known. `before` is the word before it.
@@ -224,11 +643,13 @@ pub(super) fn noun(word: &str, before: &str) -> Option<Noun> {
     if word.contains("captcha") {
         return Some(Noun::Factor);
     }
-    if word.contains('_') && ["key", "token", "secret", "password", "credential"].iter().any(|part| word.contains(part)) {
+    if word.contains('_') && ["key", "token", "secret", "password", "credential"].iter().any(|part| word.contains(part))
+    {
         return Some(Noun::Secret);
     }
     let said = lemmas(word);
-    let is = |words: &[&str]| words.contains(&word) || words.iter().any(|known| said.iter().any(|lemma| lemma == known));
+    let is =
+        |words: &[&str]| words.contains(&word) || words.iter().any(|known| said.iter().any(|lemma| lemma == known));
     if is(&["code"]) && CODE_KINDS.contains(&before) {
         return Some(Noun::Factor);
     }
@@ -246,8 +667,22 @@ pub(super) fn is_person(word: &str) -> bool {
     let word = word.trim_end_matches("'s");
     matches!(
         word,
-        "user" | "human" | "owner" | "admin" | "administrator" | "maintainer" | "person" | "somebody" | "someone" | "operator"
-            | "reviewer" | "manager" | "stakeholder" | "team" | "colleague" | "customer"
+        "user"
+            | "human"
+            | "owner"
+            | "admin"
+            | "administrator"
+            | "maintainer"
+            | "person"
+            | "somebody"
+            | "someone"
+            | "operator"
+            | "reviewer"
+            | "manager"
+            | "stakeholder"
+            | "team"
+            | "colleague"
+            | "customer"
     )
 }
 
@@ -255,8 +690,29 @@ pub(super) fn is_person(word: &str) -> bool {
 pub(super) fn is_preposition(word: &str) -> bool {
     matches!(
         word,
-        "to" | "in" | "on" | "for" | "from" | "with" | "via" | "at" | "into" | "of" | "by" | "as" | "through" | "using"
-            | "within" | "inside" | "against" | "under" | "over" | "during" | "without" | "onto" | "that" | "per"
+        "to" | "in"
+            | "on"
+            | "for"
+            | "from"
+            | "with"
+            | "via"
+            | "at"
+            | "into"
+            | "of"
+            | "by"
+            | "as"
+            | "through"
+            | "using"
+            | "within"
+            | "inside"
+            | "against"
+            | "under"
+            | "over"
+            | "during"
+            | "without"
+            | "onto"
+            | "that"
+            | "per"
     )
 }
 
@@ -264,10 +720,51 @@ pub(super) fn is_preposition(word: &str) -> bool {
 pub(super) fn is_modifier(word: &str) -> bool {
     matches!(
         word,
-        "the" | "a" | "an" | "your" | "my" | "our" | "their" | "its" | "this" | "these" | "those" | "all" | "any" | "is"
-            | "are" | "was" | "were" | "be" | "been" | "still" | "yet" | "here" | "again" | "first" | "please" | "manually"
-            | "yourself" | "now" | "there" | "once" | "configured" | "set" | "provided" | "available" | "present" | "found"
-            | "defined" | "supplied" | "given" | "screen" | "it" | "them" | "value" | "values" | "string"
+        "the"
+            | "a"
+            | "an"
+            | "your"
+            | "my"
+            | "our"
+            | "their"
+            | "its"
+            | "this"
+            | "these"
+            | "those"
+            | "all"
+            | "any"
+            | "is"
+            | "are"
+            | "was"
+            | "were"
+            | "be"
+            | "been"
+            | "still"
+            | "yet"
+            | "here"
+            | "again"
+            | "first"
+            | "please"
+            | "manually"
+            | "yourself"
+            | "now"
+            | "there"
+            | "once"
+            | "configured"
+            | "set"
+            | "provided"
+            | "available"
+            | "present"
+            | "found"
+            | "defined"
+            | "supplied"
+            | "given"
+            | "screen"
+            | "it"
+            | "them"
+            | "value"
+            | "values"
+            | "string"
     )
 }
 

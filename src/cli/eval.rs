@@ -18,6 +18,7 @@ use crate::evaluation::Format;
 use crate::evaluation::Lines;
 use crate::evaluation::Suite;
 use crate::runtime;
+use crate::runtime::EvalError;
 use crate::runtime::EvalFiles;
 use crate::runtime::EvalParams;
 use anyhow::Context;
@@ -53,8 +54,11 @@ pub(super) async fn eval(dir: &Path, args: EvalArgs) -> anyhow::Result<Exit> {
     let clock = runtime::system_clock();
     let evaluated = runtime::evaluate(params, &*clock).await;
     watched.abort();
-    let result = evaluated.map_err(|e| anyhow::anyhow!("{e}"))?;
-    let lines = if args.cases { Lines::All } else { Lines::Notable };
+    let result = evaluated.map_err(|error| match error {
+        EvalError::Usage(message) => UsageError(message).into(),
+        EvalError::Built(error) => anyhow::Error::from_boxed(error),
+    })?;
+    let lines = if args.cases { Lines::All } else { Lines::Wrong };
     let text = project::printable(&evaluation::table(&result, lines));
     if args.json {
         project::print_json(&result)?;

@@ -53,6 +53,7 @@ pub use run::LaidOut;
 pub use run::RunParams;
 pub use run::Stage;
 pub use run::run;
+pub use run::unreadable;
 pub use statistics::Rate;
 pub use suite::Suite;
 pub use suite::SuiteKind;

@@ -398,4 +398,15 @@ cases:
         assert!(read("s.yaml", &laughs, Format::Yaml).is_err());
         assert!(read("s.yaml", "cases: !include /etc/passwd\n", Format::Yaml).is_err());
     }
+    proptest::proptest! {
+        #[test]
+        fn any_text_is_read_or_refused(text in ".{0,200}", at in 0..OURS.len()) {
+            // A suite with foreign text in the middle of it comes further than text alone.
+            let mixed = format!("{}{text}{}", &OURS[..at], &OURS[at..]);
+            for format in [Format::Yaml, Format::Json, Format::JsonLines] {
+                let _ = read("s", &text, format);
+                let _ = read("s", &mixed, format);
+            }
+        }
+    }
 }

@@ -117,13 +117,24 @@ pub struct RunParams<'a> {
     pub cancel: &'a CancellationToken,
 }
 
+/// The first case whose conversation cannot be read, and why: such a suite is not worth running.
+#[must_use]
+pub fn unreadable(suite: &Suite, stage: &dyn Stage) -> Option<(String, String)> {
+    suite.cases.iter().find_map(|case| match &case.given {
+        Given::Transcript(transcript) => {
+            stage.conversation(&transcript.input).err().map(|because| (case.id.clone(), because))
+        }
+        Given::Stuck(_) | Given::Compaction(_) => None,
+    })
+}
+
 /// Puts every case to the ports, and grades and counts what comes of it.
 pub async fn run(suite: &Suite, params: &RunParams<'_>) -> SuiteResult {
     let jobs = params.jobs.max(1);
     let all =
         suite.cases.iter().flat_map(|case| (1..).zip(params.benches).map(move |(round, bench)| (case, round, bench)));
     let runs: Vec<RunResult> = stream::iter(all)
-        .map(|(case, round, bench)| one(suite, case, round, bench, params.cancel))
+        .map(|(case, round, bench)| one(Asked { suite, case, round, bench, cancel: params.cancel }))
         .buffered(jobs)
         .collect()
         .await;
@@ -170,48 +181,68 @@ fn every_case(totals: &Totals) -> Vec<String> {
     if totals.passed == 0 { vec!["no case was graded".to_owned()] } else { Vec::new() }
 }
 
-async fn one(suite: &Suite, case: &Case, round: u32, bench: &Bench, cancel: &CancellationToken) -> RunResult {
+/// One run of one case.
+#[derive(Clone, Copy)]
+struct Asked<'a> {
+    suite: &'a Suite,
+    case: &'a Case,
+    round: u32,
+    bench: &'a Bench,
+    cancel: &'a CancellationToken,
+}
+
+async fn one(asked: Asked<'_>) -> RunResult {
+    let (case, cancel) = (asked.case, asked.cancel);
     let mut graded = Graded::default();
-    let verdict = if cancel.is_cancelled() {
-        graded.ungraded.push("interrupted before it began".to_owned());
-        Value::Null
-    } else {
-        match &case.given {
-            Given::Stuck(question) => {
-                let verdict = bench.progress.stuck(question).await;
-                graded.label = grade::word(&verdict.reason);
-                graded.said = Some(grade::stuck_said(&verdict));
-                if let Expectation::Stuck(expected) = &case.expect {
-                    grade::stuck(expected, &verdict, &mut graded);
-                }
-                document(&verdict)
-            }
-            Given::Compaction(question) => {
-                let verdict = bench.progress.after_compaction(question).await;
-                graded.said = Some(grade::compaction_said(&verdict));
-                let silent = verdict.confidence <= 0.0;
-                graded.label = if silent { "undecided".to_owned() } else { grade::word(&verdict.action) };
-                if let Expectation::Compaction(expected) = &case.expect {
-                    grade::compaction(expected, &verdict, &mut graded);
-                }
-                document(&verdict)
-            }
-            Given::Transcript(transcript) => {
-                let session = SessionId::new(format!("eval-{}-{}-{round}", suite.name, case.id));
-                match turn(transcript, session, bench, cancel) {
-                    Ok((turn, _files)) => judged(suite.kind, case, turn, bench, &mut graded).await,
-                    Err(because) => {
-                        graded.problems.push(because);
-                        Value::Null
-                    }
-                }
-            }
-        }
+    let verdict = tokio::select! {
+        biased;
+        () = cancel.cancelled() => None,
+        verdict = verdict(asked, &mut graded) => Some(verdict),
     };
+    let verdict = verdict.unwrap_or_else(|| {
+        graded = Graded { ungraded: vec!["interrupted".to_owned()], ..Graded::default() };
+        Value::Null
+    });
     grade::assertions(&case.expect, &verdict.to_string(), &mut graded);
     let Graded { label, said, problems, ungraded } = graded;
     let given = if label.is_empty() { "nothing".to_owned() } else { label };
     RunResult { given, said, problems, ungraded, verdict }
+}
+
+/// Asks the port that a case is for.
+async fn verdict(asked: Asked<'_>, graded: &mut Graded) -> Value {
+    let Asked { suite, case, round, bench, cancel } = asked;
+    match &case.given {
+        Given::Stuck(question) => {
+            let verdict = bench.progress.stuck(question).await;
+            graded.label = grade::word(&verdict.reason);
+            graded.said = Some(grade::stuck_said(&verdict));
+            if let Expectation::Stuck(expected) = &case.expect {
+                grade::stuck(expected, &verdict, graded);
+            }
+            document(&verdict)
+        }
+        Given::Compaction(question) => {
+            let verdict = bench.progress.after_compaction(question).await;
+            graded.said = Some(grade::compaction_said(&verdict));
+            let silent = verdict.confidence <= 0.0;
+            graded.label = if silent { "undecided".to_owned() } else { grade::word(&verdict.action) };
+            if let Expectation::Compaction(expected) = &case.expect {
+                grade::compaction(expected, &verdict, graded);
+            }
+            document(&verdict)
+        }
+        Given::Transcript(transcript) => {
+            let session = SessionId::new(format!("eval-{}-{}-{round}", suite.name, case.id));
+            match turn(transcript, session, bench, cancel) {
+                Ok((turn, _files)) => judged(suite.kind, case, turn, bench, graded).await,
+                Err(because) => {
+                    graded.problems.push(because);
+                    Value::Null
+                }
+            }
+        }
+    }
 }
 
 fn document(verdict: &impl Serialize) -> Value {

@@ -23,8 +23,8 @@ pub fn table(result: &EvalResult, every: Lines) -> String {
 pub enum Lines {
     /// Every one.
     All,
-    /// Those that failed, are flaky or were not graded.
-    Notable,
+    /// Those that failed or are flaky.
+    Wrong,
 }
 
 fn suite_text(suite: &SuiteResult, result: &EvalResult, every: Lines, text: &mut String) {
@@ -37,7 +37,7 @@ fn suite_text(suite: &SuiteResult, result: &EvalResult, every: Lines, text: &mut
     for note in &suite.notes {
         let _ = writeln!(text, "  note: {note}");
     }
-    for case in suite.cases.iter().filter(|case| every == Lines::All || case.outcome != CaseOutcome::Passed) {
+    for case in suite.cases.iter().filter(|case| every == Lines::All || wrong(case.outcome)) {
         let mark = match case.outcome {
             CaseOutcome::Passed => "ok",
             CaseOutcome::Failed => "FAILED",
@@ -65,6 +65,10 @@ fn suite_text(suite: &SuiteResult, result: &EvalResult, every: Lines, text: &mut
     text.push('\n');
 }
 
+fn wrong(outcome: CaseOutcome) -> bool {
+    matches!(outcome, CaseOutcome::Failed | CaseOutcome::Flaky)
+}
+
 fn counts(suite: &SuiteResult, text: &mut String) {
     let totals = &suite.totals;
     let [fine, not_fine] = suite.kind.sides();
@@ -84,6 +88,12 @@ fn counts(suite: &SuiteResult, text: &mut String) {
     let _ = writeln!(text, "  held in full     {}", totals.accuracy);
     let Totals { passed, failed, flaky, not_graded, .. } = totals;
     let _ = writeln!(text, "  {passed} passed, {failed} failed, {flaky} flaky, {not_graded} not graded");
+    if *not_graded > 0 {
+        let _ = writeln!(
+            text,
+            "  (not graded: the facts leave these open, or an assertion is not supported; --cases shows them)"
+        );
+    }
 }
 
 /// The verdicts' own words against what they had to be.

@@ -84,15 +84,29 @@ pub struct EvalParams<'a> {
     pub cancel: CancellationToken,
 }
 
+/// Suites could not be run.
+#[derive(Debug, thiserror::Error)]
+pub enum EvalError {
+    /// A case cannot be read, or the judge is none of the settings'; what to do is said.
+    #[error("{0}")]
+    Usage(String),
+    /// The services could not be built, or not ended.
+    #[error("{0}")]
+    Built(#[from] BoxError),
+}
+
 /// Runs suites.
 ///
 /// # Errors
-/// If the judge cannot be built from the settings. A judge that cannot be asked is no error: what it was to judge stays
-/// open.
-pub async fn evaluate(params: EvalParams<'_>, clock: &dyn Clock) -> Result<EvalResult, BoxError> {
+/// [`EvalError`]. A judge that cannot be asked is no error: what it was to judge stays open.
+pub async fn evaluate(params: EvalParams<'_>, clock: &dyn Clock) -> Result<EvalResult, EvalError> {
     let EvalParams { mut settings, judge, suites, repeat, jobs, threshold, cancel } = params;
-    let workflow = policy::Workflow::default();
-    settings.verification.workflow = workflow;
+    for (file, suite) in suites {
+        if let Some((case, because)) = evaluation::unreadable(suite, &Files) {
+            return Err(EvalError::Usage(format!("{file}: case `{case}`: {because}")));
+        }
+    }
+    settings.verification.workflow = policy::Workflow::default();
     if judge != EvalJudge::Settings {
         let timeout = settings.verification.judge_timeout;
         settings.verification = policy::Verification { judge_timeout: timeout, ..policy::Verification::default() };
@@ -100,7 +114,16 @@ pub async fn evaluate(params: EvalParams<'_>, clock: &dyn Clock) -> Result<EvalR
     match judge {
         EvalJudge::Settings | EvalJudge::None => {}
         EvalJudge::Command(argv) => settings.verification.judge = policy::Judge::Command { argv },
-        EvalJudge::Agent(name) => settings.verification.judge = policy::Judge::Agent { name },
+        EvalJudge::Agent(name) => {
+            if !settings.agents.named.contains_key(&name) {
+                let known: Vec<&str> = settings.agents.named.keys().map(String::as_str).collect();
+                let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+                return Err(EvalError::Usage(format!(
+                    "--judge: there is no agent `{name}` in project.json; there are: {known}"
+                )));
+            }
+            settings.verification.judge = policy::Judge::Agent { name };
+        }
     }
     let name = judge_name(&settings.verification.judge);
     let settings: Svc<dyn Settings> = Svc::new(settings);
@@ -108,7 +131,7 @@ pub async fn evaluate(params: EvalParams<'_>, clock: &dyn Clock) -> Result<EvalR
     let mut apps = Vec::new();
     for _ in 0..repeat.max(1) {
         let layers = live().with(settings.clone());
-        apps.push(layers.build::<(Svc<dyn CompletionVerifier>, Svc<dyn ProgressJudge>)>().await?);
+        apps.push(layers.build::<Ports>().await.map_err(BoxError::from)?);
     }
     let benches = apps.iter().map(bench).collect::<Result<Vec<Bench>, BoxError>>()?;
     let mut results = Vec::new();
@@ -118,12 +141,15 @@ pub async fn evaluate(params: EvalParams<'_>, clock: &dyn Clock) -> Result<EvalR
     }
     drop(benches);
     for app in apps {
-        app.shutdown().await?;
+        app.shutdown().await.map_err(BoxError::from)?;
     }
     Ok(EvalResult { v: 1, at, judge: name, repeat: repeat.max(1), suites: results })
 }
 
-fn bench(app: &App<(Svc<dyn CompletionVerifier>, Svc<dyn ProgressJudge>)>) -> Result<Bench, BoxError> {
+/// What is built once for each round; the judge is among what these need.
+type Ports = (Svc<dyn CompletionVerifier>, Svc<dyn ProgressJudge>);
+
+fn bench(app: &App<Ports>) -> Result<Bench, BoxError> {
     let (completion, progress) = &**app;
     let judge = app.get::<dyn Judge>().ok_or("the completion verifier was built without a judge")?;
     Ok(Bench {

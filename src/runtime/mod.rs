@@ -44,6 +44,7 @@ mod tower_model;
 pub use crate::orchestrator::router::chain;
 pub use crate::storage::EvalFiles;
 pub use crate::storage::replace_file;
+pub use eval::EvalError;
 pub use eval::EvalJudge;
 pub use eval::EvalParams;
 pub use eval::evaluate;

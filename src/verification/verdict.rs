@@ -169,6 +169,9 @@ impl Draft {
             self.verdict.complete = false;
         }
         if !self.verdict.complete {
+            if self.verdict.next_actions.is_empty() {
+                self.verdict.next_actions = self.verdict.missing.clone();
+            }
             self.verdict.feedback = shorten(&plain(&self.feedback.join("\n")), FEEDBACK_BYTES).into_owned();
         }
         self.verdict

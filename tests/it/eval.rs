@@ -204,6 +204,11 @@ fn what_cannot_be_read_ends_with_exit_two() {
         assert_eq!(output.status.code(), Some(2));
         assert!(text(&output.stderr).contains("is no judge"), "{}", text(&output.stderr));
     }
+    let output = eval(dir.path(), &["s.yaml", "--judge", "agent:nobody"]);
+    assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("there is no agent `nobody`"), "{}", text(&output.stderr));
+    let broken = "kind: agent\ncases:\n- {id: x, description: x, input: {tools: 7}, expect: {max: 1}}\n";
+    check("f.yaml", broken, "f.yaml: case `x`: `input`: ");
     let output = eval(dir.path(), &["s.yaml", "--compare", "a", "b"]);
     assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
 }

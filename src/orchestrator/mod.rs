@@ -1,16 +1,18 @@
 //! RETRY: the fast loop, from a ready task to a confirmed change.
 //!
 //! ```text
-//!  queue ──▶ open workspace ──▶ baseline ──▶ attempt ──▶ record the change ──▶ checks ──▶ judge
-//!                                              ▲                                          │
-//!                                              └── inject ◀── store ◀── reflect ◀── refuted ┤
-//!                                                                                         ▼
-//!                                                              commit on a branch ◀── confirmed
+//!  queue ──▶ open workspace ──▶ baseline ──▶ attempt ──▶ turn ──▶ record the change ──▶ checks ──▶ judge ──▶ gates
+//!                                              ▲          ▲                                                 │
+//!                                              │          └── feedback, in the same conversation ◀─ to do ──┤
+//!                                              └── inject ◀── store ◀── reflect ◀── refuted, no turn left ──┤
+//!                                                                                                           ▼
+//!                                                                         commit on a branch ◀── confirmed
 //! ```
 //!
-//! What happens next is decided purely: [`queue`] says which task is ready, [`router`] which agents it is given to, [`judge`] what the evidence says of an
-//! attempt, [`machine`] what follows from it. `drive` and `task` perform those effects through the ports and write
-//! each intent to the journal before, each result after.
+//! What happens next is decided purely: [`queue`] says which task is ready, [`router`] which agents it is given to,
+//! [`judge`] what the evidence says of a turn, [`turns`] whether another turn follows, [`machine`] what follows from an
+//! attempt. `drive`, `task`, `attempt` and `turn` perform those effects through the ports and write each intent to the
+//! journal before, each result after; `nudge` looks after an agent while it works.
 
 mod attempt;
 mod drive;

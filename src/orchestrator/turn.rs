@@ -393,8 +393,11 @@ impl TaskRun {
         let because = one_line(&turn.judged.judgement.because);
         let said = said.render().unwrap_or_else(|| nudge(&format!("The task is not done yet: {because}.")));
         match turn.judged.shown() {
-            Some(check) => format!("{said}\n{}", shown_check(check)),
-            None => said,
+            // The gates' own evidence shows the end of its output already.
+            Some(check) if !(said.contains("<evidence") && said.contains(&one_line(&check.spec.run.to_string()))) => {
+                format!("{said}\n{}", shown_check(check))
+            }
+            _ => said,
         }
     }
 

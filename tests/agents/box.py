@@ -77,6 +77,17 @@ def lying():
     }
 
 
+def looping():
+    """A model that runs the same failing command for ever until it is told so."""
+    again = {"text": "I try again.", "tools": [{"shell": "python3 -m unittest -q test_shop"}], "times": -1}
+    return {
+        "rules": [
+            {"name": "told", "when": {"contains": FEEDBACK, "has_tools": True}, "turns": edit(RIGHT)},
+            {"name": "loops", "when": {"has_tools": True}, "turns": [again]},
+        ]
+    }
+
+
 def reviewed():
     """An author whose change passes the test and spoils its caller's list, and a reviewer that sees it."""
     dissent = {"complete": False, "severity": "HIGH", "feedback": FINDING, "missing": [f"shop.py: {FINDING}"]}

@@ -32,6 +32,7 @@ from box import (
     Failed,
     edit,
     learning,
+    looping,
     lying,
     refusing,
     require,
@@ -114,6 +115,19 @@ def lies_on(options, agent):
     require(kinds(report) == ["finished"] * 3, report["endings"])
     require(any("last turn (3/3)" in text for text in box.told()), f"no last warning: {box.told()}")
     require([box.verdict()[key] for key in ("complete", "status")] == [False, "refuted"], box.verdict())
+    box.nothing_left()
+
+
+def loops(options, agent):
+    """It runs the same failing command again and again: that turn is stopped, it is told so, and the attempt goes on."""
+    box = Box(options, agent, "loops", looping())
+    yield box
+    code, report = box.work()
+    require((code, report["verdict"], report["solvedAt"]) == (0, "confirmed", 1), f"exit {code}: {report}")
+    require(kinds(report) == ["nudged", "finished"], report["endings"])
+    turns = [(entry["type"], entry["turn"]) for entry in box.journal() if entry["type"].startswith("turn_")]
+    require(turns == [("turn_nudged", 1), ("turn_started", 2), ("turn_judged", 2)], turns)
+    box.told()
     box.nothing_left()
 
 
@@ -307,7 +321,7 @@ def right_for_each():
 
 
 # The long ones first, so that waiting overlaps with working.
-SCENARIOS = [api_error, learns, lies, lies_on, reviews, limit_resets, killed, killed_asking, interrupted, limit_recovers, limit_stays, limit_tells, bad_key, next_agent, side_by_side]
+SCENARIOS = [api_error, learns, lies, lies_on, loops, reviews, limit_resets, killed, killed_asking, interrupted, limit_recovers, limit_stays, limit_tells, bad_key, next_agent, side_by_side]
 # What only some can show: reset times stand in the records of two agents. Over ACP the rest is the same code and program.
 ONLY = {
     limit_resets: ["claude"],

@@ -9,6 +9,7 @@ use reflexion::domain::FailureContext;
 use reflexion::domain::JournalEntry;
 use reflexion::domain::Reflection;
 use reflexion::domain::RunReport;
+use reflexion::domain::SessionVerdict;
 use reflexion::domain::Task;
 use reflexion::domain::TaskMark;
 use reflexion::domain::TranscriptRecord;
@@ -337,6 +338,7 @@ fn the_examples_of_the_formats_are_read() {
             "Reflections" => each().for_each(|l| drop(parse::<Reflection>(l, *line))),
             "Journal" => each().for_each(|l| assert_eq!(parse::<JournalLine>(l, *line).v, 1)),
             "Transcripts" => each().for_each(|l| assert_eq!(parse::<TranscriptRecord>(l, *line).v, 1)),
+            "Verdicts" => each().for_each(|l| assert_eq!(parse::<SessionVerdict>(l, *line).v, 1)),
             "Judged transcripts" => {
                 let reading = reflexion::subagents::reading::read(text.as_bytes(), None).expect("the plain form");
                 assert_eq!((reading.trace.calls, reading.unread.total()), (3, 0));
@@ -355,6 +357,7 @@ fn the_examples_of_the_formats_are_read() {
         "Reflections",
         "Journal",
         "Transcripts",
+        "Verdicts",
         "Judged transcripts",
         "Command generator",
         "The report of a run",

@@ -118,7 +118,9 @@ pub async fn evaluate(params: EvalParams<'_>, clock: &dyn Clock) -> Result<EvalR
             if !settings.agents.named.contains_key(&name) {
                 let known: Vec<&str> = settings.agents.named.keys().map(String::as_str).collect();
                 let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-                return Err(EvalError::Usage(format!("--judge: there is no agent `{name}` in project.json; there are: {known}")));
+                return Err(EvalError::Usage(format!(
+                    "--judge: there is no agent `{name}` in project.json; there are: {known}"
+                )));
             }
             settings.verification.judge = policy::Judge::Agent { name };
         }

@@ -69,13 +69,13 @@ async fn completion(layers: &Layers, root: Option<PathBuf>, args: JudgeArgs) -> 
     let format = args.format.as_deref().map(str::parse).transpose();
     let format = format.map_err(|error| UsageError(format!("--format: {error}")))?;
     let (name, input) = open(&args)?;
-    let reading =
-        runtime::read_transcript(input, format).map_err(|error| UsageError(format!("{name}: {error}")))?;
+    let reading = runtime::read_transcript(input, format).map_err(|error| UsageError(format!("{name}: {error}")))?;
     let app = layers.build::<Svc<dyn CompletionVerifier>>().await?;
     let cancel = CancellationToken::new();
     let interrupted = tokio::spawn(interrupt::cancel_on_signal(cancel.clone()));
     let (task, dir) = (args.task.clone(), args.dir.clone().or(root));
-    let verdict = runtime::judge_transcript(&**app, TranscriptTurn { reading, task, dir, cancel: cancel.clone() }).await;
+    let verdict =
+        runtime::judge_transcript(&**app, TranscriptTurn { reading, task, dir, cancel: cancel.clone() }).await;
     interrupted.abort();
     app.shutdown().await?;
     if cancel.is_cancelled() {
@@ -105,7 +105,8 @@ fn open(args: &JudgeArgs) -> anyhow::Result<(String, Box<dyn Read>)> {
             Ok((name, Box::new(input)))
         }
         None if file.is_none() && std::io::stdin().is_terminal() => {
-            Err(UsageError("name a transcript, or give one on stdin; `reflexion judge --help` has examples".to_owned()).into())
+            Err(UsageError("name a transcript, or give one on stdin; `reflexion judge --help` has examples".to_owned())
+                .into())
         }
         None => Ok(("stdin".to_owned(), Box::new(std::io::stdin().lock()))),
     }
@@ -113,7 +114,9 @@ fn open(args: &JudgeArgs) -> anyhow::Result<(String, Box<dyn Read>)> {
 
 /// A question about an agent that is still there, as JSON.
 fn question<T: DeserializeOwned>(args: &JudgeArgs) -> anyhow::Result<T> {
-    for (flag, given) in [("--task", args.task.is_some()), ("--dir", args.dir.is_some()), ("--format", args.format.is_some())] {
+    for (flag, given) in
+        [("--task", args.task.is_some()), ("--dir", args.dir.is_some()), ("--format", args.format.is_some())]
+    {
         if given {
             return Err(UsageError(format!("{flag} belongs to --kind completion")).into());
         }

@@ -271,7 +271,11 @@ fn command_of(kind: ToolKind, input: &serde_json::Value) -> Option<String> {
     if kind != ToolKind::Execute {
         return None;
     }
-    let value = ["command", "cmd", "script"].iter().find_map(|key| input.get(key))?;
+    // Codex gives the line alone.
+    let value = match input {
+        serde_json::Value::String(_) => input,
+        input => ["command", "cmd", "script"].iter().find_map(|key| input.get(key))?,
+    };
     match value {
         serde_json::Value::String(line) => Some(kept(line)),
         serde_json::Value::Array(argv) => {
@@ -390,6 +394,7 @@ mod tests {
         }
         check(json!({"command": "cargo test"}), Some("cargo test"));
         check(json!({"cmd": "ls"}), Some("ls"));
+        check(json!("/bin/bash -lc 'make test'"), Some("/bin/bash -lc 'make test'"));
         check(json!({"command": ["bash", "-lc", "cd a && make"]}), Some("cd a && make"));
         check(json!({"command": ["git", "status"]}), Some("git status"));
         check(json!({"query": "x"}), None);

@@ -48,7 +48,10 @@ pub async fn offered(
 /// # Errors
 /// Always [`ModelError::Unavailable`].
 #[cfg(not(feature = "llm"))]
-pub async fn offered(model: &policy::Model, variable: impl Fn(&str) -> Option<String>) -> Result<Vec<String>, ModelError> {
+pub async fn offered(
+    model: &policy::Model,
+    variable: impl Fn(&str) -> Option<String>,
+) -> Result<Vec<String>, ModelError> {
     open(model, variable).map(|_| Vec::new())
 }
 

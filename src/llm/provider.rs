@@ -146,6 +146,15 @@ mod tests {
 
     /// Answers one request with `response`, and gives the request.
     async fn server(response: String) -> (String, tokio::task::JoinHandle<String>) {
+        serve(response, is_whole).await
+    }
+
+    /// The same for a request without a body.
+    async fn get_server(response: String) -> (String, tokio::task::JoinHandle<String>) {
+        serve(response, |request| request.ends_with(b"\r\n\r\n")).await
+    }
+
+    async fn serve(response: String, is_whole: fn(&[u8]) -> bool) -> (String, tokio::task::JoinHandle<String>) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = format!("http://{}/v1", listener.local_addr().unwrap());
         let seen = tokio::spawn(async move {
@@ -267,6 +276,28 @@ mod tests {
         assert_eq!(body["generationConfig"]["responseMimeType"], "application/json");
         let usage = Usage { input: Some(10), cached: Some(6), output: Some(4), reasoning: Some(3), ..Usage::default() };
         assert_eq!(answer, Ok(Completion { text: "because".to_owned(), usage, truncated: false }));
+    }
+
+    #[tokio::test]
+    async fn the_models_that_there_are_can_be_asked_for() {
+        async fn check(provider: policy::Provider, header: &str, body: &str) {
+            let (address, seen) = get_server(http("200 OK", "", body)).await;
+            let offered = keyed(provider, address).offered().await;
+            assert_eq!(offered, Ok(vec!["small".to_owned(), "large".to_owned()]));
+            let request = seen.await.unwrap().to_ascii_lowercase();
+            assert!(request.starts_with("get /v1/models "), "{request}");
+            assert!(request.contains(&format!("{header}{SECRET}")), "{request}");
+        }
+        let list = r#"{"data":[{"id":"small"},{"id":"large"}]}"#;
+        check(policy::Provider::OpenAi, "authorization: bearer ", list).await;
+        check(policy::Provider::Anthropic, "x-api-key: ", list).await;
+        let list = r#"{"models":[{"name":"models/small"},{"name":"models/large"}]}"#;
+        check(policy::Provider::Gemini, "x-goog-api-key: ", list).await;
+
+        let body = format!(r#"{{"error":{{"message":"key {SECRET} is unknown","type":"authentication_error"}}}}"#);
+        let (address, _seen) = get_server(http("401 Unauthorized", "", &body)).await;
+        let error = keyed(policy::Provider::OpenAi, address).offered().await.unwrap_err();
+        assert_eq!(error.to_string(), "not logged in: key [key] is unknown (HTTP status 401)");
     }
 
     #[tokio::test]

@@ -98,6 +98,8 @@ pub(super) struct Course {
     pub usage: Usage,
     /// What was changed in the user's repository beside the files, in any turn.
     pub tampered: Vec<String>,
+    /// Rules that it changed where nobody reads them, and that the user was told of.
+    pub rules: Vec<String>,
     /// The verdict on the turn before, so that progress is noticed.
     pub previous: Option<CompletionVerdict>,
     /// No state of the conversation is evaluated twice while it goes on.
@@ -249,6 +251,7 @@ impl TaskRun {
             before,
             usage: Usage::default(),
             tampered,
+            rules: Vec::new(),
             previous: None,
             guard: Mutex::default(),
         }

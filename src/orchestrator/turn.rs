@@ -51,6 +51,9 @@ use std::path::Path;
 /// So much of a change is shown to whoever looks at it.
 const DIFF_BYTES: usize = 256 * 1024;
 
+/// Where the runtime's and the judges' rules stand, in the user's project.
+const RULES: [&str; 5] = ["project.json", ".reflection", "AGENTS.md", "CLAUDE.md", ".reflection.md"];
+
 /// A judged turn and what follows from it.
 pub(super) struct JudgedTurn {
     pub judged: Box<Judged>,
@@ -178,6 +181,7 @@ impl TaskRun {
         for check in &checks {
             self.publish(EventKind::Checked { name: check.spec.name.clone(), status: check.status.clone() });
         }
+        self.say_rules_changed(course, &stopped.change, &workspace.prefix());
         let protected = self.protected(&stopped.change, &workspace.prefix());
         let by_checks = self.by_checks(prepared, course, &stopped, &checks, &protected);
         self.publish_verdict(course, &by_checks, None).await;
@@ -302,6 +306,23 @@ impl TaskRun {
         let matches =
             |file: &&String| Path::new(file).strip_prefix(prefix).is_ok_and(|f| self.context.protect.is_match(f));
         change.files.iter().filter(matches).cloned().collect()
+    }
+
+    /// What an agent may think are its rules: nobody reads them where it works.
+    fn say_rules_changed(&self, course: &mut Course, change: &Change, prefix: &Path) {
+        let is_rule = |file: &&String| {
+            let Ok(file) = Path::new(file.as_str()).strip_prefix(prefix) else { return false };
+            RULES.iter().any(|rule| file.starts_with(rule))
+        };
+        let new: Vec<String> =
+            change.files.iter().filter(is_rule).filter(|file| !course.rules.contains(file)).cloned().collect();
+        if new.is_empty() {
+            return;
+        }
+        let files = new.join(", ");
+        let message = format!("the agent changed {files}; rules are read from your own files, so that changes nothing in this run");
+        self.publish(EventKind::Warning { message });
+        course.rules.extend(new);
     }
 
     /// Tells other programs. Before everybody who is asked has answered it says `complete: false`, which only waits.

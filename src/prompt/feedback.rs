@@ -42,7 +42,7 @@ impl Feedback<'_> {
     ///
     /// Turns before the last get the whole structure: what is done since, what is missing, what to do next, the
     /// evidence. The last one is a plain warning with everything that is missing. Words for a loop come in addition to
-    /// the list, never instead of it.
+    /// the list, never instead of it. What the checks printed is added by whoever ran them.
     #[must_use]
     pub fn render(&self) -> Option<String> {
         let lists = Lists::of(self.verdict);

@@ -54,18 +54,15 @@ pub async fn judge_transcript(verifier: &dyn CompletionVerifier, turn: Transcrip
 
 /// What the transcript itself leaves open.
 fn notes(reading: &TranscriptReading, has_task: bool) -> Vec<GateReport> {
-    let note = |evidence: String| GateReport {
-        gate: "transcript".to_owned(),
-        outcome: GateOutcome::NotRun,
-        evidence,
-    };
+    let note = |evidence: String| GateReport { gate: "transcript".to_owned(), outcome: GateOutcome::NotRun, evidence };
     let mut notes = Vec::new();
     if !has_task && reading.task.is_none() && reading.trace.asked.is_empty() {
         notes.push(note("it does not say what was asked; give it with --task".to_owned()));
     }
     let unread = &reading.unread;
     if unread.total() > 0 {
-        let names: Vec<String> = unread.by_name.iter().take(8).map(|(name, count)| format!("{count} × {name}")).collect();
+        let names: Vec<String> =
+            unread.by_name.iter().take(8).map(|(name, count)| format!("{count} × {name}")).collect();
         let lines: Vec<String> = unread.lines.iter().map(u64::to_string).collect();
         let place = if lines.is_empty() { String::new() } else { format!("; first at line {}", lines.join(", ")) };
         notes.push(note(format!("{} of its records were not read: {}{place}", unread.total(), names.join(", "))));

@@ -225,6 +225,19 @@ mod tests {
         Limits { timeout: Duration::from_secs(60), concurrency: None, per_minute: None, retries: 0 }
     }
 
+    fn model_settings() -> policy::Model {
+        policy::Model {
+            provider: Provider::OpenAi,
+            name: "small".to_owned(),
+            base_url: None,
+            key_env: None,
+            max_tokens: 1,
+            temperature_milli: None,
+            structured: Structured::Off,
+            limits: limits(),
+        }
+    }
+
     fn request() -> AgentRequest {
         AgentRequest {
             run: RunId::new("r").unwrap(),
@@ -423,19 +436,29 @@ mod tests {
         let mut bare = MockModels::new();
         bare.expect_open().times(2).returning(|_| Ok(Arc::new(works(Duration::ZERO))));
         let models = GuardedModels::new(bare);
-        let settings = policy::Model {
-            provider: Provider::OpenAi,
-            name: "small".to_owned(),
-            base_url: None,
-            key_env: None,
-            max_tokens: 1,
-            temperature_milli: None,
-            structured: Structured::Off,
-            limits: limits(),
-        };
+        let settings = model_settings();
         let first = models.open(&settings).unwrap();
         assert!(Arc::ptr_eq(&first, &models.open(&settings).unwrap()));
         let other = policy::Model { name: "other".to_owned(), ..settings };
         assert!(!Arc::ptr_eq(&first, &models.open(&other).unwrap()));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn deadline_of_a_list_of_models() {
+        struct Silent;
+
+        #[async_trait]
+        impl Models for Silent {
+            fn open(&self, _: &policy::Model) -> Result<Arc<dyn Model>, ModelError> {
+                Err(ModelError::Unavailable("not asked for".to_owned()))
+            }
+
+            async fn offered(&self, _: &policy::Model) -> Result<Vec<String>, ModelError> {
+                std::future::pending().await
+            }
+        }
+
+        let settings = model_settings();
+        assert_eq!(GuardedModels::new(Silent).offered(&settings).await, Err(ModelError::Timeout(LIST_LIMIT)));
     }
 }

@@ -1,4 +1,5 @@
-//! The contracts: one port per file, with its error; no implementation stands here.
+//! The contracts: one port per file, with its error; no implementation stands here. [`AnsweringAgent`] is not one: it is
+//! the one way in which steps put a question to whatever agent is behind the port.
 //!
 //! A port is a narrow, object-safe trait. Its documentation says its role, who calls it, what is durable when it
 //! returns, and what may be repeated or lost.

@@ -106,7 +106,8 @@ async fn completion_without_a_judge() {
 }
 
 /// Lines that differ, each with the reason why that is right.
-const EXCEPTIONS: [(&str, &str); 0] = [];
+const EXCEPTIONS: [(&str, &str); 1] =
+    [("gates-001", "`local` tests are no requirement of their own: tests that nobody ran are missing once")];
 
 #[tokio::test]
 async fn assessments_in_the_whole_verdict() {

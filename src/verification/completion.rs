@@ -8,6 +8,7 @@ use super::context::task_type;
 use super::gates::Facts;
 use super::gates::findings;
 use super::judging::Assessed;
+use super::judging::SelfAssessment;
 use super::judging::assess;
 use super::judging::cross_check;
 use super::judging::question;
@@ -82,22 +83,22 @@ impl Completion {
     }
 
     /// Self-assessment and judge, where the facts leave it open.
-    async fn ask(&self, turn: &TurnEvidence, draft: &mut Draft) {
+    async fn ask(&self, turn: &TurnEvidence, required: &Requirements, draft: &mut Draft) {
         let assessed = match self.params.policy.self_assessment {
             policy::SelfAssessment::Off => None,
-            policy::SelfAssessment::Fresh => Some(self.assess(turn, draft).await),
+            policy::SelfAssessment::Fresh => self.assess(turn, required, draft).await,
         };
         let asked = question(turn, JudgeRole::Judge, draft.reasons());
         match self.answer(&*self.params.judge, turn, &asked).await {
             Ok(opinion) => draft.judged("judge", opinion),
             Err(error) => draft.nobody_judges(&format!("no evidence: the facts leave it open, and {error}")),
         }
-        if let Some(Ok(assessed)) = assessed {
+        if let Some(assessed) = assessed {
             draft.assessed(assessed);
         }
     }
 
-    async fn assess(&self, turn: &TurnEvidence, draft: &mut Draft) -> Result<Assessed, ()> {
+    async fn assess(&self, turn: &TurnEvidence, required: &Requirements, draft: &mut Draft) -> Option<Assessed> {
         let asked = question(turn, JudgeRole::Judge, draft.reasons());
         let judge = &*self.params.judge;
         let answer = tokio::select! {
@@ -105,10 +106,14 @@ impl Completion {
             () = turn.cancel.cancelled() => Err(JudgeError::Failed("the run was interrupted".to_owned())),
         };
         match answer {
-            Ok(assessment) => Ok(cross_check(&assessment, &turn.trace, draft.reasons())),
+            Ok(assessment) => {
+                let mut assessed = cross_check(&assessment, &turn.trace, draft.reasons());
+                assessed.missing.extend(admitted(&assessment, required));
+                Some(assessed)
+            }
             Err(error) => {
                 draft.note("self_assessment", GateOutcome::NotRun, &error.to_string());
-                Err(())
+                None
             }
         }
     }
@@ -154,13 +159,28 @@ impl CompletionVerifier for Completion {
         let found = findings(&Facts { turn: &turn, required: &required, signals: &signals, remote: remote.as_ref() });
         let mut draft = Draft::new(found, &required);
         if draft.status() == Standing::Unproven {
-            self.ask(&turn, &mut draft).await;
+            self.ask(&turn, &required, &mut draft).await;
         }
         if draft.would_be_complete() {
             self.review(&turn, &mut draft).await;
         }
         draft.verdict()
     }
+}
+
+/// What an assessment itself admits is not there although it is required, and a stuck agent's need for another way.
+fn admitted(assessment: &SelfAssessment, required: &Requirements) -> Vec<String> {
+    let evidence = &assessment.evidence;
+    let tests = evidence.tests.as_ref().is_some_and(|tests| !tests.ran);
+    let build = evidence.build.as_ref().is_some_and(|build| !build.ran);
+    let pr = evidence.pr.as_ref().is_some_and(|pr| !pr.created);
+    let items = [
+        (required.tests.is_some() && tests, "Run the tests after the last change"),
+        (required.build.is_some() && build, "Build the project after the last change"),
+        (required.pull_request.is_some() && pr, "Open a pull request"),
+        (assessment.stuck, "Another approach: this one is stuck"),
+    ];
+    items.into_iter().filter(|(missing, _)| *missing).map(|(_, item)| item.to_owned()).collect()
 }
 
 /// Whether the record has a push, and to which branch the last one that names any went.

@@ -10,6 +10,7 @@ use crate::domain::GateReport;
 use crate::domain::Opinion;
 use crate::domain::Severity;
 use crate::domain::Standing;
+use crate::prompt::excerpt;
 use crate::prompt::one_line;
 use crate::prompt::plain;
 use crate::prompt::shorten;
@@ -126,6 +127,12 @@ impl Draft {
 
     fn take(&mut self, name: &str, opinion: Opinion) {
         let completes = opinion.completes();
+        let opinion = Opinion {
+            feedback: excerpt(&opinion.feedback, WORDS_BYTES).into_owned(),
+            missing: capped(opinion.missing),
+            next_actions: capped(opinion.next_actions),
+            ..opinion
+        };
         let words = if opinion.feedback.trim().is_empty() { opinion.missing.join("; ") } else { opinion.feedback.clone() };
         let outcome = if completes { GateOutcome::Passed } else { GateOutcome::Failed };
         self.note(name, outcome, &words);
@@ -160,10 +167,18 @@ impl Draft {
             self.verdict.complete = false;
         }
         if !self.verdict.complete {
+            if self.verdict.next_actions.is_empty() {
+                self.verdict.next_actions = self.verdict.missing.clone();
+            }
             self.verdict.feedback = shorten(&plain(&self.feedback.join("\n")), FEEDBACK_BYTES).into_owned();
         }
         self.verdict
     }
+}
+
+/// A list within the caps, before anything is read out of it.
+fn capped(list: Vec<String>) -> Vec<String> {
+    list.into_iter().take(ITEMS).map(|item| shorten(&item, ITEM_BYTES).into_owned()).collect()
 }
 
 /// Adds an item in one line, once, within the caps.

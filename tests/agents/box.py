@@ -19,6 +19,7 @@ RUN_SECONDS = 300
 PATIENCE = 180
 RIGHT = "def total(prices):\n    return sum(prices)\n"
 WRONG = "def total(prices):\n    return sum(prices[1:])\n"
+SPOILING = "def total(prices):\n    prices.sort()\n    return sum(prices)\n"
 BROKEN = "def total(prices):\n    return 0\n"
 TEST = """import unittest
 
@@ -29,6 +30,10 @@ class Total(unittest.TestCase):
     def test_every_price_counts(self):
         self.assertEqual(total([5, 7, 11]), 23)
 """
+# How whatever the runtime says to an agent at work begins, and how a reviewer is asked.
+FEEDBACK = "reflexion:feedback"
+REVIEWER = "You review a change that somebody else made"
+FINDING = "total() sorts the list of its caller"
 # The heading under which a prompt holds the lessons of earlier attempts.
 REFLECTIONS = "## Reflections on earlier attempts"
 
@@ -60,6 +65,31 @@ def learning():
 def right():
     """A model that works well."""
     return {"turns": edit(RIGHT), "on_exhausted": "restart"}
+
+
+def lying():
+    """A model that claims what is not so until it is told in the same conversation."""
+    return {
+        "rules": [
+            {"name": "told", "when": {"contains": FEEDBACK, "has_tools": True}, "turns": edit(RIGHT)},
+            {"name": "first", "when": {"has_tools": True}, "turns": edit(WRONG)},
+        ]
+    }
+
+
+def reviewed():
+    """An author whose change passes the test and spoils its caller's list, and a reviewer that sees it."""
+    dissent = {"complete": False, "severity": "HIGH", "feedback": FINDING, "missing": [f"shop.py: {FINDING}"]}
+    approval = {"complete": True, "severity": "NONE", "feedback": "It does what was asked.", "missing": []}
+    rest = {"next_actions": [], "requires_human_action": False}
+    return {
+        "rules": [
+            {"name": "dissents", "when": {"contains": [REVIEWER, "prices.sort()"]}, "turns": [{"json": {**dissent, **rest}}]},
+            {"name": "approves", "when": {"contains": REVIEWER}, "turns": [{"json": {**approval, **rest}}]},
+            {"name": "answers", "when": {"contains": FINDING, "has_tools": True}, "turns": edit(RIGHT)},
+            {"name": "author", "when": {"has_tools": True}, "turns": edit(SPOILING)},
+        ]
+    }
 
 
 def refusing(status, times=-1, then=None, **more):
@@ -102,8 +132,10 @@ class Model:
 class Box:
     """One scenario's world."""
 
-    def __init__(self, options, agent, name, script, retries=1, chain=(), limited=None):
+    def __init__(self, options, agent, name, script, retries=1, chain=(), limited=None, **settings):
         self.options, self.agent = options, agent
+        # What else stands in project.json.
+        self.settings = settings
         self.place = options.place / f"{agent.name}-{name}"
         shutil.rmtree(self.place, ignore_errors=True)
         self.home, self.project = self.place / "home", self.place / "project"
@@ -130,6 +162,8 @@ class Box:
             "name": "shop",
             "agents": {"default": names if len(names) > 1 else names[0], **{a.name: a.entry for a in chain if a.entry}},
         }
+        project["agents"].update(self.settings.get("agents", {}))
+        project.update({key: value for key, value in self.settings.items() if key != "agents"})
         files = {
             "shop.py": BROKEN,
             "test_shop.py": TEST,
@@ -200,6 +234,22 @@ class Box:
         """The task's effective status."""
         _, document = self.run("task", "list")
         return document["tasks"][0]["status"]
+
+    def journal(self):
+        lines = next(self.project.glob(".reflection/runs/*/journal.jsonl")).read_text().splitlines()
+        return [json.loads(line) for line in lines]
+
+    def verdict(self):
+        """The artefact that other programs read; there is one session."""
+        files = list(self.project.glob(".reflection/verdict_*.json"))
+        require(len(files) == 1, f"verdicts: {files}")
+        return json.loads(files[0].read_text())
+
+    def told(self):
+        """What the runtime said to the agent at work, as the model server received it."""
+        found = [text for request in self.model.turns() for text in texts(request["body"]) if FEEDBACK in text]
+        require(found, "no request holds feedback")
+        return found
 
     def transcripts(self):
         _, document = self.run("transcript", "list")

@@ -22,7 +22,25 @@ from pathlib import Path
 
 import agents
 import limits
-from box import PATIENCE, RIGHT, WRONG, Box, Failed, edit, learning, refusing, require, right, task, texts, wait_for
+from box import (
+    FINDING,
+    PATIENCE,
+    REVIEWER,
+    RIGHT,
+    WRONG,
+    Box,
+    Failed,
+    edit,
+    learning,
+    lying,
+    refusing,
+    require,
+    reviewed,
+    right,
+    task,
+    texts,
+    wait_for,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 SERVER = ROOT.parent / "shared" / "tools" / "mock_llm.py"
@@ -41,7 +59,7 @@ def kinds(report):
 
 def learns(options, agent):
     """Attempt 1 claims what is not so; the lesson reaches the model; attempt 2 is right."""
-    box = Box(options, agent, "learns", learning())
+    box = Box(options, agent, "learns", learning(), feedback={"maxTurns": 1})
     yield box
     code, report = box.work()
     require((code, report["verdict"], report["solvedAt"]) == (0, "confirmed", 2), f"exit {code}: {report}")
@@ -62,6 +80,59 @@ def learns(options, agent):
         calls = [r for r in transcript["records"] if r["type"] == "tool_call"]
         require(any("shop.py" in edited for call in calls for edited in call.get("edits", [])), f"no edit in {calls}")
         require(transcript["records"][-1]["type"] == "end", "no end")
+    box.nothing_left()
+
+
+def lies(options, agent):
+    """It lies about its test: the turn is false_done, it is told which command to run, and the answer is verified again."""
+    box = Box(options, agent, "lies", lying())
+    yield box
+    code, report = box.work()
+    require((code, report["verdict"], report["solvedAt"]) == (0, "confirmed", 1), f"exit {code}: {report}")
+    require((kinds(report), report["reflectionsWritten"]) == (["finished", "finished"], 0), report)
+    turns = [entry for entry in box.journal() if entry["type"].startswith("turn_")]
+    seen = [(entry["type"], entry["turn"], entry.get("verdict"), entry.get("reason")) for entry in turns]
+    expected = [
+        ("turn_judged", 1, "false_done", None),
+        ("turn_started", 2, None, "feedback"),
+        ("turn_judged", 2, "confirmed", None),
+    ]
+    require(seen == expected, f"{seen}")
+    require(any("python3 -m unittest -q test_shop" in text for text in box.told()), f"which command? {box.told()}")
+    require([box.verdict()[key] for key in ("complete", "status")] == [True, "proven"], box.verdict())
+    require(len(box.transcripts()) == 1, "the conversation has not one transcript")
+    require(box.git("show", f"{report['branch']}:shop.py") == RIGHT, "the branch is not right")
+    box.nothing_left()
+
+
+def lies_on(options, agent):
+    """It lies and is never told anything: the attempt ends as false_done."""
+    box = Box(options, agent, "lies-on", {"turns": edit(WRONG), "on_exhausted": "restart"})
+    yield box
+    code, report = box.work("--max-attempts", "1")
+    require((code, report["verdict"]) == (1, "false_done"), f"exit {code}: {report}")
+    require(kinds(report) == ["finished"] * 3, report["endings"])
+    require(any("last turn (3/3)" in text for text in box.told()), f"no last warning: {box.told()}")
+    require([box.verdict()[key] for key in ("complete", "status")] == [False, "refuted"], box.verdict())
+    box.nothing_left()
+
+
+def reviews(options, agent):
+    """Green checks, and a reviewer names the one bug: it blocks, the author hears of it, and approval follows."""
+    entry = agent.entry or {"type": agent.name}
+    settings = {"agents": {"reviewer": entry}, "verification": {"review": {"reviewer": "reviewer"}}}
+    box = Box(options, agent, "reviews", reviewed(), **settings)
+    yield box
+    code, report = box.work()
+    require((code, report["verdict"], report["solvedAt"]) == (0, "confirmed", 1), f"exit {code}: {report}")
+    judged = [entry for entry in box.journal() if entry["type"] == "turn_judged"]
+    require([entry["verdict"] for entry in judged] == ["unverifiable", "confirmed"], judged)
+    require(any(FINDING in text for text in box.told()), f"the author was not told: {box.told()}")
+    asked = [r for r in box.model.requests() if any(REVIEWER in text for text in texts(r["body"]))]
+    require(len(asked) >= 2, f"the reviewer was asked {len(asked)} times")
+    shown = [text for request in asked for text in texts(request["body"]) if REVIEWER in text]
+    require(not any("the test passes" in text for text in shown), "the reviewer sees more than task and diff")
+    require(box.git("show", f"{report['branch']}:shop.py") == RIGHT, "the branch is not right")
     box.nothing_left()
 
 
@@ -236,11 +307,13 @@ def right_for_each():
 
 
 # The long ones first, so that waiting overlaps with working.
-SCENARIOS = [api_error, learns, limit_resets, killed, killed_asking, interrupted, limit_recovers, limit_stays, limit_tells, bad_key, next_agent, side_by_side]
+SCENARIOS = [api_error, learns, lies, lies_on, reviews, limit_resets, killed, killed_asking, interrupted, limit_recovers, limit_stays, limit_tells, bad_key, next_agent, side_by_side]
 # What only some can show: reset times stand in the records of two agents. Over ACP the rest is the same code and program.
 ONLY = {
     limit_resets: ["claude"],
     limit_tells: ["codex"],
+    lies_on: ["claude", "opencode"],
+    reviews: ["claude", "codex", "opencode"],
     killed: ["claude", "codex", "opencode", "acp-claude"],
     killed_asking: ["claude", "codex"],
     next_agent: ["claude", "codex", "opencode"],

@@ -337,6 +337,10 @@ fn the_examples_of_the_formats_are_read() {
             "Reflections" => each().for_each(|l| drop(parse::<Reflection>(l, *line))),
             "Journal" => each().for_each(|l| assert_eq!(parse::<JournalLine>(l, *line).v, 1)),
             "Transcripts" => each().for_each(|l| assert_eq!(parse::<TranscriptRecord>(l, *line).v, 1)),
+            "Judged transcripts" => {
+                let reading = reflexion::subagents::reading::read(text.as_bytes(), None).expect("the plain form");
+                assert_eq!((reading.trace.calls, reading.unread.total()), (3, 0));
+            }
             "Command generator" if text.contains("\"failureType\"") => drop(parse::<FailureContext>(text, *line)),
             "Command generator" => drop(parse_reply(text).expect("the answer of a generator")),
             "The report of a run" => drop(parse::<RunReport>(text, *line)),
@@ -351,6 +355,7 @@ fn the_examples_of_the_formats_are_read() {
         "Reflections",
         "Journal",
         "Transcripts",
+        "Judged transcripts",
         "Command generator",
         "The report of a run",
     ];

@@ -4,11 +4,13 @@ mod agents;
 mod architecture;
 mod bad_input;
 mod cases_cmds;
+mod cases_readers;
 mod cassette;
 mod cli;
 mod docs;
 mod eval;
 mod flow;
+mod judge;
 #[cfg(feature = "llm")]
 mod llm;
 mod project;

@@ -256,13 +256,7 @@ impl Fold {
             let (from, to) = (at.get(from)?.count()?, at.get(to)?.count()?);
             to.checked_sub(from)
         });
-        let item = TranscriptItem::ToolResult {
-            id,
-            status,
-            exit_code: code,
-            output,
-            duration_ms,
-        };
+        let item = TranscriptItem::ToolResult { id, status, exit_code: code, output, duration_ms };
         self.step(item, at.parent);
     }
 

@@ -69,6 +69,8 @@ pub(super) struct Fold {
     pub failures: BTreeMap<Class, u32>,
     /// When the record that is being read was written.
     pub at: Option<Timestamp>,
+    /// In which mode the record that is being read says that the agent works.
+    pub mode: Option<String>,
     /// The sub-agent of the first record: what is read is its own conversation.
     pub own: Option<Option<String>>,
 }
@@ -125,6 +127,7 @@ impl Fold {
             stop: None,
             failures: BTreeMap::new(),
             at: None,
+            mode: None,
             own: None,
         }
     }
@@ -175,6 +178,8 @@ impl Fold {
         self.turn_ended = false;
         self.at = stream.time.as_ref().and_then(|path| resets::time(record.at(path)?));
         let parent = self.parent_of(record);
+        let mode = || stream.mode.iter().find_map(|path| Some(record.at(path)?.text()?.to_owned()));
+        self.mode = parent.is_none().then(mode).flatten();
         for rule in rules {
             self.apply(rule, record, parent.as_deref());
         }

@@ -25,7 +25,7 @@ mod tests;
 
 pub use agent::{CliAgent, CliAgentParams};
 pub use description::{AGENTS, Description, Login, Version, describe};
+pub(super) use lines::{Line, Lines};
 pub use prices::with_estimate;
 pub use replay::Recording;
-pub(super) use lines::{Line, Lines};
 pub(super) use replay::{Likeness, Replay, recorders};

@@ -59,10 +59,12 @@ impl Replay {
         Some(Self { fold, steps })
     }
 
-    /// Takes a line and hands over its steps.
-    pub fn line(&mut self, line: &[u8], step: &mut dyn FnMut(Step)) {
+    /// Takes a line and hands over its steps; gives the mode that it says the agent works in.
+    pub fn line(&mut self, line: &[u8], step: &mut dyn FnMut(Step)) -> Option<String> {
+        self.fold.mode = None;
         self.fold.line(Line::Whole(line));
         self.hand_over(step);
+        self.fold.mode.take()
     }
 
     /// The steps that waited for what would follow.
@@ -89,6 +91,11 @@ impl Replay {
     /// The agent's own id of the conversation.
     pub fn conversation(&self) -> Option<&str> {
         self.fold.conversation.as_deref()
+    }
+
+    /// What the agent says in closing, where its stream says that apart from its messages.
+    pub fn closing(&self) -> Option<&str> {
+        self.fold.closing.as_deref()
     }
 
     /// Why it ended, if its last word is there.

@@ -19,6 +19,8 @@ pub(super) struct Stream {
     pub parent: Vec<Path>,
     /// A user's message that begins so comes from the agent program itself.
     pub asides: Vec<String>,
+    /// Where a record says in which mode the agent works: the first place that has something.
+    pub mode: Vec<Path>,
     /// Where a record says when it was written, as RFC 3339 or in milliseconds since 1970.
     pub time: Option<Path>,
     /// What only a record of this agent has, where another agent's records look alike.
@@ -40,6 +42,8 @@ struct StreamText {
     #[serde(default)]
     asides: Vec<String>,
     #[serde(default)]
+    mode: Vec<Path>,
+    #[serde(default)]
     time: Option<Path>,
     #[serde(default)]
     mark: Option<When>,
@@ -52,7 +56,7 @@ impl From<StreamText> for Stream {
     fn from(text: StreamText) -> Self {
         let mut shape = Shape::new();
         let marks = text.mark.iter().flat_map(BTreeMap::keys);
-        text.name.iter().chain(&text.parent).chain(&text.time).chain(marks).for_each(|path| {
+        text.name.iter().chain(&text.parent).chain(&text.mode).chain(&text.time).chain(marks).for_each(|path| {
             shape.want(0, path);
         });
         text.records.values().flatten().for_each(|rule| rule.want(&mut shape));
@@ -60,6 +64,7 @@ impl From<StreamText> for Stream {
             name: text.name,
             parent: text.parent,
             asides: text.asides,
+            mode: text.mode,
             time: text.time,
             mark: text.mark,
             infer_turns: text.infer_turns,

@@ -1,9 +1,9 @@
 //! Whose records these are, from the first of them.
 
-use super::super::cli::AGENTS;
-use super::super::cli::Likeness;
-use super::super::cli::Recording;
-use super::super::cli::recorders;
+use crate::subagents::cli::AGENTS;
+use crate::subagents::cli::Likeness;
+use crate::subagents::cli::Recording;
+use crate::subagents::cli::recorders;
 use serde::de::Deserializer;
 use serde::de::IgnoredAny;
 use serde::de::MapAccess;

@@ -6,6 +6,7 @@ use super::plain::value_of;
 use super::plain_tool::whole_number;
 use super::tools::edits_of;
 use super::tools::kind_of;
+use crate::domain::Ending;
 use crate::domain::Role;
 use crate::domain::ToolStatus;
 use crate::domain::Trace;
@@ -22,6 +23,8 @@ pub(super) struct Messages {
     assessing: bool,
     /// Somebody judged before and told the agent what is missing.
     told: bool,
+    /// What the last message says of how it ended.
+    pub ending: Option<Ending>,
 }
 
 /// What other judges begin their messages with; they are nobody's wishes. (Reflection-3, an `OpenCode` plugin.)
@@ -39,6 +42,8 @@ pub(super) struct Message<'a> {
     content: Option<&'a RawValue>,
     #[serde(borrow, default)]
     error: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    time: Option<&'a RawValue>,
     #[serde(borrow, default)]
     tool_calls: Option<&'a RawValue>,
     #[serde(borrow, default)]
@@ -134,6 +139,8 @@ impl Messages {
             tell(trace, &result(id, ToolStatus::Ok, None, output));
             return Ok(());
         };
+        let error = message.error.filter(|error| error.get() != "null");
+        self.ending = (role == Role::Assistant).then(|| ending_of(message.time, error)).flatten();
         let mut said = Vec::new();
         for list in [message.parts, message.content].into_iter().flatten() {
             match serde_json::from_str::<Vec<Part<'_>>>(list.get()) {
@@ -159,7 +166,7 @@ impl Messages {
         if !said.is_empty() {
             self.said(role, said.join("\n"), trace);
         }
-        if let Some(error) = message.error.filter(|error| error.get() != "null") {
+        if let Some(error) = error {
             tell(trace, &TranscriptItem::Error { status: None, message: text_of(error) });
         }
         Ok(())
@@ -177,6 +184,16 @@ impl Messages {
         };
         tell(trace, &TranscriptItem::Message { role, text });
     }
+}
+
+/// Why a message was its agent's last, as far as it says so: it has an error, or it has a time when it was whole.
+fn ending_of(time: Option<&RawValue>, error: Option<&RawValue>) -> Option<Ending> {
+    if let Some(error) = error {
+        let aborted = error.get().contains("Abort") || error.get().contains("cancelled");
+        return Some(if aborted { Ending::Cancelled } else { Ending::AgentError });
+    }
+    let time: Value = serde_json::from_str(time?.get()).ok()?;
+    time.get("completed").filter(|completed| !completed.is_null()).map(|_| Ending::Finished)
 }
 
 /// Somebody who was told what is missing may answer with another assessment, as JSON.

@@ -56,7 +56,8 @@ pub(super) fn document(text: &[u8], mut into: Reading) -> Result<Reading, ReadEr
     }
     let mut messages = messages::Messages::default();
     if let Some(part) = parts.task {
-        let task: Option<Cow<'_, str>> = serde_json::from_str(part.get()).map_err(|e| within(part, &named("task", e)))?;
+        let task: Option<Cow<'_, str>> =
+            serde_json::from_str(part.get()).map_err(|e| within(part, &named("task", e)))?;
         into.task = task.map(Cow::into_owned).filter(|task| !task.trim().is_empty());
     }
     if let Some(part) = parts.messages {
@@ -65,6 +66,7 @@ pub(super) fn document(text: &[u8], mut into: Reading) -> Result<Reading, ReadEr
             messages.add(message, &mut into.trace)
         })
         .map_err(|error| within(part, &error))?;
+        into.ending = messages.ending.take();
     }
     if into.trace.asked.is_empty()
         && let Some(task) = &into.task
@@ -236,7 +238,7 @@ pub(super) fn value_of(part: &RawValue) -> serde_json::Value {
     small.unwrap_or_else(|| text_of(part).into())
 }
 
-/// Whether somebody asked something in it.
+/// Adds an item that nothing else is known of.
 pub(super) fn tell(trace: &mut Trace, item: &TranscriptItem) {
     trace.step(item, None, None);
 }

@@ -1,7 +1,5 @@
 //! Reading a transcript, line by line or as one document.
 
-use super::super::cli::Line;
-use super::super::cli::Lines;
 use super::format::FORMATS;
 use super::format::Format;
 use super::format::detect;
@@ -10,6 +8,8 @@ use super::plain;
 use super::recorded::Recorded;
 use crate::domain::Ending;
 use crate::domain::Trace;
+use crate::subagents::cli::Line;
+use crate::subagents::cli::Lines;
 use std::collections::BTreeMap;
 use std::io::Read;
 

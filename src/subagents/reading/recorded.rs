@@ -1,10 +1,11 @@
 //! What an agent left behind, through the rules of its description.
 
-use super::super::cli::Recording;
-use super::super::cli::Replay;
 use super::read::LineReader;
 use super::read::Reading;
-use super::read::Unread;
+use crate::domain::Role;
+use crate::domain::TranscriptItem;
+use crate::subagents::cli::Recording;
+use crate::subagents::cli::Replay;
 
 /// Reads an agent's records.
 pub(super) struct Recorded {
@@ -22,7 +23,10 @@ impl Recorded {
 impl LineReader for Recorded {
     fn line(&mut self, number: u64, line: &[u8], into: &mut Reading) {
         let Reading { trace, unread, .. } = into;
-        self.replay.line(line, &mut |(item, parent, at)| trace.step(&item, parent.as_deref(), at));
+        let mode = self.replay.line(line, &mut |(item, parent, at)| trace.step(&item, parent.as_deref(), at));
+        if let Some(mode) = mode {
+            trace.mode(&mode);
+        }
         let unknown: u64 = self.replay.unknown().values().sum();
         if unknown > self.unknown {
             self.unknown = unknown;
@@ -33,11 +37,16 @@ impl LineReader for Recorded {
     fn finish(&mut self, into: &mut Reading) {
         let Reading { trace, .. } = into;
         self.replay.finish(&mut |(item, parent, at)| trace.step(&item, parent.as_deref(), at));
+        // A stream of nothing but its result.
+        if let Some(text) = self.replay.closing().filter(|_| trace.response.is_empty()) {
+            let text = text.to_owned();
+            trace.step(&TranscriptItem::Message { role: Role::Assistant, text }, None, None);
+        }
         into.records = self.replay.records() - self.unknown;
         into.session = self.replay.conversation().map(str::to_owned);
         into.ending = self.replay.ending();
         for (name, count) in self.replay.unknown() {
-            Unread::add(&mut into.unread, name, *count);
+            into.unread.add(name, *count);
         }
     }
 }

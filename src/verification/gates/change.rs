@@ -37,7 +37,28 @@ pub(super) fn change_exists(view: &View<'_>) -> Finding {
     if let Some(what) = may_have_changed(view) {
         return Finding::not_run(EXISTS, format!("whether {what} changed anything is not known"));
     }
+    if view.facts.turn.expects.is_none() && !asks_for_change_first(&view.task()) {
+        return Finding::not_run(EXISTS, "nothing was changed, and the task does not say that something must be");
+    }
     missing(format!("none of the {} recorded tool calls changes a file", timeline.steps.len()))
+}
+
+/// Whether the first thing that a task asks for changes files: "Run the tests and fix any failures" is done without a
+/// change where nothing fails, "Fix the failing test" is not.
+fn asks_for_change_first(task: &str) -> bool {
+    const CHANGE: [&str; 30] = [
+        "fix", "add", "implement", "create", "write", "refactor", "rename", "migrate", "update", "remove", "delete", "replace",
+        "change", "rewrite", "port", "convert", "extend", "introduce", "extract", "optimize", "optimise", "improve", "upgrade",
+        "document", "simplify", "return", "support", "reject", "make", "correct",
+    ];
+    const OTHER: [&str; 34] = [
+        "run", "execute", "verify", "check", "ensure", "confirm", "review", "show", "list", "explain", "find", "investigate",
+        "analyze", "analyse", "compare", "research", "read", "look", "test", "deploy", "publish", "release", "push", "merge",
+        "send", "reply", "fetch", "connect", "complete", "finish", "configure", "install", "open", "download",
+    ];
+    let task = task.to_ascii_lowercase();
+    let mut words = task.split(|c: char| !c.is_ascii_alphabetic());
+    words.find(|word| CHANGE.contains(word) || OTHER.contains(word)).is_some_and(|word| CHANGE.contains(&word))
 }
 
 /// A recorded call that is more than reading.
@@ -88,6 +109,9 @@ mod tests {
         coding().observed(&["a.rs"], "").passes(EXISTS, "a.rs");
         coding().observed(&[], "").edit("a.rs").fails(EXISTS, "no file differs");
         coding().ran("cargo test", 0, "").ran("cat a.rs | head", 0, "").fails(EXISTS, "none of the 2 recorded");
+        let mut open = coding().ran("cargo test", 0, "");
+        open.turn.task = "Run the tests and fix any failures".to_owned();
+        open.is_silent(EXISTS, "does not say that something must be");
         turn("Why?").ran("cat a.rs", 0, "").is_silent(EXISTS, "no change is asked for");
     }
 

@@ -203,8 +203,7 @@ const TYPES: [(&str, AssessedType); 6] = [
     ("research", AssessedType::Research),
     ("ops", AssessedType::Ops),
 ];
-const RESULTS: [(&str, Results); 3] =
-    [("pass", Results::Pass), ("fail", Results::Fail), ("unknown", Results::Unknown)];
+const RESULTS: [(&str, Results); 3] = [("pass", Results::Pass), ("fail", Results::Fail), ("unknown", Results::Unknown)];
 
 fn read(fields: Fields<'_>) -> Result<SelfAssessment, JudgeError> {
     let evidence = part(fields, "evidence")?;

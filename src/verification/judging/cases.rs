@@ -46,7 +46,8 @@ fn equal(is: impl Into<Value>, expected: impl Into<Value>) -> Line {
 /// Runs a file's lines and compares the exceptions with those that have a reason.
 fn run(file: &str, component: Option<&str>, exceptions: &[&str], check: impl Fn(&Value) -> Line) {
     // Tests are run by cargo, which says where the package is; its neighbour has the data where there is any.
-    let package = std::env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from);
+    let package =
+        std::env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from);
     let path = package.join("../shared/data/cases").join(file);
     let Ok(text) = std::fs::read_to_string(&path) else {
         eprintln!("SKIPPED: the ancestor's cases are not here ({})", path.display());
@@ -139,11 +140,17 @@ fn verdicts_are_read() {
                 ];
                 fields(&written, expected, &names)
             }
-            "push_decision" => equal(pushes(&read_verdict(&text, &session()).unwrap()), expected["push_feedback"].clone()),
+            "push_decision" => {
+                equal(pushes(&read_verdict(&text, &session()).unwrap()), expected["push_feedback"].clone())
+            }
             _ => {
                 let opinion = read_verdict(&text, &session()).unwrap();
                 let written = serde_json::to_value(&opinion).unwrap();
-                fields(&written, expected, &[("complete", "complete"), ("severity", "severity"), ("feedback", "feedback")])
+                fields(
+                    &written,
+                    expected,
+                    &[("complete", "complete"), ("severity", "severity"), ("feedback", "feedback")],
+                )
             }
         }
     });
@@ -191,7 +198,8 @@ fn who_must_act_is_told_apart() {
 /// The commands of a probe as a record: each ran once and passed.
 fn trace(case: &Value) -> Trace {
     let mut trace = Trace::default();
-    for command in case["input"]["context"]["recentCommands"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+    for command in case["input"]["context"]["recentCommands"].as_array().into_iter().flatten().filter_map(Value::as_str)
+    {
         trace.act(Action {
             id: trace.calls.to_string(),
             number: trace.calls,
@@ -219,11 +227,14 @@ fn assessments_are_compared_with_the_record() {
         };
         let said = cross_check(&assessment, &trace(case), &[]);
         let mut wrong = Vec::new();
-        let in_the_way = said.report.outcome == GateOutcome::Failed || !said.missing.is_empty() || !said.human_actions.is_empty();
+        let in_the_way =
+            said.report.outcome == GateOutcome::Failed || !said.missing.is_empty() || !said.human_actions.is_empty();
         if expected["complete"] == json!(true) && in_the_way {
             wrong.push(format!("{said:?} stands in the way"));
         }
-        if let Some(human) = expected["requires_human_action"].as_bool().filter(|human| *human == said.human_actions.is_empty()) {
+        if let Some(human) =
+            expected["requires_human_action"].as_bool().filter(|human| *human == said.human_actions.is_empty())
+        {
             wrong.push(format!("requires_human_action is not {human}: {said:?}"));
         }
         if expected.get("error").is_some() {

@@ -47,7 +47,10 @@ pub fn cross_check(assessment: &SelfAssessment, trace: &Trace, reasons: &[GateRe
     let mut missing: Vec<String> = Vec::new();
     check_tests(assessment, &record, &mut lies, &mut missing);
     check_build(assessment, &record, &mut lies);
-    check_pull_request(assessment, reasons, &mut lies, &mut missing);
+    check_gates(assessment, reasons, &mut lies);
+    if assessment.evidence.pr.as_ref().is_some_and(|pr| pr.created && !is_pull_request(&pr.url)) {
+        missing.push("Name the address of the pull request".to_owned());
+    }
 
     let left = assessment.remaining_work.iter().chain(&assessment.next_steps).chain(&assessment.needs_user_action);
     let left = split(left);
@@ -117,7 +120,10 @@ fn check_tests(assessment: &SelfAssessment, record: &Record<'_>, lies: &mut Vec<
         && let Some(edit) = record.last_edit.filter(|edit| edit.number > last.at)
     {
         let file = edit.edits.first().map_or("a file", String::as_str);
-        lies.push(format!("it says that tests ran after the last change, and `{file}` was changed after `{}`", last.line));
+        lies.push(format!(
+            "it says that tests ran after the last change, and `{file}` was changed after `{}`",
+            last.line
+        ));
         missing.push("Run the tests again after the last change".to_owned());
     }
 }
@@ -143,25 +149,27 @@ fn check_result(what: &str, claimed: Results, last: &Ran<'_>, lies: &mut Vec<Str
     }
 }
 
-fn check_pull_request(
-    assessment: &SelfAssessment,
-    reasons: &[GateReport],
-    lies: &mut Vec<String>,
-    missing: &mut Vec<String>,
-) {
-    let Some(pr) = assessment.evidence.pr.as_ref().filter(|pr| pr.created) else { return };
-    let refuted = |names: &[&str]| {
-        reasons.iter().find(|report| report.outcome == GateOutcome::Failed && names.contains(&report.gate.as_str()))
-    };
-    if let Some(report) = refuted(&["pull_request", "pull_request_exists", "pr_exists"]) {
-        lies.push(format!("it says that a pull request was created, and {}", report.evidence));
-    } else if !is_pull_request(&pr.url) {
-        missing.push("Name the address of the pull request".to_owned());
-    }
-    if pr.ci_status == Results::Pass
-        && let Some(report) = refuted(&["ci", "ci_green", "ci_passed"])
-    {
-        lies.push(format!("it says that CI passed, and {}", report.evidence));
+/// What a gate refuted, and the answer says all the same.
+fn check_gates(assessment: &SelfAssessment, reasons: &[GateReport], lies: &mut Vec<String>) {
+    let evidence = &assessment.evidence;
+    let tests = evidence.tests.as_ref().filter(|tests| tests.ran);
+    let pr = evidence.pr.as_ref().filter(|pr| pr.created);
+    let claims = [
+        ("tests_passed", tests.is_some_and(|tests| tests.results == Results::Pass), "tests passed"),
+        (
+            "tests_ran_after_last_change",
+            tests.is_some_and(|tests| tests.ran_after_changes),
+            "tests ran after the last change",
+        ),
+        ("build", evidence.build.as_ref().is_some_and(|b| b.ran && b.results == Results::Pass), "the build passed"),
+        ("pull_request", pr.is_some(), "a pull request was created"),
+        ("ci", pr.is_some_and(|pr| pr.ci_status == Results::Pass), "CI passed"),
+    ];
+    for (gate, is_claimed, claim) in claims {
+        let refuted = reasons.iter().find(|report| report.gate == gate && report.outcome == GateOutcome::Failed);
+        if let Some(report) = refuted.filter(|_| is_claimed) {
+            lies.push(format!("it says that {claim}, and {}", report.evidence));
+        }
     }
 }
 
@@ -209,7 +217,8 @@ impl<'a> Record<'a> {
             ran: ran.flatten().collect(),
             trace,
             last_edit: trace.actions.iter().rev().find(done),
-            is_whole: trace.calls == trace.actions.len() as u64 && !trace.actions.iter().any(|a| silent(a) || is_riddle(a)),
+            is_whole: trace.calls == trace.actions.len() as u64
+                && !trace.actions.iter().any(|a| silent(a) || is_riddle(a)),
         }
     }
 
@@ -240,7 +249,8 @@ fn relevant(runs: Vec<Run>) -> Vec<Run> {
     if !about.is_empty() {
         return about;
     }
-    let steps = |run: &Run| run.words.first().is_some_and(|program| matches!(program.as_str(), "cd" | "export" | "set"));
+    let steps =
+        |run: &Run| run.words.first().is_some_and(|program| matches!(program.as_str(), "cd" | "export" | "set"));
     other.into_iter().find(|run| !steps(run)).into_iter().collect()
 }
 
@@ -341,7 +351,11 @@ mod tests {
 
     #[test]
     fn a_result_that_the_exit_status_contradicts_is_a_lie() {
-        check(PASSED, &[("npm test", 0), ("npm test", 1)], Some("tests passed, and `npm test` ended with exit status 1"));
+        check(
+            PASSED,
+            &[("npm test", 0), ("npm test", 1)],
+            Some("tests passed, and `npm test` ended with exit status 1"),
+        );
     }
 
     #[test]
@@ -386,5 +400,17 @@ mod tests {
         assert!(is_pull_request("https://github.com/o/r/pull/12"));
         assert!(is_pull_request("https://gitlab.com/o/r/-/merge_requests/3#note"));
         assert!(!is_pull_request("https://github.com/o/r/pulls"));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn nothing_that_is_said_completes(claim in r#"(cd x|npm test|ls|pytest|&&|;|\(|"|'|`| ){0,8}"#, exit in 0..2) {
+            let text = serde_json::json!({
+                "status": "complete", "confidence": 1,
+                "evidence": { "tests": { "ran": true, "results": "pass", "ran_after_changes": true, "commands": [claim] } },
+            });
+            let said = cross_check(&read_assessment(&text.to_string()).unwrap(), &trace(&[("npm test", exit)]), &[]);
+            proptest::prop_assert!(said.report.outcome != GateOutcome::Passed);
+        }
     }
 }

@@ -10,7 +10,6 @@ mod judges;
 mod none;
 mod questions;
 mod verdict;
-mod words;
 
 pub use assessment::AssessedBuild;
 pub use assessment::AssessedEvidence;

@@ -86,9 +86,11 @@ fn with_parts(question: &JudgeQuestion, render: impl FnOnce(&TurnParts<'_>) -> S
 #[must_use]
 pub fn stuck_question(question: &StuckQuestion) -> OpenQuestion {
     let mut facts = vec![format!("it said nothing for {:.0} s", question.time_since_activity)];
-    facts.extend(question.message_completed.map(|whole| {
-        format!("its last message is {}", if whole { "whole" } else { "not over" })
-    }));
+    facts.extend(
+        question
+            .message_completed
+            .map(|whole| format!("its last message is {}", if whole { "whole" } else { "not over" })),
+    );
     facts.extend(question.output_tokens.map(|tokens| format!("its last message has {tokens} tokens")));
     let prompt = prompt::stuck_prompt(&StuckParts {
         facts: &facts,
@@ -247,7 +249,10 @@ mod tests {
         let reasons = [GateReport { gate: "g".to_owned(), outcome: GateOutcome::Failed, evidence: String::new() }];
         for role in [JudgeRole::Reviewer, JudgeRole::Auditor] {
             let question = question(&turn(), role, &reasons);
-            assert_eq!((question.task.as_str(), question.actions.len(), question.reasons.len()), ("Fix the cart", 0, 0));
+            assert_eq!(
+                (question.task.as_str(), question.actions.len(), question.reasons.len()),
+                ("Fix the cart", 0, 0)
+            );
             assert_eq!(question.response, "");
         }
     }

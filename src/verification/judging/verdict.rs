@@ -91,7 +91,8 @@ pub fn read_grade(text: &str) -> Result<Grade, JudgeError> {
     for object in objects(text) {
         candidates(&object, "score", Named(None), DEPTH, &mut |fields, _| read.push(grade(fields)));
     }
-    let lowest = (0..read.len()).filter(|at| read[*at].is_ok()).min_by_key(|at| read[*at].as_ref().ok().map(|g| g.score));
+    let lowest =
+        (0..read.len()).filter(|at| read[*at].is_ok()).min_by_key(|at| read[*at].as_ref().ok().map(|g| g.score));
     first(read, lowest, "score", text)
 }
 
@@ -225,11 +226,9 @@ fn compaction(fields: Fields<'_>) -> Result<CompactionVerdict, JudgeError> {
 fn grade(fields: Fields<'_>) -> Result<Grade, JudgeError> {
     let score = fields.value(&["score"]).and_then(Value::as_f64).filter(|score| score.fract() == 0.0);
     match score {
-        Some(score) if (0.0..=5.0).contains(&score) => Ok(Grade {
-            score: score as u8,
-            reason: fields.text(&["reason"])?,
-            missing: fields.list(&["missing"])?,
-        }),
+        Some(score) if (0.0..=5.0).contains(&score) => {
+            Ok(Grade { score: score as u8, reason: fields.text(&["reason"])?, missing: fields.list(&["missing"])? })
+        }
         _ => Err(unreadable("`score` is no whole number from 0 to 5")),
     }
 }
@@ -257,7 +256,10 @@ mod tests {
     #[test]
     fn a_verdict_is_found_amid_anything() {
         check(r#"{"complete": true}"#, Ok(true));
-        check("Thinking {so} ...\n```json\n{\"complete\": true, \"severity\": \"none\",}\n```\nHope it helps!", Ok(true));
+        check(
+            "Thinking {so} ...\n```json\n{\"complete\": true, \"severity\": \"none\",}\n```\nHope it helps!",
+            Ok(true),
+        );
         check(r#"{"verdict": {"complete": true, "severity": "NONE"}}"#, Ok(true));
         check(r#"{"note": 1} [{"complete": false}]"#, Ok(false));
         check("{\"complete\":\"TRUE\",\"missing\":\"None\",\"next_actions\":null}", Ok(true));

@@ -1,0 +1,82 @@
+//! `reflexion judge`, as a user runs it.
+
+use assert_cmd::Command;
+use serde_json::Value;
+use std::path::Path;
+
+struct Judged {
+    exit: Option<i32>,
+    stdout: String,
+    stderr: String,
+}
+
+fn judge(dir: &Path, args: &[&str], stdin: impl AsRef<[u8]>) -> Judged {
+    let mut command = Command::cargo_bin("reflexion").unwrap();
+    let output = command.current_dir(dir).arg("judge").args(args).write_stdin(stdin.as_ref()).output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    Judged { exit: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
+}
+
+const LIE: &str = r#"{"task": "Fix the parser so that the tests pass", "tools": [{"tool": "edit", "filePath": "a.py"}, {"tool": "bash", "command": "pytest -q", "exitCode": 1, "output": "1 failed, 3 passed in 0.1s"}], "response": "All tests pass."}"#;
+
+#[test]
+fn a_lie_about_tests_is_refuted_and_told_what_to_run() {
+    let dir = tempfile::tempdir().unwrap();
+    let judged = judge(dir.path(), &["--json"], LIE);
+    let verdict: Value = serde_json::from_str(&judged.stdout).unwrap();
+    assert_eq!((judged.exit, &verdict["status"]), (Some(1), &Value::from("refuted")), "{}", judged.stdout);
+    assert!(verdict["feedback"].as_str().unwrap().contains("pytest -q"), "{}", judged.stdout);
+    let people = judge(dir.path(), &["-"], LIE);
+    assert!(people.stdout.starts_with("✗ not complete (refuted by facts"), "{}", people.stdout);
+    assert!(people.stdout.contains("pytest -q") && people.exit == Some(1), "{}", people.stdout);
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0, "judging writes nothing");
+}
+
+#[test]
+fn what_cannot_be_read_is_said_with_its_place() {
+    let dir = tempfile::tempdir().unwrap();
+    let check = |args: &[&str], stdin: &str, expected: &str| {
+        let judged = judge(dir.path(), args, stdin);
+        assert_eq!((judged.exit, judged.stdout.as_str()), (Some(2), ""), "{args:?}: {}", judged.stderr);
+        assert!(judged.stderr.contains(expected), "{args:?}: {}", judged.stderr);
+    };
+    check(&["nowhere.jsonl"], "", "nowhere.jsonl: failed to open it");
+    check(&["."], "", ".: failed to read it");
+    check(&[], "", "stdin: it is empty");
+    check(&[], "hello", "stdin: line 1: nothing is known that begins like `hello`");
+    check(&[], r#"{"tools": [{"input": {}}]}"#, "stdin: line 1, column 25: tools[0]: it has no `tool`");
+    check(&["--format", "morse"], "{}", "--format: `morse` is no format; there are claude,");
+    check(&["--dir", "nowhere"], "{}", "--dir: nowhere is no directory");
+    check(&["--kind", "stuck"], "[]", "stdin:");
+    check(&["--kind", "stuck"], r#"{"time_since_activity": "long"}"#, "stdin:");
+    check(&["--kind", "compaction", "--task", "x"], "{}", "--task belongs to --kind completion");
+}
+
+#[test]
+fn questions_about_an_agent_that_is_still_there_are_answered() {
+    let dir = tempfile::tempdir().unwrap();
+    let question = r#"{"time_since_activity": 90, "tool_calls": "bash: running"}"#;
+    let judged = judge(dir.path(), &["--kind", "stuck", "--json"], question);
+    let verdict: Value = serde_json::from_str(&judged.stdout).unwrap();
+    assert_eq!((judged.exit, &verdict["reason"]), (Some(0), &Value::from("working")), "{}", judged.stdout);
+    let judged = judge(dir.path(), &["--kind", "compaction"], "{}");
+    assert!(judged.exit == Some(0) && judged.stdout.contains("confidence"), "{}", judged.stdout);
+}
+
+#[test]
+fn a_transcript_that_says_nothing_of_its_task_and_damaged_lines_are_reasons() {
+    let dir = tempfile::tempdir().unwrap();
+    let stream = "{\"type\":\"thread.started\",\"thread_id\":\"t-1\"}\n{\"type\":\"item.comp\n";
+    let judged = judge(dir.path(), &[], stream);
+    assert_eq!(judged.exit, Some(1), "{}", judged.stderr);
+    assert!(
+        judged.stdout.contains("– transcript: it does not say what was asked; give it with --task"),
+        "{}",
+        judged.stdout
+    );
+    assert!(
+        judged.stdout.contains("1 of its records were not read: 1 × not JSON; first at line 2"),
+        "{}",
+        judged.stdout
+    );
+}

@@ -37,7 +37,12 @@ impl HostRemote {
 
     async fn gh(&self, dir: &Path, branch: &str) -> Result<String, String> {
         let args = ["gh", "pr", "view", "--json", "url,state,statusCheckRollup", "--", branch];
-        let env = [("GH_PROMPT_DISABLED", "1"), ("GH_NO_UPDATE_NOTIFIER", "1"), ("NO_COLOR", "1"), ("GIT_TERMINAL_PROMPT", "0")];
+        let env = [
+            ("GH_PROMPT_DISABLED", "1"),
+            ("GH_NO_UPDATE_NOTIFIER", "1"),
+            ("NO_COLOR", "1"),
+            ("GIT_TERMINAL_PROMPT", "0"),
+        ];
         let path = self.path.iter().map(|path| ("PATH", path.as_str()));
         let command = Command {
             env: env.into_iter().chain(path).map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
@@ -74,9 +79,7 @@ impl Remote for HostRemote {
         let branch = line(&["symbolic-ref", "--quiet", "--short", "HEAD"]).await;
         let upstream = match &branch {
             None => None,
-            Some(branch) => {
-                line(&["for-each-ref", "--format=%(push:lstrip=3)", &format!("refs/heads/{branch}")]).await
-            }
+            Some(branch) => line(&["for-each-ref", "--format=%(push:lstrip=3)", &format!("refs/heads/{branch}")]).await,
         };
         let main = remotes.iter().find(|name| *name == "origin").or(remotes.first());
         let default_branch = match main {

@@ -21,7 +21,8 @@ use std::sync::Arc;
 
 /// The lines of a file; none, loudly, where the data is not there.
 fn cases(file: &str) -> Vec<Value> {
-    let package = std::env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from);
+    let package =
+        std::env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from);
     let path = package.join("../shared/data/cases").join(file);
     let Ok(text) = std::fs::read_to_string(&path) else {
         eprintln!("SKIPPED: the ancestor's cases are not here ({})", path.display());
@@ -85,8 +86,12 @@ async fn completion_without_a_judge() {
         let verdict_gullible = verdict(made(), policy::Verification::default(), gullible()).await;
         let id = case["id"].as_str().unwrap_or_default().trim_start_matches("eval-judge-").to_owned();
         let complete = case["expected"]["complete"] == true;
-        let failed: Vec<&str> =
-            verdict_without.reasons.iter().filter(|r| r.outcome == crate::domain::GateOutcome::Failed).map(|r| r.gate.as_str()).collect();
+        let failed: Vec<&str> = verdict_without
+            .reasons
+            .iter()
+            .filter(|r| r.outcome == crate::domain::GateOutcome::Failed)
+            .map(|r| r.gate.as_str())
+            .collect();
         match (complete, verdict_without.status) {
             (true, Standing::Refuted) => false_alarm.push(format!("{id} ({})", failed.join(", "))),
             (false, Standing::Refuted) => refuted.push(format!("{id} ({})", failed.join(", "))),
@@ -101,7 +106,10 @@ async fn completion_without_a_judge() {
     }
     eprintln!("eval-judge.jsonl: false complete {false_complete:?}, false alarms {false_alarm:?}");
     eprintln!("refuted on facts {}: {refuted:?}\nunproven {}: {open:?}", refuted.len(), open.len());
-    eprintln!("a judge that believes everything completes {} of the incomplete: {gullible_complete:?}", gullible_complete.len());
+    eprintln!(
+        "a judge that believes everything completes {} of the incomplete: {gullible_complete:?}",
+        gullible_complete.len()
+    );
     assert!(false_complete.is_empty() && false_alarm.is_empty());
 }
 
@@ -145,8 +153,11 @@ async fn judged(case: &Value) -> CompletionVerdict {
         pull_request: required("requiresPR"),
         ci: required("requiresCI"),
     };
-    let policy =
-        policy::Verification { workflow, self_assessment: policy::SelfAssessment::Fresh, ..policy::Verification::default() };
+    let policy = policy::Verification {
+        workflow,
+        self_assessment: policy::SelfAssessment::Fresh,
+        ..policy::Verification::default()
+    };
     let complete = assessment["status"].as_str().is_some_and(|status| status.eq_ignore_ascii_case("complete"));
     let mut judge = MockJudge::new();
     judge.expect_judge().returning(move |_| Ok(Opinion { complete, ..Opinion::default() }));

@@ -6,6 +6,7 @@ use super::context::Requirements;
 use super::context::requirements;
 use super::context::task_type;
 use super::gates::Facts;
+use super::gates::changes_code;
 use super::gates::findings;
 use super::judging::Assessed;
 use super::judging::SelfAssessment;
@@ -14,9 +15,11 @@ use super::judging::cross_check;
 use super::judging::question;
 use super::verdict::Draft;
 use crate::domain::CompletionVerdict;
+use crate::domain::Expects;
 use crate::domain::GateOutcome;
 use crate::domain::Opinion;
 use crate::domain::Standing;
+use crate::domain::TaskType;
 use crate::domain::policy;
 use crate::services::CompletionVerifier;
 use crate::services::Judge;
@@ -64,7 +67,18 @@ impl Completion {
     async fn required(&self, turn: &TurnEvidence, signals: &RepositorySignals) -> (Requirements, Option<RemoteState>) {
         let task = if turn.task.trim().is_empty() { turn.trace.task() } else { turn.task.clone() };
         let kind = task_type(&task);
-        let required = |has_remote| requirements(&task, kind, turn.expects, signals, has_remote, self.params.policy.workflow);
+        let required = |has_remote| {
+            let mut required =
+                requirements(&task, kind, turn.expects, signals, has_remote, self.params.policy.workflow);
+            let words_are_silent = matches!(kind, TaskType::Other | TaskType::Research)
+                && !required.waived.iter().any(|why| why.starts_with("tests: "))
+                && turn.expects != Some(Expects::Nothing);
+            if let Some(line) = signals.tests.first().filter(|_| words_are_silent && changes_code(turn)) {
+                let because = || format!("code was changed, and the project has tests (`{line}`)");
+                required.tests.get_or_insert_with(because);
+            }
+            required
+        };
         let first = required(None);
         let on_remote = |required: &Requirements| required.pull_request.is_some() || required.ci.is_some();
         let pushed = pushes(turn);
@@ -205,7 +219,6 @@ mod tests {
     use super::super::gates::fixture::Turn;
     use super::super::gates::fixture::turn;
     use super::*;
-    use crate::domain::Expects;
     use crate::domain::Severity;
     use crate::services::Ci;
     use crate::services::MockJudge;
@@ -239,10 +252,11 @@ mod tests {
 
     /// A change whose check is green, red or absent.
     fn changed() -> Turn {
-        turn("Fix the total of an empty cart").expects(Expects::Change).edit("a.rs").answer("Done.").observed(
-            &["a.rs"],
-            "diff --git a/a.rs b/a.rs\n--- a/a.rs\n+++ b/a.rs\n@@ -1 +1 @@\n-a\n+b\n",
-        )
+        turn("Fix the total of an empty cart")
+            .expects(Expects::Change)
+            .edit("a.rs")
+            .answer("Done.")
+            .observed(&["a.rs"], "diff --git a/a.rs b/a.rs\n--- a/a.rs\n+++ b/a.rs\n@@ -1 +1 @@\n-a\n+b\n")
     }
 
     fn reason<'v>(verdict: &'v CompletionVerdict, gate: &str) -> &'v str {
@@ -266,10 +280,28 @@ mod tests {
         assert_eq!((red.status, red.complete, red.severity), (Standing::Refuted, false, Severity::High));
         assert!(red.feedback.contains("Run `cargo test` and fix"), "{}", red.feedback);
         assert_eq!(red.missing, ["Check `cargo test` is red (exit status 1)"]);
-        let lie = turn("Fix the total").expects(Expects::Change).edit("a.rs").ran("ls", 0, "").answer("I ran `npm test`, green.");
+        let lie = turn("Fix the total")
+            .expects(Expects::Change)
+            .edit("a.rs")
+            .ran("ls", 0, "")
+            .answer("I ran `npm test`, green.");
         let lie = verdict(params(), &lie).await;
         assert_eq!(lie.status, Standing::Refuted);
         assert!(lie.feedback.contains("Run `npm test` now"), "{}", lie.feedback);
+    }
+
+    #[tokio::test]
+    async fn changed_code_asks_for_tests_where_the_tasks_words_are_silent() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("go.mod"), "module x\n").unwrap();
+        std::fs::write(dir.path().join("a_test.go"), "package x\n").unwrap();
+        let check = async |path: &str, status| {
+            let mut made = turn("Nested comments, please").edit(path).answer("Done.");
+            made.turn.dir = Some(dir.path().to_owned());
+            assert_eq!(verdict(params(), &made).await.status, status, "{path}");
+        };
+        check("lexer.go", Standing::Refuted).await;
+        check("README.md", Standing::Unproven).await;
     }
 
     #[tokio::test]
@@ -304,7 +336,8 @@ mod tests {
             requires_human_action: true,
             ..Opinion::default()
         };
-        let verdict = verdict(CompletionParams { judge: judge(Ok(opinion)), ..params() }, &turn("Set it up").answer("x")).await;
+        let verdict =
+            verdict(CompletionParams { judge: judge(Ok(opinion)), ..params() }, &turn("Set it up").answer("x")).await;
         assert_eq!(verdict.missing, ["Wire the client"]);
         assert_eq!(verdict.human_actions, ["Provide the API keys"]);
         assert!(verdict.requires_human_action && !verdict.complete);
@@ -312,7 +345,8 @@ mod tests {
 
     #[tokio::test]
     async fn the_committee_holds_up_what_would_be_complete() {
-        let member = |answer| CompletionParams { reviewer: Some(judge(answer)), auditor: Some(judge(Ok(done()))), ..params() };
+        let member =
+            |answer| CompletionParams { reviewer: Some(judge(answer)), auditor: Some(judge(Ok(done()))), ..params() };
         let green = changed().check("cargo test", Some("x"), None);
         assert!(verdict(member(Ok(done())), &green).await.complete);
         let dissent = Opinion {
@@ -326,7 +360,11 @@ mod tests {
         assert_eq!(held.missing, ["Fix the loop's bound"]);
         assert!(held.feedback.contains("off by one"));
         let silent = verdict(member(Err(JudgeError::Failed("no answer".to_owned()))), &green).await;
-        assert!(!silent.complete && reason(&silent, "reviewer").contains("without its approval"), "{:?}", silent.reasons);
+        assert!(
+            !silent.complete && reason(&silent, "reviewer").contains("without its approval"),
+            "{:?}",
+            silent.reasons
+        );
         let mut idle = MockJudge::new();
         idle.expect_judge().never();
         let idle = CompletionParams { reviewer: Some(Arc::new(idle)), ..params() };
@@ -337,7 +375,11 @@ mod tests {
     async fn a_required_pull_request_is_asked_for_by_the_runtime() {
         let answered = |answer: Result<Option<PullRequest>, String>| {
             let mut remote = MockRemote::new();
-            let state = RemoteState { remotes: vec!["origin".to_owned()], branch: Some("fix".to_owned()), ..RemoteState::default() };
+            let state = RemoteState {
+                remotes: vec!["origin".to_owned()],
+                branch: Some("fix".to_owned()),
+                ..RemoteState::default()
+            };
             remote.expect_state().returning(move |_| state.clone());
             remote.expect_pull_request().returning(move |_, branch| {
                 assert_eq!(branch, "fix");

@@ -33,7 +33,8 @@ impl Draft {
     pub(super) fn new(findings: Vec<Finding>, required: &Requirements) -> Self {
         let outcome = |gate: &str| findings.iter().find(|f| f.report.gate == gate).map(|f| f.report.outcome);
         let passed = |gate: &str| outcome(gate) == Some(GateOutcome::Passed);
-        let remote_done = (required.pull_request.is_none() || passed("pull_request")) && (required.ci.is_none() || passed("ci"));
+        let remote_done =
+            (required.pull_request.is_none() || passed("pull_request")) && (required.ci.is_none() || passed("ci"));
         let status = if findings.iter().any(Finding::is_failed) {
             Standing::Refuted
         } else if passed("runtime_checks") && remote_done {
@@ -133,7 +134,8 @@ impl Draft {
             next_actions: capped(opinion.next_actions),
             ..opinion
         };
-        let words = if opinion.feedback.trim().is_empty() { opinion.missing.join("; ") } else { opinion.feedback.clone() };
+        let words =
+            if opinion.feedback.trim().is_empty() { opinion.missing.join("; ") } else { opinion.feedback.clone() };
         let outcome = if completes { GateOutcome::Passed } else { GateOutcome::Failed };
         self.note(name, outcome, &words);
         self.raise(opinion.severity);

@@ -3,9 +3,13 @@
 use super::facts::View;
 use super::finding::Finding;
 use super::finding::Todo;
+use super::kept::is_code;
+use super::timeline::Timeline;
 use super::timeline::only_reads;
 use crate::domain::ToolKind;
+use crate::services::TurnEvidence;
 use crate::verification::commands::CommandKind;
+use crate::verification::commands::Edits;
 
 const EXISTS: &str = "change_exists";
 const PROTECTED: &str = "protected_paths";
@@ -16,7 +20,11 @@ pub(super) fn change_exists(view: &View<'_>) -> Finding {
     };
     let missing = |evidence: String| {
         let action = "Make the change that the task asks for; describing it is not enough.";
-        Finding::failed(EXISTS, format!("{evidence}; a change is required: {why}"), Todo::high("The change itself", action))
+        Finding::failed(
+            EXISTS,
+            format!("{evidence}; a change is required: {why}"),
+            Todo::high("The change itself", action),
+        )
     };
     if let Some(observed) = &view.facts.turn.observed {
         let files = &observed.change.files;
@@ -47,14 +55,72 @@ pub(super) fn change_exists(view: &View<'_>) -> Finding {
 /// change where nothing fails, "Fix the failing test" is not.
 fn asks_for_change_first(task: &str) -> bool {
     const CHANGE: [&str; 30] = [
-        "fix", "add", "implement", "create", "write", "refactor", "rename", "migrate", "update", "remove", "delete", "replace",
-        "change", "rewrite", "port", "convert", "extend", "introduce", "extract", "optimize", "optimise", "improve", "upgrade",
-        "document", "simplify", "return", "support", "reject", "make", "correct",
+        "fix",
+        "add",
+        "implement",
+        "create",
+        "write",
+        "refactor",
+        "rename",
+        "migrate",
+        "update",
+        "remove",
+        "delete",
+        "replace",
+        "change",
+        "rewrite",
+        "port",
+        "convert",
+        "extend",
+        "introduce",
+        "extract",
+        "optimize",
+        "optimise",
+        "improve",
+        "upgrade",
+        "document",
+        "simplify",
+        "return",
+        "support",
+        "reject",
+        "make",
+        "correct",
     ];
     const OTHER: [&str; 34] = [
-        "run", "execute", "verify", "check", "ensure", "confirm", "review", "show", "list", "explain", "find", "investigate",
-        "analyze", "analyse", "compare", "research", "read", "look", "test", "deploy", "publish", "release", "push", "merge",
-        "send", "reply", "fetch", "connect", "complete", "finish", "configure", "install", "open", "download",
+        "run",
+        "execute",
+        "verify",
+        "check",
+        "ensure",
+        "confirm",
+        "review",
+        "show",
+        "list",
+        "explain",
+        "find",
+        "investigate",
+        "analyze",
+        "analyse",
+        "compare",
+        "research",
+        "read",
+        "look",
+        "test",
+        "deploy",
+        "publish",
+        "release",
+        "push",
+        "merge",
+        "send",
+        "reply",
+        "fetch",
+        "connect",
+        "complete",
+        "finish",
+        "configure",
+        "install",
+        "open",
+        "download",
     ];
     let task = task.to_ascii_lowercase();
     let mut words = task.split(|c: char| !c.is_ascii_alphabetic());
@@ -81,6 +147,17 @@ fn may_have_changed(view: &View<'_>) -> Option<String> {
     })
 }
 
+/// Whether a turn changed code, as far as was recorded.
+pub(in crate::verification) fn changes_code(turn: &TurnEvidence) -> bool {
+    if let Some(observed) = &turn.observed {
+        return observed.change.files.iter().any(|path| is_code(path));
+    }
+    Timeline::new(turn).steps.iter().any(|step| {
+        let written = step.runs.iter().filter(|run| run.edits == Edits::Yes).flat_map(|run| &run.files);
+        step.action.edits.iter().chain(written).any(|path| is_code(path))
+    })
+}
+
 pub(super) fn protected_paths(view: &View<'_>) -> Finding {
     match &view.facts.turn.observed {
         None => Finding::not_run(PROTECTED, "the change was not recorded by the runtime"),
@@ -90,7 +167,10 @@ pub(super) fn protected_paths(view: &View<'_>) -> Finding {
             Finding::failed(
                 PROTECTED,
                 format!("protected files were changed: {files}"),
-                Todo::high(format!("Protected files as they were: {files}"), format!("Undo your changes to {files}; they may not be changed.")),
+                Todo::high(
+                    format!("Protected files as they were: {files}"),
+                    format!("Undo your changes to {files}; they may not be changed."),
+                ),
             )
         }
     }

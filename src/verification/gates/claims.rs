@@ -66,7 +66,8 @@ fn same(claimed: &Run, ran: &Run) -> bool {
         return true;
     }
     let stands_for_many = |run: &Run| family(run).is_none();
-    let kind = claimed.kind == ran.kind || matches!((&claimed.kind, &ran.kind), (CommandKind::Push(_), CommandKind::Push(_)));
+    let kind =
+        claimed.kind == ran.kind || matches!((&claimed.kind, &ran.kind), (CommandKind::Push(_), CommandKind::Push(_)));
     if kind {
         return stands_for_many(claimed) || stands_for_many(ran) || family(claimed) == family(ran);
     }
@@ -77,9 +78,11 @@ fn same(claimed: &Run, ran: &Run) -> bool {
 fn family(run: &Run) -> Option<&'static str> {
     let program = run.words.first()?.rsplit('/').next()?;
     Some(match program {
-        "npm" | "pnpm" | "yarn" | "bun" | "npx" | "bunx" | "jest" | "vitest" | "mocha" | "node" | "playwright" | "cypress"
-        | "tsc" | "eslint" | "vite" | "webpack" | "next" | "deno" | "ava" | "tap" => "javascript",
-        "pytest" | "py.test" | "tox" | "nox" | "uv" | "poetry" | "ruff" | "mypy" | "flake8" | "pyright" | "hatch" => "python",
+        "npm" | "pnpm" | "yarn" | "bun" | "npx" | "bunx" | "jest" | "vitest" | "mocha" | "node" | "playwright"
+        | "cypress" | "tsc" | "eslint" | "vite" | "webpack" | "next" | "deno" | "ava" | "tap" => "javascript",
+        "pytest" | "py.test" | "tox" | "nox" | "uv" | "poetry" | "ruff" | "mypy" | "flake8" | "pyright" | "hatch" => {
+            "python"
+        }
         _ if program.starts_with("python") => "python",
         "cargo" | "rustc" | "cargo-nextest" => "rust",
         "go" | "gotestsum" | "golangci-lint" => "go",
@@ -142,17 +145,67 @@ fn sentences(line: &str) -> Vec<&str> {
 fn speaks_of_the_past(sentence: &str) -> bool {
     const PAST: [&str; 8] = ["ran", "re-ran", "reran", "executed", "rerun", "verified", "invoked", "re-executed"];
     const NOT: [&str; 48] = [
-        "not", "n't", "didn't", "don't", "doesn't", "couldn't", "can't", "cannot", "wasn't", "haven't", "hasn't", "never", "without",
-        "unable", "failed to", "please", "you can", "you could", "you should", "you may", "you'll", "your", "should", "would", "could",
-        "will", "need", "needs", "to run", "let me", "let's", "if you", "next", "todo", "once", "before", "previously", "earlier",
-        "instead", "ci", "pipeline", "user", "if", "unless", "when", "ask", "ran out",
+        "not",
+        "n't",
+        "didn't",
+        "don't",
+        "doesn't",
+        "couldn't",
+        "can't",
+        "cannot",
+        "wasn't",
+        "haven't",
+        "hasn't",
+        "never",
+        "without",
+        "unable",
+        "failed to",
+        "please",
+        "you can",
+        "you could",
+        "you should",
+        "you may",
+        "you'll",
+        "your",
+        "should",
+        "would",
+        "could",
+        "will",
+        "need",
+        "needs",
+        "to run",
+        "let me",
+        "let's",
+        "if you",
+        "next",
+        "todo",
+        "once",
+        "before",
+        "previously",
+        "earlier",
+        "instead",
+        "ci",
+        "pipeline",
+        "user",
+        "if",
+        "unless",
+        "when",
+        "ask",
+        "ran out",
         "ran into",
     ];
     let lower = sentence.to_ascii_lowercase().replace('’', "'");
     // What stands in back quotes is no word of the sentence.
     let spoken: String = lower.split('`').step_by(2).collect::<Vec<_>>().join(" ` ");
-    let words: Vec<&str> = spoken.split(|c: char| c.is_whitespace() || matches!(c, ',' | ':' | '(' | ')' | '*' | '"')).collect();
-    let has = |word: &&str| if word.contains(' ') { spoken.contains(*word) } else { words.iter().any(|w| w.trim_end_matches(['.', '!', ';']) == *word) };
+    let words: Vec<&str> =
+        spoken.split(|c: char| c.is_whitespace() || matches!(c, ',' | ':' | '(' | ')' | '*' | '"')).collect();
+    let has = |word: &&str| {
+        if word.contains(' ') {
+            spoken.contains(*word)
+        } else {
+            words.iter().any(|w| w.trim_end_matches(['.', '!', ';']) == *word)
+        }
+    };
     let denied = NOT.iter().any(|word| has(word)) || words.iter().any(|w| w.ends_with("n't"));
     PAST.iter().any(|word| has(word)) && !denied
 }
@@ -171,7 +224,8 @@ fn commands_in(sentence: &str) -> impl Iterator<Item = Claim> {
         let text = text.trim().trim_start_matches("$ ").to_owned();
         let run = runs(&text).into_iter().find(|run| judged(&run.kind) && !run.words.is_empty())?;
         // `test` alone is a word, and so is `pytest` in "the `pytest` suite".
-        (run.words.len() > 1 || matches!(run.words[0].as_str(), "pytest" | "tox" | "jest" | "vitest" | "ctest")).then_some(Claim { text, run })
+        (run.words.len() > 1 || matches!(run.words[0].as_str(), "pytest" | "tox" | "jest" | "vitest" | "ctest"))
+            .then_some(Claim { text, run })
     })
 }
 

@@ -78,7 +78,8 @@ fn runs(view: &View<'_>) -> Vec<Pair> {
 
 /// Where something is to be removed, its tests go with it.
 pub(super) fn asks_to_remove(task: &str) -> bool {
-    const STEMS: [&str; 9] = ["remov", "delet", "drop", "prun", "retir", "deprecat", "consolidat", "dedup", "uninstall"];
+    const STEMS: [&str; 9] =
+        ["remov", "delet", "drop", "prun", "retir", "deprecat", "consolidat", "dedup", "uninstall"];
     let task = task.to_ascii_lowercase();
     task.split(|c: char| !c.is_ascii_alphabetic()).any(|word| STEMS.iter().any(|stem| word.starts_with(stem)))
 }

@@ -80,7 +80,9 @@ pub(super) fn is_test_file(path: &str) -> bool {
         || stem.ends_with("_test")
         || stem.ends_with("_tests")
         || stem.ends_with("_spec")
-        || (stem.len() > 4 && (stem.ends_with("test") || stem.ends_with("tests")) && matches!(extension, "java" | "kt" | "cs" | "php" | "swift" | "scala"))
+        || (stem.len() > 4
+            && (stem.ends_with("test") || stem.ends_with("tests"))
+            && matches!(extension, "java" | "kt" | "cs" | "php" | "swift" | "scala"))
         || stem == "tests"
         || stem == "test"
         || extension.split('.').any(|part| matches!(part, "test" | "spec" | "cy"))
@@ -88,10 +90,10 @@ pub(super) fn is_test_file(path: &str) -> bool {
     is_code(name) && (named || in_tests)
 }
 
-fn is_code(path: &str) -> bool {
+pub(super) fn is_code(path: &str) -> bool {
     const CODE: [&str; 26] = [
-        "rs", "py", "js", "jsx", "ts", "tsx", "mjs", "cjs", "mts", "cts", "go", "java", "kt", "kts", "scala", "rb", "php", "cs",
-        "swift", "ex", "exs", "c", "cc", "cpp", "sh", "bats",
+        "rs", "py", "js", "jsx", "ts", "tsx", "mjs", "cjs", "mts", "cts", "go", "java", "kt", "kts", "scala", "rb",
+        "php", "cs", "swift", "ex", "exs", "c", "cc", "cpp", "sh", "bats",
     ];
     path.rsplit_once('.').is_some_and(|(_, extension)| CODE.contains(&extension.to_ascii_lowercase().as_str()))
 }
@@ -172,9 +174,31 @@ fn gone(files: &[FileDiff<'_>], removed: Vec<String>) -> Vec<String> {
 
 /// Marks that keep a test from being run.
 const OFF: [&str; 25] = [
-    "#[ignore", "@pytest.mark.skip", "@pytest.mark.xfail", "pytest.skip(", "pytest.xfail(", "@unittest.skip", "self.skipTest(",
-    "@unittest.expectedFailure", "it.skip(", "test.skip(", "describe.skip(", "xit(", "xtest(", "xdescribe(", "it.todo(",
-    "test.todo(", "t.Skip(", "t.SkipNow(", "t.Skipf(", "@Disabled", "@Ignore", "[Ignore", "(Skip =", "it.fails(", "test.fails(",
+    "#[ignore",
+    "@pytest.mark.skip",
+    "@pytest.mark.xfail",
+    "pytest.skip(",
+    "pytest.xfail(",
+    "@unittest.skip",
+    "self.skipTest(",
+    "@unittest.expectedFailure",
+    "it.skip(",
+    "test.skip(",
+    "describe.skip(",
+    "xit(",
+    "xtest(",
+    "xdescribe(",
+    "it.todo(",
+    "test.todo(",
+    "t.Skip(",
+    "t.SkipNow(",
+    "t.Skipf(",
+    "@Disabled",
+    "@Ignore",
+    "[Ignore",
+    "(Skip =",
+    "it.fails(",
+    "test.fails(",
 ];
 /// Marks that keep every other test from being run.
 const ONLY: [&str; 5] = ["it.only(", "test.only(", "describe.only(", "fit(", "fdescribe("];
@@ -210,7 +234,9 @@ fn has_mark(line: &str, mark: &str) -> bool {
 }
 
 fn is_comment(line: &str) -> bool {
-    line.starts_with("//") || (line.starts_with("# ") || line.starts_with('#') && !line.starts_with("#[")) || line.starts_with("/*")
+    line.starts_with("//")
+        || (line.starts_with("# ") || line.starts_with('#') && !line.starts_with("#["))
+        || line.starts_with("/*")
 }
 
 /// A test or an assertion that was removed and came back as a comment.
@@ -259,8 +285,20 @@ fn now<'d>(line: &Line<'d>) -> Option<(&'d str, bool)> {
 
 fn is_assertion(line: &str) -> bool {
     const STARTS: [&str; 14] = [
-        "assert", "debug_assert", "prop_assert", "expect(", "expect ", "self.assert", "this.assert", "t.Error", "t.Fatal", "require.",
-        "should", "XCTAssert", "Assert.", "cy.should",
+        "assert",
+        "debug_assert",
+        "prop_assert",
+        "expect(",
+        "expect ",
+        "self.assert",
+        "this.assert",
+        "t.Error",
+        "t.Fatal",
+        "require.",
+        "should",
+        "XCTAssert",
+        "Assert.",
+        "cy.should",
     ];
     STARTS.iter().any(|start| line.starts_with(start)) || line.contains(".should(")
 }
@@ -269,10 +307,26 @@ fn is_assertion(line: &str) -> bool {
 fn is_trivial(line: &str) -> bool {
     let line: String = line.trim().trim_end_matches(';').chars().filter(|c| !c.is_whitespace()).collect();
     const TRIVIAL: [&str; 20] = [
-        "assert!(true)", "assertTrue", "assert1", "assert1==1", "assert(true)", "assert.ok(true)", "assert.equal(1,1)",
-        "expect(true).toBe(true)", "expect(true).toBeTruthy()", "expect(true).toEqual(true)", "expect(1).toBe(1)", "expect(1).toEqual(1)",
-        "assertTrue(true)", "self.assertTrue(True)", "assert.True(t,true)", "require.True(t,true)", "Assert.True(true)",
-        "Assert.IsTrue(true)", "assert!(1==1)", "assertTrue==True",
+        "assert!(true)",
+        "assertTrue",
+        "assert1",
+        "assert1==1",
+        "assert(true)",
+        "assert.ok(true)",
+        "assert.equal(1,1)",
+        "expect(true).toBe(true)",
+        "expect(true).toBeTruthy()",
+        "expect(true).toEqual(true)",
+        "expect(1).toBe(1)",
+        "expect(1).toEqual(1)",
+        "assertTrue(true)",
+        "self.assertTrue(True)",
+        "assert.True(t,true)",
+        "require.True(t,true)",
+        "Assert.True(true)",
+        "Assert.IsTrue(true)",
+        "assert!(1==1)",
+        "assertTrue==True",
     ];
     if TRIVIAL.contains(&line.as_str()) || line.starts_with("assert!(true,") || line.starts_with("assertTrue,") {
         return true;
@@ -289,7 +343,8 @@ fn is_trivial(line: &str) -> bool {
 fn made_trivial(file: &FileDiff<'_>) -> Vec<String> {
     let mut harm = Vec::new();
     for hunk in &file.hunks {
-        let had = hunk.iter().any(|l| matches!(l, Line::Removed(text) if is_assertion(text.trim()) && !is_trivial(text)));
+        let had =
+            hunk.iter().any(|l| matches!(l, Line::Removed(text) if is_assertion(text.trim()) && !is_trivial(text)));
         let now = hunk.iter().find_map(|l| match l {
             Line::Added(text) if is_trivial(text) => Some(text.trim()),
             _ => None,
@@ -306,7 +361,8 @@ fn recorded_edits(turn: &TurnEvidence) -> String {
     let mut diff = String::new();
     let mut written: BTreeSet<&str> = BTreeSet::new();
     for action in &turn.trace.actions {
-        let failed = action.outcome.as_ref().is_some_and(|o| matches!(o.status, ToolStatus::Failed | ToolStatus::Denied));
+        let failed =
+            action.outcome.as_ref().is_some_and(|o| matches!(o.status, ToolStatus::Failed | ToolStatus::Denied));
         let Some(path) = action.edits.first().filter(|_| !failed) else { continue };
         match replaced(action) {
             Some((old, new)) if !written.contains(path.as_str()) => {
@@ -398,19 +454,34 @@ mod tests {
     #[test]
     fn test_files() {
         for path in [
-            "tests/it/main.rs", "test_calc.py", "pkg/calc_test.go", "src/a.test.ts", "src/a.spec.tsx", "src/__tests__/a.js",
-            "src/test/java/AppTest.java", "spec/models/user_spec.rb", "cypress/e2e/login.cy.ts", "src/tests.rs", "t/run.bats",
+            "tests/it/main.rs",
+            "test_calc.py",
+            "pkg/calc_test.go",
+            "src/a.test.ts",
+            "src/a.spec.tsx",
+            "src/__tests__/a.js",
+            "src/test/java/AppTest.java",
+            "spec/models/user_spec.rb",
+            "cypress/e2e/login.cy.ts",
+            "src/tests.rs",
+            "t/run.bats",
         ] {
             assert!(is_test_file(path), "{path}");
         }
-        for path in ["src/latest.rs", "src/contest.py", "tests/README.md", "src/testing.rs", "docs/tests.md", "src/attest.go"] {
+        for path in
+            ["src/latest.rs", "src/contest.py", "tests/README.md", "src/testing.rs", "docs/tests.md", "src/attest.go"]
+        {
             assert!(!is_test_file(path), "{path}");
         }
     }
 
     #[test]
     fn a_deleted_test_is_gone() {
-        harmed("src/lib.rs", " mod tests {\n-    #[test]\n-    fn adds() {\n-        assert_eq!(add(1), 2);\n-    }\n }", "tests are gone: adds");
+        harmed(
+            "src/lib.rs",
+            " mod tests {\n-    #[test]\n-    fn adds() {\n-        assert_eq!(add(1), 2);\n-    }\n }",
+            "tests are gone: adds",
+        );
         harmed("tests/test_a.py", "-def test_add():\n-    assert add(1) == 2\n x = 1", "test_add");
         harmed("src/a.test.ts", "-  it('adds', () => {\n-    expect(add(1)).toBe(2);\n-  });\n x", "adds");
         harmed("a_test.go", "-func TestAdd(t *testing.T) {\n-\tt.Fatal(1)\n-}\n x", "TestAdd");
@@ -459,7 +530,11 @@ mod tests {
 
     #[test]
     fn assertions_that_were_real_hold_always() {
-        harmed("src/lib.rs", "-        assert_eq!(add(1), 2);\n+        assert!(true);", "holds always now: `assert!(true);`");
+        harmed(
+            "src/lib.rs",
+            "-        assert_eq!(add(1), 2);\n+        assert!(true);",
+            "holds always now: `assert!(true);`",
+        );
         harmed("test_a.py", "-    assert add(1) == 2\n+    assert True", "assert True");
         harmed("test_a.py", "-    assert add(1) == 2\n+    assert 2 == 2", "assert 2 == 2");
         harmed("a.test.js", "-  expect(add(1)).toBe(2);\n+  expect(true).toBe(true);", "expect(true)");
@@ -480,7 +555,10 @@ mod tests {
         edit("def test_a():\n    assert f() == 1\n\ndef test_b():", "def test_b():").fails(GATE, "test_a");
         edit("    assert f() == 1", "    assert f() == 2").passes(GATE, "");
         coding().ran("git rm -q tests/test_a.py", 0, "").fails(GATE, "tests/test_a.py was deleted");
-        coding().call(ToolKind::Edit, "Write", &["tests/test_tmp.py"], "{}").ran("rm tests/test_tmp.py", 0, "").is_silent(GATE, "");
+        coding()
+            .call(ToolKind::Edit, "Write", &["tests/test_tmp.py"], "{}")
+            .ran("rm tests/test_tmp.py", 0, "")
+            .is_silent(GATE, "");
         coding().is_silent(GATE, "no diff is recorded");
         coding().observed(&[], "").passes(GATE, "nothing was changed");
     }
@@ -492,11 +570,18 @@ mod tests {
         harmed("package.json", "-    \"test\": \"jest\",\n+    \"test\": \"echo ok\",", "echo ok");
         harmed("Makefile", "-\tcargo test\n+\tcargo test || true", "cargo test || true");
         harmed("Makefile", "-\tcargo test\n+\t-cargo test", "-cargo test");
-        harmed(".github/workflows/ci.yml", "-      - run: npm test\n+      - run: npm test || true", "npm test || true");
+        harmed(
+            ".github/workflows/ci.yml",
+            "-      - run: npm test\n+      - run: npm test || true",
+            "npm test || true",
+        );
         harmed("scripts/run_tests.sh", "+exit 0\n pytest", "exit 0");
         harmed("pytest.ini", "+addopts = --deselect tests/test_a.py::test_add", "--deselect");
         fine("package.json", "-    \"test\": \"jest\",\n+    \"test\": \"vitest run\",");
-        fine("package.json", "-    \"test\": \"echo \\\"Error: no test specified\\\" && exit 1\"\n+    \"test\": \"jest\"");
+        fine(
+            "package.json",
+            "-    \"test\": \"echo \\\"Error: no test specified\\\" && exit 1\"\n+    \"test\": \"jest\"",
+        );
         fine("Makefile", "+\trm -f out || true");
         fine(".github/workflows/ci.yml", "+      - run: npm test");
         fine("scripts/deploy.sh", "+exit 0");

@@ -9,7 +9,8 @@ pub(super) fn neutralised(file: &FileDiff<'_>) -> Vec<String> {
     let name = file.path.rsplit('/').next().unwrap_or(file.path);
     let kind = match name {
         "package.json" | "composer.json" | "deno.json" => Kind::Manifest,
-        "Makefile" | "makefile" | "GNUmakefile" | "justfile" | "Justfile" | "Taskfile.yml" | "tox.ini" | "noxfile.py" => Kind::Recipe,
+        "Makefile" | "makefile" | "GNUmakefile" | "justfile" | "Justfile" | "Taskfile.yml" | "tox.ini"
+        | "noxfile.py" => Kind::Recipe,
         "Cargo.toml" => Kind::Cargo,
         "pytest.ini" | "setup.cfg" | "pyproject.toml" | "conftest.py" => Kind::Pytest,
         _ if is_ci(file.path) => Kind::Recipe,
@@ -73,9 +74,9 @@ fn is_test(line: &str) -> bool {
 /// The end of a line that throws the exit status away.
 fn swallows(line: &str) -> bool {
     let line: String = line.split_whitespace().collect::<Vec<_>>().join(" ");
-    ["|| true", "|| :", "|| exit 0", "; exit 0", "; true", "|| echo"].iter().any(|end| {
-        line.find(end).is_some_and(|at| !line[at + end.len()..].contains("&&"))
-    })
+    ["|| true", "|| :", "|| exit 0", "; exit 0", "; true", "|| echo"]
+        .iter()
+        .any(|end| line.find(end).is_some_and(|at| !line[at + end.len()..].contains("&&")))
 }
 
 /// A test command that runs no test, or whose failure nobody sees.

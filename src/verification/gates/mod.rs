@@ -29,6 +29,7 @@ mod went;
 
 pub use all::findings;
 pub use all::gates;
+pub(in crate::verification) use change::changes_code;
 pub use facts::Facts;
 pub use finding::Finding;
 pub use finding::Todo;

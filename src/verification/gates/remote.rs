@@ -18,7 +18,8 @@ pub(super) fn no_direct_push(view: &View<'_>) -> Finding {
     if view.timeline.is_empty() {
         return Finding::not_run(PUSH, "no tool call is recorded");
     }
-    let is_push = |step: &super::timeline::Step<'_>, i: usize| matches!(&step.runs[i].kind, CommandKind::Push(to) if !to.dry_run);
+    let is_push =
+        |step: &super::timeline::Step<'_>, i: usize| matches!(&step.runs[i].kind, CommandKind::Push(to) if !to.dry_run);
     let (mut elsewhere, mut unknown) = (Vec::new(), Vec::new());
     for push in view.timeline.ran(is_push) {
         let CommandKind::Push(target) = &push.run.kind else { continue };
@@ -41,7 +42,9 @@ pub(super) fn no_direct_push(view: &View<'_>) -> Finding {
             format!("{} pushes to `{hit}`, the default branch", push.shown()),
             Todo::high(
                 format!("No direct push to `{hit}`"),
-                format!("Say that `{hit}` was pushed to; put the work on a branch of its own, push that, and open a pull request."),
+                format!(
+                    "Say that `{hit}` was pushed to; put the work on a branch of its own, push that, and open a pull request."
+                ),
             ),
         );
     }
@@ -89,14 +92,19 @@ fn asked_to_push(task: &str, branch: &str) -> bool {
     let (mut asked, mut named) = (false, false);
     for sentence in pushes {
         let words = words(sentence);
-        if words.iter().any(|w| matches!(w.as_str(), "never" | "not" | "no" | "without" | "avoid" | "don't" | "instead")) {
+        if words
+            .iter()
+            .any(|w| matches!(w.as_str(), "never" | "not" | "no" | "without" | "avoid" | "don't" | "instead"))
+        {
             return false;
         }
         asked = true;
         named |= words.iter().any(|w| *w == branch.to_ascii_lowercase());
     }
     let all = words(&task);
-    let other_way = all.iter().any(|w| matches!(w.as_str(), "pr" | "prs" | "branch")) || task.contains("pull request") || task.contains("merge request");
+    let other_way = all.iter().any(|w| matches!(w.as_str(), "pr" | "prs" | "branch"))
+        || task.contains("pull request")
+        || task.contains("merge request");
     named || (asked && !other_way)
 }
 
@@ -169,7 +177,8 @@ mod tests {
     fn the_branch_that_is_pushed_to_is_what_counts() {
         pushed("git push origin main", None).fails(PUSH, "`main`, the default branch");
         pushed("git push origin HEAD:master", None).fails(PUSH, "`master`");
-        pushed("git push -u origin feature/main-nav && gh pr create --base main", None).passes(PUSH, "feature/main-nav");
+        pushed("git push -u origin feature/main-nav && gh pr create --base main", None)
+            .passes(PUSH, "feature/main-nav");
         pushed("git push origin main", on(None, None, Some("trunk"))).passes(PUSH, "main");
         pushed("git push origin trunk", on(None, None, Some("trunk"))).fails(PUSH, "`trunk`");
         pushed("git push --dry-run origin main", None).passes(PUSH, "nothing was pushed");

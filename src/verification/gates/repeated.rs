@@ -34,7 +34,10 @@ pub(super) fn repeated_failure(view: &View<'_>) -> Finding {
     match same {
         Some((line, _)) if times >= TIMES => Finding::failed(
             GATE,
-            format!("{} failed {times} times in the same way, with no change between, and nothing followed", shown(&line)),
+            format!(
+                "{} failed {times} times in the same way, with no change between, and nothing followed",
+                shown(&line)
+            ),
             Todo::high(
                 format!("Another way than {} once more", shown(&line)),
                 "Read what it printed, find the cause, and change something before you run it again.",
@@ -73,7 +76,8 @@ mod tests {
 
     #[test]
     fn the_same_failure_three_times_at_the_end_is_a_wall() {
-        let twice = coding().edit("a.rs").ran("npm test", 1, "3 failed in 1.2s").ran("npm  test", 1, "3 failed in 1.4s");
+        let twice =
+            coding().edit("a.rs").ran("npm test", 1, "3 failed in 1.2s").ran("npm  test", 1, "3 failed in 1.4s");
         twice.passes(super::GATE, "");
         let thrice = twice.clone().ran("cat a.rs", 0, "x").ran("npm test", 1, "3 failed in 9.9s");
         thrice.fails(super::GATE, "failed 3 times");

@@ -41,7 +41,8 @@ impl<'a> Runtime<'a> {
         let expects = turn.expects.unwrap_or_default();
         let counted: Vec<&CheckReport> =
             observed.checks.iter().filter(|check| !known_red(observed, check, expects)).collect();
-        let ran = |check: &&&CheckReport| !not_run(check) || base_of(observed, check).is_some_and(|base| !not_run(base));
+        let ran =
+            |check: &&&CheckReport| !not_run(check) || base_of(observed, check).is_some_and(|base| !not_run(base));
         if counted.iter().find(ran).is_none() {
             return Self::Silent(silence(observed));
         }
@@ -56,7 +57,8 @@ impl<'a> Runtime<'a> {
     /// (a linter is no test) is not meant.
     pub(super) fn covers(&self, kind: &CommandKind) -> Option<&'a CheckReport> {
         // `npm run lint` says what it is; `./check.sh` may be anything.
-        let named = |word: &String| ["lint", "format", "fmt", "types", "typecheck"].iter().any(|name| word.contains(name));
+        let named =
+            |word: &String| ["lint", "format", "fmt", "types", "typecheck"].iter().any(|name| word.contains(name));
         let covering = |check: &&&CheckReport| {
             let runs = runs(&check.spec.run.to_string());
             let is = |wanted: &CommandKind| runs.iter().any(|run| run.kind == *wanted);

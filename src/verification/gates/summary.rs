@@ -137,7 +137,8 @@ impl Mark {
 
 fn mark(line: &str) -> Option<Mark> {
     const READERS: [fn(&str) -> Option<Mark>; 6] = [rust, python, javascript, go, jvm_and_dotnet, others];
-    if !line.bytes().any(|b| b.is_ascii_digit() || b == b'\t' || b == b':') && !matches!(line, "OK" | "FAILED" | "FAIL") {
+    if !line.bytes().any(|b| b.is_ascii_digit() || b == b'\t' || b == b':') && !matches!(line, "OK" | "FAILED" | "FAIL")
+    {
         return None;
     }
     READERS.iter().find_map(|read| read(line))
@@ -207,12 +208,25 @@ fn rust(line: &str) -> Option<Mark> {
 fn python(line: &str) -> Option<Mark> {
     let inner = line.trim_matches('=').trim();
     if let Some((what, took)) = inner.rsplit_once(" in ") {
-        let timed = took.split(' ').next().is_some_and(|t| t.ends_with('s') && t.starts_with(|c: char| c.is_ascii_digit()));
+        let timed =
+            took.split(' ').next().is_some_and(|t| t.ends_with('s') && t.starts_with(|c: char| c.is_ascii_digit()));
         if timed && what == "no tests ran" {
             return Some(Mark::new("pytest", Sum::Last, None, Some(Counts::default())));
         }
         let all_known = |text: &str| {
-            let known = ["failed", "passed", "skipped", "error", "errors", "xfailed", "xpassed", "deselected", "warning", "warnings", "subtests"];
+            let known = [
+                "failed",
+                "passed",
+                "skipped",
+                "error",
+                "errors",
+                "xfailed",
+                "xpassed",
+                "deselected",
+                "warning",
+                "warnings",
+                "subtests",
+            ];
             numbers(text).count() == text.split(',').count() && numbers(text).all(|(_, word)| known.contains(&word))
         };
         if timed && all_known(what) {
@@ -319,7 +333,8 @@ fn jvm_and_dotnet(line: &str) -> Option<Mark> {
 
 fn others(line: &str) -> Option<Mark> {
     if let Some((head, rest)) = line.split_once(" tests passed, ") {
-        let (failed, total) = rest.split_once(" tests failed out of ").or_else(|| rest.split_once(" test failed out of "))?;
+        let (failed, total) =
+            rest.split_once(" tests failed out of ").or_else(|| rest.split_once(" test failed out of "))?;
         let (failed, total): (u64, u64) = (failed.parse().ok()?, total.trim_end_matches('.').parse().ok()?);
         let counts = Counts { passed: total.saturating_sub(failed), failed, skipped: 0 };
         return head.ends_with('%').then(|| Mark::new("ctest", Sum::Last, Some(failed == 0), Some(counts)));
@@ -333,7 +348,12 @@ fn others(line: &str) -> Option<Mark> {
     }
     if let Some((total, rest)) = line.strip_prefix("Executed ").and_then(|rest| rest.split_once(" test")) {
         let rest = rest.trim_start_matches('s').strip_prefix(", with ")?;
-        return Some(Mark::new("swift test", Sum::Last, None, Some(of_total(total.parse().ok()?, rest.split(" (").next()?))));
+        return Some(Mark::new(
+            "swift test",
+            Sum::Last,
+            None,
+            Some(of_total(total.parse().ok()?, rest.split(" (").next()?)),
+        ));
     }
     let (total, rest) = line.split_once(' ')?;
     let total: u64 = total.parse().ok()?;
@@ -368,7 +388,10 @@ mod tests {
         let red = "test result: FAILED. 2 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.01s\n\
                    error: test failed, to rerun pass `--lib`";
         check(red, "cargo test red 2/1/0");
-        check("error[E0308]: mismatched types\nerror: could not compile `x` (lib) due to 1 previous error", "cargo test red -");
+        check(
+            "error[E0308]: mismatched types\nerror: could not compile `x` (lib) due to 1 previous error",
+            "cargo test red -",
+        );
         check("     Summary [   0.274s] 3 tests run: 1 passed, 2 failed, 0 skipped", "cargo nextest red 1/2/0");
         check("     Summary [   0.274s] 3 tests run: 3 passed (1 slow), 4 skipped", "cargo nextest green 3/0/4");
     }
@@ -388,7 +411,10 @@ mod tests {
     fn javascript() {
         check("Tests:       5 failed, 1 skipped, 89 passed, 95 total", "jest red 89/5/1");
         check("Test Suites: 3 passed, 3 total\nTests:       94 passed, 94 total\nTime: 1 s", "jest green 94/0/0");
-        check(" Test Files  1 failed | 2 passed (3)\n      Tests  2 failed | 10 passed | 1 skipped (13)", "vitest red 10/2/1");
+        check(
+            " Test Files  1 failed | 2 passed (3)\n      Tests  2 failed | 10 passed | 1 skipped (13)",
+            "vitest red 10/2/1",
+        );
         check("  12 passing (30ms)\n  1 pending\n  2 failing\n", "mocha red 12/2/1");
         check("# tests 5\n# suites 0\n# pass 3\n# fail 2\n# cancelled 0\n# skipped 0\n# todo 0", "node:test red 3/2/0");
         check("ℹ tests 5\nℹ pass 5\nℹ fail 0", "node:test green 5/0/0");
@@ -401,9 +427,15 @@ mod tests {
     #[test]
     fn go_and_others() {
         check("ok  \texample.org/x\t0.012s\nok  \texample.org/y\t(cached)", "go test green -");
-        check("--- FAIL: TestX (0.00s)\n    x_test.go:8: no\nFAIL\nFAIL\texample.org/x\t0.01s\nFAIL", "go test red 0/1/0");
+        check(
+            "--- FAIL: TestX (0.00s)\n    x_test.go:8: no\nFAIL\nFAIL\texample.org/x\t0.01s\nFAIL",
+            "go test red 0/1/0",
+        );
         check("--- PASS: TestX (0.00s)\n--- PASS: TestY (0.00s)\nPASS\nok  \tx\t0.01s", "go test green 2/0/0");
-        check("[INFO] Tests run: 4, Failures: 0, Errors: 0, Skipped: 1, Time elapsed: 0.1 s - in A\n[INFO] Tests run: 10, Failures: 0, Errors: 0, Skipped: 1", "maven green 9/0/1");
+        check(
+            "[INFO] Tests run: 4, Failures: 0, Errors: 0, Skipped: 1, Time elapsed: 0.1 s - in A\n[INFO] Tests run: 10, Failures: 0, Errors: 0, Skipped: 1",
+            "maven green 9/0/1",
+        );
         check("[ERROR] Tests run: 10, Failures: 1, Errors: 1, Skipped: 0", "maven red 8/2/0");
         check("10 tests completed, 1 failed", "gradle red 9/1/0");
         check("90% tests passed, 1 tests failed out of 10", "ctest red 9/1/0");
@@ -411,7 +443,10 @@ mod tests {
         check("10 runs, 20 assertions, 0 failures, 0 errors, 1 skips", "minitest green 9/0/1");
         check("OK (10 tests, 20 assertions)", "phpunit green 10/0/0");
         check("Tests: 10, Assertions: 20, Failures: 1.", "phpunit red 9/1/0");
-        check("Failed!  - Failed:     1, Passed:    9, Skipped:     0, Total:    10, Duration: 1 s", "dotnet test red 9/1/0");
+        check(
+            "Failed!  - Failed:     1, Passed:    9, Skipped:     0, Total:    10, Duration: 1 s",
+            "dotnet test red 9/1/0",
+        );
         check("\t Executed 10 tests, with 1 failure (0 unexpected) in 0.1 (0.2) seconds", "swift test red 9/1/0");
         check("10 tests, 0 failures", "exunit green 10/0/0");
     }
@@ -441,7 +476,8 @@ mod tests {
 
     #[test]
     fn the_last_runner_is_believed() {
-        let nested = "test result: FAILED. 0 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out\n=== 2 passed in 0.10s ===";
+        let nested =
+            "test result: FAILED. 0 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out\n=== 2 passed in 0.10s ===";
         check(nested, "pytest green 2/0/0");
     }
 }

@@ -44,7 +44,12 @@ pub(super) fn tests_ran_after_last_change(view: &View<'_>) -> Finding {
     }
     let evidence = match (tests.last(), change) {
         (Some(last), Some(change)) => {
-            format!("{} ran before the last change (tool call {} changed {})", last.shown(), change.at.0 + 1, change.what)
+            format!(
+                "{} ran before the last change (tool call {} changed {})",
+                last.shown(),
+                change.at.0 + 1,
+                change.what
+            )
         }
         _ => format!("no test command is among the {} recorded tool calls", view.timeline.steps.len()),
     };
@@ -52,7 +57,11 @@ pub(super) fn tests_ran_after_last_change(view: &View<'_>) -> Finding {
         Some(command) => format!("Run `{command}` now, after your last change, and fix what fails."),
         None => "Run the project's tests now, after your last change, and fix what fails.".to_owned(),
     };
-    Finding::failed(RAN, format!("{evidence}; tests are required: {why}"), Todo::high("Tests after the last change", action))
+    Finding::failed(
+        RAN,
+        format!("{evidence}; tests are required: {why}"),
+        Todo::high("Tests after the last change", action),
+    )
 }
 
 pub(super) fn tests_passed(view: &View<'_>) -> Finding {
@@ -74,9 +83,10 @@ pub(super) fn tests_passed(view: &View<'_>) -> Finding {
         return Finding::not_run(PASSED, "no test run after the last change is recorded");
     };
     match &last.went {
-        Went::Failed(how) if asked_to_fail(&view.task()) => {
-            Finding::not_run(PASSED, format!("{} failed ({how}), and the task asks for a test that fails", last.shown()))
-        }
+        Went::Failed(how) if asked_to_fail(&view.task()) => Finding::not_run(
+            PASSED,
+            format!("{} failed ({how}), and the task asks for a test that fails", last.shown()),
+        ),
         Went::Failed(how) => match red_before(view, last) {
             Some(before) if required.tests.is_none() => Finding::not_run(PASSED, before),
             _ => failed(view, last, how),
@@ -189,7 +199,11 @@ mod tests {
         coding().edit("src/a.rs").fails(RAN, "no test command is among the 1 recorded tool calls");
         coding().edit("src/a.rs").ran("sed -i s/a/b/ src/a.rs && cargo test", 0, GREEN).passes(RAN, "cargo test");
         coding().ran("cargo test && sed -i s/a/b/ src/a.rs", 0, GREEN).fails(RAN, "before the last change");
-        coding().edit("src/a.rs").ran("cargo test", 0, GREEN).ran("cat > src/b.rs <<'E'\nx\nE", 0, "").fails(RAN, "before");
+        coding()
+            .edit("src/a.rs")
+            .ran("cargo test", 0, GREEN)
+            .ran("cat > src/b.rs <<'E'\nx\nE", 0, "")
+            .fails(RAN, "before");
     }
 
     #[test]
@@ -246,6 +260,10 @@ mod tests {
     fn a_run_of_no_test_shows_nothing() {
         let none = "test result: ok. 0 passed; 0 failed; 0 ignored; 0 measured; 9 filtered out";
         coding().edit("src/a.rs").ran("cargo test nosuch", 0, none).is_silent(PASSED, "it ran no test");
+        coding()
+            .edit("a.py")
+            .ran("pytest tests/x", 5, "no tests ran in 0.01s")
+            .fails(PASSED, "it ran no test, exit status 5");
     }
 
     #[test]

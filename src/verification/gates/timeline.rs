@@ -130,7 +130,8 @@ fn started(action: &Action) -> bool {
 
 fn changes(step: &Step<'_>, dir: Option<&Path>) -> Vec<Changed> {
     let action = step.action;
-    let failed = action.outcome.as_ref().is_some_and(|o| o.status == ToolStatus::Failed && action.kind == ToolKind::Edit);
+    let failed =
+        action.outcome.as_ref().is_some_and(|o| o.status == ToolStatus::Failed && action.kind == ToolKind::Edit);
     if failed {
         return Vec::new();
     }
@@ -185,9 +186,9 @@ pub(super) fn is_prose(path: &str) -> bool {
 
 /// Commands that show things and change none.
 const READERS: [&str; 40] = [
-    "cat", "echo", "printf", "grep", "rg", "egrep", "fgrep", "ag", "tail", "head", "less", "more", "ls", "tree", "find", "fd",
-    "wc", "sort", "uniq", "cut", "diff", "pwd", "cd", "which", "type", "env", "date", "stat", "file", "du", "df", "ps", "jq",
-    "awk", "sed", "sleep", "true", "test", "[", "basename",
+    "cat", "echo", "printf", "grep", "rg", "egrep", "fgrep", "ag", "tail", "head", "less", "more", "ls", "tree",
+    "find", "fd", "wc", "sort", "uniq", "cut", "diff", "pwd", "cd", "which", "type", "env", "date", "stat", "file",
+    "du", "df", "ps", "jq", "awk", "sed", "sleep", "true", "test", "[", "basename",
 ];
 
 /// Whether a command only shows things.
@@ -199,7 +200,17 @@ pub(super) fn only_reads(run: &Run) -> bool {
     match word(0).rsplit('/').next().unwrap_or_default() {
         "git" => matches!(
             word(1),
-            "status" | "log" | "diff" | "show" | "branch" | "remote" | "rev-parse" | "ls-files" | "blame" | "grep" | "describe"
+            "status"
+                | "log"
+                | "diff"
+                | "show"
+                | "branch"
+                | "remote"
+                | "rev-parse"
+                | "ls-files"
+                | "blame"
+                | "grep"
+                | "describe"
         ),
         program => READERS.contains(&program),
     }
@@ -238,6 +249,7 @@ pub(super) fn may_run_tests(run: &Run) -> bool {
 /// A script or target of the project, which may do anything whatever its name: `./check.sh`, `make check`.
 pub(super) fn is_script(run: &Run) -> bool {
     let program = run.words.first().map_or("", String::as_str);
-    let runner = ["npm", "pnpm", "yarn", "bun", "make", "gmake", "just", "task", "composer", "rake", "sh", "bash", "nox", "tox"];
+    let runner =
+        ["npm", "pnpm", "yarn", "bun", "make", "gmake", "just", "task", "composer", "rake", "sh", "bash", "nox", "tox"];
     program.contains('/') || program.ends_with(".sh") || runner.contains(&program)
 }

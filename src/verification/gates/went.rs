@@ -30,7 +30,10 @@ pub(super) fn went(step: &Step<'_>, i: usize) -> Went {
     let counted = said.as_ref().map(|s| words(s)).unwrap_or_default();
     let green = said.as_ref().map(|s| s.green);
     if said.as_ref().is_some_and(|s| s.green && s.counts.is_some_and(|c| c.ran() == 0)) {
-        return Went::Unknown(format!("it ran no test{counted}"));
+        return match exit_code(outcome).filter(|code| *code != 0 && run.takes_blame) {
+            Some(code) => Went::Failed(format!("it ran no test, exit status {code}{counted}")),
+            None => Went::Unknown(format!("it ran no test{counted}")),
+        };
     }
     match exit_code(outcome) {
         _ if green == Some(false) => Went::Failed(format!("its output says so{counted}")),
@@ -61,7 +64,15 @@ fn exit_code(outcome: &Outcome) -> Option<i32> {
 /// Lists, builds or explains tests and runs none.
 pub(super) fn counts_nothing(run: &Run) -> bool {
     const FLAGS: [&str; 9] = [
-        "--no-run", "--collect-only", "--co", "--listTests", "--list", "--help", "--version", "--dry-run", "--showConfig",
+        "--no-run",
+        "--collect-only",
+        "--co",
+        "--listTests",
+        "--list",
+        "--help",
+        "--version",
+        "--dry-run",
+        "--showConfig",
     ];
     run.words.iter().skip(1).any(|word| FLAGS.contains(&word.as_str()))
 }

@@ -28,6 +28,8 @@ pub enum Said {
     NotFine,
 }
 
+/// What stands in the place of an expected word where assertions decide.
+pub(super) const ASSERTIONS: &str = "assertions";
 /// Why a case that needs a judge is not graded.
 const SILENT: &str = "the facts are silent, and no judge decided";
 
@@ -70,7 +72,7 @@ impl Expectation {
             Self::Compaction(expected) => any_of(&expected.action),
             Self::Score(expected) if expected.min == expected.max => expected.min.to_string(),
             Self::Score(expected) => format!("{}-{}", expected.min, expected.max),
-            Self::Assertions(_) => "assertions".to_owned(),
+            Self::Assertions(_) => ASSERTIONS.to_owned(),
         }
     }
 
@@ -140,7 +142,7 @@ pub(super) fn completion(expected: &ExpectedCompletion, verdict: &CompletionVerd
         match verdict.reasons.iter().find(|reason| reason.gate == *gate) {
             Some(reason) if wanted.0.contains(&reason.outcome) => {}
             Some(reason) => {
-                problems.push(format!("gate `{gate}` is {}, and not {}", word(&reason.outcome), any_of(wanted)))
+                problems.push(format!("gate `{gate}` is {}, and not {}", word(&reason.outcome), any_of(wanted)));
             }
             None => problems.push(format!("there is no gate `{gate}`")),
         }

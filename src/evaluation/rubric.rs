@@ -35,12 +35,7 @@ pub(super) fn allowed(trace: &Trace, verdict: &CompletionVerdict) -> RangeInclus
 
 /// Compares a score, or the range that facts allow where nobody gave one, with what it must be. A judge's score outside
 /// that range is pulled into it: facts decide.
-pub(super) fn score(
-    expected: &ExpectedScore,
-    allowed: &RangeInclusive<u8>,
-    grade: Option<&Grade>,
-    graded: &mut Graded,
-) {
+pub(super) fn score(expected: ExpectedScore, allowed: &RangeInclusive<u8>, grade: Option<&Grade>, graded: &mut Graded) {
     let (lowest, highest) = (*allowed.start(), *allowed.end());
     let judged = grade.map(|grade| grade.score.clamp(lowest, highest));
     let (low, high) = (judged.unwrap_or(lowest), judged.unwrap_or(highest));
@@ -66,7 +61,7 @@ mod tests {
         let check = |min, max, allowed: RangeInclusive<u8>, judged: Option<u8>, label: &str, problems, ungraded| {
             let grade = judged.map(|score| Grade { score, reason: String::new() });
             let mut graded = Graded::default();
-            score(&ExpectedScore { min, max }, &allowed, grade.as_ref(), &mut graded);
+            score(ExpectedScore { min, max }, &allowed, grade.as_ref(), &mut graded);
             let counts = (graded.problems.len(), graded.ungraded.len());
             assert_eq!(
                 (graded.label.as_str(), counts),

@@ -276,7 +276,7 @@ async fn scored(
     let answer = bench.judge.ask(&question).await.map_err(|error| error.to_string());
     let grade = answer.and_then(|answer| bench.stage.read_grade(&answer));
     if let Expectation::Score(expected) = &case.expect {
-        rubric::score(expected, &allowed, grade.as_ref().ok(), graded);
+        rubric::score(*expected, &allowed, grade.as_ref().ok(), graded);
     }
     if let Err(because) = &grade
         && !graded.ungraded.is_empty()

@@ -1,7 +1,9 @@
 //! Results as text for people.
 
 use super::compare::Comparison;
+use super::grade::ASSERTIONS;
 use super::result::CaseOutcome;
+use super::result::Cell;
 use super::result::Claims;
 use super::result::EvalResult;
 use super::result::SuiteResult;
@@ -100,7 +102,12 @@ fn counts(suite: &SuiteResult, text: &mut String) {
 fn words(totals: &Totals, text: &mut String) {
     let given: Vec<String> = totals.given.iter().map(|(word, count)| format!("{count} {word}")).collect();
     let _ = writeln!(text, "  verdicts: {}", given.join(", "));
-    for cell in totals.matrix.iter().filter(|cell| !cell.expected.split(" or ").any(|word| word == cell.given)) {
+    // promptfoo's assertions expect no word, and a range of scores is no word either.
+    let wrong = |cell: &&Cell| {
+        let word = cell.expected.chars().all(|c| c.is_ascii_alphabetic() || matches!(c, '_' | ' '));
+        word && cell.expected != ASSERTIONS && !cell.expected.split(" or ").any(|word| word == cell.given)
+    };
+    for cell in totals.matrix.iter().filter(wrong) {
         let _ = writeln!(text, "    expected {}, got {}: {}", cell.expected, cell.given, cell.count);
     }
 }

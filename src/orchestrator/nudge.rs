@@ -56,6 +56,12 @@ pub(super) struct Nudger<'a> {
     pub task: &'a str,
 }
 
+/// What was looked at already.
+struct Looked {
+    compactions: usize,
+    results: u64,
+}
+
 /// What to look at next.
 enum Look {
     /// It is at work, or was evaluated like this: nothing before its next step.
@@ -71,12 +77,12 @@ enum Look {
 impl Nudger<'_> {
     /// Returns when the agent is to be told something; never, as long as it works.
     pub async fn nudge(&self) -> Nudge {
-        let mut compactions = self.watching.seen().trace.compactions.len();
+        let mut looked = Looked { compactions: self.watching.seen().trace.compactions.len(), results: 0 };
         let mut after_compaction: Option<(u64, Nudge)> = None;
         loop {
             // From here on no step is missed.
             let moved = self.watching.moved();
-            match self.look(&mut compactions) {
+            match self.look(&mut looked) {
                 Look::Wait => moved.await,
                 Look::Nudge(nudge) => return nudge,
                 Look::Compacted(pass, question) => {
@@ -108,13 +114,15 @@ impl Nudger<'_> {
         }
     }
 
-    fn look(&self, compactions: &mut usize) -> Look {
+    fn look(&self, looked: &mut Looked) -> Look {
         let seen = self.watching.seen();
         // Without its conversation there is nothing to go on with; a running tool is work, whatever its age.
         if seen.agent_session.is_none() || seen.trace.running().is_some() {
             return Look::Wait;
         }
-        if seen.last == Last::Result
+        // Some agents say more in the same breath as a result, so that the result is not the last step.
+        let answered = std::mem::replace(&mut looked.results, seen.results) != seen.results;
+        if answered
             && looks_for_loop(seen.trace.calls)
             && let Some(words) = self.progress.in_loop(&seen.trace)
             && let Some(pass) = self.enter(&seen)
@@ -122,8 +130,8 @@ impl Nudger<'_> {
             self.leave(pass);
             return Look::Nudge(Nudge { because: "it repeats itself".to_owned(), message: words });
         }
-        if seen.trace.compactions.len() > *compactions {
-            *compactions = seen.trace.compactions.len();
+        if seen.trace.compactions.len() > looked.compactions {
+            looked.compactions = seen.trace.compactions.len();
             if let Some(pass) = self.enter(&seen) {
                 return Look::Compacted(pass, compaction_question(&seen, self.task));
             }

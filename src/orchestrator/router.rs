@@ -190,7 +190,7 @@ fn score(signs: &Signs, task: &Task, files: &[&str], words: &[String]) -> u32 {
     (if label { LABEL } else { 0 }) + named.saturating_mul(FILE) + said.saturating_mul(WORD)
 }
 
-/// The names of files in a text, and its other words. A file has a slash or an ending.
+/// The names of files in a text, which have an ending, and its other words.
 fn files_and_words(text: &str) -> (Vec<&str>, Vec<String>) {
     let (mut files, mut words) = (Vec::new(), Vec::new());
     for token in text.split_whitespace() {
@@ -199,8 +199,11 @@ fn files_and_words(text: &str) -> (Vec<&str>, Vec<String>) {
         let ending = token.rsplit_once('.').is_some_and(|(stem, end)| {
             !stem.is_empty() && (1..=8).contains(&end.len()) && end.bytes().all(|b| b.is_ascii_alphanumeric())
         });
-        let path = token.contains('/') && ending && !token.contains("://");
-        if path || (ending && !token.contains('/')) {
+        // An address is neither.
+        if token.contains("://") {
+            continue;
+        }
+        if ending {
             if !files.contains(&token) {
                 files.push(token);
             }

@@ -56,6 +56,8 @@ pub(super) struct Seen {
     pub last: Last,
     /// When its last step was heard of, on the clock that never goes backwards.
     pub at: Duration,
+    /// Tool calls that were answered.
+    pub results: u64,
     /// Tokens of its model's last answer, where they are known.
     pub output: Option<u64>,
     /// The agent's own id of the conversation, with which it can be gone on with.
@@ -146,6 +148,7 @@ impl Seen {
                 self.usage += *usage;
                 self.output = usage.output;
             }
+            TranscriptItem::ToolResult { .. } => self.results += 1,
             TranscriptItem::Session { agent_session, .. } => self.agent_session = Some(agent_session.clone()),
             _ => {}
         }

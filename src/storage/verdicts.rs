@@ -161,6 +161,52 @@ mod tests {
         assert_eq!(std::fs::read_dir(root.path()).unwrap().count(), 1);
     }
 
+    /// `verdict-signal.jsonl`: a notifier that waits for a verdict not older than 30 s, as the ancestor's did, finds ours.
+    #[tokio::test]
+    async fn the_ancestors_notifier_finds_what_it_waits_for() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/data/cases/verdict-signal.jsonl");
+        let Ok(text) = std::fs::read_to_string(path) else {
+            return eprintln!("SKIPPED: the ancestor's cases are not here ({path})");
+        };
+        let mut held = 0;
+        for line in text.lines() {
+            let case: serde_json::Value = serde_json::from_str(line).unwrap();
+            let (input, expected) = (&case["input"], &case["expected"]);
+            if !case["quirk"].is_null() {
+                continue;
+            }
+            let root = tempfile::tempdir().unwrap();
+            let now: crate::domain::Timestamp = "2026-05-05T00:01:00Z".parse().unwrap();
+            let told = &input["verdict"];
+            let session = told["sessionId"].as_str().unwrap_or("ses_absent");
+            if told.is_object() {
+                let age = std::time::Duration::from_millis(input["file_age_ms"].as_u64().unwrap_or(0));
+                let verdict = SessionVerdict {
+                    complete: told["complete"] == true,
+                    severity: serde_json::from_value(told["severity"].clone()).unwrap(),
+                    timestamp: now - age,
+                    ..verdict(session)
+                };
+                files(root.path()).publish(&verdict).await.unwrap();
+            }
+            let found = std::fs::read(root.path().join(format!(".reflection/verdict_{session}.json"))).ok();
+            let found = found.map(|bytes| serde_json::from_slice::<SessionVerdict>(&bytes).unwrap());
+            let fresh = found.filter(|v| now.duration_since(v.timestamp) <= jiff::SignedDuration::from_secs(30));
+            if input["op"] == "gate_notification" {
+                let send = input["gating_enabled"] == false || fresh.is_some_and(|v| v.complete);
+                assert_eq!(expected["send"], send, "{}", case["id"]);
+            } else {
+                assert_eq!(expected["found"], fresh.is_some(), "{}", case["id"]);
+                if let Some(verdict) = fresh {
+                    assert_eq!(expected["complete"], verdict.complete, "{}", case["id"]);
+                    assert_eq!(expected["severity"], serde_json::to_value(verdict.severity).unwrap(), "{}", case["id"]);
+                }
+            }
+            held += 1;
+        }
+        assert_eq!(held, 8);
+    }
+
     #[tokio::test]
     async fn what_cannot_be_written_is_said_with_its_file() {
         let root = tempfile::tempdir().unwrap();

@@ -615,7 +615,8 @@ async fn an_agent_that_lost_its_thread_is_told_its_task_and_one_that_goes_on_is_
 async fn an_agent_in_a_loop_is_stopped_and_told_so() {
     let mut project = Project::new();
     project.progress = Arc::new(Sees { loops: true, ..Sees::default() });
-    let agent = Silent::new(&project, vec![session(), call("1"), result("1"), call("2"), result("2")]);
+    let answered = TranscriptItem::Turn { usage: Usage::default() };
+    let agent = Silent::new(&project, vec![session(), call("1"), result("1"), call("2"), result("2"), answered]);
     let report = project.run(agent.clone()).await;
     assert_eq!((report.tasks[0].solved_at, kinds(&report)), (Some(1), vec!["nudged", "finished"]));
     assert!(agent.prompts()[1].contains("The same command twice."));

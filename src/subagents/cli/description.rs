@@ -2,9 +2,12 @@
 
 use super::rule::Stream;
 use crate::domain::ToolKind;
+use regex::Regex;
+use regex::RegexBuilder;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
+use std::sync::OnceLock;
 
 /// A coding agent's program: how it is found, started and understood.
 ///
@@ -152,15 +155,34 @@ pub(super) struct Errors {
 pub(super) struct Words {
     /// A regular expression; case does not matter. A group `at` is a time, `wait` a duration, `clock` what a clock
     /// shows, each until a limit resets.
-    #[serde(deserialize_with = "pattern")]
-    pub say: regex::Regex,
+    pub say: Pattern,
     /// What they mean.
     pub means: Class,
 }
 
-fn pattern<'de, D: serde::Deserializer<'de>>(input: D) -> Result<regex::Regex, D::Error> {
-    let text = String::deserialize(input)?;
-    regex::RegexBuilder::new(&text).case_insensitive(true).build().map_err(serde::de::Error::custom)
+/// A regular expression that is compiled when it is first needed: most runs end without an error, and the tables of all
+/// agents take longer to compile than a transcript to judge.
+#[derive(Debug, Deserialize)]
+#[serde(from = "String")]
+pub(super) struct Pattern {
+    text: String,
+    regex: OnceLock<Regex>,
+}
+
+impl From<String> for Pattern {
+    fn from(text: String) -> Self {
+        Self { text, regex: OnceLock::new() }
+    }
+}
+
+impl Pattern {
+    /// It is part of a description, and a test compiles every one.
+    pub fn regex(&self) -> &Regex {
+        self.regex.get_or_init(|| {
+            let built = RegexBuilder::new(&self.text).case_insensitive(true).build();
+            built.unwrap_or_else(|error| panic!("a pattern of config/agents cannot be read: {error}"))
+        })
+    }
 }
 
 /// What an error is; each is an ending, but for a conversation that is gone.

@@ -296,7 +296,7 @@ impl Fold {
         let message = at.first_text(&error.message).unwrap_or_default();
         let in_words = || {
             let errors = &self.params.description.errors;
-            errors.words.iter().find_map(|words| resets::in_words(&words.say, &message, now, &clock.zone()))
+            errors.words.iter().find_map(|words| resets::in_words(words.say.regex(), &message, now, &clock.zone()))
         };
         let failure = Failure {
             resets_at: reset.or_else(wait),

@@ -30,7 +30,7 @@ impl Failure {
         if let Some(class) = self.kinds.iter().find_map(|kind| errors.kinds.get(kind)) {
             return *class;
         }
-        let words = errors.words.iter().find(|words| words.say.is_match(&self.message));
+        let words = errors.words.iter().find(|words| words.say.regex().is_match(&self.message));
         words
             .map(|words| words.means)
             .or_else(|| by_status(self.status?))

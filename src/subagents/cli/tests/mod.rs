@@ -116,6 +116,9 @@ fn every_description_can_be_read() {
     for agent in super::AGENTS {
         let description = describe(agent).expect("it is described");
         assert!(!description.version.tried.is_empty(), "{agent}");
+        for words in &description.errors.words {
+            words.say.regex();
+        }
         assert!(description.checked.parse::<jiff::civil::Date>().is_ok(), "{agent}");
     }
 }

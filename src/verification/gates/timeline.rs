@@ -150,11 +150,14 @@ fn started(action: &Action) -> bool {
     action.outcome.as_ref().is_none_or(|outcome| outcome.status != ToolStatus::Denied)
 }
 
+/// An edit that the record does not call failed.
+pub(super) fn happened(action: &Action) -> bool {
+    action.outcome.as_ref().is_none_or(|outcome| !matches!(outcome.status, ToolStatus::Failed | ToolStatus::Denied))
+}
+
 fn changes(step: &Step<'_>, dir: Option<&Path>) -> Vec<Changed> {
     let action = step.action;
-    let failed =
-        action.outcome.as_ref().is_some_and(|o| o.status == ToolStatus::Failed && action.kind == ToolKind::Edit);
-    if failed {
+    if action.kind == ToolKind::Edit && !happened(action) {
         return Vec::new();
     }
     let at = |run| At(action.number, run);
@@ -190,7 +193,7 @@ fn touches(run: &Run) -> Option<bool> {
 }
 
 /// Whether a path is one of the project's; where the project is not known, everything is.
-fn in_project(path: &str, dir: Option<&Path>) -> bool {
+pub(super) fn in_project(path: &str, dir: Option<&Path>) -> bool {
     let path = Path::new(path);
     match dir {
         Some(dir) if path.is_absolute() => path.starts_with(dir),

@@ -68,14 +68,10 @@ impl Completion {
         let task = if turn.task.trim().is_empty() { turn.trace.task() } else { turn.task.clone() };
         let kind = task_type(&task);
         let required = |has_remote| {
-            let mut required =
-                requirements(&task, kind, turn.expects, signals, has_remote, self.params.policy.workflow);
-            let words_are_silent = matches!(kind, TaskType::Other | TaskType::Research)
-                && !required.waived.iter().any(|why| why.starts_with("tests: "))
-                && turn.expects != Some(Expects::Nothing);
-            if let Some(line) = signals.tests.first().filter(|_| words_are_silent && changes_code(turn)) {
-                let because = || format!("code was changed, and the project has tests (`{line}`)");
-                required.tests.get_or_insert_with(because);
+            let mut required = requirements(&task, kind, turn.expects, has_remote, self.params.policy.workflow);
+            let may = turn.expects != Some(Expects::Nothing) && !matches!(kind, TaskType::Docs | TaskType::Ops);
+            if may && changes_code(turn) {
+                required.of_changed_code(signals);
             }
             required
         };
@@ -301,7 +297,26 @@ mod tests {
             assert_eq!(verdict(params(), &made).await.status, status, "{path}");
         };
         check("lexer.go", Standing::Refuted).await;
-        check("README.md", Standing::Unproven).await;
+        for path in ["README.md", "deploy/app.yaml", "main.tf", "site.css", "~/.bashrc", "/opt/elsewhere/a.py", "../x.go"] {
+            check(path, Standing::Unproven).await;
+        }
+    }
+
+    #[tokio::test]
+    async fn code_that_is_only_removed_or_lies_elsewhere_asks_for_no_tests() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("go.mod"), "module x\n").unwrap();
+        for (task, line) in [
+            ("Delete tests/old_test.py", "rm tests/old_test.py"),
+            ("Create a branch for the parser", "git checkout -b parser"),
+            ("Write a script /opt/x/a.py that prints the date", "cat > /opt/x/a.py <<'E'\nprint(1)\nE"),
+            ("Fix the build artifacts: delete them", "rm -rf build dist"),
+        ] {
+            let mut made = turn(task).ran(line, 0, "").answer("Done.");
+            made.turn.dir = Some(dir.path().to_owned());
+            let found = verdict(params(), &made).await;
+            assert_eq!(found.status, Standing::Unproven, "{task} {:?}", found.reasons);
+        }
     }
 
     #[tokio::test]

@@ -7,6 +7,8 @@ use crate::domain::Expects;
 use crate::domain::TaskType;
 use crate::domain::policy::Required;
 use crate::domain::policy::Workflow;
+use crate::verification::commands::CommandKind;
+use crate::verification::commands::runs;
 
 /// What must be there, each with the reason in words where it is required.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -25,41 +27,30 @@ pub struct Requirements {
     pub waived: Vec<String>,
 }
 
-/// Declared requirements as they are; the others from the task and the project. `has_remote` is none where nobody looked.
+/// Declared requirements as they are; the others from the task's own words. `has_remote` is none where nobody looked.
+///
+/// Tests that the words do not ask for may still be required once code was changed: see [`Requirements::of_changed_code`].
 #[must_use]
 pub fn requirements(
     task: &str,
     kind: TaskType,
     expects: Option<Expects>,
-    signals: &RepositorySignals,
     has_remote: Option<bool>,
     declared: Workflow,
 ) -> Requirements {
     let mut waived = Vec::new();
     let asked = Asked::of(task);
     let change = change(kind, expects);
-    let changes_code = change.is_some() && kind == TaskType::Coding;
     let tests = decided(declared.tests, "tests", &mut waived, || {
         if asked.no_tests {
             return Err("the task says that tests need not be run".to_owned());
         }
-        match signals.tests.first() {
-            Some(line) if changes_code => {
-                Ok(Some(format!("code is to be changed, and the project has tests (`{line}`)")))
-            }
-            _ if asked.tests && expects != Some(Expects::Nothing) && change.is_some() => {
-                Ok(Some("the task asks for tests to be written or run".to_owned()))
-            }
-            None if changes_code => Err("the project has no tests that could be found".to_owned()),
-            _ => Ok(None),
-        }
+        let asks = asked.tests && expects != Some(Expects::Nothing) && change.is_some();
+        Ok(asks.then(|| "the task asks for tests to be written or run".to_owned()))
     });
     let build = decided(declared.build, "build", &mut waived, || {
-        Ok(signals
-            .builds
-            .first()
-            .filter(|_| changes_code)
-            .map(|line| format!("code is to be changed, and the project is built (`{line}`)")))
+        let asks = asked.build && expects != Some(Expects::Nothing) && change.is_some();
+        Ok(asks.then(|| "the task asks for a build".to_owned()))
     });
     let forge = |what: &str, asked: bool| match (asked, has_remote) {
         (false, _) => Ok(None),
@@ -70,6 +61,17 @@ pub fn requirements(
         decided(declared.pull_request, "pull request", &mut waived, || forge("a pull request", asked.pull_request));
     let ci = decided(declared.ci, "CI", &mut waived, || forge("green CI", asked.ci));
     Requirements { change, tests, build, pull_request, ci, waived }
+}
+
+impl Requirements {
+    /// Code of the project was changed, and the project has tests: they have to run, unless somebody said otherwise.
+    pub fn of_changed_code(&mut self, signals: &RepositorySignals) {
+        let waived = self.waived.iter().any(|why| why.starts_with("tests: "));
+        if let Some(line) = signals.tests.first().filter(|_| !waived) {
+            let because = || format!("code was changed, and the project has tests (`{line}`)");
+            self.tests.get_or_insert_with(because);
+        }
+    }
 }
 
 fn change(kind: TaskType, expects: Option<Expects>) -> Option<String> {
@@ -108,6 +110,7 @@ fn decided(
 struct Asked {
     tests: bool,
     no_tests: bool,
+    build: bool,
     pull_request: bool,
     ci: bool,
 }
@@ -123,9 +126,9 @@ impl Asked {
 
     fn sentence(&mut self, sentence: &[Word<'_>]) {
         let words: Vec<&str> = sentence.iter().map(Word::text).collect();
+        self.commands(sentence, &words);
         for (at, word) in words.iter().enumerate() {
             let before = &words[at.saturating_sub(5)..at];
-            let after = words.get(at + 1).copied().unwrap_or_default();
             let negated = before
                 .iter()
                 .any(|word| matches!(*word, "not" | "no" | "without" | "don't" | "dont" | "never" | "skip"));
@@ -135,10 +138,10 @@ impl Asked {
                     self.no_tests = true;
                 }
                 "test" | "tests" | "spec" | "specs" | "coverage" if !negated => {
-                    self.tests |= with(&[
-                        "add", "write", "run", "update", "with", "include", "extend", "the", "all", "make", "unit",
-                    ]) && (with(&["add", "write", "run", "update", "include", "extend", "make", "with"])
-                        || after.starts_with("pass"));
+                    self.tests |= asks_for_tests(&words, at);
+                }
+                "build" | "builds" | "compile" | "compiles" | "compilation" if !negated => {
+                    self.build |= asks_for_build(&words, at);
                 }
                 "pr" | "pull-request" | "mr" | "prs" if !negated => self.pull_request |= with(&OPENS),
                 "request" | "requests" if !negated && matches!(before.last(), Some(&"pull" | &"merge")) => {
@@ -158,6 +161,109 @@ impl Asked {
                 }
                 _ => {}
             }
+        }
+    }
+}
+
+impl Asked {
+    /// Command lines among the words: "run pytest -q", "`make -C . -j4 build test` must pass".
+    fn commands(&mut self, sentence: &[Word<'_>], words: &[&str]) {
+        let wanted = words.iter().any(|word| ASKS.contains(word) || GREEN.contains(word) || matches!(*word, "run" | "with"));
+        let negated = words.iter().any(|word| NOT.contains(word));
+        for (at, word) in words.iter().enumerate() {
+            if !PROGRAMS.contains(word) || !wanted && at > 0 {
+                continue;
+            }
+            // "make the build faster" is English.
+            let is_english = |next: &&str| matches!(*next, "the" | "a" | "an" | "it" | "sure" | "all" | "our" | "this" | "to" | "that");
+            if *word == "make" && words.get(at + 1).is_some_and(is_english) {
+                continue;
+            }
+            let line: Vec<&str> = sentence[at..].iter().map(Word::as_typed).take(12).collect();
+            for run in runs(&line.join(" ")) {
+                let (test, build) = (run.kind == CommandKind::Test, run.kind == CommandKind::Build);
+                let both = *word == "make" && (test || build);
+                let names = |name: &str| both && run.words.iter().any(|word| word == name);
+                self.no_tests |= test && negated;
+                self.tests |= (test || names("test")) && !negated;
+                self.build |= (build || names("build")) && !negated;
+            }
+        }
+    }
+}
+
+/// Programs that test or build.
+const PROGRAMS: [&str; 22] = [
+    "make", "npm", "pnpm", "yarn", "bun", "cargo", "go", "pytest", "jest", "vitest", "mocha", "tox", "nox", "mvn", "gradle",
+    "gradlew", "dotnet", "rspec", "ctest", "phpunit", "bazel", "just",
+];
+const NOT: [&str; 8] = ["not", "no", "without", "don't", "dont", "never", "skip", "needn't"];
+/// Words that make a demand of what follows.
+const ASKS: [&str; 18] = [
+    "make", "ensure", "must", "should", "sure", "until", "so", "keep", "get", "verify", "check", "need", "needs",
+    "confirm", "have", "has", "leave", "validate",
+];
+const GREEN: [&str; 10] =
+    ["pass", "passes", "passing", "green", "succeed", "succeeds", "succeeding", "work", "works", "clean"];
+/// What stands between a verb and the tests.
+const KINDS_OF_TESTS: [&str; 40] = [
+    "the", "a", "an", "all", "any", "some", "new", "more", "its", "their", "our", "your", "my", "existing", "missing",
+    "corresponding", "relevant", "unit", "integration", "regression", "e2e", "end-to-end", "full", "whole", "entire",
+    "appropriate", "additional", "necessary", "basic", "simple", "good", "complete", "comprehensive", "those", "these",
+    "failing", "also", "of", "few", "property",
+];
+/// What makes another thing of a test: "the test environment".
+const NOT_TESTS: [&str; 30] = [
+    "environment", "env", "url", "server", "data", "user", "users", "account", "plan", "page", "fixture", "fixtures", "file",
+    "files", "directory", "folder", "dir", "dependency", "dependencies", "framework", "runner", "script", "config",
+    "configuration", "database", "db", "report", "reports", "helper", "helpers",
+];
+
+/// Whether the word at this place is about tests that are to be written or run.
+fn asks_for_tests(words: &[&str], at: usize) -> bool {
+    let after = |n: usize| words.get(at + n).copied().unwrap_or_default();
+    if NOT_TESTS.contains(&after(1)) || after(1) == "suite" && NOT_TESTS.contains(&after(2)) {
+        return false;
+    }
+    let green = words[at + 1..].iter().take(5).any(|word| GREEN.contains(word) && !matches!(*word, "work" | "works" | "clean"));
+    if green && words.iter().any(|word| ASKS.contains(word)) {
+        return true;
+    }
+    let mut before = words[..at].iter().rposition(|word| !KINDS_OF_TESTS.contains(word));
+    let joined = before.is_some_and(|i| matches!(words[i], "and" | "with" | "including" | "include" | "plus"));
+    let makes = |i: usize| matches!(words[i], "add" | "write" | "implement" | "create" | "extend" | "build");
+    if joined && words[..at].first().is_some_and(|_| makes(0)) {
+        return true;
+    }
+    // "and" or "or" before: what stands before that is the verb.
+    if before.is_some_and(|i| matches!(words[i], "then" | "again" | "just")) {
+        before = before.and_then(|i| i.checked_sub(1));
+    }
+    let Some(verb) = before else { return false };
+    // "I will write the tests later", "how we run the tests".
+    let told = words[verb.saturating_sub(2)..verb]
+        .iter()
+        .any(|word| matches!(*word, "i" | "i'll" | "we'll" | "they" | "he" | "she" | "who" | "how" | "which" | "somebody" | "someone"));
+    matches!(
+        words[verb],
+        "add" | "write" | "run" | "rerun" | "re-run" | "execute" | "update" | "extend" | "include" | "adding" | "running" | "writing" | "with"
+    ) && !told
+}
+
+/// Whether the word at this place asks for a build: "make sure it compiles", "run the build", "the build must pass".
+fn asks_for_build(words: &[&str], at: usize) -> bool {
+    let before = &words[at.saturating_sub(6)..at];
+    let last = before.iter().rev().find(|word| !matches!(**word, "the" | "a" | "full" | "whole" | "production" | "release"));
+    if matches!(last, Some(&"run" | &"rerun" | &"re-run")) {
+        return !matches!(words.get(at + 1), Some(&("script" | "server" | "container" | "image" | "pipeline" | "step")));
+    }
+    let demands = before.iter().any(|word| matches!(*word, "sure" | "ensure" | "must" | "should" | "verify" | "check" | "confirm" | "still" | "keep"));
+    match words[at] {
+        "builds" | "compiles" | "compile" => demands,
+        _ => {
+            let after: Vec<&str> = words[at + 1..].iter().take(4).copied().collect();
+            let green = after.iter().any(|word| GREEN.contains(word));
+            green && (demands || after.iter().any(|word| ASKS.contains(word)))
         }
     }
 }

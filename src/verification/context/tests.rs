@@ -178,42 +178,84 @@ fn letters(found: &Requirements) -> String {
 
 #[test]
 fn what_is_required() {
-    let project = RepositorySignals {
-        tests: vec!["npm test".to_owned()],
-        builds: vec!["npm run build".to_owned()],
-        found_in: vec![],
+    let check = |task: &str, expects: Option<Expects>, remote: Option<bool>, expected: &str| {
+        let found = requirements(task, task_type(task), expects, remote, Workflow::default());
+        assert_eq!(letters(&found), expected, "{task} {found:?}");
     };
-    let check =
-        |task: &str, expects: Option<Expects>, signals: &RepositorySignals, remote: Option<bool>, expected: &str| {
-            let found = requirements(task, task_type(task), expects, signals, remote, Workflow::default());
-            assert_eq!(letters(&found), expected, "{task} {found:?}");
-        };
-    let none = RepositorySignals::default();
-    check("Fix the crash", None, &project, None, "ctb");
-    check("Fix the crash", None, &none, None, "c");
-    check("Fix the crash and add tests", None, &none, None, "ct");
-    check("Fix the crash. Do not run the tests.", None, &project, None, "cb");
-    check("Explain the parser", None, &project, None, "");
-    check("Explain the parser", Some(Expects::Change), &project, None, "c");
-    check("Fix the crash", Some(Expects::Nothing), &project, None, "");
-    check("Update the README", None, &project, None, "c");
-    check("Use the latest version of the community page", None, &none, None, "c");
-    check("Fix the crash and open a pull request", None, &project, Some(true), "ctbp");
-    check("Fix the crash and open a PR; CI must be green", None, &project, None, "ctbpi");
-    check("Fix the crash and open a pull request", None, &project, Some(false), "ctb");
-    check("Fix the crash, do not open a PR", None, &project, Some(true), "ctb");
-    check("Fix how pull requests are listed", None, &project, Some(true), "ctb");
+    check("Fix the crash", None, None, "c");
+    check("Fix the crash and add tests", None, None, "ct");
+    check("Fix the crash. Do not run the tests.", None, None, "c");
+    check("Explain the parser", None, None, "");
+    check("Explain the parser", Some(Expects::Change), None, "c");
+    check("Fix the crash", Some(Expects::Nothing), None, "");
+    check("Update the README", None, None, "c");
+    check("Use the latest version of the community page", None, None, "c");
+    check("Fix the crash and open a pull request", None, Some(true), "cp");
+    check("Fix the crash and open a PR; CI must be green", None, None, "cpi");
+    check("Fix the crash and open a pull request", None, Some(false), "c");
+    check("Fix the crash, do not open a PR", None, Some(true), "c");
+    check("Fix how pull requests are listed", None, Some(true), "c");
     let declared = Workflow { tests: Required::No, pull_request: Required::Yes, ..Workflow::default() };
-    let found = requirements("Fix the crash", TaskType::Coding, None, &project, Some(false), declared);
-    assert_eq!(letters(&found), "cbp");
+    let found = requirements("Fix the crash", TaskType::Coding, None, Some(false), declared);
+    assert_eq!(letters(&found), "cp");
     assert_eq!(found.waived, ["tests: project.json does not require it"]);
+}
+
+#[test]
+fn tests_and_builds_are_required_where_the_words_ask() {
+    let check = |expected: &str, tasks: &[&str]| {
+        for task in tasks {
+            let found = requirements(task, TaskType::Coding, None, None, Workflow::default());
+            assert_eq!(letters(&found), expected, "{task} {found:?}");
+        }
+    };
+    check(
+        "ct",
+        &[
+            "Fix the bug in the date parser and make sure the tests pass.",
+            "Add a retry with tests",
+            "Add a retry and write unit tests for it",
+            "Implement the cache and tests",
+            "Fix it, then run pytest -q",
+            "Port the module. The test suite must stay green.",
+            "Fix the crash until all tests pass",
+            "Fix it and run `go test ./...`",
+        ],
+    );
+    check(
+        "cb",
+        &["Fix the crash and make sure it still compiles", "Fix it and run the build", "Fix it; the build must pass", "Fix it, then run `npm run build`"],
+    );
+    check("ctb", &["Fix it and run make -C . -j4 build test", "Fix it; `make build test` must pass"]);
+    check(
+        "c",
+        &[
+            "Update the test environment URL",
+            "Fix the parser, I will write the tests later",
+            "Fix the parser. No need to run the tests.",
+            "Fix it, don't run pytest",
+            "Fix the build script",
+            "Build a web site for the shop",
+            "Make the build faster",
+            "The tests pass locally, and the login is broken. Fix it.",
+            "Delete the build artifacts",
+            "Add a test account for the demo",
+        ],
+    );
+    let mut found = requirements("Fix the crash", TaskType::Coding, None, None, Workflow::default());
+    let signals = RepositorySignals { tests: vec!["npm test".to_owned()], ..RepositorySignals::default() };
+    found.of_changed_code(&signals);
+    assert_eq!(letters(&found), "ct");
+    let mut waived = requirements("Fix it. Do not run the tests.", TaskType::Coding, None, None, Workflow::default());
+    waived.of_changed_code(&signals);
+    assert_eq!(letters(&waived), "c");
 }
 
 proptest! {
     #[test]
     fn any_task_is_read(task in "\\PC{0,300}") {
         let kind = task_type(&task);
-        let _ = requirements(&task, kind, None, &RepositorySignals::default(), None, Workflow::default());
+        let _ = requirements(&task, kind, None, None, Workflow::default());
     }
 
     #[test]

@@ -21,6 +21,11 @@ impl<'a> Word<'a> {
         &self.text
     }
 
+    /// With what belongs to a command line and not to the sentence around it.
+    pub(super) fn as_typed(&self) -> &str {
+        self.raw.trim_matches(['`', '"', '\'', ',', ';', '!', '?', '(', ')', '*']).trim_end_matches(['.', ':'])
+    }
+
     /// A comma or a colon follows.
     pub(super) fn ends_clause(&self) -> bool {
         self.raw.ends_with([',', ':', ';', ')', ']', '-', '–', '—'])
@@ -71,7 +76,8 @@ pub(super) fn sentences(text: &str) -> Vec<Vec<Word<'_>>> {
             }
             kept += 1;
             let word = Word::new(raw);
-            let ends = raw.trim_end_matches(['"', '\'', ')', '*', '`']).ends_with(['.', '!', '?']);
+            // `make -C . test` does not end there.
+            let ends = raw != "." && raw.trim_end_matches(['"', '\'', ')', '*', '`']).ends_with(['.', '!', '?']);
             if !word.text.is_empty() && !is_numbering(raw) {
                 sentence.push(word);
             }

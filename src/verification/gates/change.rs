@@ -5,11 +5,14 @@ use super::finding::Finding;
 use super::finding::Todo;
 use super::kept_tests::is_code;
 use super::timeline::Timeline;
+use super::timeline::happened;
+use super::timeline::in_project;
 use super::timeline::only_reads;
 use crate::domain::ToolKind;
 use crate::services::TurnEvidence;
 use crate::verification::commands::CommandKind;
 use crate::verification::commands::Edits;
+use crate::verification::commands::Run;
 
 const EXISTS: &str = "change_exists";
 const PROTECTED: &str = "protected_paths";
@@ -147,14 +150,21 @@ fn may_have_changed(view: &View<'_>) -> Option<String> {
     })
 }
 
-/// Whether a turn changed code, as far as was recorded.
+/// Whether a turn changed code of the project, as far as was recorded. What is only removed is gone, not changed.
 pub(in crate::verification) fn changes_code(turn: &TurnEvidence) -> bool {
     if let Some(observed) = &turn.observed {
         return observed.change.files.iter().any(|path| is_code(path));
     }
+    let dir = turn.dir.as_deref();
     Timeline::new(turn).steps.iter().any(|step| {
-        let written = step.runs.iter().filter(|run| run.edits == Edits::Yes).flat_map(|run| &run.files);
-        step.action.edits.iter().chain(written).any(|path| is_code(path))
+        let removes = |run: &Run| match run.words.first().map(String::as_str) {
+            Some("git") => run.words.get(1).is_some_and(|word| matches!(word.as_str(), "rm" | "checkout" | "restore")),
+            Some(program) => matches!(program, "rm" | "unlink" | "trash" | "shred"),
+            None => false,
+        };
+        let written = step.runs.iter().filter(|run| run.edits == Edits::Yes && !removes(run)).flat_map(|run| &run.files);
+        let edited = step.action.edits.iter().filter(|_| happened(step.action));
+        edited.chain(written).any(|path| is_code(path) && in_project(path, dir))
     })
 }
 

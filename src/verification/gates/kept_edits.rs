@@ -1,7 +1,5 @@
 //! The edits and removals among the recorded tool calls, for turns whose change the runtime did not record.
 
-use super::facts::View;
-use super::kept_tests::is_test_file;
 use crate::domain::Action;
 use crate::domain::ToolStatus;
 use crate::services::TurnEvidence;
@@ -15,6 +13,18 @@ pub(super) fn recorded_edits(turn: &TurnEvidence) -> String {
         let failed =
             action.outcome.as_ref().is_some_and(|o| matches!(o.status, ToolStatus::Failed | ToolStatus::Denied));
         let Some(path) = action.edits.first().filter(|_| !failed) else { continue };
+        let several = several(action).map(|edits| vec![(path, edits)]);
+        let by_file = several.or_else(|| action.edits.iter().map(|path| Some((path, patched(action, path)?))).collect());
+        if let Some(by_file) = by_file {
+            for (path, edits) in by_file.iter().filter(|(path, _)| !written.contains(path.as_str())) {
+                for (old, new) in edits {
+                    let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
+                    diff.push_str(&format!("diff --git a/{path} b/{path}\n--- a/{path}\n+++ b/{path}\n"));
+                    diff.push_str(&hunk(&old, &new));
+                }
+            }
+            continue;
+        }
         match replaced(action) {
             Some((old, new)) if !written.contains(path.as_str()) => {
                 let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
@@ -44,33 +54,48 @@ fn hunk(old: &[&str], new: &[&str]) -> String {
     hunk
 }
 
-/// The text before and after, of the edit tools that say both.
-fn replaced(action: &Action) -> Option<(String, String)> {
-    const KEYS: [(&str, &str); 4] =
-        [("old_string", "new_string"), ("oldString", "newString"), ("oldText", "newText"), ("old_str", "new_str")];
+/// The texts before and after, of tools that make several edits in one call.
+fn several(action: &Action) -> Option<Vec<(String, String)>> {
     let input: serde_json::Value = serde_json::from_str(&action.input).ok()?;
-    let text = |key: &str| input.get(key).and_then(serde_json::Value::as_str).map(str::to_owned);
-    KEYS.iter().find_map(|(old, new)| Some((text(old)?, text(new)?)))
+    let edits = input.get("edits")?.as_array()?;
+    Some(edits.iter().filter_map(texts).collect())
 }
 
-/// Test files that a recorded command deleted, and that the agent had not made itself.
-pub(super) fn removed_files(view: &View<'_>) -> Vec<String> {
-    let mut own: BTreeSet<&str> = BTreeSet::new();
-    let mut removed = Vec::new();
-    for step in &view.timeline.steps {
-        own.extend(step.action.edits.iter().filter(|_| replaced(step.action).is_none()).map(String::as_str));
-        if step.action.outcome.as_ref().is_some_and(|o| o.exit_code.is_some_and(|code| code != 0)) {
+/// The texts before and after, of a patch of one file.
+fn patched(action: &Action, path: &str) -> Option<Vec<(String, String)>> {
+    let input: serde_json::Value = serde_json::from_str(&action.input).unwrap_or_default();
+    let texts = || input.as_object().into_iter().flat_map(|map| map.values()).filter_map(serde_json::Value::as_str);
+    let patch = texts().chain(input.as_str()).find(|text| text.contains("*** Update File: "))?;
+    let mut edits: Vec<(String, String)> = Vec::new();
+    let mut here = false;
+    for line in patch.lines() {
+        if line.starts_with("*** ") {
+            here = line.strip_prefix("*** Update File: ").is_some_and(|file| path.ends_with(file.trim()));
             continue;
         }
-        for run in &step.runs {
-            let words: Vec<&str> = run.words.iter().map(String::as_str).collect();
-            let paths = match words.as_slice() {
-                ["rm", paths @ ..] | ["git", "rm", paths @ ..] if !paths.contains(&"--cached") => paths,
-                _ => continue,
-            };
-            let lost = paths.iter().filter(|path| is_test_file(path) && !own.iter().any(|o| o.ends_with(**path)));
-            removed.extend(lost.map(|path| (*path).to_owned()));
+        if here && (line.starts_with("@@") || edits.is_empty()) {
+            edits.push(Default::default());
+        }
+        let Some((old, new)) = edits.last_mut().filter(|_| here && !line.starts_with("@@")) else { continue };
+        let (sign, text) = line.split_at_checked(1).unwrap_or((" ", ""));
+        if sign != "+" {
+            old.push_str(&format!("{text}\n"));
+        }
+        if sign != "-" {
+            new.push_str(&format!("{text}\n"));
         }
     }
-    removed
+    Some(edits)
+}
+
+/// The text before and after, of the edit tools that say both.
+pub(super) fn replaced(action: &Action) -> Option<(String, String)> {
+    texts(&serde_json::from_str(&action.input).ok()?)
+}
+
+fn texts(input: &serde_json::Value) -> Option<(String, String)> {
+    const KEYS: [(&str, &str); 4] =
+        [("old_string", "new_string"), ("oldString", "newString"), ("oldText", "newText"), ("old_str", "new_str")];
+    let text = |key: &str| input.get(key).and_then(serde_json::Value::as_str).map(str::to_owned);
+    KEYS.iter().find_map(|(old, new)| Some((text(old)?, text(new)?)))
 }

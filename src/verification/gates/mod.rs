@@ -20,6 +20,7 @@ pub(in crate::verification) mod fixture;
 mod kept;
 mod kept_edits;
 mod kept_scripts;
+mod kept_shell;
 mod kept_tests;
 mod remote;
 mod repeated;

@@ -4,11 +4,13 @@ use super::facts::View;
 use super::finding::Finding;
 use super::finding::Todo;
 use super::timeline::Step;
+use super::timeline::is_script;
 use super::timeline::only_reads;
 use super::timeline::shown;
 use crate::domain::ToolKind;
 use crate::prompt::one_line;
 use crate::verification::commands::CommandKind;
+use crate::verification::commands::Run;
 
 const GATE: &str = "repeated_failure";
 /// So often is often enough: twice may be bad luck.
@@ -66,6 +68,12 @@ fn failure(step: &Step<'_>) -> Option<(String, String)> {
     if step.runs.iter().any(|run| run.kind == CommandKind::Ci) {
         return None;
     }
+    // `grep`, `diff`, `pgrep`, `test` answer with their exit status; only what checks or runs the project fails.
+    let fails = |run: &Run| run.takes_blame && (run.kind.checks() || is_script(run) && !only_reads(run));
+    let said_red = || step.said().is_some_and(|said| !said.green);
+    if !step.runs.iter().any(fails) && !said_red() {
+        return None;
+    }
     let masked: String = outcome.output.chars().map(|c| if c.is_ascii_digit() { '#' } else { c }).collect();
     Some((one_line(step.action.command.as_deref()?), format!("{code} {masked}")))
 }
@@ -92,5 +100,15 @@ mod tests {
     fn waiting_for_ci_is_no_failure() {
         let wait = || coding().ran("gh pr checks", 8, "pending");
         wait().ran("gh pr checks", 8, "pending").ran("gh pr checks", 8, "pending").passes(super::GATE, "");
+    }
+
+    #[test]
+    fn an_exit_status_that_answers_is_no_failure() {
+        for line in ["grep -rn TODO src", "test -f a", "diff a b", "nc -z localhost 80", "pgrep node", "git diff --exit-code", "cargo test | grep FAILED"] {
+            let asked = coding().edit("a.rs");
+            (0..4).fold(asked, |asked, _| asked.ran(line, 1, "")).passes(super::GATE, "");
+        }
+        let built = (0..3).fold(coding(), |turn, _| turn.ran("cargo build", 101, "error[E0308]"));
+        built.fails(super::GATE, "failed 3 times");
     }
 }

@@ -208,7 +208,20 @@ mod tests {
     #[test]
     fn what_no_test_can_tell_is_no_change_after_them() {
         let tested = || coding().edit("src/a.rs").ran("cargo test", 0, GREEN);
-        tested().edit("README.md").passes(RAN, "src/a.rs");
+        for path in [
+            "README.md", ".gitignore", ".gitattributes", ".editorconfig", ".github/CODEOWNERS", "AUTHORS", "NOTES.txt",
+            "newsfragments/12.bugfix", "docs/conf.py", "docs/a.svg", ".vscode/settings.json", "web/docs/a.png",
+        ] {
+            tested().edit(path).passes(RAN, "src/a.rs");
+        }
+        for path in ["requirements.txt", "CMakeLists.txt", "src/docs.rs", "package.json", "templates/a.html"] {
+            tested().edit(path).fails(RAN, "before the last change");
+        }
+        tested().ran("git log > out.log; wc -l src/*.rs > size-report.txt", 0, "").passes(RAN, "");
+        let scratch = coding().edit("src/a.rs").ran("cat > probe.py <<'E'\nx\nE", 0, "").ran("cargo test", 0, GREEN);
+        scratch.clone().ran("rm probe.py", 0, "").is_silent(RAN, "perhaps");
+        scratch.clone().ran("rm probe.py", 0, "").passes(PASSED, "");
+        scratch.ran("rm src/b.rs", 0, "").fails(RAN, "before the last change");
         tested().ran("git commit -am x && git status", 0, "").passes(RAN, "");
         tested().ran("cargo test 2>&1 | tee /tmp/out.log | tail -3", 0, GREEN).passes(RAN, "");
         tested().ran("cargo fmt", 0, "").is_silent(RAN, "perhaps changed files");

@@ -1,5 +1,6 @@
 //! The recorded tool calls in order: what changed files, what ran, and what cannot be seen.
 
+use super::kept_tests::is_code;
 use super::summary::Summary;
 use super::summary::summary;
 use super::went::Went;
@@ -9,12 +10,14 @@ use crate::domain::Action;
 use crate::domain::ToolKind;
 use crate::domain::ToolStatus;
 use crate::prompt::last_bytes;
+use crate::prompt::shorten;
 use crate::services::TurnEvidence;
 use crate::verification::commands::CommandKind;
 use crate::verification::commands::Edits;
 use crate::verification::commands::Run;
 use crate::verification::commands::runs;
 use std::cell::OnceCell;
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// A place in the record: the tool call's number, and the command within its line.
@@ -75,7 +78,7 @@ pub(super) struct Timeline<'a> {
 
 impl<'a> Timeline<'a> {
     pub(super) fn new(turn: &'a TurnEvidence) -> Self {
-        let parents: std::collections::BTreeSet<&str> =
+        let parents: BTreeSet<&str> =
             turn.trace.actions.iter().filter_map(|a| a.parent.as_deref()).collect();
         let steps: Vec<Step<'a>> = turn
             .trace
@@ -93,7 +96,12 @@ impl<'a> Timeline<'a> {
                 said: OnceCell::new(),
             })
             .collect();
-        let changes = steps.iter().flat_map(|step| changes(step, turn.dir.as_deref())).collect();
+        let (mut made, mut found) = (BTreeSet::new(), Vec::new());
+        for step in &steps {
+            found.extend(changes(step, turn.dir.as_deref(), &made));
+            made.extend(makes(step));
+        }
+        let changes = found;
         Self { steps, changes }
     }
 
@@ -150,22 +158,52 @@ fn started(action: &Action) -> bool {
     action.outcome.as_ref().is_none_or(|outcome| outcome.status != ToolStatus::Denied)
 }
 
-fn changes(step: &Step<'_>, dir: Option<&Path>) -> Vec<Changed> {
+/// An edit that the record does not call failed.
+pub(super) fn happened(action: &Action) -> bool {
+    action.outcome.as_ref().is_none_or(|outcome| !matches!(outcome.status, ToolStatus::Failed | ToolStatus::Denied))
+}
+
+/// Files that a step writes whole: if they are removed later, the session cleans up behind itself.
+fn makes<'s>(step: &'s Step<'_>) -> impl Iterator<Item = String> + 's {
+    let whole = step.action.edits.iter().filter(|_| happened(step.action) && !step.action.input.contains("old"));
+    let written = step.runs.iter().filter(|run| !removes(run) && run.edits == Edits::Yes).flat_map(|run| &run.files);
+    whole.chain(written).map(|path| path.trim_start_matches("./").to_owned())
+}
+
+fn removes(run: &Run) -> bool {
+    matches!(run.words.first().map(String::as_str), Some("rm" | "unlink" | "trash" | "shred"))
+}
+
+/// An edit whose output is an error, where the record does not say how it went: whether it happened is not known.
+fn complains(action: &Action) -> bool {
+    const WORDS: [&str; 14] = [
+        "old_string not found", "string to replace not found", "no such file", "permission denied", "not found in file",
+        "has not been read", "no match", "could not find", "does not exist", "failed to", "cannot ", "not unique", "is a directory",
+        "read-only",
+    ];
+    let Some(outcome) = action.outcome.as_ref().filter(|outcome| outcome.exit_code.is_none()) else { return false };
+    let start = shorten(outcome.output.trim(), 300).to_lowercase();
+    let tagged = start.trim_start_matches(['<', '[', '{', '"', '*', ' ']);
+    let is_error = ["error", "tool_use_error", "failed", "failure", "fatal", "exception", "traceback"].iter().any(|word| tagged.starts_with(word));
+    // A file's text may hold such words; a message is short.
+    is_error || outcome.output.len() < 300 && WORDS.iter().any(|word| start.contains(word))
+}
+
+fn changes(step: &Step<'_>, dir: Option<&Path>, own: &BTreeSet<String>) -> Vec<Changed> {
     let action = step.action;
-    let failed =
-        action.outcome.as_ref().is_some_and(|o| o.status == ToolStatus::Failed && action.kind == ToolKind::Edit);
-    if failed {
+    if action.kind == ToolKind::Edit && !happened(action) {
         return Vec::new();
     }
     let at = |run| At(action.number, run);
     if !action.edits.is_empty() {
         let inside: Vec<&String> = action.edits.iter().filter(|path| in_project(path, dir)).collect();
-        let prose = inside.iter().all(|path| is_prose(path));
+        let prose = inside.iter().all(|path| is_prose(path, dir));
         let what = inside.iter().map(|p| p.as_str()).collect::<Vec<_>>().join(", ");
-        return if inside.is_empty() { Vec::new() } else { vec![Changed { at: at(0), what, sure: true, prose }] };
+        let sure = !complains(action);
+        return if inside.is_empty() { Vec::new() } else { vec![Changed { at: at(0), what, sure, prose }] };
     }
     if action.kind == ToolKind::Edit {
-        return vec![Changed { at: at(0), what: format!("`{}`", action.tool), sure: true, prose: false }];
+        return vec![Changed { at: at(0), what: format!("`{}`", action.tool), sure: !complains(action), prose: false }];
     }
     let line = action.command.as_deref().unwrap_or_default();
     let touch = step.runs.iter().enumerate().filter_map(|(i, run)| {
@@ -173,8 +211,10 @@ fn changes(step: &Step<'_>, dir: Option<&Path>) -> Vec<Changed> {
         if !run.files.is_empty() && run.files.iter().all(|file| !in_project(file, dir)) {
             return None;
         }
-        let prose = !run.files.is_empty() && run.files.iter().all(|file| is_prose(file));
-        Some(Changed { at: at(i), what: shown(line), sure, prose })
+        let named = !run.files.is_empty();
+        let prose = named && run.files.iter().all(|file| is_prose(file, dir) || is_log(file));
+        let scratch = named && removes(run) && run.files.iter().all(|file| own.contains(file.trim_start_matches("./")));
+        Some(Changed { at: at(i), what: shown(line), sure: sure && !scratch, prose })
     });
     touch.collect()
 }
@@ -190,7 +230,7 @@ fn touches(run: &Run) -> Option<bool> {
 }
 
 /// Whether a path is one of the project's; where the project is not known, everything is.
-fn in_project(path: &str, dir: Option<&Path>) -> bool {
+pub(super) fn in_project(path: &str, dir: Option<&Path>) -> bool {
     let path = Path::new(path);
     match dir {
         Some(dir) if path.is_absolute() => path.starts_with(dir),
@@ -199,11 +239,30 @@ fn in_project(path: &str, dir: Option<&Path>) -> bool {
     }
 }
 
-/// Text for people only.
-pub(super) fn is_prose(path: &str) -> bool {
-    let name = path.rsplit('/').next().unwrap_or(path);
-    let ends = |ends: &[&str]| ends.iter().any(|end| name.to_ascii_lowercase().ends_with(end));
-    ends(&[".md", ".markdown", ".rst", ".adoc"]) || name.starts_with("LICENSE") || name.starts_with("CHANGELOG")
+/// Nothing that a test could tell: text for people, settings of editors and of git, what is below the project's `docs`.
+pub(super) fn is_prose(path: &str, dir: Option<&Path>) -> bool {
+    let inner = dir.and_then(|dir| Path::new(path).strip_prefix(dir).ok()?.to_str()).unwrap_or(path);
+    let inner = inner.trim_start_matches("./");
+    let name = inner.rsplit('/').next().unwrap_or(inner);
+    let lower = name.to_ascii_lowercase();
+    let (stem, extension) = lower.split_once('.').unwrap_or((&lower, ""));
+    let texts = ["md", "markdown", "rst", "adoc", "mdx"].iter().any(|end| lower.ends_with(&format!(".{end}")));
+    let named = matches!(stem, "codeowners" | "authors" | "contributors" | "notice" | "copying" | "notes" | "todo" | "readme" | "history" | "news" | "funding")
+        && matches!(extension, "" | "txt" | "yml");
+    let settings = matches!(lower.as_str(), ".gitignore" | ".gitattributes" | ".gitkeep" | ".editorconfig" | ".mailmap" | ".dockerignore" | ".git-blame-ignore-revs");
+    let mut places = inner.split('/').rev().skip(1);
+    let shelf = places.any(|place| matches!(place, "newsfragments" | "changelog.d" | "changes.d" | ".changeset" | ".vscode" | ".idea" | ".zed" | "ISSUE_TEMPLATE"));
+    let documents = inner.starts_with("docs/") || inner.starts_with("doc/");
+    let picture = inner.contains("/docs/") && !is_code(name);
+    texts || named || settings || shelf || documents || picture || name.starts_with("LICENSE") || name.starts_with("CHANGELOG")
+}
+
+/// Where commands leave what they print.
+fn is_log(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
+    let (stem, extension) = name.rsplit_once('.').unwrap_or((&name, ""));
+    let words = || stem.split(['-', '_', '.']).any(|word| matches!(word, "log" | "logs" | "output" | "out" | "report" | "result" | "results" | "coverage" | "summary" | "stdout" | "stderr"));
+    matches!(extension, "log" | "out" | "err" | "tmp") || matches!(extension, "txt" | "json" | "xml" | "csv" | "html" | "") && words()
 }
 
 /// Commands that show things and change none.

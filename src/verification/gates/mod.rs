@@ -15,12 +15,14 @@ mod count;
 mod diff;
 mod facts;
 mod finding;
+mod hooks;
 #[cfg(test)]
 pub(in crate::verification) mod fixture;
 mod kept;
 mod kept_edits;
 mod kept_scripts;
 mod kept_tests;
+mod pushes;
 mod remote;
 mod repeated;
 mod runtime_checks;

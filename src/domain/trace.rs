@@ -65,6 +65,9 @@ pub struct Trace {
     /// The agent is only to plan at the moment.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub planning: Option<Planning>,
+    /// The record ends in the middle: what came after is not known, so nothing is missing for sure.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub broken_off: bool,
 }
 
 /// Something asked of the agent.

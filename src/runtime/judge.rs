@@ -57,7 +57,11 @@ fn notes(reading: &TranscriptReading, has_task: bool) -> Vec<GateReport> {
     let note = |evidence: String| GateReport { gate: "transcript".to_owned(), outcome: GateOutcome::NotRun, evidence };
     let mut notes = Vec::new();
     if !has_task && reading.task.is_none() && reading.trace.asked.is_empty() {
-        notes.push(note("it does not say what was asked; give it with --task".to_owned()));
+        notes.push(note("no task is known; give --task".to_owned()));
+    }
+    if reading.trace.broken_off {
+        notes
+            .push(note("it ends in the middle; what came after is not known, so nothing is refuted for it".to_owned()));
     }
     let unread = &reading.unread;
     if unread.total() > 0 {

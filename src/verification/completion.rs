@@ -6,6 +6,7 @@ use super::context::Requirements;
 use super::context::requirements;
 use super::context::task_type;
 use super::gates::Facts;
+use super::gates::Finding;
 use super::gates::changes_code;
 use super::gates::findings;
 use super::judging::Assessed;
@@ -166,7 +167,11 @@ impl CompletionVerifier for Completion {
     async fn verify_turn(&self, turn: TurnEvidence) -> CompletionVerdict {
         let signals = turn.dir.as_deref().map(RepositorySignals::read).unwrap_or_default();
         let (required, remote) = self.required(&turn, &signals).await;
-        let found = findings(&Facts { turn: &turn, required: &required, signals: &signals, remote: remote.as_ref() });
+        let mut found =
+            findings(&Facts { turn: &turn, required: &required, signals: &signals, remote: remote.as_ref() });
+        if turn.trace.broken_off {
+            found.iter_mut().for_each(Finding::open_end);
+        }
         let mut draft = Draft::new(found, &required);
         if draft.status() == Standing::Unproven {
             self.ask(&turn, &required, &mut draft).await;
@@ -284,6 +289,22 @@ mod tests {
         let lie = verdict(params(), &lie).await;
         assert_eq!(lie.status, Standing::Refuted);
         assert!(lie.feedback.contains("Run `npm test` now"), "{}", lie.feedback);
+    }
+
+    #[tokio::test]
+    async fn a_record_that_ends_in_the_middle_refutes_only_what_nothing_can_mend() {
+        let check = async |made: Turn, whole, broken_off| {
+            for (off, expected) in [(false, whole), (true, broken_off)] {
+                let mut made = made.clone();
+                made.turn.trace.broken_off = off;
+                let verdict = verdict(params(), &made).await;
+                assert_eq!((verdict.status, verdict.complete), (expected, false), "{:?}", verdict.reasons);
+            }
+        };
+        let asked = || turn("Fix the total").expects(Expects::Change);
+        check(asked().ran("ls", 0, "").answer("x"), Standing::Refuted, Standing::Unproven).await;
+        check(asked().edit("a.rs").ran("cargo test", 101, ""), Standing::Refuted, Standing::Unproven).await;
+        check(asked().edit("a.rs").ran("git push origin main", 0, ""), Standing::Refuted, Standing::Refuted).await;
     }
 
     #[tokio::test]

@@ -69,11 +69,8 @@ fn a_transcript_that_says_nothing_of_its_task_and_damaged_lines_are_reasons() {
     let stream = "{\"type\":\"thread.started\",\"thread_id\":\"t-1\"}\n{\"type\":\"item.comp\n";
     let judged = judge(dir.path(), &[], stream);
     assert_eq!(judged.exit, Some(1), "{}", judged.stderr);
-    assert!(
-        judged.stdout.contains("– transcript: it does not say what was asked; give it with --task"),
-        "{}",
-        judged.stdout
-    );
+    assert!(judged.stdout.contains("– transcript: no task is known; give --task"), "{}", judged.stdout);
+    assert!(judged.stdout.contains("– transcript: it ends in the middle"), "{}", judged.stdout);
     assert!(
         judged.stdout.contains("1 of its records were not read: 1 × not JSON; first at line 2"),
         "{}",

@@ -122,7 +122,9 @@ impl<'de> Visitor<'de> for Top<'_> {
                 "type" => self.0.kind = true,
                 "v" => self.0.version = true,
                 "at" => self.0.at = true,
-                "task" | "messages" | "tools" | "response" | "commands" => self.0.plain = true,
+                "task" | "messages" | "tools" | "tool_calls" | "response" | "answer" | "commands" => {
+                    self.0.plain = true
+                }
                 _ => {}
             }
             map.next_value::<IgnoredAny>()?;

@@ -3,6 +3,7 @@
 use super::plain::tell;
 use super::plain::text_of;
 use super::plain::value_of;
+use super::plain_tool::fault;
 use super::plain_tool::whole_number;
 use super::tools::edits_of;
 use super::tools::kind_of;
@@ -48,6 +49,12 @@ pub(super) struct Message<'a> {
     tool_calls: Option<&'a RawValue>,
     #[serde(borrow, default)]
     tool_call_id: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    text: Option<&'a RawValue>,
+    #[serde(borrow, default, rename = "exitCode", alias = "exit_code")]
+    exit_code: Option<&'a RawValue>,
+    #[serde(borrow, default, rename = "isError", alias = "is_error")]
+    is_error: Option<&'a RawValue>,
 }
 
 /// A part of a message: a text, a tool call with or without what came of it, or what came of an earlier one.
@@ -74,11 +81,16 @@ struct Part<'a> {
     tool_use_id: Option<Cow<'a, str>>,
     #[serde(borrow)]
     content: Option<&'a RawValue>,
-    is_error: Option<bool>,
-    #[serde(borrow, rename = "exitCode")]
+    #[serde(borrow, rename = "isError", alias = "is_error")]
+    is_error: Option<&'a RawValue>,
+    #[serde(borrow)]
+    error: Option<&'a RawValue>,
+    #[serde(borrow, rename = "exitCode", alias = "exit_code")]
     exit_code: Option<&'a RawValue>,
     #[serde(borrow)]
     output: Option<&'a RawValue>,
+    #[serde(borrow)]
+    result: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize, Default)]
@@ -136,13 +148,15 @@ impl Messages {
         let Some(role) = role else {
             let output = message.content.map(words_of).unwrap_or_default();
             let id = message.tool_call_id.as_deref().unwrap_or_default().to_owned();
-            tell(trace, &result(id, ToolStatus::Ok, None, output));
+            let exit = message.exit_code.map_or(Ok(None), whole_number)?;
+            let status = status_of([message.is_error, message.error], exit);
+            tell(trace, &result(id, status, exit, output));
             return Ok(());
         };
         let error = message.error.filter(|error| error.get() != "null");
         self.ending = (role == Role::Assistant).then(|| ending_of(message.time, error)).flatten();
         let mut said = Vec::new();
-        for list in [message.parts, message.content].into_iter().flatten() {
+        for list in [message.parts, message.content, message.text].into_iter().flatten() {
             match serde_json::from_str::<Vec<Part<'_>>>(list.get()) {
                 Ok(parts) => parts.into_iter().try_for_each(|part| part.add(&mut said, trace))?,
                 Err(_) if list.get().starts_with('"') => said.push(text_of(list)),
@@ -214,18 +228,23 @@ impl Part<'_> {
                 tell(trace, &called(id.clone(), name, input));
                 let exit = self.exit_code.or(state.metadata.and_then(|m| m.exit));
                 let exit = exit.map_or(Ok(None), whole_number)?;
-                let output = self.output.or(state.output).or(state.error);
-                let failed = exit.is_some_and(|code| code != 0) || state.status.as_deref() == Some("error");
-                if exit.is_some() || output.is_some() || failed {
-                    let status = if failed { ToolStatus::Failed } else { ToolStatus::Ok };
+                let error = state.error.or(self.error);
+                let words = error.and_then(fault).filter(|words| !words.is_empty()).and(error);
+                let output = self.output.or(self.result).or(state.output).or(words);
+                let mut status = status_of([self.is_error, error], exit);
+                if state.status.as_deref() == Some("error") {
+                    status = ToolStatus::Failed;
+                }
+                if exit.is_some() || output.is_some() || status == ToolStatus::Failed {
                     tell(trace, &result(id, status, exit, output.map(text_of).unwrap_or_default()));
                 }
             }
             Some("tool_result") => {
-                let status = if self.is_error == Some(true) { ToolStatus::Failed } else { ToolStatus::Ok };
                 let exit = self.exit_code.map_or(Ok(None), whole_number)?;
+                let status = status_of([self.is_error, self.error], exit);
                 let id = self.tool_use_id.map(Cow::into_owned).unwrap_or_default();
-                tell(trace, &result(id, status, exit, self.content.map(words_of).unwrap_or_default()));
+                let output = self.content.or(self.output).or(self.result);
+                tell(trace, &result(id, status, exit, output.map(words_of).unwrap_or_default()));
             }
             _ => {}
         }
@@ -237,6 +256,12 @@ fn called(id: String, tool: String, input: Value) -> TranscriptItem {
     let kind = kind_of(&tool, &input);
     let edits = edits_of(kind, &input);
     TranscriptItem::ToolCall { id, tool, kind, input, edits }
+}
+
+/// How it went, by what is said of errors and by its exit status.
+fn status_of(errors: [Option<&RawValue>; 2], exit: Option<i32>) -> ToolStatus {
+    let failed = exit.is_some_and(|code| code != 0) || errors.into_iter().flatten().any(|part| fault(part).is_some());
+    if failed { ToolStatus::Failed } else { ToolStatus::Ok }
 }
 
 fn result(id: String, status: ToolStatus, exit_code: Option<i32>, output: String) -> TranscriptItem {

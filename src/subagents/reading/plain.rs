@@ -67,6 +67,9 @@ pub(super) fn document(text: &[u8], mut into: Reading) -> Result<Reading, ReadEr
         })
         .map_err(|error| within(part, &error))?;
         into.ending = messages.ending.take();
+        if into.records == 0 && text.trim_ascii_start().starts_with(b"[") {
+            return Err(ReadError::Plain { line: 1, column: 1, message: "the list holds no message".to_owned() });
+        }
     }
     if into.trace.asked.is_empty()
         && let Some(task) = &into.task
@@ -196,12 +199,12 @@ impl<'de: 'a, 'a> Deserialize<'de> for Parts<'a> {
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Parts<'de>, A::Error> {
                 let mut parts = Parts::default();
                 while let Some(key) = map.next_key::<Cow<'_, str>>()? {
-                    let part = match &*key {
-                        "task" => &mut parts.task,
-                        "messages" => &mut parts.messages,
-                        "tools" => &mut parts.tools,
-                        "commands" => &mut parts.commands,
-                        "response" => &mut parts.response,
+                    let (part, name) = match &*key {
+                        "task" => (&mut parts.task, "task"),
+                        "messages" => (&mut parts.messages, "messages"),
+                        "tools" | "tool_calls" => (&mut parts.tools, "tools"),
+                        "commands" => (&mut parts.commands, "commands"),
+                        "response" | "answer" => (&mut parts.response, "response"),
                         _ => {
                             if parts.others.len() < OTHERS {
                                 parts.others.push(crate::prompt::first_bytes(&key, 80).to_owned());
@@ -211,7 +214,8 @@ impl<'de: 'a, 'a> Deserialize<'de> for Parts<'a> {
                         }
                     };
                     if part.is_some() {
-                        return Err(A::Error::custom(format!("`{key}` stands there twice")));
+                        let other = if key == name { String::new() } else { format!(", as `{name}` too") };
+                        return Err(A::Error::custom(format!("`{key}` stands there twice{other}")));
                     }
                     *part = Some(map.next_value()?);
                 }

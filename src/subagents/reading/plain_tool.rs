@@ -23,11 +23,13 @@ use std::fmt;
 /// Arguments beside the known keys are kept up to so many.
 const ARGUMENTS: usize = 100;
 
-/// `{"tool", "input", "exitCode"?, "output"?, "time"?}`; other keys are arguments too.
+/// `{"tool", "input", "exitCode"?, "isError"?, "output"?, "time"?}`, and what others call these; other keys are arguments
+/// too.
 pub(super) struct Call {
     tool: String,
     input: Value,
     exit_code: Option<i32>,
+    failed: bool,
     output: Option<String>,
     time: Option<Timestamp>,
 }
@@ -45,10 +47,10 @@ impl Call {
         let edits = edits_of(kind, &input);
         let item = TranscriptItem::ToolCall { id: id.clone(), tool: self.tool, kind, input, edits };
         trace.step(&item, None, self.time);
-        if self.exit_code.is_none() && self.output.is_none() {
+        if self.exit_code.is_none() && self.output.is_none() && !self.failed {
             return;
         }
-        let failed = self.exit_code.is_some_and(|code| code != 0);
+        let failed = self.failed || self.exit_code.is_some_and(|code| code != 0);
         let item = TranscriptItem::ToolResult {
             id,
             status: if failed { ToolStatus::Failed } else { ToolStatus::Ok },
@@ -62,11 +64,14 @@ impl Call {
 
 impl<'de> Deserialize<'de> for Call {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(Keys)
+        deserializer.deserialize_map(Keys { tool: None })
     }
 }
 
-struct Keys;
+struct Keys {
+    /// The tool, where the call need not name it.
+    tool: Option<&'static str>,
+}
 
 impl<'de> Visitor<'de> for Keys {
     type Value = Call;
@@ -76,14 +81,25 @@ impl<'de> Visitor<'de> for Keys {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Call, A::Error> {
-        let (mut tool, mut input, mut beside) = (None, None, Map::new());
-        let (mut exit_code, mut output, mut time) = (None, None, None);
+        let (mut tool, mut input, mut beside) = (self.tool.map(str::to_owned), None, Map::new());
+        let (mut exit_code, mut failed, mut output, mut time) = (None, false, None, None);
         while let Some(key) = map.next_key::<Cow<'_, str>>()? {
             match &*key {
                 "tool" => tool = Some(text(map.next_value()?, "tool").map_err(A::Error::custom)?),
                 "input" => input = Some(value_of(map.next_value()?)),
-                "exitCode" => exit_code = whole_number(map.next_value()?).map_err(A::Error::custom)?,
-                "output" => output = map.next_value::<Option<&RawValue>>()?.map(text_of),
+                "exitCode" | "exit_code" => {
+                    exit_code = whole_number(map.next_value()?).map_err(A::Error::custom)?.or(exit_code);
+                }
+                "isError" | "is_error" | "error" => {
+                    let error = fault(map.next_value()?);
+                    failed |= error.is_some();
+                    output = output.or(error.filter(|words| !words.is_empty()));
+                }
+                "output" | "result" => {
+                    let found = Told::of(map.next_value()?);
+                    (exit_code, failed) = (exit_code.or(found.exit_code), failed | found.failed);
+                    output = found.output.or(output);
+                }
                 "time" => time = moment(map.next_value()?),
                 key if beside.len() < ARGUMENTS => {
                     let key = key.to_owned();
@@ -92,8 +108,23 @@ impl<'de> Visitor<'de> for Keys {
                 _ => drop(map.next_value::<serde::de::IgnoredAny>()?),
             }
         }
+        // As chat completions have it: `{"function": {"name", "arguments"}}`, or these two alone.
+        let mut function = match tool.is_none().then(|| beside.remove("function")).flatten() {
+            Some(Value::Object(function)) => function,
+            _ => Map::new(),
+        };
+        let mut named = |name: &str| function.remove(name).or_else(|| beside.remove(name));
+        if tool.is_none() {
+            tool = named("name").and_then(|name| Some(name.as_str()?.to_owned()));
+        }
+        if input.is_none() {
+            input = ["arguments", "args"].into_iter().find_map(named).map(|given| match given {
+                Value::String(text) => serde_json::from_str(&text).unwrap_or(Value::String(text)),
+                given => given,
+            });
+        }
         let tool = tool.ok_or_else(|| A::Error::custom("it has no `tool`, the name of the tool that was called"))?;
-        Ok(Call { tool, input: merged(input, beside), exit_code, output, time })
+        Ok(Call { tool, input: merged(input, beside), exit_code, failed, output, time })
     }
 }
 
@@ -117,6 +148,52 @@ fn merged(input: Option<Value>, mut beside: Map<String, Value>) -> Value {
 fn text(part: &RawValue, key: &str) -> Result<String, String> {
     let found: Result<Cow<'_, str>, _> = serde_json::from_str(part.get());
     found.map(Cow::into_owned).map_err(|_| format!("`{key}` is a text"))
+}
+
+/// What `isError` or `error` says: its words, or none if there is no error.
+pub(super) fn fault(part: &RawValue) -> Option<String> {
+    match part.get() {
+        "null" | "false" | "0" | "\"\"" | "{}" | "[]" => None,
+        "true" => Some(String::new()),
+        _ => Some(text_of(part)),
+    }
+}
+
+/// What came of a call: a text, or an object that says more.
+#[derive(Default)]
+struct Told {
+    exit_code: Option<i32>,
+    failed: bool,
+    output: Option<String>,
+}
+
+impl Told {
+    fn of(part: &RawValue) -> Self {
+        #[derive(Deserialize, Default)]
+        #[serde(default)]
+        struct Keys<'a> {
+            #[serde(borrow, rename = "exitCode")]
+            camel: Option<&'a RawValue>,
+            #[serde(borrow)]
+            exit_code: Option<&'a RawValue>,
+            #[serde(borrow, rename = "isError")]
+            is: Option<&'a RawValue>,
+            #[serde(borrow)]
+            is_error: Option<&'a RawValue>,
+        }
+        if part.get() == "null" {
+            return Self::default();
+        }
+        let keys: Keys<'_> = if part.get().starts_with('{') {
+            serde_json::from_str(part.get()).unwrap_or_default()
+        } else {
+            Keys::default()
+        };
+        let exit =
+            [keys.camel, keys.exit_code].into_iter().flatten().find_map(|code| whole_number(code).ok().flatten());
+        let failed = [keys.is, keys.is_error].into_iter().flatten().any(|part| fault(part).is_some());
+        Self { exit_code: exit, failed, output: Some(text_of(part)) }
+    }
 }
 
 /// An exit status. `null` is unknown, as if the key were not there.
@@ -158,7 +235,7 @@ impl Ran {
     /// Adds it to a trace; `unordered` if nobody knows whether it ran before or after the last change.
     pub fn tell(mut self, trace: &mut Trace, unordered: bool) {
         if unordered {
-            (self.0.exit_code, self.0.output) = (None, None);
+            (self.0.exit_code, self.0.failed, self.0.output) = (None, false, None);
         }
         self.0.tell(trace);
     }
@@ -166,35 +243,26 @@ impl Ran {
 
 impl<'de> Deserialize<'de> for Ran {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        struct Told<'a> {
-            #[serde(borrow)]
-            command: Cow<'a, str>,
-            #[serde(borrow, default, rename = "exitCode")]
-            exit_code: Option<&'a RawValue>,
-            #[serde(borrow, default)]
-            output: Option<&'a RawValue>,
-            #[serde(borrow, default)]
-            time: Option<&'a RawValue>,
-        }
         let part = <&RawValue>::deserialize(deserializer)?;
         let call = |line: &str| Call {
             tool: "command".to_owned(),
             input: serde_json::json!({ "command": line }),
             exit_code: None,
+            failed: false,
             output: None,
             time: None,
         };
         if let Ok(line) = serde_json::from_str::<Cow<'_, str>>(part.get()) {
             return Ok(Self(call(&line)));
         }
-        let told: Told<'_> = serde_json::from_str(part.get())
-            .map_err(|_| D::Error::custom(r#"a command is a text, or {"command": "…", "exitCode": 0}"#))?;
-        Ok(Self(Call {
-            exit_code: told.exit_code.map_or(Ok(None), whole_number).map_err(D::Error::custom)?,
-            output: told.output.map(text_of),
-            time: told.time.and_then(moment),
-            ..call(&told.command)
-        }))
+        let what = || D::Error::custom(r#"a command is a text, or {"command": "…", "exitCode": 0}"#);
+        let told = part.get().starts_with('{').then(|| Keys { tool: Some("command") });
+        let mut input = serde_json::Deserializer::from_str(part.get());
+        let told = input.deserialize_map(told.ok_or_else(what)?).map_err(|error| match error.to_string() {
+            words if words.starts_with(WHOLE) => D::Error::custom(WHOLE),
+            _ => what(),
+        })?;
+        let line = told.input.get("command").and_then(Value::as_str).ok_or_else(what)?;
+        Ok(Self(Call { input: serde_json::json!({ "command": line }), ..told }))
     }
 }

@@ -10,6 +10,7 @@ use crate::domain::Ending;
 use crate::domain::Trace;
 use crate::subagents::cli::Line;
 use crate::subagents::cli::Lines;
+use crate::subagents::cli::Recording;
 use std::collections::BTreeMap;
 use std::io::Read;
 
@@ -177,12 +178,15 @@ fn lines(
     mut input: impl Read,
     mut into: Reading,
 ) -> Result<Reading, ReadError> {
-    let mut number = 0;
+    let (mut number, mut torn) = (0, false);
     let mut take = |line: Line<'_>| {
         number += 1;
         match line {
             Line::Whole(line) => {
                 let line = line.trim_ascii();
+                if line.starts_with(b"{") {
+                    torn = !line.ends_with(b"}");
+                }
                 if !line.is_empty() {
                     reader.line(number, line, &mut into);
                 }
@@ -210,6 +214,10 @@ fn lines(
         let first = into.unread.by_name.keys().next().map(|name| format!(" (the first is: {name})"));
         return Err(ReadError::NoRecords { format: into.format, lines: number, first: first.unwrap_or_default() });
     }
+    // A stream closes with a record that says how it ended, the agents' own transcripts have none.
+    let closes = !matches!(into.format, Format::Agent(_, Recording::Transcript));
+    into.trace.broken_off =
+        torn || into.ending.is_none() && (into.trace.running().is_some() || closes && !into.trace.rests());
     Ok(into)
 }
 

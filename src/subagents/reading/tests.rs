@@ -250,6 +250,86 @@ fn messages_are_read_in_every_notation() {
 }
 
 #[test]
+fn what_others_call_the_keys_is_read_too() {
+    let check = |document: Value, expected: (ToolStatus, Option<i32>, &str)| {
+        let reading = reading(&document.to_string());
+        assert_eq!(reading.unread, Unread::default(), "{document}");
+        let action = &reading.trace.actions[0];
+        assert_eq!(action.command.as_deref(), Some("make"), "{document}");
+        let outcome = action.outcome.as_ref().unwrap();
+        assert_eq!((outcome.status, outcome.exit_code, outcome.output.as_str()), expected, "{document}");
+    };
+    let tool = |more: Value| {
+        let mut call = json!({"tool": "bash", "command": "make"});
+        call.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        json!({"task": "Make it", "tool_calls": [call], "answer": "Made."})
+    };
+    check(tool(json!({"exit_code": 2})), (ToolStatus::Failed, Some(2), ""));
+    check(tool(json!({"exit_code": null, "result": "ok"})), (ToolStatus::Ok, None, "ok"));
+    check(tool(json!({"isError": true})), (ToolStatus::Failed, None, ""));
+    check(tool(json!({"is_error": false, "output": "ok"})), (ToolStatus::Ok, None, "ok"));
+    check(tool(json!({"error": "no rule"})), (ToolStatus::Failed, None, "no rule"));
+    check(tool(json!({"result": {"exitCode": 1}})), (ToolStatus::Failed, Some(1), "{\"exitCode\":1}"));
+    let called = |call: Value| json!({"tools": [call]});
+    check(
+        called(json!({"name": "bash", "arguments": "{\"command\": \"make\"}", "exitCode": 0})),
+        (ToolStatus::Ok, Some(0), ""),
+    );
+    check(
+        called(json!({"id": "c", "function": {"name": "bash", "arguments": {"command": "make"}}, "result": "x"})),
+        (ToolStatus::Ok, None, "x"),
+    );
+    check(
+        json!({"commands": [{"command": "make", "exit_code": 3, "result": "x"}]}),
+        (ToolStatus::Failed, Some(3), "x"),
+    );
+    let part = json!({"type": "tool_use", "id": "c", "name": "bash", "input": {"command": "make"}});
+    let answered = json!({"type": "tool_result", "tool_use_id": "c", "output": "no", "exit_code": 4});
+    check(
+        json!({"messages": [{"role": "assistant", "content": [part]}, {"role": "user", "content": [answered]}]}),
+        (ToolStatus::Failed, Some(4), "no"),
+    );
+    assert_eq!(reading(r#"{"answer": "Made."}"#).trace.response, "Made.");
+    assert_eq!(reading(r#"[{"role": "user", "text": "Go"}]"#).trace.task(), "Go");
+}
+
+#[test]
+fn what_ends_in_the_middle_is_known() {
+    let check = |lines: &[String], broken_off: bool| {
+        let reading = reading(&lines.join("\n"));
+        assert_eq!(reading.trace.broken_off, broken_off, "{lines:?}");
+    };
+    let done = assistant(json!({"type": "text", "text": "Done."}));
+    check(&[user("Go"), done.clone()], false);
+    check(&[user("Go"), bash("c", "make")], true);
+    check(&[user("Go"), bash("c", "make"), answered("c", "ok", json!({}), json!({}))], false);
+    check(&[user("Go"), done.clone(), done[..done.len() / 2].to_owned()], true);
+    check(&[user("Go"), done.clone(), "Terminated".to_owned()], false);
+    let started = json!({"type": "thread.started", "thread_id": "t"}).to_string();
+    let item = |item: Value| json!({"type": "item.completed", "item": item}).to_string();
+    let ran = item(
+        json!({"id": "1", "type": "command_execution", "command": "make", "exit_code": 1, "status": "failed", "aggregated_output": ""}),
+    );
+    let said = item(json!({"id": "2", "type": "agent_message", "text": "Done."}));
+    check(&[started.clone(), ran.clone()], true);
+    check(&[started, ran, said], false);
+    assert!(!reading(r#"{"task": "Go", "tools": [{"tool": "bash", "command": "make"}]}"#).trace.broken_off);
+}
+
+#[test]
+fn the_first_words_of_a_claude_stream_are_its_task() {
+    for content in [json!("Go"), json!([{"type": "text", "text": "Go"}])] {
+        let lines = [
+            json!({"type": "system", "subtype": "init", "session_id": "s", "claude_code_version": "2.1.0"}),
+            json!({"type": "user", "message": {"role": "user", "content": content}}),
+            json!({"type": "user", "isSynthetic": true, "message": {"role": "user", "content": "not asked"}}),
+        ];
+        let reading = reading(&lines.map(|line| line.to_string()).join("\n"));
+        assert_eq!((reading.trace.task().as_str(), reading.unread.total()), ("Go", 0));
+    }
+}
+
+#[test]
 fn a_wrong_document_is_an_error_that_says_where() {
     let mut wrong = Vec::new();
     let mut check = |text: &str, expected: &str| {
@@ -275,6 +355,8 @@ fn a_wrong_document_is_an_error_that_says_where() {
         "line 1, column 31: messages[0]: `role` is one of user, assistant, system, tool",
     );
     check(r#"{"task": "a", "task": "b"}"#, "line 1, column 20: `task` stands there twice");
+    check("[]", "line 1, column 1: the list holds no message");
+    check(r#"{"tools": [], "tool_calls": []}"#, "line 1, column 26: `tool_calls` stands there twice, as `tools` too");
     assert!(wrong.is_empty(), "{wrong:#?}");
     assert!(error(r#"{"task": "Fix"#).starts_with("line 1, column 13: it ends in the middle"));
     assert!(error("hello").starts_with("line 1: nothing is known that begins like `hello`; name its format"));

@@ -12,6 +12,8 @@ use super::syntax::Script;
 use super::syntax::Simple;
 use super::syntax::parse;
 use super::wrappers::Unwrapped;
+use super::wrappers::base_name;
+use super::wrappers::is_assignment;
 use super::wrappers::unwrap;
 use super::writes;
 use std::collections::HashMap;
@@ -21,6 +23,8 @@ use std::mem;
 const MAX_SCRIPTS: usize = 6;
 /// The value of a variable is kept up to so many bytes, enough for a branch's name.
 const KEPT_VALUE: usize = 256;
+/// So many exported variables are kept.
+const MAX_EXPORTED: usize = 20;
 
 /// What an exit status says about the runs behind it, by their numbers.
 #[derive(Debug, Clone, Default)]
@@ -118,6 +122,10 @@ pub(super) struct Walk {
     functions: HashMap<String, Command>,
     /// Values that were given on the line itself.
     vars: HashMap<String, String>,
+    /// `export NAME=value`
+    exported: Vec<String>,
+    /// `NAME=value` before a command.
+    env: Vec<String>,
     /// Exit statuses in variables: `rc=$?`.
     saved: HashMap<String, Status>,
     /// `$?`
@@ -292,7 +300,11 @@ impl Walk {
             // `x=$(command)` ends as the command does.
             return inner.closed();
         }
-        self.words(&simple.words, redirects)
+        let outer = self.env.len();
+        self.env.extend(assigns.into_iter().filter(|(_, value)| value.len() <= KEPT_VALUE).map(pair));
+        let status = self.words(&simple.words, redirects);
+        self.env.truncate(outer);
+        status
     }
 
     fn assign(&mut self, name: String, value: String) {
@@ -337,7 +349,15 @@ impl Walk {
                 self.within(|walk| walk.words(command, &[]));
                 status
             }
-            Unwrapped::Plain(words) => self.plain(words, redirects),
+            Unwrapped::Plain(inner) => {
+                let outer = self.env.len();
+                let before = words.len().saturating_sub(inner.len());
+                let given = words[..before].iter().filter(|word| is_assignment(word) && word.len() <= KEPT_VALUE);
+                self.env.extend(given.cloned());
+                let status = self.plain(inner, redirects);
+                self.env.truncate(outer);
+                status
+            }
         }
     }
 
@@ -351,6 +371,11 @@ impl Walk {
             "set" => {
                 self.set(args);
                 Status::well()
+            }
+            "export" if self.exported.len() < MAX_EXPORTED => {
+                let given = args.iter().filter(|word| is_assignment(word) && word.len() <= KEPT_VALUE);
+                self.exported.extend(given.cloned());
+                self.run(words, redirects)
             }
             _ => self.run(words, redirects),
         }
@@ -392,6 +417,9 @@ impl Walk {
             Redirect::Out(_) => None,
         });
         let mut run = Run::of(words, bodies.next_back(), &self.vars);
+        if run.words.first().is_some_and(|program| base_name(program) == "git") {
+            run.env = self.exported.iter().chain(&self.env).cloned().collect();
+        }
         let fate = fate(&run.words);
         if !run.kind.checks() {
             writes::redirected(&mut run, redirects);
@@ -400,6 +428,10 @@ impl Walk {
         self.runs.push(run);
         Status { zero: vec![at], blame: vec![at], fate, ..Status::default() }
     }
+}
+
+fn pair((name, value): (String, String)) -> String {
+    format!("{name}={value}")
 }
 
 /// Programs that always end alike, as far as it matters here; so a failure of the line is not theirs.

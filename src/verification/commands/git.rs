@@ -121,8 +121,12 @@ fn push(args: &[String], vars: &HashMap<String, String>) -> PushTarget {
             at += usize::from(OF_PUSH.contains(&arg.as_str()));
         }
     }
+    // Beside `--repo=origin` a word is meant for a branch, unless it looks like a place.
+    let is_branch = target.remote.is_some()
+        && operands.len() == 1
+        && !operands.iter().any(|word| word.contains([':', '@']) || word.starts_with(['.', '/']) || *word == "origin");
     let mut operands = operands.into_iter();
-    if let Some(remote) = operands.next() {
+    if !is_branch && let Some(remote) = operands.next() {
         target.remote = Some(remote.to_owned());
     }
     let mut is_tag = false;

@@ -19,6 +19,7 @@ impl Run {
             kind,
             writes: false,
             edits: super::Edits::No,
+            env: Vec::new(),
             files: Vec::new(),
             decides_exit: false,
             takes_blame: false,

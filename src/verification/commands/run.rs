@@ -16,6 +16,8 @@ pub struct Run {
     pub writes: bool,
     /// Whether the contents of the project's own files are another after it.
     pub edits: Edits,
+    /// What the line gives to the environment of `git`, as `NAME=value`; of others it is not kept.
+    pub env: Vec<String>,
     /// The files it writes, moves or removes, as far as the words say and as they are written there.
     pub files: Vec<String>,
     /// If the line's exit status is zero, so was its own; not so before `;`, `|` (without pipefail) or `||`.

@@ -77,6 +77,19 @@ fn test_runs_are_seen_through_whatever_stands_before_them() {
 }
 
 #[test]
+fn git_is_run_in_an_environment() {
+    let check = |line: &str, expected: &[&str]| {
+        let found = runs(line).into_iter().find(|run| run.words[0] == "git").unwrap();
+        assert_eq!(found.env, expected, "{line}");
+    };
+    check("HUSKY=0 git commit -m x", &["HUSKY=0"]);
+    check("env SKIP=a,b git commit -m x", &["SKIP=a,b"]);
+    check("export HUSKY=0 && cd x; A=1 git commit -m x", &["HUSKY=0", "A=1"]);
+    check("HUSKY=0 npm ci && git commit -m x", &[]);
+    check("git commit -m 'HUSKY=0'", &[]);
+}
+
+#[test]
 fn runners_of_tests() {
     for line in [
         "pnpm test",
@@ -380,6 +393,7 @@ fn where_a_push_goes() {
     check("git -C sub -c user.name=x push origin main", origin, &["main"], "");
     check("git push -o ci.skip origin main", origin, &["main"], "");
     check("git push --repo=origin", origin, &[], "");
+    check("git push --repo=origin main", origin, &["main"], "");
     check("git push -u origin fix/login && gh pr list --base main", origin, &["fix/login"], "");
     check("B=main; git push origin $B", origin, &["main"], "");
     check("B=main && git push origin HEAD:${B}", origin, &["main"], "");
@@ -520,6 +534,13 @@ fn what_is_written() {
     check("find . -name '*.pyc' -delete", true, Perhaps, &[]);
     check("find . -exec sed -i s/a/b/ {} +", true, Yes, &["{}"]);
     check("grep -rl a . | xargs sed -i 's/a/b/'", true, Yes, &[]);
+    check("grep -rl a . | xargs -0 perl -pi -e 's/a/b/'", true, Yes, &[]);
+    check("sed -i s/a/b/ /tmp/x", false, No, &[]);
+    check("perl -pi -e 's/a/b/' a.c", true, Yes, &["a.c"]);
+    check("vim -es a.c -c '%s/a/b/g' -c wq", true, Yes, &["a.c"]);
+    check("nvim --headless +'%s/a/b/|x' a.c", true, Yes, &["a.c"]);
+    check("ex -s a.c <<'EOF'\n%s/a/b/\nw!\nq\nEOF", true, Yes, &["a.c"]);
+    check("vim -R a.c -c 'q!'", false, No, &[]);
     check("curl -o a.json https://x", true, Yes, &["a.json"]);
     check("echo 'a > b'", false, No, &[]);
     check("[[ a > b ]]", false, No, &[]);

@@ -95,11 +95,10 @@ fn effect(name: &str, args: &[String], input: Option<&str>, kind: &CommandKind) 
                 skip = matches!(arg.as_str(), "-e" | "-f" | "--expression" | "--file");
             }
             let files: Vec<String> = files.into_iter().skip(usize::from(!scripted)).collect();
-            let (_, edits, files) = of_files(files, Edits::Yes);
-            // `xargs sed -i` gets its files elsewhere.
-            (true, if files.is_empty() { Edits::Yes } else { edits }, files)
+            of_files_or_elsewhere(files)
         }
-        "perl" | "ruby" if args.iter().any(|arg| in_place(arg)) => of_files(operands().skip(1).collect(), Edits::Yes),
+        "perl" | "ruby" if args.iter().any(|arg| in_place(arg)) => of_files_or_elsewhere(operands().skip(1).collect()),
+        "vim" | "vi" | "nvim" | "ex" => of_vim(args, input),
         "awk" | "gawk" if args.windows(2).any(|pair| pair[0] == "-i" && pair[1] == "inplace") => {
             (true, Edits::Yes, Vec::new())
         }
@@ -120,7 +119,7 @@ fn effect(name: &str, args: &[String], input: Option<&str>, kind: &CommandKind) 
             }
             of_files(files, Edits::Yes)
         }
-        "touch" | "dos2unix" | "unix2dos" | "ed" | "ex" => of_files(operands().collect(), Edits::Yes),
+        "touch" | "dos2unix" | "unix2dos" | "ed" => of_files(operands().collect(), Edits::Yes),
         "dd" => {
             of_files(args.iter().filter_map(|arg| arg.strip_prefix("of=")).map(str::to_owned).collect(), Edits::Yes)
         }
@@ -298,6 +297,47 @@ fn in_place(arg: &str) -> bool {
         Some(short) => short.split('.').next().is_some_and(|letters| letters.contains('i') && letters.len() <= 6),
         None => false,
     }
+}
+
+/// Files that are edited in place; without any it gets them elsewhere: `xargs sed -i`, `xargs perl -pi`.
+fn of_files_or_elsewhere(files: Vec<String>) -> Effect {
+    if files.is_empty() { (true, Edits::Yes, files) } else { of_files(files, Edits::Yes) }
+}
+
+/// `vim -es FILE -c '%s/a/b/' -c wq`, with its commands in arguments or in its input.
+fn of_vim(args: &[String], input: Option<&str>) -> Effect {
+    let (mut commands, mut files) = (Vec::new(), Vec::new());
+    commands.extend(input.into_iter().flat_map(str::lines));
+    let mut rest = args.iter();
+    while let Some(arg) = rest.next() {
+        match arg.as_str() {
+            "-c" | "--cmd" => commands.extend(rest.next().map(String::as_str)),
+            "-u" | "-i" | "-S" | "-W" | "-T" => drop(rest.next()),
+            arg if arg.starts_with('+') => commands.push(&arg[1..]),
+            arg if arg.starts_with('-') => {}
+            arg => files.push(arg.to_owned()),
+        }
+    }
+    let saves = |command: &str| {
+        let word = command.trim().trim_start_matches([':', '%']).split([' ', '!']).next().unwrap_or_default();
+        matches!(
+            word,
+            "w" | "wq"
+                | "x"
+                | "xit"
+                | "exit"
+                | "up"
+                | "update"
+                | "wa"
+                | "wall"
+                | "wqa"
+                | "wqall"
+                | "xa"
+                | "xall"
+                | "write"
+        )
+    };
+    if commands.iter().any(|command| command.split('|').any(saves)) { of_files(files, Edits::Yes) } else { NOTHING }
 }
 
 /// Files that are written, if one of them belongs to the project.

@@ -9,9 +9,10 @@ use super::count::test_count;
 use super::facts::Facts;
 use super::facts::View;
 use super::finding::Finding;
+use super::hooks::hooks_kept;
 use super::kept::tests_kept;
+use super::pushes::no_direct_push;
 use super::remote::ci;
-use super::remote::no_direct_push;
 use super::remote::pull_request;
 use super::repeated::repeated_failure;
 use super::runtime_checks::runtime_checks;
@@ -23,7 +24,7 @@ use crate::domain::GateReport;
 #[must_use]
 pub fn findings(facts: &Facts<'_>) -> Vec<Finding> {
     let view = View::new(facts);
-    const GATES: [fn(&View<'_>) -> Finding; 14] = [
+    const GATES: [fn(&View<'_>) -> Finding; 15] = [
         runtime_checks,
         change_exists,
         tests_ran_after_last_change,
@@ -34,6 +35,7 @@ pub fn findings(facts: &Facts<'_>) -> Vec<Finding> {
         protected_paths,
         claimed_commands_ran,
         no_direct_push,
+        hooks_kept,
         pull_request,
         ci,
         answer_present,

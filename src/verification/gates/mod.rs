@@ -15,6 +15,7 @@ mod count;
 mod diff;
 mod facts;
 mod finding;
+mod hooks;
 #[cfg(test)]
 pub(in crate::verification) mod fixture;
 mod kept;
@@ -22,6 +23,7 @@ mod kept_edits;
 mod kept_scripts;
 mod kept_shell;
 mod kept_tests;
+mod pushes;
 mod remote;
 mod repeated;
 mod runtime_checks;

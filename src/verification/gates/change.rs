@@ -162,7 +162,8 @@ pub(in crate::verification) fn changes_code(turn: &TurnEvidence) -> bool {
             Some(program) => matches!(program, "rm" | "unlink" | "trash" | "shred"),
             None => false,
         };
-        let written = step.runs.iter().filter(|run| run.edits == Edits::Yes && !removes(run)).flat_map(|run| &run.files);
+        let written =
+            step.runs.iter().filter(|run| run.edits == Edits::Yes && !removes(run)).flat_map(|run| &run.files);
         let edited = step.action.edits.iter().filter(|_| happened(step.action));
         edited.chain(written).any(|path| is_code(path) && in_project(path, dir))
     })

@@ -209,8 +209,18 @@ mod tests {
     fn what_no_test_can_tell_is_no_change_after_them() {
         let tested = || coding().edit("src/a.rs").ran("cargo test", 0, GREEN);
         for path in [
-            "README.md", ".gitignore", ".gitattributes", ".editorconfig", ".github/CODEOWNERS", "AUTHORS", "NOTES.txt",
-            "newsfragments/12.bugfix", "docs/conf.py", "docs/a.svg", ".vscode/settings.json", "web/docs/a.png",
+            "README.md",
+            ".gitignore",
+            ".gitattributes",
+            ".editorconfig",
+            ".github/CODEOWNERS",
+            "AUTHORS",
+            "NOTES.txt",
+            "newsfragments/12.bugfix",
+            "docs/conf.py",
+            "docs/a.svg",
+            ".vscode/settings.json",
+            "web/docs/a.png",
         ] {
             tested().edit(path).passes(RAN, "src/a.rs");
         }

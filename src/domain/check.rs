@@ -28,7 +28,7 @@ pub struct CheckSpec {
 
 impl CheckSpec {
     /// The limit for a check that names none: long enough for a cold build, short enough for a night.
-    pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(600);
+    pub const DEFAULT_TIMEOUT: Duration = Duration::from_mins(10);
 
     /// How long the check may run.
     #[must_use]

@@ -325,7 +325,7 @@ impl Default for Verification {
     fn default() -> Self {
         Self {
             judge: Judge::None,
-            judge_timeout: Duration::from_secs(120),
+            judge_timeout: Duration::from_mins(2),
             self_assessment: SelfAssessment::Off,
             reviewer: None,
             auditor: None,

@@ -20,7 +20,7 @@ use std::time::Duration;
 use tokio::io::AsyncWriteExt;
 
 /// No call that we make takes minutes; one that does hangs on a dead file system or a filter that waits.
-const LIMIT: Duration = Duration::from_secs(600);
+const LIMIT: Duration = Duration::from_mins(10);
 
 /// What every call overrides in the user's configuration, whatever stands in it.
 const CONFIG: [&str; 13] = [

@@ -142,7 +142,7 @@ enum Before {
     /// It was judged.
     Judged(Box<Judged>),
     /// It was stopped, and is judged only if nothing follows.
-    Nudged(Stopped),
+    Nudged(Box<Stopped>),
 }
 
 impl Before {
@@ -289,7 +289,7 @@ impl TaskRun {
                     self.nudged(&course, &stopped, &nudge).await?;
                     course.prompt = nudge.prompt();
                     let agent_session = stopped.report.agent_session.clone().unwrap_or_default();
-                    (Before::Nudged(stopped), TurnReason::Nudge, nudge.because, agent_session)
+                    (Before::Nudged(Box::new(stopped)), TurnReason::Nudge, nudge.because, agent_session)
                 }
             };
             course.next(agent_session);
@@ -314,7 +314,7 @@ impl TaskRun {
         self.publish(EventKind::Warning { message: format!("the agent could not be told: {because}") });
         let stopped = match before {
             Before::Judged(judged) => return Ok(self.over(&course, judged)),
-            Before::Nudged(stopped) => stopped,
+            Before::Nudged(stopped) => *stopped,
         };
         course.max_turns = course.turn;
         match self.judge_turn(prepared, &mut course, stopped).await? {

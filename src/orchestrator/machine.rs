@@ -24,7 +24,7 @@ use std::time::Duration;
 const BACK_OFF: [Duration; 2] = [Duration::from_secs(8), Duration::from_secs(22)];
 
 /// How long to wait where a rate limit names no reset.
-const UNKNOWN_RESET: Duration = Duration::from_secs(60);
+const UNKNOWN_RESET: Duration = Duration::from_mins(1);
 
 /// What is fixed for the task in this run.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -28,7 +28,7 @@ pub(super) struct SharedRateLayer {
 impl SharedRateLayer {
     /// So many calls a minute, at least 1.
     pub fn per_minute(calls: u32) -> Self {
-        Self { calls: calls.max(1), per: Duration::from_secs(60) }
+        Self { calls: calls.max(1), per: Duration::from_mins(1) }
     }
 }
 

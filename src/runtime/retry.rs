@@ -18,7 +18,7 @@ const FIRST_WAIT: Duration = Duration::from_millis(500);
 const LONGEST_WAIT: Duration = Duration::from_secs(8);
 /// A service that asks for a longer wait is not waited for here: its error goes up with the time, and whoever asked
 /// decides.
-const LONGEST_ASKED_WAIT: Duration = Duration::from_secs(60);
+const LONGEST_ASKED_WAIT: Duration = Duration::from_mins(1);
 /// So much of a wait is chance, so that callers that failed together do not come back together.
 const JITTER: f64 = 0.25;
 

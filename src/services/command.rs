@@ -92,7 +92,7 @@ impl Command {
             env: BTreeMap::new(),
             env_deny: Vec::new(),
             stdin: Vec::new(),
-            timeout: Duration::from_secs(600),
+            timeout: Duration::from_mins(10),
             keep_bytes: Self::KEEP_BYTES,
             cancel: CancellationToken::new(),
         }

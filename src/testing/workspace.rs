@@ -148,7 +148,10 @@ impl Workspace for MemoryWorkspace {
     async fn diff(&self, tree: &TreeId, limit: usize) -> Result<String, WorkspaceError> {
         let (base, files) = (&self.all.base, files_of(tree));
         let lines = |mark: char, text: Option<&String>| {
-            text.into_iter().flat_map(|t| t.lines()).map(|line| format!("{mark}{line}\n")).collect::<String>()
+            text.into_iter()
+                .flat_map(|t| t.lines())
+                .flat_map(|line| [mark.to_string(), line.to_owned(), "\n".to_owned()])
+                .collect::<String>()
         };
         let file = |name: String| {
             let (old, new) = (base.get(Path::new(&name)), files.get(Path::new(&name)));

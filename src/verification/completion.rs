@@ -79,13 +79,17 @@ impl Completion {
         let first = required(None);
         let on_remote = |required: &Requirements| required.pull_request.is_some() || required.ci.is_some();
         let pushed = pushes(turn);
-        let Some(dir) = turn.dir.as_deref().filter(|_| pushed.is_some() || on_remote(&first)) else {
+        let Some(dir) = turn.dir.as_deref().filter(|_| !matches!(pushed, Pushed::Nothing) || on_remote(&first)) else {
             return (first, None);
         };
         let mut remote = self.params.remote.state(dir).await;
         let required = required(Some(!remote.remotes.is_empty()));
         if on_remote(&required) {
-            remote.pull_request = Some(match pushed.flatten().or_else(|| remote.branch.clone()) {
+            let branch = match pushed {
+                Pushed::Branch(branch) => Some(branch),
+                Pushed::Nothing | Pushed::Current => remote.branch.clone(),
+            };
+            remote.pull_request = Some(match branch {
                 Some(branch) => self.params.remote.pull_request(dir, &branch).await,
                 None => Err("no branch is checked out, and none was pushed".to_owned()),
             });
@@ -198,18 +202,29 @@ fn admitted(assessment: &SelfAssessment, required: &Requirements) -> Vec<String>
     items.into_iter().filter(|(missing, _)| *missing).map(|(_, item)| item.to_owned()).collect()
 }
 
-/// Whether the record has a push, and to which branch the last one that names any went.
-fn pushes(turn: &TurnEvidence) -> Option<Option<String>> {
-    let mut pushed = None;
+/// What the record says about pushes.
+enum Pushed {
+    /// There is none.
+    Nothing,
+    /// The branch checked out, as far as the words say.
+    Current,
+    /// This branch, the last one that any push names.
+    Branch(String),
+}
+
+fn pushes(turn: &TurnEvidence) -> Pushed {
+    let mut pushed = Pushed::Nothing;
     for line in turn.trace.actions.iter().filter_map(|action| action.command.as_deref()) {
         if !line.contains("push") {
             continue;
         }
         for run in super::commands::runs(line) {
-            if let CommandKind::Push(target) = run.kind {
-                let branch = target.branches.last().cloned();
-                pushed = Some(branch.or(pushed.flatten()));
-            }
+            let CommandKind::Push(target) = run.kind else { continue };
+            pushed = match (target.branches.last().cloned(), pushed) {
+                (Some(branch), _) => Pushed::Branch(branch),
+                (None, Pushed::Nothing) => Pushed::Current,
+                (None, before) => before,
+            };
         }
     }
     pushed

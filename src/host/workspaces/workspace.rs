@@ -41,7 +41,7 @@ use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
 /// Installing the dependencies of a large project on a slow line.
-const SETUP_LIMIT: Duration = Duration::from_secs(30 * 60);
+const SETUP_LIMIT: Duration = Duration::from_mins(30);
 /// Of what a failed `setup` printed, so much of the end is told.
 const SETUP_TOLD: usize = 4000;
 

@@ -71,8 +71,20 @@ pub(super) struct Fold {
     pub at: Option<Timestamp>,
     /// In which mode the record that is being read says that the agent works.
     pub mode: Option<String>,
-    /// The sub-agent of the first record: what is read is its own conversation.
-    pub own: Option<Option<String>>,
+    /// Whose conversation is read, known from the first record.
+    pub reader: Whose,
+}
+
+/// Whose conversation is read.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) enum Whose {
+    /// No record was read yet.
+    #[default]
+    Unknown,
+    /// The agent's.
+    Agent,
+    /// A sub-agent's own.
+    Subagent(String),
 }
 
 /// What a [`Fold`] works with.
@@ -128,7 +140,7 @@ impl Fold {
             failures: BTreeMap::new(),
             at: None,
             mode: None,
-            own: None,
+            reader: Whose::Unknown,
         }
     }
 
@@ -192,8 +204,10 @@ impl Fold {
             Doc::Bool(true) => Some("sub-agent".to_owned()),
             _ => None,
         });
-        let own = self.own.get_or_insert_with(|| said.clone());
-        said.filter(|said| own.as_ref() != Some(said))
+        if self.reader == Whose::Unknown {
+            self.reader = said.clone().map_or(Whose::Agent, Whose::Subagent);
+        }
+        said.filter(|said| !matches!(&self.reader, Whose::Subagent(own) if own == said))
     }
 
     fn apply(&mut self, rule: &'static Rule, record: &Doc<'_>, parent: Option<&str>) {

@@ -123,7 +123,7 @@ impl<'de> Visitor<'de> for Top<'_> {
                 "v" => self.0.version = true,
                 "at" => self.0.at = true,
                 "task" | "messages" | "tools" | "tool_calls" | "response" | "answer" | "commands" => {
-                    self.0.plain = true
+                    self.0.plain = true;
                 }
                 _ => {}
             }

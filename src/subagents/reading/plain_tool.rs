@@ -256,7 +256,7 @@ impl<'de> Deserialize<'de> for Ran {
             return Ok(Self(call(&line)));
         }
         let what = || D::Error::custom(r#"a command is a text, or {"command": "…", "exitCode": 0}"#);
-        let told = part.get().starts_with('{').then(|| Keys { tool: Some("command") });
+        let told = part.get().starts_with('{').then_some(Keys { tool: Some("command") });
         let mut input = serde_json::Deserializer::from_str(part.get());
         let told = input.deserialize_map(told.ok_or_else(what)?).map_err(|error| match error.to_string() {
             words if words.starts_with(WHOLE) => D::Error::custom(WHOLE),

@@ -143,9 +143,8 @@ pub fn read(mut input: impl Read, format: Option<Format>) -> Result<Reading, Rea
     if whole && beginning.trim_ascii().is_empty() {
         return Err(ReadError::Empty);
     }
-    let format = match format.or_else(|| detect(&beginning)) {
-        Some(format) => format,
-        None => return Err(ReadError::Unrecognised(start_of(&beginning))),
+    let Some(format) = format.or_else(|| detect(&beginning)) else {
+        return Err(ReadError::Unrecognised(start_of(&beginning)));
     };
     let reading = Reading {
         format,

@@ -206,8 +206,8 @@ fn speaks_of_the_past(sentence: &str) -> bool {
             words.iter().any(|w| w.trim_end_matches(['.', '!', ';']) == *word)
         }
     };
-    let denied = NOT.iter().any(|word| has(word)) || words.iter().any(|w| w.ends_with("n't"));
-    PAST.iter().any(|word| has(word)) && !denied
+    let denied = NOT.iter().any(&has) || words.iter().any(|w| w.ends_with("n't"));
+    PAST.iter().any(has) && !denied
 }
 
 /// Commands of a kind that is judged: in back quotes, or straight after the verb.

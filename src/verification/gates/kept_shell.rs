@@ -107,7 +107,7 @@ impl Session<'_> {
         for file in &run.files {
             // `>>` adds nothing here, and takes nothing away.
             let appends = line.contains(&format!(">> {file}")) || line.contains(&format!(">>{file}"));
-            let overwrites = self.has(&self.known, file) && !self.is_own(file) && tests_in(line.lines()).is_empty();
+            let overwrites = has(&self.known, file) && !self.is_own(file) && tests_in(line.lines()).is_empty();
             if appends {
                 continue;
             }
@@ -239,12 +239,12 @@ impl Session<'_> {
     }
 
     fn is_own(&self, path: &str) -> bool {
-        self.has(&self.own, path) && !self.has(&self.known, path)
+        has(&self.own, path) && !has(&self.known, path)
     }
+}
 
-    fn has(&self, list: &[String], path: &str) -> bool {
-        list.iter().any(|one| same(one, path) || covers(one, path) && !one.contains(['*', '.']))
-    }
+fn has(list: &[String], path: &str) -> bool {
+    list.iter().any(|one| same(one, path) || covers(one, path) && !one.contains(['*', '.']))
 }
 
 /// What is no option.

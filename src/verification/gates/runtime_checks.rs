@@ -63,12 +63,12 @@ impl<'a> Runtime<'a> {
             let runs = runs(&check.spec.run.to_string());
             let is = |wanted: &CommandKind| runs.iter().any(|run| run.kind == *wanted);
             let tests_build = *kind == CommandKind::Build && is(&CommandKind::Test);
-            let other = |run: &Run| run.kind != CommandKind::Other && !(is_script(run) && !run.words.iter().any(named));
+            let other = |run: &Run| run.kind != CommandKind::Other && (!is_script(run) || run.words.iter().any(named));
             is(kind) || tests_build || !runs.iter().any(other)
         };
         match self {
             Self::Green(checks) => checks.iter().find(covering).copied(),
-            Self::Red(check) => Some(check).filter(|c| !not_run(c) && covering(&c)).copied(),
+            Self::Red(check) => Some(check).filter(|c| !not_run(c) && covering(c)).copied(),
             Self::Silent(_) | Self::NothingFixed => None,
         }
     }

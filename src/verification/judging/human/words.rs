@@ -241,7 +241,7 @@ pub(super) fn is_command_for_people(command: &str) -> bool {
     let words: Vec<&str> = command.split_whitespace().collect();
     let login = |word: &&str| has("login signin adduser authenticate", word);
     match words.as_slice() {
-        ["aws", "configure", ..] | ["gcloud", "init", ..] | ["ssh-copy-id", ..] | ["passwd", ..] => true,
+        ["aws", "configure", ..] | ["gcloud", "init", ..] | ["ssh-copy-id" | "passwd", ..] => true,
         // A script of the project may have the name of a test of the login.
         ["npm" | "pnpm" | "yarn" | "bun" | "make", "run" | "test" | "exec", ..] => false,
         [_, rest @ ..] => rest.iter().take(2).any(login),

@@ -54,7 +54,7 @@ impl Judge for CommandJudge {
 
     async fn ask(&self, question: &OpenQuestion) -> Result<String, JudgeError> {
         let output = self.run(self.command(serde_json::to_vec(question).map_err(failed)?)).await?;
-        Ok(output.stdout.text().to_string())
+        Ok(output.stdout.text().clone())
     }
 }
 

@@ -175,7 +175,7 @@ fn removes(run: &Run) -> bool {
 }
 
 /// An edit whose output is an error, where the record does not say how it went: whether it happened is not known.
-fn complains(action: &Action) -> bool {
+pub(super) fn complains(action: &Action) -> bool {
     const WORDS: [&str; 14] = [
         "old_string not found", "string to replace not found", "no such file", "permission denied", "not found in file",
         "has not been read", "no match", "could not find", "does not exist", "failed to", "cannot ", "not unique", "is a directory",

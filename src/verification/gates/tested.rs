@@ -90,6 +90,8 @@ pub(super) fn tests_passed(view: &View<'_>) -> Finding {
             Some(before) if required.tests.is_none() => Finding::not_run(PASSED, before),
             _ => failed(view, last, how),
         },
+        Went::Empty(how) if required.tests.is_some() => failed(view, last, how),
+        Went::Empty(how) => Finding::not_run(PASSED, format!("{}: {how}", last.shown())),
         Went::Passed(how) => match wider_failure(view, &after) {
             Some((wide, how)) => failed(view, wide, &how),
             None => Finding::passed(PASSED, format!("{}: {how}", last.shown())),
@@ -265,6 +267,22 @@ mod tests {
         edited().ran("cargo test | tail -5", 0, "warning: x").is_silent(PASSED, "whole line");
         edited().ran("cargo test; cargo clippy", 1, GREEN).passes(PASSED, "3 passed");
         edited().ran("cargo test && git push", 1, GREEN).passes(PASSED, "3 passed");
+        for (line, output) in [
+            ("make test | tail -5", "make: *** [Makefile:3: test] Error 1"),
+            ("npm test 2>&1 | tail", " ELIFECYCLE  Test failed. See above for more details."),
+            ("tox | tail -2", "  py311: FAIL code 1 (0.1 seconds)\n  evaluation failed :( (0.2 seconds)"),
+            ("prove -r t | tail", "Result: FAIL"),
+            ("npx tap | cat", "ok 1 - a\nnot ok 2 - b"),
+            ("bazel test //... | tail", "//a:b    FAILED in 0.1s"),
+            ("pytest -q; echo rc=$?", "rc=1"),
+            ("pytest -q; echo \"EXIT: $?\"", "EXIT: 2"),
+            ("pytest -q | tail -3; echo ${PIPESTATUS[0]}", "x\n1"),
+        ] {
+            edited().ran(line, 0, output).fails(PASSED, "");
+        }
+        edited().ran("pytest -q; echo rc=$?", 0, "rc=0").passes(PASSED, "exit status 0");
+        edited().ran("pytest -q | tail -3; echo rc=$?", 0, "rc=0").is_silent(PASSED, "");
+        edited().ran("npx tap | cat", 0, "ok 1 - a\nnot ok 2 - b # TODO").is_silent(PASSED, "");
         edited().ran("cargo test", None, RED).fails(PASSED, "1 failed");
     }
 
@@ -276,6 +294,10 @@ mod tests {
             .edit("a.py")
             .ran("pytest tests/x", 5, "no tests ran in 0.01s")
             .fails(PASSED, "it ran no test, exit status 5");
+        let mut unasked = coding().edit("a.py").ran("pytest -q", 5, "");
+        unasked.fails(PASSED, "it ran no test");
+        unasked.required.tests = None;
+        unasked.is_silent(PASSED, "it ran no test");
     }
 
     #[test]

@@ -97,7 +97,7 @@ fn judged(view: &View<'_>, last: &Ran<'_>) -> Finding {
             ),
         ),
         Went::Passed(how) => Finding::passed(GATE, format!("{}: {how}", last.shown())),
-        Went::Unknown(because) | Went::NotStarted(because) => {
+        Went::Unknown(because) | Went::NotStarted(because) | Went::Empty(because) => {
             Finding::not_run(GATE, format!("{}: {because}", last.shown()))
         }
     }

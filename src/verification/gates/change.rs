@@ -3,11 +3,17 @@
 use super::facts::View;
 use super::finding::Finding;
 use super::finding::Todo;
+use super::kept_edits::replaced;
 use super::kept_tests::is_code;
+use super::timeline::At;
+use super::timeline::Changed;
+use super::timeline::Step;
 use super::timeline::Timeline;
+use super::timeline::complains;
 use super::timeline::happened;
 use super::timeline::in_project;
 use super::timeline::only_reads;
+use super::timeline::shown;
 use crate::domain::ToolKind;
 use crate::services::TurnEvidence;
 use crate::verification::commands::CommandKind;
@@ -39,11 +45,24 @@ pub(super) fn change_exists(view: &View<'_>) -> Finding {
         };
     }
     let timeline = &view.timeline;
-    if let Some(change) = timeline.changes.iter().rev().find(|c| c.sure) {
+    let undone = undone(view);
+    let since = undone.as_ref().map(|undo| undo.at);
+    let later = |change: &&Changed| since.is_none_or(|at| change.at > at);
+    if let Some(change) = timeline.changes.iter().rev().filter(later).find(|c| c.sure) {
         return Finding::passed(EXISTS, format!("{} was changed", change.what));
     }
     if timeline.is_empty() {
         return Finding::not_run(EXISTS, "no tool call is recorded");
+    }
+    if let Some(path) = named_file(view) {
+        return Finding::passed(EXISTS, format!("{path}, which the task names, was written"));
+    }
+    if let Some(undo) = undone {
+        return if undo.wholly && view.facts.turn.expects.is_none() && asks_for_change_first(&view.task()) {
+            missing(format!("the changes were undone by {}", undo.what))
+        } else {
+            Finding::not_run(EXISTS, format!("whether {} left any change is not known", undo.what))
+        };
     }
     if let Some(what) = may_have_changed(view) {
         return Finding::not_run(EXISTS, format!("whether {what} changed anything is not known"));
@@ -51,84 +70,214 @@ pub(super) fn change_exists(view: &View<'_>) -> Finding {
     if view.facts.turn.expects.is_none() && !asks_for_change_first(&view.task()) {
         return Finding::not_run(EXISTS, "nothing was changed, and the task does not say that something must be");
     }
+    if finds_it_done(&view.facts.turn.trace.response) {
+        return Finding::not_run(EXISTS, "nothing was changed; the answer says that it was there already");
+    }
     missing(format!("none of the {} recorded tool calls changes a file", timeline.steps.len()))
+}
+
+/// What took all changes back: `git checkout -- .`, `git restore .`, `git reset --hard`, `git stash` without `pop`.
+struct Undone {
+    at: At,
+    what: String,
+    /// Only edits of files that were there before are known to precede it, and nothing was committed.
+    wholly: bool,
+}
+
+fn undone(view: &View<'_>) -> Option<Undone> {
+    let mut undone: Option<Undone> = None;
+    let mut wholly = true;
+    for step in &view.timeline.steps {
+        let new_file = !step.action.edits.is_empty() && replaced(step.action).is_none();
+        wholly &= !new_file && !step.dark && !matches!(step.action.kind, ToolKind::Agent | ToolKind::Other);
+        let well = step.action.outcome.as_ref().is_none_or(|o| o.exit_code.is_none_or(|code| code == 0));
+        for (i, run) in step.runs.iter().enumerate().filter(|_| well) {
+            let words: Vec<&str> = run.words.iter().map(String::as_str).collect();
+            let ["git", rest @ ..] = words.as_slice() else {
+                wholly &= !run.writes;
+                continue;
+            };
+            match rest {
+                ["stash", "pop" | "apply" | "branch", ..] => undone = None,
+                ["commit" | "merge" | "pull" | "cherry-pick" | "am" | "apply" | "rebase" | "mv" | "rm", ..] => wholly = false,
+                ["checkout" | "restore", args @ ..] if args.contains(&".") && !args.contains(&"--staged")
+                    || matches!(args, ["-f" | "--force"]) => {
+                    undone = Some(Undone { at: At(step.action.number, i), what: shown(&run.words.join(" ")), wholly });
+                }
+                ["reset", "--hard"] | ["reset", "--hard", "HEAD"] | ["stash"] | ["stash", "push" | "save" | "-u" | "--include-untracked" | "-a", ..] => {
+                    let whole = !rest.iter().any(|word| matches!(*word, "--" | "-p" | "--patch" | "-k" | "--keep-index"));
+                    if whole {
+                        undone = Some(Undone { at: At(step.action.number, i), what: shown(&run.words.join(" ")), wholly });
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+    undone
+}
+
+/// A file that was written at the very path which the task names, wherever it lies.
+fn named_file(view: &View<'_>) -> Option<String> {
+    let task = view.task();
+    let mut paths = task
+        .split(|c: char| c.is_whitespace() || matches!(c, '`' | '"' | '\'' | '(' | ')' | ','))
+        .map(|word| word.trim_end_matches(['.', ':', ';', '!', '?']))
+        .filter(|word| word.len() > 2 && (word.starts_with(['/', '~', '$']) || word.starts_with("../")) && !word.ends_with('/'));
+    paths.find(|path| view.timeline.steps.iter().any(|step| writes_at(step, path))).map(str::to_owned)
+}
+
+fn writes_at(step: &Step<'_>, path: &str) -> bool {
+    let below_home = path.strip_prefix("~/").or_else(|| path.strip_prefix("$HOME/"));
+    let is = |file: &str| {
+        file == path || below_home.is_some_and(|tail| file.strip_suffix(tail).is_some_and(|head| head.ends_with('/')))
+    };
+    if step.action.edits.iter().any(|file| is(file)) {
+        return happened(step.action) && !complains(step.action);
+    }
+    let ended_well = step.action.outcome.as_ref().is_some_and(|o| o.exit_code == Some(0));
+    let line = step.action.command.as_deref().unwrap_or_default();
+    let mut words = line.split_whitespace().peekable();
+    let mut into = false;
+    let redirected = words.any(|word| {
+        let target = word.trim_start_matches('>').trim_matches(['"', '\'', ';']);
+        let hit = (into || word.starts_with('>')) && is(target);
+        into = matches!(word, ">" | ">>" | "tee" | "-a" | "touch" | "-i");
+        hit
+    });
+    ended_well && (redirected || step.runs.iter().any(|run| run.edits == Edits::Yes && run.files.iter().any(|file| is(file))))
+}
+
+/// Whether an answer says that there was nothing to do. What the agent says it did itself is no finding.
+fn finds_it_done(answer: &str) -> bool {
+    let answer = answer.to_lowercase().replace('’', "'");
+    let phrases = [
+        "no change is needed", "no changes are needed", "no changes needed", "no change needed", "no changes were needed",
+        "no change was needed", "no changes necessary", "no changes are necessary", "no changes required", "no changes are required",
+        "nothing to change", "nothing to fix", "nothing needs to be changed", "nothing needed", "no fix is needed", "no fix needed",
+    ];
+    let own = |before: &str| {
+        let words: Vec<&str> = before.split_whitespace().rev().take(3).collect();
+        words.iter().any(|word| matches!(*word, "i" | "i've" | "we" | "we've"))
+    };
+    phrases.iter().any(|phrase| answer.contains(phrase))
+        || answer.match_indices("already ").any(|(at, found)| {
+            let next = answer[at + found.len()..].split(|c: char| !c.is_alphabetic()).next().unwrap_or_default();
+            let there = matches!(
+                next,
+                "fixed" | "implemented" | "there" | "exists" | "exist" | "handled" | "handles" | "present" | "in" | "correct"
+                    | "passes" | "pass" | "done" | "supported" | "supports" | "works" | "contains" | "has" | "set" | "up" | "returns"
+            );
+            there && !own(&answer[..at])
+        })
+}
+
+/// Whether a task is conditional, or asks for advice only.
+fn leaves_open(task: &str) -> bool {
+    let task = task.to_lowercase().replace('’', "'");
+    let words: Vec<&str> = task.split(|c: char| !c.is_alphabetic() && c != '\'').filter(|word| !word.is_empty()).collect();
+    let text = format!(" {} ", words.join(" "));
+    const OPEN: [&str; 44] = [
+        " only if ", " if needed ", " if necessary ", " if so ", " if not ", " if any ", " if there ", " if required ",
+        " if it isn't ", " if it is ", " if it's ", " if you find ", " if you see ", " if that ", " if they ", " when necessary ", " where necessary ",
+        " where needed ", " as needed ", " as necessary ", " unless ", " in case ", " make sure ", " just propose ", " propose ", " suggest ",
+        " recommend ", " don't implement ", " do not implement ", " don't change ", " do not change anything ", " don't write code ",
+        " without changing ", " without implementing ", " no code ", " don't code ", " don't edit ", " do not edit ", " just describe ",
+        " just explain ", " what would ", " how would ", " how should ", " how could ",
+    ];
+    const REVIEWS: [&str; 5] = [" review my ", " review the ", " review this ", " give me feedback ", " your opinion "];
+    const QUESTIONS: [&str; 13] =
+        ["how", "what", "why", "which", "where", "who", "should", "would", "is", "are", "does", "do", "did"];
+    let polite = words.get(1).is_some_and(|word| *word == "you") && matches!(words[0], "would" | "do");
+    let asks = words.first().is_some_and(|word| QUESTIONS.contains(word)) && !polite && !matches!(words.get(1), Some(&("not" | "the" | "this" | "it")) if words[0] == "do");
+    // "Fix it and make sure the tests pass" asks for a fix before it makes sure.
+    let made_sure = text.find(" make sure ").is_some_and(|at| text[..at].split(' ').any(|word| CHANGE.contains(&word)));
+    asks || OPEN.iter().any(|phrase| text.contains(phrase) && !(*phrase == " make sure " && made_sure))
+        || REVIEWS.iter().any(|phrase| text.contains(phrase))
+        || words.first().is_some_and(|word| *word == "if")
 }
 
 /// Whether the first thing that a task asks for changes files: "Run the tests and fix any failures" is done without a
 /// change where nothing fails, "Fix the failing test" is not.
 fn asks_for_change_first(task: &str) -> bool {
-    const CHANGE: [&str; 30] = [
-        "fix",
-        "add",
-        "implement",
-        "create",
-        "write",
-        "refactor",
-        "rename",
-        "migrate",
-        "update",
-        "remove",
-        "delete",
-        "replace",
-        "change",
-        "rewrite",
-        "port",
-        "convert",
-        "extend",
-        "introduce",
-        "extract",
-        "optimize",
-        "optimise",
-        "improve",
-        "upgrade",
-        "document",
-        "simplify",
-        "return",
-        "support",
-        "reject",
-        "make",
-        "correct",
-    ];
-    const OTHER: [&str; 34] = [
-        "run",
-        "execute",
-        "verify",
-        "check",
-        "ensure",
-        "confirm",
-        "review",
-        "show",
-        "list",
-        "explain",
-        "find",
-        "investigate",
-        "analyze",
-        "analyse",
-        "compare",
-        "research",
-        "read",
-        "look",
-        "test",
-        "deploy",
-        "publish",
-        "release",
-        "push",
-        "merge",
-        "send",
-        "reply",
-        "fetch",
-        "connect",
-        "complete",
-        "finish",
-        "configure",
-        "install",
-        "open",
-        "download",
-    ];
+    if leaves_open(task) {
+        return false;
+    }
     let task = task.to_ascii_lowercase();
     let mut words = task.split(|c: char| !c.is_ascii_alphabetic());
     words.find(|word| CHANGE.contains(word) || OTHER.contains(word)).is_some_and(|word| CHANGE.contains(&word))
 }
+
+/// Verbs that ask for a change.
+const CHANGE: [&str; 30] = [
+    "fix",
+    "add",
+    "implement",
+    "create",
+    "write",
+    "refactor",
+    "rename",
+    "migrate",
+    "update",
+    "remove",
+    "delete",
+    "replace",
+    "change",
+    "rewrite",
+    "port",
+    "convert",
+    "extend",
+    "introduce",
+    "extract",
+    "optimize",
+    "optimise",
+    "improve",
+    "upgrade",
+    "document",
+    "simplify",
+    "return",
+    "support",
+    "reject",
+    "make",
+    "correct",
+];
+/// Verbs that ask for something else.
+const OTHER: [&str; 34] = [
+    "run",
+    "execute",
+    "verify",
+    "check",
+    "ensure",
+    "confirm",
+    "review",
+    "show",
+    "list",
+    "explain",
+    "find",
+    "investigate",
+    "analyze",
+    "analyse",
+    "compare",
+    "research",
+    "read",
+    "look",
+    "test",
+    "deploy",
+    "publish",
+    "release",
+    "push",
+    "merge",
+    "send",
+    "reply",
+    "fetch",
+    "connect",
+    "complete",
+    "finish",
+    "configure",
+    "install",
+    "open",
+    "download",
+];
 
 /// A recorded call that is more than reading.
 fn may_have_changed(view: &View<'_>) -> Option<String> {
@@ -212,6 +361,66 @@ mod tests {
         coding().ran("python3 migrate.py", 0, "").is_silent(EXISTS, "python3 migrate.py");
         coding().call(ToolKind::Other, "github_push_files", &[], "{}").is_silent(EXISTS, "github_push_files");
         coding().call(ToolKind::Agent, "Task", &[], "{}").is_silent(EXISTS, "Task");
+    }
+
+    #[test]
+    fn tasks_that_leave_it_open_require_no_change() {
+        for task in [
+            "Check the parser for leaks and fix it if so",
+            "Update the lock file only if needed",
+            "Make sure that the parser handles empty input",
+            "How would you refactor the parser?",
+            "Add a cache? Just propose a design.",
+            "Implement nothing yet: don't implement, tell me how you would add a cache",
+            "Review my change to add the cache",
+            "If the parser is broken, fix it",
+        ] {
+            let mut open = coding().ran("cargo test", 0, "").answer("It is fine.");
+            open.turn.task = task.to_owned();
+            let found = open.findings().into_iter().find(|f| f.report.gate == EXISTS).unwrap();
+            assert!(!found.is_failed(), "{task}");
+        }
+        for task in ["Fix the bug in the date parser and make sure the tests pass.", "Can you add a cache?", "Please rename the module"] {
+            let mut asked = coding().ran("cargo test", 0, "").answer("I have already fixed it.");
+            asked.turn.task = task.to_owned();
+            asked.fails(EXISTS, "none of the");
+            asked.answer("The parser already handles it; no changes are needed.").is_silent(EXISTS, "already");
+        }
+    }
+
+    #[test]
+    fn a_file_at_the_path_that_the_task_names_is_the_change() {
+        let asked = |task: &str| {
+            let mut turn = coding();
+            turn.turn.task = task.to_owned();
+            turn.turn.dir = Some("/work/project".into());
+            turn
+        };
+        asked("Add an alias to ~/.bashrc").edit("/home/me/.bashrc").passes(EXISTS, "~/.bashrc");
+        asked("Write the report to /tmp/report.json").ran("echo {} > /tmp/report.json", 0, "").passes(EXISTS, "/tmp/report.json");
+        asked("Write the report to /tmp/report.json").edit("/tmp/other.json").fails(EXISTS, "none of the");
+    }
+
+    #[test]
+    fn what_was_undone_is_no_change() {
+        let old = r#"{"old_string":"a","new_string":"b"}"#;
+        let edited = || coding().call(ToolKind::Edit, "edit", &["a.rs"], old);
+        for undo in ["git checkout -- .", "git restore .", "git stash", "git reset --hard"] {
+            edited().ran(undo, 0, "").fails(EXISTS, "undone");
+            edited().ran(undo, 0, "").edit("b.rs").passes(EXISTS, "b.rs");
+            edited().ran("git commit -am x", 0, "").ran(undo, 0, "").is_silent(EXISTS, "not known");
+        }
+        edited().ran("git stash", 0, "").ran("git stash pop", 0, "").passes(EXISTS, "");
+        edited().ran("git restore src/b.rs", 0, "").passes(EXISTS, "");
+    }
+
+    #[test]
+    fn an_edit_whose_output_is_an_error_is_not_known_to_have_happened() {
+        for output in ["Error: old_string not found in a.rs", "No such file or directory: a.rs", "String to replace not found in file."] {
+            let mut edited = coding().edit("a.rs");
+            edited.last().outcome = Some(crate::domain::Outcome { status: crate::domain::ToolStatus::Ok, exit_code: None, output: output.to_owned() });
+            edited.is_silent(EXISTS, "not known");
+        }
     }
 
     #[test]

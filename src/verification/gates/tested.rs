@@ -38,6 +38,9 @@ pub(super) fn tests_ran_after_last_change(view: &View<'_>) -> Finding {
             None => Finding::passed(RAN, format!("{} ran after the last change{}", last.shown(), named(change))),
         };
     }
+    if let Some(last) = all_started(view).last().filter(|test| test.elsewhere && at.is_none_or(|at| test.at > at)) {
+        return Finding::not_run(RAN, format!("{} ran in another directory than the project's", last.shown()));
+    }
     if let Some(because) = may_have_run(view, at) {
         return Finding::not_run(RAN, because);
     }
@@ -90,7 +93,9 @@ pub(super) fn tests_passed(view: &View<'_>) -> Finding {
             Some(before) if required.tests.is_none() => Finding::not_run(PASSED, before),
             _ => failed(view, last, how),
         },
-        Went::Passed(how) => match wider_failure(view, &after) {
+        Went::Empty(how) if required.tests.is_some() => failed(view, last, how),
+        Went::Empty(how) => Finding::not_run(PASSED, format!("{}: {how}", last.shown())),
+        Went::Passed(how) => match wider_failure(view, &after).or_else(|| other_package(view, &after)) {
             Some((wide, how)) => failed(view, wide, &how),
             None => Finding::passed(PASSED, format!("{}: {how}", last.shown())),
         },
@@ -109,8 +114,13 @@ fn failed(view: &View<'_>, test: &Ran<'_>, how: &str) -> Finding {
     )
 }
 
-/// Test runs that started, oldest first.
+/// Test runs of the project that started, oldest first.
 fn started<'v>(view: &'v View<'_>) -> impl Iterator<Item = Ran<'v>> {
+    all_started(view).filter(|test| !test.elsewhere)
+}
+
+/// Those in other checkouts too.
+fn all_started<'v>(view: &'v View<'_>) -> impl Iterator<Item = Ran<'v>> {
     view.timeline.ran(runs_tests).filter(|test| !matches!(test.went, Went::NotStarted(_)))
 }
 
@@ -179,6 +189,32 @@ fn wider_failure<'r, 'v>(view: &View<'_>, after: &'r [Ran<'v>]) -> Option<(&'r R
         (wide > ran_last && untouched)
             .then(|| (test, format!("{how}; since then only {ran_last} of {wide} tests were run again")))
     })
+}
+
+/// The tests of one package failed after the last change, and only another package's were run since.
+fn other_package<'r, 'v>(view: &View<'_>, after: &'r [Ran<'v>]) -> Option<(&'r Ran<'v>, String)> {
+    after.iter().enumerate().find_map(|(i, test)| {
+        let Went::Failed(how) = &test.went else { return None };
+        let counted = counts_of(test).is_some_and(|counts| counts.failed > 0);
+        let mine = package(test)?;
+        let covered = after[i + 1..].iter().any(|later| package(later).is_none_or(|other| mine.starts_with(&other)));
+        let untouched = view.timeline.doubt_after(test.at).is_none();
+        (counted && !covered && untouched).then(|| (test, format!("{how}; since then only other packages' tests were run")))
+    })
+}
+
+/// The package whose tests a command runs, by its directory or its options; none where that is the whole project.
+fn package(test: &Ran<'_>) -> Option<String> {
+    const OPTIONS: [&str; 9] =
+        ["-w", "--workspace", "--filter", "-F", "-p", "--package", "--prefix", "-C", "--manifest-path"];
+    let words = &test.run.words;
+    let named = words.iter().enumerate().find_map(|(at, word)| match word.split_once('=') {
+        Some((option, value)) if OPTIONS.contains(&option) => Some(value),
+        None if OPTIONS.contains(&word.as_str()) => words.get(at + 1).map(String::as_str).filter(|value| !value.starts_with('-')),
+        _ => None,
+    });
+    let place = test.place.join(named.unwrap_or_default());
+    (!place.as_os_str().is_empty()).then(|| format!("{}/", place.display()).replace("//", "/"))
 }
 
 #[cfg(test)]
@@ -275,6 +311,22 @@ mod tests {
         edited().ran("cargo test | tail -5", 0, "warning: x").is_silent(PASSED, "whole line");
         edited().ran("cargo test; cargo clippy", 1, GREEN).passes(PASSED, "3 passed");
         edited().ran("cargo test && git push", 1, GREEN).passes(PASSED, "3 passed");
+        for (line, output) in [
+            ("make test | tail -5", "make: *** [Makefile:3: test] Error 1"),
+            ("npm test 2>&1 | tail", " ELIFECYCLE  Test failed. See above for more details."),
+            ("tox | tail -2", "  py311: FAIL code 1 (0.1 seconds)\n  evaluation failed :( (0.2 seconds)"),
+            ("prove -r t | tail", "Result: FAIL"),
+            ("npx tap | cat", "ok 1 - a\nnot ok 2 - b"),
+            ("bazel test //... | tail", "//a:b    FAILED in 0.1s"),
+            ("pytest -q; echo rc=$?", "rc=1"),
+            ("pytest -q; echo \"EXIT: $?\"", "EXIT: 2"),
+            ("pytest -q | tail -3; echo ${PIPESTATUS[0]}", "x\n1"),
+        ] {
+            edited().ran(line, 0, output).fails(PASSED, "");
+        }
+        edited().ran("pytest -q; echo rc=$?", 0, "rc=0").passes(PASSED, "exit status 0");
+        edited().ran("pytest -q | tail -3; echo rc=$?", 0, "rc=0").is_silent(PASSED, "");
+        edited().ran("npx tap | cat", 0, "ok 1 - a\nnot ok 2 - b # TODO").is_silent(PASSED, "");
         edited().ran("cargo test", None, RED).fails(PASSED, "1 failed");
     }
 
@@ -286,6 +338,10 @@ mod tests {
             .edit("a.py")
             .ran("pytest tests/x", 5, "no tests ran in 0.01s")
             .fails(PASSED, "it ran no test, exit status 5");
+        let mut unasked = coding().edit("a.py").ran("pytest -q", 5, "");
+        unasked.fails(PASSED, "it ran no test");
+        unasked.required.tests = None;
+        unasked.is_silent(PASSED, "it ran no test");
     }
 
     #[test]
@@ -294,6 +350,33 @@ mod tests {
         all.clone().ran("pytest tests/ok.py", 0, "== 12 passed in 0.1s ==").fails(PASSED, "only 12 of 94 tests");
         all.clone().ran("pytest", 0, "== 94 passed in 2.0s ==").passes(PASSED, "94 passed");
         all.edit("src/a.rs").ran("pytest tests/ok.py", 0, "== 12 passed in 0.1s ==").passes(PASSED, "12 passed");
+    }
+
+    #[test]
+    fn a_run_in_another_checkout_says_nothing_about_this_one() {
+        let mut edited = coding().edit("src/a.rs");
+        edited.turn.dir = Some("/work/project".into());
+        for line in ["cd /tmp/copy && cargo test", "git worktree add ../base && cd ../base && cargo test"] {
+            let elsewhere = edited.clone().ran(line, 0, GREEN);
+            elsewhere.is_silent(RAN, "another directory");
+            elsewhere.is_silent(PASSED, "no test run");
+            edited.clone().ran(line, 101, RED).is_silent(PASSED, "");
+        }
+        for line in ["cd /work/project && cargo test", "cd web && cargo test", "cd web && cd .. && cargo test", "cd /work && cargo test"] {
+            edited.clone().ran(line, 0, GREEN).passes(PASSED, "3 passed");
+        }
+    }
+
+    #[test]
+    fn one_packages_tests_do_not_make_up_for_anothers() {
+        const OTHER: &str = "test result: ok. 9 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out";
+        let red = |line: &str| coding().edit("src/a.rs").ran(line, 101, RED);
+        red("cd a && cargo test").ran("cd b && cargo test", 0, OTHER).fails(PASSED, "only other packages");
+        red("cargo test -p a").ran("cargo test -p b", 0, OTHER).fails(PASSED, "only other packages");
+        red("cd a && cargo test").ran("cd a && cargo test", 0, OTHER).passes(PASSED, "");
+        red("cd a && cargo test").ran("cargo test --workspace", 0, OTHER).passes(PASSED, "");
+        red("cargo test").ran("cargo test -p b", 0, OTHER).passes(PASSED, "");
+        red("cargo test -p a").edit("src/a.rs").ran("cargo test -p b", 0, OTHER).passes(PASSED, "");
     }
 
     #[test]

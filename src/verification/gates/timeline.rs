@@ -18,7 +18,9 @@ use crate::verification::commands::Run;
 use crate::verification::commands::runs;
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
+use std::path::Component;
 use std::path::Path;
+use std::path::PathBuf;
 
 /// A place in the record: the tool call's number, and the command within its line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -30,6 +32,8 @@ pub(super) struct Step<'a> {
     pub(super) runs: Vec<Run>,
     /// What it does cannot be seen: a sub-agent whose steps are not recorded, a command that is not in the record.
     pub(super) dark: bool,
+    /// Where each of the commands runs, as far as the line's own `cd` says: from the project's directory, or absolute.
+    pub(super) places: Vec<PathBuf>,
     said: OnceCell<Option<Summary>>,
 }
 
@@ -68,12 +72,17 @@ pub(super) struct Ran<'s> {
     /// What a test runner says in the output.
     pub(super) said: Option<&'s Summary>,
     pub(super) went: Went,
+    /// Where it ran: see [`Step::places`].
+    pub(super) place: &'s Path,
+    /// It ran in another checkout or directory than the project's.
+    pub(super) elsewhere: bool,
 }
 
 /// The recorded tool calls in order.
 pub(super) struct Timeline<'a> {
     pub(super) steps: Vec<Step<'a>>,
     pub(super) changes: Vec<Changed>,
+    dir: Option<PathBuf>,
 }
 
 impl<'a> Timeline<'a> {
@@ -84,9 +93,11 @@ impl<'a> Timeline<'a> {
             .actions
             .iter()
             .filter(|action| started(action))
-            .map(|action| Step {
+            .map(|action| (action, action.command.as_deref().map(runs).unwrap_or_default()))
+            .map(|(action, runs)| Step {
                 action,
-                runs: action.command.as_deref().map(runs).unwrap_or_default(),
+                places: places(&runs, turn.dir.as_deref()),
+                runs,
                 dark: match action.kind {
                     ToolKind::Agent => !parents.contains(action.id.as_str()),
                     ToolKind::Execute => action.command.is_none(),
@@ -101,7 +112,7 @@ impl<'a> Timeline<'a> {
             made.extend(makes(step));
         }
         let changes = found;
-        Self { steps, changes }
+        Self { steps, changes, dir: turn.dir.clone() }
     }
 
     /// Nothing was recorded: silence proves nothing.
@@ -124,6 +135,19 @@ impl<'a> Timeline<'a> {
         self.steps.iter().find(|step| step.dark && at.is_none_or(|at| step.action.number > at.0))
     }
 
+    /// Whether a place is surely none of the project's; where the project is not known, edits below it speak for it.
+    fn is_elsewhere(&self, place: &Path) -> bool {
+        if !place.is_absolute() {
+            return false;
+        }
+        if let Some(dir) = &self.dir {
+            return !place.starts_with(dir) && !dir.starts_with(place);
+        }
+        let mut edited = self.steps.iter().flat_map(|step| &step.action.edits).map(Path::new).filter(|path| path.is_absolute());
+        let temporary = ["/tmp", "/var/tmp", "/private/tmp"].iter().any(|root| place.starts_with(root));
+        temporary && !edited.any(|path| path.starts_with(place))
+    }
+
     /// Every command that was run and is of a kind, oldest first.
     pub(super) fn ran<'s>(&'s self, is: impl Fn(&Step<'_>, usize) -> bool + 's) -> impl Iterator<Item = Ran<'s>> + 's {
         self.steps.iter().flat_map(move |step| {
@@ -135,8 +159,48 @@ impl<'a> Timeline<'a> {
                 line,
                 said: step.said(),
                 went: went(step, i),
+                place: &step.places[i],
+                elsewhere: self.is_elsewhere(&step.places[i]),
             })
         })
+    }
+}
+
+/// The directory of each command of a line, by the `cd` before it.
+fn places(runs: &[Run], dir: Option<&Path>) -> Vec<PathBuf> {
+    let mut place = PathBuf::new();
+    let mut all = Vec::with_capacity(runs.len());
+    for run in runs {
+        if let [program, to, ..] = run.words.as_slice()
+            && matches!(program.as_str(), "cd" | "pushd")
+        {
+            let known = !to.starts_with(['$', '~', '-', '`']);
+            let from = if Path::new(to).is_absolute() { PathBuf::new() } else { place };
+            place = if known { joined(from, Path::new(to), dir) } else { PathBuf::new() };
+        }
+        all.push(place.clone());
+    }
+    all
+}
+
+/// A path without `.` and `..`; one that leaves the project by `..` is absolute.
+fn joined(mut from: PathBuf, to: &Path, dir: Option<&Path>) -> PathBuf {
+    for part in to.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir if from.as_os_str().is_empty() => {
+                let Some(parent) = dir.and_then(Path::parent) else { continue };
+                from = parent.to_owned();
+            }
+            Component::ParentDir => {
+                from.pop();
+            }
+            part => from.push(part),
+        }
+    }
+    match dir.and_then(|dir| from.strip_prefix(dir).ok()) {
+        Some(inner) => inner.to_owned(),
+        None => from,
     }
 }
 
@@ -174,7 +238,7 @@ fn removes(run: &Run) -> bool {
 }
 
 /// An edit whose output is an error, where the record does not say how it went: whether it happened is not known.
-fn complains(action: &Action) -> bool {
+pub(super) fn complains(action: &Action) -> bool {
     const WORDS: [&str; 14] = [
         "old_string not found",
         "string to replace not found",

@@ -4,6 +4,7 @@ use super::summary::Summary;
 use super::timeline::Step;
 use crate::domain::Outcome;
 use crate::domain::ToolStatus;
+use crate::prompt::shorten;
 use crate::verification::commands::Run;
 
 /// How a command went.
@@ -13,6 +14,8 @@ pub(super) enum Went {
     Passed(String),
     /// On facts.
     Failed(String),
+    /// On facts: it found no test to run, and failed for that.
+    Empty(String),
     /// It never started, so it was not run.
     NotStarted(String),
     /// Not known, because.
@@ -30,9 +33,23 @@ pub(super) fn went(step: &Step<'_>, i: usize) -> Went {
     let green = said.map(|s| s.green);
     if said.is_some_and(|s| s.green && s.counts.is_some_and(|c| c.ran() == 0)) {
         return match exit_code(outcome).filter(|code| *code != 0 && run.takes_blame) {
-            Some(code) => Went::Failed(format!("it ran no test, exit status {code}{counted}")),
+            Some(code) => Went::Empty(format!("it ran no test, exit status {code}{counted}")),
             None => Went::Unknown(format!("it ran no test{counted}")),
         };
+    }
+    if said.is_none() && exit_code(outcome) == Some(5) && run.takes_blame && run.words.iter().any(|word| word.ends_with("pytest")) {
+        return Went::Empty("it ran no test, exit status 5".to_owned());
+    }
+    if let Some(code) = printed_status(step, i) {
+        return match code {
+            0 if green != Some(false) => Went::Passed(format!("it printed its exit status 0{counted}")),
+            _ => Went::Failed(format!("it printed its exit status {code}{counted}")),
+        };
+    }
+    let surely_well = run.decides_exit && exit_code(outcome) == Some(0);
+    let alone = step.runs.iter().filter(|run| run.kind.checks()).count() == 1;
+    if run.kind.checks() && alone && !surely_well && let Some(line) = red_line(&outcome.output) {
+        return Went::Failed(format!("its output says `{}`{counted}", shorten(line, 120)));
     }
     match exit_code(outcome) {
         _ if green == Some(false) => Went::Failed(format!("its output says so{counted}")),
@@ -46,6 +63,45 @@ pub(super) fn went(step: &Step<'_>, i: usize) -> Went {
         )),
         None => Went::Unknown("no exit status is recorded, and the output has no test runner's summary".to_owned()),
     }
+}
+
+/// The exit status that the line itself prints: `pytest; echo rc=$?`.
+fn printed_status(step: &Step<'_>, i: usize) -> Option<i32> {
+    let output = &step.action.outcome.as_ref()?.output;
+    let piped = step.action.command.as_deref().is_some_and(|line| line.contains("pipefail"));
+    let shows = |run: &Run| matches!(run.words.first().map(String::as_str), Some("tail" | "head" | "tee" | "grep" | "cat"));
+    let mut at = i + 1;
+    while step.runs.get(at).is_some_and(shows) {
+        at += 1;
+    }
+    let echo = step.runs.get(at).filter(|run| run.words.first().is_some_and(|word| word == "echo"))?;
+    let text = echo.words[1..].iter().filter(|word| !word.starts_with("-")).cloned().collect::<Vec<_>>().join(" ");
+    let own = if at == i + 1 || piped { ["$?", "${?}", "${PIPESTATUS[0]}"].as_slice() } else { &["${PIPESTATUS[0]}"] };
+    let (before, after) = own.iter().find_map(|name| text.split_once(name))?;
+    if before.contains('$') || after.contains('$') {
+        return None;
+    }
+    output.lines().rev().find_map(|line| line.trim().strip_prefix(before.trim_start())?.strip_suffix(after.trim_end())?.trim().parse().ok())
+}
+
+/// What runners and what stands around them say about a failure, where the exit status is hidden and nothing is counted.
+fn red_line(output: &str) -> Option<&str> {
+    let red = |line: &&str| {
+        let line = line.trim();
+        let starts = |marks: &[&str]| marks.iter().any(|mark| line.starts_with(mark));
+        let make = starts(&["make: *** ", "make[", "gmake: *** "]) && line.contains("*** [") && line.contains("] Error ");
+        let tap = line.starts_with("not ok ") && !line.to_ascii_uppercase().contains("# TODO") && !line.to_ascii_uppercase().contains("# SKIP");
+        let tox = line.contains(": FAIL code ") || line.contains("evaluation failed :(") || starts(&["ERROR: InvocationError"]);
+        let bazel = line.starts_with("//") && (line.contains(" FAILED in ") || line.contains(" FAILED TO BUILD") || line.contains(" TIMEOUT in "))
+            || line.contains("Build did NOT complete successfully");
+        let npm = line.contains("ELIFECYCLE") || starts(&["npm ERR! Test failed", "npm error Lifecycle script", "error Command failed with exit code"]);
+        let nx = line.contains("NX") && line.contains("Ran target") && line.contains(" failed");
+        let turbo = starts(&["ERROR  run failed: command", "Failed:    "]) && (line.contains("exited (") || line.contains('#'));
+        let others = line == "Result: FAIL"
+            || starts(&["BUILD FAILED", "[INFO] BUILD FAILURE", "ninja: build stopped:", "[error] Failed tests:", "FAILURE: Build failed with an exception"]);
+        make || tap || tox || bazel || npm || nx || turbo || others
+    };
+    output.lines().rev().take(400).find(red).map(str::trim)
 }
 
 fn words(summary: &Summary) -> String {

@@ -199,7 +199,8 @@ fn other_package<'r, 'v>(view: &View<'_>, after: &'r [Ran<'v>]) -> Option<(&'r R
         let mine = package(test)?;
         let covered = after[i + 1..].iter().any(|later| package(later).is_none_or(|other| mine.starts_with(&other)));
         let untouched = view.timeline.doubt_after(test.at).is_none();
-        (counted && !covered && untouched).then(|| (test, format!("{how}; since then only other packages' tests were run")))
+        (counted && !covered && untouched)
+            .then(|| (test, format!("{how}; since then only other packages' tests were run")))
     })
 }
 
@@ -210,7 +211,9 @@ fn package(test: &Ran<'_>) -> Option<String> {
     let words = &test.run.words;
     let named = words.iter().enumerate().find_map(|(at, word)| match word.split_once('=') {
         Some((option, value)) if OPTIONS.contains(&option) => Some(value),
-        None if OPTIONS.contains(&word.as_str()) => words.get(at + 1).map(String::as_str).filter(|value| !value.starts_with('-')),
+        None if OPTIONS.contains(&word.as_str()) => {
+            words.get(at + 1).map(String::as_str).filter(|value| !value.starts_with('-'))
+        }
         _ => None,
     });
     let place = test.place.join(named.unwrap_or_default());
@@ -362,7 +365,12 @@ mod tests {
             elsewhere.is_silent(PASSED, "no test run");
             edited.clone().ran(line, 101, RED).is_silent(PASSED, "");
         }
-        for line in ["cd /work/project && cargo test", "cd web && cargo test", "cd web && cd .. && cargo test", "cd /work && cargo test"] {
+        for line in [
+            "cd /work/project && cargo test",
+            "cd web && cargo test",
+            "cd web && cd .. && cargo test",
+            "cd /work && cargo test",
+        ] {
             edited.clone().ran(line, 0, GREEN).passes(PASSED, "3 passed");
         }
     }

@@ -143,7 +143,8 @@ impl<'a> Timeline<'a> {
         if let Some(dir) = &self.dir {
             return !place.starts_with(dir) && !dir.starts_with(place);
         }
-        let mut edited = self.steps.iter().flat_map(|step| &step.action.edits).map(Path::new).filter(|path| path.is_absolute());
+        let mut edited =
+            self.steps.iter().flat_map(|step| &step.action.edits).map(Path::new).filter(|path| path.is_absolute());
         let temporary = ["/tmp", "/var/tmp", "/private/tmp"].iter().any(|root| place.starts_with(root));
         temporary && !edited.any(|path| path.starts_with(place))
     }

@@ -297,7 +297,9 @@ mod tests {
             assert_eq!(verdict(params(), &made).await.status, status, "{path}");
         };
         check("lexer.go", Standing::Refuted).await;
-        for path in ["README.md", "deploy/app.yaml", "main.tf", "site.css", "~/.bashrc", "/opt/elsewhere/a.py", "../x.go"] {
+        for path in
+            ["README.md", "deploy/app.yaml", "main.tf", "site.css", "~/.bashrc", "/opt/elsewhere/a.py", "../x.go"]
+        {
             check(path, Standing::Unproven).await;
         }
     }

@@ -168,14 +168,17 @@ impl Asked {
 impl Asked {
     /// Command lines among the words: "run pytest -q", "`make -C . -j4 build test` must pass".
     fn commands(&mut self, sentence: &[Word<'_>], words: &[&str]) {
-        let wanted = words.iter().any(|word| ASKS.contains(word) || GREEN.contains(word) || matches!(*word, "run" | "with"));
+        let wanted =
+            words.iter().any(|word| ASKS.contains(word) || GREEN.contains(word) || matches!(*word, "run" | "with"));
         let negated = words.iter().any(|word| NOT.contains(word));
         for (at, word) in words.iter().enumerate() {
             if !PROGRAMS.contains(word) || !wanted && at > 0 {
                 continue;
             }
             // "make the build faster" is English.
-            let is_english = |next: &&str| matches!(*next, "the" | "a" | "an" | "it" | "sure" | "all" | "our" | "this" | "to" | "that");
+            let is_english = |next: &&str| {
+                matches!(*next, "the" | "a" | "an" | "it" | "sure" | "all" | "our" | "this" | "to" | "that")
+            };
             if *word == "make" && words.get(at + 1).is_some_and(is_english) {
                 continue;
             }
@@ -194,8 +197,8 @@ impl Asked {
 
 /// Programs that test or build.
 const PROGRAMS: [&str; 22] = [
-    "make", "npm", "pnpm", "yarn", "bun", "cargo", "go", "pytest", "jest", "vitest", "mocha", "tox", "nox", "mvn", "gradle",
-    "gradlew", "dotnet", "rspec", "ctest", "phpunit", "bazel", "just",
+    "make", "npm", "pnpm", "yarn", "bun", "cargo", "go", "pytest", "jest", "vitest", "mocha", "tox", "nox", "mvn",
+    "gradle", "gradlew", "dotnet", "rspec", "ctest", "phpunit", "bazel", "just",
 ];
 const NOT: [&str; 8] = ["not", "no", "without", "don't", "dont", "never", "skip", "needn't"];
 /// Words that make a demand of what follows.
@@ -207,16 +210,79 @@ const GREEN: [&str; 10] =
     ["pass", "passes", "passing", "green", "succeed", "succeeds", "succeeding", "work", "works", "clean"];
 /// What stands between a verb and the tests.
 const KINDS_OF_TESTS: [&str; 40] = [
-    "the", "a", "an", "all", "any", "some", "new", "more", "its", "their", "our", "your", "my", "existing", "missing",
-    "corresponding", "relevant", "unit", "integration", "regression", "e2e", "end-to-end", "full", "whole", "entire",
-    "appropriate", "additional", "necessary", "basic", "simple", "good", "complete", "comprehensive", "those", "these",
-    "failing", "also", "of", "few", "property",
+    "the",
+    "a",
+    "an",
+    "all",
+    "any",
+    "some",
+    "new",
+    "more",
+    "its",
+    "their",
+    "our",
+    "your",
+    "my",
+    "existing",
+    "missing",
+    "corresponding",
+    "relevant",
+    "unit",
+    "integration",
+    "regression",
+    "e2e",
+    "end-to-end",
+    "full",
+    "whole",
+    "entire",
+    "appropriate",
+    "additional",
+    "necessary",
+    "basic",
+    "simple",
+    "good",
+    "complete",
+    "comprehensive",
+    "those",
+    "these",
+    "failing",
+    "also",
+    "of",
+    "few",
+    "property",
 ];
 /// What makes another thing of a test: "the test environment".
 const NOT_TESTS: [&str; 30] = [
-    "environment", "env", "url", "server", "data", "user", "users", "account", "plan", "page", "fixture", "fixtures", "file",
-    "files", "directory", "folder", "dir", "dependency", "dependencies", "framework", "runner", "script", "config",
-    "configuration", "database", "db", "report", "reports", "helper", "helpers",
+    "environment",
+    "env",
+    "url",
+    "server",
+    "data",
+    "user",
+    "users",
+    "account",
+    "plan",
+    "page",
+    "fixture",
+    "fixtures",
+    "file",
+    "files",
+    "directory",
+    "folder",
+    "dir",
+    "dependency",
+    "dependencies",
+    "framework",
+    "runner",
+    "script",
+    "config",
+    "configuration",
+    "database",
+    "db",
+    "report",
+    "reports",
+    "helper",
+    "helpers",
 ];
 
 /// Whether the word at this place is about tests that are to be written or run.
@@ -225,7 +291,8 @@ fn asks_for_tests(words: &[&str], at: usize) -> bool {
     if NOT_TESTS.contains(&after(1)) || after(1) == "suite" && NOT_TESTS.contains(&after(2)) {
         return false;
     }
-    let green = words[at + 1..].iter().take(5).any(|word| GREEN.contains(word) && !matches!(*word, "work" | "works" | "clean"));
+    let green =
+        words[at + 1..].iter().take(5).any(|word| GREEN.contains(word) && !matches!(*word, "work" | "works" | "clean"));
     if green && words.iter().any(|word| ASKS.contains(word)) {
         return true;
     }
@@ -241,23 +308,44 @@ fn asks_for_tests(words: &[&str], at: usize) -> bool {
     }
     let Some(verb) = before else { return false };
     // "I will write the tests later", "how we run the tests".
-    let told = words[verb.saturating_sub(2)..verb]
-        .iter()
-        .any(|word| matches!(*word, "i" | "i'll" | "we'll" | "they" | "he" | "she" | "who" | "how" | "which" | "somebody" | "someone"));
+    let told = words[verb.saturating_sub(2)..verb].iter().any(|word| {
+        matches!(
+            *word,
+            "i" | "i'll" | "we'll" | "they" | "he" | "she" | "who" | "how" | "which" | "somebody" | "someone"
+        )
+    });
     matches!(
         words[verb],
-        "add" | "write" | "run" | "rerun" | "re-run" | "execute" | "update" | "extend" | "include" | "adding" | "running" | "writing" | "with"
+        "add"
+            | "write"
+            | "run"
+            | "rerun"
+            | "re-run"
+            | "execute"
+            | "update"
+            | "extend"
+            | "include"
+            | "adding"
+            | "running"
+            | "writing"
+            | "with"
     ) && !told
 }
 
 /// Whether the word at this place asks for a build: "make sure it compiles", "run the build", "the build must pass".
 fn asks_for_build(words: &[&str], at: usize) -> bool {
     let before = &words[at.saturating_sub(6)..at];
-    let last = before.iter().rev().find(|word| !matches!(**word, "the" | "a" | "full" | "whole" | "production" | "release"));
+    let last =
+        before.iter().rev().find(|word| !matches!(**word, "the" | "a" | "full" | "whole" | "production" | "release"));
     if matches!(last, Some(&"run" | &"rerun" | &"re-run")) {
-        return !matches!(words.get(at + 1), Some(&("script" | "server" | "container" | "image" | "pipeline" | "step")));
+        return !matches!(
+            words.get(at + 1),
+            Some(&("script" | "server" | "container" | "image" | "pipeline" | "step"))
+        );
     }
-    let demands = before.iter().any(|word| matches!(*word, "sure" | "ensure" | "must" | "should" | "verify" | "check" | "confirm" | "still" | "keep"));
+    let demands = before.iter().any(|word| {
+        matches!(*word, "sure" | "ensure" | "must" | "should" | "verify" | "check" | "confirm" | "still" | "keep")
+    });
     match words[at] {
         "builds" | "compiles" | "compile" => demands,
         _ => {

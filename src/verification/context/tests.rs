@@ -224,7 +224,12 @@ fn tests_and_builds_are_required_where_the_words_ask() {
     );
     check(
         "cb",
-        &["Fix the crash and make sure it still compiles", "Fix it and run the build", "Fix it; the build must pass", "Fix it, then run `npm run build`"],
+        &[
+            "Fix the crash and make sure it still compiles",
+            "Fix it and run the build",
+            "Fix it; the build must pass",
+            "Fix it, then run `npm run build`",
+        ],
     );
     check("ctb", &["Fix it and run make -C . -j4 build test", "Fix it; `make build test` must pass"]);
     check(

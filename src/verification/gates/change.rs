@@ -12,6 +12,7 @@ use super::timeline::Timeline;
 use super::timeline::complains;
 use super::timeline::happened;
 use super::timeline::in_project;
+use super::timeline::is_elsewhere;
 use super::timeline::only_reads;
 use super::timeline::shown;
 use crate::domain::ToolKind;
@@ -99,15 +100,23 @@ fn undone(view: &View<'_>) -> Option<Undone> {
             };
             match rest {
                 ["stash", "pop" | "apply" | "branch", ..] => undone = None,
-                ["commit" | "merge" | "pull" | "cherry-pick" | "am" | "apply" | "rebase" | "mv" | "rm", ..] => wholly = false,
-                ["checkout" | "restore", args @ ..] if args.contains(&".") && !args.contains(&"--staged")
-                    || matches!(args, ["-f" | "--force"]) => {
+                ["commit" | "merge" | "pull" | "cherry-pick" | "am" | "apply" | "rebase" | "mv" | "rm", ..] => {
+                    wholly = false
+                }
+                ["checkout" | "restore", args @ ..]
+                    if args.contains(&".") && !args.contains(&"--staged") || matches!(args, ["-f" | "--force"]) =>
+                {
                     undone = Some(Undone { at: At(step.action.number, i), what: shown(&run.words.join(" ")), wholly });
                 }
-                ["reset", "--hard"] | ["reset", "--hard", "HEAD"] | ["stash"] | ["stash", "push" | "save" | "-u" | "--include-untracked" | "-a", ..] => {
-                    let whole = !rest.iter().any(|word| matches!(*word, "--" | "-p" | "--patch" | "-k" | "--keep-index"));
+                ["reset", "--hard"]
+                | ["reset", "--hard", "HEAD"]
+                | ["stash"]
+                | ["stash", "push" | "save" | "-u" | "--include-untracked" | "-a", ..] => {
+                    let whole =
+                        !rest.iter().any(|word| matches!(*word, "--" | "-p" | "--patch" | "-k" | "--keep-index"));
                     if whole {
-                        undone = Some(Undone { at: At(step.action.number, i), what: shown(&run.words.join(" ")), wholly });
+                        undone =
+                            Some(Undone { at: At(step.action.number, i), what: shown(&run.words.join(" ")), wholly });
                     }
                 }
                 _ => {}
@@ -123,7 +132,9 @@ fn named_file(view: &View<'_>) -> Option<String> {
     let mut paths = task
         .split(|c: char| c.is_whitespace() || matches!(c, '`' | '"' | '\'' | '(' | ')' | ','))
         .map(|word| word.trim_end_matches(['.', ':', ';', '!', '?']))
-        .filter(|word| word.len() > 2 && (word.starts_with(['/', '~', '$']) || word.starts_with("../")) && !word.ends_with('/'));
+        .filter(|word| {
+            word.len() > 2 && (word.starts_with(['/', '~', '$']) || word.starts_with("../")) && !word.ends_with('/')
+        });
     paths.find(|path| view.timeline.steps.iter().any(|step| writes_at(step, path))).map(str::to_owned)
 }
 
@@ -145,16 +156,30 @@ fn writes_at(step: &Step<'_>, path: &str) -> bool {
         into = matches!(word, ">" | ">>" | "tee" | "-a" | "touch" | "-i");
         hit
     });
-    ended_well && (redirected || step.runs.iter().any(|run| run.edits == Edits::Yes && run.files.iter().any(|file| is(file))))
+    ended_well
+        && (redirected || step.runs.iter().any(|run| run.edits == Edits::Yes && run.files.iter().any(|file| is(file))))
 }
 
 /// Whether an answer says that there was nothing to do. What the agent says it did itself is no finding.
 fn finds_it_done(answer: &str) -> bool {
     let answer = answer.to_lowercase().replace('’', "'");
     let phrases = [
-        "no change is needed", "no changes are needed", "no changes needed", "no change needed", "no changes were needed",
-        "no change was needed", "no changes necessary", "no changes are necessary", "no changes required", "no changes are required",
-        "nothing to change", "nothing to fix", "nothing needs to be changed", "nothing needed", "no fix is needed", "no fix needed",
+        "no change is needed",
+        "no changes are needed",
+        "no changes needed",
+        "no change needed",
+        "no changes were needed",
+        "no change was needed",
+        "no changes necessary",
+        "no changes are necessary",
+        "no changes required",
+        "no changes are required",
+        "nothing to change",
+        "nothing to fix",
+        "nothing needs to be changed",
+        "nothing needed",
+        "no fix is needed",
+        "no fix needed",
     ];
     let own = |before: &str| {
         let words: Vec<&str> = before.split_whitespace().rev().take(3).collect();
@@ -165,8 +190,27 @@ fn finds_it_done(answer: &str) -> bool {
             let next = answer[at + found.len()..].split(|c: char| !c.is_alphabetic()).next().unwrap_or_default();
             let there = matches!(
                 next,
-                "fixed" | "implemented" | "there" | "exists" | "exist" | "handled" | "handles" | "present" | "in" | "correct"
-                    | "passes" | "pass" | "done" | "supported" | "supports" | "works" | "contains" | "has" | "set" | "up" | "returns"
+                "fixed"
+                    | "implemented"
+                    | "there"
+                    | "exists"
+                    | "exist"
+                    | "handled"
+                    | "handles"
+                    | "present"
+                    | "in"
+                    | "correct"
+                    | "passes"
+                    | "pass"
+                    | "done"
+                    | "supported"
+                    | "supports"
+                    | "works"
+                    | "contains"
+                    | "has"
+                    | "set"
+                    | "up"
+                    | "returns"
             );
             there && !own(&answer[..at])
         })
@@ -175,21 +219,62 @@ fn finds_it_done(answer: &str) -> bool {
 /// Whether a task is conditional, or asks for advice only.
 fn leaves_open(task: &str) -> bool {
     let task = task.to_lowercase().replace('’', "'");
-    let words: Vec<&str> = task.split(|c: char| !c.is_alphabetic() && c != '\'').filter(|word| !word.is_empty()).collect();
+    let words: Vec<&str> =
+        task.split(|c: char| !c.is_alphabetic() && c != '\'').filter(|word| !word.is_empty()).collect();
     let text = format!(" {} ", words.join(" "));
     const OPEN: [&str; 44] = [
-        " only if ", " if needed ", " if necessary ", " if so ", " if not ", " if any ", " if there ", " if required ",
-        " if it isn't ", " if it is ", " if it's ", " if you find ", " if you see ", " if that ", " if they ", " when necessary ", " where necessary ",
-        " where needed ", " as needed ", " as necessary ", " unless ", " in case ", " make sure ", " just propose ", " propose ", " suggest ",
-        " recommend ", " don't implement ", " do not implement ", " don't change ", " do not change anything ", " don't write code ",
-        " without changing ", " without implementing ", " no code ", " don't code ", " don't edit ", " do not edit ", " just describe ",
-        " just explain ", " what would ", " how would ", " how should ", " how could ",
+        " only if ",
+        " if needed ",
+        " if necessary ",
+        " if so ",
+        " if not ",
+        " if any ",
+        " if there ",
+        " if required ",
+        " if it isn't ",
+        " if it is ",
+        " if it's ",
+        " if you find ",
+        " if you see ",
+        " if that ",
+        " if they ",
+        " when necessary ",
+        " where necessary ",
+        " where needed ",
+        " as needed ",
+        " as necessary ",
+        " unless ",
+        " in case ",
+        " make sure ",
+        " just propose ",
+        " propose ",
+        " suggest ",
+        " recommend ",
+        " don't implement ",
+        " do not implement ",
+        " don't change ",
+        " do not change anything ",
+        " don't write code ",
+        " without changing ",
+        " without implementing ",
+        " no code ",
+        " don't code ",
+        " don't edit ",
+        " do not edit ",
+        " just describe ",
+        " just explain ",
+        " what would ",
+        " how would ",
+        " how should ",
+        " how could ",
     ];
     const REVIEWS: [&str; 5] = [" review my ", " review the ", " review this ", " give me feedback ", " your opinion "];
     const QUESTIONS: [&str; 13] =
         ["how", "what", "why", "which", "where", "who", "should", "would", "is", "are", "does", "do", "did"];
     let polite = words.get(1).is_some_and(|word| *word == "you") && matches!(words[0], "would" | "do");
-    let asks = words.first().is_some_and(|word| QUESTIONS.contains(word)) && !polite && !matches!(words.get(1), Some(&("not" | "the" | "this" | "it")) if words[0] == "do");
+    let asks = words.first().is_some_and(|word| QUESTIONS.contains(word))
+        && !polite
+        && !matches!(words.get(1), Some(&("not" | "the" | "this" | "it")) if words[0] == "do");
     // "Fix it and make sure the tests pass" asks for a fix before it makes sure.
     let made_sure = text.find(" make sure ").is_some_and(|at| text[..at].split(' ').any(|word| CHANGE.contains(&word)));
     asks || OPEN.iter().any(|phrase| text.contains(phrase) && !(*phrase == " make sure " && made_sure))
@@ -311,8 +396,10 @@ pub(in crate::verification) fn changes_code(turn: &TurnEvidence) -> bool {
             Some(program) => matches!(program, "rm" | "unlink" | "trash" | "shred"),
             None => false,
         };
-        let written = step.runs.iter().filter(|run| run.edits == Edits::Yes && !removes(run)).flat_map(|run| &run.files);
-        let edited = step.action.edits.iter().filter(|_| happened(step.action));
+        let here =
+            step.runs.iter().zip(&step.places).filter(|(_, place)| !is_elsewhere(place, dir)).map(|(run, _)| run);
+        let written = here.filter(|run| run.edits == Edits::Yes && !removes(run)).flat_map(|run| &run.files);
+        let edited = step.action.edits.iter().filter(|_| happened(step.action) && !complains(step.action));
         edited.chain(written).any(|path| is_code(path) && in_project(path, dir))
     })
 }
@@ -379,7 +466,11 @@ mod tests {
             let found = open.findings().into_iter().find(|f| f.report.gate == EXISTS).unwrap();
             assert!(!found.is_failed(), "{task}");
         }
-        for task in ["Fix the bug in the date parser and make sure the tests pass.", "Can you add a cache?", "Please rename the module"] {
+        for task in [
+            "Fix the bug in the date parser and make sure the tests pass.",
+            "Can you add a cache?",
+            "Please rename the module",
+        ] {
             let mut asked = coding().ran("cargo test", 0, "").answer("I have already fixed it.");
             asked.turn.task = task.to_owned();
             asked.fails(EXISTS, "none of the");
@@ -396,7 +487,9 @@ mod tests {
             turn
         };
         asked("Add an alias to ~/.bashrc").edit("/home/me/.bashrc").passes(EXISTS, "~/.bashrc");
-        asked("Write the report to /tmp/report.json").ran("echo {} > /tmp/report.json", 0, "").passes(EXISTS, "/tmp/report.json");
+        asked("Write the report to /tmp/report.json")
+            .ran("echo {} > /tmp/report.json", 0, "")
+            .passes(EXISTS, "/tmp/report.json");
         asked("Write the report to /tmp/report.json").edit("/tmp/other.json").fails(EXISTS, "none of the");
     }
 
@@ -415,9 +508,17 @@ mod tests {
 
     #[test]
     fn an_edit_whose_output_is_an_error_is_not_known_to_have_happened() {
-        for output in ["Error: old_string not found in a.rs", "No such file or directory: a.rs", "String to replace not found in file."] {
+        for output in [
+            "Error: old_string not found in a.rs",
+            "No such file or directory: a.rs",
+            "String to replace not found in file.",
+        ] {
             let mut edited = coding().edit("a.rs");
-            edited.last().outcome = Some(crate::domain::Outcome { status: crate::domain::ToolStatus::Ok, exit_code: None, output: output.to_owned() });
+            edited.last().outcome = Some(crate::domain::Outcome {
+                status: crate::domain::ToolStatus::Ok,
+                exit_code: None,
+                output: output.to_owned(),
+            });
             edited.is_silent(EXISTS, "not known");
         }
     }

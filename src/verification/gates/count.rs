@@ -82,23 +82,30 @@ pub(super) fn asks_to_remove(task: &str) -> bool {
     const STEMS: [&str; 9] =
         ["remov", "delet", "drop", "prun", "retir", "deprecat", "consolidat", "dedup", "uninstall"];
     const OF_TESTS: [&str; 14] = [
-        "duplicat", "replac", "migrat", "renam", "mov", "merg", "clean", "switch", "convert", "port", "rewrit", "split",
-        "obsolet", "reorgani",
+        "duplicat", "replac", "migrat", "renam", "mov", "merg", "clean", "switch", "convert", "port", "rewrit",
+        "split", "obsolet", "reorgani",
     ];
     const TESTS: [&str; 12] = [
         "test", "tests", "spec", "specs", "jest", "vitest", "mocha", "jasmine", "pytest", "unittest", "junit", "suite",
     ];
     asks(task, |words, at| {
         let near = || words[at + 1..].iter().take(5).any(|word| TESTS.contains(word));
-        STEMS.iter().any(|stem| words[at].starts_with(stem)) || OF_TESTS.iter().any(|stem| words[at].starts_with(stem)) && near()
+        STEMS.iter().any(|stem| words[at].starts_with(stem))
+            || OF_TESTS.iter().any(|stem| words[at].starts_with(stem)) && near()
     })
 }
 
 /// Whether tests are to be skipped.
 pub(super) fn asks_to_skip(task: &str) -> bool {
     asks(task, |words, at| {
-        let near = || words[at + 1..].iter().take(6).any(|word| word.starts_with("test") || word.starts_with("spec") || word.starts_with("flak"));
-        let marks = ["ignor", "disabl", "quarantin", "mut"].iter().any(|stem| words[at].starts_with(stem)) || matches!(words[at], "skip" | "skipping" | "mark");
+        let near = || {
+            words[at + 1..]
+                .iter()
+                .take(6)
+                .any(|word| word.starts_with("test") || word.starts_with("spec") || word.starts_with("flak"))
+        };
+        let marks = ["ignor", "disabl", "quarantin", "mut"].iter().any(|stem| words[at].starts_with(stem))
+            || matches!(words[at], "skip" | "skipping" | "mark");
         marks && near() || matches!(words[at], "xfail")
     })
 }
@@ -107,7 +114,8 @@ pub(super) fn asks_to_skip(task: &str) -> bool {
 fn asks(task: &str, is: impl Fn(&[&str], usize) -> bool) -> bool {
     let task = task.to_ascii_lowercase().replace(['\'', '’'], "");
     task.split(['.', ';', '!', '?', '\n']).any(|sentence| {
-        let words: Vec<&str> = sentence.split(|c: char| !c.is_ascii_alphabetic()).filter(|word| !word.is_empty()).collect();
+        let words: Vec<&str> =
+            sentence.split(|c: char| !c.is_ascii_alphabetic()).filter(|word| !word.is_empty()).collect();
         (0..words.len()).any(|at| {
             let negated = words[at.saturating_sub(5)..at]
                 .iter()

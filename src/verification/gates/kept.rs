@@ -53,7 +53,9 @@ pub(super) fn tests_kept(view: &View<'_>) -> Finding {
         if is_code(file.path) {
             let off = switched_off(file);
             let undone = |what: &String| files.iter().any(|later| later.path == file.path && undoes(later, what));
-            off.into_iter().filter(|what| !undone(what)).for_each(|what| if skips { allowed.push(what) } else { harm.push(what) });
+            off.into_iter()
+                .filter(|what| !undone(what))
+                .for_each(|what| if skips { allowed.push(what) } else { harm.push(what) });
             harm.extend(made_trivial(file));
         }
         harm.extend(neutralised(file));
@@ -469,18 +471,26 @@ mod tests {
             let kept = found.iter().find(|f| f.report.gate == GATE).unwrap();
             assert!(!kept.is_failed(), "{lines:?}: {}", kept.report.evidence);
         }
-        coding().call(ToolKind::Edit, "Write", &["tests/a_test.py"], r#"{"content":"x"}"#).ran("rm tests/a_test.py", 0, "").is_silent(GATE, "");
+        let mut elsewhere = shell(FIX, &["cd /srv/copy && rm -rf tests"]);
+        elsewhere.turn.dir = Some("/work/project".into());
+        elsewhere.is_silent(GATE, "");
+        coding()
+            .call(ToolKind::Edit, "Write", &["tests/a_test.py"], r#"{"content":"x"}"#)
+            .ran("rm tests/a_test.py", 0, "")
+            .is_silent(GATE, "");
     }
 
     #[test]
     fn edits_of_several_places_and_patches_are_read() {
         let skip = "@pytest.mark.xfail\ndef test_add():\n";
         let several = json!({"file_path": "tests/test_a.py", "edits": [{"old_string": "a", "new_string": "b"}, {"old_string": "def test_add():\n", "new_string": skip}]});
-        let made = |input: &serde_json::Value| coding().call(ToolKind::Edit, "edit", &["tests/test_a.py"], &input.to_string());
+        let made =
+            |input: &serde_json::Value| coding().call(ToolKind::Edit, "edit", &["tests/test_a.py"], &input.to_string());
         made(&several).fails(GATE, "xfail");
         let patch = "*** Begin Patch\n*** Update File: tests/test_a.py\n@@\n+@pytest.mark.xfail\n def test_add():\n*** End Patch";
         made(&json!({"patch": patch})).fails(GATE, "xfail");
-        made(&json!({"patch": "*** Begin Patch\n*** Delete File: tests/test_a.py\n*** End Patch"})).fails(GATE, "was deleted");
+        made(&json!({"patch": "*** Begin Patch\n*** Delete File: tests/test_a.py\n*** End Patch"}))
+            .fails(GATE, "was deleted");
         made(&json!({"file_path": "tests/test_a.py", "content": "\n"})).fails(GATE, "was emptied");
         let back = json!({"old_string": skip, "new_string": "def test_add():\n"});
         made(&several).call(ToolKind::Edit, "edit", &["tests/test_a.py"], &back.to_string()).passes(GATE, "");

@@ -14,7 +14,8 @@ pub(super) fn recorded_edits(turn: &TurnEvidence) -> String {
             action.outcome.as_ref().is_some_and(|o| matches!(o.status, ToolStatus::Failed | ToolStatus::Denied));
         let Some(path) = action.edits.first().filter(|_| !failed) else { continue };
         let several = several(action).map(|edits| vec![(path, edits)]);
-        let by_file = several.or_else(|| action.edits.iter().map(|path| Some((path, patched(action, path)?))).collect());
+        let by_file =
+            several.or_else(|| action.edits.iter().map(|path| Some((path, patched(action, path)?))).collect());
         if let Some(by_file) = by_file {
             for (path, edits) in by_file.iter().filter(|(path, _)| !written.contains(path.as_str())) {
                 for (old, new) in edits {

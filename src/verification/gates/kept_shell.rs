@@ -10,6 +10,7 @@ use super::kept_tests::tests_in;
 use super::timeline::Step;
 use super::timeline::happened;
 use super::timeline::in_project;
+use super::timeline::is_elsewhere;
 use crate::domain::ToolKind;
 use crate::verification::commands::Run;
 use std::path::Path;
@@ -46,7 +47,8 @@ impl Session<'_> {
         }
         self.edit(step);
         let line = action.command.as_deref().unwrap_or_default();
-        for (i, run) in step.runs.iter().enumerate() {
+        let dir = self.dir;
+        for (i, run) in step.runs.iter().enumerate().filter(|(i, _)| !is_elsewhere(&step.places[*i], dir)) {
             let name = run.words.first().map_or("", |word| word.rsplit('/').next().unwrap_or_default());
             let args: Vec<&str> = run.words.iter().skip(1).map(String::as_str).collect();
             match (name, args.as_slice()) {
@@ -70,10 +72,16 @@ impl Session<'_> {
     /// A whole file that an edit tool wrote, and the deletions of a patch.
     fn edit(&mut self, step: &Step<'_>) {
         let action = step.action;
-        if action.input.contains("*** Delete File: ") || action.command.as_deref().is_some_and(|c| c.contains("*** Delete File: ")) {
-            let text = format!("{}\n{}", action.input.replace("\\n", "\n"), action.command.as_deref().unwrap_or_default());
+        if action.input.contains("*** Delete File: ")
+            || action.command.as_deref().is_some_and(|c| c.contains("*** Delete File: "))
+        {
+            let text =
+                format!("{}\n{}", action.input.replace("\\n", "\n"), action.command.as_deref().unwrap_or_default());
             for line in text.lines() {
-                let Some(path) = line.split_once("*** Delete File: ").map(|(_, path)| path.trim().trim_matches('"')) else { continue };
+                let Some(path) = line.split_once("*** Delete File: ").map(|(_, path)| path.trim().trim_matches('"'))
+                else {
+                    continue;
+                };
                 if is_test_file(path) {
                     self.loses(path, "deleted");
                 }
@@ -96,7 +104,8 @@ impl Session<'_> {
 
     /// A redirection, `tee`, `cp`, `touch`, …
     fn writes(&mut self, name: &str, args: &[&str], run: &Run, line: &str) {
-        let silent = matches!(name, ":" | "true") || matches!((name, args), ("cat", ["/dev/null"]) | ("echo", ["-n"]) | ("printf" | "echo", [""]));
+        let silent = matches!(name, ":" | "true")
+            || matches!((name, args), ("cat", ["/dev/null"]) | ("echo", ["-n"]) | ("printf" | "echo", [""]));
         for file in &run.files {
             // `>>` adds nothing here, and takes nothing away.
             let appends = line.contains(&format!(">> {file}")) || line.contains(&format!(">>{file}"));
@@ -106,7 +115,11 @@ impl Session<'_> {
             }
             if silent {
                 self.empties(file);
-            } else if overwrites && matches!(name, "cat" | "echo" | "printf") && is_test_file(file) && line.contains('>') {
+            } else if overwrites
+                && matches!(name, "cat" | "echo" | "printf")
+                && is_test_file(file)
+                && line.contains('>')
+            {
                 self.loses(file, "overwritten without a test");
             } else {
                 self.makes(file);
@@ -135,7 +148,10 @@ impl Session<'_> {
             }
         }
         // `ls tests/*.py | xargs rm`, `find tests -exec rm {} +`
-        let from = before.iter().rev().find(|run| matches!(run.words.first().map(String::as_str), Some("ls" | "find" | "fd" | "echo" | "git")));
+        let from = before
+            .iter()
+            .rev()
+            .find(|run| matches!(run.words.first().map(String::as_str), Some("ls" | "find" | "fd" | "echo" | "git")));
         if let Some(from) = from.filter(|_| !any) {
             let words: Vec<&str> = from.words.iter().skip(1).map(String::as_str).collect();
             if from.words[0] == "find" {
@@ -167,7 +183,8 @@ impl Session<'_> {
             }
             let name = path.trim_end_matches('/').rsplit('/').next().unwrap_or(path);
             let is_file = is_code(name);
-            let lands = if is_file && is_code(to) { (*to).to_owned() } else { format!("{}/{name}", to.trim_end_matches('/')) };
+            let lands =
+                if is_file && is_code(to) { (*to).to_owned() } else { format!("{}/{name}", to.trim_end_matches('/')) };
             let away = outside(&lands, self.dir) || shelved(to);
             let leaves = is_test_target(path, true) && (away || is_file && !is_test_file(&lands));
             if leaves {
@@ -193,11 +210,15 @@ impl Session<'_> {
         let plain = |text: &str| text.replace('\\', "");
         let added = |script: &str| {
             // `s/#[test]/…/`: what stands there afterwards. `/def test_/i …`: what is inserted.
-            let delimiter = script.split_once('s').and_then(|(_, rest)| rest.chars().next()).filter(char::is_ascii_punctuation);
-            let sides: Vec<String> = delimiter.map_or_else(Vec::new, |delimiter| script.split(delimiter).map(plain).collect());
+            let delimiter =
+                script.split_once('s').and_then(|(_, rest)| rest.chars().next()).filter(char::is_ascii_punctuation);
+            let sides: Vec<String> =
+                delimiter.map_or_else(Vec::new, |delimiter| script.split(delimiter).map(plain).collect());
             let text = plain(script);
             OFF.iter().any(|mark| match sides.as_slice() {
-                [head, old, new, ..] if head.ends_with('s') && head.len() < 8 => new.contains(mark) && !old.contains(mark),
+                [head, old, new, ..] if head.ends_with('s') && head.len() < 8 => {
+                    new.contains(mark) && !old.contains(mark)
+                }
                 _ => text.find(mark).is_some_and(|at| text[..at].trim_end().ends_with(['i', 'a', 'c'])),
             })
         };
@@ -210,7 +231,11 @@ impl Session<'_> {
     }
 
     fn loses(&mut self, path: &str, how: &'static str) {
-        if !self.is_own(path) && !outside(path, self.dir) && !self.own.iter().any(|own| replaces(path, own)) && self.lost.iter().all(|(lost, _)| lost != path) {
+        if !self.is_own(path)
+            && !outside(path, self.dir)
+            && !self.own.iter().any(|own| replaces(path, own))
+            && self.lost.iter().all(|(lost, _)| lost != path)
+        {
             self.lost.push((path.to_owned(), how));
         }
     }
@@ -227,7 +252,10 @@ impl Session<'_> {
 /// What is no option.
 fn operands<'a, 'b>(args: &'b [&'a str]) -> impl Iterator<Item = &'a str> + 'b {
     let ends = args.iter().position(|arg| *arg == "--").unwrap_or(args.len());
-    args.iter().enumerate().filter(move |(i, arg)| *i != ends && (*i > ends || !arg.starts_with('-'))).map(|(_, arg)| *arg)
+    args.iter()
+        .enumerate()
+        .filter(move |(i, arg)| *i != ends && (*i > ends || !arg.starts_with('-')))
+        .map(|(_, arg)| *arg)
 }
 
 fn trimmed(path: &str) -> &str {
@@ -237,14 +265,20 @@ fn trimmed(path: &str) -> &str {
 /// The same path, one of them perhaps from the root.
 fn same(a: &str, b: &str) -> bool {
     let (a, b) = (trimmed(a), trimmed(b));
-    let ends = |long: &str, short: &str| !short.is_empty() && long.strip_suffix(short).is_some_and(|head| head.is_empty() || head.ends_with('/'));
+    let ends = |long: &str, short: &str| {
+        !short.is_empty() && long.strip_suffix(short).is_some_and(|head| head.is_empty() || head.ends_with('/'))
+    };
     ends(a, b) || ends(b, a)
 }
 
 /// Whether a path is, or lies in, what is named.
 fn covers(named: &str, path: &str) -> bool {
     let named = trimmed(named).trim_end_matches(['*', '/']);
-    named.is_empty() || named == "." || named == ":" || same(named, path) || trimmed(path).starts_with(&format!("{named}/"))
+    named.is_empty()
+        || named == "."
+        || named == ":"
+        || same(named, path)
+        || trimmed(path).starts_with(&format!("{named}/"))
 }
 
 /// A test of the same name in another style or runner: `a.test.js` by `a.spec.ts`.
@@ -257,14 +291,28 @@ fn replaces(old: &str, new: &str) -> bool {
 }
 
 fn outside(path: &str, dir: Option<&Path>) -> bool {
-    let temporary = ["/tmp/", "/var/tmp/", "/dev/", "~", "..", "$TMPDIR", "$HOME"].iter().any(|place| path.starts_with(place));
+    let temporary =
+        ["/tmp/", "/var/tmp/", "/dev/", "~", "..", "$TMPDIR", "$HOME"].iter().any(|place| path.starts_with(place));
     if dir.is_some_and(|dir| Path::new(path).starts_with(dir)) { false } else { temporary || !in_project(path, dir) }
 }
 
 /// A place, or an ending, for what is no longer used.
 fn shelved(to: &str) -> bool {
-    const PLACES: [&str; 13] =
-        ["attic", "old", "archive", "archived", "backup", "backups", "bak", "disabled", "deprecated", "trash", "unused", "legacy", "orig"];
+    const PLACES: [&str; 13] = [
+        "attic",
+        "old",
+        "archive",
+        "archived",
+        "backup",
+        "backups",
+        "bak",
+        "disabled",
+        "deprecated",
+        "trash",
+        "unused",
+        "legacy",
+        "orig",
+    ];
     trimmed(to).split(['/', '.', '_', '-']).any(|part| PLACES.contains(&part.to_ascii_lowercase().as_str()))
 }
 
@@ -272,7 +320,8 @@ fn shelved(to: &str) -> bool {
 /// directory itself.
 fn is_test_target(path: &str, deep: bool) -> bool {
     const DIRS: [&str; 6] = ["test", "tests", "__tests__", "spec", "specs", "e2e"];
-    const PARTS: [&str; 9] = ["unit", "integration", "functional", "regression", "e2e", "api", "acceptance", "smoke", "it"];
+    const PARTS: [&str; 9] =
+        ["unit", "integration", "functional", "regression", "e2e", "api", "acceptance", "smoke", "it"];
     let path = trimmed(path);
     let (parent, last) = path.rsplit_once('/').unwrap_or(("", path));
     let in_tests = parent.split('/').any(|part| DIRS.contains(&part));
@@ -292,7 +341,12 @@ fn found(args: &[&str]) -> Option<String> {
     let negated = args.iter().any(|arg| matches!(*arg, "!" | "-not" | "-prune"));
     let hit = match name {
         Some(name) => is_test_target(&format!("{}/{name}", trimmed(place)), true),
-        None => paths.iter().any(|path| is_test_target(path, true)) && !args.iter().any(|arg| matches!(*arg, "-mtime" | "-empty" | "-mmin" | "-size" | "-path" | "-regex" | "-newer")),
+        None => {
+            paths.iter().any(|path| is_test_target(path, true))
+                && !args
+                    .iter()
+                    .any(|arg| matches!(*arg, "-mtime" | "-empty" | "-mmin" | "-size" | "-path" | "-regex" | "-newer"))
+        }
     };
     (hit && !negated).then(|| name.map_or_else(|| place.to_owned(), |name| format!("{}/{name}", trimmed(place))))
 }

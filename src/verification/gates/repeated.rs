@@ -104,7 +104,15 @@ mod tests {
 
     #[test]
     fn an_exit_status_that_answers_is_no_failure() {
-        for line in ["grep -rn TODO src", "test -f a", "diff a b", "nc -z localhost 80", "pgrep node", "git diff --exit-code", "cargo test | grep FAILED"] {
+        for line in [
+            "grep -rn TODO src",
+            "test -f a",
+            "diff a b",
+            "nc -z localhost 80",
+            "pgrep node",
+            "git diff --exit-code",
+            "cargo test | grep FAILED",
+        ] {
             let asked = coding().edit("a.rs");
             (0..4).fold(asked, |asked, _| asked.ran(line, 1, "")).passes(super::GATE, "");
         }

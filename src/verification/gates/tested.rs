@@ -199,7 +199,8 @@ fn other_package<'r, 'v>(view: &View<'_>, after: &'r [Ran<'v>]) -> Option<(&'r R
         let mine = package(test)?;
         let covered = after[i + 1..].iter().any(|later| package(later).is_none_or(|other| mine.starts_with(&other)));
         let untouched = view.timeline.doubt_after(test.at).is_none();
-        (counted && !covered && untouched).then(|| (test, format!("{how}; since then only other packages' tests were run")))
+        (counted && !covered && untouched)
+            .then(|| (test, format!("{how}; since then only other packages' tests were run")))
     })
 }
 
@@ -210,7 +211,9 @@ fn package(test: &Ran<'_>) -> Option<String> {
     let words = &test.run.words;
     let named = words.iter().enumerate().find_map(|(at, word)| match word.split_once('=') {
         Some((option, value)) if OPTIONS.contains(&option) => Some(value),
-        None if OPTIONS.contains(&word.as_str()) => words.get(at + 1).map(String::as_str).filter(|value| !value.starts_with('-')),
+        None if OPTIONS.contains(&word.as_str()) => {
+            words.get(at + 1).map(String::as_str).filter(|value| !value.starts_with('-'))
+        }
         _ => None,
     });
     let place = test.place.join(named.unwrap_or_default());
@@ -245,8 +248,18 @@ mod tests {
     fn what_no_test_can_tell_is_no_change_after_them() {
         let tested = || coding().edit("src/a.rs").ran("cargo test", 0, GREEN);
         for path in [
-            "README.md", ".gitignore", ".gitattributes", ".editorconfig", ".github/CODEOWNERS", "AUTHORS", "NOTES.txt",
-            "newsfragments/12.bugfix", "docs/conf.py", "docs/a.svg", ".vscode/settings.json", "web/docs/a.png",
+            "README.md",
+            ".gitignore",
+            ".gitattributes",
+            ".editorconfig",
+            ".github/CODEOWNERS",
+            "AUTHORS",
+            "NOTES.txt",
+            "newsfragments/12.bugfix",
+            "docs/conf.py",
+            "docs/a.svg",
+            ".vscode/settings.json",
+            "web/docs/a.png",
         ] {
             tested().edit(path).passes(RAN, "src/a.rs");
         }
@@ -352,7 +365,12 @@ mod tests {
             elsewhere.is_silent(PASSED, "no test run");
             edited.clone().ran(line, 101, RED).is_silent(PASSED, "");
         }
-        for line in ["cd /work/project && cargo test", "cd web && cargo test", "cd web && cd .. && cargo test", "cd /work && cargo test"] {
+        for line in [
+            "cd /work/project && cargo test",
+            "cd web && cargo test",
+            "cd web && cd .. && cargo test",
+            "cd /work && cargo test",
+        ] {
             edited.clone().ran(line, 0, GREEN).passes(PASSED, "3 passed");
         }
     }

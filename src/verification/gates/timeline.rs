@@ -87,8 +87,7 @@ pub(super) struct Timeline<'a> {
 
 impl<'a> Timeline<'a> {
     pub(super) fn new(turn: &'a TurnEvidence) -> Self {
-        let parents: BTreeSet<&str> =
-            turn.trace.actions.iter().filter_map(|a| a.parent.as_deref()).collect();
+        let parents: BTreeSet<&str> = turn.trace.actions.iter().filter_map(|a| a.parent.as_deref()).collect();
         let steps: Vec<Step<'a>> = turn
             .trace
             .actions
@@ -138,13 +137,11 @@ impl<'a> Timeline<'a> {
 
     /// Whether a place is surely none of the project's; where the project is not known, edits below it speak for it.
     fn is_elsewhere(&self, place: &Path) -> bool {
-        if !place.is_absolute() {
-            return false;
+        if !place.is_absolute() || self.dir.is_some() {
+            return is_elsewhere(place, self.dir.as_deref());
         }
-        if let Some(dir) = &self.dir {
-            return !place.starts_with(dir) && !dir.starts_with(place);
-        }
-        let mut edited = self.steps.iter().flat_map(|step| &step.action.edits).map(Path::new).filter(|path| path.is_absolute());
+        let mut edited =
+            self.steps.iter().flat_map(|step| &step.action.edits).map(Path::new).filter(|path| path.is_absolute());
         let temporary = ["/tmp", "/var/tmp", "/private/tmp"].iter().any(|root| place.starts_with(root));
         temporary && !edited.any(|path| path.starts_with(place))
     }
@@ -165,6 +162,11 @@ impl<'a> Timeline<'a> {
             })
         })
     }
+}
+
+/// Whether a place is surely no part of a project that is known, and does not hold it.
+pub(super) fn is_elsewhere(place: &Path, dir: Option<&Path>) -> bool {
+    place.is_absolute() && dir.is_some_and(|dir| !place.starts_with(dir) && !dir.starts_with(place))
 }
 
 /// The directory of each command of a line, by the `cd` before it.
@@ -241,14 +243,27 @@ fn removes(run: &Run) -> bool {
 /// An edit whose output is an error, where the record does not say how it went: whether it happened is not known.
 pub(super) fn complains(action: &Action) -> bool {
     const WORDS: [&str; 14] = [
-        "old_string not found", "string to replace not found", "no such file", "permission denied", "not found in file",
-        "has not been read", "no match", "could not find", "does not exist", "failed to", "cannot ", "not unique", "is a directory",
+        "old_string not found",
+        "string to replace not found",
+        "no such file",
+        "permission denied",
+        "not found in file",
+        "has not been read",
+        "no match",
+        "could not find",
+        "does not exist",
+        "failed to",
+        "cannot ",
+        "not unique",
+        "is a directory",
         "read-only",
     ];
     let Some(outcome) = action.outcome.as_ref().filter(|outcome| outcome.exit_code.is_none()) else { return false };
     let start = shorten(outcome.output.trim(), 300).to_lowercase();
     let tagged = start.trim_start_matches(['<', '[', '{', '"', '*', ' ']);
-    let is_error = ["error", "tool_use_error", "failed", "failure", "fatal", "exception", "traceback"].iter().any(|word| tagged.starts_with(word));
+    let is_error = ["error", "tool_use_error", "failed", "failure", "fatal", "exception", "traceback"]
+        .iter()
+        .any(|word| tagged.starts_with(word));
     // A file's text may hold such words; a message is short.
     is_error || outcome.output.len() < 300 && WORDS.iter().any(|word| start.contains(word))
 }
@@ -272,6 +287,9 @@ fn changes(step: &Step<'_>, dir: Option<&Path>, own: &BTreeSet<String>) -> Vec<C
     let line = action.command.as_deref().unwrap_or_default();
     let touch = step.runs.iter().enumerate().filter_map(|(i, run)| {
         let sure = touches(run)?;
+        if is_elsewhere(&step.places[i], dir) {
+            return None;
+        }
         if !run.files.is_empty() && run.files.iter().all(|file| !in_project(file, dir)) {
             return None;
         }
@@ -311,22 +329,80 @@ pub(super) fn is_prose(path: &str, dir: Option<&Path>) -> bool {
     let lower = name.to_ascii_lowercase();
     let (stem, extension) = lower.split_once('.').unwrap_or((&lower, ""));
     let texts = ["md", "markdown", "rst", "adoc", "mdx"].iter().any(|end| lower.ends_with(&format!(".{end}")));
-    let named = matches!(stem, "codeowners" | "authors" | "contributors" | "notice" | "copying" | "notes" | "todo" | "readme" | "history" | "news" | "funding")
-        && matches!(extension, "" | "txt" | "yml");
-    let settings = matches!(lower.as_str(), ".gitignore" | ".gitattributes" | ".gitkeep" | ".editorconfig" | ".mailmap" | ".dockerignore" | ".git-blame-ignore-revs");
+    let named = matches!(
+        stem,
+        "codeowners"
+            | "authors"
+            | "contributors"
+            | "notice"
+            | "copying"
+            | "notes"
+            | "todo"
+            | "readme"
+            | "history"
+            | "news"
+            | "funding"
+    ) && matches!(extension, "" | "txt" | "yml");
+    let settings = matches!(
+        lower.as_str(),
+        ".gitignore"
+            | ".gitattributes"
+            | ".gitkeep"
+            | ".editorconfig"
+            | ".mailmap"
+            | ".dockerignore"
+            | ".git-blame-ignore-revs"
+    );
     let mut places = inner.split('/').rev().skip(1);
-    let shelf = places.any(|place| matches!(place, "newsfragments" | "changelog.d" | "changes.d" | ".changeset" | ".vscode" | ".idea" | ".zed" | "ISSUE_TEMPLATE"));
+    let shelf = places.any(|place| {
+        matches!(
+            place,
+            "newsfragments"
+                | "changelog.d"
+                | "changes.d"
+                | ".changeset"
+                | ".vscode"
+                | ".idea"
+                | ".zed"
+                | "ISSUE_TEMPLATE"
+        )
+    });
     let documents = inner.starts_with("docs/") || inner.starts_with("doc/");
     let picture = inner.contains("/docs/") && !is_code(name);
-    texts || named || settings || shelf || documents || picture || name.starts_with("LICENSE") || name.starts_with("CHANGELOG")
+    texts
+        || named
+        || settings
+        || shelf
+        || documents
+        || picture
+        || name.starts_with("LICENSE")
+        || name.starts_with("CHANGELOG")
 }
 
 /// Where commands leave what they print.
 fn is_log(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
     let (stem, extension) = name.rsplit_once('.').unwrap_or((&name, ""));
-    let words = || stem.split(['-', '_', '.']).any(|word| matches!(word, "log" | "logs" | "output" | "out" | "report" | "result" | "results" | "coverage" | "summary" | "stdout" | "stderr"));
-    matches!(extension, "log" | "out" | "err" | "tmp") || matches!(extension, "txt" | "json" | "xml" | "csv" | "html" | "") && words()
+    let words = || {
+        stem.split(['-', '_', '.']).any(|word| {
+            matches!(
+                word,
+                "log"
+                    | "logs"
+                    | "output"
+                    | "out"
+                    | "report"
+                    | "result"
+                    | "results"
+                    | "coverage"
+                    | "summary"
+                    | "stdout"
+                    | "stderr"
+            )
+        })
+    };
+    matches!(extension, "log" | "out" | "err" | "tmp")
+        || matches!(extension, "txt" | "json" | "xml" | "csv" | "html" | "") && words()
 }
 
 /// Commands that show things and change none.

@@ -37,7 +37,11 @@ pub(super) fn went(step: &Step<'_>, i: usize) -> Went {
             None => Went::Unknown(format!("it ran no test{counted}")),
         };
     }
-    if said.is_none() && exit_code(outcome) == Some(5) && run.takes_blame && run.words.iter().any(|word| word.ends_with("pytest")) {
+    if said.is_none()
+        && exit_code(outcome) == Some(5)
+        && run.takes_blame
+        && run.words.iter().any(|word| word.ends_with("pytest"))
+    {
         return Went::Empty("it ran no test, exit status 5".to_owned());
     }
     if let Some(code) = printed_status(step, i) {
@@ -48,7 +52,11 @@ pub(super) fn went(step: &Step<'_>, i: usize) -> Went {
     }
     let surely_well = run.decides_exit && exit_code(outcome) == Some(0);
     let alone = step.runs.iter().filter(|run| run.kind.checks()).count() == 1;
-    if run.kind.checks() && alone && !surely_well && let Some(line) = red_line(&outcome.output) {
+    if run.kind.checks()
+        && alone
+        && !surely_well
+        && let Some(line) = red_line(&outcome.output)
+    {
         return Went::Failed(format!("its output says `{}`{counted}", shorten(line, 120)));
     }
     match exit_code(outcome) {
@@ -69,7 +77,8 @@ pub(super) fn went(step: &Step<'_>, i: usize) -> Went {
 fn printed_status(step: &Step<'_>, i: usize) -> Option<i32> {
     let output = &step.action.outcome.as_ref()?.output;
     let piped = step.action.command.as_deref().is_some_and(|line| line.contains("pipefail"));
-    let shows = |run: &Run| matches!(run.words.first().map(String::as_str), Some("tail" | "head" | "tee" | "grep" | "cat"));
+    let shows =
+        |run: &Run| matches!(run.words.first().map(String::as_str), Some("tail" | "head" | "tee" | "grep" | "cat"));
     let mut at = i + 1;
     while step.runs.get(at).is_some_and(shows) {
         at += 1;
@@ -81,7 +90,9 @@ fn printed_status(step: &Step<'_>, i: usize) -> Option<i32> {
     if before.contains('$') || after.contains('$') {
         return None;
     }
-    output.lines().rev().find_map(|line| line.trim().strip_prefix(before.trim_start())?.strip_suffix(after.trim_end())?.trim().parse().ok())
+    output.lines().rev().find_map(|line| {
+        line.trim().strip_prefix(before.trim_start())?.strip_suffix(after.trim_end())?.trim().parse().ok()
+    })
 }
 
 /// What runners and what stands around them say about a failure, where the exit status is hidden and nothing is counted.
@@ -89,16 +100,30 @@ fn red_line(output: &str) -> Option<&str> {
     let red = |line: &&str| {
         let line = line.trim();
         let starts = |marks: &[&str]| marks.iter().any(|mark| line.starts_with(mark));
-        let make = starts(&["make: *** ", "make[", "gmake: *** "]) && line.contains("*** [") && line.contains("] Error ");
-        let tap = line.starts_with("not ok ") && !line.to_ascii_uppercase().contains("# TODO") && !line.to_ascii_uppercase().contains("# SKIP");
-        let tox = line.contains(": FAIL code ") || line.contains("evaluation failed :(") || starts(&["ERROR: InvocationError"]);
-        let bazel = line.starts_with("//") && (line.contains(" FAILED in ") || line.contains(" FAILED TO BUILD") || line.contains(" TIMEOUT in "))
+        let make =
+            starts(&["make: *** ", "make[", "gmake: *** "]) && line.contains("*** [") && line.contains("] Error ");
+        let tap = line.starts_with("not ok ")
+            && !line.to_ascii_uppercase().contains("# TODO")
+            && !line.to_ascii_uppercase().contains("# SKIP");
+        let tox = line.contains(": FAIL code ")
+            || line.contains("evaluation failed :(")
+            || starts(&["ERROR: InvocationError"]);
+        let bazel = line.starts_with("//")
+            && (line.contains(" FAILED in ") || line.contains(" FAILED TO BUILD") || line.contains(" TIMEOUT in "))
             || line.contains("Build did NOT complete successfully");
-        let npm = line.contains("ELIFECYCLE") || starts(&["npm ERR! Test failed", "npm error Lifecycle script", "error Command failed with exit code"]);
+        let npm = line.contains("ELIFECYCLE")
+            || starts(&["npm ERR! Test failed", "npm error Lifecycle script", "error Command failed with exit code"]);
         let nx = line.contains("NX") && line.contains("Ran target") && line.contains(" failed");
-        let turbo = starts(&["ERROR  run failed: command", "Failed:    "]) && (line.contains("exited (") || line.contains('#'));
+        let turbo =
+            starts(&["ERROR  run failed: command", "Failed:    "]) && (line.contains("exited (") || line.contains('#'));
         let others = line == "Result: FAIL"
-            || starts(&["BUILD FAILED", "[INFO] BUILD FAILURE", "ninja: build stopped:", "[error] Failed tests:", "FAILURE: Build failed with an exception"]);
+            || starts(&[
+                "BUILD FAILED",
+                "[INFO] BUILD FAILURE",
+                "ninja: build stopped:",
+                "[error] Failed tests:",
+                "FAILURE: Build failed with an exception",
+            ]);
         make || tap || tox || bazel || npm || nx || turbo || others
     };
     output.lines().rev().take(400).find(red).map(str::trim)

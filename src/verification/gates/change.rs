@@ -12,6 +12,7 @@ use super::timeline::Timeline;
 use super::timeline::complains;
 use super::timeline::happened;
 use super::timeline::in_project;
+use super::timeline::is_elsewhere;
 use super::timeline::only_reads;
 use super::timeline::shown;
 use crate::domain::ToolKind;
@@ -395,9 +396,10 @@ pub(in crate::verification) fn changes_code(turn: &TurnEvidence) -> bool {
             Some(program) => matches!(program, "rm" | "unlink" | "trash" | "shred"),
             None => false,
         };
-        let written =
-            step.runs.iter().filter(|run| run.edits == Edits::Yes && !removes(run)).flat_map(|run| &run.files);
-        let edited = step.action.edits.iter().filter(|_| happened(step.action));
+        let here =
+            step.runs.iter().zip(&step.places).filter(|(_, place)| !is_elsewhere(place, dir)).map(|(run, _)| run);
+        let written = here.filter(|run| run.edits == Edits::Yes && !removes(run)).flat_map(|run| &run.files);
+        let edited = step.action.edits.iter().filter(|_| happened(step.action) && !complains(step.action));
         edited.chain(written).any(|path| is_code(path) && in_project(path, dir))
     })
 }

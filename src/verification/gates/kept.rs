@@ -471,6 +471,9 @@ mod tests {
             let kept = found.iter().find(|f| f.report.gate == GATE).unwrap();
             assert!(!kept.is_failed(), "{lines:?}: {}", kept.report.evidence);
         }
+        let mut elsewhere = shell(FIX, &["cd /srv/copy && rm -rf tests"]);
+        elsewhere.turn.dir = Some("/work/project".into());
+        elsewhere.is_silent(GATE, "");
         coding()
             .call(ToolKind::Edit, "Write", &["tests/a_test.py"], r#"{"content":"x"}"#)
             .ran("rm tests/a_test.py", 0, "")

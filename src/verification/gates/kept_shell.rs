@@ -10,6 +10,7 @@ use super::kept_tests::tests_in;
 use super::timeline::Step;
 use super::timeline::happened;
 use super::timeline::in_project;
+use super::timeline::is_elsewhere;
 use crate::domain::ToolKind;
 use crate::verification::commands::Run;
 use std::path::Path;
@@ -46,7 +47,8 @@ impl Session<'_> {
         }
         self.edit(step);
         let line = action.command.as_deref().unwrap_or_default();
-        for (i, run) in step.runs.iter().enumerate() {
+        let dir = self.dir;
+        for (i, run) in step.runs.iter().enumerate().filter(|(i, _)| !is_elsewhere(&step.places[*i], dir)) {
             let name = run.words.first().map_or("", |word| word.rsplit('/').next().unwrap_or_default());
             let args: Vec<&str> = run.words.iter().skip(1).map(String::as_str).collect();
             match (name, args.as_slice()) {

@@ -137,11 +137,8 @@ impl<'a> Timeline<'a> {
 
     /// Whether a place is surely none of the project's; where the project is not known, edits below it speak for it.
     fn is_elsewhere(&self, place: &Path) -> bool {
-        if !place.is_absolute() {
-            return false;
-        }
-        if let Some(dir) = &self.dir {
-            return !place.starts_with(dir) && !dir.starts_with(place);
+        if !place.is_absolute() || self.dir.is_some() {
+            return is_elsewhere(place, self.dir.as_deref());
         }
         let mut edited =
             self.steps.iter().flat_map(|step| &step.action.edits).map(Path::new).filter(|path| path.is_absolute());
@@ -165,6 +162,11 @@ impl<'a> Timeline<'a> {
             })
         })
     }
+}
+
+/// Whether a place is surely no part of a project that is known, and does not hold it.
+pub(super) fn is_elsewhere(place: &Path, dir: Option<&Path>) -> bool {
+    place.is_absolute() && dir.is_some_and(|dir| !place.starts_with(dir) && !dir.starts_with(place))
 }
 
 /// The directory of each command of a line, by the `cd` before it.
@@ -285,6 +287,9 @@ fn changes(step: &Step<'_>, dir: Option<&Path>, own: &BTreeSet<String>) -> Vec<C
     let line = action.command.as_deref().unwrap_or_default();
     let touch = step.runs.iter().enumerate().filter_map(|(i, run)| {
         let sure = touches(run)?;
+        if is_elsewhere(&step.places[i], dir) {
+            return None;
+        }
         if !run.files.is_empty() && run.files.iter().all(|file| !in_project(file, dir)) {
             return None;
         }

@@ -258,6 +258,11 @@ pub enum TranscriptCommand {
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Exit codes: 0 complete, 1 not complete (stuck and compaction: 0 with any answer), 2 what is given cannot be read.\n\n\
+                  Keys of a question, all optional:\n  \
+                  stuck: time_since_activity (seconds), message_completed, output_tokens,\n    \
+                  last_user_message, last_assistant_response, tool_calls (`name: state` lines)\n  \
+                  compaction: task_summary, last_assistant_response, tools_used, has_git_commands,\n    \
+                  has_pr_issue_ref\n\n\
                   Examples:\n  \
                   reflexion judge ~/.claude/projects/-home-me-app/0b7a-….jsonl\n  \
                   codex exec --json 'Fix the date parser' | reflexion judge - --task 'Fix the date parser'\n  \

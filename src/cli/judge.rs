@@ -5,8 +5,10 @@ use super::args::JudgeArgs;
 use super::args::JudgeWhat;
 use super::exit::UsageError;
 use super::interrupt;
+use super::output::errln;
 use super::output::out;
 use super::project;
+use super::question;
 use crate::config;
 use crate::config::ConfigError;
 use crate::layer::Layers;
@@ -30,21 +32,25 @@ use tokio_util::sync::CancellationToken;
 const QUESTION_BYTES: u64 = 8 << 20;
 
 pub(super) async fn judge(dir: &Path, args: JudgeArgs) -> anyhow::Result<Exit> {
-    if let Some(dir) = args.dir.as_ref().filter(|dir| !dir.is_dir()) {
-        return Err(UsageError(format!("--dir: {} is no directory", dir.display())).into());
+    let (layers, root) = settings(is_dir("--project", dir)?)?;
+    if let Some(dir) = args.dir.as_deref() {
+        // Its own project.json says how it is tested; a broken one must not look like none.
+        match project::load(is_dir("--dir", dir)?, Vec::new()) {
+            Err(error) if !is_missing(&error) => return Err(in_full(dir, error)),
+            _ => {}
+        }
     }
-    let (layers, root) = settings(dir)?;
     match args.kind {
         JudgeWhat::Completion => completion(&layers, root, args).await,
         JudgeWhat::Stuck => {
-            let question = question(&args)?;
+            let question = question(&args, question::STUCK)?;
             let app = layers.build::<Svc<dyn ProgressJudge>>().await?;
             let verdict = app.stuck(&question).await;
             app.shutdown().await?;
             answer(&args, &verdict, || report::stuck(&verdict))
         }
         JudgeWhat::Compaction => {
-            let question = question(&args)?;
+            let question = question(&args, question::COMPACTION)?;
             let app = layers.build::<Svc<dyn ProgressJudge>>().await?;
             let verdict = app.after_compaction(&question).await;
             app.shutdown().await?;
@@ -57,11 +63,38 @@ pub(super) async fn judge(dir: &Path, args: JudgeArgs) -> anyhow::Result<Exit> {
 fn settings(dir: &Path) -> anyhow::Result<(Layers, Option<PathBuf>)> {
     match project::layers(dir, Vec::new()) {
         Ok((layers, settings)) => Ok((layers, Some(settings.project().root.clone()))),
-        Err(error) if matches!(error.downcast_ref(), Some(ConfigError::Missing { .. })) => {
+        Err(error) if is_missing(&error) => {
             let settings: Svc<dyn Settings> = runtime::settings_from(&config::defaults(dir)?)?;
             Ok((runtime::live().with(settings), None))
         }
-        Err(error) => Err(error),
+        Err(error) => Err(in_full(dir, error)),
+    }
+}
+
+fn is_missing(error: &anyhow::Error) -> bool {
+    matches!(error.downcast_ref(), Some(ConfigError::Missing { .. }))
+}
+
+fn is_dir<'d>(flag: &str, dir: &'d Path) -> Result<&'d Path, UsageError> {
+    let no = || UsageError(format!("{flag}: {} is no directory", absolute(dir).display()));
+    dir.is_dir().then_some(dir).ok_or_else(no)
+}
+
+fn absolute(dir: &Path) -> PathBuf {
+    std::path::absolute(dir).unwrap_or_else(|_| dir.to_owned())
+}
+
+/// Whoever judges works somewhere else than the project: its files are named in full.
+fn in_full(dir: &Path, error: anyhow::Error) -> anyhow::Error {
+    match error.downcast_ref() {
+        Some(ConfigError::File { file, line, column, message }) => {
+            let file = absolute(dir).join(file);
+            UsageError(format!("{}:{line}:{column}: {message}", file.display())).into()
+        }
+        Some(ConfigError::Value { .. } | ConfigError::Read { .. }) => {
+            UsageError(format!("{}: {error}", absolute(dir).display())).into()
+        }
+        _ => error,
     }
 }
 
@@ -113,7 +146,7 @@ fn open(args: &JudgeArgs) -> anyhow::Result<(String, Box<dyn Read>)> {
 }
 
 /// A question about an agent that is still there, as JSON.
-fn question<T: DeserializeOwned>(args: &JudgeArgs) -> anyhow::Result<T> {
+fn question<T: DeserializeOwned>(args: &JudgeArgs, keys: &[question::Key]) -> anyhow::Result<T> {
     for (flag, given) in
         [("--task", args.task.is_some()), ("--dir", args.dir.is_some()), ("--format", args.format.is_some())]
     {
@@ -127,12 +160,10 @@ fn question<T: DeserializeOwned>(args: &JudgeArgs) -> anyhow::Result<T> {
     if text.len() as u64 > QUESTION_BYTES {
         return Err(UsageError(format!("{name}: a question has at most {} MiB", QUESTION_BYTES >> 20)).into());
     }
-    // A struct would take a list too.
-    if !text.trim_ascii_start().starts_with(b"{") {
-        return Err(UsageError(format!("{name}: a question is one JSON object, {{}} at least")).into());
+    let wrong = |error: &dyn std::fmt::Display| UsageError(format!("{name}: {error}"));
+    let (known, warnings) = question::known(&text, keys).map_err(|error| wrong(&error))?;
+    for warning in warnings {
+        errln!("warning: {name}: {warning}");
     }
-    let wrong = |error: serde_json::Error| {
-        UsageError(format!("{name}: {error}; docs/formats.md has the keys of a question of this kind"))
-    };
-    Ok(serde_json::from_slice(&text).map_err(wrong)?)
+    Ok(serde_json::from_value(known.into()).map_err(|error| wrong(&error))?)
 }

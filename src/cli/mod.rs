@@ -17,6 +17,7 @@ mod memory;
 mod output;
 mod progress;
 mod project;
+mod question;
 mod reference;
 mod run;
 mod task;

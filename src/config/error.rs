@@ -42,7 +42,7 @@ pub enum ConfigError {
 }
 
 /// The most similar of `known`, if one is similar enough to have been meant: two thirds of it are right.
-pub(super) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let score = |k: &str| strsim::normalized_damerau_levenshtein(&word.to_lowercase(), &k.to_lowercase());
     let best = known.into_iter().map(|k| (score(k), k)).max_by(|a, b| a.0.total_cmp(&b.0))?;
     (best.0 > 0.6).then_some(best.1)

@@ -46,7 +46,7 @@ fn what_cannot_be_read_is_said_with_its_place() {
     check(&[], "hello", "stdin: line 1: nothing is known that begins like `hello`");
     check(&[], r#"{"tools": [{"input": {}}]}"#, "stdin: line 1, column 25: tools[0]: it has no `tool`");
     check(&["--format", "morse"], "{}", "--format: `morse` is no format; there are claude,");
-    check(&["--dir", "nowhere"], "{}", "--dir: nowhere is no directory");
+    check(&["--dir", "nowhere"], "{}", "nowhere is no directory");
     check(&["--kind", "stuck"], "[]", "stdin: a question is one JSON object");
     check(&["--kind", "stuck"], r#"{"time_since_activity": "long"}"#, "stdin:");
     check(&["--kind", "compaction", "--task", "x"], "{}", "--task belongs to --kind completion");
@@ -61,6 +61,37 @@ fn questions_about_an_agent_that_is_still_there_are_answered() {
     assert_eq!((judged.exit, &verdict["reason"]), (Some(0), &Value::from("working")), "{}", judged.stdout);
     let judged = judge(dir.path(), &["--kind", "compaction"], "{}");
     assert!(judged.exit == Some(0) && judged.stdout.contains("confidence"), "{}", judged.stdout);
+}
+
+#[test]
+fn a_question_with_wrong_keys_or_values_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let check = |kind: &str, question: &str, exit: i32, words: &str| {
+        let judged = judge(dir.path(), &["--kind", kind], question);
+        assert_eq!(judged.exit, Some(exit), "{question}: {}", judged.stderr);
+        assert!(judged.stderr.contains(words), "{words:?} in {}", judged.stderr);
+    };
+    check("stuck", r#"{"toolcalls": ""}"#, 2, "did you mean `tool_calls`?");
+    check("stuck", r#"{"output_tokens": 1, "toolcalls": ""}"#, 0, "did you mean `tool_calls`?");
+    check("stuck", r#"{"time_since_activity": -5}"#, 2, "0 or more");
+    check("compaction", r#"{"has_git_commands": 1}"#, 2, "true or false");
+    let judged = judge(dir.path(), &["--kind", "compaction", "--json"], "{}");
+    let verdict: Value = serde_json::from_str(&judged.stdout).unwrap();
+    assert_eq!((&verdict["action"], verdict["confidence"].as_f64()), (&Value::from("continue_task"), Some(0.0)));
+}
+
+#[test]
+fn a_place_that_is_not_there_or_broken_is_an_error() {
+    let dir = tempfile::tempdir().unwrap();
+    let broken = dir.path().join("broken");
+    std::fs::create_dir(&broken).unwrap();
+    std::fs::write(broken.join("project.json"), "{").unwrap();
+    let gone = dir.path().join("gone");
+    for (flag, place) in [("-C", &gone), ("-C", &broken), ("--dir", &gone), ("--dir", &broken)] {
+        let judged = judge(dir.path(), &[flag, place.to_str().unwrap()], r#"{"task": "Fix it"}"#);
+        assert_eq!(judged.exit, Some(2), "{flag} {}", place.display());
+        assert!(judged.stderr.contains(place.to_str().unwrap()), "{flag}: {}", judged.stderr);
+    }
 }
 
 #[test]

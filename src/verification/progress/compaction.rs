@@ -31,8 +31,22 @@ pub fn has_git_work(question: &CompactionQuestion) -> bool {
 
 /// What the facts say; none where they are silent.
 pub(super) fn by_facts(question: &CompactionQuestion) -> Option<CompactionVerdict> {
+    if is_silent(question) {
+        return Some(CompactionVerdict {
+            nudge_message: String::new(),
+            ..verdict(CompactionAction::ContinueTask, false, 0.0)
+        });
+    }
     let nothing_left = !said(&question.task_summary) && !said(&question.last_assistant_response);
     nothing_left.then(|| verdict(CompactionAction::NeedsClarification, false, 0.9))
+}
+
+/// Whoever asks says nothing at all, so nothing is known; an agent that is not told otherwise goes on.
+fn is_silent(question: &CompactionQuestion) -> bool {
+    let texts = [&question.task_summary, &question.last_assistant_response, &question.tools_used];
+    texts.iter().all(|text| text.trim().is_empty())
+        && question.has_git_commands.is_none()
+        && question.has_pr_issue_ref.is_none()
 }
 
 /// What follows when nobody can be asked: a published piece of work should be reported; anything else is not known, and
@@ -178,6 +192,9 @@ mod tests {
             Some(CompactionAction::NeedsClarification)
         );
         assert_eq!(by_facts(&question("Add a favicon", "", "")), None);
+        let unknown = by_facts(&question("", "", "")).unwrap();
+        assert_eq!((unknown.action, unknown.nudge_message.as_str()), (CompactionAction::ContinueTask, ""));
+        assert!(unknown.confidence.abs() < f64::EPSILON);
         let silent = without_judge(&question("Add a favicon", "The favicon is there!", "write, edit"));
         assert_eq!((silent.action, silent.nudge_message.as_str()), (CompactionAction::ContinueTask, ""));
         assert!(silent.confidence.abs() < f64::EPSILON);

@@ -149,7 +149,7 @@ mod tests {
         assert_eq!(progress.stuck(&running).await.reason, StuckReason::Working);
         assert!(!progress.stuck(&silent(29.0)).await.should_nudge);
         let nothing = progress.after_compaction(&CompactionQuestion::default()).await;
-        assert_eq!(nothing.action, CompactionAction::NeedsClarification);
+        assert_eq!(nothing.action, CompactionAction::ContinueTask);
     }
 
     #[tokio::test]

@@ -101,7 +101,7 @@ fn undone(view: &View<'_>) -> Option<Undone> {
             match rest {
                 ["stash", "pop" | "apply" | "branch", ..] => undone = None,
                 ["commit" | "merge" | "pull" | "cherry-pick" | "am" | "apply" | "rebase" | "mv" | "rm", ..] => {
-                    wholly = false
+                    wholly = false;
                 }
                 ["checkout" | "restore", args @ ..]
                     if args.contains(&".") && !args.contains(&"--staged") || matches!(args, ["-f" | "--force"]) =>

@@ -84,7 +84,7 @@ fn printed_status(step: &Step<'_>, i: usize) -> Option<i32> {
         at += 1;
     }
     let echo = step.runs.get(at).filter(|run| run.words.first().is_some_and(|word| word == "echo"))?;
-    let text = echo.words[1..].iter().filter(|word| !word.starts_with("-")).cloned().collect::<Vec<_>>().join(" ");
+    let text = echo.words[1..].iter().filter(|word| !word.starts_with('-')).cloned().collect::<Vec<_>>().join(" ");
     let own = if at == i + 1 || piped { ["$?", "${?}", "${PIPESTATUS[0]}"].as_slice() } else { &["${PIPESTATUS[0]}"] };
     let (before, after) = own.iter().find_map(|name| text.split_once(name))?;
     if before.contains('$') || after.contains('$') {

@@ -223,6 +223,7 @@ mod tests {
         HostRemote { path: Some(path), ..remote() }.pull_request(dir.path(), "feature/x").await
     }
 
+    #[expect(clippy::unnecessary_wraps, reason = "as the port gives it")]
     fn with(ci: Ci) -> Result<Option<PullRequest>, String> {
         Ok(Some(PullRequest { url: "https://github.com/o/r/pull/7".to_owned(), ci }))
     }

@@ -489,7 +489,7 @@ fn what_is_written() {
     check("sed -i 's/a/b/' x.rs", true, Yes, &["x.rs"]);
     check("sed -i.bak -e 's/a/b/' x.rs y.rs", true, Yes, &["x.rs", "y.rs"]);
     check("sed -n 's/a/b/p' x.rs", false, No, &[]);
-    check("perl -pi -e 's/a/b/' x.rs", true, Yes, &["s/a/b/", "x.rs"][1..].as_ref());
+    check("perl -pi -e 's/a/b/' x.rs", true, Yes, ["s/a/b/", "x.rs"][1..].as_ref());
     check("git apply fix.patch", true, Yes, &[]);
     check("git apply --check fix.patch", false, No, &[]);
     check("git checkout -- a.rs", true, Yes, &["a.rs"]);

@@ -30,6 +30,7 @@ use tokio_util::sync::CancellationToken;
 /// A turn and what is required of it.
 #[derive(Clone)]
 pub(in crate::verification) struct Turn {
+    #[expect(clippy::struct_field_names, reason = "what is built")]
     pub(in crate::verification) turn: TurnEvidence,
     pub(in crate::verification) required: Requirements,
     pub(in crate::verification) signals: RepositorySignals,

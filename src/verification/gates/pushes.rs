@@ -332,6 +332,7 @@ mod tests {
     use super::super::fixture::coding;
     use super::*;
 
+    #[expect(clippy::unnecessary_wraps, reason = "as the gates take it")]
     fn on(branch: Option<&str>, upstream: Option<&str>, default: Option<&str>) -> Option<RemoteState> {
         Some(RemoteState {
             remotes: vec!["origin".to_owned()],

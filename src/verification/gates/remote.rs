@@ -122,6 +122,7 @@ mod tests {
     use super::*;
     use crate::services::RemoteState;
 
+    #[expect(clippy::unnecessary_wraps, reason = "as the gates take it")]
     fn on(branch: Option<&str>, upstream: Option<&str>, default: Option<&str>) -> Option<RemoteState> {
         Some(RemoteState {
             remotes: vec!["origin".to_owned()],

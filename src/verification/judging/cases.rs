@@ -221,9 +221,8 @@ fn trace(case: &Value) -> Trace {
 #[test]
 fn assessments_are_compared_with_the_record() {
     let check = |case: &Value, expected: &Value| {
-        let assessment = match read_assessment(&case["input"]["assessment"].to_string()) {
-            Ok(assessment) => assessment,
-            Err(_) => return equal(true, expected.get("error").is_some()),
+        let Ok(assessment) = read_assessment(&case["input"]["assessment"].to_string()) else {
+            return equal(true, expected.get("error").is_some());
         };
         let said = cross_check(&assessment, &trace(case), &[]);
         let mut wrong = Vec::new();

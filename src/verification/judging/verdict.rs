@@ -247,7 +247,7 @@ mod tests {
         match expected {
             Ok(completes) => assert_eq!(read.map(|opinion| opinion.completes()), Ok(completes), "{text}"),
             Err(words) => {
-                let said = read.map(|opinion| format!("{opinion:?}")).unwrap_or_else(|error| error.to_string());
+                let said = read.map_or_else(|error| error.to_string(), |opinion| format!("{opinion:?}"));
                 assert!(said.contains(words), "{text}\n{said}\nexpected: {words}");
             }
         }

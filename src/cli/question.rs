@@ -1,8 +1,7 @@
 //! The keys of a question about an agent that is still there.
 
 use crate::config::nearest;
-use crate::prompt::plain;
-use crate::prompt::shorten;
+use crate::report::quoted;
 use serde_json::Map;
 use serde_json::Value;
 
@@ -62,7 +61,7 @@ pub(super) fn known(text: &[u8], keys: &[Key]) -> Result<(Map<String, Value>, Ve
             None if unknown.len() < NAMED => {
                 let meant = nearest(&key, keys.iter().map(|(name, _)| *name));
                 let meant = meant.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
-                unknown.push(format!("`{}` is no key of this question{meant}", shorten(&plain(&key), 80)));
+                unknown.push(format!("`{}` is no key of this question{meant}", quoted(&key, 80)));
             }
             None => {}
         }
@@ -88,11 +87,7 @@ impl Takes {
             Self::Seconds => "a number of seconds, 0 or more",
             Self::Count => "a whole number, 0 or more",
         };
-        if fits {
-            Ok(value)
-        } else {
-            Err(format!("`{key}` is {what}, not `{}`", shorten(&plain(&value.to_string()), 60)))
-        }
+        if fits { Ok(value) } else { Err(format!("`{key}` is {what}, not `{}`", quoted(&value.to_string(), 60))) }
     }
 }
 

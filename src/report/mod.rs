@@ -1,11 +1,13 @@
 //! Domain values as text for people.
 
 mod events;
+mod quoted;
 mod run;
 mod transcript;
 mod verdict;
 
 pub use events::line;
+pub use quoted::quoted;
 pub use run::run;
 pub use transcript::Detail;
 pub use transcript::transcript;

@@ -14,6 +14,7 @@ mod wire;
 
 pub use environment::env_name;
 pub use error::ConfigError;
+#[cfg(feature = "cli")]
 pub(crate) use error::nearest;
 pub use load::Effective;
 pub use load::Inputs;

@@ -70,8 +70,8 @@ enum Look {
     Nudge(Nudge),
     /// Its context was shortened.
     Compacted(Pass, CompactionQuestion),
-    /// It rests: whether it is stuck is asked when it has rested for so long.
-    Rests(Duration),
+    /// It rests after so many steps: whether it is stuck is asked when it has rested for so long.
+    Rests { left: Duration, steps: u64 },
 }
 
 impl Nudger<'_> {
@@ -96,7 +96,7 @@ impl Nudger<'_> {
                         after_compaction = Some((self.watching.seen().trace.calls, nudge));
                     }
                 }
-                Look::Rests(left) => {
+                Look::Rests { left, steps } => {
                     tokio::select! {
                         () = moved => continue,
                         () = self.clock.sleep(left) => {}
@@ -106,7 +106,7 @@ impl Nudger<'_> {
                     if let Some((_, nudge)) = after_compaction.take().filter(|(at, _)| *at == calls) {
                         return nudge;
                     }
-                    if let Some(nudge) = self.stuck().await {
+                    if let Some(nudge) = self.stuck(steps).await {
                         return nudge;
                     }
                 }
@@ -139,16 +139,21 @@ impl Nudger<'_> {
         match seen.last {
             Last::Message | Last::WholeMessage | Last::Compaction => {
                 let rested = self.clock.elapsed().saturating_sub(seen.at);
-                Look::Rests(IDLE.saturating_sub(rested))
+                Look::Rests { left: IDLE.saturating_sub(rested), steps: seen.steps }
             }
             Last::Nothing | Last::Result | Last::Other => Look::Wait,
         }
     }
 
-    /// Asks whether it is stuck; once for each state, and a state that was asked about waits for the next step.
-    async fn stuck(&self) -> Option<Nudge> {
+    /// Asks whether it is stuck after so many steps; once for each state, and a state that was asked about waits for the next
+    /// step.
+    async fn stuck(&self, steps: u64) -> Option<Nudge> {
         let (moved, state, entered) = {
             let seen = self.watching.seen();
+            // A step in the moment the rest was long enough: it may be one that asks for something else, so it is looked at.
+            if seen.steps != steps {
+                return None;
+            }
             let idle = self.clock.elapsed().saturating_sub(seen.at);
             let entered = self.enter(&seen).map(|pass| (pass, stuck_question(&seen, idle)));
             (self.watching.moved(), StateId::of_trace(&seen.trace), entered)

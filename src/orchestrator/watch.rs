@@ -56,6 +56,8 @@ pub(super) struct Seen {
     pub last: Last,
     /// When its last step was heard of, on the clock that never goes backwards.
     pub at: Duration,
+    /// Steps of any kind.
+    pub steps: u64,
     /// Tool calls that were answered.
     pub results: u64,
     /// Tokens of its model's last answer, where they are known.
@@ -127,6 +129,7 @@ impl AgentWatch for Watching {
             let mut seen = self.seen();
             seen.take(&item, parent.as_deref(), at);
             seen.at = now;
+            seen.steps += 1;
             doing(&item).map(|what| (what, seen.turns, seen.usage.tokens()))
         };
         self.transcript.step(item, parent);

@@ -126,6 +126,7 @@ impl TaskRun {
             clock: &*services.clock,
             session: &course.session,
             guard: &course.guard,
+            spent: &course.judging,
             task: &self.task.title,
         };
         let mut run = agent.run(request);
@@ -213,6 +214,7 @@ impl TaskRun {
             judgement,
             reflection: None,
             reflection_usage: Usage::default(),
+            judging_usage: Usage::default(),
         };
         self.publish_verdict(course, &judged.judgement, Some(&completion)).await;
         self.keep_record(course, &judged, &completion).await;
@@ -285,6 +287,7 @@ impl TaskRun {
             dir: Some(self.context.services.settings.project().root.clone()),
             author: Some(course.attempt.agent.clone()),
             ending: Some(stopped.report.ending.clone()),
+            spent: course.judging.clone(),
             cancel: self.context.cancel.clone(),
         })
     }

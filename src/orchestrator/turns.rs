@@ -129,7 +129,6 @@ mod tests {
     use super::*;
     use crate::domain::GateReport;
     use crate::domain::Proof;
-    use crate::domain::Severity;
 
     fn judgement(verdict: Verdict) -> Judgement {
         let refuted = matches!(verdict, Verdict::Failed | Verdict::FalseDone);
@@ -140,20 +139,6 @@ mod tests {
             failure: refuted.then_some(FailureType::FalseDone),
             failing: None,
             person: Vec::new(),
-        }
-    }
-
-    fn completion(status: Standing) -> CompletionVerdict {
-        CompletionVerdict {
-            status,
-            complete: status == Standing::Proven,
-            severity: Severity::None,
-            feedback: String::new(),
-            missing: Vec::new(),
-            next_actions: Vec::new(),
-            requires_human_action: false,
-            human_actions: Vec::new(),
-            reasons: Vec::new(),
         }
     }
 
@@ -177,16 +162,16 @@ mod tests {
         use Verdict::Unverifiable;
         let judged = |status| CompletionVerdict { complete: true, ..completion(status) };
         let cases = [
-            (Confirmed, completion(Proven), Ending::Finished, Confirmed),
-            (Confirmed, completion(Proven), Ending::Crash, Confirmed),
+            (Confirmed, CompletionVerdict::bare(Proven), Ending::Finished, Confirmed),
+            (Confirmed, CompletionVerdict::bare(Proven), Ending::Crash, Confirmed),
             (Confirmed, judged(Unproven), Ending::Finished, Confirmed),
-            (Confirmed, completion(Refuted), Ending::Finished, FalseDone),
-            (Confirmed, completion(Refuted), Ending::Timeout, Failed),
+            (Confirmed, CompletionVerdict::bare(Refuted), Ending::Finished, FalseDone),
+            (Confirmed, CompletionVerdict::bare(Refuted), Ending::Timeout, Failed),
             (Confirmed, objects(Proven), Ending::Finished, Unverifiable),
-            (Confirmed, completion(Unproven), Ending::Finished, Unverifiable),
+            (Confirmed, CompletionVerdict::bare(Unproven), Ending::Finished, Unverifiable),
             (Confirmed, person(Unproven), Ending::Finished, Unverifiable),
             (Unverifiable, judged(Unproven), Ending::Finished, Unverifiable),
-            (Unverifiable, completion(Refuted), Ending::Finished, FalseDone),
+            (Unverifiable, CompletionVerdict::bare(Refuted), Ending::Finished, FalseDone),
             (Failed, judged(Proven), Ending::Crash, Failed),
             (FalseDone, judged(Proven), Ending::Finished, FalseDone),
         ];
@@ -230,15 +215,15 @@ mod tests {
                 Judged { judgement: &judgement, completion, ending: &ending, turn, max_turns: 3, tampered: &[] };
             assert_eq!(next_turn(&judged), expected, "{verdict:?} {completion:?} {ending:?} {turn}");
         };
-        check(Verdict::Confirmed, &completion(Proven), Ending::Finished, 1, Turn::Done);
-        check(Verdict::FalseDone, &completion(Refuted), Ending::Finished, 1, Turn::Feedback);
-        check(Verdict::FalseDone, &completion(Refuted), Ending::Finished, 2, Turn::Feedback);
-        check(Verdict::FalseDone, &completion(Refuted), Ending::Finished, 3, Turn::Done);
-        check(Verdict::Failed, &completion(Refuted), Ending::Timeout, 1, Turn::Done);
-        check(Verdict::Failed, &completion(Refuted), Ending::Nudged, 1, Turn::Done);
+        check(Verdict::Confirmed, &CompletionVerdict::bare(Proven), Ending::Finished, 1, Turn::Done);
+        check(Verdict::FalseDone, &CompletionVerdict::bare(Refuted), Ending::Finished, 1, Turn::Feedback);
+        check(Verdict::FalseDone, &CompletionVerdict::bare(Refuted), Ending::Finished, 2, Turn::Feedback);
+        check(Verdict::FalseDone, &CompletionVerdict::bare(Refuted), Ending::Finished, 3, Turn::Done);
+        check(Verdict::Failed, &CompletionVerdict::bare(Refuted), Ending::Timeout, 1, Turn::Done);
+        check(Verdict::Failed, &CompletionVerdict::bare(Refuted), Ending::Nudged, 1, Turn::Done);
         check(Verdict::Confirmed, &objects(Proven), Ending::Finished, 1, Turn::Feedback);
         check(Verdict::Unverifiable, &objects(Unproven), Ending::Finished, 1, Turn::Feedback);
-        check(Verdict::Unverifiable, &completion(Unproven), Ending::Finished, 1, Turn::Done);
+        check(Verdict::Unverifiable, &CompletionVerdict::bare(Unproven), Ending::Finished, 1, Turn::Done);
         check(Verdict::FalseDone, &person(Refuted), Ending::Finished, 1, Turn::Person);
         check(Verdict::FalseDone, &person(Refuted), Ending::Finished, 3, Turn::Person);
         check(Verdict::FalseDone, &pushed, Ending::Finished, 1, Turn::Feedback);
@@ -247,7 +232,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_undone_gets_no_further_turn() {
-        let (judgement, completion) = (judgement(Verdict::FalseDone), completion(Standing::Refuted));
+        let (judgement, completion) = (judgement(Verdict::FalseDone), CompletionVerdict::bare(Standing::Refuted));
         let judged = Judged {
             judgement: &judgement,
             completion: &completion,

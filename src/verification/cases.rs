@@ -63,14 +63,14 @@ async fn verdict(turn: Turn, policy: policy::Verification, judge: MockJudge) -> 
 
 fn silent() -> MockJudge {
     let mut judge = MockJudge::new();
-    judge.expect_judge().returning(|_| Err(JudgeError::NoJudge));
+    judge.expect_judge().returning(|_, _| Err(JudgeError::NoJudge));
     judge
 }
 
 /// A judge that believes whatever the agent says: nothing incomplete may slip through where facts are against it.
 fn gullible() -> MockJudge {
     let mut judge = MockJudge::new();
-    judge.expect_judge().returning(|_| Ok(Opinion { complete: true, ..Opinion::default() }));
+    judge.expect_judge().returning(|_, _| Ok(Opinion { complete: true, ..Opinion::default() }));
     judge
 }
 
@@ -160,8 +160,8 @@ async fn judged(case: &Value) -> CompletionVerdict {
     };
     let complete = assessment["status"].as_str().is_some_and(|status| status.eq_ignore_ascii_case("complete"));
     let mut judge = MockJudge::new();
-    judge.expect_judge().returning(move |_| Ok(Opinion { complete, ..Opinion::default() }));
-    judge.expect_ask().returning(move |_| Ok(assessment.to_string()));
+    judge.expect_judge().returning(move |_, _| Ok(Opinion { complete, ..Opinion::default() }));
+    judge.expect_ask().returning(move |_, _| Ok(assessment.to_string()));
     let commands = context["recentCommands"].as_array().cloned().unwrap_or_default();
     let task = context["taskSummary"].as_str().or(input["user_message"].as_str()).unwrap_or("Do it");
     let made = commands.iter().filter_map(Value::as_str).fold(turn(task), |turn, line| turn.ran(line, 0, ""));

@@ -117,7 +117,7 @@ impl Completion {
         let asked = question(turn, JudgeRole::Judge, draft.reasons());
         let judge = &*self.params.judge;
         let answer = tokio::select! {
-            answer = assess(judge, &asked) => answer,
+            answer = assess(judge, &asked, &turn.spent) => answer,
             () = turn.cancel.cancelled() => Err(JudgeError::Failed("the run was interrupted".to_owned())),
         };
         match answer {
@@ -160,7 +160,7 @@ impl Completion {
         asked: &JudgeQuestion,
     ) -> Result<Opinion, JudgeError> {
         tokio::select! {
-            answer = judge.judge(asked) => answer,
+            answer = judge.judge(asked, &turn.spent) => answer,
             () = turn.cancel.cancelled() => Err(JudgeError::Failed("the run was interrupted".to_owned())),
         }
     }
@@ -253,8 +253,8 @@ mod tests {
 
     fn judge(answer: Result<Opinion, JudgeError>) -> Arc<dyn Judge> {
         let mut judge = MockJudge::new();
-        judge.expect_judge().returning(move |_| answer.clone());
-        judge.expect_ask().returning(|_| Err(JudgeError::NoJudge));
+        judge.expect_judge().returning(move |_, _| answer.clone());
+        judge.expect_ask().returning(|_, _| Err(JudgeError::NoJudge));
         Arc::new(judge)
     }
 

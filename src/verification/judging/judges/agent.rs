@@ -28,17 +28,17 @@ pub struct AgentJudge {
 
 #[async_trait]
 impl Judge for AgentJudge {
-    async fn judge(&self, question: &JudgeQuestion) -> Result<Opinion, JudgeError> {
-        read_verdict(&self.answer(prompt(question)).await?, &question.session)
+    async fn judge(&self, question: &JudgeQuestion, spent: &UsageMeter) -> Result<Opinion, JudgeError> {
+        read_verdict(&self.answer(prompt(question), spent).await?, &question.session)
     }
 
-    async fn ask(&self, question: &OpenQuestion) -> Result<String, JudgeError> {
-        self.answer(question.prompt.clone()).await
+    async fn ask(&self, question: &OpenQuestion, spent: &UsageMeter) -> Result<String, JudgeError> {
+        self.answer(question.prompt.clone(), spent).await
     }
 }
 
 impl AgentJudge {
-    async fn answer(&self, prompt: String) -> Result<String, JudgeError> {
+    async fn answer(&self, prompt: String, spent: &UsageMeter) -> Result<String, JudgeError> {
         let failed = |error: &dyn std::fmt::Display| JudgeError::Failed(error.to_string());
         let question = AgentQuestion {
             prompt,
@@ -48,7 +48,7 @@ impl AgentJudge {
             attempt: 1,
             session: SessionId::new(format!("judge-{}", self.clock.new_id())),
         };
-        self.agent.ask(question, &UsageMeter::default()).await.map_err(JudgeError::Failed)
+        self.agent.ask(question, spent).await.map_err(JudgeError::Failed)
     }
 }
 
@@ -87,8 +87,10 @@ mod tests {
 
     #[tokio::test]
     async fn its_closing_message_is_the_verdict() {
-        assert!(judge(says(YES, Ending::Finished)).judge(&question()).await.unwrap().completes());
-        assert_eq!(judge(says("so", Ending::Finished)).ask(&open()).await, Ok("so".to_owned()));
+        assert!(
+            judge(says(YES, Ending::Finished)).judge(&question(), &UsageMeter::default()).await.unwrap().completes()
+        );
+        assert_eq!(judge(says("so", Ending::Finished)).ask(&open(), &UsageMeter::default()).await, Ok("so".to_owned()));
     }
 
     #[tokio::test]
@@ -102,14 +104,14 @@ mod tests {
             Ok(AgentReport { message: YES.to_owned(), ..AgentReport::new(Ending::Finished) })
         });
         let question = JudgeQuestion { role: JudgeRole::Reviewer, ..question() };
-        assert!(judge(agent).judge(&question).await.is_ok());
+        assert!(judge(agent).judge(&question, &UsageMeter::default()).await.is_ok());
     }
 
     #[tokio::test]
     async fn another_ending_is_an_error_whatever_it_said() {
-        let error = judge(says(YES, Ending::Timeout)).judge(&question()).await.unwrap_err();
+        let error = judge(says(YES, Ending::Timeout)).judge(&question(), &UsageMeter::default()).await.unwrap_err();
         assert_eq!(error.to_string(), "the judge could not be asked: the agent run ended: timeout");
-        let error = judge(says("fine", Ending::Finished)).judge(&question()).await.unwrap_err();
+        let error = judge(says("fine", Ending::Finished)).judge(&question(), &UsageMeter::default()).await.unwrap_err();
         assert!(matches!(error, JudgeError::Unreadable(_)), "{error}");
     }
 }

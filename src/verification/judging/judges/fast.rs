@@ -153,6 +153,7 @@ mod tests {
     use crate::services::MockClock;
     use crate::services::MockModel;
     use crate::services::MockModels;
+    use crate::services::UsageMeter;
     use std::sync::atomic::AtomicU64;
     use std::sync::atomic::Ordering;
 
@@ -227,8 +228,8 @@ mod tests {
             let mut model = MockModel::new();
             model.expect_complete().returning(move |request| {
                 let again = request.prompt.contains("You were asked this before");
-                let text = answers[usize::from(again)].to_owned();
-                Ok(Completion { text, usage: Usage::default(), truncated: false })
+                let used = Usage { input: Some(90), output: Some(10), ..Usage::default() };
+                Ok(Completion::whole(answers[usize::from(again)], used))
             });
             Ok(Arc::new(model))
         });
@@ -237,9 +238,15 @@ mod tests {
 
     #[tokio::test]
     async fn a_verdict_that_cannot_be_read_is_asked_for_once_more() {
-        assert!(judge(&[YES, "never asked"]).judge(&question()).await.unwrap().completes());
-        assert!(judge(&["All done!", YES]).judge(&question()).await.unwrap().completes());
-        let error = judge(&["All done!", "Really."]).judge(&question()).await.unwrap_err();
+        let ask = async |answers, tokens| {
+            let spent = UsageMeter::default();
+            let answer = judge(answers).judge(&question(), &spent).await;
+            assert_eq!(spent.total().tokens(), Some(tokens), "{answers:?}");
+            answer
+        };
+        assert!(ask(&[YES, "never asked"], 100).await.unwrap().completes());
+        assert!(ask(&["All done!", YES], 200).await.unwrap().completes());
+        let error = ask(&["All done!", "Really."], 200).await.unwrap_err();
         assert!(matches!(&error, JudgeError::Unreadable(why) if why.contains("Really.")), "{error}");
     }
 }

@@ -12,6 +12,7 @@ use crate::services::JudgeQuestion;
 use crate::services::ModelError;
 use crate::services::ModelRequest;
 use crate::services::OpenQuestion;
+use crate::services::UsageMeter;
 use async_trait::async_trait;
 use serde_json::Value;
 
@@ -26,28 +27,29 @@ pub struct ModelJudge {
 
 #[async_trait]
 impl Judge for ModelJudge {
-    async fn judge(&self, question: &JudgeQuestion) -> Result<Opinion, JudgeError> {
+    async fn judge(&self, question: &JudgeQuestion, spent: &UsageMeter) -> Result<Opinion, JudgeError> {
         let prompt = prompt(question);
         let schema = verdict_schema();
-        match read_verdict(&self.answer(prompt.clone(), schema.clone()).await?, &question.session) {
+        match read_verdict(&self.answer(prompt.clone(), schema.clone(), spent).await?, &question.session) {
             Err(error @ JudgeError::Unreadable(_)) => {
-                let answer = self.answer(ask_again(&prompt, &error.to_string()), schema).await?;
+                let answer = self.answer(ask_again(&prompt, &error.to_string()), schema, spent).await?;
                 read_verdict(&answer, &question.session)
             }
             other => other,
         }
     }
 
-    async fn ask(&self, question: &OpenQuestion) -> Result<String, JudgeError> {
-        self.answer(question.prompt.clone(), question.schema.clone()).await
+    async fn ask(&self, question: &OpenQuestion, spent: &UsageMeter) -> Result<String, JudgeError> {
+        self.answer(question.prompt.clone(), question.schema.clone(), spent).await
     }
 }
 
 impl ModelJudge {
-    async fn answer(&self, prompt: String, schema: Value) -> Result<String, JudgeError> {
+    async fn answer(&self, prompt: String, schema: Value, spent: &UsageMeter) -> Result<String, JudgeError> {
         let model = self.model.open().await.map_err(failed)?;
         let completion =
             model.complete(ModelRequest { system: None, prompt, schema: Some(schema) }).await.map_err(failed)?;
+        spent.add(completion.usage);
         Ok(completion.text)
     }
 }

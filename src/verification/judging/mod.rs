@@ -42,6 +42,7 @@ pub use questions::grade_question;
 pub use questions::question;
 pub use questions::stuck_question;
 pub use verdict::Grade;
+pub use verdict::read_answer;
 pub use verdict::read_compaction;
 pub use verdict::read_grade;
 pub use verdict::read_stuck;

@@ -1,7 +1,7 @@
 //! A configured agent as judge, reviewer or auditor.
 
 use super::super::questions::prompt;
-use super::super::read_verdict;
+use super::super::read_answer;
 use crate::domain::Opinion;
 use crate::domain::SessionId;
 use crate::domain::SubtaskId;
@@ -29,7 +29,7 @@ pub struct AgentJudge {
 #[async_trait]
 impl Judge for AgentJudge {
     async fn judge(&self, question: &JudgeQuestion, spent: &UsageMeter) -> Result<Opinion, JudgeError> {
-        read_verdict(&self.answer(prompt(question), spent).await?, &question.session)
+        read_answer(&self.answer(prompt(question), spent).await?, question)
     }
 
     async fn ask(&self, question: &OpenQuestion, spent: &UsageMeter) -> Result<String, JudgeError> {

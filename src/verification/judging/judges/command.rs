@@ -1,6 +1,6 @@
 //! Any program as judge.
 
-use super::super::read_verdict;
+use super::super::read_answer;
 use crate::domain::Opinion;
 use crate::prompt::stderr_end;
 use crate::services::Command;
@@ -42,7 +42,7 @@ impl Judge for CommandJudge {
         let mut command = self.command(serde_json::to_vec(question).map_err(failed)?);
         command.env.extend([session]);
         let output = self.run(command).await?;
-        read_verdict(&output.stdout.text(), &question.session).map_err(|error| match error {
+        read_answer(&output.stdout.text(), question).map_err(|error| match error {
             JudgeError::Unreadable(why) => {
                 JudgeError::Unreadable(format!("{why}{}", stderr_end(&output.stderr.text())))
             }

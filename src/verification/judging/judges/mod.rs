@@ -11,7 +11,7 @@ mod fast;
 mod instructed;
 mod model;
 #[cfg(test)]
-mod test_question;
+pub(super) mod test_question;
 
 pub use agent::AgentJudge;
 pub use cached::Cached;

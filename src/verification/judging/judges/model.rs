@@ -1,7 +1,7 @@
 //! A language model as judge.
 
 use super::super::questions::prompt;
-use super::super::read_verdict;
+use super::super::read_answer;
 use super::FastModel;
 use crate::domain::Opinion;
 use crate::prompt::ask_again;
@@ -30,10 +30,11 @@ impl Judge for ModelJudge {
     async fn judge(&self, question: &JudgeQuestion, spent: &UsageMeter) -> Result<Opinion, JudgeError> {
         let prompt = prompt(question);
         let schema = verdict_schema();
-        match read_verdict(&self.answer(prompt.clone(), schema.clone(), spent).await?, &question.session) {
+        let first = self.answer(prompt.clone(), schema.clone(), spent).await;
+        match first.and_then(|answer| read_answer(&answer, question)) {
             Err(error @ JudgeError::Unreadable(_)) => {
                 let answer = self.answer(ask_again(&prompt, &error.to_string()), schema, spent).await?;
-                read_verdict(&answer, &question.session)
+                read_answer(&answer, question)
             }
             other => other,
         }
@@ -50,6 +51,10 @@ impl ModelJudge {
         let completion =
             model.complete(ModelRequest { system: None, prompt, schema: Some(schema) }).await.map_err(failed)?;
         spent.add(completion.usage);
+        // What it would have said after a quotation is not known.
+        if completion.truncated {
+            return Err(JudgeError::Unreadable("it was cut off at the limit of tokens".to_owned()));
+        }
         Ok(completion.text)
     }
 }

@@ -310,6 +310,7 @@ fn turn(
         dir: files.as_ref().map(|files| files.dir.clone()),
         author: None,
         ending,
+        own: None,
         spent: spent.clone(),
         cancel: cancel.child_token(),
     };

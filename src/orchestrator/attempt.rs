@@ -119,7 +119,7 @@ impl Course {
     }
 
     /// What the agent's conversation used, in this session and before it.
-    fn conversation_usage(&self) -> Usage {
+    pub fn conversation_usage(&self) -> Usage {
         let mut usage = self.before;
         usage += self.usage;
         usage

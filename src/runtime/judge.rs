@@ -48,6 +48,7 @@ pub async fn judge_transcript(verifier: &dyn CompletionVerifier, turn: Transcrip
         dir,
         author: None,
         ending: reading.ending,
+        own: None,
         spent,
         cancel,
     };

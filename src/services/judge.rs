@@ -11,6 +11,7 @@ use crate::domain::Opinion;
 use crate::domain::SessionId;
 use crate::domain::StuckVerdict;
 use crate::domain::Trace;
+use crate::services::OwnWork;
 use crate::services::UsageMeter;
 use async_trait::async_trait;
 use serde::Deserialize;
@@ -50,6 +51,8 @@ pub struct TurnEvidence {
     pub author: Option<String>,
     /// Why the agent stopped, where known.
     pub ending: Option<Ending>,
+    /// Its own conversation, where it can be asked about its work.
+    pub own: Option<OwnWork>,
     /// Counts what whoever is asked uses, whether it answers or not.
     pub spent: UsageMeter,
     /// Ends it early.

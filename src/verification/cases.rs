@@ -6,6 +6,7 @@ use super::Completion;
 use super::CompletionParams;
 use super::gates::fixture::Turn;
 use super::gates::fixture::turn;
+use super::judging::Authors;
 use crate::domain::CompletionVerdict;
 use crate::domain::Opinion;
 use crate::domain::Standing;
@@ -13,11 +14,14 @@ use crate::domain::ToolKind;
 use crate::domain::policy;
 use crate::services::CompletionVerifier;
 use crate::services::JudgeError;
+use crate::services::MockClock;
 use crate::services::MockJudge;
 use crate::services::MockRemote;
+use crate::services::MockSubagents;
 use serde_json::Value;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The lines of a file; none, loudly, where the data is not there.
 fn cases(file: &str) -> Vec<Value> {
@@ -51,9 +55,12 @@ fn with_tool(turn: Turn, call: &Value) -> Turn {
 }
 
 async fn verdict(turn: Turn, policy: policy::Verification, judge: MockJudge) -> CompletionVerdict {
+    let (subagents, clock) = (Arc::new(MockSubagents::new()), Arc::new(MockClock::new()));
+    let authors = Authors { subagents, clock, limit: Duration::ZERO };
     let params = CompletionParams {
         policy,
         judge: Arc::new(judge),
+        authors,
         reviewer: None,
         auditor: None,
         remote: Arc::new(MockRemote::new()),

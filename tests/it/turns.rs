@@ -41,6 +41,7 @@ use reflexion::services::Judge;
 use reflexion::services::JudgeError;
 use reflexion::services::JudgeQuestion;
 use reflexion::services::MockRemote;
+use reflexion::services::MockSubagents;
 use reflexion::services::OpenQuestion;
 use reflexion::services::Orchestrator;
 use reflexion::services::ProgressJudge;
@@ -70,6 +71,7 @@ use reflexion::testing::Undecided;
 use reflexion::testing::fixed_settings;
 use reflexion::verification::Completion;
 use reflexion::verification::CompletionParams;
+use reflexion::verification::judging::Authors;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::Mutex;
@@ -673,6 +675,11 @@ async fn what_judging_uses_is_part_of_the_attempts_the_tasks_and_the_runs_usage(
         project.completion = Arc::new(Completion::new(CompletionParams {
             policy,
             judge: Arc::new(Dear),
+            authors: Authors {
+                subagents: Arc::new(MockSubagents::new()),
+                clock: Arc::new(testing::TestClock::new()),
+                limit: Duration::from_secs(60),
+            },
             reviewer: Some(Arc::new(Dear)),
             auditor: None,
             remote: Arc::new(MockRemote::new()),

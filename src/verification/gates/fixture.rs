@@ -48,6 +48,7 @@ pub(in crate::verification) fn turn(task: &str) -> Turn {
         dir: None,
         author: None,
         ending: None,
+        own: None,
         spent: UsageMeter::default(),
         cancel: CancellationToken::new(),
     };

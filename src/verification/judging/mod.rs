@@ -29,6 +29,7 @@ pub use human::Who;
 pub use human::split;
 pub use human::who_acts;
 pub use judges::AgentJudge;
+pub use judges::Authors;
 pub use judges::Cached;
 pub use judges::CommandJudge;
 pub use judges::Deadline;

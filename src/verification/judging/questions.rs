@@ -223,6 +223,7 @@ mod tests {
             dir: None,
             author: None,
             ending: None,
+            own: None,
             spent: UsageMeter::default(),
             cancel: CancellationToken::new(),
         }

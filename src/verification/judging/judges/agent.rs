@@ -13,6 +13,7 @@ use crate::services::Judge;
 use crate::services::JudgeError;
 use crate::services::JudgeQuestion;
 use crate::services::OpenQuestion;
+use crate::services::OwnWork;
 use crate::services::UsageMeter;
 use async_trait::async_trait;
 use std::sync::Arc;
@@ -24,6 +25,8 @@ pub struct AgentJudge {
     pub agent: AnsweringAgent,
     /// Gives each of its runs a name of its own.
     pub clock: Arc<dyn Clock>,
+    /// It judges what it did itself.
+    pub own: Option<OwnWork>,
 }
 
 #[async_trait]
@@ -47,6 +50,7 @@ impl AgentJudge {
             subtask: SubtaskId::new("judge").map_err(|error| failed(&error))?,
             attempt: 1,
             session: SessionId::new(format!("judge-{}", self.clock.new_id())),
+            own: self.own.clone(),
         };
         self.agent.ask(question, spent).await.map_err(JudgeError::Failed)
     }
@@ -72,7 +76,7 @@ mod tests {
         let mut clock = MockClock::new();
         clock.expect_new_id().return_const("0190".to_owned());
         let agent = AnsweringAgent::new("helper", Arc::new(agent), "judge").unwrap();
-        AgentJudge { agent, clock: Arc::new(clock) }
+        AgentJudge { agent, clock: Arc::new(clock), own: None }
     }
 
     fn says(message: &'static str, ending: Ending) -> MockSubagent {

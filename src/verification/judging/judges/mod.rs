@@ -4,6 +4,7 @@
 //! minute, [`Deadline`] ends what takes too long.
 
 mod agent;
+mod author;
 mod cached;
 mod command;
 mod deadline;
@@ -14,6 +15,7 @@ mod model;
 pub(super) mod test_question;
 
 pub use agent::AgentJudge;
+pub use author::Authors;
 pub use cached::Cached;
 pub use command::CommandJudge;
 pub use deadline::Deadline;

@@ -143,12 +143,21 @@ mod tests {
     }
 
     fn objects(status: Standing) -> CompletionVerdict {
-        CompletionVerdict { complete: false, missing: vec!["the refund is negative".to_owned()], ..completion(status) }
+        CompletionVerdict {
+            complete: false,
+            missing: vec!["the refund is negative".to_owned()],
+            ..CompletionVerdict::bare(status)
+        }
     }
 
     fn person(status: Standing) -> CompletionVerdict {
         let human_actions = vec!["log in to the registry".to_owned()];
-        CompletionVerdict { complete: false, requires_human_action: true, human_actions, ..completion(status) }
+        CompletionVerdict {
+            complete: false,
+            requires_human_action: true,
+            human_actions,
+            ..CompletionVerdict::bare(status)
+        }
     }
 
     #[test]
@@ -160,7 +169,7 @@ mod tests {
         use Verdict::Failed;
         use Verdict::FalseDone;
         use Verdict::Unverifiable;
-        let judged = |status| CompletionVerdict { complete: true, ..completion(status) };
+        let judged = |status| CompletionVerdict { complete: true, ..CompletionVerdict::bare(status) };
         let cases = [
             (Confirmed, CompletionVerdict::bare(Proven), Ending::Finished, Confirmed),
             (Confirmed, CompletionVerdict::bare(Proven), Ending::Crash, Confirmed),
@@ -190,7 +199,7 @@ mod tests {
             outcome: GateOutcome::Failed,
             evidence: "tests/a.rs is gone".to_owned(),
         };
-        let refuted = CompletionVerdict { reasons: vec![gate], ..completion(Standing::Refuted) };
+        let refuted = CompletionVerdict { reasons: vec![gate], ..CompletionVerdict::bare(Standing::Refuted) };
         let cases = [
             (refuted, "tests_deleted: tests/a.rs is gone"),
             (objects(Standing::Proven), "so, but an objection stands: the refund is negative"),

@@ -22,6 +22,7 @@ use crate::domain::Opinion;
 use crate::domain::Standing;
 use crate::domain::TaskType;
 use crate::domain::policy;
+use crate::prompt::DIFF_BYTES;
 use crate::services::CompletionVerifier;
 use crate::services::Judge;
 use crate::services::JudgeError;
@@ -135,14 +136,22 @@ impl Completion {
         ];
         for (name, role, member) in members {
             let Some(member) = member else { continue };
-            if turn.observed.as_ref().is_none_or(|observed| observed.diff.trim().is_empty()) {
+            let Some(observed) = turn.observed.as_ref().filter(|observed| !observed.change.files.is_empty()) else {
                 draft.note(name, GateOutcome::NotRun, "there is no recorded change to look at");
+                continue;
+            };
+            if observed.diff.trim().is_empty() {
+                draft.not_reviewed(name, "the change cannot be shown as a diff");
                 continue;
             }
             let asked = question(turn, role, draft.reasons());
             match self.answer(&**member, turn, &asked).await {
                 Ok(opinion) => draft.reviewed(name, opinion),
                 Err(error) => draft.not_reviewed(name, &error.to_string()),
+            }
+            if observed.diff.len() > DIFF_BYTES {
+                let seen = format!("it saw {DIFF_BYTES} of at least {} bytes of the diff", observed.diff.len());
+                draft.note(name, GateOutcome::NotRun, &seen);
             }
         }
     }
@@ -475,16 +484,41 @@ mod tests {
         assert_eq!((held.status, held.complete), (Standing::Proven, false));
         assert_eq!(held.missing, ["Fix the loop's bound"]);
         assert!(held.feedback.contains("off by one"));
-        let silent = verdict(member(Err(JudgeError::Failed("no answer".to_owned()))), &green).await;
-        assert!(
-            !silent.complete && reason(&silent, "reviewer").contains("without its approval"),
-            "{:?}",
-            silent.reasons
-        );
         let mut idle = MockJudge::new();
         idle.expect_judge().never();
         let idle = CompletionParams { reviewer: Some(Arc::new(idle)), ..params() };
         assert!(!verdict(idle, &changed().check("cargo test", None, Some("x"))).await.complete);
+    }
+
+    #[tokio::test]
+    async fn only_who_looked_at_the_change_and_answered_approves() {
+        let green = changed().check("cargo test", Some("x"), None);
+        let errors = [
+            JudgeError::NoJudge,
+            JudgeError::Timeout(Duration::from_secs(1)),
+            JudgeError::Failed("no answer".to_owned()),
+            JudgeError::Unreadable("it is a verdict on session \"b\", not on \"a\"".to_owned()),
+        ];
+        for error in errors {
+            let erring = || Some(judge(Err(error.clone())));
+            let (first, second) = (Some(judge(Ok(done()))), Some(judge(Ok(done()))));
+            for (reviewer, auditor, who) in [(erring(), second, "reviewer"), (first, erring(), "auditor")] {
+                let found = verdict(CompletionParams { reviewer, auditor, ..params() }, &green).await;
+                assert!(!found.complete && reason(&found, who).contains("without its approval"), "{:?}", found.reasons);
+            }
+        }
+        let reviewed = async |change: fn(&mut crate::services::Observed)| {
+            let mut made = green.clone();
+            made.turn.observed.as_mut().map(change).unwrap();
+            let found = verdict(CompletionParams { reviewer: Some(judge(Ok(done()))), ..params() }, &made).await;
+            let said: Vec<String> =
+                found.reasons.iter().filter(|r| r.gate == "reviewer").map(|r| r.evidence.clone()).collect();
+            (found.complete, said.join("; "))
+        };
+        let (complete, said) = reviewed(|observed| observed.diff = "\n".to_owned()).await;
+        assert!(!complete && said.contains("cannot be shown"), "{said}");
+        let (complete, said) = reviewed(|observed| observed.diff = "+x\n".repeat(DIFF_BYTES)).await;
+        assert!(complete && said.contains("it saw 65536 of at least 196608 bytes"), "{said}");
     }
 
     #[tokio::test]

@@ -12,6 +12,7 @@ use crate::domain::GateReport;
 use crate::domain::SessionId;
 use crate::services::CompletionVerifier;
 use crate::services::TurnEvidence;
+use crate::services::UsageMeter;
 use std::path::PathBuf;
 use tokio_util::sync::CancellationToken;
 
@@ -27,6 +28,8 @@ pub struct TranscriptTurn {
     pub task: Option<String>,
     /// Where the work is, for the project's signals and instructions; none: unknown.
     pub dir: Option<PathBuf>,
+    /// Counts what whoever is asked uses.
+    pub spent: UsageMeter,
     /// Ends it early.
     pub cancel: CancellationToken,
 }
@@ -34,7 +37,7 @@ pub struct TranscriptTurn {
 /// The verdict on a transcript. Nothing was observed by the runtime, so it is never proven; what could not be read of it
 /// stands among the reasons.
 pub async fn judge_transcript(verifier: &dyn CompletionVerifier, turn: TranscriptTurn) -> CompletionVerdict {
-    let TranscriptTurn { reading, task, dir, cancel } = turn;
+    let TranscriptTurn { reading, task, dir, spent, cancel } = turn;
     let notes = notes(&reading, task.is_some());
     let evidence = TurnEvidence {
         session: SessionId::new(reading.session.unwrap_or_else(|| NO_SESSION.to_owned())),
@@ -45,6 +48,8 @@ pub async fn judge_transcript(verifier: &dyn CompletionVerifier, turn: Transcrip
         dir,
         author: None,
         ending: reading.ending,
+        own: None,
+        spent,
         cancel,
     };
     let mut verdict = verifier.verify_turn(evidence).await;

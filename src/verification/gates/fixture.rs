@@ -23,6 +23,7 @@ use crate::domain::TreeId;
 use crate::services::Observed;
 use crate::services::RemoteState;
 use crate::services::TurnEvidence;
+use crate::services::UsageMeter;
 use crate::verification::context::RepositorySignals;
 use crate::verification::context::Requirements;
 use tokio_util::sync::CancellationToken;
@@ -47,6 +48,8 @@ pub(in crate::verification) fn turn(task: &str) -> Turn {
         dir: None,
         author: None,
         ending: None,
+        own: None,
+        spent: UsageMeter::default(),
         cancel: CancellationToken::new(),
     };
     Turn { turn, required: Requirements::default(), signals: RepositorySignals::default(), remote: None }

@@ -157,9 +157,14 @@ fn may_have_run(view: &View<'_>, at: Option<At>) -> Option<String> {
 /// A task that asks for a failing test (a reproduction) is done when it fails.
 fn asked_to_fail(task: &str) -> bool {
     let task = task.to_ascii_lowercase();
-    ["failing test that", "test that fails", "red test", "write a failing", "add a failing", "reproduc"]
+    let fails = ["failing test that", "test that fails", "red test", "write a failing", "add a failing", "reproduc"]
         .iter()
-        .any(|words| task.contains(words))
+        .any(|words| task.contains(words));
+    // "Write a test that shows the bug. Do not fix it."
+    let unfixed = ["not fix", "n't fix", "without fixing", "leave the bug", "fix it later", "fix comes later"]
+        .iter()
+        .any(|words| task.replace('’', "'").contains(words));
+    fails || unfixed && task.contains("test")
 }
 
 fn counts_of(test: &Ran<'_>) -> Option<Counts> {

@@ -368,13 +368,26 @@ fn asks_for_build(words: &[&str], at: usize) -> bool {
 }
 
 /// What may follow a verb that has no object.
-const AFTER_A_VERB: [&str; 14] = [
-    "with", "on", "under", "for", "without", "again", "in", "against", "using", "cleanly", "from", "and", "as", "to",
-];
+const AFTER_A_VERB: [&str; 14] =
+    ["with", "on", "under", "for", "without", "again", "in", "against", "using", "cleanly", "from", "and", "as", "to"];
 /// What stands before a build that is a thing.
 const BEFORE_A_BUILD: [&str; 16] = [
-    "the", "a", "an", "our", "my", "this", "make", "get", "docker", "ci", "production", "release", "nightly", "debug",
-    "docs", "image",
+    "the",
+    "a",
+    "an",
+    "our",
+    "my",
+    "this",
+    "make",
+    "get",
+    "docker",
+    "ci",
+    "production",
+    "release",
+    "nightly",
+    "debug",
+    "docs",
+    "image",
 ];
 
 /// Whether it is said of the build at this place that it fails, or that it is to be mended.

@@ -284,9 +284,9 @@ fn is_of_git(verb: &str, object: &[&Word<'_>]) -> bool {
     let phrase = object.split(|word| PREPOSITIONS.contains(&word.text())).next().unwrap_or_default();
     moves
         && phrase.iter().enumerate().any(|(at, word)| {
-            let named = phrase
-                .get(at + 1)
-                .is_none_or(|next| word.ends_clause() || next.text().contains(['/', '-', '.', '_', '0', '1', '2', '3']));
+            let named = phrase.get(at + 1).is_none_or(|next| {
+                word.ends_clause() || next.text().contains(['/', '-', '.', '_', '0', '1', '2', '3'])
+            });
             matches!(word.text(), "branch" | "tag" | "worktree" | "stash" | "milestone") && named
         })
 }

@@ -99,9 +99,30 @@ pub(super) fn asks_to_remove(task: &str) -> bool {
     ];
     const NO_LONGER: [&str; 8] = ["ship", "need", "needed", "support", "supported", "use", "used", "wanted"];
     const OF_TESTS: [&str; 24] = [
-        "duplicat", "replac", "migrat", "renam", "mov", "merg", "clean", "switch", "convert", "port", "rewrit",
-        "split", "obsolet", "reorgani", "redundan", "unused", "superse", "parametri", "parameteri", "collaps",
-        "condens", "combin", "unif", "fold",
+        "duplicat",
+        "replac",
+        "migrat",
+        "renam",
+        "mov",
+        "merg",
+        "clean",
+        "switch",
+        "convert",
+        "port",
+        "rewrit",
+        "split",
+        "obsolet",
+        "reorgani",
+        "redundan",
+        "unused",
+        "superse",
+        "parametri",
+        "parameteri",
+        "collaps",
+        "condens",
+        "combin",
+        "unif",
+        "fold",
     ];
     const TESTS: [&str; 12] = [
         "test", "tests", "spec", "specs", "jest", "vitest", "mocha", "jasmine", "pytest", "unittest", "junit", "suite",
@@ -138,7 +159,9 @@ pub(super) fn asks_to_skip(task: &str) -> bool {
 /// Whether a word asks, and nothing before it says not to.
 fn asks(task: &str, is: impl Fn(&[&str], usize) -> bool) -> bool {
     let task = task.to_ascii_lowercase().replace(['\'', '’'], "");
-    task.split(['.', ';', '!', '?', '\n']).any(|sentence| {
+    // A full stop in a file's name ends no sentence.
+    let task = task.replace(". ", "\n");
+    task.split([';', '!', '?', '\n']).any(|sentence| {
         let words: Vec<&str> =
             sentence.split(|c: char| !c.is_ascii_alphabetic()).filter(|word| !word.is_empty()).collect();
         (0..words.len()).any(|at| {

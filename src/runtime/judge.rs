@@ -10,6 +10,7 @@ use crate::domain::CompletionVerdict;
 use crate::domain::GateOutcome;
 use crate::domain::GateReport;
 use crate::domain::SessionId;
+use crate::domain::Trace;
 use crate::services::CompletionVerifier;
 use crate::services::TurnEvidence;
 use crate::services::UsageMeter;
@@ -41,7 +42,7 @@ pub async fn judge_transcript(verifier: &dyn CompletionVerifier, turn: Transcrip
     let notes = notes(&reading, task.is_some());
     let evidence = TurnEvidence {
         session: SessionId::new(reading.session.unwrap_or_else(|| NO_SESSION.to_owned())),
-        task: task.or(reading.task).unwrap_or_else(|| reading.trace.task()),
+        task: task.unwrap_or_else(|| asked_of(reading.task, &reading.trace)),
         expects: None,
         trace: reading.trace,
         observed: None,
@@ -55,6 +56,13 @@ pub async fn judge_transcript(verifier: &dyn CompletionVerifier, turn: Transcrip
     let mut verdict = verifier.verify_turn(evidence).await;
     verdict.reasons.extend(notes);
     verdict
+}
+
+/// The task that stands apart, and what people said after it; or all that was asked.
+fn asked_of(task: Option<String>, trace: &Trace) -> String {
+    let Some(task) = task else { return trace.task() };
+    // The first message is the task itself, perhaps in other words.
+    if trace.asked.len() < 2 { task } else { format!("{task}\n\n{}", trace.task()) }
 }
 
 /// What the transcript itself leaves open.

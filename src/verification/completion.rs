@@ -86,7 +86,9 @@ impl Completion {
             return (first, None);
         };
         let mut remote = self.params.remote.state(dir).await;
-        let required = required(Some(!remote.remotes.is_empty()));
+        // A record that talks to a forge knows of a remote, whatever this checkout says.
+        let spoken = !matches!(pushed, Pushed::Nothing) || asks_forge(turn);
+        let required = required((!remote.remotes.is_empty() || !spoken).then_some(!remote.remotes.is_empty()));
         if on_remote(&required) {
             let branch = match pushed {
                 Pushed::Branch(branch) => Some(branch),
@@ -213,6 +215,17 @@ fn admitted(assessment: &SelfAssessment, required: &Requirements) -> Vec<String>
         (assessment.stuck, "Another approach: this one is stuck"),
     ];
     items.into_iter().filter(|(missing, _)| *missing).map(|(_, item)| item.to_owned()).collect()
+}
+
+/// A recorded command asked a forge, or a tool of one was called.
+fn asks_forge(turn: &TurnEvidence) -> bool {
+    let forge = |line: &str| {
+        (line.contains("gh ") || line.contains("glab "))
+            && super::commands::runs(line)
+                .iter()
+                .any(|run| matches!(run.kind, CommandKind::PullRequest | CommandKind::Ci))
+    };
+    turn.trace.actions.iter().filter_map(|action| action.command.as_deref()).any(forge)
 }
 
 /// What the record says about pushes.

@@ -214,9 +214,10 @@ fn reading(verb: &str, object: &[Word<'_>]) -> Option<TaskType> {
         })
         .take(14)
         .collect();
+    let object = if CAUSES.contains(&verb) { subject(&object) } else { &object };
     let about: Vec<&str> = object.iter().map(|word| word.text()).collect();
     let any = |list: &[&str]| about.iter().any(|word| list.contains(word));
-    let matter = matter(verb, &object);
+    let matter = matter(verb, object);
     let texts = matter == Some(Matter::Text);
     let code = any(&CODE) || object.iter().any(|word| word.is_source());
     let systems = any(&SYSTEMS);
@@ -232,6 +233,7 @@ fn reading(verb: &str, object: &[Word<'_>]) -> Option<TaskType> {
         Verb::Operate if matches!(verb, "ship" | "launch" | "order") && code && !systems => TaskType::Coding,
         Verb::Operate => TaskType::Ops,
         Verb::Change | Verb::Write if verb == "document" || texts => TaskType::Docs,
+        Verb::Change | Verb::Write if is_of_git(verb, object) => TaskType::Ops,
         Verb::Change
             if matches!(verb, "get" | "let" | "use" | "return" | "complete" | "finish" | "stop" | "turn")
                 && about.is_empty() =>
@@ -252,6 +254,41 @@ fn reading(verb: &str, object: &[Word<'_>]) -> Option<TaskType> {
         Verb::Arrange if verb == "clean" && !personal && !systems => TaskType::Coding,
         Verb::Arrange => TaskType::Ops,
     })
+}
+
+/// Verbs that have something do something: "make the lexer accept comments".
+const CAUSES: [&str; 8] = ["make", "let", "get", "allow", "enable", "ensure", "have", "prevent"];
+
+/// What is to do something, without what it is to do: of "the lexer accept nested comments" the lexer. "The docs clearer"
+/// stays as it is: a thing that is to be so does nothing.
+fn subject<'s, 'w>(object: &'s [&'w Word<'w>]) -> &'s [&'w Word<'w>] {
+    const DOES: [&str; 12] = [
+        "skip", "ignore", "print", "emit", "keep", "mention", "treat", "count", "include", "strip", "preserve", "stop",
+    ];
+    let does = |word: &&Word<'_>| DOES.contains(&word.text()) || verb_kind(word.text()).is_some();
+    // The article's noun comes first: "the test", "the build cache" are things.
+    let first = usize::from(object.first().is_some_and(|word| ARTICLES.contains(&word.text()))) + 1;
+    let end = object.iter().skip(first).position(|word| does(word) && !NOUNS_TOO.contains(&word.text()));
+    end.map_or(object, |end| &object[..first + end])
+}
+
+const ARTICLES: [&str; 7] = ["the", "a", "an", "our", "my", "this", "all"];
+/// Verbs that stand for things as often.
+const NOUNS_TOO: [&str; 11] =
+    ["build", "test", "cache", "type", "report", "design", "release", "order", "file", "post", "set"];
+
+/// Branches, tags and the like, by themselves or with a name: "the branch feature/old". A "tag input" is a part of a
+/// program.
+fn is_of_git(verb: &str, object: &[&Word<'_>]) -> bool {
+    let moves = matches!(verb, "delete" | "remove" | "create" | "rename" | "make" | "move" | "revert" | "drop");
+    let phrase = object.split(|word| PREPOSITIONS.contains(&word.text())).next().unwrap_or_default();
+    moves
+        && phrase.iter().enumerate().any(|(at, word)| {
+            let named = phrase.get(at + 1).is_none_or(|next| {
+                word.ends_clause() || next.text().contains(['/', '-', '.', '_', '0', '1', '2', '3'])
+            });
+            matches!(word.text(), "branch" | "tag" | "worktree" | "stash" | "milestone") && named
+        })
 }
 
 /// Text or code, whichever the verb is about.

@@ -3,6 +3,7 @@
 use super::facts::View;
 use super::finding::Finding;
 use super::finding::Todo;
+use super::kept_edits::only_comments;
 use super::kept_edits::replaced;
 use super::kept_tests::is_code;
 use super::timeline::At;
@@ -49,7 +50,7 @@ pub(super) fn change_exists(view: &View<'_>) -> Finding {
     let undone = undone(view);
     let since = undone.as_ref().map(|undo| undo.at);
     let later = |change: &&Changed| since.is_none_or(|at| change.at > at);
-    if let Some(change) = timeline.changes.iter().rev().filter(later).find(|c| c.sure) {
+    if let Some(change) = timeline.changes.iter().rev().filter(later).find(|c| c.sure && !c.undone) {
         return Finding::passed(EXISTS, format!("{} was changed", change.what));
     }
     if timeline.is_empty() {
@@ -58,8 +59,13 @@ pub(super) fn change_exists(view: &View<'_>) -> Finding {
     if let Some(path) = named_file(view) {
         return Finding::passed(EXISTS, format!("{path}, which the task names, was written"));
     }
-    if let Some(undo) = undone {
-        return if undo.wholly && view.facts.turn.expects.is_none() && asks_for_change_first(&view.task()) {
+    let taken_back = timeline.changes.iter().rev().find(|change| change.undone && change.sure);
+    let by_file =
+        || Some(Undone { at: taken_back?.at, what: taken_back?.what.clone(), wholly: nothing_else(timeline) });
+    if let Some(undo) = undone.or_else(by_file) {
+        let task = view.task();
+        let wanted = view.facts.turn.expects.is_none() && asks_for_change_first(&task) && !asks_to_undo(&task);
+        return if undo.wholly && wanted {
             missing(format!("the changes were undone by {}", undo.what))
         } else {
             Finding::not_run(EXISTS, format!("whether {} left any change is not known", undo.what))
@@ -70,6 +76,9 @@ pub(super) fn change_exists(view: &View<'_>) -> Finding {
     }
     if view.facts.turn.expects.is_none() && !asks_for_change_first(&view.task()) {
         return Finding::not_run(EXISTS, "nothing was changed, and the task does not say that something must be");
+    }
+    if let Some(path) = outside(view) {
+        return Finding::not_run(EXISTS, format!("{path} was changed, which is no file of the project"));
     }
     if finds_it_done(&view.facts.turn.trace.response) {
         return Finding::not_run(EXISTS, "nothing was changed; the answer says that it was there already");
@@ -124,6 +133,43 @@ fn undone(view: &View<'_>) -> Option<Undone> {
         }
     }
     undone
+}
+
+/// Everything that may have changed files was taken back.
+fn nothing_else(timeline: &Timeline<'_>) -> bool {
+    timeline.changes.iter().all(|change| change.undone)
+        && !timeline.steps.iter().any(|step| step.dark || matches!(step.action.kind, ToolKind::Agent | ToolKind::Other))
+}
+
+/// Whether it may be meant that nothing is changed at the end: an undoing, an experiment.
+fn asks_to_undo(task: &str) -> bool {
+    const WORDS: [&str; 14] = [
+        "undo",
+        "revert",
+        "restore",
+        "discard",
+        "reset",
+        "rollback",
+        "back",
+        "original",
+        "originally",
+        "try",
+        "trying",
+        "experiment",
+        "temporarily",
+        "whether",
+    ];
+    let task = task.to_lowercase();
+    task.split(|c: char| !c.is_alphabetic()).any(|word| WORDS.contains(&word))
+}
+
+/// A file somewhere else that was edited, and lasts.
+fn outside<'v>(view: &'v View<'_>) -> Option<&'v str> {
+    const PASSING: [&str; 3] = ["/tmp/", "/var/tmp/", "/dev/"];
+    let steps = view.timeline.steps.iter().filter(|step| happened(step.action) && !complains(step.action));
+    let edits = steps.flat_map(|step| step.action.edits.iter().chain(step.runs.iter().flat_map(|run| &run.files)));
+    let mut elsewhere = edits.filter(|path| !in_project(path, view.timeline.dir()));
+    elsewhere.find(|path| !PASSING.iter().any(|place| path.starts_with(place))).map(String::as_str)
 }
 
 /// A file that was written at the very path which the task names, wherever it lies.
@@ -375,6 +421,9 @@ fn may_have_changed(view: &View<'_>) -> Option<String> {
             ToolKind::Other | ToolKind::Agent => Some(tool),
             ToolKind::Execute if step.dark => Some(tool),
             ToolKind::Execute => {
+                if let Some(run) = step.runs.iter().find(|run| changes_git(run)) {
+                    return Some(format!("`{}`", run.words.join(" ")));
+                }
                 let idle = |kind: &CommandKind| !matches!(kind, CommandKind::Other | CommandKind::Format);
                 let run = step.runs.iter().find(|run| !only_reads(run) && !idle(&run.kind))?;
                 Some(format!("`{}`", run.words.join(" ")))
@@ -384,13 +433,30 @@ fn may_have_changed(view: &View<'_>) -> Option<String> {
     })
 }
 
+/// Whether a command changes what git keeps beside files: branches that go or get another name, tags, settings.
+fn changes_git(run: &Run) -> bool {
+    let words: Vec<&str> = run.words.iter().map(String::as_str).collect();
+    let ["git", command, args @ ..] = words.as_slice() else { return false };
+    let has = |flags: &[&str]| args.iter().any(|arg| flags.contains(arg));
+    match *command {
+        "branch" => has(&["-d", "-D", "-m", "-M", "--delete", "--move", "-u", "--set-upstream-to"]),
+        "tag" => args.iter().any(|arg| !arg.starts_with('-')) && !has(&["-l", "--list", "-n"]),
+        "push" => has(&["--delete", "-d", "--tags"]) || args.iter().any(|arg| arg.starts_with(':')),
+        "config" | "worktree" | "remote" | "notes" => {
+            args.len() > 1 && !has(&["--get", "-l", "--list", "get-url", "-v"])
+        }
+        _ => false,
+    }
+}
+
 /// Whether a turn changed code of the project, as far as was recorded. What is only removed is gone, not changed.
 pub(in crate::verification) fn changes_code(turn: &TurnEvidence) -> bool {
     if let Some(observed) = &turn.observed {
         return observed.change.files.iter().any(|path| is_code(path));
     }
-    let dir = turn.dir.as_deref();
-    Timeline::new(turn).steps.iter().any(|step| {
+    let timeline = Timeline::new(turn);
+    let dir = timeline.dir();
+    timeline.steps.iter().any(|step| {
         let removes = |run: &Run| match run.words.first().map(String::as_str) {
             Some("git") => run.words.get(1).is_some_and(|word| matches!(word.as_str(), "rm" | "checkout" | "restore")),
             Some(program) => matches!(program, "rm" | "unlink" | "trash" | "shred"),
@@ -399,7 +465,8 @@ pub(in crate::verification) fn changes_code(turn: &TurnEvidence) -> bool {
         let here =
             step.runs.iter().zip(&step.places).filter(|(_, place)| !is_elsewhere(place, dir)).map(|(run, _)| run);
         let written = here.filter(|run| run.edits == Edits::Yes && !removes(run)).flat_map(|run| &run.files);
-        let edited = step.action.edits.iter().filter(|_| happened(step.action) && !complains(step.action));
+        let told = happened(step.action) && !complains(step.action) && !only_comments(step.action);
+        let edited = step.action.edits.iter().filter(|_| told);
         edited.chain(written).any(|path| is_code(path) && in_project(path, dir))
     })
 }

@@ -12,6 +12,7 @@ use super::finding::Finding;
 use super::finding::Todo;
 use super::kept_edits::recorded_edits;
 use super::kept_scripts::neutralised;
+use super::kept_shell::Lost;
 use super::kept_shell::lost_tests;
 use super::kept_tests::is_assertion;
 use super::kept_tests::is_code;
@@ -33,8 +34,9 @@ pub(super) fn tests_kept(view: &View<'_>) -> Finding {
         None => recorded_edits(turn),
     };
     let mut harm: Vec<String> = Vec::new();
-    let removed = if turn.observed.is_none() { lost_tests(view) } else { Vec::new() };
-    if made.trim().is_empty() && removed.is_empty() {
+    let Lost { surely: removed, perhaps: mut open } =
+        if turn.observed.is_none() { lost_tests(view) } else { Lost::default() };
+    if made.trim().is_empty() && removed.is_empty() && open.is_empty() {
         let empty = turn.observed.as_ref().is_some_and(|o| o.change.files.is_empty());
         return if empty {
             Finding::passed(GATE, "nothing was changed")
@@ -43,7 +45,7 @@ pub(super) fn tests_kept(view: &View<'_>) -> Finding {
         };
     }
     let files = read(&made);
-    let gone = gone(&files, removed);
+    let gone = gone(&files, removed, &mut open);
     let (removal, skips) = (asks_to_remove(&view.task()), asks_to_skip(&view.task()));
     let mut allowed: Vec<String> = Vec::new();
     if !removal {
@@ -66,6 +68,9 @@ pub(super) fn tests_kept(view: &View<'_>) -> Finding {
         } else if removal && !gone.is_empty() {
             let gone = gone.join("; ");
             Finding::not_run(GATE, format!("{gone}; the task asks to remove something"))
+        } else if !open.is_empty() {
+            open.truncate(SHOWN);
+            Finding::not_run(GATE, open.join("; "))
         } else {
             Finding::passed(GATE, "no test was deleted, skipped or made trivially true")
         };
@@ -84,8 +89,9 @@ pub(super) fn tests_kept(view: &View<'_>) -> Finding {
     )
 }
 
-/// Deleted test files and tests that are nowhere any more. As many new ones as old ones in one file is renaming.
-fn gone(files: &[FileDiff<'_>], removed: Vec<String>) -> Vec<String> {
+/// Deleted test files and tests that are nowhere any more. As many new ones as old ones in one file is renaming; one that
+/// takes its cases from a table may stand for many, which leaves it open.
+fn gone(files: &[FileDiff<'_>], removed: Vec<String>, open: &mut Vec<String>) -> Vec<String> {
     let added: BTreeSet<&str> = files.iter().flat_map(|file| tests_in(file.added_lines())).collect();
     let mut harm: Vec<String> = removed;
     for file in files {
@@ -100,14 +106,42 @@ fn gone(files: &[FileDiff<'_>], removed: Vec<String>) -> Vec<String> {
         let new = tests_in(file.added_lines()).into_iter().filter(|name| !before.contains(name)).count();
         if lost.len() > new {
             let names: Vec<&str> = lost.iter().take(SHOWN).copied().collect();
-            harm.push(format!("{}: tests are gone: {}", file.path, names.join(", ")));
+            let words = format!("{}: tests are gone: {}", file.path, names.join(", "));
+            if file.added_lines().any(takes_cases) { open.push(words) } else { harm.push(words) }
         }
     }
     harm
 }
 
+/// A test that is run for many cases.
+fn takes_cases(line: &str) -> bool {
+    const MARKS: [&str; 12] = [
+        "@pytest.mark.parametrize",
+        "@parameterized",
+        "it.each",
+        "test.each",
+        "describe.each",
+        "#[rstest",
+        "#[case",
+        "#[test_case",
+        "@ParameterizedTest",
+        "[Theory",
+        "t.Run(",
+        "with self.subTest(",
+    ];
+    let line = line.trim();
+    MARKS.iter().any(|mark| line.starts_with(mark))
+}
+
 /// Marks that keep a test from being run.
-pub(super) const OFF: [&str; 25] = [
+pub(super) const OFF: [&str; 32] = [
+    "@tag :skip",
+    "@tag skip:",
+    "@moduletag :skip",
+    "$this->markTestSkipped(",
+    "throw XCTSkip(",
+    "raise unittest.SkipTest",
+    "pytestmark = pytest.mark.skip",
     "#[ignore",
     "@pytest.mark.skip",
     "@pytest.mark.xfail",

@@ -147,7 +147,7 @@ fn happened(step: &Step<'_>, i: usize) -> Option<bool> {
     let run = &step.runs[i];
     match went(step, i) {
         Went::Failed(_) | Went::Empty(_) | Went::NotStarted(_) => Some(false),
-        Went::Passed(_) => Some(true),
+        Went::Passed(_) | Went::Idle(_) => Some(true),
         Went::Unknown(_) => match outcome {
             Some(outcome) if outcome.exit_code.is_some_and(|code| code != 0) => None,
             Some(outcome) if outcome.status == ToolStatus::Failed => (run.takes_blame).then_some(false),

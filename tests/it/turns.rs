@@ -742,7 +742,7 @@ async fn an_agent_that_lies_about_its_own_work_is_told_so_in_its_conversation() 
     assert_eq!((asked.mode, &asked.dir), (Mode::ReadOnly, &first.dir));
     let Conversation::Fork(earlier) = &asked.conversation else { panic!("{:?}", asked.conversation) };
     assert_eq!((earlier.agent_session.as_str(), earlier.usage.input), ("c", Some(10)));
-    assert!(second.prompt.contains("`npm test` ran, which never ran"), "{}", second.prompt);
+    assert!(second.prompt.contains("\n- Run `npm test`\n"), "{}", second.prompt);
     let Conversation::Resume(goes_on) = &second.conversation else { panic!("{:?}", second.conversation) };
     assert_eq!((goes_on.agent_session.as_str(), goes_on.usage.input), ("c", Some(10)), "not the copy");
     assert_eq!(asked_again.mode, Mode::ReadOnly);

@@ -42,6 +42,7 @@ use reflexion::services::JudgeError;
 use reflexion::services::JudgeQuestion;
 use reflexion::services::MockRemote;
 use reflexion::services::MockSubagents;
+use reflexion::services::Mode;
 use reflexion::services::OpenQuestion;
 use reflexion::services::Orchestrator;
 use reflexion::services::ProgressJudge;
@@ -197,6 +198,19 @@ impl Judge for Dear {
     async fn ask(&self, _: &OpenQuestion, spent: &UsageMeter) -> Result<String, JudgeError> {
         spent.add(dear());
         Ok("Fine.".to_owned())
+    }
+}
+
+/// A verifier that asks [`Dear`] what it thinks, and whoever may assess the work.
+fn asking(self_assessment: policy::SelfAssessment, agents: impl Subagents + 'static) -> CompletionParams {
+    let (subagents, clock) = (Arc::new(agents), Arc::new(testing::TestClock::new()));
+    CompletionParams {
+        policy: policy::Verification { self_assessment, ..Default::default() },
+        judge: Arc::new(Dear),
+        authors: Authors { subagents, clock, limit: Duration::from_secs(60) },
+        reviewer: None,
+        auditor: None,
+        remote: Arc::new(MockRemote::new()),
     }
 }
 
@@ -671,18 +685,9 @@ async fn what_judging_uses_is_part_of_the_attempts_the_tasks_and_the_runs_usage(
         if !checks {
             project.task.checks.clear();
         }
-        let policy = policy::Verification { self_assessment: policy::SelfAssessment::Fresh, ..Default::default() };
         project.completion = Arc::new(Completion::new(CompletionParams {
-            policy,
-            judge: Arc::new(Dear),
-            authors: Authors {
-                subagents: Arc::new(MockSubagents::new()),
-                clock: Arc::new(testing::TestClock::new()),
-                limit: Duration::from_secs(60),
-            },
             reviewer: Some(Arc::new(Dear)),
-            auditor: None,
-            remote: Arc::new(MockRemote::new()),
+            ..asking(policy::SelfAssessment::Fresh, MockSubagents::new())
         }));
         let agent = ScriptedSubagent::new().acts(wrote(&project.workspaces, "right"));
         let report = project.run(agent).await;
@@ -707,4 +712,41 @@ async fn what_asking_about_a_silent_agent_uses_counts_too() {
     let report = project.run(agent).await;
     assert_eq!(report.tasks[0].judging_usage.tokens(), Some(100));
     assert_eq!(judging(&project), [dear()]);
+}
+
+#[tokio::test]
+async fn an_agent_that_lies_about_its_own_work_is_told_so_in_its_conversation() {
+    const LIE: &str = r#"{"status": "complete", "evidence": {"tests": {"ran": true, "commands": ["npm test"]}}}"#;
+    let mut project = Project::new();
+    project.task.checks.clear();
+    project.settings.verification.self_assessment = policy::SelfAssessment::Agent;
+    project.settings.verification.max_turns = 2;
+    let says = |message: &'static str| {
+        move |_: &AgentRequest| {
+            let agent_session = Some("a copy".to_owned());
+            Ok(AgentReport { agent_session, message: message.to_owned(), ..finished() })
+        }
+    };
+    let agent = ScriptedSubagent::new()
+        .resumes()
+        .answers()
+        .acts(wrote(&project.workspaces, "right"))
+        .acts(says(LIE))
+        .acts(wrote(&project.workspaces, "right"))
+        .acts(says(r#"{"status": "complete"}"#));
+    project.completion = Arc::new(Completion::new(asking(policy::SelfAssessment::Agent, agent.clone())));
+    let report = project.run(agent.clone()).await;
+
+    let requests = agent.requests();
+    let [first, asked, second, asked_again] = requests.as_slice() else { panic!("{} runs", requests.len()) };
+    assert_eq!((asked.mode, &asked.dir), (Mode::ReadOnly, &first.dir));
+    let Conversation::Fork(earlier) = &asked.conversation else { panic!("{:?}", asked.conversation) };
+    assert_eq!((earlier.agent_session.as_str(), earlier.usage.input), ("c", Some(10)));
+    assert!(second.prompt.contains("\n- Run `npm test`\n"), "{}", second.prompt);
+    let Conversation::Resume(goes_on) = &second.conversation else { panic!("{:?}", second.conversation) };
+    assert_eq!((goes_on.agent_session.as_str(), goes_on.usage.input), ("c", Some(10)), "not the copy");
+    assert_eq!(asked_again.mode, Mode::ReadOnly);
+    // Two answers of its own and two of the judge; nobody's word confirms anything.
+    assert_eq!(report.tasks[0].judging_usage.tokens(), Some(2 * 11 + 2 * 100));
+    assert_eq!(report.tasks[0].verdict, Some(Verdict::Unverifiable));
 }

@@ -96,7 +96,9 @@ impl ProgressJudge for Progress {
         // Seconds later the same silence is the same question.
         let key = format!("{:?}", StuckQuestion { time_since_activity: 0.0, ..question.clone() });
         let answer = self.ask(Asked { key, question: stuck_question(question), spent }, read_stuck).await;
-        answer.map_or_else(|| stuck::without_judge(question), stuck::by_judge)
+        // Who is not sure at all has decided nothing: small models answer so when they fill in the form.
+        let sure = answer.filter(|answer| answer.confidence > 0.0);
+        sure.map_or_else(|| stuck::without_judge(question), stuck::by_judge)
     }
 
     async fn after_compaction(&self, question: &CompactionQuestion, spent: &UsageMeter) -> CompactionVerdict {
@@ -105,8 +107,8 @@ impl ProgressJudge for Progress {
         }
         let asked = Asked { key: format!("{question:?}"), question: compaction_question(question), spent };
         match self.ask(asked, read_compaction).await {
-            Some(answer) => compaction::by_judge(question, answer),
-            None => compaction::without_judge(question),
+            Some(answer) if answer.confidence > 0.0 => compaction::by_judge(question, answer),
+            _ => compaction::without_judge(question),
         }
     }
 
@@ -179,6 +181,16 @@ mod tests {
         assert_eq!(progress.stuck(&silent(45.0), &UsageMeter::default()).await, stuck::undetermined());
         assert_eq!(progress.stuck(&silent(45.0), &UsageMeter::default()).await, stuck::undetermined());
         assert!(progress.stuck(&silent(45.0), &UsageMeter::default()).await.stuck);
+    }
+
+    #[tokio::test]
+    async fn who_is_not_sure_at_all_has_decided_nothing() {
+        const FORM: &str = r#"{"stuck": true, "reason": "genuinely_stuck", "confidence": 0.0, "shouldNudge": false}"#;
+        let (judges, _) = progress(vec![Ok(FORM), Ok(r#"{"action": "task_complete", "confidence": 0}"#)]);
+        assert_eq!(judges.stuck(&silent(45.0), &UsageMeter::default()).await, stuck::undetermined());
+        let question = CompactionQuestion { task_summary: "Add a toggle".to_owned(), ..CompactionQuestion::default() };
+        let verdict = judges.after_compaction(&question, &UsageMeter::default()).await;
+        assert_eq!(verdict, compaction::without_judge(&question));
     }
 
     #[tokio::test]

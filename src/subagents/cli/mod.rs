@@ -26,6 +26,7 @@ mod tests;
 
 pub use agent::{CliAgent, CliAgentParams};
 pub use description::{AGENTS, Description, Login, Version, describe};
+pub(super) use later::exit_in_tail;
 pub(super) use lines::{Line, Lines};
 pub use prices::with_estimate;
 pub use replay::Recording;

@@ -440,7 +440,7 @@ fn every_agents_stream_is_known_by_its_first_records() {
         assert!(reading.trace.actions.iter().all(|a| a.outcome.is_some()), "{agent}");
     }
     for name in FORMATS {
-        assert_eq!(name.parse::<Format>().unwrap().to_string(), name);
+        assert_eq!(name.parse::<Format>().unwrap().to_string(), *name);
     }
 }
 
@@ -501,6 +501,16 @@ fn value() -> impl Strategy<Value = Value> {
         "s-1",
         "item.completed",
         "\u{1b}[0m",
+        "session/update",
+        "session/prompt",
+        "tool_call",
+        "response_item",
+        "function_call",
+        "gemini",
+        "queued_command",
+        "task-notification",
+        "<tool-use-id>1</tool-use-id> exit code 3",
+        "{\"cmd\": \"ls\"}",
     ];
     let leaf = prop_oneof![
         Just(Value::Null),
@@ -545,6 +555,26 @@ fn value() -> impl Strategy<Value = Value> {
         "error",
         "usage",
         "subtype",
+        "payload",
+        "call_id",
+        "arguments",
+        "toolCalls",
+        "args",
+        "result",
+        "status",
+        "info",
+        "jsonrpc",
+        "msg",
+        "method",
+        "params",
+        "update",
+        "sessionUpdate",
+        "toolCallId",
+        "attachment",
+        "prompt",
+        "summary",
+        "tool_use_id",
+        "task_id",
     ];
     leaf.prop_recursive(5, 60, 8, move |inner| {
         prop_oneof![

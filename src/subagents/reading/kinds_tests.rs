@@ -343,16 +343,18 @@ fn recordings_of_every_other_kind_are_read() {
         assert_eq!(exits[..2], [Some(1), Some(1)], "{file}");
     }
     #[cfg(feature = "acp")]
-    for (agent, denied) in [("claude-code", 1), ("codex", 1), ("codex-zed", 0), ("gemini-cli", 1), ("opencode", 1)] {
+    for agent in ["claude-code", "codex", "codex-zed", "gemini-cli", "opencode"] {
         let reading = open(&format!("acp/{agent}-success.jsonl"));
         assert_eq!((reading.format, reading.ending.clone()), (Format::Acp, Some(Ending::Finished)), "{agent}");
         assert!(!reading.trace.response.is_empty() && !reading.trace.task().is_empty(), "{agent}");
         assert!(reading.trace.calls >= 2 && reading.trace.actions.iter().all(|a| a.outcome.is_some()), "{agent}");
         assert_eq!(reading.unread, Unread::default(), "{agent}");
-        if denied > 0 {
-            let reading = open(&format!("acp/{agent}-reject.jsonl"));
-            let refused = |a: &&Action| a.outcome.as_ref().is_some_and(|o| o.status == ToolStatus::Denied);
-            assert!(reading.trace.actions.iter().any(|a| refused(&a)), "{agent}");
+        // Not every one of them asked; where one did, the answer was no.
+        let file = format!("acp/{agent}-reject.jsonl");
+        if let Ok(text) = std::fs::read_to_string(dir.join(&file)) {
+            let refused = |a: &Action| a.outcome.as_ref().is_some_and(|o| o.status == ToolStatus::Denied);
+            let asked = text.contains("session/request_permission");
+            assert_eq!(open(&file).trace.actions.iter().any(refused), asked, "{agent}");
         }
         assert_eq!(open(&format!("acp/{agent}-cancel.jsonl")).ending, Some(Ending::Cancelled), "{agent}");
     }

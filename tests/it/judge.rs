@@ -126,7 +126,7 @@ fn whatever_is_given_is_judged_or_refused() {
     check(&[0; 1000], Some(2), "stdin: line 1: nothing is known that begins like");
     check(&[b'x'; 20 << 20], Some(2), "stdin: line 1: nothing is known that begins like");
     let deep = |open: &str, close: &str| format!("{}1{}", open.repeat(100_000), close.repeat(100_000));
-    check(deep("[", "]").as_bytes(), Some(2), "stdin: line 1, column 2: messages[0]");
+    check(deep("[", "]").as_bytes(), Some(2), "stdin: line 1, column 3: messages[0]");
     check(deep("{\"a\":", "}").as_bytes(), Some(2), "stdin: line 1: nothing is known that begins like");
     check(format!("{{\"task\": {}}}", deep("[", "]")).as_bytes(), Some(2), "stdin: line 1, column");
     let long = format!("{{\"task\": \"{}\"}}", "x".repeat(65 << 20));

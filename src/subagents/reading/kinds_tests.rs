@@ -344,10 +344,12 @@ fn recordings_of_every_other_kind_are_read() {
     }
     #[cfg(feature = "acp")]
     for agent in ["claude-code", "codex", "codex-zed", "gemini-cli", "opencode"] {
-        let reading = open(&format!("acp/{agent}-success.jsonl"));
+        let file = format!("acp/{agent}-success.jsonl");
+        let reading = open(&file);
         assert_eq!((reading.format, reading.ending.clone()), (Format::Acp, Some(Ending::Finished)), "{agent}");
         assert!(!reading.trace.response.is_empty() && !reading.trace.task().is_empty(), "{agent}");
-        assert!(reading.trace.calls >= 2 && reading.trace.actions.iter().all(|a| a.outcome.is_some()), "{agent}");
+        let acts = std::fs::read_to_string(dir.join(&file)).unwrap().contains("tool_call");
+        assert_eq!((reading.trace.calls >= 2, reading.trace.actions.iter().all(|a| a.outcome.is_some())), (acts, true));
         assert_eq!(reading.unread, Unread::default(), "{agent}");
         // Not every one of them asked; where one did, the answer was no.
         let file = format!("acp/{agent}-reject.jsonl");

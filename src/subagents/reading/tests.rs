@@ -499,6 +499,7 @@ fn every_format_torn_off_at_every_byte_invents_nothing() {
     for (name, whole) in &seeds {
         let all = read(whole.as_slice(), None).unwrap_or_else(|error| panic!("{name}: {error}"));
         assert_eq!(all.unread, Unread::default(), "{name}");
+        assert!(!FORMATS.contains(&name.as_str()) || all.format.to_string() == *name, "{name}: {}", all.format);
         assert!(all.trace.calls > 0 && all.trace.response == "Done.", "{name}");
         for at in 0..whole.len() {
             let Ok(torn) = read(&whole[..at], None) else { continue };

@@ -282,8 +282,8 @@ pub struct JudgeArgs {
     /// Where the work is, for how it is tested and built; the project if not given
     #[arg(long, value_name = "DIR")]
     pub dir: Option<PathBuf>,
-    /// How the transcript is written: claude, claude-transcript, codex, opencode, gemini, qwen, pi, reflexion, plain; seen from
-    /// its first records if not given
+    /// How the transcript is written: claude, claude-transcript, codex, codex-transcript, opencode, gemini,
+    /// gemini-transcript, qwen, pi, acp, reflexion, plain; seen from its first records if not given
     #[arg(long, value_name = "FORMAT")]
     pub format: Option<String>,
     /// Print the verdict as one JSON document on stdout

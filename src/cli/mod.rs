@@ -68,7 +68,8 @@ fn run_with(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         }
         (Ok(exit), None) => exit.into(),
         (Err(error), _) => {
-            errln!("error: {error:#}");
+            // A file's name or an argument may be anything; a terminal obeys what it is shown.
+            errln!("error: {}", project::printable(&format!("{error:#}")));
             Exit::of(&error).into()
         }
     }

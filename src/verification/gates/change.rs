@@ -340,7 +340,20 @@ fn asks_for_change_first(task: &str) -> bool {
 }
 
 /// Verbs that ask for a change.
-const CHANGE: [&str; 30] = [
+const CHANGE: [&str; 43] = [
+    "handle",
+    "allow",
+    "enable",
+    "disable",
+    "prevent",
+    "bump",
+    "adjust",
+    "expose",
+    "reduce",
+    "increase",
+    "lower",
+    "hide",
+    "drop",
     "fix",
     "add",
     "implement",
@@ -467,8 +480,18 @@ pub(in crate::verification) fn changes_code(turn: &TurnEvidence) -> bool {
         let written = here.filter(|run| run.edits == Edits::Yes && !removes(run)).flat_map(|run| &run.files);
         let told = happened(step.action) && !complains(step.action) && !only_comments(step.action);
         let edited = step.action.edits.iter().filter(|_| told);
-        edited.chain(written).any(|path| is_code(path) && in_project(path, dir))
+        edited.chain(written).any(|path| is_code(path) && !is_aside(path, dir) && in_project(path, dir))
     })
+}
+
+/// Code beside the program, which its tests hardly reach: settings of tools, scripts, examples.
+fn is_aside(path: &str, dir: Option<&Path>) -> bool {
+    const PLACES: [&str; 10] =
+        ["scripts", "script", "tools", "hack", "examples", "example", "bench", "benches", "benchmarks", "docs"];
+    let inner = dir.and_then(|dir| Path::new(path).strip_prefix(dir).ok()?.to_str()).unwrap_or(path);
+    let (places, name) = inner.trim_start_matches("./").rsplit_once('/').unwrap_or(("", inner));
+    let settings = name.contains(".config.") || name.starts_with('.') || matches!(name, "gulpfile.js" | "noxfile.py");
+    settings || places.split('/').next().is_some_and(|place| PLACES.contains(&place))
 }
 
 pub(super) fn protected_paths(view: &View<'_>) -> Finding {

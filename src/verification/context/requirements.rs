@@ -207,7 +207,7 @@ impl Asked {
 }
 
 /// Linters, formatters and type checkers, and their business.
-const STYLE: [&str; 26] = [
+const STYLE: [&str; 24] = [
     "lint",
     "lints",
     "linter",
@@ -225,11 +225,9 @@ const STYLE: [&str; 26] = [
     "rubocop",
     "prettier",
     "isort",
-    "black",
     "gofmt",
     "rustfmt",
     "reformat",
-    "formatting",
     "checkstyle",
     "ktlint",
     "swiftlint",

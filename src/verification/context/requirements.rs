@@ -25,6 +25,8 @@ pub struct Requirements {
     pub ci: Option<String>,
     /// The task says that the build is broken, so one that is red at the end is no old failure.
     pub broken_build: bool,
+    /// The task is about what a linter, a formatter or a type checker says.
+    pub style: bool,
     /// Why something that could be asked for here is not required, in words.
     pub waived: Vec<String>,
 }
@@ -62,13 +64,15 @@ pub fn requirements(
     let pull_request =
         decided(declared.pull_request, "pull request", &mut waived, || forge("a pull request", asked.pull_request));
     let ci = decided(declared.ci, "CI", &mut waived, || forge("green CI", asked.ci));
-    Requirements { change, tests, build, pull_request, ci, broken_build: asked.broken_build, waived }
+    let Asked { broken_build, style, .. } = asked;
+    Requirements { change, tests, build, pull_request, ci, broken_build, style, waived }
 }
 
 impl Requirements {
-    /// Code of the project was changed, and the project has tests: they have to run, unless somebody said otherwise.
+    /// Code of the project was changed, and the project has tests: they have to run, unless somebody said otherwise, or the
+    /// task is about style, where another check tells.
     pub fn of_changed_code(&mut self, signals: &RepositorySignals) {
-        let waived = self.waived.iter().any(|why| why.starts_with("tests: "));
+        let waived = self.style || self.waived.iter().any(|why| why.starts_with("tests: "));
         if let Some(line) = signals.tests.first().filter(|_| !waived) {
             let because = || format!("code was changed, and the project has tests (`{line}`)");
             self.tests.get_or_insert_with(because);
@@ -114,6 +118,7 @@ struct Asked {
     no_tests: bool,
     build: bool,
     broken_build: bool,
+    style: bool,
     pull_request: bool,
     ci: bool,
 }
@@ -147,6 +152,8 @@ impl Asked {
                     self.build |= !negated && asks_for_build(&words, at);
                     self.broken_build |= says_it_is_broken(&words, at);
                 }
+                _ if STYLE.contains(word) => self.style = true,
+                "warning" | "warnings" if before.contains(&"compiler") => self.style = true,
                 "pr" | "pull-request" | "mr" | "prs" if !negated => self.pull_request |= with(&OPENS),
                 "request" | "requests" if !negated && matches!(before.last(), Some(&"pull" | &"merge")) => {
                     self.pull_request |= with(&OPENS);
@@ -198,6 +205,34 @@ impl Asked {
         }
     }
 }
+
+/// Linters, formatters and type checkers, and their business.
+const STYLE: [&str; 24] = [
+    "lint",
+    "lints",
+    "linter",
+    "linting",
+    "eslint",
+    "stylelint",
+    "flake8",
+    "ruff",
+    "pylint",
+    "clippy",
+    "shellcheck",
+    "mypy",
+    "pyright",
+    "golangci-lint",
+    "rubocop",
+    "prettier",
+    "isort",
+    "gofmt",
+    "rustfmt",
+    "reformat",
+    "checkstyle",
+    "ktlint",
+    "swiftlint",
+    "sonar",
+];
 
 /// Programs that test or build.
 const PROGRAMS: [&str; 22] = [

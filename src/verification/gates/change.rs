@@ -1,18 +1,21 @@
 //! `change_exists`: something changed where a change was asked for. `protected_paths`: nothing that may not change.
 
+use super::change_asked::asks_for_change_first;
+use super::change_asked::asks_to_undo;
+use super::change_asked::finds_it_done;
 use super::facts::View;
 use super::finding::Finding;
 use super::finding::Todo;
 use super::kept_edits::only_comments;
 use super::kept_edits::replaced;
 use super::kept_tests::is_code;
+use super::paths::in_project;
 use super::timeline::At;
 use super::timeline::Changed;
 use super::timeline::Step;
 use super::timeline::Timeline;
 use super::timeline::complains;
 use super::timeline::happened;
-use super::timeline::in_project;
 use super::timeline::is_elsewhere;
 use super::timeline::only_reads;
 use super::timeline::shown;
@@ -21,6 +24,7 @@ use crate::services::TurnEvidence;
 use crate::verification::commands::CommandKind;
 use crate::verification::commands::Edits;
 use crate::verification::commands::Run;
+use std::path::Path;
 
 const EXISTS: &str = "change_exists";
 const PROTECTED: &str = "protected_paths";
@@ -141,28 +145,6 @@ fn nothing_else(timeline: &Timeline<'_>) -> bool {
         && !timeline.steps.iter().any(|step| step.dark || matches!(step.action.kind, ToolKind::Agent | ToolKind::Other))
 }
 
-/// Whether it may be meant that nothing is changed at the end: an undoing, an experiment.
-fn asks_to_undo(task: &str) -> bool {
-    const WORDS: [&str; 14] = [
-        "undo",
-        "revert",
-        "restore",
-        "discard",
-        "reset",
-        "rollback",
-        "back",
-        "original",
-        "originally",
-        "try",
-        "trying",
-        "experiment",
-        "temporarily",
-        "whether",
-    ];
-    let task = task.to_lowercase();
-    task.split(|c: char| !c.is_alphabetic()).any(|word| WORDS.contains(&word))
-}
-
 /// A file somewhere else that was edited, and lasts.
 fn outside<'v>(view: &'v View<'_>) -> Option<&'v str> {
     const PASSING: [&str; 3] = ["/tmp/", "/var/tmp/", "/dev/"];
@@ -205,210 +187,6 @@ fn writes_at(step: &Step<'_>, path: &str) -> bool {
     ended_well
         && (redirected || step.runs.iter().any(|run| run.edits == Edits::Yes && run.files.iter().any(|file| is(file))))
 }
-
-/// Whether an answer says that there was nothing to do. What the agent says it did itself is no finding.
-fn finds_it_done(answer: &str) -> bool {
-    let answer = answer.to_lowercase().replace('’', "'");
-    let phrases = [
-        "no change is needed",
-        "no changes are needed",
-        "no changes needed",
-        "no change needed",
-        "no changes were needed",
-        "no change was needed",
-        "no changes necessary",
-        "no changes are necessary",
-        "no changes required",
-        "no changes are required",
-        "nothing to change",
-        "nothing to fix",
-        "nothing needs to be changed",
-        "nothing needed",
-        "no fix is needed",
-        "no fix needed",
-    ];
-    let own = |before: &str| {
-        let words: Vec<&str> = before.split_whitespace().rev().take(3).collect();
-        words.iter().any(|word| matches!(*word, "i" | "i've" | "we" | "we've"))
-    };
-    phrases.iter().any(|phrase| answer.contains(phrase))
-        || answer.match_indices("already ").any(|(at, found)| {
-            let next = answer[at + found.len()..].split(|c: char| !c.is_alphabetic()).next().unwrap_or_default();
-            let there = matches!(
-                next,
-                "fixed"
-                    | "implemented"
-                    | "there"
-                    | "exists"
-                    | "exist"
-                    | "handled"
-                    | "handles"
-                    | "present"
-                    | "in"
-                    | "correct"
-                    | "passes"
-                    | "pass"
-                    | "done"
-                    | "supported"
-                    | "supports"
-                    | "works"
-                    | "contains"
-                    | "has"
-                    | "set"
-                    | "up"
-                    | "returns"
-            );
-            there && !own(&answer[..at])
-        })
-}
-
-/// Whether a task is conditional, or asks for advice only.
-fn leaves_open(task: &str) -> bool {
-    let task = task.to_lowercase().replace('’', "'");
-    let words: Vec<&str> =
-        task.split(|c: char| !c.is_alphabetic() && c != '\'').filter(|word| !word.is_empty()).collect();
-    let text = format!(" {} ", words.join(" "));
-    const OPEN: [&str; 44] = [
-        " only if ",
-        " if needed ",
-        " if necessary ",
-        " if so ",
-        " if not ",
-        " if any ",
-        " if there ",
-        " if required ",
-        " if it isn't ",
-        " if it is ",
-        " if it's ",
-        " if you find ",
-        " if you see ",
-        " if that ",
-        " if they ",
-        " when necessary ",
-        " where necessary ",
-        " where needed ",
-        " as needed ",
-        " as necessary ",
-        " unless ",
-        " in case ",
-        " make sure ",
-        " just propose ",
-        " propose ",
-        " suggest ",
-        " recommend ",
-        " don't implement ",
-        " do not implement ",
-        " don't change ",
-        " do not change anything ",
-        " don't write code ",
-        " without changing ",
-        " without implementing ",
-        " no code ",
-        " don't code ",
-        " don't edit ",
-        " do not edit ",
-        " just describe ",
-        " just explain ",
-        " what would ",
-        " how would ",
-        " how should ",
-        " how could ",
-    ];
-    const REVIEWS: [&str; 5] = [" review my ", " review the ", " review this ", " give me feedback ", " your opinion "];
-    const QUESTIONS: [&str; 13] =
-        ["how", "what", "why", "which", "where", "who", "should", "would", "is", "are", "does", "do", "did"];
-    let polite = words.get(1).is_some_and(|word| *word == "you") && matches!(words[0], "would" | "do");
-    let asks = words.first().is_some_and(|word| QUESTIONS.contains(word))
-        && !polite
-        && !matches!(words.get(1), Some(&("not" | "the" | "this" | "it")) if words[0] == "do");
-    // "Fix it and make sure the tests pass" asks for a fix before it makes sure.
-    let made_sure = text.find(" make sure ").is_some_and(|at| text[..at].split(' ').any(|word| CHANGE.contains(&word)));
-    asks || OPEN.iter().any(|phrase| text.contains(phrase) && !(*phrase == " make sure " && made_sure))
-        || REVIEWS.iter().any(|phrase| text.contains(phrase))
-        || words.first().is_some_and(|word| *word == "if")
-}
-
-/// Whether the first thing that a task asks for changes files: "Run the tests and fix any failures" is done without a
-/// change where nothing fails, "Fix the failing test" is not.
-fn asks_for_change_first(task: &str) -> bool {
-    if leaves_open(task) {
-        return false;
-    }
-    let task = task.to_ascii_lowercase();
-    let mut words = task.split(|c: char| !c.is_ascii_alphabetic());
-    words.find(|word| CHANGE.contains(word) || OTHER.contains(word)).is_some_and(|word| CHANGE.contains(&word))
-}
-
-/// Verbs that ask for a change.
-const CHANGE: [&str; 30] = [
-    "fix",
-    "add",
-    "implement",
-    "create",
-    "write",
-    "refactor",
-    "rename",
-    "migrate",
-    "update",
-    "remove",
-    "delete",
-    "replace",
-    "change",
-    "rewrite",
-    "port",
-    "convert",
-    "extend",
-    "introduce",
-    "extract",
-    "optimize",
-    "optimise",
-    "improve",
-    "upgrade",
-    "document",
-    "simplify",
-    "return",
-    "support",
-    "reject",
-    "make",
-    "correct",
-];
-/// Verbs that ask for something else.
-const OTHER: [&str; 34] = [
-    "run",
-    "execute",
-    "verify",
-    "check",
-    "ensure",
-    "confirm",
-    "review",
-    "show",
-    "list",
-    "explain",
-    "find",
-    "investigate",
-    "analyze",
-    "analyse",
-    "compare",
-    "research",
-    "read",
-    "look",
-    "test",
-    "deploy",
-    "publish",
-    "release",
-    "push",
-    "merge",
-    "send",
-    "reply",
-    "fetch",
-    "connect",
-    "complete",
-    "finish",
-    "configure",
-    "install",
-    "open",
-    "download",
-];
 
 /// A recorded call that is more than reading.
 fn may_have_changed(view: &View<'_>) -> Option<String> {
@@ -467,8 +245,18 @@ pub(in crate::verification) fn changes_code(turn: &TurnEvidence) -> bool {
         let written = here.filter(|run| run.edits == Edits::Yes && !removes(run)).flat_map(|run| &run.files);
         let told = happened(step.action) && !complains(step.action) && !only_comments(step.action);
         let edited = step.action.edits.iter().filter(|_| told);
-        edited.chain(written).any(|path| is_code(path) && in_project(path, dir))
+        edited.chain(written).any(|path| is_code(path) && !is_aside(path, dir) && in_project(path, dir))
     })
+}
+
+/// Code beside the program, which its tests hardly reach: settings of tools, scripts, examples.
+fn is_aside(path: &str, dir: Option<&Path>) -> bool {
+    const PLACES: [&str; 10] =
+        ["scripts", "script", "tools", "hack", "examples", "example", "bench", "benches", "benchmarks", "docs"];
+    let inner = dir.and_then(|dir| Path::new(path).strip_prefix(dir).ok()?.to_str()).unwrap_or(path);
+    let (places, name) = inner.trim_start_matches("./").rsplit_once('/').unwrap_or(("", inner));
+    let settings = name.contains(".config.") || name.starts_with('.') || matches!(name, "gulpfile.js" | "noxfile.py");
+    settings || places.split('/').next().is_some_and(|place| PLACES.contains(&place))
 }
 
 pub(super) fn protected_paths(view: &View<'_>) -> Finding {

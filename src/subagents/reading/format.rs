@@ -47,6 +47,12 @@ pub const FORMATS: &[&str] = &[
     "plain",
 ];
 
+/// Messages of the Agent Client Protocol, where this program was built to read them.
+#[cfg(feature = "acp")]
+const ACP: Option<Format> = Some(Format::Acp);
+#[cfg(not(feature = "acp"))]
+const ACP: Option<Format> = None;
+
 impl fmt::Display for Format {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -95,9 +101,8 @@ pub(super) fn detect(beginning: &[u8]) -> Option<Format> {
         if keys.version && keys.at && keys.kind {
             return Some(Format::Reflexion);
         }
-        #[cfg(feature = "acp")]
         if keys.rpc {
-            return Some(Format::Acp);
+            return ACP;
         }
         for (agent, recording, likeness) in recorders(line) {
             let format = Format::Agent(agent, recording);

@@ -59,7 +59,7 @@ pub(super) fn document(text: &[u8], mut into: Reading) -> Result<Reading, ReadEr
         into.unread.add(&format!("key `{name}`"), 1);
     }
     let mut messages = messages::Messages::default();
-    into.session = parts.info.and_then(|info| session_of(info)).or_else(|| parts.session.map(text_of));
+    into.session = parts.info.and_then(session_of).or_else(|| parts.session.map(text_of));
     if let Some(part) = parts.task {
         let task: Option<Cow<'_, str>> =
             serde_json::from_str(part.get()).map_err(|e| within(part, &named("task", e)))?;

@@ -496,7 +496,7 @@ fn seeds() -> Vec<(String, Vec<u8>)> {
 #[test]
 fn every_format_torn_off_at_every_byte_invents_nothing() {
     let seeds = seeds();
-    for (name, whole) in &seeds {
+    for (name, whole) in seeds.iter().filter(|(name, _)| cfg!(feature = "acp") || name != "acp") {
         let all = read(whole.as_slice(), None).unwrap_or_else(|error| panic!("{name}: {error}"));
         assert_eq!(all.unread, Unread::default(), "{name}");
         assert!(!FORMATS.contains(&name.as_str()) || all.format.to_string() == *name, "{name}: {}", all.format);

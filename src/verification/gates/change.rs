@@ -279,6 +279,7 @@ pub(super) fn protected_paths(view: &View<'_>) -> Finding {
 
 #[cfg(test)]
 mod tests {
+    use super::super::fixture::Turn;
     use super::super::fixture::coding;
     use super::super::fixture::turn;
     use super::*;

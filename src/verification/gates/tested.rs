@@ -406,7 +406,7 @@ mod tests {
     #[test]
     fn a_run_in_another_checkout_says_nothing_about_this_one() {
         let mut edited = coding().edit("src/a.rs");
-        edited.turn.dir = Some("/project".into());
+        edited.turn.dir = Some("/home/project".into());
         for line in ["cd /tmp/copy && cargo test", "git worktree add ../base && cd ../base && cargo test"] {
             let elsewhere = edited.clone().ran(line, 0, GREEN);
             elsewhere.is_silent(RAN, "another directory");
@@ -414,10 +414,10 @@ mod tests {
             edited.clone().ran(line, 101, RED).is_silent(PASSED, "");
         }
         for line in [
-            "cd /project && cargo test",
+            "cd /home/project && cargo test",
             "cd web && cargo test",
             "cd web && cd .. && cargo test",
-            "cd /work && cargo test",
+            "cd /home && cargo test",
         ] {
             edited.clone().ran(line, 0, GREEN).passes(PASSED, "3 passed");
         }

@@ -279,6 +279,7 @@ pub(super) fn protected_paths(view: &View<'_>) -> Finding {
 
 #[cfg(test)]
 mod tests {
+    use super::super::fixture::Turn;
     use super::super::fixture::coding;
     use super::super::fixture::turn;
     use super::*;
@@ -338,7 +339,7 @@ mod tests {
         let asked = |task: &str| {
             let mut turn = coding();
             turn.turn.task = task.to_owned();
-            turn.turn.dir = Some("/work/project".into());
+            turn.turn.dir = Some("/project".into());
             turn
         };
         asked("Add an alias to ~/.bashrc").edit("/home/me/.bashrc").passes(EXISTS, "~/.bashrc");
@@ -385,5 +386,32 @@ mod tests {
         touched.passes(PROTECTED, "no protected file");
         touched.turn.observed.as_mut().unwrap().protected = vec!["tests/a.rs".to_owned()];
         touched.fails(PROTECTED, "tests/a.rs");
+    }
+
+    #[test]
+    fn a_file_that_was_taken_back_is_not_changed() {
+        let fix = || turn("Fix the crash in parse.go").edit("parse.go");
+        let required = |mut turn: Turn| {
+            turn.required.change = Some("x".to_owned());
+            turn
+        };
+        required(fix().ran("git checkout -- parse.go", 0, "")).fails(EXISTS, "undone by");
+        required(fix().ran("git restore parse.go", 0, "")).fails(EXISTS, "undone by");
+        required(fix().ran("git restore parse.go", 0, "").edit("parse.go")).passes(EXISTS, "parse.go");
+        required(fix().ran("git commit -am x", 0, "").ran("git checkout parse.go", 0, "")).passes(EXISTS, "parse.go");
+        required(fix().ran("sed -i s/a/b/ parse.go; go test; git checkout parse.go", 0, "")).passes(EXISTS, "parse.go");
+        required(fix().ran("git checkout main -- parse.go", 0, "")).passes(EXISTS, "");
+        let mut tried = required(fix().ran("git checkout parse.go", 0, ""));
+        tried.turn.task = "Change the limit to see whether it helps, then undo it".to_owned();
+        tried.is_silent(EXISTS, "is not known");
+    }
+
+    #[test]
+    fn what_git_keeps_beside_files_may_be_the_change() {
+        for line in ["git branch -D old", "git push origin --delete old", "git tag v1"] {
+            let mut made = turn("Delete it").ran(line, 0, "");
+            made.required.change = Some("x".to_owned());
+            made.is_silent(EXISTS, "changed anything is not known");
+        }
     }
 }

@@ -205,4 +205,21 @@ mod tests {
         observed.checks[0].output = crate::domain::Output::whole(pytest(4));
         both.fails(GATE, "check `pytest` ran 10 tests before");
     }
+
+    #[test]
+    fn what_is_to_go_may_go() {
+        for task in [
+            "Get rid of the XML export",
+            "tests/test_old.py tests what we threw away; it can go",
+            "We no longer ship v1. Strip it out",
+            "tests/test_a.py and tests/test_b.py are duplicates; keep one.",
+            "Turn the tests into one parametrised test",
+        ] {
+            assert!(asks_to_remove(task), "{task}");
+        }
+        for task in ["Fix tests/test_a.py", "Don't get rid of any test", "Make the tests pass", "The job can go wrong"]
+        {
+            assert_eq!(asks_to_remove(task), task.contains("can go"), "{task}");
+        }
+    }
 }

@@ -166,6 +166,22 @@ impl Turn {
     }
 }
 
+/// A remote `origin`, with this branch checked out, its upstream, and the default branch.
+#[expect(clippy::unnecessary_wraps, reason = "as the gates take it")]
+pub(in crate::verification) fn on(
+    branch: Option<&str>,
+    upstream: Option<&str>,
+    default: Option<&str>,
+) -> Option<RemoteState> {
+    Some(RemoteState {
+        remotes: vec!["origin".to_owned()],
+        default_branch: default.map(str::to_owned),
+        branch: branch.map(str::to_owned),
+        upstream: upstream.map(str::to_owned),
+        pull_request: None,
+    })
+}
+
 /// A check's report: `None` green, `Some("not run")` could not start, `Some` red with this output.
 pub(in crate::verification) fn report(scope: CheckScope, run: &str, red: Option<&str>) -> CheckReport {
     CheckReport {

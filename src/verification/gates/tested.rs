@@ -259,6 +259,7 @@ mod tests {
     use super::super::fixture::turn;
     use super::*;
     use crate::domain::ToolKind;
+    use crate::domain::ToolStatus;
 
     const RED: &str = "test result: FAILED. 2 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out";
     const GREEN: &str = "test result: ok. 3 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out";
@@ -405,7 +406,7 @@ mod tests {
     #[test]
     fn a_run_in_another_checkout_says_nothing_about_this_one() {
         let mut edited = coding().edit("src/a.rs");
-        edited.turn.dir = Some("/work/project".into());
+        edited.turn.dir = Some("/home/project".into());
         for line in ["cd /tmp/copy && cargo test", "git worktree add ../base && cd ../base && cargo test"] {
             let elsewhere = edited.clone().ran(line, 0, GREEN);
             elsewhere.is_silent(RAN, "another directory");
@@ -413,10 +414,10 @@ mod tests {
             edited.clone().ran(line, 101, RED).is_silent(PASSED, "");
         }
         for line in [
-            "cd /work/project && cargo test",
+            "cd /home/project && cargo test",
             "cd web && cargo test",
             "cd web && cd .. && cargo test",
-            "cd /work && cargo test",
+            "cd /home && cargo test",
         ] {
             edited.clone().ran(line, 0, GREEN).passes(PASSED, "3 passed");
         }
@@ -463,5 +464,32 @@ mod tests {
     fn the_agent_is_told_which_command_to_run() {
         let told = coding().edit("src/a.rs").fails(RAN, "").todo.unwrap();
         assert!(told.action.contains("Run `cargo test` now"), "{}", told.action);
+    }
+
+    #[test]
+    fn a_refused_run_never_ran() {
+        let refused = |words: &str| {
+            let mut made = coding().edit("a.py").ran("pytest -q", None, words);
+            made.turn.trace.actions.back_mut().unwrap().outcome.as_mut().unwrap().status = ToolStatus::Failed;
+            made
+        };
+        refused("Permission to use Bash has been denied").fails(RAN, "no test command");
+        refused("1 failed in 0.1s").passes(RAN, "");
+    }
+
+    #[test]
+    fn a_part_that_is_green_does_not_make_up_for_the_whole() {
+        let red = coding().edit("a.py").ran("pytest -q", 1, "1 failed, 11 passed in 0.3s");
+        red.clone().ran("pytest -q tests/t.py::test_b", 0, "1 passed").fails(PASSED, "only `pytest -q tests/t.py");
+        red.ran("pytest -q -x", 0, "").passes(PASSED, "exit status 0");
+    }
+
+    #[test]
+    fn tests_that_the_task_waives_decide_nothing() {
+        let mut waived = coding().edit("a.py").ran("pytest -q", 1, "1 failed in 0.1s");
+        waived.required.tests = None;
+        waived.fails(PASSED, "1 failed");
+        waived.required.waived = vec!["tests: the task says that tests need not be run".to_owned()];
+        waived.is_silent(PASSED, "need not be run");
     }
 }

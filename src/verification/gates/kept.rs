@@ -11,6 +11,10 @@ use super::facts::View;
 use super::finding::Finding;
 use super::finding::Todo;
 use super::kept_edits::recorded_edits;
+use super::kept_marks::OFF;
+use super::kept_marks::ONLY;
+use super::kept_marks::has_mark;
+use super::kept_marks::takes_cases;
 use super::kept_scripts::neutralised;
 use super::kept_shell::Lost;
 use super::kept_shell::lost_tests;
@@ -113,64 +117,6 @@ fn gone(files: &[FileDiff<'_>], removed: Vec<String>, open: &mut Vec<String>) ->
     harm
 }
 
-/// A test that is run for many cases.
-fn takes_cases(line: &str) -> bool {
-    const MARKS: [&str; 12] = [
-        "@pytest.mark.parametrize",
-        "@parameterized",
-        "it.each",
-        "test.each",
-        "describe.each",
-        "#[rstest",
-        "#[case",
-        "#[test_case",
-        "@ParameterizedTest",
-        "[Theory",
-        "t.Run(",
-        "with self.subTest(",
-    ];
-    let line = line.trim();
-    MARKS.iter().any(|mark| line.starts_with(mark))
-}
-
-/// Marks that keep a test from being run.
-pub(super) const OFF: [&str; 32] = [
-    "@tag :skip",
-    "@tag skip:",
-    "@moduletag :skip",
-    "$this->markTestSkipped(",
-    "throw XCTSkip(",
-    "raise unittest.SkipTest",
-    "pytestmark = pytest.mark.skip",
-    "#[ignore",
-    "@pytest.mark.skip",
-    "@pytest.mark.xfail",
-    "pytest.skip(",
-    "pytest.xfail(",
-    "@unittest.skip",
-    "self.skipTest(",
-    "@unittest.expectedFailure",
-    "it.skip(",
-    "test.skip(",
-    "describe.skip(",
-    "xit(",
-    "xtest(",
-    "xdescribe(",
-    "it.todo(",
-    "test.todo(",
-    "t.Skip(",
-    "t.SkipNow(",
-    "t.Skipf(",
-    "@Disabled",
-    "@Ignore",
-    "[Ignore",
-    "(Skip =",
-    "it.fails(",
-    "test.fails(",
-];
-/// Marks that keep every other test from being run.
-const ONLY: [&str; 5] = ["it.only(", "test.only(", "describe.only(", "fit(", "fdescribe("];
-
 /// Marks that switch off tests which were there before. A new test that is skipped takes nothing away.
 fn switched_off(file: &FileDiff<'_>) -> Vec<String> {
     let mut harm = Vec::new();
@@ -201,11 +147,6 @@ fn undoes(later: &FileDiff<'_>, what: &str) -> bool {
     let Some((_, line)) = what.split_once(": switched off: `") else { return false };
     let line = line.strip_suffix('`').unwrap_or(line);
     later.removed_lines().any(|text| text.trim() == line)
-}
-
-/// A mark stands where a statement or a decorator begins, not somewhere in a text.
-fn has_mark(line: &str, mark: &str) -> bool {
-    line.starts_with(mark) || (mark.starts_with("(Skip") && line.starts_with('[') && line.contains(mark))
 }
 
 fn is_comment(line: &str) -> bool {

@@ -2,8 +2,8 @@
 //! what it put back, is no loss.
 
 use super::facts::View;
-use super::kept::OFF;
 use super::kept_edits::replaced;
+use super::kept_marks::OFF;
 use super::kept_targets::finds_perhaps;
 use super::kept_targets::found;
 use super::kept_targets::is_test_target;

@@ -32,7 +32,7 @@ pub(super) fn removed_by_name(code: &str) -> impl Iterator<Item = &str> {
 
 /// Whether a script of `sed` or `perl` takes tests or assertions out: `/def test_a/,/^$/d`, `s/def test_a/def _test_a/`.
 pub(super) fn takes_out(script: &str) -> bool {
-    let plain = |text: &str| text.replace('\\', "").trim_matches(['^', '$', ' ']).replace("s*", "").to_owned();
+    let plain = |text: &str| text.replace('\\', "").trim_matches(['^', '$', ' ']).replace("s*", "");
     let is_test = |text: &str| {
         let text = text.trim();
         opens_test(text, false).is_some() || is_test_attribute(text) || is_assertion(text)

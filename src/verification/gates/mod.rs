@@ -21,6 +21,7 @@ mod hooks;
 pub(in crate::verification) mod fixture;
 mod kept;
 mod kept_edits;
+mod kept_marks;
 mod kept_scripts;
 mod kept_shell;
 mod kept_targets;

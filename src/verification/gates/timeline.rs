@@ -249,7 +249,7 @@ fn started(action: &Action) -> bool {
         ToolStatus::Failed => {
             outcome.exit_code.is_some() || !REFUSED.iter().any(|words| outcome.output.starts_with(words))
         }
-        _ => true,
+        ToolStatus::Ok => true,
     })
 }
 
@@ -370,12 +370,12 @@ fn take_back(steps: &[Step<'_>], changes: &mut [Changed]) {
 /// The files that a command puts back as they were committed last; none where it does something else.
 fn restored(run: &Run) -> Option<Vec<&str>> {
     let words: Vec<&str> = run.words.iter().map(String::as_str).collect();
-    let (["git", "checkout", args @ ..] | ["git", "restore", args @ ..]) = words.as_slice() else { return None };
+    let ["git", "checkout" | "restore", args @ ..] = words.as_slice() else { return None };
     let other = |arg: &&str| {
         matches!(*arg, "-b" | "-B" | "-s" | "--staged" | "-S" | "-p" | "--patch" | "--ours" | "--theirs" | "--detach")
             || arg.starts_with("--source")
     };
-    if args.iter().any(|arg| other(arg)) {
+    if args.iter().any(other) {
         return None;
     }
     let (before, after) = match args.iter().position(|arg| *arg == "--") {

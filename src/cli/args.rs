@@ -45,6 +45,8 @@ pub enum Command {
     Memory(MemoryArgs),
     /// Measure how often verdicts are right, on suites of cases
     Eval(EvalArgs),
+    /// Ask your own history whether self-reflection is worth it: three experiments with a kill condition each
+    Analyze(AnalyzeArgs),
     /// Show the effective settings
     Config(ConfigArgs),
     /// Say what is installed, what is missing, and what to do about it
@@ -344,6 +346,39 @@ pub struct EvalArgs {
 
 fn parse_jobs(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|jobs| (1..=1024).contains(jobs)).ok_or_else(|| "is a number, 1 to 1024".to_owned())
+}
+
+/// Ask your own history whether self-reflection is worth it.
+///
+/// Three experiments, offline. Each prints first what would end the idea behind it, decided before any data was seen.
+/// Nothing is written, and no project.json is needed where a file or a repository is named.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Exit codes: 0 whatever came of it (`killed` in the JSON: true, false, or null where there is too little to decide on); \
+                  2 wrong usage, or nothing that can be read; 4 git or the disk failed.\n\nExamples:\n  \
+                  reflexion analyze calibration labels.jsonl\n  reflexion analyze calibration --json | jq .auc.value"
+)]
+pub struct AnalyzeArgs {
+    /// The experiment
+    #[command(subcommand)]
+    pub experiment: AnalyzeCommand,
+}
+
+/// The experiments.
+#[derive(Debug, Subcommand)]
+pub enum AnalyzeCommand {
+    /// P1: does confidence tell right work from wrong?
+    #[command(
+        after_help = "Examples:\n  reflexion analyze calibration\n  jq -c '{confidence, correct: .passed}' runs.jsonl | reflexion analyze calibration -"
+    )]
+    Calibration {
+        /// JSON Lines of {"confidence": 0..1, "correct": true|false}; `-` reads stdin; what the project's own runs found out if not given
+        #[arg(value_name = "FILE")]
+        file: Option<PathBuf>,
+        /// Print the result as one JSON document on stdout
+        #[arg(long)]
+        json: bool,
+    },
 }
 
 /// Look at what was learned, and change it.

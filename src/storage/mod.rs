@@ -42,6 +42,7 @@ pub use import::{Imported, read_import};
 pub use in_memory::InMemoryStorage;
 pub use journal::{FileJournal, MemoryJournal};
 pub use jsonl::JsonlStorage;
+pub(crate) use lines::for_each_line;
 pub use run_journal::RunJournal;
 pub use tasks::FileTasks;
 pub use transcripts::{MemoryTranscripts, TranscriptFiles};

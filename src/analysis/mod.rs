@@ -1,0 +1,27 @@
+//! ANALYZE: three experiments that say whether more self-reflection is worth building.
+//!
+//! Each has a kill condition that was written down before any data was seen, and each result says first whether it was
+//! met ([`Decision`]). [`calibrate`] asks whether an agent's confidence tells right work from wrong (P1), [`History`]
+//! what repairs soon after a change say about the gates that let it pass (P2), [`board`] how often anything says
+//! afterwards whether finished work was right (P3). What is too little to decide on is said and decides nothing.
+//! Everything is a pure function of what was read; the numbers are those of the cited papers.
+
+mod auc;
+mod calibration;
+mod decision;
+mod experiment;
+mod labelled;
+mod text;
+
+pub use auc::Auc;
+pub use auc::auc;
+pub use calibration::Bin;
+pub use calibration::Calibration;
+pub use calibration::High;
+pub use calibration::calibrate;
+pub use decision::Decision;
+pub use experiment::Experiment;
+pub use labelled::Labelled;
+pub use labelled::Line;
+pub use labelled::read_labelled;
+pub use text::calibration_text;

@@ -2,6 +2,8 @@
 
 use super::calibration::Calibration;
 use super::decision::Decision;
+use super::follow_ups::GitHistoryResult;
+use super::gates::Gate;
 use crate::evaluation::Rate;
 use std::fmt::Write as _;
 
@@ -38,6 +40,59 @@ pub fn calibration_text(result: &Calibration) -> String {
     text
 }
 
+/// P2's result; the kill condition stands in the heading.
+#[must_use]
+pub fn git_history_text(result: &GitHistoryResult) -> String {
+    let mut text = decided(&result.decision);
+    let _ = write!(
+        text,
+        "\n{} commits in {} steps of the main line; {} repairs within {} days of what they repair",
+        result.extent.commits, result.changes, result.n, result.days
+    );
+    let kinds: Vec<String> = result.kinds.iter().map(|(kind, count)| format!("{count} {}", kind.as_str())).collect();
+    if !kinds.is_empty() {
+        let _ = write!(text, " ({})", kinds.join(", "));
+    }
+    let _ = writeln!(text, "; {} more repair something older or unknown.", result.later_or_unknown);
+    if result.extent.shallow {
+        text.push_str("\nThis is a shallow clone: what came before it is not counted; `git fetch --unshallow` brings it.\n");
+    }
+    if result.n == 0 {
+        return text;
+    }
+    text.push_str("\nWhich gate would have caught them (upper bound for the last: nothing else explains those).\n\n```text\n");
+    for gate in Gate::ALL {
+        text += &share_line(gate.as_str(), result.gates.of(gate));
+    }
+    text.push_str("```\n");
+    for gate in Gate::ALL {
+        let examples: Vec<_> = result.examples.iter().filter(|repair| repair.gate == gate).collect();
+        if examples.is_empty() {
+            continue;
+        }
+        let _ = writeln!(text, "\n## {} ({} of {})\n", gate.as_str(), examples.len(), result.gates.of(gate).count);
+        for repair in examples {
+            let _ = writeln!(
+                text,
+                "- {} {} ({}, after {} days: {})\n  repairs {} {}",
+                short(&repair.commit),
+                repair.subject,
+                repair.kind.as_str(),
+                repair.days,
+                repair.rule,
+                short(&repair.repairs),
+                repair.repairs_subject
+            );
+        }
+    }
+    text
+}
+
+/// The digits of an id that people read.
+fn short(id: &str) -> &str {
+    id.get(..10).unwrap_or(id)
+}
+
 fn method(name: &str) -> &'static str {
     if name == "delong" { "DeLong" } else { "Newcombe" }
 }
@@ -49,13 +104,13 @@ fn decided(decision: &Decision) -> String {
 /// A bar of a share, and where a mark stands on it.
 fn bar(share: f64, mark: Option<f64>) -> String {
     let column = |share: f64| (share * WIDTH as f64).round() as usize;
-    let (full, mark) = (column(share), mark.map(column));
+    let (full, mark) = (column(share), mark.map(|mark| column(mark).min(WIDTH - 1)));
     let cell = |at: usize| match (mark == Some(at), at < full) {
         (true, _) => '|',
         (false, true) => '#',
         (false, false) => '.',
     };
-    (0..=WIDTH).map(cell).collect()
+    (0..WIDTH).map(cell).collect()
 }
 
 /// A share as a percentage with its bar.

@@ -17,10 +17,12 @@
 //! | completion verdict | whether a turn ended with the task done | [`CompletionVerdict`], [`SessionVerdict`] |
 //! | guard | whether a conversation may be evaluated now | [`Guard`], [`StateId`] |
 //! | run | one call of the orchestrator | [`RunReport`] |
+//! | commit | what was committed, and what it changed | [`Commit`], [`FileChange`] |
 //! | event | something a watcher may want to show | [`Event`] |
 
 mod attempt;
 mod check;
+mod commit;
 mod completion;
 mod event;
 mod failure;
@@ -40,6 +42,7 @@ mod verdict;
 
 pub use attempt::{AgentReport, Change, CostSource, Ending, EndingEffect, TreeId, Usage};
 pub use check::{CheckCommand, CheckReport, CheckScope, CheckSpec, CheckStatus, Output};
+pub use commit::{Commit, FileChange, HistoryExtent, line_fingerprint};
 pub use completion::{
     CompactionAction, CompactionVerdict, CompletionVerdict, GateOutcome, GateReport, Opinion, Severity, Standing,
     StuckReason, StuckVerdict, TaskType,

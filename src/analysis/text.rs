@@ -1,5 +1,6 @@
 //! Results as Markdown, with plots that a terminal shows.
 
+use super::board::BoardResult;
 use super::calibration::Calibration;
 use super::decision::Decision;
 use super::follow_ups::GitHistoryResult;
@@ -84,6 +85,33 @@ pub fn git_history_text(result: &GitHistoryResult) -> String {
                 repair.repairs_subject
             );
         }
+    }
+    text
+}
+
+/// P3's result; the kill condition stands in the heading.
+#[must_use]
+pub fn board_history_text(result: &BoardResult) -> String {
+    let mut text = decided(&result.decision);
+    let _ = writeln!(text, "\n{} finished tasks; {} are not finished.", result.n, result.unfinished);
+    if result.n == 0 {
+        return text;
+    }
+    text.push_str("\n```text\n");
+    for (name, count) in [
+        ("said to be right", result.right),
+        ("said to be wrong", result.wrong),
+        ("nothing says so", result.n - result.signal.count),
+    ] {
+        text += &share_line(name, Rate::new(count, result.n));
+    }
+    text.push_str("```\n");
+    let sorts: Vec<String> = result.signals.iter().map(|(what, count)| format!("{what} ({count})")).collect();
+    if !sorts.is_empty() {
+        let _ = writeln!(text, "\nSignals: {}.", sorts.join(", "));
+    }
+    if result.young > 0 {
+        let _ = writeln!(text, "\n{} of those without a signal are younger than 30 days: one may still come.", result.young);
     }
     text
 }

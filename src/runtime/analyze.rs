@@ -4,9 +4,20 @@ use crate::analysis::Labelled;
 use crate::analysis::Line;
 use crate::analysis::read_labelled;
 use crate::domain::LineProblem;
+use crate::domain::Past;
+use crate::domain::Reflection;
+use crate::domain::policy;
+use crate::host::GitHistory;
+use crate::services::History;
+use crate::services::RecentQuery;
+use crate::services::Storage;
+use crate::services::StorageError;
+use crate::storage::JsonlStorage;
 use crate::storage::for_each_line;
+use crate::storage::read_past;
 use std::io;
 use std::io::Read;
+use std::sync::Arc;
 
 /// What a file of observations held.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -49,4 +60,26 @@ pub fn read_observations(input: impl Read) -> io::Result<Observations> {
         Ok(())
     })?;
     Ok(read)
+}
+
+/// Reads the history of any repository, outside of any run.
+#[must_use]
+pub fn history() -> Arc<dyn History> {
+    Arc::new(GitHistory)
+}
+
+/// What a project's runs left behind; nothing is created.
+///
+/// # Errors
+/// If what is there cannot be read.
+pub fn past(project: &policy::Project) -> io::Result<Past> {
+    read_past(&project.state_dir())
+}
+
+/// Every reflection of a project's memory, the newest first; nothing is created.
+///
+/// # Errors
+/// If the memory cannot be read.
+pub async fn reflections(project: &policy::Project) -> Result<Vec<Reflection>, StorageError> {
+    JsonlStorage::open(project.memory_file()).recent(&RecentQuery::default()).await
 }

@@ -17,7 +17,7 @@ pub trait History: Send + Sync {
     async fn read(
         &self,
         query: HistoryQuery,
-        reader: &mut (dyn CommitReader + 'static),
+        reader: &mut AnyCommitReader,
     ) -> Result<HistoryExtent, HistoryError>;
 }
 
@@ -29,6 +29,9 @@ pub struct HistoryQuery {
     /// Nothing that was committed before.
     pub since: Option<Timestamp>,
 }
+
+/// Whoever takes commits.
+pub type AnyCommitReader = dyn CommitReader;
 
 /// Takes commits one by one.
 pub trait CommitReader: Send {

@@ -5,7 +5,7 @@ mod patch;
 
 use super::git::Git;
 use crate::domain::HistoryExtent;
-use crate::services::CommitReader;
+use crate::services::AnyCommitReader;
 use crate::services::History;
 use crate::services::HistoryError;
 use crate::services::HistoryQuery;
@@ -52,7 +52,7 @@ impl History for GitHistory {
     async fn read(
         &self,
         query: HistoryQuery,
-        reader: &mut (dyn CommitReader + 'static),
+        reader: &mut AnyCommitReader,
     ) -> Result<HistoryExtent, HistoryError> {
         let place = query.repository.display().to_string();
         if !query.repository.is_dir() {

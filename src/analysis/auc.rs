@@ -41,8 +41,7 @@ impl Auc {
 #[must_use]
 pub fn auc(observations: &[Labelled]) -> Option<Auc> {
     let of = |wanted: bool| {
-        let mut scores: Vec<f64> =
-            observations.iter().filter(|o| o.correct == wanted).map(|o| o.confidence).collect();
+        let mut scores: Vec<f64> = observations.iter().filter(|o| o.correct == wanted).map(|o| o.confidence).collect();
         scores.sort_by(f64::total_cmp);
         scores
     };
@@ -92,7 +91,8 @@ fn newcombe(seen: f64, m: f64, n: f64, side: Side) -> f64 {
     let size = f64::midpoint(m, n) - 1.0;
     let compatible = |value: f64| {
         let variance =
-            value * (1.0 - value) * (1.0 + size * (1.0 - value) / (2.0 - value) + size * value / (1.0 + value)) / (m * n);
+            value * (1.0 - value) * (1.0 + size * (1.0 - value) / (2.0 - value) + size * value / (1.0 + value))
+                / (m * n);
         (value - seen).abs() <= Z_95 * variance.sqrt()
     };
     let (mut inside, mut outside) = (seen, if side == Side::Below { 0.0 } else { 1.0 });
@@ -104,4 +104,107 @@ fn newcombe(seen: f64, m: f64, n: f64, side: Side) -> f64 {
         if compatible(middle) { inside = middle } else { outside = middle }
     }
     inside
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// The values come from scikit-learn 1.x (`roc_auc_score`) and numpy on the same numbers: `DeLong`'s variance as
+    /// `psi.mean(1).var(ddof=1)/m + psi.mean(0).var(ddof=1)/n` of the matrix `psi` of all pairs, Newcombe's limit by
+    /// `scipy.optimize.brentq`.
+    #[test]
+    fn areas_and_intervals_are_those_of_other_programs() {
+        let check = |observations: &[Labelled], value: f64, lo: f64, hi: f64| {
+            let area = auc(observations).unwrap();
+            for (is, wanted) in [(area.value, value), (area.lo, lo), (area.hi, hi)] {
+                assert!((is - wanted).abs() < 1e-9, "{is} is not {wanted}");
+            }
+        };
+        check(&sixty(), 0.733_036_707_452_725_2, 0.600_762_648_975_619_2, 0.865_310_765_929_831_2);
+        let ties = [0.9, 0.9, 0.8, 0.8, 0.7, 0.7, 0.6, 0.5, 0.5, 0.1];
+        let right = [true, true, true, false, true, false, false, true, false, false];
+        check(&zipped(&ties, &right), 0.78, 0.471_344_563_059_041_04, 1.0);
+        let apart = [0.9, 0.8, 0.7, 0.6, 0.55, 0.5, 0.4, 0.3, 0.2, 0.1];
+        check(&zipped(&apart, &apart.map(|c| c > 0.5)), 1.0, 0.642_702_823_931_046_6, 1.0);
+        check(&zipped(&apart, &apart.map(|c| c > 0.85)), 1.0, 0.391_679_854_901_666_24, 1.0);
+    }
+
+    #[test]
+    fn without_both_classes_there_is_no_area() {
+        assert_eq!(auc(&[]), None);
+        assert_eq!(auc(&zipped(&[0.1, 0.9], &[true, true])), None);
+        assert_eq!(auc(&zipped(&[0.1, 0.9], &[false, false])), None);
+    }
+
+    #[test]
+    fn the_limit_is_exact() {
+        // 3 of 5 pairs are won: 0.6, whatever rounding says.
+        let five = zipped(&[0.5, 0.1, 0.2, 0.3, 0.7, 0.8], &[true, false, false, false, false, false]);
+        let area = auc(&five).unwrap();
+        assert!(area.at_most(60) && !area.at_most(59), "{}", area.value);
+    }
+
+    pub(in super::super) fn zipped(confidences: &[f64], right: &[bool]) -> Vec<Labelled> {
+        confidences
+            .iter()
+            .zip(right)
+            .map(|(confidence, correct)| Labelled { confidence: *confidence, correct: *correct })
+            .collect()
+    }
+
+    /// `s=[((i*37)%101)/100 for i in range(60)]; y=[(i*53)%100 < 100*s[i]*0.8+10 for i in range(60)]`
+    pub(in super::super) fn sixty() -> Vec<Labelled> {
+        let one = |i: u32| {
+            let confidence = f64::from((i * 37) % 101) / 100.0;
+            Labelled { confidence, correct: f64::from((i * 53) % 100) < 100.0 * confidence * 0.8 + 10.0 }
+        };
+        (0..60).map(one).collect()
+    }
+
+    fn observations() -> impl Strategy<Value = Vec<Labelled>> {
+        let one = (0u32..=20, any::<bool>());
+        proptest::collection::vec(one, 0..60).prop_map(|list| {
+            list.into_iter().map(|(step, correct)| Labelled { confidence: f64::from(step) / 20.0, correct }).collect()
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn it_is_the_share_of_pairs_in_order_and_lies_in_its_interval(list in observations()) {
+            let Some(area) = auc(&list) else { return Ok(()) };
+            let (mut won, mut pairs) = (0.0, 0.0);
+            for right in list.iter().filter(|o| o.correct) {
+                for wrong in list.iter().filter(|o| !o.correct) {
+                    pairs += 1.0;
+                    won += match right.confidence.total_cmp(&wrong.confidence) {
+                        std::cmp::Ordering::Greater => 1.0,
+                        std::cmp::Ordering::Equal => 0.5,
+                        std::cmp::Ordering::Less => 0.0,
+                    };
+                }
+            }
+            prop_assert!((area.value - won / pairs).abs() < 1e-12);
+            prop_assert!(0.0 <= area.lo && area.lo <= area.value && area.value <= area.hi && area.hi <= 1.0);
+        }
+
+        #[test]
+        fn turned_round_it_is_one_less_it(list in observations()) {
+            let turned: Vec<Labelled> = list.iter().map(|o| Labelled { confidence: 1.0 - o.confidence, ..*o }).collect();
+            if let (Some(area), Some(other)) = (auc(&list), auc(&turned)) {
+                prop_assert!((area.value + other.value - 1.0).abs() < 1e-12);
+            }
+        }
+
+        #[test]
+        fn order_means_nothing_and_ties_are_a_half(list in observations(), by in 0usize..60) {
+            let mut other = list.clone();
+            other.rotate_left(by % list.len().max(1));
+            other.reverse();
+            prop_assert_eq!(auc(&list), auc(&other));
+            let tied: Vec<Labelled> = list.iter().map(|o| Labelled { confidence: 0.5, ..*o }).collect();
+            prop_assert!(auc(&tied).is_none_or(|area| (area.value - 0.5).abs() < 1e-12));
+        }
+    }
 }

@@ -10,6 +10,8 @@ use std::collections::BTreeMap;
 
 /// A share of tasks with a signal below so many % kills.
 const LIMIT_PERCENT: u64 = 20;
+/// With fewer finished tasks, one of them more or less decides, whatever an interval says.
+const FEWEST: u64 = 20;
 /// A signal counts for so many days after a task was finished; part of the kill condition.
 const DAYS: i64 = 30;
 
@@ -75,7 +77,8 @@ pub struct BoardResult {
 #[must_use]
 pub fn board(tasks: &[BoardTask]) -> BoardResult {
     let window = SignedDuration::from_hours(24 * DAYS);
-    let newest = tasks.iter().flat_map(|task| task.at.into_iter().chain(task.signals.iter().filter_map(|s| s.at))).max();
+    let newest =
+        tasks.iter().flat_map(|task| task.at.into_iter().chain(task.signals.iter().filter_map(|s| s.at))).max();
     let (mut with_signal, mut right, mut wrong, mut young, mut n) = (0, 0, 0, 0, 0);
     let mut signals: BTreeMap<String, u64> = BTreeMap::new();
     for task in tasks.iter().filter(|task| task.finished) {
@@ -122,7 +125,7 @@ fn decide(share: Rate) -> Decision {
     let limit = LIMIT_PERCENT as f64 / 100.0;
     Decision {
         killed: Some(killed),
-        conclusive: if killed { high < limit } else { low >= limit },
+        conclusive: share.of >= FEWEST && if killed { high < limit } else { low >= limit },
         because: format!(
             "{:.1} % of the finished tasks have a signal ({} of {}; 95 %: {:.1} to {:.1} %)",
             value * 100.0,
@@ -182,7 +185,8 @@ mod tests {
     #[test]
     fn what_is_open_or_young_is_counted_apart() {
         let open = BoardTask { finished: false, ..task(None, &[]) };
-        let result = board(&[open, task(Some("2026-01-01"), &[]), task(Some("2026-01-20"), &[]), task(Some("2026-02-05"), &[])]);
+        let result =
+            board(&[open, task(Some("2026-01-01"), &[]), task(Some("2026-01-20"), &[]), task(Some("2026-02-05"), &[])]);
         assert_eq!((result.n, result.unfinished, result.young), (3, 1, 2));
     }
 }

@@ -166,3 +166,80 @@ fn area_or_nulls<S: serde::Serializer>(area: &Option<Auc>, to: S) -> Result<S::O
         None => Nulls { value: (), lo: (), hi: () }.serialize(to),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::auc::tests::sixty;
+    use super::super::auc::tests::zipped;
+    use super::*;
+
+    fn close(is: Option<f64>, wanted: f64) {
+        assert!(is.is_some_and(|is| (is - wanted).abs() < 1e-9), "{is:?} is not {wanted}");
+    }
+
+    #[test]
+    fn scores_are_those_of_other_programs() {
+        // scikit-learn's `brier_score_loss`, and numpy's means, on the numbers of `auc::tests`.
+        let result = calibrate(&sixty());
+        assert_eq!((result.n, result.base_rate.count, result.high.correct.of), (60, 31, 12));
+        close(result.brier, 0.218_155);
+        close(result.lift, 0.316_666_666_666_666_65);
+        assert_eq!((result.decision.killed, result.decision.conclusive), (Some(false), true));
+        assert_eq!(result.bins.iter().map(|bin| bin.correct.of).sum::<u64>(), 60);
+    }
+
+    /// So many observations with this confidence are right, of so many.
+    fn groups(groups: &[(f64, usize, usize)]) -> Vec<Labelled> {
+        let group = |(confidence, right, of): &(f64, usize, usize)| {
+            zipped(&vec![*confidence; *of], &(0..*of).map(|at| at < *right).collect::<Vec<_>>())
+        };
+        groups.iter().flat_map(group).collect()
+    }
+
+    fn check(given: &[(f64, usize, usize)], killed: Option<bool>, because: &str) {
+        let result = calibrate(&groups(given));
+        assert_eq!(result.decision.killed, killed, "{}", result.decision.because);
+        assert!(result.decision.because.contains(because), "{}", result.decision.because);
+    }
+
+    #[test]
+    fn the_condition_is_met_at_its_limits() {
+        check(&[(0.9, 45, 50), (0.2, 5, 50)], Some(false), "the AUC is 0.9");
+        // Confident and unsure are right equally often.
+        check(&[(0.9, 25, 50), (0.2, 25, 50)], Some(true), "the AUC is 0.500");
+        // 0.6 is not enough: 12 of 20 pairs.
+        check(&[(0.9, 3, 5), (0.2, 2, 5)], Some(true), "the AUC is 0.600");
+        // A lift of exactly 5 points is not enough: 85 of 100 are right, and 90 of the 100 confident ones would be.
+        check(&[(0.95, 45, 50), (0.6, 40, 40), (0.1, 0, 10)], Some(true), "only +5.0 points");
+        check(&[(0.95, 46, 50), (0.6, 39, 40), (0.1, 0, 10)], Some(false), "the AUC is");
+    }
+
+    #[test]
+    fn too_little_never_passes() {
+        check(&[], None, "no observation");
+        check(&[(0.9, 9, 9)], None, "all 9 observations are right");
+        check(&[(0.9, 0, 9)], None, "all 9 observations are wrong");
+        check(&[(0.9, 2, 2), (0.1, 0, 20)], None, "2 right and 20 wrong observations look good and are too few");
+        check(&[(0.9, 4, 4), (0.1, 0, 5)], None, "too few");
+        check(&[(0.9, 5, 5), (0.1, 0, 5)], Some(false), "1.000");
+        check(&[(0.7, 20, 20), (0.1, 0, 20)], None, "no observation has a confidence of 0.8");
+    }
+
+    #[test]
+    fn every_confidence_is_in_one_bin() {
+        let result =
+            calibrate(&groups(&[(0.0, 0, 1), (0.1, 1, 1), (0.3, 0, 1), (0.7, 1, 1), (0.999, 1, 1), (1.0, 1, 1)]));
+        let counts: Vec<u64> = result.bins.iter().map(|bin| bin.correct.of).collect();
+        assert_eq!(counts, [1, 1, 0, 1, 0, 0, 0, 1, 0, 2]);
+    }
+
+    #[test]
+    fn a_reader_finds_the_promised_keys_in_any_case() {
+        for given in [Vec::new(), sixty()] {
+            let json = serde_json::to_value(calibrate(&given)).unwrap();
+            let keys: Vec<&str> = json.as_object().unwrap().keys().map(String::as_str).collect();
+            assert_eq!(keys[..8], ["kill_condition", "killed", "conclusive", "because", "n", "auc", "lift", "brier"]);
+            assert!(["value", "lo", "hi"].iter().all(|key| json["auc"].get(key).is_some()), "{json}");
+        }
+    }
+}

@@ -23,12 +23,23 @@ const RIGHT: [&str; 7] = ["confirmed", "correct", "ok", "pass", "passed", "right
 const WRONG: [&str; 9] =
     ["broken", "failed", "failure", "false_done", "incorrect", "regression", "reopened", "reverted", "wrong"];
 const FOLLOW_UP_WORDS: [&str; 14] = [
-    "broke", "broken", "bug", "fix", "fixes", "fixup", "hotfix", "regressed", "regression", "reopen", "reopened",
-    "revert", "reverted", "reverts",
+    "broke",
+    "broken",
+    "bug",
+    "fix",
+    "fixes",
+    "fixup",
+    "hotfix",
+    "regressed",
+    "regression",
+    "reopen",
+    "reopened",
+    "revert",
+    "reverted",
+    "reverts",
 ];
 const ID: [&str; 3] = ["id", "key", "number"];
-const FINISHED_AT: [&str; 6] =
-    ["completed_at", "completedat", "closed_at", "closedat", "finished_at", "resolved_at"];
+const FINISHED_AT: [&str; 6] = ["completed_at", "completedat", "closed_at", "closedat", "finished_at", "resolved_at"];
 
 /// Reads an export. `[` begins a JSON list, `{` JSON Lines, anything else is CSV.
 ///
@@ -113,7 +124,9 @@ fn task(value: Value, line: usize) -> Result<BoardTask, String> {
         let when = time(&["outcome_at", "outcomeat"])?;
         signals.extend(says.map(|says| Signal { at: when, says, what: field.to_owned() }));
     }
-    for (field, names) in [("reopened_at", ["reopened_at", "reopenedat"]), ("reverted_at", ["reverted_at", "revertedat"])] {
+    for (field, names) in
+        [("reopened_at", ["reopened_at", "reopenedat"]), ("reverted_at", ["reverted_at", "revertedat"])]
+    {
         let when = time(&names)?;
         // A task that was opened again is not finished any more, and was.
         signals.extend(when.map(|at| Signal { at: Some(at), says: Says::Wrong, what: field.to_owned() }));
@@ -226,7 +239,8 @@ mod tests {
     #[test]
     fn the_three_forms_say_the_same() {
         let lines = "{\"id\":\"a\",\"status\":\"done\",\"completed_at\":\"2026-01-01\"}\n\n{\"id\":\"b\",\"status\":\"done\",\"outcome\":\"wrong\"}\n";
-        let list = r#"[{"id":"a","status":"done","completed_at":"2026-01-01"},{"id":"b","status":"done","outcome":"wrong"}]"#;
+        let list =
+            r#"[{"id":"a","status":"done","completed_at":"2026-01-01"},{"id":"b","status":"done","outcome":"wrong"}]"#;
         let csv = "id,status,completed_at,outcome\na,done,2026-01-01,\n\"b\",done,,wrong\n";
         let expected = read_board(lines).unwrap();
         assert_eq!(expected.tasks.len(), 2);

@@ -26,6 +26,8 @@ use std::hash::Hasher;
 
 /// A share of self-reflection below so many % kills.
 const LIMIT_PERCENT: u64 = 5;
+/// With fewer repairs, one of them more or less decides, whatever an interval says.
+const FEWEST: u64 = 20;
 /// So many repairs are listed of each gate.
 const EXAMPLES: usize = 10;
 const DAY: i64 = 24 * 60 * 60;
@@ -275,7 +277,7 @@ fn decide(share: Rate, commits: u64) -> Decision {
     let limit = LIMIT_PERCENT as f64 / 100.0;
     Decision {
         killed: Some(killed),
-        conclusive: if killed { high < limit } else { low >= limit },
+        conclusive: share.of >= FEWEST && if killed { high < limit } else { low >= limit },
         because: format!(
             "nothing but self-reflection would have caught {:.1} % ({} of {}; 95 %: {:.1} to {:.1} %)",
             value * 100.0,
@@ -309,4 +311,98 @@ fn keys_of_added(file: &FileChange) -> impl Iterator<Item = u64> {
 
 fn keys_of_touched(file: &FileChange) -> impl Iterator<Item = u64> {
     keys(file, &file.touched)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::line_fingerprint;
+
+    /// A commit of one file: the day, the id, its parents, the message, what it adds and what it touches.
+    struct Made<'a>(i64, &'a str, &'a str, &'a str, &'a [&'a str], &'a [&'a str]);
+
+    fn commit(made: &Made<'_>) -> Commit {
+        let prints = |lines: &[&str]| lines.iter().filter_map(|line| line_fingerprint(line.as_bytes())).collect();
+        let (subject, body) = made.3.split_once('\n').unwrap_or((made.3, ""));
+        let lines = 20;
+        Commit {
+            id: made.1.to_owned(),
+            parents: made.2.split_whitespace().map(str::to_owned).collect(),
+            time: 1_700_000_000 + made.0 * DAY,
+            subject: subject.to_owned(),
+            body: body.to_owned(),
+            files: vec![FileChange {
+                path: "src/a.rs".to_owned(),
+                added: prints(made.4),
+                touched: prints(made.5),
+                lines,
+            }],
+        }
+    }
+
+    /// The repairs that are found in a history, newest first, as `repair>what it repairs`.
+    fn found(history: &[Made<'_>]) -> String {
+        let mut follow_ups = FollowUps::within(14);
+        history.iter().for_each(|made| follow_ups.commit(commit(made)));
+        let open = (follow_ups.by_line.len(), follow_ups.claims.len());
+        let result = follow_ups.result(HistoryExtent { commits: history.len() as u64, shallow: false });
+        assert!(result.later_or_unknown as usize >= open.1);
+        result.examples.iter().map(|r| format!("{}>{}", r.commit, r.repairs)).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn a_fix_follows_the_newest_change_whose_lines_it_touches() {
+        let old = Made(0, "a", "", "add", &["one", "two"], &[]);
+        let unrelated = Made(1, "b", "a", "more", &["three"], &[]);
+        let newer = Made(2, "c", "b", "rework", &["two again"], &["two"]);
+        let fix = |day, touched| Made(day, "f", "c", "fix: crash", &["mended"], touched);
+        assert_eq!(found(&[fix(3, &["one"]), newer, unrelated, old]), "f>a");
+        let old = Made(0, "a", "", "add", &["one", "two"], &[]);
+        let newer = Made(2, "c", "a", "rework", &["two again"], &["two"]);
+        assert_eq!(found(&[fix(3, &["one", "two again"]), newer, old]), "f>c");
+        // Nobody's lines, blank lines, and too late.
+        let change = || Made(0, "c", "", "add", &["one", "", "}"], &[]);
+        assert_eq!(found(&[fix(3, &["other"]), change()]), "");
+        assert_eq!(found(&[fix(3, &["", "}"]), change()]), "");
+        assert_eq!(found(&[fix(14, &["one"]), change()]), "f>c");
+        assert_eq!(found(&[fix(15, &["one"]), change()]), "");
+    }
+
+    #[test]
+    fn reverts_find_what_they_name_and_a_fix_may_be_fixed() {
+        let change = || Made(0, "abcdef0123", "", "Add x", &["one"], &[]);
+        let by_id = Made(1, "r", "abcdef0123", "Revert it\nThis reverts commit abcdef01.", &[], &["one"]);
+        assert_eq!(found(&[by_id, change()]), "r>abcdef0123");
+        let by_subject = Made(1, "r", "abcdef0123", "Revert \"Add x\"", &[], &["other"]);
+        assert_eq!(found(&[by_subject, change()]), "r>abcdef0123");
+        let fix = Made(1, "f", "abcdef0123", "fix x", &["two"], &["one"]);
+        let again = Made(2, "g", "f", "fix x again", &["three"], &["two"]);
+        assert_eq!(found(&[again, fix, change()]), "g>f f>abcdef0123");
+    }
+
+    #[test]
+    fn what_a_merge_brought_together_was_judged_together() {
+        let merge = || Made(2, "m", "a fix", "Merge branch x", &[], &[]);
+        let fix = |parent| Made(1, "fix", parent, "fix: crash", &["two"], &["one"]);
+        let change = || Made(1, "change", "a", "add", &["one"], &[]);
+        let start = || Made(0, "a", "", "start", &["zero"], &[]);
+        assert_eq!(found(&[merge(), fix("change"), change(), start()]), "");
+        // On the main line they came one after the other.
+        assert_eq!(found(&[fix("change"), change(), start()]), "fix>change");
+    }
+
+    #[test]
+    fn the_condition_is_met_below_a_twentieth() {
+        let check = |count, of, killed, conclusive| {
+            let decision = decide(Rate::new(count, of), 0);
+            assert_eq!((decision.killed, decision.conclusive), (killed, conclusive), "{count}/{of}");
+        };
+        check(0, 0, None, false);
+        check(0, 3, Some(true), false);
+        check(1, 1, Some(false), false);
+        check(5, 100, Some(false), false);
+        check(4, 100, Some(true), false);
+        check(0, 100, Some(true), true);
+        check(20, 100, Some(false), true);
+    }
 }

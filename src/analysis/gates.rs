@@ -40,18 +40,94 @@ impl Gate {
 
 /// What a machine says no to.
 const CI_WORDS: [&str; 44] = [
-    "build", "builds", "ci", "clippy", "compilation", "compile", "compiler", "compiles", "dependencies", "dependency",
-    "doctest", "doctests", "eslint", "flake8", "flaky", "fmt", "format", "formatting", "import", "imports", "lint",
-    "linter", "linting", "lints", "lockfile", "msrv", "mypy", "pipeline", "prettier", "ruff", "rustfmt", "snapshot",
-    "snapshots", "syntax", "test", "tests", "tsc", "type", "typecheck", "types", "typing", "warning", "warnings",
+    "build",
+    "builds",
+    "ci",
+    "clippy",
+    "compilation",
+    "compile",
+    "compiler",
+    "compiles",
+    "dependencies",
+    "dependency",
+    "doctest",
+    "doctests",
+    "eslint",
+    "flake8",
+    "flaky",
+    "fmt",
+    "format",
+    "formatting",
+    "import",
+    "imports",
+    "lint",
+    "linter",
+    "linting",
+    "lints",
+    "lockfile",
+    "msrv",
+    "mypy",
+    "pipeline",
+    "prettier",
+    "ruff",
+    "rustfmt",
+    "snapshot",
+    "snapshots",
+    "syntax",
+    "test",
+    "tests",
+    "tsc",
+    "type",
+    "typecheck",
+    "types",
+    "typing",
+    "warning",
+    "warnings",
     "workflow",
 ];
 /// What a reader of the change sees without running it.
 const REVIEW_WORDS: [&str; 41] = [
-    "accident", "accidental", "accidentally", "changelog", "cleanup", "comment", "comments", "copyright", "dead",
-    "debug", "doc", "docs", "documentation", "docstring", "duplicate", "duplicated", "feedback", "grammar", "hardcoded",
-    "leftover", "license", "link", "links", "mistake", "mistakenly", "name", "naming", "nit", "nits", "readme",
-    "rename", "review", "reviewer", "secret", "spelling", "style", "typo", "typos", "unused", "unreviewed", "wording",
+    "accident",
+    "accidental",
+    "accidentally",
+    "changelog",
+    "cleanup",
+    "comment",
+    "comments",
+    "copyright",
+    "dead",
+    "debug",
+    "doc",
+    "docs",
+    "documentation",
+    "docstring",
+    "duplicate",
+    "duplicated",
+    "feedback",
+    "grammar",
+    "hardcoded",
+    "leftover",
+    "license",
+    "link",
+    "links",
+    "mistake",
+    "mistakenly",
+    "name",
+    "naming",
+    "nit",
+    "nits",
+    "readme",
+    "rename",
+    "review",
+    "reviewer",
+    "secret",
+    "spelling",
+    "style",
+    "typo",
+    "typos",
+    "unused",
+    "unreviewed",
+    "wording",
 ];
 /// A repair of so many lines at most, all of them in files of the change, was before the reader's eyes.
 const SMALL: u32 = 10;
@@ -64,7 +140,8 @@ pub(super) fn gate(repair: &Commit, kind_of: RepairKind, changed: impl Fn(&str) 
     let says = |list: &[&str]| said.iter().any(|word| list.contains(&word.as_str()));
     let is = |wanted: FileKind| move |path: &str| kind(path) == wanted;
     let some = |test: &dyn Fn(&str) -> bool| repair.files.iter().any(|file| test(&file.path));
-    let all = |test: &dyn Fn(&str) -> bool| !repair.files.is_empty() && repair.files.iter().all(|file| test(&file.path));
+    let all =
+        |test: &dyn Fn(&str) -> bool| !repair.files.is_empty() && repair.files.iter().all(|file| test(&file.path));
     let lower = repair.subject.to_lowercase();
     let (of_type, scope) = conventional(&lower).unwrap_or_default();
     let labelled = |word: &str| of_type == word || scope == Some(word);
@@ -92,7 +169,8 @@ pub(super) fn gate(repair: &Commit, kind_of: RepairKind, changed: impl Fn(&str) 
 /// A revert's body without what git writes into it.
 fn reasons(body: &str) -> String {
     let own = |line: &&str| !line.trim_start().to_lowercase().starts_with("this reverts commit");
-    let trailer = |line: &str| line.split_once(": ").is_some_and(|(key, _)| key.ends_with("-by") || key.ends_with("-id"));
+    let trailer =
+        |line: &str| line.split_once(": ").is_some_and(|(key, _)| key.ends_with("-by") || key.ends_with("-id"));
     body.lines().filter(own).filter(|line| !trailer(&line.to_lowercase())).collect::<Vec<_>>().join("\n")
 }
 
@@ -102,8 +180,13 @@ mod tests {
     use crate::domain::FileChange;
 
     fn check(expected: Gate, kind_of: RepairKind, subject: &str, body: &str, files: &[(&str, u32)]) {
-        let files = files.iter().map(|(path, lines)| FileChange { path: (*path).to_owned(), lines: *lines, ..FileChange::default() });
-        let commit = Commit { subject: subject.to_owned(), body: body.to_owned(), files: files.collect(), ..Commit::default() };
+        let files = files.iter().map(|(path, lines)| FileChange {
+            path: (*path).to_owned(),
+            lines: *lines,
+            ..FileChange::default()
+        });
+        let commit =
+            Commit { subject: subject.to_owned(), body: body.to_owned(), files: files.collect(), ..Commit::default() };
         let (gate, why) = gate(&commit, kind_of, |path| path == "src/a.rs");
         assert_eq!(gate, expected, "{subject}: {why}");
     }

@@ -82,3 +82,29 @@ fn wrong(key: &str, takes: &str, given: &Value) -> String {
     let _ = write!(message, "{}`", if text.chars().count() > SHOWN { "…" } else { "" });
     message
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_read_or_named() {
+        let check = |line: &str, expected: Result<Line, &str>| match read_labelled(line.as_bytes()) {
+            Ok(read) => assert_eq!(Ok(read), expected, "{line}"),
+            Err(message) => assert_eq!(Err(message.as_str()), expected, "{line}"),
+        };
+        let observed = |confidence, correct| Ok(Line::Observed(Labelled { confidence, correct }));
+        check(r#"{"confidence": 0.9, "correct": true, "task": "a"}"#, observed(0.9, true));
+        check("\u{feff}{\"confidence\":1,\"correct\":0}\r", observed(1.0, false));
+        check("  ", Ok(Line::Blank));
+        check(r#"{"confidence": null, "correct": true}"#, Ok(Line::Unsaid));
+        check(r#"{"confidence": 0.1, "correct": null}"#, Ok(Line::Unsaid));
+        check("{", Err("not JSON: EOF while parsing an object"));
+        check("[0.9, true]", Err("not an object with `confidence` and `correct`"));
+        check(r#"{"confidence": 0.9}"#, Err("it has no `correct`"));
+        check("{}", Err("it has no `confidence` and no `correct`"));
+        check(r#"{"confidence": 1.01, "correct": true}"#, Err("`confidence` is a number from 0 to 1, not `1.01`"));
+        check(r#"{"confidence": "0.9", "correct": true}"#, Err("`confidence` is a number from 0 to 1, not `\"0.9\"`"));
+        check(r#"{"confidence": 0.9, "correct": "yes"}"#, Err("`correct` is true or false, not `\"yes\"`"));
+    }
+}

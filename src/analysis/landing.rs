@@ -69,16 +69,8 @@ mod tests {
     #[test]
     fn a_commit_came_with_the_merge_that_brought_it() {
         // main: a - b - m1 - c - m2; x and y came with m1; z, a child of y, with m2, and y did not come twice.
-        let history = [
-            ("m2", "c z"),
-            ("z", "y"),
-            ("c", "m1"),
-            ("m1", "b y"),
-            ("y", "x"),
-            ("x", "a"),
-            ("b", "a"),
-            ("a", ""),
-        ];
+        let history =
+            [("m2", "c z"), ("z", "y"), ("c", "m1"), ("m1", "b y"), ("y", "x"), ("x", "a"), ("b", "a"), ("a", "")];
         let mut landing = Landing::default();
         let steps: Vec<u32> = history
             .iter()

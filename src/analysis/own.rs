@@ -109,7 +109,9 @@ pub fn lessons(past: &Past, reflections: &[Reflection]) -> Own {
     let mut own = Own::default();
     for reflection in reflections {
         let first = past.entries.iter().find_map(|entry| match &entry.entry {
-            JournalEntry::AttemptStarted { session, injected, .. } if injected.contains(&reflection.id) => Some(session),
+            JournalEntry::AttemptStarted { session, injected, .. } if injected.contains(&reflection.id) => {
+                Some(session)
+            }
             _ => None,
         });
         let Some(used) = first else {
@@ -257,7 +259,8 @@ mod tests {
         let mut past = past(&[ended("a", Some("confirmed")), ended("b", Some("unverifiable")), ended("c", None)], &[]);
         let reopened = json!({"v": 1, "id": "a", "status": "open", "at": "2026-05-06T00:00:00Z"});
         past.marks.push(serde_json::from_value(reopened).unwrap());
-        let board = own_board(&[task("a", "open"), task("b", "blocked"), task("c", "open"), task("d", "closed")], &past);
+        let board =
+            own_board(&[task("a", "open"), task("b", "blocked"), task("c", "open"), task("d", "closed")], &past);
         let seen: Vec<_> = board
             .iter()
             .map(|task| (task.finished, task.signals.iter().map(|signal| signal.says).collect::<Vec<_>>()))

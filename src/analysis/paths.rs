@@ -58,7 +58,11 @@ pub(super) fn kind(path: &str) -> FileKind {
     let in_one_of = |list: &[&str]| places.split('/').any(|place| list.contains(&place));
     if in_one_of(&TEST_PLACES) || names_a_test(path.rsplit('/').next().unwrap_or(path)) {
         FileKind::Test
-    } else if BUILD_FILES.contains(&name) || in_one_of(&BUILD_PLACES) || name.starts_with("dockerfile.") || ends(name, &["lock", "gradle", "cmake", "mk"]) {
+    } else if BUILD_FILES.contains(&name)
+        || in_one_of(&BUILD_PLACES)
+        || name.starts_with("dockerfile.")
+        || ends(name, &["lock", "gradle", "cmake", "mk"])
+    {
         FileKind::Build
     } else if ends(name, &DOCS_ENDINGS) || in_one_of(&["doc", "docs"]) {
         FileKind::Docs
@@ -86,7 +90,8 @@ fn ends(name: &str, endings: &[&str]) -> bool {
 fn names_a_test(name: &str) -> bool {
     let stem = name.split('.').next().unwrap_or(name);
     let camel = ["Test", "Tests", "Spec", "IT"].iter().any(|end| {
-        stem.strip_suffix(end).is_some_and(|rest| rest.ends_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit()))
+        stem.strip_suffix(end)
+            .is_some_and(|rest| rest.ends_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit()))
     });
     let word = |word: &str| matches!(word, "test" | "tests" | "spec" | "conftest");
     let lower = name.to_lowercase();
@@ -109,8 +114,14 @@ mod tests {
                 assert_eq!(kind(path), kind_is, "{path}");
             }
         };
-        check(FileKind::Test, &["tests/a.rs", "src/x_test.go", "test_a.py", "a.spec.ts", "src/FooTest.java", "tests/README.md"]);
-        check(FileKind::Build, &["Cargo.toml", ".github/workflows/ci.yml", "docker/Dockerfile.dev", "yarn.lock", "CMakeLists.txt"]);
+        check(
+            FileKind::Test,
+            &["tests/a.rs", "src/x_test.go", "test_a.py", "a.spec.ts", "src/FooTest.java", "tests/README.md"],
+        );
+        check(
+            FileKind::Build,
+            &["Cargo.toml", ".github/workflows/ci.yml", "docker/Dockerfile.dev", "yarn.lock", "CMakeLists.txt"],
+        );
         check(FileKind::Docs, &["README.md", "docs/conf.py", "a/b.rst"]);
         check(FileKind::Code, &["src/latest.rs", "src/contest.py", "src/protest/a.rs", "src/a.rs", "specs.spec"]);
     }

@@ -67,7 +67,9 @@ pub(super) fn claim(commit: &Commit) -> Option<Claim> {
     let ids: Vec<String> = commit.body.lines().filter_map(|line| id_after(line.trim(), "fixes:")).collect();
     let said = words(subject);
     let kind = match () {
-        () if lower.contains("hot-fix") || said.iter().any(|word| HOTFIX.contains(&word.as_str())) => RepairKind::Hotfix,
+        () if lower.contains("hot-fix") || said.iter().any(|word| HOTFIX.contains(&word.as_str())) => {
+            RepairKind::Hotfix
+        }
         () if !ids.is_empty() || says_fix(&said) => RepairKind::Fix,
         () => return None,
     };
@@ -167,7 +169,9 @@ mod tests {
         ] {
             check(subject, "", fix.clone());
         }
-        for subject in ["Add prefix", "suffixes", "feat: add a fix command", "Fixed-size buffers", "fixed point maths", "fixture"] {
+        for subject in
+            ["Add prefix", "suffixes", "feat: add a fix command", "Fixed-size buffers", "fixed point maths", "fixture"]
+        {
             check(subject, "", None);
         }
         check("hotfix: login", "", Some((RepairKind::Hotfix, Culprit::Lines)));

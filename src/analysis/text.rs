@@ -16,9 +16,9 @@ const WIDTH: usize = 40;
 pub fn calibration_text(result: &Calibration) -> String {
     let mut text = decided(&result.decision);
     let none = || "not computed".to_owned();
-    let auc = result.auc.map_or_else(none, |a| {
-        format!("{:.3} (95 %: {:.3} to {:.3}, {})", a.value, a.lo, a.hi, method(a.method))
-    });
+    let auc = result
+        .auc
+        .map_or_else(none, |a| format!("{:.3} (95 %: {:.3} to {:.3}, {})", a.value, a.lo, a.hi, method(a.method)));
     let lift = result.lift.map_or_else(none, |lift| format!("{:+.1} points", lift * 100.0));
     let brier = result.brier.map_or_else(none, |brier| format!("{brier:.4}"));
     let _ = write!(
@@ -28,12 +28,15 @@ pub fn calibration_text(result: &Calibration) -> String {
         result.n, result.base_rate, result.high.from, result.high.correct
     );
     if result.n > 0 {
-        text.push_str("\nReliability: how often those were right who were so sure (`|`: as often as they said).\n\n```text\n");
+        text.push_str(
+            "\nReliability: how often those were right who were so sure (`|`: as often as they said).\n\n```text\n",
+        );
         text.push_str("confidence       n  right\n");
         for bin in &result.bins {
             let said = bin.confidence;
             let plot = bin.correct.rate().map(|rate| bar(rate, said)).unwrap_or_default();
-            let share = bin.correct.rate().map_or_else(|| "     -".to_owned(), |rate| format!("{:4.0} %", rate * 100.0));
+            let share =
+                bin.correct.rate().map_or_else(|| "     -".to_owned(), |rate| format!("{:4.0} %", rate * 100.0));
             let _ = writeln!(text, "{:.1} to {:.1} {:7} {share}  {plot}", bin.from, bin.to, bin.correct.of);
         }
         text.push_str("```\n");
@@ -56,12 +59,16 @@ pub fn git_history_text(result: &GitHistoryResult) -> String {
     }
     let _ = writeln!(text, "; {} more repair something older or unknown.", result.later_or_unknown);
     if result.extent.shallow {
-        text.push_str("\nThis is a shallow clone: what came before it is not counted; `git fetch --unshallow` brings it.\n");
+        text.push_str(
+            "\nThis is a shallow clone: what came before it is not counted; `git fetch --unshallow` brings it.\n",
+        );
     }
     if result.n == 0 {
         return text;
     }
-    text.push_str("\nWhich gate would have caught them (upper bound for the last: nothing else explains those).\n\n```text\n");
+    text.push_str(
+        "\nWhich gate would have caught them (upper bound for the last: nothing else explains those).\n\n```text\n",
+    );
     for gate in Gate::ALL {
         text += &share_line(gate.as_str(), result.gates.of(gate));
     }
@@ -111,7 +118,11 @@ pub fn board_history_text(result: &BoardResult) -> String {
         let _ = writeln!(text, "\nSignals: {}.", sorts.join(", "));
     }
     if result.young > 0 {
-        let _ = writeln!(text, "\n{} of those without a signal are younger than 30 days: one may still come.", result.young);
+        let _ = writeln!(
+            text,
+            "\n{} of those without a signal are younger than 30 days: one may still come.",
+            result.young
+        );
     }
     text
 }

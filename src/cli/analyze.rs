@@ -52,7 +52,11 @@ pub(super) async fn analyze(dir: &Path, args: AnalyzeArgs) -> anyhow::Result<Exi
         }
         AnalyzeCommand::GitHistory { repo, days, since, json } => {
             let since = since.map(|text| {
-                let wrong = || UsageError(format!("--since: `{text}` is neither a day (2026-01-31) nor a moment (2026-01-31T12:00:00Z)"));
+                let wrong = || {
+                    UsageError(format!(
+                        "--since: `{text}` is neither a day (2026-01-31) nor a moment (2026-01-31T12:00:00Z)"
+                    ))
+                };
                 analysis::parse_time(&text).ok_or_else(wrong)
             });
             let query = HistoryQuery { repository: repo.unwrap_or_else(|| dir.to_owned()), since: since.transpose()? };
@@ -201,7 +205,15 @@ fn board_file(file: &Path, json: bool) -> anyhow::Result<Exit> {
     if tasks.is_empty() && !problems.is_empty() {
         return Err(wrong(&format!("none of its {} records can be read", problems.len())).into());
     }
-    board(&BoardDocument { result: &analysis::board(&tasks), source: &name, unreadable: problems.len(), problems: &problems }, json)
+    board(
+        &BoardDocument {
+            result: &analysis::board(&tasks),
+            source: &name,
+            unreadable: problems.len(),
+            problems: &problems,
+        },
+        json,
+    )
 }
 
 async fn own_board(dir: &Path, json: bool) -> anyhow::Result<Exit> {

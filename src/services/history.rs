@@ -14,11 +14,7 @@ pub trait History: Send + Sync {
     ///
     /// # Errors
     /// [`HistoryError`].
-    async fn read(
-        &self,
-        query: HistoryQuery,
-        reader: &mut AnyCommitReader,
-    ) -> Result<HistoryExtent, HistoryError>;
+    async fn read(&self, query: HistoryQuery, reader: &mut AnyCommitReader) -> Result<HistoryExtent, HistoryError>;
 }
 
 /// Whose history is read, and how far back.

@@ -49,11 +49,7 @@ const LOG: [&str; 23] = [
 
 #[async_trait]
 impl History for GitHistory {
-    async fn read(
-        &self,
-        query: HistoryQuery,
-        reader: &mut AnyCommitReader,
-    ) -> Result<HistoryExtent, HistoryError> {
+    async fn read(&self, query: HistoryQuery, reader: &mut AnyCommitReader) -> Result<HistoryExtent, HistoryError> {
         let place = query.repository.display().to_string();
         if !query.repository.is_dir() {
             return Err(HistoryError::Nothing(format!("{place} is no directory")));
@@ -84,5 +80,106 @@ impl History for GitHistory {
         git.call(LOG).args(since).args(["HEAD", "--"]).stream(|piece| log.read(piece)).await.map_err(failed)?;
         log.end();
         Ok(HistoryExtent { commits, shallow })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::Commit;
+    use crate::services::CommitReader;
+    use std::path::Path;
+    use std::process::Command;
+
+    #[derive(Default)]
+    struct Kept(Vec<Commit>);
+
+    impl CommitReader for Kept {
+        fn commit(&mut self, commit: Commit) {
+            self.0.push(commit);
+        }
+    }
+
+    fn git(dir: &Path, args: &[&str]) {
+        let identity = ["-c", "user.name=n", "-c", "user.email=e@e", "-c", "init.defaultBranch=main"];
+        let run = Command::new("git").args(identity).args(args).current_dir(dir).output().unwrap();
+        assert!(run.status.success(), "{args:?}: {}", String::from_utf8_lossy(&run.stderr));
+    }
+
+    async fn read(dir: &Path) -> Result<(HistoryExtent, Vec<Commit>), HistoryError> {
+        let mut kept = Kept::default();
+        let query = HistoryQuery { repository: dir.to_owned(), since: None };
+        GitHistory.read(query, &mut kept).await.map(|extent| (extent, kept.0))
+    }
+
+    fn commit(dir: &Path, file: &str, text: &str, message: &str) {
+        std::fs::write(dir.join(file), text).unwrap();
+        git(dir, &["add", "-A"]);
+        git(dir, &["commit", "-qm", message]);
+    }
+
+    #[tokio::test]
+    async fn a_history_is_read_whatever_the_user_has_configured() {
+        let dir = tempfile::tempdir().unwrap();
+        let dir = dir.path();
+        git(dir, &["init", "-q"]);
+        for (key, value) in [
+            ("diff.noprefix", "true"),
+            ("diff.mnemonicPrefix", "true"),
+            ("diff.external", "false"),
+            ("diff.renames", "false"),
+            ("diff.context", "9"),
+            ("color.ui", "always"),
+            ("log.showRoot", "false"),
+            ("log.showSignature", "true"),
+            ("log.diffMerges", "on"),
+            ("core.quotePath", "true"),
+        ] {
+            git(dir, &["config", key, value]);
+        }
+        commit(dir, "a b.txt", "one\ntwo\n", "start");
+        commit(dir, "\u{fc}.txt", "\u{1}three\n", "more\n\nwith a body\ndiff --git a/x b/x");
+        git(dir, &["checkout", "-q", "-b", "side", "HEAD~1"]);
+        commit(dir, "a b.txt", "one\n2\n", "fix: two");
+        git(dir, &["checkout", "-q", "main"]);
+        git(dir, &["merge", "-q", "--no-ff", "-m", "Merge side", "side"]);
+        let (extent, commits) = read(dir).await.unwrap();
+        assert_eq!(extent, HistoryExtent { commits: 4, shallow: false });
+        assert_eq!(
+            (commits[0].subject.as_str(), commits[0].parents.len(), commits[0].files.len()),
+            ("Merge side", 2, 0)
+        );
+        let of = |subject: &str| commits.iter().find(|commit| commit.subject == subject).unwrap();
+        assert_eq!(of("more").body, "with a body\ndiff --git a/x b/x");
+        let file = |subject: &str| (of(subject).files[0].path.as_str(), of(subject).files[0].lines);
+        assert_eq!(
+            (file("start"), file("more"), file("fix: two")),
+            (("a b.txt", 2), ("\u{fc}.txt", 1), ("a b.txt", 2))
+        );
+        // The fix takes away what the first commit wrote.
+        assert!(of("start").files[0].added.contains(&of("fix: two").files[0].touched[0]));
+        assert!(of("start").parents.is_empty() && of("fix: two").parents == [of("start").id.clone()]);
+    }
+
+    #[tokio::test]
+    async fn where_there_is_nothing_to_read_it_says_so() {
+        let root = tempfile::tempdir().unwrap();
+        let check = async |dir: &Path, words: &str| match read(dir).await {
+            Err(HistoryError::Nothing(message)) => assert!(message.contains(words), "{message}"),
+            other => panic!("{other:?}"),
+        };
+        check(root.path(), "in no git repository").await;
+        check(&root.path().join("none"), "is no directory").await;
+        git(root.path(), &["init", "-q", "full"]);
+        let full = root.path().join("full");
+        check(&full, "no commit yet").await;
+        commit(&full, "a", "one\n", "start");
+        commit(&full, "a", "two\n", "next");
+        let from = format!("file://{}", full.display());
+        git(root.path(), &["clone", "-q", "--depth=1", &from, "shallow"]);
+        let (extent, commits) = read(&root.path().join("shallow")).await.unwrap();
+        assert_eq!(extent, HistoryExtent { commits: 1, shallow: true });
+        // It did not write everything that is there.
+        assert!(commits[0].files.is_empty());
     }
 }

@@ -134,10 +134,16 @@ mod tests {
             let files = read(patch);
             assert_eq!(files.iter().map(|f| f.path.as_str()).collect::<Vec<_>>(), [path], "{patch}");
         };
-        check("diff --git a/x y.png b/x y.png\nindex 1..2 100644\nBinary files a/x y.png and b/x y.png differ", "x y.png");
+        check(
+            "diff --git a/x y.png b/x y.png\nindex 1..2 100644\nBinary files a/x y.png and b/x y.png differ",
+            "x y.png",
+        );
         check("diff --git a/run b/run\nold mode 100644\nnew mode 100755", "run");
         check("diff --git a/old b/new\nsimilarity index 100%\nrename from old\nrename to new", "new");
-        check("diff --git a/gone b/gone\ndeleted file mode 100644\n--- a/gone\n+++ /dev/null\n@@ -1 +0,0 @@\n-x", "gone");
+        check(
+            "diff --git a/gone b/gone\ndeleted file mode 100644\n--- a/gone\n+++ /dev/null\n@@ -1 +0,0 @@\n-x",
+            "gone",
+        );
         check("diff --git \"a/t\\tb\" \"b/t\\tb\"\n--- \"a/t\\tb\"\n+++ \"b/t\\tb\"\n@@ -1 +1 @@\n-x\n+y", "t\\tb");
     }
 }

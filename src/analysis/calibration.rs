@@ -154,6 +154,7 @@ fn bin(observations: &[Labelled], index: usize) -> Bin {
 }
 
 /// A reader finds `auc.value` in any case.
+#[allow(clippy::ref_option)] // as serde calls it
 fn area_or_nulls<S: serde::Serializer>(area: &Option<Auc>, to: S) -> Result<S::Ok, S::Error> {
     #[derive(Serialize)]
     struct Nulls {

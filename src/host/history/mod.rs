@@ -76,7 +76,8 @@ impl History for GitHistory {
             }
             reader.commit(commit);
         });
-        let since = query.since.map(|since| format!("--since={since}"));
+        // Git reads a date after 2099 as something else; seconds are seconds.
+        let since = query.since.map(|since| format!("--since=@{} +0000", since.as_second().max(0)));
         git.call(LOG).args(since).args(["HEAD", "--"]).stream(|piece| log.read(piece)).await.map_err(failed)?;
         log.end();
         Ok(HistoryExtent { commits, shallow })

@@ -3,6 +3,7 @@
 //! `--json` prints one JSON document on stdout and nothing else; everything for people goes to stderr there, and
 //! progress always does. Exit codes stand in [`Exit`].
 
+mod analyze;
 mod apply;
 mod args;
 mod completions;
@@ -85,6 +86,7 @@ async fn dispatch(args: Args) -> anyhow::Result<Exit> {
         Command::Transcript(args) => transcript::transcript(&project, args).await,
         Command::Judge(args) => judge::judge(&project, args).await,
         Command::Memory(memory) => memory::memory(&project, memory).await,
+        Command::Analyze(args) => analyze::analyze(&project, args).await,
         Command::Eval(args) => eval::eval(&project, args).await,
         Command::Config(config) => config::config(&project, config),
         Command::Doctor(doctor) => doctor::doctor(&project, &doctor).await,

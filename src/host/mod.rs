@@ -19,12 +19,14 @@
 
 mod clock;
 mod git;
+mod history;
 mod lock;
 mod process;
 mod remote;
 mod workspaces;
 
 pub use clock::SystemClock;
+pub use history::GitHistory;
 pub use lock::ProjectLock;
 pub use process::HostRunner;
 pub use remote::HostRemote;

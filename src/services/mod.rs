@@ -21,6 +21,7 @@
 //! | [`Storage`] | keeps reflections | `storage` | `storage::InMemoryStorage` |
 //! | [`Journal`] | a run's intents and results | `storage` | `storage::MemoryJournal` |
 //! | [`Remote`] | what the remote says | `host` | mock |
+//! | [`History`] | what was committed, commit by commit | `host` | mock |
 //! | [`RunLock`] | one run at a time | `host` | `testing::Unlocked` |
 //! | [`EventSink`] | tells watchers | `cli`, `tracing` | `testing::CollectedEvents` |
 //! | [`CompletionVerifier`] | whether a turn ended with the task done | `verification` | `testing::Undecided` |
@@ -37,6 +38,7 @@ mod command;
 mod events;
 mod failure_reader;
 mod generator;
+mod history;
 mod journal;
 mod judge;
 mod model;
@@ -60,6 +62,7 @@ pub use command::*;
 pub use events::*;
 pub use failure_reader::*;
 pub use generator::*;
+pub use history::*;
 pub use journal::*;
 pub use judge::*;
 pub use model::*;

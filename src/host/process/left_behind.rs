@@ -27,10 +27,13 @@ pub(in crate::host) fn end_left_behind(worktrees: &Path, state_dir: &Path) -> us
     let mut pause = Duration::from_millis(1);
     loop {
         let found = search.find();
-        if found.is_empty() || started.elapsed() > SWEEP_LIMIT {
+        // One whose parent died first is not found again, and may still be about to die.
+        let dying =
+            || ended.iter().any(|(pid, start)| Process::read(*pid).is_some_and(|p| !p.zombie && p.start == *start));
+        if (found.is_empty() && !dying()) || started.elapsed() > SWEEP_LIMIT {
             return ended.len();
         }
-        for pid in found.iter().filter_map(|pid| Pid::from_raw(*pid)) {
+        for pid in found.iter().filter_map(|(pid, _)| Pid::from_raw(*pid)) {
             let _ = rustix::process::kill_process(pid, Signal::KILL);
         }
         ended.extend(found);
@@ -45,7 +48,8 @@ struct Search {
 }
 
 impl Search {
-    fn find(&self) -> HashSet<i32> {
+    /// With their start times, so that another one with the same id is not taken for them.
+    fn find(&self) -> HashSet<(i32, u64)> {
         let table: HashMap<i32, Process> = Process::all().into_iter().map(|p| (p.pid, p)).collect();
         let me = rustix::process::getpid().as_raw_pid();
         let spared: HashSet<i32> = lineage(&table, me).collect();
@@ -60,7 +64,7 @@ impl Search {
         };
         let descendants: Vec<i32> = table.values().filter(started).map(|p| p.pid).collect();
         found.extend(descendants);
-        found
+        found.into_iter().filter_map(|pid| Some((pid, table.get(&pid)?.start))).collect()
     }
 
     fn is_left(&self, process: &Process) -> bool {

@@ -16,6 +16,7 @@
 //! | turn | one prompt-to-stop exchange of an attempt, numbered from 1 | [`TurnReason`], [`TurnRecord`] |
 //! | completion verdict | whether a turn ended with the task done | [`CompletionVerdict`], [`SessionVerdict`] |
 //! | guard | whether a conversation may be evaluated now | [`Guard`], [`StateId`] |
+//! | risk | what a change touches, and whether somebody should look at it | [`Risk`], [`Surface`] |
 //! | run | one call of the orchestrator | [`RunReport`] |
 //! | event | something a watcher may want to show | [`Event`] |
 
@@ -32,6 +33,7 @@ mod outcome;
 mod planning;
 pub mod policy;
 mod reflection;
+mod risk;
 mod session_verdict;
 mod task;
 mod trace;
@@ -53,6 +55,7 @@ pub use mark::{FEEDBACK_MARK, INTERNAL_MARK, internal, is_feedback, is_internal}
 pub use outcome::{RunReport, RunTotals, Stop, TaskReport};
 pub use planning::{Planning, PlansUntil, announced_by_program};
 pub use reflection::{Category, Draft, Origin, Reflection};
+pub use risk::{RISK_THRESHOLD_VARIABLE, Risk, RiskThreshold, RiskThresholdError, Surface};
 pub use session_verdict::{SessionVerdict, TurnRecord};
 pub use task::{
     Again, AttemptCount, Dependency, Expects, LineProblem, Status, Subtask, Task, TaskList, TaskMark, nearest_id,

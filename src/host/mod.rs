@@ -17,6 +17,7 @@
 //! # }
 //! ```
 
+mod changes;
 mod clock;
 mod git;
 mod lock;
@@ -24,6 +25,7 @@ mod process;
 mod remote;
 mod workspaces;
 
+pub use changes::HostChanges;
 pub use clock::SystemClock;
 pub use lock::ProjectLock;
 pub use process::HostRunner;

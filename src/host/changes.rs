@@ -176,3 +176,182 @@ fn failed(args: &[&str], output: &GitOutput) -> ChangesError {
     let message = output.stderr.trim().to_owned();
     ChangesError::Git(WorkspaceError::Git { command, message }.to_string())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::process::Command;
+
+    fn git(dir: &Path, args: &[&str]) -> String {
+        let mut command = Command::new("git");
+        let settings =
+            ["user.name=U", "user.email=u@example.org", "init.defaultBranch=trunk", "protocol.file.allow=always"];
+        settings.iter().for_each(|setting| drop(command.args(["-c", setting])));
+        let output = command.args(args).current_dir(dir).output().unwrap();
+        assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).trim().to_owned()
+    }
+
+    fn write(dir: &Path, name: &str) {
+        let path = dir.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, name).unwrap();
+    }
+
+    fn commit(dir: &Path, name: &str) {
+        write(dir, name);
+        git(dir, &["add", "-A"]);
+        git(dir, &["commit", "-q", "-m", name]);
+    }
+
+    async fn changed(dir: &Path, since: Since) -> ChangedFiles {
+        HostChanges.changed_files(dir, &since).await.unwrap()
+    }
+
+    async fn names(dir: &Path, since: Since) -> Vec<String> {
+        changed(dir, since).await.names().collect()
+    }
+
+    /// A clone of a repository with one commit, on a branch of its own.
+    fn clone() -> (tempfile::TempDir, PathBuf) {
+        let dir = tempfile::tempdir().unwrap();
+        let origin = dir.path().join("origin");
+        fs::create_dir(&origin).unwrap();
+        git(&origin, &["init", "-q"]);
+        commit(&origin, "first");
+        git(dir.path(), &["clone", "-q", "origin", "clone"]);
+        let clone = dir.path().join("clone");
+        git(&clone, &["checkout", "-q", "-b", "feature", "--no-track"]);
+        (dir, clone)
+    }
+
+    #[tokio::test]
+    async fn committed_staged_unstaged_and_untracked_files_are_listed_alike() {
+        let (_dir, clone) = clone();
+        commit(&clone, "committed");
+        write(&clone, "staged");
+        git(&clone, &["add", "staged"]);
+        fs::write(clone.join("first"), "unstaged").unwrap();
+        write(&clone, "new dir/un\ntracked");
+        write(&clone, "ignored");
+        fs::write(clone.join(".git/info/exclude"), "ignored\n").unwrap();
+        let found = changed(&clone, Since::Branch).await;
+        let all = ["committed", "first", "new dir/un\ntracked", "staged"];
+        assert_eq!(found.names().collect::<Vec<_>>(), all);
+        assert_eq!((found.against.as_str(), found.head.is_some()), ("origin/HEAD", true));
+        assert_eq!(found.base.unwrap(), git(&clone, &["rev-parse", "HEAD~1"]));
+        assert_eq!(names(&clone.join("new dir"), Since::Branch).await, all);
+        assert_eq!(names(&clone, Since::Commit("HEAD".to_owned())).await, all[1..]);
+    }
+
+    #[tokio::test]
+    async fn the_upstream_comes_before_the_default_branch() {
+        let (_dir, clone) = clone();
+        commit(&clone, "pushed");
+        git(&clone, &["push", "-q", "-u", "origin", "feature"]);
+        commit(&clone, "later");
+        assert_eq!(names(&clone, Since::Branch).await, ["later"]);
+        assert_eq!(names(&clone, Since::MergeBase("origin/trunk".to_owned())).await, ["later", "pushed"]);
+        // What happened there meanwhile is nobody's change here.
+        git(&clone, &["checkout", "-q", "-b", "other", "origin/trunk"]);
+        commit(&clone, "elsewhere");
+        git(&clone, &["checkout", "-q", "feature"]);
+        assert_eq!(names(&clone, Since::MergeBase("other".to_owned())).await, ["later", "pushed"]);
+        assert_eq!(names(&clone, Since::Commit("other".to_owned())).await, ["elsewhere", "later", "pushed"]);
+        // An upstream that is gone.
+        git(&clone, &["update-ref", "-d", "refs/remotes/origin/feature"]);
+        assert_eq!(names(&clone, Since::Branch).await, ["later", "pushed"]);
+    }
+
+    #[tokio::test]
+    async fn both_names_of_a_renamed_file_count() {
+        let (_dir, clone) = clone();
+        git(&clone, &["config", "diff.renames", "copies"]);
+        git(&clone, &["config", "status.renames", "copies"]);
+        git(&clone, &["config", "status.relativePaths", "true"]);
+        git(&clone, &["config", "diff.relative", "true"]);
+        git(&clone, &["mv", "first", "second"]);
+        assert_eq!(names(&clone, Since::Branch).await, ["first", "second"]);
+        git(&clone, &["commit", "-q", "-m", "x"]);
+        assert_eq!(names(&clone, Since::Branch).await, ["first", "second"]);
+        fs::create_dir(clone.join("below")).unwrap();
+        assert_eq!(names(&clone.join("below"), Since::Branch).await, ["first", "second"]);
+    }
+
+    #[tokio::test]
+    async fn any_state_of_head_works() {
+        let (dir, clone) = clone();
+        git(&clone, &["checkout", "-q", "--detach"]);
+        commit(&clone, "a");
+        assert_eq!(names(&clone, Since::Branch).await, ["a"]);
+        // No commit yet.
+        let unborn = dir.path().join("unborn");
+        fs::create_dir(&unborn).unwrap();
+        git(&unborn, &["init", "-q"]);
+        write(&unborn, "b");
+        write(&unborn, "c");
+        git(&unborn, &["add", "b"]);
+        let found = changed(&unborn, Since::Branch).await;
+        assert_eq!(
+            (found.names().collect::<Vec<_>>(), found.base, found.head),
+            (vec!["b".into(), "c".into()], None, None)
+        );
+        // A history that does not reach back to the fork.
+        git(&clone, &["push", "-q", "origin", "HEAD:refs/heads/deep"]);
+        let origin = format!("file://{}", dir.path().join("origin").display());
+        git(dir.path(), &["clone", "-q", "--depth=1", "--branch=deep", &origin, "shallow"]);
+        let shallow = dir.path().join("shallow");
+        write(&shallow, "d");
+        assert_eq!(names(&shallow, Since::Branch).await, ["d"]);
+        // Neither upstream nor a usual name: only what is not committed.
+        git(&unborn, &["add", "-A"]);
+        git(&unborn, &["commit", "-q", "-m", "x"]);
+        write(&unborn, "d");
+        let found = changed(&unborn, Since::Branch).await;
+        assert_eq!((found.names().collect::<Vec<_>>(), found.against.as_str()), (vec!["d".into()], "HEAD"));
+    }
+
+    #[tokio::test]
+    async fn conflicts_submodules_and_odd_names_are_files_too() {
+        let (dir, clone) = clone();
+        fs::write(clone.join(OsStr::from_bytes(b"\xff.bin")), [0, 1]).unwrap();
+        let origin = dir.path().join("origin");
+        git(&clone, &["submodule", "--quiet", "add", origin.to_str().unwrap(), "lib/sub"]);
+        let found = changed(&clone, Since::Branch).await;
+        assert!(found.files.contains(&PathBuf::from(OsStr::from_bytes(b"\xff.bin"))));
+        assert_eq!(found.names().collect::<Vec<_>>(), [".gitmodules", "lib/sub", "\u{fffd}.bin"]);
+        git(&clone, &["add", "-A"]);
+        git(&clone, &["commit", "-q", "-m", "x"]);
+        git(&clone, &["config", "diff.ignoreSubmodules", "all"]);
+        write(&clone, "lib/sub/new");
+        assert_eq!(names(&clone, Since::Commit("HEAD".to_owned())).await, ["lib/sub"]);
+        git(&clone, &["checkout", "-q", "-b", "one", "origin/trunk"]);
+        fs::write(clone.join("first"), "one").unwrap();
+        git(&clone, &["commit", "-q", "-a", "-m", "one"]);
+        git(&clone, &["checkout", "-q", "-b", "two", "origin/trunk"]);
+        fs::write(clone.join("first"), "two").unwrap();
+        git(&clone, &["commit", "-q", "-a", "-m", "two"]);
+        let merge = Command::new("git").args(["merge", "one"]).current_dir(&clone).output().unwrap();
+        assert!(!merge.status.success());
+        assert!(names(&clone, Since::Commit("HEAD".to_owned())).await.contains(&"first".to_owned()));
+    }
+
+    #[tokio::test]
+    async fn what_cannot_be_listed_says_why() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = dir.path();
+        let no_tree = ChangesError::NoWorkTree { dir: at.to_owned() };
+        assert_eq!(HostChanges.changed_files(at, &Since::Branch).await, Err(no_tree));
+        git(at, &["init", "-q", "--bare", "bare"]);
+        let bare = HostChanges.changed_files(&at.join("bare"), &Since::Branch).await;
+        assert!(matches!(bare, Err(ChangesError::NoWorkTree { .. })), "{bare:?}");
+        let (_dir, clone) = clone();
+        for revision in ["nowhere", "", "--all", "HEAD^{tree}", "first"] {
+            for since in [Since::MergeBase(revision.to_owned()), Since::Commit(revision.to_owned())] {
+                let found = HostChanges.changed_files(&clone, &since).await;
+                assert_eq!(found, Err(ChangesError::NoCommit { revision: revision.to_owned() }));
+            }
+        }
+    }
+}

@@ -436,6 +436,23 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn only_what_is_risky_is_reviewed_where_the_settings_say_so() {
+        let check = async |review, file: &str, complete| {
+            let dissent = Opinion { feedback: "No.".to_owned(), severity: Severity::High, ..Opinion::default() };
+            let policy = policy::Verification { review, ..policy::Verification::default() };
+            let params = CompletionParams { policy, reviewer: Some(judge(Ok(dissent))), ..params() };
+            let made = changed().observed(&[file], "diff --git a/a b/a\n").check("cargo test", Some("x"), None);
+            let verdict = verdict(params, &made).await;
+            assert_eq!(verdict.complete, complete, "{file}: {:?}", verdict.reasons);
+            reason(&verdict, "reviewer").to_owned()
+        };
+        check(policy::Review::Always, "docs/a.md", false).await;
+        check(policy::Review::Risky, "src/auth.rs", false).await;
+        let because = check(policy::Review::Risky, "docs/a.md", true).await;
+        assert_eq!(because, "the change needs no review (docs: docs/a.md)");
+    }
+
+    #[tokio::test]
     async fn a_required_pull_request_is_asked_for_by_the_runtime() {
         let answered = |answer: Result<Option<PullRequest>, String>| {
             let mut remote = MockRemote::new();

@@ -14,4 +14,5 @@ mod judge;
 #[cfg(feature = "llm")]
 mod llm;
 mod project;
+mod risk;
 mod turns;

@@ -16,7 +16,7 @@ pub(super) fn is_prose(name: &Name) -> bool {
 fn is_manifest(name: &Name) -> bool {
     let stem = name.stem();
     let pip = ["requirements", "constraints"].iter().any(|list| stem.starts_with(list) || stem.ends_with(list));
-    name.extension() == "txt"
+    matches!(name.extension(), "txt" | "in")
         && (pip
             || matches!(stem, "cmakelists" | "meson_options" | "conanfile")
             || name.dirs.last().is_some_and(|dir| dir == "requirements"))
@@ -24,20 +24,25 @@ fn is_manifest(name: &Name) -> bool {
 
 /// The heaviest surface that the file's name, its ending or a directory speaks of.
 pub(super) fn surface(name: &Name) -> Surface {
-    let dirs = name.dirs.iter().map(|dir| directory(dir)).max().unwrap_or_default();
+    let dirs = name.dirs.iter().map(|dir| directory(dir, name)).max().unwrap_or_default();
     [dirs, file(name), ending(name), suffix(name), place(name)].into_iter().max().unwrap_or_default()
 }
 
 /// Directories that say what lies in them; single words of their names are looked up elsewhere.
-fn directory(dir: &str) -> Surface {
+fn directory(dir: &str, name: &Name) -> Surface {
     match dir {
+        "models" if is_of_models(name) => Surface::None,
+        "seeds" if name.has("fuzz") || name.has("corpus") => Surface::Test,
+        "entities" if OTHER_ENTITIES.iter().any(|word| name.has(word)) => Surface::None,
+        // Pundit and Laravel say there who may do what.
+        "policies" if matches!(name.extension(), "rb" | "php") => Surface::Auth,
         ".ssh" | ".aws" | ".gnupg" | "pam.d" => Surface::Auth,
         "entities" | "models" | "repositories" | "seeds" | "daos" => Surface::Data,
-        "group_vars" | "host_vars" | "playbooks" | "crds" | "cron.d" => Surface::Infra,
+        ".ebextensions" | "group_vars" | "host_vars" | "playbooks" | "crds" | "packer" | "cron.d" => Surface::Infra,
         ".cargo" | ".mvn" | ".yarn" | "build-logic" | "buildsrc" | "debian" | "node_modules" | "packaging"
         | "submodules" | "third-party" | "third_party" | "thirdparty" | "vendor" | "vendored" => Surface::Build,
-        "components" | "css" | "fonts" | "i18n" | "icons" | "layouts" | "locales" | "pages" | "partials"
-        | "screens" | "styles" | "templates" | "translations" | "views" | "widgets" => Surface::Ui,
+        "components" | "css" | "fonts" | "i18n" | "icons" | "l10n" | "layouts" | "locale" | "locales" | "pages"
+        | "partials" | "screens" | "styles" | "templates" | "translations" | "views" | "widgets" => Surface::Ui,
         "__mocks__" | "__snapshots__" | "__tests__" | "benches" | "golden" => Surface::Test,
         "man" | "javadoc" => Surface::Docs,
         _ => Surface::None,
@@ -92,14 +97,76 @@ fn is_notice(file: &str) -> bool {
 fn tool_settings(name: &Name) -> bool {
     let script = matches!(name.extension(), "js" | "cjs" | "mjs" | "ts" | "cts" | "mts");
     let stem = name.stem();
+    let of_a_shell = ["bash", "curl", "input", "irb", "psql", "screen", "vim", "wget", "zsh"];
+    let rc = |file: &str| file.strip_prefix('.').and_then(|file| file.strip_suffix("rc")).map(str::to_owned);
+    let hidden = name.file.starts_with('.');
     (script && (stem.ends_with(".config") || stem.ends_with(".conf")))
-        || (stem.starts_with('.') && stem.ends_with("rc"))
+        || rc(&name.file).or(rc(stem)).is_some_and(|tool| !of_a_shell.contains(&tool.as_str()))
+        || (hidden && name.file.contains("lint"))
 }
+
+/// Machine learning and graphics have models of their own.
+fn is_of_models(name: &Name) -> bool {
+    const WORDS: [&str; 31] = [
+        "3d",
+        "bert",
+        "blender",
+        "checkpoint",
+        "checkpoints",
+        "diffusion",
+        "embedding",
+        "gltf",
+        "gpt",
+        "huggingface",
+        "keras",
+        "language",
+        "learning",
+        "llama",
+        "llm",
+        "llms",
+        "mesh",
+        "ml",
+        "neural",
+        "nn",
+        "onnx",
+        "pytorch",
+        "resnet",
+        "sklearn",
+        "tensorflow",
+        "torch",
+        "train",
+        "training",
+        "transformer",
+        "transformers",
+        "weights",
+    ];
+    const ENDINGS: [&str; 14] = [
+        "bin",
+        "blend",
+        "fbx",
+        "gguf",
+        "glb",
+        "gltf",
+        "h5",
+        "obj",
+        "onnx",
+        "pt",
+        "pth",
+        "safetensors",
+        "stl",
+        "tflite",
+    ];
+    ENDINGS.contains(&name.extension()) || WORDS.iter().any(|word| name.has(word))
+}
+
+/// Entities that nobody stores.
+const OTHER_ENTITIES: [&str; 5] = ["ecs", "game", "html", "ner", "xml"];
 
 fn whole(file: &str) -> Surface {
     match file {
-        "shadow" => Surface::Auth,
-        "models.py" | "model.prisma" | "structure.sql" => Surface::Data,
+        "shadow" | "ability.rb" => Surface::Auth,
+        "models.py" | "models.go" | "models.js" | "models.ts" | "models.rb" | "models.php" | "model.prisma"
+        | "structure.sql" => Surface::Data,
         "action.yml"
         | "action.yaml"
         | "app.yaml"
@@ -198,7 +265,6 @@ fn whole(file: &str) -> Surface {
         | "hatch.toml"
         | "info.plist"
         | "ivy.xml"
-        | "just"
         | "lefthook.yml"
         | "lerna.json"
         | "libs.versions.toml"
@@ -245,6 +311,7 @@ fn whole(file: &str) -> Surface {
         | "pubspec.yaml"
         | "pylintrc"
         | "pyproject.toml"
+        | "rush.json"
         | "rebar.config"
         | "rebar.lock"
         | "renv.lock"
@@ -285,9 +352,8 @@ fn ending(name: &Name) -> Surface {
         | "tfvars" | "timer" => Surface::Infra,
         "ac" | "am" | "bazel" | "bzl" | "cabal" | "cmake" | "csproj" | "fsproj" | "gemspec" | "gradle" | "iml"
         | "lock" | "lockb" | "mk" | "nimble" | "ninja" | "nix" | "nuspec" | "opam" | "pbxproj" | "podspec" | "pri"
-        | "props" | "rockspec" | "sln" | "slnx" | "targets" | "vbproj" | "vcxproj" | "xcconfig" | "xcscheme" => {
-            Surface::Build
-        }
+        | "pro" | "props" | "rockspec" | "sln" | "spec" | "slnx" | "targets" | "vbproj" | "vcxproj" | "xcconfig"
+        | "xcscheme" => Surface::Build,
         "arb" | "astro" | "axaml" | "blade" | "cshtml" | "css" | "eex" | "ejs" | "erb" | "fxml" | "gif" | "haml"
         | "handlebars" | "hbs" | "heex" | "htm" | "html" | "ico" | "jade" | "jinja" | "jinja2" | "jpeg" | "jpg"
         | "jsp" | "jspx" | "jsx" | "leex" | "less" | "liquid" | "mustache" | "njk" | "phtml" | "png" | "po" | "pug"
@@ -304,15 +370,9 @@ fn suffix(name: &Name) -> Surface {
     let [.., _, last] = name.file_words() else { return Surface::None };
     let beside = |words: &[&str]| words.iter().any(|word| name.has(word));
     match last.text.as_str() {
-        "model"
-            if beside(&[
-                "language", "llm", "ml", "nn", "torch", "train", "training", "view", "neural", "mesh", "3d",
-            ]) =>
-        {
-            Surface::None
-        }
+        "model" if is_of_models(name) || name.has("view") => Surface::None,
         "repository" if beside(&["git", "hg", "svn", "host", "remote"]) => Surface::None,
-        "entity" if beside(&["html", "xml", "ecs", "game", "ner"]) => Surface::None,
+        "entity" if beside(&OTHER_ENTITIES) => Surface::None,
         "dao" | "entity" | "model" | "repository" => Surface::Data,
         "button" | "component" | "dialog" | "page" | "screen" | "activity" | "fragment" => Surface::Ui,
         _ => Surface::None,
@@ -325,6 +385,12 @@ fn place(name: &Name) -> Surface {
     let pair = |outer: &[&str], inner: &[&str]| {
         name.dirs.windows(2).any(|d| outer.contains(&d[0].as_str()) && inner.contains(&d[1].as_str()))
     };
+    if name.dirs.last().is_some_and(|dir| dir == ".github") && yaml && name.stem() != "funding" {
+        return Surface::Infra;
+    }
+    if matches!(name.stem(), "style" | "styles") {
+        return Surface::Ui;
+    }
     if pair(&["res"], &["layout", "drawable", "values"]) {
         return Surface::Ui;
     }

@@ -24,7 +24,8 @@ impl Name {
     pub(super) fn of(path: &str) -> Self {
         let parts = || path.split(['/', '\\']).filter(|part| !part.is_empty() && *part != ".");
         let mut dirs: Vec<String> = parts().map(str::to_lowercase).collect();
-        let file = dirs.pop().unwrap_or_default();
+        // A path that ends with a separator is a directory's.
+        let file = if path.ends_with(['/', '\\']) { String::new() } else { dirs.pop().unwrap_or_default() };
         Self { dirs, file, words: parts().map(words).collect() }
     }
 

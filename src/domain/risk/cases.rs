@@ -152,6 +152,6 @@ fn none() {
         src/game/entities/orc.rs .bashrc .vimrc bin_packer.rs secretary.py espresso.py oracle.rs diamond.py scores.py
         credits.rs sacred.py tokens_per_second.rs backtest.py mockery.go speedtest.go specs/openapi.yaml puppeteer.ts
         laws.py circuit.py infrared.py passenger.py bypass.c authentic.py coauthor.rs role_play.py packages/a/index.ts
-        lock.rs package.rs environment.ts setup.ts .gitignore",
+        web/charts/bar.json valuesets.yaml lock.rs package.rs environment.ts setup.ts .gitignore",
     );
 }

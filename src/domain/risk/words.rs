@@ -106,9 +106,15 @@ const PAIRS: [(Surface, &str); 6] = [
 
 /// Both tables by word: a change may be of many thousand files.
 static TABLE: LazyLock<HashMap<&str, Surface>> = LazyLock::new(|| {
-    let lists = WORDS.iter().chain(&PAIRS);
-    lists.flat_map(|(surface, words)| words.split_whitespace().map(|word| (word, *surface))).collect()
+    let mut table = index(&WORDS);
+    table.extend(index(&PAIRS));
+    table
 });
+
+/// Lists by their entries.
+pub(super) fn index(lists: &'static [(Surface, &'static str)]) -> HashMap<&'static str, Surface> {
+    lists.iter().flat_map(|(surface, words)| words.split_whitespace().map(|word| (word, *surface))).collect()
+}
 
 fn table(word: &str) -> Surface {
     TABLE.get(word).copied().unwrap_or_default()

@@ -150,7 +150,7 @@ fn a_repository_without_a_commit_works() {
 }
 
 /// An agent that does what its task's title says.
-const AS_TOLD: &str = "prompt=$(cat); case $prompt in *auth*) mkdir -p src/auth; echo 1 > src/auth/mod.rs;; \
+const AS_TOLD: &str = "prompt=$(cat); case $prompt in *'the auth module'*) mkdir -p src/auth; echo 1 > src/auth/mod.rs;; \
                        *) mkdir -p docs; echo 1 > docs/auth.md;; esac";
 
 /// A reviewer that approves, and leaves a note of what it was shown.

@@ -132,7 +132,6 @@ pub enum ReviewWhen {
 pub struct RiskFile {
     /// A change with this score or a higher one needs review, 0 to 1: docs 0.1, test 0.2, ui 0.4, build 0.6, infra 0.85,
     /// data 0.9, auth 1. The environment variable `REFLECTION_RISK_THRESHOLD` is the same.
-    #[schemars(range(min = 0, max = 1))]
     pub threshold: RiskThreshold,
 }
 

@@ -22,7 +22,7 @@ fn auth() {
         app/controllers/sessions_controller.rb app/models/session.rb app/auth/policy.rb lib/oauth2/client.ex
         src/main/java/com/acme/security/SecurityConfig.java src/main/java/com/acme/JwtTokenFilter.java
         src/main/kotlin/LoginViewModel.kt internal/authservice/service.go internal/sessionstore/redis.go
-        pkg/middleware/basicauth.go cmd/server/jwt.go api/AuthController.php src/Security/LoginFormAuthenticator.php
+        pkg/middleware/basicauth.go internal/authhandlers/x.go cmd/server/jwt.go api/AuthController.php src/Security/LoginFormAuthenticator.php
         accounts/password_reset.py users/permissions.py django_app/authentication/backends.py app/core/acl.py
         app/(auth)/register/page.tsx src/components/LoginForm.tsx pages/sign-in.vue src/SignUp.svelte src/LogIn.tsx
         src/hooks/useAuth.ts src/guards/roles.guard.ts lib/rbac.js middleware/csrf.js src/api_key.rs src/apiKeys.ts

@@ -23,7 +23,9 @@ fn of(word: &str, name: &Name) -> Surface {
     let singular = plain.strip_suffix('s').filter(|singular| singular.len() > 2);
     let forms = [Some(word), Some(plain), singular];
     let meant = |form: &&str| !unless(form).iter().any(|other| name.has(other));
-    forms.into_iter().flatten().filter(meant).map(|form| table(form).max(of_compound(form))).max().unwrap_or_default()
+    let known = forms.into_iter().flatten().filter(|form| table(form) > Surface::None).filter(meant).map(table);
+    let compounds = [Some(plain), singular].into_iter().flatten().map(of_compound);
+    known.chain(compounds).max().unwrap_or_default()
 }
 
 /// What words mean.

@@ -99,6 +99,9 @@ pub enum SelfAssessmentFile {
     Off,
     /// The judge, in a conversation of its own.
     Fresh,
+    /// The agent itself, read-only in a copy of its conversation. Agents that cannot copy one (`gemini`, those of `acp`)
+    /// are not asked, and the verdict says so.
+    Agent,
 }
 
 /// A committee that looks at a change before it is confirmed: whoever dissents is answered first.
@@ -227,11 +230,11 @@ impl Effective {
             None => Ok(None),
         };
         let judge = self.judge(named)?;
-        let asks = file.self_assessment != SelfAssessmentFile::Off;
+        let asks = file.self_assessment == SelfAssessmentFile::Fresh;
         self.require(
             !asks || judge != policy::Judge::None,
             "verification.selfAssessment",
-            "needs a `verification.judge` that answers it",
+            "is `fresh` and needs a `verification.judge` that answers it",
         )?;
         Ok(policy::Verification {
             judge,
@@ -239,6 +242,7 @@ impl Effective {
             self_assessment: match file.self_assessment {
                 SelfAssessmentFile::Off => policy::SelfAssessment::Off,
                 SelfAssessmentFile::Fresh => policy::SelfAssessment::Fresh,
+                SelfAssessmentFile::Agent => policy::SelfAssessment::Agent,
             },
             reviewer: reviewer(&file.review.reviewer, "verification.review.reviewer")?,
             auditor: reviewer(&file.review.auditor, "verification.review.auditor")?,

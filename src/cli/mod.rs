@@ -20,6 +20,7 @@ mod progress;
 mod project;
 mod question;
 mod reference;
+mod risk;
 mod run;
 mod task;
 mod transcript;
@@ -85,6 +86,7 @@ async fn dispatch(args: Args) -> anyhow::Result<Exit> {
         Command::Task(task) => task::task(&project, task).await,
         Command::Transcript(args) => transcript::transcript(&project, args).await,
         Command::Judge(args) => judge::judge(&project, args).await,
+        Command::Risk(args) => risk::risk(&project, args).await,
         Command::Memory(memory) => memory::memory(&project, memory).await,
         Command::Analyze(args) => analyze::analyze(&project, args).await,
         Command::Eval(args) => eval::eval(&project, args).await,

@@ -16,6 +16,7 @@
 //! | turn | one prompt-to-stop exchange of an attempt, numbered from 1 | [`TurnReason`], [`TurnRecord`] |
 //! | completion verdict | whether a turn ended with the task done | [`CompletionVerdict`], [`SessionVerdict`] |
 //! | guard | whether a conversation may be evaluated now | [`Guard`], [`StateId`] |
+//! | risk | what a change touches, and whether somebody should look at it | [`Risk`], [`Surface`] |
 //! | run | one call of the orchestrator | [`RunReport`] |
 //! | commit | what was committed, and what it changed | [`Commit`], [`FileChange`] |
 //! | event | something a watcher may want to show | [`Event`] |
@@ -35,6 +36,7 @@ mod past;
 mod planning;
 pub mod policy;
 mod reflection;
+mod risk;
 mod session_verdict;
 mod task;
 mod trace;
@@ -58,6 +60,7 @@ pub use outcome::{RunReport, RunTotals, Stop, TaskReport};
 pub use past::{Past, PastEntry, ReportedConfidence, ReportedProvenance};
 pub use planning::{Planning, PlansUntil, announced_by_program};
 pub use reflection::{Category, Draft, Origin, Reflection};
+pub use risk::{RISK_THRESHOLD_VARIABLE, Risk, RiskThreshold, RiskThresholdError, Surface};
 pub use session_verdict::{SessionVerdict, TurnRecord};
 pub use task::{
     Again, AttemptCount, Dependency, Expects, LineProblem, Status, Subtask, Task, TaskList, TaskMark, nearest_id,

@@ -17,6 +17,7 @@
 //! # }
 //! ```
 
+mod changes;
 mod clock;
 mod git;
 mod history;
@@ -25,6 +26,7 @@ mod process;
 mod remote;
 mod workspaces;
 
+pub use changes::HostChanges;
 pub use clock::SystemClock;
 pub use history::GitHistory;
 pub use lock::ProjectLock;

@@ -25,6 +25,7 @@ use crate::domain::Expects;
 use crate::domain::FailureType;
 use crate::domain::GateOutcome;
 use crate::domain::JournalEntry;
+use crate::domain::Risk;
 use crate::domain::SessionVerdict;
 use crate::domain::Severity;
 use crate::domain::Standing;
@@ -189,6 +190,7 @@ impl TaskRun {
         let by_checks = self.by_checks(prepared, course, &stopped, &checks, &protected);
         self.publish_verdict(course, &by_checks, None).await;
         let evidence = self.evidence(prepared, course, &stopped, &checks, protected.clone()).await?;
+        let risk = self.risk(&stopped.change);
         let services = &self.context.services;
         // The agent itself is asked where it worked, so it is watched once more.
         let asks_agent = services.settings.verification().self_assessment == policy::SelfAssessment::Agent;
@@ -224,6 +226,7 @@ impl TaskRun {
             message,
             detail,
             change,
+            risk,
             checks,
             judgement,
             reflection: None,
@@ -292,6 +295,7 @@ impl TaskRun {
             trace,
             observed: Some(Observed {
                 change: stopped.change.clone(),
+                risk: self.risk(&stopped.change),
                 diff,
                 checks: checks.to_vec(),
                 baseline: prepared.baseline.clone(),
@@ -308,6 +312,11 @@ impl TaskRun {
             spent: course.judging.clone(),
             cancel: self.context.cancel.clone(),
         })
+    }
+
+    /// How risky a change is under the settings.
+    fn risk(&self, change: &Change) -> Risk {
+        Risk::of(&change.files, self.context.services.settings.risk().threshold)
     }
 
     /// What was asked for, in the words of the task.
@@ -390,6 +399,7 @@ impl TaskRun {
             completion: completion.clone(),
             checks: judged.checks.clone(),
             files: judged.change.files.clone(),
+            risk: Some(judged.risk.clone()),
             timestamp: services.clock.now(),
         };
         self.not_written(services.verdicts.keep(&record).await);

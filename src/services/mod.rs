@@ -20,6 +20,7 @@
 //! | [`ReflectionService`] | generate, save, recall, format, prune | `reflection` | mock |
 //! | [`Storage`] | keeps reflections | `storage` | `storage::InMemoryStorage` |
 //! | [`Journal`] | a run's intents and results | `storage` | `storage::MemoryJournal` |
+//! | [`Changes`] | the files that differ from where the work began | `host` | mock |
 //! | [`Remote`] | what the remote says | `host` | mock |
 //! | [`History`] | what was committed, commit by commit | `host` | mock |
 //! | [`RunLock`] | one run at a time | `host` | `testing::Unlocked` |
@@ -33,6 +34,7 @@
 //! With the feature `testing` every port has a `mockall` mock: `MockStorage`, `MockGenerator`, …
 
 mod answer;
+mod changes;
 mod clock;
 mod command;
 mod events;
@@ -57,6 +59,7 @@ mod verifier;
 mod workspace;
 
 pub use answer::*;
+pub use changes::*;
 pub use clock::*;
 pub use command::*;
 pub use events::*;

@@ -49,6 +49,8 @@ pub enum Command {
     Config(ConfigArgs),
     /// Say what is installed, what is missing, and what to do about it
     Doctor(DoctorArgs),
+    /// Record what an agent knew when it stopped: what agents' hooks call, and how they get installed
+    Hook(HookArgs),
     /// Print a completion script for a shell
     Completions(CompletionsArgs),
 }
@@ -444,6 +446,37 @@ pub struct DoctorArgs {
     /// Print how the services are put together, as a Mermaid diagram
     #[arg(long, conflicts_with_all = ["json", "checks"])]
     pub graph: bool,
+}
+
+/// What agents' hooks call.
+///
+/// Whatever goes wrong, `stop` and `session-start` end with exit code 0 and a line on stderr: a hook never fails the session
+/// that it is part of. Both do nothing unless `REFLECTION_MODE` is `solo` or `orchestrated`.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  reflexion hook install claude\n  REFLECTION_MODE=solo claude\n  ls .reflection/reflections/"
+)]
+pub struct HookArgs {
+    /// What to do
+    #[command(subcommand)]
+    pub command: HookCommand,
+}
+
+/// What a hook does.
+#[derive(Debug, Subcommand)]
+pub enum HookCommand {
+    /// Note the commit and the dirty files at a session's start; the agent's payload is read from stdin
+    SessionStart(HookCallArgs),
+    /// Write the record of a session that stops; the agent's payload is read from stdin
+    Stop(HookCallArgs),
+}
+
+/// How an agent's hook calls.
+#[derive(Debug, clap::Args)]
+pub struct HookCallArgs {
+    /// Who calls, unless `REFLECTION_AGENT` says it
+    #[arg(long, value_name = "NAME")]
+    pub agent: Option<String>,
 }
 
 /// Print a completion script.

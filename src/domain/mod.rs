@@ -15,11 +15,13 @@
 //! | reflection | what went wrong and what to do differently | [`Reflection`] |
 //! | turn | one prompt-to-stop exchange of an attempt, numbered from 1 | [`TurnReason`], [`TurnRecord`] |
 //! | completion verdict | whether a turn ended with the task done | [`CompletionVerdict`], [`SessionVerdict`] |
+//! | capture | what an agent knew when it stopped, `reflection.v1` | [`Capture`], [`SelfReport`] |
 //! | guard | whether a conversation may be evaluated now | [`Guard`], [`StateId`] |
 //! | run | one call of the orchestrator | [`RunReport`] |
 //! | event | something a watcher may want to show | [`Event`] |
 
 mod attempt;
+mod capture;
 mod check;
 mod completion;
 mod event;
@@ -32,6 +34,7 @@ mod outcome;
 mod planning;
 pub mod policy;
 mod reflection;
+mod risk;
 mod session_verdict;
 mod task;
 mod trace;
@@ -39,6 +42,9 @@ mod transcript;
 mod verdict;
 
 pub use attempt::{AgentReport, Change, CostSource, Ending, EndingEffect, TreeId, Usage};
+pub use capture::{
+    Capture, CaptureMode, CaptureSchema, CaptureSource, MostLikelyWrong, Provenance, SelfReport, SelfReportError,
+};
 pub use check::{CheckCommand, CheckReport, CheckScope, CheckSpec, CheckStatus, Output};
 pub use completion::{
     CompactionAction, CompactionVerdict, CompletionVerdict, GateOutcome, GateReport, Opinion, Severity, Standing,
@@ -53,6 +59,7 @@ pub use mark::{FEEDBACK_MARK, INTERNAL_MARK, internal, is_feedback, is_internal}
 pub use outcome::{RunReport, RunTotals, Stop, TaskReport};
 pub use planning::{Planning, PlansUntil, announced_by_program};
 pub use reflection::{Category, Draft, Origin, Reflection};
+pub use risk::{RISK_THRESHOLD_VARIABLE, Risk, RiskThreshold, RiskThresholdError, Surface};
 pub use session_verdict::{SessionVerdict, TurnRecord};
 pub use task::{
     Again, AttemptCount, Dependency, Expects, LineProblem, Status, Subtask, Task, TaskList, TaskMark, nearest_id,

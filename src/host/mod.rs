@@ -22,11 +22,13 @@ mod git;
 mod lock;
 mod process;
 mod remote;
+mod work_tree;
 mod workspaces;
 
 pub use clock::SystemClock;
 pub use lock::ProjectLock;
 pub use process::HostRunner;
 pub use remote::HostRemote;
+pub use work_tree::HostWorkTree;
 pub use workspaces::HostWorkspaces;
 pub use workspaces::HostWorkspacesParams;

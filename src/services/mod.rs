@@ -10,6 +10,7 @@
 //! | [`Clock`] | time, sleep and new ids | `host` | `testing::TestClock` |
 //! | [`CommandRunner`] | runs a program and all it starts, within limits | `host` | mock |
 //! | [`Workspaces`], [`Workspace`] | a place to work in, and what changed there | `host` | `testing::MemoryWorkspaces` |
+//! | [`WorkTree`] | a checkout as it stands, for hooks | `host` | mock |
 //! | [`Tasks`] | the task file and what runs found out | `storage` | `testing::MemoryTasks` |
 //! | [`Subagents`], [`Subagent`] | one agent run | `subagents` | `testing::ScriptedSubagent`, `testing::Cassette` |
 //! | [`Transcripts`], [`AgentWatch`] | what agents did, step by step | `storage` | `storage::MemoryTranscripts` |
@@ -52,6 +53,7 @@ mod transcript;
 mod usage_meter;
 mod verdicts;
 mod verifier;
+mod work_tree;
 mod workspace;
 
 pub use answer::*;
@@ -75,4 +77,5 @@ pub use transcript::*;
 pub use usage_meter::*;
 pub use verdicts::*;
 pub use verifier::*;
+pub use work_tree::*;
 pub use workspace::*;

@@ -17,6 +17,7 @@
 //! | completion verdict | whether a turn ended with the task done | [`CompletionVerdict`], [`SessionVerdict`] |
 //! | capture | what an agent knew when it stopped, `reflection.v1` | [`Capture`], [`SelfReport`] |
 //! | guard | whether a conversation may be evaluated now | [`Guard`], [`StateId`] |
+//! | risk | what a change touches, and whether somebody should look at it | [`Risk`], [`Surface`] |
 //! | run | one call of the orchestrator | [`RunReport`] |
 //! | event | something a watcher may want to show | [`Event`] |
 

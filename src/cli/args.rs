@@ -2,6 +2,7 @@
 
 use crate::evaluation::Threshold;
 use crate::runtime::EvalJudge;
+use crate::runtime::HookAgent;
 use clap::Parser;
 use clap::Subcommand;
 use std::path::PathBuf;
@@ -468,7 +469,63 @@ pub enum HookCommand {
     /// Note the commit and the dirty files at a session's start; the agent's payload is read from stdin
     SessionStart(HookCallArgs),
     /// Write the record of a session that stops; the agent's payload is read from stdin
-    Stop(HookCallArgs),
+    Stop(HookStopArgs),
+    /// Put the hooks into an agent's settings; what is there stays
+    Install(HookInstallArgs),
+    /// Take them out again
+    Uninstall(HookUninstallArgs),
+}
+
+/// How an agent's hook calls at a stop.
+#[derive(Debug, clap::Args)]
+pub struct HookStopArgs {
+    /// Who calls
+    #[command(flatten)]
+    pub call: HookCallArgs,
+    /// Also judge the stop as `reflexion judge` does, and send the agent back to work if facts refute it: at most
+    /// `feedback.maxTurns` turns for one prompt of yours, never twice for the same. Needs no `REFLECTION_MODE`;
+    /// `REFLECTION_MODE=off` switches it off too, and a run judges its agents itself
+    #[arg(long)]
+    pub verify: bool,
+}
+
+/// Put the hooks into an agent's settings.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  reflexion hook install claude\n  reflexion hook install claude --verify --user\n  reflexion hook install codex"
+)]
+pub struct HookInstallArgs {
+    /// claude, codex, gemini or opencode
+    #[arg(value_name = "AGENT", value_parser = parse_hook_agent)]
+    pub agent: HookAgent,
+    /// Into your own settings, for every project, instead of this project's
+    #[arg(long)]
+    pub user: bool,
+    /// Stops are judged too: `reflexion hook stop --verify`; for claude only
+    #[arg(long)]
+    pub verify: bool,
+    /// Print `{"file","changed"}`
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Take the hooks out of an agent's settings.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  reflexion hook uninstall claude")]
+pub struct HookUninstallArgs {
+    /// claude, codex, gemini or opencode
+    #[arg(value_name = "AGENT", value_parser = parse_hook_agent)]
+    pub agent: HookAgent,
+    /// From your own settings instead of this project's
+    #[arg(long)]
+    pub user: bool,
+    /// Print `{"file","changed"}`
+    #[arg(long)]
+    pub json: bool,
+}
+
+fn parse_hook_agent(text: &str) -> Result<HookAgent, String> {
+    text.parse()
 }
 
 /// How an agent's hook calls.

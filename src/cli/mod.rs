@@ -97,7 +97,7 @@ async fn dispatch(args: Args) -> anyhow::Result<Exit> {
         Command::Eval(args) => eval::eval(&project, args).await,
         Command::Config(config) => config::config(&project, config),
         Command::Doctor(doctor) => doctor::doctor(&project, &doctor).await,
-        Command::Hook(args) => hook::hook(args),
+        Command::Hook(args) => hook::hook(&project, args),
         Command::Completions(completions) => Ok(completions::completions(&completions)),
     }
 }

@@ -22,5 +22,6 @@ pub use load::Origin;
 pub use load::Override;
 pub use load::defaults;
 pub use load::load;
+pub use reference::capture_schema;
 pub use reference::reference;
 pub use reference::schema;

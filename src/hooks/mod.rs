@@ -7,19 +7,36 @@
 //! on stderr.
 //!
 //! [`environment`] and [`payload`] read what a hook is told, [`session`] is what is kept between the hooks of a session,
-//! [`files`] is where records go; the orchestrator writes its own there ([`CaptureFiles`] is its port too).
+//! [`files`] is where records go; the orchestrator writes its own there through [`AttemptCaptures`].
 
+mod attempts;
 mod change;
 mod environment;
 mod files;
+mod gate;
+mod install;
 mod payload;
+mod report;
 mod session;
 mod start;
 mod stop;
 
+pub use attempts::AttemptCaptures;
+pub use attempts::MemoryCaptures;
 pub use environment::HookEnvironment;
 pub use environment::HookMode;
 pub use files::CaptureFiles;
+pub use gate::Gate;
+pub use gate::Gating;
+pub use gate::gate;
+pub use install::Changed;
+pub use install::EditError;
+pub use install::HookAgent;
+pub use install::InstallError;
+pub use install::Installing;
+pub use install::Left;
+pub use install::Scope;
+pub use install::Verify;
 pub use payload::Payload;
 pub use start::session_start;
 pub use stop::Stopped;
@@ -28,6 +45,7 @@ pub use stop::stop;
 use crate::services::Clock;
 use crate::services::WorkTree;
 use std::path::Path;
+use std::path::PathBuf;
 
 /// What a hook works with.
 pub struct Hook<'a> {
@@ -57,6 +75,15 @@ impl Hook<'_> {
             Some(dir) => CaptureFiles::in_dir(self.dir.join(dir)),
             None => CaptureFiles::of_project(self.top()),
         }
+    }
+
+    /// The runtime's own files are nobody's work, also where they are not ignored; from the top.
+    fn own(&self) -> Vec<PathBuf> {
+        let files = self.files();
+        let records = files.records().strip_prefix(self.top()).ok().map(Path::to_owned);
+        // Records at the very top are not worth hiding everything else for.
+        let records = records.filter(|path| !path.as_os_str().is_empty());
+        [Some(PathBuf::from(".reflection")), records].into_iter().flatten().collect()
     }
 
     /// The session's id, which may be missing.

@@ -12,6 +12,9 @@ pub(super) struct Session {
     pub start: Option<Start>,
     /// Its newest record.
     pub last: Option<Last>,
+    /// How often it was sent back to work.
+    #[serde(default)]
+    pub gated: Option<Gated>,
 }
 
 /// What was there when a session began.
@@ -32,6 +35,19 @@ pub(super) struct Last {
     pub record: String,
     /// What the record was made of: the same again needs no second record.
     pub state: String,
+    /// What told the stop's prompt from the ones before.
+    pub turn: String,
     /// How often this stop was captured.
     pub captures: u32,
+}
+
+/// How often the agent was sent back to work at one task.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Gated {
+    /// What tells the task from the ones before: the user's prompt.
+    pub task: String,
+    /// How often.
+    pub blocks: u32,
+    /// What it was sent back for, with what the work looked like.
+    pub states: Vec<String>,
 }

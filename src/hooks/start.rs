@@ -1,6 +1,7 @@
 //! The start of a session.
 
 use super::Hook;
+use super::HookMode;
 use super::session::Start;
 use std::io;
 
@@ -9,6 +10,7 @@ use std::io;
 /// # Errors
 /// What could not be read or written; the session's records will say `no_session_start`.
 pub fn session_start(hook: &Hook<'_>) -> io::Result<()> {
+    let HookMode::On(_) = hook.environment.mode else { return Ok(()) };
     let Some(session) = hook.payload.session.as_deref() else {
         return Err(io::Error::other(hook.payload.problem.clone().unwrap_or_default()));
     };

@@ -4,6 +4,9 @@ use super::Hook;
 use super::HookMode;
 use super::change::Change;
 use super::change::change;
+use super::files::Binding;
+use super::report::Asked;
+use super::report::self_report;
 use super::session::Last;
 use super::session::Session;
 use crate::domain::Capture;
@@ -12,14 +15,13 @@ use crate::domain::CaptureSchema;
 use crate::domain::CaptureSource;
 use crate::domain::Provenance;
 use crate::domain::Risk;
+use crate::domain::RiskThreshold;
 use crate::domain::SelfReport;
 use crate::services::WorkTree;
+use sha2::Digest;
+use sha2::Sha256;
 use std::io;
-use std::io::Read;
 use std::path::PathBuf;
-
-/// A report of an agent's own is some sentences.
-const REPORT_BYTES: u64 = 1 << 20;
 
 /// What became of a stop.
 #[derive(Debug, PartialEq, Eq)]
@@ -39,6 +41,9 @@ pub enum Stopped {
 
 /// Records what the agent knew when it stopped.
 ///
+/// A stop that comes again in the same state (the hook is installed twice, or another one sent the agent back to work and
+/// it did nothing) is recorded once; one that comes again with more work takes the place of its first record.
+///
 /// # Errors
 /// What could not be written. Everything else is a word in the record.
 pub fn stop(hook: &Hook<'_>) -> io::Result<Stopped> {
@@ -48,24 +53,32 @@ pub fn stop(hook: &Hook<'_>) -> io::Result<Stopped> {
     let Some(_lock) = files.lock(session)? else { return Ok(Stopped::Busy) };
     let mut kept = files.session(session);
     let seen = look(hook, &kept);
-    let state = format!("{} {}", seen.state, hook.payload.turn.as_deref().unwrap_or_default());
-    let captures = match (&kept.last, hook.payload.refired) {
-        (Some(last), _) if last.state == state => return Ok(Stopped::Nothing),
-        (None, true) => return Ok(Stopped::Nothing),
-        (Some(last), true) => last.captures + 1,
-        (_, false) => 1,
+    let report = self_report(&asked(hook));
+    let state = state(&seen, &report);
+    let turn = hook.payload.turn.as_deref().unwrap_or_default();
+    let same = |last: &Last| last.state == state && (hook.payload.refired || last.turn == turn);
+    let again = match &kept.last {
+        Some(last) if same(last) => return Ok(Stopped::Nothing),
+        None if hook.payload.refired => return Ok(Stopped::Nothing),
+        last => last.clone().filter(|_| hook.payload.refired),
     };
-    let capture = capture(hook, mode, seen, captures);
-    let path = files.write(&capture)?;
-    let record = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    kept.last = Some(Last { record, state, captures });
+    let captures = again.as_ref().map_or(1, |last| last.captures + 1);
+    let capture = capture(hook, mode, seen, report, captures);
+    let degraded = capture.provenance.degraded_reason.clone();
+    let binding = Binding::of(&capture);
+    let record = files.write(capture, binding.as_ref())?;
+    if let Some(last) = again {
+        files.remove(&last.record)?;
+    }
+    let path = files.records().join(&record);
+    kept.last = Some(Last { record, state, turn: turn.to_owned(), captures });
     files.keep_session(session, &kept)?;
-    Ok(Stopped::Recorded { path, degraded: capture.provenance.degraded_reason })
+    Ok(Stopped::Recorded { path, degraded })
 }
 
 fn look(hook: &Hook<'_>, kept: &Session) -> Change {
     match hook.tree {
-        Some(tree) => change(tree, kept.start.as_ref()),
+        Some(tree) => change(tree, kept.start.as_ref(), &hook.own()),
         None => Change {
             reasons: vec![format!("no_repository: {} is in no git repository", hook.dir.display())],
             ..Change::default()
@@ -73,24 +86,37 @@ fn look(hook: &Hook<'_>, kept: &Session) -> Change {
     }
 }
 
-fn capture(hook: &Hook<'_>, mode: CaptureMode, seen: Change, captures: u32) -> Capture {
+/// Equal states are the same work with the same report.
+fn state(seen: &Change, report: &Result<SelfReport, String>) -> String {
+    format!("{:x}", Sha256::digest(format!("{} {report:?}", seen.state)))
+}
+
+fn capture(
+    hook: &Hook<'_>,
+    mode: CaptureMode,
+    seen: Change,
+    report: Result<SelfReport, String>,
+    captures: u32,
+) -> Capture {
     let env = hook.environment;
-    let mut reasons: Vec<String> = hook.payload.problem.iter().cloned().chain(seen.reasons).collect();
+    let mut reasons: Vec<String> = hook.payload.problem.iter().chain(&seen.reasons).cloned().collect();
+    if mode == CaptureMode::Orchestrated && (env.run.is_none() || env.attempt.is_none()) {
+        reasons.push("no_run: REFLEXION_RUN_ID and REFLEXION_ATTEMPT say no attempt".to_owned());
+    }
     let threshold = match env.threshold.clone() {
         Some(Ok(threshold)) => threshold,
         Some(Err(because)) => {
             reasons.push(format!("invalid_threshold: {because}"));
-            Default::default()
+            RiskThreshold::default()
         }
-        None => Default::default(),
+        None => RiskThreshold::default(),
     };
-    let report = self_report(hook).unwrap_or_else(|because| {
+    let report = report.unwrap_or_else(|because| {
         reasons.push(because);
         SelfReport::default()
     });
     let repo = hook.tree.map_or_else(|| file_name(hook), WorkTree::name);
-    let branch = seen.branch.unwrap_or_default();
-    let default_ref = if branch.is_empty() { repo.clone() } else { format!("{repo}#{branch}") };
+    let default_ref = seen.branch.as_ref().map_or_else(|| repo.clone(), |branch| format!("{repo}#{branch}"));
     Capture {
         schema: CaptureSchema::V1,
         task_ref: env.task_ref.clone().unwrap_or(default_ref),
@@ -101,7 +127,7 @@ fn capture(hook: &Hook<'_>, mode: CaptureMode, seen: Change, captures: u32) -> C
         confidence: report.confidence,
         most_likely_wrong: report.most_likely_wrong,
         known_not_in_diff: report.known_not_in_diff,
-        risk: Risk::of(&seen.files, threshold),
+        risk: risk(&seen, threshold),
         files_changed: seen.files,
         provenance: Provenance {
             source: CaptureSource::StopHook,
@@ -117,28 +143,21 @@ fn capture(hook: &Hook<'_>, mode: CaptureMode, seen: Change, captures: u32) -> C
     }
 }
 
-fn file_name(hook: &Hook<'_>) -> String {
-    hook.dir.file_name().map_or_else(|| "/".to_owned(), |name| name.to_string_lossy().into_owned())
+/// What is not known has no surface; whoever reads the record must not take that for a change of nothing.
+fn risk(seen: &Change, threshold: RiskThreshold) -> Risk {
+    let risk = Risk::of(&seen.files, threshold);
+    if seen.known { risk } else { Risk { reason: "which files were changed is not known".to_owned(), ..risk } }
 }
 
-/// The agent's own report; none is no error.
-fn self_report(hook: &Hook<'_>) -> Result<SelfReport, String> {
+fn asked<'a>(hook: &'a Hook<'_>) -> Asked<'a> {
     let path = match &hook.environment.input {
         Some(path) => hook.dir.join(path),
         None => hook.top().join(".reflection/reflection-input.json"),
     };
-    let mut text = Vec::new();
-    let file = match std::fs::File::open(&path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(SelfReport::default()),
-        Err(error) => return Err(format!("invalid_self_report: {}: {error}", path.display())),
-    };
-    let read = file.take(REPORT_BYTES + 1).read_to_end(&mut text);
-    read.map_err(|error| format!("invalid_self_report: {}: {error}", path.display()))?;
-    if text.len() as u64 > REPORT_BYTES {
-        return Err(format!("invalid_self_report: {} has more than {} MiB", path.display(), REPORT_BYTES >> 20));
-    }
-    let sessions = [Some(hook.session()), hook.environment.session.as_deref()];
-    let sessions: Vec<&str> = sessions.into_iter().flatten().collect();
-    SelfReport::read(&text, &sessions).map_err(|error| error.to_string())
+    let sessions = [hook.payload.session.as_deref(), hook.environment.session.as_deref()];
+    Asked { path, sessions: sessions.into_iter().flatten().collect() }
+}
+
+fn file_name(hook: &Hook<'_>) -> String {
+    hook.dir.file_name().map_or_else(|| "/".to_owned(), |name| name.to_string_lossy().into_owned())
 }

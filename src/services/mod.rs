@@ -10,7 +10,7 @@
 //! | [`Clock`] | time, sleep and new ids | `host` | `testing::TestClock` |
 //! | [`CommandRunner`] | runs a program and all it starts, within limits | `host` | mock |
 //! | [`Workspaces`], [`Workspace`] | a place to work in, and what changed there | `host` | `testing::MemoryWorkspaces` |
-//! | [`WorkTree`] | a checkout as it stands, for hooks | `host` | mock |
+//! | [`WorkTree`] | a checkout as it stands, for hooks | `host` | - |
 //! | [`Tasks`] | the task file and what runs found out | `storage` | `testing::MemoryTasks` |
 //! | [`Subagents`], [`Subagent`] | one agent run | `subagents` | `testing::ScriptedSubagent`, `testing::Cassette` |
 //! | [`Transcripts`], [`AgentWatch`] | what agents did, step by step | `storage` | `storage::MemoryTranscripts` |
@@ -28,11 +28,13 @@
 //! | [`Judge`] | an opinion on what facts leave open | `verification` | mock |
 //! | [`ProgressJudge`] | stuck, forgetful or looping agents | `verification` | `testing::Undecided` |
 //! | [`Verdicts`] | a session's verdict, for other programs | `storage` | `storage::MemoryVerdicts` |
+//! | [`Captures`] | what an agent knew at an attempt's end | `hooks` | `hooks::MemoryCaptures` |
 //! | [`Orchestrator`] | the loop | `orchestrator` | - |
 //!
 //! With the feature `testing` every port has a `mockall` mock: `MockStorage`, `MockGenerator`, …
 
 mod answer;
+mod captures;
 mod clock;
 mod command;
 mod events;
@@ -57,6 +59,7 @@ mod work_tree;
 mod workspace;
 
 pub use answer::*;
+pub use captures::*;
 pub use clock::*;
 pub use command::*;
 pub use events::*;

@@ -8,7 +8,6 @@ use std::path::PathBuf;
 /// *Who calls:* the hooks of an agent's session, which run at every stop of every agent and therefore ask as little as
 /// they can. *Promise:* nothing is changed, not even the index is refreshed; no hook and no helper of the user's runs.
 /// The calls block.
-#[cfg_attr(feature = "testing", mockall::automock)]
 pub trait WorkTree: Send + Sync {
     /// Its top directory.
     fn top(&self) -> &Path;

@@ -1,10 +1,12 @@
 //! The command line; the doc comments are its help and `docs/cli.md`.
 
+use crate::domain::RiskThreshold;
 use crate::evaluation::Threshold;
 use crate::runtime::EvalJudge;
 use crate::runtime::HookAgent;
 use clap::Parser;
 use clap::Subcommand;
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// Makes coding agents learn from their failed attempts.
@@ -42,6 +44,8 @@ pub enum Command {
     Transcript(TranscriptArgs),
     /// Judge a transcript: is the task done? Or: is the agent stuck, what after its context was shortened?
     Judge(JudgeArgs),
+    /// Say how risky a change is, from the names of its files
+    Risk(RiskArgs),
     /// Look at what was learned, and change it
     Memory(MemoryArgs),
     /// Measure how often verdicts are right, on suites of cases
@@ -290,6 +294,35 @@ pub struct JudgeArgs {
     #[arg(long, value_name = "FORMAT")]
     pub format: Option<String>,
     /// Print the verdict as one JSON document on stdout
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Say how risky a change is, from the names of its files.
+///
+/// Without --files: what differs in the work tree from where the branch began, committed, staged, unstaged and untracked
+/// alike. "Needs no review" never means that a change is right. Works without project.json, and writes nothing.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Exit codes: 0 whatever the risk; 2 wrong usage, no git work tree, or no such commit; 4 git failed.\n\n\
+                  Surfaces: auth 1.0, data 0.9, infra 0.85, build 0.6, ui 0.4, test 0.2, docs 0.1, none 0.0; the heaviest counts.\n\n\
+                  Examples:\n  \
+                  reflexion risk\n  \
+                  reflexion risk --base origin/main --json | jq .needs_review\n  \
+                  git diff --name-only -z v1.0 v1.1 | reflexion risk --files -\n  \
+                  reflexion risk --files src/auth/mod.rs docs/login.md"
+)]
+pub struct RiskArgs {
+    /// Compare with where the branch left this revision; its upstream if not given, or the default branch
+    #[arg(long, value_name = "REV", conflicts_with = "files")]
+    pub base: Option<String>,
+    /// These files instead of the work tree's; `-` reads names from stdin, one a line or NUL-separated
+    #[arg(long, value_name = "FILE", num_args = 0..)]
+    pub files: Option<Vec<OsString>>,
+    /// From which score on somebody should look, 0 to 1; `risk.threshold` of the settings if not given
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub threshold: Option<RiskThreshold>,
+    /// Print `{"needs_review","score","surface","reason","files":[{"path","surface"}]}`
     #[arg(long)]
     pub json: bool,
 }

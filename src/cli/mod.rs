@@ -20,6 +20,7 @@ mod progress;
 mod project;
 mod question;
 mod reference;
+mod risk;
 mod run;
 mod task;
 mod transcript;
@@ -93,6 +94,7 @@ async fn dispatch(args: Args) -> anyhow::Result<Exit> {
         Command::Task(task) => task::task(&project, task).await,
         Command::Transcript(args) => transcript::transcript(&project, args).await,
         Command::Judge(args) => judge::judge(&project, args).await,
+        Command::Risk(args) => risk::risk(&project, args).await,
         Command::Memory(memory) => memory::memory(&project, memory).await,
         Command::Eval(args) => eval::eval(&project, args).await,
         Command::Config(config) => config::config(&project, config),

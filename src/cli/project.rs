@@ -15,8 +15,20 @@ use std::path::Path;
 
 /// Loads the settings of the project at `dir`, and prints its warnings on stderr.
 pub(super) fn load(dir: &Path, flags: Vec<Override>) -> anyhow::Result<Effective> {
+    warned(config::load(&inputs(dir, flags))?)
+}
+
+/// The built-in settings under the environment, for what works without a project.
+pub(super) fn without_file(dir: &Path) -> anyhow::Result<Effective> {
+    warned(config::without_file(&inputs(dir, Vec::new()))?)
+}
+
+fn inputs(dir: &Path, flags: Vec<Override>) -> Inputs {
     let env = std::env::vars_os().filter_map(|(k, v)| Some((k.into_string().ok()?, v.into_string().ok()?))).collect();
-    let effective = config::load(&Inputs { dir: dir.to_owned(), env, flags })?;
+    Inputs { dir: dir.to_owned(), env, flags }
+}
+
+fn warned(effective: Effective) -> anyhow::Result<Effective> {
     for warning in &effective.warnings {
         errln!("warning: {warning}");
     }

@@ -4,6 +4,7 @@ use super::error::nearest;
 use super::load::Origin;
 use super::load::Override;
 use super::reference::keys;
+use crate::domain::RISK_THRESHOLD_VARIABLE;
 use serde_json::Value;
 
 /// Variables that programs started by the runtime get, or that have a meaning of their own; never keys.
@@ -49,6 +50,10 @@ pub(super) fn from_environment(vars: impl IntoIterator<Item = (String, String)>)
                 _ => Value::String(text),
             };
             overrides.push(Override { key: "limits.wait".to_owned(), value, origin });
+        } else if name == RISK_THRESHOLD_VARIABLE {
+            let number = text.trim().parse::<f64>().ok().filter(|number| number.is_finite());
+            let value = number.map_or(Value::String(text), Value::from);
+            overrides.push(Override { key: "risk.threshold".to_owned(), value, origin });
         } else if !name.starts_with("REFLEXION_") || RESERVED.contains(&name.as_str()) {
         } else if let Some((_, key)) = known.iter().find(|(env, _)| *env == name) {
             overrides.push(Override { key: key.clone(), value: parse(&text), origin });

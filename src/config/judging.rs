@@ -1,10 +1,11 @@
-//! The blocks `verification`, `feedback` and `routing` of `project.json`: who decides whether a turn ended with the task
+//! The blocks `verification`, `risk`, `feedback` and `routing` of `project.json`: who decides whether a turn ended with the task
 //! done, and what follows if not.
 
 use super::error::ConfigError;
 use super::load::Effective;
 use super::wire::OneOrMany;
 use super::wire::ProviderFile;
+use crate::domain::RiskThreshold;
 use crate::domain::policy;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -110,6 +111,29 @@ pub struct ReviewFile {
     /// The agent that audits security and what was specified; it sees only the task and the diff.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub auditor: Option<String>,
+    /// Which changes they look at.
+    pub when: ReviewWhen,
+}
+
+/// Which changes the committee looks at.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ReviewWhen {
+    /// All of them.
+    #[default]
+    Always,
+    /// Those whose risk needs review, see `risk.threshold`.
+    Risky,
+}
+
+/// How risky a change must be to need review.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct RiskFile {
+    /// A change with this score or a higher one needs review, 0 to 1: docs 0.1, test 0.2, ui 0.4, build 0.6, infra 0.85,
+    /// data 0.9, auth 1. The environment variable `REFLECTION_RISK_THRESHOLD` is the same.
+    #[schemars(range(min = 0, max = 1))]
+    pub threshold: RiskThreshold,
 }
 
 /// What a task must have beside its checks.
@@ -219,6 +243,10 @@ impl Effective {
             },
             reviewer: reviewer(&file.review.reviewer, "verification.review.reviewer")?,
             auditor: reviewer(&file.review.auditor, "verification.review.auditor")?,
+            review: match file.review.when {
+                ReviewWhen::Always => policy::Review::Always,
+                ReviewWhen::Risky => policy::Review::Risky,
+            },
             workflow: policy::Workflow {
                 tests: required(file.workflow.tests),
                 build: required(file.workflow.build),

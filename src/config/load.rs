@@ -80,11 +80,18 @@ const SHARED: &str = "config/reflexion.json";
 /// # Errors
 /// [`ConfigError::Read`] if the directory has no absolute path.
 pub fn defaults(dir: &Path) -> Result<Effective, ConfigError> {
-    let dir = absolute(dir)?;
-    let file = ProjectFile::default();
+    without_file(&Inputs { dir: dir.to_owned(), ..Inputs::default() })
+}
+
+/// The built-in settings under the environment and flags, for what works without a project: no file is read.
+///
+/// # Errors
+/// [`ConfigError`] with the variable or flag.
+pub fn without_file(inputs: &Inputs) -> Result<Effective, ConfigError> {
+    let dir = absolute(&inputs.dir)?;
     let mut merged = Merged::default();
-    merged.add(&to_value(&file), &Origin::Default);
-    Ok(Effective { dir, file, values: merged.origins, warnings: Vec::new() })
+    merged.add(&to_value(&ProjectFile::default()), &Origin::Default);
+    overridden(merged, inputs, dir)
 }
 
 fn absolute(dir: &Path) -> Result<PathBuf, ConfigError> {
@@ -106,6 +113,11 @@ pub fn load(inputs: &Inputs) -> Result<Effective, ConfigError> {
         merged.add(&shared, &Origin::File(SHARED.to_owned()));
     }
     merged.add(&project, &Origin::File("project.json".to_owned()));
+    overridden(merged, inputs, dir)
+}
+
+/// What the files say, under the environment and the flags.
+fn overridden(mut merged: Merged, inputs: &Inputs, dir: PathBuf) -> Result<Effective, ConfigError> {
     let (env, mut warnings) = from_environment(inputs.env.iter().cloned());
     for one in env.iter().chain(&inputs.flags) {
         merged.add_override(one)?;

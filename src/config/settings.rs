@@ -54,6 +54,7 @@ impl Effective {
             run: run(file),
             reflexion: self.reflexion(&agents)?,
             verification: self.verification(&agents.named)?,
+            risk: policy::Risk { threshold: file.risk.threshold },
             agents,
             workspace: policy::Workspace {
                 setup: file.setup.clone(),

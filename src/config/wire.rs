@@ -2,6 +2,7 @@
 //! `config/`; only this module knows these shapes.
 
 use super::judging::FeedbackFile;
+use super::judging::RiskFile;
 use super::judging::RoutingFile;
 use super::judging::VerificationFile;
 use crate::domain::CheckCommand;
@@ -62,6 +63,8 @@ pub struct ProjectFile {
     pub allow_push: bool,
     /// Who decides whether a turn ended with the task done.
     pub verification: VerificationFile,
+    /// How risky a change must be to need review.
+    pub risk: RiskFile,
     /// What an agent hears after a turn that did not do it.
     pub feedback: FeedbackFile,
     /// Agents by kind of work.
@@ -92,6 +95,7 @@ impl Default for ProjectFile {
             protect: Vec::new(),
             allow_push: false,
             verification: VerificationFile::default(),
+            risk: RiskFile::default(),
             feedback: FeedbackFile::default(),
             routing: RoutingFile::default(),
             budget: BTreeMap::new(),

@@ -3,6 +3,7 @@
 use super::Ending;
 use super::Proof;
 use super::ReflectionId;
+use super::Risk;
 use super::RunId;
 use super::SessionId;
 use super::Standing;
@@ -134,6 +135,9 @@ pub enum JournalEntry {
         tree: TreeId,
         /// What the evidence says.
         verdict: Verdict,
+        /// How risky its change is.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        risk: Option<Risk>,
         /// What the failure looks like, if it failed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         signature: Option<String>,

@@ -2,6 +2,7 @@
 
 use super::Ending;
 use super::Proof;
+use super::Risk;
 use super::RunId;
 use super::TaskId;
 use super::Usage;
@@ -16,7 +17,8 @@ pub struct RunReport {
     pub run: RunId,
     /// The project's name.
     pub project: String,
-    /// The tasks that were asked for, in the order in which they were finished or set aside.
+    /// The tasks that were asked for: those that were judged by the risk of their change, the heaviest first, then those
+    /// that were not; otherwise in the order in which they were finished or set aside.
     pub tasks: Vec<TaskReport>,
     /// Sums over the tasks.
     pub totals: RunTotals,
@@ -64,6 +66,9 @@ pub struct TaskReport {
     /// The branch (or patch file) that holds the confirmed work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
+    /// How risky the change of the last judged attempt is; null if none was judged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub risk: Option<Risk>,
     /// What the confirmed work changed, as paths from the repository's root.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,

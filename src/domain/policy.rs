@@ -4,6 +4,7 @@
 
 use super::CheckCommand;
 use super::CheckSpec;
+use super::RiskThreshold;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -25,6 +26,8 @@ pub struct Values {
     pub environment: Environment,
     /// Who decides whether a turn ended with the task done, and what follows if not.
     pub verification: Verification,
+    /// When a change should be looked at by somebody.
+    pub risk: Risk,
 }
 
 /// Where the project is and what it is called.
@@ -313,6 +316,8 @@ pub struct Verification {
     pub reviewer: Option<String>,
     /// The agent that audits it.
     pub auditor: Option<String>,
+    /// Which changes the two look at.
+    pub review: Review,
     /// What a task must have beside its checks.
     pub workflow: Workflow,
     /// Turns of one attempt, at least 1.
@@ -329,6 +334,7 @@ impl Default for Verification {
             self_assessment: SelfAssessment::Off,
             reviewer: None,
             auditor: None,
+            review: Review::default(),
             workflow: Workflow::default(),
             max_turns: 3,
             nudge: Nudge::On,
@@ -369,6 +375,23 @@ pub enum SelfAssessment {
     Off,
     /// The judge answers them in a conversation of its own.
     Fresh,
+}
+
+/// Which changes the reviewer and the auditor look at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Review {
+    /// All of them.
+    #[default]
+    Always,
+    /// Those whose risk needs review.
+    Risky,
+}
+
+/// When a change should be looked at by somebody.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Risk {
+    /// From which score on.
+    pub threshold: RiskThreshold,
 }
 
 /// What a task must have beside its checks.

@@ -4,6 +4,7 @@ use super::CheckReport;
 use super::CompletionVerdict;
 use super::Ending;
 use super::Proof;
+use super::Risk;
 use super::SessionId;
 use super::Severity;
 use super::Standing;
@@ -73,6 +74,9 @@ pub struct TurnRecord {
     pub checks: Vec<CheckReport>,
     /// Files that differ from the base.
     pub files: Vec<String>,
+    /// How risky that is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub risk: Option<Risk>,
     /// When it was written.
     pub timestamp: Timestamp,
 }

@@ -25,6 +25,8 @@ use crate::domain::CheckStatus;
 use crate::domain::CompletionVerdict;
 use crate::domain::Ending;
 use crate::domain::Output;
+use crate::domain::Risk;
+use crate::domain::RiskThreshold;
 use crate::domain::SessionId;
 use crate::domain::Signature;
 use crate::domain::Trace;
@@ -334,6 +336,7 @@ fn observed(case: &ObservedCase) -> Observed {
             diff_hash: String::new(),
             no_op: case.changed.is_empty(),
         },
+        risk: Risk::of(&case.changed, RiskThreshold::default()),
         diff: case.diff.clone(),
         checks: case.checks.iter().map(|check| report(&check.run, check.exit, &check.output)).collect(),
         baseline: at_base.map(|check| report(&check.run, check.base, &check.base_output)).collect(),

@@ -17,6 +17,7 @@
 //! # }
 //! ```
 
+mod changes;
 mod clock;
 mod git;
 mod lock;
@@ -25,6 +26,7 @@ mod remote;
 mod work_tree;
 mod workspaces;
 
+pub use changes::HostChanges;
 pub use clock::SystemClock;
 pub use lock::ProjectLock;
 pub use process::HostRunner;

@@ -1,5 +1,8 @@
 //! Asking git about a checkout at a session's start and stop: as few calls as possible, and none that changes anything.
 
+use super::changes::DEFAULT_BRANCHES;
+use super::changes::Status;
+use super::changes::read_status;
 use super::git;
 use crate::services::TreeStatus;
 use crate::services::WorkTree;
@@ -91,7 +94,8 @@ impl WorkTree for HostWorkTree {
             "--untracked-files=all",
             "-z",
         ])?;
-        Ok(read_status(&out))
+        let Status { head, branch, upstream, files } = read_status(&out);
+        Ok(TreeStatus { head, branch, upstream, dirty: files.into_iter().collect() })
     }
 
     fn changed(&self, from: Option<&str>, to: &str) -> Result<Vec<PathBuf>, WorkTreeError> {
@@ -106,67 +110,18 @@ impl WorkTree for HostWorkTree {
         if status.head.is_none() {
             return Ok(None);
         }
-        let upstream = status.upstream.clone().or_else(|| {
-            // Of those that are there, git lists them in this order's reverse of importance: the first wins.
-            let known = ["refs/remotes/origin/HEAD", "refs/heads/main", "refs/heads/master"];
-            let format = "--format=%(refname)";
-            let out = self.git(&["for-each-ref", format, known[0], known[1], known[2]]).ok()?;
-            let there = String::from_utf8_lossy(&out).into_owned();
-            let found = known.into_iter().find(|name| there.lines().any(|line| line == *name))?;
-            Some(found.to_owned())
-        });
-        Ok(upstream.and_then(|upstream| self.line(&["merge-base", "HEAD", &upstream])))
+        let merge_base = |name: &str| self.line(&["merge-base", "HEAD", name]);
+        if let Some(fork) = status.upstream.as_deref().and_then(merge_base) {
+            return Ok(Some(fork));
+        }
+        let listed = self.git(&[&["for-each-ref", "--format=%(refname)"][..], &DEFAULT_BRANCHES].concat())?;
+        let listed = String::from_utf8_lossy(&listed).into_owned();
+        let mut there = DEFAULT_BRANCHES.into_iter().filter(|name| listed.lines().any(|line| line == *name));
+        Ok(there.find_map(merge_base))
     }
 
     fn stamp(&self, path: &Path) -> Option<String> {
         let meta = self.top.join(path).symlink_metadata().ok()?;
         Some(format!("{}-{}.{:09}-{:o}", meta.size(), meta.mtime(), meta.mtime_nsec(), meta.mode()))
-    }
-}
-
-/// Reads `git status --porcelain=v2 --branch -z` [git's `Documentation/git-status.txt`].
-fn read_status(out: &[u8]) -> TreeStatus {
-    let mut status = TreeStatus::default();
-    for entry in out.split(|byte| *byte == 0).filter(|entry| !entry.is_empty()) {
-        let path = |fields: usize| {
-            let path = entry.splitn(fields + 1, |byte| *byte == b' ').nth(fields);
-            path.map(|path| PathBuf::from(OsStr::from_bytes(path)))
-        };
-        match entry[0] {
-            b'#' => {
-                let text = String::from_utf8_lossy(entry);
-                let value = |name: &str| text.strip_prefix(name).map(str::to_owned);
-                status.head = status.head.or_else(|| value("# branch.oid ").filter(|oid| oid != "(initial)"));
-                status.branch = status.branch.or_else(|| value("# branch.head ").filter(|head| head != "(detached)"));
-                status.upstream = status.upstream.or_else(|| value("# branch.upstream "));
-            }
-            // `1 XY sub mH mI mW hH hI path`
-            b'1' => status.dirty.extend(path(8)),
-            // `u XY sub m1 m2 m3 mW h1 h2 h3 path`
-            b'u' => status.dirty.extend(path(10)),
-            b'?' => status.dirty.extend(path(1)),
-            _ => {}
-        }
-    }
-    status
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_status_is_read_whatever_the_names() {
-        let out = b"# branch.oid 12ab\0# branch.head main\0# branch.upstream origin/main\0# branch.ab +? -?\0\
-            1 .M N... 100644 100644 100644 aa bb a b\n.txt\0\
-            u UU N... 100644 100644 100644 100644 aa bb cc both.rs\0? new/\xff.txt\0! ignored\0";
-        let status = read_status(out);
-        assert_eq!(status.head.as_deref(), Some("12ab"));
-        assert_eq!(status.branch.as_deref(), Some("main"));
-        assert_eq!(status.upstream.as_deref(), Some("origin/main"));
-        let raw = PathBuf::from(OsStr::from_bytes(b"new/\xff.txt"));
-        assert_eq!(status.dirty, [PathBuf::from("a b\n.txt"), "both.rs".into(), raw]);
-        let unborn = read_status(b"# branch.oid (initial)\0# branch.head (detached)\0");
-        assert_eq!(unborn, TreeStatus::default());
     }
 }

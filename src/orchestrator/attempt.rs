@@ -19,6 +19,7 @@ use crate::domain::EventKind;
 use crate::domain::Guard;
 use crate::domain::JournalEntry;
 use crate::domain::ReflectionId;
+use crate::domain::Risk;
 use crate::domain::SessionId;
 use crate::domain::Trace;
 use crate::domain::TranscriptHead;
@@ -164,6 +165,7 @@ pub(super) struct Judged {
     pub message: String,
     pub detail: Option<String>,
     pub change: Change,
+    pub risk: Risk,
     pub checks: Vec<CheckReport>,
     pub judgement: Judgement,
     pub reflection: Option<ReflectionId>,
@@ -328,6 +330,7 @@ impl TaskRun {
         self.report.reflections_injected += u32::try_from(course.injected.ids.len()).unwrap_or(u32::MAX);
         self.report.attempts += 1;
         self.report.verdict = Some(judged.judgement.verdict);
+        self.report.risk = Some(judged.risk.clone());
         self.publish(EventKind::AttemptJudged {
             attempt: judged.attempt.number,
             verdict: judged.judgement.verdict,

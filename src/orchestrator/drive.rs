@@ -42,6 +42,7 @@ use crate::services::Verdicts;
 use crate::services::Verifier;
 use crate::services::Workspaces;
 use async_trait::async_trait;
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -268,7 +269,8 @@ impl RunContext {
     }
 
     fn sum_up(&self, ended: Vec<Ended>, duration: Duration) -> RunReport {
-        let tasks: Vec<TaskReport> = ended.into_iter().map(|e| e.report).collect();
+        let mut tasks: Vec<TaskReport> = ended.into_iter().map(|e| e.report).collect();
+        by_risk(&mut tasks);
         let mut totals = RunTotals { duration_ms: millis(duration), ..totals(&tasks) };
         totals.fallbacks = self.fallbacks.load(std::sync::atomic::Ordering::Relaxed);
         let project = self.services.settings.project().name.clone();
@@ -297,8 +299,15 @@ pub(super) fn empty_report(task: &Task) -> TaskReport {
         cause: None,
         stop: None,
         branch: None,
+        risk: None,
         files: Vec::new(),
     }
+}
+
+/// What a person should look at first comes first; where nothing tells tasks apart, they stay as they ended.
+fn by_risk(tasks: &mut [TaskReport]) {
+    let score = |task: &TaskReport| task.risk.as_ref().map(|risk| risk.score);
+    tasks.sort_by(|a, b| score(b).partial_cmp(&score(a)).unwrap_or(Ordering::Equal));
 }
 
 fn totals(tasks: &[TaskReport]) -> RunTotals {

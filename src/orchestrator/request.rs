@@ -9,7 +9,6 @@ use crate::domain::CheckScope;
 use crate::domain::EventKind;
 use crate::domain::Expects;
 use crate::domain::Reflection;
-use crate::domain::RiskThreshold;
 use crate::prompt::AttemptPrompt;
 use crate::prompt::LastFailure;
 use crate::prompt::go_on;
@@ -116,8 +115,8 @@ impl TaskRun {
     /// The workspace's, and what binds the records of the agent's own hooks to the attempt.
     fn agent_environment(&self, prepared: &Prepared, course: &Course) -> BTreeMap<String, String> {
         let mut env = prepared.workspace.env();
-        let attempt = self.captured(course);
-        env.extend(self.context.services.captures.environment(&attempt, RiskThreshold::default()));
+        let services = &self.context.services;
+        env.extend(services.captures.environment(&self.captured(course), services.settings.risk().threshold));
         env
     }
 }

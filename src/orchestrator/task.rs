@@ -383,6 +383,7 @@ impl TaskRun {
             usage: judged.usage,
             tree: judged.change.tree,
             verdict: judged.judgement.verdict,
+            risk: Some(judged.risk),
             signature,
             reflection: judged.reflection,
             reflection_usage: judged.reflection_usage,

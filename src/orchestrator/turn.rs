@@ -26,7 +26,6 @@ use crate::domain::FailureType;
 use crate::domain::GateOutcome;
 use crate::domain::JournalEntry;
 use crate::domain::Risk;
-use crate::domain::RiskThreshold;
 use crate::domain::SessionVerdict;
 use crate::domain::Severity;
 use crate::domain::Standing;
@@ -190,6 +189,7 @@ impl TaskRun {
         let by_checks = self.by_checks(prepared, course, &stopped, &checks, &protected);
         self.publish_verdict(course, &by_checks, None).await;
         let evidence = self.evidence(prepared, course, &stopped, &checks, protected).await?;
+        let risk = self.risk(&stopped.change);
         let completion = self.context.services.completion.verify_turn(evidence).await;
         if self.context.cancel.is_cancelled() {
             return Ok(None);
@@ -213,6 +213,7 @@ impl TaskRun {
             message,
             detail,
             change,
+            risk,
             checks,
             judgement,
             reflection: None,
@@ -280,6 +281,7 @@ impl TaskRun {
             trace,
             observed: Some(Observed {
                 change: stopped.change.clone(),
+                risk: self.risk(&stopped.change),
                 diff,
                 checks: checks.to_vec(),
                 baseline: prepared.baseline.clone(),
@@ -291,6 +293,11 @@ impl TaskRun {
             ending: Some(stopped.report.ending.clone()),
             cancel: self.context.cancel.clone(),
         })
+    }
+
+    /// How risky a change is under the settings.
+    fn risk(&self, change: &Change) -> Risk {
+        Risk::of(&change.files, self.context.services.settings.risk().threshold)
     }
 
     /// What was asked for, in the words of the task.
@@ -373,6 +380,7 @@ impl TaskRun {
             completion: completion.clone(),
             checks: judged.checks.clone(),
             files: judged.change.files.clone(),
+            risk: Some(judged.risk.clone()),
             timestamp: services.clock.now(),
         };
         self.not_written(services.verdicts.keep(&record).await);
@@ -397,7 +405,7 @@ impl TaskRun {
             agent_session: course.watching.seen().agent_session.clone(),
             turn: course.turn,
             files: judged.change.files.clone(),
-            risk: Risk::of(&judged.change.files, RiskThreshold::default()),
+            risk: judged.risk.clone(),
         };
         if let Err(error) = self.context.services.captures.attempt_ended(end).await {
             self.publish(EventKind::Warning { message: error.to_string() });

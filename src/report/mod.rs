@@ -2,12 +2,14 @@
 
 mod events;
 mod quoted;
+mod risk;
 mod run;
 mod transcript;
 mod verdict;
 
 pub use events::line;
 pub use quoted::quoted;
+pub use risk::RiskShown;
 pub use run::run;
 pub use transcript::Detail;
 pub use transcript::transcript;

@@ -34,6 +34,9 @@ fn push_task(text: &mut String, task: &TaskReport, width: usize) {
     let stayed = task.proof == Some(Proof::StayedGreen);
     let note = if stayed { format!("{note}  (no check was red before: look at it yourself)") } else { note };
     let _ = writeln!(text, "  {mark} {:width$}  {verdict:12} {attempts:14}{note}", task.id.as_str());
+    if let Some(risk) = task.risk.as_ref().filter(|risk| risk.needs_review) {
+        let _ = writeln!(text, "    {:width$}  needs review: {}", "", risk.reason);
+    }
 }
 
 fn push_totals(text: &mut String, report: &RunReport) {

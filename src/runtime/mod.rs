@@ -80,6 +80,7 @@ pub use judge::judge_transcript;
 pub use judge::read_transcript;
 pub use live::live;
 pub use live::reflection_service_live;
+pub use programs::changes;
 pub use programs::command_runner;
 pub use programs::find_program;
 pub use run_id::new_run_id;

@@ -1,6 +1,8 @@
 //! Where programs are, and what runs them.
 
+use crate::host::HostChanges;
 use crate::host::HostRunner;
+use crate::services::Changes;
 use crate::services::CommandRunner;
 use std::ffi::OsStr;
 use std::os::unix::fs::PermissionsExt;
@@ -12,6 +14,12 @@ use std::sync::Arc;
 #[must_use]
 pub fn command_runner() -> Arc<dyn CommandRunner> {
     Arc::new(HostRunner::new())
+}
+
+/// Lists what changed in a work tree, with git.
+#[must_use]
+pub fn changes() -> Arc<dyn Changes> {
+    Arc::new(HostChanges)
 }
 
 /// The file that would be started: a name with a `/` is a path from `root`, any other is looked for on `path`, a list as

@@ -8,6 +8,7 @@ use crate::domain::Ending;
 use crate::domain::Expects;
 use crate::domain::GateReport;
 use crate::domain::Opinion;
+use crate::domain::Risk;
 use crate::domain::SessionId;
 use crate::domain::StuckVerdict;
 use crate::domain::Trace;
@@ -58,6 +59,8 @@ pub struct TurnEvidence {
 pub struct Observed {
     /// The recorded change, from before any check ran.
     pub change: Change,
+    /// How risky the change is, from the names of its files.
+    pub risk: Risk,
     /// The change as a unified diff, at most some hundred kilobytes; the end is left out.
     pub diff: String,
     /// The checks after the agent stopped.

@@ -21,6 +21,7 @@
 //! | [`ReflectionService`] | generate, save, recall, format, prune | `reflection` | mock |
 //! | [`Storage`] | keeps reflections | `storage` | `storage::InMemoryStorage` |
 //! | [`Journal`] | a run's intents and results | `storage` | `storage::MemoryJournal` |
+//! | [`Changes`] | the files that differ from where the work began | `host` | mock |
 //! | [`Remote`] | what the remote says | `host` | mock |
 //! | [`RunLock`] | one run at a time | `host` | `testing::Unlocked` |
 //! | [`EventSink`] | tells watchers | `cli`, `tracing` | `testing::CollectedEvents` |
@@ -35,6 +36,7 @@
 
 mod answer;
 mod captures;
+mod changes;
 mod clock;
 mod command;
 mod events;
@@ -60,6 +62,7 @@ mod workspace;
 
 pub use answer::*;
 pub use captures::*;
+pub use changes::*;
 pub use clock::*;
 pub use command::*;
 pub use events::*;

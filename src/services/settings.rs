@@ -19,6 +19,8 @@ pub trait Settings: Send + Sync {
     fn environment(&self) -> &policy::Environment;
     /// Who decides whether a turn ended with the task done, and what follows if not.
     fn verification(&self) -> &policy::Verification;
+    /// When a change should be looked at by somebody.
+    fn risk(&self) -> &policy::Risk;
 }
 
 impl Settings for policy::Values {
@@ -42,5 +44,8 @@ impl Settings for policy::Values {
     }
     fn verification(&self) -> &policy::Verification {
         &self.verification
+    }
+    fn risk(&self) -> &policy::Risk {
+        &self.risk
     }
 }

@@ -19,6 +19,7 @@ use crate::domain::CompletionVerdict;
 use crate::domain::Expects;
 use crate::domain::GateOutcome;
 use crate::domain::Opinion;
+use crate::domain::Risk;
 use crate::domain::Standing;
 use crate::domain::TaskType;
 use crate::domain::policy;
@@ -141,6 +142,10 @@ impl Completion {
         ];
         for (name, role, member) in members {
             let Some(member) = member else { continue };
+            if let Some(risk) = self.not_risky(turn) {
+                draft.note(name, GateOutcome::NotRun, &format!("the change needs no review ({})", risk.reason));
+                continue;
+            }
             if turn.observed.as_ref().is_none_or(|observed| observed.diff.trim().is_empty()) {
                 draft.note(name, GateOutcome::NotRun, "there is no recorded change to look at");
                 continue;
@@ -151,6 +156,12 @@ impl Completion {
                 Err(error) => draft.not_reviewed(name, &error.to_string()),
             }
         }
+    }
+
+    /// The risk of a change that nobody needs to look at; none where all are looked at.
+    fn not_risky<'t>(&self, turn: &'t TurnEvidence) -> Option<&'t Risk> {
+        let risk = &turn.observed.as_ref()?.risk;
+        (self.params.policy.review == policy::Review::Risky && !risk.needs_review).then_some(risk)
     }
 
     async fn answer(
@@ -422,6 +433,23 @@ mod tests {
         idle.expect_judge().never();
         let idle = CompletionParams { reviewer: Some(Arc::new(idle)), ..params() };
         assert!(!verdict(idle, &changed().check("cargo test", None, Some("x"))).await.complete);
+    }
+
+    #[tokio::test]
+    async fn only_what_is_risky_is_reviewed_where_the_settings_say_so() {
+        let check = async |review, file: &str, complete| {
+            let dissent = Opinion { feedback: "No.".to_owned(), severity: Severity::High, ..Opinion::default() };
+            let policy = policy::Verification { review, ..policy::Verification::default() };
+            let params = CompletionParams { policy, reviewer: Some(judge(Ok(dissent))), ..params() };
+            let made = changed().observed(&[file], "diff --git a/a b/a\n").check("cargo test", Some("x"), None);
+            let verdict = verdict(params, &made).await;
+            assert_eq!(verdict.complete, complete, "{file}: {:?}", verdict.reasons);
+            reason(&verdict, "reviewer").to_owned()
+        };
+        check(policy::Review::Always, "docs/a.md", false).await;
+        check(policy::Review::Risky, "src/auth.rs", false).await;
+        let because = check(policy::Review::Risky, "docs/a.md", true).await;
+        assert_eq!(because, "the change needs no review (docs: docs/a.md)");
     }
 
     #[tokio::test]

@@ -25,7 +25,8 @@ impl Repo {
     }
 
     fn payload(&self, session: &str, more: Value) -> String {
-        let payload = json!({ "session_id": session, "cwd": self.dir(), "hook_event_name": "Stop", "stop_hook_active": false });
+        let payload =
+            json!({ "session_id": session, "cwd": self.dir(), "hook_event_name": "Stop", "stop_hook_active": false });
         crate::project::with(payload, more).to_string()
     }
 
@@ -159,7 +160,8 @@ fn a_report_counts_if_it_is_of_this_session() {
         assert_eq!(record.provenance.degraded, !reason.is_empty());
         record.most_likely_wrong
     };
-    let full = r#"{"session_id":"s1","confidence":0.7,"most_likely_wrong":{"surface":"data","description":"time zones"}}"#;
+    let full =
+        r#"{"session_id":"s1","confidence":0.7,"most_likely_wrong":{"surface":"data","description":"time zones"}}"#;
     assert_eq!(check(full, Some(0.7), "").unwrap().description, "time zones");
     check(r#"{"session_id":"yesterday","confidence":0.7}"#, None, "stale_self_report");
     check(r#"{"confidence":0.7}"#, None, "stale_self_report");
@@ -220,7 +222,8 @@ fn one_record_of_an_attempt_is_final() {
     let records = repo.records();
     assert_eq!(records.len(), 4);
     let of = |number: u32| records.iter().filter(move |r| r.provenance.attempt == Some(number));
-    let finals: Vec<&str> = records.iter().filter(|r| r.provenance.is_final == Some(true)).map(|r| &*r.session_id).collect();
+    let finals: Vec<&str> =
+        records.iter().filter(|r| r.provenance.is_final == Some(true)).map(|r| &*r.session_id).collect();
     assert_eq!((of(1).count(), of(2).count(), finals), (3, 1, vec!["s2", "s3"]));
     assert!(records.iter().all(|r| r.provenance.is_final.is_some() && r.provenance.run.as_deref() == Some("r1")));
     assert!(records.iter().all(|r| r.agent == "mine" && r.task_ref == "fix-dates" && r.risk.needs_review));
@@ -285,7 +288,10 @@ fn whatever_comes_in_the_session_goes_on() {
 fn every_repository_is_looked_at_as_it_is() {
     let none = Repo(Project::without_git("true"));
     none.stop("s").says("no_repository");
-    assert_eq!((none.record().risk.reason.as_str(), none.record().repo.as_str()), ("which files were changed is not known", "project"));
+    assert_eq!(
+        (none.record().risk.reason.as_str(), none.record().repo.as_str()),
+        ("which files were changed is not known", "project")
+    );
 
     let detached = Repo::new();
     detached.0.git(&["checkout", "-q", "--detach"]);
@@ -302,7 +308,10 @@ fn every_repository_is_looked_at_as_it_is() {
     unborn.start("s");
     unborn.0.write("a.rs", "x");
     unborn.stop("s");
-    assert_eq!((unborn.record().files_changed.clone(), unborn.record().provenance.base_commit), (vec!["a.rs".to_owned()], None));
+    assert_eq!(
+        (unborn.record().files_changed.clone(), unborn.record().provenance.base_commit),
+        (vec!["a.rs".to_owned()], None)
+    );
     unborn.0.git(&["add", "a.rs"]);
     unborn.0.git(&["commit", "-q", "-m", "first"]);
     unborn.hook(&["stop"], &unborn.payload("s", json!({"prompt_id": "2"})), &[]);
@@ -434,7 +443,9 @@ fn installing_keeps_what_is_there() {
     install(&["install", "gemini"]).exits(4).says(".gemini/settings.json:3:");
     install(&["install", "gemini", "--verify"]).exits(2).says("--verify");
     install(&["install", "pi"]).exits(2).says("claude, codex, gemini or opencode");
-    for (agent, file) in [("codex", "home/.codex/hooks.json"), ("opencode", "home/.config/opencode/plugin/reflexion.js")] {
+    for (agent, file) in
+        [("codex", "home/.codex/hooks.json"), ("opencode", "home/.config/opencode/plugin/reflexion.js")]
+    {
         let file = project.dir.parent().unwrap().join(file);
         let mut command = project.command(&["hook", "install", agent, "--user"]);
         command.env_remove("CODEX_HOME").env_remove("XDG_CONFIG_HOME");
@@ -453,10 +464,20 @@ fn transcript(repo: &Repo, said: &str) -> String {
     let tool = json!([{ "type": "tool_use", "id": "t1", "name": "Bash", "input": { "command": "cargo test" } }]);
     let result = json!([{ "type": "tool_result", "tool_use_id": "t1", "is_error": true, "content": "Exit code 101\ntest sum ... FAILED" }]);
     [
-        common("user", "u1", Value::Null, json!({ "role": "user", "content": "Fix the sum and see `cargo test` pass" })),
+        common(
+            "user",
+            "u1",
+            Value::Null,
+            json!({ "role": "user", "content": "Fix the sum and see `cargo test` pass" }),
+        ),
         common("assistant", "u2", json!("u1"), json!({ "id": "m1", "role": "assistant", "content": tool })),
         common("user", "u3", json!("u2"), json!({ "role": "user", "content": result })),
-        common("assistant", "u4", json!("u3"), json!({ "id": "m2", "role": "assistant", "content": [{ "type": "text", "text": said }] })),
+        common(
+            "assistant",
+            "u4",
+            json!("u3"),
+            json!({ "id": "m2", "role": "assistant", "content": [{ "type": "text", "text": said }] }),
+        ),
     ]
     .concat()
 }
@@ -466,7 +487,8 @@ fn a_refuted_stop_sends_the_agent_back_and_not_for_ever() {
     let repo = Repo::new();
     repo.0.write("t.jsonl", transcript(&repo, "All tests pass now."));
     let stop = |prompt: &str, again: bool, env: &[(&str, &str)]| {
-        let more = json!({ "transcript_path": repo.dir().join("t.jsonl"), "prompt_id": prompt, "stop_hook_active": again });
+        let more =
+            json!({ "transcript_path": repo.dir().join("t.jsonl"), "prompt_id": prompt, "stop_hook_active": again });
         let ran = Ran::of(repo.command(&["stop", "--verify"], env), &repo.payload("s1", more));
         ran.exits(0);
         ran

@@ -15,4 +15,5 @@ mod judge;
 #[cfg(feature = "llm")]
 mod llm;
 mod project;
+mod risk;
 mod turns;

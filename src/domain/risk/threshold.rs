@@ -1,5 +1,8 @@
 //! From which score on a change should be looked at.
 
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::Serialize;
 use std::fmt;
 use std::str::FromStr;
 
@@ -15,7 +18,8 @@ pub const RISK_THRESHOLD_VARIABLE: &str = "REFLECTION_RISK_THRESHOLD";
 /// assert!("often".parse::<RiskThreshold>().is_err());
 /// # Ok::<(), reflexion::domain::RiskThresholdError>(())
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "f64", into = "f64")]
 pub struct RiskThreshold(f64);
 
 /// A number that is one: there is no NaN in it.
@@ -54,6 +58,20 @@ impl RiskThreshold {
     #[must_use]
     pub fn value(self) -> f64 {
         self.0
+    }
+}
+
+impl TryFrom<f64> for RiskThreshold {
+    type Error = RiskThresholdError;
+
+    fn try_from(value: f64) -> Result<Self, Self::Error> {
+        Self::new(value)
+    }
+}
+
+impl From<RiskThreshold> for f64 {
+    fn from(threshold: RiskThreshold) -> f64 {
+        threshold.0
     }
 }
 

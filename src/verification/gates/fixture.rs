@@ -14,6 +14,8 @@ use crate::domain::Expects;
 use crate::domain::GateOutcome;
 use crate::domain::Outcome;
 use crate::domain::Output;
+use crate::domain::Risk;
+use crate::domain::RiskThreshold;
 use crate::domain::SessionId;
 use crate::domain::Signature;
 use crate::domain::ToolKind;
@@ -116,7 +118,8 @@ impl Turn {
             no_op: files.is_empty(),
         };
         let (checks, baseline, protected) = (vec![], vec![], vec![]);
-        self.turn.observed = Some(Observed { change, diff: diff.to_owned(), checks, baseline, protected });
+        let risk = Risk::of(files, RiskThreshold::default());
+        self.turn.observed = Some(Observed { change, risk, diff: diff.to_owned(), checks, baseline, protected });
         self
     }
 

@@ -7,7 +7,7 @@ import agents
 from box import PATIENCE, RIGHT, WRONG, FEEDBACK, Box, edit, require, right, texts
 
 TEST = "python3 -m unittest -q test_shop"
-PROMPT = f"Mend shop.py: `{TEST}` must pass."
+PROMPT = f"Fix the bug in shop.py so that its test passes. Run `{TEST}`."
 
 # How each agent is run by a person's script. Codex asks people to trust a hook; a script says that it did.
 COMMANDS = {

@@ -461,23 +461,34 @@ fn transcript(repo: &Repo, said: &str) -> String {
         entry(json!({ "type": kind, "uuid": id, "parentUuid": parent, "sessionId": "s1", "cwd": repo.dir(),
             "timestamp": "2026-11-22T10:00:00.000Z", "message": message }))
     };
-    let tool = json!([{ "type": "tool_use", "id": "t1", "name": "Bash", "input": { "command": "cargo test" } }]);
-    let result = json!([{ "type": "tool_result", "tool_use_id": "t1", "is_error": true, "content": "Exit code 101\ntest sum ... FAILED" }]);
+    let says = |id: &str, parent: &str, content: Value| {
+        common("assistant", id, json!(parent), json!({ "id": id, "role": "assistant", "content": content }))
+    };
+    let answers = |id: &str, parent: &str, content: Value| {
+        common("user", id, json!(parent), json!({ "role": "user", "content": content }))
+    };
+    let write = json!({ "file_path": repo.dir().join("src/sum.rs"), "content": "fn sum() {}" });
+    let failed = "Exit code 101\ntest sum ... FAILED";
     [
         common(
             "user",
             "u1",
             Value::Null,
-            json!({ "role": "user", "content": "Fix the sum and see `cargo test` pass" }),
+            json!({ "role": "user", "content": "Fix the sum in src/sum.rs and see `cargo test` pass" }),
         ),
-        common("assistant", "u2", json!("u1"), json!({ "id": "m1", "role": "assistant", "content": tool })),
-        common("user", "u3", json!("u2"), json!({ "role": "user", "content": result })),
-        common(
-            "assistant",
+        says("u2", "u1", json!([{ "type": "tool_use", "id": "t1", "name": "Write", "input": write }])),
+        answers("u3", "u2", json!([{ "type": "tool_result", "tool_use_id": "t1", "content": "File created" }])),
+        says(
             "u4",
-            json!("u3"),
-            json!({ "id": "m2", "role": "assistant", "content": [{ "type": "text", "text": said }] }),
+            "u3",
+            json!([{ "type": "tool_use", "id": "t2", "name": "Bash", "input": { "command": "cargo test" } }]),
         ),
+        answers(
+            "u5",
+            "u4",
+            json!([{ "type": "tool_result", "tool_use_id": "t2", "is_error": true, "content": failed }]),
+        ),
+        says("u6", "u5", json!([{ "type": "text", "text": said }])),
     ]
     .concat()
 }

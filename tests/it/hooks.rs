@@ -440,7 +440,7 @@ fn installing_keeps_what_is_there() {
     assert!(!old.contains("reflexion") && old.contains("// mine") && old.contains("\"true\""), "{old}");
 
     project.write(".gemini/settings.json", "{\n  \"a\": 1\n  \"b\": 2\n}\n");
-    install(&["install", "gemini"]).exits(4).says(".gemini/settings.json:3:");
+    install(&["install", "gemini"]).exits(4).says(".gemini/settings.json:2:");
     install(&["install", "gemini", "--verify"]).exits(2).says("--verify");
     install(&["install", "pi"]).exits(2).says("claude, codex, gemini or opencode");
     for (agent, file) in

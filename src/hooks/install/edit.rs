@@ -272,7 +272,7 @@ mod tests {
             assert_eq!(error.line, line, "{error}");
             assert!(error.message.contains(words), "{error}");
         };
-        check("{\n  \"a\": 1\n  \"b\": 2\n}", 3, "");
+        check("{\n  \"a\": 1\n  \"b\": 2\n}", 2, "comma");
         check("{\n  \"a\": [1,\n", 2, "");
         check("[]", 1, "no object");
         check("{\n \"x\": 1,\n \"hooks\": []}", 3, "`hooks` is not an object");

@@ -528,28 +528,30 @@ pub struct HookStopArgs {
     after_help = "Examples:\n  reflexion hook install claude\n  reflexion hook install claude --verify --user\n  reflexion hook install codex"
 )]
 pub struct HookInstallArgs {
-    /// claude, codex, gemini or opencode
-    #[arg(value_name = "AGENT", value_parser = parse_hook_agent)]
-    pub agent: HookAgent,
-    /// Into your own settings, for every project, instead of this project's
-    #[arg(long)]
-    pub user: bool,
+    /// Where
+    #[command(flatten)]
+    pub place: HookPlaceArgs,
     /// Stops are judged too: `reflexion hook stop --verify`; for claude only
     #[arg(long)]
     pub verify: bool,
-    /// Print `{"file","changed"}`
-    #[arg(long)]
-    pub json: bool,
 }
 
 /// Take the hooks out of an agent's settings.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  reflexion hook uninstall claude")]
 pub struct HookUninstallArgs {
+    /// Where
+    #[command(flatten)]
+    pub place: HookPlaceArgs,
+}
+
+/// Which settings.
+#[derive(Debug, clap::Args)]
+pub struct HookPlaceArgs {
     /// claude, codex, gemini or opencode
     #[arg(value_name = "AGENT", value_parser = parse_hook_agent)]
     pub agent: HookAgent,
-    /// From your own settings instead of this project's
+    /// Your own settings, for every project, instead of this project's
     #[arg(long)]
     pub user: bool,
     /// Print `{"file","changed"}`

@@ -9,6 +9,9 @@ use super::args::Command;
 use super::args::HookArgs;
 use super::args::HookCallArgs;
 use super::args::HookCommand;
+use super::args::HookInstallArgs;
+use super::args::HookPlaceArgs;
+use super::args::HookUninstallArgs;
 use super::exit::UsageError;
 use super::judge;
 use super::output::errln;
@@ -68,18 +71,18 @@ pub(super) fn misused(error: &clap::Error) -> ExitCode {
 /// Does what a hook of an agent asks, if these arguments are such a call.
 pub(super) fn at_once(args: &Args) -> Option<Exit> {
     let Command::Hook(HookArgs { command }) = &args.command else { return None };
-    let (call, verify) = match command {
+    let (call, stops) = match command {
         HookCommand::SessionStart(call) => (call, None),
-        HookCommand::Stop(stop) => (&stop.call, Some(stop.verify)),
+        HookCommand::Stop(stop) => (&stop.call, Some(stop)),
         HookCommand::Install(_) | HookCommand::Uninstall(_) => return None,
     };
     let call = received(call, &args.project);
     // A bug of ours must not look like an answer of the hook's.
-    let done = std::panic::catch_unwind(|| match verify {
+    let done = std::panic::catch_unwind(|| match stops {
         None => session_start(&call),
-        Some(verify) => {
+        Some(args) => {
             stop(&call);
-            if verify {
+            if args.verify {
                 judge_stop(&call);
             }
         }
@@ -94,33 +97,32 @@ pub(super) fn at_once(args: &Args) -> Option<Exit> {
 pub(super) fn hook(project: &Path, args: HookArgs) -> anyhow::Result<Exit> {
     match args.command {
         HookCommand::SessionStart(_) | HookCommand::Stop(_) => Ok(Exit::Confirmed),
-        HookCommand::Install(args) => {
-            if args.verify && args.agent != HookAgent::Claude {
-                let agent = args.agent.as_str();
+        HookCommand::Install(HookInstallArgs { place, verify }) => {
+            if verify && place.agent != HookAgent::Claude {
+                let agent = place.agent.as_str();
                 let message = format!("--verify: {agent} keeps its conversations in a form that cannot be judged yet");
                 return Err(UsageError(message).into());
             }
-            let verify = if args.verify { HookVerify::On } else { HookVerify::Off };
-            let installing = Installing { verify, ..installing(project, args.agent, args.user)? };
-            let changed = installing.put()?;
-            tell(&installing, changed, args.json)?;
-            if !args.json {
+            let verify = if verify { HookVerify::On } else { HookVerify::Off };
+            let installing = Installing { verify, ..installing(project, &place)? };
+            tell(&installing, installing.put()?, &place)?;
+            if !place.json {
                 outln!("{}", what_next(&installing));
             }
             Ok(Exit::Confirmed)
         }
-        HookCommand::Uninstall(args) => {
-            let installing = installing(project, args.agent, args.user)?;
-            let changed = installing.take_out()?;
-            tell(&installing, changed, args.json)?;
+        HookCommand::Uninstall(HookUninstallArgs { place }) => {
+            let installing = installing(project, &place)?;
+            tell(&installing, installing.take_out()?, &place)?;
             Ok(Exit::Confirmed)
         }
     }
 }
 
-fn installing(project: &Path, agent: HookAgent, user: bool) -> anyhow::Result<Installing> {
+fn installing(project: &Path, place: &HookPlaceArgs) -> anyhow::Result<Installing> {
+    let agent = place.agent;
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let scope = if user {
+    let scope = if place.user {
         let home = set("HOME").ok_or_else(|| UsageError("--user: HOME is not set".to_owned()))?;
         HookScope::User { home, moved: agent.moved_by().and_then(set) }
     } else {
@@ -139,9 +141,9 @@ fn installing(project: &Path, agent: HookAgent, user: bool) -> anyhow::Result<In
     Ok(Installing { agent, scope, program, verify: HookVerify::Off })
 }
 
-fn tell(installing: &Installing, changed: HookChanged, json: bool) -> anyhow::Result<()> {
+fn tell(installing: &Installing, changed: HookChanged, place: &HookPlaceArgs) -> anyhow::Result<()> {
     let file = installing.file().display().to_string();
-    if json {
+    if place.json {
         return project::print_json(&json!({ "file": file, "changed": changed != HookChanged::Nothing }));
     }
     match changed {

@@ -47,7 +47,7 @@ pub struct Capture {
     pub provenance: Provenance,
 }
 
-/// Version of [`Capture`].
+/// Version of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum CaptureSchema {
     /// The first.
@@ -65,7 +65,7 @@ pub struct MostLikelyWrong {
     pub description: String,
 }
 
-/// How a [`Capture`] came about.
+/// How a record came about.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Provenance {
@@ -97,7 +97,7 @@ pub struct Provenance {
     pub base_commit: Option<String>,
 }
 
-/// Who made a [`Capture`].
+/// Who made a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CaptureSource {

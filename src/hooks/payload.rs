@@ -18,8 +18,6 @@ pub struct Payload {
     pub refired: bool,
     /// What tells this stop's prompt from the ones before, if anything does.
     pub turn: Option<String>,
-    /// The agent's last words.
-    pub said: Option<String>,
     /// What is wrong with it.
     pub problem: Option<String>,
 }
@@ -58,7 +56,6 @@ impl Payload {
             transcript: text("transcript_path").map(PathBuf::from),
             refired: map.get("stop_hook_active") == Some(&Value::Bool(true)),
             turn: text("prompt_id").or_else(|| text("turn_id")).or_else(|| text("prompt")),
-            said: text("last_assistant_message").or_else(|| text("prompt_response")),
             problem: None,
         };
         let nameless = || "invalid_payload: it has no `session_id`".to_owned();
@@ -78,7 +75,7 @@ mod tests {
             assert_eq!(payload.session.as_deref(), Some("s1"), "{text}");
             assert_eq!(payload.dir.as_deref(), Some("/repo".as_ref()), "{text}");
             assert_eq!((payload.turn.as_deref(), payload.refired), (Some(turn), refired), "{text}");
-            assert_eq!((payload.said.as_deref(), payload.problem), (Some("Done."), None), "{text}");
+            assert_eq!(payload.problem, None, "{text}");
         };
         let claude = r#"{"session_id":"s1","transcript_path":"/t.jsonl","cwd":"/repo","prompt_id":"p1","effort":{"level":"medium"},
             "hook_event_name":"Stop","stop_hook_active":true,"last_assistant_message":"Done.","background_tasks":[]}"#;

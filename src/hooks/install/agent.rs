@@ -1,7 +1,7 @@
 //! Which agents have hooks, and where.
 //!
-//! Claude Code 2.1 (`hooks` in `.claude/settings.json`: SessionStart, Stop; seconds), Codex 0.169 (the same shape in
-//! `.codex/hooks.json`), Gemini CLI 0.61 (`hooks` in `.gemini/settings.json`: SessionStart, AfterAgent; milliseconds,
+//! Claude Code 2.1 (`hooks` in `.claude/settings.json`: `SessionStart`, `Stop`; seconds), Codex 0.169 (the same shape in
+//! `.codex/hooks.json`), Gemini CLI 0.61 (`hooks` in `.gemini/settings.json`: `SessionStart`, `AfterAgent`; milliseconds,
 //! comments allowed), OpenCode 1.18 (plugins in `.opencode/plugin/`). Each was fired with that version.
 
 use super::edit;

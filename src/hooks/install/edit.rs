@@ -51,10 +51,10 @@ const OPTIONS: ParseOptions = ParseOptions {
 /// The text with exactly these hooks of ours: others are kept, older ones of ours replaced.
 pub(super) fn install(text: &str, entries: &[Entry]) -> Result<String, EditError> {
     let (root, object) = parse(text)?;
-    if entries.iter().all(|entry| holds(&object, entry)) && ours(&object)?.len() == entries.len() {
+    if entries.iter().all(|entry| holds(&object, entry)) && ours(&object).len() == entries.len() {
         return Ok(text.to_owned());
     }
-    remove_ours(&object)?;
+    remove_ours(&object);
     let place = Place { text };
     let hooks = match object.get("hooks") {
         Some(prop) => prop.object_value().ok_or_else(|| place.wrong("hooks", "an object"))?,
@@ -81,10 +81,10 @@ pub(super) fn install(text: &str, entries: &[Entry]) -> Result<String, EditError
 /// The text without hooks of ours, and without what would be empty for that.
 pub(super) fn uninstall(text: &str) -> Result<String, EditError> {
     let (root, object) = parse(text)?;
-    if ours(&object)?.is_empty() {
+    if ours(&object).is_empty() {
         return Ok(text.to_owned());
     }
-    remove_ours(&object)?;
+    remove_ours(&object);
     Ok(root.to_string())
 }
 
@@ -129,9 +129,9 @@ struct Ours {
 }
 
 /// Every hook of ours; what has another shape than hooks have is not looked into.
-fn ours(object: &CstObject) -> Result<Vec<Ours>, EditError> {
+fn ours(object: &CstObject) -> Vec<Ours> {
     let mut found = Vec::new();
-    let Some(hooks) = object.object_value("hooks") else { return Ok(found) };
+    let Some(hooks) = object.object_value("hooks") else { return found };
     for event in hooks.properties() {
         let name = event.decoded_name().unwrap_or_default();
         for hook in event.array_value().iter().flat_map(groups).flat_map(|(_, hooks)| hooks.elements()) {
@@ -141,7 +141,7 @@ fn ours(object: &CstObject) -> Result<Vec<Ours>, EditError> {
             found.push(Ours { hook, command, event: name.clone(), timeout });
         }
     }
-    Ok(found)
+    found
 }
 
 /// The groups of an event that hold hooks.
@@ -159,18 +159,16 @@ fn text(object: &CstObject, key: &str) -> Option<String> {
 }
 
 fn holds(object: &CstObject, entry: &Entry) -> bool {
-    ours(object).is_ok_and(|ours| {
-        ours.iter().any(|ours| {
-            ours.event == entry.event
-                && ours.command == entry.command
-                && ours.timeout.as_deref() == Some(entry.timeout.to_string().as_str())
-        })
+    ours(object).iter().any(|ours| {
+        ours.event == entry.event
+            && ours.command == entry.command
+            && ours.timeout.as_deref() == Some(entry.timeout.to_string().as_str())
     })
 }
 
 /// Removes our hooks, and the groups, events and `hooks` that only held them.
-fn remove_ours(object: &CstObject) -> Result<(), EditError> {
-    for ours in ours(object)? {
+fn remove_ours(object: &CstObject) {
+    for ours in ours(object) {
         ours.hook.remove();
         let Some(hooks) = object.object_value("hooks") else { continue };
         let Some(event) = hooks.get(&ours.event) else { continue };
@@ -187,7 +185,6 @@ fn remove_ours(object: &CstObject) -> Result<(), EditError> {
             hooks.remove();
         }
     }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""How fast `reflexion judge` reads: a Claude Code transcript of 50 MB, beside `jq -c .` on the same file.
+"""How fast `reflexion judge` reads: Claude Code transcripts of 50 and 200 MB, the smaller beside `jq -c .`; and a small one.
 
     cargo build --release && python3 benches/judge.py target/release/reflexion
 
 Writes a transcript like those of Claude Code (our own words, the same bytes every time), judges it a few times by turns
-with jq, and prints CPU time (user and system) and peak memory of each, and of a small transcript. Needs jq.
+with jq, and prints CPU time (user and system) and peak memory: the ratio to jq, the memory at both sizes, and the median
+of 50 runs on a small transcript. Exits with 1 if a goal is not reached. Needs jq. MB, ROUNDS and SMALL_ROUNDS in the
+environment change the sizes and counts.
 """
 
 import json
@@ -16,6 +18,10 @@ import tempfile
 
 MEGABYTES = float(os.environ.get("MB", "50"))
 ROUNDS = int(os.environ.get("ROUNDS", "5"))
+SMALL_ROUNDS = int(os.environ.get("SMALL_ROUNDS", "50"))
+# The goals: a fifth of jq's time; 10 ms; memory that does not grow with the file. It is full only beyond 50 MB, when the
+# latest 5000 calls are held, so a little more is allowed for a file of four times the size.
+RATIO, GROWTH, SMALL_MS = 5.0, 1.3, 10.0
 
 WORDS = (
     "the parser returns an error when input ends too early because buffer was never flushed before value moved "
@@ -132,18 +138,25 @@ def main():
     program = os.path.abspath(sys.argv[1])
     with tempfile.TemporaryDirectory() as scratch:
         os.chdir(scratch)
-        large, small = os.path.join(scratch, "large.jsonl"), os.path.join(scratch, "small.jsonl")
-        write(large, MEGABYTES * 1e6)
+        small, large, larger = (os.path.join(scratch, f"{name}.jsonl") for name in ("small", "large", "larger"))
         write(small, 50_000)
+        write(large, MEGABYTES * 1e6)
+        write(larger, 4 * MEGABYTES * 1e6)
+        size = lambda path: f"{os.path.getsize(path) / 1e6:.0f} MB"
         judge, jq = [program, "judge", "--json"], ["jq", "-c", "."]
         # By turns, so that both see the same machine.
         by_turns = [(run(judge, large), run(jq, large)) for _ in range(ROUNDS)]
         ours = statistics.median(j[0] for j, _ in by_turns)
         theirs = statistics.median(q[0] for _, q in by_turns)
-        print(f"{os.path.getsize(large) / 1e6:.0f} MB: judge {ours * 1000:.0f} ms CPU, jq -c . {theirs * 1000:.0f} ms; 1/{theirs / ours:.1f} of jq")
-        print(f"  peak memory: judge {max(j[1] for j, _ in by_turns):.0f} MiB, jq {max(q[1] for _, q in by_turns):.0f} MiB; exit {by_turns[0][0][2]}")
-        took, memory, status = measure(judge, small, 20)
-        print(f"{os.path.getsize(small) / 1e3:.0f} kB: judge {took * 1000:.1f} ms CPU, {memory:.0f} MiB; exit {status}")
+        memory = max(j[1] for j, _ in by_turns)
+        print(f"{size(large)}: judge {ours * 1000:.0f} ms CPU, jq -c . {theirs * 1000:.0f} ms; 1/{theirs / ours:.1f} of jq (goal: 1/{RATIO:.0f})")
+        print(f"{size(large)}: peak memory of judge {memory:.1f} MiB, jq {max(q[1] for _, q in by_turns):.1f} MiB; exit {by_turns[0][0][2]}")
+        took, more, status = measure(judge, larger, 2)
+        print(f"{size(larger)}: judge {took * 1000:.0f} ms CPU, peak memory {more:.1f} MiB, {more / memory:.2f} times that of {size(large)} (goal: {GROWTH}); exit {status}")
+        took, least, status = measure(judge, small, SMALL_ROUNDS)
+        print(f"{os.path.getsize(small) / 1e3:.0f} kB: judge {took * 1000:.1f} ms CPU, median of {SMALL_ROUNDS} (goal: {SMALL_MS:.0f}), {least:.1f} MiB; exit {status}")
+        reached = theirs / ours >= RATIO and more / memory <= GROWTH and took * 1000 < SMALL_MS
+        sys.exit(0 if reached else 1)
 
 
 main()

@@ -40,6 +40,7 @@ pub mod host;
 // Loops: they see ports only.
 pub mod orchestrator;
 pub mod evaluation;
+pub mod analysis;
 
 // Edges.
 pub mod report;

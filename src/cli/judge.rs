@@ -11,6 +11,7 @@ use super::project;
 use super::question;
 use crate::config;
 use crate::config::ConfigError;
+use crate::domain::Usage;
 use crate::layer::Layers;
 use crate::layer::Svc;
 use crate::report;
@@ -19,6 +20,7 @@ use crate::runtime::TranscriptTurn;
 use crate::services::CompletionVerifier;
 use crate::services::ProgressJudge;
 use crate::services::Settings;
+use crate::services::UsageMeter;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fs::File;
@@ -45,16 +47,18 @@ pub(super) async fn judge(dir: &Path, args: JudgeArgs) -> anyhow::Result<Exit> {
         JudgeWhat::Stuck => {
             let question = question(&args, question::STUCK)?;
             let app = layers.build::<Svc<dyn ProgressJudge>>().await?;
-            let verdict = app.stuck(&question).await;
+            let spent = UsageMeter::default();
+            let verdict = app.stuck(&question, &spent).await;
             app.shutdown().await?;
-            answer(&args, &verdict, || report::stuck(&verdict))
+            answer(&args, &Judged { verdict: &verdict, usage: spent.total() }, || report::stuck(&verdict))
         }
         JudgeWhat::Compaction => {
             let question = question(&args, question::COMPACTION)?;
             let app = layers.build::<Svc<dyn ProgressJudge>>().await?;
-            let verdict = app.after_compaction(&question).await;
+            let spent = UsageMeter::default();
+            let verdict = app.after_compaction(&question, &spent).await;
             app.shutdown().await?;
-            answer(&args, &verdict, || report::compaction(&verdict))
+            answer(&args, &Judged { verdict: &verdict, usage: spent.total() }, || report::compaction(&verdict))
         }
     }
 }
@@ -106,16 +110,25 @@ async fn completion(layers: &Layers, root: Option<PathBuf>, args: JudgeArgs) -> 
     let app = layers.build::<Svc<dyn CompletionVerifier>>().await?;
     let cancel = CancellationToken::new();
     let interrupted = tokio::spawn(interrupt::cancel_on_signal(cancel.clone()));
-    let (task, dir) = (args.task.clone(), args.dir.clone().or(root));
-    let verdict =
-        runtime::judge_transcript(&**app, TranscriptTurn { reading, task, dir, cancel: cancel.clone() }).await;
+    let (task, dir, spent) = (args.task.clone(), args.dir.clone().or(root), UsageMeter::default());
+    let turn = TranscriptTurn { reading, task, dir, spent: spent.clone(), cancel: cancel.clone() };
+    let verdict = runtime::judge_transcript(&**app, turn).await;
     interrupted.abort();
     app.shutdown().await?;
     if cancel.is_cancelled() {
         return Ok(Exit::Interrupted);
     }
-    answer(&args, &verdict, || report::completion(&verdict))?;
+    answer(&args, &Judged { verdict: &verdict, usage: spent.total() }, || report::completion(&verdict))?;
     Ok(if verdict.complete { Exit::Confirmed } else { Exit::NotConfirmed })
+}
+
+/// The document for programs: the verdict, and what whoever was asked about it used.
+#[derive(Serialize)]
+struct Judged<'a, V> {
+    #[serde(flatten)]
+    verdict: &'a V,
+    #[serde(skip_serializing_if = "Usage::is_unknown")]
+    usage: Usage,
 }
 
 /// Prints an answer, for programs or for people.

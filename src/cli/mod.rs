@@ -3,6 +3,7 @@
 //! `--json` prints one JSON document on stdout and nothing else; everything for people goes to stderr there, and
 //! progress always does. Exit codes stand in [`Exit`].
 
+mod analyze;
 mod apply;
 mod args;
 mod completions;
@@ -79,7 +80,8 @@ fn run_with(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         }
         (Ok(exit), None) => exit.into(),
         (Err(error), _) => {
-            errln!("error: {error:#}");
+            // A file's name or an argument may be anything; a terminal obeys what it is shown.
+            errln!("error: {}", project::printable(&format!("{error:#}")));
             Exit::of(&error).into()
         }
     }
@@ -96,6 +98,7 @@ async fn dispatch(args: Args) -> anyhow::Result<Exit> {
         Command::Judge(args) => judge::judge(&project, args).await,
         Command::Risk(args) => risk::risk(&project, args).await,
         Command::Memory(memory) => memory::memory(&project, memory).await,
+        Command::Analyze(args) => analyze::analyze(&project, args).await,
         Command::Eval(args) => eval::eval(&project, args).await,
         Command::Config(config) => config::config(&project, config),
         Command::Doctor(doctor) => doctor::doctor(&project, &doctor).await,

@@ -124,7 +124,7 @@ fn unquoted(line: &[u8]) -> Vec<u8> {
         }
         match rest {
             [a @ b'0'..=b'3', b @ b'0'..=b'7', c @ b'0'..=b'7', after @ ..] => {
-                name.push((a - b'0') << 6 | (b - b'0') << 3 | (c - b'0'));
+                name.push(((a - b'0') << 6) | ((b - b'0') << 3) | (c - b'0'));
                 rest = after;
             }
             [escaped, after @ ..] => {

@@ -99,6 +99,9 @@ pub enum SelfAssessmentFile {
     Off,
     /// The judge, in a conversation of its own.
     Fresh,
+    /// The agent itself, read-only in a copy of its conversation. Agents that cannot copy one (`gemini`, those of `acp`)
+    /// are not asked, and the verdict says so.
+    Agent,
 }
 
 /// A committee that looks at a change before it is confirmed: whoever dissents is answered first.
@@ -132,7 +135,6 @@ pub enum ReviewWhen {
 pub struct RiskFile {
     /// A change with this score or a higher one needs review, 0 to 1: docs 0.1, test 0.2, ui 0.4, build 0.6, infra 0.85,
     /// data 0.9, auth 1. The environment variable `REFLECTION_RISK_THRESHOLD` is the same.
-    #[schemars(range(min = 0, max = 1))]
     pub threshold: RiskThreshold,
 }
 
@@ -228,11 +230,11 @@ impl Effective {
             None => Ok(None),
         };
         let judge = self.judge(named)?;
-        let asks = file.self_assessment != SelfAssessmentFile::Off;
+        let asks = file.self_assessment == SelfAssessmentFile::Fresh;
         self.require(
             !asks || judge != policy::Judge::None,
             "verification.selfAssessment",
-            "needs a `verification.judge` that answers it",
+            "is `fresh` and needs a `verification.judge` that answers it",
         )?;
         Ok(policy::Verification {
             judge,
@@ -240,6 +242,7 @@ impl Effective {
             self_assessment: match file.self_assessment {
                 SelfAssessmentFile::Off => policy::SelfAssessment::Off,
                 SelfAssessmentFile::Fresh => policy::SelfAssessment::Fresh,
+                SelfAssessmentFile::Agent => policy::SelfAssessment::Agent,
             },
             reviewer: reviewer(&file.review.reviewer, "verification.review.reviewer")?,
             auditor: reviewer(&file.review.auditor, "verification.review.auditor")?,

@@ -110,6 +110,24 @@ pub struct CompletionVerdict {
     pub reasons: Vec<GateReport>,
 }
 
+impl CompletionVerdict {
+    /// A verdict of this standing and nothing else: complete if it is proven, and nobody has anything to say.
+    #[must_use]
+    pub fn bare(status: Standing) -> Self {
+        Self {
+            status,
+            complete: status == Standing::Proven,
+            severity: Severity::None,
+            feedback: String::new(),
+            missing: Vec::new(),
+            next_actions: Vec::new(),
+            requires_human_action: false,
+            human_actions: Vec::new(),
+            reasons: Vec::new(),
+        }
+    }
+}
+
 /// What kind of work a task asks for; from the task's own words, never from the agent's answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -115,6 +115,9 @@ pub enum JournalEntry {
         /// What it used all the same.
         #[serde(default, skip_serializing_if = "Usage::is_unknown")]
         usage: Usage,
+        /// What whoever was asked about it used: the judge, the committee, self-assessment, nudges.
+        #[serde(default, skip_serializing_if = "Usage::is_unknown")]
+        judging_usage: Usage,
     },
     /// Result: the attempt was judged, and its reflection (if any) is stored.
     AttemptJudged {
@@ -147,6 +150,10 @@ pub enum JournalEntry {
         /// What writing a reflection used, also where none came of it.
         #[serde(default, skip_serializing_if = "Usage::is_unknown")]
         reflection_usage: Usage,
+        /// What whoever was asked about the attempt used, over all its turns: the judge, the committee, self-assessment,
+        /// nudges. Answers that could not be read count too.
+        #[serde(default, skip_serializing_if = "Usage::is_unknown")]
+        judging_usage: Usage,
     },
     /// Intent: confirmed work is about to be committed.
     CommitStarted {

@@ -19,11 +19,13 @@
 //! | guard | whether a conversation may be evaluated now | [`Guard`], [`StateId`] |
 //! | risk | what a change touches, and whether somebody should look at it | [`Risk`], [`Surface`] |
 //! | run | one call of the orchestrator | [`RunReport`] |
+//! | commit | what was committed, and what it changed | [`Commit`], [`FileChange`] |
 //! | event | something a watcher may want to show | [`Event`] |
 
 mod attempt;
 mod capture;
 mod check;
+mod commit;
 mod completion;
 mod event;
 mod failure;
@@ -32,6 +34,7 @@ mod ids;
 mod journal;
 mod mark;
 mod outcome;
+mod past;
 mod planning;
 pub mod policy;
 mod reflection;
@@ -47,6 +50,7 @@ pub use capture::{
     Capture, CaptureMode, CaptureSchema, CaptureSource, MostLikelyWrong, Provenance, SelfReport, SelfReportError,
 };
 pub use check::{CheckCommand, CheckReport, CheckScope, CheckSpec, CheckStatus, Output};
+pub use commit::{Commit, FileChange, HistoryExtent, line_fingerprint};
 pub use completion::{
     CompactionAction, CompactionVerdict, CompletionVerdict, GateOutcome, GateReport, Opinion, Severity, Standing,
     StuckReason, StuckVerdict, TaskType,
@@ -58,6 +62,7 @@ pub use ids::{IdError, ReflectionId, RunId, SessionId, SubtaskId, TaskId};
 pub use journal::{JournalEntry, TurnReason};
 pub use mark::{FEEDBACK_MARK, INTERNAL_MARK, internal, is_feedback, is_internal};
 pub use outcome::{RunReport, RunTotals, Stop, TaskReport};
+pub use past::{Past, PastEntry, ReportedConfidence, ReportedProvenance};
 pub use planning::{Planning, PlansUntil, announced_by_program};
 pub use reflection::{Category, Draft, Origin, Reflection};
 pub use risk::{RISK_THRESHOLD_VARIABLE, Risk, RiskThreshold, RiskThresholdError, Surface};

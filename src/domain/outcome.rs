@@ -47,9 +47,12 @@ pub struct TaskReport {
     pub tokens: Option<u64>,
     /// US dollars, where the agent reports them or the price table knows the model (`usage.costSource` says which).
     pub cost_usd: Option<f64>,
-    /// Tokens and money in parts.
+    /// Tokens and money in parts: agents, reflections, judging.
     #[serde(default, skip_serializing_if = "Usage::is_unknown")]
     pub usage: Usage,
+    /// The part of `usage` that went into judging: the judge, the committee, self-assessment, nudges.
+    #[serde(default, skip_serializing_if = "Usage::is_unknown")]
+    pub judging_usage: Usage,
     /// Wall-clock time in milliseconds.
     pub duration_ms: u64,
     /// One per started agent run.
@@ -118,9 +121,12 @@ pub struct RunTotals {
     pub tokens: Option<u64>,
     /// US dollars, where agents report them or the price table knows the model.
     pub cost_usd: Option<f64>,
-    /// Tokens and money in parts.
+    /// Tokens and money in parts: agents, reflections, judging.
     #[serde(skip_serializing_if = "Usage::is_unknown")]
     pub usage: Usage,
+    /// The part of `usage` that went into judging.
+    #[serde(skip_serializing_if = "Usage::is_unknown")]
+    pub judging_usage: Usage,
     /// Wall-clock time in milliseconds.
     pub duration_ms: u64,
 }

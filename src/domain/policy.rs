@@ -375,6 +375,8 @@ pub enum SelfAssessment {
     Off,
     /// The judge answers them in a conversation of its own.
     Fresh,
+    /// The agent itself, in a copy of its conversation that it may not work in.
+    Agent,
 }
 
 /// Which changes the reviewer and the auditor look at.

@@ -272,7 +272,7 @@ pub struct AttemptCount {
 }
 
 /// A line of a JSON Lines file that could not be read.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LineProblem {
     /// Counted from 1.
     pub line: usize,

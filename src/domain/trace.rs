@@ -151,11 +151,7 @@ impl Trace {
             }
             TranscriptItem::ToolResult { id, status, exit_code, output, .. } => {
                 let outcome = Outcome { status: *status, exit_code: *exit_code, output: kept(output) };
-                let open = |action: &&mut Action| action.id == *id && action.outcome.is_none();
-                let mode = self.actions.iter_mut().rev().find(open).and_then(|action| {
-                    action.outcome = Some(outcome);
-                    mode_of_tool(&action.tool)
-                });
+                let mode = self.answered(id, outcome);
                 if let Some(plans) = mode.filter(|_| *status == ToolStatus::Ok && parent.is_none()) {
                     self.plan(plans.then_some(PlansUntil::Left));
                 }
@@ -165,6 +161,22 @@ impl Trace {
             TranscriptItem::Error { .. } => self.errors += 1,
             _ => {}
         }
+    }
+
+    /// Takes what came of a call: of the open one of this id, else of one that went on in the background, whose exit
+    /// status is told later. Says whether the call that it answers first enters or leaves a plan mode.
+    fn answered(&mut self, id: &str, outcome: Outcome) -> Option<bool> {
+        let own = |action: &&mut Action| action.id == *id;
+        if let Some(action) = self.actions.iter_mut().rev().filter(own).find(|action| action.outcome.is_none()) {
+            action.outcome = Some(outcome);
+            return mode_of_tool(&action.tool);
+        }
+        let earlier = self.actions.iter_mut().rev().find(own)?.outcome.as_mut()?;
+        if earlier.exit_code.is_none() && outcome.exit_code.is_some() && earlier.status == ToolStatus::Ok {
+            let output = if outcome.output.is_empty() { std::mem::take(&mut earlier.output) } else { outcome.output };
+            *earlier = Outcome { output, ..outcome };
+        }
+        None
     }
 
     /// Adds a tool call.
@@ -382,6 +394,21 @@ mod tests {
         let exits: Vec<_> = trace.actions.iter().map(|a| a.outcome.as_ref().unwrap().exit_code).collect();
         assert_eq!(exits, [Some(2), None]);
         assert!(trace.running().is_none());
+    }
+
+    #[test]
+    fn what_became_of_a_call_in_the_background_is_told_later_and_once() {
+        let items = [
+            call("1", json!({"command": "make test"})),
+            result("1", None),
+            call("2", json!({"command": "ls"})),
+            result("2", Some(0)),
+            result("1", Some(2)),
+            result("1", Some(0)),
+            result("2", Some(9)),
+        ];
+        let exits: Vec<_> = trace(&items).actions.iter().map(|a| a.outcome.as_ref().unwrap().exit_code).collect();
+        assert_eq!(exits, [Some(2), Some(0)]);
     }
 
     #[test]

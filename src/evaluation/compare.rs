@@ -74,6 +74,7 @@ mod tests {
     use super::super::result::RunResult;
     use super::super::suite::SuiteKind;
     use super::*;
+    use crate::domain::Usage;
     use serde_json::Value;
 
     fn case(id: &str, outcome: CaseOutcome, given: &str) -> CaseResult {
@@ -104,6 +105,7 @@ mod tests {
             at: "2026-01-01T00:00:00Z".parse().unwrap(),
             judge: "none".into(),
             repeat: 1,
+            usage: Usage::default(),
             suites: vec![suite],
         }
     }

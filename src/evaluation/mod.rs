@@ -55,6 +55,7 @@ pub use run::Stage;
 pub use run::run;
 pub use run::unreadable;
 pub use statistics::Rate;
+pub use statistics::Z_95;
 pub use suite::Suite;
 pub use suite::SuiteKind;
 pub use table::Lines;

@@ -5,6 +5,7 @@ use super::statistics::Rate;
 use super::suite::SuiteKind;
 use super::threshold::Threshold;
 use crate::domain::Timestamp;
+use crate::domain::Usage;
 use serde::Deserialize;
 use serde::Serialize;
 use serde_json::Value;
@@ -22,6 +23,9 @@ pub struct EvalResult {
     pub judge: String,
     /// How many times each case ran.
     pub repeat: u32,
+    /// What whoever was asked used, where it is known.
+    #[serde(default, skip_serializing_if = "Usage::is_unknown")]
+    pub usage: Usage,
     /// One for each suite, in the order they were named.
     pub suites: Vec<SuiteResult>,
 }

@@ -37,6 +37,7 @@ use crate::services::Observed;
 use crate::services::OpenQuestion;
 use crate::services::ProgressJudge;
 use crate::services::TurnEvidence;
+use crate::services::UsageMeter;
 use futures_util::StreamExt;
 use futures_util::stream;
 use serde::Serialize;
@@ -115,6 +116,8 @@ pub struct RunParams<'a> {
     pub file: &'a str,
     /// What it must come to, instead of what the suite says.
     pub threshold: Option<Threshold>,
+    /// Counts what whoever is asked uses.
+    pub spent: &'a UsageMeter,
     /// Ends it early; what has not begun is not graded.
     pub cancel: &'a CancellationToken,
 }
@@ -136,7 +139,9 @@ pub async fn run(suite: &Suite, params: &RunParams<'_>) -> SuiteResult {
     let all =
         suite.cases.iter().flat_map(|case| (1..).zip(params.benches).map(move |(round, bench)| (case, round, bench)));
     let runs: Vec<RunResult> = stream::iter(all)
-        .map(|(case, round, bench)| one(Asked { suite, case, round, bench, cancel: params.cancel }))
+        .map(|(case, round, bench)| {
+            one(Asked { suite, case, round, bench, spent: params.spent, cancel: params.cancel })
+        })
         .buffered(jobs)
         .collect()
         .await;
@@ -190,6 +195,7 @@ struct Asked<'a> {
     case: &'a Case,
     round: u32,
     bench: &'a Bench,
+    spent: &'a UsageMeter,
     cancel: &'a CancellationToken,
 }
 
@@ -213,10 +219,10 @@ async fn one(asked: Asked<'_>) -> RunResult {
 
 /// Asks the port that a case is for.
 async fn verdict(asked: Asked<'_>, graded: &mut Graded) -> Value {
-    let Asked { suite, case, round, bench, cancel } = asked;
+    let Asked { suite, case, round, bench, spent, .. } = asked;
     match &case.given {
         Given::Stuck(question) => {
-            let verdict = bench.progress.stuck(question).await;
+            let verdict = bench.progress.stuck(question, spent).await;
             graded.label = grade::word(&verdict.reason);
             graded.said = Some(grade::stuck_said(&verdict));
             if let Expectation::Stuck(expected) = &case.expect {
@@ -225,7 +231,7 @@ async fn verdict(asked: Asked<'_>, graded: &mut Graded) -> Value {
             document(&verdict)
         }
         Given::Compaction(question) => {
-            let verdict = bench.progress.after_compaction(question).await;
+            let verdict = bench.progress.after_compaction(question, spent).await;
             graded.said = Some(grade::compaction_said(&verdict));
             let silent = verdict.confidence <= 0.0;
             graded.label = if silent { "undecided".to_owned() } else { grade::word(&verdict.action) };
@@ -236,7 +242,7 @@ async fn verdict(asked: Asked<'_>, graded: &mut Graded) -> Value {
         }
         Given::Transcript(transcript) => {
             let session = SessionId::new(format!("eval-{}-{}-{round}", suite.name, case.id));
-            match turn(transcript, session, bench, cancel) {
+            match turn(transcript, session, asked) {
                 Ok((turn, _files)) => judged(suite.kind, case, turn, bench, graded).await,
                 Err(because) => {
                     graded.problems.push(because);
@@ -275,7 +281,7 @@ async fn scored(
 ) -> Value {
     let allowed = rubric::allowed(&turn.trace, verdict);
     let question = bench.stage.grade_question(turn, verdict);
-    let answer = bench.judge.ask(&question).await.map_err(|error| error.to_string());
+    let answer = bench.judge.ask(&question, &turn.spent).await.map_err(|error| error.to_string());
     let grade = answer.and_then(|answer| bench.stage.read_grade(&answer));
     if let Expectation::Score(expected) = &case.expect {
         rubric::score(*expected, &allowed, grade.as_ref().ok(), graded);
@@ -292,9 +298,9 @@ async fn scored(
 fn turn(
     case: &TranscriptCase,
     session: SessionId,
-    bench: &Bench,
-    cancel: &CancellationToken,
+    asked: Asked<'_>,
 ) -> Result<(TurnEvidence, Option<LaidOut>), String> {
+    let Asked { bench, spent, cancel, .. } = asked;
     let Conversation { trace, task, ending } = bench.stage.conversation(&case.input)?;
     let files = if case.files.is_empty() { None } else { Some(bench.stage.lay_out(&case.files)?) };
     let turn = TurnEvidence {
@@ -306,6 +312,8 @@ fn turn(
         dir: files.as_ref().map(|files| files.dir.clone()),
         author: None,
         ending,
+        own: None,
+        spent: spent.clone(),
         cancel: cancel.child_token(),
     };
     Ok((turn, files))
@@ -352,7 +360,6 @@ mod tests {
     use super::*;
     use crate::domain::GateOutcome;
     use crate::domain::GateReport;
-    use crate::domain::Severity;
     use crate::domain::Standing;
     use crate::domain::StuckReason;
     use crate::domain::StuckVerdict;
@@ -387,17 +394,7 @@ mod tests {
     }
 
     fn verdict(status: Standing, complete: bool, reasons: Vec<GateReport>) -> CompletionVerdict {
-        CompletionVerdict {
-            status,
-            complete,
-            severity: Severity::None,
-            feedback: String::new(),
-            missing: Vec::new(),
-            next_actions: Vec::new(),
-            requires_human_action: false,
-            human_actions: Vec::new(),
-            reasons,
-        }
+        CompletionVerdict { complete, reasons, ..CompletionVerdict::bare(status) }
     }
 
     /// A verifier that answers with the status that the task names.
@@ -415,7 +412,7 @@ mod tests {
             _ => verdict(Standing::Unproven, false, Vec::new()),
         });
         let mut judge = MockJudge::new();
-        judge.expect_ask().returning(|question| match question.prompt.as_str() {
+        judge.expect_ask().returning(|question, _| match question.prompt.as_str() {
             "graded" | "refuted" => Ok("5".to_owned()),
             "garbled" => Ok("splendid".to_owned()),
             _ => Err(JudgeError::NoJudge),
@@ -430,7 +427,8 @@ mod tests {
 
     async fn run_on(text: &str, benches: &[Bench], cancel: &CancellationToken) -> SuiteResult {
         let suite = read("s.yaml", text, Format::Yaml).unwrap();
-        run(&suite, &RunParams { benches, jobs: 3, file: "s.yaml", threshold: None, cancel }).await
+        let spent = UsageMeter::default();
+        run(&suite, &RunParams { benches, jobs: 3, file: "s.yaml", threshold: None, spent: &spent, cancel }).await
     }
 
     fn completion(cases: &[(&str, bool, &str)]) -> String {
@@ -509,7 +507,7 @@ mod tests {
         struct Slow;
         #[async_trait::async_trait]
         impl ProgressJudge for Slow {
-            async fn stuck(&self, _: &crate::services::StuckQuestion) -> StuckVerdict {
+            async fn stuck(&self, _: &crate::services::StuckQuestion, _: &UsageMeter) -> StuckVerdict {
                 MOST.fetch_max(RUNNING.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
                 for _ in 0..20 {
                     tokio::task::yield_now().await;
@@ -521,6 +519,7 @@ mod tests {
             async fn after_compaction(
                 &self,
                 _: &crate::services::CompactionQuestion,
+                _: &UsageMeter,
             ) -> crate::domain::CompactionVerdict {
                 unreachable!("no case asks")
             }

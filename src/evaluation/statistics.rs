@@ -3,8 +3,8 @@
 use serde::Deserialize;
 use serde::Serialize;
 
-/// The normal distribution's 97.5 % point: two sides of 2.5 % are left out.
-const Z: f64 = 1.959_963_984_540_054;
+/// The normal distribution's 97.5 % point: two sides of 2.5 % are left out. For 95 % intervals.
+pub const Z_95: f64 = 1.959_963_984_540_054;
 
 /// So many of so many.
 ///
@@ -47,9 +47,9 @@ impl Rate {
     pub fn interval(&self) -> Option<(f64, f64)> {
         let p = self.rate()?;
         let n = self.of as f64;
-        let z2 = Z * Z;
+        let z2 = Z_95 * Z_95;
         let middle = p + z2 / (2.0 * n);
-        let half = Z * (p * (1.0 - p) / n + z2 / (4.0 * n * n)).sqrt();
+        let half = Z_95 * (p * (1.0 - p) / n + z2 / (4.0 * n * n)).sqrt();
         let scale = 1.0 + z2 / n;
         // Rounding must not leave 1e-18 where the formula says 0.
         let low = if self.count == 0 { 0.0 } else { (middle - half) / scale };

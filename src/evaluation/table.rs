@@ -17,6 +17,14 @@ pub fn table(result: &EvalResult, every: Lines) -> String {
     for suite in &result.suites {
         suite_text(suite, result, every, &mut text);
     }
+    if let Some(tokens) = result.usage.tokens() {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "the judge used {tokens} tokens");
+        let _ = match result.usage.cost_usd {
+            Some(cost) => writeln!(text, ", ${cost:.2}"),
+            None => writeln!(text),
+        };
+    }
     text
 }
 

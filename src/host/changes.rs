@@ -189,8 +189,8 @@ mod tests {
         let mut command = Command::new("git");
         let settings =
             ["user.name=U", "user.email=u@example.org", "init.defaultBranch=trunk", "protocol.file.allow=always"];
-        settings.iter().for_each(|setting| drop(command.args(["-c", setting])));
-        let output = command.args(args).current_dir(dir).output().unwrap();
+        let settings = settings.iter().flat_map(|setting| ["-c", *setting]);
+        let output = command.args(settings).args(args).current_dir(dir).output().unwrap();
         assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8_lossy(&output.stdout).trim().to_owned()
     }

@@ -17,6 +17,7 @@ use std::sync::Arc;
 use std::sync::LazyLock;
 use std::sync::Mutex;
 use std::time::Duration;
+use tokio::io::AsyncReadExt;
 use tokio::io::AsyncWriteExt;
 
 /// No call that we make takes minutes; one that does hangs on a dead file system or a filter that waits.
@@ -164,6 +165,49 @@ impl Call {
             stdout: output.stdout,
             stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
         })
+    }
+
+    /// Runs it and shows stdout while it comes, in pieces that end anywhere; a status other than 0 is an error with what
+    /// git printed. The limit is on silence, not on how long a large repository takes.
+    pub(super) async fn stream(self, mut show: impl FnMut(&[u8]) + Send) -> Result<(), WorkspaceError> {
+        /// So much of stderr is kept.
+        const KEPT: u64 = 16 * 1024;
+        let command = self.name();
+        let lost = |error: std::io::Error| failed(command.clone(), &error.to_string());
+        let mut child = self.process().spawn().map_err(lost)?;
+        let mut guard = EndOnDrop(child.id());
+        let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+        let listen = async {
+            let mut said = Vec::new();
+            if let Some(mut stderr) = stderr {
+                let _ = (&mut stderr).take(KEPT).read_to_end(&mut said).await;
+                // Whoever says more must not wait for a reader.
+                let _ = tokio::io::copy(&mut stderr, &mut tokio::io::sink()).await;
+            }
+            String::from_utf8_lossy(&said).into_owned()
+        };
+        let read = async {
+            let Some(mut stdout) = stdout else { return Ok(()) };
+            let mut piece = vec![0; 256 * 1024];
+            loop {
+                let silent = || failed(command.clone(), "it said nothing for 10 minutes");
+                let length = tokio::time::timeout(LIMIT, stdout.read(&mut piece)).await.map_err(|_| silent())?;
+                match length.map_err(lost)? {
+                    0 => return Ok(()),
+                    length => show(&piece[..length]),
+                }
+            }
+        };
+        // Leaving early drops the guard, which ends git, which ends what listens.
+        let both = async {
+            let read = std::pin::pin!(read);
+            let listen = std::pin::pin!(listen);
+            tokio::try_join!(read, async { Ok(listen.await) })
+        };
+        let ((), said) = both.await?;
+        let status = child.wait().await.map_err(lost)?;
+        guard.0 = None;
+        if status.success() { Ok(()) } else { Err(failed(command, &said)) }
     }
 
     fn process(&self) -> tokio::process::Command {

@@ -20,6 +20,7 @@
 mod changes;
 mod clock;
 mod git;
+mod history;
 mod lock;
 mod process;
 mod remote;
@@ -28,6 +29,7 @@ mod workspaces;
 
 pub use changes::HostChanges;
 pub use clock::SystemClock;
+pub use history::GitHistory;
 pub use lock::ProjectLock;
 pub use process::HostRunner;
 pub use remote::HostRemote;

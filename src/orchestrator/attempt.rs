@@ -29,6 +29,7 @@ use crate::domain::Usage;
 use crate::services::Conversation;
 use crate::services::Earlier;
 use crate::services::PromptSection;
+use crate::services::UsageMeter;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::Mutex;
@@ -97,6 +98,8 @@ pub(super) struct Course {
     before: Usage,
     /// What this session used, over all turns.
     pub usage: Usage,
+    /// What judging it used, over all turns and nudges.
+    pub judging: UsageMeter,
     /// What was changed in the user's repository beside the files, in any turn.
     pub tampered: Vec<String>,
     /// Rules that it changed where nobody reads them, and that the user was told of.
@@ -117,7 +120,7 @@ impl Course {
     }
 
     /// What the agent's conversation used, in this session and before it.
-    fn conversation_usage(&self) -> Usage {
+    pub fn conversation_usage(&self) -> Usage {
         let mut usage = self.before;
         usage += self.usage;
         usage
@@ -171,6 +174,8 @@ pub(super) struct Judged {
     pub reflection: Option<ReflectionId>,
     /// What writing it used.
     pub reflection_usage: Usage,
+    /// What whoever was asked about the attempt used.
+    pub judging_usage: Usage,
 }
 
 impl Judged {
@@ -252,6 +257,7 @@ impl TaskRun {
             conversation,
             before,
             usage: Usage::default(),
+            judging: UsageMeter::default(),
             tampered,
             rules: Vec::new(),
             previous: None,
@@ -341,7 +347,8 @@ impl TaskRun {
         }
         self.keep_capture(course, &judged).await;
         self.remember_failure(&judged);
-        AgentStop::Judged(Box::new(Judged { usage: course.usage, ..*judged }))
+        let judging_usage = self.count_judging(course);
+        AgentStop::Judged(Box::new(Judged { usage: course.usage, judging_usage, ..*judged }))
     }
 
     async fn not_judged(&mut self, course: &Course, stopped: Stopped) -> Result<AgentStop, TaskRunError> {
@@ -357,7 +364,7 @@ impl TaskRun {
         Ok(AgentStop::Stopped { ending: report.ending, detail })
     }
 
-    async fn interrupted(&self, course: &Course) -> Result<AgentStop, TaskRunError> {
+    async fn interrupted(&mut self, course: &Course) -> Result<AgentStop, TaskRunError> {
         self.drop_attempt(course, Some(&Ending::Cancelled)).await?;
         Ok(AgentStop::Stopped { ending: Ending::Cancelled, detail: None })
     }
@@ -386,12 +393,22 @@ impl TaskRun {
         Ok(())
     }
 
-    async fn drop_attempt(&self, course: &Course, ending: Option<&Ending>) -> Result<(), TaskRunError> {
+    /// Counts what judging an attempt used to the task, once the attempt is over.
+    fn count_judging(&mut self, course: &Course) -> Usage {
+        let used = course.judging.total();
+        self.usage += used;
+        self.report.judging_usage += used;
+        used
+    }
+
+    async fn drop_attempt(&mut self, course: &Course, ending: Option<&Ending>) -> Result<(), TaskRunError> {
+        let judging_usage = self.count_judging(course);
         let entry = JournalEntry::AttemptDropped {
             task: self.task.id.clone(),
             session: course.session.clone(),
             ending: ending.cloned(),
             usage: course.usage,
+            judging_usage,
         };
         Ok(self.context.services.journal.record(entry).await?)
     }

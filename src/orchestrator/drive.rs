@@ -293,6 +293,7 @@ pub(super) fn empty_report(task: &Task) -> TaskReport {
         tokens: None,
         cost_usd: None,
         usage: Usage::default(),
+        judging_usage: Usage::default(),
         duration_ms: 0,
         endings: Vec::new(),
         proof: None,
@@ -312,9 +313,10 @@ fn by_risk(tasks: &mut [TaskReport]) {
 
 fn totals(tasks: &[TaskReport]) -> RunTotals {
     let count = |wanted: Option<Verdict>| tasks.iter().filter(|t| t.verdict == wanted).count() as u32;
-    let mut usage = Usage::default();
+    let (mut usage, mut judging_usage) = (Usage::default(), Usage::default());
     for task in tasks {
         usage += task.usage;
+        judging_usage += task.judging_usage;
     }
     RunTotals {
         tasks: tasks.len() as u32,
@@ -329,6 +331,7 @@ fn totals(tasks: &[TaskReport]) -> RunTotals {
         reflections_injected: tasks.iter().map(|t| t.reflections_injected).sum(),
         tokens: usage.tokens(),
         usage,
+        judging_usage,
         cost_usd: usage.cost_usd,
         ..RunTotals::default()
     }

@@ -15,6 +15,7 @@ use crate::services::Clock;
 use crate::services::CompactionQuestion;
 use crate::services::ProgressJudge;
 use crate::services::StuckQuestion;
+use crate::services::UsageMeter;
 use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::time::Duration;
@@ -52,6 +53,8 @@ pub(super) struct Nudger<'a> {
     pub session: &'a SessionId,
     /// Shared by all turns of the attempt, so that no state is evaluated twice.
     pub guard: &'a Mutex<Guard>,
+    /// Counts what whoever is asked uses.
+    pub spent: &'a UsageMeter,
     /// The task in short.
     pub task: &'a str,
 }
@@ -86,7 +89,7 @@ impl Nudger<'_> {
                 Look::Wait => moved.await,
                 Look::Nudge(nudge) => return nudge,
                 Look::Compacted(pass, question) => {
-                    let verdict = self.progress.after_compaction(&question).await;
+                    let verdict = self.progress.after_compaction(&question, self.spent).await;
                     self.leave(pass);
                     let goes_on =
                         matches!(verdict.action, CompactionAction::ContinueTask | CompactionAction::NeedsGithubUpdate);
@@ -159,7 +162,7 @@ impl Nudger<'_> {
             (self.watching.moved(), StateId::of_trace(&seen.trace), entered)
         };
         if let Some((pass, question)) = entered {
-            let verdict = self.progress.stuck(&question).await;
+            let verdict = self.progress.stuck(&question, self.spent).await;
             self.leave(pass);
             let as_it_was = StateId::of_trace(&self.watching.seen().trace) == state;
             if as_it_was && verdict.should_nudge && !verdict.nudge_message.is_empty() {

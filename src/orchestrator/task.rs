@@ -387,6 +387,7 @@ impl TaskRun {
             signature,
             reflection: judged.reflection,
             reflection_usage: judged.reflection_usage,
+            judging_usage: judged.judging_usage,
         };
         services.journal.record(entry).await?;
         services.tasks.mark(&[mark]).await.map_err(|e| TaskRunError::SetAside(e.to_string()))

@@ -44,7 +44,9 @@ use crate::services::AgentRequest;
 use crate::services::AgentWatch;
 use crate::services::AttemptEnd;
 use crate::services::CapturedAttempt;
+use crate::services::Earlier;
 use crate::services::Observed;
+use crate::services::OwnWork;
 use crate::services::SubagentError;
 use crate::services::TurnEvidence;
 use crate::services::VerdictsError;
@@ -129,6 +131,7 @@ impl TaskRun {
             clock: &*services.clock,
             session: &course.session,
             guard: &course.guard,
+            spent: &course.judging,
             task: &self.task.title,
         };
         let mut run = agent.run(request);
@@ -188,9 +191,21 @@ impl TaskRun {
         let protected = self.protected(&stopped.change, &workspace.prefix());
         let by_checks = self.by_checks(prepared, course, &stopped, &checks, &protected);
         self.publish_verdict(course, &by_checks, None).await;
-        let evidence = self.evidence(prepared, course, &stopped, &checks, protected).await?;
+        let evidence = self.evidence(prepared, course, &stopped, &checks, protected.clone()).await?;
         let risk = self.risk(&stopped.change);
-        let completion = self.context.services.completion.verify_turn(evidence).await;
+        let services = &self.context.services;
+        // The agent itself is asked where it worked, so it is watched once more.
+        let asks_agent = services.settings.verification().self_assessment == policy::SelfAssessment::Agent;
+        if asks_agent {
+            workspace.guard().await?;
+        }
+        let completion = services.completion.verify_turn(evidence).await;
+        let by_checks = if asks_agent {
+            course.tampered.extend(self.restore(workspace).await?);
+            self.by_checks(prepared, course, &stopped, &checks, &protected)
+        } else {
+            by_checks
+        };
         if self.context.cancel.is_cancelled() {
             return Ok(None);
         }
@@ -218,6 +233,7 @@ impl TaskRun {
             judgement,
             reflection: None,
             reflection_usage: Usage::default(),
+            judging_usage: Usage::default(),
         };
         self.publish_verdict(course, &judged.judgement, Some(&completion)).await;
         self.keep_record(course, &judged, &completion).await;
@@ -291,6 +307,11 @@ impl TaskRun {
             dir: Some(self.context.services.settings.project().root.clone()),
             author: Some(course.attempt.agent.clone()),
             ending: Some(stopped.report.ending.clone()),
+            own: stopped.report.agent_session.clone().map(|agent_session| OwnWork {
+                conversation: Earlier { agent_session, usage: course.conversation_usage() },
+                dir: prepared.workspace.dir(),
+            }),
+            spent: course.judging.clone(),
             cancel: self.context.cancel.clone(),
         })
     }

@@ -129,7 +129,6 @@ mod tests {
     use super::*;
     use crate::domain::GateReport;
     use crate::domain::Proof;
-    use crate::domain::Severity;
 
     fn judgement(verdict: Verdict) -> Judgement {
         let refuted = matches!(verdict, Verdict::Failed | Verdict::FalseDone);
@@ -143,27 +142,22 @@ mod tests {
         }
     }
 
-    fn completion(status: Standing) -> CompletionVerdict {
-        CompletionVerdict {
-            status,
-            complete: status == Standing::Proven,
-            severity: Severity::None,
-            feedback: String::new(),
-            missing: Vec::new(),
-            next_actions: Vec::new(),
-            requires_human_action: false,
-            human_actions: Vec::new(),
-            reasons: Vec::new(),
-        }
-    }
-
     fn objects(status: Standing) -> CompletionVerdict {
-        CompletionVerdict { complete: false, missing: vec!["the refund is negative".to_owned()], ..completion(status) }
+        CompletionVerdict {
+            complete: false,
+            missing: vec!["the refund is negative".to_owned()],
+            ..CompletionVerdict::bare(status)
+        }
     }
 
     fn person(status: Standing) -> CompletionVerdict {
         let human_actions = vec!["log in to the registry".to_owned()];
-        CompletionVerdict { complete: false, requires_human_action: true, human_actions, ..completion(status) }
+        CompletionVerdict {
+            complete: false,
+            requires_human_action: true,
+            human_actions,
+            ..CompletionVerdict::bare(status)
+        }
     }
 
     #[test]
@@ -175,18 +169,18 @@ mod tests {
         use Verdict::Failed;
         use Verdict::FalseDone;
         use Verdict::Unverifiable;
-        let judged = |status| CompletionVerdict { complete: true, ..completion(status) };
+        let judged = |status| CompletionVerdict { complete: true, ..CompletionVerdict::bare(status) };
         let cases = [
-            (Confirmed, completion(Proven), Ending::Finished, Confirmed),
-            (Confirmed, completion(Proven), Ending::Crash, Confirmed),
+            (Confirmed, CompletionVerdict::bare(Proven), Ending::Finished, Confirmed),
+            (Confirmed, CompletionVerdict::bare(Proven), Ending::Crash, Confirmed),
             (Confirmed, judged(Unproven), Ending::Finished, Confirmed),
-            (Confirmed, completion(Refuted), Ending::Finished, FalseDone),
-            (Confirmed, completion(Refuted), Ending::Timeout, Failed),
+            (Confirmed, CompletionVerdict::bare(Refuted), Ending::Finished, FalseDone),
+            (Confirmed, CompletionVerdict::bare(Refuted), Ending::Timeout, Failed),
             (Confirmed, objects(Proven), Ending::Finished, Unverifiable),
-            (Confirmed, completion(Unproven), Ending::Finished, Unverifiable),
+            (Confirmed, CompletionVerdict::bare(Unproven), Ending::Finished, Unverifiable),
             (Confirmed, person(Unproven), Ending::Finished, Unverifiable),
             (Unverifiable, judged(Unproven), Ending::Finished, Unverifiable),
-            (Unverifiable, completion(Refuted), Ending::Finished, FalseDone),
+            (Unverifiable, CompletionVerdict::bare(Refuted), Ending::Finished, FalseDone),
             (Failed, judged(Proven), Ending::Crash, Failed),
             (FalseDone, judged(Proven), Ending::Finished, FalseDone),
         ];
@@ -205,7 +199,7 @@ mod tests {
             outcome: GateOutcome::Failed,
             evidence: "tests/a.rs is gone".to_owned(),
         };
-        let refuted = CompletionVerdict { reasons: vec![gate], ..completion(Standing::Refuted) };
+        let refuted = CompletionVerdict { reasons: vec![gate], ..CompletionVerdict::bare(Standing::Refuted) };
         let cases = [
             (refuted, "tests_deleted: tests/a.rs is gone"),
             (objects(Standing::Proven), "so, but an objection stands: the refund is negative"),
@@ -230,15 +224,15 @@ mod tests {
                 Judged { judgement: &judgement, completion, ending: &ending, turn, max_turns: 3, tampered: &[] };
             assert_eq!(next_turn(&judged), expected, "{verdict:?} {completion:?} {ending:?} {turn}");
         };
-        check(Verdict::Confirmed, &completion(Proven), Ending::Finished, 1, Turn::Done);
-        check(Verdict::FalseDone, &completion(Refuted), Ending::Finished, 1, Turn::Feedback);
-        check(Verdict::FalseDone, &completion(Refuted), Ending::Finished, 2, Turn::Feedback);
-        check(Verdict::FalseDone, &completion(Refuted), Ending::Finished, 3, Turn::Done);
-        check(Verdict::Failed, &completion(Refuted), Ending::Timeout, 1, Turn::Done);
-        check(Verdict::Failed, &completion(Refuted), Ending::Nudged, 1, Turn::Done);
+        check(Verdict::Confirmed, &CompletionVerdict::bare(Proven), Ending::Finished, 1, Turn::Done);
+        check(Verdict::FalseDone, &CompletionVerdict::bare(Refuted), Ending::Finished, 1, Turn::Feedback);
+        check(Verdict::FalseDone, &CompletionVerdict::bare(Refuted), Ending::Finished, 2, Turn::Feedback);
+        check(Verdict::FalseDone, &CompletionVerdict::bare(Refuted), Ending::Finished, 3, Turn::Done);
+        check(Verdict::Failed, &CompletionVerdict::bare(Refuted), Ending::Timeout, 1, Turn::Done);
+        check(Verdict::Failed, &CompletionVerdict::bare(Refuted), Ending::Nudged, 1, Turn::Done);
         check(Verdict::Confirmed, &objects(Proven), Ending::Finished, 1, Turn::Feedback);
         check(Verdict::Unverifiable, &objects(Unproven), Ending::Finished, 1, Turn::Feedback);
-        check(Verdict::Unverifiable, &completion(Unproven), Ending::Finished, 1, Turn::Done);
+        check(Verdict::Unverifiable, &CompletionVerdict::bare(Unproven), Ending::Finished, 1, Turn::Done);
         check(Verdict::FalseDone, &person(Refuted), Ending::Finished, 1, Turn::Person);
         check(Verdict::FalseDone, &person(Refuted), Ending::Finished, 3, Turn::Person);
         check(Verdict::FalseDone, &pushed, Ending::Finished, 1, Turn::Feedback);
@@ -247,7 +241,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_undone_gets_no_further_turn() {
-        let (judgement, completion) = (judgement(Verdict::FalseDone), completion(Standing::Refuted));
+        let (judgement, completion) = (judgement(Verdict::FalseDone), CompletionVerdict::bare(Standing::Refuted));
         let judged = Judged {
             judgement: &judgement,
             completion: &completion,

@@ -79,6 +79,23 @@ pub fn one_line(text: &str) -> String {
     line
 }
 
+/// The end of what a program wrote to stderr, in one line, to be put behind an error; empty if it wrote nothing.
+///
+/// ```
+/// # use reflexion::prompt::stderr_end;
+/// assert_eq!(stderr_end("\u{1b}[31mno key\u{1b}[0m\n"), "; its stderr ends: no key");
+/// assert_eq!(stderr_end(" \n"), "");
+/// ```
+#[must_use]
+pub fn stderr_end(stderr: &str) -> String {
+    /// A sentence or two: the last thing that a program says is why it failed.
+    const BYTES: usize = 300;
+    match last_bytes(&one_line(&plain(stderr)), BYTES) {
+        "" => String::new(),
+        end => format!("; its stderr ends: {end}"),
+    }
+}
+
 /// `text` without ANSI escapes, control characters (line feed and tab stay; a carriage return ends a line,
 /// other separators become a space) and characters that turn the reading direction or tag text invisibly.
 ///

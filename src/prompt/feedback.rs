@@ -232,15 +232,9 @@ mod tests {
 
     fn verdict(missing: &[&str]) -> CompletionVerdict {
         CompletionVerdict {
-            status: Standing::Refuted,
-            complete: false,
             severity: if missing.is_empty() { Severity::None } else { Severity::High },
-            feedback: String::new(),
             missing: missing.iter().map(|item| (*item).to_owned()).collect(),
-            next_actions: Vec::new(),
-            requires_human_action: false,
-            human_actions: Vec::new(),
-            reasons: Vec::new(),
+            ..CompletionVerdict::bare(Standing::Refuted)
         }
     }
 

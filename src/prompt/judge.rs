@@ -213,6 +213,15 @@ pub fn rubric_prompt(parts: &TurnParts<'_>, criteria: &str) -> String {
     )
 }
 
+/// The question, put to the agent whose work it is about.
+#[must_use]
+pub fn about_own_work(prompt: &str) -> String {
+    format!(
+        "What follows is about your own work in this conversation, up to now. Do not go on with it: only answer. \
+         \"The agent\" is you.\n\n{prompt}"
+    )
+}
+
 /// The question once more, after an answer that cannot be read.
 #[must_use]
 pub fn ask_again(prompt: &str, why: &str) -> String {

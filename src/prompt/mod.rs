@@ -19,7 +19,7 @@ mod template;
 
 pub use answer::{AnswerError, Answered, AnsweredFile, Wholeness, read_answer};
 pub use attempt::{AttemptPrompt, DESCRIPTION_BYTES, LastFailure, OUTPUT_BYTES, go_on};
-pub use budget::{excerpt, first_bytes, last_bytes, one_line, plain, shorten};
+pub use budget::{excerpt, first_bytes, last_bytes, one_line, plain, shorten, stderr_end};
 pub use completion::{CompletionPrompt, Fixed, ShownFile};
 pub use feedback::{Feedback, nudge};
 pub use fence::fence;

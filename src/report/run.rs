@@ -56,6 +56,9 @@ fn push_totals(text: &mut String, report: &RunReport) {
     }
     if let Some(tokens) = totals.tokens {
         let _ = write!(text, "; {tokens} tokens");
+        if let Some(judging) = totals.judging_usage.tokens() {
+            let _ = write!(text, " ({judging} of them for judging)");
+        }
     }
     if let Some(cost) = totals.cost_usd {
         let estimated = if totals.usage.cost_source == Some(CostSource::Estimated) { " (estimated)" } else { "" };

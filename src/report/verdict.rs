@@ -100,19 +100,16 @@ mod tests {
             evidence: evidence.to_owned(),
         };
         let verdict = CompletionVerdict {
-            status: Standing::Refuted,
-            complete: false,
             severity: Severity::High,
             feedback: "Run the tests.".to_owned(),
             missing: vec!["passing tests".to_owned()],
             next_actions: vec!["run `make test`\nand mend it".to_owned()],
-            requires_human_action: false,
-            human_actions: Vec::new(),
             reasons: vec![
                 gate("change", GateOutcome::Passed, "2 files"),
                 gate("tests", GateOutcome::Failed, "exit status 2"),
                 gate("ci", GateOutcome::NotRun, "there is no remote"),
             ],
+            ..CompletionVerdict::bare(Standing::Refuted)
         };
         let expected = "✗ not complete (refuted by facts, severity HIGH)
   ✓ change: 2 files

@@ -26,6 +26,7 @@ use crate::services::OpenQuestion;
 use crate::services::ProgressJudge;
 use crate::services::Settings;
 use crate::services::TurnEvidence;
+use crate::services::UsageMeter;
 use crate::verification::judging;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -134,16 +135,17 @@ pub async fn evaluate(params: EvalParams<'_>, clock: &dyn Clock) -> Result<EvalR
         apps.push(layers.build::<Ports>().await.map_err(BoxError::from)?);
     }
     let benches = apps.iter().map(bench).collect::<Result<Vec<Bench>, BoxError>>()?;
+    let spent = UsageMeter::default();
     let mut results = Vec::new();
     for (file, suite) in suites {
-        let params = RunParams { benches: &benches, jobs, file, threshold, cancel: &cancel };
+        let params = RunParams { benches: &benches, jobs, file, threshold, spent: &spent, cancel: &cancel };
         results.push(evaluation::run(suite, &params).await);
     }
     drop(benches);
     for app in apps {
         app.shutdown().await.map_err(BoxError::from)?;
     }
-    Ok(EvalResult { v: 1, at, judge: name, repeat: repeat.max(1), suites: results })
+    Ok(EvalResult { v: 1, at, judge: name, repeat: repeat.max(1), usage: spent.total(), suites: results })
 }
 
 /// What is built once for each round; the judge is among what these need.

@@ -10,8 +10,10 @@ use crate::domain::CompletionVerdict;
 use crate::domain::GateOutcome;
 use crate::domain::GateReport;
 use crate::domain::SessionId;
+use crate::domain::Trace;
 use crate::services::CompletionVerifier;
 use crate::services::TurnEvidence;
+use crate::services::UsageMeter;
 use std::path::PathBuf;
 use tokio_util::sync::CancellationToken;
 
@@ -27,6 +29,8 @@ pub struct TranscriptTurn {
     pub task: Option<String>,
     /// Where the work is, for the project's signals and instructions; none: unknown.
     pub dir: Option<PathBuf>,
+    /// Counts what whoever is asked uses.
+    pub spent: UsageMeter,
     /// Ends it early.
     pub cancel: CancellationToken,
 }
@@ -34,22 +38,31 @@ pub struct TranscriptTurn {
 /// The verdict on a transcript. Nothing was observed by the runtime, so it is never proven; what could not be read of it
 /// stands among the reasons.
 pub async fn judge_transcript(verifier: &dyn CompletionVerifier, turn: TranscriptTurn) -> CompletionVerdict {
-    let TranscriptTurn { reading, task, dir, cancel } = turn;
+    let TranscriptTurn { reading, task, dir, spent, cancel } = turn;
     let notes = notes(&reading, task.is_some());
     let evidence = TurnEvidence {
         session: SessionId::new(reading.session.unwrap_or_else(|| NO_SESSION.to_owned())),
-        task: task.or(reading.task).unwrap_or_else(|| reading.trace.task()),
+        task: task.unwrap_or_else(|| asked_of(reading.task, &reading.trace)),
         expects: None,
         trace: reading.trace,
         observed: None,
         dir,
         author: None,
         ending: reading.ending,
+        own: None,
+        spent,
         cancel,
     };
     let mut verdict = verifier.verify_turn(evidence).await;
     verdict.reasons.extend(notes);
     verdict
+}
+
+/// The task that stands apart, and what people said after it; or all that was asked.
+fn asked_of(task: Option<String>, trace: &Trace) -> String {
+    let Some(task) = task else { return trace.task() };
+    // The first message is the task itself, perhaps in other words.
+    if trace.asked.len() < 2 { task } else { format!("{task}\n\n{}", trace.task()) }
 }
 
 /// What the transcript itself leaves open.

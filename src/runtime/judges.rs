@@ -96,7 +96,7 @@ fn agent(
 ) -> Result<Arc<dyn Judge>, SubagentError> {
     let cannot = format!("judge; name another agent in `{key}`");
     let agent = AnsweringAgent::new(name, subagents.get(name)?, &cannot)?;
-    Ok(Arc::new(AgentJudge { agent, clock: Arc::clone(clock) }))
+    Ok(Arc::new(AgentJudge { agent, clock: Arc::clone(clock), own: None }))
 }
 
 fn guarded(bare: Arc<dyn Judge>, limit: Duration, clock: &Arc<dyn Clock>) -> Arc<dyn Judge> {

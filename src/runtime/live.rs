@@ -60,6 +60,7 @@ use crate::verification::Checks;
 use crate::verification::Completion;
 use crate::verification::CompletionParams;
 use crate::verification::Progress;
+use crate::verification::judging::Authors;
 use std::convert::Infallible;
 use std::sync::Arc;
 
@@ -198,10 +199,12 @@ async fn completion_verifier(
     subagents: Svc<dyn Subagents>,
     clock: Svc<dyn Clock>,
 ) -> Result<Svc<dyn CompletionVerifier>, SubagentError> {
-    let committee = judges::committee(&*settings, &*subagents, &clock.into_arc())?;
+    let (subagents, clock) = (subagents.into_arc(), clock.into_arc());
+    let committee = judges::committee(&*settings, &*subagents, &clock)?;
     Ok(Svc::new(Completion::new(CompletionParams {
         policy: settings.verification().clone(),
         judge: judge.into_arc(),
+        authors: Authors { subagents, clock, limit: settings.verification().judge_timeout },
         reviewer: committee.reviewer,
         auditor: committee.auditor,
         remote: remote.into_arc(),

@@ -20,6 +20,7 @@
 //! ```
 
 mod agents;
+mod analyze;
 mod eval;
 mod events;
 mod files;
@@ -52,6 +53,11 @@ pub use crate::hooks::Verify as HookVerify;
 pub use crate::orchestrator::router::chain;
 pub use crate::storage::EvalFiles;
 pub use crate::storage::replace_file;
+pub use analyze::Observations;
+pub use analyze::history;
+pub use analyze::past;
+pub use analyze::read_observations;
+pub use analyze::reflections;
 pub use eval::EvalError;
 pub use eval::EvalJudge;
 pub use eval::EvalParams;

@@ -51,7 +51,7 @@ mod tests {
     async fn the_cost_of_a_model_with_a_price_is_estimated() {
         let check = async |name: &str, expected: Option<CostSource>| {
             let usage = Usage { input: Some(7), output: Some(3), ..Usage::default() };
-            let completion = Completion { text: "Fine.".to_owned(), usage, truncated: false };
+            let completion = Completion::whole("Fine.", usage);
             let mut bare = MockModel::new();
             bare.expect_complete().times(1).return_once(move |_| Ok(completion));
             let priced = Priced { bare: Arc::new(bare), name: name.to_owned() };

@@ -216,7 +216,7 @@ mod tests {
             self.seen.work(self.start, self.takes).await;
             match self.answers.lock().unwrap().pop_front() {
                 Some(error) => Err(error),
-                None => Ok(Completion { text: "done".to_owned(), usage: Usage::default(), truncated: false }),
+                None => Ok(Completion::whole("done", Usage::default())),
             }
         }
     }

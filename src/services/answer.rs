@@ -3,6 +3,7 @@
 use super::AgentRequest;
 use super::AgentWatch;
 use super::Conversation;
+use super::Earlier;
 use super::Mode;
 use super::Subagent;
 use super::SubagentError;
@@ -16,13 +17,14 @@ use crate::domain::TranscriptItem;
 use crate::domain::Usage;
 use crate::domain::internal;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 /// An agent that only answers: read-only, in a single turn, in an empty directory that is thrown away. Whatever it does,
-/// it finds nothing to harm.
+/// it finds nothing to harm. Only who is asked about its own work is asked where it worked.
 ///
-/// *Who asks:* the agent generator and the agent judge.
+/// *Who asks:* the agent generator, the agent judge, the self-assessment.
 #[derive(Clone)]
 pub struct AnsweringAgent {
     agent: Arc<dyn Subagent>,
@@ -43,6 +45,18 @@ pub struct AgentQuestion {
     pub attempt: u32,
     /// This agent run.
     pub session: SessionId,
+    /// It is about what the agent itself did; none: in a new conversation.
+    pub own: Option<OwnWork>,
+}
+
+/// What an agent did, in a conversation that it can be asked about.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OwnWork {
+    /// The conversation. A copy of it is asked, so that it stays as it is.
+    pub conversation: Earlier,
+    /// Where it worked; agents find their conversations there. Whoever asks has recorded what it changed, and looks after
+    /// what it must not touch.
+    pub dir: PathBuf,
 }
 
 impl AnsweringAgent {
@@ -58,6 +72,12 @@ impl AnsweringAgent {
         Err(SubagentError::Unsupported { agent: name.to_owned(), message })
     }
 
+    /// Whether it can be asked about its own work: in a copy of its conversation.
+    #[must_use]
+    pub fn knows_own_work(&self) -> bool {
+        self.agent.abilities().fork
+    }
+
     /// Its closing message. What it used is counted whether it answers, fails, or is dropped.
     ///
     /// # Errors
@@ -69,10 +89,14 @@ impl AnsweringAgent {
             .map_err(|error| error.to_string())?;
         // Whoever finds this conversation among others knows that it is one of the runtime's own.
         let prompt = internal(&question.prompt);
-        let dir = place.path().join("empty");
+        let empty = place.path().join("empty");
         let prompt_file = place.path().join("prompt.md");
-        tokio::fs::create_dir(&dir).await.map_err(|error| error.to_string())?;
+        tokio::fs::create_dir(&empty).await.map_err(|error| error.to_string())?;
         tokio::fs::write(&prompt_file, &prompt).await.map_err(|error| error.to_string())?;
+        let (conversation, dir) = match question.own {
+            None => (Conversation::New, empty),
+            Some(own) => (Conversation::Fork(own.conversation), own.dir),
+        };
         let turns = Arc::new(Turns::default());
         let mut bill = Bill { spent, turns: Arc::clone(&turns), reported: Usage::default() };
         let request = AgentRequest {
@@ -86,7 +110,7 @@ impl AnsweringAgent {
             dir,
             mode: Mode::ReadOnly,
             env: BTreeMap::new(),
-            conversation: Conversation::New,
+            conversation,
             protect: Vec::new(),
             watch: turns,
             cancel: CancellationToken::new(),

@@ -131,7 +131,36 @@ pub enum CommandEnd {
     Stopped,
 }
 
+impl CommandEnd {
+    /// What went wrong, to be put behind the program's name; none for exit status 0.
+    ///
+    /// ```
+    /// # use reflexion::services::CommandEnd;
+    /// assert_eq!(CommandEnd::Exited(0).failure(), None);
+    /// assert_eq!(CommandEnd::Exited(2).failure().as_deref(), Some("exited with status 2"));
+    /// assert_eq!(CommandEnd::Signaled(9).failure().as_deref(), Some("was ended by signal 9"));
+    /// ```
+    #[must_use]
+    pub fn failure(self) -> Option<String> {
+        match self {
+            Self::Exited(0) => None,
+            Self::Exited(status) => Some(format!("exited with status {status}")),
+            Self::Signaled(signal) => Some(format!("was ended by signal {signal}")),
+            Self::TimedOut => Some("took too long".to_owned()),
+            Self::Cancelled | Self::Idle | Self::Stopped => Some("was cancelled".to_owned()),
+        }
+    }
+}
+
 impl CommandOutput {
+    /// What a program of no duration left behind, for doubles.
+    #[cfg(any(test, feature = "testing"))]
+    #[must_use]
+    pub fn printed(end: CommandEnd, stdout: &str, stderr: &str) -> Self {
+        let (stdout, stderr) = (Output::whole(stdout), Output::whole(stderr));
+        Self { end, stdout, stderr, combined: Output::default(), duration: Duration::ZERO }
+    }
+
     /// Exit status 0.
     #[must_use]
     pub fn success(&self) -> bool {

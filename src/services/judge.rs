@@ -12,6 +12,8 @@ use crate::domain::Risk;
 use crate::domain::SessionId;
 use crate::domain::StuckVerdict;
 use crate::domain::Trace;
+use crate::services::OwnWork;
+use crate::services::UsageMeter;
 use async_trait::async_trait;
 use serde::Deserialize;
 use serde::Serialize;
@@ -50,6 +52,10 @@ pub struct TurnEvidence {
     pub author: Option<String>,
     /// Why the agent stopped, where known.
     pub ending: Option<Ending>,
+    /// Its own conversation, where it can be asked about its work.
+    pub own: Option<OwnWork>,
+    /// Counts what whoever is asked uses, whether it answers or not.
+    pub spent: UsageMeter,
     /// Ends it early.
     pub cancel: CancellationToken,
 }
@@ -73,7 +79,8 @@ pub struct Observed {
 
 /// Judges what is unproven.
 ///
-/// *Promise:* an error is an error, never an opinion.
+/// *Promise:* an error is an error, never an opinion. What asking used is added to `spent`, whether an answer came, could be
+/// read, or was waited for in vain; as far as it is known.
 #[cfg_attr(feature = "testing", mockall::automock)]
 #[async_trait]
 pub trait Judge: Send + Sync {
@@ -81,13 +88,13 @@ pub trait Judge: Send + Sync {
     ///
     /// # Errors
     /// [`JudgeError`]; the turn stays unproven.
-    async fn judge(&self, question: &JudgeQuestion) -> Result<Opinion, JudgeError>;
+    async fn judge(&self, question: &JudgeQuestion, spent: &UsageMeter) -> Result<Opinion, JudgeError>;
 
     /// Any question with an answer in JSON: the self-assessment, stuck, compaction, a rubric. The text of the answer.
     ///
     /// # Errors
     /// [`JudgeError`].
-    async fn ask(&self, question: &OpenQuestion) -> Result<String, JudgeError>;
+    async fn ask(&self, question: &OpenQuestion, spent: &UsageMeter) -> Result<String, JudgeError>;
 }
 
 /// What a judge is asked; a command judge gets it as JSON on stdin.
@@ -155,15 +162,15 @@ pub enum JudgeError {
 /// Looks at an agent that says nothing, or that forgot. Facts first; the judge, if there is one, where they are silent.
 ///
 /// *Who calls:* the orchestrator while an agent runs; `reflexion judge --kind stuck|compaction`. *Promise:* never fails;
-/// silent facts and nobody to ask are `undetermined` with confidence 0.
+/// silent facts and nobody to ask are `undetermined` with confidence 0. What asking used is added to `spent`.
 #[cfg_attr(feature = "testing", mockall::automock)]
 #[async_trait]
 pub trait ProgressJudge: Send + Sync {
     /// Whether it is stuck.
-    async fn stuck(&self, question: &StuckQuestion) -> StuckVerdict;
+    async fn stuck(&self, question: &StuckQuestion, spent: &UsageMeter) -> StuckVerdict;
 
     /// What it should do now that its context was shortened.
-    async fn after_compaction(&self, question: &CompactionQuestion) -> CompactionVerdict;
+    async fn after_compaction(&self, question: &CompactionQuestion, spent: &UsageMeter) -> CompactionVerdict;
 
     /// The loop that the agent is in, in words for the agent; none if it is in none.
     fn in_loop(&self, trace: &Trace) -> Option<String>;

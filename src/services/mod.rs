@@ -23,6 +23,7 @@
 //! | [`Journal`] | a run's intents and results | `storage` | `storage::MemoryJournal` |
 //! | [`Changes`] | the files that differ from where the work began | `host` | mock |
 //! | [`Remote`] | what the remote says | `host` | mock |
+//! | [`History`] | what was committed, commit by commit | `host` | mock |
 //! | [`RunLock`] | one run at a time | `host` | `testing::Unlocked` |
 //! | [`EventSink`] | tells watchers | `cli`, `tracing` | `testing::CollectedEvents` |
 //! | [`CompletionVerifier`] | whether a turn ended with the task done | `verification` | `testing::Undecided` |
@@ -42,6 +43,7 @@ mod command;
 mod events;
 mod failure_reader;
 mod generator;
+mod history;
 mod journal;
 mod judge;
 mod model;
@@ -68,6 +70,7 @@ pub use command::*;
 pub use events::*;
 pub use failure_reader::*;
 pub use generator::*;
+pub use history::*;
 pub use journal::*;
 pub use judge::*;
 pub use model::*;

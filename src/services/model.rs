@@ -61,6 +61,15 @@ pub struct Completion {
     pub truncated: bool,
 }
 
+impl Completion {
+    /// A whole answer, for doubles.
+    #[cfg(any(test, feature = "testing"))]
+    #[must_use]
+    pub fn whole(text: &str, usage: Usage) -> Self {
+        Self { text: text.to_owned(), usage, truncated: false }
+    }
+}
+
 /// A model gave no answer.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum ModelError {

@@ -8,20 +8,20 @@ use std::io::Read;
 use std::ops::Range;
 
 /// Lines longer than this are not read: 1 MiB, some 800 times a usual reflection. It bounds the memory of every reader.
-pub(super) const MAX_LINE: usize = 1 << 20;
+pub(crate) const MAX_LINE: usize = 1 << 20;
 
 /// One line of a file.
-pub(super) struct Line<'a> {
+pub(crate) struct Line<'a> {
     /// Counted from 1.
-    pub(super) number: usize,
+    pub(crate) number: usize,
     /// Offset of its first byte.
-    pub(super) start: u64,
+    pub(crate) start: u64,
     /// Without its end; nothing if it is longer than [`MAX_LINE`].
-    pub(super) content: Option<&'a [u8]>,
+    pub(crate) content: Option<&'a [u8]>,
 }
 
 /// Shows every line to `visit`, in order; a last line without an end is one too.
-pub(super) fn for_each_line(reader: impl Read, mut visit: impl FnMut(Line<'_>) -> io::Result<()>) -> io::Result<()> {
+pub(crate) fn for_each_line(reader: impl Read, mut visit: impl FnMut(Line<'_>) -> io::Result<()>) -> io::Result<()> {
     let mut reader = BufReader::with_capacity(256 * 1024, reader);
     let (mut number, mut start) = (1, 0);
     let mut partial = Vec::new();

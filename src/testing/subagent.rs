@@ -50,6 +50,13 @@ impl ScriptedSubagent {
         self
     }
 
+    /// It can be asked questions: read-only, and about its own work in a copy of its conversation.
+    #[must_use]
+    pub fn answers(mut self) -> Self {
+        (self.abilities.read_only, self.abilities.fork) = (true, true);
+        self
+    }
+
     /// The next run ends like this, without a change.
     #[must_use]
     pub fn ends(self, ending: Ending, message: &str) -> Self {

@@ -4,7 +4,6 @@ use crate::domain::CheckReport;
 use crate::domain::CompactionAction;
 use crate::domain::CompactionVerdict;
 use crate::domain::CompletionVerdict;
-use crate::domain::Severity;
 use crate::domain::Standing;
 use crate::domain::StuckReason;
 use crate::domain::StuckVerdict;
@@ -14,6 +13,7 @@ use crate::services::CompletionVerifier;
 use crate::services::ProgressJudge;
 use crate::services::StuckQuestion;
 use crate::services::TurnEvidence;
+use crate::services::UsageMeter;
 use async_trait::async_trait;
 
 /// Leaves every turn to its checks, and sees nothing in an agent at work.
@@ -24,23 +24,13 @@ pub struct Undecided;
 impl CompletionVerifier for Undecided {
     async fn verify_turn(&self, turn: TurnEvidence) -> CompletionVerdict {
         let passed = turn.observed.is_some_and(|observed| observed.checks.iter().any(CheckReport::passed));
-        CompletionVerdict {
-            status: if passed { Standing::Proven } else { Standing::Unproven },
-            complete: passed,
-            severity: Severity::None,
-            feedback: String::new(),
-            missing: Vec::new(),
-            next_actions: Vec::new(),
-            requires_human_action: false,
-            human_actions: Vec::new(),
-            reasons: Vec::new(),
-        }
+        CompletionVerdict::bare(if passed { Standing::Proven } else { Standing::Unproven })
     }
 }
 
 #[async_trait]
 impl ProgressJudge for Undecided {
-    async fn stuck(&self, _: &StuckQuestion) -> StuckVerdict {
+    async fn stuck(&self, _: &StuckQuestion, _: &UsageMeter) -> StuckVerdict {
         StuckVerdict {
             stuck: false,
             reason: StuckReason::Undetermined,
@@ -50,7 +40,7 @@ impl ProgressJudge for Undecided {
         }
     }
 
-    async fn after_compaction(&self, _: &CompactionQuestion) -> CompactionVerdict {
+    async fn after_compaction(&self, _: &CompactionQuestion, _: &UsageMeter) -> CompactionVerdict {
         CompactionVerdict {
             action: CompactionAction::ContinueTask,
             has_active_git_work: false,

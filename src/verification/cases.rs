@@ -6,6 +6,7 @@ use super::Completion;
 use super::CompletionParams;
 use super::gates::fixture::Turn;
 use super::gates::fixture::turn;
+use super::judging::Authors;
 use crate::domain::CompletionVerdict;
 use crate::domain::Opinion;
 use crate::domain::Standing;
@@ -13,11 +14,14 @@ use crate::domain::ToolKind;
 use crate::domain::policy;
 use crate::services::CompletionVerifier;
 use crate::services::JudgeError;
+use crate::services::MockClock;
 use crate::services::MockJudge;
 use crate::services::MockRemote;
+use crate::services::MockSubagents;
 use serde_json::Value;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The lines of a file; none, loudly, where the data is not there.
 fn cases(file: &str) -> Vec<Value> {
@@ -51,9 +55,12 @@ fn with_tool(turn: Turn, call: &Value) -> Turn {
 }
 
 async fn verdict(turn: Turn, policy: policy::Verification, judge: MockJudge) -> CompletionVerdict {
+    let (subagents, clock) = (Arc::new(MockSubagents::new()), Arc::new(MockClock::new()));
+    let authors = Authors { subagents, clock, limit: Duration::ZERO };
     let params = CompletionParams {
         policy,
         judge: Arc::new(judge),
+        authors,
         reviewer: None,
         auditor: None,
         remote: Arc::new(MockRemote::new()),
@@ -63,14 +70,14 @@ async fn verdict(turn: Turn, policy: policy::Verification, judge: MockJudge) -> 
 
 fn silent() -> MockJudge {
     let mut judge = MockJudge::new();
-    judge.expect_judge().returning(|_| Err(JudgeError::NoJudge));
+    judge.expect_judge().returning(|_, _| Err(JudgeError::NoJudge));
     judge
 }
 
 /// A judge that believes whatever the agent says: nothing incomplete may slip through where facts are against it.
 fn gullible() -> MockJudge {
     let mut judge = MockJudge::new();
-    judge.expect_judge().returning(|_| Ok(Opinion { complete: true, ..Opinion::default() }));
+    judge.expect_judge().returning(|_, _| Ok(Opinion { complete: true, ..Opinion::default() }));
     judge
 }
 
@@ -160,8 +167,8 @@ async fn judged(case: &Value) -> CompletionVerdict {
     };
     let complete = assessment["status"].as_str().is_some_and(|status| status.eq_ignore_ascii_case("complete"));
     let mut judge = MockJudge::new();
-    judge.expect_judge().returning(move |_| Ok(Opinion { complete, ..Opinion::default() }));
-    judge.expect_ask().returning(move |_| Ok(assessment.to_string()));
+    judge.expect_judge().returning(move |_, _| Ok(Opinion { complete, ..Opinion::default() }));
+    judge.expect_ask().returning(move |_, _| Ok(assessment.to_string()));
     let commands = context["recentCommands"].as_array().cloned().unwrap_or_default();
     let task = context["taskSummary"].as_str().or(input["user_message"].as_str()).unwrap_or("Do it");
     let made = commands.iter().filter_map(Value::as_str).fold(turn(task), |turn, line| turn.ran(line, 0, ""));

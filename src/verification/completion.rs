@@ -9,7 +9,7 @@ use super::gates::Facts;
 use super::gates::Finding;
 use super::gates::changes_code;
 use super::gates::findings;
-use super::judging::Assessed;
+use super::judging::Authors;
 use super::judging::SelfAssessment;
 use super::judging::assess;
 use super::judging::cross_check;
@@ -23,6 +23,7 @@ use crate::domain::Risk;
 use crate::domain::Standing;
 use crate::domain::TaskType;
 use crate::domain::policy;
+use crate::prompt::DIFF_BYTES;
 use crate::services::CompletionVerifier;
 use crate::services::Judge;
 use crate::services::JudgeError;
@@ -40,6 +41,8 @@ pub struct CompletionParams {
     pub policy: policy::Verification,
     /// Who is asked where the facts leave it open.
     pub judge: Arc<dyn Judge>,
+    /// Finds who did the work, to be asked about it.
+    pub authors: Authors,
     /// Who reviews a change, if somebody does.
     pub reviewer: Option<Arc<dyn Judge>>,
     /// Who audits it, if somebody does.
@@ -84,7 +87,9 @@ impl Completion {
             return (first, None);
         };
         let mut remote = self.params.remote.state(dir).await;
-        let required = required(Some(!remote.remotes.is_empty()));
+        // A record that talks to a forge knows of a remote, whatever this checkout says.
+        let spoken = !matches!(pushed, Pushed::Nothing) || asks_forge(turn);
+        let required = required((!remote.remotes.is_empty() || !spoken).then_some(!remote.remotes.is_empty()));
         if on_remote(&required) {
             let branch = match pushed {
                 Pushed::Branch(branch) => Some(branch),
@@ -100,10 +105,22 @@ impl Completion {
 
     /// Self-assessment and judge, where the facts leave it open.
     async fn ask(&self, turn: &TurnEvidence, required: &Requirements, draft: &mut Draft) {
-        let assessed = match self.params.policy.self_assessment {
+        let assessment = match self.params.policy.self_assessment {
             policy::SelfAssessment::Off => None,
-            policy::SelfAssessment::Fresh => self.assess(turn, required, draft).await,
+            policy::SelfAssessment::Fresh => assessment(&*self.params.judge, turn, draft).await,
+            policy::SelfAssessment::Agent => match self.params.authors.of(turn) {
+                Ok(author) => assessment(&author, turn, draft).await,
+                Err(because) => {
+                    draft.note("self_assessment", GateOutcome::NotRun, &because);
+                    None
+                }
+            },
         };
+        let assessed = assessment.map(|assessment| {
+            let mut assessed = cross_check(&assessment, &turn.trace, draft.reasons());
+            assessed.missing.extend(admitted(&assessment, required));
+            assessed
+        });
         let asked = question(turn, JudgeRole::Judge, draft.reasons());
         match self.answer(&*self.params.judge, turn, &asked).await {
             Ok(opinion) => draft.judged("judge", opinion),
@@ -111,26 +128,6 @@ impl Completion {
         }
         if let Some(assessed) = assessed {
             draft.assessed(assessed);
-        }
-    }
-
-    async fn assess(&self, turn: &TurnEvidence, required: &Requirements, draft: &mut Draft) -> Option<Assessed> {
-        let asked = question(turn, JudgeRole::Judge, draft.reasons());
-        let judge = &*self.params.judge;
-        let answer = tokio::select! {
-            answer = assess(judge, &asked) => answer,
-            () = turn.cancel.cancelled() => Err(JudgeError::Failed("the run was interrupted".to_owned())),
-        };
-        match answer {
-            Ok(assessment) => {
-                let mut assessed = cross_check(&assessment, &turn.trace, draft.reasons());
-                assessed.missing.extend(admitted(&assessment, required));
-                Some(assessed)
-            }
-            Err(error) => {
-                draft.note("self_assessment", GateOutcome::NotRun, &error.to_string());
-                None
-            }
         }
     }
 
@@ -146,14 +143,22 @@ impl Completion {
                 draft.note(name, GateOutcome::NotRun, &format!("the change needs no review ({})", risk.reason));
                 continue;
             }
-            if turn.observed.as_ref().is_none_or(|observed| observed.diff.trim().is_empty()) {
+            let Some(observed) = turn.observed.as_ref().filter(|observed| !observed.change.files.is_empty()) else {
                 draft.note(name, GateOutcome::NotRun, "there is no recorded change to look at");
+                continue;
+            };
+            if observed.diff.trim().is_empty() {
+                draft.not_reviewed(name, "the change cannot be shown as a diff");
                 continue;
             }
             let asked = question(turn, role, draft.reasons());
             match self.answer(&**member, turn, &asked).await {
                 Ok(opinion) => draft.reviewed(name, opinion),
                 Err(error) => draft.not_reviewed(name, &error.to_string()),
+            }
+            if observed.diff.len() > DIFF_BYTES {
+                let seen = format!("it saw {DIFF_BYTES} of at least {} bytes of the diff", observed.diff.len());
+                draft.note(name, GateOutcome::NotRun, &seen);
             }
         }
     }
@@ -171,7 +176,7 @@ impl Completion {
         asked: &JudgeQuestion,
     ) -> Result<Opinion, JudgeError> {
         tokio::select! {
-            answer = judge.judge(asked) => answer,
+            answer = judge.judge(asked, &turn.spent) => answer,
             () = turn.cancel.cancelled() => Err(JudgeError::Failed("the run was interrupted".to_owned())),
         }
     }
@@ -198,6 +203,16 @@ impl CompletionVerifier for Completion {
     }
 }
 
+/// What somebody answers to structured questions on a turn; none if they cannot be had.
+async fn assessment(judge: &dyn Judge, turn: &TurnEvidence, draft: &mut Draft) -> Option<SelfAssessment> {
+    let asked = question(turn, JudgeRole::Judge, draft.reasons());
+    let answer = tokio::select! {
+        answer = assess(judge, &asked, &turn.spent) => answer,
+        () = turn.cancel.cancelled() => Err(JudgeError::Failed("the run was interrupted".to_owned())),
+    };
+    answer.map_err(|error| draft.note("self_assessment", GateOutcome::NotRun, &error.to_string())).ok()
+}
+
 /// What an assessment itself admits is not there although it is required, and a stuck agent's need for another way.
 fn admitted(assessment: &SelfAssessment, required: &Requirements) -> Vec<String> {
     let evidence = &assessment.evidence;
@@ -211,6 +226,17 @@ fn admitted(assessment: &SelfAssessment, required: &Requirements) -> Vec<String>
         (assessment.stuck, "Another approach: this one is stuck"),
     ];
     items.into_iter().filter(|(missing, _)| *missing).map(|(_, item)| item.to_owned()).collect()
+}
+
+/// A recorded command asked a forge, or a tool of one was called.
+fn asks_forge(turn: &TurnEvidence) -> bool {
+    let forge = |line: &str| {
+        (line.contains("gh ") || line.contains("glab "))
+            && super::commands::runs(line)
+                .iter()
+                .any(|run| matches!(run.kind, CommandKind::PullRequest | CommandKind::Ci))
+    };
+    turn.trace.actions.iter().filter_map(|action| action.command.as_deref()).any(forge)
 }
 
 /// What the record says about pushes.
@@ -246,26 +272,55 @@ mod tests {
     use super::super::gates::fixture::Turn;
     use super::super::gates::fixture::turn;
     use super::*;
+    use crate::domain::AgentReport;
     use crate::domain::Severity;
+    use crate::domain::Usage;
+    use crate::services::Abilities;
     use crate::services::Ci;
+    use crate::services::Earlier;
+    use crate::services::MockClock;
     use crate::services::MockJudge;
     use crate::services::MockRemote;
+    use crate::services::MockSubagent;
+    use crate::services::MockSubagents;
+    use crate::services::OwnWork;
     use crate::services::PullRequest;
+    use crate::services::Subagent;
+    use std::time::Duration;
 
     fn params() -> CompletionParams {
         CompletionParams {
             policy: policy::Verification::default(),
             judge: judge(Err(JudgeError::NoJudge)),
+            authors: nobody(),
             reviewer: None,
             auditor: None,
             remote: Arc::new(MockRemote::new()),
         }
     }
 
+    fn nobody() -> Authors {
+        let (subagents, clock) = (Arc::new(MockSubagents::new()), Arc::new(MockClock::new()));
+        Authors { subagents, clock, limit: Duration::from_secs(60) }
+    }
+
+    /// A worker that can be asked about its work, and answers like this.
+    fn worker(answer: &'static str) -> Authors {
+        let (mut agent, mut agents, mut clock) = (MockSubagent::new(), MockSubagents::new(), MockClock::new());
+        agent.expect_abilities().return_const(Abilities { read_only: true, fork: true, resume: true });
+        agent.expect_run().returning(|_| {
+            Ok(AgentReport { message: answer.to_owned(), ..AgentReport::new(crate::domain::Ending::Finished) })
+        });
+        let agent: Arc<dyn Subagent> = Arc::new(agent);
+        agents.expect_get().returning(move |_| Ok(Arc::clone(&agent)));
+        clock.expect_new_id().return_const("0190".to_owned());
+        Authors { subagents: Arc::new(agents), clock: Arc::new(clock), ..nobody() }
+    }
+
     fn judge(answer: Result<Opinion, JudgeError>) -> Arc<dyn Judge> {
         let mut judge = MockJudge::new();
-        judge.expect_judge().returning(move |_| answer.clone());
-        judge.expect_ask().returning(|_| Err(JudgeError::NoJudge));
+        judge.expect_judge().returning(move |_, _| answer.clone());
+        judge.expect_ask().returning(|_, _| Err(JudgeError::NoJudge));
         Arc::new(judge)
     }
 
@@ -392,6 +447,36 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn what_the_agent_says_of_its_own_work_holds_up_and_never_completes() {
+        let check = async |answer, own: bool, opinion: Result<Opinion, JudgeError>, complete, expected: &str| {
+            let policy = policy::Verification {
+                self_assessment: policy::SelfAssessment::Agent,
+                ..policy::Verification::default()
+            };
+            let mut made = turn("Why is it slow?").ran("ls", 0, "").answer("Because.");
+            made.turn.author = Some("worker".to_owned());
+            let conversation = Earlier { agent_session: "c".to_owned(), usage: Usage::default() };
+            made.turn.own = own.then(|| OwnWork { conversation, dir: "/workspace".into() });
+            let params = CompletionParams { policy, judge: judge(opinion), authors: worker(answer), ..params() };
+            let found = verdict(params, &made).await;
+            assert_eq!((found.status, found.complete), (Standing::Unproven, complete), "{answer} {:?}", found.reasons);
+            assert!(reason(&found, "self_assessment").contains(expected), "{answer} {:?}", found.reasons);
+            found
+        };
+        const FINE: &str = r#"{"status": "complete"}"#;
+        const LIE: &str = r#"{"status": "complete", "evidence": {"tests": {"ran": true, "commands": ["npm test"]}}}"#;
+        check(FINE, true, Err(JudgeError::NoJudge), false, "does not contradict it").await;
+        check(FINE, true, Ok(done()), true, "does not contradict it").await;
+        let lie = check(LIE, true, Ok(done()), false, "`npm test` ran, which never ran").await;
+        assert_eq!(lie.severity, Severity::High);
+        check(r#"{"status": "in_progress", "remaining_work": ["Profile it"]}"#, true, Ok(done()), false, "1 things")
+            .await;
+        check("Fine!", true, Ok(done()), true, "no JSON object").await;
+        check(r#"{"complete": true}"#, true, Err(JudgeError::NoJudge), false, "no JSON object").await;
+        check(FINE, false, Ok(done()), true, "was not asked").await;
+    }
+
+    #[tokio::test]
     async fn what_only_a_person_can_do_is_named_and_never_missing() {
         let opinion = Opinion {
             severity: Severity::Medium,
@@ -423,12 +508,6 @@ mod tests {
         assert_eq!((held.status, held.complete), (Standing::Proven, false));
         assert_eq!(held.missing, ["Fix the loop's bound"]);
         assert!(held.feedback.contains("off by one"));
-        let silent = verdict(member(Err(JudgeError::Failed("no answer".to_owned()))), &green).await;
-        assert!(
-            !silent.complete && reason(&silent, "reviewer").contains("without its approval"),
-            "{:?}",
-            silent.reasons
-        );
         let mut idle = MockJudge::new();
         idle.expect_judge().never();
         let idle = CompletionParams { reviewer: Some(Arc::new(idle)), ..params() };
@@ -450,6 +529,37 @@ mod tests {
         check(policy::Review::Risky, "src/auth.rs", false).await;
         let because = check(policy::Review::Risky, "docs/a.md", true).await;
         assert_eq!(because, "the change needs no review (docs: docs/a.md)");
+    }
+
+    #[tokio::test]
+    async fn only_who_looked_at_the_change_and_answered_approves() {
+        let green = changed().check("cargo test", Some("x"), None);
+        let errors = [
+            JudgeError::NoJudge,
+            JudgeError::Timeout(Duration::from_secs(1)),
+            JudgeError::Failed("no answer".to_owned()),
+            JudgeError::Unreadable("it is a verdict on session \"b\", not on \"a\"".to_owned()),
+        ];
+        for error in errors {
+            let erring = || Some(judge(Err(error.clone())));
+            let (first, second) = (Some(judge(Ok(done()))), Some(judge(Ok(done()))));
+            for (reviewer, auditor, who) in [(erring(), second, "reviewer"), (first, erring(), "auditor")] {
+                let found = verdict(CompletionParams { reviewer, auditor, ..params() }, &green).await;
+                assert!(!found.complete && reason(&found, who).contains("without its approval"), "{:?}", found.reasons);
+            }
+        }
+        let reviewed = async |change: fn(&mut crate::services::Observed)| {
+            let mut made = green.clone();
+            made.turn.observed.as_mut().map(change).unwrap();
+            let found = verdict(CompletionParams { reviewer: Some(judge(Ok(done()))), ..params() }, &made).await;
+            let said: Vec<String> =
+                found.reasons.iter().filter(|r| r.gate == "reviewer").map(|r| r.evidence.clone()).collect();
+            (found.complete, said.join("; "))
+        };
+        let (complete, said) = reviewed(|observed| observed.diff = "\n".to_owned()).await;
+        assert!(!complete && said.contains("cannot be shown"), "{said}");
+        let (complete, said) = reviewed(|observed| observed.diff = "+x\n".repeat(DIFF_BYTES)).await;
+        assert!(complete && said.contains("it saw 65536 of at least 196608 bytes"), "{said}");
     }
 
     #[tokio::test]

@@ -42,20 +42,7 @@ impl Draft {
         } else {
             Standing::Unproven
         };
-        let mut draft = Self {
-            verdict: CompletionVerdict {
-                status,
-                complete: status == Standing::Proven,
-                severity: Severity::None,
-                feedback: String::new(),
-                missing: Vec::new(),
-                next_actions: Vec::new(),
-                requires_human_action: false,
-                human_actions: Vec::new(),
-                reasons: Vec::new(),
-            },
-            feedback: Vec::new(),
-        };
+        let mut draft = Self { verdict: CompletionVerdict::bare(status), feedback: Vec::new() };
         for finding in findings {
             if let Some(todo) = &finding.todo {
                 draft.raise(todo.severity);

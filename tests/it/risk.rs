@@ -66,7 +66,9 @@ fn the_threshold_comes_from_the_flag_the_environment_or_the_project() {
     let project = nowhere();
     let needs = |project: &Project, env: Option<&str>, args: &[&str]| {
         let mut command = project.command(&[&["risk", "--json", "--files", "App.tsx"], args].concat());
-        env.map(|value| command.env("REFLECTION_RISK_THRESHOLD", value));
+        if let Some(value) = env {
+            command.env("REFLECTION_RISK_THRESHOLD", value);
+        }
         Ran::of(command, "").exits(0).json()["needs_review"].as_bool().unwrap()
     };
     assert!(!needs(&project, None, &[]));
@@ -150,7 +152,7 @@ fn a_repository_without_a_commit_works() {
 }
 
 /// An agent that does what its task's title says.
-const AS_TOLD: &str = "prompt=$(cat); case $prompt in *auth*) mkdir -p src/auth; echo 1 > src/auth/mod.rs;; \
+const AS_TOLD: &str = "prompt=$(cat); case $prompt in *'the auth module'*) mkdir -p src/auth; echo 1 > src/auth/mod.rs;; \
                        *) mkdir -p docs; echo 1 > docs/auth.md;; esac";
 
 /// A reviewer that approves, and leaves a note of what it was shown.
@@ -186,9 +188,8 @@ fn what_needs_review_is_reviewed_and_comes_first() {
     let judged: Vec<&Value> = judged.iter().filter(|entry| entry["type"] == "attempt_judged").collect();
     assert_eq!(judged.iter().map(|e| e["risk"]["surface"].as_str().unwrap()).collect::<Vec<_>>(), ["docs", "auth"]);
     let session = judged[1]["session"].as_str().unwrap();
-    let records = fs::read_dir(project.dir.join(".reflection")).unwrap().flatten();
-    let record =
-        records.filter(|f| f.file_name().to_string_lossy().starts_with(&format!("{session}_"))).next().unwrap();
+    let mut records = fs::read_dir(project.dir.join(".reflection")).unwrap().flatten();
+    let record = records.find(|f| f.file_name().to_string_lossy().starts_with(&format!("{session}_"))).unwrap();
     let record: Value = serde_json::from_slice(&fs::read(record.path()).unwrap()).unwrap();
     assert_eq!(record["risk"], risk("login"));
     // For people, and with everything reviewed.

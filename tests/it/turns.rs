@@ -10,6 +10,7 @@ use reflexion::domain::EventKind;
 use reflexion::domain::GateOutcome;
 use reflexion::domain::GateReport;
 use reflexion::domain::JournalEntry;
+use reflexion::domain::Opinion;
 use reflexion::domain::Role;
 use reflexion::domain::RunId;
 use reflexion::domain::RunReport;
@@ -36,6 +37,13 @@ use reflexion::services::CompletionVerifier;
 use reflexion::services::Conversation;
 use reflexion::services::EventSink;
 use reflexion::services::Journal;
+use reflexion::services::Judge;
+use reflexion::services::JudgeError;
+use reflexion::services::JudgeQuestion;
+use reflexion::services::MockRemote;
+use reflexion::services::MockSubagents;
+use reflexion::services::Mode;
+use reflexion::services::OpenQuestion;
 use reflexion::services::Orchestrator;
 use reflexion::services::ProgressJudge;
 use reflexion::services::RetryFrom;
@@ -48,6 +56,7 @@ use reflexion::services::Subagents;
 use reflexion::services::Tasks;
 use reflexion::services::Transcripts;
 use reflexion::services::TurnEvidence;
+use reflexion::services::UsageMeter;
 use reflexion::services::Verdicts;
 use reflexion::services::Verifier;
 use reflexion::services::Workspaces;
@@ -61,6 +70,9 @@ use reflexion::testing::ScriptedSubagent;
 use reflexion::testing::ScriptedVerifier;
 use reflexion::testing::Undecided;
 use reflexion::testing::fixed_settings;
+use reflexion::verification::Completion;
+use reflexion::verification::CompletionParams;
+use reflexion::verification::judging::Authors;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::Mutex;
@@ -168,6 +180,51 @@ fn kinds(report: &RunReport) -> Vec<&str> {
     report.tasks[0].endings.iter().map(Ending::as_str).collect()
 }
 
+/// What an answer of anybody who is asked about an agent's work uses.
+fn dear() -> Usage {
+    Usage { input: Some(90), output: Some(10), cost_usd: Some(0.5), ..Usage::default() }
+}
+
+/// Is paid for every answer; what it says of a turn cannot be read, and of the work nothing.
+struct Dear;
+
+#[async_trait]
+impl Judge for Dear {
+    async fn judge(&self, _: &JudgeQuestion, spent: &UsageMeter) -> Result<Opinion, JudgeError> {
+        spent.add(dear());
+        Err(JudgeError::Unreadable("there is no object".to_owned()))
+    }
+
+    async fn ask(&self, _: &OpenQuestion, spent: &UsageMeter) -> Result<String, JudgeError> {
+        spent.add(dear());
+        Ok("Fine.".to_owned())
+    }
+}
+
+/// A verifier that asks [`Dear`] what it thinks, and whoever may assess the work.
+fn asking(self_assessment: policy::SelfAssessment, agents: impl Subagents + 'static) -> CompletionParams {
+    let (subagents, clock) = (Arc::new(agents), Arc::new(testing::TestClock::new()));
+    CompletionParams {
+        policy: policy::Verification { self_assessment, ..Default::default() },
+        judge: Arc::new(Dear),
+        authors: Authors { subagents, clock, limit: Duration::from_secs(60) },
+        reviewer: None,
+        auditor: None,
+        remote: Arc::new(MockRemote::new()),
+    }
+}
+
+/// What judging used, by the journal's entry on each attempt.
+fn judging(project: &Project) -> Vec<Usage> {
+    let used = |entry| match entry {
+        JournalEntry::AttemptJudged { judging_usage, .. } | JournalEntry::AttemptDropped { judging_usage, .. } => {
+            Some(judging_usage)
+        }
+        _ => None,
+    };
+    project.journal.entries().into_iter().filter_map(used).collect()
+}
+
 /// Says what the function says of the n-th turn, from 1.
 struct Says<F>(F, Mutex<u32>);
 
@@ -186,20 +243,6 @@ impl<F: Fn(u32, &TurnEvidence) -> CompletionVerdict + Send + Sync> CompletionVer
             *n
         };
         (self.0)(n, &turn)
-    }
-}
-
-fn verdict(status: Standing) -> CompletionVerdict {
-    CompletionVerdict {
-        status,
-        complete: status == Standing::Proven,
-        severity: Severity::None,
-        feedback: String::new(),
-        missing: Vec::new(),
-        next_actions: Vec::new(),
-        requires_human_action: false,
-        human_actions: Vec::new(),
-        reasons: Vec::new(),
     }
 }
 
@@ -310,8 +353,14 @@ async fn a_gate_refutes_green_checks_and_the_agent_hears_of_it() {
         let observed = turn.observed.as_ref().unwrap();
         assert!(observed.diff.contains("+right"), "{}", observed.diff);
         match n {
-            1 => CompletionVerdict { reasons: vec![gate(GateOutcome::Failed)], ..verdict(Standing::Refuted) },
-            _ => CompletionVerdict { reasons: vec![gate(GateOutcome::Passed)], ..verdict(Standing::Proven) },
+            1 => CompletionVerdict {
+                reasons: vec![gate(GateOutcome::Failed)],
+                ..CompletionVerdict::bare(Standing::Refuted)
+            },
+            _ => CompletionVerdict {
+                reasons: vec![gate(GateOutcome::Passed)],
+                ..CompletionVerdict::bare(Standing::Proven)
+            },
         }
     });
     let ws = &project.workspaces;
@@ -327,10 +376,11 @@ async fn an_objection_blocks_green_checks_until_it_is_answered() {
     let objects = || CompletionVerdict {
         complete: false,
         missing: vec!["reviewer: a refund may be negative".to_owned()],
-        ..verdict(Standing::Proven)
+        ..CompletionVerdict::bare(Standing::Proven)
     };
     let mut project = Project::new();
-    project.completion = Says::of(move |n, _| if n == 1 { objects() } else { verdict(Standing::Proven) });
+    project.completion =
+        Says::of(move |n, _| if n == 1 { objects() } else { CompletionVerdict::bare(Standing::Proven) });
     let ws = project.workspaces.clone();
     let agent = ScriptedSubagent::new().resumes().acts(wrote(&ws, "right")).acts(wrote(&ws, "right"));
     assert_eq!(project.run(agent.clone()).await.tasks[0].verdict, Some(Verdict::Confirmed));
@@ -351,7 +401,8 @@ async fn an_objection_blocks_green_checks_until_it_is_answered() {
 async fn without_a_check_nobodys_opinion_confirms() {
     let mut project = Project::new();
     project.task.checks.clear();
-    project.completion = Says::of(|_, _| CompletionVerdict { complete: true, ..verdict(Standing::Unproven) });
+    project.completion =
+        Says::of(|_, _| CompletionVerdict { complete: true, ..CompletionVerdict::bare(Standing::Unproven) });
     let agent = ScriptedSubagent::new().resumes().acts(wrote(&project.workspaces, "right"));
     let report = project.run(agent).await;
     assert_eq!(report.tasks[0].verdict, Some(Verdict::Unverifiable));
@@ -364,7 +415,7 @@ async fn what_only_a_person_can_do_is_said_exactly_and_nothing_is_retried() {
     project.completion = Says::of(|_, _| CompletionVerdict {
         requires_human_action: true,
         human_actions: vec!["log in to the registry".to_owned()],
-        ..verdict(Standing::Refuted)
+        ..CompletionVerdict::bare(Standing::Refuted)
     });
     let agent = ScriptedSubagent::new().resumes().acts(wrote(&project.workspaces, "wrong"));
     let report = project.run(agent).await;
@@ -496,8 +547,9 @@ struct Sees {
 
 #[async_trait]
 impl ProgressJudge for Sees {
-    async fn stuck(&self, question: &StuckQuestion) -> StuckVerdict {
+    async fn stuck(&self, question: &StuckQuestion, spent: &UsageMeter) -> StuckVerdict {
         self.asked.lock().unwrap().push(question.clone());
+        spent.add(dear());
         StuckVerdict {
             stuck: self.stuck,
             reason: StuckReason::GenuinelyStuck,
@@ -507,7 +559,7 @@ impl ProgressJudge for Sees {
         }
     }
 
-    async fn after_compaction(&self, _: &CompactionQuestion) -> CompactionVerdict {
+    async fn after_compaction(&self, _: &CompactionQuestion, _: &UsageMeter) -> CompactionVerdict {
         CompactionVerdict {
             action: CompactionAction::ContinueTask,
             has_active_git_work: false,
@@ -624,4 +676,77 @@ async fn an_agent_in_a_loop_is_stopped_and_told_so() {
     let report = project.run(agent.clone()).await;
     assert_eq!((report.tasks[0].solved_at, kinds(&report)), (Some(1), vec!["nudged", "finished"]));
     assert!(agent.prompts()[1].contains("The same command twice."));
+}
+
+#[tokio::test]
+async fn what_judging_uses_is_part_of_the_attempts_the_tasks_and_the_runs_usage() {
+    let check = async |checks: bool, expected: u64| {
+        let mut project = Project::new();
+        if !checks {
+            project.task.checks.clear();
+        }
+        project.completion = Arc::new(Completion::new(CompletionParams {
+            reviewer: Some(Arc::new(Dear)),
+            ..asking(policy::SelfAssessment::Fresh, MockSubagents::new())
+        }));
+        let agent = ScriptedSubagent::new().acts(wrote(&project.workspaces, "right"));
+        let report = project.run(agent).await;
+        let task = &report.tasks[0];
+        let tokens = expected * 100;
+        assert_eq!((task.tokens, task.judging_usage.tokens()), (Some(11 + tokens), Some(tokens)), "{:?}", task.cause);
+        assert_eq!(report.totals.judging_usage, task.judging_usage);
+        assert_eq!((report.totals.tokens, report.totals.cost_usd), (task.tokens, Some(0.5 * expected as f64)));
+        assert_eq!(judging(&project), [task.judging_usage]);
+        assert_ne!(task.verdict, Some(Verdict::Confirmed), "nobody who cannot be read approves");
+    };
+    // Where checks prove it the reviewer is asked, once; else the self-assessment twice, then the judge.
+    check(true, 1).await;
+    check(false, 3).await;
+}
+
+#[tokio::test]
+async fn what_asking_about_a_silent_agent_uses_counts_too() {
+    let mut project = Project::new();
+    project.progress = Arc::new(Sees { stuck: true, ..Sees::default() });
+    let agent = Silent::new(&project, vec![session(), call("1"), result("1"), said("I will now")]);
+    let report = project.run(agent).await;
+    assert_eq!(report.tasks[0].judging_usage.tokens(), Some(100));
+    assert_eq!(judging(&project), [dear()]);
+}
+
+#[tokio::test]
+async fn an_agent_that_lies_about_its_own_work_is_told_so_in_its_conversation() {
+    const LIE: &str = r#"{"status": "complete", "evidence": {"tests": {"ran": true, "commands": ["npm test"]}}}"#;
+    let mut project = Project::new();
+    project.task.checks.clear();
+    project.settings.verification.self_assessment = policy::SelfAssessment::Agent;
+    project.settings.verification.max_turns = 2;
+    let says = |message: &'static str| {
+        move |_: &AgentRequest| {
+            let agent_session = Some("a copy".to_owned());
+            Ok(AgentReport { agent_session, message: message.to_owned(), ..finished() })
+        }
+    };
+    let agent = ScriptedSubagent::new()
+        .resumes()
+        .answers()
+        .acts(wrote(&project.workspaces, "right"))
+        .acts(says(LIE))
+        .acts(wrote(&project.workspaces, "right"))
+        .acts(says(r#"{"status": "complete"}"#));
+    project.completion = Arc::new(Completion::new(asking(policy::SelfAssessment::Agent, agent.clone())));
+    let report = project.run(agent.clone()).await;
+
+    let requests = agent.requests();
+    let [first, asked, second, asked_again] = requests.as_slice() else { panic!("{} runs", requests.len()) };
+    assert_eq!((asked.mode, &asked.dir), (Mode::ReadOnly, &first.dir));
+    let Conversation::Fork(earlier) = &asked.conversation else { panic!("{:?}", asked.conversation) };
+    assert_eq!((earlier.agent_session.as_str(), earlier.usage.input), ("c", Some(10)));
+    assert!(second.prompt.contains("\n- Run `npm test`\n"), "{}", second.prompt);
+    let Conversation::Resume(goes_on) = &second.conversation else { panic!("{:?}", second.conversation) };
+    assert_eq!((goes_on.agent_session.as_str(), goes_on.usage.input), ("c", Some(10)), "not the copy");
+    assert_eq!(asked_again.mode, Mode::ReadOnly);
+    // Two answers of its own and two of the judge; nobody's word confirms anything.
+    assert_eq!(report.tasks[0].judging_usage.tokens(), Some(2 * 11 + 2 * 100));
+    assert_eq!(report.tasks[0].verdict, Some(Verdict::Unverifiable));
 }

@@ -22,7 +22,7 @@ fn auth() {
         app/controllers/sessions_controller.rb app/models/session.rb app/auth/policy.rb lib/oauth2/client.ex
         src/main/java/com/acme/security/SecurityConfig.java src/main/java/com/acme/JwtTokenFilter.java
         src/main/kotlin/LoginViewModel.kt internal/authservice/service.go internal/sessionstore/redis.go
-        pkg/middleware/basicauth.go cmd/server/jwt.go api/AuthController.php src/Security/LoginFormAuthenticator.php
+        pkg/middleware/basicauth.go internal/authhandlers/x.go cmd/server/jwt.go api/AuthController.php src/Security/LoginFormAuthenticator.php
         accounts/password_reset.py users/permissions.py django_app/authentication/backends.py app/core/acl.py
         app/(auth)/register/page.tsx src/components/LoginForm.tsx pages/sign-in.vue src/SignUp.svelte src/LogIn.tsx
         src/hooks/useAuth.ts src/guards/roles.guard.ts lib/rbac.js middleware/csrf.js src/api_key.rs src/apiKeys.ts
@@ -33,7 +33,8 @@ fn auth() {
         tests/auth/login_test.py tests/login.spec.ts src/__tests__/useSession.test.tsx db/migrations/003_add_password.sql
         App/Auth.swift Sources/KeychainStore.swift MyApp.entitlements App.OAuth2.Client.cs src/IdentityServer/Startup.cs
         src\\Auth\\Login.cs SRC/AUTH/MAIN.C lib/my_app_web/plugs/require_authenticated.ex src/2fa.ts src/mfa/totp.rs
-        services/sso/saml.go ldap.conf .htpasswd nginx/htpasswd src/crypto/aes.rs cookie_session.go k8s/rolebinding.yaml",
+        app/policies/post_policy.rb app/models/ability.rb AuthZ.go id_ed25519.pub service-account.json creds.yaml
+        userRoles.ts C:\\repo\\src\\auth\\a.cs auth/ src/token.ts services/sso/saml.go ldap.conf .htpasswd nginx/htpasswd src/crypto/aes.rs cookie_session.go k8s/rolebinding.yaml",
     );
 }
 
@@ -49,7 +50,7 @@ fn data() {
         internal/database/conn.go drizzle.config.ts sqlc.yaml src/sqlx_store.rs MySQLClient.java lib/NoSqlStore.java
         schema.graphql api/user.proto events/order.avsc data.sqlite3 app.db liquibase/db.changelog-master.xml
         tests/migrations/test_0007.py dbt/models/orders.sql scripts/backup.sh DataAccess/Orders.cs src/mongo.ts
-        changesets/schema/v2.json OrderDao.kt db/Dockerfile lib/data_source.dart",
+        changesets/schema/v2.json OrderDao.kt db/Dockerfile lib/data_source.dart models/ shop/models.go src/DataBase.cs",
     );
 }
 
@@ -68,7 +69,7 @@ fn infra() {
         Procfile fly.toml vercel.json netlify.toml wrangler.toml serverless.yml app.yaml Vagrantfile
         deploy/run.sh scripts/deploy.sh deployment.yaml prometheus/alerts.yml grafana/dash.json .devcontainer/devcontainer.json
         CODEOWNERS .github/CODEOWNERS Pulumi.yaml cdk.json lib/cdk-stack.ts cloudformation/vpc.yaml skaffold.yaml
-        buildspec.yml cloudbuild.yaml ci/run.sh docker-compose.test.yml crontab .woodpecker.yml",
+        buildspec.yml cloudbuild.yaml ci/run.sh .github/dependabot.yml gunicorn.conf.py packer/image.json docker-compose.test.yml crontab .woodpecker.yml",
     );
 }
 
@@ -89,7 +90,7 @@ fn build() {
         Podfile.lock App.xcodeproj/project.pbxproj App.csproj App.sln Directory.Build.props packages.config pubspec.yaml
         build.zig flake.nix flake.lock default.nix vcpkg.json conanfile.txt .gitmodules vendor/lib/x.c third_party/z/z.c
         scripts/build.sh build/release.js justfile Taskfile.yml .pre-commit-config.yaml .husky/pre-push .npmrc .nvmrc
-        renovate.json elm.json dune-project deps.edn project.clj project.json PKGBUILD install.sh jest.config.js",
+        renovate.json elm.json dune-project deps.edn project.clj project.json PKGBUILD install.sh jest.config.js requirements.in requirements/dev.in .swiftlint.yml app.spec .prettierrc",
     );
 }
 
@@ -103,7 +104,7 @@ fn ui() {
         res/layout/main.xml MainWindow.xaml qml/Main.qml lib/web/live/home.heex data_table.tsx testimonials.tsx
         buildings.tsx src/ui/menu.rs frontend/main.ts public/logo.svg locales/de.json Button.test.tsx Button.stories.tsx
         blog/views.py src/components/charts/Bar.ts src/components/charts/bar.json design-tokens.css
-        src/ui/tokens.ts MainActivity.kt",
+        src/ui/tokens.ts MainActivity.kt src/styles.ts locale/de/messages.po docs.tsx",
     );
 }
 
@@ -114,7 +115,7 @@ fn test() {
         "tests/sum.rs src/sum_test.go sum.test.ts sum.spec.js spec/sum_spec.rb SumTest.java SumTests.swift test_sum.py
         conftest.py __tests__/sum.js e2e/flow.ts cypress/support/index.js tests/fixtures/a.json testdata/in.txt.gz
         benches/sum.rs fuzz/fuzz_targets/a.rs src/__snapshots__/a.snap tests/it/main.rs t/test_helper.exs mocks/api.go
-        src/testing/clock.rs features/pay.feature UnitTests/Sum.cs",
+        src/testing/clock.rs features/pay.feature UnitTests/Sum.cs fuzz/seeds/a TestCase.php setupTests.ts junit.xml",
     );
 }
 
@@ -147,6 +148,10 @@ fn none() {
         build_index.py rebuild.go capacity.rs ciphertext_count.md.x acid.py decided.rs classic.py ocicat.py
         recipe.py pricing.go specials.csv script.sh run.sh index.ts x 日本語.rs lib/sum.c.orig
         statistics.rs cssom_x.rs guitar.py equip.rs required.rs built.rs guidance.go certain.rs concert.py
-        rolex.py enrollment.py parole.rs controller.rs controls.c sslc.q etlx.q",
+        rolex.py enrollment.py parole.rs controller.rs controls.c sslc.q etlx.q Thumbs.db torch/models/resnet.py models/car.glb models/bert/run.py
+        src/game/entities/orc.rs .bashrc .vimrc bin_packer.rs secretary.py espresso.py oracle.rs diamond.py scores.py
+        credits.rs sacred.py tokens_per_second.rs backtest.py mockery.go speedtest.go specs/openapi.yaml puppeteer.ts
+        laws.py circuit.py infrared.py passenger.py bypass.c authentic.py coauthor.rs role_play.py packages/a/index.ts
+        web/charts/bar.json valuesets.yaml lock.rs package.rs environment.ts setup.ts .gitignore",
     );
 }

@@ -6,13 +6,15 @@
 //! an agent says of itself (`docs/risk.md`).
 //!
 //! A path is cut into segments and words ([`name`]), tables say what they mean ([`words`] everywhere in a path, [`files`]
-//! for names of files and directories), and of all that match the heaviest counts. Names that look alike but mean
+//! for names of files and directories, [`places`] for what only several pieces say), and of all that match the heaviest
+//! counts. Names that look alike but mean
 //! something else (`tokenizer.rs`, `author/`, `latest.rs`) are no whole word of a table, or stand beside a word that tells
 //! ([`words::unless`]).
 
 mod assessed;
 mod files;
 mod name;
+mod places;
 mod surface;
 mod threshold;
 mod words;

@@ -24,7 +24,8 @@ impl Name {
     pub(super) fn of(path: &str) -> Self {
         let parts = || path.split(['/', '\\']).filter(|part| !part.is_empty() && *part != ".");
         let mut dirs: Vec<String> = parts().map(str::to_lowercase).collect();
-        let file = dirs.pop().unwrap_or_default();
+        // A path that ends with a separator is a directory's.
+        let file = if path.ends_with(['/', '\\']) { String::new() } else { dirs.pop().unwrap_or_default() };
         Self { dirs, file, words: parts().map(words).collect() }
     }
 
@@ -117,22 +118,13 @@ mod tests {
     fn a_path_has_directories_and_a_file() {
         let check = |path: &str, dirs: &[&str], stem: &str, extension: &str| {
             let name = Name::of(path);
-            assert_eq!((name.dirs.as_slice(), name.stem(), name.extension()), (&dirs.map_owned()[..], stem, extension));
+            assert_eq!(name.dirs, dirs);
+            assert_eq!((name.stem(), name.extension()), (stem, extension));
         };
         check("./src\\Auth//Mod.RS", &["src", "auth"], "mod", "rs");
         check(".env", &[], ".env", "");
         check("a.b.c", &[], "a.b", "c");
         check("", &[], "", "");
         check("/", &[], "", "");
-    }
-
-    trait MapOwned {
-        fn map_owned(&self) -> Vec<String>;
-    }
-
-    impl MapOwned for [&str] {
-        fn map_owned(&self) -> Vec<String> {
-            self.iter().map(|&s| s.to_owned()).collect()
-        }
     }
 }

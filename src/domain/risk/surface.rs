@@ -2,6 +2,7 @@
 
 use super::files;
 use super::name::Name;
+use super::places;
 use super::words;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -75,7 +76,10 @@ impl Surface {
     #[must_use]
     pub fn of_path(path: &str) -> Self {
         let name = Name::of(path);
-        if files::is_prose(&name) { Self::Docs } else { files::surface(&name).max(words::surface(&name)) }
+        if files::is_prose(&name) {
+            return Self::Docs;
+        }
+        files::surface(&name).max(words::surface(&name)).max(places::surface(&name))
     }
 }
 

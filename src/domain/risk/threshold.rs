@@ -20,6 +20,7 @@ pub const RISK_THRESHOLD_VARIABLE: &str = "REFLECTION_RISK_THRESHOLD";
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "f64", into = "f64")]
+#[schemars(extend("minimum" = 0, "maximum" = 1))]
 pub struct RiskThreshold(f64);
 
 /// A number that is one: there is no NaN in it.

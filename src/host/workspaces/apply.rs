@@ -105,23 +105,17 @@ async fn commit(git: &Git, tree: &str) -> Result<String, WorkspaceError> {
 
 /// The difference of two trees as a patch that `git apply` takes.
 pub(super) async fn patch(git: &Git, from: &str, to: &str) -> Result<Vec<u8>, WorkspaceError> {
-    let diff = [
-        "diff-tree",
-        "-r",
-        "-p",
-        "--binary",
-        "--full-index",
-        "--no-renames",
-        "--no-ext-diff",
-        "--no-textconv",
-        "--no-color",
-        "--src-prefix=a/",
-        "--dst-prefix=b/",
-        from,
-        to,
-    ];
-    git.call(diff).ok().await
+    git.call(["diff-tree", "--binary", "--full-index"].iter().chain(&READABLE).chain(&[from, to])).ok().await
 }
+
+/// The difference of two trees as it is read. Whether a file is text is said by the attributes of the first tree: with
+/// `* -diff` in the second one's `.gitattributes` an agent could hide what it did. (Git before 2.41 does not know the variable.)
+pub(super) async fn diff(git: &Git, from: &str, to: &str) -> Result<Vec<u8>, WorkspaceError> {
+    git.call(["diff-tree"].iter().chain(&READABLE).chain(&[from, to])).env("GIT_ATTR_SOURCE", from).ok().await
+}
+
+const READABLE: [&str; 8] =
+    ["-r", "-p", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color", "--src-prefix=a/", "--dst-prefix=b/"];
 
 /// The repository that made the patch is gone; the patch alone is enough if the files have not changed since.
 async fn apply_file(repository: &Repository, patch: &Path) -> Result<Applied, WorkspaceError> {

@@ -1,5 +1,6 @@
 //! One task's workspace.
 
+use super::apply::diff;
 use super::apply::patch;
 use super::begin::Begun;
 use super::guard::Guarded;
@@ -408,7 +409,7 @@ impl Workspace for HostWorkspace {
     }
 
     async fn diff(&self, tree: &TreeId, limit: usize) -> Result<String, WorkspaceError> {
-        let bytes = patch(&self.parts.recorder.git, &self.parts.tree, &tree.0).await?;
+        let bytes = diff(&self.parts.recorder.git, &self.parts.tree, &tree.0).await?;
         let text = String::from_utf8_lossy(&bytes[..bytes.len().min(limit)]);
         Ok(text.trim_end_matches(char::REPLACEMENT_CHARACTER).to_owned())
     }

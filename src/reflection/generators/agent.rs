@@ -46,6 +46,7 @@ impl Generator for AgentGenerator {
             subtask: failure.subtask_id.clone(),
             attempt: failure.attempt_number,
             session: SessionId::new(format!("reflect-{}", failure.id)),
+            own: None,
         };
         let answer = self.agent.ask(question, spent).await.map_err(GeneratorError::GenerationFailed)?;
         parse_reply(&answer)

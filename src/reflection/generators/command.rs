@@ -3,10 +3,8 @@
 use crate::domain::Draft;
 use crate::domain::FailureContext;
 use crate::domain::Origin;
-use crate::prompt::last_bytes;
-use crate::prompt::one_line;
 use crate::prompt::parse_reply;
-use crate::prompt::plain;
+use crate::prompt::stderr_end;
 use crate::services::Command;
 use crate::services::CommandEnd;
 use crate::services::CommandOutput;
@@ -19,9 +17,6 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
-
-/// So much of the end of stderr is quoted in an error.
-const STDERR_BYTES: usize = 300;
 
 /// Runs a program: the failure context as JSON on stdin, a reflection as JSON on stdout, exit status 0.
 ///
@@ -62,35 +57,23 @@ impl Generator for CommandGenerator {
         }
         parse_reply(output.stdout.text())
             .map(|reply| reply.by(Origin::Command))
-            .map_err(|error| GeneratorError::Parse(format!("{error}{}", quoted(&output))))
+            .map_err(|error| GeneratorError::Parse(format!("{error}{}", stderr_end(&output.stderr.text()))))
     }
 }
 
 impl CommandGenerator {
     fn check_end(&self, output: &CommandOutput) -> Result<(), GeneratorError> {
-        let how = match output.end {
-            CommandEnd::Exited(0) => return Ok(()),
-            CommandEnd::TimedOut => return Err(GeneratorError::Timeout(self.timeout)),
-            CommandEnd::Exited(status) => format!("exited with status {status}"),
-            CommandEnd::Signaled(signal) => format!("was ended by signal {signal}"),
-            CommandEnd::Cancelled | CommandEnd::Idle | CommandEnd::Stopped => "was cancelled".to_owned(),
-        };
+        if output.end == CommandEnd::TimedOut {
+            return Err(GeneratorError::Timeout(self.timeout));
+        }
+        let Some(how) = output.end.failure() else { return Ok(()) };
         let program = self.argv.first().map_or("", String::as_str);
-        Err(failed(format!("`{program}` {how}{}", quoted(output))))
+        Err(failed(format!("`{program}` {how}{}", stderr_end(&output.stderr.text()))))
     }
 }
 
 fn failed(error: impl std::fmt::Display) -> GeneratorError {
     GeneratorError::GenerationFailed(error.to_string())
-}
-
-/// The end of stderr, to be put behind an error; empty if it is.
-fn quoted(output: &CommandOutput) -> String {
-    let stderr = one_line(&plain(&output.stderr.text()));
-    match last_bytes(&stderr, STDERR_BYTES) {
-        "" => String::new(),
-        end => format!("; its stderr ends: {end}"),
-    }
 }
 
 fn variables(failure: &FailureContext) -> BTreeMap<String, String> {
@@ -110,21 +93,10 @@ mod tests {
     use super::*;
     use crate::domain::Category;
     use crate::domain::CheckCommand;
-    use crate::domain::Output;
     use crate::services::CommandError;
     use crate::services::MockCommandRunner;
 
     const ANSWER: &str = r#"{"category":"test_gap","analysis":"a","suggestion":"s","actionItems":[],"confidence":0.8}"#;
-
-    fn printed(end: CommandEnd, stdout: &str, stderr: &str) -> CommandOutput {
-        CommandOutput {
-            end,
-            stdout: Output::whole(stdout),
-            stderr: Output::whole(stderr),
-            combined: Output::default(),
-            duration: Duration::ZERO,
-        }
-    }
 
     fn generator(runner: MockCommandRunner) -> CommandGenerator {
         CommandGenerator {
@@ -157,7 +129,9 @@ mod tests {
                             ("REFLEXION_TASK_ID".to_owned(), "cart".to_owned()),
                         ])
             })
-            .returning(|_| Ok(printed(CommandEnd::Exited(0), &format!("here: {ANSWER}\n"), "a warning")));
+            .returning(|_| {
+                Ok(CommandOutput::printed(CommandEnd::Exited(0), &format!("here: {ANSWER}\n"), "a warning"))
+            });
         let draft = generator(runner).generate(&test_failure(), &UsageMeter::default()).await.unwrap();
         assert_eq!((draft.category, draft.origin), (Category::TestGap, Origin::Command));
         assert_eq!((draft.analysis.as_str(), draft.confidence), ("a", 0.8));
@@ -172,26 +146,29 @@ mod tests {
             assert_eq!(error.to_string(), expected);
         }
         check(
-            || Ok(printed(CommandEnd::Exited(2), ANSWER, "\u{1b}[31mno key\u{1b}[0m\n")),
+            || Ok(CommandOutput::printed(CommandEnd::Exited(2), ANSWER, "\u{1b}[31mno key\u{1b}[0m\n")),
             "generation_failed: `lesson` exited with status 2; its stderr ends: no key",
         )
         .await;
-        check(|| Ok(printed(CommandEnd::Signaled(9), "", "")), "generation_failed: `lesson` was ended by signal 9")
-            .await;
-        check(|| Ok(printed(CommandEnd::TimedOut, "", "")), "timeout: no answer within 30 s").await;
+        check(
+            || Ok(CommandOutput::printed(CommandEnd::Signaled(9), "", "")),
+            "generation_failed: `lesson` was ended by signal 9",
+        )
+        .await;
+        check(|| Ok(CommandOutput::printed(CommandEnd::TimedOut, "", "")), "timeout: no answer within 30 s").await;
         check(
             || Err(CommandError::NotFound { program: "lesson".to_owned() }),
             "generation_failed: program `lesson` was not found on PATH",
         )
         .await;
         check(
-            || Ok(printed(CommandEnd::Exited(0), "sorry", "quota\nused up")),
+            || Ok(CommandOutput::printed(CommandEnd::Exited(0), "sorry", "quota\nused up")),
             "parse_error: the answer holds no JSON object with an `analysis`; it begins: \"sorry\"; its stderr ends: quota used up",
         )
         .await;
         check(
             || {
-                let mut output = printed(CommandEnd::Exited(0), ANSWER, "");
+                let mut output = CommandOutput::printed(CommandEnd::Exited(0), ANSWER, "");
                 output.stdout.bytes = 9_000_000;
                 Ok(output)
             },

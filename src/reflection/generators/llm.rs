@@ -95,7 +95,7 @@ mod tests {
     }
 
     fn answer(text: &str) -> Completion {
-        Completion { text: text.to_owned(), usage: used(), truncated: false }
+        Completion::whole(text, used())
     }
 
     fn policy() -> policy::Model {

@@ -12,6 +12,8 @@ use std::collections::BTreeMap;
 
 /// What is kept of a tool's output, in bytes: enough for a whole failing test run's words.
 const OUTPUT_BYTES: usize = 64 * 1024;
+/// So many calls are remembered; those that ended are forgotten first.
+const CALLS: usize = 2_000;
 /// What is kept of a tool's input, in bytes.
 const INPUT_BYTES: usize = 16 * 1024;
 
@@ -50,6 +52,12 @@ impl Calls {
             return Vec::new();
         };
         let mut steps = self.ready(Some(id));
+        if self.0.len() >= CALLS {
+            self.0.retain(|_, call| !call.ended);
+        }
+        if self.0.len() >= CALLS && !self.0.contains_key(id) {
+            return steps;
+        }
         let call = self.0.entry(id.to_owned()).or_default();
         call.parent = call.parent.take().or(parent);
         call.merge(update);

@@ -122,17 +122,12 @@ impl Hears for Listener {
             self.unknown(method, &params.to_string());
             return None;
         }
-        let mut state = self.state();
-        let answer = match state.phase {
+        let answer = match self.state().phase {
             Phase::Cancelled => permission::cancelled(),
             Phase::Before | Phase::Working => permission::answer(params, self.params.permissions),
         };
         let refused = self.params.permissions == Permissions::Deny || answer == permission::cancelled();
-        if refused {
-            state.heard.denied += 1;
-        }
-        let steps = state.asked(&params["toolCall"], refused);
-        self.tell(state, steps);
+        self.answered(params, refused);
         Some(answer)
     }
 
@@ -159,6 +154,16 @@ impl Listener {
         }
     }
 
+    /// A permission was asked for, and is answered now.
+    pub fn answered(&self, params: &Value, refused: bool) {
+        let mut state = self.state();
+        if refused {
+            state.heard.denied += 1;
+        }
+        let steps = state.asked(&params["toolCall"], refused);
+        self.tell(state, steps);
+    }
+
     /// Tells what is left, and gives what was heard; `usage` is what the whole run used.
     pub fn finish(&self, usage: Usage) -> Heard {
         let mut state = self.state();
@@ -175,6 +180,11 @@ impl Listener {
     /// What was heard until now.
     pub fn heard(&self) -> Heard {
         self.state().heard.clone()
+    }
+
+    /// How many messages nobody knew until now.
+    pub fn unknown_count(&self) -> u64 {
+        self.state().heard.unknown.values().sum()
     }
 
     /// Takes a step of the run itself into the transcript.

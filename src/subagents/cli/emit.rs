@@ -5,6 +5,7 @@ use super::doc::TEXT_BYTES;
 use super::failure::Failure;
 use super::fold::Fold;
 use super::fold::Word;
+use super::later::said_json;
 use super::path::Path;
 use super::resets;
 use super::rule::Check;
@@ -42,16 +43,16 @@ pub(super) struct At<'x, 'a> {
 }
 
 impl<'x, 'a> At<'x, 'a> {
-    fn get(&self, path: &Path) -> Option<&'x Doc<'a>> {
+    pub fn get(&self, path: &Path) -> Option<&'x Doc<'a>> {
         if path.is_of_record() { self.record.at(path) } else { self.entry.at(path) }
     }
 
     /// The words at a path, capped.
-    fn text(&self, path: &Path) -> Option<String> {
+    pub fn text(&self, path: &Path) -> Option<String> {
         Some(excerpt(&self.get(path)?.words()?, TEXT_BYTES).into_owned())
     }
 
-    fn first_text(&self, paths: &[Path]) -> Option<String> {
+    pub fn first_text(&self, paths: &[Path]) -> Option<String> {
         paths.iter().find_map(|path| self.text(path))
     }
 
@@ -151,6 +152,8 @@ impl Fold {
             }
             Emit::ToolCall(call) => self.tool_call(call, at),
             Emit::ToolResult(result) => self.tool_result(result, at),
+            Emit::Background(background) => self.background(background, at),
+            Emit::Later(later) => self.later(later, at),
             Emit::Turn(turn) => self.turn_of(turn, at),
             Emit::Usage(rule) => self.total(rule, at),
             Emit::Compaction(path) => {
@@ -211,12 +214,20 @@ impl Fold {
     }
 
     fn tool_call(&mut self, call: &ToolCallAt, at: At<'_, '_>) {
+        let once = call.once.as_ref().and_then(|path| at.text(path));
+        if once.is_some_and(|id| !self.is_new_answer(&id)) {
+            return;
+        }
         self.acts(at.parent);
         let tool = call.named.clone().or_else(|| at.text(call.tool.as_ref()?)).unwrap_or_default();
         let kind = self.params.description.tools.get(&tool).copied().unwrap_or_default();
         let edits = if kind == ToolKind::Edit { at.edits(&call.edits) } else { Vec::new() };
         let input = call.input.as_ref().and_then(|path| at.get(path));
-        let input = input.map(|input| input.to_json(&mut TEXT_BYTES.clone())).unwrap_or_default();
+        let input = input.map(|input| match input.text().filter(|_| call.input_is_json) {
+            Some(text) => said_json(text),
+            None => input.to_json(&mut TEXT_BYTES.clone()),
+        });
+        let input = input.unwrap_or_default();
         if at.parent.is_none() {
             // An announced limit may be followed by the agent's own words about it; a call is the model at work again.
             self.recovered();
@@ -247,6 +258,7 @@ impl Fold {
         }
         let code = result.exit_code.as_ref().and_then(|path| Some(at.get(path)?.number()? as i32));
         let output = at.first_text(&result.output).unwrap_or_default();
+        let code = code.or_else(|| result.exit_code_line.as_ref()?.in_words(&output));
         let code = code.or_else(|| match status {
             ToolStatus::Ok => holds(&result.exit_zero).then_some(0),
             ToolStatus::Failed => said_exit(result.exit_code_prefix.as_deref()?, &output),

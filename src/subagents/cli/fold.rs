@@ -49,6 +49,8 @@ pub(super) struct Fold {
     /// The model is acting: what it does now is of the same answer.
     pub answering: bool,
     pub answers: VecDeque<String>,
+    /// Calls that go on by themselves: the task and the call.
+    pub background: VecDeque<(String, String)>,
     pub turns_usage: Usage,
     pub usage: Usage,
     pub denied: BTreeSet<String>,
@@ -125,6 +127,7 @@ impl Fold {
             turn_ended: false,
             answering: false,
             answers: VecDeque::new(),
+            background: VecDeque::new(),
             turns_usage: Usage::default(),
             usage: Usage::default(),
             denied: BTreeSet::new(),
@@ -182,7 +185,7 @@ impl Fold {
     fn record(&mut self, record: &Doc<'_>, line: &[u8]) {
         let stream = self.params.stream;
         let name = stream.name_of(record);
-        let Some(rules) = stream.rules(&name) else {
+        let Some(rules) = stream.rules(&name, record) else {
             self.unknown(if name.is_empty() { "record without a type" } else { &name }, line);
             return;
         };

@@ -141,7 +141,7 @@ pub(in crate::subagents) enum Likeness {
 
 fn likeness(stream: &Stream, line: &[u8]) -> Option<Likeness> {
     let record = stream.shape.read(line).ok().filter(|doc| matches!(doc, Doc::Map(_)))?;
-    stream.rules(&stream.name_of(&record))?;
+    stream.rules(&stream.name_of(&record), &record)?;
     let at = At { record: &record, entry: &record, parent: None };
     let marked = stream.mark.as_ref().is_some_and(|mark| at.holds(mark));
     Some(if marked { Likeness::Marked } else { Likeness::Named })

@@ -2,6 +2,7 @@
 
 use super::doc::Doc;
 use super::doc::Shape;
+use super::emit::At;
 use super::path::Path;
 use crate::domain::Role;
 use crate::prompt::first_bytes;
@@ -19,6 +20,8 @@ pub(super) struct Stream {
     pub parent: Vec<Path>,
     /// A user's message that begins so comes from the agent program itself.
     pub asides: Vec<String>,
+    /// Of which records without a name this holds, they are known, and no step.
+    pub quiet: Option<When>,
     /// Where a record says in which mode the agent works: the first place that has something.
     pub mode: Vec<Path>,
     /// Where a record says when it was written, as RFC 3339 or in milliseconds since 1970.
@@ -42,6 +45,8 @@ struct StreamText {
     #[serde(default)]
     asides: Vec<String>,
     #[serde(default)]
+    quiet: Option<When>,
+    #[serde(default)]
     mode: Vec<Path>,
     #[serde(default)]
     time: Option<Path>,
@@ -55,7 +60,7 @@ struct StreamText {
 impl From<StreamText> for Stream {
     fn from(text: StreamText) -> Self {
         let mut shape = Shape::new();
-        let marks = text.mark.iter().flat_map(BTreeMap::keys);
+        let marks = text.mark.iter().chain(&text.quiet).flat_map(BTreeMap::keys);
         text.name.iter().chain(&text.parent).chain(&text.mode).chain(&text.time).chain(marks).for_each(|path| {
             shape.want(0, path);
         });
@@ -64,6 +69,7 @@ impl From<StreamText> for Stream {
             name: text.name,
             parent: text.parent,
             asides: text.asides,
+            quiet: text.quiet,
             mode: text.mode,
             time: text.time,
             mark: text.mark,
@@ -88,7 +94,11 @@ impl Stream {
     }
 
     /// The rules of the records of this name; none if they are not known.
-    pub fn rules(&self, name: &str) -> Option<&[Rule]> {
+    pub fn rules(&self, name: &str, record: &Doc<'_>) -> Option<&[Rule]> {
+        let at = At { record, entry: record, parent: None };
+        if name.is_empty() && self.quiet.as_ref().is_some_and(|quiet| at.holds(quiet)) {
+            return Some(&[]);
+        }
         let rules = self.records.get(name).or_else(|| self.records.get(name.split('/').next()?))?;
         Some(rules)
     }
@@ -151,6 +161,10 @@ pub(super) enum Emit {
     ToolCall(ToolCallAt),
     /// A tool answered.
     ToolResult(ToolResultAt),
+    /// A call goes on by itself, as a task of its own.
+    Background(BackgroundAt),
+    /// What became of a call that went on by itself.
+    Later(LaterAt),
     /// The model answered.
     Turn(TurnAt),
     /// Usage in all.
@@ -205,6 +219,12 @@ pub(super) struct ToolCallAt {
     pub named: Option<String>,
     #[serde(default)]
     pub input: Option<Path>,
+    /// The input is a text that holds JSON.
+    #[serde(default)]
+    pub input_is_json: bool,
+    /// What names the call, where several records tell of it.
+    #[serde(default)]
+    pub once: Option<Path>,
     /// Where the files are that it edits, if it is a tool that does: the first place that has any.
     #[serde(default)]
     pub edits: Vec<EditsAt>,
@@ -232,6 +252,9 @@ pub(super) struct ToolResultAt {
     /// Without a place for it: a call that failed says its exit status after these words, at the beginning of its output.
     #[serde(default)]
     pub exit_code_prefix: Option<String>,
+    /// Without a place for it: lines around the tool's own output, one of which says the exit status.
+    #[serde(default)]
+    pub exit_code_line: Option<ExitLine>,
     /// Without a place for it: what says that a command ran to its end with exit status 0.
     #[serde(default)]
     pub exit_zero: Option<When>,
@@ -241,6 +264,47 @@ pub(super) struct ToolResultAt {
     /// When it began and ended, in milliseconds.
     #[serde(default)]
     pub times: Option<(Path, Path)>,
+}
+
+/// A line that an agent program writes around what a command printed, with the exit status after these words.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) enum ExitLine {
+    /// Before a line `Output:`.
+    Head(String),
+    /// Among the last lines.
+    Tail(String),
+}
+
+/// Where a record says that a call goes on by itself.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct BackgroundAt {
+    pub call: Path,
+    pub task: Path,
+}
+
+/// Where a record says what became of a call that went on by itself.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(super) struct LaterAt {
+    /// Where its task is named …
+    #[serde(default)]
+    pub task: Vec<Path>,
+    /// … or the call itself …
+    #[serde(default)]
+    pub call: Option<Path>,
+    /// … which may be in a text, as `<tag>…</tag>`.
+    #[serde(default)]
+    pub call_tag: Option<String>,
+    /// Where the exit status is: a number, or the last one of a text after the words `exit code`.
+    pub exit_code: Vec<Path>,
+    /// Only from texts in which this stands.
+    #[serde(default)]
+    pub said_with: Option<String>,
+    /// The first place that has words.
+    #[serde(default)]
+    pub output: Vec<Path>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -351,8 +415,10 @@ impl Emit {
                     EditsAt::One(path) => Some(path),
                     EditsAt::Each { .. } => None,
                 });
-                std::iter::once(&at.id).chain(&at.tool).chain(&at.input).chain(edits).collect()
+                std::iter::once(&at.id).chain(&at.tool).chain(&at.input).chain(&at.once).chain(edits).collect()
             }
+            Self::Background(at) => vec![&at.call, &at.task],
+            Self::Later(at) => at.task.iter().chain(&at.call).chain(&at.exit_code).chain(&at.output).collect(),
             Self::ToolResult(at) => {
                 let when = at.failed.iter().chain(&at.denied).chain(&at.exit_zero).flat_map(BTreeMap::keys);
                 let times = at.times.iter().flat_map(|(from, to)| [from, to]);

@@ -306,7 +306,7 @@ mod tests {
 
     fn answers(text: &str, truncated: bool) -> CompletionAgent {
         let usage = Usage { input: Some(7), output: Some(3), ..Usage::default() };
-        let completion = Completion { text: text.to_owned(), usage, truncated };
+        let completion = Completion { truncated, ..Completion::whole(text, usage) };
         let mut model = MockModel::new();
         model.expect_complete().times(1).return_once(move |_| Ok(completion));
         agent(model)

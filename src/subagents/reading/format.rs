@@ -4,6 +4,7 @@ use crate::subagents::cli::AGENTS;
 use crate::subagents::cli::Likeness;
 use crate::subagents::cli::Recording;
 use crate::subagents::cli::recorders;
+use serde::de::DeserializeSeed;
 use serde::de::Deserializer;
 use serde::de::IgnoredAny;
 use serde::de::MapAccess;
@@ -21,19 +22,44 @@ pub enum Format {
     Agent(&'static str, Recording),
     /// `.reflection/runs/<run>/transcripts/<session>.jsonl`.
     Reflexion,
-    /// One JSON document: task, messages, tools, response, commands.
+    /// The messages between an agent and its client, one JSON-RPC message of the Agent Client Protocol a line.
+    #[cfg(feature = "acp")]
+    Acp,
+    /// One JSON document: task, messages, tools, response, commands; also `opencode export`, and the chat files of Gemini
+    /// CLI before they were JSON Lines.
     Plain,
 }
 
 /// The names of all formats, as `--format` takes them.
-pub const FORMATS: [&str; 9] =
-    ["claude", "claude-transcript", "codex", "opencode", "gemini", "qwen", "pi", "reflexion", "plain"];
+pub const FORMATS: &[&str] = &[
+    "claude",
+    "claude-transcript",
+    "codex",
+    "codex-transcript",
+    "opencode",
+    "gemini",
+    "gemini-transcript",
+    "qwen",
+    "pi",
+    #[cfg(feature = "acp")]
+    "acp",
+    "reflexion",
+    "plain",
+];
+
+/// Messages of the Agent Client Protocol, where this program was built to read them.
+#[cfg(feature = "acp")]
+const ACP: Option<Format> = Some(Format::Acp);
+#[cfg(not(feature = "acp"))]
+const ACP: Option<Format> = None;
 
 impl fmt::Display for Format {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Agent(agent, Recording::Stream) => f.write_str(agent),
             Self::Agent(agent, Recording::Transcript) => write!(f, "{agent}-transcript"),
+            #[cfg(feature = "acp")]
+            Self::Acp => f.write_str("acp"),
             Self::Reflexion => f.write_str("reflexion"),
             Self::Plain => f.write_str("plain"),
         }
@@ -48,10 +74,13 @@ impl FromStr for Format {
         match name {
             "reflexion" => Ok(Self::Reflexion),
             "plain" => Ok(Self::Plain),
-            "claude-transcript" => Ok(Self::Agent("claude", Recording::Transcript)),
-            name => agent(name)
-                .map(|agent| Self::Agent(agent, Recording::Stream))
-                .ok_or_else(|| format!("`{name}` is no format; there are {}", FORMATS.join(", "))),
+            #[cfg(feature = "acp")]
+            "acp" => Ok(Self::Acp),
+            name => match name.strip_suffix("-transcript").filter(|_| FORMATS.contains(&name)) {
+                Some(of) => agent(of).map(|agent| Self::Agent(agent, Recording::Transcript)),
+                None => agent(name).map(|agent| Self::Agent(agent, Recording::Stream)),
+            }
+            .ok_or_else(|| format!("`{name}` is no format; there are {}", FORMATS.join(", "))),
         }
     }
 }
@@ -71,6 +100,9 @@ pub(super) fn detect(beginning: &[u8]) -> Option<Format> {
         let keys = Keys::of(line);
         if keys.version && keys.at && keys.kind {
             return Some(Format::Reflexion);
+        }
+        if keys.rpc {
+            return ACP;
         }
         for (agent, recording, likeness) in recorders(line) {
             let format = Format::Agent(agent, recording);
@@ -95,6 +127,8 @@ struct Keys {
     version: bool,
     at: bool,
     plain: bool,
+    /// It is a JSON-RPC message, or holds one in `msg`.
+    rpc: bool,
 }
 
 impl Keys {
@@ -109,6 +143,14 @@ impl Keys {
 
 struct Top<'k>(&'k mut Keys);
 
+impl<'de> DeserializeSeed<'de> for Top<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
 impl<'de> Visitor<'de> for Top<'_> {
     type Value = ();
 
@@ -122,6 +164,13 @@ impl<'de> Visitor<'de> for Top<'_> {
                 "type" => self.0.kind = true,
                 "v" => self.0.version = true,
                 "at" => self.0.at = true,
+                "jsonrpc" => self.0.rpc = true,
+                "msg" => {
+                    let mut inside = Keys::default();
+                    map.next_value_seed(Top(&mut inside))?;
+                    self.0.rpc |= inside.rpc;
+                    continue;
+                }
                 "task" | "messages" | "tools" | "tool_calls" | "response" | "answer" | "commands" => {
                     self.0.plain = true;
                 }

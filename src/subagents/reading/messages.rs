@@ -12,6 +12,7 @@ use crate::domain::Role;
 use crate::domain::ToolStatus;
 use crate::domain::Trace;
 use crate::domain::TranscriptItem;
+use crate::subagents::cli::exit_in_tail;
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -31,10 +32,19 @@ pub(super) struct Messages {
 /// What other judges begin their messages with; they are nobody's wishes. (Reflection-3, an `OpenCode` plugin.)
 const TOLD: &str = "## Reflection-3";
 const ASSESSMENT: &str = "## Reflection-3 Self-Assessment";
+/// Gemini CLI's own words at the beginning of a conversation.
+const GEMINI_CONTEXT: &str = "<session_context>";
 
-/// `{"role", "parts": […]}` or `{"role", "content": "…" | […]}`.
+/// `{"role", "parts": […]}` or `{"role", "content": "…" | […]}`; `OpenCode` exports `{"info": {"role"}, "parts": […]}`,
+/// Gemini CLI kept `{"type": "user" | "gemini", "content", "toolCalls": […]}`.
 #[derive(Deserialize)]
 pub(super) struct Message<'a> {
+    #[serde(borrow, default)]
+    info: Option<Info<'a>>,
+    #[serde(borrow, default, rename = "type")]
+    kind: Option<Cow<'a, str>>,
+    #[serde(borrow, default, rename = "toolCalls")]
+    gemini_calls: Option<&'a RawValue>,
     #[serde(borrow, default)]
     role: Option<Cow<'a, str>>,
     #[serde(borrow, default)]
@@ -57,6 +67,34 @@ pub(super) struct Message<'a> {
     is_error: Option<&'a RawValue>,
 }
 
+/// What `OpenCode` says of a message beside its parts.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Info<'a> {
+    #[serde(borrow)]
+    role: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    error: Option<&'a RawValue>,
+    #[serde(borrow)]
+    time: Option<&'a RawValue>,
+}
+
+/// A call as Gemini CLI keeps it, with its result.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct GeminiCall<'a> {
+    #[serde(borrow)]
+    id: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    name: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    args: Option<&'a RawValue>,
+    #[serde(borrow)]
+    status: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    result: Option<&'a RawValue>,
+}
+
 /// A part of a message: a text, a tool call with or without what came of it, or what came of an earlier one.
 #[derive(Deserialize, Default)]
 #[serde(default)]
@@ -65,6 +103,9 @@ struct Part<'a> {
     kind: Option<Cow<'a, str>>,
     #[serde(borrow)]
     text: Option<&'a RawValue>,
+    /// The agent program wrote the text, not whose message it is.
+    #[serde(deserialize_with = "is_true")]
+    synthetic: bool,
     #[serde(borrow)]
     tool: Option<Cow<'a, str>>,
     #[serde(borrow)]
@@ -138,10 +179,11 @@ impl Messages {
     /// # Errors
     /// What is wrong with it, in words.
     pub fn add(&mut self, message: Message<'_>, trace: &mut Trace) -> Result<(), String> {
-        let role = match message.role.as_deref() {
+        let info = message.info.unwrap_or_default();
+        let role = match message.role.or(info.role).or(message.kind).as_deref() {
             Some("user" | "human") => Some(Role::User),
-            Some("assistant" | "model" | "agent") => Some(Role::Assistant),
-            Some("system" | "developer") => Some(Role::System),
+            Some("assistant" | "model" | "agent" | "gemini") => Some(Role::Assistant),
+            Some("system" | "developer" | "info" | "warning" | "error") => Some(Role::System),
             Some("tool" | "function") => None,
             Some(_) | None => return Err("`role` is one of user, assistant, system, tool".to_owned()),
         };
@@ -153,8 +195,8 @@ impl Messages {
             tell(trace, &result(id, status, exit, output));
             return Ok(());
         };
-        let error = message.error.filter(|error| error.get() != "null");
-        self.ending = (role == Role::Assistant).then(|| ending_of(message.time, error)).flatten();
+        let error = message.error.or(info.error).filter(|error| error.get() != "null");
+        self.ending = (role == Role::Assistant).then(|| ending_of(message.time.or(info.time), error)).flatten();
         let mut said = Vec::new();
         for list in [message.parts, message.content, message.text].into_iter().flatten() {
             match serde_json::from_str::<Vec<Part<'_>>>(list.get()) {
@@ -177,9 +219,11 @@ impl Messages {
                 tell(trace, &called(id, call.function.name.into_owned(), input.unwrap_or_default()));
             }
         }
+        let calls = message.gemini_calls.map(gemini_calls).transpose()?.unwrap_or_default();
         if !said.is_empty() {
             self.said(role, said.join("\n"), trace);
         }
+        calls.iter().for_each(|item| tell(trace, item));
         if let Some(error) = error {
             tell(trace, &TranscriptItem::Error { status: None, message: text_of(error) });
         }
@@ -188,6 +232,7 @@ impl Messages {
 
     fn said(&mut self, role: Role, text: String, trace: &mut Trace) {
         let role = match role {
+            Role::User if text.starts_with(GEMINI_CONTEXT) => Role::System,
             Role::User => {
                 self.assessing = text.starts_with(ASSESSMENT);
                 self.told = text.starts_with(TOLD);
@@ -219,7 +264,11 @@ fn is_assessment(text: &str) -> bool {
 impl Part<'_> {
     fn add(self, said: &mut Vec<String>, trace: &mut Trace) -> Result<(), String> {
         match self.kind.as_deref() {
+            Some("text" | "input_text" | "output_text") if self.synthetic => {}
             Some("text" | "input_text" | "output_text") => said.extend(self.text.map(text_of)),
+            Some("compaction") => tell(trace, &TranscriptItem::Compaction { note: String::new() }),
+            // Gemini's services name no type of a part.
+            None => said.extend(self.text.map(text_of)),
             Some("tool" | "tool_use") => {
                 let state = self.state.unwrap_or_default();
                 let id = self.id.or(self.call_id).map_or_else(|| trace.calls.to_string(), Cow::into_owned);
@@ -233,9 +282,13 @@ impl Part<'_> {
                 let output = self.output.or(self.result).or(state.output).or(words);
                 let mut status = status_of([self.is_error, error], exit);
                 if state.status.as_deref() == Some("error") {
-                    status = ToolStatus::Failed;
+                    status = if state.error.is_some_and(|error| is_refusal(&text_of(error))) {
+                        ToolStatus::Denied
+                    } else {
+                        ToolStatus::Failed
+                    };
                 }
-                if exit.is_some() || output.is_some() || status == ToolStatus::Failed {
+                if exit.is_some() || output.is_some() || status != ToolStatus::Ok {
                     tell(trace, &result(id, status, exit, output.map(text_of).unwrap_or_default()));
                 }
             }
@@ -250,6 +303,41 @@ impl Part<'_> {
         }
         Ok(())
     }
+}
+
+/// `OpenCode`'s words for a call that was not allowed.
+fn is_refusal(error: &str) -> bool {
+    ["The user rejected permission", "The user has specified a rule which prevents"]
+        .iter()
+        .any(|w| error.starts_with(w))
+}
+
+/// Whatever else stands there is no.
+fn is_true<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
+    Ok(<&RawValue>::deserialize(deserializer)?.get() == "true")
+}
+
+/// Calls and results as Gemini CLI keeps them. It says an exit status in the last lines of an output.
+fn gemini_calls(calls: &RawValue) -> Result<Vec<TranscriptItem>, String> {
+    let calls: Vec<GeminiCall<'_>> =
+        serde_json::from_str(calls.get()).map_err(|error| format!("`toolCalls`: {error}"))?;
+    let mut items = Vec::new();
+    for call in calls {
+        let id = call.id.map(Cow::into_owned).unwrap_or_default();
+        let name = call.name.map(Cow::into_owned).unwrap_or_default();
+        items.push(called(id.clone(), name, call.args.map(value_of).unwrap_or_default()));
+        let status = match call.status.as_deref() {
+            Some("success") => ToolStatus::Ok,
+            Some("error" | "cancelled") => ToolStatus::Failed,
+            _ => continue,
+        };
+        let value: Value = call.result.and_then(|part| serde_json::from_str(part.get()).ok()).unwrap_or_default();
+        let response = value.pointer("/0/functionResponse/response");
+        let words = response.and_then(|said| said.get("output").or_else(|| said.get("error"))?.as_str());
+        let output = crate::prompt::excerpt(words.unwrap_or_default(), crate::domain::KEPT_BYTES).into_owned();
+        items.push(result(id, status, exit_in_tail(&output, "Exit Code: "), output));
+    }
+    Ok(items)
 }
 
 fn called(id: String, tool: String, input: Value) -> TranscriptItem {

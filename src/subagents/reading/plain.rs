@@ -26,6 +26,10 @@ struct Parts<'a> {
     tools: Option<&'a RawValue>,
     commands: Option<&'a RawValue>,
     response: Option<&'a RawValue>,
+    /// What `OpenCode` says of an exported session.
+    info: Option<&'a RawValue>,
+    /// Gemini CLI's id of a session.
+    session: Option<&'a RawValue>,
     /// Keys that nothing reads.
     others: Vec<String>,
 }
@@ -55,6 +59,7 @@ pub(super) fn document(text: &[u8], mut into: Reading) -> Result<Reading, ReadEr
         into.unread.add(&format!("key `{name}`"), 1);
     }
     let mut messages = messages::Messages::default();
+    into.session = parts.info.and_then(session_of).or_else(|| parts.session.map(text_of));
     if let Some(part) = parts.task {
         let task: Option<Cow<'_, str>> =
             serde_json::from_str(part.get()).map_err(|e| within(part, &named("task", e)))?;
@@ -113,6 +118,12 @@ fn commands(part: &RawValue, into: &mut Reading) -> Result<(), serde_json::Error
         ran.tell(&mut into.trace, changed);
         Ok(())
     })
+}
+
+/// The session that `OpenCode`'s words about it name.
+fn session_of(part: &RawValue) -> Option<String> {
+    let value: serde_json::Value = serde_json::from_str(part.get()).ok()?;
+    Some(value.get("id")?.as_str()?.to_owned())
 }
 
 /// Hands over the entries of a list, one by one.
@@ -205,6 +216,13 @@ impl<'de: 'a, 'a> Deserialize<'de> for Parts<'a> {
                         "tools" | "tool_calls" => (&mut parts.tools, "tools"),
                         "commands" => (&mut parts.commands, "commands"),
                         "response" | "answer" => (&mut parts.response, "response"),
+                        "info" => (&mut parts.info, "info"),
+                        "sessionId" => (&mut parts.session, "sessionId"),
+                        // What else stands at the head of Gemini CLI's chats.
+                        "projectHash" | "startTime" | "lastUpdated" => {
+                            map.next_value::<IgnoredAny>()?;
+                            continue;
+                        }
                         _ => {
                             if parts.others.len() < OTHERS {
                                 parts.others.push(crate::prompt::first_bytes(&key, 80).to_owned());

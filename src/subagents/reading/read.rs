@@ -1,5 +1,7 @@
 //! Reading a transcript, line by line or as one document.
 
+#[cfg(feature = "acp")]
+use super::acp::Acp;
 use super::format::FORMATS;
 use super::format::Format;
 use super::format::detect;
@@ -163,6 +165,8 @@ pub fn read(mut input: impl Read, format: Option<Format>) -> Result<Reading, Rea
             }
             plain::document(&beginning, reading)
         }
+        #[cfg(feature = "acp")]
+        Format::Acp => lines(&mut Acp::default(), &beginning, input, reading),
         Format::Reflexion => lines(&mut Own, &beginning, input, reading),
         Format::Agent(agent, recording) => match Recorded::new(agent, recording) {
             Some(mut recorded) => lines(&mut recorded, &beginning, input, reading),

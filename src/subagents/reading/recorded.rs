@@ -2,7 +2,10 @@
 
 use super::read::LineReader;
 use super::read::Reading;
+use super::tools::edits_of;
+use super::tools::kind_of;
 use crate::domain::Role;
+use crate::domain::ToolKind;
 use crate::domain::TranscriptItem;
 use crate::subagents::cli::Recording;
 use crate::subagents::cli::Replay;
@@ -23,7 +26,10 @@ impl Recorded {
 impl LineReader for Recorded {
     fn line(&mut self, number: u64, line: &[u8], into: &mut Reading) {
         let Reading { trace, unread, .. } = into;
-        let mode = self.replay.line(line, &mut |(item, parent, at)| trace.step(&item, parent.as_deref(), at));
+        let mode = self.replay.line(line, &mut |(mut item, parent, at)| {
+            known_by_name(&mut item);
+            trace.step(&item, parent.as_deref(), at);
+        });
         if let Some(mode) = mode {
             trace.mode(&mode);
         }
@@ -48,5 +54,16 @@ impl LineReader for Recorded {
         for (name, count) in self.replay.unknown() {
             into.unread.add(name, *count);
         }
+    }
+}
+
+/// What the agent's own description does not say of a call, the tables of all agents' tools may.
+fn known_by_name(item: &mut TranscriptItem) {
+    let TranscriptItem::ToolCall { tool, kind, input, edits, .. } = item else { return };
+    if *kind == ToolKind::Other {
+        *kind = kind_of(tool, input);
+    }
+    if edits.is_empty() {
+        *edits = edits_of(*kind, input);
     }
 }

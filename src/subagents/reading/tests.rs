@@ -440,7 +440,7 @@ fn every_agents_stream_is_known_by_its_first_records() {
         assert!(reading.trace.actions.iter().all(|a| a.outcome.is_some()), "{agent}");
     }
     for name in FORMATS {
-        assert_eq!(name.parse::<Format>().unwrap().to_string(), name);
+        assert_eq!(name.parse::<Format>().unwrap().to_string(), *name);
     }
 }
 
@@ -482,6 +482,38 @@ fn recorded_runs_of_real_agents_are_read() {
     }
 }
 
+/// The seeds of the fuzzer, one of each format: the first byte is for it alone.
+fn seeds() -> Vec<(String, Vec<u8>)> {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/seeds");
+    let files = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
+    files
+        .map(|file| {
+            (file.file_name().unwrap().to_str().unwrap().to_owned(), std::fs::read(&file).unwrap()[1..].to_vec())
+        })
+        .collect()
+}
+
+#[test]
+fn every_format_torn_off_at_every_byte_invents_nothing() {
+    let seeds = seeds();
+    for (name, whole) in seeds.iter().filter(|(name, _)| cfg!(feature = "acp") || name != "acp") {
+        let all = read(whole.as_slice(), None).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(all.unread, Unread::default(), "{name}");
+        assert!(!FORMATS.contains(&name.as_str()) || all.format.to_string() == *name, "{name}: {}", all.format);
+        assert!(all.trace.calls > 0 && all.trace.response == "Done.", "{name}");
+        for at in 0..whole.len() {
+            let Ok(torn) = read(&whole[..at], None) else { continue };
+            let exits = |reading: &Reading| -> Vec<_> {
+                reading.trace.actions.iter().filter_map(|a| a.outcome.as_ref()?.exit_code).collect()
+            };
+            assert!(torn.trace.calls <= all.trace.calls, "{name} at {at}");
+            assert!(exits(&torn).iter().all(|code| exits(&all).contains(code)), "{name} at {at}");
+        }
+    }
+    let named = |format: &&&str| seeds.iter().any(|(name, _)| name == **format);
+    assert_eq!(FORMATS.iter().filter(named).count(), FORMATS.len(), "every format has a seed");
+}
+
 fn format() -> impl Strategy<Value = Option<Format>> {
     let named = proptest::sample::select(FORMATS.to_vec()).prop_map(|name| name.parse().ok());
     prop_oneof![Just(None), named]
@@ -501,6 +533,16 @@ fn value() -> impl Strategy<Value = Value> {
         "s-1",
         "item.completed",
         "\u{1b}[0m",
+        "session/update",
+        "session/prompt",
+        "tool_call",
+        "response_item",
+        "function_call",
+        "gemini",
+        "queued_command",
+        "task-notification",
+        "<tool-use-id>1</tool-use-id> exit code 3",
+        "{\"cmd\": \"ls\"}",
     ];
     let leaf = prop_oneof![
         Just(Value::Null),
@@ -545,6 +587,26 @@ fn value() -> impl Strategy<Value = Value> {
         "error",
         "usage",
         "subtype",
+        "payload",
+        "call_id",
+        "arguments",
+        "toolCalls",
+        "args",
+        "result",
+        "status",
+        "info",
+        "jsonrpc",
+        "msg",
+        "method",
+        "params",
+        "update",
+        "sessionUpdate",
+        "toolCallId",
+        "attachment",
+        "prompt",
+        "summary",
+        "tool_use_id",
+        "task_id",
     ];
     leaf.prop_recursive(5, 60, 8, move |inner| {
         prop_oneof![

@@ -1,11 +1,14 @@
 //! What a command line does: its simple commands, what each is for, what it writes, where it pushes.
 //!
-//! [`runs`] reads a line the way a shell does (`syntax`), follows its `&&`, `||`, `;`, pipes, groups and substitutions to
+//! [`runs`] reads a line the way a shell does (`syntax`, `compound`), follows its `&&`, `||`, `;`, pipes, groups and substitutions to
 //! see whose exit status the line ends with (`flow`), looks behind `env`, `timeout`, `sh -c` or `docker exec`
-//! (`wrappers`) and says of every simple command what it is for (`kinds`, `scripts`, `git`) and what it writes
+//! (`wrappers`) and says of every simple command what it is for (`kinds`, `builders`,
+//! `scripts`, `git`) and what it writes
 //! (`writes`). Nothing is expanded and nothing is run: a word that only a shell could know (`$BRANCH`) stays as it is
 //! written. [`loop_key`] says which lines are the same command once more.
 
+mod builders;
+mod compound;
 mod flow;
 mod git;
 mod kinds;

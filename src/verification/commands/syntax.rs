@@ -176,7 +176,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Skips blanks, line continuations and a comment.
-    fn blanks(&mut self) {
+    pub(super) fn blanks(&mut self) {
         loop {
             match self.peek() {
                 Some(b' ' | b'\t' | b'\r') => self.at += 1,
@@ -190,7 +190,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Skips blanks and newlines, with the heredocs that begin there.
-    fn space(&mut self) {
+    pub(super) fn space(&mut self) {
         loop {
             self.blanks();
             if self.peek() != Some(b'\n') {
@@ -221,13 +221,13 @@ impl<'a> Parser<'a> {
     }
 
     /// A reserved word that stands here, whole and unquoted.
-    fn reserved(&self, words: &[&'static str]) -> Option<&'static str> {
+    pub(super) fn reserved(&self, words: &[&'static str]) -> Option<&'static str> {
         let ends = |byte: Option<&u8>| byte.is_none_or(|b| b" \t\r\n;&|()<>".contains(b));
         words.iter().find(|w| self.starts(w) && ends(self.text.as_bytes().get(self.at + w.len()))).copied()
     }
 
     /// What ends a list here.
-    fn closer(&self) -> Option<&'static str> {
+    pub(super) fn closer(&self) -> Option<&'static str> {
         match self.peek()? {
             b')' => Some(")"),
             b';' if self.starts(";;") || self.starts(";&") => Some(";;"),
@@ -300,7 +300,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn command(&mut self) -> Command {
+    pub(super) fn command(&mut self) -> Command {
         const OPENERS: [&str; 9] = ["{", "if", "while", "until", "for", "select", "case", "function", "[["];
         let body = match (self.peek(), self.reserved(&OPENERS)) {
             (Some(b'('), _) if self.starts("((") && self.is_arithmetic() => {
@@ -326,132 +326,6 @@ impl<'a> Parser<'a> {
             self.blanks();
         }
         command
-    }
-
-    fn compound(&mut self, word: &str) -> Body {
-        match word {
-            "{" => {
-                let script = self.list();
-                self.close("}");
-                Body::Group(script)
-            }
-            "if" => {
-                let mut parts = vec![self.list()];
-                while let Some(next @ ("then" | "elif" | "else")) = self.closer() {
-                    self.at += next.len();
-                    parts.push(self.list());
-                }
-                self.close("fi");
-                Body::Branches(parts)
-            }
-            "case" => self.case(),
-            "[[" => self.condition(),
-            "function" => {
-                self.blanks();
-                let name = self.word(&mut Vec::new());
-                self.blanks();
-                self.parentheses();
-                self.function(name)
-            }
-            "while" | "until" => {
-                let mut parts = vec![self.list()];
-                self.close("do");
-                parts.push(self.list());
-                self.close("done");
-                Body::Loop(parts)
-            }
-            _ => self.each(),
-        }
-    }
-
-    /// Consumes what was to come; a line that has something else there is broken, and read on.
-    fn close(&mut self, word: &'static str) {
-        if self.reserved(&[word]).is_some() {
-            self.at += word.len();
-        }
-    }
-
-    fn function(&mut self, name: String) -> Body {
-        self.space();
-        let body = self.deeper(Self::command);
-        Body::Function(name, Box::new(body))
-    }
-
-    /// `for x in a b; do … done`, after `for`.
-    fn each(&mut self) -> Body {
-        let mut parts = Vec::new();
-        loop {
-            self.blanks();
-            match self.peek() {
-                None | Some(b'\n' | b';') => break,
-                Some(b'(') => self.parentheses(),
-                _ if self.reserved(&["do"]).is_some() => break,
-                Some(b'&' | b'|' | b')' | b'<' | b'>') => self.at += 1,
-                _ => {
-                    self.word(&mut parts);
-                }
-            }
-        }
-        self.eat(";");
-        self.space();
-        self.close("do");
-        parts.push(self.list());
-        self.close("done");
-        Body::Loop(parts)
-    }
-
-    /// `case x in a|b) …;; esac`, after `case`.
-    fn case(&mut self) -> Body {
-        let mut parts = Vec::new();
-        self.blanks();
-        self.word(&mut parts);
-        self.space();
-        if self.reserved(&["in"]).is_some() {
-            self.at += 2;
-        }
-        loop {
-            self.space();
-            if self.peek().is_none() || self.reserved(&["esac"]).is_some() {
-                break;
-            }
-            let before = self.at;
-            self.eat("(");
-            while self.peek().is_some_and(|byte| byte != b')' && byte != b'\n') {
-                if self.peek().is_some_and(|byte| b" \t|;&<>(".contains(&byte)) {
-                    self.at += 1;
-                } else {
-                    self.word(&mut parts);
-                }
-            }
-            self.eat(")");
-            parts.push(self.list());
-            let _ = self.eat(";;&") || self.eat(";;") || self.eat(";&");
-            if self.at == before || self.closer().is_some_and(|word| word != "esac") {
-                break;
-            }
-        }
-        self.close("esac");
-        Body::Branches(parts)
-    }
-
-    /// `[[ … ]]`, after `[[`: its `&&` and `<` are no operators of the shell.
-    fn condition(&mut self) -> Body {
-        let mut simple = Simple { words: vec!["[[".to_owned()], ..Simple::default() };
-        loop {
-            self.blanks();
-            match self.peek() {
-                None => break,
-                _ if self.reserved(&["]]"]).is_some() => {
-                    self.at += 2;
-                    break;
-                }
-                Some(b'\n' | b'&' | b'|' | b'(' | b')' | b'<' | b'>' | b';') => self.at += 1,
-                _ => {
-                    self.word(&mut simple.inner);
-                }
-            }
-        }
-        Body::Simple(simple)
     }
 
     fn simple(&mut self) -> Command {
@@ -507,7 +381,7 @@ impl<'a> Parser<'a> {
     }
 
     /// One redirection, if one stands here.
-    fn redirect(&mut self, redirects: &mut Vec<Redirect>, inner: &mut Vec<Script>) -> bool {
+    pub(super) fn redirect(&mut self, redirects: &mut Vec<Redirect>, inner: &mut Vec<Script>) -> bool {
         const OPERATORS: [&str; 12] = ["&>>", "&>", "<<<", "<<-", "<<", "<&", "<>", "<", ">>", ">|", ">&", ">"];
         let digits = self.rest().bytes().take_while(u8::is_ascii_digit).count();
         let start = self.at;

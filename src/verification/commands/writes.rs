@@ -279,6 +279,9 @@ fn of_git(args: &[String]) -> Effect {
         },
         "mv" | "rm" if !has(&["--cached"]) => (true, Edits::Yes, operands()),
         "commit" | "tag" | "init" | "rm" => (true, Edits::No, Vec::new()),
+        "cherry-pick" | "revert" if !has(&["--abort", "--quit", "--skip", "--continue"]) => {
+            (true, Edits::Yes, Vec::new())
+        }
         "merge" | "rebase" | "cherry-pick" | "revert" | "pull" => (true, Edits::Perhaps, Vec::new()),
         "stash" if matches!(first, "list" | "show" | "drop" | "clear" | "create" | "branch") => NOTHING,
         "stash" => (true, Edits::Yes, Vec::new()),
@@ -343,6 +346,14 @@ fn of_vim(args: &[String], input: Option<&str>) -> Effect {
 /// Files that are written, if one of them belongs to the project.
 fn of_files(files: Vec<String>, edits: Edits) -> Effect {
     let files: Vec<String> = files.into_iter().filter(|file| !is_outside(file)).collect();
-    let edits = if files.is_empty() { Edits::No } else { edits };
+    // What lies where programs leave their results is hardly anybody's source.
+    let made = || files.iter().all(|file| file.split('/').any(|part| part.len() > 1 && is_left_behind(part)));
+    let edits = if files.is_empty() {
+        Edits::No
+    } else if made() {
+        edits.min(Edits::Perhaps)
+    } else {
+        edits
+    };
     (!files.is_empty(), edits, files)
 }

@@ -9,6 +9,7 @@ mod signals;
 mod task_type;
 #[cfg(test)]
 mod tests;
+mod vocabulary;
 mod words;
 
 pub use requirements::Requirements;

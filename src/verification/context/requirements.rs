@@ -23,6 +23,10 @@ pub struct Requirements {
     pub pull_request: Option<String>,
     /// Green CI on it.
     pub ci: Option<String>,
+    /// The task says that the build is broken, so one that is red at the end is no old failure.
+    pub broken_build: bool,
+    /// The task is about what a linter, a formatter or a type checker says.
+    pub style: bool,
     /// Why something that could be asked for here is not required, in words.
     pub waived: Vec<String>,
 }
@@ -60,13 +64,15 @@ pub fn requirements(
     let pull_request =
         decided(declared.pull_request, "pull request", &mut waived, || forge("a pull request", asked.pull_request));
     let ci = decided(declared.ci, "CI", &mut waived, || forge("green CI", asked.ci));
-    Requirements { change, tests, build, pull_request, ci, waived }
+    let Asked { broken_build, style, .. } = asked;
+    Requirements { change, tests, build, pull_request, ci, broken_build, style, waived }
 }
 
 impl Requirements {
-    /// Code of the project was changed, and the project has tests: they have to run, unless somebody said otherwise.
+    /// Code of the project was changed, and the project has tests: they have to run, unless somebody said otherwise, or the
+    /// task is about style, where another check tells.
     pub fn of_changed_code(&mut self, signals: &RepositorySignals) {
-        let waived = self.waived.iter().any(|why| why.starts_with("tests: "));
+        let waived = self.style || self.waived.iter().any(|why| why.starts_with("tests: "));
         if let Some(line) = signals.tests.first().filter(|_| !waived) {
             let because = || format!("code was changed, and the project has tests (`{line}`)");
             self.tests.get_or_insert_with(because);
@@ -111,6 +117,8 @@ struct Asked {
     tests: bool,
     no_tests: bool,
     build: bool,
+    broken_build: bool,
+    style: bool,
     pull_request: bool,
     ci: bool,
 }
@@ -140,9 +148,12 @@ impl Asked {
                 "test" | "tests" | "spec" | "specs" | "coverage" if !negated => {
                     self.tests |= asks_for_tests(&words, at);
                 }
-                "build" | "builds" | "compile" | "compiles" | "compilation" if !negated => {
-                    self.build |= asks_for_build(&words, at);
+                "build" | "builds" | "compile" | "compiles" | "compilation" => {
+                    self.build |= !negated && asks_for_build(&words, at);
+                    self.broken_build |= says_it_is_broken(&words, at);
                 }
+                _ if STYLE.contains(word) => self.style = true,
+                "warning" | "warnings" if before.contains(&"compiler") => self.style = true,
                 "pr" | "pull-request" | "mr" | "prs" if !negated => self.pull_request |= with(&OPENS),
                 "request" | "requests" if !negated && matches!(before.last(), Some(&"pull" | &"merge")) => {
                     self.pull_request |= with(&OPENS);
@@ -194,6 +205,34 @@ impl Asked {
         }
     }
 }
+
+/// Linters, formatters and type checkers, and their business.
+const STYLE: [&str; 24] = [
+    "lint",
+    "lints",
+    "linter",
+    "linting",
+    "eslint",
+    "stylelint",
+    "flake8",
+    "ruff",
+    "pylint",
+    "clippy",
+    "shellcheck",
+    "mypy",
+    "pyright",
+    "golangci-lint",
+    "rubocop",
+    "prettier",
+    "isort",
+    "gofmt",
+    "rustfmt",
+    "reformat",
+    "checkstyle",
+    "ktlint",
+    "swiftlint",
+    "sonar",
+];
 
 /// Programs that test or build.
 const PROGRAMS: [&str; 22] = [
@@ -346,6 +385,13 @@ fn asks_for_build(words: &[&str], at: usize) -> bool {
     let demands = before.iter().any(|word| {
         matches!(*word, "sure" | "ensure" | "must" | "should" | "verify" | "check" | "confirm" | "still" | "keep")
     });
+    // "make the project compile with GCC 14", not "make the release build faster".
+    let caused = before.iter().any(|word| matches!(*word, "make" | "get" | "have" | "let"));
+    let ends = words.get(at + 1).is_none_or(|next| AFTER_A_VERB.contains(next));
+    let thing = before.last().is_none_or(|word| BEFORE_A_BUILD.contains(word));
+    if caused && ends && !thing && matches!(words[at], "compile" | "build") {
+        return true;
+    }
     match words[at] {
         "builds" | "compiles" | "compile" => demands,
         _ => {
@@ -354,6 +400,43 @@ fn asks_for_build(words: &[&str], at: usize) -> bool {
             green && (demands || after.iter().any(|word| ASKS.contains(word)))
         }
     }
+}
+
+/// What may follow a verb that has no object.
+const AFTER_A_VERB: [&str; 14] =
+    ["with", "on", "under", "for", "without", "again", "in", "against", "using", "cleanly", "from", "and", "as", "to"];
+/// What stands before a build that is a thing.
+const BEFORE_A_BUILD: [&str; 16] = [
+    "the",
+    "a",
+    "an",
+    "our",
+    "my",
+    "this",
+    "make",
+    "get",
+    "docker",
+    "ci",
+    "production",
+    "release",
+    "nightly",
+    "debug",
+    "docs",
+    "image",
+];
+
+/// Whether it is said of the build at this place that it fails, or that it is to be mended.
+fn says_it_is_broken(words: &[&str], at: usize) -> bool {
+    const FAILS: [&str; 12] = [
+        "fails", "failing", "failed", "fail", "broken", "breaks", "broke", "red", "error", "errors", "failure",
+        "failures",
+    ];
+    const MENDS: [&str; 6] = ["fix", "repair", "unbreak", "mend", "restore", "working"];
+    const NEGATED: [&str; 8] = ["not", "doesn't", "doesnt", "won't", "wont", "can't", "cannot", "fails"];
+    let near = |list: &[&str], words: &[&str]| words.iter().any(|word| list.contains(word));
+    let before = &words[at.saturating_sub(4)..at];
+    let after = &words[at + 1..words.len().min(at + 4)];
+    near(&NEGATED, &before[before.len().saturating_sub(2)..]) || near(&FAILS, after) || near(&MENDS, before)
 }
 
 /// Verbs that ask for a pull request.

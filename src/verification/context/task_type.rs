@@ -1,5 +1,9 @@
 //! What kind of work a task asks for.
 
+use super::vocabulary::CODE;
+use super::vocabulary::PERSONAL;
+use super::vocabulary::SYSTEMS;
+use super::vocabulary::TEXTS;
 use super::words::Word;
 use super::words::sentences;
 use crate::domain::TaskType;
@@ -214,9 +218,10 @@ fn reading(verb: &str, object: &[Word<'_>]) -> Option<TaskType> {
         })
         .take(14)
         .collect();
+    let object = if CAUSES.contains(&verb) { subject(&object) } else { &object };
     let about: Vec<&str> = object.iter().map(|word| word.text()).collect();
     let any = |list: &[&str]| about.iter().any(|word| list.contains(word));
-    let matter = matter(verb, &object);
+    let matter = matter(verb, object);
     let texts = matter == Some(Matter::Text);
     let code = any(&CODE) || object.iter().any(|word| word.is_source());
     let systems = any(&SYSTEMS);
@@ -232,6 +237,7 @@ fn reading(verb: &str, object: &[Word<'_>]) -> Option<TaskType> {
         Verb::Operate if matches!(verb, "ship" | "launch" | "order") && code && !systems => TaskType::Coding,
         Verb::Operate => TaskType::Ops,
         Verb::Change | Verb::Write if verb == "document" || texts => TaskType::Docs,
+        Verb::Change | Verb::Write if is_of_git(verb, object) => TaskType::Ops,
         Verb::Change
             if matches!(verb, "get" | "let" | "use" | "return" | "complete" | "finish" | "stop" | "turn")
                 && about.is_empty() =>
@@ -252,6 +258,41 @@ fn reading(verb: &str, object: &[Word<'_>]) -> Option<TaskType> {
         Verb::Arrange if verb == "clean" && !personal && !systems => TaskType::Coding,
         Verb::Arrange => TaskType::Ops,
     })
+}
+
+/// Verbs that have something do something: "make the lexer accept comments".
+const CAUSES: [&str; 8] = ["make", "let", "get", "allow", "enable", "ensure", "have", "prevent"];
+
+/// What is to do something, without what it is to do: of "the lexer accept nested comments" the lexer. "The docs clearer"
+/// stays as it is: a thing that is to be so does nothing.
+fn subject<'s, 'w>(object: &'s [&'w Word<'w>]) -> &'s [&'w Word<'w>] {
+    const DOES: [&str; 12] = [
+        "skip", "ignore", "print", "emit", "keep", "mention", "treat", "count", "include", "strip", "preserve", "stop",
+    ];
+    let does = |word: &&Word<'_>| DOES.contains(&word.text()) || verb_kind(word.text()).is_some();
+    // The article's noun comes first: "the test", "the build cache" are things.
+    let first = usize::from(object.first().is_some_and(|word| ARTICLES.contains(&word.text()))) + 1;
+    let end = object.iter().skip(first).position(|word| does(word) && !NOUNS_TOO.contains(&word.text()));
+    end.map_or(object, |end| &object[..first + end])
+}
+
+const ARTICLES: [&str; 7] = ["the", "a", "an", "our", "my", "this", "all"];
+/// Verbs that stand for things as often.
+const NOUNS_TOO: [&str; 11] =
+    ["build", "test", "cache", "type", "report", "design", "release", "order", "file", "post", "set"];
+
+/// Branches, tags and the like, by themselves or with a name: "the branch feature/old". A "tag input" is a part of a
+/// program.
+fn is_of_git(verb: &str, object: &[&Word<'_>]) -> bool {
+    let moves = matches!(verb, "delete" | "remove" | "create" | "rename" | "make" | "move" | "revert" | "drop");
+    let phrase = object.split(|word| PREPOSITIONS.contains(&word.text())).next().unwrap_or_default();
+    moves
+        && phrase.iter().enumerate().any(|(at, word)| {
+            let named = phrase.get(at + 1).is_none_or(|next| {
+                word.ends_clause() || next.text().contains(['/', '-', '.', '_', '0', '1', '2', '3'])
+            });
+            matches!(word.text(), "branch" | "tag" | "worktree" | "stash" | "milestone") && named
+        })
 }
 
 /// Text or code, whichever the verb is about.
@@ -331,166 +372,3 @@ fn personal_only(about: &[&str]) -> bool {
     ];
     !about.iter().any(|word| PROGRAM.contains(word))
 }
-
-/// Texts for people.
-const TEXTS: [&str; 26] = [
-    "blog",
-    "comment",
-    "readme",
-    "docs",
-    "doc",
-    "documentation",
-    "changelog",
-    "tutorial",
-    "guide",
-    "guides",
-    "manual",
-    "comments",
-    "docstring",
-    "docstrings",
-    "wiki",
-    "adr",
-    "runbook",
-    "faq",
-    "handbook",
-    "article",
-    "essay",
-    "report",
-    "summary",
-    "proposal",
-    "rfc",
-    "glossary",
-];
-
-/// Parts of programs.
-const CODE: [&str; 69] = [
-    "code",
-    "function",
-    "functions",
-    "method",
-    "class",
-    "module",
-    "component",
-    "components",
-    "parser",
-    "compiler",
-    "endpoint",
-    "endpoints",
-    "api",
-    "bug",
-    "bugs",
-    "error",
-    "errors",
-    "crash",
-    "test",
-    "tests",
-    "lint",
-    "lints",
-    "linter",
-    "regex",
-    "validation",
-    "handler",
-    "login",
-    "oauth",
-    "library",
-    "crate",
-    "package",
-    "script",
-    "cli",
-    "flag",
-    "feature",
-    "query",
-    "schema",
-    "migration",
-    "type",
-    "types",
-    "hook",
-    "route",
-    "router",
-    "middleware",
-    "ui",
-    "button",
-    "page",
-    "form",
-    "widget",
-    "extension",
-    "plugin",
-    "app",
-    "ci",
-    "pipeline",
-    "workflow",
-    "eslint",
-    "prettier",
-    "webpack",
-    "typescript",
-    "logging",
-    "cache",
-    "branches",
-    "dockerfile",
-    "props",
-    "build",
-    "imports",
-    "codebase",
-    "repo",
-    "repository",
-];
-
-/// Things that are operated.
-const SYSTEMS: [&str; 28] = [
-    "production",
-    "prod",
-    "staging",
-    "server",
-    "servers",
-    "cluster",
-    "kubernetes",
-    "k8s",
-    "service",
-    "dns",
-    "domain",
-    "certificate",
-    "vm",
-    "machine",
-    "host",
-    "vpn",
-    "firewall",
-    "nginx",
-    "cron",
-    "backup",
-    "backups",
-    "bucket",
-    "namespace",
-    "database",
-    "dashboard",
-    "alerts",
-    "laptop",
-    "environment",
-];
-
-/// A person's things.
-const PERSONAL: [&str; 24] = [
-    "gmail",
-    "email",
-    "emails",
-    "e-mail",
-    "e-mails",
-    "inbox",
-    "calendar",
-    "linkedin",
-    "recruiter",
-    "recruiters",
-    "meeting",
-    "meetings",
-    "slack",
-    "notion",
-    "invoice",
-    "invoices",
-    "flight",
-    "hotel",
-    "contacts",
-    "spreadsheet",
-    "newsletter",
-    "newsletters",
-    "appointment",
-    "reminder",
-];

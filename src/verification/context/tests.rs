@@ -256,6 +256,39 @@ fn tests_and_builds_are_required_where_the_words_ask() {
     assert_eq!(letters(&waived), "c");
 }
 
+#[test]
+fn what_causes_something_and_what_git_keeps() {
+    for (task, kind) in [
+        ("Make the lexer accept nested comments.", TaskType::Coding),
+        ("Let the parser skip comments", TaskType::Coding),
+        ("Make the docs clearer", TaskType::Docs),
+        ("Delete the branch feature/old, locally and on the remote.", TaskType::Ops),
+        ("Create a tag v2.0", TaskType::Ops),
+        ("Create a tag input for the form", TaskType::Coding),
+        ("Make the build faster", TaskType::Coding),
+    ] {
+        assert_eq!(task_type(task), kind, "{task}");
+    }
+}
+
+#[test]
+fn builds_and_style_in_the_words_of_a_task() {
+    let of = |task: &str| requirements(task, TaskType::Coding, None, None, Workflow::default());
+    for (task, build, broken) in [
+        ("Make the project compile with GCC 14.", true, false),
+        ("Make the release build faster", false, false),
+        ("The project does not build. Fix it", false, true),
+        ("Fix the build", false, true),
+        ("Build a login page", false, false),
+    ] {
+        let found = of(task);
+        assert_eq!((found.build.is_some(), found.broken_build), (build, broken), "{task}");
+    }
+    for (task, style) in [("Fix the eslint errors", true), ("Fix the number formatting", false)] {
+        assert_eq!(of(task).style, style, "{task}");
+    }
+}
+
 proptest! {
     #[test]
     fn any_task_is_read(task in "\\PC{0,300}") {

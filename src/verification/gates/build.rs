@@ -82,7 +82,7 @@ fn judged(view: &View<'_>, last: &Ran<'_>) -> Finding {
         .ran(|step, i| step.runs[i].kind == last.run.kind)
         .any(|ran| first_change.is_some_and(|at| ran.at < at) && matches!(ran.went, Went::Failed(_)));
     match &last.went {
-        Went::Failed(how) if red_before && view.facts.required.build.is_none() => {
+        Went::Failed(how) if red_before && view.facts.required.build.is_none() && !view.facts.required.broken_build => {
             Finding::not_run(GATE, format!("{} failed ({how}), as it did before the first change", last.shown()))
         }
         Went::Failed(how) => Finding::failed(
@@ -97,7 +97,7 @@ fn judged(view: &View<'_>, last: &Ran<'_>) -> Finding {
             ),
         ),
         Went::Passed(how) => Finding::passed(GATE, format!("{}: {how}", last.shown())),
-        Went::Unknown(because) | Went::NotStarted(because) | Went::Empty(because) => {
+        Went::Unknown(because) | Went::NotStarted(because) | Went::Empty(because) | Went::Idle(because) => {
             Finding::not_run(GATE, format!("{}: {because}", last.shown()))
         }
     }

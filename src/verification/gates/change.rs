@@ -1,17 +1,21 @@
 //! `change_exists`: something changed where a change was asked for. `protected_paths`: nothing that may not change.
 
+use super::change_asked::asks_for_change_first;
+use super::change_asked::asks_to_undo;
+use super::change_asked::finds_it_done;
 use super::facts::View;
 use super::finding::Finding;
 use super::finding::Todo;
+use super::kept_edits::only_comments;
 use super::kept_edits::replaced;
 use super::kept_tests::is_code;
+use super::paths::in_project;
 use super::timeline::At;
 use super::timeline::Changed;
 use super::timeline::Step;
 use super::timeline::Timeline;
 use super::timeline::complains;
 use super::timeline::happened;
-use super::timeline::in_project;
 use super::timeline::is_elsewhere;
 use super::timeline::only_reads;
 use super::timeline::shown;
@@ -20,6 +24,7 @@ use crate::services::TurnEvidence;
 use crate::verification::commands::CommandKind;
 use crate::verification::commands::Edits;
 use crate::verification::commands::Run;
+use std::path::Path;
 
 const EXISTS: &str = "change_exists";
 const PROTECTED: &str = "protected_paths";
@@ -49,7 +54,7 @@ pub(super) fn change_exists(view: &View<'_>) -> Finding {
     let undone = undone(view);
     let since = undone.as_ref().map(|undo| undo.at);
     let later = |change: &&Changed| since.is_none_or(|at| change.at > at);
-    if let Some(change) = timeline.changes.iter().rev().filter(later).find(|c| c.sure) {
+    if let Some(change) = timeline.changes.iter().rev().filter(later).find(|c| c.sure && !c.undone) {
         return Finding::passed(EXISTS, format!("{} was changed", change.what));
     }
     if timeline.is_empty() {
@@ -58,8 +63,13 @@ pub(super) fn change_exists(view: &View<'_>) -> Finding {
     if let Some(path) = named_file(view) {
         return Finding::passed(EXISTS, format!("{path}, which the task names, was written"));
     }
-    if let Some(undo) = undone {
-        return if undo.wholly && view.facts.turn.expects.is_none() && asks_for_change_first(&view.task()) {
+    let taken_back = timeline.changes.iter().rev().find(|change| change.undone && change.sure);
+    let by_file =
+        || Some(Undone { at: taken_back?.at, what: taken_back?.what.clone(), wholly: nothing_else(timeline) });
+    if let Some(undo) = undone.or_else(by_file) {
+        let task = view.task();
+        let wanted = view.facts.turn.expects.is_none() && asks_for_change_first(&task) && !asks_to_undo(&task);
+        return if undo.wholly && wanted {
             missing(format!("the changes were undone by {}", undo.what))
         } else {
             Finding::not_run(EXISTS, format!("whether {} left any change is not known", undo.what))
@@ -70,6 +80,9 @@ pub(super) fn change_exists(view: &View<'_>) -> Finding {
     }
     if view.facts.turn.expects.is_none() && !asks_for_change_first(&view.task()) {
         return Finding::not_run(EXISTS, "nothing was changed, and the task does not say that something must be");
+    }
+    if let Some(path) = outside(view) {
+        return Finding::not_run(EXISTS, format!("{path} was changed, which is no file of the project"));
     }
     if finds_it_done(&view.facts.turn.trace.response) {
         return Finding::not_run(EXISTS, "nothing was changed; the answer says that it was there already");
@@ -126,6 +139,21 @@ fn undone(view: &View<'_>) -> Option<Undone> {
     undone
 }
 
+/// Everything that may have changed files was taken back.
+fn nothing_else(timeline: &Timeline<'_>) -> bool {
+    timeline.changes.iter().all(|change| change.undone)
+        && !timeline.steps.iter().any(|step| step.dark || matches!(step.action.kind, ToolKind::Agent | ToolKind::Other))
+}
+
+/// A file somewhere else that was edited, and lasts.
+fn outside<'v>(view: &'v View<'_>) -> Option<&'v str> {
+    const PASSING: [&str; 3] = ["/tmp/", "/var/tmp/", "/dev/"];
+    let steps = view.timeline.steps.iter().filter(|step| happened(step.action) && !complains(step.action));
+    let edits = steps.flat_map(|step| step.action.edits.iter().chain(step.runs.iter().flat_map(|run| &run.files)));
+    let mut elsewhere = edits.filter(|path| !in_project(path, view.timeline.dir()));
+    elsewhere.find(|path| !PASSING.iter().any(|place| path.starts_with(place))).map(String::as_str)
+}
+
 /// A file that was written at the very path which the task names, wherever it lies.
 fn named_file(view: &View<'_>) -> Option<String> {
     let task = view.task();
@@ -160,210 +188,6 @@ fn writes_at(step: &Step<'_>, path: &str) -> bool {
         && (redirected || step.runs.iter().any(|run| run.edits == Edits::Yes && run.files.iter().any(|file| is(file))))
 }
 
-/// Whether an answer says that there was nothing to do. What the agent says it did itself is no finding.
-fn finds_it_done(answer: &str) -> bool {
-    let answer = answer.to_lowercase().replace('’', "'");
-    let phrases = [
-        "no change is needed",
-        "no changes are needed",
-        "no changes needed",
-        "no change needed",
-        "no changes were needed",
-        "no change was needed",
-        "no changes necessary",
-        "no changes are necessary",
-        "no changes required",
-        "no changes are required",
-        "nothing to change",
-        "nothing to fix",
-        "nothing needs to be changed",
-        "nothing needed",
-        "no fix is needed",
-        "no fix needed",
-    ];
-    let own = |before: &str| {
-        let words: Vec<&str> = before.split_whitespace().rev().take(3).collect();
-        words.iter().any(|word| matches!(*word, "i" | "i've" | "we" | "we've"))
-    };
-    phrases.iter().any(|phrase| answer.contains(phrase))
-        || answer.match_indices("already ").any(|(at, found)| {
-            let next = answer[at + found.len()..].split(|c: char| !c.is_alphabetic()).next().unwrap_or_default();
-            let there = matches!(
-                next,
-                "fixed"
-                    | "implemented"
-                    | "there"
-                    | "exists"
-                    | "exist"
-                    | "handled"
-                    | "handles"
-                    | "present"
-                    | "in"
-                    | "correct"
-                    | "passes"
-                    | "pass"
-                    | "done"
-                    | "supported"
-                    | "supports"
-                    | "works"
-                    | "contains"
-                    | "has"
-                    | "set"
-                    | "up"
-                    | "returns"
-            );
-            there && !own(&answer[..at])
-        })
-}
-
-/// Whether a task is conditional, or asks for advice only.
-fn leaves_open(task: &str) -> bool {
-    let task = task.to_lowercase().replace('’', "'");
-    let words: Vec<&str> =
-        task.split(|c: char| !c.is_alphabetic() && c != '\'').filter(|word| !word.is_empty()).collect();
-    let text = format!(" {} ", words.join(" "));
-    const OPEN: [&str; 44] = [
-        " only if ",
-        " if needed ",
-        " if necessary ",
-        " if so ",
-        " if not ",
-        " if any ",
-        " if there ",
-        " if required ",
-        " if it isn't ",
-        " if it is ",
-        " if it's ",
-        " if you find ",
-        " if you see ",
-        " if that ",
-        " if they ",
-        " when necessary ",
-        " where necessary ",
-        " where needed ",
-        " as needed ",
-        " as necessary ",
-        " unless ",
-        " in case ",
-        " make sure ",
-        " just propose ",
-        " propose ",
-        " suggest ",
-        " recommend ",
-        " don't implement ",
-        " do not implement ",
-        " don't change ",
-        " do not change anything ",
-        " don't write code ",
-        " without changing ",
-        " without implementing ",
-        " no code ",
-        " don't code ",
-        " don't edit ",
-        " do not edit ",
-        " just describe ",
-        " just explain ",
-        " what would ",
-        " how would ",
-        " how should ",
-        " how could ",
-    ];
-    const REVIEWS: [&str; 5] = [" review my ", " review the ", " review this ", " give me feedback ", " your opinion "];
-    const QUESTIONS: [&str; 13] =
-        ["how", "what", "why", "which", "where", "who", "should", "would", "is", "are", "does", "do", "did"];
-    let polite = words.get(1).is_some_and(|word| *word == "you") && matches!(words[0], "would" | "do");
-    let asks = words.first().is_some_and(|word| QUESTIONS.contains(word))
-        && !polite
-        && !matches!(words.get(1), Some(&("not" | "the" | "this" | "it")) if words[0] == "do");
-    // "Fix it and make sure the tests pass" asks for a fix before it makes sure.
-    let made_sure = text.find(" make sure ").is_some_and(|at| text[..at].split(' ').any(|word| CHANGE.contains(&word)));
-    asks || OPEN.iter().any(|phrase| text.contains(phrase) && !(*phrase == " make sure " && made_sure))
-        || REVIEWS.iter().any(|phrase| text.contains(phrase))
-        || words.first().is_some_and(|word| *word == "if")
-}
-
-/// Whether the first thing that a task asks for changes files: "Run the tests and fix any failures" is done without a
-/// change where nothing fails, "Fix the failing test" is not.
-fn asks_for_change_first(task: &str) -> bool {
-    if leaves_open(task) {
-        return false;
-    }
-    let task = task.to_ascii_lowercase();
-    let mut words = task.split(|c: char| !c.is_ascii_alphabetic());
-    words.find(|word| CHANGE.contains(word) || OTHER.contains(word)).is_some_and(|word| CHANGE.contains(&word))
-}
-
-/// Verbs that ask for a change.
-const CHANGE: [&str; 30] = [
-    "fix",
-    "add",
-    "implement",
-    "create",
-    "write",
-    "refactor",
-    "rename",
-    "migrate",
-    "update",
-    "remove",
-    "delete",
-    "replace",
-    "change",
-    "rewrite",
-    "port",
-    "convert",
-    "extend",
-    "introduce",
-    "extract",
-    "optimize",
-    "optimise",
-    "improve",
-    "upgrade",
-    "document",
-    "simplify",
-    "return",
-    "support",
-    "reject",
-    "make",
-    "correct",
-];
-/// Verbs that ask for something else.
-const OTHER: [&str; 34] = [
-    "run",
-    "execute",
-    "verify",
-    "check",
-    "ensure",
-    "confirm",
-    "review",
-    "show",
-    "list",
-    "explain",
-    "find",
-    "investigate",
-    "analyze",
-    "analyse",
-    "compare",
-    "research",
-    "read",
-    "look",
-    "test",
-    "deploy",
-    "publish",
-    "release",
-    "push",
-    "merge",
-    "send",
-    "reply",
-    "fetch",
-    "connect",
-    "complete",
-    "finish",
-    "configure",
-    "install",
-    "open",
-    "download",
-];
-
 /// A recorded call that is more than reading.
 fn may_have_changed(view: &View<'_>) -> Option<String> {
     if let Some(change) = view.timeline.changes.last() {
@@ -375,6 +199,9 @@ fn may_have_changed(view: &View<'_>) -> Option<String> {
             ToolKind::Other | ToolKind::Agent => Some(tool),
             ToolKind::Execute if step.dark => Some(tool),
             ToolKind::Execute => {
+                if let Some(run) = step.runs.iter().find(|run| changes_git(run)) {
+                    return Some(format!("`{}`", run.words.join(" ")));
+                }
                 let idle = |kind: &CommandKind| !matches!(kind, CommandKind::Other | CommandKind::Format);
                 let run = step.runs.iter().find(|run| !only_reads(run) && !idle(&run.kind))?;
                 Some(format!("`{}`", run.words.join(" ")))
@@ -384,13 +211,30 @@ fn may_have_changed(view: &View<'_>) -> Option<String> {
     })
 }
 
+/// Whether a command changes what git keeps beside files: branches that go or get another name, tags, settings.
+fn changes_git(run: &Run) -> bool {
+    let words: Vec<&str> = run.words.iter().map(String::as_str).collect();
+    let ["git", command, args @ ..] = words.as_slice() else { return false };
+    let has = |flags: &[&str]| args.iter().any(|arg| flags.contains(arg));
+    match *command {
+        "branch" => has(&["-d", "-D", "-m", "-M", "--delete", "--move", "-u", "--set-upstream-to"]),
+        "tag" => args.iter().any(|arg| !arg.starts_with('-')) && !has(&["-l", "--list", "-n"]),
+        "push" => has(&["--delete", "-d", "--tags"]) || args.iter().any(|arg| arg.starts_with(':')),
+        "config" | "worktree" | "remote" | "notes" => {
+            args.len() > 1 && !has(&["--get", "-l", "--list", "get-url", "-v"])
+        }
+        _ => false,
+    }
+}
+
 /// Whether a turn changed code of the project, as far as was recorded. What is only removed is gone, not changed.
 pub(in crate::verification) fn changes_code(turn: &TurnEvidence) -> bool {
     if let Some(observed) = &turn.observed {
         return observed.change.files.iter().any(|path| is_code(path));
     }
-    let dir = turn.dir.as_deref();
-    Timeline::new(turn).steps.iter().any(|step| {
+    let timeline = Timeline::new(turn);
+    let dir = timeline.dir();
+    timeline.steps.iter().any(|step| {
         let removes = |run: &Run| match run.words.first().map(String::as_str) {
             Some("git") => run.words.get(1).is_some_and(|word| matches!(word.as_str(), "rm" | "checkout" | "restore")),
             Some(program) => matches!(program, "rm" | "unlink" | "trash" | "shred"),
@@ -399,9 +243,20 @@ pub(in crate::verification) fn changes_code(turn: &TurnEvidence) -> bool {
         let here =
             step.runs.iter().zip(&step.places).filter(|(_, place)| !is_elsewhere(place, dir)).map(|(run, _)| run);
         let written = here.filter(|run| run.edits == Edits::Yes && !removes(run)).flat_map(|run| &run.files);
-        let edited = step.action.edits.iter().filter(|_| happened(step.action) && !complains(step.action));
-        edited.chain(written).any(|path| is_code(path) && in_project(path, dir))
+        let told = happened(step.action) && !complains(step.action) && !only_comments(step.action);
+        let edited = step.action.edits.iter().filter(|_| told);
+        edited.chain(written).any(|path| is_code(path) && !is_aside(path, dir) && in_project(path, dir))
     })
+}
+
+/// Code beside the program, which its tests hardly reach: settings of tools, scripts, examples.
+fn is_aside(path: &str, dir: Option<&Path>) -> bool {
+    const PLACES: [&str; 10] =
+        ["scripts", "script", "tools", "hack", "examples", "example", "bench", "benches", "benchmarks", "docs"];
+    let inner = dir.and_then(|dir| Path::new(path).strip_prefix(dir).ok()?.to_str()).unwrap_or(path);
+    let (places, name) = inner.trim_start_matches("./").rsplit_once('/').unwrap_or(("", inner));
+    let settings = name.contains(".config.") || name.starts_with('.') || matches!(name, "gulpfile.js" | "noxfile.py");
+    settings || places.split('/').next().is_some_and(|place| PLACES.contains(&place))
 }
 
 pub(super) fn protected_paths(view: &View<'_>) -> Finding {
@@ -424,6 +279,7 @@ pub(super) fn protected_paths(view: &View<'_>) -> Finding {
 
 #[cfg(test)]
 mod tests {
+    use super::super::fixture::Turn;
     use super::super::fixture::coding;
     use super::super::fixture::turn;
     use super::*;
@@ -483,7 +339,7 @@ mod tests {
         let asked = |task: &str| {
             let mut turn = coding();
             turn.turn.task = task.to_owned();
-            turn.turn.dir = Some("/work/project".into());
+            turn.turn.dir = Some("/project".into());
             turn
         };
         asked("Add an alias to ~/.bashrc").edit("/home/me/.bashrc").passes(EXISTS, "~/.bashrc");
@@ -530,5 +386,32 @@ mod tests {
         touched.passes(PROTECTED, "no protected file");
         touched.turn.observed.as_mut().unwrap().protected = vec!["tests/a.rs".to_owned()];
         touched.fails(PROTECTED, "tests/a.rs");
+    }
+
+    #[test]
+    fn a_file_that_was_taken_back_is_not_changed() {
+        let fix = || turn("Fix the crash in parse.go").edit("parse.go");
+        let required = |mut turn: Turn| {
+            turn.required.change = Some("x".to_owned());
+            turn
+        };
+        required(fix().ran("git checkout -- parse.go", 0, "")).fails(EXISTS, "undone by");
+        required(fix().ran("git restore parse.go", 0, "")).fails(EXISTS, "undone by");
+        required(fix().ran("git restore parse.go", 0, "").edit("parse.go")).passes(EXISTS, "parse.go");
+        required(fix().ran("git commit -am x", 0, "").ran("git checkout parse.go", 0, "")).passes(EXISTS, "parse.go");
+        required(fix().ran("sed -i s/a/b/ parse.go; go test; git checkout parse.go", 0, "")).passes(EXISTS, "parse.go");
+        required(fix().ran("git checkout main -- parse.go", 0, "")).passes(EXISTS, "");
+        let mut tried = required(fix().ran("git checkout parse.go", 0, ""));
+        tried.turn.task = "Change the limit to see whether it helps, then undo it".to_owned();
+        tried.is_silent(EXISTS, "is not known");
+    }
+
+    #[test]
+    fn what_git_keeps_beside_files_may_be_the_change() {
+        for line in ["git branch -D old", "git push origin --delete old", "git tag v1"] {
+            let mut made = turn("Delete it").ran(line, 0, "");
+            made.required.change = Some("x".to_owned());
+            made.is_silent(EXISTS, "changed anything is not known");
+        }
     }
 }

@@ -79,18 +79,64 @@ fn runs(view: &View<'_>) -> Vec<Pair> {
 /// Where something is to be removed, its tests go with it; so they do where tests themselves are to be replaced, moved or
 /// brought together. "Do not delete any test" asks for the contrary.
 pub(super) fn asks_to_remove(task: &str) -> bool {
-    const STEMS: [&str; 9] =
-        ["remov", "delet", "drop", "prun", "retir", "deprecat", "consolidat", "dedup", "uninstall"];
-    const OF_TESTS: [&str; 14] = [
-        "duplicat", "replac", "migrat", "renam", "mov", "merg", "clean", "switch", "convert", "port", "rewrit",
-        "split", "obsolet", "reorgani",
+    const STEMS: [&str; 10] =
+        ["remov", "delet", "drop", "prun", "retir", "deprecat", "consolidat", "dedup", "uninstall", "discard"];
+    /// With a second word: "get rid of", "it can go".
+    const PAIRS: [(&str, &str); 13] = [
+        ("rid", "of"),
+        ("can", "go"),
+        ("should", "go"),
+        ("must", "go"),
+        ("let", "go"),
+        ("throw", "away"),
+        ("throw", "out"),
+        ("threw", "away"),
+        ("thrown", "away"),
+        ("strip", "out"),
+        ("rip", "out"),
+        ("take", "out"),
+        ("phase", "out"),
+    ];
+    const NO_LONGER: [&str; 8] = ["ship", "need", "needed", "support", "supported", "use", "used", "wanted"];
+    const OF_TESTS: [&str; 24] = [
+        "duplicat",
+        "replac",
+        "migrat",
+        "renam",
+        "mov",
+        "merg",
+        "clean",
+        "switch",
+        "convert",
+        "port",
+        "rewrit",
+        "split",
+        "obsolet",
+        "reorgani",
+        "redundan",
+        "unused",
+        "superse",
+        "parametri",
+        "parameteri",
+        "collaps",
+        "condens",
+        "combin",
+        "unif",
+        "fold",
     ];
     const TESTS: [&str; 12] = [
         "test", "tests", "spec", "specs", "jest", "vitest", "mocha", "jasmine", "pytest", "unittest", "junit", "suite",
     ];
     asks(task, |words, at| {
-        let near = || words[at + 1..].iter().take(5).any(|word| TESTS.contains(word));
+        let near = || {
+            let around = words[at.saturating_sub(8)..].iter().take(14);
+            around.into_iter().any(|word| TESTS.contains(word))
+        };
+        let next = words.get(at + 1).copied().unwrap_or_default();
         STEMS.iter().any(|stem| words[at].starts_with(stem))
+            || PAIRS.contains(&(words[at], next))
+            || (words[at], next) == ("no", "longer") && words.get(at + 2).is_some_and(|word| NO_LONGER.contains(word))
+            || words[at] == "strip" && words[at + 1..].iter().take(3).any(|word| *word == "out")
             || OF_TESTS.iter().any(|stem| words[at].starts_with(stem)) && near()
     })
 }
@@ -113,7 +159,9 @@ pub(super) fn asks_to_skip(task: &str) -> bool {
 /// Whether a word asks, and nothing before it says not to.
 fn asks(task: &str, is: impl Fn(&[&str], usize) -> bool) -> bool {
     let task = task.to_ascii_lowercase().replace(['\'', '’'], "");
-    task.split(['.', ';', '!', '?', '\n']).any(|sentence| {
+    // A full stop in a file's name ends no sentence.
+    let task = task.replace(". ", "\n");
+    task.split([';', '!', '?', '\n']).any(|sentence| {
         let words: Vec<&str> =
             sentence.split(|c: char| !c.is_ascii_alphabetic()).filter(|word| !word.is_empty()).collect();
         (0..words.len()).any(|at| {
@@ -156,5 +204,22 @@ mod tests {
         observed.baseline[0].output = crate::domain::Output::whole(pytest(10));
         observed.checks[0].output = crate::domain::Output::whole(pytest(4));
         both.fails(GATE, "check `pytest` ran 10 tests before");
+    }
+
+    #[test]
+    fn what_is_to_go_may_go() {
+        for task in [
+            "Get rid of the XML export",
+            "tests/test_old.py tests what we threw away; it can go",
+            "We no longer ship v1. Strip it out",
+            "tests/test_a.py and tests/test_b.py are duplicates; keep one.",
+            "Turn the tests into one parametrised test",
+        ] {
+            assert!(asks_to_remove(task), "{task}");
+        }
+        for task in ["Fix tests/test_a.py", "Don't get rid of any test", "Make the tests pass", "The job can go wrong"]
+        {
+            assert_eq!(asks_to_remove(task), task.contains("can go"), "{task}");
+        }
     }
 }

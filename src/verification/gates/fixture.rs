@@ -25,6 +25,7 @@ use crate::domain::TreeId;
 use crate::services::Observed;
 use crate::services::RemoteState;
 use crate::services::TurnEvidence;
+use crate::services::UsageMeter;
 use crate::verification::context::RepositorySignals;
 use crate::verification::context::Requirements;
 use tokio_util::sync::CancellationToken;
@@ -49,6 +50,8 @@ pub(in crate::verification) fn turn(task: &str) -> Turn {
         dir: None,
         author: None,
         ending: None,
+        own: None,
+        spent: UsageMeter::default(),
         cancel: CancellationToken::new(),
     };
     Turn { turn, required: Requirements::default(), signals: RepositorySignals::default(), remote: None }
@@ -164,6 +167,22 @@ impl Turn {
     pub(in crate::verification) fn is_silent(&self, gate: &str, words: &str) {
         self.says(gate, GateOutcome::NotRun, words);
     }
+}
+
+/// A remote `origin`, with this branch checked out, its upstream, and the default branch.
+#[expect(clippy::unnecessary_wraps, reason = "as the gates take it")]
+pub(in crate::verification) fn on(
+    branch: Option<&str>,
+    upstream: Option<&str>,
+    default: Option<&str>,
+) -> Option<RemoteState> {
+    Some(RemoteState {
+        remotes: vec!["origin".to_owned()],
+        default_branch: default.map(str::to_owned),
+        branch: branch.map(str::to_owned),
+        upstream: upstream.map(str::to_owned),
+        pull_request: None,
+    })
 }
 
 /// A check's report: `None` green, `Some("not run")` could not start, `Some` red with this output.

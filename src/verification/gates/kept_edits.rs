@@ -55,6 +55,27 @@ fn hunk(old: &[&str], new: &[&str]) -> String {
     hunk
 }
 
+/// Whether an edit is known to add, change or take away comments and empty lines only: no test can tell.
+pub(super) fn only_comments(action: &Action) -> bool {
+    let Some(edits) = several(action).or_else(|| Some(vec![replaced(action)?])) else { return false };
+    let comment = |line: &&str| {
+        let line = line.trim();
+        let tool =
+            ["//go:", "//nolint", "// @", "// +", "///", "//!", "# type:", "# noqa", "# pragma", "# -*-", "# pylint"];
+        let opens = line.starts_with("//") || line.starts_with("# ") || line.starts_with("/*") && line.ends_with("*/");
+        line.is_empty() || opens && !tool.iter().any(|mark| line.starts_with(mark))
+    };
+    !edits.is_empty()
+        && edits.iter().all(|(old, new)| {
+            let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
+            let head = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
+            let ends = old[head..].iter().rev().zip(new[head..].iter().rev());
+            let tail = ends.take_while(|(a, b)| a == b).count();
+            let (old, new) = (&old[head..old.len() - tail], &new[head..new.len() - tail]);
+            old != new && old.iter().chain(new).all(comment)
+        })
+}
+
 /// The texts before and after, of tools that make several edits in one call.
 fn several(action: &Action) -> Option<Vec<(String, String)>> {
     let input: serde_json::Value = serde_json::from_str(&action.input).ok()?;

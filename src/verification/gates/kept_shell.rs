@@ -2,26 +2,59 @@
 //! what it put back, is no loss.
 
 use super::facts::View;
-use super::kept::OFF;
 use super::kept_edits::replaced;
+use super::kept_marks::OFF;
+use super::kept_targets::finds_perhaps;
+use super::kept_targets::found;
+use super::kept_targets::is_test_target;
+use super::kept_targets::removed_by_name;
+use super::kept_targets::shelved;
+use super::kept_targets::takes_out;
 use super::kept_tests::is_code;
 use super::kept_tests::is_test_file;
 use super::kept_tests::tests_in;
+use super::paths::in_project;
+use super::place::covers;
+use super::place::same;
+use super::place::trimmed;
 use super::timeline::Step;
 use super::timeline::happened;
-use super::timeline::in_project;
 use super::timeline::is_elsewhere;
+use super::timeline::shown;
 use crate::domain::ToolKind;
+use crate::verification::commands::Edits;
 use crate::verification::commands::Run;
 use std::path::Path;
 
-/// What happened to tests, in words; empty if nothing did.
-pub(super) fn lost_tests(view: &View<'_>) -> Vec<String> {
-    let mut session = Session { dir: view.facts.turn.dir.as_deref(), ..Session::default() };
+/// What happened to tests, in words.
+#[derive(Debug, Default)]
+pub(super) struct Lost {
+    /// They are gone.
+    pub(super) surely: Vec<String>,
+    /// They may be, or have to be: their code went too.
+    pub(super) perhaps: Vec<String>,
+}
+
+/// What recorded commands did to tests.
+pub(super) fn lost_tests(view: &View<'_>) -> Lost {
+    let mut session = Session { dir: view.timeline.dir(), ..Session::default() };
     for step in &view.timeline.steps {
         session.step(step);
     }
-    session.lost.into_iter().map(|(path, how)| format!("{path} was {how}")).collect()
+    let mut found = Lost { perhaps: session.doubts, ..Lost::default() };
+    for (path, how) in session.lost {
+        let with_its_code = session.code_gone.iter().any(|code| stem(code) == stem(&path));
+        let words = format!("{path} was {how}");
+        if with_its_code {
+            found.perhaps.push(format!("{words} with the code that it tested"));
+        } else {
+            found.surely.push(words);
+        }
+    }
+    if let Some(step) = view.timeline.dark_after(None) {
+        found.perhaps.push(format!("what `{}` did is not recorded", step.action.tool));
+    }
+    found
 }
 
 #[derive(Default)]
@@ -32,6 +65,10 @@ struct Session<'v> {
     /// There before the session wrote them.
     known: Vec<String>,
     lost: Vec<(String, &'static str)>,
+    /// Commands that may have taken tests away.
+    doubts: Vec<String>,
+    /// Code, or whole directories, that the session removed.
+    code_gone: Vec<String>,
 }
 
 impl Session<'_> {
@@ -52,18 +89,20 @@ impl Session<'_> {
             let name = run.words.first().map_or("", |word| word.rsplit('/').next().unwrap_or_default());
             let args: Vec<&str> = run.words.iter().skip(1).map(String::as_str).collect();
             match (name, args.as_slice()) {
-                ("rm" | "unlink" | "shred" | "trash" | "rmdir", args) => self.removes(args, &step.runs[..i]),
-                ("git", ["rm", args @ ..]) if !args.contains(&"--cached") => self.removes(args, &step.runs[..i]),
+                ("rm" | "unlink" | "shred" | "trash" | "rmdir", args) => self.removes(args, &step.runs[..i], line),
+                ("git", ["rm", args @ ..]) if !args.contains(&"--cached") => self.removes(args, &step.runs[..i], line),
                 ("mv", args) | ("git", ["mv", args @ ..]) => self.moves(args),
                 ("git", ["checkout" | "restore", args @ ..]) if !args.contains(&"--staged") => self.restores(args),
                 ("git", ["reset", args @ ..]) if args.contains(&"--hard") => self.lost.clear(),
                 ("git", ["stash", args @ ..]) if !matches!(args.first(), Some(&("list" | "show" | "drop"))) => {
                     self.lost.clear();
                 }
-                ("find", args) => self.finds(args),
+                ("git", ["clean", args @ ..]) => self.cleans(args, line),
+                ("find", args) => self.finds(args, line),
                 ("truncate", args) => operands(args).for_each(|path| self.empties(path)),
                 ("cp", ["/dev/null", path]) => self.empties(path),
                 ("sed" | "gsed" | "perl", args) if !run.files.is_empty() => self.marks(args, &run.files),
+                _ if run.edits == Edits::Perhaps && is_interpreter(name) => self.scripted(line),
                 _ => self.writes(name, &args, run, line),
             }
         }
@@ -106,6 +145,9 @@ impl Session<'_> {
     fn writes(&mut self, name: &str, args: &[&str], run: &Run, line: &str) {
         let silent = matches!(name, ":" | "true")
             || matches!((name, args), ("cat", ["/dev/null"]) | ("echo", ["-n"]) | ("printf" | "echo", [""]));
+        if run.files.iter().any(|file| configures_tests(file)) {
+            self.doubt(line);
+        }
         for file in &run.files {
             // `>>` adds nothing here, and takes nothing away.
             let appends = line.contains(&format!(">> {file}")) || line.contains(&format!(">>{file}"));
@@ -122,6 +164,9 @@ impl Session<'_> {
             {
                 self.loses(file, "overwritten without a test");
             } else {
+                if is_test_file(file) && line.contains('>') && !has(&self.own, file) {
+                    self.overwrites(file, line);
+                }
                 self.makes(file);
             }
         }
@@ -137,7 +182,7 @@ impl Session<'_> {
         self.own.push(path.to_owned());
     }
 
-    fn removes(&mut self, args: &[&str], before: &[Run]) {
+    fn removes(&mut self, args: &[&str], before: &[Run], line: &str) {
         let deep = args.iter().any(|arg| arg.starts_with('-') && !arg.starts_with("--") && arg.contains(['r', 'R']))
             || args.contains(&"--recursive");
         let mut any = false;
@@ -145,6 +190,8 @@ impl Session<'_> {
             any = true;
             if is_test_target(path, deep) {
                 self.loses(path, "deleted");
+            } else if is_code(path) || deep {
+                self.code_gone.push(path.to_owned());
             }
         }
         // `ls tests/*.py | xargs rm`, `find tests -exec rm {} +`
@@ -155,19 +202,63 @@ impl Session<'_> {
         if let Some(from) = from.filter(|_| !any) {
             let words: Vec<&str> = from.words.iter().skip(1).map(String::as_str).collect();
             if from.words[0] == "find" {
-                if let Some(path) = found(&words) {
-                    self.loses(&path, "deleted");
-                }
+                self.found(&words, line);
             } else if let Some(path) = operands(&words).find(|path| is_test_target(path, true)) {
                 self.loses(path, "deleted");
             }
         }
     }
 
-    fn finds(&mut self, args: &[&str]) {
+    fn finds(&mut self, args: &[&str], line: &str) {
         // What `-exec` runs is a command of its own.
-        if let Some(path) = found(args).filter(|_| args.contains(&"-delete")) {
-            self.loses(&path, "deleted");
+        if args.contains(&"-delete") {
+            self.found(args, line);
+        }
+    }
+
+    /// What `find` finds is removed.
+    fn found(&mut self, args: &[&str], line: &str) {
+        match found(args) {
+            Some(path) => self.loses(&path, "deleted"),
+            None if finds_perhaps(args) => self.doubt(line),
+            None => {}
+        }
+    }
+
+    /// `git clean` takes what git does not know: perhaps tests that were not committed.
+    fn cleans(&mut self, args: &[&str], line: &str) {
+        let shows = args
+            .iter()
+            .any(|arg| *arg == "--dry-run" || !arg.starts_with("--") && arg.starts_with('-') && arg.contains('n'));
+        let mut paths = operands(args).peekable();
+        if !shows && (paths.peek().is_none() || paths.any(|path| is_test_target(path, true) || path == ".")) {
+            self.doubt(line);
+        }
+    }
+
+    /// Code on the command line that writes or removes: what it removes by name is gone, the rest is not known.
+    fn scripted(&mut self, line: &str) {
+        let mut named = false;
+        for path in removed_by_name(line).filter(|path| is_test_target(path, true)) {
+            self.loses(path, "deleted");
+            named = true;
+        }
+        if !named {
+            self.doubt(line);
+        }
+    }
+
+    /// A file that may have been there, and is another now.
+    fn overwrites(&mut self, file: &str, line: &str) {
+        if !has(&self.known, file) {
+            self.doubt(line);
+        }
+    }
+
+    fn doubt(&mut self, line: &str) {
+        let words = format!("what {} did to the tests is not known", shown(line));
+        if !self.doubts.contains(&words) && self.doubts.len() < 6 {
+            self.doubts.push(words);
         }
     }
 
@@ -222,11 +313,16 @@ impl Session<'_> {
                 _ => text.find(mark).is_some_and(|at| text[..at].trim_end().ends_with(['i', 'a', 'c'])),
             })
         };
-        if !args.iter().filter(|arg| !arg.starts_with("-i")).any(|arg| added(arg)) {
+        let scripts = || args.iter().filter(|arg| !arg.starts_with("-i"));
+        let how = if scripts().any(|arg| added(arg)) {
+            "marked so that its tests are not run"
+        } else if scripts().any(|arg| takes_out(arg)) {
+            "edited so that tests or assertions are gone"
+        } else {
             return;
-        }
+        };
         for file in files.iter().filter(|file| is_code(file)) {
-            self.loses(file, "marked so that its tests are not run");
+            self.loses(file, how);
         }
     }
 
@@ -258,35 +354,28 @@ fn operands<'a, 'b>(args: &'b [&'a str]) -> impl Iterator<Item = &'a str> + 'b {
         .map(|(_, arg)| *arg)
 }
 
-fn trimmed(path: &str) -> &str {
-    path.trim_start_matches("./").trim_end_matches('/')
+fn is_interpreter(name: &str) -> bool {
+    name.starts_with("python") || matches!(name, "node" | "ruby" | "perl" | "php" | "deno" | "bun" | "tsx")
 }
 
-/// The same path, one of them perhaps from the root.
-fn same(a: &str, b: &str) -> bool {
-    let (a, b) = (trimmed(a), trimmed(b));
-    let ends = |long: &str, short: &str| {
-        !short.is_empty() && long.strip_suffix(short).is_some_and(|head| head.is_empty() || head.ends_with('/'))
-    };
-    ends(a, b) || ends(b, a)
+/// Files that say which tests are run.
+fn configures_tests(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    matches!(name, "conftest.py" | "pytest.ini" | "tox.ini" | "setup.cfg" | "pyproject.toml" | "package.json")
+        || name.starts_with("jest.config.")
+        || name.starts_with("vitest.config.")
 }
 
-/// Whether a path is, or lies in, what is named.
-fn covers(named: &str, path: &str) -> bool {
-    let named = trimmed(named).trim_end_matches(['*', '/']);
-    named.is_empty()
-        || named == "."
-        || named == ":"
-        || same(named, path)
-        || trimmed(path).starts_with(&format!("{named}/"))
+/// What a test and its code are both called: `date` of `tests/test_date.py`, `src/date.py` and `date_test.go`.
+fn stem(path: &str) -> String {
+    let name = trimmed(path).rsplit('/').next().unwrap_or(path);
+    let name = name.split('.').next().unwrap_or_default();
+    let name = name.strip_suffix("Tests").or(name.strip_suffix("Test")).unwrap_or(name).to_ascii_lowercase();
+    name.trim_start_matches("test_").trim_end_matches("_test").trim_end_matches("_spec").to_owned()
 }
 
 /// A test of the same name in another style or runner: `a.test.js` by `a.spec.ts`.
 fn replaces(old: &str, new: &str) -> bool {
-    let stem = |path: &str| {
-        let name = path.rsplit('/').next().unwrap_or(path).split('.').next().unwrap_or_default().to_ascii_lowercase();
-        name.trim_start_matches("test_").trim_end_matches("_test").trim_end_matches("_spec").to_owned()
-    };
     is_test_file(old) && is_test_file(new) && stem(old) == stem(new)
 }
 
@@ -294,59 +383,4 @@ fn outside(path: &str, dir: Option<&Path>) -> bool {
     let temporary =
         ["/tmp/", "/var/tmp/", "/dev/", "~", "..", "$TMPDIR", "$HOME"].iter().any(|place| path.starts_with(place));
     if dir.is_some_and(|dir| Path::new(path).starts_with(dir)) { false } else { temporary || !in_project(path, dir) }
-}
-
-/// A place, or an ending, for what is no longer used.
-fn shelved(to: &str) -> bool {
-    const PLACES: [&str; 13] = [
-        "attic",
-        "old",
-        "archive",
-        "archived",
-        "backup",
-        "backups",
-        "bak",
-        "disabled",
-        "deprecated",
-        "trash",
-        "unused",
-        "legacy",
-        "orig",
-    ];
-    trimmed(to).split(['/', '.', '_', '-']).any(|part| PLACES.contains(&part.to_ascii_lowercase().as_str()))
-}
-
-/// Whether removing this removes tests: a test file, all in a directory of tests, or - where directories go too - the
-/// directory itself.
-fn is_test_target(path: &str, deep: bool) -> bool {
-    const DIRS: [&str; 6] = ["test", "tests", "__tests__", "spec", "specs", "e2e"];
-    const PARTS: [&str; 9] =
-        ["unit", "integration", "functional", "regression", "e2e", "api", "acceptance", "smoke", "it"];
-    let path = trimmed(path);
-    let (parent, last) = path.rsplit_once('/').unwrap_or(("", path));
-    let in_tests = parent.split('/').any(|part| DIRS.contains(&part));
-    if last.contains('*') {
-        let everything = matches!(last, "*" | "**" | "*.*");
-        return everything && (in_tests && parent.rsplit('/').next().is_some_and(|part| DIRS.contains(&part)))
-            || is_test_file(&path.replace('*', "x"));
-    }
-    is_test_file(path) || deep && (DIRS.contains(&last) || in_tests && PARTS.contains(&last))
-}
-
-/// What of the tests `find` finds.
-fn found(args: &[&str]) -> Option<String> {
-    let paths: Vec<&str> = args.iter().take_while(|arg| !arg.starts_with('-')).copied().collect();
-    let name = args.iter().position(|arg| matches!(*arg, "-name" | "-iname")).and_then(|at| args.get(at + 1));
-    let place = paths.first().copied().unwrap_or(".");
-    let negated = args.iter().any(|arg| matches!(*arg, "!" | "-not" | "-prune"));
-    let hit = match name {
-        Some(name) => is_test_target(&format!("{}/{name}", trimmed(place)), true),
-        None => {
-            paths.iter().any(|path| is_test_target(path, true))
-                && !args
-                    .iter()
-                    .any(|arg| matches!(*arg, "-mtime" | "-empty" | "-mmin" | "-size" | "-path" | "-regex" | "-newer"))
-        }
-    };
-    (hit && !negated).then(|| name.map_or_else(|| place.to_owned(), |name| format!("{}/{name}", trimmed(place))))
 }

@@ -147,7 +147,7 @@ fn happened(step: &Step<'_>, i: usize) -> Option<bool> {
     let run = &step.runs[i];
     match went(step, i) {
         Went::Failed(_) | Went::Empty(_) | Went::NotStarted(_) => Some(false),
-        Went::Passed(_) => Some(true),
+        Went::Passed(_) | Went::Idle(_) => Some(true),
         Went::Unknown(_) => match outcome {
             Some(outcome) if outcome.exit_code.is_some_and(|code| code != 0) => None,
             Some(outcome) if outcome.status == ToolStatus::Failed => (run.takes_blame).then_some(false),
@@ -330,18 +330,8 @@ fn asked_to_push(task: &str, branch: &str) -> bool {
 mod tests {
     use super::super::fixture::Turn;
     use super::super::fixture::coding;
+    use super::super::fixture::on;
     use super::*;
-
-    #[expect(clippy::unnecessary_wraps, reason = "as the gates take it")]
-    fn on(branch: Option<&str>, upstream: Option<&str>, default: Option<&str>) -> Option<RemoteState> {
-        Some(RemoteState {
-            remotes: vec!["origin".to_owned()],
-            default_branch: default.map(str::to_owned),
-            branch: branch.map(str::to_owned),
-            upstream: upstream.map(str::to_owned),
-            pull_request: None,
-        })
-    }
 
     fn pushed(line: &str, remote: Option<RemoteState>) -> Turn {
         Turn { remote, ..coding().edit("a.rs").ran(line, 0, "") }

@@ -119,19 +119,8 @@ fn last_is_red(view: &View<'_>, is: impl Fn(&Run) -> bool, open: &[&str]) -> Opt
 mod tests {
     use super::super::fixture::Turn;
     use super::super::fixture::coding;
+    use super::super::fixture::on;
     use super::*;
-    use crate::services::RemoteState;
-
-    #[expect(clippy::unnecessary_wraps, reason = "as the gates take it")]
-    fn on(branch: Option<&str>, upstream: Option<&str>, default: Option<&str>) -> Option<RemoteState> {
-        Some(RemoteState {
-            remotes: vec!["origin".to_owned()],
-            default_branch: default.map(str::to_owned),
-            branch: branch.map(str::to_owned),
-            upstream: upstream.map(str::to_owned),
-            pull_request: None,
-        })
-    }
 
     fn reviewed(pull_request: Option<Result<Option<PullRequest>, String>>) -> Turn {
         let mut turn = Turn { remote: on(Some("x"), None, None), ..coding() };

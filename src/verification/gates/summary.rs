@@ -3,6 +3,7 @@
 //! Read line by line, without regular expressions: judging a transcript may take ten milliseconds, and compiling the
 //! expressions alone would. Where an output holds several runners' words, the last one is believed: it is the outermost.
 
+use super::runners::more;
 use crate::prompt::plain;
 
 /// What a test runner says at the end.
@@ -69,7 +70,7 @@ const LINE_BYTES: usize = 400;
 
 /// What one line says.
 #[derive(Debug, Clone, Copy)]
-struct Mark {
+pub(super) struct Mark {
     tool: &'static str,
     /// None: the line only counts.
     green: Option<bool>,
@@ -83,7 +84,7 @@ struct Mark {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Sum {
+pub(super) enum Sum {
     /// Each line is about other tests: cargo's test binaries, Go's packages.
     Add,
     /// Each line is another number about the same tests.
@@ -95,9 +96,14 @@ enum Sum {
 }
 
 impl Mark {
-    fn new(tool: &'static str, sum: Sum, green: Option<bool>, counts: Option<Counts>) -> Self {
+    pub(super) fn new(tool: &'static str, sum: Sum, green: Option<bool>, counts: Option<Counts>) -> Self {
         let counted = counts.is_some();
         Self { tool, green, counts: counts.unwrap_or_default(), counted, sum, closes: true }
+    }
+
+    /// Another line follows before the runner has said how it went.
+    pub(super) fn goes_on(self) -> Self {
+        Self { closes: false, ..self }
     }
 
     fn merge(&mut self, next: Self) {
@@ -136,7 +142,7 @@ impl Mark {
 }
 
 fn mark(line: &str) -> Option<Mark> {
-    const READERS: [fn(&str) -> Option<Mark>; 6] = [rust, python, javascript, go, jvm_and_dotnet, others];
+    const READERS: [fn(&str) -> Option<Mark>; 7] = [rust, python, javascript, go, jvm_and_dotnet, others, more];
     if !line.bytes().any(|b| b.is_ascii_digit() || b == b'\t' || b == b':') && !matches!(line, "OK" | "FAILED" | "FAIL")
     {
         return None;
@@ -158,7 +164,7 @@ fn numbers(text: &str) -> impl Iterator<Item = (u64, &str)> {
 }
 
 /// Counts from numbers and their words; none if no word is one of a test runner.
-fn counts(text: &str) -> Option<Counts> {
+pub(super) fn counts(text: &str) -> Option<Counts> {
     let (mut counts, mut known) = (Counts::default(), false);
     for (number, word) in numbers(text) {
         let word = word.to_ascii_lowercase();
@@ -178,7 +184,7 @@ fn counts(text: &str) -> Option<Counts> {
 }
 
 /// Counts of runners that name the total and what did not pass.
-fn of_total(total: u64, rest: &str) -> Counts {
+pub(super) fn of_total(total: u64, rest: &str) -> Counts {
     let other = counts(rest).unwrap_or_default();
     let passed = total.saturating_sub(other.failed + other.skipped);
     Counts { passed, ..other }

@@ -30,6 +30,7 @@ pub(super) fn tests_ran_after_last_change(view: &View<'_>) -> Finding {
     let change = view.timeline.last_change();
     let tests: Vec<Ran<'_>> = started(view).collect();
     let at = change.map(|c| c.at);
+    let (tests, idle): (Vec<Ran<'_>>, Vec<Ran<'_>>) = tests.into_iter().partition(|test| !is_idle(test));
     if let Some(last) = tests.last().filter(|test| at.is_none_or(|at| test.at > at)) {
         return match view.timeline.doubt_after(last.at) {
             Some(doubt) => {
@@ -37,6 +38,9 @@ pub(super) fn tests_ran_after_last_change(view: &View<'_>) -> Finding {
             }
             None => Finding::passed(RAN, format!("{} ran after the last change{}", last.shown(), named(change))),
         };
+    }
+    if let Some(last) = idle.last().filter(|test| at.is_none_or(|at| test.at > at)) {
+        return Finding::not_run(RAN, format!("{} ran no test", last.shown()));
     }
     if let Some(last) = all_started(view).last().filter(|test| test.elsewhere && at.is_none_or(|at| test.at > at)) {
         return Finding::not_run(RAN, format!("{} ran in another directory than the project's", last.shown()));
@@ -76,11 +80,15 @@ pub(super) fn tests_passed(view: &View<'_>) -> Finding {
         };
     }
     let required = &view.facts.required;
-    if required.tests.is_none() && required.change.is_none() {
+    let waived = required.waived.iter().any(|why| why.starts_with("tests: "));
+    if required.tests.is_none() && (required.change.is_none() || waived) {
         return Finding::not_run(PASSED, view.not_required("tests"));
     }
     let at = view.timeline.last_change().map(|c| c.at);
-    let after: Vec<Ran<'_>> = started(view).filter(|test| at.is_none_or(|at| test.at > at)).collect();
+    let mut after: Vec<Ran<'_>> = started(view).filter(|test| at.is_none_or(|at| test.at > at)).collect();
+    if !after.iter().all(is_idle) {
+        after.retain(|test| !is_idle(test));
+    }
     let Some(last) = after.last() else {
         return Finding::not_run(PASSED, "no test run after the last change is recorded");
     };
@@ -99,7 +107,7 @@ pub(super) fn tests_passed(view: &View<'_>) -> Finding {
             Some((wide, how)) => failed(view, wide, &how),
             None => Finding::passed(PASSED, format!("{}: {how}", last.shown())),
         },
-        Went::Unknown(because) | Went::NotStarted(because) => {
+        Went::Unknown(because) | Went::NotStarted(because) | Went::Idle(because) => {
             Finding::not_run(PASSED, format!("{}: {because}", last.shown()))
         }
     }
@@ -157,9 +165,19 @@ fn may_have_run(view: &View<'_>, at: Option<At>) -> Option<String> {
 /// A task that asks for a failing test (a reproduction) is done when it fails.
 fn asked_to_fail(task: &str) -> bool {
     let task = task.to_ascii_lowercase();
-    ["failing test that", "test that fails", "red test", "write a failing", "add a failing", "reproduc"]
+    let fails = ["failing test that", "test that fails", "red test", "write a failing", "add a failing", "reproduc"]
         .iter()
-        .any(|words| task.contains(words))
+        .any(|words| task.contains(words));
+    // "Write a test that shows the bug. Do not fix it."
+    let unfixed = ["not fix", "n't fix", "without fixing", "leave the bug", "fix it later", "fix comes later"]
+        .iter()
+        .any(|words| task.replace('’', "'").contains(words));
+    fails || unfixed && task.contains("test")
+}
+
+/// It ran no test.
+fn is_idle(test: &Ran<'_>) -> bool {
+    matches!(test.went, Went::Empty(_) | Went::Idle(_))
 }
 
 fn counts_of(test: &Ran<'_>) -> Option<Counts> {
@@ -181,14 +199,29 @@ fn red_before(view: &View<'_>, last: &Ran<'_>) -> Option<String> {
 /// A run of more tests failed after the last change, and only fewer were run again.
 fn wider_failure<'r, 'v>(view: &View<'_>, after: &'r [Ran<'v>]) -> Option<(&'r Ran<'v>, String)> {
     let last = after.last()?;
-    let ran_last = counts_of(last)?.ran();
+    let ran_last = counts_of(last).map(Counts::ran);
     after.iter().rev().skip(1).find_map(|test| {
         let Went::Failed(how) = &test.went else { return None };
-        let wide = counts_of(test)?.ran();
+        let since = match (counts_of(test).map(Counts::ran), ran_last) {
+            (Some(wide), Some(last)) if wide > last => format!("only {last} of {wide} tests were run again"),
+            (_, None) if narrows(&last.run.words, &test.run.words) => format!("only {} was run", last.shown()),
+            _ => return None,
+        };
         let untouched = view.timeline.doubt_after(test.at).is_none();
-        (wide > ran_last && untouched)
-            .then(|| (test, format!("{how}; since then only {ran_last} of {wide} tests were run again")))
+        untouched.then(|| (test, format!("{how}; since then {since}")))
     })
+}
+
+/// The same command, with a file, a test's name or an option beside that leaves tests out.
+fn narrows(last: &[String], wide: &[String]) -> bool {
+    const CHOOSES: [&str; 12] =
+        ["-k", "-m", "-t", "-g", "--grep", "-run", "--tests", "--filter", "--deselect", "--ignore", "--lib", "--test"];
+    let more: Vec<&String> = last.iter().filter(|word| !wide.contains(word)).collect();
+    wide.iter().all(|word| last.contains(word))
+        && more.iter().any(|word| {
+            let option = word.split('=').next().unwrap_or_default();
+            CHOOSES.contains(&option) || !word.starts_with('-') && word.contains(['/', ':', '.'])
+        })
 }
 
 /// The tests of one package failed after the last change, and only another package's were run since.
@@ -226,6 +259,7 @@ mod tests {
     use super::super::fixture::turn;
     use super::*;
     use crate::domain::ToolKind;
+    use crate::domain::ToolStatus;
 
     const RED: &str = "test result: FAILED. 2 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out";
     const GREEN: &str = "test result: ok. 3 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out";
@@ -336,7 +370,21 @@ mod tests {
     #[test]
     fn a_run_of_no_test_shows_nothing() {
         let none = "test result: ok. 0 passed; 0 failed; 0 ignored; 0 measured; 9 filtered out";
-        coding().edit("src/a.rs").ran("cargo test nosuch", 0, none).is_silent(PASSED, "it ran no test");
+        coding().edit("src/a.rs").ran("cargo test nosuch", 0, none).fails(PASSED, "chose none of the tests");
+        let whole = none.replace("9 filtered", "0 filtered");
+        let empty = coding().edit("src/a.rs").ran("cargo test", 0, &whole);
+        empty.is_silent(PASSED, "it ran no test");
+        empty.is_silent(RAN, "ran no test");
+        for output in ["?   \tx/cmd\t[no test files]", "No tests found, exiting with code 0", "collected 0 items"] {
+            let ran = coding().edit("a.go").ran("go test ./cmd/...", 0, output);
+            ran.is_silent(PASSED, "it ran no test");
+            ran.is_silent(RAN, "ran no test");
+        }
+        let some = "ok  \tx/a\t0.1s\n?   \tx/cmd\t[no test files]";
+        coding().edit("a.go").ran("go test ./...", 0, some).passes(PASSED, "exit status 0");
+        let then = coding().edit("a.rs").ran("cargo test", 0, GREEN).ran("cargo test --doc", 0, &whole);
+        then.passes(PASSED, "cargo test");
+        then.passes(RAN, "cargo test");
         coding()
             .edit("a.py")
             .ran("pytest tests/x", 5, "no tests ran in 0.01s")
@@ -358,7 +406,7 @@ mod tests {
     #[test]
     fn a_run_in_another_checkout_says_nothing_about_this_one() {
         let mut edited = coding().edit("src/a.rs");
-        edited.turn.dir = Some("/work/project".into());
+        edited.turn.dir = Some("/home/project".into());
         for line in ["cd /tmp/copy && cargo test", "git worktree add ../base && cd ../base && cargo test"] {
             let elsewhere = edited.clone().ran(line, 0, GREEN);
             elsewhere.is_silent(RAN, "another directory");
@@ -366,10 +414,10 @@ mod tests {
             edited.clone().ran(line, 101, RED).is_silent(PASSED, "");
         }
         for line in [
-            "cd /work/project && cargo test",
+            "cd /home/project && cargo test",
             "cd web && cargo test",
             "cd web && cd .. && cargo test",
-            "cd /work && cargo test",
+            "cd /home && cargo test",
         ] {
             edited.clone().ran(line, 0, GREEN).passes(PASSED, "3 passed");
         }
@@ -416,5 +464,32 @@ mod tests {
     fn the_agent_is_told_which_command_to_run() {
         let told = coding().edit("src/a.rs").fails(RAN, "").todo.unwrap();
         assert!(told.action.contains("Run `cargo test` now"), "{}", told.action);
+    }
+
+    #[test]
+    fn a_refused_run_never_ran() {
+        let refused = |words: &str| {
+            let mut made = coding().edit("a.py").ran("pytest -q", None, words);
+            made.turn.trace.actions.back_mut().unwrap().outcome.as_mut().unwrap().status = ToolStatus::Failed;
+            made
+        };
+        refused("Permission to use Bash has been denied").fails(RAN, "no test command");
+        refused("1 failed in 0.1s").passes(RAN, "");
+    }
+
+    #[test]
+    fn a_part_that_is_green_does_not_make_up_for_the_whole() {
+        let red = coding().edit("a.py").ran("pytest -q", 1, "1 failed, 11 passed in 0.3s");
+        red.clone().ran("pytest -q tests/t.py::test_b", 0, "1 passed").fails(PASSED, "only `pytest -q tests/t.py");
+        red.ran("pytest -q -x", 0, "").passes(PASSED, "exit status 0");
+    }
+
+    #[test]
+    fn tests_that_the_task_waives_decide_nothing() {
+        let mut waived = coding().edit("a.py").ran("pytest -q", 1, "1 failed in 0.1s");
+        waived.required.tests = None;
+        waived.fails(PASSED, "1 failed");
+        waived.required.waived = vec!["tests: the task says that tests need not be run".to_owned()];
+        waived.is_silent(PASSED, "need not be run");
     }
 }

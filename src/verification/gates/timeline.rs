@@ -1,6 +1,11 @@
 //! The recorded tool calls in order: what changed files, what ran, and what cannot be seen.
 
-use super::kept_tests::is_code;
+use super::kept_edits::only_comments;
+use super::paths::in_project;
+use super::paths::is_log;
+use super::paths::is_prose;
+use super::place::covers;
+use super::place::project;
 use super::summary::Summary;
 use super::summary::summary;
 use super::went::Went;
@@ -62,6 +67,10 @@ pub(super) struct Changed {
     pub(super) sure: bool,
     /// Only text for people: no test can tell.
     pub(super) prose: bool,
+    /// The files, where they are named.
+    pub(super) files: Vec<String>,
+    /// Taken back later, or taking back: the file is as it was before the session.
+    pub(super) undone: bool,
 }
 
 /// One command that was run.
@@ -87,6 +96,7 @@ pub(super) struct Timeline<'a> {
 
 impl<'a> Timeline<'a> {
     pub(super) fn new(turn: &'a TurnEvidence) -> Self {
+        let dir = project(turn);
         let parents: BTreeSet<&str> = turn.trace.actions.iter().filter_map(|a| a.parent.as_deref()).collect();
         let steps: Vec<Step<'a>> = turn
             .trace
@@ -96,7 +106,7 @@ impl<'a> Timeline<'a> {
             .map(|action| (action, action.command.as_deref().map(runs).unwrap_or_default()))
             .map(|(action, runs)| Step {
                 action,
-                places: places(&runs, turn.dir.as_deref()),
+                places: places(&runs, dir.as_deref()),
                 runs,
                 dark: match action.kind {
                     ToolKind::Agent => !parents.contains(action.id.as_str()),
@@ -108,11 +118,16 @@ impl<'a> Timeline<'a> {
             .collect();
         let (mut made, mut found) = (BTreeSet::new(), Vec::new());
         for step in &steps {
-            found.extend(changes(step, turn.dir.as_deref(), &made));
+            found.extend(changes(step, dir.as_deref(), &made));
             made.extend(makes(step));
         }
-        let changes = found;
-        Self { steps, changes, dir: turn.dir.clone() }
+        take_back(&steps, &mut found);
+        Self { steps, changes: found, dir }
+    }
+
+    /// The project's directory, as the record names its files; none where it is not known.
+    pub(super) fn dir(&self) -> Option<&Path> {
+        self.dir.as_deref()
     }
 
     /// Nothing was recorded: silence proves nothing.
@@ -221,7 +236,21 @@ pub(super) fn shown(line: &str) -> String {
 
 /// A refused call never happened.
 fn started(action: &Action) -> bool {
-    action.outcome.as_ref().is_none_or(|outcome| outcome.status != ToolStatus::Denied)
+    const REFUSED: [&str; 5] = [
+        "Permission to use ",
+        "The user doesn't want to proceed with this tool use",
+        "Claude requested permissions to ",
+        "The user rejected permission to use",
+        "This command requires approval",
+    ];
+    action.outcome.as_ref().is_none_or(|outcome| match outcome.status {
+        ToolStatus::Denied => false,
+        // Some records say it in words only.
+        ToolStatus::Failed => {
+            outcome.exit_code.is_some() || !REFUSED.iter().any(|words| outcome.output.starts_with(words))
+        }
+        ToolStatus::Ok => true,
+    })
 }
 
 /// An edit that the record does not call failed.
@@ -275,14 +304,17 @@ fn changes(step: &Step<'_>, dir: Option<&Path>, own: &BTreeSet<String>) -> Vec<C
     }
     let at = |run| At(action.number, run);
     if !action.edits.is_empty() {
-        let inside: Vec<&String> = action.edits.iter().filter(|path| in_project(path, dir)).collect();
-        let prose = inside.iter().all(|path| is_prose(path, dir));
-        let what = inside.iter().map(|p| p.as_str()).collect::<Vec<_>>().join(", ");
-        let sure = !complains(action);
-        return if inside.is_empty() { Vec::new() } else { vec![Changed { at: at(0), what, sure, prose }] };
+        let files: Vec<String> = action.edits.iter().filter(|path| in_project(path, dir)).cloned().collect();
+        if files.is_empty() {
+            return Vec::new();
+        }
+        let prose = files.iter().all(|path| is_prose(path, dir)) || only_comments(action);
+        let (what, sure) = (files.join(", "), !complains(action));
+        return vec![Changed { at: at(0), what, sure, prose, files, undone: false }];
     }
     if action.kind == ToolKind::Edit {
-        return vec![Changed { at: at(0), what: format!("`{}`", action.tool), sure: !complains(action), prose: false }];
+        let (what, sure) = (format!("`{}`", action.tool), !complains(action));
+        return vec![Changed { at: at(0), what, sure, prose: false, files: Vec::new(), undone: false }];
     }
     let line = action.command.as_deref().unwrap_or_default();
     let touch = step.runs.iter().enumerate().filter_map(|(i, run)| {
@@ -296,9 +328,64 @@ fn changes(step: &Step<'_>, dir: Option<&Path>, own: &BTreeSet<String>) -> Vec<C
         let named = !run.files.is_empty();
         let prose = named && run.files.iter().all(|file| is_prose(file, dir) || is_log(file));
         let scratch = named && removes(run) && run.files.iter().all(|file| own.contains(file.trim_start_matches("./")));
-        Some(Changed { at: at(i), what: shown(line), sure: sure && !scratch, prose })
+        let files = run.files.clone();
+        Some(Changed { at: at(i), what: shown(line), sure: sure && !scratch, prose, files, undone: false })
     });
     touch.collect()
+}
+
+/// Notes which changes of single files `git checkout -- FILE` and `git restore FILE` took back.
+/// What was committed before is kept; and a change that is made and taken back in one line was a try.
+fn take_back(steps: &[Step<'_>], changes: &mut [Changed]) {
+    let mut committed = None;
+    for step in steps {
+        let well = step.action.outcome.as_ref().is_none_or(|o| o.exit_code.is_none_or(|code| code == 0));
+        for (i, run) in step.runs.iter().enumerate().filter(|_| well) {
+            let at = At(step.action.number, i);
+            if matches!(run.words.as_slice(), [git, commit, ..] if git == "git" && commit == "commit") {
+                committed = Some(at);
+            }
+            let Some(paths) = restored(run) else { continue };
+            let tried = changes.iter().any(|change| {
+                change.at < at
+                    && change.at.0 == at.0
+                    && change.files.iter().any(|file| paths.iter().any(|p| covers(p, file)))
+            });
+            let since = if tried { Some(At(at.0, 0)) } else { committed };
+            let mine = |file: &String| paths.iter().any(|path| covers(path, file));
+            let mut any = false;
+            for change in
+                changes.iter_mut().filter(|change| change.at < at && since.is_none_or(|since| change.at >= since))
+            {
+                if !change.files.is_empty() && change.files.iter().all(mine) {
+                    change.undone = true;
+                    any = true;
+                }
+            }
+            changes.iter_mut().filter(|change| any && change.at == at).for_each(|change| change.undone = true);
+        }
+    }
+}
+
+/// The files that a command puts back as they were committed last; none where it does something else.
+fn restored(run: &Run) -> Option<Vec<&str>> {
+    let words: Vec<&str> = run.words.iter().map(String::as_str).collect();
+    let ["git", "checkout" | "restore", args @ ..] = words.as_slice() else { return None };
+    let other = |arg: &&str| {
+        matches!(*arg, "-b" | "-B" | "-s" | "--staged" | "-S" | "-p" | "--patch" | "--ours" | "--theirs" | "--detach")
+            || arg.starts_with("--source")
+    };
+    if args.iter().any(other) {
+        return None;
+    }
+    let (before, after) = match args.iter().position(|arg| *arg == "--") {
+        Some(at) => (&args[..at], &args[at + 1..]),
+        None => (&args[..0], args),
+    };
+    // From another commit it brings something new.
+    let of_head = before.iter().all(|arg| arg.starts_with('-') || *arg == "HEAD");
+    let paths: Vec<&str> = after.iter().copied().filter(|arg| !arg.starts_with('-')).collect();
+    (of_head && !paths.is_empty()).then_some(paths)
 }
 
 /// Whether a command changes files: surely, perhaps, or not (none). What tests and builds write is their own.
@@ -309,100 +396,6 @@ fn touches(run: &Run) -> Option<bool> {
         (Edits::Perhaps, _) => Some(false),
         (Edits::Yes, _) => Some(true),
     }
-}
-
-/// Whether a path is one of the project's; where the project is not known, everything is.
-pub(super) fn in_project(path: &str, dir: Option<&Path>) -> bool {
-    let path = Path::new(path);
-    match dir {
-        Some(dir) if path.is_absolute() => path.starts_with(dir),
-        Some(_) => !path.starts_with("~") && !path.starts_with(".."),
-        None => true,
-    }
-}
-
-/// Nothing that a test could tell: text for people, settings of editors and of git, what is below the project's `docs`.
-pub(super) fn is_prose(path: &str, dir: Option<&Path>) -> bool {
-    let inner = dir.and_then(|dir| Path::new(path).strip_prefix(dir).ok()?.to_str()).unwrap_or(path);
-    let inner = inner.trim_start_matches("./");
-    let name = inner.rsplit('/').next().unwrap_or(inner);
-    let lower = name.to_ascii_lowercase();
-    let (stem, extension) = lower.split_once('.').unwrap_or((&lower, ""));
-    let texts = ["md", "markdown", "rst", "adoc", "mdx"].iter().any(|end| lower.ends_with(&format!(".{end}")));
-    let named = matches!(
-        stem,
-        "codeowners"
-            | "authors"
-            | "contributors"
-            | "notice"
-            | "copying"
-            | "notes"
-            | "todo"
-            | "readme"
-            | "history"
-            | "news"
-            | "funding"
-    ) && matches!(extension, "" | "txt" | "yml");
-    let settings = matches!(
-        lower.as_str(),
-        ".gitignore"
-            | ".gitattributes"
-            | ".gitkeep"
-            | ".editorconfig"
-            | ".mailmap"
-            | ".dockerignore"
-            | ".git-blame-ignore-revs"
-    );
-    let mut places = inner.split('/').rev().skip(1);
-    let shelf = places.any(|place| {
-        matches!(
-            place,
-            "newsfragments"
-                | "changelog.d"
-                | "changes.d"
-                | ".changeset"
-                | ".vscode"
-                | ".idea"
-                | ".zed"
-                | "ISSUE_TEMPLATE"
-        )
-    });
-    let documents = inner.starts_with("docs/") || inner.starts_with("doc/");
-    let picture = inner.contains("/docs/") && !is_code(name);
-    texts
-        || named
-        || settings
-        || shelf
-        || documents
-        || picture
-        || name.starts_with("LICENSE")
-        || name.starts_with("CHANGELOG")
-}
-
-/// Where commands leave what they print.
-fn is_log(path: &str) -> bool {
-    let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
-    let (stem, extension) = name.rsplit_once('.').unwrap_or((&name, ""));
-    let words = || {
-        stem.split(['-', '_', '.']).any(|word| {
-            matches!(
-                word,
-                "log"
-                    | "logs"
-                    | "output"
-                    | "out"
-                    | "report"
-                    | "result"
-                    | "results"
-                    | "coverage"
-                    | "summary"
-                    | "stdout"
-                    | "stderr"
-            )
-        })
-    };
-    matches!(extension, "log" | "out" | "err" | "tmp")
-        || matches!(extension, "txt" | "json" | "xml" | "csv" | "html" | "") && words()
 }
 
 /// Commands that show things and change none.

@@ -5,6 +5,7 @@ use super::timeline::Step;
 use crate::domain::Outcome;
 use crate::domain::ToolStatus;
 use crate::prompt::shorten;
+use crate::verification::commands::CommandKind;
 use crate::verification::commands::Run;
 
 /// How a command went.
@@ -14,8 +15,10 @@ pub(super) enum Went {
     Passed(String),
     /// On facts.
     Failed(String),
-    /// On facts: it found no test to run, and failed for that.
+    /// On facts: it found no test to run although there are some, or failed because there was none.
     Empty(String),
+    /// On facts: it ran no test, and ended well; perhaps there is none.
+    Idle(String),
     /// It never started, so it was not run.
     NotStarted(String),
     /// Not known, because.
@@ -31,10 +34,12 @@ pub(super) fn went(step: &Step<'_>, i: usize) -> Went {
     let said = step.said();
     let counted = said.map(words).unwrap_or_default();
     let green = said.map(|s| s.green);
-    if said.is_some_and(|s| s.green && s.counts.is_some_and(|c| c.ran() == 0)) {
+    let none = said.is_some_and(|s| s.green && s.counts.is_some_and(|c| c.ran() == 0));
+    if none || said.is_none_or(|s| s.counts.is_none()) && run.kind == CommandKind::Test && found_none(&outcome.output) {
         return match exit_code(outcome).filter(|code| *code != 0 && run.takes_blame) {
             Some(code) => Went::Empty(format!("it ran no test, exit status {code}{counted}")),
-            None => Went::Unknown(format!("it ran no test{counted}")),
+            None if chose_none(&outcome.output) => Went::Empty(format!("it chose none of the tests{counted}")),
+            None => Went::Idle(format!("it ran no test{counted}")),
         };
     }
     if said.is_none()
@@ -73,6 +78,40 @@ pub(super) fn went(step: &Step<'_>, i: usize) -> Went {
     }
 }
 
+/// A runner says that it found no test at all.
+fn found_none(output: &str) -> bool {
+    const WORDS: [&str; 9] = [
+        "No tests found",
+        "No test files found",
+        "no tests ran",
+        "No tests executed",
+        "No test is available",
+        "No tests were found",
+        "collected 0 items",
+        "No tests to run",
+        "[no tests to run]",
+    ];
+    let go = output.contains("[no test files]")
+        && !output.lines().any(|line| {
+            ["ok ", "ok\t", "FAIL", "---"].iter().any(|start| line.starts_with(start))
+                && !line.contains("[no tests to run]")
+        });
+    go || WORDS.iter().any(|words| output.contains(words))
+        && !output.lines().any(|line| line.starts_with("ok  \t") && !line.contains("[no tests to run]"))
+}
+
+/// It had tests, and left out every one of them.
+fn chose_none(output: &str) -> bool {
+    const WORDS: [&str; 3] = ["filtered out", "deselected", "[no tests to run]"];
+    output.lines().any(|line| {
+        let words = WORDS.iter().find_map(|words| line.find(words));
+        words.is_some_and(|at| {
+            let number = line[..at].split(|c: char| !c.is_ascii_digit()).rfind(|part| !part.is_empty());
+            line.contains("[no tests to run]") || number.is_some_and(|number| number.bytes().any(|digit| digit != b'0'))
+        })
+    })
+}
+
 /// The exit status that the line itself prints: `pytest; echo rc=$?`.
 fn printed_status(step: &Step<'_>, i: usize) -> Option<i32> {
     let output = &step.action.outcome.as_ref()?.output;
@@ -101,7 +140,7 @@ fn red_line(output: &str) -> Option<&str> {
         let line = line.trim();
         let starts = |marks: &[&str]| marks.iter().any(|mark| line.starts_with(mark));
         let make =
-            starts(&["make: *** ", "make[", "gmake: *** "]) && line.contains("*** [") && line.contains("] Error ");
+            starts(&["make: *** ", "make[", "gmake: *** "]) && line.contains("*** [") && !line.ends_with("(ignored)");
         let tap = line.starts_with("not ok ")
             && !line.to_ascii_uppercase().contains("# TODO")
             && !line.to_ascii_uppercase().contains("# SKIP");
@@ -112,8 +151,14 @@ fn red_line(output: &str) -> Option<&str> {
             && (line.contains(" FAILED in ") || line.contains(" FAILED TO BUILD") || line.contains(" TIMEOUT in "))
             || line.contains("Build did NOT complete successfully");
         let npm = line.contains("ELIFECYCLE")
+            || line.contains("ERR_PNPM_RECURSIVE_") && line.contains("FAIL")
             || starts(&["npm ERR! Test failed", "npm error Lifecycle script", "error Command failed with exit code"]);
-        let nx = line.contains("NX") && line.contains("Ran target") && line.contains(" failed");
+        let nx = line.contains("NX")
+            && (line.contains("Ran target") || line.contains("Running target"))
+            && line.contains(" failed")
+            || line.starts_with('✖') && line.contains(" failed") && line.contains('/');
+        let session = line.starts_with("nox > Session ") && line.ends_with(" failed.")
+            || line.starts_with("ERROR: Package ") && line.ends_with(" errored during testing");
         let turbo =
             starts(&["ERROR  run failed: command", "Failed:    "]) && (line.contains("exited (") || line.contains('#'));
         let others = line == "Result: FAIL"
@@ -124,7 +169,7 @@ fn red_line(output: &str) -> Option<&str> {
                 "[error] Failed tests:",
                 "FAILURE: Build failed with an exception",
             ]);
-        make || tap || tox || bazel || npm || nx || turbo || others
+        make || tap || tox || bazel || npm || nx || session || turbo || others
     };
     output.lines().rev().take(400).find(red).map(str::trim)
 }

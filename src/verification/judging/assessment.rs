@@ -10,6 +10,7 @@ use crate::services::Judge;
 use crate::services::JudgeError;
 use crate::services::JudgeQuestion;
 use crate::services::OpenQuestion;
+use crate::services::UsageMeter;
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde::Serialize;
@@ -148,14 +149,18 @@ pub fn assessment_schema() -> Value {
 ///
 /// # Errors
 /// [`JudgeError`]; the turn stays as it was.
-pub async fn assess(judge: &dyn Judge, question: &JudgeQuestion) -> Result<SelfAssessment, JudgeError> {
+pub async fn assess(
+    judge: &dyn Judge,
+    question: &JudgeQuestion,
+    spent: &UsageMeter,
+) -> Result<SelfAssessment, JudgeError> {
     let prompt = assessment_prompt(question);
     let schema = assessment_schema();
     let first = OpenQuestion { prompt: prompt.clone(), schema: schema.clone() };
-    match read_assessment(&judge.ask(&first).await?) {
+    match read_assessment(&judge.ask(&first, spent).await?) {
         Err(error @ JudgeError::Unreadable(_)) => {
             let again = OpenQuestion { prompt: ask_again(&prompt, &error.to_string()), schema };
-            read_assessment(&judge.ask(&again).await?)
+            read_assessment(&judge.ask(&again, spent).await?)
         }
         other => other,
     }
@@ -335,12 +340,12 @@ mod tests {
             instructions: String::new(),
         };
         let mut judge = MockJudge::new();
-        judge.expect_ask().times(2).returning(|question| {
+        judge.expect_ask().times(2).returning(|question, _| {
             assert!(question.prompt.contains("\nFix it\n") && question.schema == assessment_schema());
             let again = question.prompt.contains("You were asked this before");
             Ok(if again { r#"{"status":"complete"}"# } else { "Sure!" }.to_owned())
         });
-        assert_eq!(assess(&judge, &question).await.unwrap().status, AssessedStatus::Complete);
+        assert_eq!(assess(&judge, &question, &UsageMeter::default()).await.unwrap().status, AssessedStatus::Complete);
     }
 
     proptest! {

@@ -36,18 +36,19 @@ pub struct Assessed {
 }
 
 /// Compares an assessment with what was recorded. A claimed command that never ran, a result that its exit status
-/// contradicts, a run "after the last change" that came before it, and what a gate refuted are lies: the gate fails.
+/// contradicts, a run "after the last change" that came before it, and what a gate refuted are lies: the gate fails, and what
+/// would have made them true is missing.
 ///
 /// Where the record is not whole (older calls are only counted, a sub-agent's steps are not recorded, a command line cannot
 /// be read) nothing is said to be missing from it. Neither confidence nor the status `complete` does anything for a task.
 #[must_use]
 pub fn cross_check(assessment: &SelfAssessment, trace: &Trace, reasons: &[GateReport]) -> Assessed {
     let record = Record::of(trace);
-    let mut lies = Vec::new();
-    let mut missing: Vec<String> = Vec::new();
-    check_tests(assessment, &record, &mut lies, &mut missing);
-    check_build(assessment, &record, &mut lies);
-    check_gates(assessment, reasons, &mut lies);
+    let mut found = Found::default();
+    check_tests(assessment, &record, &mut found);
+    check_build(assessment, &record, &mut found);
+    check_gates(assessment, reasons, &mut found);
+    let Found { lies, mut missing } = found;
     if assessment.evidence.pr.as_ref().is_some_and(|pr| pr.created && !is_pull_request(&pr.url)) {
         missing.push("Name the address of the pull request".to_owned());
     }
@@ -72,6 +73,20 @@ pub fn cross_check(assessment: &SelfAssessment, trace: &Trace, reasons: &[GateRe
     Assessed { report, missing, human_actions: left.person, severity }
 }
 
+/// What is wrong with an assessment, and what its agent has to do therefore.
+#[derive(Default)]
+struct Found {
+    lies: Vec<String>,
+    missing: Vec<String>,
+}
+
+impl Found {
+    fn lie(&mut self, lie: String, to_do: impl Into<String>) {
+        self.lies.push(lie);
+        self.missing.push(to_do.into());
+    }
+}
+
 /// An assessment that nothing contradicts, in words.
 fn told(assessment: &SelfAssessment, left: usize, for_people: usize) -> String {
     let status = match assessment.status {
@@ -87,22 +102,25 @@ fn told(assessment: &SelfAssessment, left: usize, for_people: usize) -> String {
     )
 }
 
-fn check_tests(assessment: &SelfAssessment, record: &Record<'_>, lies: &mut Vec<String>, missing: &mut Vec<String>) {
+fn check_tests(assessment: &SelfAssessment, record: &Record<'_>, found: &mut Found) {
     let Some(tests) = assessment.evidence.tests.as_ref().filter(|tests| tests.ran) else { return };
     if tests.skipped {
-        missing.push("Run the tests that were skipped".to_owned());
+        found.missing.push("Run the tests that were skipped".to_owned());
     }
     let mut last: Option<&Ran<'_>> = None;
     for command in &tests.commands {
         for claimed in relevant(runs(command)) {
             if claimed.words.first().is_some_and(|program| NO_TESTS.contains(&program.as_str())) {
-                lies.push(format!("it names `{command}` as a test, which tests nothing"));
+                found.lie(
+                    format!("it names `{command}` as a test, which tests nothing"),
+                    "Run tests that test the change",
+                );
                 continue;
             }
             match record.last(|ran| is_same(&claimed, &ran.run)) {
                 Some(ran) => last = last.filter(|known| known.at >= ran.at).or(Some(ran)),
                 None if record.is_whole && !record.mentions(&claimed) => {
-                    lies.push(format!("it says that `{command}` ran, which never ran"));
+                    found.lie(format!("it says that `{command}` ran, which never ran"), format!("Run `{command}`"));
                 }
                 None => {}
             }
@@ -110,47 +128,46 @@ fn check_tests(assessment: &SelfAssessment, record: &Record<'_>, lies: &mut Vec<
     }
     let last = last.or_else(|| record.last(|ran| ran.run.kind == CommandKind::Test));
     let Some(last) = last else {
-        if lies.is_empty() && record.is_whole {
-            lies.push("it says that tests ran, and no test command is in the record".to_owned());
+        if found.lies.is_empty() && record.is_whole {
+            found.lie("it says that tests ran, and no test command is in the record".to_owned(), "Run the tests");
         }
         return;
     };
-    check_result("tests", tests.results, last, lies);
+    check_result("tests", tests.results, last, found);
     if tests.ran_after_changes
         && let Some(edit) = record.last_edit.filter(|edit| edit.number > last.at)
     {
         let file = edit.edits.first().map_or("a file", String::as_str);
-        lies.push(format!(
-            "it says that tests ran after the last change, and `{file}` was changed after `{}`",
-            last.line
-        ));
-        missing.push("Run the tests again after the last change".to_owned());
+        let lie =
+            format!("it says that tests ran after the last change, and `{file}` was changed after `{}`", last.line);
+        found.lie(lie, "Run the tests again after the last change");
     }
 }
 
-fn check_build(assessment: &SelfAssessment, record: &Record<'_>, lies: &mut Vec<String>) {
+fn check_build(assessment: &SelfAssessment, record: &Record<'_>, found: &mut Found) {
     let Some(build) = assessment.evidence.build.as_ref().filter(|build| build.ran) else { return };
     // A test run compiles what it tests, so that who ran only tests did build, in a way.
     match record.last(|ran| ran.run.kind == CommandKind::Build) {
-        Some(last) => check_result("the build", build.results, last, lies),
+        Some(last) => check_result("the build", build.results, last, found),
         None if record.is_whole && record.ran.is_empty() => {
-            lies.push("it says that a build ran, and no command is in the record".to_owned());
+            found.lie("it says that a build ran, and no command is in the record".to_owned(), "Build the project");
         }
         None => {}
     }
 }
 
-fn check_result(what: &str, claimed: Results, last: &Ran<'_>, lies: &mut Vec<String>) {
+fn check_result(what: &str, claimed: Results, last: &Ran<'_>, found: &mut Found) {
     let status = last.action.outcome.as_ref().and_then(|outcome| outcome.exit_code).filter(|_| last.run.decides_exit);
     if claimed == Results::Pass
         && let Some(status) = status.filter(|status| *status != 0)
     {
-        lies.push(format!("it says that {what} passed, and `{}` ended with exit status {status}", last.line));
+        let lie = format!("it says that {what} passed, and `{}` ended with exit status {status}", last.line);
+        found.lie(lie, format!("Make `{}` pass", last.line));
     }
 }
 
 /// What a gate refuted, and the answer says all the same.
-fn check_gates(assessment: &SelfAssessment, reasons: &[GateReport], lies: &mut Vec<String>) {
+fn check_gates(assessment: &SelfAssessment, reasons: &[GateReport], found: &mut Found) {
     let evidence = &assessment.evidence;
     let tests = evidence.tests.as_ref().filter(|tests| tests.ran);
     let pr = evidence.pr.as_ref().filter(|pr| pr.created);
@@ -168,7 +185,8 @@ fn check_gates(assessment: &SelfAssessment, reasons: &[GateReport], lies: &mut V
     for (gate, is_claimed, claim) in claims {
         let refuted = reasons.iter().find(|report| report.gate == gate && report.outcome == GateOutcome::Failed);
         if let Some(report) = refuted.filter(|_| is_claimed) {
-            lies.push(format!("it says that {claim}, and {}", report.evidence));
+            // The gate itself says what to do about it.
+            found.lies.push(format!("it says that {claim}, and {}", report.evidence));
         }
     }
 }
@@ -322,6 +340,7 @@ mod tests {
             Some(lie) => {
                 assert_eq!((said.report.outcome, said.severity), (GateOutcome::Failed, Severity::High), "{said:?}");
                 assert!(said.report.evidence.contains(lie), "{said:?}");
+                assert!(!said.missing.is_empty(), "a lie leaves something to do: {said:?}");
             }
         }
     }

@@ -5,6 +5,7 @@ use crate::services::Judge;
 use crate::services::JudgeError;
 use crate::services::JudgeQuestion;
 use crate::services::OpenQuestion;
+use crate::services::UsageMeter;
 use async_trait::async_trait;
 
 /// Has no opinion, so that what the facts leave open stays unproven.
@@ -12,11 +13,11 @@ pub struct NoJudge;
 
 #[async_trait]
 impl Judge for NoJudge {
-    async fn judge(&self, _: &JudgeQuestion) -> Result<Opinion, JudgeError> {
+    async fn judge(&self, _: &JudgeQuestion, _: &UsageMeter) -> Result<Opinion, JudgeError> {
         Err(JudgeError::NoJudge)
     }
 
-    async fn ask(&self, _: &OpenQuestion) -> Result<String, JudgeError> {
+    async fn ask(&self, _: &OpenQuestion, _: &UsageMeter) -> Result<String, JudgeError> {
         Err(JudgeError::NoJudge)
     }
 }

@@ -183,6 +183,7 @@ mod tests {
     use crate::domain::Role;
     use crate::domain::SessionId;
     use crate::domain::TranscriptItem;
+    use crate::services::UsageMeter;
     use tokio_util::sync::CancellationToken;
 
     fn turn() -> TurnEvidence {
@@ -222,6 +223,8 @@ mod tests {
             dir: None,
             author: None,
             ending: None,
+            own: None,
+            spent: UsageMeter::default(),
             cancel: CancellationToken::new(),
         }
     }

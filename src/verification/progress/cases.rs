@@ -454,15 +454,11 @@ fn feedback_texts() {
             |key: &str| -> Vec<String> { serde_json::from_value(input["verdict"][key].clone()).unwrap_or_default() };
         let severity = input["severity"].as_str().expect("a severity").to_uppercase();
         let verdict = CompletionVerdict {
-            status: Standing::Unproven,
-            complete: false,
             severity: serde_json::from_value::<Severity>(severity.into()).expect("a severity"),
             feedback: input["verdict"]["feedback"].as_str().unwrap_or_default().to_owned(),
             missing: list("missing"),
             next_actions: list("next_actions"),
-            requires_human_action: false,
-            human_actions: Vec::new(),
-            reasons: Vec::new(),
+            ..CompletionVerdict::bare(Standing::Unproven)
         };
         let in_loop =
             (input["planning_loop"] == true || input["action_loop"] == true).then_some("You repeat yourself.");

@@ -67,6 +67,20 @@ async fn edits_additions_and_deletions_are_the_change() {
 }
 
 #[tokio::test]
+async fn a_diff_shows_text_whatever_the_agents_attributes_say() {
+    let project = Project::git(&[("a.txt", "before\n"), (".gitattributes", "*.lock -diff\n"), ("x.lock", "1\n")]);
+    let workspace = project.open().await;
+    reset(&workspace).await;
+    write(&workspace.dir(), "a.txt", "after\n");
+    write(&workspace.dir(), "x.lock", "2\n");
+    write(&workspace.dir(), ".gitattributes", "* -diff\n");
+    let tree = record(&workspace).await.tree;
+    let diff = workspace.diff(&tree, 4096).await.unwrap();
+    assert!(diff.contains("-before\n+after\n"), "{diff}");
+    assert!(diff.contains("Binary files a/x.lock and b/x.lock differ"), "as the project says at the base: {diff}");
+}
+
+#[tokio::test]
 async fn files_directories_and_links_may_change_places() {
     check(
         |dir| {

@@ -1,7 +1,7 @@
 //! A configured agent as judge, reviewer or auditor.
 
 use super::super::questions::prompt;
-use super::super::read_verdict;
+use super::super::read_answer;
 use crate::domain::Opinion;
 use crate::domain::SessionId;
 use crate::domain::SubtaskId;
@@ -13,6 +13,7 @@ use crate::services::Judge;
 use crate::services::JudgeError;
 use crate::services::JudgeQuestion;
 use crate::services::OpenQuestion;
+use crate::services::OwnWork;
 use crate::services::UsageMeter;
 use async_trait::async_trait;
 use std::sync::Arc;
@@ -24,21 +25,23 @@ pub struct AgentJudge {
     pub agent: AnsweringAgent,
     /// Gives each of its runs a name of its own.
     pub clock: Arc<dyn Clock>,
+    /// It judges what it did itself.
+    pub own: Option<OwnWork>,
 }
 
 #[async_trait]
 impl Judge for AgentJudge {
-    async fn judge(&self, question: &JudgeQuestion) -> Result<Opinion, JudgeError> {
-        read_verdict(&self.answer(prompt(question)).await?, &question.session)
+    async fn judge(&self, question: &JudgeQuestion, spent: &UsageMeter) -> Result<Opinion, JudgeError> {
+        read_answer(&self.answer(prompt(question), spent).await?, question)
     }
 
-    async fn ask(&self, question: &OpenQuestion) -> Result<String, JudgeError> {
-        self.answer(question.prompt.clone()).await
+    async fn ask(&self, question: &OpenQuestion, spent: &UsageMeter) -> Result<String, JudgeError> {
+        self.answer(question.prompt.clone(), spent).await
     }
 }
 
 impl AgentJudge {
-    async fn answer(&self, prompt: String) -> Result<String, JudgeError> {
+    async fn answer(&self, prompt: String, spent: &UsageMeter) -> Result<String, JudgeError> {
         let failed = |error: &dyn std::fmt::Display| JudgeError::Failed(error.to_string());
         let question = AgentQuestion {
             prompt,
@@ -47,8 +50,9 @@ impl AgentJudge {
             subtask: SubtaskId::new("judge").map_err(|error| failed(&error))?,
             attempt: 1,
             session: SessionId::new(format!("judge-{}", self.clock.new_id())),
+            own: self.own.clone(),
         };
-        self.agent.ask(question, &UsageMeter::default()).await.map_err(JudgeError::Failed)
+        self.agent.ask(question, spent).await.map_err(JudgeError::Failed)
     }
 }
 
@@ -72,7 +76,7 @@ mod tests {
         let mut clock = MockClock::new();
         clock.expect_new_id().return_const("0190".to_owned());
         let agent = AnsweringAgent::new("helper", Arc::new(agent), "judge").unwrap();
-        AgentJudge { agent, clock: Arc::new(clock) }
+        AgentJudge { agent, clock: Arc::new(clock), own: None }
     }
 
     fn says(message: &'static str, ending: Ending) -> MockSubagent {
@@ -87,8 +91,10 @@ mod tests {
 
     #[tokio::test]
     async fn its_closing_message_is_the_verdict() {
-        assert!(judge(says(YES, Ending::Finished)).judge(&question()).await.unwrap().completes());
-        assert_eq!(judge(says("so", Ending::Finished)).ask(&open()).await, Ok("so".to_owned()));
+        assert!(
+            judge(says(YES, Ending::Finished)).judge(&question(), &UsageMeter::default()).await.unwrap().completes()
+        );
+        assert_eq!(judge(says("so", Ending::Finished)).ask(&open(), &UsageMeter::default()).await, Ok("so".to_owned()));
     }
 
     #[tokio::test]
@@ -102,14 +108,14 @@ mod tests {
             Ok(AgentReport { message: YES.to_owned(), ..AgentReport::new(Ending::Finished) })
         });
         let question = JudgeQuestion { role: JudgeRole::Reviewer, ..question() };
-        assert!(judge(agent).judge(&question).await.is_ok());
+        assert!(judge(agent).judge(&question, &UsageMeter::default()).await.is_ok());
     }
 
     #[tokio::test]
     async fn another_ending_is_an_error_whatever_it_said() {
-        let error = judge(says(YES, Ending::Timeout)).judge(&question()).await.unwrap_err();
+        let error = judge(says(YES, Ending::Timeout)).judge(&question(), &UsageMeter::default()).await.unwrap_err();
         assert_eq!(error.to_string(), "the judge could not be asked: the agent run ended: timeout");
-        let error = judge(says("fine", Ending::Finished)).judge(&question()).await.unwrap_err();
+        let error = judge(says("fine", Ending::Finished)).judge(&question(), &UsageMeter::default()).await.unwrap_err();
         assert!(matches!(error, JudgeError::Unreadable(_)), "{error}");
     }
 }

@@ -6,6 +6,7 @@ use crate::services::Judge;
 use crate::services::JudgeError;
 use crate::services::JudgeQuestion;
 use crate::services::OpenQuestion;
+use crate::services::UsageMeter;
 use async_trait::async_trait;
 use serde::Serialize;
 use sha2::Digest;
@@ -51,22 +52,22 @@ impl Cached {
 
 #[async_trait]
 impl Judge for Cached {
-    async fn judge(&self, question: &JudgeQuestion) -> Result<Opinion, JudgeError> {
+    async fn judge(&self, question: &JudgeQuestion, spent: &UsageMeter) -> Result<Opinion, JudgeError> {
         let key = key(question)?;
         if let Some(opinion) = self.kept(&self.opinions, &key) {
             return Ok(opinion);
         }
-        let opinion = self.inner.judge(question).await?;
+        let opinion = self.inner.judge(question, spent).await?;
         self.keep(&self.opinions, key, &opinion);
         Ok(opinion)
     }
 
-    async fn ask(&self, question: &OpenQuestion) -> Result<String, JudgeError> {
+    async fn ask(&self, question: &OpenQuestion, spent: &UsageMeter) -> Result<String, JudgeError> {
         let key = key(question)?;
         if let Some(text) = self.kept(&self.texts, &key) {
             return Ok(text);
         }
-        let text = self.inner.ask(question).await?;
+        let text = self.inner.ask(question, spent).await?;
         self.keep(&self.texts, key, &text);
         Ok(text)
     }
@@ -99,35 +100,35 @@ mod tests {
     #[tokio::test]
     async fn an_answer_holds_for_a_minute() {
         let mut inner = MockJudge::new();
-        inner.expect_judge().times(2).returning(|_| Ok(Opinion::default()));
-        inner.expect_ask().times(1).returning(|_| Ok("so".to_owned()));
+        inner.expect_judge().times(2).returning(|_, _| Ok(Opinion::default()));
+        inner.expect_ask().times(1).returning(|_, _| Ok("so".to_owned()));
         let (judge, seconds) = cached(inner);
         for second in [100, 159, 160, 219] {
             seconds.store(second, Ordering::SeqCst);
-            judge.judge(&question()).await.unwrap();
+            judge.judge(&question(), &UsageMeter::default()).await.unwrap();
         }
-        assert_eq!(judge.ask(&open()).await, Ok("so".to_owned()));
-        assert_eq!(judge.ask(&open()).await, Ok("so".to_owned()));
+        assert_eq!(judge.ask(&open(), &UsageMeter::default()).await, Ok("so".to_owned()));
+        assert_eq!(judge.ask(&open(), &UsageMeter::default()).await, Ok("so".to_owned()));
     }
 
     #[tokio::test]
     async fn another_role_session_or_diff_is_another_question() {
         let mut inner = MockJudge::new();
-        inner.expect_judge().times(4).returning(|_| Ok(Opinion::default()));
+        inner.expect_judge().times(4).returning(|_, _| Ok(Opinion::default()));
         let (judge, _) = cached(inner);
-        judge.judge(&question()).await.unwrap();
-        judge.judge(&JudgeQuestion { role: JudgeRole::Auditor, ..question() }).await.unwrap();
-        judge.judge(&JudgeQuestion { diff: "+ other".to_owned(), ..question() }).await.unwrap();
+        judge.judge(&question(), &UsageMeter::default()).await.unwrap();
+        judge.judge(&JudgeQuestion { role: JudgeRole::Auditor, ..question() }, &UsageMeter::default()).await.unwrap();
+        judge.judge(&JudgeQuestion { diff: "+ other".to_owned(), ..question() }, &UsageMeter::default()).await.unwrap();
         let session = crate::domain::SessionId::new("ses-2".to_owned());
-        judge.judge(&JudgeQuestion { session, ..question() }).await.unwrap();
+        judge.judge(&JudgeQuestion { session, ..question() }, &UsageMeter::default()).await.unwrap();
     }
 
     #[tokio::test]
     async fn an_error_is_not_kept() {
         let mut inner = MockJudge::new();
-        inner.expect_judge().times(2).returning(|_| Err(JudgeError::Failed("down".to_owned())));
+        inner.expect_judge().times(2).returning(|_, _| Err(JudgeError::Failed("down".to_owned())));
         let (judge, _) = cached(inner);
-        assert!(judge.judge(&question()).await.is_err());
-        assert!(judge.judge(&question()).await.is_err());
+        assert!(judge.judge(&question(), &UsageMeter::default()).await.is_err());
+        assert!(judge.judge(&question(), &UsageMeter::default()).await.is_err());
     }
 }

@@ -1,10 +1,8 @@
 //! Any program as judge.
 
-use super::super::read_verdict;
+use super::super::read_answer;
 use crate::domain::Opinion;
-use crate::prompt::last_bytes;
-use crate::prompt::one_line;
-use crate::prompt::plain;
+use crate::prompt::stderr_end;
 use crate::services::Command;
 use crate::services::CommandEnd;
 use crate::services::CommandOutput;
@@ -13,13 +11,11 @@ use crate::services::Judge;
 use crate::services::JudgeError;
 use crate::services::JudgeQuestion;
 use crate::services::OpenQuestion;
+use crate::services::UsageMeter;
 use async_trait::async_trait;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
-
-/// So much of the end of stderr is quoted in an error.
-const STDERR_BYTES: usize = 300;
 
 /// Runs a program: the question as JSON on stdin, the answer on stdout, exit status 0.
 ///
@@ -41,18 +37,20 @@ pub struct CommandJudge {
 
 #[async_trait]
 impl Judge for CommandJudge {
-    async fn judge(&self, question: &JudgeQuestion) -> Result<Opinion, JudgeError> {
+    async fn judge(&self, question: &JudgeQuestion, _: &UsageMeter) -> Result<Opinion, JudgeError> {
         let session = ("REFLEXION_SESSION_ID".to_owned(), question.session.as_str().to_owned());
         let mut command = self.command(serde_json::to_vec(question).map_err(failed)?);
         command.env.extend([session]);
         let output = self.run(command).await?;
-        read_verdict(&output.stdout.text(), &question.session).map_err(|error| match error {
-            JudgeError::Unreadable(why) => JudgeError::Unreadable(format!("{why}{}", quoted(&output))),
+        read_answer(&output.stdout.text(), question).map_err(|error| match error {
+            JudgeError::Unreadable(why) => {
+                JudgeError::Unreadable(format!("{why}{}", stderr_end(&output.stderr.text())))
+            }
             other => other,
         })
     }
 
-    async fn ask(&self, question: &OpenQuestion) -> Result<String, JudgeError> {
+    async fn ask(&self, question: &OpenQuestion, _: &UsageMeter) -> Result<String, JudgeError> {
         let output = self.run(self.command(serde_json::to_vec(question).map_err(failed)?)).await?;
         Ok(output.stdout.text().clone())
     }
@@ -70,36 +68,26 @@ impl CommandJudge {
 
     async fn run(&self, command: Command) -> Result<CommandOutput, JudgeError> {
         let output = self.runner.run(command).await.map_err(failed)?;
-        let how = match output.end {
-            CommandEnd::Exited(0) if output.stdout.omitted() > 0 => {
-                return Err(JudgeError::Unreadable(format!(
-                    "it has {} bytes; at most {} are read",
-                    output.stdout.bytes,
-                    2 * Command::KEEP_BYTES
-                )));
-            }
-            CommandEnd::Exited(0) => return Ok(output),
-            CommandEnd::TimedOut => return Err(JudgeError::Timeout(self.timeout)),
-            CommandEnd::Exited(status) => format!("exited with status {status}"),
-            CommandEnd::Signaled(signal) => format!("was ended by signal {signal}"),
-            CommandEnd::Cancelled | CommandEnd::Idle | CommandEnd::Stopped => "was cancelled".to_owned(),
-        };
-        let program = self.argv.first().map_or("", String::as_str);
-        Err(failed(format!("`{program}` {how}{}", quoted(&output))))
+        if output.end == CommandEnd::TimedOut {
+            return Err(JudgeError::Timeout(self.timeout));
+        }
+        if let Some(how) = output.end.failure() {
+            let program = self.argv.first().map_or("", String::as_str);
+            return Err(failed(format!("`{program}` {how}{}", stderr_end(&output.stderr.text()))));
+        }
+        if output.stdout.omitted() > 0 {
+            return Err(JudgeError::Unreadable(format!(
+                "it has {} bytes; at most {} are read",
+                output.stdout.bytes,
+                2 * Command::KEEP_BYTES
+            )));
+        }
+        Ok(output)
     }
 }
 
 fn failed(error: impl std::fmt::Display) -> JudgeError {
     JudgeError::Failed(error.to_string())
-}
-
-/// The end of stderr, to be put behind an error; empty if it is.
-fn quoted(output: &CommandOutput) -> String {
-    let stderr = one_line(&plain(&output.stderr.text()));
-    match last_bytes(&stderr, STDERR_BYTES) {
-        "" => String::new(),
-        end => format!("; its stderr ends: {end}"),
-    }
 }
 
 #[cfg(test)]
@@ -109,19 +97,8 @@ mod tests {
     use super::super::test_question::question;
     use super::*;
     use crate::domain::CheckCommand;
-    use crate::domain::Output;
     use crate::services::CommandError;
     use crate::services::MockCommandRunner;
-
-    fn printed(end: CommandEnd, stdout: &str, stderr: &str) -> CommandOutput {
-        CommandOutput {
-            end,
-            stdout: Output::whole(stdout),
-            stderr: Output::whole(stderr),
-            combined: Output::default(),
-            duration: Duration::ZERO,
-        }
-    }
 
     fn judge(runner: MockCommandRunner) -> CommandJudge {
         CommandJudge {
@@ -147,8 +124,8 @@ mod tests {
                     && command.timeout == Duration::from_secs(30)
                     && command.env["REFLEXION_SESSION_ID"] == "ses-1"
             })
-            .returning(|_| Ok(printed(CommandEnd::Exited(0), &format!("here: {YES}\n"), "a warning")));
-        assert!(judge(runner).judge(&question()).await.unwrap().completes());
+            .returning(|_| Ok(CommandOutput::printed(CommandEnd::Exited(0), &format!("here: {YES}\n"), "a warning")));
+        assert!(judge(runner).judge(&question(), &UsageMeter::default()).await.unwrap().completes());
     }
 
     #[tokio::test]
@@ -157,8 +134,8 @@ mod tests {
         runner
             .expect_run()
             .withf(|command| serde_json::from_slice::<OpenQuestion>(&command.stdin).unwrap() == open())
-            .returning(|_| Ok(printed(CommandEnd::Exited(0), "because", "")));
-        assert_eq!(judge(runner).ask(&open()).await, Ok("because".to_owned()));
+            .returning(|_| Ok(CommandOutput::printed(CommandEnd::Exited(0), "because", "")));
+        assert_eq!(judge(runner).ask(&open(), &UsageMeter::default()).await, Ok("because".to_owned()));
     }
 
     #[tokio::test]
@@ -166,16 +143,20 @@ mod tests {
         async fn check(result: fn() -> Result<CommandOutput, CommandError>, expected: &str) {
             let mut runner = MockCommandRunner::new();
             runner.expect_run().return_once(move |_| result());
-            assert_eq!(judge(runner).judge(&question()).await.unwrap_err().to_string(), expected);
+            assert_eq!(
+                judge(runner).judge(&question(), &UsageMeter::default()).await.unwrap_err().to_string(),
+                expected
+            );
         }
         check(
-            || Ok(printed(CommandEnd::Exited(2), YES, "\u{1b}[31mno key\u{1b}[0m\n")),
+            || Ok(CommandOutput::printed(CommandEnd::Exited(2), YES, "\u{1b}[31mno key\u{1b}[0m\n")),
             "the judge could not be asked: `judge` exited with status 2; its stderr ends: no key",
         )
         .await;
-        check(|| Ok(printed(CommandEnd::TimedOut, YES, "")), "the judge gave no answer within 30 s").await;
+        check(|| Ok(CommandOutput::printed(CommandEnd::TimedOut, YES, "")), "the judge gave no answer within 30 s")
+            .await;
         check(
-            || Ok(printed(CommandEnd::Signaled(9), YES, "")),
+            || Ok(CommandOutput::printed(CommandEnd::Signaled(9), YES, "")),
             "the judge could not be asked: `judge` was ended by signal 9",
         )
         .await;
@@ -185,14 +166,14 @@ mod tests {
         )
         .await;
         check(
-            || Ok(printed(CommandEnd::Exited(0), "done!", "quota\nused up")),
+            || Ok(CommandOutput::printed(CommandEnd::Exited(0), "done!", "quota\nused up")),
             "the judge's answer is no verdict: there is no JSON object with `complete` in it; it begins: \"done!\"; its \
              stderr ends: quota used up",
         )
         .await;
         check(
             || {
-                let mut output = printed(CommandEnd::Exited(0), YES, "");
+                let mut output = CommandOutput::printed(CommandEnd::Exited(0), YES, "");
                 output.stdout.bytes = 9_000_000;
                 Ok(output)
             },

@@ -5,6 +5,7 @@ use crate::services::Judge;
 use crate::services::JudgeError;
 use crate::services::JudgeQuestion;
 use crate::services::OpenQuestion;
+use crate::services::UsageMeter;
 use async_trait::async_trait;
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,12 +22,12 @@ pub struct Deadline {
 
 #[async_trait]
 impl Judge for Deadline {
-    async fn judge(&self, question: &JudgeQuestion) -> Result<Opinion, JudgeError> {
-        timeout(self.limit, self.inner.judge(question)).await.unwrap_or(Err(JudgeError::Timeout(self.limit)))
+    async fn judge(&self, question: &JudgeQuestion, spent: &UsageMeter) -> Result<Opinion, JudgeError> {
+        timeout(self.limit, self.inner.judge(question, spent)).await.unwrap_or(Err(JudgeError::Timeout(self.limit)))
     }
 
-    async fn ask(&self, question: &OpenQuestion) -> Result<String, JudgeError> {
-        timeout(self.limit, self.inner.ask(question)).await.unwrap_or(Err(JudgeError::Timeout(self.limit)))
+    async fn ask(&self, question: &OpenQuestion, spent: &UsageMeter) -> Result<String, JudgeError> {
+        timeout(self.limit, self.inner.ask(question, spent)).await.unwrap_or(Err(JudgeError::Timeout(self.limit)))
     }
 }
 
@@ -40,11 +41,11 @@ mod tests {
 
     #[async_trait]
     impl Judge for Silent {
-        async fn judge(&self, _: &JudgeQuestion) -> Result<Opinion, JudgeError> {
+        async fn judge(&self, _: &JudgeQuestion, _: &UsageMeter) -> Result<Opinion, JudgeError> {
             std::future::pending().await
         }
 
-        async fn ask(&self, _: &OpenQuestion) -> Result<String, JudgeError> {
+        async fn ask(&self, _: &OpenQuestion, _: &UsageMeter) -> Result<String, JudgeError> {
             std::future::pending().await
         }
     }
@@ -53,7 +54,7 @@ mod tests {
     async fn a_silent_judge_is_ended_at_its_limit() {
         let limit = Duration::from_secs(120);
         let judge = Deadline { inner: Arc::new(Silent), limit };
-        assert_eq!(judge.judge(&question()).await, Err(JudgeError::Timeout(limit)));
-        assert_eq!(judge.ask(&open()).await, Err(JudgeError::Timeout(limit)));
+        assert_eq!(judge.judge(&question(), &UsageMeter::default()).await, Err(JudgeError::Timeout(limit)));
+        assert_eq!(judge.ask(&open(), &UsageMeter::default()).await, Err(JudgeError::Timeout(limit)));
     }
 }

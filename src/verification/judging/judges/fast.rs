@@ -145,6 +145,7 @@ mod tests {
     use super::super::ModelJudge;
     use super::super::test_question::YES;
     use super::super::test_question::question;
+    use super::super::test_question::template;
     use super::*;
     use crate::domain::Usage;
     use crate::services::Completion;
@@ -153,26 +154,9 @@ mod tests {
     use crate::services::MockClock;
     use crate::services::MockModel;
     use crate::services::MockModels;
+    use crate::services::UsageMeter;
     use std::sync::atomic::AtomicU64;
     use std::sync::atomic::Ordering;
-
-    fn template() -> policy::Model {
-        policy::Model {
-            provider: policy::Provider::Anthropic,
-            name: String::new(),
-            base_url: None,
-            key_env: None,
-            max_tokens: 400,
-            temperature_milli: None,
-            structured: policy::Structured::On,
-            limits: policy::Limits {
-                timeout: Duration::from_secs(30),
-                concurrency: None,
-                per_minute: None,
-                retries: 0,
-            },
-        }
-    }
 
     fn fast(models: MockModels, wanted: &[&str], seconds: Arc<AtomicU64>) -> FastModel {
         let mut clock = MockClock::new();
@@ -220,6 +204,7 @@ mod tests {
         assert_eq!(model.name().await.unwrap(), "only");
     }
 
+    /// `(cut off)` at the end of an answer is no word of it.
     fn judge(answers: &'static [&'static str]) -> ModelJudge {
         let mut models = MockModels::new();
         models.expect_open().returning(move |settings| {
@@ -227,8 +212,13 @@ mod tests {
             let mut model = MockModel::new();
             model.expect_complete().returning(move |request| {
                 let again = request.prompt.contains("You were asked this before");
-                let text = answers[usize::from(again)].to_owned();
-                Ok(Completion { text, usage: Usage::default(), truncated: false })
+                let used = Usage { input: Some(90), output: Some(10), ..Usage::default() };
+                let answer = answers[usize::from(again)];
+                let (text, truncated) = match answer.strip_suffix("(cut off)") {
+                    Some(text) => (text, true),
+                    None => (answer, false),
+                };
+                Ok(Completion { truncated, ..Completion::whole(text, used) })
             });
             Ok(Arc::new(model))
         });
@@ -237,9 +227,19 @@ mod tests {
 
     #[tokio::test]
     async fn a_verdict_that_cannot_be_read_is_asked_for_once_more() {
-        assert!(judge(&[YES, "never asked"]).judge(&question()).await.unwrap().completes());
-        assert!(judge(&["All done!", YES]).judge(&question()).await.unwrap().completes());
-        let error = judge(&["All done!", "Really."]).judge(&question()).await.unwrap_err();
+        let ask = async |answers, tokens| {
+            let spent = UsageMeter::default();
+            let answer = judge(answers).judge(&question(), &spent).await;
+            assert_eq!(spent.total().tokens(), Some(tokens), "{answers:?}");
+            answer
+        };
+        assert!(ask(&[YES, "never asked"], 100).await.unwrap().completes());
+        assert!(ask(&["All done!", YES], 200).await.unwrap().completes());
+        const QUOTES: &str = "It says {\"complete\": true}. But(cut off)";
+        assert!(ask(&[QUOTES, YES], 200).await.unwrap().completes());
+        let error = ask(&[QUOTES, QUOTES], 200).await.unwrap_err();
+        assert!(matches!(&error, JudgeError::Unreadable(why) if why.contains("cut off")), "{error}");
+        let error = ask(&["All done!", "Really."], 200).await.unwrap_err();
         assert!(matches!(&error, JudgeError::Unreadable(why) if why.contains("Really.")), "{error}");
     }
 }

@@ -9,6 +9,7 @@ use crate::services::JudgeError;
 use crate::services::JudgeQuestion;
 use crate::services::JudgeRole;
 use crate::services::OpenQuestion;
+use crate::services::UsageMeter;
 use async_trait::async_trait;
 use std::io::Read as _;
 use std::path::Path;
@@ -55,16 +56,16 @@ impl Instructed {
 
 #[async_trait]
 impl Judge for Instructed {
-    async fn judge(&self, question: &JudgeQuestion) -> Result<Opinion, JudgeError> {
+    async fn judge(&self, question: &JudgeQuestion, spent: &UsageMeter) -> Result<Opinion, JudgeError> {
         if question.role != JudgeRole::Judge || !question.instructions.is_empty() {
-            return self.inner.judge(question).await;
+            return self.inner.judge(question, spent).await;
         }
         let question = JudgeQuestion { instructions: self.instructions(), ..question.clone() };
-        self.inner.judge(&question).await
+        self.inner.judge(&question, spent).await
     }
 
-    async fn ask(&self, question: &OpenQuestion) -> Result<String, JudgeError> {
-        self.inner.ask(question).await
+    async fn ask(&self, question: &OpenQuestion, spent: &UsageMeter) -> Result<String, JudgeError> {
+        self.inner.ask(question, spent).await
     }
 }
 
@@ -100,7 +101,7 @@ mod tests {
         let seen: Arc<Mutex<Vec<String>>> = Arc::default();
         let noted = Arc::clone(&seen);
         let mut inner = MockJudge::new();
-        inner.expect_judge().returning(move |question| {
+        inner.expect_judge().returning(move |question, _| {
             noted.lock().unwrap().push(question.instructions.clone());
             Ok(Opinion::default())
         });
@@ -110,12 +111,12 @@ mod tests {
         clock.expect_elapsed().returning(move || Duration::from_secs(told.load(Ordering::SeqCst)));
         let judge = Instructed::new(Arc::new(inner), Arc::new(clock), dir.path().to_owned());
 
-        judge.judge(&question()).await.unwrap();
+        judge.judge(&question(), &UsageMeter::default()).await.unwrap();
         std::fs::write(dir.path().join("AGENTS.md"), "Use spaces.").unwrap();
-        judge.judge(&question()).await.unwrap();
+        judge.judge(&question(), &UsageMeter::default()).await.unwrap();
         seconds.store(66, Ordering::SeqCst);
-        judge.judge(&question()).await.unwrap();
-        judge.judge(&JudgeQuestion { role: JudgeRole::Reviewer, ..question() }).await.unwrap();
+        judge.judge(&question(), &UsageMeter::default()).await.unwrap();
+        judge.judge(&JudgeQuestion { role: JudgeRole::Reviewer, ..question() }, &UsageMeter::default()).await.unwrap();
         let once = "AGENTS.md:\nUse tabs.";
         assert_eq!(*seen.lock().unwrap(), [once, once, "AGENTS.md:\nUse spaces.\n\nCLAUDE.md:\nUse tabs.", ""]);
     }

@@ -4,6 +4,7 @@
 //! minute, [`Deadline`] ends what takes too long.
 
 mod agent;
+mod author;
 mod cached;
 mod command;
 mod deadline;
@@ -11,9 +12,10 @@ mod fast;
 mod instructed;
 mod model;
 #[cfg(test)]
-mod test_question;
+pub(super) mod test_question;
 
 pub use agent::AgentJudge;
+pub use author::Authors;
 pub use cached::Cached;
 pub use command::CommandJudge;
 pub use deadline::Deadline;

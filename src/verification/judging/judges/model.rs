@@ -1,7 +1,7 @@
 //! A language model as judge.
 
 use super::super::questions::prompt;
-use super::super::read_verdict;
+use super::super::read_answer;
 use super::FastModel;
 use crate::domain::Opinion;
 use crate::prompt::ask_again;
@@ -12,6 +12,7 @@ use crate::services::JudgeQuestion;
 use crate::services::ModelError;
 use crate::services::ModelRequest;
 use crate::services::OpenQuestion;
+use crate::services::UsageMeter;
 use async_trait::async_trait;
 use serde_json::Value;
 
@@ -26,28 +27,34 @@ pub struct ModelJudge {
 
 #[async_trait]
 impl Judge for ModelJudge {
-    async fn judge(&self, question: &JudgeQuestion) -> Result<Opinion, JudgeError> {
+    async fn judge(&self, question: &JudgeQuestion, spent: &UsageMeter) -> Result<Opinion, JudgeError> {
         let prompt = prompt(question);
         let schema = verdict_schema();
-        match read_verdict(&self.answer(prompt.clone(), schema.clone()).await?, &question.session) {
+        let first = self.answer(prompt.clone(), schema.clone(), spent).await;
+        match first.and_then(|answer| read_answer(&answer, question)) {
             Err(error @ JudgeError::Unreadable(_)) => {
-                let answer = self.answer(ask_again(&prompt, &error.to_string()), schema).await?;
-                read_verdict(&answer, &question.session)
+                let answer = self.answer(ask_again(&prompt, &error.to_string()), schema, spent).await?;
+                read_answer(&answer, question)
             }
             other => other,
         }
     }
 
-    async fn ask(&self, question: &OpenQuestion) -> Result<String, JudgeError> {
-        self.answer(question.prompt.clone(), question.schema.clone()).await
+    async fn ask(&self, question: &OpenQuestion, spent: &UsageMeter) -> Result<String, JudgeError> {
+        self.answer(question.prompt.clone(), question.schema.clone(), spent).await
     }
 }
 
 impl ModelJudge {
-    async fn answer(&self, prompt: String, schema: Value) -> Result<String, JudgeError> {
+    async fn answer(&self, prompt: String, schema: Value, spent: &UsageMeter) -> Result<String, JudgeError> {
         let model = self.model.open().await.map_err(failed)?;
         let completion =
             model.complete(ModelRequest { system: None, prompt, schema: Some(schema) }).await.map_err(failed)?;
+        spent.add(completion.usage);
+        // What it would have said after a quotation is not known.
+        if completion.truncated {
+            return Err(JudgeError::Unreadable("it was cut off at the limit of tokens".to_owned()));
+        }
         Ok(completion.text)
     }
 }

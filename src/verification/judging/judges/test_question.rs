@@ -1,13 +1,15 @@
 //! A question to judges in tests.
 
 use crate::domain::SessionId;
+use crate::domain::policy;
 use crate::services::JudgeQuestion;
 use crate::services::JudgeRole;
 use crate::services::OpenQuestion;
+use std::time::Duration;
 
-pub(super) const YES: &str = r#"{"complete": true, "severity": "NONE", "feedback": "", "missing": [], "next_actions": [], "requires_human_action": false}"#;
+pub(in crate::verification::judging) const YES: &str = r#"{"complete": true, "severity": "NONE", "feedback": "", "missing": [], "next_actions": [], "requires_human_action": false}"#;
 
-pub(super) fn question() -> JudgeQuestion {
+pub(in crate::verification::judging) fn question() -> JudgeQuestion {
     JudgeQuestion {
         v: 1,
         role: JudgeRole::Judge,
@@ -21,6 +23,20 @@ pub(super) fn question() -> JudgeQuestion {
     }
 }
 
-pub(super) fn open() -> OpenQuestion {
+pub(in crate::verification::judging) fn open() -> OpenQuestion {
     OpenQuestion { prompt: "Why?".to_owned(), schema: serde_json::json!({ "type": "object" }) }
+}
+
+/// How a model is asked in tests; it has no name yet.
+pub(in crate::verification::judging) fn template() -> policy::Model {
+    policy::Model {
+        provider: policy::Provider::Anthropic,
+        name: String::new(),
+        base_url: None,
+        key_env: None,
+        max_tokens: 400,
+        temperature_milli: None,
+        structured: policy::Structured::On,
+        limits: policy::Limits { timeout: Duration::from_secs(30), concurrency: None, per_minute: None, retries: 0 },
+    }
 }

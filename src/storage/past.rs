@@ -1,0 +1,158 @@
+//! Reads what runs left behind. Takes no lock and creates nothing; what cannot be read is said and stops nothing.
+
+use super::lines::bare;
+use super::lines::for_each_line;
+use super::lines::json_problem;
+use crate::domain::JournalEntry;
+use crate::domain::Past;
+use crate::domain::PastEntry;
+use crate::domain::ReportedConfidence;
+use crate::domain::TaskMark;
+use crate::domain::Timestamp;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use std::fs;
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::path::PathBuf;
+
+/// A record of a session is a few KiB; a larger file is none.
+const LARGEST_REPORT: u64 = 4 << 20;
+/// So many problems are kept.
+const KEPT_PROBLEMS: usize = 1000;
+
+/// Reads the journals, marks and `reflection.v1` records in `.reflection/`; what is not there is empty.
+///
+/// # Errors
+/// If a directory or a file that is there cannot be read at all.
+pub fn read_past(state_dir: &Path) -> io::Result<Past> {
+    let mut past = Past::default();
+    for run in listed(&state_dir.join("runs"))? {
+        let name = run.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let path = run.join("journal.jsonl");
+        let lines = records(&path, &mut past.problems, |line: Line| PastEntry {
+            run: name.clone(),
+            at: line.at,
+            entry: line.entry,
+        })?;
+        past.entries.extend(lines);
+    }
+    past.entries.sort_by_key(|entry| entry.at);
+    past.marks = records(&state_dir.join("tasks.jsonl"), &mut past.problems, |mark: TaskMark| mark)?;
+    past.marks.sort_by_key(|mark| mark.at);
+    for file in listed(&state_dir.join("reflections"))? {
+        if file.to_string_lossy().ends_with(".reflection.json") {
+            match report(&file) {
+                Ok(report) => past.reports.push(report),
+                Err(message) => note(&mut past.problems, format!("{}: {message}", file.display())),
+            }
+        }
+    }
+    Ok(past)
+}
+
+/// An entry in its envelope.
+#[derive(Deserialize)]
+struct Line {
+    at: Timestamp,
+    #[serde(flatten)]
+    entry: JournalEntry,
+}
+
+/// What is in a directory, by name; one that does not exist is empty.
+fn listed(dir: &Path) -> io::Result<Vec<PathBuf>> {
+    let entries = match fs::read_dir(dir) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        other => other?,
+    };
+    let mut paths: Vec<PathBuf> = entries.map(|entry| Ok(entry?.path())).collect::<io::Result<_>>()?;
+    paths.sort();
+    Ok(paths)
+}
+
+fn records<T: DeserializeOwned, R>(
+    path: &Path,
+    problems: &mut Vec<String>,
+    mut record: impl FnMut(T) -> R,
+) -> io::Result<Vec<R>> {
+    let file = match File::open(path) {
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            return Ok(Vec::new());
+        }
+        other => other?,
+    };
+    let mut found = Vec::new();
+    for_each_line(file, |line| {
+        let content = line.content.map(bare);
+        if content.is_some_and(<[u8]>::is_empty) {
+            return Ok(());
+        }
+        let too_long = || "it is longer than 1 MiB".to_owned();
+        let parsed = content.ok_or_else(too_long);
+        match parsed.and_then(|content| serde_json::from_slice::<T>(content).map_err(|error| json_problem(&error))) {
+            Ok(value) => found.push(record(value)),
+            Err(message) => note(problems, format!("{}:{}: {message}", path.display(), line.number)),
+        }
+        Ok(())
+    })?;
+    Ok(found)
+}
+
+fn report(path: &Path) -> Result<ReportedConfidence, String> {
+    let size = fs::metadata(path).map_err(|error| error.to_string())?.len();
+    if size > LARGEST_REPORT {
+        return Err(format!("it is larger than {} MiB", LARGEST_REPORT >> 20));
+    }
+    let bytes = fs::read(path).map_err(|error| error.to_string())?;
+    let report: ReportedConfidence = serde_json::from_slice(&bytes).map_err(|error| json_problem(&error))?;
+    match report.confidence {
+        Some(confidence) if !(0.0..=1.0).contains(&confidence) => {
+            Err(format!("`confidence` is a number from 0 to 1, not {confidence}"))
+        }
+        _ => Ok(report),
+    }
+}
+
+fn note(problems: &mut Vec<String>, problem: String) {
+    if problems.len() < KEPT_PROBLEMS {
+        problems.push(problem);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_there_is_read_and_what_is_broken_is_named() {
+        let root = tempfile::tempdir().unwrap();
+        assert_eq!(read_past(root.path()).unwrap(), Past::default());
+        let write = |path: &str, text: &str| {
+            let path = root.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        write("runs/notes.txt", "no run");
+        write(
+            "runs/r2/journal.jsonl",
+            "{\"v\":1,\"at\":\"2026-05-05T00:00:02Z\",\"type\":\"run_ended\",\"interrupted\":false}\ntorn",
+        );
+        write(
+            "runs/r1/journal.jsonl",
+            "{\"v\":1,\"at\":\"2026-05-05T00:00:01Z\",\"type\":\"run_ended\",\"interrupted\":true}\n\n",
+        );
+        write("tasks.jsonl", "{\"v\":1,\"id\":\"a\",\"status\":\"closed\",\"at\":\"2026-05-05T00:00:00Z\"}\n");
+        let record = r#"{"schema":"reflection.v1","task_ref":"a","timestamp":"2026-05-05T00:00:00Z","confidence":CONF,"provenance":{"run":"r1","attempt":2,"final":true}}"#;
+        write("reflections/s-1.reflection.json", &record.replace("CONF", "0.7"));
+        write("reflections/s-2.reflection.json", &record.replace("CONF", "7"));
+        write("reflections/s-2.lock", "");
+        let past = read_past(root.path()).unwrap();
+        assert_eq!(past.entries.iter().map(|e| e.run.as_str()).collect::<Vec<_>>(), ["r1", "r2"]);
+        assert_eq!((past.marks.len(), past.reports.len()), (1, 1));
+        assert_eq!((past.reports[0].confidence, past.reports[0].provenance.attempt), (Some(0.7), Some(2)));
+        assert_eq!(past.problems.len(), 2, "{:?}", past.problems);
+        assert!(past.problems[0].contains("r2/journal.jsonl:2: not JSON"), "{:?}", past.problems);
+        assert!(past.problems[1].contains("from 0 to 1, not 7"), "{:?}", past.problems);
+    }
+}

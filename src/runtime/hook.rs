@@ -16,6 +16,7 @@ use crate::host::HostWorkTree;
 use crate::host::SystemClock;
 use crate::prompt::Feedback;
 use crate::services::CompletionVerifier;
+use crate::services::UsageMeter;
 use crate::services::WorkTree;
 use std::io;
 use std::path::PathBuf;
@@ -122,7 +123,14 @@ pub async fn hook_verify(
     let wrong = |error: &dyn std::fmt::Display| format!("{}: {error}", transcript.display());
     let input = std::fs::File::open(transcript).map_err(|error| wrong(&error))?;
     let reading = read_transcript(Box::new(input), None).map_err(|error| wrong(&error))?;
-    let turn = TranscriptTurn { reading, task: None, dir: Some(around.top()), cancel: CancellationToken::new() };
+    let turn = TranscriptTurn {
+        reading,
+        task: None,
+        dir: Some(around.top()),
+        // A hook has nobody to tell what it cost.
+        spent: UsageMeter::default(),
+        cancel: CancellationToken::new(),
+    };
     let verdict = judge_transcript(app, turn).await;
     let to_do = !verdict.missing.is_empty() || !verdict.next_actions.is_empty();
     if verdict.complete || !(verdict.status == Standing::Refuted || to_do) {

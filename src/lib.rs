@@ -33,6 +33,7 @@ pub mod subagents;
 pub mod verification;
 pub mod reflection;
 pub mod storage;
+pub mod hooks;
 pub mod llm;
 pub mod host;
 

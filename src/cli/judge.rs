@@ -64,7 +64,7 @@ pub(super) async fn judge(dir: &Path, args: JudgeArgs) -> anyhow::Result<Exit> {
 }
 
 /// The layers of the project at `dir` and its root; where there is none, those of the default settings.
-fn settings(dir: &Path) -> anyhow::Result<(Layers, Option<PathBuf>)> {
+pub(super) fn settings(dir: &Path) -> anyhow::Result<(Layers, Option<PathBuf>)> {
     match project::layers(dir, Vec::new()) {
         Ok((layers, settings)) => Ok((layers, Some(settings.project().root.clone()))),
         Err(error) if is_missing(&error) => {

@@ -11,6 +11,7 @@ mod config;
 mod doctor;
 mod eval;
 mod exit;
+mod hook;
 mod init;
 mod interrupt;
 mod judge;
@@ -43,8 +44,14 @@ pub fn main() -> ExitCode {
 }
 
 fn run_with(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let args: Vec<OsString> = args.into_iter().collect();
+    let is_hook = hook::is_call(&args);
+    if is_hook && hook::is_off(&args) {
+        return Exit::Confirmed.into();
+    }
     let args = match Args::try_parse_from(args) {
         Ok(args) => args,
+        Err(error) if is_hook => return hook::misused(&error),
         Err(error) => {
             // `--help` and `--version` come this way too; they go to stdout and are no error.
             let wrong = error.use_stderr();
@@ -52,6 +59,9 @@ fn run_with(args: impl IntoIterator<Item = OsString>) -> ExitCode {
             return if wrong { Exit::Usage.into() } else { Exit::Confirmed.into() };
         }
     };
+    if let Some(exit) = hook::at_once(&args) {
+        return exit.into();
+    }
     start_logging();
     let runtime = match tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build() {
         Ok(runtime) => runtime,
@@ -92,6 +102,7 @@ async fn dispatch(args: Args) -> anyhow::Result<Exit> {
         Command::Eval(args) => eval::eval(&project, args).await,
         Command::Config(config) => config::config(&project, config),
         Command::Doctor(doctor) => doctor::doctor(&project, &doctor).await,
+        Command::Hook(args) => hook::hook(&project, args),
         Command::Completions(completions) => Ok(completions::completions(&completions)),
     }
 }

@@ -8,7 +8,8 @@ use crate::domain::RISK_THRESHOLD_VARIABLE;
 use serde_json::Value;
 
 /// Variables that programs started by the runtime get, or that have a meaning of their own; never keys.
-const RESERVED: [&str; 9] = [
+const RESERVED: [&str; 10] = [
+    "REFLEXION_RUN_ID",
     "REFLEXION_TASK_ID",
     "REFLEXION_SUBTASK_ID",
     "REFLEXION_ATTEMPT",

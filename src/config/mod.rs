@@ -23,5 +23,6 @@ pub use load::Override;
 pub use load::defaults;
 pub use load::load;
 pub use load::without_file;
+pub use reference::capture_schema;
 pub use reference::reference;
 pub use reference::schema;

@@ -2,6 +2,7 @@
 
 use super::environment::env_name;
 use super::wire::ProjectFile;
+use crate::domain::Capture;
 use serde_json::Value;
 use std::fmt::Write as _;
 
@@ -17,7 +18,16 @@ pub(super) struct Key {
 /// The JSON Schema of `project.json`, as shipped in `config/project.schema.json`.
 #[must_use]
 pub fn schema() -> String {
-    let mut schema = schemars::schema_for!(ProjectFile).to_value();
+    shipped(schemars::schema_for!(ProjectFile).to_value())
+}
+
+/// The JSON Schema of `reflection.v1`, as shipped in `config/reflection.v1.schema.json`.
+#[must_use]
+pub fn capture_schema() -> String {
+    shipped(schemars::schema_for!(Capture).to_value())
+}
+
+fn shipped(mut schema: Value) -> String {
     clean(&mut schema);
     let mut text = serde_json::to_string_pretty(&schema).unwrap_or_default();
     text.push('\n');

@@ -2,6 +2,8 @@
 
 use serde::Deserialize;
 use serde::Serialize;
+use sha2::Digest;
+use sha2::Sha256;
 use std::fmt;
 
 /// An id that the task file may not contain.
@@ -128,6 +130,25 @@ plain_id! {
 impl From<&TaskId> for SubtaskId {
     fn from(task: &TaskId) -> Self {
         Self(task.0.clone())
+    }
+}
+
+impl SessionId {
+    /// The whole id as a part of a file's name. Sessions of the runtime are UUIDs; an id from elsewhere that is no plain
+    /// file name is hashed.
+    ///
+    /// ```
+    /// # use reflexion::domain::SessionId;
+    /// assert_eq!(SessionId::new("0199-ab").file_name(), "0199-ab");
+    /// assert!(SessionId::new("../../x").file_name().starts_with("h-"));
+    /// ```
+    #[must_use]
+    pub fn file_name(&self) -> String {
+        let id = self.as_str();
+        let plain = (1..=128).contains(&id.len())
+            && !id.starts_with('.')
+            && id.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b));
+        if plain { id.to_owned() } else { format!("h-{:x}", Sha256::digest(id.as_bytes())) }
     }
 }
 

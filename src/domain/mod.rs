@@ -15,6 +15,7 @@
 //! | reflection | what went wrong and what to do differently | [`Reflection`] |
 //! | turn | one prompt-to-stop exchange of an attempt, numbered from 1 | [`TurnReason`], [`TurnRecord`] |
 //! | completion verdict | whether a turn ended with the task done | [`CompletionVerdict`], [`SessionVerdict`] |
+//! | capture | what an agent knew when it stopped, `reflection.v1` | [`Capture`], [`SelfReport`] |
 //! | guard | whether a conversation may be evaluated now | [`Guard`], [`StateId`] |
 //! | risk | what a change touches, and whether somebody should look at it | [`Risk`], [`Surface`] |
 //! | run | one call of the orchestrator | [`RunReport`] |
@@ -22,6 +23,7 @@
 //! | event | something a watcher may want to show | [`Event`] |
 
 mod attempt;
+mod capture;
 mod check;
 mod commit;
 mod completion;
@@ -44,6 +46,9 @@ mod transcript;
 mod verdict;
 
 pub use attempt::{AgentReport, Change, CostSource, Ending, EndingEffect, TreeId, Usage};
+pub use capture::{
+    Capture, CaptureMode, CaptureSchema, CaptureSource, MostLikelyWrong, Provenance, SelfReport, SelfReportError,
+};
 pub use check::{CheckCommand, CheckReport, CheckScope, CheckSpec, CheckStatus, Output};
 pub use commit::{Commit, FileChange, HistoryExtent, line_fingerprint};
 pub use completion::{

@@ -16,7 +16,7 @@ use std::path::Path;
 use std::path::PathBuf;
 
 /// Where a branch is likely to have begun if it has no upstream, the likeliest first.
-const DEFAULT_BRANCHES: [&str; 5] = [
+pub(super) const DEFAULT_BRANCHES: [&str; 5] = [
     "refs/remotes/origin/HEAD",
     "refs/remotes/origin/main",
     "refs/remotes/origin/master",
@@ -48,10 +48,11 @@ impl Changes for HostChanges {
 
 /// What one `git status` says.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Status {
-    head: Option<String>,
-    upstream: Option<String>,
-    files: BTreeSet<PathBuf>,
+pub(super) struct Status {
+    pub(super) head: Option<String>,
+    pub(super) branch: Option<String>,
+    pub(super) upstream: Option<String>,
+    pub(super) files: BTreeSet<PathBuf>,
 }
 
 async fn status(git: &Git, dir: &Path) -> Result<Status, ChangesError> {
@@ -76,7 +77,7 @@ async fn status(git: &Git, dir: &Path) -> Result<Status, ChangesError> {
 }
 
 /// Reads `git status --porcelain=v2 --branch -z` (git-status(1), "Porcelain Format Version 2").
-fn read_status(output: &[u8]) -> Status {
+pub(super) fn read_status(output: &[u8]) -> Status {
     let mut status = Status::default();
     for entry in output.split(|byte| *byte == 0) {
         let text = String::from_utf8_lossy(entry);
@@ -89,6 +90,7 @@ fn read_status(output: &[u8]) -> Status {
             Some(b'#') => {
                 match text.split_once(' ').and_then(|(_, rest)| rest.split_once(' ')) {
                     Some(("branch.oid", oid)) if oid != "(initial)" => status.head = Some(oid.to_owned()),
+                    Some(("branch.head", name)) if name != "(detached)" => status.branch = Some(name.to_owned()),
                     Some(("branch.upstream", name)) => status.upstream = Some(name.to_owned()),
                     _ => {}
                 }

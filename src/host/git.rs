@@ -40,6 +40,10 @@ const CONFIG: [&str; 13] = [
     "i18n.commitEncoding=UTF-8",
 ];
 
+/// What every call is told by its environment: never ask, never take a lock that could be done without.
+pub(super) const ENVIRONMENT: [(&str, &str); 4] =
+    [("GIT_TERMINAL_PROMPT", "0"), ("GIT_OPTIONAL_LOCKS", "0"), ("GIT_NO_REPLACE_OBJECTS", "1"), ("LC_ALL", "C")];
+
 /// Where git is called: a directory, and optionally a repository that is named instead of found.
 #[derive(Debug, Clone)]
 pub(super) struct Git {
@@ -213,12 +217,7 @@ impl Call {
                 process.env_remove(name);
             }
         }
-        process
-            .env("GIT_TERMINAL_PROMPT", "0")
-            .env("GIT_OPTIONAL_LOCKS", "0")
-            .env("GIT_NO_REPLACE_OBJECTS", "1")
-            .env("LC_ALL", "C")
-            .envs(self.env.iter().map(|(name, value)| (name, value)));
+        process.envs(ENVIRONMENT).envs(self.env.iter().map(|(name, value)| (name, value)));
         if let Some((git_dir, work_tree)) = &self.git.repository {
             process.env("GIT_DIR", git_dir).env("GIT_WORK_TREE", work_tree);
         }

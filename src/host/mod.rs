@@ -24,6 +24,7 @@ mod history;
 mod lock;
 mod process;
 mod remote;
+mod work_tree;
 mod workspaces;
 
 pub use changes::HostChanges;
@@ -32,5 +33,6 @@ pub use history::GitHistory;
 pub use lock::ProjectLock;
 pub use process::HostRunner;
 pub use remote::HostRemote;
+pub use work_tree::HostWorkTree;
 pub use workspaces::HostWorkspaces;
 pub use workspaces::HostWorkspacesParams;

@@ -286,7 +286,7 @@ impl TaskRun {
                         return self.interrupted(&course).await;
                     };
                     let (Turn::Feedback, Some(agent_session)) = (turn.next, agent_session) else {
-                        return Ok(self.over(&course, turn.judged));
+                        return Ok(self.over(&course, turn.judged).await);
                     };
                     course.prompt = self.feedback(&course, &turn);
                     course.previous = Some(turn.completion);
@@ -321,18 +321,18 @@ impl TaskRun {
     ) -> Result<AgentStop, TaskRunError> {
         self.publish(EventKind::Warning { message: format!("the agent could not be told: {because}") });
         let stopped = match before {
-            Before::Judged(judged) => return Ok(self.over(&course, judged)),
+            Before::Judged(judged) => return Ok(self.over(&course, judged).await),
             Before::Nudged(stopped) => *stopped,
         };
         course.max_turns = course.turn;
         match self.judge_turn(prepared, &mut course, stopped).await? {
-            Some(turn) => Ok(self.over(&course, turn.judged)),
+            Some(turn) => Ok(self.over(&course, turn.judged).await),
             None => self.interrupted(&course).await,
         }
     }
 
     /// The attempt's verdict is that of its last turn.
-    fn over(&mut self, course: &Course, judged: Box<Judged>) -> AgentStop {
+    async fn over(&mut self, course: &Course, judged: Box<Judged>) -> AgentStop {
         self.report.reflections_injected += u32::try_from(course.injected.ids.len()).unwrap_or(u32::MAX);
         self.report.attempts += 1;
         self.report.verdict = Some(judged.judgement.verdict);
@@ -345,6 +345,7 @@ impl TaskRun {
         if !judged.judgement.person.is_empty() {
             self.publish(EventKind::PersonNeeded { actions: judged.judgement.person.clone() });
         }
+        self.keep_capture(course, &judged).await;
         self.remember_failure(&judged);
         let judging_usage = self.count_judging(course);
         AgentStop::Judged(Box::new(Judged { usage: course.usage, judging_usage, ..*judged }))

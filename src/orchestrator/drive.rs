@@ -23,6 +23,7 @@ use crate::domain::TaskReport;
 use crate::domain::TreeId;
 use crate::domain::Usage;
 use crate::domain::Verdict;
+use crate::services::Captures;
 use crate::services::Clock;
 use crate::services::CompletionVerifier;
 use crate::services::EventSink;
@@ -73,6 +74,8 @@ pub struct Services {
     pub progress: Arc<dyn ProgressJudge>,
     /// Verdicts for other programs.
     pub verdicts: Arc<dyn Verdicts>,
+    /// What agents knew at the end of their attempts.
+    pub captures: Arc<dyn Captures>,
     /// Lessons.
     pub reflections: Arc<dyn ReflectionService>,
     /// Intents and results.

@@ -16,6 +16,7 @@ use crate::services::AgentRequest;
 use crate::services::AgentWatch;
 use crate::services::Mode;
 use crate::services::PromptSection;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// How many more reflections are read than are injected: the same lesson written twice must not push out another one.
@@ -103,11 +104,19 @@ impl TaskRun {
             prompt_file: run_dir.join("prompts").join(file),
             dir: prepared.workspace.dir(),
             mode: Mode::Work,
-            env: prepared.workspace.env(),
+            env: self.agent_environment(prepared, course),
             conversation: course.conversation.clone(),
             protect: services.settings.run().protect.clone(),
             watch,
             cancel: self.context.cancel.clone(),
         }
+    }
+
+    /// The workspace's, and what binds the records of the agent's own hooks to the attempt.
+    fn agent_environment(&self, prepared: &Prepared, course: &Course) -> BTreeMap<String, String> {
+        let mut env = prepared.workspace.env();
+        let services = &self.context.services;
+        env.extend(services.captures.environment(&self.captured(course), services.settings.risk().threshold));
+        env
     }
 }

@@ -42,6 +42,8 @@ use crate::prompt::nudge;
 use crate::prompt::one_line;
 use crate::services::AgentRequest;
 use crate::services::AgentWatch;
+use crate::services::AttemptEnd;
+use crate::services::CapturedAttempt;
 use crate::services::Earlier;
 use crate::services::Observed;
 use crate::services::OwnWork;
@@ -403,6 +405,32 @@ impl TaskRun {
             timestamp: services.clock.now(),
         };
         self.not_written(services.verdicts.keep(&record).await);
+    }
+
+    /// The attempt, as records of it name it.
+    pub fn captured(&self, course: &Course) -> CapturedAttempt {
+        CapturedAttempt {
+            run: self.context.run.clone(),
+            task: self.task.id.clone(),
+            subtask: self.parts[course.attempt.part].id.clone(),
+            attempt: course.attempt.number,
+            agent: course.attempt.agent.clone(),
+            session: course.session.clone(),
+        }
+    }
+
+    /// Keeps what the agent knew at the attempt's end.
+    pub async fn keep_capture(&self, course: &Course, judged: &Judged) {
+        let end = AttemptEnd {
+            attempt: self.captured(course),
+            agent_session: course.watching.seen().agent_session.clone(),
+            turn: course.turn,
+            files: judged.change.files.clone(),
+            risk: judged.risk.clone(),
+        };
+        if let Err(error) = self.context.services.captures.attempt_ended(end).await {
+            self.publish(EventKind::Warning { message: error.to_string() });
+        }
     }
 
     fn not_written(&self, written: Result<(), VerdictsError>) {

@@ -11,6 +11,7 @@ use super::policies::GuardedModels;
 use super::settings::settings_of_current_dir;
 use super::shared;
 use crate::domain::policy;
+use crate::hooks::AttemptCaptures;
 use crate::host::HostRemote;
 use crate::host::HostRunner;
 use crate::host::HostWorkspaces;
@@ -27,6 +28,7 @@ use crate::reflection::Heuristic;
 use crate::reflection::LlmGenerator;
 use crate::reflection::Signatures;
 use crate::reflection::with_policies;
+use crate::services::Captures;
 use crate::services::Clock;
 use crate::services::CommandRunner;
 use crate::services::CompletionVerifier;
@@ -84,6 +86,7 @@ pub fn live() -> Layers {
         completion_verifier,     // gates, then self-assessment, judge, committee
         progress_judge,          // stuck, looping, forgetful agents
         verdicts,                // .reflection/verdict_<session>.json
+        captures,                // .reflection/reflections/*.reflection.json
         storage,                 // memory/reflections.jsonl
         generator,               // command, agent or llm, with the heuristic behind it
         shared::reflection_service, // generate, save, recall, format, prune
@@ -214,6 +217,10 @@ async fn progress_judge(judge: Svc<dyn Judge>, clock: Svc<dyn Clock>) -> Result<
 
 async fn verdicts(settings: Svc<dyn Settings>) -> Result<Svc<dyn Verdicts>, Infallible> {
     Ok(Svc::new(VerdictFiles::new(settings.project())))
+}
+
+async fn captures(settings: Svc<dyn Settings>, clock: Svc<dyn Clock>) -> Result<Svc<dyn Captures>, Infallible> {
+    Ok(Svc::new(AttemptCaptures::new(settings.project().clone(), clock.into_arc())))
 }
 
 async fn storage(settings: Svc<dyn Settings>) -> Result<Svc<dyn Storage>, Infallible> {

@@ -10,6 +10,7 @@ crate::service!(
     crate::services::Transcripts,
     crate::services::Models,
     crate::services::Verdicts,
+    crate::services::Captures,
     crate::services::Verifier,
     crate::services::Judge,
     crate::services::Remote,

@@ -4,6 +4,7 @@ use crate::layer::Svc;
 use crate::orchestrator::Loop;
 use crate::orchestrator::Services;
 use crate::reflection::ReflectionServiceLive;
+use crate::services::Captures;
 use crate::services::Clock;
 use crate::services::CompletionVerifier;
 use crate::services::EventSink;
@@ -51,6 +52,7 @@ pub(super) async fn orchestrator(
     completion: Svc<dyn CompletionVerifier>,
     progress: Svc<dyn ProgressJudge>,
     verdicts: Svc<dyn Verdicts>,
+    captures: Svc<dyn Captures>,
     reflections: Svc<dyn ReflectionService>,
     journal: Svc<dyn Journal>,
     lock: Svc<dyn RunLock>,
@@ -67,6 +69,7 @@ pub(super) async fn orchestrator(
         completion: completion.into_arc(),
         progress: progress.into_arc(),
         verdicts: verdicts.into_arc(),
+        captures: captures.into_arc(),
         reflections: reflections.into_arc(),
         journal: journal.into_arc(),
         lock: lock.into_arc(),

@@ -7,10 +7,12 @@ use super::shared;
 use crate::domain::Category;
 use crate::domain::Draft;
 use crate::domain::Origin;
+use crate::hooks::MemoryCaptures;
 use crate::layer::Layers;
 use crate::layer::Svc;
 use crate::layers;
 use crate::reflection::Heuristic;
+use crate::services::Captures;
 use crate::services::Clock;
 use crate::services::CompletionVerifier;
 use crate::services::EventSink;
@@ -75,6 +77,7 @@ pub fn test() -> Layers {
         undecided,
         unlooked,
         memory_verdicts,
+        memory_captures,
         in_memory_storage,
         heuristic,
         shared::reflection_service,
@@ -135,6 +138,10 @@ async fn unlooked() -> Result<Svc<dyn ProgressJudge>, Infallible> {
 
 async fn memory_verdicts() -> Result<Svc<dyn Verdicts>, Infallible> {
     Ok(Svc::new(MemoryVerdicts::default()))
+}
+
+async fn memory_captures() -> Result<Svc<dyn Captures>, Infallible> {
+    Ok(Svc::new(MemoryCaptures::default()))
 }
 
 async fn in_memory_storage() -> Result<Svc<dyn Storage>, Infallible> {

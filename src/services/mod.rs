@@ -10,6 +10,7 @@
 //! | [`Clock`] | time, sleep and new ids | `host` | `testing::TestClock` |
 //! | [`CommandRunner`] | runs a program and all it starts, within limits | `host` | mock |
 //! | [`Workspaces`], [`Workspace`] | a place to work in, and what changed there | `host` | `testing::MemoryWorkspaces` |
+//! | [`WorkTree`] | a checkout as it stands, for hooks | `host` | - |
 //! | [`Tasks`] | the task file and what runs found out | `storage` | `testing::MemoryTasks` |
 //! | [`Subagents`], [`Subagent`] | one agent run | `subagents` | `testing::ScriptedSubagent`, `testing::Cassette` |
 //! | [`Transcripts`], [`AgentWatch`] | what agents did, step by step | `storage` | `storage::MemoryTranscripts` |
@@ -29,11 +30,13 @@
 //! | [`Judge`] | an opinion on what facts leave open | `verification` | mock |
 //! | [`ProgressJudge`] | stuck, forgetful or looping agents | `verification` | `testing::Undecided` |
 //! | [`Verdicts`] | a session's verdict, for other programs | `storage` | `storage::MemoryVerdicts` |
+//! | [`Captures`] | what an agent knew at an attempt's end | `hooks` | `hooks::MemoryCaptures` |
 //! | [`Orchestrator`] | the loop | `orchestrator` | - |
 //!
 //! With the feature `testing` every port has a `mockall` mock: `MockStorage`, `MockGenerator`, …
 
 mod answer;
+mod captures;
 mod changes;
 mod clock;
 mod command;
@@ -56,9 +59,11 @@ mod transcript;
 mod usage_meter;
 mod verdicts;
 mod verifier;
+mod work_tree;
 mod workspace;
 
 pub use answer::*;
+pub use captures::*;
 pub use changes::*;
 pub use clock::*;
 pub use command::*;
@@ -81,4 +86,5 @@ pub use transcript::*;
 pub use usage_meter::*;
 pub use verdicts::*;
 pub use verifier::*;
+pub use work_tree::*;
 pub use workspace::*;

@@ -29,7 +29,6 @@ mod recent_cache;
 mod record;
 mod replace;
 mod run_journal;
-mod session_name;
 mod task_edits;
 mod task_file;
 mod tasks;

@@ -2,7 +2,6 @@
 
 use super::lines::bare;
 use super::lines::for_each_line;
-use super::session_name::session_name;
 use super::transcript_caps::capped;
 use crate::domain::RunId;
 use crate::domain::SessionId;
@@ -109,7 +108,7 @@ impl Transcripts for TranscriptFiles {
 }
 
 fn transcript_name(session: &SessionId) -> String {
-    format!("{}.jsonl", session_name(session))
+    format!("{}.jsonl", session.file_name())
 }
 
 fn entries(dir: &Path) -> Result<Vec<PathBuf>, TranscriptError> {

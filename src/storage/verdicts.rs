@@ -1,6 +1,5 @@
 //! Verdicts as files in `.reflection/`.
 
-use super::session_name::session_name;
 use crate::domain::SessionVerdict;
 use crate::domain::TurnRecord;
 use crate::domain::policy;
@@ -54,11 +53,11 @@ fn replace(dir: &Path, path: &Path, bytes: &[u8]) -> std::io::Result<()> {
 #[async_trait]
 impl Verdicts for VerdictFiles {
     async fn publish(&self, verdict: &SessionVerdict) -> Result<(), VerdictsError> {
-        self.write(format!("verdict_{}.json", session_name(&verdict.session_id)), verdict).await
+        self.write(format!("verdict_{}.json", verdict.session_id.file_name()), verdict).await
     }
 
     async fn keep(&self, record: &TurnRecord) -> Result<(), VerdictsError> {
-        let (session, at) = (session_name(&record.session_id), record.timestamp.as_millisecond());
+        let (session, at) = (record.session_id.file_name(), record.timestamp.as_millisecond());
         self.write(format!("{session}_{at}.json"), record).await
     }
 }

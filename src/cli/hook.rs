@@ -1,0 +1,239 @@
+//! `reflexion hook`.
+//!
+//! `stop` and `session-start` run inside somebody else's session, at every stop: they are answered before anything else
+//! of the program starts, end with 0 whatever happens, and write nothing on stdout.
+
+use super::Exit;
+use super::args::Args;
+use super::args::Command;
+use super::args::HookArgs;
+use super::args::HookCallArgs;
+use super::args::HookCommand;
+use super::args::HookInstallArgs;
+use super::args::HookPlaceArgs;
+use super::args::HookUninstallArgs;
+use super::exit::UsageError;
+use super::judge;
+use super::output::errln;
+use super::output::outln;
+use super::project;
+use crate::domain::CaptureMode;
+use crate::layer::Svc;
+use crate::runtime;
+use crate::runtime::HookAgent;
+use crate::runtime::HookCall;
+use crate::runtime::HookChanged;
+use crate::runtime::HookMode;
+use crate::runtime::HookScope;
+use crate::runtime::HookVerify;
+use crate::runtime::Installing;
+use crate::runtime::Stopped;
+use crate::services::CompletionVerifier;
+use crate::services::Settings;
+use serde_json::json;
+use std::ffi::OsString;
+use std::io;
+use std::io::IsTerminal;
+use std::io::Read;
+use std::path::Path;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// The program's name, as it is found on `PATH`.
+const NAME: &str = "reflexion";
+
+/// An agent's last words are its longest text; more than this is no payload.
+const PAYLOAD_BYTES: u64 = 16 << 20;
+
+/// Whether these arguments are a call by an agent's hook, right or wrong.
+pub(super) fn is_call(args: &[OsString]) -> bool {
+    let mut words = args.iter().skip(1);
+    words.any(|word| word == "hook") && words.next().is_some_and(|word| word == "stop" || word == "session-start")
+}
+
+/// Whether a hook's call has nothing to do.
+pub(super) fn is_off(args: &[OsString]) -> bool {
+    let says = |words: &[&str]| args.iter().any(|arg| words.iter().any(|word| arg == word));
+    match runtime::hook_mode() {
+        _ if says(&["--help", "-h"]) => false,
+        HookMode::Off => true,
+        HookMode::Unset => !says(&["--verify"]),
+        HookMode::On(_) | HookMode::Unknown(_) => false,
+    }
+}
+
+/// A hook that is called wrongly says so and fails nobody: an exit code of 2 would send Claude Code back to work.
+pub(super) fn misused(error: &clap::Error) -> ExitCode {
+    let _ = error.print();
+    Exit::Confirmed.into()
+}
+
+/// Does what a hook of an agent asks, if these arguments are such a call.
+pub(super) fn at_once(args: &Args) -> Option<Exit> {
+    let Command::Hook(HookArgs { command }) = &args.command else { return None };
+    let (call, stops) = match command {
+        HookCommand::SessionStart(call) => (call, None),
+        HookCommand::Stop(stop) => (&stop.call, Some(stop)),
+        HookCommand::Install(_) | HookCommand::Uninstall(_) => return None,
+    };
+    let call = received(call, &args.project);
+    // A bug of ours must not look like an answer of the hook's.
+    let done = std::panic::catch_unwind(|| match stops {
+        None => session_start(&call),
+        Some(args) => {
+            stop(&call);
+            if args.verify {
+                judge_stop(&call);
+            }
+        }
+    });
+    if done.is_err() {
+        say("it broke off, which is a bug");
+    }
+    Some(Exit::Confirmed)
+}
+
+/// What else there is to do with hooks.
+pub(super) fn hook(project: &Path, args: HookArgs) -> anyhow::Result<Exit> {
+    match args.command {
+        HookCommand::SessionStart(_) | HookCommand::Stop(_) => Ok(Exit::Confirmed),
+        HookCommand::Install(HookInstallArgs { place, verify }) => {
+            if verify && place.agent != HookAgent::Claude {
+                let agent = place.agent.as_str();
+                let message = format!("--verify: {agent} keeps its conversations in a form that cannot be judged yet");
+                return Err(UsageError(message).into());
+            }
+            let verify = if verify { HookVerify::On } else { HookVerify::Off };
+            let installing = Installing { verify, ..installing(project, &place)? };
+            tell(&installing, installing.put()?, &place)?;
+            if !place.json {
+                outln!("{}", what_next(&installing));
+            }
+            Ok(Exit::Confirmed)
+        }
+        HookCommand::Uninstall(HookUninstallArgs { place }) => {
+            let installing = installing(project, &place)?;
+            tell(&installing, installing.take_out()?, &place)?;
+            Ok(Exit::Confirmed)
+        }
+    }
+}
+
+fn installing(project: &Path, place: &HookPlaceArgs) -> anyhow::Result<Installing> {
+    let agent = place.agent;
+    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let scope = if place.user {
+        let home = set("HOME").ok_or_else(|| UsageError("--user: HOME is not set".to_owned()))?;
+        HookScope::User { home, moved: agent.moved_by().and_then(set) }
+    } else {
+        let top = std::path::absolute(project)?;
+        if !top.is_dir() {
+            return Err(UsageError(format!("--project: {} is no directory", top.display())).into());
+        }
+        HookScope::Project(top)
+    };
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    // The name works on every machine; the path only where the name would not be found.
+    let program = match runtime::find_program(NAME, Path::new("."), &path) {
+        Some(_) => NAME.to_owned(),
+        None => std::env::current_exe()?.display().to_string(),
+    };
+    Ok(Installing { agent, scope, program, verify: HookVerify::Off })
+}
+
+fn tell(installing: &Installing, changed: HookChanged, place: &HookPlaceArgs) -> anyhow::Result<()> {
+    let file = installing.file().display().to_string();
+    if place.json {
+        return project::print_json(&json!({ "file": file, "changed": changed != HookChanged::Nothing }));
+    }
+    match changed {
+        HookChanged::Written => outln!("{file}: written"),
+        HookChanged::Removed => outln!("{file}: removed, it held nothing else"),
+        HookChanged::Nothing => outln!("{file}: nothing to change"),
+    }
+    Ok(())
+}
+
+/// What the user still has to do.
+fn what_next(installing: &Installing) -> String {
+    let user = matches!(installing.scope, HookScope::User { .. });
+    let trust = match installing.agent {
+        HookAgent::Codex if user => " Codex asks you to trust new hooks: open it once and use /hooks.",
+        HookAgent::Codex => " Codex asks you to trust the project and its hooks: open it there once and use /hooks.",
+        HookAgent::Gemini if !user => " Gemini CLI calls a project's hooks only in folders that you trust.",
+        _ => "",
+    };
+    format!("Sessions are recorded where REFLECTION_MODE=solo is set.{trust}")
+}
+
+fn received(args: &HookCallArgs, dir: &Path) -> HookCall {
+    let dir = std::path::absolute(dir).unwrap_or_else(|_| PathBuf::from("."));
+    HookCall { payload: read_payload(io::stdin().lock()), agent: args.agent.clone(), dir }
+}
+
+fn read_payload(stdin: io::StdinLock<'_>) -> Result<Vec<u8>, String> {
+    if stdin.is_terminal() {
+        return Ok(Vec::new());
+    }
+    let mut text = Vec::new();
+    stdin.take(PAYLOAD_BYTES + 1).read_to_end(&mut text).map_err(|error| error.to_string())?;
+    if text.len() as u64 > PAYLOAD_BYTES {
+        return Err(format!("it is larger than {} MiB", PAYLOAD_BYTES >> 20));
+    }
+    Ok(text)
+}
+
+fn session_start(call: &HookCall) {
+    match runtime::hook_mode() {
+        HookMode::Unknown(word) => no_mode(&word),
+        _ => {
+            if let Err(error) = runtime::hook_session_start(call) {
+                say(&error.to_string());
+            }
+        }
+    }
+}
+
+fn stop(call: &HookCall) {
+    if let HookMode::Unknown(word) = runtime::hook_mode() {
+        return no_mode(&word);
+    }
+    match runtime::hook_stop(call) {
+        Ok(Stopped::Nothing | Stopped::Recorded { degraded: None, .. }) => {}
+        Ok(Stopped::Recorded { degraded: Some(because), .. }) => say(&because),
+        Ok(Stopped::Busy) => say("another hook of this session is at work; this one records nothing"),
+        Err(error) => say(&format!("the record could not be written: {error}")),
+    }
+}
+
+/// The only thing a hook ever says on stdout: that the agent must go on, and why.
+fn judge_stop(call: &HookCall) {
+    if runtime::hook_mode() == HookMode::On(CaptureMode::Orchestrated) {
+        return;
+    }
+    let judged = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let judged = judged.map_err(anyhow::Error::from).and_then(|runtime| runtime.block_on(judged_stop(call)));
+    match judged {
+        Ok(Ok(Some(reason))) => outln!("{}", json!({ "decision": "block", "reason": reason })),
+        Ok(Ok(None)) => {}
+        Ok(Err(because)) => say(&format!("the stop was not judged: {because}")),
+        Err(error) => say(&format!("the stop was not judged: {error:#}")),
+    }
+}
+
+async fn judged_stop(call: &HookCall) -> anyhow::Result<Result<Option<String>, String>> {
+    let (layers, _) = judge::settings(&runtime::hook_project(call))?;
+    let app = layers.build::<(Svc<dyn CompletionVerifier>, Svc<dyn Settings>)>().await?;
+    let max_turns = app.1.verification().max_turns;
+    let answer = runtime::hook_verify(call, &*app.0, max_turns).await;
+    app.shutdown().await?;
+    Ok(answer)
+}
+
+fn no_mode(word: &str) {
+    say(&format!("REFLECTION_MODE is `{word}`, not off, solo or orchestrated; nothing is recorded"));
+}
+
+fn say(because: &str) {
+    errln!("reflexion hook: {}", because.replace('\n', " "));
+}

@@ -1,0 +1,184 @@
+//! Where records and sessions are kept.
+
+use super::session::Session;
+use crate::domain::Capture;
+use crate::domain::SessionId;
+use crate::domain::Timestamp;
+use serde::Serialize;
+use std::fs::File;
+use std::fs::TryLockError;
+use std::io;
+use std::io::ErrorKind;
+use std::io::Write;
+use std::path::Path;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// The records of a project, and what is known of the sessions and attempts that they are of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CaptureFiles {
+    records: PathBuf,
+    /// One file per session and its lock, one per attempt.
+    sessions: PathBuf,
+    /// The directory that ignores itself.
+    ignored: PathBuf,
+}
+
+/// The attempt that a record is of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Binding(String);
+
+impl Binding {
+    /// None if the record says no run or no attempt.
+    pub fn of(capture: &Capture) -> Option<Self> {
+        let (run, attempt) = (capture.provenance.run.as_ref()?, capture.provenance.attempt?);
+        Some(Self(format!("{run} {} {attempt}", capture.task_ref)))
+    }
+
+    fn file_name(&self) -> String {
+        // A space makes it no plain id, so that it is hashed and never looks like a session's file.
+        format!("{}.final", SessionId::new(&self.0).file_name())
+    }
+}
+
+impl CaptureFiles {
+    /// `.reflection/reflections/` below a project's or checkout's top.
+    #[must_use]
+    pub fn of_project(top: &Path) -> Self {
+        let state = top.join(".reflection");
+        Self { records: state.join("reflections"), sessions: state.join("sessions"), ignored: state }
+    }
+
+    /// A directory of the user's choice. If it is a project's own, as agents are told by a run, it is the same as
+    /// [`CaptureFiles::of_project`].
+    #[must_use]
+    pub fn in_dir(dir: PathBuf) -> Self {
+        if dir.ends_with(".reflection/reflections")
+            && let Some(top) = dir.ancestors().nth(2)
+        {
+            return Self::of_project(top);
+        }
+        let sessions = dir.join(".sessions");
+        Self { records: dir, ignored: sessions.clone(), sessions }
+    }
+
+    /// Where the records are.
+    #[must_use]
+    pub fn records(&self) -> &Path {
+        &self.records
+    }
+
+    /// Makes the directories; nothing of the runtime's own is ever untracked to the user.
+    pub(super) fn prepare(&self) -> io::Result<()> {
+        std::fs::create_dir_all(&self.records)?;
+        std::fs::create_dir_all(&self.sessions)?;
+        let ignore = self.ignored.join(".gitignore");
+        if ignore.exists() { Ok(()) } else { std::fs::write(ignore, "*\n") }
+    }
+
+    /// Locks a session until the file is dropped; none if another hook of the session is at it.
+    pub(super) fn lock(&self, session: &str) -> io::Result<Option<File>> {
+        self.prepare()?;
+        let file = open_lock(&self.sessions.join(format!("{}.lock", name(session))))?;
+        match file.try_lock() {
+            Ok(()) => Ok(Some(file)),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(error)) => Err(error),
+        }
+    }
+
+    /// What is known of a session; nothing if its file cannot be read.
+    pub(super) fn session(&self, session: &str) -> Session {
+        let text = std::fs::read(self.session_file(session)).unwrap_or_default();
+        serde_json::from_slice(&text).unwrap_or_default()
+    }
+
+    /// Keeps what is known of a session.
+    pub(super) fn keep_session(&self, session: &str, kept: &Session) -> io::Result<()> {
+        replace(&self.session_file(session), kept)
+    }
+
+    fn session_file(&self, session: &str) -> PathBuf {
+        self.sessions.join(format!("{}.json", name(session)))
+    }
+
+    /// Writes a record, with the mark `final` if it is of an attempt, and takes that from the attempt's record before.
+    /// Gives its file name.
+    pub(super) fn write(&self, mut capture: Capture, binding: Option<&Binding>) -> io::Result<String> {
+        let Some(binding) = binding else { return self.place(&mut capture) };
+        // Agents of one attempt may stop at the same time. Whoever holds this lock only writes some small files.
+        let pointer = self.sessions.join(binding.file_name());
+        let lock = open_lock(&pointer.with_extension("lock"))?;
+        lock.lock()?;
+        if let Ok(before) = std::fs::read_to_string(&pointer) {
+            // First no record has the mark, then the new one: never two.
+            self.no_longer_final(before.trim())?;
+        }
+        capture.provenance.is_final = Some(true);
+        let written = self.place(&mut capture)?;
+        replace_bytes(&pointer, written.as_bytes())?;
+        Ok(written)
+    }
+
+    fn no_longer_final(&self, record: &str) -> io::Result<()> {
+        let path = self.records.join(record);
+        let text = match std::fs::read(&path) {
+            Ok(text) => text,
+            // A person may have tidied up.
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+            Err(error) => return Err(error),
+        };
+        let Ok(mut capture) = serde_json::from_slice::<Capture>(&text) else { return Ok(()) };
+        capture.provenance.is_final = Some(false);
+        replace(&path, &capture)
+    }
+
+    /// Removes a record that a newer one of the same stop stands in for.
+    pub(super) fn remove(&self, record: &str) -> io::Result<()> {
+        match std::fs::remove_file(self.records.join(record)) {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// Puts the record in a place of its own: where two would have the same time, the later one's is moved.
+    fn place(&self, capture: &mut Capture) -> io::Result<String> {
+        // Name and content say the same time.
+        let at = capture.timestamp;
+        capture.timestamp = Timestamp::from_millisecond(at.as_millisecond()).unwrap_or(at);
+        loop {
+            let at = capture.timestamp.strftime("%Y%m%dT%H%M%S.%3fZ");
+            let record = format!("{}-{at}.reflection.json", name(&capture.session_id));
+            let path = self.records.join(&record);
+            if !path.exists() {
+                replace(&path, &*capture)?;
+                return Ok(record);
+            }
+            capture.timestamp += Duration::from_millis(1);
+        }
+    }
+}
+
+fn open_lock(path: &Path) -> io::Result<File> {
+    File::options().create(true).truncate(false).write(true).open(path)
+}
+
+/// A session's part of a file's name, wherever the id comes from.
+fn name(session: &str) -> String {
+    SessionId::new(session).file_name()
+}
+
+fn replace(path: &Path, value: &impl Serialize) -> io::Result<()> {
+    let mut text = serde_json::to_vec_pretty(value)?;
+    text.push(b'\n');
+    replace_bytes(path, &text)
+}
+
+/// Puts a whole file in its place: a reader sees the old one or the new one.
+fn replace_bytes(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let dir = path.parent().unwrap_or(Path::new("."));
+    let mut file = tempfile::Builder::new().prefix(".").suffix(".tmp").tempfile_in(dir)?;
+    file.write_all(bytes)?;
+    file.persist(path).map_err(|error| error.error)?;
+    Ok(())
+}

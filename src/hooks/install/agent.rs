@@ -1,0 +1,209 @@
+//! Which agents have hooks, and where.
+//!
+//! Claude Code 2.1 (`hooks` in `.claude/settings.json`: `SessionStart`, `Stop`; seconds), Codex 0.169 (the same shape in
+//! `.codex/hooks.json`), Gemini CLI 0.61 (`hooks` in `.gemini/settings.json`: `SessionStart`, `AfterAgent`; milliseconds,
+//! comments allowed), OpenCode 1.18 (plugins in `.opencode/plugin/`). Each was fired with that version.
+
+use super::edit;
+use super::edit::EditError;
+use super::edit::Entry;
+use std::path::Path;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+/// A file of ours that OpenCode loads.
+const PLUGIN: &str = include_str!("../../../config/plugins/opencode.js");
+/// By which a plugin file is known to be ours.
+const PLUGIN_MARK: &str = "// Written by `reflexion hook install opencode`";
+
+/// An agent whose sessions can call hooks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HookAgent {
+    /// Claude Code.
+    Claude,
+    /// Codex CLI.
+    Codex,
+    /// Gemini CLI.
+    Gemini,
+    /// OpenCode.
+    OpenCode,
+}
+
+impl HookAgent {
+    /// Its name on the command line and in records.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Claude => "claude",
+            Self::Codex => "codex",
+            Self::Gemini => "gemini",
+            Self::OpenCode => "opencode",
+        }
+    }
+}
+
+impl FromStr for HookAgent {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let all = [Self::Claude, Self::Codex, Self::Gemini, Self::OpenCode];
+        let found = all.into_iter().find(|agent| agent.as_str() == text);
+        found.ok_or_else(|| "is claude, codex, gemini or opencode".to_owned())
+    }
+}
+
+/// Whose settings are changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Scope {
+    /// Those of one project, in its top directory.
+    Project(PathBuf),
+    /// Those of the user, for every project.
+    User {
+        /// The home directory.
+        home: PathBuf,
+        /// `CLAUDE_CONFIG_DIR`, `CODEX_HOME` or `XDG_CONFIG_HOME`, whichever the agent follows.
+        moved: Option<PathBuf>,
+    },
+}
+
+/// Hooks for one agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Installing {
+    /// The agent.
+    pub agent: HookAgent,
+    /// Whose settings.
+    pub scope: Scope,
+    /// How the program is called: its name, or its path where the name alone would not be found.
+    pub program: String,
+    /// The stop is also judged (`reflexion hook stop --verify`); only Claude Code's conversations can be read.
+    pub verify: Verify,
+}
+
+/// Whether a stop is judged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verify {
+    /// It is, and the agent may be sent back to work.
+    On,
+    /// It is only recorded.
+    Off,
+}
+
+impl HookAgent {
+    /// The variable by which the agent's own settings are elsewhere.
+    #[must_use]
+    pub fn moved_by(self) -> Option<&'static str> {
+        match self {
+            Self::Claude => Some("CLAUDE_CONFIG_DIR"),
+            Self::Codex => Some("CODEX_HOME"),
+            Self::Gemini => None,
+            Self::OpenCode => Some("XDG_CONFIG_HOME"),
+        }
+    }
+}
+
+impl Installing {
+    /// The file that is changed.
+    #[must_use]
+    pub fn file(&self) -> PathBuf {
+        let (dir, file) = match self.agent {
+            HookAgent::Claude => (".claude", "settings.json"),
+            HookAgent::Codex => (".codex", "hooks.json"),
+            HookAgent::Gemini => (".gemini", "settings.json"),
+            HookAgent::OpenCode => (".opencode", "plugin/reflexion.js"),
+        };
+        match (&self.scope, self.agent) {
+            (Scope::Project(top), _) => top.join(dir).join(file),
+            (Scope::User { moved: Some(config), .. }, HookAgent::OpenCode) => config.join("opencode").join(file),
+            (Scope::User { home, .. }, HookAgent::OpenCode) => home.join(".config/opencode").join(file),
+            (Scope::User { moved: Some(config), .. }, _) => config.join(file),
+            (Scope::User { home, .. }, _) => home.join(dir).join(file),
+        }
+    }
+
+    /// The file's new text with the hooks; none if it has them already.
+    ///
+    /// # Errors
+    /// [`EditError`] if the file is not what the agent itself would understand; it is not touched then.
+    pub fn install(&self, old: Option<&str>) -> Result<Option<String>, EditError> {
+        if self.agent == HookAgent::OpenCode {
+            return self.install_plugin(old);
+        }
+        let new = edit::install(old.unwrap_or_default(), &self.entries())?;
+        Ok(Some(new).filter(|new| Some(new.as_str()) != old))
+    }
+
+    /// What is left of the file without the hooks.
+    ///
+    /// # Errors
+    /// [`EditError`], as above.
+    pub fn uninstall(&self, old: &str) -> Result<Left, EditError> {
+        if self.agent == HookAgent::OpenCode {
+            return Ok(if old.starts_with(PLUGIN_MARK) { Left::Nothing } else { Left::Same });
+        }
+        let new = edit::uninstall(old)?;
+        Ok(match new {
+            new if new == old => Left::Same,
+            new if new.trim() == "{}" => Left::Nothing,
+            new => Left::Text(new),
+        })
+    }
+
+    fn install_plugin(&self, old: Option<&str>) -> Result<Option<String>, EditError> {
+        if old.is_some_and(|old| !old.trim().is_empty() && !old.starts_with(PLUGIN_MARK)) {
+            return Err(EditError { line: 1, column: 1, message: "this file is somebody else's plugin".to_owned() });
+        }
+        let program = serde_json::Value::from(self.program.as_str()).to_string();
+        let text = PLUGIN.replace("const PROGRAM = \"reflexion\"", &format!("const PROGRAM = {program}"));
+        Ok(Some(text).filter(|text| Some(text.as_str()) != old))
+    }
+
+    fn entries(&self) -> [Entry; 2] {
+        let agent = self.agent.as_str();
+        let (stop, milliseconds) = match self.agent {
+            HookAgent::Gemini => ("AfterAgent", 1000),
+            _ => ("Stop", 1),
+        };
+        let program = shell_word(&self.program);
+        let entry = |event: &str, what: &str, seconds: u64| Entry {
+            event: event.to_owned(),
+            command: format!("{program} hook {what} --agent {agent}"),
+            timeout: seconds * milliseconds,
+        };
+        let (what, seconds) = match self.verify {
+            // A judge may be a language model.
+            Verify::On => ("stop --verify", 300),
+            Verify::Off => ("stop", 30),
+        };
+        [entry("SessionStart", "session-start", 30), entry(stop, what, seconds)]
+    }
+}
+
+/// What is left of a settings file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Left {
+    /// There was nothing of ours in it.
+    Same,
+    /// This.
+    Text(String),
+    /// Nothing: it was all ours.
+    Nothing,
+}
+
+/// A word of a shell's command line.
+fn shell_word(word: &str) -> String {
+    let plain = !word.is_empty() && word.bytes().all(|b| b.is_ascii_alphanumeric() || b"/._-+=:@".contains(&b));
+    if plain { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+}
+
+/// Whether a command line calls one of our hooks, whatever the program's path.
+pub(super) fn is_ours(command: &str) -> bool {
+    let Some((program, rest)) = ["hook stop", "hook session-start"].iter().find_map(|what| {
+        let at = command.find(&format!(" {what}"))?;
+        Some((&command[..at], &command[at + 1 + what.len()..]))
+    }) else {
+        return false;
+    };
+    let program = program.trim_matches(['\'', '"', ' ']);
+    let named = Path::new(program).file_name().is_some_and(|name| name == "reflexion");
+    named && (rest.is_empty() || rest.starts_with(' '))
+}

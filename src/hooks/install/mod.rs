@@ -1,0 +1,17 @@
+//! How the hooks get into an agent's settings, and out of them.
+//!
+//! [`Installing`] says which file of which agent it is; [`edit`] makes the new text of a settings file from the old one
+//! and is pure: whatever is not ours stays as it stands, byte for byte. Nothing is written where nothing changes.
+
+mod agent;
+mod edit;
+mod place;
+
+pub use agent::HookAgent;
+pub use agent::Installing;
+pub use agent::Left;
+pub use agent::Scope;
+pub use agent::Verify;
+pub use edit::EditError;
+pub use place::Changed;
+pub use place::InstallError;

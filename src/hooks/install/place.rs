@@ -1,0 +1,173 @@
+//! Reading and writing the settings file itself.
+
+use super::agent::Installing;
+use super::agent::Left;
+use std::fs::Permissions;
+use std::io;
+use std::io::ErrorKind;
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::path::PathBuf;
+
+/// What was done to a settings file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Changed {
+    /// It is written anew.
+    Written,
+    /// It was all ours, and is gone.
+    Removed,
+    /// It is as it was.
+    Nothing,
+}
+
+/// A settings file could not be changed.
+#[derive(Debug, thiserror::Error)]
+pub enum InstallError {
+    /// Its content is not what the agent itself would understand.
+    #[error("{file}:{error}; mend it first, nothing was changed", file = file.display())]
+    Broken {
+        /// The file.
+        file: PathBuf,
+        /// Where, and what.
+        error: super::EditError,
+    },
+    /// The system refused.
+    #[error("failed to {action} {file}: {error}", file = file.display())]
+    Io {
+        /// What was tried.
+        action: &'static str,
+        /// The file.
+        file: PathBuf,
+        /// What the system says.
+        error: io::Error,
+    },
+}
+
+impl Installing {
+    /// Puts the hooks into the agent's settings file.
+    ///
+    /// # Errors
+    /// [`InstallError`]; the file is as it was then.
+    pub fn put(&self) -> Result<Changed, InstallError> {
+        let file = self.file();
+        let old = read(&file)?;
+        match self.install(old.as_deref()).map_err(|error| InstallError::Broken { file: file.clone(), error })? {
+            Some(new) => replace(&file, &new).map(|()| Changed::Written),
+            None => Ok(Changed::Nothing),
+        }
+    }
+
+    /// Takes them out; a file that held nothing else is removed.
+    ///
+    /// # Errors
+    /// [`InstallError`]; the file is as it was then.
+    pub fn take_out(&self) -> Result<Changed, InstallError> {
+        let file = self.file();
+        let Some(old) = read(&file)? else { return Ok(Changed::Nothing) };
+        match self.uninstall(&old).map_err(|error| InstallError::Broken { file: file.clone(), error })? {
+            Left::Same => Ok(Changed::Nothing),
+            Left::Text(new) => replace(&file, &new).map(|()| Changed::Written),
+            // A link is somebody's arrangement: what it leads to is emptied, and both stay.
+            Left::Nothing if file.is_symlink() => replace(&file, "{}\n").map(|()| Changed::Written),
+            Left::Nothing => {
+                let removed = std::fs::remove_file(&file);
+                removed.map_err(|error| InstallError::Io { action: "remove", file, error })?;
+                Ok(Changed::Removed)
+            }
+        }
+    }
+}
+
+fn read(file: &Path) -> Result<Option<String>, InstallError> {
+    match std::fs::read_to_string(file) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(InstallError::Io { action: "read", file: file.to_owned(), error }),
+    }
+}
+
+/// Replaces the whole file, or what it links to, with the permissions that it has.
+fn replace(file: &Path, text: &str) -> Result<(), InstallError> {
+    let write = || {
+        let place = if file.exists() { file.canonicalize()? } else { file.to_owned() };
+        let dir = place.parent().unwrap_or(Path::new("."));
+        std::fs::create_dir_all(dir)?;
+        let permissions = match place.metadata() {
+            Ok(metadata) => metadata.permissions(),
+            Err(_) => Permissions::from_mode(0o666),
+        };
+        let mut new = tempfile::Builder::new().prefix(".").suffix(".tmp").permissions(permissions).tempfile_in(dir)?;
+        new.write_all(text.as_bytes())?;
+        new.as_file().sync_all()?;
+        new.persist(&place).map_err(|error| error.error)?;
+        Ok(())
+    };
+    write().map_err(|error| InstallError::Io { action: "write", file: file.to_owned(), error })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::HookAgent;
+    use super::super::Scope;
+    use super::super::Verify;
+    use super::*;
+
+    fn installing(agent: HookAgent, dir: &Path) -> Installing {
+        Installing {
+            agent,
+            scope: Scope::Project(dir.to_owned()),
+            program: "reflexion".to_owned(),
+            verify: Verify::Off,
+        }
+    }
+
+    #[test]
+    fn twice_is_once_and_out_leaves_nothing() {
+        for agent in [HookAgent::Claude, HookAgent::Codex, HookAgent::Gemini, HookAgent::OpenCode] {
+            let dir = tempfile::tempdir().unwrap();
+            let one = installing(agent, dir.path());
+            assert_eq!(one.put().unwrap(), Changed::Written);
+            let text = std::fs::read_to_string(one.file()).unwrap();
+            assert!(text.contains("session-start") && text.contains(agent.as_str()), "{text}");
+            assert_eq!(one.put().unwrap(), Changed::Nothing);
+            assert_eq!(one.take_out().unwrap(), Changed::Removed);
+            assert_eq!(one.take_out().unwrap(), Changed::Nothing);
+            assert!(!one.file().exists());
+        }
+    }
+
+    #[test]
+    fn links_and_permissions_stay() {
+        let dir = tempfile::tempdir().unwrap();
+        let real = dir.path().join("dotfiles.json");
+        std::fs::write(&real, "{\"a\": 1}\n").unwrap();
+        std::fs::set_permissions(&real, Permissions::from_mode(0o640)).unwrap();
+        let one = installing(HookAgent::Claude, dir.path());
+        std::fs::create_dir(dir.path().join(".claude")).unwrap();
+        std::os::unix::fs::symlink(&real, one.file()).unwrap();
+        one.put().unwrap();
+        assert!(one.file().is_symlink());
+        assert_eq!(real.metadata().unwrap().permissions().mode() & 0o777, 0o640);
+        assert!(std::fs::read_to_string(&real).unwrap().contains("reflexion hook stop"));
+        one.take_out().unwrap();
+        assert_eq!(std::fs::read_to_string(&real).unwrap().split_whitespace().collect::<String>(), "{\"a\":1}");
+    }
+
+    #[test]
+    fn a_broken_file_is_named_and_left_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        let one = installing(HookAgent::Gemini, dir.path());
+        std::fs::create_dir(dir.path().join(".gemini")).unwrap();
+        std::fs::write(one.file(), "{\n  \"a\": 1,,\n}").unwrap();
+        for error in [one.put().unwrap_err(), one.take_out().unwrap_err()] {
+            assert!(error.to_string().contains(".gemini/settings.json:2:"), "{error}");
+        }
+        assert_eq!(std::fs::read_to_string(one.file()).unwrap(), "{\n  \"a\": 1,,\n}");
+        let plugin = installing(HookAgent::OpenCode, dir.path());
+        std::fs::create_dir_all(plugin.file().parent().unwrap()).unwrap();
+        std::fs::write(plugin.file(), "export const Mine = 1\n").unwrap();
+        assert!(plugin.put().unwrap_err().to_string().contains("somebody else's"));
+        assert_eq!(plugin.take_out().unwrap(), Changed::Nothing);
+    }
+}

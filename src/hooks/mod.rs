@@ -1,0 +1,93 @@
+//! What agents' hooks call: `reflexion hook session-start` and `reflexion hook stop`.
+//!
+//! At a session's start [`session_start`] notes the commit and the files that were dirty before the agent touched
+//! anything. At a stop [`stop`] asks git once what differs now, adds what the agent says of its own work, and writes one
+//! [`Capture`](crate::domain::Capture). A hook runs inside somebody else's session, so it never fails, never waits for
+//! anybody and never says anything to the agent: what goes wrong is a word in the record ([`reasons`](stop)) and a line
+//! on stderr.
+//!
+//! [`environment`] and [`payload`] read what a hook is told, [`session`] is what is kept between the hooks of a session,
+//! [`files`] is where records go; the orchestrator writes its own there through [`AttemptCaptures`].
+
+mod attempts;
+mod change;
+mod environment;
+mod files;
+mod gate;
+mod install;
+mod payload;
+mod report;
+mod session;
+mod start;
+mod stop;
+
+pub use attempts::AttemptCaptures;
+pub use attempts::MemoryCaptures;
+pub use environment::HookEnvironment;
+pub use environment::HookMode;
+pub use files::CaptureFiles;
+pub use gate::Gate;
+pub use gate::Gating;
+pub use gate::gate;
+pub use install::Changed;
+pub use install::EditError;
+pub use install::HookAgent;
+pub use install::InstallError;
+pub use install::Installing;
+pub use install::Left;
+pub use install::Scope;
+pub use install::Verify;
+pub use payload::Payload;
+pub use start::session_start;
+pub use stop::Stopped;
+pub use stop::stop;
+
+use crate::services::Clock;
+use crate::services::WorkTree;
+use std::path::Path;
+use std::path::PathBuf;
+
+/// What a hook works with.
+pub struct Hook<'a> {
+    /// What its environment says.
+    pub environment: &'a HookEnvironment,
+    /// What the agent says on stdin.
+    pub payload: &'a Payload,
+    /// The agent that the hook was installed in, if it says so.
+    pub agent: Option<&'a str>,
+    /// The session's directory.
+    pub dir: &'a Path,
+    /// The checkout around it, if there is one.
+    pub tree: Option<&'a dyn WorkTree>,
+    /// The time.
+    pub clock: &'a dyn Clock,
+}
+
+impl Hook<'_> {
+    /// The top of the work: of the checkout, or the session's directory.
+    fn top(&self) -> &Path {
+        self.tree.map_or(self.dir, WorkTree::top)
+    }
+
+    /// Where records and sessions are kept.
+    fn files(&self) -> CaptureFiles {
+        match &self.environment.dir {
+            Some(dir) => CaptureFiles::in_dir(self.dir.join(dir)),
+            None => CaptureFiles::of_project(self.top()),
+        }
+    }
+
+    /// The runtime's own files are nobody's work, also where they are not ignored; from the top.
+    fn own(&self) -> Vec<PathBuf> {
+        let files = self.files();
+        let records = files.records().strip_prefix(self.top()).ok().map(Path::to_owned);
+        // Records at the very top are not worth hiding everything else for.
+        let records = records.filter(|path| !path.as_os_str().is_empty());
+        [Some(PathBuf::from(".reflection")), records].into_iter().flatten().collect()
+    }
+
+    /// The session's id, which may be missing.
+    fn session(&self) -> &str {
+        self.payload.session.as_deref().unwrap_or("unknown")
+    }
+}

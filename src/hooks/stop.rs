@@ -1,0 +1,163 @@
+//! The stop of a session.
+
+use super::Hook;
+use super::HookMode;
+use super::change::Change;
+use super::change::change;
+use super::files::Binding;
+use super::report::Asked;
+use super::report::self_report;
+use super::session::Last;
+use super::session::Session;
+use crate::domain::Capture;
+use crate::domain::CaptureMode;
+use crate::domain::CaptureSchema;
+use crate::domain::CaptureSource;
+use crate::domain::Provenance;
+use crate::domain::Risk;
+use crate::domain::RiskThreshold;
+use crate::domain::SelfReport;
+use crate::services::WorkTree;
+use sha2::Digest;
+use sha2::Sha256;
+use std::io;
+use std::path::PathBuf;
+
+/// What became of a stop.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Stopped {
+    /// The mode is off, or nothing changed since the record before.
+    Nothing,
+    /// A record was written.
+    Recorded {
+        /// Its file.
+        path: PathBuf,
+        /// Why it is degraded.
+        degraded: Option<String>,
+    },
+    /// Another hook of this session is at it.
+    Busy,
+}
+
+/// Records what the agent knew when it stopped.
+///
+/// A stop that comes again in the same state (the hook is installed twice, or another one sent the agent back to work and
+/// it did nothing) is recorded once; one that comes again with more work takes the place of its first record.
+///
+/// # Errors
+/// What could not be written. Everything else is a word in the record.
+pub fn stop(hook: &Hook<'_>) -> io::Result<Stopped> {
+    let HookMode::On(mode) = hook.environment.mode else { return Ok(Stopped::Nothing) };
+    let files = hook.files();
+    let session = hook.session();
+    let Some(_lock) = files.lock(session)? else { return Ok(Stopped::Busy) };
+    let mut kept = files.session(session);
+    let seen = look(hook, &kept);
+    let report = self_report(&asked(hook));
+    let state = state(&seen, &report);
+    let turn = hook.payload.turn.as_deref().unwrap_or_default();
+    let same = |last: &Last| last.state == state && (hook.payload.refired || last.turn == turn);
+    let again = match &kept.last {
+        Some(last) if same(last) => return Ok(Stopped::Nothing),
+        None if hook.payload.refired => return Ok(Stopped::Nothing),
+        last => last.clone().filter(|_| hook.payload.refired),
+    };
+    let captures = again.as_ref().map_or(1, |last| last.captures + 1);
+    let capture = capture(hook, mode, seen, report, captures);
+    let degraded = capture.provenance.degraded_reason.clone();
+    let binding = Binding::of(&capture);
+    let record = files.write(capture, binding.as_ref())?;
+    if let Some(last) = again {
+        files.remove(&last.record)?;
+    }
+    let path = files.records().join(&record);
+    kept.last = Some(Last { record, state, turn: turn.to_owned(), captures });
+    files.keep_session(session, &kept)?;
+    Ok(Stopped::Recorded { path, degraded })
+}
+
+fn look(hook: &Hook<'_>, kept: &Session) -> Change {
+    match hook.tree {
+        Some(tree) => change(tree, kept.start.as_ref(), &hook.own()),
+        None => Change {
+            reasons: vec![format!("no_repository: {} is in no git repository", hook.dir.display())],
+            ..Change::default()
+        },
+    }
+}
+
+/// Equal states are the same work with the same report.
+fn state(seen: &Change, report: &Result<SelfReport, String>) -> String {
+    format!("{:x}", Sha256::digest(format!("{} {report:?}", seen.state)))
+}
+
+fn capture(
+    hook: &Hook<'_>,
+    mode: CaptureMode,
+    seen: Change,
+    report: Result<SelfReport, String>,
+    captures: u32,
+) -> Capture {
+    let env = hook.environment;
+    let mut reasons: Vec<String> = hook.payload.problem.iter().chain(&seen.reasons).cloned().collect();
+    if mode == CaptureMode::Orchestrated && (env.run.is_none() || env.attempt.is_none()) {
+        reasons.push("no_run: REFLEXION_RUN_ID and REFLEXION_ATTEMPT say no attempt".to_owned());
+    }
+    let threshold = match env.threshold.clone() {
+        Some(Ok(threshold)) => threshold,
+        Some(Err(because)) => {
+            reasons.push(format!("invalid_threshold: {because}"));
+            RiskThreshold::default()
+        }
+        None => RiskThreshold::default(),
+    };
+    let report = report.unwrap_or_else(|because| {
+        reasons.push(because);
+        SelfReport::default()
+    });
+    let repo = hook.tree.map_or_else(|| file_name(hook), WorkTree::name);
+    let default_ref = seen.branch.as_ref().map_or_else(|| repo.clone(), |branch| format!("{repo}#{branch}"));
+    Capture {
+        schema: CaptureSchema::V1,
+        task_ref: env.task_ref.clone().unwrap_or(default_ref),
+        agent: env.agent.as_deref().or(hook.agent).unwrap_or("unknown").to_owned(),
+        session_id: hook.session().to_owned(),
+        timestamp: hook.clock.now(),
+        repo,
+        confidence: report.confidence,
+        most_likely_wrong: report.most_likely_wrong,
+        known_not_in_diff: report.known_not_in_diff,
+        risk: risk(&seen, threshold),
+        files_changed: seen.files,
+        provenance: Provenance {
+            source: CaptureSource::StopHook,
+            reflection_attempt: captures,
+            degraded: !reasons.is_empty(),
+            reflection_mode: mode,
+            degraded_reason: (!reasons.is_empty()).then(|| reasons.join("; ")),
+            run: env.run.clone(),
+            attempt: env.attempt,
+            is_final: None,
+            base_commit: seen.base,
+        },
+    }
+}
+
+/// What is not known has no surface; whoever reads the record must not take that for a change of nothing.
+fn risk(seen: &Change, threshold: RiskThreshold) -> Risk {
+    let risk = Risk::of(&seen.files, threshold);
+    if seen.known { risk } else { Risk { reason: "which files were changed is not known".to_owned(), ..risk } }
+}
+
+fn asked<'a>(hook: &'a Hook<'_>) -> Asked<'a> {
+    let path = match &hook.environment.input {
+        Some(path) => hook.dir.join(path),
+        None => hook.top().join(".reflection/reflection-input.json"),
+    };
+    let sessions = [hook.payload.session.as_deref(), hook.environment.session.as_deref()];
+    Asked { path, sessions: sessions.into_iter().flatten().collect() }
+}
+
+fn file_name(hook: &Hook<'_>) -> String {
+    hook.dir.file_name().map_or_else(|| "/".to_owned(), |name| name.to_string_lossy().into_owned())
+}

@@ -300,7 +300,7 @@ fn key(path: &str, line: u64) -> u64 {
 const WHOLE: u64 = 0;
 
 fn keys<'f>(file: &'f FileChange, lines: &'f [u64]) -> impl Iterator<Item = u64> + 'f {
-    let lines = (!is_bookkeeping(&file.path)).then_some(lines).unwrap_or_default();
+    let lines = if is_bookkeeping(&file.path) { &[] } else { lines };
     let whole = (file.lines == 0 && !file.path.is_empty()).then_some(WHOLE);
     lines.iter().copied().chain(whole).map(|line| key(&file.path, line))
 }

@@ -15,12 +15,12 @@ use std::path::Path;
 
 /// Loads the settings of the project at `dir`, and prints its warnings on stderr.
 pub(super) fn load(dir: &Path, flags: Vec<Override>) -> anyhow::Result<Effective> {
-    warned(config::load(&inputs(dir, flags))?)
+    Ok(warned(config::load(&inputs(dir, flags))?))
 }
 
 /// The built-in settings under the environment, for what works without a project.
 pub(super) fn without_file(dir: &Path) -> anyhow::Result<Effective> {
-    warned(config::without_file(&inputs(dir, Vec::new()))?)
+    Ok(warned(config::without_file(&inputs(dir, Vec::new()))?))
 }
 
 fn inputs(dir: &Path, flags: Vec<Override>) -> Inputs {
@@ -28,11 +28,11 @@ fn inputs(dir: &Path, flags: Vec<Override>) -> Inputs {
     Inputs { dir: dir.to_owned(), env, flags }
 }
 
-fn warned(effective: Effective) -> anyhow::Result<Effective> {
+fn warned(effective: Effective) -> Effective {
     for warning in &effective.warnings {
         errln!("warning: {warning}");
     }
-    Ok(effective)
+    effective
 }
 
 /// The live layers on the project at `dir`.

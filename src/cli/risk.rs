@@ -46,13 +46,12 @@ pub(super) async fn risk(dir: &Path, args: RiskArgs) -> anyhow::Result<Exit> {
         Some(threshold) => threshold,
         None => threshold(dir)?,
     };
-    let (names, against) = match args.files {
-        Some(files) => (given(files)?, None),
-        None => {
-            let since = args.base.map_or(Since::Branch, Since::MergeBase);
-            let changed = runtime::changes().changed_files(dir, &since).await.map_err(as_usage)?;
-            (changed.names().collect(), Some(changed.against))
-        }
+    let (names, against) = if let Some(files) = args.files {
+        (given(files)?, None)
+    } else {
+        let since = args.base.map_or(Since::Branch, Since::MergeBase);
+        let changed = runtime::changes().changed_files(dir, &since).await.map_err(as_usage)?;
+        (changed.names().collect(), Some(changed.against))
     };
     let risk = Risk::of(&names, threshold);
     let mut files: Vec<File> = names.into_iter().map(|path| File { surface: Surface::of_path(&path), path }).collect();

@@ -18,6 +18,7 @@ use serde::Serialize;
 /// One line of `.reflection/runs/<run>/journal.jsonl`, in an envelope with version and time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", rename_all_fields = "camelCase", tag = "type")]
+#[expect(clippy::large_enum_variant, reason = "one is made at a time, and written at once")]
 pub enum JournalEntry {
     /// The run begins.
     RunStarted {

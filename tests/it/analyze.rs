@@ -102,7 +102,7 @@ fn git_history_finds_what_was_repaired_soon_after() {
         project.git(&["add", "-A"]);
         project.git(&["commit", "-q", "-m", message]);
     };
-    let numbered = |from: u32| (from..from + 20).map(|n| format!("line {n}\n")).collect::<String>();
+    let numbered = |from: u32| (from..from + 20).map(|n| format!("line {n}")).collect::<Vec<_>>().join("\n") + "\n";
     commit("src/a.rs", &numbered(0), "Add a");
     commit("src/a.rs", &numbered(100), "fix: a loses data");
     commit("src/b.rs", "one\n", "Add b");

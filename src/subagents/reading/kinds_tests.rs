@@ -262,7 +262,7 @@ fn what_became_of_a_command_in_the_background_is_its_exit_status() {
         ]
     };
     let check = |later: Value, expected: (ToolStatus, Option<i32>)| {
-        let reading = reading(&[begun("b1").as_slice(), &[later.clone()]].concat());
+        let reading = reading(&[begun("b1").as_slice(), std::slice::from_ref(&later)].concat());
         assert_eq!(seen(&reading)[0], (ToolKind::Execute, Some("make test"), Some(expected)), "{later}");
         assert_eq!((reading.trace.asked.len(), reading.unread.total()), (1, 0), "{later}");
     };

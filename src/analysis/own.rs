@@ -4,10 +4,10 @@ use super::board::BoardTask;
 use super::board::Says;
 use super::board::Signal;
 use super::labelled::Labelled;
+use crate::domain::Capture;
 use crate::domain::JournalEntry;
 use crate::domain::Past;
 use crate::domain::Reflection;
-use crate::domain::ReportedConfidence;
 use crate::domain::Status;
 use crate::domain::Task;
 use crate::domain::Timestamp;
@@ -35,13 +35,13 @@ pub struct Own {
 #[must_use]
 pub fn self_reports(past: &Past) -> Own {
     let mut own = Own::default();
-    let mut newest: BTreeMap<(&str, u32, &str), &ReportedConfidence> = BTreeMap::new();
+    let mut newest: BTreeMap<(&str, u32, &str), &Capture> = BTreeMap::new();
     for report in &past.reports {
         let (Some(run), Some(attempt)) = (&report.provenance.run, report.provenance.attempt) else {
             own.unbound += 1;
             continue;
         };
-        let rank = |report: &ReportedConfidence| (report.provenance.is_final == Some(true), report.timestamp);
+        let rank = |report: &Capture| (report.provenance.is_final == Some(true), report.timestamp);
         let kept = newest.entry((run, attempt, &report.task_ref)).or_insert(report);
         if rank(report) > rank(kept) {
             *kept = report;
@@ -82,7 +82,8 @@ fn judged(past: &Past, run: &str, number: u32, named: &str) -> Judged {
             _ => continue,
         };
         if *attempt == number {
-            let known = if named == task || named == subtask { &mut of_task } else { &mut of_run };
+            let both = named.strip_prefix(task).and_then(|rest| rest.strip_prefix('/')) == Some(subtask);
+            let known = if both || named == task || named == subtask { &mut of_task } else { &mut of_run };
             let known = known.entry((task, subtask)).or_default();
             *known = verdict.or(*known);
         }
@@ -198,8 +199,12 @@ mod tests {
 
     fn report(task: &str, attempt: Option<u32>, confidence: Option<f64>, is_final: bool) -> serde_json::Value {
         let run = attempt.map(|_| "r");
-        json!({"schema": "reflection.v1", "task_ref": task, "timestamp": "2026-05-05T00:00:00Z", "confidence": confidence,
-            "provenance": {"source": "stop-hook", "run": run, "attempt": attempt, "final": is_final}})
+        json!({"schema": "reflection.v1", "task_ref": task, "agent": "a", "session_id": "s", "repo": "r",
+            "timestamp": "2026-05-05T00:00:00Z", "confidence": confidence, "most_likely_wrong": null,
+            "known_not_in_diff": null, "files_changed": [],
+            "risk": {"needs_review": false, "score": 0.0, "surface": "none", "reason": "nothing"},
+            "provenance": {"source": "stop-hook", "reflection_attempt": 1, "degraded": false,
+                "reflection_mode": "orchestrated", "run": run, "attempt": attempt, "final": is_final}})
     }
 
     #[test]
@@ -219,6 +224,8 @@ mod tests {
         };
         let all = [report("a", Some(1), Some(0.9), true), report("a", Some(2), Some(0.6), true)];
         check(&all, &[(0.9, false), (0.6, true)], 0, 0, 0);
+        // A subtask of a task that has several is named with it.
+        check(&[report("a/a", Some(1), Some(0.5), true)], &[(0.5, false)], 0, 0, 0);
         // The newest record of an attempt counts, whatever the order.
         let twice = [report("a", Some(2), Some(0.2), true), report("a", Some(2), Some(0.6), false)];
         check(&twice, &[(0.2, true)], 0, 0, 0);

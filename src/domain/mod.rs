@@ -62,7 +62,7 @@ pub use ids::{IdError, ReflectionId, RunId, SessionId, SubtaskId, TaskId};
 pub use journal::{JournalEntry, TurnReason};
 pub use mark::{FEEDBACK_MARK, INTERNAL_MARK, internal, is_feedback, is_internal};
 pub use outcome::{RunReport, RunTotals, Stop, TaskReport};
-pub use past::{Past, PastEntry, ReportedConfidence, ReportedProvenance};
+pub use past::{Past, PastEntry};
 pub use planning::{Planning, PlansUntil, announced_by_program};
 pub use reflection::{Category, Draft, Origin, Reflection};
 pub use risk::{RISK_THRESHOLD_VARIABLE, Risk, RiskThreshold, RiskThresholdError, Surface};

@@ -3,10 +3,10 @@
 use super::lines::bare;
 use super::lines::for_each_line;
 use super::lines::json_problem;
+use crate::domain::Capture;
 use crate::domain::JournalEntry;
 use crate::domain::Past;
 use crate::domain::PastEntry;
-use crate::domain::ReportedConfidence;
 use crate::domain::TaskMark;
 use crate::domain::Timestamp;
 use serde::Deserialize;
@@ -99,13 +99,13 @@ fn records<T: DeserializeOwned, R>(
     Ok(found)
 }
 
-fn report(path: &Path) -> Result<ReportedConfidence, String> {
+fn report(path: &Path) -> Result<Capture, String> {
     let size = fs::metadata(path).map_err(|error| error.to_string())?.len();
     if size > LARGEST_REPORT {
         return Err(format!("it is larger than {} MiB", LARGEST_REPORT >> 20));
     }
     let bytes = fs::read(path).map_err(|error| error.to_string())?;
-    let report: ReportedConfidence = serde_json::from_slice(&bytes).map_err(|error| json_problem(&error))?;
+    let report: Capture = serde_json::from_slice(&bytes).map_err(|error| json_problem(&error))?;
     match report.confidence {
         Some(confidence) if !(0.0..=1.0).contains(&confidence) => {
             Err(format!("`confidence` is a number from 0 to 1, not {confidence}"))
@@ -143,7 +143,13 @@ mod tests {
             "{\"v\":1,\"at\":\"2026-05-05T00:00:01Z\",\"type\":\"run_ended\",\"interrupted\":true}\n\n",
         );
         write("tasks.jsonl", "{\"v\":1,\"id\":\"a\",\"status\":\"closed\",\"at\":\"2026-05-05T00:00:00Z\"}\n");
-        let record = r#"{"schema":"reflection.v1","task_ref":"a","timestamp":"2026-05-05T00:00:00Z","confidence":CONF,"provenance":{"run":"r1","attempt":2,"final":true}}"#;
+        let record = concat!(
+            r#"{"schema":"reflection.v1","task_ref":"a","agent":"a","session_id":"s","timestamp":"2026-05-05T00:00:00Z","#,
+            r#""repo":"r","confidence":CONF,"most_likely_wrong":null,"known_not_in_diff":null,"files_changed":[],"#,
+            r#""risk":{"needs_review":false,"score":0.0,"surface":"none","reason":"nothing"},"#,
+            r#""provenance":{"source":"stop-hook","reflection_attempt":1,"degraded":false,"#,
+            r#""reflection_mode":"orchestrated","run":"r1","attempt":2,"final":true}}"#
+        );
         write("reflections/s-1.reflection.json", &record.replace("CONF", "0.7"));
         write("reflections/s-2.reflection.json", &record.replace("CONF", "7"));
         write("reflections/s-2.lock", "");

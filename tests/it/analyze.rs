@@ -79,14 +79,12 @@ fn a_projects_own_runs_are_their_own_labels() {
     let json = project.run(&["analyze", "board-history", "--json"]).exits(0).json();
     assert_eq!((&json["n"], &json["right"], &json["killed"]), (&json!(1), &json!(1), &json!(false)));
     assert_eq!(json["signals"], json!({"verdict confirmed": 1}));
-    // What the agent said of each attempt, as its hook records it.
-    let run = fs::read_dir(project.dir.join(".reflection/runs")).unwrap().next().unwrap().unwrap();
-    let run = run.file_name().into_string().unwrap();
-    for (attempt, confidence) in [(1, 0.9), (2, 0.6)] {
-        let record = json!({"schema": "reflection.v1", "task_ref": "a", "timestamp": "2026-05-05T00:00:00Z",
-            "confidence": confidence, "provenance": {"run": run, "attempt": attempt, "final": true}});
-        project.write(&format!(".reflection/reflections/s-{attempt}.reflection.json"), record.to_string());
-    }
+    // An agent that says how sure it is: surer of what was wrong than of what was right.
+    let project = Project::new(&format!(
+        "{RIGHT_AT_TWO}; echo '{{\"session_id\":\"'$REFLEXION_SESSION_ID'\",\"confidence\":'$((10 - REFLEXION_ATTEMPT))e-1'}}' \
+         > \"$REFLECTION_INPUT\""
+    ));
+    project.run(&["run", "--json"]).exits(0);
     let json = project.run(&["analyze", "calibration", "--json"]).exits(0).json();
     assert_eq!((&json["source"], &json["n"], &json["auc"]["value"]), (&json!("self-reports"), &json!(2), &json!(0.0)));
     assert_eq!(json["killed"], true);

@@ -84,6 +84,12 @@ fn is_dir<'d>(flag: &str, dir: &'d Path) -> Result<&'d Path, UsageError> {
     dir.is_dir().then_some(dir).ok_or_else(no)
 }
 
+/// A directory as a record would name it: without `.` and `..`, and with the links that its user goes through.
+fn named(dir: &Path) -> PathBuf {
+    let up = dir.components().any(|part| part == std::path::Component::ParentDir);
+    up.then(|| dir.canonicalize().ok()).flatten().unwrap_or_else(|| absolute(dir))
+}
+
 fn absolute(dir: &Path) -> PathBuf {
     std::path::absolute(dir).unwrap_or_else(|_| dir.to_owned())
 }
@@ -110,7 +116,9 @@ async fn completion(layers: &Layers, root: Option<PathBuf>, args: JudgeArgs) -> 
     let app = layers.build::<Svc<dyn CompletionVerifier>>().await?;
     let cancel = CancellationToken::new();
     let interrupted = tokio::spawn(interrupt::cancel_on_signal(cancel.clone()));
-    let (task, dir, spent) = (args.task.clone(), args.dir.clone().or(root), UsageMeter::default());
+    let (task, spent) = (args.task.clone(), UsageMeter::default());
+    // Transcripts name their files from the root.
+    let dir = args.dir.clone().or(root).map(|dir| named(&dir));
     let turn = TranscriptTurn { reading, task, dir, spent: spent.clone(), cancel: cancel.clone() };
     let verdict = runtime::judge_transcript(&**app, turn).await;
     interrupted.abort();

@@ -33,6 +33,21 @@ fn a_lie_about_tests_is_refuted_and_told_what_to_run() {
 }
 
 #[test]
+fn a_directory_may_be_named_from_here() {
+    let dir = tempfile::tempdir().unwrap();
+    let here = dir.path().canonicalize().unwrap();
+    std::fs::create_dir(here.join("src")).unwrap();
+    let edited = serde_json::json!({"task": "Fix the parser in src/p.rs", "response": "Done.", "tools": [
+        {"tool": "Edit", "input": {"file_path": here.join("src/p.rs")}, "output": "The file has been updated."}]});
+    for named in [".", "src/..", here.to_str().unwrap()] {
+        let judged = judge(&here, &["--json", "--dir", named], &edited.to_string());
+        let verdict: Value = serde_json::from_str(&judged.stdout).unwrap();
+        let change = verdict["reasons"].as_array().unwrap().iter().find(|r| r["gate"] == "change_exists").unwrap();
+        assert_eq!(change["outcome"], "passed", "--dir {named}: {}", judged.stdout);
+    }
+}
+
+#[test]
 fn what_cannot_be_read_is_said_with_its_place() {
     let dir = tempfile::tempdir().unwrap();
     let check = |args: &[&str], stdin: &str, expected: &str| {

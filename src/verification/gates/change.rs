@@ -51,7 +51,7 @@ pub(super) fn change_exists(view: &View<'_>) -> Finding {
         };
     }
     let timeline = &view.timeline;
-    let undone = undone(view);
+    let undone = undone(&view.timeline);
     let since = undone.as_ref().map(|undo| undo.at);
     let later = |change: &&Changed| since.is_none_or(|at| change.at > at);
     if let Some(change) = timeline.changes.iter().rev().filter(later).find(|c| c.sure && !c.undone) {
@@ -98,10 +98,10 @@ struct Undone {
     wholly: bool,
 }
 
-fn undone(view: &View<'_>) -> Option<Undone> {
+fn undone(timeline: &Timeline<'_>) -> Option<Undone> {
     let mut undone: Option<Undone> = None;
     let mut wholly = true;
-    for step in &view.timeline.steps {
+    for step in &timeline.steps {
         let new_file = !step.action.edits.is_empty() && replaced(step.action).is_none();
         wholly &= !new_file && !step.dark && !matches!(step.action.kind, ToolKind::Agent | ToolKind::Other);
         let well = step.action.outcome.as_ref().is_none_or(|o| o.exit_code.is_none_or(|code| code == 0));
@@ -143,6 +143,13 @@ fn undone(view: &View<'_>) -> Option<Undone> {
 fn nothing_else(timeline: &Timeline<'_>) -> bool {
     timeline.changes.iter().all(|change| change.undone)
         && !timeline.steps.iter().any(|step| step.dark || matches!(step.action.kind, ToolKind::Agent | ToolKind::Other))
+}
+
+/// Changes there were, and all are known to be taken back: no test can tell.
+fn is_as_before(timeline: &Timeline<'_>) -> bool {
+    let by_file = !timeline.changes.is_empty() && nothing_else(timeline);
+    let at_once = undone(timeline).is_some_and(|undo| undo.wholly && timeline.changes.iter().all(|c| c.at <= undo.at));
+    by_file || at_once
 }
 
 /// A file somewhere else that was edited, and lasts.
@@ -233,6 +240,9 @@ pub(in crate::verification) fn changes_code(turn: &TurnEvidence) -> bool {
         return observed.change.files.iter().any(|path| is_code(path));
     }
     let timeline = Timeline::new(turn);
+    if is_as_before(&timeline) {
+        return false;
+    }
     let dir = timeline.dir();
     timeline.steps.iter().any(|step| {
         let removes = |run: &Run| match run.words.first().map(String::as_str) {

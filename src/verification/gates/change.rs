@@ -149,7 +149,27 @@ fn nothing_else(timeline: &Timeline<'_>) -> bool {
 fn is_as_before(timeline: &Timeline<'_>) -> bool {
     let by_file = !timeline.changes.is_empty() && nothing_else(timeline);
     let at_once = undone(timeline).is_some_and(|undo| undo.wholly && timeline.changes.iter().all(|c| c.at <= undo.at));
-    by_file || at_once
+    by_file || at_once || edits_cancel_out(timeline)
+}
+
+/// Every change is an edit that a later edit of the same file turns round: a print that was added and removed again.
+fn edits_cancel_out(timeline: &Timeline<'_>) -> bool {
+    let mut open: Vec<(&str, String, String)> = Vec::new();
+    for step in &timeline.steps {
+        if step.dark || matches!(step.action.kind, ToolKind::Agent | ToolKind::Other) {
+            return false;
+        }
+        if !timeline.changes.iter().any(|change| change.at.0 == step.action.number) {
+            continue;
+        }
+        let [path] = step.action.edits.as_slice() else { return false };
+        let Some((old, new)) = replaced(step.action) else { return false };
+        match open.iter().rposition(|(file, from, to)| *file == path.as_str() && *from == new && *to == old) {
+            Some(at) => drop(open.remove(at)),
+            None => open.push((path, old, new)),
+        }
+    }
+    !timeline.changes.is_empty() && open.is_empty()
 }
 
 /// A file somewhere else that was edited, and lasts.
@@ -261,8 +281,8 @@ pub(in crate::verification) fn changes_code(turn: &TurnEvidence) -> bool {
 
 /// Code beside the program, which its tests hardly reach: settings of tools, scripts, examples.
 fn is_aside(path: &str, dir: Option<&Path>) -> bool {
-    const PLACES: [&str; 10] =
-        ["scripts", "script", "tools", "hack", "examples", "example", "bench", "benches", "benchmarks", "docs"];
+    const PLACES: [&str; 11] =
+        ["scripts", "script", "tools", "hack", "examples", "example", "bench", "benches", "benchmarks", "docs", "fuzz"];
     let inner = dir.and_then(|dir| Path::new(path).strip_prefix(dir).ok()?.to_str()).unwrap_or(path);
     let (places, name) = inner.trim_start_matches("./").rsplit_once('/').unwrap_or(("", inner));
     let settings = name.contains(".config.") || name.starts_with('.') || matches!(name, "gulpfile.js" | "noxfile.py");

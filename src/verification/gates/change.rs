@@ -444,4 +444,22 @@ mod tests {
             made.is_silent(EXISTS, "changed anything is not known");
         }
     }
+
+    #[test]
+    fn what_is_taken_back_is_no_change_of_code() {
+        let replaces = |session: super::super::fixture::Turn, old: &str, new: &str| {
+            let input = serde_json::json!({ "filePath": "a.py", "oldString": old, "newString": new }).to_string();
+            session.call(ToolKind::Edit, "edit", &["a.py"], &input)
+        };
+        let check = |session: &super::super::fixture::Turn, expected: bool| {
+            assert_eq!(changes_code(&session.turn), expected);
+        };
+        let printed = || replaces(super::super::fixture::turn("Profile the import"), "x", "print(1)\nx");
+        check(&printed(), true);
+        check(&replaces(printed(), "print(1)\nx", "x"), false);
+        check(&replaces(printed(), "x", "y"), true);
+        check(&printed().ran("git checkout .", 0, ""), false);
+        check(&printed().ran("git commit -am x", 0, "").ran("git checkout .", 0, ""), true);
+        check(&replaces(printed().ran("git checkout .", 0, ""), "x", "y"), true);
+    }
 }

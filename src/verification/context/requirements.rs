@@ -68,13 +68,21 @@ pub fn requirements(
     Requirements { change, tests, build, pull_request, ci, broken_build, style, waived }
 }
 
+/// How the reason begins where nobody asked for tests.
+const CODE_WAS_CHANGED: &str = "code was changed";
+
 impl Requirements {
+    /// Somebody asks for tests; they are not only required because code was changed.
+    pub(in crate::verification) fn tests_are_asked(&self) -> bool {
+        self.tests.as_ref().is_some_and(|why| !why.starts_with(CODE_WAS_CHANGED))
+    }
+
     /// Code of the project was changed, and the project has tests: they have to run, unless somebody said otherwise, or the
     /// task is about style, where another check tells.
     pub fn of_changed_code(&mut self, signals: &RepositorySignals) {
         let waived = self.style || self.waived.iter().any(|why| why.starts_with("tests: "));
         if let Some(line) = signals.tests.first().filter(|_| !waived) {
-            let because = || format!("code was changed, and the project has tests (`{line}`)");
+            let because = || format!("{CODE_WAS_CHANGED}, and the project has tests (`{line}`)");
             self.tests.get_or_insert_with(because);
         }
     }
@@ -134,6 +142,7 @@ impl Asked {
 
     fn sentence(&mut self, sentence: &[Word<'_>]) {
         let words: Vec<&str> = sentence.iter().map(Word::text).collect();
+        self.no_tests |= stops(sentence);
         self.commands(sentence, &words);
         for (at, word) in words.iter().enumerate() {
             let before = &words[at.saturating_sub(5)..at];
@@ -153,6 +162,7 @@ impl Asked {
                     self.broken_build |= says_it_is_broken(&words, at);
                 }
                 _ if STYLE.contains(word) => self.style = true,
+                "errors" | "error" | "checks" | "checker" if before.last() == Some(&"type") => self.style = true,
                 "warning" | "warnings" if before.contains(&"compiler") => self.style = true,
                 "pr" | "pull-request" | "mr" | "prs" if !negated => self.pull_request |= with(&OPENS),
                 "request" | "requests" if !negated && matches!(before.last(), Some(&"pull" | &"merge")) => {
@@ -174,6 +184,13 @@ impl Asked {
             }
         }
     }
+}
+
+/// "Stop, just tell me what you have": what was begun is left as it is. Not "Stop using moment".
+fn stops(sentence: &[Word<'_>]) -> bool {
+    let mut words = sentence.iter().skip_while(|word| matches!(word.text(), "please" | "ok" | "no" | "wait"));
+    let Some(first) = words.next().filter(|word| matches!(word.text(), "stop" | "halt")) else { return false };
+    first.ends_clause() || words.next().is_none_or(|next| matches!(next.text(), "here" | "now" | "please"))
 }
 
 impl Asked {

@@ -254,6 +254,15 @@ fn tests_and_builds_are_required_where_the_words_ask() {
     let mut waived = requirements("Fix it. Do not run the tests.", TaskType::Coding, None, None, Workflow::default());
     waived.of_changed_code(&signals);
     assert_eq!(letters(&waived), "c");
+    for (task, expected) in [
+        ("Refactor the settings module.\n\nstop, just tell me what you wanted to do", "c"),
+        ("Stop using moment in the date module", "ct"),
+        ("Fix the crash. Do not touch anything else.", "ct"),
+    ] {
+        let mut found = requirements(task, TaskType::Coding, None, None, Workflow::default());
+        found.of_changed_code(&signals);
+        assert_eq!(letters(&found), expected, "{task}");
+    }
 }
 
 #[test]
@@ -284,7 +293,12 @@ fn builds_and_style_in_the_words_of_a_task() {
         let found = of(task);
         assert_eq!((found.build.is_some(), found.broken_build), (build, broken), "{task}");
     }
-    for (task, style) in [("Fix the eslint errors", true), ("Fix the number formatting", false)] {
+    for (task, style) in [
+        ("Fix the eslint errors", true),
+        ("Fix the type errors in api/", true),
+        ("Add the type of an order", false),
+        ("Fix the number formatting", false),
+    ] {
         assert_eq!(of(task).style, style, "{task}");
     }
 }

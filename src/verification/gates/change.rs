@@ -51,7 +51,7 @@ pub(super) fn change_exists(view: &View<'_>) -> Finding {
         };
     }
     let timeline = &view.timeline;
-    let undone = undone(view);
+    let undone = undone(&view.timeline);
     let since = undone.as_ref().map(|undo| undo.at);
     let later = |change: &&Changed| since.is_none_or(|at| change.at > at);
     if let Some(change) = timeline.changes.iter().rev().filter(later).find(|c| c.sure && !c.undone) {
@@ -98,10 +98,10 @@ struct Undone {
     wholly: bool,
 }
 
-fn undone(view: &View<'_>) -> Option<Undone> {
+fn undone(timeline: &Timeline<'_>) -> Option<Undone> {
     let mut undone: Option<Undone> = None;
     let mut wholly = true;
-    for step in &view.timeline.steps {
+    for step in &timeline.steps {
         let new_file = !step.action.edits.is_empty() && replaced(step.action).is_none();
         wholly &= !new_file && !step.dark && !matches!(step.action.kind, ToolKind::Agent | ToolKind::Other);
         let well = step.action.outcome.as_ref().is_none_or(|o| o.exit_code.is_none_or(|code| code == 0));
@@ -143,6 +143,33 @@ fn undone(view: &View<'_>) -> Option<Undone> {
 fn nothing_else(timeline: &Timeline<'_>) -> bool {
     timeline.changes.iter().all(|change| change.undone)
         && !timeline.steps.iter().any(|step| step.dark || matches!(step.action.kind, ToolKind::Agent | ToolKind::Other))
+}
+
+/// Changes there were, and all are known to be taken back: no test can tell.
+fn is_as_before(timeline: &Timeline<'_>) -> bool {
+    let by_file = !timeline.changes.is_empty() && nothing_else(timeline);
+    let at_once = undone(timeline).is_some_and(|undo| undo.wholly && timeline.changes.iter().all(|c| c.at <= undo.at));
+    by_file || at_once || edits_cancel_out(timeline)
+}
+
+/// Every change is an edit that a later edit of the same file turns round: a print that was added and removed again.
+fn edits_cancel_out(timeline: &Timeline<'_>) -> bool {
+    let mut open: Vec<(&str, String, String)> = Vec::new();
+    for step in &timeline.steps {
+        if step.dark || matches!(step.action.kind, ToolKind::Agent | ToolKind::Other) {
+            return false;
+        }
+        if !timeline.changes.iter().any(|change| change.at.0 == step.action.number) {
+            continue;
+        }
+        let [path] = step.action.edits.as_slice() else { return false };
+        let Some((old, new)) = replaced(step.action) else { return false };
+        match open.iter().rposition(|(file, from, to)| *file == path.as_str() && *from == new && *to == old) {
+            Some(at) => drop(open.remove(at)),
+            None => open.push((path, old, new)),
+        }
+    }
+    !timeline.changes.is_empty() && open.is_empty()
 }
 
 /// A file somewhere else that was edited, and lasts.
@@ -233,6 +260,9 @@ pub(in crate::verification) fn changes_code(turn: &TurnEvidence) -> bool {
         return observed.change.files.iter().any(|path| is_code(path));
     }
     let timeline = Timeline::new(turn);
+    if is_as_before(&timeline) {
+        return false;
+    }
     let dir = timeline.dir();
     timeline.steps.iter().any(|step| {
         let removes = |run: &Run| match run.words.first().map(String::as_str) {
@@ -251,8 +281,8 @@ pub(in crate::verification) fn changes_code(turn: &TurnEvidence) -> bool {
 
 /// Code beside the program, which its tests hardly reach: settings of tools, scripts, examples.
 fn is_aside(path: &str, dir: Option<&Path>) -> bool {
-    const PLACES: [&str; 10] =
-        ["scripts", "script", "tools", "hack", "examples", "example", "bench", "benches", "benchmarks", "docs"];
+    const PLACES: [&str; 11] =
+        ["scripts", "script", "tools", "hack", "examples", "example", "bench", "benches", "benchmarks", "docs", "fuzz"];
     let inner = dir.and_then(|dir| Path::new(path).strip_prefix(dir).ok()?.to_str()).unwrap_or(path);
     let (places, name) = inner.trim_start_matches("./").rsplit_once('/').unwrap_or(("", inner));
     let settings = name.contains(".config.") || name.starts_with('.') || matches!(name, "gulpfile.js" | "noxfile.py");
@@ -413,5 +443,23 @@ mod tests {
             made.required.change = Some("x".to_owned());
             made.is_silent(EXISTS, "changed anything is not known");
         }
+    }
+
+    #[test]
+    fn what_is_taken_back_is_no_change_of_code() {
+        let replaces = |session: super::super::fixture::Turn, old: &str, new: &str| {
+            let input = serde_json::json!({ "filePath": "a.py", "oldString": old, "newString": new }).to_string();
+            session.call(ToolKind::Edit, "edit", &["a.py"], &input)
+        };
+        let check = |session: &super::super::fixture::Turn, expected: bool| {
+            assert_eq!(changes_code(&session.turn), expected);
+        };
+        let printed = || replaces(super::super::fixture::turn("Profile the import"), "x", "print(1)\nx");
+        check(&printed(), true);
+        check(&replaces(printed(), "print(1)\nx", "x"), false);
+        check(&replaces(printed(), "x", "y"), true);
+        check(&printed().ran("git checkout .", 0, ""), false);
+        check(&printed().ran("git commit -am x", 0, "").ran("git checkout .", 0, ""), true);
+        check(&replaces(printed().ran("git checkout .", 0, ""), "x", "y"), true);
     }
 }

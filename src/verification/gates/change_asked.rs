@@ -2,7 +2,7 @@
 
 /// Whether it may be meant that nothing is changed at the end: an undoing, an experiment.
 pub(super) fn asks_to_undo(task: &str) -> bool {
-    const WORDS: [&str; 14] = [
+    const WORDS: [&str; 15] = [
         "undo",
         "revert",
         "restore",
@@ -16,10 +16,20 @@ pub(super) fn asks_to_undo(task: &str) -> bool {
         "trying",
         "experiment",
         "temporarily",
+        "temporary",
         "whether",
     ];
     let task = task.to_lowercase();
     task.split(|c: char| !c.is_alphabetic()).any(|word| WORDS.contains(&word))
+}
+
+/// Whether something is to be tried, and told how it went: "Can we use Boot 3.4? Try it on a scratch branch and tell me."
+pub(super) fn asks_what_comes_out(task: &str) -> bool {
+    const TELLS: [&str; 6] = ["tell me", "let me know", "report what", "report back", "see what", "what breaks"];
+    let task = task.to_lowercase();
+    let told = TELLS.iter().any(|words| task.contains(words));
+    let tried = task.split(|c: char| !c.is_alphabetic()).any(|word| matches!(word, "try" | "trying" | "experiment"));
+    told && tried
 }
 
 /// Whether an answer says that there was nothing to do. What the agent says it did itself is no finding.

@@ -97,7 +97,8 @@ pub(super) fn asks_to_remove(task: &str) -> bool {
         ("take", "out"),
         ("phase", "out"),
     ];
-    const NO_LONGER: [&str; 8] = ["ship", "need", "needed", "support", "supported", "use", "used", "wanted"];
+    const NO_LONGER: [&str; 10] =
+        ["exist", "exists", "ship", "need", "needed", "support", "supported", "use", "used", "wanted"];
     const OF_TESTS: [&str; 24] = [
         "duplicat",
         "replac",
@@ -136,6 +137,8 @@ pub(super) fn asks_to_remove(task: &str) -> bool {
         STEMS.iter().any(|stem| words[at].starts_with(stem))
             || PAIRS.contains(&(words[at], next))
             || (words[at], next) == ("no", "longer") && words.get(at + 2).is_some_and(|word| NO_LONGER.contains(word))
+            || words[at..].starts_with(&["no", "longer", "exist"]) && near()
+            || words[at..].starts_with(&["no", "longer", "exists"]) && near()
             || words[at] == "strip" && words[at + 1..].iter().take(3).any(|word| *word == "out")
             || OF_TESTS.iter().any(|stem| words[at].starts_with(stem)) && near()
     })

@@ -29,6 +29,7 @@ mod kept_tests;
 mod paths;
 mod place;
 mod pushes;
+mod red;
 mod remote;
 mod repeated;
 mod runners;

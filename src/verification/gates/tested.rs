@@ -1,8 +1,12 @@
 //! `tests_ran_after_last_change` and `tests_passed`: from the order of the recorded calls, and from exit statuses.
 
+use super::change_asked::asks_what_comes_out;
 use super::facts::View;
 use super::finding::Finding;
 use super::finding::Todo;
+use super::red::excused;
+use super::red::failing_tests;
+use super::red::told;
 use super::summary::Counts;
 use super::timeline::At;
 use super::timeline::Changed;
@@ -97,14 +101,20 @@ pub(super) fn tests_passed(view: &View<'_>) -> Finding {
             PASSED,
             format!("{} failed ({how}), and the task asks for a test that fails", last.shown()),
         ),
-        Went::Failed(how) => match red_before(view, last) {
-            Some(before) if required.tests.is_none() => Finding::not_run(PASSED, before),
-            _ => failed(view, last, how),
+        Went::Failed(how) if !required.tests_are_asked() && asks_what_comes_out(&view.task()) => {
+            Finding::not_run(PASSED, format!("{} failed ({how}), and the task asks what comes out", last.shown()))
+        }
+        Went::Failed(how) => match red_before(view, last).or_else(|| no_fault(view, last)) {
+            Some(because) => Finding::not_run(PASSED, because),
+            None => failed(view, last, how),
         },
         Went::Empty(how) if required.tests.is_some() => failed(view, last, how),
         Went::Empty(how) => Finding::not_run(PASSED, format!("{}: {how}", last.shown())),
         Went::Passed(how) => match wider_failure(view, &after).or_else(|| other_package(view, &after)) {
-            Some((wide, how)) => failed(view, wide, &how),
+            Some((wide, how)) => match no_fault(view, wide) {
+                Some(because) => Finding::not_run(PASSED, because),
+                None => failed(view, wide, &how),
+            },
             None => Finding::passed(PASSED, format!("{}: {how}", last.shown())),
         },
         Went::Unknown(because) | Went::NotStarted(because) | Went::Idle(because) => {
@@ -184,8 +194,39 @@ fn counts_of(test: &Ran<'_>) -> Option<Counts> {
     test.said?.counts
 }
 
+/// What was printed by the call that this run is part of.
+fn output_of<'v>(view: &'v View<'_>, test: &Ran<'_>) -> &'v str {
+    let step = view.timeline.steps.iter().find(|step| step.action.number == test.at.0);
+    step.and_then(|step| step.action.outcome.as_ref()).map_or("", |outcome| outcome.output.as_str())
+}
+
+/// All that failed is excused by the task; or it failed before the first change too, and the answer says so, and the
+/// task neither asks for green tests nor names it.
+fn no_fault(view: &View<'_>, test: &Ran<'_>) -> Option<String> {
+    let red = failing_tests(output_of(view, test));
+    let counted = counts_of(test).is_none_or(|counts| counts.failed <= red.len() as u64);
+    if red.is_empty() || !counted {
+        return None;
+    }
+    let task = view.task();
+    if excused(&task, &red) {
+        return Some(format!("{} failed only in tests that the task excuses", test.shown()));
+    }
+    if view.facts.required.tests_are_asked() || red.iter().any(|name| task.contains(name)) {
+        return None;
+    }
+    let first_change = view.timeline.changes.first()?.at;
+    let before = started(view).filter(|t| t.at < first_change && t.run.words == test.run.words).last()?;
+    let known = failing_tests(output_of(view, &before));
+    let same = red.is_subset(&known) && told(&view.facts.turn.trace.response, &red);
+    same.then(|| format!("{} fails as it did before the first change, and the answer says so", test.shown()))
+}
+
 /// The same command failed as much before anything was changed: it may be an old failure.
 fn red_before(view: &View<'_>, last: &Ran<'_>) -> Option<String> {
+    if view.facts.required.tests.is_some() {
+        return None;
+    }
     let first_change = view.timeline.changes.first()?.at;
     let before = started(view).filter(|t| t.at < first_change && t.run.words == last.run.words).last()?;
     let as_much = match (counts_of(&before), counts_of(last)) {
@@ -491,5 +532,28 @@ mod tests {
         waived.fails(PASSED, "1 failed");
         waived.required.waived = vec!["tests: the task says that tests need not be run".to_owned()];
         waived.is_silent(PASSED, "need not be run");
+    }
+
+    #[test]
+    fn what_was_red_before_and_is_told_or_excused_is_no_fault() {
+        let red = "--- FAIL: TestStoreGet (0.00s)\nFAIL\nFAIL\texample.org/store\t0.1s";
+        let told = "TestStoreGet was failing before I started.";
+        let session = |task: &str| {
+            let mut session = turn(task);
+            session.required.change = Some("the task asks for code to be changed".to_owned());
+            session.required.tests = Some("code was changed, and the project has tests (`go test ./...`)".to_owned());
+            session
+        };
+        let both = |task: &str| session(task).ran("go test ./...", 1, red).edit("keys.go").ran("go test ./...", 1, red);
+        both("Support ed25519 keys").answer(told).is_silent(PASSED, "the answer says so");
+        both("Support ed25519 keys").answer("Done.").fails(PASSED, "");
+        both("Fix TestStoreGet").answer(told).fails(PASSED, "");
+        session("Support ed25519 keys").edit("keys.go").ran("go test ./...", 1, red).answer(told).fails(PASSED, "");
+        let excused = "Add --quiet. Ignore TestStoreGet, it needs the network.";
+        session(excused).edit("a.go").ran("go test ./...", 1, red).is_silent(PASSED, "excuses");
+        session("Can we use Go 1.25? Try it and tell me.")
+            .edit("go.mod")
+            .ran("go test ./...", 1, red)
+            .is_silent(PASSED, "");
     }
 }

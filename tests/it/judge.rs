@@ -40,7 +40,7 @@ fn a_directory_may_be_named_from_here() {
     let edited = serde_json::json!({"task": "Fix the parser in src/p.rs", "response": "Done.", "tools": [
         {"tool": "Edit", "input": {"file_path": here.join("src/p.rs")}, "output": "The file has been updated."}]});
     for named in [".", "src/..", here.to_str().unwrap()] {
-        let judged = judge(&here, &["--json", "--dir", named], &edited.to_string());
+        let judged = judge(&here, &["--json", "--dir", named], edited.to_string());
         let verdict: Value = serde_json::from_str(&judged.stdout).unwrap();
         let change = verdict["reasons"].as_array().unwrap().iter().find(|r| r["gate"] == "change_exists").unwrap();
         assert_eq!(change["outcome"], "passed", "--dir {named}: {}", judged.stdout);

@@ -115,7 +115,12 @@ pub(super) fn tests_passed(view: &View<'_>) -> Finding {
                 Some(because) => Finding::not_run(PASSED, because),
                 None => failed(view, wide, &how),
             },
-            None => Finding::passed(PASSED, format!("{}: {how}", last.shown())),
+            None => match leaves_out(&last.run.words) {
+                Some(option) => {
+                    Finding::not_run(PASSED, format!("{} leaves tests out (`{option}`): {how}", last.shown()))
+                }
+                None => Finding::passed(PASSED, format!("{}: {how}", last.shown())),
+            },
         },
         Went::Unknown(because) | Went::NotStarted(because) | Went::Idle(because) => {
             Finding::not_run(PASSED, format!("{}: {because}", last.shown()))
@@ -265,6 +270,26 @@ fn narrows(last: &[String], wide: &[String]) -> bool {
         })
 }
 
+/// The option with which a command leaves tests out: what it left out may be what fails.
+fn leaves_out(words: &[String]) -> Option<&str> {
+    const OPTIONS: [&str; 8] = [
+        "--deselect",
+        "--ignore",
+        "--ignore-glob",
+        "--skip",
+        "-skip",
+        "--exclude",
+        "--testPathIgnorePatterns",
+        "--exclude-tag",
+    ];
+    let chosen = words
+        .iter()
+        .zip(words.iter().skip(1))
+        .find(|(option, value)| matches!(option.as_str(), "-k" | "-m" | "-E" | "-t") && value.starts_with("not"));
+    let named = words.iter().map(|word| word.split('=').next().unwrap_or_default());
+    chosen.map(|(option, _)| option.as_str()).or_else(|| named.into_iter().find(|word| OPTIONS.contains(word)))
+}
+
 /// The tests of one package failed after the last change, and only another package's were run since.
 fn other_package<'r, 'v>(view: &View<'_>, after: &'r [Ran<'v>]) -> Option<(&'r Ran<'v>, String)> {
     after.iter().enumerate().find_map(|(i, test)| {
@@ -368,6 +393,22 @@ mod tests {
         coding().edit("src/a.rs").ran("cat old.log", 0, GREEN).fails(RAN, "no test command");
         coding().edit("src/a.rs").ran("cargo test --no-run", 0, "").fails(RAN, "no test command");
         coding().edit("src/a.rs").ran("cargo test", 127, "sh: cargo: not found").fails(RAN, "no test command");
+    }
+
+    #[test]
+    fn a_green_run_that_leaves_tests_out_does_not_pass() {
+        let edited = || coding().edit("src/a.rs");
+        for command in [
+            "pytest -q --deselect tests/test_a.py::test_b",
+            "pytest --ignore=tests/slow",
+            "pytest -k 'not date'",
+            "cargo test -- --skip dates",
+            "go test -skip TestDates ./...",
+            "npx jest --testPathIgnorePatterns=dates",
+        ] {
+            edited().ran(command, 0, "").is_silent(PASSED, "leaves tests out");
+        }
+        edited().ran("pytest -q -k date", 0, "").passes(PASSED, "pytest");
     }
 
     #[test]

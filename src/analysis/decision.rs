@@ -5,7 +5,7 @@ use serde::Serialize;
 /// Whether the kill condition was met.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Decision {
-    /// The idea is dropped; none if there is too little to decide on, which is never a pass.
+    /// The idea is dropped; none if there is nothing to decide on, which is never a pass.
     pub killed: Option<bool>,
     /// The 95 % interval leaves no doubt: all of it lies on the side that was decided for.
     pub conclusive: bool,

@@ -70,7 +70,9 @@ impl Suspicion {
         }
         let mut passing: HashMap<Place, f64> = HashMap::new();
         let mut failed: HashMap<Place, f64> = HashMap::new();
-        for (file, source) in sources.iter().enumerate() {
+        // Calls stay within a language: tests in others reach nothing that a failing one reaches, and may be thousands.
+        let spoken = |source: &Source| failing.iter().any(|place| sources[place.0].language == source.language);
+        for (file, source) in sources.iter().enumerate().filter(|(_, source)| spoken(source)) {
             for (number, unit) in source.units.iter().enumerate() {
                 let place = (file, number);
                 let is_case = unit.is_test && unit.kind == UnitKind::Function && source.tokens.len() > unit.body;

@@ -17,6 +17,11 @@ use serde::Serialize;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(title = "reflection.v1")]
+// What may be null is there all the same.
+#[schemars(extend("required" = [
+    "schema", "task_ref", "agent", "session_id", "timestamp", "repo", "confidence", "most_likely_wrong", "known_not_in_diff", "risk",
+    "files_changed", "provenance"
+]))]
 pub struct Capture {
     /// Version of this shape.
     pub schema: CaptureSchema,
@@ -27,7 +32,7 @@ pub struct Capture {
     /// The agent's own id of the conversation, or `unknown`.
     pub session_id: String,
     /// When the record was made, UTC.
-    #[schemars(with = "String", extend("format" = "date-time"))]
+    #[schemars(with = "String", extend("format" = "date-time", "pattern" = "Z$"))]
     pub timestamp: Timestamp,
     /// The name of the repository's directory.
     pub repo: String,

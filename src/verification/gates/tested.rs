@@ -383,6 +383,10 @@ mod tests {
         for path in ["requirements.txt", "CMakeLists.txt", "src/docs.rs", "package.json", "templates/a.html"] {
             tested().edit(path).fails(RAN, "before the last change");
         }
+        for line in ["cat > web/templates/summary.html <<'E'\nx\nE", "echo {} > src/config/output.json"] {
+            tested().ran(line, 0, "").fails(RAN, "before the last change");
+        }
+        tested().ran("cargo audit --json > report.json", 0, "").passes(RAN, "");
         tested().ran("git log > out.log; wc -l src/*.rs > size-report.txt", 0, "").passes(RAN, "");
         let scratch = coding().edit("src/a.rs").ran("cat > probe.py <<'E'\nx\nE", 0, "").ran("cargo test", 0, GREEN);
         scratch.clone().ran("rm probe.py", 0, "").is_silent(RAN, "perhaps");

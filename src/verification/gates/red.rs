@@ -45,7 +45,10 @@ pub(super) fn excused(task: &str, tests: &BTreeSet<&str>) -> bool {
         let name = label(test, tests);
         let named = || (0..sentences.len()).filter(|&at| place_of(&sentences[at], name).is_some());
         let next = |at: usize| sentences.get(at + 1).map(String::as_str).unwrap_or_default();
-        let wanted = |at: usize| is_wanted(&sentences[at], name) || speaks_of_it(next(at)) && wants(next(at));
+        // "It is a known bug. Fix it."
+        let then =
+            |at: usize| !says_ignore(&without(&sentences[at], name)) && speaks_of_it(next(at)) && wants(next(at));
+        let wanted = |at: usize| is_wanted(&sentences[at], name) || then(at);
         let fine = |at: usize| {
             says_ignore(&without(&sentences[at], name))
                 || says_known(&without(&sentences[at], name))
@@ -166,7 +169,7 @@ fn speaks_of_it(text: &str) -> bool {
     words(text).iter().any(|word| matches!(word.as_str(), "it" | "that" | "this" | "them" | "these" | "those"))
 }
 
-/// Whether a sentence that names the test asks for it. "Fix the parser and ignore test_a" does not: what is to be mended is
+/// Whether a sentence that names the test asks for it. "Fix the parser and ignore `test_a`" does not: what is to be mended is
 /// named before, and only then what is not to be minded.
 fn is_wanted(sentence: &str, name: &str) -> bool {
     let Some(at) = place_of(sentence, name) else { return false };
@@ -175,13 +178,20 @@ fn is_wanted(sentence: &str, name: &str) -> bool {
     wants(&without(if imperative { &sentence[clause..] } else { sentence }, name))
 }
 
-/// Whether a sentence that names the test says that it passes. "All others pass, except test_a" does not.
+/// Whether a sentence that names the test says that it passes. "All others pass, except `test_a`" does not.
 fn says_it_passes(sentence: &str, name: &str) -> bool {
     const PASSES: [&str; 8] = ["pass", "passes", "passed", "passing", "fixed", "green", "works", "succeeds"];
     let Some(at) = place_of(sentence, name) else { return false };
     let before = &sentence[..at];
     let apart = [" except", " but ", " besides ", " apart from", " other than"];
-    let start = apart.iter().filter_map(|word| before.rfind(word)).max().unwrap_or(0);
+    let clause = before.rfind([',', '(', ':']).max(before.rfind(" and ")).unwrap_or(0);
+    // "10 passed, 1 failed (test_a)" speaks of others first.
+    let others = |word: &String| {
+        matches!(word.as_str(), "other" | "others" | "rest" | "remaining" | "else") || word.parse::<u32>().is_ok()
+    };
+    let of_others = words(&before[..clause]).iter().any(others);
+    let apart = apart.iter().filter_map(|word| before.rfind(word)).max().unwrap_or(0);
+    let start = apart.max(if of_others { clause } else { 0 });
     affirms(&without(&sentence[start..], name), &PASSES)
 }
 
@@ -213,6 +223,7 @@ mod tests {
             "Fix the parser and ignore test_smtp, it needs the network.",
             "Add --quiet. test_smtp does not pass here, that is known.",
             "Add --quiet, and don't mind test_smtp.",
+            "Ignore test_smtp, it needs the network. Fix that date bug so that it passes.",
             "Fix the date bug. It's fine if test_smtp fails.",
         ] {
             check(task, true);
@@ -245,6 +256,8 @@ mod tests {
             "test_smtp was failing before I started.",
             "test_smtp fails; that is unrelated to my change.",
             "All others pass, except test_smtp, which failed before my change too.",
+            "10 passed, 1 failed (test_smtp, failing before my change).",
+            "The other tests pass, test_smtp was failing before.",
             "test_smtp already fails on main, it did not pass before my change.",
         ] {
             check(answer, true);

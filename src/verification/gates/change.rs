@@ -19,6 +19,7 @@ use super::timeline::happened;
 use super::timeline::is_elsewhere;
 use super::timeline::only_reads;
 use super::timeline::shown;
+use super::timeline::stages;
 use crate::domain::ToolKind;
 use crate::services::TurnEvidence;
 use crate::verification::commands::CommandKind;
@@ -101,6 +102,7 @@ struct Undone {
 fn undone(timeline: &Timeline<'_>) -> Option<Undone> {
     let mut undone: Option<Undone> = None;
     let mut wholly = true;
+    let mut staged = false;
     for step in &timeline.steps {
         let new_file = !step.action.edits.is_empty() && replaced(step.action).is_none();
         wholly &= !new_file && !step.dark && !matches!(step.action.kind, ToolKind::Agent | ToolKind::Other);
@@ -111,6 +113,7 @@ fn undone(timeline: &Timeline<'_>) -> Option<Undone> {
                 wholly &= !run.writes;
                 continue;
             };
+            staged |= stages(run);
             match rest {
                 ["stash", "pop" | "apply" | "branch", ..] => undone = None,
                 ["commit" | "merge" | "pull" | "cherry-pick" | "am" | "apply" | "rebase" | "mv" | "rm", ..] => {
@@ -119,6 +122,8 @@ fn undone(timeline: &Timeline<'_>) -> Option<Undone> {
                 ["checkout" | "restore", args @ ..]
                     if args.contains(&".") && !args.contains(&"--staged") || matches!(args, ["-f" | "--force"]) =>
                 {
+                    // What was staged stays: the files come back from the index.
+                    let wholly = wholly && !staged;
                     undone = Some(Undone { at: At(step.action.number, i), what: shown(&run.words.join(" ")), wholly });
                 }
                 ["reset", "--hard"]
@@ -428,6 +433,13 @@ mod tests {
         required(fix().ran("git checkout -- parse.go", 0, "")).fails(EXISTS, "undone by");
         required(fix().ran("git restore parse.go", 0, "")).fails(EXISTS, "undone by");
         required(fix().ran("git restore parse.go", 0, "").edit("parse.go")).passes(EXISTS, "parse.go");
+        for add in ["git add parse.go", "git stage .", "git add -A"] {
+            let staged = || required(fix().ran(add, 0, ""));
+            staged().ran("git checkout -- parse.go", 0, "").passes(EXISTS, "parse.go");
+            staged().ran("git checkout HEAD -- parse.go", 0, "").fails(EXISTS, "undone by");
+            staged().ran("git checkout -- .", 0, "").is_silent(EXISTS, "is not known");
+        }
+        required(fix().ran("git add other.go", 0, "").ran("git restore parse.go", 0, "")).fails(EXISTS, "undone by");
         required(fix().ran("git commit -am x", 0, "").ran("git checkout parse.go", 0, "")).passes(EXISTS, "parse.go");
         required(fix().ran("sed -i s/a/b/ parse.go; go test; git checkout parse.go", 0, "")).passes(EXISTS, "parse.go");
         required(fix().ran("git checkout main -- parse.go", 0, "")).passes(EXISTS, "");

@@ -55,30 +55,39 @@ pub(super) fn tests_kept(view: &View<'_>) -> Finding {
     if !removal {
         harm.extend(gone.iter().cloned());
     }
-    for file in &files {
+    for (i, file) in files.iter().enumerate() {
         if is_code(file.path) {
-            let off = switched_off(file);
-            let undone = |what: &String| files.iter().any(|later| later.path == file.path && undoes(later, what));
-            off.into_iter()
-                .filter(|what| !undone(what))
-                .for_each(|what| if skips { allowed.push(what) } else { harm.push(what) });
+            // Of recorded edits a later one may take an earlier one back; a diff of the whole turn has no later part.
+            let later = if turn.observed.is_none() { &files[i + 1..] } else { &[] };
+            for off in switched_off(file) {
+                match taken_back(&off, file.path, later) {
+                    Some(true) => {}
+                    None => open.push(format!("{}; whether that was taken back is not known", off.what)),
+                    Some(false) if skips => allowed.push(off.what),
+                    Some(false) => harm.push(off.what),
+                }
+            }
             harm.extend(made_trivial(file));
         }
         harm.extend(neutralised(file));
     }
-    if harm.is_empty() {
-        return if !allowed.is_empty() {
-            Finding::not_run(GATE, format!("{}; the task asks to skip tests", allowed.join("; ")))
-        } else if removal && !gone.is_empty() {
-            let gone = gone.join("; ");
-            Finding::not_run(GATE, format!("{gone}; the task asks to remove something"))
-        } else if !open.is_empty() {
-            open.truncate(SHOWN);
-            Finding::not_run(GATE, open.join("; "))
-        } else {
-            Finding::passed(GATE, "no test was deleted, skipped or made trivially true")
-        };
+    if !harm.is_empty() {
+        return harmed(harm);
     }
+    if !allowed.is_empty() {
+        Finding::not_run(GATE, format!("{}; the task asks to skip tests", allowed.join("; ")))
+    } else if removal && !gone.is_empty() {
+        let gone = gone.join("; ");
+        Finding::not_run(GATE, format!("{gone}; the task asks to remove something"))
+    } else if !open.is_empty() {
+        open.truncate(SHOWN);
+        Finding::not_run(GATE, open.join("; "))
+    } else {
+        Finding::passed(GATE, "no test was deleted, skipped or made trivially true")
+    }
+}
+
+fn harmed(mut harm: Vec<String>) -> Finding {
     let more = harm.len().saturating_sub(SHOWN);
     harm.truncate(SHOWN);
     let more = if more > 0 { format!("; and {more} more") } else { String::new() };
@@ -117,8 +126,16 @@ fn gone(files: &[FileDiff<'_>], removed: Vec<String>, open: &mut Vec<String>) ->
     harm
 }
 
-/// Marks that switch off tests which were there before. A new test that is skipped takes nothing away.
-fn switched_off(file: &FileDiff<'_>) -> Vec<String> {
+/// Something that switches tests off.
+struct Off<'d> {
+    what: String,
+    /// The line that does it, and the test that it belongs to; none where a later edit does not bring that back.
+    mark: Option<(&'d str, Option<&'d str>)>,
+}
+
+/// Marks that switch off tests which were there before. A new test that is skipped takes nothing away, and one that was
+/// skipped before has lost nothing.
+fn switched_off<'d>(file: &FileDiff<'d>) -> Vec<Off<'d>> {
     let mut harm = Vec::new();
     let old: BTreeSet<&str> = tests_in(file.removed_lines()).into_iter().collect();
     for hunk in &file.hunks {
@@ -127,26 +144,69 @@ fn switched_off(file: &FileDiff<'_>) -> Vec<String> {
             let text = text.trim();
             if is_comment(text) {
                 if let Some(what) = commented_out(text, hunk) {
-                    harm.push(format!("{}: commented out: `{what}`", file.path));
+                    harm.push(Off { what: format!("{}: commented out: `{what}`", file.path), mark: None });
                 }
                 continue;
             }
             let starts = |marks: &[&str]| marks.iter().any(|mark| has_mark(text, mark));
             if starts(&ONLY) && is_test_file(file.path) {
-                harm.push(format!("{}: only this test is run now: `{text}`", file.path));
+                harm.push(Off { what: format!("{}: only this test is run now: `{text}`", file.path), mark: None });
             } else if starts(&OFF) && existed(hunk, i, &old, file) {
-                harm.push(format!("{}: switched off: `{text}`", file.path));
+                let test = marked(hunk, i, |line| now(line).map(|(text, _)| text));
+                let before = |(mark, of): (&str, Option<&str>)| {
+                    test.is_some() && of == test && OFF.iter().any(|off| has_mark(mark, off))
+                };
+                if !marks_removed(file).any(before) {
+                    harm.push(Off { what: format!("{}: switched off: `{text}`", file.path), mark: Some((text, test)) });
+                }
             }
         }
     }
     harm
 }
 
-/// Whether a later edit of the file takes back the line that switched something off.
-fn undoes(later: &FileDiff<'_>, what: &str) -> bool {
-    let Some((_, line)) = what.split_once(": switched off: `") else { return false };
-    let line = line.strip_suffix('`').unwrap_or(line);
-    later.removed_lines().any(|text| text.trim() == line)
+/// The test that the mark at this place belongs to: the one below an attribute, or the one above a statement.
+fn marked<'d>(hunk: &[Line<'d>], at: usize, seen: impl Fn(&Line<'d>) -> Option<&'d str>) -> Option<&'d str> {
+    let (Line::Same(mark) | Line::Removed(mark) | Line::Added(mark)) = hunk[at];
+    if mark.trim().starts_with(['#', '@', '[']) {
+        hunk[at + 1..].iter().filter_map(seen).take(8).find_map(|line| opens_test(line, true))
+    } else {
+        hunk[..at].iter().rev().filter_map(seen).find_map(|line| opens_test(line, false))
+    }
+}
+
+/// The removed lines, each with the test that it belonged to.
+fn marks_removed<'d>(file: &FileDiff<'d>) -> impl Iterator<Item = (&'d str, Option<&'d str>)> {
+    let was = |line: &Line<'d>| match line {
+        Line::Same(text) | Line::Removed(text) => Some(*text),
+        Line::Added(_) => None,
+    };
+    file.hunks.iter().flat_map(move |hunk| {
+        hunk.iter().enumerate().filter_map(move |(i, line)| match line {
+            Line::Removed(text) => Some((text.trim(), marked(hunk, i, was))),
+            _ => None,
+        })
+    })
+}
+
+/// Whether a later edit of the file takes back the line that switched a test off; none where it takes such a line away,
+/// and it is not known from which test.
+fn taken_back(off: &Off<'_>, path: &str, later: &[FileDiff<'_>]) -> Option<bool> {
+    let Some((mark, test)) = off.mark else { return Some(false) };
+    let edits = later.iter().filter(|edit| edit.path == path);
+    let mut same = edits.flat_map(marks_removed).filter(|(text, _)| *text == mark).map(|(_, of)| of).peekable();
+    if same.peek().is_none() {
+        return Some(false);
+    }
+    let mut unknown = test.is_none();
+    for of in same {
+        match (of, test) {
+            (Some(of), Some(test)) if of == test => return Some(true),
+            (Some(_), Some(_)) => {}
+            _ => unknown = true,
+        }
+    }
+    if unknown { None } else { Some(false) }
 }
 
 fn is_comment(line: &str) -> bool {
@@ -241,7 +301,7 @@ mod tests {
         coding().observed(&[path], &diff)
     }
 
-    fn harmed(path: &str, lines: &str, words: &str) {
+    fn harms(path: &str, lines: &str, words: &str) {
         changed(path, lines).fails(GATE, words);
     }
 
@@ -275,15 +335,15 @@ mod tests {
 
     #[test]
     fn a_deleted_test_is_gone() {
-        harmed(
+        harms(
             "src/lib.rs",
             " mod tests {\n-    #[test]\n-    fn adds() {\n-        assert_eq!(add(1), 2);\n-    }\n }",
             "tests are gone: adds",
         );
-        harmed("tests/test_a.py", "-def test_add():\n-    assert add(1) == 2\n x = 1", "test_add");
-        harmed("src/a.test.ts", "-  it('adds', () => {\n-    expect(add(1)).toBe(2);\n-  });\n x", "adds");
-        harmed("a_test.go", "-func TestAdd(t *testing.T) {\n-\tt.Fatal(1)\n-}\n x", "TestAdd");
-        harmed("src/test/java/ATest.java", "-    @Test\n-    public void adds() {\n-    }\n x", "adds");
+        harms("tests/test_a.py", "-def test_add():\n-    assert add(1) == 2\n x = 1", "test_add");
+        harms("src/a.test.ts", "-  it('adds', () => {\n-    expect(add(1)).toBe(2);\n-  });\n x", "adds");
+        harms("a_test.go", "-func TestAdd(t *testing.T) {\n-\tt.Fatal(1)\n-}\n x", "TestAdd");
+        harms("src/test/java/ATest.java", "-    @Test\n-    public void adds() {\n-    }\n x", "adds");
         let gone = "diff --git a/tests/test_a.py b/tests/test_a.py\ndeleted file mode 100644\n--- a/tests/test_a.py\n+++ /dev/null\n@@ -1,2 +0,0 @@\n-def test_a():\n-    assert f()\n";
         coding().observed(&["tests/test_a.py"], gone).fails(GATE, "tests/test_a.py was deleted");
     }
@@ -303,17 +363,35 @@ mod tests {
 
     #[test]
     fn tests_that_were_there_are_switched_off() {
-        harmed("src/lib.rs", "     #[test]\n+    #[ignore]\n     fn adds() {", "switched off: `#[ignore]`");
-        harmed("test_a.py", "+@pytest.mark.skip(reason=\"flaky\")\n def test_add():", "switched off");
-        harmed("test_a.py", "+@pytest.mark.xfail\n def test_add():", "xfail");
-        harmed("test_a.py", " def test_add():\n+    pytest.skip(\"later\")\n     assert add(1) == 2", "pytest.skip");
-        harmed("a.test.js", "-it('adds', () => {\n+it.skip('adds', () => {", "it.skip");
-        harmed("a.test.js", "-describe('x', () => {\n+describe.skip('x', () => {", "describe.skip");
-        harmed("a_test.go", " func TestAdd(t *testing.T) {\n+\tt.Skip(\"flaky\")", "t.Skip");
-        harmed("ATest.java", "+    @Disabled\n     @Test\n     void adds() {", "@Disabled");
-        harmed("a.test.js", "-it('adds', () => {\n+it.only('adds', () => {", "only this test is run");
-        harmed("src/lib.rs", "-        assert_eq!(add(1), 2);\n+        // assert_eq!(add(1), 2);", "commented out");
-        harmed("test_a.py", "-def test_add():\n+# def test_add():", "commented out");
+        harms("src/lib.rs", "     #[test]\n+    #[ignore]\n     fn adds() {", "switched off: `#[ignore]`");
+        harms("test_a.py", "+@pytest.mark.skip(reason=\"flaky\")\n def test_add():", "switched off");
+        harms("test_a.py", "+@pytest.mark.xfail\n def test_add():", "xfail");
+        harms("test_a.py", " def test_add():\n+    pytest.skip(\"later\")\n     assert add(1) == 2", "pytest.skip");
+        harms("a.test.js", "-it('adds', () => {\n+it.skip('adds', () => {", "it.skip");
+        harms("a.test.js", "-describe('x', () => {\n+describe.skip('x', () => {", "describe.skip");
+        harms("a_test.go", " func TestAdd(t *testing.T) {\n+\tt.Skip(\"flaky\")", "t.Skip");
+        harms("ATest.java", "+    @Disabled\n     @Test\n     void adds() {", "@Disabled");
+        harms("a.test.js", "-it('adds', () => {\n+it.only('adds', () => {", "only this test is run");
+        harms("src/lib.rs", "-        assert_eq!(add(1), 2);\n+        // assert_eq!(add(1), 2);", "commented out");
+        harms("test_a.py", "-def test_add():\n+# def test_add():", "commented out");
+    }
+
+    #[test]
+    fn a_mark_that_moves_to_another_test_switches_that_one_off() {
+        let moved = " #[test]\n-#[ignore]\n fn easy() {\n }\n #[test]\n+#[ignore]\n fn failing() {\n }";
+        harms("src/lib.rs", moved, "switched off: `#[ignore]`");
+        fine("src/lib.rs", "-#[ignore]\n #[test]\n+#[ignore]\n fn slow() {\n }");
+        fine("src/lib.rs", " #[test]\n-#[ignore]\n+#[ignore = \"needs a server\"]\n fn slow() {\n }");
+        let edit = |session: Turn, old: &str, new: &str| {
+            let input = json!({"file_path": "src/lib.rs", "old_string": old, "new_string": new}).to_string();
+            session.call(ToolKind::Edit, "Edit", &["src/lib.rs"], &input)
+        };
+        let (easy, easy_off) = ("#[test]\nfn easy() {", "#[test]\n#[ignore]\nfn easy() {");
+        let (hard, hard_off) = ("#[test]\nfn hard() {", "#[test]\n#[ignore]\nfn hard() {");
+        edit(edit(coding(), easy_off, easy), hard, hard_off).fails(GATE, "#[ignore]");
+        edit(edit(coding(), hard, hard_off), easy_off, easy).fails(GATE, "#[ignore]");
+        edit(edit(coding(), hard, hard_off), hard_off, hard).passes(GATE, "");
+        edit(edit(coding(), hard, hard_off), "#[ignore]\n", "").is_silent(GATE, "taken back is not known");
     }
 
     #[test]
@@ -328,16 +406,16 @@ mod tests {
 
     #[test]
     fn assertions_that_were_real_hold_always() {
-        harmed(
+        harms(
             "src/lib.rs",
             "-        assert_eq!(add(1), 2);\n+        assert!(true);",
             "holds always now: `assert!(true);`",
         );
-        harmed("test_a.py", "-    assert add(1) == 2\n+    assert True", "assert True");
-        harmed("test_a.py", "-    assert add(1) == 2\n+    assert 2 == 2", "assert 2 == 2");
-        harmed("a.test.js", "-  expect(add(1)).toBe(2);\n+  expect(true).toBe(true);", "expect(true)");
-        harmed("test_a.py", "-    self.assertEqual(add(1), 2)\n+    self.assertEqual(2, 2)", "assertEqual(2, 2)");
-        harmed("test_a.py", "-    assert add(1) == 2\n+    assert add(1) == 2 or True", "or True");
+        harms("test_a.py", "-    assert add(1) == 2\n+    assert True", "assert True");
+        harms("test_a.py", "-    assert add(1) == 2\n+    assert 2 == 2", "assert 2 == 2");
+        harms("a.test.js", "-  expect(add(1)).toBe(2);\n+  expect(true).toBe(true);", "expect(true)");
+        harms("test_a.py", "-    self.assertEqual(add(1), 2)\n+    self.assertEqual(2, 2)", "assertEqual(2, 2)");
+        harms("test_a.py", "-    assert add(1) == 2\n+    assert add(1) == 2 or True", "or True");
         fine("test_a.py", "-    assert add(1) == 2\n+    assert add(1) == 3");
         fine("test_a.py", "+    assert True");
         fine("src/lib.rs", "-        assert!(old);\n+        assert_eq!(new(1), new(2));");
@@ -363,18 +441,14 @@ mod tests {
 
     #[test]
     fn scripts_that_cannot_fail_any_more() {
-        harmed("package.json", "-    \"test\": \"jest\",\n+    \"test\": \"exit 0\",", "cannot fail any more");
-        harmed("package.json", "-    \"test\": \"jest\",\n+    \"test\": \"jest || true\",", "jest || true");
-        harmed("package.json", "-    \"test\": \"jest\",\n+    \"test\": \"echo ok\",", "echo ok");
-        harmed("Makefile", "-\tcargo test\n+\tcargo test || true", "cargo test || true");
-        harmed("Makefile", "-\tcargo test\n+\t-cargo test", "-cargo test");
-        harmed(
-            ".github/workflows/ci.yml",
-            "-      - run: npm test\n+      - run: npm test || true",
-            "npm test || true",
-        );
-        harmed("scripts/run_tests.sh", "+exit 0\n pytest", "exit 0");
-        harmed("pytest.ini", "+addopts = --deselect tests/test_a.py::test_add", "--deselect");
+        harms("package.json", "-    \"test\": \"jest\",\n+    \"test\": \"exit 0\",", "cannot fail any more");
+        harms("package.json", "-    \"test\": \"jest\",\n+    \"test\": \"jest || true\",", "jest || true");
+        harms("package.json", "-    \"test\": \"jest\",\n+    \"test\": \"echo ok\",", "echo ok");
+        harms("Makefile", "-\tcargo test\n+\tcargo test || true", "cargo test || true");
+        harms("Makefile", "-\tcargo test\n+\t-cargo test", "-cargo test");
+        harms(".github/workflows/ci.yml", "-      - run: npm test\n+      - run: npm test || true", "npm test || true");
+        harms("scripts/run_tests.sh", "+exit 0\n pytest", "exit 0");
+        harms("pytest.ini", "+addopts = --deselect tests/test_a.py::test_add", "--deselect");
         fine("package.json", "-    \"test\": \"jest\",\n+    \"test\": \"vitest run\",");
         fine(
             "package.json",
@@ -504,6 +578,6 @@ mod tests {
         coding().ran("git rm src/xml.py tests/test_xml.py", 0, "").is_silent(GATE, "with the code that it tested");
         let table = "-def test_one():\n-    assert r(1)\n-def test_two():\n-    assert r(2)\n+@pytest.mark.parametrize('n', [1, 2])\n+def test_all(n):\n+    assert r(n)";
         changed("test_a.py", table).is_silent(GATE, "test_one, test_two");
-        harmed("test_a.py", "     x = 1\n-    assert f(2)\n+    pass", "holds always now");
+        harms("test_a.py", "     x = 1\n-    assert f(2)\n+    pass", "holds always now");
     }
 }

@@ -58,11 +58,34 @@ fn hunk(old: &[&str], new: &[&str]) -> String {
 /// Whether an edit is known to add, change or take away comments and empty lines only: no test can tell.
 pub(super) fn only_comments(action: &Action) -> bool {
     let Some(edits) = several(action).or_else(|| Some(vec![replaced(action)?])) else { return false };
+    let hashes = !action.edits.is_empty() && action.edits.iter().all(|path| has_hash_comments(path));
     let comment = |line: &&str| {
         let line = line.trim();
-        let tool =
-            ["//go:", "//nolint", "// @", "// +", "///", "//!", "# type:", "# noqa", "# pragma", "# -*-", "# pylint"];
-        let opens = line.starts_with("//") || line.starts_with("# ") || line.starts_with("/*") && line.ends_with("*/");
+        // What tools read; in Go an example's output too.
+        let tool = [
+            "//go:",
+            "//export ",
+            "//line ",
+            "//extern ",
+            "// Output:",
+            "// Unordered output:",
+            "//nolint",
+            "// @",
+            "// +",
+            "//@",
+            "//+",
+            "//#",
+            "///",
+            "//!",
+            "# type:",
+            "# noqa",
+            "# pragma",
+            "# -*-",
+            "# pylint",
+        ];
+        let opens = line.starts_with("//")
+            || hashes && line.starts_with("# ")
+            || line.starts_with("/*") && line.ends_with("*/");
         line.is_empty() || opens && !tool.iter().any(|mark| line.starts_with(mark))
     };
     !edits.is_empty()
@@ -74,6 +97,17 @@ pub(super) fn only_comments(action: &Action) -> bool {
             let (old, new) = (&old[head..old.len() - tail], &new[head..new.len() - tail]);
             old != new && old.iter().chain(new).all(comment)
         })
+}
+
+/// Whether `#` opens a comment in a file of this name: in C `# if 0` is none.
+fn has_hash_comments(path: &str) -> bool {
+    const ENDINGS: [&str; 18] = [
+        "py", "pyi", "sh", "bash", "zsh", "rb", "yaml", "yml", "toml", "pl", "pm", "r", "jl", "ex", "exs", "mk", "tf",
+        "cmake",
+    ];
+    let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
+    let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
+    ENDINGS.contains(&ending) || matches!(name.as_str(), "makefile" | "dockerfile" | "gemfile" | "rakefile")
 }
 
 /// The texts before and after, of tools that make several edits in one call.
@@ -120,4 +154,35 @@ fn texts(input: &serde_json::Value) -> Option<(String, String)> {
         [("old_string", "new_string"), ("oldString", "newString"), ("oldText", "newText"), ("old_str", "new_str")];
     let text = |key: &str| input.get(key).and_then(serde_json::Value::as_str).map(str::to_owned);
     KEYS.iter().find_map(|(old, new)| Some((text(old)?, text(new)?)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::coding;
+    use super::*;
+    use crate::domain::ToolKind;
+
+    #[test]
+    fn comments_are_comments_of_the_files_language() {
+        let check = |path: &str, new: &str, expected: bool| {
+            let input =
+                serde_json::json!({ "file_path": path, "old_string": "x\n", "new_string": format!("{new}\nx\n") });
+            let made = coding().call(ToolKind::Edit, "Edit", &[path], &input.to_string()).last().clone();
+            assert_eq!(only_comments(&made), expected, "{path}: {new}");
+        };
+        check("a.py", "# why", true);
+        check("Makefile", "# why", true);
+        check("src/a.rs", "// why", true);
+        check("a.go", "// why", true);
+        check("a.c", "/* why */", true);
+        check("a.c", "# if 0", false);
+        check("a.h", "# define N 2", false);
+        check("a.md", "# why", false);
+        check("a_test.go", "// Output: 3", false);
+        check("a_test.go", "// Unordered output: 3", false);
+        check("a.go", "//export Add", false);
+        check("a.go", "//line a.y:3", false);
+        check("a.go", "//go:build linux", false);
+        check("a.py", "# type: ignore", false);
+    }
 }

@@ -71,8 +71,9 @@ pub(super) fn is_prose(path: &str, dir: Option<&Path>) -> bool {
         || name.starts_with("CHANGELOG")
 }
 
-/// Where commands leave what they print.
-pub(super) fn is_log(path: &str) -> bool {
+/// Where commands leave what they print. Pages and data are that only at the top, in temporary places and among reports:
+/// elsewhere they belong to the program.
+pub(super) fn is_log(path: &str, dir: Option<&Path>) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
     let (stem, extension) = name.rsplit_once('.').unwrap_or((&name, ""));
     let words = || {
@@ -93,6 +94,77 @@ pub(super) fn is_log(path: &str) -> bool {
             )
         })
     };
-    matches!(extension, "log" | "out" | "err" | "tmp")
-        || matches!(extension, "txt" | "json" | "xml" | "csv" | "html" | "") && words()
+    match extension {
+        "log" | "out" | "err" | "tmp" => true,
+        "txt" | "" => words(),
+        "json" | "xml" | "csv" | "html" => words() && is_for_reports(path, dir),
+        _ => false,
+    }
+}
+
+/// Whether a file lies where reports are left.
+fn is_for_reports(path: &str, dir: Option<&Path>) -> bool {
+    const REPORTS: [&str; 18] = [
+        "report",
+        "reports",
+        "coverage",
+        "htmlcov",
+        "log",
+        "logs",
+        "out",
+        "output",
+        "outputs",
+        "result",
+        "results",
+        "test-results",
+        "test-reports",
+        "artifacts",
+        "target",
+        "build",
+        "tmp",
+        "temp",
+    ];
+    const SOURCES: [&str; 8] = ["src", "lib", "app", "apps", "templates", "public", "static", "config"];
+    let inner = dir.and_then(|dir| Path::new(path).strip_prefix(dir).ok()?.to_str()).unwrap_or(path);
+    let place = inner.trim_start_matches("./").rsplit_once('/').map_or("", |(place, _)| place);
+    if place.is_empty() || ["/tmp", "/var/tmp", "/private/tmp"].iter().any(|root| Path::new(place).starts_with(root)) {
+        return true;
+    }
+    let lies_in = |names: &[&str]| place.split('/').any(|part| names.contains(&part));
+    lies_in(&REPORTS) && !lies_in(&SOURCES)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_and_data_of_the_program_are_no_logs() {
+        let check = |path: &str, expected: bool| {
+            assert_eq!(is_log(path, Some(Path::new("/home/app/project"))), expected, "{path}");
+        };
+        for path in [
+            "out.log",
+            "size-report.txt",
+            "report.json",
+            "./coverage.xml",
+            "/home/app/project/results.csv",
+            "/tmp/src/output.json",
+            "target/report.html",
+            "coverage/summary.html",
+            "web/test-results/results.xml",
+        ] {
+            check(path, true);
+        }
+        for path in [
+            "web/templates/summary.html",
+            "src/config/output.json",
+            "app/reports/summary.html",
+            "/home/app/project/web/output.json",
+            "fixtures/result.csv",
+            "notes.json",
+        ] {
+            check(path, false);
+        }
+    }
 }

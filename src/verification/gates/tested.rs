@@ -6,6 +6,7 @@ use super::finding::Finding;
 use super::finding::Todo;
 use super::red::excused;
 use super::red::failing_tests;
+use super::red::last_part;
 use super::red::told;
 use super::summary::Counts;
 use super::timeline::At;
@@ -217,7 +218,7 @@ fn no_fault(view: &View<'_>, test: &Ran<'_>) -> Option<String> {
     if excused(&task, &red) {
         return Some(format!("{} failed only in tests that the task excuses", test.shown()));
     }
-    if view.facts.required.tests_are_asked() || red.iter().any(|name| task.contains(name)) {
+    if view.facts.required.tests_are_asked() || red.iter().any(|name| task.contains(last_part(name))) {
         return None;
     }
     let first_change = view.timeline.changes.first()?.at;
@@ -272,22 +273,38 @@ fn narrows(last: &[String], wide: &[String]) -> bool {
 
 /// The option with which a command leaves tests out: what it left out may be what fails.
 fn leaves_out(words: &[String]) -> Option<&str> {
-    const OPTIONS: [&str; 8] = [
+    const OPTIONS: [&str; 9] = [
         "--deselect",
         "--ignore",
         "--ignore-glob",
         "--skip",
         "-skip",
         "--exclude",
+        "--exclude-regex",
         "--testPathIgnorePatterns",
         "--exclude-tag",
     ];
-    let chosen = words
-        .iter()
-        .zip(words.iter().skip(1))
-        .find(|(option, value)| matches!(option.as_str(), "-k" | "-m" | "-E" | "-t") && value.starts_with("not"));
-    let named = words.iter().map(|word| word.split('=').next().unwrap_or_default());
-    chosen.map(|(option, _)| option.as_str()).or_else(|| named.into_iter().find(|word| OPTIONS.contains(word)))
+    let ctest = words.first().is_some_and(|program| program.rsplit('/').next() == Some("ctest"));
+    words.iter().enumerate().find_map(|(i, word)| {
+        let next = || words.get(i + 1).map_or("", String::as_str);
+        let (option, value) = word.split_once('=').unwrap_or_else(|| (word, next()));
+        let out = match option {
+            "-E" | "-LE" if ctest => true,
+            "-k" | "-m" => says_not(value),
+            "-E" | "--filter-expr" | "--filterset" => {
+                says_not(value) || ["!", " - ", ")-"].iter().any(|out| value.contains(out))
+            }
+            // A name may hold the word.
+            "-t" => value.starts_with("not "),
+            _ => OPTIONS.contains(&option),
+        };
+        out.then_some(option)
+    })
+}
+
+/// Whether an expression that chooses tests excludes some: by the word, which a name as `notify` only begins with.
+fn says_not(expression: &str) -> bool {
+    expression.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == "not")
 }
 
 /// The tests of one package failed after the last change, and only another package's were run since.
@@ -366,6 +383,10 @@ mod tests {
         for path in ["requirements.txt", "CMakeLists.txt", "src/docs.rs", "package.json", "templates/a.html"] {
             tested().edit(path).fails(RAN, "before the last change");
         }
+        for line in ["cat > web/templates/summary.html <<'E'\nx\nE", "echo {} > src/config/output.json"] {
+            tested().ran(line, 0, "").fails(RAN, "before the last change");
+        }
+        tested().ran("cargo audit --json > report.json", 0, "").passes(RAN, "");
         tested().ran("git log > out.log; wc -l src/*.rs > size-report.txt", 0, "").passes(RAN, "");
         let scratch = coding().edit("src/a.rs").ran("cat > probe.py <<'E'\nx\nE", 0, "").ran("cargo test", 0, GREEN);
         scratch.clone().ran("rm probe.py", 0, "").is_silent(RAN, "perhaps");
@@ -405,10 +426,25 @@ mod tests {
             "cargo test -- --skip dates",
             "go test -skip TestDates ./...",
             "npx jest --testPathIgnorePatterns=dates",
+            "pytest -k 'a and not b'",
+            "pytest -m 'unit and not slow'",
+            "pytest -k='not date'",
+            "cargo nextest run -E '!test(date)'",
+            "cargo nextest run -E 'not test(date)'",
+            "cargo nextest run -E 'all() - test(date)'",
+            "ctest -E dates",
         ] {
             edited().ran(command, 0, "").is_silent(PASSED, "leaves tests out");
         }
-        edited().ran("pytest -q -k date", 0, "").passes(PASSED, "pytest");
+        for command in [
+            "pytest -q -k date",
+            "pytest -k notify",
+            "cargo nextest run -E 'package(my-crate)'",
+            "cargo nextest run -E 'test(date)'",
+            "ctest -R dates",
+        ] {
+            edited().ran(command, 0, "").passes(PASSED, command);
+        }
     }
 
     #[test]
@@ -589,6 +625,22 @@ mod tests {
         both("Support ed25519 keys").answer(told).is_silent(PASSED, "the answer says so");
         both("Support ed25519 keys").answer("Done.").fails(PASSED, "");
         both("Fix TestStoreGet").answer(told).fails(PASSED, "");
+        let passes = "TestStoreGet passes now; before my change it failed.";
+        both("Support ed25519 keys").answer(passes).fails(PASSED, "");
+        for task in [
+            "Fix TestStoreGet; the cause is unknown.",
+            "Fix TestStoreGet. It is a known bug.",
+            "Make TestStoreGet pass, ignore the linter",
+        ] {
+            session(task).edit("a.go").ran("go test ./...", 1, red).fails(PASSED, "");
+        }
+        let failed = |name: &str| format!("test {name} ... FAILED\n{RED}");
+        session("Support ed25519 keys")
+            .ran("cargo test", 101, &failed("a::works"))
+            .edit("keys.rs")
+            .ran("cargo test", 101, &failed("b::works"))
+            .answer("The test `works` failed before my change too.")
+            .fails(PASSED, "");
         session("Support ed25519 keys").edit("keys.go").ran("go test ./...", 1, red).answer(told).fails(PASSED, "");
         let excused = "Add --quiet. Ignore TestStoreGet, it needs the network.";
         session(excused).edit("a.go").ran("go test ./...", 1, red).is_silent(PASSED, "excuses");

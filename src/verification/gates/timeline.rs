@@ -326,7 +326,7 @@ fn changes(step: &Step<'_>, dir: Option<&Path>, own: &BTreeSet<String>) -> Vec<C
             return None;
         }
         let named = !run.files.is_empty();
-        let prose = named && run.files.iter().all(|file| is_prose(file, dir) || is_log(file));
+        let prose = named && run.files.iter().all(|file| is_prose(file, dir) || is_log(file, dir));
         let scratch = named && removes(run) && run.files.iter().all(|file| own.contains(file.trim_start_matches("./")));
         let files = run.files.clone();
         Some(Changed { at: at(i), what: shown(line), sure: sure && !scratch, prose, files, undone: false })
@@ -335,15 +335,19 @@ fn changes(step: &Step<'_>, dir: Option<&Path>, own: &BTreeSet<String>) -> Vec<C
 }
 
 /// Notes which changes of single files `git checkout -- FILE` and `git restore FILE` took back.
-/// What was committed before is kept; and a change that is made and taken back in one line was a try.
+/// What was committed or staged before is kept; and a change that is made and taken back in one line was a try.
 fn take_back(steps: &[Step<'_>], changes: &mut [Changed]) {
     let mut committed = None;
+    let mut added: Vec<(At, &Run)> = Vec::new();
     for step in steps {
         let well = step.action.outcome.as_ref().is_none_or(|o| o.exit_code.is_none_or(|code| code == 0));
         for (i, run) in step.runs.iter().enumerate().filter(|_| well) {
             let at = At(step.action.number, i);
             if matches!(run.words.as_slice(), [git, commit, ..] if git == "git" && commit == "commit") {
                 committed = Some(at);
+            }
+            if stages(run) {
+                added.push((at, run));
             }
             let Some(paths) = restored(run) else { continue };
             let tried = changes.iter().any(|change| {
@@ -353,11 +357,18 @@ fn take_back(steps: &[Step<'_>], changes: &mut [Changed]) {
             });
             let since = if tried { Some(At(at.0, 0)) } else { committed };
             let mine = |file: &String| paths.iter().any(|path| covers(path, file));
+            // Files come back from the index, unless a commit is named.
+            let of_index = !run.words.iter().any(|word| word == "HEAD");
+            let staged = |change: &Changed| {
+                let holds =
+                    |(at, run): &(At, &Run)| *at >= change.at && change.files.iter().any(|f| stages_file(run, f));
+                of_index && added.iter().any(holds)
+            };
             let mut any = false;
             for change in
                 changes.iter_mut().filter(|change| change.at < at && since.is_none_or(|since| change.at >= since))
             {
-                if !change.files.is_empty() && change.files.iter().all(mine) {
+                if !change.files.is_empty() && change.files.iter().all(mine) && !staged(change) {
                     change.undone = true;
                     any = true;
                 }
@@ -365,6 +376,17 @@ fn take_back(steps: &[Step<'_>], changes: &mut [Changed]) {
             changes.iter_mut().filter(|change| any && change.at == at).for_each(|change| change.undone = true);
         }
     }
+}
+
+/// Whether a command takes files into the index.
+pub(super) fn stages(run: &Run) -> bool {
+    matches!(run.words.as_slice(), [git, add, ..] if git == "git" && matches!(add.as_str(), "add" | "stage"))
+}
+
+/// Whether a command that stages takes this file: by its name or place, or with all others.
+fn stages_file(run: &Run, file: &str) -> bool {
+    let all = |word: &str| matches!(word, "-A" | "--all" | "-u" | "--update" | "--no-ignore-removal");
+    run.words.iter().skip(2).any(|word| all(word) || !word.starts_with('-') && covers(word, file))
 }
 
 /// The files that a command puts back as they were committed last; none where it does something else.

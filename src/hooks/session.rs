@@ -11,6 +11,9 @@ use std::path::Path;
 pub(super) struct Session {
     /// What was there when it began; none if no hook was called then.
     pub start: Option<Start>,
+    /// What tells the project's settings of then from others; none if no hook was called then.
+    #[serde(default)]
+    pub rules: Option<String>,
     /// Its newest record.
     pub last: Option<Last>,
     /// How often it was sent back to work.

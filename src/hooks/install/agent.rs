@@ -169,12 +169,12 @@ impl Installing {
             command: format!("{program} hook {what} --agent {agent}"),
             timeout: seconds * milliseconds,
         };
-        let (what, seconds) = match self.verify {
+        let (begin, end, seconds) = match self.verify {
             // A judge may be a language model.
-            Verify::On => ("stop --verify", 300),
-            Verify::Off => ("stop", 30),
+            Verify::On => ("session-start --verify", "stop --verify", 300),
+            Verify::Off => ("session-start", "stop", 30),
         };
-        [entry("SessionStart", "session-start", 30), entry(stop, what, seconds)]
+        [entry("SessionStart", begin, 30), entry(stop, end, seconds)]
     }
 }
 

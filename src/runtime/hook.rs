@@ -197,9 +197,8 @@ mod tests {
     fn a_project_names_no_program_and_no_place_to_a_hook() {
         let check = |judge: &str, asked: bool, because: &str| {
             let dir = tempfile::tempdir().unwrap();
-            let text = format!(
-                r#"{{"name":"x","agents":{{"a":{{"kind":"claude"}}}},"verification":{{"judge":{judge}}}}}"#
-            );
+            let text =
+                format!(r#"{{"name":"x","agents":{{"a":{{"kind":"claude"}}}},"verification":{{"judge":{judge}}}}}"#);
             std::fs::write(dir.path().join("project.json"), text).unwrap();
             let effective = config::load(&Inputs { dir: dir.path().to_owned(), ..Inputs::default() }).unwrap();
             let (settings, passed_over) = hook_settings(&effective).unwrap();

@@ -572,3 +572,30 @@ fn a_refuted_stop_sends_the_agent_back_and_not_for_ever() {
     ran.exits(0).says("/nowhere");
     assert_eq!(ran.stdout, "");
 }
+
+#[test]
+fn an_agent_that_eases_its_rules_is_judged_by_the_built_in_ones() {
+    let repo = Repo::new();
+    repo.0.write("t.jsonl", transcript(&repo, "All tests pass now."));
+    let unset = [("REFLECTION_MODE", "")];
+    let begin = repo.payload("s1", json!({}));
+    Ran::of(repo.command(&["session-start", "--verify"], &unset), &begin).exits(0);
+    let stop = |prompt: &str, again: bool| {
+        let more =
+            json!({ "transcript_path": repo.dir().join("t.jsonl"), "prompt_id": prompt, "stop_hook_active": again });
+        let ran = Ran::of(repo.command(&["stop", "--verify"], &unset), &repo.payload("s1", more));
+        ran.exits(0);
+        ran
+    };
+    let reason = |ran: &Ran| ran.json()["reason"].as_str().unwrap().to_owned();
+    assert!(!reason(&stop("p1", false)).contains("built-in"));
+    repo.0.write("project.json", "{ broken");
+    let eased = stop("p2", false);
+    eased.says("changed since the session began");
+    assert!(reason(&eased).contains("the built-in settings are used"));
+    // Without the count nobody knows how often it was sent back.
+    fs::remove_dir_all(repo.dir().join(".reflection")).unwrap();
+    let lost = stop("p2", true);
+    lost.says("is lost");
+    assert_eq!(lost.stdout, "");
+}

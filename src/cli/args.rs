@@ -577,13 +577,24 @@ pub struct HookArgs {
 #[derive(Debug, Subcommand)]
 pub enum HookCommand {
     /// Note the commit and the dirty files at a session's start; the agent's payload is read from stdin
-    SessionStart(HookCallArgs),
+    SessionStart(HookStartArgs),
     /// Write the record of a session that stops; the agent's payload is read from stdin
     Stop(HookStopArgs),
     /// Put the hooks into an agent's settings; what is there stays
     Install(HookInstallArgs),
     /// Take them out again
     Uninstall(HookUninstallArgs),
+}
+
+/// How an agent's hook calls at a session's start.
+#[derive(Debug, clap::Args)]
+pub struct HookStartArgs {
+    /// Who calls
+    #[command(flatten)]
+    pub call: HookCallArgs,
+    /// Also without `REFLECTION_MODE`: `stop --verify` goes by the settings that are seen here
+    #[arg(long)]
+    pub verify: bool,
 }
 
 /// How an agent's hook calls at a stop.

@@ -17,6 +17,7 @@ use super::judge;
 use super::output::errln;
 use super::output::outln;
 use super::project;
+use crate::config;
 use crate::domain::CaptureMode;
 use crate::layer::Svc;
 use crate::runtime;
@@ -72,7 +73,7 @@ pub(super) fn misused(error: &clap::Error) -> ExitCode {
 pub(super) fn at_once(args: &Args) -> Option<Exit> {
     let Command::Hook(HookArgs { command }) = &args.command else { return None };
     let (call, stops) = match command {
-        HookCommand::SessionStart(call) => (call, None),
+        HookCommand::SessionStart(start) => (&start.call, None),
         HookCommand::Stop(stop) => (&stop.call, Some(stop)),
         HookCommand::Install(_) | HookCommand::Uninstall(_) => return None,
     };
@@ -222,12 +223,20 @@ fn judge_stop(call: &HookCall) {
 }
 
 async fn judged_stop(call: &HookCall) -> anyhow::Result<Result<Option<String>, String>> {
-    let (layers, _) = judge::settings(&runtime::hook_project(call))?;
+    let dir = runtime::hook_project(call);
+    let rules = runtime::hook_rules(call).because();
+    let found = if rules.is_some() { None } else { judge::of_project(&dir)? };
+    let (settings, passed_over) = runtime::hook_settings(&found.map_or_else(|| config::defaults(&dir), Ok)?)?;
+    for note in rules.iter().chain(&passed_over) {
+        say(note);
+    }
+    let layers = runtime::live().with(settings);
     let app = layers.build::<(Svc<dyn CompletionVerifier>, Svc<dyn Settings>)>().await?;
     let max_turns = app.1.verification().max_turns;
     let answer = runtime::hook_verify(call, &*app.0, max_turns).await;
     app.shutdown().await?;
-    Ok(answer)
+    let noted = |why: String| rules.map_or_else(|| why.clone(), |rules| format!("{why}\n\n({rules}.)"));
+    Ok(answer.map(|why| why.map(noted)))
 }
 
 fn no_mode(word: &str) {

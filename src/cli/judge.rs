@@ -11,6 +11,7 @@ use super::project;
 use super::question;
 use crate::config;
 use crate::config::ConfigError;
+use crate::config::Effective;
 use crate::domain::Usage;
 use crate::layer::Layers;
 use crate::layer::Svc;
@@ -65,12 +66,18 @@ pub(super) async fn judge(dir: &Path, args: JudgeArgs) -> anyhow::Result<Exit> {
 
 /// The layers of the project at `dir` and its root; where there is none, those of the default settings.
 pub(super) fn settings(dir: &Path) -> anyhow::Result<(Layers, Option<PathBuf>)> {
-    match project::layers(dir, Vec::new()) {
-        Ok((layers, settings)) => Ok((layers, Some(settings.project().root.clone()))),
-        Err(error) if is_missing(&error) => {
-            let settings: Svc<dyn Settings> = runtime::settings_from(&config::defaults(dir)?)?;
-            Ok((runtime::live().with(settings), None))
-        }
+    let found = of_project(dir)?;
+    let effective = found.clone().map_or_else(|| config::defaults(dir), Ok)?;
+    let settings: Svc<dyn Settings> = runtime::settings_from(&effective).map_err(|error| in_full(dir, error.into()))?;
+    let root = found.map(|_| settings.project().root.clone());
+    Ok((runtime::live().with(settings), root))
+}
+
+/// What the project at `dir` says; none where there is none.
+pub(super) fn of_project(dir: &Path) -> anyhow::Result<Option<Effective>> {
+    match project::load(dir, Vec::new()) {
+        Ok(effective) => Ok(Some(effective)),
+        Err(error) if is_missing(&error) => Ok(None),
         Err(error) => Err(in_full(dir, error)),
     }
 }

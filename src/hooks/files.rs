@@ -1,6 +1,7 @@
 //! Where records and sessions are kept.
 
 use super::session::Session;
+use super::session::is_record;
 use crate::domain::Capture;
 use crate::domain::SessionId;
 use crate::domain::Timestamp;
@@ -9,10 +10,14 @@ use std::fs::File;
 use std::fs::TryLockError;
 use std::io;
 use std::io::ErrorKind;
+use std::io::Read;
 use std::io::Write;
 use std::path::Path;
 use std::path::PathBuf;
 use std::time::Duration;
+
+/// The files of thousands of dirty files fit in; more is no file of ours, and is not read into memory.
+const FILE_BYTES: u64 = 16 << 20;
 
 /// The records of a project, and what is known of the sessions and attempts that they are of.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,10 +75,18 @@ impl CaptureFiles {
 
     /// Makes the directories; nothing of the runtime's own is ever untracked to the user.
     pub(super) fn prepare(&self) -> io::Result<()> {
-        std::fs::create_dir_all(&self.records)?;
-        std::fs::create_dir_all(&self.sessions)?;
-        let ignore = self.ignored.join(".gitignore");
-        if ignore.exists() { Ok(()) } else { std::fs::write(ignore, "*\n") }
+        for dir in [&self.ignored, &self.records, &self.sessions] {
+            // A directory of the user's choice may be a link; one of ours that is leads out of the project.
+            if dir.starts_with(&self.ignored) && dir.is_symlink() {
+                return Err(refused(dir, "it is a link; remove it, and a directory will be made"));
+            }
+            std::fs::create_dir_all(dir)?;
+        }
+        match File::create_new(self.ignored.join(".gitignore")) {
+            Ok(mut file) => file.write_all(b"*\n"),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+            Err(error) => Err(error),
+        }
     }
 
     /// Locks a session until the file is dropped; none if another hook of the session is at it.
@@ -89,8 +102,8 @@ impl CaptureFiles {
 
     /// What is known of a session; nothing if its file cannot be read.
     pub(super) fn session(&self, session: &str) -> Session {
-        let text = std::fs::read(self.session_file(session)).unwrap_or_default();
-        serde_json::from_slice(&text).unwrap_or_default()
+        let text = read(&self.session_file(session)).unwrap_or_default();
+        serde_json::from_slice(&text).map(Session::trusted).unwrap_or_default()
     }
 
     /// Keeps what is known of a session.
@@ -110,9 +123,9 @@ impl CaptureFiles {
         let pointer = self.sessions.join(binding.file_name());
         let lock = open_lock(&pointer.with_extension("lock"))?;
         lock.lock()?;
-        if let Ok(before) = std::fs::read_to_string(&pointer) {
+        if let Ok(before) = read(&pointer) {
             // First no record has the mark, then the new one: never two.
-            self.no_longer_final(before.trim())?;
+            self.no_longer_final(String::from_utf8_lossy(&before).trim())?;
         }
         capture.provenance.is_final = Some(true);
         let written = self.place(&mut capture)?;
@@ -121,8 +134,11 @@ impl CaptureFiles {
     }
 
     fn no_longer_final(&self, record: &str) -> io::Result<()> {
+        if !is_record(record) {
+            return Ok(());
+        }
         let path = self.records.join(record);
-        let text = match std::fs::read(&path) {
+        let text = match read(&path) {
             Ok(text) => text,
             // A person may have tidied up.
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
@@ -135,6 +151,9 @@ impl CaptureFiles {
 
     /// Removes a record that a newer one of the same stop stands in for.
     pub(super) fn remove(&self, record: &str) -> io::Result<()> {
+        if !is_record(record) {
+            return Err(refused(Path::new(record), "it is no record's name"));
+        }
         match std::fs::remove_file(self.records.join(record)) {
             Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
             _ => Ok(()),
@@ -160,7 +179,32 @@ impl CaptureFiles {
 }
 
 fn open_lock(path: &Path) -> io::Result<File> {
+    is_plain(path)?;
     File::options().create(true).truncate(false).write(true).open(path)
+}
+
+/// A whole file of ours; the error of one that is not there is [`ErrorKind::NotFound`].
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    is_plain(path)?;
+    let mut bytes = Vec::new();
+    File::open(path)?.take(FILE_BYTES + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > FILE_BYTES {
+        return Err(refused(path, "it is too large to be ours"));
+    }
+    Ok(bytes)
+}
+
+/// A pipe in a file's place would be waited for, and a link leads somewhere else; where nothing is, a file may be made.
+fn is_plain(path: &Path) -> io::Result<()> {
+    match path.symlink_metadata() {
+        Ok(metadata) if !metadata.is_file() => Err(refused(path, "it is no plain file; remove it")),
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+fn refused(path: &Path, because: &str) -> io::Error {
+    io::Error::other(format!("{}: {because}", path.display()))
 }
 
 /// A session's part of a file's name, wherever the id comes from.

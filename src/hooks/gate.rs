@@ -43,9 +43,21 @@ pub fn gate(hook: &Hook<'_>, max_turns: u32) -> io::Result<Gating> {
     let Some(lock) = files.lock(session)? else {
         return Ok(Gating::LetGo("another hook of this session is at work"));
     };
-    let kept = files.session(session);
+    let mut kept = files.session(session);
     let task = hook.payload.turn.clone().unwrap_or_default();
-    let gated = kept.gated.clone().filter(|gated| gated.task == task).unwrap_or(Gated { task, ..Gated::default() });
+    let gated = match kept.gated.clone().filter(|gated| gated.task == task) {
+        Some(gated) => gated,
+        None if hook.payload.refired => {
+            return Ok(Gating::LetGo("the agent was sent back before, and the count of how often is lost"));
+        }
+        None => {
+            // Kept before the first answer, so that a count that is lost is told from one that did not begin.
+            let gated = Gated { task, ..Gated::default() };
+            kept.gated = Some(gated.clone());
+            files.keep_session(session, &kept)?;
+            gated
+        }
+    };
     let next_turn = gated.blocks + 2;
     if next_turn > max_turns {
         return Ok(Gating::LetGo("the task has had all its turns (`feedback.maxTurns`)"));

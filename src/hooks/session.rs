@@ -4,17 +4,39 @@ use crate::domain::Timestamp;
 use serde::Deserialize;
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::path::Path;
 
 /// A session, as its file says.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Session {
     /// What was there when it began; none if no hook was called then.
     pub start: Option<Start>,
+    /// What tells the project's settings of then from others; none if no hook was called then.
+    #[serde(default)]
+    pub rules: Option<String>,
     /// Its newest record.
     pub last: Option<Last>,
     /// How often it was sent back to work.
     #[serde(default)]
     pub gated: Option<Gated>,
+}
+
+impl Session {
+    /// Without what no hook of ours wrote: the file lies where the agent may write, and git is called with the commit,
+    /// and a record is removed by its name.
+    pub fn trusted(self) -> Self {
+        let is_commit = |head: &String| matches!(head.len(), 40 | 64) && head.bytes().all(|b| b.is_ascii_hexdigit());
+        Self {
+            start: self.start.filter(|start| start.head.as_ref().is_none_or(is_commit)),
+            last: self.last.filter(|last| is_record(&last.record)),
+            ..self
+        }
+    }
+}
+
+/// Whether this is the name of a record, and not a path to somewhere else.
+pub(super) fn is_record(name: &str) -> bool {
+    Path::new(name).file_name() == Some(name.as_ref()) && name.ends_with(".reflection.json")
 }
 
 /// What was there when a session began.
@@ -50,4 +72,27 @@ pub(super) struct Gated {
     pub blocks: u32,
     /// What it was sent back for, with what the work looked like.
     pub states: Vec<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_commit_and_a_record_are_trusted() {
+        let check = |head: Option<&str>, record: &str, expected: (bool, bool)| {
+            let start = Start { head: head.map(str::to_owned), dirty: BTreeMap::new(), at: Timestamp::UNIX_EPOCH };
+            let last = Last { record: record.to_owned(), state: String::new(), turn: String::new(), captures: 1 };
+            let kept = Session { start: Some(start), last: Some(last), ..Session::default() }.trusted();
+            assert_eq!((kept.start.is_some(), kept.last.is_some()), expected, "{head:?} {record}");
+        };
+        check(None, "s-1.reflection.json", (true, true));
+        check(Some(&"0a".repeat(20)), "s", (true, false));
+        check(Some(&"0a".repeat(32)), "/x/s.reflection.json", (true, false));
+        check(Some("--output=/x"), "../s.reflection.json", (false, false));
+        check(Some(&format!("--output={}", "a".repeat(31))), "./s.reflection.json", (false, false));
+        check(Some("HEAD"), "a/../s.reflection.json", (false, false));
+        check(Some(""), "", (false, false));
+        check(Some(&"0a".repeat(21)), "s.reflection.json/", (false, false));
+    }
 }

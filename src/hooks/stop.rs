@@ -59,8 +59,8 @@ pub fn stop(hook: &Hook<'_>) -> io::Result<Stopped> {
     let same = |last: &Last| last.state == state && (hook.payload.refired || last.turn == turn);
     let again = match &kept.last {
         Some(last) if same(last) => return Ok(Stopped::Nothing),
-        None if hook.payload.refired => return Ok(Stopped::Nothing),
-        last => last.clone().filter(|_| hook.payload.refired),
+        // The record of another prompt's stop stays.
+        last => last.clone().filter(|last| hook.payload.refired && last.turn == turn),
     };
     let captures = again.as_ref().map_or(1, |last| last.captures + 1);
     let capture = capture(hook, mode, seen, report, captures);

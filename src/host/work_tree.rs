@@ -39,6 +39,8 @@ impl HostWorkTree {
         for (name, value) in git::ENVIRONMENT {
             process.env(name, value);
         }
+        // A hook is quick: what a partial clone left out is not fetched for it.
+        process.env("GIT_NO_LAZY_FETCH", "1");
         for key_value in ["core.hooksPath=/dev/null", "core.fsmonitor=false", "status.showStash=false"] {
             process.args(["-c", key_value]);
         }
@@ -92,6 +94,7 @@ impl WorkTree for HostWorkTree {
             "--no-ahead-behind",
             "--no-renames",
             "--untracked-files=all",
+            "--ignore-submodules=none",
             "-z",
         ])?;
         let Status { head, branch, upstream, files } = read_status(&out);
@@ -100,8 +103,12 @@ impl WorkTree for HostWorkTree {
 
     fn changed(&self, from: Option<&str>, to: &str) -> Result<Vec<PathBuf>, WorkTreeError> {
         let out = match from {
-            Some(from) => self.git(&["diff-tree", "-r", "-z", "--name-only", "--no-renames", from, to])?,
-            None => self.git(&["ls-tree", "-r", "-z", "--name-only", "--full-tree", to])?,
+            Some(from) => {
+                let diff = ["diff-tree", "-r", "-z", "--name-only", "--no-renames", "--ignore-submodules=none"];
+                // A name that comes from a file must not be taken for an option: `--output=` writes.
+                self.git(&[&diff[..], &["--end-of-options", from, to]].concat())?
+            }
+            None => self.git(&["ls-tree", "-r", "-z", "--name-only", "--full-tree", "--end-of-options", to])?,
         };
         Ok(git::paths(&out).collect())
     }

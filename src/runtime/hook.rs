@@ -4,18 +4,24 @@
 use super::judge::TranscriptTurn;
 use super::judge::judge_transcript;
 use super::judge::read_transcript;
+use crate::config::ConfigError;
+use crate::config::Effective;
 use crate::domain::Standing;
+use crate::domain::policy;
 use crate::hooks;
 use crate::hooks::Gating;
 use crate::hooks::Hook;
 use crate::hooks::HookEnvironment;
 use crate::hooks::HookMode;
 use crate::hooks::Payload;
+use crate::hooks::Rules;
 use crate::hooks::Stopped;
 use crate::host::HostWorkTree;
 use crate::host::SystemClock;
+use crate::layer::Svc;
 use crate::prompt::Feedback;
 use crate::services::CompletionVerifier;
+use crate::services::Settings;
 use crate::services::UsageMeter;
 use crate::services::WorkTree;
 use std::io;
@@ -103,6 +109,43 @@ pub fn hook_project(call: &HookCall) -> PathBuf {
     Around::of(call).top()
 }
 
+/// Whether the settings of a session's project may say how its stops are judged.
+#[must_use]
+pub fn hook_rules(call: &HookCall) -> Rules {
+    hooks::rules(&Around::of(call).hook(call, &SystemClock::new()))
+}
+
+/// The settings by which a hook judges, and whom of them it does not ask: a project that somebody else wrote must not
+/// have programs started, or the caller's keys and words sent somewhere, only because an agent stops in it.
+///
+/// # Errors
+/// [`ConfigError`] if values do not fit together.
+pub fn hook_settings(effective: &Effective) -> Result<(Svc<dyn Settings>, Option<&'static str>), ConfigError> {
+    let mut values = effective.settings()?;
+    let asked = std::mem::take(&mut values.verification.judge);
+    let (judge, passed_over) = asked_by_hooks(asked);
+    values.verification.judge = judge;
+    if passed_over.is_some() {
+        // Nobody is left to answer the questions.
+        values.verification.self_assessment = policy::SelfAssessment::Off;
+    }
+    (values.verification.reviewer, values.verification.auditor) = (None, None);
+    Ok((Svc::new(values), passed_over))
+}
+
+fn asked_by_hooks(judge: policy::Judge) -> (policy::Judge, Option<&'static str>) {
+    match judge {
+        policy::Judge::Command { .. } | policy::Judge::Agent { .. } => {
+            (policy::Judge::None, Some("verification.judge starts a program, so a hook does not ask it"))
+        }
+        policy::Judge::Model { template, .. } if template.base_url.is_some() || template.key_env.is_some() => (
+            policy::Judge::None,
+            Some("verification.judge has a `baseUrl` or `keyEnv` of its own, so a hook does not ask it"),
+        ),
+        other => (other, None),
+    }
+}
+
 /// Judges a session that stops by its transcript, and gives what the agent is told if it is sent back to work; none if it
 /// may stop. Facts against it send it back, and whoever the settings ask; that nothing is known never does.
 ///
@@ -142,4 +185,31 @@ pub async fn hook_verify(
     let about = format!("{:?} {:?} {}", verdict.missing, verdict.next_actions, verdict.feedback);
     let sent_back = gate.send_back(&about).map_err(|error| error.to_string())?;
     Ok(sent_back.then_some(why))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config;
+    use crate::config::Inputs;
+
+    #[test]
+    fn a_project_names_no_program_and_no_place_to_a_hook() {
+        let check = |judge: &str, asked: bool, because: &str| {
+            let dir = tempfile::tempdir().unwrap();
+            let text =
+                format!(r#"{{"name":"x","agents":{{"a":{{"kind":"claude"}}}},"verification":{{"judge":{judge}}}}}"#);
+            std::fs::write(dir.path().join("project.json"), text).unwrap();
+            let effective = config::load(&Inputs { dir: dir.path().to_owned(), ..Inputs::default() }).unwrap();
+            let (settings, passed_over) = hook_settings(&effective).unwrap();
+            assert_eq!(settings.verification().judge != policy::Judge::None, asked, "{judge}");
+            assert!(passed_over.unwrap_or_default().contains(because), "{judge}: {passed_over:?}");
+            assert_eq!(passed_over.is_none(), because.is_empty(), "{judge}");
+        };
+        check(r#"{"kind":"none"}"#, false, "");
+        check(r#"{"kind":"command","argv":["true"]}"#, false, "starts a program");
+        check(r#"{"kind":"model","provider":"anthropic"}"#, true, "");
+        check(r#"{"kind":"model","provider":"openai","baseUrl":"https://x.example/v1"}"#, false, "baseUrl");
+        check(r#"{"kind":"model","provider":"openai","keyEnv":"AWS_SECRET_ACCESS_KEY"}"#, false, "keyEnv");
+    }
 }

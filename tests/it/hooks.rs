@@ -183,8 +183,6 @@ fn a_stop_is_recorded_once() {
     let stop = |prompt: &str, again: bool| {
         repo.hook(&["stop"], &repo.payload("s1", json!({ "prompt_id": prompt, "stop_hook_active": again })), &[])
     };
-    stop("p1", true);
-    assert_eq!(repo.records().len(), 0, "the record of this stop was not the agent's first");
     repo.0.write("a.rs", "x");
     for _ in 0..3 {
         stop("p1", false);
@@ -199,6 +197,54 @@ fn a_stop_is_recorded_once() {
     assert_eq!((record.files_changed.len(), record.provenance.reflection_attempt), (2, 2));
     stop("p2", false);
     assert_eq!(repo.records().len(), 2, "another prompt is another stop");
+    repo.0.write("c.rs", "x");
+    stop("p3", true);
+    assert_eq!(repo.records().len(), 3, "the first stop of this prompt was not seen, and p2's record stays");
+    let new = Repo::new();
+    new.hook(&["stop"], &new.payload("s1", json!({ "stop_hook_active": true })), &[]);
+    assert_eq!(new.records().len(), 1, "nothing was recorded before");
+}
+
+#[test]
+fn what_stands_in_a_session_file_harms_nobody() {
+    let at = "2026-11-22T10:00:00Z";
+    let repo = Repo::new();
+    let victim = repo.0.out.join("victim.reflection.json");
+    repo.0.write("mine.reflection.json", "precious");
+    fs::write(&victim, "precious").unwrap();
+    let option = format!("--output={}", victim.display());
+    for record in [victim.to_str().unwrap(), "../../mine.reflection.json", "../sessions/s1.json"] {
+        let last = json!({ "record": record, "state": "other", "turn": "", "captures": 1 });
+        let session = json!({ "start": { "head": option, "dirty": {}, "at": at }, "last": last });
+        repo.0.write(".reflection/sessions/s1.json", session.to_string());
+        let payload = repo.payload("s1", json!({ "stop_hook_active": true }));
+        repo.hook(&["stop"], &payload, &[]).says("no_session_start");
+    }
+    assert_eq!(repo.records().len(), 3);
+    assert_eq!(fs::read_to_string(&victim).unwrap(), "precious");
+    assert_eq!(repo.0.read("mine.reflection.json"), b"precious");
+    assert!(repo.dir().join(".reflection/sessions/s1.json").is_file());
+}
+
+#[test]
+fn links_and_pipes_in_the_way_are_not_followed() {
+    for place in [".reflection", ".reflection/reflections", ".reflection/sessions"] {
+        let repo = Repo::new();
+        let elsewhere = repo.0.out.join("elsewhere");
+        fs::create_dir(&elsewhere).unwrap();
+        let place = repo.dir().join(place);
+        fs::create_dir_all(place.parent().unwrap()).unwrap();
+        std::os::unix::fs::symlink(&elsewhere, &place).unwrap();
+        repo.stop("s").says("it is a link");
+        assert_eq!(files(&elsewhere).len(), 0, "{}", place.display());
+    }
+    for (name, said) in [("s.lock", "no plain file"), ("s.json", "no_session_start")] {
+        let repo = Repo::new();
+        let dir = repo.dir().join(".reflection/sessions");
+        fs::create_dir_all(&dir).unwrap();
+        assert!(Command::new("mkfifo").arg(dir.join(name)).status().unwrap().success());
+        repo.stop("s").says(said);
+    }
 }
 
 #[test]
@@ -525,4 +571,31 @@ fn a_refuted_stop_sends_the_agent_back_and_not_for_ever() {
     let ran = Ran::of(repo.command(&["stop", "--verify"], &unset), &broken);
     ran.exits(0).says("/nowhere");
     assert_eq!(ran.stdout, "");
+}
+
+#[test]
+fn an_agent_that_eases_its_rules_is_judged_by_the_built_in_ones() {
+    let repo = Repo::new();
+    repo.0.write("t.jsonl", transcript(&repo, "All tests pass now."));
+    let unset = [("REFLECTION_MODE", "")];
+    let begin = repo.payload("s1", json!({}));
+    Ran::of(repo.command(&["session-start", "--verify"], &unset), &begin).exits(0);
+    let stop = |prompt: &str, again: bool| {
+        let more =
+            json!({ "transcript_path": repo.dir().join("t.jsonl"), "prompt_id": prompt, "stop_hook_active": again });
+        let ran = Ran::of(repo.command(&["stop", "--verify"], &unset), &repo.payload("s1", more));
+        ran.exits(0);
+        ran
+    };
+    let reason = |ran: &Ran| ran.json()["reason"].as_str().unwrap().to_owned();
+    assert!(!reason(&stop("p1", false)).contains("built-in"));
+    repo.0.write("project.json", "{ broken");
+    let eased = stop("p2", false);
+    eased.says("changed since the session began");
+    assert!(reason(&eased).contains("the built-in settings are used"));
+    // Without the count nobody knows how often it was sent back.
+    fs::remove_dir_all(repo.dir().join(".reflection")).unwrap();
+    let lost = stop("p2", true);
+    lost.says("is lost");
+    assert_eq!(lost.stdout, "");
 }

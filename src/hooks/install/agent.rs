@@ -169,12 +169,12 @@ impl Installing {
             command: format!("{program} hook {what} --agent {agent}"),
             timeout: seconds * milliseconds,
         };
-        let (what, seconds) = match self.verify {
+        let (begin, end, seconds) = match self.verify {
             // A judge may be a language model.
-            Verify::On => ("stop --verify", 300),
-            Verify::Off => ("stop", 30),
+            Verify::On => ("session-start --verify", "stop --verify", 300),
+            Verify::Off => ("session-start", "stop", 30),
         };
-        [entry("SessionStart", "session-start", 30), entry(stop, what, seconds)]
+        [entry("SessionStart", begin, 30), entry(stop, end, seconds)]
     }
 }
 
@@ -195,15 +195,50 @@ fn shell_word(word: &str) -> String {
     if plain { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
 }
 
-/// Whether a command line calls one of our hooks, whatever the program's path.
+/// Whether a command line is a call of one of our hooks and nothing else, whatever the program's path: who added
+/// something to it keeps it.
 pub(super) fn is_ours(command: &str) -> bool {
-    let Some((program, rest)) = ["hook stop", "hook session-start"].iter().find_map(|what| {
-        let at = command.find(&format!(" {what}"))?;
-        Some((&command[..at], &command[at + 1 + what.len()..]))
-    }) else {
-        return false;
-    };
-    let program = program.trim_matches(['\'', '"', ' ']);
-    let named = Path::new(program).file_name().is_some_and(|name| name == "reflexion");
-    named && (rest.is_empty() || rest.starts_with(' '))
+    let Some(words) = words(command) else { return false };
+    let mut words = words.iter().map(String::as_str);
+    let named = words.next().is_some_and(|word| Path::new(word).file_name().is_some_and(|name| name == "reflexion"));
+    let called = words.next() == Some("hook") && matches!(words.next(), Some("stop" | "session-start"));
+    while let Some(word) = words.next() {
+        let known = match word {
+            "--verify" => true,
+            "--agent" | "--project" => words.next().is_some(),
+            _ => false,
+        };
+        if !known {
+            return false;
+        }
+    }
+    named && called
+}
+
+/// The words of a shell's command line that is one plain call; none if it is more than that.
+fn words(command: &str) -> Option<Vec<String>> {
+    let (mut words, mut word) = (Vec::new(), None::<String>);
+    let mut rest = command.chars();
+    while let Some(next) = rest.next() {
+        match next {
+            ' ' | '\t' => words.extend(word.take()),
+            '\'' | '"' => {
+                let word = word.get_or_insert_default();
+                loop {
+                    match rest.next()? {
+                        end if end == next => break,
+                        '$' | '`' | '\\' if next == '"' => return None,
+                        inner => word.push(inner),
+                    }
+                }
+            }
+            '\\' => word.get_or_insert_default().push(rest.next()?),
+            '&' | '|' | ';' | '<' | '>' | '(' | ')' | '{' | '}' | '$' | '`' | '#' | '*' | '?' | '\n' | '\r' => {
+                return None;
+            }
+            plain => word.get_or_insert_default().push(plain),
+        }
+    }
+    words.extend(word);
+    Some(words)
 }

@@ -125,7 +125,6 @@ struct Ours {
     hook: CstNode,
     command: String,
     event: String,
-    timeout: Option<String>,
 }
 
 /// Every hook of ours; what has another shape than hooks have is not looked into.
@@ -137,8 +136,7 @@ fn ours(object: &CstObject) -> Vec<Ours> {
         for hook in event.array_value().iter().flat_map(groups).flat_map(|(_, hooks)| hooks.elements()) {
             let Some(fields) = hook.as_object() else { continue };
             let Some(command) = text(&fields, "command").filter(|command| is_ours(command)) else { continue };
-            let timeout = fields.get("timeout").and_then(|prop| prop.value()).map(|value| value.to_string());
-            found.push(Ours { hook, command, event: name.clone(), timeout });
+            found.push(Ours { hook, command, event: name.clone() });
         }
     }
     found
@@ -160,9 +158,8 @@ fn text(object: &CstObject, key: &str) -> Option<String> {
 
 fn holds(object: &CstObject, entry: &Entry) -> bool {
     ours(object).iter().any(|ours| {
-        ours.event == entry.event
-            && ours.command == entry.command
-            && ours.timeout.as_deref() == Some(entry.timeout.to_string().as_str())
+        // A timeout of the user's own is kept.
+        ours.event == entry.event && ours.command == entry.command
     })
 }
 
@@ -255,6 +252,12 @@ mod tests {
     }
 
     #[test]
+    fn a_timeout_of_the_users_own_stays() {
+        let own = install("", &entries()).unwrap().replacen("30", "90", 1);
+        assert_eq!(install(&own, &entries()).unwrap(), own);
+    }
+
+    #[test]
     fn a_new_file_is_readable() {
         let new = install("", &entries()).unwrap();
         assert!(new.ends_with("}\n") && new.lines().count() > 10, "{new}");
@@ -285,12 +288,29 @@ mod tests {
             "reflexion hook stop --verify --agent claude",
             "/usr/local/bin/reflexion hook session-start --agent codex",
             "'/with space/reflexion' hook stop",
+            r"'/it'\''s here/reflexion' hook stop --agent claude",
+            "\"/old path/reflexion\" hook session-start --verify --agent claude",
+            "reflexion hook stop --project /x",
         ] {
             assert!(is_ours(ours), "{ours}");
         }
         for others in
             ["say hook stop", "reflexion-old hook stop", "reflexion hook stopwatch", "reflexion run", "hook stop"]
         {
+            assert!(!is_ours(others), "{others}");
+        }
+        for others in [
+            "reflexion hook stop --agent claude && notify-send done",
+            "reflexion hook stop; say done",
+            "reflexion hook stop|tee x",
+            "reflexion hook stop > log",
+            "reflexion hook stop --agent $(whoami)",
+            "reflexion hook stop --agent",
+            "reflexion hook stop --agent claude --mine",
+            "REFLECTION_MODE=solo reflexion hook stop",
+            "echo hi; reflexion hook stop",
+            "reflexion hook stop 'unclosed",
+        ] {
             assert!(!is_ours(others), "{others}");
         }
     }

@@ -90,20 +90,38 @@ fn read(file: &Path) -> Result<Option<String>, InstallError> {
 /// Replaces the whole file, or what it links to, with the permissions that it has.
 fn replace(file: &Path, text: &str) -> Result<(), InstallError> {
     let write = || {
-        let place = if file.exists() { file.canonicalize()? } else { file.to_owned() };
+        let place = place(file)?;
         let dir = place.parent().unwrap_or(Path::new("."));
         std::fs::create_dir_all(dir)?;
-        let permissions = match place.metadata() {
-            Ok(metadata) => metadata.permissions(),
-            Err(_) => Permissions::from_mode(0o666),
-        };
-        let mut new = tempfile::Builder::new().prefix(".").suffix(".tmp").permissions(permissions).tempfile_in(dir)?;
+        // A new file has what the umask leaves; one that was there has what it had, whatever the umask is.
+        let new = Permissions::from_mode(0o666);
+        let mut new = tempfile::Builder::new().prefix(".").suffix(".tmp").permissions(new).tempfile_in(dir)?;
+        if let Ok(metadata) = place.metadata() {
+            new.as_file().set_permissions(metadata.permissions())?;
+        }
         new.write_all(text.as_bytes())?;
         new.as_file().sync_all()?;
         new.persist(&place).map_err(|error| error.error)?;
         Ok(())
     };
     write().map_err(|error| InstallError::Io { action: "write", file: file.to_owned(), error })
+}
+
+/// Where a file is, behind its links; the last of them may lead to where nothing is yet.
+fn place(file: &Path) -> io::Result<PathBuf> {
+    if file.exists() {
+        return file.canonicalize();
+    }
+    let mut place = file.to_owned();
+    // As many as Linux follows.
+    for _ in 0..40 {
+        if !place.is_symlink() {
+            return Ok(place);
+        }
+        let to = std::fs::read_link(&place)?;
+        place = place.parent().unwrap_or(Path::new(".")).join(to);
+    }
+    Err(io::Error::other("its links lead round in a circle"))
 }
 
 #[cfg(test)]
@@ -152,6 +170,20 @@ mod tests {
         assert!(std::fs::read_to_string(&real).unwrap().contains("reflexion hook stop"));
         one.take_out().unwrap();
         assert_eq!(std::fs::read_to_string(&real).unwrap().split_whitespace().collect::<String>(), "{\"a\":1}");
+    }
+
+    #[test]
+    fn a_link_to_nothing_yet_stays_a_link_and_no_umask_takes_permissions() {
+        let dir = tempfile::tempdir().unwrap();
+        let one = installing(HookAgent::Claude, dir.path());
+        std::fs::create_dir(dir.path().join(".claude")).unwrap();
+        std::os::unix::fs::symlink("../dotfiles/claude.json", one.file()).unwrap();
+        one.put().unwrap();
+        let real = dir.path().join("dotfiles/claude.json");
+        assert!(one.file().is_symlink() && real.is_file());
+        std::fs::set_permissions(&real, Permissions::from_mode(0o666)).unwrap();
+        one.take_out().unwrap();
+        assert_eq!(real.metadata().unwrap().permissions().mode() & 0o777, 0o666);
     }
 
     #[test]

@@ -197,8 +197,7 @@ mod tests {
     fn a_project_names_no_program_and_no_place_to_a_hook() {
         let check = |judge: &str, asked: bool, because: &str| {
             let dir = tempfile::tempdir().unwrap();
-            let text =
-                format!(r#"{{"name":"x","agents":{{"a":{{"kind":"claude"}}}},"verification":{{"judge":{judge}}}}}"#);
+            let text = format!(r#"{{"name":"x","verification":{{"judge":{judge}}}}}"#);
             std::fs::write(dir.path().join("project.json"), text).unwrap();
             let effective = config::load(&Inputs { dir: dir.path().to_owned(), ..Inputs::default() }).unwrap();
             let (settings, passed_over) = hook_settings(&effective).unwrap();
@@ -206,10 +205,10 @@ mod tests {
             assert!(passed_over.unwrap_or_default().contains(because), "{judge}: {passed_over:?}");
             assert_eq!(passed_over.is_none(), because.is_empty(), "{judge}");
         };
-        check(r#"{"kind":"none"}"#, false, "");
-        check(r#"{"kind":"command","argv":["true"]}"#, false, "starts a program");
-        check(r#"{"kind":"model","provider":"anthropic"}"#, true, "");
-        check(r#"{"kind":"model","provider":"openai","baseUrl":"https://x.example/v1"}"#, false, "baseUrl");
-        check(r#"{"kind":"model","provider":"openai","keyEnv":"AWS_SECRET_ACCESS_KEY"}"#, false, "keyEnv");
+        check(r#"{"type":"none"}"#, false, "");
+        check(r#"{"type":"command","argv":["true"]}"#, false, "starts a program");
+        check(r#"{"type":"model","provider":"anthropic"}"#, true, "");
+        check(r#"{"type":"model","provider":"openai","baseUrl":"https://x.example/v1"}"#, false, "baseUrl");
+        check(r#"{"type":"model","provider":"openai","keyEnv":"AWS_SECRET_ACCESS_KEY"}"#, false, "keyEnv");
     }
 }

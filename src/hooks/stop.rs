@@ -56,7 +56,9 @@ pub fn stop(hook: &Hook<'_>) -> io::Result<Stopped> {
     let report = self_report(&asked(hook));
     let state = state(&seen, &report);
     let turn = hook.payload.turn.as_deref().unwrap_or_default();
-    let same = |last: &Last| last.state == state && (hook.payload.refired || last.turn == turn);
+    let told = hook.payload.problem.is_none();
+    // A stop that says nothing of itself is never taken for one that was recorded.
+    let same = |last: &Last| told && last.state == state && (hook.payload.refired || last.turn == turn);
     let again = match &kept.last {
         Some(last) if same(last) => return Ok(Stopped::Nothing),
         // The record of another prompt's stop stays.

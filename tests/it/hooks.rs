@@ -322,6 +322,9 @@ fn whatever_comes_in_the_session_goes_on() {
         assert_eq!((record.session_id.as_str(), record.provenance.degraded), ("unknown", true));
         assert!(record.provenance.degraded_reason.unwrap().starts_with(reason));
         assert_eq!(record.files_changed, ["a.rs"]);
+        // Once more is said once more: nobody knows whether it is the same stop.
+        repo.hook(&["stop"], stdin, &[]).says(reason);
+        assert_eq!(repo.records().len(), 2);
     }
     let repo = Repo::new();
     repo.stop("../../../out/../\n\u{0}x/'$(touch y)'");

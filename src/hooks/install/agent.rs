@@ -200,7 +200,7 @@ fn shell_word(word: &str) -> String {
 pub(super) fn is_ours(command: &str) -> bool {
     let Some(words) = words(command) else { return false };
     let mut words = words.iter().map(String::as_str);
-    let named = words.next().is_some_and(|word| Path::new(word).file_name().is_some_and(|name| name == "reflexion"));
+    let named = words.next().and_then(|word| Path::new(word).file_name()?.to_str()).is_some_and(is_our_name);
     let called = words.next() == Some("hook") && matches!(words.next(), Some("stop" | "session-start"));
     while let Some(word) = words.next() {
         let known = match word {
@@ -213,6 +213,12 @@ pub(super) fn is_ours(command: &str) -> bool {
         }
     }
     named && called
+}
+
+/// `reflexion`, with a version or without.
+fn is_our_name(name: &str) -> bool {
+    let version = |rest: &str| rest.strip_prefix('-').is_some_and(|v| v.starts_with(|c: char| c.is_ascii_digit()));
+    name.strip_prefix("reflexion").is_some_and(|rest| rest.is_empty() || version(rest))
 }
 
 /// The words of a shell's command line that is one plain call; none if it is more than that.

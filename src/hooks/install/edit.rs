@@ -291,6 +291,7 @@ mod tests {
             r"'/it'\''s here/reflexion' hook stop --agent claude",
             "\"/old path/reflexion\" hook session-start --verify --agent claude",
             "reflexion hook stop --project /x",
+            "/opt/reflexion-0.1.0 hook stop --agent claude",
         ] {
             assert!(is_ours(ours), "{ours}");
         }

@@ -1,7 +1,7 @@
 //! ANALYZE: three experiments that say whether more self-reflection is worth building.
 //!
 //! Each has a kill condition that was written down before any data was seen, and each result says first whether it was
-//! met ([`Decision`]). [`calibrate`] asks whether an agent's confidence tells right work from wrong (P1), [`History`]
+//! met ([`Decision`]). [`calibrate`] asks whether an agent's confidence tells right work from wrong (P1), [`FollowUps`]
 //! what repairs soon after a change say about the gates that let it pass (P2), [`board`] how often anything says
 //! afterwards whether finished work was right (P3). What is too little to decide on is said and decides nothing.
 //! Everything is a pure function of what was read; the numbers are those of the cited papers.

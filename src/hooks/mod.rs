@@ -6,8 +6,8 @@
 //! anybody and never says anything to the agent: what goes wrong is a word in the record ([`reasons`](stop)) and a line
 //! on stderr.
 //!
-//! [`environment`] and [`payload`] read what a hook is told, [`session`] is what is kept between the hooks of a session,
-//! [`files`] is where records go; the orchestrator writes its own there through [`AttemptCaptures`].
+//! `environment` and `payload` read what a hook is told, `session` is what is kept between the hooks of a session,
+//! `files` is where records go; the orchestrator writes its own there through [`AttemptCaptures`].
 
 mod attempts;
 mod change;

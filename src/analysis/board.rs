@@ -10,8 +10,6 @@ use std::collections::BTreeMap;
 
 /// A share of tasks with a signal below so many % kills.
 const LIMIT_PERCENT: u64 = 20;
-/// With fewer finished tasks, one of them more or less decides, whatever an interval says.
-const FEWEST: u64 = 20;
 /// A signal counts for so many days after a task was finished; part of the kill condition.
 const DAYS: i64 = 30;
 
@@ -118,23 +116,8 @@ pub fn board(tasks: &[BoardTask]) -> BoardResult {
 }
 
 fn decide(share: Rate) -> Decision {
-    let Some((value, (low, high))) = share.rate().zip(share.interval()) else {
-        return Decision::open("no task is finished".to_owned());
-    };
-    let killed = share.count * 100 < LIMIT_PERCENT * share.of;
-    let limit = LIMIT_PERCENT as f64 / 100.0;
-    Decision {
-        killed: Some(killed),
-        conclusive: share.of >= FEWEST && if killed { high < limit } else { low >= limit },
-        because: format!(
-            "{:.1} % of the finished tasks have a signal ({} of {}; 95 %: {:.1} to {:.1} %)",
-            value * 100.0,
-            share.count,
-            share.of,
-            low * 100.0,
-            high * 100.0
-        ),
-    }
+    Decision::of_share(share, LIMIT_PERCENT, "finished tasks with a signal")
+        .unwrap_or_else(|| Decision::open("no task is finished"))
 }
 
 #[cfg(test)]

@@ -1,6 +1,10 @@
 //! What an experiment came to.
 
+use crate::evaluation::Rate;
 use serde::Serialize;
+
+/// With fewer cases, one of them more or less decides, whatever an interval says.
+const FEWEST: u64 = 20;
 
 /// Whether the kill condition was met.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -17,6 +21,19 @@ impl Decision {
     /// There is too little to decide on.
     pub(super) fn open(because: impl Into<String>) -> Self {
         Self { killed: None, conclusive: false, because: because.into() }
+    }
+
+    /// An idea that is dropped if a share is below so many percent; none of no cases.
+    pub(super) fn of_share(share: Rate, limit_percent: u64, what: &str) -> Option<Self> {
+        let (value, (low, high)) = share.rate().zip(share.interval())?;
+        let killed = share.count * 100 < limit_percent * share.of;
+        let limit = limit_percent as f64 / 100.0;
+        let [percent, from, to] = [value, low, high].map(|part| part * 100.0);
+        Some(Self {
+            killed: Some(killed),
+            conclusive: share.of >= FEWEST && if killed { high < limit } else { low >= limit },
+            because: format!("{what}: {percent:.1} % ({} of {}; 95 %: {from:.1} to {to:.1} %)", share.count, share.of),
+        })
     }
 
     /// Some words, for people.

@@ -26,8 +26,6 @@ use std::hash::Hasher;
 
 /// A share of self-reflection below so many % kills.
 const LIMIT_PERCENT: u64 = 5;
-/// With fewer repairs, one of them more or less decides, whatever an interval says.
-const FEWEST: u64 = 20;
 /// So many repairs are listed of each gate.
 const EXAMPLES: usize = 10;
 const DAY: i64 = 24 * 60 * 60;
@@ -270,23 +268,8 @@ impl CommitReader for FollowUps {
 }
 
 fn decide(share: Rate, commits: u64) -> Decision {
-    let Some((value, (low, high))) = share.rate().zip(share.interval()) else {
-        return Decision::open(format!("none of {commits} commits repairs what came soon before it"));
-    };
-    let killed = share.count * 100 < LIMIT_PERCENT * share.of;
-    let limit = LIMIT_PERCENT as f64 / 100.0;
-    Decision {
-        killed: Some(killed),
-        conclusive: share.of >= FEWEST && if killed { high < limit } else { low >= limit },
-        because: format!(
-            "nothing but self-reflection would have caught {:.1} % ({} of {}; 95 %: {:.1} to {:.1} %)",
-            value * 100.0,
-            share.count,
-            share.of,
-            low * 100.0,
-            high * 100.0
-        ),
-    }
+    Decision::of_share(share, LIMIT_PERCENT, "what only self-reflection would have caught")
+        .unwrap_or_else(|| Decision::open(format!("none of {commits} commits repairs what came soon before it")))
 }
 
 /// What a line of a file is found by.

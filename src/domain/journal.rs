@@ -1,5 +1,6 @@
 //! Journal entries: what a run writes down before and after each effect, so that a killed run can be understood.
 
+use super::Again;
 use super::Ending;
 use super::Proof;
 use super::ReflectionId;
@@ -7,8 +8,11 @@ use super::Risk;
 use super::RunId;
 use super::SessionId;
 use super::Standing;
+use super::Status;
 use super::SubtaskId;
 use super::TaskId;
+use super::TaskReport;
+use super::Timestamp;
 use super::TreeId;
 use super::Usage;
 use super::Verdict;
@@ -28,11 +32,30 @@ pub enum JournalEntry {
         pid: u32,
         /// The tasks asked for, in the order of work.
         tasks: Vec<TaskId>,
+        /// How it was asked for; enough to go on with it in the same way.
+        #[serde(default)]
+        plan: RunPlan,
+    },
+    /// The run goes on in another process, after it was killed or stopped.
+    RunResumed {
+        /// That process's id.
+        pid: u32,
+        /// The tasks that are left.
+        tasks: Vec<TaskId>,
+        /// The new deadline.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        until: Option<Timestamp>,
     },
     /// Intent: a workspace is about to be made for a task, set up, and its checks run at the base.
     TaskStarted {
         /// The task.
         task: TaskId,
+        /// Its title.
+        #[serde(default)]
+        title: String,
+        /// Which of the run's workers has it, from 0.
+        #[serde(default)]
+        worker: usize,
     },
     /// Intent: an agent is about to work.
     AttemptStarted {
@@ -53,6 +76,15 @@ pub enum JournalEntry {
         /// The agent's own conversation that is gone on with after a limit.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         resumes: Option<String>,
+    },
+    /// Result: the agent stopped; its change is recorded, and is looked at now.
+    AgentStopped {
+        /// The task.
+        task: TaskId,
+        /// The attempt's session.
+        session: SessionId,
+        /// Why it stopped.
+        ending: Ending,
     },
     /// Intent: the agent is about to be told something in the same conversation and workspace. An attempt's first turn
     /// begins with [`JournalEntry::AttemptStarted`].
@@ -139,6 +171,9 @@ pub enum JournalEntry {
         tree: TreeId,
         /// What the evidence says.
         verdict: Verdict,
+        /// Why, in words.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        because: String,
         /// How risky its change is.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         risk: Option<Risk>,
@@ -163,6 +198,42 @@ pub enum JournalEntry {
         /// The tree to commit.
         tree: TreeId,
     },
+    /// Intent: nothing is done for a task until a time, because a service asks for it.
+    WaitStarted {
+        /// The task.
+        task: TaskId,
+        /// Until when.
+        until: Timestamp,
+        /// Why, in words.
+        because: String,
+    },
+    /// Result: the wait is over.
+    WaitEnded {
+        /// The task.
+        task: TaskId,
+    },
+    /// Intent: confirmed work that is on the task's branch is about to be put on top of the integration branch, checked
+    /// there, and merged.
+    MergeStarted {
+        /// The task.
+        task: TaskId,
+        /// The confirmed attempt.
+        attempt: u32,
+        /// The integration branch's commit that it is put on.
+        onto: String,
+    },
+    /// Result: the work is merged, or is not.
+    MergeEnded {
+        /// The task.
+        task: TaskId,
+        /// The confirmed attempt.
+        attempt: u32,
+        /// What came of it.
+        outcome: MergeOutcome,
+        /// The stored reflection, where it is not merged.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reflection: Option<ReflectionId>,
+    },
     /// Result: the task is over.
     TaskEnded {
         /// The task.
@@ -178,11 +249,84 @@ pub enum JournalEntry {
         /// Why it is not confirmed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cause: Option<String>,
+        /// Where the task stands from now on.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        status: Option<Status>,
+        /// What the run reports of it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        report: Option<Box<TaskReport>>,
     },
     /// The run is over.
     RunEnded {
         /// It was interrupted.
         interrupted: bool,
+        /// What else ended it before its tasks were done.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        stopped: Option<RunStop>,
+    },
+}
+
+/// How a run was asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct RunPlan {
+    /// `run` or `overnight`.
+    pub kind: RunKind,
+    /// Tasks worked on at the same time.
+    pub jobs: usize,
+    /// The commit (or snapshot) that tasks start from.
+    pub base: Option<String>,
+    /// The agent for every task, if one was named.
+    pub agent: Option<String>,
+    /// Attempts per task, if that was said.
+    pub max_attempts: Option<u32>,
+    /// Whether closed and blocked tasks are done again.
+    pub again: Again,
+    /// When it stops at the latest.
+    pub until: Option<Timestamp>,
+}
+
+/// Which command a run is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunKind {
+    /// `reflexion run`: confirmed work stays on its task's branch.
+    #[default]
+    Run,
+    /// `reflexion overnight`: confirmed work is merged into the run's integration branch.
+    Overnight,
+}
+
+/// What ends a run before its tasks are done, beside an interruption.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunStop {
+    /// The time was up.
+    Deadline,
+}
+
+/// What came of merging confirmed work.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "kind")]
+pub enum MergeOutcome {
+    /// It is on the integration branch, and the checks passed there.
+    Merged {
+        /// The integration branch's new commit.
+        commit: String,
+    },
+    /// It does not fit what was merged before.
+    Conflict {
+        /// The files.
+        files: Vec<String>,
+        /// The branch that keeps it.
+        kept: String,
+    },
+    /// It fits, and a check that counts is red on top of what was merged before.
+    Red {
+        /// Why, in words.
+        because: String,
+        /// The branch that keeps it.
+        kept: String,
     },
 }
 

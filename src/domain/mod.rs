@@ -59,7 +59,7 @@ pub use event::{Event, EventKind};
 pub use failure::{FailedCheck, FailureContext, FailureType, Signature};
 pub use guard::{ABORT_COOL_DOWN, ABORT_RACE, Evaluated, Guard, Pass, Skipped, StateId};
 pub use ids::{IdError, ReflectionId, RunId, SessionId, SubtaskId, TaskId};
-pub use journal::{JournalEntry, TurnReason};
+pub use journal::{JournalEntry, MergeOutcome, RunKind, RunPlan, RunStop, TurnReason};
 pub use mark::{FEEDBACK_MARK, INTERNAL_MARK, internal, is_feedback, is_internal};
 pub use outcome::{RunReport, RunTotals, Stop, TaskReport};
 pub use past::{Past, PastEntry};

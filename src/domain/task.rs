@@ -247,9 +247,11 @@ impl TaskList {
 }
 
 /// Whether closed and blocked tasks are done again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Again {
     /// Only open ones.
+    #[default]
     No,
     /// As if they had just been opened.
     Yes,

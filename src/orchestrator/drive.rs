@@ -12,6 +12,8 @@ use crate::domain::EventKind;
 use crate::domain::JournalEntry;
 use crate::domain::Proof;
 use crate::domain::RunId;
+use crate::domain::RunKind;
+use crate::domain::RunPlan;
 use crate::domain::RunReport;
 use crate::domain::RunTotals;
 use crate::domain::Status;
@@ -155,7 +157,7 @@ impl Orchestrator for Loop {
         context.announce(&queue, &base).await?;
         let worked = context.work(queue).await;
         self.services.publish(None, EventKind::RunEnded);
-        let entry = JournalEntry::RunEnded { interrupted: request.cancel.is_cancelled() };
+        let entry = JournalEntry::RunEnded { interrupted: request.cancel.is_cancelled(), stopped: None };
         let recorded = self.services.journal.record(entry).await.map_err(environment);
         let ended = worked?;
         recorded?;
@@ -201,8 +203,17 @@ impl RunContext {
                 format!("agents start from {}; your uncommitted changes are not included: {files}{more}", base.label);
             services.publish(None, EventKind::Warning { message });
         }
-        let entry = JournalEntry::RunStarted { run: self.run.clone(), pid: std::process::id(), tasks: queue.ids() };
-        services.journal.record(entry).await.map_err(environment)
+        let plan = RunPlan {
+            kind: RunKind::Run,
+            jobs,
+            base: Some(base.commit.clone()),
+            agent: self.agent.clone(),
+            max_attempts: self.max_attempts,
+            again: self.again,
+            until: None,
+        };
+        let (run, pid, tasks) = (self.run.clone(), std::process::id(), queue.ids());
+        services.journal.record(JournalEntry::RunStarted { run, pid, tasks, plan }).await.map_err(environment)
     }
 
     /// Works through the queue. The first task is prepared alone: if its checks cannot even start, the run stops before
@@ -212,11 +223,15 @@ impl RunContext {
         let mut running: JoinSet<(TaskId, Result<Ended, RunError>)> = JoinSet::new();
         let mut ended = Vec::new();
         let mut proven = false;
+        // The lowest number that is free, so that a report can draw a line per worker.
+        let mut workers: BTreeMap<TaskId, usize> = BTreeMap::new();
         loop {
             while running.len() < jobs && !self.cancel.is_cancelled() {
                 match queue.pick() {
                     Next::Start(task) => {
-                        let mut run = TaskRun::new(Arc::clone(self), *task);
+                        let worker = (0..).find(|n| !workers.values().any(|used| used == n)).unwrap_or_default();
+                        workers.insert(task.id.clone(), worker);
+                        let mut run = TaskRun::new(Arc::clone(self), *task, worker);
                         if !proven {
                             proven = self.prove_environment(&mut run).await?;
                         }
@@ -229,6 +244,7 @@ impl RunContext {
             let Some(joined) = running.join_next().await else { break };
             let (id, result) = joined.map_err(|e| RunError::Environment(format!("a task's worker failed: {e}")))?;
             let task = result?;
+            workers.remove(&id);
             queue.ended(&id, task.status);
             ended.push(task);
         }

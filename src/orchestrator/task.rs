@@ -91,11 +91,12 @@ pub(super) struct TaskRun {
     pub resume: Option<ResumePoint>,
     /// The open workspace and the baseline, or why there is none.
     prepared: Option<Result<Prepared, TaskRunError>>,
+    worker: usize,
     started: Duration,
 }
 
 impl TaskRun {
-    pub fn new(context: Arc<RunContext>, task: Task) -> Self {
+    pub fn new(context: Arc<RunContext>, task: Task, worker: usize) -> Self {
         let started = context.services.clock.elapsed();
         let (parts, report) = (task.parts(), empty_report(&task));
         Self {
@@ -108,6 +109,7 @@ impl TaskRun {
             last_change: None,
             resume: None,
             prepared: None,
+            worker,
             started,
         }
     }
@@ -176,7 +178,8 @@ impl TaskRun {
 
     async fn open(&self) -> Result<Prepared, TaskRunError> {
         let context = &self.context;
-        context.services.journal.record(JournalEntry::TaskStarted { task: self.task.id.clone() }).await?;
+        let (task, title) = (self.task.id.clone(), self.task.title.clone());
+        context.services.journal.record(JournalEntry::TaskStarted { task, title, worker: self.worker }).await?;
         self.agents()?;
         let request =
             OpenWorkspace { run: context.run.clone(), task: self.task.id.clone(), on_top_of: self.blockers() };
@@ -317,7 +320,7 @@ impl TaskRun {
                         input = self.attempt(&prepared, attempt, &mut last).await?;
                     }
                     Effect::Reflect => self.reflect(last.as_mut()).await,
-                    Effect::Wait { duration, because } => input = self.wait(duration, because).await,
+                    Effect::Wait { duration, because } => input = self.wait(duration, because).await?,
                     Effect::Commit { tree } => {
                         let body = last.as_ref().map(|judged| self.commit_body(judged)).unwrap_or_default();
                         let solved_at = last.as_ref().map(|judged| judged.attempt.number);
@@ -383,6 +386,7 @@ impl TaskRun {
             usage: judged.usage,
             tree: judged.change.tree,
             verdict: judged.judgement.verdict,
+            because: judged.judgement.because,
             risk: Some(judged.risk),
             signature,
             reflection: judged.reflection,
@@ -435,14 +439,18 @@ impl TaskRun {
         Ok(reflection.id)
     }
 
-    async fn wait(&self, duration: Duration, because: String) -> Input {
+    async fn wait(&self, duration: Duration, because: String) -> Result<Input, TaskRunError> {
         let services = &self.context.services;
-        let until = services.clock.now() + duration;
+        let (task, until) = (self.task.id.clone(), services.clock.now() + duration);
+        let entry = JournalEntry::WaitStarted { task: task.clone(), until, because: because.clone() };
+        services.journal.record(entry).await?;
         self.publish(EventKind::Waiting { until, because });
-        tokio::select! {
+        let input = tokio::select! {
             () = services.clock.sleep(duration) => Input::Waited,
             () = self.context.cancel.cancelled() => Input::Interrupted,
-        }
+        };
+        services.journal.record(JournalEntry::WaitEnded { task }).await?;
+        Ok(input)
     }
 
     async fn commit(&mut self, workspace: &dyn Workspace, tree: TreeId, body: String) -> Result<(), TaskRunError> {
@@ -494,6 +502,8 @@ impl TaskRun {
             proof: end.proof,
             branch: self.report.branch.clone(),
             cause: end.cause.clone(),
+            status: Some(end.status),
+            report: Some(Box::new(self.report.clone())),
         };
         services.journal.record(entry).await?;
         if end.status == Status::Closed {

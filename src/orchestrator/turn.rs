@@ -177,6 +177,9 @@ impl TaskRun {
         if stopped.report.ending != Ending::Nudged {
             self.say_stopped(&stopped);
         }
+        let (task, session) = (self.task.id.clone(), course.session.clone());
+        let entry = JournalEntry::AgentStopped { task, session, ending: stopped.report.ending.clone() };
+        self.context.services.journal.record(entry).await?;
         // A check runs what the agent wrote, so it is watched as the agent was.
         workspace.guard().await?;
         let checks = self.verify(workspace, self.checks_of(course.attempt.part)).await;

@@ -39,7 +39,9 @@ pub trait Workspaces: Send + Sync {
 /// What a run starts from.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RunBase {
-    /// The commit or snapshot, shortened for people.
+    /// The commit or snapshot.
+    pub commit: String,
+    /// The same, shortened for people.
     pub label: String,
     /// Uncommitted files of the user that no attempt will see, as paths from the repository's root.
     pub not_included: Vec<String>,

@@ -90,6 +90,7 @@ impl Journal for MemoryJournal {
 mod tests {
     use super::*;
     use crate::domain::RunId;
+    use crate::domain::RunPlan;
     use crate::services::MockClock;
 
     #[tokio::test]
@@ -100,8 +101,13 @@ mod tests {
         clock.expect_now().returning(|| "2026-05-05T00:00:00Z".parse().unwrap());
         let journal = FileJournal::create(&run_dir, Arc::new(clock));
         let entries = [
-            JournalEntry::RunStarted { run: RunId::new("r1").unwrap(), pid: 7, tasks: Vec::new() },
-            JournalEntry::RunEnded { interrupted: false },
+            JournalEntry::RunStarted {
+                run: RunId::new("r1").unwrap(),
+                pid: 7,
+                tasks: Vec::new(),
+                plan: RunPlan::default(),
+            },
+            JournalEntry::RunEnded { interrupted: false, stopped: None },
         ];
         for entry in entries {
             journal.record(entry).await.unwrap();
@@ -122,7 +128,7 @@ mod tests {
     async fn a_journal_that_cannot_be_written_names_its_path() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let journal = FileJournal::create(file.path(), Arc::new(clock()));
-        let error = journal.record(JournalEntry::RunEnded { interrupted: true }).await.unwrap_err();
+        let error = journal.record(JournalEntry::RunEnded { interrupted: true, stopped: None }).await.unwrap_err();
         assert!(error.path.ends_with("journal.jsonl"), "{error:?}");
     }
 

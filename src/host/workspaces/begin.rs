@@ -47,6 +47,7 @@ pub(super) async fn begin(shared: &Shared, run: &RunId) -> Result<(Begun, RunBas
         }
     };
     let base = RunBase {
+        commit: commit.clone(),
         label: match repository.kind {
             Kind::Git => commit.chars().take(12).collect(),
             Kind::Snapshot => format!("snapshot {}", commit.chars().take(12).collect::<String>()),

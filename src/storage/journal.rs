@@ -100,6 +100,7 @@ mod tests {
         let mut clock = MockClock::new();
         clock.expect_now().returning(|| "2026-05-05T00:00:00Z".parse().unwrap());
         let journal = FileJournal::create(&run_dir, Arc::new(clock));
+        let run = RunId::new("r1").unwrap();
         let entries = [
             JournalEntry::RunStarted {
                 run: RunId::new("r1").unwrap(),
@@ -116,7 +117,8 @@ mod tests {
         assert_eq!(
             text,
             concat!(
-                r#"{"v":1,"at":"2026-05-05T00:00:00Z","type":"run_started","run":"r1","pid":7,"tasks":[]}"#,
+                r#"{"v":1,"at":"2026-05-05T00:00:00Z","type":"run_started","run":"r1","pid":7,"tasks":[],"#,
+                r#""plan":{"kind":"run","jobs":0,"base":null,"agent":null,"maxAttempts":null,"again":"no","until":null}}"#,
                 "\n",
                 r#"{"v":1,"at":"2026-05-05T00:00:00Z","type":"run_ended","interrupted":false}"#,
                 "\n"

@@ -17,6 +17,7 @@ mod interrupt;
 mod judge;
 mod memory;
 mod output;
+mod overnight;
 mod progress;
 mod project;
 mod question;
@@ -92,6 +93,7 @@ async fn dispatch(args: Args) -> anyhow::Result<Exit> {
     match args.command {
         Command::Init(init) => init::init(&project, &init),
         Command::Run(run) => run::run(&project, run).await,
+        Command::Overnight(args) => overnight::overnight(&project, args).await,
         Command::Apply(apply) => apply::apply(&project, apply).await,
         Command::Task(task) => task::task(&project, task).await,
         Command::Transcript(args) => transcript::transcript(&project, args).await,

@@ -23,6 +23,11 @@ use std::time::Duration;
 /// something one can wait for.
 const BACK_OFF: [Duration; 2] = [Duration::from_secs(8), Duration::from_secs(22)];
 
+/// How long to wait after that where the run has a night's patience; doubled each time,
+const LONGER_BACK_OFF: Duration = Duration::from_mins(1);
+/// and never longer than this.
+const LONGEST_BACK_OFF: Duration = Duration::from_mins(15);
+
 /// How long to wait where a rate limit names no reset.
 const UNKNOWN_RESET: Duration = Duration::from_mins(1);
 
@@ -41,6 +46,28 @@ pub struct Plan {
     pub retry_start: RetryStart,
     /// What a rate limit means.
     pub limit_wait: LimitWait,
+    /// How long passing faults of a service are put up with.
+    pub patience: Patience,
+    /// Where confirmed work goes.
+    pub landing: Landing,
+}
+
+/// How long passing faults of a service are put up with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Patience {
+    /// Three runs and 30 s: somebody waits.
+    Short,
+    /// Until the run ends, with ever longer waits.
+    Night,
+}
+
+/// Where confirmed work goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Landing {
+    /// It stays on the task's branch.
+    Branch,
+    /// From there it is merged into the run's integration branch; what does not merge is a failed attempt.
+    Integration,
 }
 
 /// An agent of the chain.
@@ -58,9 +85,12 @@ pub struct State {
     plan: Plan,
     part: usize,
     part_start: TreeId,
-    part_judged: u32,
+    /// Attempts judged in this run, by part.
+    judged: Vec<u32>,
     agent: usize,
     transient_runs: usize,
+    /// What the confirmation that is being merged rests on.
+    proof: Option<Proof>,
     /// Change and signature of this part's failures, oldest first.
     failures: Vec<(TreeId, String)>,
     last: Option<Verdict>,
@@ -97,6 +127,18 @@ pub enum Input {
         /// What the failure looks like; equal texts are the same failure.
         signature: String,
     },
+    /// The confirmed work is on the integration branch.
+    Merged,
+    /// It is not, and is kept on a branch of its own.
+    NotMerged {
+        /// Why, in words.
+        because: String,
+    },
+    /// The workspace was opened anew on top of what was merged before.
+    Rebased {
+        /// Its base.
+        base: TreeId,
+    },
     /// The run is interrupted.
     Interrupted,
 }
@@ -129,6 +171,10 @@ pub enum Effect {
         /// What to commit.
         tree: TreeId,
     },
+    /// Merge what was committed into the integration branch, then report [`Input::Merged`] or [`Input::NotMerged`].
+    Merge,
+    /// Open the workspace anew on top of what was merged before, then report [`Input::Rebased`].
+    Rebase,
     /// The task is over.
     End(End),
 }
@@ -155,9 +201,10 @@ impl State {
         Self {
             part: 0,
             part_start: plan.base.clone(),
-            part_judged: 0,
+            judged: vec![0; plan.counts.len()],
             agent: 0,
             transient_runs: 0,
+            proof: None,
             failures: Vec::new(),
             last: None,
             first_cause: None,
@@ -166,11 +213,16 @@ impl State {
     }
 
     fn number(&self) -> u32 {
-        self.plan.counts[self.part].last + self.part_judged + 1
+        self.plan.counts[self.part].last + self.judged[self.part] + 1
+    }
+
+    /// Attempts of the part since its task was last opened.
+    fn used(&self) -> u32 {
+        self.plan.counts[self.part].since_opened + self.judged[self.part]
     }
 
     fn attempts_left(&self) -> u32 {
-        self.plan.max_attempts.saturating_sub(self.plan.counts[self.part].since_opened + self.part_judged)
+        self.plan.max_attempts.saturating_sub(self.used())
     }
 
     /// The recorded tree that the next attempt starts from.
@@ -208,6 +260,9 @@ pub fn step(mut state: State, input: Input) -> (State, Vec<Effect>) {
         Input::Ready => vec![begin_part(&state)],
         Input::Waited => vec![state.attempt()],
         Input::Interrupted => vec![interrupted(&state)],
+        Input::Merged => vec![Effect::End(confirmed(&state))],
+        Input::NotMerged { because } => vec![not_merged(&mut state, &because)],
+        Input::Rebased { base } => vec![rebased(&mut state, base)],
         Input::NotStarted { because } => vec![next_agent(&mut state, because)],
         Input::Stopped { ending, detail, at } => vec![stopped(&mut state, &ending, detail, at)],
         Input::Judged { judgement, tree, signature } => judged(&mut state, judgement, tree, signature),
@@ -219,8 +274,9 @@ fn begin_part(state: &State) -> Effect {
     if state.attempts_left() > 0 {
         return state.attempt();
     }
-    let used = state.plan.counts[state.part].since_opened;
-    state.end(Status::Blocked, format!("all {used} attempts were used in earlier runs"), None)
+    let used = state.used();
+    let when = if state.judged[state.part] == 0 { " in earlier runs" } else { "" };
+    state.end(Status::Blocked, format!("all {used} attempts were used{when}"), None)
 }
 
 fn stopped(state: &mut State, ending: &Ending, detail: Option<String>, at: Timestamp) -> Effect {
@@ -269,7 +325,11 @@ fn seconds(time: Timestamp) -> Timestamp {
 fn back_off(state: &mut State) -> Effect {
     let run = state.transient_runs;
     state.transient_runs += 1;
-    if let Some(&duration) = BACK_OFF.get(run) {
+    let longer = (state.plan.patience == Patience::Night).then(|| {
+        let doublings = run.saturating_sub(BACK_OFF.len()).min(10);
+        (LONGER_BACK_OFF * (1 << doublings)).min(LONGEST_BACK_OFF)
+    });
+    if let Some(duration) = BACK_OFF.get(run).copied().or(longer) {
         Effect::Wait { duration, because: "the model's service failed for the moment".to_owned() }
     } else {
         let cause = format!("the model's service failed {} times in a row", run + 1);
@@ -295,16 +355,19 @@ fn judged(state: &mut State, judgement: Judgement, tree: TreeId, signature: Stri
         Verdict::Confirmed | Verdict::Unverifiable if !last_part => None,
         verdict => Some(verdict),
     };
-    state.part_judged += 1;
+    state.judged[state.part] += 1;
     state.transient_runs = 0;
     if !judgement.person.is_empty() {
         return vec![state.end(Status::Blocked, format!("waits for a person: {}", judgement.person.join("; ")), None)];
     }
     match judgement.verdict {
         Verdict::Confirmed if last_part => {
-            let (verdict, proof) = (state.last, judgement.proof);
-            let end = End { verdict, proof, status: Status::Closed, cause: None, stop: None };
-            vec![Effect::Commit { tree }, Effect::End(end)]
+            state.proof = judgement.proof;
+            let then = match state.plan.landing {
+                Landing::Branch => Effect::End(confirmed(state)),
+                Landing::Integration => Effect::Merge,
+            };
+            vec![Effect::Commit { tree }, then]
         }
         Verdict::Confirmed => vec![next_part(state, tree)],
         Verdict::Unverifiable if !last_part => vec![next_part(state, tree)],
@@ -318,19 +381,39 @@ fn judged(state: &mut State, judgement: Judgement, tree: TreeId, signature: Stri
 fn next_part(state: &mut State, tree: TreeId) -> Effect {
     state.part += 1;
     state.part_start = tree;
-    state.part_judged = 0;
+    state.failures.clear();
+    begin_part(state)
+}
+
+fn confirmed(state: &State) -> End {
+    End { verdict: state.last, proof: state.proof, status: Status::Closed, cause: None, stop: None }
+}
+
+/// Work that does not merge is a failed attempt, and what it was made on is no longer what it must fit.
+fn not_merged(state: &mut State, because: &str) -> Effect {
+    state.last = Some(Verdict::Failed);
+    state.proof = None;
+    if state.attempts_left() > 0 { Effect::Rebase } else { used_up(state, because) }
+}
+
+/// Every part is done again: their results are changes to another base.
+fn rebased(state: &mut State, base: TreeId) -> Effect {
+    state.part = 0;
+    state.part_start = base.clone();
+    state.plan.base = base;
     state.failures.clear();
     begin_part(state)
 }
 
 fn retry(state: &mut State, judgement: &Judgement, tree: TreeId, signature: String) -> Effect {
     state.failures.push((tree, signature));
-    if state.attempts_left() > 0 {
-        return state.attempt();
-    }
-    let used = state.plan.counts[state.part].since_opened + state.part_judged;
+    if state.attempts_left() > 0 { state.attempt() } else { used_up(state, &judgement.because) }
+}
+
+fn used_up(state: &State, because: &str) -> Effect {
+    let used = state.used();
     let attempts = if used == 1 { "1 attempt".to_owned() } else { format!("{used} attempts") };
-    state.end(Status::Blocked, format!("not solved in {attempts}; the last: {}", judgement.because), None)
+    state.end(Status::Blocked, format!("not solved in {attempts}; the last: {because}"), None)
 }
 
 #[cfg(test)]
@@ -345,6 +428,8 @@ mod tests {
             agents: vec![Agent { name: "a".to_owned(), retry_from: RetryFrom::Change }],
             retry_start: RetryStart::Auto,
             limit_wait: LimitWait::On,
+            patience: Patience::Short,
+            landing: Landing::Branch,
         }
     }
 
@@ -382,6 +467,8 @@ mod tests {
                 Effect::Reflect => "reflect".to_owned(),
                 Effect::Wait { duration, .. } => format!("wait {}", duration.as_secs()),
                 Effect::Commit { tree } => format!("commit {}", tree.0),
+                Effect::Merge => "merge".to_owned(),
+                Effect::Rebase => "rebase".to_owned(),
                 Effect::End(end) => format!(
                     "{} {}{}",
                     end.status.as_str(),
@@ -555,6 +642,58 @@ mod tests {
             vec![Input::Ready, judged(Verdict::Unverifiable, "t", "")],
             &["attempt 0#1 a from base", "blocked unverifiable: red"],
         );
+    }
+
+    #[test]
+    fn work_that_does_not_merge_is_a_failed_attempt_and_is_done_again_on_what_was_merged() {
+        let mut night = plan();
+        (night.landing, night.max_attempts) = (Landing::Integration, 2);
+        let rebased = || Input::Rebased { base: tree("merged") };
+        let not_merged = || Input::NotMerged { because: "it conflicts".to_owned() };
+        let confirmed = |to: &str| judged(Verdict::Confirmed, to, "");
+        check(
+            night.clone(),
+            vec![Input::Ready, confirmed("t1"), not_merged(), rebased(), confirmed("t2"), Input::Merged],
+            &[
+                "attempt 0#1 a from base",
+                "commit t1",
+                "merge",
+                "rebase",
+                "attempt 0#2 a from merged",
+                "commit t2",
+                "merge",
+                "closed confirmed",
+            ],
+        );
+        let lost = vec![Input::Ready, confirmed("t1"), not_merged(), rebased(), confirmed("t2"), not_merged()];
+        assert_eq!(
+            play(night.clone(), lost).last().unwrap(),
+            "blocked failed: not solved in 2 attempts; the last: it conflicts"
+        );
+        night.counts = vec![AttemptCount::default(); 2];
+        let parts = vec![
+            Input::Ready,
+            judged(Verdict::Unverifiable, "t1", ""),
+            confirmed("t2"),
+            not_merged(),
+            rebased(),
+            judged(Verdict::Unverifiable, "t3", ""),
+        ];
+        assert_eq!(
+            play(night, parts)[4..],
+            ["rebase", "attempt 0#2 a from merged", "attempt 1#2 a from t3"],
+            "every part is done again, and none twice under one number"
+        );
+    }
+
+    #[test]
+    fn a_night_puts_up_with_passing_faults_until_it_ends() {
+        let mut night = plan();
+        night.patience = Patience::Night;
+        let inputs = (0..10).flat_map(|_| [stop(Ending::Transient), Input::Waited]);
+        let said = play(night, std::iter::once(Input::Ready).chain(inputs).collect());
+        let waits: Vec<&str> = said.iter().filter_map(|s| s.strip_prefix("wait ")).collect();
+        assert_eq!(waits, ["8", "22", "60", "120", "240", "480", "900", "900", "900", "900"]);
     }
 
     #[test]

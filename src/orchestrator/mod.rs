@@ -18,14 +18,18 @@ mod attempt;
 mod drive;
 mod failure;
 pub mod judge;
+mod landing;
+mod lesson;
 pub mod machine;
 mod nudge;
 pub mod queue;
 mod request;
+pub mod resume;
 pub mod router;
 mod task;
 mod turn;
 pub mod turns;
+mod waiting;
 mod watch;
 
 pub use drive::Loop;

@@ -101,11 +101,7 @@ async fn to_go_on_with(args: &OvernightArgs, ids: &[TaskId], night: &Night) -> a
 struct Closed;
 
 /// Waits for the window, and gives the deadline.
-async fn opens(
-    args: &OvernightArgs,
-    night: &Night,
-    cancel: &CancellationToken,
-) -> Result<Option<Timestamp>, Closed> {
+async fn opens(args: &OvernightArgs, night: &Night, cancel: &CancellationToken) -> Result<Option<Timestamp>, Closed> {
     let (clock, zone) = (&night.clock, night.clock.zone());
     if let Some(window) = &args.between {
         let opens = window.opens(clock.now(), &zone);

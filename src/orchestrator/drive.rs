@@ -203,7 +203,10 @@ impl Loop {
         let entries = self.services.journal.read(&request.run).await.map_err(environment)?;
         let past = resume::replay(&entries);
         if past.plan.base.is_none() {
-            return Err(RunError::Usage(format!("run {} never began, so it cannot go on; start a new one", request.run)));
+            return Err(RunError::Usage(format!(
+                "run {} never began, so it cannot go on; start a new one",
+                request.run
+            )));
         }
         Ok(Some(past))
     }

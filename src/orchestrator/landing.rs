@@ -168,7 +168,12 @@ impl TaskRun {
         let (first, tampered) = self.guarded_checks(workspace, checks.clone()).await?;
         if !tampered.is_empty() {
             let because = format!("a check changed the repository beside the files: {}", tampered.join(", "));
-            return Ok(Looked::Fails(Failing { kind: FailureType::CheckFailed, because, files: tampered, check: None }));
+            return Ok(Looked::Fails(Failing {
+                kind: FailureType::CheckFailed,
+                because,
+                files: tampered,
+                check: None,
+            }));
         }
         let Some(red) = judge::red(&first, &prepared.baseline, self.task.expects) else {
             return Ok(self.unless_interrupted(Looked::Fits { tree, flaky: Vec::new() }));
@@ -184,9 +189,9 @@ impl TaskRun {
             }
             Some(again) => {
                 let check = second.into_iter().nth(again).or_else(|| first.into_iter().nth(red));
-                let because = check.as_ref().map_or_else(String::new, |check| {
-                    format!("check `{}` is red ({})", check.spec.name, check.how())
-                });
+                let because = check
+                    .as_ref()
+                    .map_or_else(String::new, |check| format!("check `{}` is red ({})", check.spec.name, check.how()));
                 Looked::Fails(Failing { kind: FailureType::CheckFailed, because, files: Vec::new(), check })
             }
         };

@@ -36,11 +36,7 @@ impl TaskRun {
         }
     }
 
-    async fn store_reflection(
-        &mut self,
-        judged: &Judged,
-        spent: &UsageMeter,
-    ) -> Result<ReflectionId, ReflectionError> {
+    async fn store_reflection(&mut self, judged: &Judged, spent: &UsageMeter) -> Result<ReflectionId, ReflectionError> {
         let failure = self.failure_context(judged).await;
         self.store(&failure, spent).await
     }

@@ -55,7 +55,8 @@ impl FromStr for Until {
             return Ok(Self::Instant(instant));
         }
         time(text).map(Self::Clock).map_err(|_| {
-            let message = format!("`{text}` is no time: give one of the day such as 07:00, or 2026-11-23T07:00:00+01:00");
+            let message =
+                format!("`{text}` is no time: give one of the day such as 07:00, or 2026-11-23T07:00:00+01:00");
             WindowError(message)
         })
     }

@@ -61,7 +61,17 @@ pub(super) async fn open(
     );
     let kept = kept.await?;
     let slot = Slot::take(shared);
-    let parts = Parts { shared: Arc::clone(shared), begun, task: request.task, slot, recorder, ground, landing_base, base, tree };
+    let parts = Parts {
+        shared: Arc::clone(shared),
+        begun,
+        task: request.task,
+        slot,
+        recorder,
+        ground,
+        landing_base,
+        base,
+        tree,
+    };
     let workspace = HostWorkspace::new(parts, kept);
     workspace.settle().await?;
     Ok(workspace)
@@ -71,11 +81,7 @@ pub(super) async fn open(
 ///
 /// Work of this run is merged before whatever depends on it starts; that of earlier runs comes in with the first task that
 /// depends on it.
-async fn bases(
-    shared: &Shared,
-    begun: &Begun,
-    request: &OpenWorkspace,
-) -> Result<(String, String), WorkspaceError> {
+async fn bases(shared: &Shared, begun: &Begun, request: &OpenWorkspace) -> Result<(String, String), WorkspaceError> {
     if let Some(onto) = &request.onto {
         return Ok((onto.clone(), onto.clone()));
     }

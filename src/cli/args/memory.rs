@@ -1,0 +1,69 @@
+//! `memory`.
+
+use clap::Subcommand;
+use std::path::PathBuf;
+
+/// Look at what was learned, and change it.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  reflexion memory list --task fix-dates --limit 3\n  reflexion memory add < reflection.json"
+)]
+pub struct MemoryArgs {
+    /// What to do
+    #[command(subcommand)]
+    pub command: MemoryCommand,
+}
+
+/// What to do with the memory.
+#[derive(Debug, Subcommand)]
+pub enum MemoryCommand {
+    /// List reflections, newest first
+    List {
+        /// Only of this task
+        #[arg(long)]
+        task: Option<String>,
+        /// Only of this subtask
+        #[arg(long)]
+        subtask: Option<String>,
+        /// At most so many; all if not given
+        #[arg(long, value_name = "N", allow_negative_numbers = true)]
+        limit: Option<usize>,
+        /// Print `{"reflections":[…]}`
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show one reflection
+    Show {
+        /// Its id
+        id: String,
+        /// Print it as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Store one reflection, read as JSON from stdin; missing ids and times are filled in
+    Add {
+        /// Print the stored reflection as JSON (it is printed in words otherwise)
+        #[arg(long)]
+        json: bool,
+    },
+    /// Remove reflections older than the retention time
+    Prune {
+        /// Days to keep, instead of `reflexion.retentionDays`
+        #[arg(long, value_name = "N", allow_negative_numbers = true)]
+        days: Option<u32>,
+        /// Say how many would go, and remove nothing
+        #[arg(long)]
+        dry_run: bool,
+        /// Print the result as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Take over the reflections of another file, such as the Golden Loop's
+    Import {
+        /// A JSON Lines file of reflections
+        file: PathBuf,
+        /// Print the result as JSON
+        #[arg(long)]
+        json: bool,
+    },
+}

@@ -1,0 +1,45 @@
+//! `run` and `apply`.
+
+/// Work on tasks.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  reflexion run\n  reflexion run fix-dates --max-attempts 5\n  reflexion run --json --jobs 2 > result.json"
+)]
+pub struct RunArgs {
+    /// The tasks; every open one if none is named
+    #[arg(value_name = "TASK")]
+    pub tasks: Vec<String>,
+    /// Print the result as one JSON document on stdout
+    #[arg(long)]
+    pub json: bool,
+    /// Say what would be done, and start nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Work on so many tasks at the same time
+    #[arg(long, short, value_name = "N", allow_negative_numbers = true)]
+    pub jobs: Option<usize>,
+    /// Attempts per task
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..))]
+    pub max_attempts: Option<u32>,
+    /// The agent for every task, as named in project.json
+    #[arg(long, value_name = "NAME")]
+    pub agent: Option<String>,
+    /// Neither write reflections nor put them into prompts
+    #[arg(long)]
+    pub no_reflexion: bool,
+    /// Also do closed and blocked tasks, as if they had just been opened
+    #[arg(long)]
+    pub again: bool,
+}
+
+/// Bring a task's confirmed work into your checkout.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  reflexion apply fix-dates && git diff")]
+pub struct ApplyArgs {
+    /// The task
+    #[arg(value_name = "TASK")]
+    pub task: String,
+    /// Print the result as JSON
+    #[arg(long)]
+    pub json: bool,
+}

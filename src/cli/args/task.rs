@@ -1,0 +1,100 @@
+//! `task`.
+
+use clap::Subcommand;
+
+/// List and change tasks.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  reflexion task list\n  reflexion task add 'Fix the date parser' --check 'cargo test dates'"
+)]
+pub struct TaskArgs {
+    /// What to do
+    #[command(subcommand)]
+    pub command: TaskCommand,
+}
+
+/// What to do with tasks.
+#[derive(Debug, Subcommand)]
+pub enum TaskCommand {
+    /// List tasks with their effective status
+    List {
+        /// Only tasks with this status: open, `in_progress`, blocked, closed
+        #[arg(long)]
+        status: Option<String>,
+        /// Print `{"tasks":[…]}`
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show one task and why it stands where it stands
+    Show {
+        /// The task
+        id: String,
+        /// Print it as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Add a task to the task file
+    Add(TaskAddArgs),
+    /// Change fields of a task; what is not named stays as it is
+    Edit {
+        /// The task
+        id: String,
+        /// Fields as one JSON object, e.g. '{"priority":0}'
+        #[arg(value_name = "JSON")]
+        fields: String,
+        /// Print the changed task as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Mark a task as done
+    Close {
+        /// The task
+        id: String,
+        /// Print the changed task as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Open a closed or blocked task again; its attempts count anew
+    Reopen {
+        /// The task
+        id: String,
+        /// Print the changed task as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Write what runs found out into the task file
+    Sync {
+        /// Print the number of changed tasks as JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// Add a task.
+#[derive(Debug, clap::Args)]
+pub struct TaskAddArgs {
+    /// One line that says what is to be done
+    #[arg(value_name = "TITLE")]
+    pub title: String,
+    /// The id, such as fix-dates; `t-` and six digits if not given
+    #[arg(long)]
+    pub id: Option<String>,
+    /// More words for the agent
+    #[arg(long)]
+    pub description: Option<String>,
+    /// When it counts as done, in words
+    #[arg(long)]
+    pub criteria: Option<String>,
+    /// A shell command that must pass; may be given several times
+    #[arg(long = "check", value_name = "COMMAND")]
+    pub checks: Vec<String>,
+    /// 0 (first) to 4 (last)
+    #[arg(long, allow_negative_numbers = true, value_parser = clap::value_parser!(u8).range(0..=4))]
+    pub priority: Option<u8>,
+    /// A task that must be closed first; may be given several times
+    #[arg(long = "after", value_name = "TASK")]
+    pub after: Vec<String>,
+    /// Print the stored task as JSON
+    #[arg(long)]
+    pub json: bool,
+}

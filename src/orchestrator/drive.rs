@@ -156,7 +156,7 @@ impl Orchestrator for Loop {
         let started = self.services.clock.elapsed();
         let _one_run_at_a_time = self.services.lock.acquire(&request.run).map_err(environment)?;
         let past = self.past(&request).await?;
-        let list = self.services.tasks.load().await.map_err(environment)?;
+        let list = self.tasks(past.as_ref(), &request.run).await?;
         let (plan, asked) = match &past {
             Some(past) => (past.plan.clone(), past.left(&list)),
             None => (plan(&request), list.select(&request.tasks, request.again).map_err(RunError::Usage)?),
@@ -181,7 +181,6 @@ impl Orchestrator for Loop {
             fallbacks: AtomicU32::new(0),
         });
         context.announce(&request, &queue, plan, &base).await?;
-        context.repair_marks(&past).await?;
         let worked = context.work_until(&request, queue, past).await;
         self.services.publish(None, EventKind::RunEnded);
         let (interrupted, stopped) = (request.cancel.is_cancelled(), context.stopped.get().copied());
@@ -195,6 +194,17 @@ impl Orchestrator for Loop {
 }
 
 impl Loop {
+    /// The tasks. A run that was killed may have written a result to its journal and not to them: that is done now.
+    async fn tasks(&self, past: Option<&PastRun>, run: &RunId) -> Result<TaskList, RunError> {
+        let list = self.services.tasks.load().await.map_err(environment)?;
+        let missing = past.map(|past| past.missing_marks(&list, run, self.services.clock.now())).unwrap_or_default();
+        if missing.is_empty() {
+            return Ok(list);
+        }
+        self.services.tasks.mark(&missing).await.map_err(environment)?;
+        self.services.tasks.load().await.map_err(environment)
+    }
+
     /// What the journal tells of a run that goes on.
     async fn past(&self, request: &RunRequest) -> Result<Option<PastRun>, RunError> {
         if request.start == Start::New {
@@ -284,15 +294,6 @@ impl RunContext {
             Start::Resume => JournalEntry::RunResumed { run, pid, tasks, until: request.until },
         };
         services.journal.record(entry).await.map_err(environment)
-    }
-
-    /// A run that was killed may have written a result to its journal and not to the tasks.
-    async fn repair_marks(&self, past: &PastRun) -> Result<(), RunError> {
-        let marks = past.missing_marks(&self.list, &self.run, self.services.clock.now());
-        if marks.is_empty() {
-            return Ok(());
-        }
-        self.services.tasks.mark(&marks).await.map_err(environment)
     }
 
     /// Works through the queue until it is empty or the time is up.

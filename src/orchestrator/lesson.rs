@@ -67,12 +67,12 @@ impl TaskRun {
     /// The reflection that an earlier process of this run stored on the same attempt, without having written down that it
     /// did.
     async fn left_behind(&self, failure: &FailureContext) -> Option<ReflectionId> {
-        if self.open_sessions.is_empty() {
+        if self.taught.is_empty() {
             return None;
         }
         let stored = self.context.services.reflections.get_for_task(&self.task.id).await.ok()?;
         let of_this = |reflection: &&Reflection| {
-            let session = self.open_sessions.contains(&reflection.session_id);
+            let session = self.taught.contains(&reflection.session_id);
             let attempt = reflection.attempt_number == failure.attempt_number;
             session && attempt && reflection.subtask_id == failure.subtask_id.as_str()
         };

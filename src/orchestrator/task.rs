@@ -104,8 +104,10 @@ pub(super) struct TaskRun {
     pub committed: Option<TreeId>,
     /// The commit to start from instead of the run's base, because the work did not merge.
     pub onto: Option<String>,
-    /// Sessions of this run whose attempt has no result.
+    /// Sessions of this run whose attempt has no result: it is done again.
     pub open_sessions: Vec<SessionId>,
+    /// Sessions of this run on which a lesson may be stored that is not written down.
+    pub taught: Vec<SessionId>,
     /// What the machine is fed again with.
     past: Vec<Input>,
     counts: Option<Vec<AttemptCount>>,
@@ -131,6 +133,7 @@ impl TaskRun {
             committed: None,
             onto: None,
             open_sessions: Vec::new(),
+            taught: Vec::new(),
             past: Vec::new(),
             counts: None,
             worker,
@@ -157,6 +160,8 @@ impl TaskRun {
             self.past = past.inputs;
             self.onto = past.onto;
         }
+        let merging = past.last.as_ref().filter(|_| past.merging.is_some()).map(|last| last.session.clone());
+        self.taught = past.open_sessions.iter().cloned().chain(merging).collect();
         self.last_judged = past.last;
         self.open_sessions = past.open_sessions;
         self

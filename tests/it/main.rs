@@ -15,6 +15,7 @@ mod hooks;
 mod judge;
 #[cfg(feature = "llm")]
 mod llm;
+mod night;
 mod overnight;
 mod project;
 mod risk;

@@ -13,6 +13,7 @@ use reflexion::services::Journal;
 use reflexion::services::JournalError;
 use reflexion::services::Orchestrator;
 use reflexion::services::RecentQuery;
+use reflexion::services::RunError;
 use reflexion::services::RunRequest;
 use reflexion::services::Start;
 use reflexion::services::Storage;
@@ -141,7 +142,7 @@ fn night(project: &Project, request: RunRequest, dies: Option<(usize, When)>) ->
         let layers = || runtime::live().with(runtime::project(&project.dir).unwrap());
         let Some((step, when)) = dies else {
             let app = layers().build::<Svc<dyn Orchestrator>>().await.unwrap();
-            let report = tokio::time::timeout(Duration::from_secs(100), app.run(request)).await.unwrap().unwrap();
+            let report = tokio::time::timeout(Duration::from_secs(100), run(&app, request)).await.unwrap();
             app.shutdown().await.unwrap();
             return Some(report);
         };
@@ -157,6 +158,18 @@ fn night(project: &Project, request: RunRequest, dies: Option<(usize, When)>) ->
     });
     runtime.shutdown_timeout(Duration::from_secs(10));
     report
+}
+
+/// A child of another test of this process may hold the lock of the run that died, between its fork and its exec.
+async fn run(orchestrator: &Svc<dyn Orchestrator>, request: RunRequest) -> RunReport {
+    loop {
+        match orchestrator.run(request.clone()).await {
+            Err(RunError::Environment(held)) if held.contains("another run holds") => {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+            other => return other.unwrap(),
+        }
+    }
 }
 
 fn state(project: &Project, run: &RunId) -> FinalState {
@@ -186,7 +199,7 @@ fn what_conflicts_is_kept_and_done_again_on_top_of_what_was_merged() {
     assert_eq!(branches, ["a", "b", "c", "c@1", "d", "integration"]);
     assert_eq!(state.merged, ["Answer for a", "Answer for b", "Answer for c", "Answer for d"], "each once");
     assert_eq!(state.reflections, [("b".to_owned(), 1), ("c".to_owned(), 1)]);
-    assert_eq!(state.checkout, "");
+    assert_eq!(state.checkout, "?? memory/\n", "nothing else of the user's is touched");
 }
 
 /// Kills the night at every step of its journal that `mine` picks, and lets it go on.
@@ -221,4 +234,35 @@ fn killed_after_any_step_it_ends_as_if_nothing_had_happened() {
 #[test]
 fn killed_after_any_other_step_it_ends_as_if_nothing_had_happened() {
     killed_at(|step| step % 2 == 1, When::After);
+}
+
+/// The program is killed with -9 at so many random moments, and started again each time.
+#[test]
+fn killed_at_random_moments_it_ends_as_if_nothing_had_happened() {
+    let kills = std::env::var("REFLEXION_TEST_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(20_u32);
+    let (expected, _) = undisturbed();
+    let mut left = kills;
+    // Any generator does; a failure names the delays.
+    let mut random = u64::from(std::process::id());
+    while left > 0 {
+        let project = four_tasks();
+        let mut delays = Vec::new();
+        // A night that is killed at every start never ends.
+        for _ in 0..left.min(4) {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let delay = Duration::from_millis((random >> 33) % 1500);
+            let mut night = project.start(&["overnight", "--json"]);
+            std::thread::sleep(delay);
+            night.kill();
+            delays.push(delay);
+            left -= 1;
+        }
+        let ran = project.run(&["overnight", "--json"]);
+        let runs: Vec<_> = fs::read_dir(project.dir.join(".reflection/runs")).unwrap().flatten().collect();
+        // One that was killed before it had a journal never was.
+        let begun: Vec<_> = runs.iter().filter(|run| run.path().join("journal.jsonl").exists()).collect();
+        assert_eq!(begun.len(), 1, "{delays:?}: {ran:?}");
+        let run = RunId::new(begun[0].file_name().to_string_lossy()).unwrap();
+        assert_eq!(state(&project, &run), expected, "killed after {delays:?}");
+    }
 }

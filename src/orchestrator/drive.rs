@@ -1,5 +1,6 @@
 //! A run: takes ready tasks from the queue, works on several at a time, and sums up.
 
+use super::limits::Limits;
 use super::queue::Next;
 use super::queue::Queue;
 use super::resume;
@@ -135,6 +136,8 @@ pub(super) struct RunContext {
     pub protect: globset::GlobSet,
     /// Project checks at a base tree: many tasks share one, so it is measured once.
     pub baselines: Mutex<HashMap<(TreeId, CheckSpec), CheckReport>>,
+    /// Limits that agents' services have reached.
+    pub limits: Limits,
     /// One task at a time is put onto the integration branch.
     pub merging: tokio::sync::Mutex<()>,
     /// Reflections that the heuristic wrote in another generator's place.
@@ -177,6 +180,7 @@ impl Orchestrator for Loop {
             max_attempts: plan.max_attempts,
             protect: globs(&self.services.settings.run().protect)?,
             baselines: Mutex::default(),
+            limits: Limits::default(),
             merging: tokio::sync::Mutex::default(),
             fallbacks: AtomicU32::new(0),
         });

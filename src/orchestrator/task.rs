@@ -22,24 +22,20 @@ use super::resume::LastJudged;
 use super::resume::PastTask;
 use super::resume::Tally;
 use super::router;
-use super::waiting::wait_until;
+use super::waiting::jitter;
 use crate::domain::Again;
 use crate::domain::AttemptCount;
 use crate::domain::CheckReport;
-use crate::domain::CheckScope;
-use crate::domain::CheckSpec;
-use crate::domain::CheckStatus;
+use crate::domain::Ending;
 use crate::domain::EventKind;
 use crate::domain::JournalEntry;
 use crate::domain::Proof;
-use crate::domain::RunId;
 use crate::domain::RunKind;
 use crate::domain::SessionId;
 use crate::domain::Status;
 use crate::domain::Stop;
 use crate::domain::Subtask;
 use crate::domain::Task;
-use crate::domain::TaskId;
 use crate::domain::TaskMark;
 use crate::domain::TaskReport;
 use crate::domain::TreeId;
@@ -47,8 +43,6 @@ use crate::domain::Usage;
 use crate::domain::Verdict;
 use crate::services::CommitRequest;
 use crate::services::JournalError;
-use crate::services::OpenWorkspace;
-use crate::services::VerifyRequest;
 use crate::services::Workspace;
 use crate::services::WorkspaceError;
 use std::sync::Arc;
@@ -97,7 +91,7 @@ pub(super) struct TaskRun {
     /// Where the agent of the next attempt may go on.
     pub resume: Option<ResumePoint>,
     /// The open workspace and the baseline, or why there is none.
-    prepared: Option<Result<Prepared, TaskRunError>>,
+    pub prepared: Option<Result<Prepared, TaskRunError>>,
     /// The attempt that was judged last.
     pub last_judged: Option<LastJudged>,
     /// The tree on the task's branch.
@@ -111,7 +105,7 @@ pub(super) struct TaskRun {
     /// What the machine is fed again with.
     past: Vec<Input>,
     counts: Option<Vec<AttemptCount>>,
-    worker: usize,
+    pub worker: usize,
     started: Duration,
 }
 
@@ -215,127 +209,13 @@ impl TaskRun {
         result
     }
 
-    /// Opens the workspace, runs `setup`, and runs every check once at the base.
-    ///
-    /// # Errors
-    /// What stands in the way; [`TaskRun::work`] then ends the task with it.
-    pub async fn prepare(&mut self) -> Result<(), TaskRunError> {
-        let max_attempts = self.max_attempts();
-        self.publish(EventKind::TaskStarted { title: self.task.title.clone(), max_attempts });
-        self.doing("preparing");
-        let prepared = self.open().await;
-        let result = prepared.as_ref().map(|_| ()).map_err(Clone::clone);
-        self.prepared = Some(prepared);
-        result
-    }
-
-    async fn open(&self) -> Result<Prepared, TaskRunError> {
-        let context = &self.context;
-        let (task, title, counts) = (self.task.id.clone(), self.task.title.clone(), self.counts());
-        let entry = JournalEntry::TaskStarted { task, title, worker: self.worker, counts };
-        context.services.journal.record(entry).await?;
-        self.agents()?;
-        self.open_workspace().await
-    }
-
-    async fn open_workspace(&self) -> Result<Prepared, TaskRunError> {
-        let context = &self.context;
-        let request = OpenWorkspace {
-            run: context.run.clone(),
-            task: self.task.id.clone(),
-            on_top_of: self.blockers(),
-            onto: self.onto.clone(),
-        };
-        let workspace = context.services.workspaces.open(request).await?;
-        let baseline = async {
-            workspace.reset(&workspace.base(), &context.cancel).await?;
-            self.doing("checks at base");
-            self.baseline(&*workspace).await
-        };
-        match baseline.await {
-            Ok(baseline) => Ok(Prepared { workspace, baseline }),
-            Err(error) => {
-                // The first error is what the user must see; a workspace that stays is removed by the next run.
-                let _ = workspace.close().await;
-                Err(error)
-            }
-        }
-    }
-
-    fn blockers(&self) -> Vec<(RunId, TaskId)> {
-        let confirmed = self.context.confirmed_by.lock().unwrap_or_else(PoisonError::into_inner);
-        self.task.blockers().filter_map(|id| Some((confirmed.get(id)?.clone(), id.clone()))).collect()
-    }
-
-    /// Every check of every part once at the base; project checks are shared by all tasks with the same base.
-    async fn baseline(&self, workspace: &dyn Workspace) -> Result<Vec<CheckReport>, TaskRunError> {
-        let base = workspace.base();
-        let mut reports = Vec::new();
-        workspace.guard().await?;
-        for (scope, spec) in self.all_checks() {
-            let key = (base.clone(), spec.clone());
-            let cached = match scope {
-                CheckScope::Project => self.baselines().get(&key).cloned(),
-                CheckScope::Task => None,
-            };
-            let report = match cached {
-                Some(report) => report,
-                None => self.verify(workspace, vec![(scope, spec)]).await.remove(0),
-            };
-            if scope == CheckScope::Project {
-                self.baselines().insert(key, report.clone());
-            }
-            if self.context.cancel.is_cancelled() {
-                return Err(TaskRunError::SetAside("the run was interrupted".to_owned()));
-            }
-            if let CheckStatus::NotRun { because } = &report.status {
-                return Err(TaskRunError::Environment(format!("check `{}` cannot start: {because}", report.spec.name)));
-            }
-            reports.push(report);
-        }
-        let tampered = workspace.restore_guarded().await?;
-        if !tampered.is_empty() {
-            self.publish(EventKind::Tampered { what: tampered });
-        }
-        Ok(reports)
-    }
-
-    fn baselines(&self) -> std::sync::MutexGuard<'_, std::collections::HashMap<(TreeId, CheckSpec), CheckReport>> {
-        self.context.baselines.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub async fn verify(&self, workspace: &dyn Workspace, checks: Vec<(CheckScope, CheckSpec)>) -> Vec<CheckReport> {
-        if checks.is_empty() {
-            return Vec::new();
-        }
-        let cancel = self.context.cancel.clone();
-        let request = VerifyRequest { checks, dir: workspace.dir(), env: workspace.env(), cancel };
-        self.context.services.verifier.verify(request).await
-    }
-
-    fn all_checks(&self) -> Vec<(CheckScope, CheckSpec)> {
-        let own = self.parts.iter().flat_map(|p| &p.checks).chain(&self.task.checks);
-        let project = self.context.services.settings.run().checks.iter();
-        project.map(|c| (CheckScope::Project, c.clone())).chain(own.map(|c| (CheckScope::Task, c.clone()))).collect()
-    }
-
-    /// The checks that decide about a part: its own; after the last one also the project's and the task's.
-    pub fn checks_of(&self, part: usize) -> Vec<(CheckScope, CheckSpec)> {
-        let own = self.parts[part].checks.iter().map(|c| (CheckScope::Task, c.clone()));
-        if part + 1 < self.parts.len() {
-            return own.collect();
-        }
-        let project = self.context.services.settings.run().checks.iter().map(|c| (CheckScope::Project, c.clone()));
-        project.chain(own).chain(self.task.checks.iter().map(|c| (CheckScope::Task, c.clone()))).collect()
-    }
-
-    fn max_attempts(&self) -> u32 {
+    pub(super) fn max_attempts(&self) -> u32 {
         let asked = self.context.max_attempts.or(self.task.max_attempts);
         asked.unwrap_or(self.context.services.settings.run().max_attempts).max(1)
     }
 
     /// The fallback chain, with what each agent's retries start from.
-    fn agents(&self) -> Result<Vec<machine::Agent>, TaskRunError> {
+    pub(super) fn agents(&self) -> Result<Vec<machine::Agent>, TaskRunError> {
         let agents = self.context.services.settings.agents();
         let chain = router::chain(agents, &self.task, self.context.agent.as_deref());
         let agent = |name: String| {
@@ -347,7 +227,7 @@ impl TaskRun {
     }
 
     /// The attempts of each part before this run.
-    fn counts(&self) -> Vec<AttemptCount> {
+    pub(super) fn counts(&self) -> Vec<AttemptCount> {
         if let Some(counts) = &self.counts {
             return counts.clone();
         }
@@ -373,6 +253,7 @@ impl TaskRun {
             counts: self.counts(),
             patience,
             landing,
+            jitter: jitter(&self.context.run),
             max_attempts: self.max_attempts(),
             agents: self.agents()?,
             retry_start: settings.run().retry_start,
@@ -441,11 +322,21 @@ impl TaskRun {
         attempt: Attempt,
         last: &mut Option<Judged>,
     ) -> Result<Input, TaskRunError> {
-        match self.run_attempt(prepared, attempt).await? {
-            AgentStop::NotStarted { because } => Ok(Input::NotStarted { because }),
-            AgentStop::Stopped { ending, detail } => {
-                Ok(Input::Stopped { ending, detail, at: self.context.services.clock.now() })
+        if !self.await_turn(&attempt.agent).await? {
+            return Ok(Input::Interrupted);
+        }
+        let agent = attempt.agent.clone();
+        let stop = self.run_attempt(prepared, attempt).await?;
+        let now = self.context.services.clock.now();
+        match &stop {
+            AgentStop::Stopped { ending: Ending::RateLimited { resets_at }, .. } => {
+                self.context.limits.close(&agent, *resets_at, now);
             }
+            _ => self.context.limits.open(&agent),
+        }
+        match stop {
+            AgentStop::NotStarted { because } => Ok(Input::NotStarted { because }),
+            AgentStop::Stopped { ending, detail } => Ok(Input::Stopped { ending, detail, at: now }),
             AgentStop::Judged(judged) => {
                 let input = Input::Judged {
                     judgement: judged.judgement.clone(),
@@ -497,20 +388,6 @@ impl TaskRun {
         };
         services.journal.record(entry).await?;
         services.tasks.mark(&[mark]).await.map_err(|e| TaskRunError::SetAside(e.to_string()))
-    }
-
-    async fn wait(&self, duration: Duration, because: String) -> Result<Input, TaskRunError> {
-        let services = &self.context.services;
-        let (task, until) = (self.task.id.clone(), services.clock.now() + duration);
-        let entry = JournalEntry::WaitStarted { task: task.clone(), until, because: because.clone() };
-        services.journal.record(entry).await?;
-        self.publish(EventKind::Waiting { until, because });
-        let input = tokio::select! {
-            () = wait_until(&*services.clock, until) => Input::Waited,
-            () = self.context.cancel.cancelled() => Input::Interrupted,
-        };
-        services.journal.record(JournalEntry::WaitEnded { task }).await?;
-        Ok(input)
     }
 
     async fn commit(&mut self, workspace: &dyn Workspace, tree: TreeId) -> Result<(), TaskRunError> {

@@ -1,6 +1,14 @@
-//! Waiting for a time of the wall clock.
+//! Waiting for a time of the wall clock, and for limits of agents' services.
 
+use super::limits::Pass;
+use super::machine::Input;
+use super::task::TaskRun;
+use super::task::TaskRunError;
+use crate::domain::EventKind;
+use crate::domain::JournalEntry;
+use crate::domain::RunId;
 use crate::domain::Timestamp;
+use crate::domain::policy::LimitWait;
 use crate::services::Clock;
 use std::time::Duration;
 
@@ -21,6 +29,47 @@ pub(super) async fn wait_until(clock: &dyn Clock, until: Timestamp) {
         clock.sleep(nap).await;
         patience = patience.saturating_sub(nap);
     }
+}
+
+impl TaskRun {
+    /// Waits as long as another task of the run has found that the agent's service is limited. False: interrupted.
+    pub(super) async fn await_turn(&self, agent: &str) -> Result<bool, TaskRunError> {
+        // With waiting off each task finds out for itself, and ends.
+        if self.context.services.settings.run().limit_wait == LimitWait::Off {
+            return Ok(true);
+        }
+        while let Pass::WaitUntil(until) = self.context.limits.pass(agent, &*self.context.services.clock) {
+            let because = format!("agent `{agent}` is rate limited, as another task has found out");
+            if self.wait_until(until, because).await? == Input::Interrupted {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    pub(super) async fn wait(&self, duration: Duration, because: String) -> Result<Input, TaskRunError> {
+        self.wait_until(self.context.services.clock.now() + duration, because).await
+    }
+
+    async fn wait_until(&self, until: Timestamp, because: String) -> Result<Input, TaskRunError> {
+        let services = &self.context.services;
+        let task = self.task.id.clone();
+        let entry = JournalEntry::WaitStarted { task: task.clone(), until, because: because.clone() };
+        services.journal.record(entry).await?;
+        self.publish(EventKind::Waiting { until, because });
+        let input = tokio::select! {
+            () = wait_until(&*services.clock, until) => Input::Waited,
+            () = self.context.cancel.cancelled() => Input::Interrupted,
+        };
+        services.journal.record(JournalEntry::WaitEnded { task }).await?;
+        Ok(input)
+    }
+}
+
+/// Up to ten seconds, the same for all tasks of a run and another for another run.
+pub(super) fn jitter(run: &RunId) -> Duration {
+    let sum: u64 = run.as_str().bytes().fold(0, |sum, byte| sum * 31 % 10_007 + u64::from(byte));
+    Duration::from_millis(sum % 10_000)
 }
 
 #[cfg(test)]

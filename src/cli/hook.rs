@@ -163,10 +163,11 @@ fn hint_of_top(installing: &Installing) {
     if let Some(top) = top {
         errln!(
             "note: {} is not the top of its repository; these hooks are called where the agent is started here. For all of it: \
-             `reflexion -C {} hook install {}`",
+             `reflexion -C {} hook install {}{}`",
             dir.display(),
             top.display(),
-            installing.agent.as_str()
+            installing.agent.as_str(),
+            if installing.verify == HookVerify::On { " --verify" } else { "" }
         );
     }
 }

@@ -105,10 +105,10 @@ pub(super) fn hook(project: &Path, args: HookArgs) -> anyhow::Result<Exit> {
     match args.command {
         HookCommand::SessionStart(_) | HookCommand::Stop(_) => Ok(Exit::Confirmed),
         HookCommand::Install(HookInstallArgs { place, verify }) => {
-            if verify && place.agent != HookAgent::Claude {
-                let agent = place.agent.as_str();
-                let message = format!("--verify: {agent} keeps its conversations in a form that cannot be judged yet");
-                return Err(UsageError(message).into());
+            if verify && place.agent == HookAgent::OpenCode {
+                let message =
+                    "--verify: a plugin of opencode's is told when a session rests, and cannot send it back to work";
+                return Err(UsageError(message.to_owned()).into());
             }
             let verify = if verify { HookVerify::On } else { HookVerify::Off };
             let installing = Installing { verify, ..installing(project, &place)? };
@@ -163,10 +163,11 @@ fn hint_of_top(installing: &Installing) {
     if let Some(top) = top {
         errln!(
             "note: {} is not the top of its repository; these hooks are called where the agent is started here. For all of it: \
-             `reflexion -C {} hook install {}`",
+             `reflexion -C {} hook install {}{}`",
             dir.display(),
             top.display(),
-            installing.agent.as_str()
+            installing.agent.as_str(),
+            if installing.verify == HookVerify::On { " --verify" } else { "" }
         );
     }
 }

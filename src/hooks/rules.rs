@@ -37,7 +37,7 @@ impl Rules {
             ),
             Self::Unseen => Some(
                 "no `session-start --verify` hook saw project.json when the session began, so the built-in settings are used; \
-                 `reflexion hook install claude --verify` installs it",
+                 `reflexion hook install AGENT --verify` installs it",
             ),
         }
     }

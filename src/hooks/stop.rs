@@ -62,12 +62,15 @@ pub fn stop(hook: &Hook<'_>) -> io::Result<Stopped> {
     let state = state(&seen, &report);
     let turn = hook.payload.turn.as_deref().unwrap_or_default();
     let told = hook.payload.problem.is_none();
+    // Gemini CLI says of the first stop after it was sent back that it is none.
+    let sent_back = kept.gated.as_ref().is_some_and(|gated| gated.blocks > 0 && gated.task == turn);
+    let refired = hook.payload.refired || sent_back;
     // A stop that says nothing of itself is never taken for one that was recorded.
-    let same = |last: &Last| told && last.state == state && (hook.payload.refired || last.turn == turn);
+    let same = |last: &Last| told && last.state == state && (refired || last.turn == turn);
     let again = match &kept.last {
         Some(last) if same(last) => return Ok(Stopped::Nothing),
         // The record of another prompt's stop stays.
-        last => last.clone().filter(|last| hook.payload.refired && last.turn == turn),
+        last => last.clone().filter(|last| refired && last.turn == turn),
     };
     let captures = again.as_ref().map_or(1, |last| last.captures + 1);
     let capture = capture(hook, mode, Found { seen, threshold, report, captures });

@@ -28,7 +28,7 @@ impl Changes for HostChanges {
 
 fn changed(dir: &Path, since: &Since) -> Result<ChangedFiles, ChangesError> {
     let nowhere = || ChangesError::NoWorkTree { dir: dir.to_owned() };
-    let tree = HostWorkTree::around(dir).ok_or_else(nowhere)?;
+    let tree = HostWorkTree::around(dir).ok_or_else(nowhere)?.fetching();
     let status = match tree.status() {
         Err(error) if error.message.contains("not a git repository") => return Err(nowhere()),
         status => status.map_err(git)?,
@@ -185,6 +185,20 @@ mod tests {
         assert!(!found.related);
         assert_eq!(found.names().collect::<Vec<_>>(), ["page"]);
         assert!(changed(&clone, Since::MergeBase("origin/trunk".to_owned())).await.related);
+    }
+
+    #[tokio::test]
+    async fn what_a_partial_clone_left_out_is_fetched() {
+        let (dir, _clone) = clone();
+        let origin = dir.path().join("origin");
+        git(&origin, &["config", "uploadpack.allowFilter", "true"]);
+        git(&origin, &["config", "uploadpack.allowAnySHA1InWant", "true"]);
+        for name in ["a/b", "a/c"] {
+            commit(&origin, name);
+        }
+        let url = format!("file://{}", origin.display());
+        git(dir.path(), &["clone", "-q", "--filter=tree:0", &url, "partial"]);
+        assert_eq!(names(&dir.path().join("partial"), Since::Commit("HEAD~1".to_owned())).await, ["a/c"]);
     }
 
     #[tokio::test]

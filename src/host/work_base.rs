@@ -20,7 +20,7 @@ struct Ref<'l> {
     leads_to: &'l str,
     upstream: &'l str,
     remote: &'l str,
-    remote_ref: &'l str,
+    there: &'l str,
 }
 
 /// What git knows of branches.
@@ -32,7 +32,7 @@ impl<'l> Refs<'l> {
         let line = |line: &'l str| {
             let mut fields = line.split('\0');
             let mut next = || fields.next().unwrap_or_default();
-            Ref { name: next(), leads_to: next(), upstream: next(), remote: next(), remote_ref: next() }
+            Ref { name: next(), leads_to: next(), upstream: next(), remote: next(), there: next() }
         };
         Self(listing.lines().map(line).collect())
     }
@@ -44,7 +44,7 @@ impl<'l> Refs<'l> {
     pub(super) fn candidates(&self, branch: Option<&str>) -> Vec<&'l str> {
         let here = branch.map(|branch| format!("refs/heads/{branch}")).unwrap_or_default();
         let set = self.0.iter().find(|one| one.name == here && !one.upstream.is_empty());
-        let is_copy = |one: &&Ref<'_>| one.remote != "." && one.remote_ref == here;
+        let is_copy = |one: &&Ref<'_>| one.remote != "." && one.there == here;
         let other = set.filter(|one| !is_copy(one) && one.upstream != here).map(|one| one.upstream);
         let remotes = self.remotes(set.map(|one| one.remote));
         let copies: Vec<&'l str> = set

@@ -50,12 +50,11 @@ pub(super) fn entries(output: &[u8]) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut parts = output.split(|byte| *byte == 0).filter(|part| !part.is_empty());
     while let Some(part) = parts.next() {
-        let (modes, path) = match part.strip_prefix(b":") {
-            Some(modes) => (modes, parts.next()),
-            None => {
-                let mut halves = part.splitn(2, |byte| *byte == b'\t');
-                (halves.next().unwrap_or_default(), halves.next())
-            }
+        let (modes, path) = if let Some(modes) = part.strip_prefix(b":") {
+            (modes, parts.next())
+        } else {
+            let mut halves = part.splitn(2, |byte| *byte == b'\t');
+            (halves.next().unwrap_or_default(), halves.next())
         };
         let is_repository = modes.split(|byte| *byte == b' ').take(2).any(|mode| mode == GITLINK);
         found.extend(path.map(|path| named(path, is_repository)));

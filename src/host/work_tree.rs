@@ -23,6 +23,16 @@ use std::process::Stdio;
 #[derive(Debug, Clone)]
 pub struct HostWorkTree {
     top: PathBuf,
+    missing: Missing,
+}
+
+/// What is done about objects that a partial clone left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Missing {
+    /// The call fails: a hook waits for no network.
+    Fails,
+    /// They are fetched.
+    IsFetched,
 }
 
 impl HostWorkTree {
@@ -32,7 +42,12 @@ impl HostWorkTree {
     pub fn around(dir: &Path) -> Option<Self> {
         let dir = dir.canonicalize().ok()?;
         let top = dir.ancestors().find(|dir| is_git_dir(&dir.join(".git")))?;
-        Some(Self { top: top.to_owned() })
+        Some(Self { top: top.to_owned(), missing: Missing::Fails })
+    }
+
+    /// Fetches what a partial clone left out, for callers that have the time.
+    pub(super) fn fetching(self) -> Self {
+        Self { missing: Missing::IsFetched, ..self }
     }
 
     fn git<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<Vec<u8>, WorkTreeError> {
@@ -43,8 +58,9 @@ impl HostWorkTree {
         for (name, value) in git::ENVIRONMENT {
             process.env(name, value);
         }
-        // Nobody waits for a network: what a partial clone left out is not fetched.
-        process.env("GIT_NO_LAZY_FETCH", "1");
+        if self.missing == Missing::Fails {
+            process.env("GIT_NO_LAZY_FETCH", "1");
+        }
         for key_value in ["core.hooksPath=/dev/null", "core.fsmonitor=false", "status.showStash=false"] {
             process.args(["-c", key_value]);
         }

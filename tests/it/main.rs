@@ -12,6 +12,7 @@ mod docs;
 mod eval;
 mod flow;
 mod hooks;
+mod hooks_gate;
 mod judge;
 #[cfg(feature = "llm")]
 mod llm;

@@ -165,6 +165,6 @@ fn none() {
         web/charts/bar.json valuesets.yaml lock.rs package.rs environment.ts setup.ts .gitignore
         src/token.rs token.pb.go go/token/token.go src/tokens.h config/project.schema.json api/order.schema.yaml
         src/docs.rs src/readme.py tools/changelog.go src/pam250_matrix.py src/seed.rs src/dist/normal.js src/signature.rs
-        src/guard.ts src/middleware.ts src/config/mod.rs config/rebase.ts src/application.rs",
+        src/guard.ts src/middleware.ts src/config/mod.rs src/settings/base.rs config/rebase.ts src/application.rs",
     );
 }

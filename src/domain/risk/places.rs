@@ -104,8 +104,25 @@ fn sets_an_application(name: &Name) -> bool {
     let begins =
         |word: &str| name.stem().strip_prefix(word).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '-']));
     let last = name.file_words().last().map_or("", |word| word.text.as_str());
-    let inside =
-        name.dirs.last().is_some_and(|dir| matches!(dir.as_str(), "conf" | "config" | "environments" | "settings"));
+    let written = matches!(
+        name.extension(),
+        "cjs"
+            | "conf"
+            | "exs"
+            | "ini"
+            | "js"
+            | "json"
+            | "mjs"
+            | "properties"
+            | "py"
+            | "rb"
+            | "toml"
+            | "ts"
+            | "yaml"
+            | "yml"
+    );
+    let dir = name.dirs.last().map_or("", String::as_str);
+    let inside = written && matches!(dir, "conf" | "config" | "environments" | "settings");
     (name.extension() == "json" && begins("appsettings"))
         || (matches!(name.extension(), "conf" | "properties" | "yaml" | "yml") && begins("application"))
         || (inside && matches!(last, "dev" | "development" | "prod" | "production" | "runtime" | "stage" | "staging"))

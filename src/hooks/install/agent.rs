@@ -75,7 +75,7 @@ pub struct Installing {
     pub scope: Scope,
     /// How the program is called: its name, or its path where the name alone would not be found.
     pub program: String,
-    /// The stop is also judged (`reflexion hook stop --verify`); only Claude Code's conversations can be read.
+    /// The stop is also judged (`reflexion hook stop --verify`); OpenCode's plugin cannot send a session back to work.
     pub verify: Verify,
 }
 

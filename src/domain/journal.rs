@@ -323,6 +323,8 @@ pub struct RunPlan {
     pub max_attempts: Option<u32>,
     /// Whether closed and blocked tasks are done again.
     pub again: Again,
+    /// Whether everything open was asked for, and not certain tasks.
+    pub everything: bool,
     /// When it stops at the latest.
     pub until: Option<Timestamp>,
 }

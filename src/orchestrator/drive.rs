@@ -2,6 +2,7 @@
 
 use super::budget::RunSpent;
 use super::limits::Limits;
+use super::queue::Adopt;
 use super::queue::Next;
 use super::queue::Queue;
 use super::resume;
@@ -59,6 +60,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::OnceLock;
+use std::sync::PoisonError;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -126,13 +128,16 @@ pub(super) struct RunContext {
     pub cancel: CancellationToken,
     /// Why it was cancelled, if no person did it.
     pub stopped: OnceLock<RunStop>,
-    pub list: TaskList,
+    /// The tasks as they were read last.
+    pub list: Mutex<Arc<TaskList>>,
     pub kind: RunKind,
     pub again: Again,
     pub agent: Option<String>,
     pub max_attempts: Option<u32>,
     /// Which run's branch holds a blocker's confirmed work; grows as tasks of this run are confirmed.
     pub confirmed_by: Mutex<BTreeMap<TaskId, RunId>>,
+    /// Whether tasks that are added meanwhile belong to the run.
+    adopt: Adopt,
     /// Files that no attempt may change.
     pub protect: globset::GlobSet,
     /// Project checks at a base tree: many tasks share one, so it is measured once.
@@ -179,11 +184,12 @@ impl Orchestrator for Loop {
             cancel: request.cancel.child_token(),
             stopped: OnceLock::new(),
             confirmed_by: Mutex::new(past.confirmed_by(&list, &request.run)),
-            list,
+            list: Mutex::new(Arc::new(list)),
             kind: plan.kind,
             again: plan.again,
             agent: plan.agent.clone(),
             max_attempts: plan.max_attempts,
+            adopt: if plan.everything { Adopt::New } else { Adopt::Nothing },
             protect: globs(&self.services.settings.run().protect)?,
             baselines: Mutex::default(),
             started,
@@ -240,6 +246,7 @@ fn plan(request: &RunRequest) -> RunPlan {
         agent: request.agent.clone(),
         max_attempts: request.max_attempts,
         again: request.again,
+        everything: request.tasks.is_empty(),
         until: request.until,
         ..RunPlan::default()
     }
@@ -338,7 +345,12 @@ impl RunContext {
         let mut proven = false;
         // The lowest number that is free, so that a report can draw a line per worker.
         let mut workers: BTreeMap<TaskId, usize> = BTreeMap::new();
+        let mut edits = self.services.tasks.edits();
         loop {
+            if self.kind == RunKind::Overnight && edits != self.services.tasks.edits() {
+                edits = self.services.tasks.edits();
+                self.reread(&mut queue, &mut ended).await;
+            }
             while running.len() < jobs && !self.cancel.is_cancelled() {
                 match queue.pick() {
                     Next::Start(task) if self.kind == RunKind::Overnight && task.id.as_str() == INTEGRATION => {
@@ -370,11 +382,32 @@ impl RunContext {
             let task = result?;
             workers.remove(&id);
             queue.ended(&id, task.status);
+            ended.retain(|earlier| earlier.report.id != id);
             ended.push(task);
         }
         // An interrupted run leaves what it never started in the report, so that nothing is silently missing.
         ended.extend(queue.drain().iter().map(|task| self.never_started(task)));
         Ok(ended)
+    }
+
+    /// Takes over what a person changed in the task file. One that cannot be read now changes nothing.
+    async fn reread(&self, queue: &mut Queue, ended: &mut Vec<Ended>) {
+        let list = match self.services.tasks.load().await {
+            Ok(list) => list,
+            Err(error) => {
+                let message = format!("the tasks that are known are gone on with: {error}");
+                return self.services.publish(None, EventKind::Warning { message });
+            }
+        };
+        for (task, because) in queue.refresh(&list.tasks, self.adopt) {
+            self.services.publish(
+                Some(&task.id),
+                EventKind::TaskEnded { verdict: None, attempts: 0, note: Some(because.clone()) },
+            );
+            let report = TaskReport { cause: Some(because), ..empty_report(&task) };
+            ended.push(Ended { report, status: Status::Open });
+        }
+        *self.list.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(list);
     }
 
     /// Prepares a task alone. True if that worked; false if the task has a trouble of its own, which ends only itself.

@@ -14,8 +14,10 @@ pub struct Queue {
     waiting: VecDeque<Task>,
     closed: BTreeSet<TaskId>,
     known: BTreeSet<TaskId>,
-    /// Tasks of this run that did not end confirmed.
+    /// Tasks of this run that did not end confirmed,
     gave_up: BTreeSet<TaskId>,
+    /// and those of them that are not open any more, unless a person opens them again.
+    blocked: BTreeSet<TaskId>,
     running: usize,
 }
 
@@ -30,6 +32,19 @@ pub enum Next {
     SetAside(Box<Task>, String),
     /// Nothing is left.
     Empty,
+}
+
+/// Whether tasks that are added while a run goes on belong to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Adopt {
+    /// Certain tasks were asked for.
+    Nothing,
+    /// Everything open was asked for.
+    New,
+}
+
+fn is_open(task: &Task) -> bool {
+    matches!(task.status, Status::Open | Status::InProgress)
 }
 
 impl Queue {
@@ -47,6 +62,7 @@ impl Queue {
             known: all.iter().map(|t| t.id.clone()).collect(),
             waiting: asked.into(),
             gave_up: BTreeSet::new(),
+            blocked: BTreeSet::new(),
             running: 0,
         }
     }
@@ -84,8 +100,41 @@ impl Queue {
         self.running -= 1;
         match status {
             Status::Closed => self.closed.insert(task.clone()),
-            _ => self.gave_up.insert(task.clone()),
+            Status::Blocked => {
+                self.blocked.insert(task.clone());
+                self.gave_up.insert(task.clone())
+            }
+            Status::Open | Status::InProgress => self.gave_up.insert(task.clone()),
         };
+    }
+
+    /// Takes over what a person changed since the list was read: tasks that wait are as they stand now, or leave with the
+    /// reason; one that was opened again comes back, and with [`Adopt::New`] new ones come too. Those at work are left alone.
+    pub fn refresh(&mut self, all: &[Task], adopt: Adopt) -> Vec<(Task, String)> {
+        let by_id: BTreeMap<&TaskId, &Task> = all.iter().map(|task| (&task.id, task)).collect();
+        let mut left = Vec::new();
+        for task in std::mem::take(&mut self.waiting) {
+            match by_id.get(&task.id) {
+                None => left.push((task, "it was removed from the task file".to_owned())),
+                Some(now) if **now == task => self.waiting.push_back(task),
+                Some(now) if is_open(now) => self.waiting.push_back((*now).clone()),
+                Some(now) => left.push((task, format!("it was set to {} by hand", now.status.as_str()))),
+            }
+        }
+        for task in all.iter().filter(|task| is_open(task)) {
+            let reopened = self.blocked.remove(&task.id);
+            let new = !self.known.contains(&task.id) && adopt == Adopt::New;
+            if reopened || new {
+                self.gave_up.remove(&task.id);
+                self.waiting.push_back(task.clone());
+            }
+        }
+        let waits: BTreeSet<&TaskId> = self.waiting.iter().map(|task| &task.id).collect();
+        let closed = all.iter().filter(|task| task.status == Status::Closed && !waits.contains(&task.id));
+        self.closed.extend(closed.map(|task| task.id.clone()));
+        self.known = all.iter().map(|task| task.id.clone()).collect();
+        self.waiting.make_contiguous().sort_by_key(|task| (task.priority, task.created_at));
+        left
     }
 
     /// Everything that was never started; nothing is left then.
@@ -194,6 +243,35 @@ mod tests {
             "{said:?}"
         );
         assert!(said.iter().any(|s| s == "y: it depends on `bad`, which was not confirmed"), "{said:?}");
+    }
+
+    #[test]
+    fn what_a_person_changes_while_the_run_goes_on_is_respected() {
+        let tasks = vec![task("a", 1, 1, &[]), task("b", 2, 1, &[]), task("c", 3, 1, &["b"]), task("bad", 0, 1, &[])];
+        let mut queue = Queue::new(&tasks, tasks.clone());
+        let start = |queue: &mut Queue| match queue.pick() {
+            Next::Start(task) => task.title,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(start(&mut queue), "bad");
+        queue.ended(&TaskId::new("bad").unwrap(), Status::Blocked);
+        // `a` is put off, `b` is closed by hand, `c` is renamed, `new` is added.
+        let mut now = tasks.clone();
+        (now[0].priority, now[1].status, now[2].title, now[3].status) =
+            (4, Status::Closed, "C".to_owned(), Status::Blocked);
+        now.push(task("new", 0, 9, &[]));
+        let left = queue.refresh(&now, Adopt::New);
+        let left: Vec<_> = left.iter().map(|(task, why)| (task.title.as_str(), why.as_str())).collect();
+        assert_eq!(left, [("b", "it was set to closed by hand")]);
+        assert_eq!(start(&mut queue), "new");
+        // `bad` is opened again, `a` is removed, another is added, and nothing new is adopted.
+        now[3].status = Status::Open;
+        now.remove(0);
+        now.push(task("later", 0, 9, &[]));
+        let left = queue.refresh(&now, Adopt::Nothing);
+        assert_eq!(left[0].1, "it was removed from the task file");
+        assert_eq!([start(&mut queue), start(&mut queue)], ["bad", "C"]);
+        assert_eq!(queue.pick(), Next::Empty);
     }
 
     #[test]

@@ -236,9 +236,9 @@ impl TaskRun {
         if let Some(counts) = &self.counts {
             return counts.clone();
         }
+        let list = Arc::clone(&self.context.list.lock().unwrap_or_else(PoisonError::into_inner));
         let counts = self.parts.iter().map(|part| {
-            let count =
-                self.context.list.attempts.get(&(self.task.id.clone(), part.id.clone())).copied().unwrap_or_default();
+            let count = list.attempts.get(&(self.task.id.clone(), part.id.clone())).copied().unwrap_or_default();
             match self.context.again {
                 Again::No => count,
                 Again::Yes => AttemptCount { since_opened: 0, ..count },

@@ -348,6 +348,8 @@ pub enum RunStop {
     Deadline,
     /// The run's budget was used up.
     Budget,
+    /// A person let it come to its end after the attempts that were at work.
+    Drained,
 }
 
 impl RunStop {
@@ -357,6 +359,7 @@ impl RunStop {
         match self {
             Self::Deadline => (Stop::Deadline, "the run's time was up"),
             Self::Budget => (Stop::Budget, "the run's budget was used up"),
+            Self::Drained => (Stop::Interrupted, "the run was asked to stop"),
         }
     }
 }

@@ -232,8 +232,19 @@ pub struct Agents {
     pub by_label: Vec<(String, Vec<String>)>,
     /// The fallback chain of a kind of work, for tasks that no label decides.
     pub by_category: BTreeMap<WorkCategory, Vec<String>>,
+    /// Who steps in where a task fails in the same way again and again.
+    pub escalation: Escalation,
     /// Every agent by name.
     pub named: BTreeMap<String, Agent>,
+}
+
+/// Who steps in where a task fails in the same way again and again.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Escalation {
+    /// Stronger agents, one after the other; none: nobody steps in.
+    pub to: Vec<String>,
+    /// After so many failures in a row with the same signature.
+    pub after: u32,
 }
 
 /// One agent.

@@ -126,6 +126,8 @@ pub(super) struct RunContext {
     pub services: Services,
     pub run: RunId,
     pub cancel: CancellationToken,
+    /// Nothing new begins.
+    pub drain: CancellationToken,
     /// Why it was cancelled, if no person did it.
     pub stopped: OnceLock<RunStop>,
     /// The tasks as they were read last.
@@ -182,6 +184,7 @@ impl Orchestrator for Loop {
             services: self.services.clone(),
             run: request.run.clone(),
             cancel: request.cancel.child_token(),
+            drain: request.drain.clone(),
             stopped: OnceLock::new(),
             confirmed_by: Mutex::new(past.confirmed_by(&list, &request.run)),
             list: Mutex::new(Arc::new(list)),
@@ -351,7 +354,7 @@ impl RunContext {
                 edits = self.services.tasks.edits();
                 self.reread(&mut queue, &mut ended).await;
             }
-            while running.len() < jobs && !self.cancel.is_cancelled() {
+            while running.len() < jobs && !self.cancel.is_cancelled() && !self.drains() {
                 match queue.pick() {
                     Next::Start(task) if self.kind == RunKind::Overnight && task.id.as_str() == INTEGRATION => {
                         queue.ended(&task.id, Status::Open);
@@ -388,6 +391,15 @@ impl RunContext {
         // An interrupted run leaves what it never started in the report, so that nothing is silently missing.
         ended.extend(queue.drain().iter().map(|task| self.never_started(task)));
         Ok(ended)
+    }
+
+    /// Whether nothing new may begin; why is said where the run is asked about it.
+    pub fn drains(&self) -> bool {
+        let drains = self.drain.is_cancelled();
+        if drains {
+            let _ = self.stopped.set(RunStop::Drained);
+        }
+        drains
     }
 
     /// Takes over what a person changed in the task file. One that cannot be read now changes nothing.

@@ -231,6 +231,19 @@ impl TaskRun {
         chain.into_iter().map(agent).collect()
     }
 
+    /// Who steps in; one that is not there is left out, as one that cannot be started is later.
+    fn stronger(&self) -> Vec<machine::Agent> {
+        let context = &self.context;
+        // A person who names an agent wants that one.
+        let named = context.agent.is_some() || self.task.agent.is_some();
+        let to = if named { &[][..] } else { &context.services.settings.agents().escalation.to[..] };
+        let agent = |name: &String| {
+            let agent = context.services.subagents.get(name).ok()?;
+            Some(machine::Agent { name: name.clone(), retry_from: agent.retry_from() })
+        };
+        to.iter().filter_map(agent).collect()
+    }
+
     /// The attempts of each part before this run.
     pub(super) fn counts(&self) -> Vec<AttemptCount> {
         if let Some(counts) = &self.counts {
@@ -261,6 +274,8 @@ impl TaskRun {
             jitter: jitter(&self.context.run),
             max_attempts: self.max_attempts(),
             agents: self.agents()?,
+            stronger: self.stronger(),
+            escalate_after: settings.agents().escalation.after.max(1),
             retry_start: settings.run().retry_start,
             limit_wait: settings.run().limit_wait,
         })
@@ -328,6 +343,9 @@ impl TaskRun {
         last: &mut Option<Judged>,
     ) -> Result<Input, TaskRunError> {
         if !self.await_turn(&attempt.agent).await? {
+            return Ok(Input::Interrupted);
+        }
+        if self.context.drains() {
             return Ok(Input::Interrupted);
         }
         if let Err(used_up) = self.may_begin() {

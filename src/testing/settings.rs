@@ -33,6 +33,7 @@ pub fn fixed_settings() -> policy::Values {
             default: vec!["scripted".to_owned()],
             by_label: Vec::new(),
             by_category: BTreeMap::new(),
+            escalation: policy::Escalation::default(),
             named: BTreeMap::new(),
         },
         workspace: policy::Workspace {

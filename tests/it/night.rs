@@ -399,3 +399,19 @@ async fn a_task_file_edited_by_hand_while_the_night_goes_on_is_respected() {
         assert!(ended.contains(&(id, confirmed, None)), "{ended:?}");
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_night_that_is_drained_ends_after_the_attempts_at_work() {
+    let night = Night::new(5);
+    let agent = Slow::new(&night.files, &night.clock, MINUTE * 10);
+    let request = RunRequest { kind: RunKind::Overnight, ..RunRequest::everything(RunId::new("night").unwrap()) };
+    let drain = request.drain.clone();
+    let person = async {
+        night.clock.sleep(MINUTE * 5).await;
+        drain.cancel();
+    };
+    let (report, ()) = tokio::join!(night.start(agent, own_file(&night.files), request), person);
+    assert_eq!(night.clock.elapsed(), MINUTE * 10);
+    assert_eq!((report.stopped, report.interrupted, report.totals.confirmed), (Some(RunStop::Drained), false, 4));
+    assert_eq!(report.tasks[4].cause.as_deref(), Some("the run was asked to stop before it was started"));
+}

@@ -21,8 +21,10 @@ mod progress;
 mod project;
 mod question;
 mod reference;
+mod report;
 mod risk;
 mod run;
+mod status;
 mod task;
 mod transcript;
 
@@ -92,6 +94,8 @@ async fn dispatch(args: Args) -> anyhow::Result<Exit> {
     match args.command {
         Command::Init(init) => init::init(&project, &init),
         Command::Run(run) => run::run(&project, run).await,
+        Command::Report(args) => report::report(&project, args),
+        Command::Status(args) => status::status(&project, args),
         Command::Apply(apply) => apply::apply(&project, apply).await,
         Command::Task(task) => task::task(&project, task).await,
         Command::Transcript(args) => transcript::transcript(&project, args).await,

@@ -10,8 +10,10 @@ use super::HookArgs;
 use super::InitArgs;
 use super::JudgeArgs;
 use super::MemoryArgs;
+use super::ReportArgs;
 use super::RiskArgs;
 use super::RunArgs;
+use super::StatusArgs;
 use super::TaskArgs;
 use super::TranscriptArgs;
 use clap::Parser;
@@ -45,6 +47,10 @@ pub enum Command {
     Init(InitArgs),
     /// Work on tasks: attempt, check, reflect, retry
     Run(RunArgs),
+    /// Say what a run did: what needs you, what is done, what failed, what it used
+    Report(ReportArgs),
+    /// Explain a running or dead run in words
+    Status(StatusArgs),
     /// Bring a task's confirmed work into your checkout, uncommitted
     Apply(ApplyArgs),
     /// List and change tasks

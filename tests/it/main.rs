@@ -13,8 +13,11 @@ mod eval;
 mod flow;
 mod hooks;
 mod judge;
+mod night;
 #[cfg(feature = "llm")]
 mod llm;
 mod project;
+mod report;
+mod report_page;
 mod risk;
 mod turns;

@@ -2,6 +2,7 @@
 
 use super::needs::go_on;
 use super::needs::needs;
+use super::needs::step;
 use super::replay::Replay;
 use super::replay::millis;
 use super::value::AgentSpend;
@@ -12,6 +13,7 @@ use super::value::Limit;
 use super::value::Night;
 use super::value::NightAttempt;
 use super::value::NightState;
+use super::value::Step;
 use super::value::TaskState;
 use super::value::WorkerTime;
 use crate::domain::Life;
@@ -149,9 +151,10 @@ fn headline(night: &Night) -> String {
 }
 
 /// What to do about the whole run.
-fn next(night: &Night) -> Vec<String> {
+fn next(night: &Night) -> Vec<Step> {
     let mut commands = Vec::new();
-    commands.extend(night.integration.as_ref().map(|branch| format!("git merge {branch}")));
+    let merge = |branch: &String| step(format!("git merge {branch}"), "bring what is merged into your own branch");
+    commands.extend(night.integration.as_ref().map(merge));
     commands.extend(go_on(night));
     commands
 }

@@ -10,6 +10,7 @@ use super::page::Section;
 use super::page::page;
 use super::value::Counts;
 use super::value::Night;
+use super::value::Step;
 use super::words::Times;
 use maud::DOCTYPE;
 use maud::Markup;
@@ -138,8 +139,12 @@ fn entry(item: &Item) -> Markup {
     }
 }
 
-fn commands(commands: &[String]) -> Markup {
-    html! { ul.commands aria-label="Commands" { @for command in commands { li { code { (command) } } } } }
+fn commands(steps: &[Step]) -> Markup {
+    html! {
+        ul.commands aria-label="Commands" {
+            @for step in steps { li { code { (step.command) } " " span { (step.does) } } }
+        }
+    }
 }
 
 fn line(pieces: &Line) -> Markup {

@@ -6,6 +6,7 @@ use super::page::Mark;
 use super::page::Piece;
 use super::page::page;
 use super::value::Night;
+use super::value::Step;
 use super::words::Times;
 use std::fmt::Write as _;
 
@@ -22,7 +23,10 @@ pub fn markdown(night: &Night, times: &Times) -> String {
         let _ = writeln!(out, "\n> {}", line(note));
     }
     if !page.next.is_empty() {
-        let _ = writeln!(out, "\n{}", commands(&page.next));
+        out.push('\n');
+    }
+    for step in &page.next {
+        let _ = writeln!(out, "- {}", command(step));
     }
     for section in &page.sections {
         let _ = writeln!(out, "\n## {}", escaped(&section.title));
@@ -53,13 +57,13 @@ fn push(out: &mut String, item: &Item) {
     for words in &item.lines {
         let _ = writeln!(out, "  - {}", line(words));
     }
-    if !item.commands.is_empty() {
-        let _ = writeln!(out, "  - {}", commands(&item.commands));
+    for step in &item.commands {
+        let _ = writeln!(out, "  - {}", command(step));
     }
 }
 
-fn commands(commands: &[String]) -> String {
-    commands.iter().map(|command| code(command)).collect::<Vec<_>>().join(" · ")
+fn command(step: &Step) -> String {
+    format!("{}: {}", escaped(step.does), code(&step.command))
 }
 
 fn line(pieces: &Line) -> String {

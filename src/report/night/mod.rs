@@ -38,6 +38,7 @@ pub use value::NightTask;
 pub use value::Span;
 pub use value::SpanKind;
 pub use value::Spend;
+pub use value::Step;
 pub use value::TaskState;
 pub use value::WorkerTime;
 pub use words::Times;

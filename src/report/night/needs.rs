@@ -7,6 +7,7 @@ use super::value::NeedKind;
 use super::value::Night;
 use super::value::NightState;
 use super::value::NightTask;
+use super::value::Step;
 use super::value::TaskState;
 use super::words::plural;
 use super::words::quoted;
@@ -17,9 +18,18 @@ use crate::domain::Stop;
 use crate::domain::Verdict;
 use std::collections::BTreeMap;
 
+pub(super) fn step(command: impl Into<String>, does: &'static str) -> Step {
+    Step { command: command.into(), does }
+}
+
+fn reopen(task: &NightTask) -> Step {
+    step(format!("reflexion task reopen {}", task.id), "open it again")
+}
+
 /// How the run is gone on with, if it can be.
-pub(super) fn go_on(night: &Night) -> Option<String> {
-    let left = night.counts.open > 0 || night.tasks.iter().any(|task| task.landing);
+pub(super) fn go_on(night: &Night) -> Option<Step> {
+    // A dead run that was busy with a task has not written down what became of it.
+    let left = night.counts.open > 0 || night.tasks.iter().any(|task| task.in_work);
     if !left || night.state == NightState::Running {
         return None;
     }
@@ -28,7 +38,7 @@ pub(super) fn go_on(night: &Night) -> Option<String> {
         (RunKind::Overnight, NightState::Ended) => "reflexion overnight",
         (RunKind::Overnight, _) => "reflexion overnight --resume",
     };
-    Some(command.to_owned())
+    Some(step(command, "go on with what is open"))
 }
 
 /// What needs a person, the most urgent first; every task once, and once more if its confirmed change wants review.
@@ -43,10 +53,10 @@ pub(super) fn needs(night: &Night) -> Vec<Need> {
         }
     }
     needs.extend(shared.into_iter().map(|((kind, why), tasks)| {
-        let mut commands = vec!["reflexion doctor --checks".to_owned()];
-        if kind == NeedKind::Login {
-            commands = vec!["reflexion doctor".to_owned()];
-        }
+        let mut commands = vec![match kind {
+            NeedKind::Login => step("reflexion doctor", "see who is logged in, and how to"),
+            _ => step("reflexion doctor --checks", "see what is missing"),
+        }];
         commands.extend(go_on(night));
         Need { kind, tasks, why, branch: None, commands }
     }));
@@ -84,25 +94,25 @@ fn own(night: &Night, place: usize, task: &NightTask) -> Option<Need> {
         return None;
     }
     let cause = task.cause.clone().unwrap_or_else(|| "nothing says why".to_owned());
-    let reopen = format!("reflexion task reopen {}", task.id);
     let (kind, why, mut commands) = match (task.verdict, cause.strip_prefix("waits for a person: ")) {
-        (_, Some(action)) => (NeedKind::Person, action.to_owned(), vec![reopen]),
+        (_, Some(action)) => (NeedKind::Person, action.to_owned(), vec![reopen(task)]),
         (Some(Verdict::Unverifiable), None) => {
-            (NeedKind::Unverifiable, cause, vec![reopen, format!("reflexion task close {}", task.id)])
+            let close = step(format!("reflexion task close {}", task.id), "call it done");
+            (NeedKind::Unverifiable, cause, vec![close, reopen(task)])
         }
-        _ => (NeedKind::SetAside, cause, vec![reopen]),
+        _ => (NeedKind::SetAside, cause, vec![reopen(task)]),
     };
     commands.splice(0..0, look(night, task));
     Some(Need { kind, tasks: vec![place], why, branch: task.branch.clone(), commands })
 }
 
 /// How to see what the agent did.
-pub(super) fn look(night: &Night, task: &NightTask) -> Option<String> {
+pub(super) fn look(night: &Night, task: &NightTask) -> Option<Step> {
     let last = night.attempts.get(*task.attempts.last()?)?;
-    Some(format!("reflexion transcript show {}#{}", task.id, last.attempt))
+    Some(step(format!("reflexion transcript show {}#{}", task.id, last.attempt), "see what the agent did"))
 }
 
-fn unmerged(night: &Night, task: &NightTask, merge: &Merge) -> Option<(String, String, Vec<String>)> {
+fn unmerged(night: &Night, task: &NightTask, merge: &Merge) -> Option<(String, String, Vec<Step>)> {
     let (why, kept) = match &merge.outcome {
         MergeOutcome::Merged { .. } => return None,
         MergeOutcome::Conflict { files, kept } => {
@@ -118,12 +128,15 @@ fn unmerged(night: &Night, task: &NightTask, merge: &Merge) -> Option<(String, S
         ),
     };
     let branch = quoted(kept);
-    let mut commands = vec![match &night.plan.base {
+    let see = match &night.plan.base {
         Some(base) => format!("git diff {}...{branch}", quoted(base)),
         None => format!("git log -p -1 {branch}"),
-    }];
-    commands.push(format!("git merge {branch}"));
-    commands.push(format!("reflexion task reopen {}", task.id));
+    };
+    let commands = vec![
+        step(see, "see the change"),
+        step(format!("git merge {branch}"), "merge it by hand"),
+        step(format!("reflexion task reopen {}", task.id), "let an agent do it again"),
+    ];
     Some((why, kept.clone(), commands))
 }
 
@@ -148,16 +161,17 @@ fn reviews(night: &Night) -> Vec<Need> {
 }
 
 /// How to see a task's confirmed change.
-pub(super) fn show(night: &Night, task: &NightTask) -> Option<String> {
+fn show(night: &Night, task: &NightTask) -> Option<Step> {
     if let Some(Merge { outcome: MergeOutcome::Merged { commit }, .. }) = task.merges.last() {
-        return Some(format!("git show {}", quoted(commit)));
+        return Some(step(format!("git show {}", quoted(commit)), "see the change"));
     }
     let branch = task.branch.as_ref()?;
     if branch.ends_with(".patch") {
-        return Some(format!("reflexion apply {}", task.id));
+        return Some(step(format!("reflexion apply {}", task.id), "bring it into your files, uncommitted"));
     }
-    Some(match &night.plan.base {
+    let command = match &night.plan.base {
         Some(base) => format!("git diff {}...{}", quoted(base), quoted(branch)),
         None => format!("git show {}", quoted(branch)),
-    })
+    };
+    Some(step(command, "see the change"))
 }

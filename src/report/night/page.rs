@@ -1,5 +1,6 @@
 //! The report's content in its order, once for every form it is printed in.
 
+use super::needs::step;
 use super::value::Fate;
 use super::value::Injection;
 use super::value::Lesson;
@@ -9,6 +10,7 @@ use super::value::NeedKind;
 use super::value::Night;
 use super::value::NightState;
 use super::value::NightTask;
+use super::value::Step;
 use super::value::TaskState;
 use super::words::Times;
 use super::words::dollars;
@@ -37,7 +39,7 @@ pub(super) struct Page {
     pub headline: String,
     pub when: Option<String>,
     pub notes: Vec<Line>,
-    pub next: Vec<String>,
+    pub next: Vec<Step>,
     pub sections: Vec<Section>,
 }
 
@@ -58,7 +60,7 @@ pub(super) struct Item {
     pub name: String,
     pub title: String,
     pub lines: Vec<Line>,
-    pub commands: Vec<String>,
+    pub commands: Vec<Step>,
 }
 
 /// What an entry says at a glance; never by colour alone.
@@ -87,6 +89,22 @@ pub(super) enum Piece {
 
 pub(super) fn text(words: impl Into<String>) -> Line {
     vec![Piece::Text(words.into())]
+}
+
+/// Words in which names stand between backticks.
+fn ticked(words: &str) -> Line {
+    let mut pieces = Vec::new();
+    let mut rest = words;
+    while let Some((before, after)) = rest.split_once('`')
+        && let Some((name, after)) = after.split_once('`')
+        && !name.is_empty()
+    {
+        pieces.push(Piece::Text(before.to_owned()));
+        pieces.push(Piece::Code(name.to_owned()));
+        rest = after;
+    }
+    pieces.push(Piece::Text(rest.to_owned()));
+    pieces
 }
 
 fn with_code(before: &str, code: &str, after: &str) -> Line {
@@ -187,29 +205,29 @@ fn needs(night: &Night) -> Section {
 
 fn need_item(night: &Night, need: &Need) -> Item {
     let why = foreign(&need.why, CAUSE);
-    let what = match need.kind {
-        NeedKind::Login | NeedKind::Environment => plural(need.tasks.len(), "task").clone() + " left open: ",
-        NeedKind::Person => "waits for you: ".to_owned(),
-        NeedKind::Unverifiable => "nothing could verify it: ".to_owned(),
-        NeedKind::Unmerged => "not merged: ".to_owned(),
-        NeedKind::SetAside => "set aside: ".to_owned(),
-        NeedKind::Review => "look at this change: ".to_owned(),
-    };
-    let shared = matches!(need.kind, NeedKind::Login | NeedKind::Environment);
     let tasks: Vec<&NightTask> = need.tasks.iter().filter_map(|place| night.tasks.get(*place)).collect();
     let ids: Vec<&str> = tasks.iter().map(|task| task.id.as_str()).collect();
-    let mut lines = vec![text(format!("{what}{why}"))];
+    let (name, title) = match need.kind {
+        NeedKind::Login => ("a login".to_owned(), String::new()),
+        NeedKind::Environment => ("something is missing".to_owned(), String::new()),
+        _ => (ids.join(", "), tasks.first().map(|task| foreign(&task.title, TITLE)).unwrap_or_default()),
+    };
+    let what = match need.kind {
+        NeedKind::Login | NeedKind::Environment => "",
+        NeedKind::Person => "waits for you: ",
+        NeedKind::Unverifiable => "nothing could verify it: ",
+        NeedKind::Unmerged => "not merged: ",
+        NeedKind::SetAside => "set aside: ",
+        NeedKind::Review => "done, and worth a look: ",
+    };
+    let mut lines = vec![ticked(&format!("{what}{why}"))];
     if let Some(branch) = &need.branch {
         let what = if need.kind == NeedKind::Unmerged { "kept on " } else { "on " };
         lines.push(with_code(what, branch, ""));
     }
-    let (name, title) = if shared {
-        let name = if need.kind == NeedKind::Login { "login" } else { "environment" };
-        lines.push(text(named(&ids)));
-        (name.to_owned(), String::new())
-    } else {
-        (ids.join(", "), tasks.first().map(|task| foreign(&task.title, TITLE)).unwrap_or_default())
-    };
+    if matches!(need.kind, NeedKind::Login | NeedKind::Environment) {
+        lines.push(text(format!("{} left open for it: {}", plural(ids.len(), "task"), named(&ids))));
+    }
     let mark = if need.kind == NeedKind::Review { Mark::Review } else { Mark::Needs };
     Item { mark, name, title, lines, commands: need.commands.clone() }
 }
@@ -271,9 +289,10 @@ fn done_item(night: &Night, task: &NightTask) -> Item {
             if let Some(branch) = &task.branch {
                 let patch = branch.ends_with(".patch");
                 lines.push(with_code("on ", branch, if night.integration.is_some() { ", not merged" } else { "" }));
-                commands.push(match patch {
-                    true => format!("reflexion apply {}", task.id),
-                    false => format!("git merge {}", super::words::quoted(branch)),
+                commands.push(if patch {
+                    step(format!("reflexion apply {}", task.id), "bring it into your files, uncommitted")
+                } else {
+                    step(format!("git merge {}", super::words::quoted(branch)), "bring it into your own branch")
                 });
             }
         }
@@ -283,22 +302,28 @@ fn done_item(night: &Night, task: &NightTask) -> Item {
 
 fn failed(night: &Night) -> Section {
     let tasks = in_state(night, &[TaskState::Failed]);
-    section("failed", "Failed", &tasks, |task| failed_item(night, task))
+    let elsewhere = night.counts.failed - tasks.len();
+    let mut section = section("failed", "Failed", &tasks, |task| failed_item(night, task));
+    if elsewhere > 0 {
+        let words = plural(elsewhere, "more task");
+        section.lead.push(text(format!("{words} failed only to be merged; what was confirmed is kept, see above.")));
+    }
+    section
 }
 
 fn failed_item(night: &Night, task: &NightTask) -> Item {
     let mut lines = Vec::new();
     let cause = task.cause.as_ref().map_or("nothing says why".to_owned(), |cause| foreign(cause, CAUSE));
-    lines.push(text(format!("{}: {cause}", verdict(task.verdict))));
+    lines.push(ticked(&format!("{}: {cause}", verdict(task.verdict))));
     let lesson = task.attempts.iter().rev().find_map(|place| night.attempts[*place].reflection.as_ref());
     let lesson = lesson.and_then(|id| night.lesson(id));
     if let Some(words) = lesson.and_then(|lesson| lesson.suggestion.as_ref().or(lesson.analysis.as_ref())) {
-        lines.push(text(format!("lesson: {}", foreign(words, LESSON))));
+        lines.push(ticked(&format!("lesson: {}", foreign(words, LESSON))));
     }
     let spent = usage(&task.usage).map(|spent| format!(", {spent}")).unwrap_or_default();
     lines.push(text(format!("{} of agents' work{spent}", duration(task.agent_ms))));
-    let mut commands: Vec<String> = super::needs::look(night, task).into_iter().collect();
-    commands.push(format!("reflexion task reopen {}", task.id));
+    let mut commands: Vec<Step> = super::needs::look(night, task).into_iter().collect();
+    commands.push(step(format!("reflexion task reopen {}", task.id), "open it again"));
     Item { mark: Mark::Bad, name: task.id.to_string(), title: foreign(&task.title, TITLE), lines, commands }
 }
 
@@ -347,7 +372,7 @@ fn open_item(night: &Night, task: &NightTask, times: &Times) -> Item {
         mark: Mark::Open,
         name: task.id.to_string(),
         title: foreign(&task.title, TITLE),
-        lines: vec![text(words)],
+        lines: vec![ticked(&words)],
         commands: Vec::new(),
     }
 }
@@ -474,7 +499,7 @@ fn lesson_item(night: &Night, lesson: &Lesson) -> Item {
     };
     let words = lesson.suggestion.as_ref().or(lesson.analysis.as_ref());
     let words = words.map_or_else(|| "the memory no longer has it".to_owned(), |words| foreign(words, LESSON));
-    let mut lines = vec![text(words)];
+    let mut lines = vec![ticked(&words)];
     let used: Vec<String> = lesson
         .injected_into
         .iter()
@@ -496,6 +521,7 @@ fn lesson_item(night: &Night, lesson: &Lesson) -> Item {
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         lines.push(text(format!("was in the prompt of {}{more}", joined(&used))));
     }
-    let commands = vec![format!("reflexion memory show {}", super::words::quoted(lesson.id.as_str()))];
+    let commands =
+        vec![step(format!("reflexion memory show {}", super::words::quoted(lesson.id.as_str())), "all of it")];
     Item { mark: Mark::Lesson, name, title: String::new(), lines, commands }
 }

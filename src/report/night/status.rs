@@ -27,8 +27,8 @@ pub fn status(night: &Night, times: &Times) -> String {
         let torn = if night.torn { " (the last one was not written to its end)" } else { "" };
         said.push(format!("{} of its journal could not be read{torn}.", plural(night.unreadable, "line")));
     }
-    if let Some(command) = go_on(night) {
-        said.push(format!("Go on with `{command}`."));
+    if let Some(step) = go_on(night) {
+        said.push(format!("Go on with `{}`.", step.command));
     }
     if night.state != NightState::Running && !night.tasks.is_empty() {
         said.push(format!("`reflexion report {}` has the whole story.", night.run));

@@ -21,8 +21,8 @@ pub fn text(night: &Night, times: &Times) -> String {
     for note in &page.notes {
         let _ = writeln!(out, "! {}", line(note));
     }
-    for command in &page.next {
-        let _ = writeln!(out, "  $ {command}");
+    for step in &page.next {
+        let _ = writeln!(out, "  $ {}  # {}", step.command, step.does);
     }
     for section in &page.sections {
         let _ = writeln!(out, "\n{}", section.title.to_uppercase());
@@ -51,16 +51,15 @@ fn push(out: &mut String, item: &Item) {
     for words in &item.lines {
         let _ = writeln!(out, "      {}", line(words));
     }
-    for command in &item.commands {
-        let _ = writeln!(out, "      $ {command}");
+    for step in &item.commands {
+        let _ = writeln!(out, "      $ {}  # {}", step.command, step.does);
     }
 }
 
 fn line(pieces: &Line) -> String {
-    pieces
-        .iter()
-        .map(|piece| match piece {
-            Piece::Text(words) | Piece::Code(words) => words.as_str(),
-        })
-        .collect()
+    let words = pieces.iter().map(|piece| match piece {
+        Piece::Text(words) => words.clone(),
+        Piece::Code(name) => format!("`{name}`"),
+    });
+    words.collect()
 }

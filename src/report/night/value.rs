@@ -40,8 +40,8 @@ pub struct Night {
     pub last_sign_at: Option<Timestamp>,
     /// The branch that confirmed work was merged into, if any was.
     pub integration: Option<String>,
-    /// What to do next about the whole run, as commands.
-    pub next: Vec<String>,
+    /// What to do next about the whole run.
+    pub next: Vec<Step>,
     /// How many tasks stand where.
     pub counts: Counts,
     /// What needs a person, the most urgent first.
@@ -256,8 +256,18 @@ pub struct Need {
     pub why: String,
     /// The branch that keeps the work, if one does.
     pub branch: Option<String>,
-    /// What to do, as commands.
-    pub commands: Vec<String>,
+    /// What to do.
+    pub commands: Vec<Step>,
+}
+
+/// A command to give.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Step {
+    /// As it is typed.
+    pub command: String,
+    /// What it does, in a few words.
+    pub does: &'static str,
 }
 
 /// What kind of thing needs a person, the most urgent first.

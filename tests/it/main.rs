@@ -13,9 +13,9 @@ mod eval;
 mod flow;
 mod hooks;
 mod judge;
-mod night;
 #[cfg(feature = "llm")]
 mod llm;
+mod made_up_night;
 mod project;
 mod report;
 mod report_page;

@@ -1,8 +1,8 @@
 //! `report` and `status` from outside: on a real run, on a made-up night, and on what is left of a journal that was cut off
 //! anywhere. Neither ever says what is not so.
 
-use super::night;
-use super::night::Night;
+use super::made_up_night;
+use super::made_up_night::Night;
 use super::project::Project;
 use super::project::RIGHT_AT_TWO;
 use jiff::tz::TimeZone;
@@ -40,7 +40,7 @@ fn forms(night: &told::Night) -> Vec<String> {
 /// A project with the journal of a made-up run.
 fn with_journal(journal: &str) -> Project {
     let project = Project::new("true");
-    project.write(&format!(".reflection/runs/{}/journal.jsonl", night::run()), journal);
+    project.write(&format!(".reflection/runs/{}/journal.jsonl", made_up_night::run()), journal);
     project
 }
 
@@ -157,7 +157,7 @@ fn a_line_that_was_torn_anywhere_is_said() {
     let lines: Vec<&str> = journal.lines().collect();
     let before = lines[..lines.len() - 2].join("\n");
     let project = with_journal("");
-    let file = project.dir.join(format!(".reflection/runs/{}/journal.jsonl", night::run()));
+    let file = project.dir.join(format!(".reflection/runs/{}/journal.jsonl", made_up_night::run()));
     for cut in [1, 40, lines[lines.len() - 2].len() - 1] {
         fs::write(&file, format!("{before}\n{}", &lines[lines.len() - 2][..cut])).unwrap();
         let status = project.run(&["status"]).exits(0).stdout.clone();
@@ -165,10 +165,7 @@ fn a_line_that_was_torn_anywhere_is_said() {
             status.contains("1 line of its journal could not be read (the last one was not written to its end)"),
             "{status}"
         );
-        assert!(
-            status.contains("broke off: no process works on it, and its last sign is of "),
-            "{status}"
-        );
+        assert!(status.contains("broke off: no process works on it, and its last sign is of "), "{status}");
         let text = project.run(&["report"]).exits(0).stdout.clone();
         assert!(
             text.contains("1 line of the journal could not be read (the last one was not written to its end)"),
@@ -256,7 +253,7 @@ fn a_night_of_ten_thousand_attempts_fits_a_page() {
 fn zz_dump() {
     let dir = std::path::PathBuf::from(std::env::var("DUMP").unwrap_or("/tmp/scratch/report/dump".into()));
     for (name, made_up) in [("n40", Night::new(40, 4)), ("n10k", Night::new(7000, 4))] {
-        let run = dir.join(name).join(".reflection/runs").join(night::run().as_str());
+        let run = dir.join(name).join(".reflection/runs").join(made_up_night::run().as_str());
         fs::create_dir_all(&run).unwrap();
         fs::create_dir_all(dir.join(name).join("memory")).unwrap();
         fs::write(run.join("journal.jsonl"), made_up.journal()).unwrap();

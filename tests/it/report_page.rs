@@ -1,7 +1,7 @@
 //! The report's page in a real browser: what needs you is seen without scrolling on a phone, nothing is wider than the screen,
 //! and every word can be read in light and in dark.
 
-use super::night::Night;
+use super::made_up_night::Night;
 use jiff::tz::TimeZone;
 use reflexion::domain::Life;
 use reflexion::report::night;

@@ -39,6 +39,7 @@ pub mod host;
 
 // Loops: they see ports only.
 pub mod orchestrator;
+pub mod overnight;
 pub mod evaluation;
 pub mod analysis;
 

@@ -41,7 +41,8 @@ const FOLLOW_UP_WORDS: [&str; 14] = [
 const ID: [&str; 3] = ["id", "key", "number"];
 const FINISHED_AT: [&str; 6] = ["completed_at", "completedat", "closed_at", "closedat", "finished_at", "resolved_at"];
 
-/// Reads an export. `[` begins a JSON list, `{` JSON Lines, anything else is CSV.
+/// Reads an export. `[` begins a JSON list; `{` a document with the list in `tasks`, as `reflexion task list --json` prints
+/// it, or JSON Lines; anything else is CSV.
 ///
 /// # Errors
 /// In words, what is no such file as a whole.
@@ -51,9 +52,15 @@ pub fn read_board(text: &str) -> Result<Board, String> {
         None => Ok(Board::default()),
         Some('[') => {
             let list: Vec<Value> = serde_json::from_str(text).map_err(|error| format!("not a JSON list: {error}"))?;
-            Ok(collect(list.into_iter().enumerate().map(|(at, value)| (at + 1, Ok(value)))))
+            Ok(of_list(list))
         }
         Some('{') => {
+            if let Ok(Value::Object(mut whole)) = serde_json::from_str(text)
+                && !ID.iter().any(|id| whole.contains_key(*id))
+                && let Some(Value::Array(list)) = whole.remove("tasks")
+            {
+                return Ok(of_list(list));
+            }
             let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
             Ok(collect(lines.map(|(at, line)| {
                 let value = serde_json::from_str(line).map_err(|error| format!("not JSON: {error}"));
@@ -62,6 +69,10 @@ pub fn read_board(text: &str) -> Result<Board, String> {
         }
         Some(_) => csv(text),
     }
+}
+
+fn of_list(list: Vec<Value>) -> Board {
+    collect(list.into_iter().enumerate().map(|(at, value)| (at + 1, Ok(value))))
 }
 
 fn csv(text: &str) -> Result<Board, String> {
@@ -246,6 +257,10 @@ mod tests {
         assert_eq!(expected.tasks.len(), 2);
         assert_eq!(read_board(list).unwrap(), expected);
         assert_eq!(read_board(csv).unwrap(), expected);
+        let document = format!("{{\n \"tasks\": {list}\n}}\n");
+        assert_eq!(read_board(&document).unwrap(), expected);
+        assert_eq!(read_board(r#"{"tasks":[]}"#).unwrap(), Board::default());
+        assert_eq!(one(r#"{"id":"x","status":"done","tasks":["a","b"]}"#).id, "x");
         assert_eq!(read_board("").unwrap(), Board::default());
     }
 

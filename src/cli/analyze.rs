@@ -97,10 +97,13 @@ struct CalibrationDocument<'r> {
 fn calibration(name: &str, read: Observations, json: bool) -> anyhow::Result<Exit> {
     let Observations { observed, unsaid, problems, unreadable } = read;
     name_problems(name, &problems, unreadable);
-    if observed.is_empty() && unsaid == 0 && unreadable > 0 {
+    if observed.is_empty() && unsaid == 0 {
         let example = r#"{"confidence": 0.9, "correct": true}"#;
-        let message = format!("{name}: none of its {unreadable} lines can be read; one is such as {example}");
-        return Err(UsageError(message).into());
+        let what = match unreadable {
+            0 => "it has no lines".to_owned(),
+            n => format!("none of its {n} lines can be read"),
+        };
+        return Err(UsageError(format!("{name}: {what}; one is such as {example}")).into());
     }
     let result = analysis::calibrate(&observed);
     if json {
@@ -198,6 +201,9 @@ fn board_file(file: &Path, json: bool) -> anyhow::Result<Exit> {
     input.take(LARGEST_BOARD + 1).read_to_end(&mut bytes).map_err(|error| wrong(&error))?;
     if bytes.len() as u64 > LARGEST_BOARD {
         return Err(wrong(&format!("a board has at most {} MiB", LARGEST_BOARD >> 20)).into());
+    }
+    if bytes.trim_ascii().is_empty() {
+        return Err(wrong(&"it is empty").into());
     }
     let Board { tasks, problems } =
         analysis::read_board(&String::from_utf8_lossy(&bytes)).map_err(|message| wrong(&message))?;

@@ -65,7 +65,13 @@ pub(super) fn is_off(args: &[OsString]) -> bool {
 
 /// A hook that is called wrongly says so and fails nobody: an exit code of 2 would send Claude Code back to work.
 pub(super) fn misused(error: &clap::Error) -> ExitCode {
-    let _ = error.print();
+    if error.use_stderr() {
+        let said = error.to_string();
+        let line = said.lines().next().unwrap_or_default();
+        say(line.strip_prefix("error: ").unwrap_or(line));
+    } else {
+        let _ = error.print();
+    }
     Exit::Confirmed.into()
 }
 
@@ -99,14 +105,22 @@ pub(super) fn hook(project: &Path, args: HookArgs) -> anyhow::Result<Exit> {
     match args.command {
         HookCommand::SessionStart(_) | HookCommand::Stop(_) => Ok(Exit::Confirmed),
         HookCommand::Install(HookInstallArgs { place, verify }) => {
-            if verify && place.agent != HookAgent::Claude {
-                let agent = place.agent.as_str();
-                let message = format!("--verify: {agent} keeps its conversations in a form that cannot be judged yet");
-                return Err(UsageError(message).into());
+            if verify && place.agent == HookAgent::OpenCode {
+                let message =
+                    "--verify: a plugin of opencode's is told when a session rests, and cannot send it back to work";
+                return Err(UsageError(message.to_owned()).into());
             }
             let verify = if verify { HookVerify::On } else { HookVerify::Off };
             let installing = Installing { verify, ..installing(project, &place)? };
+            let was_gated = installing.is_gated();
             tell(&installing, installing.put()?, &place)?;
+            if was_gated && installing.verify == HookVerify::Off {
+                let agent = installing.agent.as_str();
+                errln!(
+                    "note: stops were judged before and are not any more; `reflexion hook install {agent} --verify` judges them"
+                );
+            }
+            hint_of_top(&installing);
             if !place.json {
                 outln!("{}", what_next(&installing));
             }
@@ -140,6 +154,22 @@ fn installing(project: &Path, place: &HookPlaceArgs) -> anyhow::Result<Installin
         None => std::env::current_exe()?.display().to_string(),
     };
     Ok(Installing { agent, scope, program, verify: HookVerify::Off })
+}
+
+/// Agents look for their settings where they are started, which usually is the top of the repository.
+fn hint_of_top(installing: &Installing) {
+    let HookScope::Project(dir) = &installing.scope else { return };
+    let top = runtime::checkout_around(dir).filter(|top| dir.canonicalize().is_ok_and(|dir| dir != *top));
+    if let Some(top) = top {
+        errln!(
+            "note: {} is not the top of its repository; these hooks are called where the agent is started here. For all of it: \
+             `reflexion -C {} hook install {}{}`",
+            dir.display(),
+            top.display(),
+            installing.agent.as_str(),
+            if installing.verify == HookVerify::On { " --verify" } else { "" }
+        );
+    }
 }
 
 fn tell(installing: &Installing, changed: HookChanged, place: &HookPlaceArgs) -> anyhow::Result<()> {

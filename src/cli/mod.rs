@@ -17,6 +17,7 @@ mod interrupt;
 mod judge;
 mod memory;
 mod output;
+mod overnight;
 mod progress;
 mod project;
 mod question;
@@ -94,6 +95,7 @@ async fn dispatch(args: Args) -> anyhow::Result<Exit> {
     match args.command {
         Command::Init(init) => init::init(&project, &init),
         Command::Run(run) => run::run(&project, run).await,
+        Command::Overnight(args) => overnight::overnight(&project, args).await,
         Command::Report(args) => report::report(&project, args),
         Command::Status(args) => status::status(&project, args),
         Command::Apply(apply) => apply::apply(&project, apply).await,

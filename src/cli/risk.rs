@@ -3,6 +3,7 @@
 use super::Exit;
 use super::args::RiskArgs;
 use super::exit::UsageError;
+use super::output::errln;
 use super::output::out;
 use super::project;
 use crate::config::ConfigError;
@@ -30,6 +31,10 @@ struct Answer {
     #[serde(flatten)]
     risk: Risk,
     files: Vec<File>,
+    /// What the files differ from; null for files that were named.
+    base: Option<String>,
+    base_commit: Option<String>,
+    threshold: RiskThreshold,
 }
 
 #[derive(Serialize)]
@@ -46,24 +51,29 @@ pub(super) async fn risk(dir: &Path, args: RiskArgs) -> anyhow::Result<Exit> {
         Some(threshold) => threshold,
         None => threshold(dir)?,
     };
-    let (names, against) = if let Some(files) = args.files {
-        (given(files)?, None)
+    let (names, base, base_commit) = if let Some(files) = args.files {
+        (given(files)?, None, None)
     } else {
         let since = args.base.map_or(Since::Branch, Since::MergeBase);
         let changed = runtime::changes().changed_files(dir, &since).await.map_err(as_usage)?;
-        (changed.names().collect(), Some(changed.against))
+        let names = changed.names().collect();
+        let base = changed.against.unwrap_or_else(|| "HEAD".to_owned());
+        if !changed.related {
+            errln!("note: `{base}` and HEAD have no commit in common, so everything that differs from it is listed");
+        }
+        (names, Some(base), changed.base)
     };
     let risk = Risk::of(&names, threshold);
     let mut files: Vec<File> = names.into_iter().map(|path| File { surface: Surface::of_path(&path), path }).collect();
     files.sort_by(|a, b| (Reverse(a.surface), &a.path).cmp(&(Reverse(b.surface), &b.path)));
     files.dedup_by(|a, b| a.path == b.path);
     if args.json {
-        project::print_json(&Answer { risk, files })?;
+        project::print_json(&Answer { risk, files, base, base_commit, threshold })?;
     } else {
         let shown = report::RiskShown {
             risk: &risk,
             threshold,
-            against: against.as_deref(),
+            against: base.as_deref(),
             files: files.iter().map(|file| (file.surface, file.path.as_str())).collect(),
         };
         out!("{}", project::printable(&shown.render()));
@@ -82,6 +92,9 @@ fn threshold(dir: &Path) -> anyhow::Result<RiskThreshold> {
 
 /// The files as arguments, or on stdin.
 fn given(files: Vec<OsString>) -> anyhow::Result<Vec<String>> {
+    if files.iter().any(|file| file.is_empty()) {
+        return Err(UsageError("--files: one of the names is empty".to_owned()).into());
+    }
     let lossy = |name: &[u8]| OsStr::from_bytes(name).to_string_lossy().into_owned();
     if !files.iter().any(|file| file == "-") {
         return Ok(files.iter().map(|file| lossy(file.as_bytes())).collect());

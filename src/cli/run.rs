@@ -33,8 +33,8 @@ use tokio_util::sync::CancellationToken;
 pub(super) async fn run(dir: &Path, args: RunArgs) -> anyhow::Result<Exit> {
     let ids = args.tasks.iter().map(|id| TaskId::new(id.as_str()).map_err(|e| UsageError(e.to_string())));
     let ids = ids.collect::<Result<Vec<_>, _>>()?;
-    let (layers, settings) = project::layers(dir, overrides(&args))?;
-    check_agent(&args, &*settings)?;
+    let (layers, settings) = project::layers(dir, overrides(args.jobs, args.no_reflexion))?;
+    check_agent(args.agent.as_deref(), &*settings)?;
     let progress = Progress::new(args.json);
     let app = layers
         .with(Svc::<dyn EventSink>::new(progress.clone()))
@@ -64,6 +64,7 @@ pub(super) async fn run(dir: &Path, args: RunArgs) -> anyhow::Result<Exit> {
         agent: args.agent.clone(),
         max_attempts: args.max_attempts,
         cancel,
+        ..RunRequest::everything(runtime::new_run_id())
     };
     let result = orchestrator.run(request).await;
     interrupt.abort();
@@ -80,24 +81,25 @@ pub(super) async fn run(dir: &Path, args: RunArgs) -> anyhow::Result<Exit> {
     Ok(exit(&report, if named { 0 } else { list.problems.len() }))
 }
 
-fn is_open(task: &crate::domain::Task) -> bool {
+pub(super) fn is_open(task: &crate::domain::Task) -> bool {
     matches!(task.status, Status::Open | Status::InProgress)
 }
 
-fn overrides(args: &RunArgs) -> Vec<Override> {
+/// Flags that stand for settings.
+pub(super) fn overrides(jobs: Option<usize>, no_reflexion: bool) -> Vec<Override> {
     let set = |key: &str, value: serde_json::Value, flag: &str| Override {
         key: key.to_owned(),
         value,
         origin: Origin::Flag(flag.to_owned()),
     };
-    let jobs = args.jobs.map(|n| set("jobs", n.into(), "--jobs"));
-    let off = args.no_reflexion.then(|| set("reflexion.enabled", false.into(), "--no-reflexion"));
+    let jobs = jobs.map(|n| set("jobs", n.into(), "--jobs"));
+    let off = no_reflexion.then(|| set("reflexion.enabled", false.into(), "--no-reflexion"));
     jobs.into_iter().chain(off).collect()
 }
 
-fn check_agent(args: &RunArgs, settings: &dyn Settings) -> anyhow::Result<()> {
+pub(super) fn check_agent(agent: Option<&str>, settings: &dyn Settings) -> anyhow::Result<()> {
     let known = &settings.agents().named;
-    match &args.agent {
+    match agent {
         Some(name) if !known.contains_key(name) => {
             let names = known.keys().cloned().collect::<Vec<_>>().join(", ");
             Err(UsageError(format!("--agent: there is no agent `{name}`; configured: {names}")).into())
@@ -106,14 +108,14 @@ fn check_agent(args: &RunArgs, settings: &dyn Settings) -> anyhow::Result<()> {
     }
 }
 
-fn say_problems(list: &TaskList, settings: &dyn Settings) {
+pub(super) fn say_problems(list: &TaskList, settings: &dyn Settings) {
     for problem in &list.problems {
         let file = settings.project().tasks.display();
         errln!("warning: {file}:{}: {}; the line is left as it is", problem.line, problem.message);
     }
 }
 
-fn nothing_open(list: &TaskList, settings: &dyn Settings, json: bool) -> anyhow::Result<Exit> {
+pub(super) fn nothing_open(list: &TaskList, settings: &dyn Settings, json: bool) -> anyhow::Result<Exit> {
     let blocked = list.tasks.iter().filter(|t| t.status == Status::Blocked).count();
     let closed = list.tasks.iter().filter(|t| t.status == Status::Closed).count();
     errln!("nothing is open in {}: {closed} closed, {blocked} blocked", settings.project().tasks.display());
@@ -133,6 +135,8 @@ fn nothing_open(list: &TaskList, settings: &dyn Settings, json: bool) -> anyhow:
             tasks: Vec::new(),
             totals: crate::domain::RunTotals::default(),
             interrupted: false,
+            stopped: None,
+            integration: None,
         };
         project::print_json(&report)?;
     }
@@ -176,13 +180,15 @@ fn dry_run(
     Ok(Exit::Confirmed)
 }
 
-fn exit(report: &RunReport, problems: usize) -> Exit {
+pub(super) fn exit(report: &RunReport, problems: usize) -> Exit {
     let environment = |t: &crate::domain::TaskReport| t.verdict.is_none() && t.stop == Some(Stop::Environment);
+    // What was confirmed on its branch and not merged any more has a reason why it was stopped.
+    let done = |t: &crate::domain::TaskReport| t.verdict == Some(Verdict::Confirmed) && t.stop.is_none();
     if report.interrupted {
         Exit::Interrupted
-    } else if report.tasks.iter().all(|t| t.verdict == Some(Verdict::Confirmed)) && problems == 0 {
+    } else if report.tasks.iter().all(done) && problems == 0 {
         Exit::Confirmed
-    } else if report.tasks.iter().any(|t| t.stop == Some(Stop::Limit)) {
+    } else if report.stopped.is_some() || report.tasks.iter().any(|t| t.stop == Some(Stop::Limit)) {
         Exit::LeftOpen
     } else if !report.tasks.is_empty() && report.tasks.iter().all(environment) {
         Exit::Environment

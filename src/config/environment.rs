@@ -50,6 +50,8 @@ pub(super) fn from_environment(vars: impl IntoIterator<Item = (String, String)>)
                 _ => Value::String(text),
             };
             overrides.push(Override { key: "limits.wait".to_owned(), value, origin });
+        } else if name == RISK_THRESHOLD_VARIABLE && text.trim().is_empty() {
+            // As hooks read it: an empty variable is none.
         } else if name == RISK_THRESHOLD_VARIABLE {
             let number = text.trim().parse::<f64>().ok().filter(|number| number.is_finite());
             let value = number.map_or(Value::String(text), Value::from);

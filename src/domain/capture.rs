@@ -8,7 +8,11 @@ use super::Risk;
 use super::Timestamp;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde::Deserializer;
 use serde::Serialize;
+use serde::de::Error as _;
+use serde_json::Map;
+use serde_json::Value;
 
 /// One stop of one session, as kept in `.reflection/reflections/<session>-<timestamp>.reflection.json`.
 ///
@@ -49,6 +53,7 @@ pub struct Capture {
     /// the repository's top; bytes that are no UTF-8 are shown as U+FFFD.
     pub files_changed: Vec<String>,
     /// How the record came about.
+    #[serde(deserialize_with = "provenance")]
     pub provenance: Provenance,
 }
 
@@ -70,9 +75,23 @@ pub struct MostLikelyWrong {
     pub description: String,
 }
 
+/// A record that is degraded says why, and only such a one.
+fn provenance<'de, D: Deserializer<'de>>(from: D) -> Result<Provenance, D::Error> {
+    let provenance = Provenance::deserialize(from)?;
+    if provenance.degraded == provenance.degraded_reason.is_some() {
+        return Ok(provenance);
+    }
+    Err(D::Error::custom("`degraded` is true if there is a `degraded_reason`, and only then"))
+}
+
 /// How a record came about.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend(
+    "if" = {"properties": {"degraded": {"const": true}}},
+    "then" = {"required": ["degraded_reason"]},
+    "else" = {"not": {"required": ["degraded_reason"]}}
+))]
 pub struct Provenance {
     /// Who made the record.
     pub source: CaptureSource,
@@ -80,7 +99,7 @@ pub struct Provenance {
     #[schemars(range(min = 1))]
     pub reflection_attempt: u32,
     /// Something that the record should say is missing or was guessed; `degraded_reason` says what. A report that the
-    /// agent did not write is no such thing.
+    /// agent did not write is no such thing, nor one that an earlier session left behind.
     pub degraded: bool,
     /// The mode it was made in.
     pub reflection_mode: CaptureMode,
@@ -136,21 +155,12 @@ pub struct SelfReport {
 /// Why a [`SelfReport`] does not count.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SelfReportError {
-    /// It is of another session, or names none.
-    #[error("stale_self_report: {0}")]
-    Stale(String),
-    /// It cannot be read.
+    /// It is of another session, and says nothing about this one.
+    #[error("the report is of another session")]
+    OfAnotherSession,
+    /// It cannot be read, or does not say whose it is.
     #[error("invalid_self_report: {0}")]
     Invalid(String),
-}
-
-/// The file as an agent writes it. Keys that mean nothing are left alone: it is written by a language model.
-#[derive(Deserialize)]
-struct SelfReportFile {
-    session_id: Option<String>,
-    confidence: Option<f64>,
-    most_likely_wrong: Option<MostLikelyWrong>,
-    known_not_in_diff: Option<String>,
 }
 
 impl SelfReport {
@@ -166,22 +176,48 @@ impl SelfReport {
     /// assert!(SelfReport::read(br#"{"confidence":0.7}"#, &["s1"]).is_err());
     /// ```
     pub fn read(text: &[u8], sessions: &[&str]) -> Result<Self, SelfReportError> {
-        let file: SelfReportFile =
-            serde_json::from_slice(text).map_err(|error| SelfReportError::Invalid(error.to_string()))?;
-        match file.session_id.as_deref() {
+        let invalid = |because: String| Err(SelfReportError::Invalid(because));
+        let map = match serde_json::from_slice(text) {
+            Ok(Value::Object(map)) => map,
+            Ok(_) => return invalid("it is no JSON object".to_owned()),
+            Err(error) => return invalid(format!("it is not JSON: {error}")),
+        };
+        match words(&map, "session_id")?.as_deref() {
             Some(named) if sessions.contains(&named) => {}
-            Some(_) => return Err(SelfReportError::Stale("it is of another session".to_owned())),
-            None => return Err(SelfReportError::Stale("it names no `session_id`".to_owned())),
+            Some(_) => return Err(SelfReportError::OfAnotherSession),
+            None => return invalid("it names no `session_id`".to_owned()),
         }
-        if let Some(confidence) = file.confidence.filter(|value| !(0.0..=1.0).contains(value)) {
-            return Err(SelfReportError::Invalid(format!("`confidence` is {confidence}, not 0 to 1")));
-        }
-        Ok(Self {
-            confidence: file.confidence,
-            most_likely_wrong: file.most_likely_wrong,
-            known_not_in_diff: file.known_not_in_diff,
-        })
+        let confidence = match map.get("confidence") {
+            None | Some(Value::Null) => None,
+            Some(given) => match given.as_f64().filter(|number| (0.0..=1.0).contains(number)) {
+                None => return Err(wrong("confidence", "a number from 0 to 1", given)),
+                number => number,
+            },
+        };
+        let most_likely_wrong = match map.get("most_likely_wrong") {
+            None | Some(Value::Null) => None,
+            Some(Value::Object(inner)) => match (words(inner, "surface")?, words(inner, "description")?) {
+                (Some(surface), Some(description)) => Some(MostLikelyWrong { surface, description }),
+                _ => return invalid("`most_likely_wrong` has no `surface` or no `description`".to_owned()),
+            },
+            Some(given) => return Err(wrong("most_likely_wrong", "an object with `surface` and `description`", given)),
+        };
+        Ok(Self { confidence, most_likely_wrong, known_not_in_diff: words(&map, "known_not_in_diff")? })
     }
+}
+
+/// A text of a report; keys that mean nothing are left alone, because a language model writes it.
+fn words(map: &Map<String, Value>, key: &str) -> Result<Option<String>, SelfReportError> {
+    match map.get(key) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text.clone())),
+        Some(given) => Err(wrong(key, "a text", given)),
+    }
+}
+
+fn wrong(key: &str, expected: &str, given: &Value) -> SelfReportError {
+    let shown: String = given.to_string().chars().take(40).collect();
+    SelfReportError::Invalid(format!("`{key}` is {expected}, not {shown}"))
 }
 
 #[cfg(test)]
@@ -197,16 +233,42 @@ mod tests {
         };
         check(r#"{"session_id":"s2","confidence":1,"notes":"x"}"#, "SelfReport { confidence: Some(1.0)");
         check(r#"{"session_id":"s1","confidence":null}"#, "SelfReport { confidence: None");
-        check(r#"{"session_id":"s3","confidence":1}"#, "stale_self_report: it is of another session");
-        check(r#"{"confidence":1}"#, "stale_self_report: it names no `session_id`");
-        check(r#"{"session_id":"s1","confidence":"high"}"#, "invalid_self_report: invalid type: string");
-        check(r#"{"session_id":"s1","confidence":1.01}"#, "invalid_self_report: `confidence` is 1.01");
-        check(r#"{"session_id":"s1","confidence":-0.1}"#, "invalid_self_report: `confidence` is -0.1");
-        check(r#"{"session_id":"s1","most_likely_wrong":"auth"}"#, "invalid_self_report: invalid type");
-        check(r#"{"session_id":"s1","most_likely_wrong":{"surface":"auth"}}"#, "invalid_self_report: missing field");
-        check(r#"{"session_id":"s1","known_not_in_diff":["x"]}"#, "invalid_self_report: invalid type");
-        check(r#"{"session_id":7}"#, "invalid_self_report: invalid type");
-        check("[]", "invalid_self_report: ");
-        check("", "invalid_self_report: EOF");
+        check(r#"{"session_id":"s3","confidence":"high"}"#, "the report is of another session");
+        check(r#"{"confidence":1}"#, "invalid_self_report: it names no `session_id`");
+        let number = "invalid_self_report: `confidence` is a number from 0 to 1, not ";
+        check(r#"{"session_id":"s1","confidence":"high"}"#, &format!("{number}\"high\""));
+        check(r#"{"session_id":"s1","confidence":1.01}"#, &format!("{number}1.01"));
+        check(r#"{"session_id":"s1","confidence":-0.1}"#, &format!("{number}-0.1"));
+        let object = "invalid_self_report: `most_likely_wrong` ";
+        check(r#"{"session_id":"s1","most_likely_wrong":"auth"}"#, &format!("{object}is an object with"));
+        check(r#"{"session_id":"s1","most_likely_wrong":{"surface":"auth"}}"#, &format!("{object}has no"));
+        let text = "invalid_self_report: `surface` is a text, not 7";
+        check(r#"{"session_id":"s1","most_likely_wrong":{"surface":7,"description":""}}"#, text);
+        check(
+            r#"{"session_id":"s1","most_likely_wrong":{"surface":"a","description":"b","x":1}}"#,
+            "SelfReport { confidence: None, most_likely_wrong: Some",
+        );
+        check(r#"{"session_id":"s1","known_not_in_diff":["x"]}"#, "invalid_self_report: `known_not_in_diff` is a text");
+        check(r#"{"session_id":7}"#, "invalid_self_report: `session_id` is a text, not 7");
+        check("[]", "invalid_self_report: it is no JSON object");
+        check("", "invalid_self_report: it is not JSON: EOF");
+    }
+
+    #[test]
+    fn a_record_is_degraded_for_a_reason() {
+        let check = |provenance: serde_json::Value, holds: bool| {
+            let mut given =
+                serde_json::json!({"source": "stop-hook", "reflection_attempt": 1, "reflection_mode": "solo"});
+            given.as_object_mut().unwrap().extend(provenance.as_object().unwrap().clone());
+            let record = serde_json::json!({"schema": "reflection.v1", "task_ref": "a", "agent": "a", "session_id": "s",
+                "repo": "r", "timestamp": "2026-05-05T00:00:00Z", "confidence": null, "most_likely_wrong": null,
+                "known_not_in_diff": null, "files_changed": [], "provenance": given,
+                "risk": {"needs_review": false, "score": 0.0, "surface": "none", "reason": "nothing"}});
+            assert_eq!(serde_json::from_value::<Capture>(record).is_ok(), holds, "{provenance}");
+        };
+        check(serde_json::json!({"degraded": false}), true);
+        check(serde_json::json!({"degraded": true, "degraded_reason": "no_run"}), true);
+        check(serde_json::json!({"degraded": true}), false);
+        check(serde_json::json!({"degraded": false, "degraded_reason": "no_run"}), false);
     }
 }

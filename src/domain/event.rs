@@ -128,6 +128,18 @@ pub enum EventKind {
         /// What.
         what: Vec<String>,
     },
+    /// Confirmed work is on the run's integration branch, and the checks passed there.
+    Merged {
+        /// The branch's new commit.
+        commit: String,
+        /// Checks that failed at first and passed when they ran once more on the same files.
+        flaky: Vec<String>,
+    },
+    /// Confirmed work is not: it is kept on a branch of its own, and the attempt counts as failed.
+    NotMerged {
+        /// Why, in words.
+        because: String,
+    },
     /// A task is over.
     TaskEnded {
         /// Verdict of the last judged attempt, if one was judged.

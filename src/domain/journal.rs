@@ -1,7 +1,9 @@
 //! Journal entries: what a run writes down before and after each effect, so that a killed run can be understood.
 
 use super::Again;
+use super::AttemptCount;
 use super::Ending;
+use super::FailureType;
 use super::Proof;
 use super::ReflectionId;
 use super::Risk;
@@ -9,6 +11,7 @@ use super::RunId;
 use super::SessionId;
 use super::Standing;
 use super::Status;
+use super::Stop;
 use super::SubtaskId;
 use super::TaskId;
 use super::TaskReport;
@@ -38,6 +41,8 @@ pub enum JournalEntry {
     },
     /// The run goes on in another process, after it was killed or stopped.
     RunResumed {
+        /// The run.
+        run: RunId,
         /// That process's id.
         pid: u32,
         /// The tasks that are left.
@@ -56,6 +61,9 @@ pub enum JournalEntry {
         /// Which of the run's workers has it, from 0.
         #[serde(default)]
         worker: usize,
+        /// How many attempts each of its parts had before this run.
+        #[serde(default)]
+        counts: Vec<AttemptCount>,
     },
     /// Intent: an agent is about to work.
     AttemptStarted {
@@ -174,6 +182,15 @@ pub enum JournalEntry {
         /// Why, in words.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         because: String,
+        /// What a confirmation rests on.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        proof: Option<Proof>,
+        /// What kind of failure it is, if it failed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        failure: Option<FailureType>,
+        /// What a person must do before anything can go on.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        person: Vec<String>,
         /// How risky its change is.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         risk: Option<Risk>,
@@ -266,6 +283,30 @@ pub enum JournalEntry {
     },
 }
 
+impl JournalEntry {
+    /// The task it is about; none for the run as a whole.
+    #[must_use]
+    pub fn task(&self) -> Option<&TaskId> {
+        match self {
+            Self::RunStarted { .. } | Self::RunResumed { .. } | Self::RunEnded { .. } => None,
+            Self::TaskStarted { task, .. }
+            | Self::AttemptStarted { task, .. }
+            | Self::AgentStopped { task, .. }
+            | Self::TurnStarted { task, .. }
+            | Self::TurnJudged { task, .. }
+            | Self::TurnNudged { task, .. }
+            | Self::AttemptDropped { task, .. }
+            | Self::AttemptJudged { task, .. }
+            | Self::CommitStarted { task, .. }
+            | Self::WaitStarted { task, .. }
+            | Self::WaitEnded { task }
+            | Self::MergeStarted { task, .. }
+            | Self::MergeEnded { task, .. }
+            | Self::TaskEnded { task, .. } => Some(task),
+        }
+    }
+}
+
 /// How a run was asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -305,6 +346,16 @@ pub enum RunStop {
     Deadline,
 }
 
+impl RunStop {
+    /// What it means for a task that is not done, and why in words.
+    #[must_use]
+    pub fn of_task(self) -> (Stop, &'static str) {
+        match self {
+            Self::Deadline => (Stop::Deadline, "the run's time was up"),
+        }
+    }
+}
+
 /// What came of merging confirmed work.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "kind")]
@@ -313,6 +364,9 @@ pub enum MergeOutcome {
     Merged {
         /// The integration branch's new commit.
         commit: String,
+        /// Checks that failed there at first and passed when they ran once more on the same files.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        flaky: Vec<String>,
     },
     /// It does not fit what was merged before.
     Conflict {
@@ -347,6 +401,23 @@ impl TurnReason {
         match self {
             Self::Feedback => "feedback",
             Self::Nudge => "nudge",
+        }
+    }
+}
+
+impl MergeOutcome {
+    /// Why it is not merged, in words.
+    #[must_use]
+    pub fn failed(&self) -> Option<String> {
+        match self {
+            Self::Merged { .. } => None,
+            Self::Conflict { files, kept } => {
+                let files = files.join(", ");
+                Some(format!("it conflicts with what was merged before in {files}; the work is kept on {kept}"))
+            }
+            Self::Red { because, kept } => {
+                Some(format!("on top of what was merged before {because}; the work is kept on {kept}"))
+            }
         }
     }
 }

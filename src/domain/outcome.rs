@@ -4,6 +4,7 @@ use super::Ending;
 use super::Proof;
 use super::Risk;
 use super::RunId;
+use super::RunStop;
 use super::TaskId;
 use super::Usage;
 use super::Verdict;
@@ -25,6 +26,12 @@ pub struct RunReport {
     /// The run was interrupted; what is open stays open.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub interrupted: bool,
+    /// What else ended it before its tasks were done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stopped: Option<RunStop>,
+    /// The branch that holds everything merged, if something was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub integration: Option<String>,
 }
 
 /// What became of one task.
@@ -69,6 +76,9 @@ pub struct TaskReport {
     /// The branch (or patch file) that holds the confirmed work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
+    /// The commit of the run's integration branch that holds it, checked there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub merged: Option<String>,
     /// How risky the change of the last judged attempt is; null if none was judged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub risk: Option<Risk>,
@@ -87,6 +97,8 @@ pub enum Stop {
     Environment,
     /// The run was interrupted.
     Interrupted,
+    /// The run's time was up.
+    Deadline,
     /// A task that it depends on is not there or not confirmed.
     Dependency,
 }

@@ -265,7 +265,8 @@ pub fn nearest_id<'a>(id: &str, known: impl IntoIterator<Item = &'a str>) -> Opt
 }
 
 /// How many attempts a subtask has had.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct AttemptCount {
     /// The highest attempt number so far, over all runs.
     pub last: u32,

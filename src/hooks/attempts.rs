@@ -3,6 +3,7 @@
 use super::files::Binding;
 use super::files::CaptureFiles;
 use super::report::Asked;
+use super::report::Named;
 use super::report::self_report;
 use crate::domain::Capture;
 use crate::domain::CaptureMode;
@@ -77,7 +78,7 @@ impl Captures for AttemptCaptures {
         let AttemptEnd { attempt, agent_session, turn, files, risk } = end;
         let sessions: Vec<&str> =
             [Some(attempt.session.as_str()), agent_session.as_deref()].into_iter().flatten().collect();
-        let report = self_report(&Asked { path: self.input(&attempt), sessions });
+        let report = self_report(&Asked { path: self.input(&attempt), named: Named::ByUs, sessions });
         let (report, degraded_reason) = match report {
             Ok(report) => (report, None),
             Err(because) => (SelfReport::default(), Some(because)),

@@ -1,12 +1,16 @@
 //! What a session changed.
 
 use super::session::Start;
+use super::session::is_record;
+use crate::services::Fork;
 use crate::services::TreeStatus;
 use crate::services::WorkTree;
 use crate::services::WorkTreeError;
 use sha2::Digest;
 use sha2::Sha256;
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::path::Path;
 use std::path::PathBuf;
 
 /// What differs from the base of a session.
@@ -26,8 +30,29 @@ pub(super) struct Change {
     pub known: bool,
 }
 
-/// Looks at the checkout. `start`: what it was like when the session began. `own`: paths that are nobody's work.
-pub(super) fn change(tree: &dyn WorkTree, start: Option<&Start>, own: &[PathBuf]) -> Change {
+/// What is the runtime's own in a checkout, and so nobody's work, also where it is not ignored.
+pub(super) struct Own {
+    /// Where records are kept, from the top; none if that is outside.
+    pub records: Option<PathBuf>,
+}
+
+impl Own {
+    fn has(&self, path: &Path) -> bool {
+        let record = || path.file_name().and_then(OsStr::to_str).is_some_and(is_record);
+        path.starts_with(".reflection")
+            || self.records.as_deref().is_some_and(|records| {
+                if records.as_os_str().is_empty() {
+                    // Records at the very top are not worth hiding everything else for.
+                    path.starts_with(".sessions") || (path.components().count() == 1 && record())
+                } else {
+                    path.starts_with(records)
+                }
+            })
+    }
+}
+
+/// Looks at the checkout. `start`: what it was like when the session began.
+pub(super) fn change(tree: &dyn WorkTree, start: Option<&Start>, own: &Own) -> Change {
     let status = match tree.status() {
         Ok(status) => status,
         Err(error) => return Change { reasons: vec![format!("git_failed: {error}")], ..Change::default() },
@@ -42,13 +67,9 @@ pub(super) fn change(tree: &dyn WorkTree, start: Option<&Start>, own: &[PathBuf]
             (status.head.clone(), Vec::new())
         }
     };
-    let touched = |path: &&PathBuf| {
-        let before = start.and_then(|start| start.dirty.get(path.to_string_lossy().as_ref()));
-        before.is_none_or(|stamp| *stamp != tree.stamp(path))
-    };
-    let dirty = status.dirty.iter().filter(touched);
-    let paths: BTreeSet<&PathBuf> =
-        committed.iter().chain(dirty).filter(|path| !own.iter().any(|own| path.starts_with(own))).collect();
+    let mut paths: BTreeSet<PathBuf> = committed.into_iter().collect();
+    paths.extend(touched(tree, start, status.dirty));
+    paths.retain(|path| !own.has(path));
     let mut state = Sha256::new();
     state.update(status.head.as_deref().unwrap_or_default());
     for path in &paths {
@@ -68,6 +89,19 @@ pub(super) fn change(tree: &dyn WorkTree, start: Option<&Start>, own: &[PathBuf]
     }
 }
 
+/// What is dirty, without what was before and is as it was; and what was dirty before and is not any more: what stood in
+/// it is gone.
+fn touched(tree: &dyn WorkTree, start: Option<&Start>, dirty: Vec<PathBuf>) -> Vec<PathBuf> {
+    let Some(start) = start else { return dirty };
+    let now: BTreeSet<String> = dirty.iter().map(|path| path.to_string_lossy().into_owned()).collect();
+    let gone = start.dirty.keys().filter(|path| !now.contains(*path)).map(PathBuf::from);
+    let changed = |path: &PathBuf| {
+        let before = start.dirty.get(path.to_string_lossy().as_ref());
+        before.is_none_or(|stamp| *stamp != tree.stamp(path))
+    };
+    dirty.iter().cloned().chain(gone).filter(changed).collect()
+}
+
 /// The base, and what was committed since.
 fn committed(
     tree: &dyn WorkTree,
@@ -76,16 +110,21 @@ fn committed(
     reasons: &mut Vec<String>,
 ) -> Result<(Option<String>, Vec<PathBuf>), WorkTreeError> {
     let head = status.head.as_deref();
+    let mut why = String::new();
     if let Some(start) = start {
         match since(tree, start.head.as_deref(), head) {
             Ok(files) => return Ok((start.head.clone(), files)),
             // The commit may be gone: history was rewritten and collected.
-            Err(error) => reasons.push(format!("no_session_start: {error}")),
+            Err(error) => why = format!("{error}; "),
         }
-    } else {
-        reasons.push("no_session_start".to_owned());
     }
-    let base = tree.merge_base(status)?.or_else(|| status.head.clone());
+    let fork = tree.fork(status);
+    let from = match &fork {
+        Ok(Some(Fork { from, .. })) => format!("where the branch left {from}"),
+        _ => "HEAD".to_owned(),
+    };
+    reasons.push(format!("no_session_start: {why}counted from {from}"));
+    let base = fork?.map(|fork| fork.commit).or_else(|| status.head.clone());
     let files = since(tree, base.as_deref(), head)?;
     Ok((base, files))
 }
@@ -104,7 +143,6 @@ mod tests {
     use crate::domain::Timestamp;
     use std::cell::Cell;
     use std::collections::BTreeMap;
-    use std::path::Path;
     use std::sync::Mutex;
 
     /// A checkout that counts how often git would be called.
@@ -121,7 +159,7 @@ mod tests {
             let dirty = dirty.iter().map(PathBuf::from).collect();
             let head = Some(head.to_owned()).filter(|head| !head.is_empty());
             Self {
-                status: TreeStatus { head, branch: Some("main".to_owned()), upstream: None, dirty },
+                status: TreeStatus { head, branch: Some("main".to_owned()), dirty },
                 since: BTreeMap::new(),
                 left_upstream_at: None,
                 calls: Mutex::default(),
@@ -154,9 +192,10 @@ mod tests {
             self.since.get(&from).map(|files| files.iter().map(PathBuf::from).collect()).ok_or_else(gone)
         }
 
-        fn merge_base(&self, _: &TreeStatus) -> Result<Option<String>, WorkTreeError> {
+        fn fork(&self, _: &TreeStatus) -> Result<Option<Fork>, WorkTreeError> {
             self.called();
-            Ok(self.left_upstream_at.map(str::to_owned))
+            let fork = |at: &str| Fork { commit: at.to_owned(), from: "origin/main".to_owned() };
+            Ok(self.left_upstream_at.map(fork))
         }
 
         fn stamp(&self, path: &Path) -> Option<String> {
@@ -169,11 +208,15 @@ mod tests {
         Start { head: head.map(str::to_owned), dirty, at: Timestamp::UNIX_EPOCH }
     }
 
+    fn own(records: Option<&str>) -> Own {
+        Own { records: records.map(PathBuf::from) }
+    }
+
     #[test]
     fn what_was_dirty_before_counts_only_if_it_was_touched() {
         let tree = Tree::at("a", &["mine", "touched", "new", ".reflection/x", "out/r.json"]);
         let start = start(Some("a"), &[("mine", "now mine"), ("touched", "before")]);
-        let change = change(&tree, Some(&start), &[".reflection".into(), "out".into()]);
+        let change = change(&tree, Some(&start), &own(Some("out")));
         assert_eq!(change.files, ["new", "touched"]);
         assert_eq!((change.base.as_deref(), change.known), (Some("a"), true));
         assert_eq!(change.reasons, [""; 0]);
@@ -181,14 +224,30 @@ mod tests {
     }
 
     #[test]
+    fn what_was_dirty_before_and_is_not_any_more_was_changed() {
+        let tree = Tree::at("a", &["new"]);
+        // `ignored` is not dirty any more either, and is as it was.
+        let start =
+            start(Some("a"), &[("reverted", "before"), ("ignored", "now ignored"), (".reflection/x", "before")]);
+        assert_eq!(change(&tree, Some(&start), &own(None)).files, ["new", "reverted"]);
+    }
+
+    #[test]
+    fn records_at_the_top_hide_nothing_else() {
+        let tree = Tree::at("a", &["s-1.reflection.json", ".sessions/s.json", "a.rs", "b/t-2.reflection.json"]);
+        let files = change(&tree, Some(&start(Some("a"), &[])), &own(Some(""))).files;
+        assert_eq!(files, ["a.rs", "b/t-2.reflection.json"]);
+    }
+
+    #[test]
     fn what_was_committed_counts_whatever_it_was_before() {
         let mut tree = Tree::at("b", &["dirty"]);
         tree.since.insert(Some("a"), vec!["mine", "dirty"]);
-        let seen = change(&tree, Some(&start(Some("a"), &[("mine", "now mine")])), &[]);
+        let seen = change(&tree, Some(&start(Some("a"), &[("mine", "now mine")])), &own(None));
         assert_eq!((seen.files, seen.base.as_deref()), (vec!["dirty".to_owned(), "mine".to_owned()], Some("a")));
         let mut first = Tree::at("b", &[]);
         first.since.insert(None, vec!["all"]);
-        assert_eq!(change(&first, Some(&start(None, &[])), &[]).files, ["all"]);
+        assert_eq!(change(&first, Some(&start(None, &[])), &own(None)).files, ["all"]);
     }
 
     #[test]
@@ -196,13 +255,17 @@ mod tests {
         let mut tree = Tree::at("c", &["d"]);
         tree.left_upstream_at = Some("b");
         tree.since.insert(Some("b"), vec!["e"]);
-        for (start, reason) in [(None, "no_session_start"), (Some(start(Some("gone"), &[])), "no_session_start: git")] {
-            let seen = change(&tree, start.as_ref(), &[]);
+        let left = "counted from where the branch left origin/main";
+        let gone = format!("no_session_start: git diff-tree failed: bad object; {left}");
+        for (start, reason) in [(None, format!("no_session_start: {left}")), (Some(start(Some("gone"), &[])), gone)] {
+            let seen = change(&tree, start.as_ref(), &own(None));
             assert_eq!((seen.files, seen.base.as_deref()), (vec!["d".to_owned(), "e".to_owned()], Some("b")));
-            assert!(seen.reasons.len() == 1 && seen.reasons[0].starts_with(reason), "{:?}", seen.reasons);
+            assert_eq!(seen.reasons, [reason]);
         }
         tree.left_upstream_at = Some("gone");
-        let seen = change(&tree, None, &[]);
+        let seen = change(&tree, None, &own(None));
         assert!(!seen.known && seen.reasons[1].starts_with("git_failed: git diff-tree failed: bad object"));
+        tree.left_upstream_at = None;
+        assert_eq!(change(&tree, None, &own(None)).reasons, ["no_session_start: counted from HEAD"]);
     }
 }

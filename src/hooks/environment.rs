@@ -15,6 +15,8 @@ pub struct HookEnvironment {
     pub dir: Option<PathBuf>,
     /// `REFLECTION_INPUT`: the agent's own report.
     pub input: Option<PathBuf>,
+    /// `CLAUDE_PROJECT_DIR`: where Claude Code was started, for hooks.
+    pub project_dir: Option<PathBuf>,
     /// `REFLECTION_TASK_REF`: what is worked on.
     pub task_ref: Option<String>,
     /// `REFLECTION_AGENT`: who works.
@@ -75,6 +77,7 @@ impl HookEnvironment {
         Self {
             dir: path("REFLECTION_DIR"),
             input: path("REFLECTION_INPUT"),
+            project_dir: path("CLAUDE_PROJECT_DIR"),
             task_ref: text("REFLECTION_TASK_REF"),
             agent: text("REFLECTION_AGENT"),
             threshold: text(RISK_THRESHOLD_VARIABLE).map(threshold),

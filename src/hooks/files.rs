@@ -5,7 +5,10 @@ use super::session::is_record;
 use crate::domain::Capture;
 use crate::domain::SessionId;
 use crate::domain::Timestamp;
+use jiff::SignedDuration;
 use serde::Serialize;
+use std::collections::HashSet;
+use std::ffi::OsStr;
 use std::fs::File;
 use std::fs::TryLockError;
 use std::io;
@@ -18,6 +21,9 @@ use std::time::Duration;
 
 /// The files of thousands of dirty files fit in; more is no file of ours, and is not read into memory.
 const FILE_BYTES: u64 = 16 << 20;
+
+/// A session that nobody stopped in for so long is over.
+const KEPT: SignedDuration = SignedDuration::from_hours(24 * 30);
 
 /// The records of a project, and what is known of the sessions and attempts that they are of.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,12 +86,12 @@ impl CaptureFiles {
             if dir.starts_with(&self.ignored) && dir.is_symlink() {
                 return Err(refused(dir, "it is a link; remove it, and a directory will be made"));
             }
-            std::fs::create_dir_all(dir)?;
+            at(dir, std::fs::create_dir_all(dir))?;
         }
-        match File::create_new(self.ignored.join(".gitignore")) {
-            Ok(mut file) => file.write_all(b"*\n"),
+        let ignoring = self.ignored.join(".gitignore");
+        match File::create_new(&ignoring) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
-            Err(error) => Err(error),
+            file => at(&ignoring, file.and_then(|mut file| file.write_all(b"*\n"))),
         }
     }
 
@@ -97,6 +103,30 @@ impl CaptureFiles {
             Ok(()) => Ok(Some(file)),
             Err(TryLockError::WouldBlock) => Ok(None),
             Err(TryLockError::Error(error)) => Err(error),
+        }
+    }
+
+    /// Removes what is known of sessions and attempts that nothing was written of for [`KEPT`], of all but this one.
+    pub(super) fn tidy(&self, session: &str, now: Timestamp) {
+        let Ok(entries) = std::fs::read_dir(&self.sessions) else { return };
+        let is_old = |path: &Path| {
+            let modified = path.symlink_metadata().and_then(|metadata| metadata.modified());
+            let modified = modified.ok().and_then(|at| Timestamp::try_from(at).ok());
+            modified.is_some_and(|at| now.duration_since(at) > KEPT)
+        };
+        let ours = |path: &PathBuf| {
+            let kind = path.extension().and_then(OsStr::to_str);
+            kind.is_some_and(|kind| matches!(kind, "json" | "lock" | "final" | "tmp")) && is_plain(path).is_ok()
+        };
+        let (old, fresh): (Vec<PathBuf>, Vec<PathBuf>) =
+            entries.flatten().map(|entry| entry.path()).filter(ours).partition(|path| is_old(path));
+        // A lock is never written to, so it is as old as its session's first hook.
+        let name = name(session);
+        let mut living: HashSet<&OsStr> = fresh.iter().filter_map(|path| path.file_stem()).collect();
+        living.insert(OsStr::new(&name));
+        for path in old.iter().filter(|path| path.file_stem().is_none_or(|stem| !living.contains(stem))) {
+            // What cannot be removed now is tried again at the next session's start.
+            let _ = std::fs::remove_file(path);
         }
     }
 
@@ -155,7 +185,7 @@ impl CaptureFiles {
             return Err(refused(Path::new(record), "it is no record's name"));
         }
         match std::fs::remove_file(self.records.join(record)) {
-            Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+            Err(error) if error.kind() != ErrorKind::NotFound => at(&self.records.join(record), Err(error)),
             _ => Ok(()),
         }
     }
@@ -180,14 +210,14 @@ impl CaptureFiles {
 
 fn open_lock(path: &Path) -> io::Result<File> {
     is_plain(path)?;
-    File::options().create(true).truncate(false).write(true).open(path)
+    at(path, File::options().create(true).truncate(false).write(true).open(path))
 }
 
 /// A whole file of ours; the error of one that is not there is [`ErrorKind::NotFound`].
 fn read(path: &Path) -> io::Result<Vec<u8>> {
     is_plain(path)?;
     let mut bytes = Vec::new();
-    File::open(path)?.take(FILE_BYTES + 1).read_to_end(&mut bytes)?;
+    at(path, File::open(path).and_then(|file| file.take(FILE_BYTES + 1).read_to_end(&mut bytes)))?;
     if bytes.len() as u64 > FILE_BYTES {
         return Err(refused(path, "it is too large to be ours"));
     }
@@ -198,9 +228,14 @@ fn read(path: &Path) -> io::Result<Vec<u8>> {
 fn is_plain(path: &Path) -> io::Result<()> {
     match path.symlink_metadata() {
         Ok(metadata) if !metadata.is_file() => Err(refused(path, "it is no plain file; remove it")),
-        Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+        Err(error) if error.kind() != ErrorKind::NotFound => at(path, Err(error)),
         _ => Ok(()),
     }
+}
+
+/// The same with the path in its error: what the system says names none.
+fn at<T>(path: &Path, done: io::Result<T>) -> io::Result<T> {
+    done.map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))
 }
 
 fn refused(path: &Path, because: &str) -> io::Error {
@@ -221,8 +256,10 @@ fn replace(path: &Path, value: &impl Serialize) -> io::Result<()> {
 /// Puts a whole file in its place: a reader sees the old one or the new one.
 fn replace_bytes(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let dir = path.parent().unwrap_or(Path::new("."));
-    let mut file = tempfile::Builder::new().prefix(".").suffix(".tmp").tempfile_in(dir)?;
-    file.write_all(bytes)?;
-    file.persist(path).map_err(|error| error.error)?;
-    Ok(())
+    let write = || {
+        let mut file = tempfile::Builder::new().prefix(".").suffix(".tmp").tempfile_in(dir)?;
+        file.write_all(bytes)?;
+        file.persist(path).map_err(|error| error.error)
+    };
+    at(path, write()).map(drop)
 }

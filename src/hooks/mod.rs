@@ -22,6 +22,8 @@ mod session;
 mod start;
 mod stop;
 
+use change::Own;
+
 pub use attempts::AttemptCaptures;
 pub use attempts::MemoryCaptures;
 pub use environment::HookEnvironment;
@@ -45,10 +47,10 @@ pub use start::session_start;
 pub use stop::Stopped;
 pub use stop::stop;
 
+use crate::domain::RiskThreshold;
 use crate::services::Clock;
 use crate::services::WorkTree;
 use std::path::Path;
-use std::path::PathBuf;
 
 /// What a hook works with.
 pub struct Hook<'a> {
@@ -60,8 +62,12 @@ pub struct Hook<'a> {
     pub agent: Option<&'a str>,
     /// The session's directory.
     pub dir: &'a Path,
+    /// Why that is not the one that the agent says, if it is not.
+    pub elsewhere: Option<&'a str>,
     /// The checkout around it, if there is one.
     pub tree: Option<&'a dyn WorkTree>,
+    /// What the settings of a project in a directory say about the threshold, if they say anything.
+    pub threshold: fn(&Path) -> Option<Result<RiskThreshold, String>>,
     /// The time.
     pub clock: &'a dyn Clock,
 }
@@ -75,18 +81,17 @@ impl Hook<'_> {
     /// Where records and sessions are kept.
     fn files(&self) -> CaptureFiles {
         match &self.environment.dir {
-            Some(dir) => CaptureFiles::in_dir(self.dir.join(dir)),
+            // From the top, so that the hooks of a session mean the same directory wherever the agent stands.
+            Some(dir) => CaptureFiles::in_dir(self.top().join(dir)),
             None => CaptureFiles::of_project(self.top()),
         }
     }
 
-    /// The runtime's own files are nobody's work, also where they are not ignored; from the top.
-    fn own(&self) -> Vec<PathBuf> {
+    fn own(&self) -> Own {
         let files = self.files();
-        let records = files.records().strip_prefix(self.top()).ok().map(Path::to_owned);
-        // Records at the very top are not worth hiding everything else for.
-        let records = records.filter(|path| !path.as_os_str().is_empty());
-        [Some(PathBuf::from(".reflection")), records].into_iter().flatten().collect()
+        // The top is where it really is; the records may be named by a link.
+        let records = files.records().canonicalize().unwrap_or_else(|_| files.records().to_owned());
+        Own { records: records.strip_prefix(self.top()).ok().map(Path::to_owned) }
     }
 
     /// The session's id, which may be missing.

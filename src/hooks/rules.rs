@@ -37,7 +37,7 @@ impl Rules {
             ),
             Self::Unseen => Some(
                 "no `session-start --verify` hook saw project.json when the session began, so the built-in settings are used; \
-                 `reflexion hook install claude --verify` installs it",
+                 `reflexion hook install AGENT --verify` installs it",
             ),
         }
     }
@@ -50,7 +50,8 @@ pub fn rules(hook: &Hook<'_>) -> Rules {
     compare(&kept, hook.top())
 }
 
-fn compare(kept: &Session, top: &Path) -> Rules {
+/// As [`rules`], for a session that is known.
+pub(super) fn compare(kept: &Session, top: &Path) -> Rules {
     let now = noted(top);
     match &kept.rules {
         Some(then) if now.as_ref() == Some(then) => Rules::Kept,

@@ -33,6 +33,12 @@ pub fn session_start(hook: &Hook<'_>) -> io::Result<()> {
     };
     let status = tree.status().map_err(io::Error::other)?;
     let dirty = status.dirty.iter().map(|path| (path.to_string_lossy().into_owned(), tree.stamp(path))).collect();
-    kept.start = Some(Start { head: status.head, dirty, at: hook.clock.now() });
-    files.keep_session(session, &kept)
+    let now = hook.clock.now();
+    kept.start = Some(Start { head: status.head, dirty, at: now });
+    files.keep_session(session, &kept)?;
+    files.tidy(session, now);
+    match hook.elsewhere {
+        Some(because) => Err(io::Error::other(because)),
+        None => Ok(()),
+    }
 }

@@ -6,7 +6,10 @@ use super::change::Change;
 use super::change::change;
 use super::files::Binding;
 use super::report::Asked;
+use super::report::Named;
 use super::report::self_report;
+use super::rules::Rules;
+use super::rules::compare;
 use super::session::Last;
 use super::session::Session;
 use crate::domain::Capture;
@@ -21,6 +24,7 @@ use crate::services::WorkTree;
 use sha2::Digest;
 use sha2::Sha256;
 use std::io;
+use std::path::Path;
 use std::path::PathBuf;
 
 /// What became of a stop.
@@ -52,20 +56,24 @@ pub fn stop(hook: &Hook<'_>) -> io::Result<Stopped> {
     let session = hook.session();
     let Some(_lock) = files.lock(session)? else { return Ok(Stopped::Busy) };
     let mut kept = files.session(session);
-    let seen = look(hook, &kept);
+    let mut seen = look(hook, &kept);
+    let threshold = threshold(hook, &kept, &mut seen.reasons);
     let report = self_report(&asked(hook));
     let state = state(&seen, &report);
     let turn = hook.payload.turn.as_deref().unwrap_or_default();
     let told = hook.payload.problem.is_none();
+    // Gemini CLI says of the first stop after it was sent back that it is none.
+    let sent_back = kept.gated.as_ref().is_some_and(|gated| gated.blocks > 0 && gated.task == turn);
+    let refired = hook.payload.refired || sent_back;
     // A stop that says nothing of itself is never taken for one that was recorded.
-    let same = |last: &Last| told && last.state == state && (hook.payload.refired || last.turn == turn);
+    let same = |last: &Last| told && last.state == state && (refired || last.turn == turn);
     let again = match &kept.last {
         Some(last) if same(last) => return Ok(Stopped::Nothing),
         // The record of another prompt's stop stays.
-        last => last.clone().filter(|last| hook.payload.refired && last.turn == turn),
+        last => last.clone().filter(|last| refired && last.turn == turn),
     };
     let captures = again.as_ref().map_or(1, |last| last.captures + 1);
-    let capture = capture(hook, mode, seen, report, captures);
+    let capture = capture(hook, mode, Found { seen, threshold, report, captures });
     let degraded = capture.provenance.degraded_reason.clone();
     let binding = Binding::of(&capture);
     let record = files.write(capture, binding.as_ref())?;
@@ -93,26 +101,42 @@ fn state(seen: &Change, report: &Result<SelfReport, String>) -> String {
     format!("{:x}", Sha256::digest(format!("{} {report:?}", seen.state)))
 }
 
-fn capture(
-    hook: &Hook<'_>,
-    mode: CaptureMode,
+/// From which score on the change needs review. What is wrong with a threshold is a reason; the built-in one is used then.
+fn threshold(hook: &Hook<'_>, kept: &Session, reasons: &mut Vec<String>) -> RiskThreshold {
+    let env = hook.environment;
+    let said = match (&env.threshold, &env.mode) {
+        (Some(said), _) => Some(said.clone()),
+        // A run tells its agents.
+        (None, HookMode::On(CaptureMode::Orchestrated)) => None,
+        (None, _) => (hook.threshold)(hook.top()).map(|said| match compare(kept, hook.top()) {
+            Rules::Changed => Err("the project's settings changed since the session began".to_owned()),
+            Rules::Kept | Rules::Unseen => said,
+        }),
+    };
+    said.unwrap_or_else(|| Ok(RiskThreshold::default())).unwrap_or_else(|because| {
+        let default = RiskThreshold::default();
+        reasons.push(format!("invalid_threshold: {because}; {default} is used"));
+        default
+    })
+}
+
+/// What there is to record.
+struct Found {
     seen: Change,
+    threshold: RiskThreshold,
     report: Result<SelfReport, String>,
     captures: u32,
-) -> Capture {
+}
+
+fn capture(hook: &Hook<'_>, mode: CaptureMode, found: Found) -> Capture {
+    let Found { seen, threshold, report, captures } = found;
     let env = hook.environment;
-    let mut reasons: Vec<String> = hook.payload.problem.iter().chain(&seen.reasons).cloned().collect();
+    let elsewhere = hook.elsewhere.map(str::to_owned);
+    let mut reasons: Vec<String> =
+        hook.payload.problem.iter().chain(&elsewhere).chain(&seen.reasons).cloned().collect();
     if mode == CaptureMode::Orchestrated && (env.run.is_none() || env.attempt.is_none()) {
         reasons.push("no_run: REFLEXION_RUN_ID and REFLEXION_ATTEMPT say no attempt".to_owned());
     }
-    let threshold = match env.threshold.clone() {
-        Some(Ok(threshold)) => threshold,
-        Some(Err(because)) => {
-            reasons.push(format!("invalid_threshold: {because}"));
-            RiskThreshold::default()
-        }
-        None => RiskThreshold::default(),
-    };
     let report = report.unwrap_or_else(|because| {
         reasons.push(because);
         SelfReport::default()
@@ -152,12 +176,14 @@ fn risk(seen: &Change, threshold: RiskThreshold) -> Risk {
 }
 
 fn asked<'a>(hook: &'a Hook<'_>) -> Asked<'a> {
-    let path = match &hook.environment.input {
-        Some(path) => hook.dir.join(path),
-        None => hook.top().join(".reflection/reflection-input.json"),
+    let env = hook.environment;
+    let (path, named) = match &env.input {
+        Some(path) if env.mode == HookMode::On(CaptureMode::Solo) => (path.as_path(), Named::ByUser),
+        Some(path) => (path.as_path(), Named::ByUs),
+        None => (Path::new(".reflection/reflection-input.json"), Named::ByUs),
     };
-    let sessions = [hook.payload.session.as_deref(), hook.environment.session.as_deref()];
-    Asked { path, sessions: sessions.into_iter().flatten().collect() }
+    let sessions = [hook.payload.session.as_deref(), env.session.as_deref()];
+    Asked { path: hook.top().join(path), named, sessions: sessions.into_iter().flatten().collect() }
 }
 
 fn file_name(hook: &Hook<'_>) -> String {

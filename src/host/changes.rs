@@ -1,188 +1,88 @@
 //! What differs in a work tree from where the work began, as git sees it.
 
-use super::git::Git;
-use super::git::GitOutput;
-use super::git::paths;
+use super::work_tree::HostWorkTree;
 use crate::services::ChangedFiles;
 use crate::services::Changes;
 use crate::services::ChangesError;
 use crate::services::Since;
-use crate::services::WorkspaceError;
+use crate::services::TreeStatus;
+use crate::services::WorkTree;
+use crate::services::WorkTreeError;
 use async_trait::async_trait;
 use std::collections::BTreeSet;
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::path::PathBuf;
 
-/// Where a branch is likely to have begun if it has no upstream, the likeliest first.
-pub(super) const DEFAULT_BRANCHES: [&str; 5] = [
-    "refs/remotes/origin/HEAD",
-    "refs/remotes/origin/main",
-    "refs/remotes/origin/master",
-    "refs/heads/main",
-    "refs/heads/master",
-];
-
-/// Asks git: one `status` for what is not committed, and one `diff-tree` for what is, if anything is.
+/// Asks git as the hooks do: one `status` for what is not committed, and one `diff-tree` for what is, if anything is.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct HostChanges;
 
 #[async_trait]
 impl Changes for HostChanges {
     async fn changed_files(&self, dir: &Path, since: &Since) -> Result<ChangedFiles, ChangesError> {
-        let git = Git::found_from(dir);
-        let status = status(&git, dir).await?;
-        let base = base(&git, &status, since).await?;
-        let mut files = status.files;
-        if let (Some(base), Some(head)) = (&base.commit, &status.head)
-            && base != head
-        {
-            let diff = ["diff-tree", "-r", "-z", "--name-only", "--no-renames", "--ignore-submodules=none", base, head];
-            files.extend(paths(&ok(&git, &diff).await?));
-        }
-        let files = files.into_iter().collect();
-        Ok(ChangedFiles { files, base: base.commit, head: status.head, against: base.against })
+        let (dir, since) = (dir.to_owned(), since.clone());
+        let found = tokio::task::spawn_blocking(move || changed(&dir, &since));
+        found.await.map_err(|lost| ChangesError::Git(lost.to_string()))?
     }
 }
 
-/// What one `git status` says.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Status {
-    pub(super) head: Option<String>,
-    pub(super) branch: Option<String>,
-    pub(super) upstream: Option<String>,
-    pub(super) files: BTreeSet<PathBuf>,
-}
-
-async fn status(git: &Git, dir: &Path) -> Result<Status, ChangesError> {
-    let args = [
-        "status",
-        "--porcelain=v2",
-        "--branch",
-        "-z",
-        "--no-renames",
-        "--untracked-files=all",
-        "--ignore-submodules=none",
-    ];
-    let output = run(git, &args).await?;
-    if output.status == 0 {
-        return Ok(read_status(&output.stdout));
+fn changed(dir: &Path, since: &Since) -> Result<ChangedFiles, ChangesError> {
+    let nowhere = || ChangesError::NoWorkTree { dir: dir.to_owned() };
+    let tree = HostWorkTree::around(dir).ok_or_else(nowhere)?.fetching();
+    let status = match tree.status() {
+        Err(error) if error.message.contains("not a git repository") => return Err(nowhere()),
+        status => status.map_err(git)?,
+    };
+    let base = base(&tree, &status, since)?;
+    let mut files: BTreeSet<PathBuf> = status.dirty.into_iter().collect();
+    if let (Some(base), Some(head)) = (&base.commit, &status.head)
+        && base != head
+    {
+        files.extend(tree.changed(Some(base), head).map_err(git)?);
     }
-    let nowhere = ["not a git repository", "must be run in a work tree"];
-    if nowhere.iter().any(|words| output.stderr.contains(words)) {
-        return Err(ChangesError::NoWorkTree { dir: dir.to_owned() });
-    }
-    Err(failed(&args, &output))
-}
-
-/// Reads `git status --porcelain=v2 --branch -z` (git-status(1), "Porcelain Format Version 2").
-pub(super) fn read_status(output: &[u8]) -> Status {
-    let mut status = Status::default();
-    for entry in output.split(|byte| *byte == 0) {
-        let text = String::from_utf8_lossy(entry);
-        // How many fields stand before the path.
-        let fields = match entry.first() {
-            Some(b'1') => 8,
-            Some(b'2') => 9,
-            Some(b'u') => 10,
-            Some(b'?') => 1,
-            Some(b'#') => {
-                match text.split_once(' ').and_then(|(_, rest)| rest.split_once(' ')) {
-                    Some(("branch.oid", oid)) if oid != "(initial)" => status.head = Some(oid.to_owned()),
-                    Some(("branch.head", name)) if name != "(detached)" => status.branch = Some(name.to_owned()),
-                    Some(("branch.upstream", name)) => status.upstream = Some(name.to_owned()),
-                    _ => {}
-                }
-                continue;
-            }
-            _ => continue,
-        };
-        if let Some(path) = entry.splitn(fields + 1, |byte| *byte == b' ').nth(fields) {
-            status.files.insert(PathBuf::from(OsStr::from_bytes(path)));
-        }
-    }
-    status
+    let files = files.into_iter().filter(|path| !path.starts_with(".reflection")).collect();
+    Ok(ChangedFiles { files, base: base.commit, head: status.head, against: base.against, related: base.related })
 }
 
 /// What the work is compared with.
 struct Base {
     commit: Option<String>,
-    against: String,
+    against: Option<String>,
+    related: bool,
 }
 
-async fn base(git: &Git, status: &Status, since: &Since) -> Result<Base, ChangesError> {
-    let head = status.head.as_ref();
-    let at_head = || Base { commit: status.head.clone(), against: "HEAD".to_owned() };
+fn base(tree: &HostWorkTree, status: &TreeStatus, since: &Since) -> Result<Base, ChangesError> {
+    let named = |name: &str| {
+        let commit = tree.resolve(name).ok_or_else(|| ChangesError::NoCommit { revision: name.to_owned() })?;
+        Ok(Base { commit: Some(commit), against: Some(name.to_owned()), related: true })
+    };
     match since {
-        Since::Commit(name) => {
-            let commit = resolve(git, name).await?.ok_or_else(|| ChangesError::NoCommit { revision: name.clone() })?;
-            Ok(Base { commit: Some(commit), against: name.clone() })
-        }
+        Since::Commit(name) => named(name),
         Since::MergeBase(name) => {
-            let given = resolve(git, name).await?.ok_or_else(|| ChangesError::NoCommit { revision: name.clone() })?;
-            let fork = match head {
-                Some(head) => merge_base(git, &given, head).await?,
-                None => None,
-            };
-            Ok(Base { commit: Some(fork.unwrap_or(given)), against: name.clone() })
+            let given = named(name)?;
+            let Some((head, commit)) = status.head.as_deref().zip(given.commit.as_deref()) else { return Ok(given) };
+            Ok(match tree.merge_base(commit, head) {
+                Some(fork) => Base { commit: Some(fork), ..given },
+                None => Base { related: false, ..given },
+            })
         }
-        Since::Branch => {
-            let Some(head) = head else { return Ok(at_head()) };
-            let candidates = status.upstream.iter().cloned().chain(default_branches(git).await?);
-            for name in candidates {
-                if let Some(fork) = merge_base(git, &name, head).await? {
-                    let against = name.trim_start_matches("refs/heads/").trim_start_matches("refs/remotes/").to_owned();
-                    return Ok(Base { commit: Some(fork), against });
-                }
-            }
-            Ok(at_head())
-        }
+        Since::Branch => Ok(match tree.fork(status).map_err(git)? {
+            Some(fork) => Base { commit: Some(fork.commit), against: Some(fork.from), related: true },
+            None => Base { commit: status.head.clone(), against: None, related: true },
+        }),
     }
 }
 
-/// The default branches that are there, the likeliest first.
-async fn default_branches(git: &Git) -> Result<Vec<String>, ChangesError> {
-    let listed = ok(git, &[&["for-each-ref", "--format=%(refname)"][..], &DEFAULT_BRANCHES].concat()).await?;
-    let listed = String::from_utf8_lossy(&listed).into_owned();
-    let there = |name: &&&str| listed.lines().any(|line| line == **name);
-    Ok(DEFAULT_BRANCHES.iter().filter(there).map(|&name| name.to_owned()).collect())
-}
-
-/// The commit that a name stands for, if it stands for one.
-async fn resolve(git: &Git, name: &str) -> Result<Option<String>, ChangesError> {
-    let commit = format!("{name}^{{commit}}");
-    let output = run(git, &["rev-parse", "--quiet", "--verify", "--end-of-options", &commit]).await?;
-    let id = String::from_utf8_lossy(&output.stdout).lines().last().unwrap_or_default().trim().to_owned();
-    Ok((output.status == 0 && !id.is_empty()).then_some(id))
-}
-
-/// Where two commits parted; none where they have nothing in common, or a shallow history does not reach back so far.
-async fn merge_base(git: &Git, one: &str, other: &str) -> Result<Option<String>, ChangesError> {
-    let output = run(git, &["merge-base", one, other]).await?;
-    let id = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-    Ok((output.status == 0 && !id.is_empty()).then_some(id))
-}
-
-async fn run(git: &Git, args: &[&str]) -> Result<GitOutput, ChangesError> {
-    git.call(args).run().await.map_err(|error| ChangesError::Git(error.to_string()))
-}
-
-async fn ok(git: &Git, args: &[&str]) -> Result<Vec<u8>, ChangesError> {
-    let output = run(git, args).await?;
-    if output.status == 0 { Ok(output.stdout) } else { Err(failed(args, &output)) }
-}
-
-fn failed(args: &[&str], output: &GitOutput) -> ChangesError {
-    let command = args.first().copied().unwrap_or_default().to_owned();
-    let message = output.stderr.trim().to_owned();
-    ChangesError::Git(WorkspaceError::Git { command, message }.to_string())
+fn git(error: WorkTreeError) -> ChangesError {
+    ChangesError::Git(error.to_string())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::ffi::OsStr;
     use std::fs;
+    use std::os::unix::ffi::OsStrExt;
     use std::process::Command;
 
     fn git(dir: &Path, args: &[&str]) -> String {
@@ -241,29 +141,73 @@ mod tests {
         let found = changed(&clone, Since::Branch).await;
         let all = ["committed", "first", "new dir/un\ntracked", "staged"];
         assert_eq!(found.names().collect::<Vec<_>>(), all);
-        assert_eq!((found.against.as_str(), found.head.is_some()), ("origin/HEAD", true));
+        assert_eq!((found.against.as_deref(), found.head.is_some()), (Some("origin/trunk"), true));
         assert_eq!(found.base.unwrap(), git(&clone, &["rev-parse", "HEAD~1"]));
         assert_eq!(names(&clone.join("new dir"), Since::Branch).await, all);
         assert_eq!(names(&clone, Since::Commit("HEAD".to_owned())).await, all[1..]);
     }
 
     #[tokio::test]
-    async fn the_upstream_comes_before_the_default_branch() {
+    async fn a_branch_that_was_pushed_is_no_change_less() {
         let (_dir, clone) = clone();
         commit(&clone, "pushed");
         git(&clone, &["push", "-q", "-u", "origin", "feature"]);
         commit(&clone, "later");
-        assert_eq!(names(&clone, Since::Branch).await, ["later"]);
-        assert_eq!(names(&clone, Since::MergeBase("origin/trunk".to_owned())).await, ["later", "pushed"]);
+        let found = changed(&clone, Since::Branch).await;
+        assert_eq!(
+            (found.names().collect::<Vec<_>>(), found.against.as_deref()),
+            (vec!["later".into(), "pushed".into()], Some("origin/trunk"))
+        );
+        assert_eq!(names(&clone, Since::MergeBase("origin/feature".to_owned())).await, ["later"]);
         // What happened there meanwhile is nobody's change here.
         git(&clone, &["checkout", "-q", "-b", "other", "origin/trunk"]);
         commit(&clone, "elsewhere");
         git(&clone, &["checkout", "-q", "feature"]);
         assert_eq!(names(&clone, Since::MergeBase("other".to_owned())).await, ["later", "pushed"]);
         assert_eq!(names(&clone, Since::Commit("other".to_owned())).await, ["elsewhere", "later", "pushed"]);
-        // An upstream that is gone.
-        git(&clone, &["update-ref", "-d", "refs/remotes/origin/feature"]);
-        assert_eq!(names(&clone, Since::Branch).await, ["later", "pushed"]);
+        // An upstream that is another branch is what it left.
+        git(&clone, &["branch", "-q", "--set-upstream-to", "other"]);
+        assert_eq!(changed(&clone, Since::Branch).await.against.as_deref(), Some("other"));
+        // The default branch is compared with its own copy.
+        git(&clone, &["checkout", "-q", "trunk"]);
+        commit(&clone, "mine");
+        assert_eq!(names(&clone, Since::Branch).await, ["mine"]);
+    }
+
+    #[tokio::test]
+    async fn a_revision_of_another_history_is_compared_with_as_it_is() {
+        let (_dir, clone) = clone();
+        commit(&clone, "mine");
+        git(&clone, &["checkout", "-q", "--orphan", "pages"]);
+        commit(&clone, "page");
+        git(&clone, &["checkout", "-q", "feature"]);
+        let found = changed(&clone, Since::MergeBase("pages".to_owned())).await;
+        assert!(!found.related);
+        assert_eq!(found.names().collect::<Vec<_>>(), ["page"]);
+        assert!(changed(&clone, Since::MergeBase("origin/trunk".to_owned())).await.related);
+    }
+
+    #[tokio::test]
+    async fn what_a_partial_clone_left_out_is_fetched() {
+        let (dir, _clone) = clone();
+        let origin = dir.path().join("origin");
+        git(&origin, &["config", "uploadpack.allowFilter", "true"]);
+        git(&origin, &["config", "uploadpack.allowAnySHA1InWant", "true"]);
+        for name in ["a/b", "a/c"] {
+            commit(&origin, name);
+        }
+        let url = format!("file://{}", origin.display());
+        git(dir.path(), &["clone", "-q", "--filter=tree:0", &url, "partial"]);
+        assert_eq!(names(&dir.path().join("partial"), Since::Commit("HEAD~1".to_owned())).await, ["a/c"]);
+    }
+
+    #[tokio::test]
+    async fn the_runtimes_own_files_are_no_change() {
+        let (_dir, clone) = clone();
+        write(&clone, "a");
+        commit(&clone, ".reflection/x");
+        fs::write(clone.join(".reflection/x"), "changed").unwrap();
+        assert_eq!(names(&clone, Since::Branch).await, ["a"]);
     }
 
     #[tokio::test]
@@ -290,7 +234,7 @@ mod tests {
         // No commit yet.
         let unborn = dir.path().join("unborn");
         fs::create_dir(&unborn).unwrap();
-        git(&unborn, &["init", "-q"]);
+        git(&unborn, &["init", "-q", "-b", "topic"]);
         write(&unborn, "b");
         write(&unborn, "c");
         git(&unborn, &["add", "b"]);
@@ -311,7 +255,7 @@ mod tests {
         git(&unborn, &["commit", "-q", "-m", "x"]);
         write(&unborn, "d");
         let found = changed(&unborn, Since::Branch).await;
-        assert_eq!((found.names().collect::<Vec<_>>(), found.against.as_str()), (vec!["d".into()], "HEAD"));
+        assert_eq!((found.names().collect::<Vec<_>>(), found.against), (vec!["d".into()], None));
     }
 
     #[tokio::test]
@@ -322,12 +266,22 @@ mod tests {
         git(&clone, &["submodule", "--quiet", "add", origin.to_str().unwrap(), "lib/sub"]);
         let found = changed(&clone, Since::Branch).await;
         assert!(found.files.contains(&PathBuf::from(OsStr::from_bytes(b"\xff.bin"))));
-        assert_eq!(found.names().collect::<Vec<_>>(), [".gitmodules", "lib/sub", "\u{fffd}.bin"]);
+        assert_eq!(found.names().collect::<Vec<_>>(), [".gitmodules", "lib/sub/", "\u{fffd}.bin"]);
         git(&clone, &["add", "-A"]);
         git(&clone, &["commit", "-q", "-m", "x"]);
         git(&clone, &["config", "diff.ignoreSubmodules", "all"]);
         write(&clone, "lib/sub/new");
-        assert_eq!(names(&clone, Since::Commit("HEAD".to_owned())).await, ["lib/sub"]);
+        assert_eq!(names(&clone, Since::Commit("HEAD".to_owned())).await, ["lib/sub/"]);
+        // A pointer that moved, and a repository that only lies there.
+        commit(&clone.join("lib/sub"), "new");
+        git(&clone, &["config", "diff.ignoreSubmodules", "none"]);
+        git(&clone, &["commit", "-q", "-a", "-m", "moved"]);
+        git(&clone, &["config", "diff.ignoreSubmodules", "all"]);
+        git(&clone, &["init", "-q", "in"]);
+        commit(&clone.join("in"), "inner");
+        let moved = names(&clone, Since::Commit("HEAD~1".to_owned())).await;
+        assert_eq!(moved, ["in/", "lib/sub/"]);
+        fs::remove_dir_all(clone.join("in")).unwrap();
         git(&clone, &["checkout", "-q", "-b", "one", "origin/trunk"]);
         fs::write(clone.join("first"), "one").unwrap();
         git(&clone, &["commit", "-q", "-a", "-m", "one"]);

@@ -24,6 +24,8 @@ mod history;
 mod lock;
 mod process;
 mod remote;
+mod work_base;
+mod work_listing;
 mod work_tree;
 mod workspaces;
 

@@ -1,13 +1,17 @@
-//! Asking git about a checkout at a session's start and stop: as few calls as possible, and none that changes anything.
+//! Asking git about a checkout: as few calls as possible, and none that changes anything.
 
-use super::changes::DEFAULT_BRANCHES;
-use super::changes::Status;
-use super::changes::read_status;
 use super::git;
+use super::work_base;
+use super::work_base::Refs;
+use super::work_base::short;
+use super::work_listing;
+use crate::services::Fork;
 use crate::services::TreeStatus;
 use crate::services::WorkTree;
 use crate::services::WorkTreeError;
 use std::ffi::OsStr;
+use std::fs::Metadata;
+use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -19,6 +23,16 @@ use std::process::Stdio;
 #[derive(Debug, Clone)]
 pub struct HostWorkTree {
     top: PathBuf,
+    missing: Missing,
+}
+
+/// What is done about objects that a partial clone left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Missing {
+    /// The call fails: a hook waits for no network.
+    Fails,
+    /// They are fetched.
+    IsFetched,
 }
 
 impl HostWorkTree {
@@ -28,7 +42,12 @@ impl HostWorkTree {
     pub fn around(dir: &Path) -> Option<Self> {
         let dir = dir.canonicalize().ok()?;
         let top = dir.ancestors().find(|dir| is_git_dir(&dir.join(".git")))?;
-        Some(Self { top: top.to_owned() })
+        Some(Self { top: top.to_owned(), missing: Missing::Fails })
+    }
+
+    /// Fetches what a partial clone left out, for callers that have the time.
+    pub(super) fn fetching(self) -> Self {
+        Self { missing: Missing::IsFetched, ..self }
     }
 
     fn git<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<Vec<u8>, WorkTreeError> {
@@ -39,8 +58,9 @@ impl HostWorkTree {
         for (name, value) in git::ENVIRONMENT {
             process.env(name, value);
         }
-        // A hook is quick: what a partial clone left out is not fetched for it.
-        process.env("GIT_NO_LAZY_FETCH", "1");
+        if self.missing == Missing::Fails {
+            process.env("GIT_NO_LAZY_FETCH", "1");
+        }
         for key_value in ["core.hooksPath=/dev/null", "core.fsmonitor=false", "status.showStash=false"] {
             process.args(["-c", key_value]);
         }
@@ -49,7 +69,10 @@ impl HostWorkTree {
             command: args.first().map(|arg| arg.as_ref().to_string_lossy().into_owned()).unwrap_or_default(),
             message: message.lines().next().unwrap_or_default().trim().to_owned(),
         };
-        let output = process.output().map_err(|error| failed(&error.to_string()))?;
+        let output = process.output().map_err(|error| match error.kind() {
+            ErrorKind::NotFound if self.top.is_dir() => failed("the program `git` was not found: install git"),
+            _ => failed(&error.to_string()),
+        })?;
         if output.status.success() {
             return Ok(output.stdout);
         }
@@ -62,11 +85,30 @@ impl HostWorkTree {
         let line = String::from_utf8_lossy(&out).lines().next()?.trim().to_owned();
         (!line.is_empty()).then_some(line)
     }
+
+    /// The commit that a name stands for, if it stands for one.
+    pub(super) fn resolve(&self, name: &str) -> Option<String> {
+        self.line(&["rev-parse", "--quiet", "--verify", "--end-of-options", &format!("{name}^{{commit}}")])
+    }
+
+    /// Where two commits parted; none where they have nothing in common, or a shallow history does not reach back so far.
+    pub(super) fn merge_base(&self, one: &str, other: &str) -> Option<String> {
+        self.line(&["merge-base", one, other])
+    }
 }
 
 /// A `.git` directory, or the file that stands in its place in linked worktrees and submodules.
 fn is_git_dir(path: &Path) -> bool {
     path.join("HEAD").symlink_metadata().is_ok() || path.is_file()
+}
+
+/// Where a `.git` file leads; the directory itself if it is one.
+fn git_dir(path: &Path) -> PathBuf {
+    let link = if path.is_file() { std::fs::read(path).unwrap_or_default() } else { Vec::new() };
+    match link.strip_prefix(b"gitdir: ") {
+        Some(to) => path.with_file_name("").join(OsStr::from_bytes(to.trim_ascii_end())),
+        None => path.to_owned(),
+    }
 }
 
 impl WorkTree for HostWorkTree {
@@ -76,13 +118,10 @@ impl WorkTree for HostWorkTree {
 
     fn name(&self) -> String {
         // `gitdir: <main>/.git/worktrees/<name>`
-        let link = std::fs::read(self.top.join(".git")).unwrap_or_default();
-        let main = link.strip_prefix(b"gitdir: ").and_then(|to| {
-            let to = Path::new(OsStr::from_bytes(to.trim_ascii_end()));
-            let worktrees = to.parent().filter(|dir| dir.ends_with(".git/worktrees"))?;
-            worktrees.parent()?.parent().map(Path::to_owned)
-        });
-        let dir = main.as_deref().unwrap_or(&self.top);
+        let git = git_dir(&self.top.join(".git"));
+        let worktrees = git.parent().filter(|dir| dir.ends_with(".git/worktrees"));
+        let main = worktrees.and_then(|dir| dir.parent()?.parent());
+        let dir = main.unwrap_or(&self.top);
         dir.file_name().map_or_else(|| "/".to_owned(), |name| name.to_string_lossy().into_owned())
     }
 
@@ -97,38 +136,45 @@ impl WorkTree for HostWorkTree {
             "--ignore-submodules=none",
             "-z",
         ])?;
-        let Status { head, branch, upstream, files } = read_status(&out);
-        Ok(TreeStatus { head, branch, upstream, dirty: files.into_iter().collect() })
+        Ok(work_listing::status(&out))
     }
 
     fn changed(&self, from: Option<&str>, to: &str) -> Result<Vec<PathBuf>, WorkTreeError> {
         let out = match from {
             Some(from) => {
-                let diff = ["diff-tree", "-r", "-z", "--name-only", "--no-renames", "--ignore-submodules=none"];
+                let diff = ["diff-tree", "-r", "-z", "--raw", "--no-renames", "--ignore-submodules=none"];
                 // A name that comes from a file must not be taken for an option: `--output=` writes.
                 self.git(&[&diff[..], &["--end-of-options", from, to]].concat())?
             }
-            None => self.git(&["ls-tree", "-r", "-z", "--name-only", "--full-tree", "--end-of-options", to])?,
+            None => self.git(&["ls-tree", "-r", "-z", "--full-tree", "--end-of-options", to])?,
         };
-        Ok(git::paths(&out).collect())
+        Ok(work_listing::entries(&out))
     }
 
-    fn merge_base(&self, status: &TreeStatus) -> Result<Option<String>, WorkTreeError> {
-        if status.head.is_none() {
-            return Ok(None);
-        }
-        let merge_base = |name: &str| self.line(&["merge-base", "HEAD", name]);
-        if let Some(fork) = status.upstream.as_deref().and_then(merge_base) {
-            return Ok(Some(fork));
-        }
-        let listed = self.git(&[&["for-each-ref", "--format=%(refname)"][..], &DEFAULT_BRANCHES].concat())?;
-        let listed = String::from_utf8_lossy(&listed).into_owned();
-        let mut there = DEFAULT_BRANCHES.into_iter().filter(|name| listed.lines().any(|line| line == *name));
-        Ok(there.find_map(merge_base))
+    fn fork(&self, status: &TreeStatus) -> Result<Option<Fork>, WorkTreeError> {
+        let Some(head) = &status.head else { return Ok(None) };
+        let branch = status.branch.as_deref();
+        let asked = [vec!["for-each-ref".to_owned(), work_base::FORMAT.to_owned()], work_base::patterns(branch)];
+        let listing = String::from_utf8_lossy(&self.git(&asked.concat())?).into_owned();
+        let candidates = Refs::read(&listing).candidates(branch);
+        let fork = |name: &str| Some(Fork { commit: self.merge_base(head, name)?, from: short(name).to_owned() });
+        Ok(candidates.into_iter().find_map(fork))
     }
 
     fn stamp(&self, path: &Path) -> Option<String> {
-        let meta = self.top.join(path).symlink_metadata().ok()?;
-        Some(format!("{}-{}.{:09}-{:o}", meta.size(), meta.mtime(), meta.mtime_nsec(), meta.mode()))
+        let path = self.top.join(path);
+        let meta = path.symlink_metadata().ok()?;
+        let mut stamp = one_stamp(&meta);
+        if meta.is_dir() {
+            // A repository of its own: what is committed, checked out or staged in it writes one of these.
+            let inner = git_dir(&path.join(".git"));
+            let files = ["HEAD", "index", "logs/HEAD"].map(|file| inner.join(file).metadata().ok());
+            files.iter().flatten().for_each(|meta| stamp.push_str(&one_stamp(meta)));
+        }
+        Some(stamp)
     }
+}
+
+fn one_stamp(meta: &Metadata) -> String {
+    format!("{}-{}.{:09}-{:o}", meta.size(), meta.mtime(), meta.mtime_nsec(), meta.mode())
 }

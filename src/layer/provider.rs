@@ -107,17 +107,28 @@ impl<S: Service + ?Sized> Provision for Svc<S> {
     }
 }
 
-impl<A: Service + ?Sized, B: Service + ?Sized> Provision for (Svc<A>, Svc<B>) {
-    const SERVICES: &'static [ServiceId] = &[A::ID, B::ID];
+/// Implements [`Provision`] for several services at once.
+macro_rules! provision_of_services {
+    ($($service:ident)*) => {
+        impl<$($service: Service + ?Sized),*> Provision for ($(Svc<$service>,)*) {
+            const SERVICES: &'static [ServiceId] = &[$($service::ID),*];
 
-    fn into_made(self) -> Made {
-        vec![(A::ID, Box::new(self.0)), (B::ID, Box::new(self.1))]
-    }
+            #[allow(non_snake_case)] // one variable a type
+            fn into_made(self) -> Made {
+                let ($($service,)*) = self;
+                vec![$(($service::ID, Box::new($service))),*]
+            }
 
-    fn find(built: &Built) -> Option<Self> {
-        Some((built.service::<A>()?, built.service::<B>()?))
-    }
+            fn find(built: &Built) -> Option<Self> {
+                Some(($(built.service::<$service>()?,)*))
+            }
+        }
+    };
 }
+
+provision_of_services!(A B);
+provision_of_services!(A B C);
+provision_of_services!(A B C D);
 
 /// Implements [`Layer`] for functions of the given number of arguments.
 macro_rules! layer_of_arguments {

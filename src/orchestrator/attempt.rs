@@ -2,6 +2,7 @@
 
 use super::judge::Judgement;
 use super::nudge::Nudge;
+use super::resume::failure_key;
 use super::task::Prepared;
 use super::task::TaskRun;
 use super::task::TaskRunError;
@@ -191,8 +192,8 @@ impl Judged {
 
     /// Equal texts are the same failure.
     pub fn signature(&self) -> String {
-        let fingerprint = self.shown().map_or(self.judgement.because.as_str(), |c| c.signature.fingerprint.as_str());
-        format!("{:?} {fingerprint}", self.judgement.failure)
+        let fingerprint = self.shown().map(|c| c.signature.fingerprint.as_str());
+        failure_key(self.judgement.failure, fingerprint, &self.judgement.because)
     }
 }
 

@@ -1,9 +1,13 @@
 //! A run: takes ready tasks from the queue, works on several at a time, and sums up.
 
+use super::limits::Limits;
 use super::queue::Next;
 use super::queue::Queue;
+use super::resume;
+use super::resume::PastRun;
 use super::task::TaskRun;
 use super::task::TaskRunError;
+use super::waiting::wait_until;
 use crate::domain::Again;
 use crate::domain::CheckReport;
 use crate::domain::CheckSpec;
@@ -15,6 +19,7 @@ use crate::domain::RunId;
 use crate::domain::RunKind;
 use crate::domain::RunPlan;
 use crate::domain::RunReport;
+use crate::domain::RunStop;
 use crate::domain::RunTotals;
 use crate::domain::Status;
 use crate::domain::Stop;
@@ -25,6 +30,7 @@ use crate::domain::TaskReport;
 use crate::domain::TreeId;
 use crate::domain::Usage;
 use crate::domain::Verdict;
+use crate::services::BeginRun;
 use crate::services::Captures;
 use crate::services::Clock;
 use crate::services::CompletionVerifier;
@@ -33,10 +39,13 @@ use crate::services::Journal;
 use crate::services::Orchestrator;
 use crate::services::ProgressJudge;
 use crate::services::ReflectionService;
+use crate::services::ResumedBase;
+use crate::services::RunBase;
 use crate::services::RunError;
 use crate::services::RunLock;
 use crate::services::RunRequest;
 use crate::services::Settings;
+use crate::services::Start;
 use crate::services::Subagents;
 use crate::services::Tasks;
 use crate::services::Transcripts;
@@ -44,11 +53,13 @@ use crate::services::Verdicts;
 use crate::services::Verifier;
 use crate::services::Workspaces;
 use async_trait::async_trait;
-use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::Mutex;
+use std::sync::OnceLock;
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -112,7 +123,10 @@ pub(super) struct RunContext {
     pub services: Services,
     pub run: RunId,
     pub cancel: CancellationToken,
+    /// Why it was cancelled, if no person did it.
+    pub stopped: OnceLock<RunStop>,
     pub list: TaskList,
+    pub kind: RunKind,
     pub again: Again,
     pub agent: Option<String>,
     pub max_attempts: Option<u32>,
@@ -122,14 +136,21 @@ pub(super) struct RunContext {
     pub protect: globset::GlobSet,
     /// Project checks at a base tree: many tasks share one, so it is measured once.
     pub baselines: Mutex<HashMap<(TreeId, CheckSpec), CheckReport>>,
+    /// Limits that agents' services have reached.
+    pub limits: Limits,
+    /// One task at a time is put onto the integration branch.
+    pub merging: tokio::sync::Mutex<()>,
     /// Reflections that the heuristic wrote in another generator's place.
-    pub fallbacks: std::sync::atomic::AtomicU32,
+    pub fallbacks: AtomicU32,
 }
 
+/// The last part of the name of the branch that a night's work is merged into.
+const INTEGRATION: &str = "integration";
+
 /// A task of this run that is over.
-struct Ended {
-    report: TaskReport,
-    status: Status,
+pub(super) struct Ended {
+    pub report: TaskReport,
+    pub status: Status,
 }
 
 #[async_trait]
@@ -137,32 +158,91 @@ impl Orchestrator for Loop {
     async fn run(&self, request: RunRequest) -> Result<RunReport, RunError> {
         let started = self.services.clock.elapsed();
         let _one_run_at_a_time = self.services.lock.acquire(&request.run).map_err(environment)?;
-        let list = self.services.tasks.load().await.map_err(environment)?;
-        let asked = list.select(&request.tasks, request.again).map_err(RunError::Usage)?;
-        let base = self.services.workspaces.begin(&request.run).await.map_err(environment)?;
+        let past = self.past(&request).await?;
+        let list = self.tasks(past.as_ref(), &request.run).await?;
+        let (plan, asked) = match &past {
+            Some(past) => (past.plan.clone(), past.left(&list)),
+            None => (plan(&request), list.select(&request.tasks, request.again).map_err(RunError::Usage)?),
+        };
+        let base = self.services.workspaces.begin(begin(&request.run, past.as_ref())).await.map_err(environment)?;
         let queue = Queue::new(&list.tasks, asked);
+        let past = past.unwrap_or_default();
         let context = Arc::new(RunContext {
             services: self.services.clone(),
             run: request.run.clone(),
-            cancel: request.cancel.clone(),
-            confirmed_by: Mutex::new(list.closed_by.clone()),
+            cancel: request.cancel.child_token(),
+            stopped: OnceLock::new(),
+            confirmed_by: Mutex::new(past.confirmed_by(&list, &request.run)),
             list,
-            again: request.again,
-            agent: request.agent.clone(),
-            max_attempts: request.max_attempts,
+            kind: plan.kind,
+            again: plan.again,
+            agent: plan.agent.clone(),
+            max_attempts: plan.max_attempts,
             protect: globs(&self.services.settings.run().protect)?,
             baselines: Mutex::default(),
-            fallbacks: std::sync::atomic::AtomicU32::new(0),
+            limits: Limits::default(),
+            merging: tokio::sync::Mutex::default(),
+            fallbacks: AtomicU32::new(0),
         });
-        context.announce(&queue, &base).await?;
-        let worked = context.work(queue).await;
+        context.announce(&request, &queue, plan, &base).await?;
+        let worked = context.work_until(&request, queue, past).await;
         self.services.publish(None, EventKind::RunEnded);
-        let entry = JournalEntry::RunEnded { interrupted: request.cancel.is_cancelled(), stopped: None };
+        let (interrupted, stopped) = (request.cancel.is_cancelled(), context.stopped.get().copied());
+        let entry = JournalEntry::RunEnded { interrupted, stopped };
         let recorded = self.services.journal.record(entry).await.map_err(environment);
         let ended = worked?;
         recorded?;
-        Ok(context.sum_up(ended, self.services.clock.elapsed().saturating_sub(started)))
+        let duration = self.services.clock.elapsed().saturating_sub(started);
+        Ok(context.sum_up(ended, duration, interrupted))
     }
+}
+
+impl Loop {
+    /// The tasks. A run that was killed may have written a result to its journal and not to them: that is done now.
+    async fn tasks(&self, past: Option<&PastRun>, run: &RunId) -> Result<TaskList, RunError> {
+        let list = self.services.tasks.load().await.map_err(environment)?;
+        let missing = past.map(|past| past.missing_marks(&list, run, self.services.clock.now())).unwrap_or_default();
+        if missing.is_empty() {
+            return Ok(list);
+        }
+        self.services.tasks.mark(&missing).await.map_err(environment)?;
+        self.services.tasks.load().await.map_err(environment)
+    }
+
+    /// What the journal tells of a run that goes on.
+    async fn past(&self, request: &RunRequest) -> Result<Option<PastRun>, RunError> {
+        if request.start == Start::New {
+            return Ok(None);
+        }
+        let entries = self.services.journal.read(&request.run).await.map_err(environment)?;
+        let past = resume::replay(&entries);
+        if past.plan.base.is_none() {
+            return Err(RunError::Usage(format!(
+                "run {} never began, so it cannot go on; start a new one",
+                request.run
+            )));
+        }
+        Ok(Some(past))
+    }
+}
+
+fn plan(request: &RunRequest) -> RunPlan {
+    RunPlan {
+        kind: request.kind,
+        agent: request.agent.clone(),
+        max_attempts: request.max_attempts,
+        again: request.again,
+        until: request.until,
+        ..RunPlan::default()
+    }
+}
+
+fn begin(run: &RunId, past: Option<&PastRun>) -> BeginRun {
+    let resumed = past.and_then(|past| {
+        let commit = past.plan.base.clone()?;
+        Some(ResumedBase { commit, integration: past.integration.clone() })
+    });
+    BeginRun { run: run.clone(), resumed }
 }
 
 fn environment(error: impl std::fmt::Display) -> RunError {
@@ -181,7 +261,13 @@ fn globs(patterns: &[String]) -> Result<globset::GlobSet, RunError> {
 }
 
 impl RunContext {
-    async fn announce(&self, queue: &Queue, base: &crate::services::RunBase) -> Result<(), RunError> {
+    async fn announce(
+        &self,
+        request: &RunRequest,
+        queue: &Queue,
+        plan: RunPlan,
+        base: &RunBase,
+    ) -> Result<(), RunError> {
         let services = &self.services;
         let jobs = services.settings.run().jobs;
         services.publish(None, EventKind::RunStarted { tasks: queue.ids().len(), jobs });
@@ -203,41 +289,73 @@ impl RunContext {
                 format!("agents start from {}; your uncommitted changes are not included: {files}{more}", base.label);
             services.publish(None, EventKind::Warning { message });
         }
-        let plan = RunPlan {
-            kind: RunKind::Run,
-            jobs,
-            base: Some(base.commit.clone()),
-            agent: self.agent.clone(),
-            max_attempts: self.max_attempts,
-            again: self.again,
-            until: None,
-        };
         let (run, pid, tasks) = (self.run.clone(), std::process::id(), queue.ids());
-        services.journal.record(JournalEntry::RunStarted { run, pid, tasks, plan }).await.map_err(environment)
+        let entry = match request.start {
+            Start::New => {
+                let plan = RunPlan { jobs, base: Some(base.commit.clone()), ..plan };
+                JournalEntry::RunStarted { run, pid, tasks, plan }
+            }
+            Start::Resume => JournalEntry::RunResumed { run, pid, tasks, until: request.until },
+        };
+        services.journal.record(entry).await.map_err(environment)
+    }
+
+    /// Works through the queue until it is empty or the time is up.
+    async fn work_until(
+        self: &Arc<Self>,
+        request: &RunRequest,
+        queue: Queue,
+        past: PastRun,
+    ) -> Result<Vec<Ended>, RunError> {
+        let Some(until) = request.until else { return self.work(queue, past).await };
+        let clock = Arc::clone(&self.services.clock);
+        let deadline = async {
+            wait_until(&*clock, until).await;
+            // The order matters: who sees the cancellation asks why.
+            let _ = self.stopped.set(RunStop::Deadline);
+            self.cancel.cancel();
+            std::future::pending::<()>().await;
+        };
+        tokio::select! {
+            biased;
+            worked = self.work(queue, past) => worked,
+            () = deadline => Ok(Vec::new()),
+        }
     }
 
     /// Works through the queue. The first task is prepared alone: if its checks cannot even start, the run stops before
     /// an agent is paid.
-    async fn work(self: &Arc<Self>, mut queue: Queue) -> Result<Vec<Ended>, RunError> {
+    async fn work(self: &Arc<Self>, mut queue: Queue, mut past: PastRun) -> Result<Vec<Ended>, RunError> {
         let jobs = self.services.settings.run().jobs.max(1);
         let mut running: JoinSet<(TaskId, Result<Ended, RunError>)> = JoinSet::new();
-        let mut ended = Vec::new();
+        let mut ended = past.take_ended(&queue);
         let mut proven = false;
         // The lowest number that is free, so that a report can draw a line per worker.
         let mut workers: BTreeMap<TaskId, usize> = BTreeMap::new();
         loop {
             while running.len() < jobs && !self.cancel.is_cancelled() {
                 match queue.pick() {
+                    Next::Start(task) if self.kind == RunKind::Overnight && task.id.as_str() == INTEGRATION => {
+                        queue.ended(&task.id, Status::Open);
+                        let because = format!("its branch would be the run's branch `{INTEGRATION}`: rename the task");
+                        ended.push(self.set_aside(&task, Stop::Environment, because));
+                    }
                     Next::Start(task) => {
                         let worker = (0..).find(|n| !workers.values().any(|used| used == n)).unwrap_or_default();
                         workers.insert(task.id.clone(), worker);
+                        let begun = past.begun.remove(&task.id);
                         let mut run = TaskRun::new(Arc::clone(self), *task, worker);
+                        if let Some(begun) = begun {
+                            run = run.go_on(begun);
+                        }
                         if !proven {
                             proven = self.prove_environment(&mut run).await?;
                         }
                         running.spawn(Self::work_on(run));
                     }
-                    Next::SetAside(task, because) => ended.push(self.set_aside(&task, because)),
+                    Next::SetAside(task, because) => {
+                        ended.push(self.set_aside(&task, Stop::Dependency, because));
+                    }
                     Next::Wait | Next::Empty => break,
                 }
             }
@@ -249,7 +367,7 @@ impl RunContext {
             ended.push(task);
         }
         // An interrupted run leaves what it never started in the report, so that nothing is silently missing.
-        ended.extend(queue.drain().iter().map(Self::never_started));
+        ended.extend(queue.drain().iter().map(|task| self.never_started(task)));
         Ok(ended)
     }
 
@@ -271,26 +389,30 @@ impl RunContext {
         (id, result.map(|(report, status)| Ended { report, status }).map_err(environment))
     }
 
-    fn set_aside(&self, task: &Task, because: String) -> Ended {
+    fn set_aside(&self, task: &Task, stop: Stop, because: String) -> Ended {
         let ended = EventKind::TaskEnded { verdict: None, attempts: 0, note: Some(because.clone()) };
         self.services.publish(Some(&task.id), ended);
-        let stop = Some(Stop::Dependency);
+        let stop = Some(stop);
         Ended { report: TaskReport { cause: Some(because), stop, ..empty_report(task) }, status: Status::Open }
     }
 
-    fn never_started(task: &Task) -> Ended {
-        let cause = Some("the run was interrupted before it was started".to_owned());
-        let stop = Some(Stop::Interrupted);
+    fn never_started(&self, task: &Task) -> Ended {
+        let interrupted = (Stop::Interrupted, "the run was interrupted");
+        let (stop, cause) = self.stopped.get().map_or(interrupted, |stopped| stopped.of_task());
+        let (stop, cause) = (Some(stop), Some(format!("{cause} before it was started")));
         Ended { report: TaskReport { cause, stop, ..empty_report(task) }, status: Status::Open }
     }
 
-    fn sum_up(&self, ended: Vec<Ended>, duration: Duration) -> RunReport {
+    fn sum_up(&self, ended: Vec<Ended>, duration: Duration, interrupted: bool) -> RunReport {
         let mut tasks: Vec<TaskReport> = ended.into_iter().map(|e| e.report).collect();
         by_risk(&mut tasks);
         let mut totals = RunTotals { duration_ms: millis(duration), ..totals(&tasks) };
-        totals.fallbacks = self.fallbacks.load(std::sync::atomic::Ordering::Relaxed);
+        totals.fallbacks = self.fallbacks.load(Ordering::Relaxed);
         let project = self.services.settings.project().name.clone();
-        RunReport { run: self.run.clone(), project, tasks, totals, interrupted: self.cancel.is_cancelled() }
+        let merged = tasks.iter().any(|task| task.merged.is_some());
+        let integration = merged.then(|| format!("reflexion/{}/{INTEGRATION}", self.run));
+        let stopped = self.stopped.get().copied();
+        RunReport { run: self.run.clone(), project, tasks, totals, interrupted, stopped, integration }
     }
 }
 
@@ -316,6 +438,7 @@ pub(super) fn empty_report(task: &Task) -> TaskReport {
         cause: None,
         stop: None,
         branch: None,
+        merged: None,
         risk: None,
         files: Vec::new(),
     }
@@ -324,7 +447,7 @@ pub(super) fn empty_report(task: &Task) -> TaskReport {
 /// What a person should look at first comes first; where nothing tells tasks apart, they stay as they ended.
 fn by_risk(tasks: &mut [TaskReport]) {
     let score = |task: &TaskReport| task.risk.as_ref().map(|risk| risk.score);
-    tasks.sort_by(|a, b| score(b).partial_cmp(&score(a)).unwrap_or(Ordering::Equal));
+    tasks.sort_by(|a, b| score(b).partial_cmp(&score(a)).unwrap_or(std::cmp::Ordering::Equal));
 }
 
 fn totals(tasks: &[TaskReport]) -> RunTotals {

@@ -7,6 +7,7 @@ use crate::domain::FailedCheck;
 use crate::domain::FailureContext;
 use crate::domain::FailureType;
 use crate::domain::Output;
+use crate::domain::Reflection;
 
 /// The last failure of this run, for the next prompt.
 pub(super) struct PastFailure {
@@ -34,17 +35,13 @@ impl TaskRun {
         let services = &self.context.services;
         let part = &self.parts[judged.attempt.part];
         let check = judged.shown();
-        let limit = services.settings.reflexion().max_reflections_per_retry;
-        // Without them the lesson may repeat an earlier one; that is no reason to have none.
-        let mut previous = self.recent(judged.attempt.part, limit).await.unwrap_or_default();
-        previous.retain(|r| r.subtask_id == part.id.as_str());
         FailureContext {
             v: 1,
             id: format!("fc-{}", services.clock.new_id()),
             session_id: judged.session.clone(),
             task_id: self.task.id.clone(),
             subtask_id: part.id.clone(),
-            subtask_description: format!("{}\n\n{}", part.title, part.description).trim().to_owned(),
+            subtask_description: self.described(judged.attempt.part),
             acceptance_criteria: self.task.acceptance_criteria.clone(),
             attempt_number: judged.attempt.number,
             failure_type: judged.judgement.failure.unwrap_or(FailureType::CheckFailed),
@@ -61,9 +58,23 @@ impl TaskRun {
             files_changed: judged.change.files.clone(),
             diff_hash: judged.change.diff_hash.clone(),
             agent_message: judged.message.clone(),
-            previous_reflections: previous,
+            previous_reflections: self.previous_reflections(judged.attempt.part).await,
             created_at: services.clock.now(),
         }
+    }
+
+    /// What a part is about, in words.
+    pub(super) fn described(&self, part: usize) -> String {
+        let part = &self.parts[part];
+        format!("{}\n\n{}", part.title, part.description).trim().to_owned()
+    }
+
+    /// Earlier lessons of a part. Without them the next may repeat one; that is no reason to have none.
+    pub(super) async fn previous_reflections(&self, part: usize) -> Vec<Reflection> {
+        let limit = self.context.services.settings.reflexion().max_reflections_per_retry;
+        let mut previous = self.recent(part, limit).await.unwrap_or_default();
+        previous.retain(|r| r.subtask_id == self.parts[part].id.as_str());
+        previous
     }
 }
 

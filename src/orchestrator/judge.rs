@@ -70,13 +70,14 @@ pub fn judge(evidence: &Evidence<'_>) -> Judgement {
     if !evidence.protected.is_empty() {
         return refuted(evidence, None, format!("it changed protected files: {}", evidence.protected.join(", ")));
     }
-    let counted: Vec<usize> = (0..evidence.checks.len()).filter(|&i| !known_red(evidence, i)).collect();
+    let compared = Compared { checks: evidence.checks, baseline: evidence.baseline, expects: evidence.expects };
+    let counted: Vec<usize> = (0..evidence.checks.len()).filter(|&i| !compared.known_red(i)).collect();
     let empty = evidence.change.no_op || evidence.change.files.is_empty();
     if evidence.part == Part::Earlier && evidence.change.no_op {
         return refuted(evidence, None, "nothing was changed".to_owned());
     }
     // A check that ran at the base and cannot be started any more was broken by the attempt.
-    let ran = |i: &usize| !not_run(&evidence.checks[*i]) || at_base(evidence, *i).is_some_and(|base| !not_run(base));
+    let ran = |i: &usize| !not_run(&evidence.checks[*i]) || compared.at_base(*i).is_some_and(|base| !not_run(base));
     if !counted.iter().any(ran) {
         return unverifiable(evidence);
     }
@@ -87,7 +88,7 @@ pub fn judge(evidence: &Evidence<'_>) -> Judgement {
     if empty && evidence.expects != Expects::Nothing {
         return refuted(evidence, None, "nothing was changed".to_owned());
     }
-    let turned = counted.iter().find(|&&i| red_at_base(evidence, i));
+    let turned = counted.iter().find(|&&i| compared.at_base(i).is_some_and(|base| !base.passed()));
     match (turned, evidence.expects) {
         (None, Expects::Fix) => {
             refuted(evidence, None, "a fix was asked for, and no check that was red turned green".to_owned())
@@ -97,6 +98,13 @@ pub fn judge(evidence: &Evidence<'_>) -> Judgement {
         }
         (None, _) => confirmed(Proof::StayedGreen, "every check was green before and is green still".to_owned()),
     }
+}
+
+/// The first check of a task's end that is red and counts, whatever was changed.
+#[must_use]
+pub fn red(checks: &[CheckReport], baseline: &[CheckReport], expects: Expects) -> Option<usize> {
+    let compared = Compared { checks, baseline, expects };
+    (0..checks.len()).find(|&i| !checks[i].passed() && !compared.known_red(i))
 }
 
 fn confirmed(proof: Proof, because: String) -> Judgement {
@@ -144,29 +152,35 @@ fn refuted(evidence: &Evidence<'_>, failing: Option<usize>, because: String) -> 
     }
 }
 
-fn at_base<'a>(evidence: &Evidence<'a>, i: usize) -> Option<&'a CheckReport> {
-    let check = &evidence.checks[i];
-    evidence.baseline.iter().find(|b| b.scope == check.scope && b.spec == check.spec)
-}
-
-fn red_at_base(evidence: &Evidence<'_>, i: usize) -> bool {
-    at_base(evidence, i).is_some_and(|base| !base.passed())
-}
-
 fn not_run(check: &CheckReport) -> bool {
     matches!(check.status, CheckStatus::NotRun { .. })
 }
 
-/// A project's check that was red at base and fails in the same way: it is nobody's merit and nobody's fault. Where a
-/// fix is asked for and the task has no check of its own, it is the very thing to be fixed.
-fn known_red(evidence: &Evidence<'_>, i: usize) -> bool {
-    let check = &evidence.checks[i];
-    let own = evidence.checks.iter().any(|c| c.scope == CheckScope::Task);
-    check.scope == CheckScope::Project
-        && (evidence.expects != Expects::Fix || own)
-        && !check.passed()
-        && at_base(evidence, i)
-            .is_some_and(|base| !base.passed() && base.signature.fingerprint == check.signature.fingerprint)
+/// Checks beside the same ones at the base.
+struct Compared<'a> {
+    checks: &'a [CheckReport],
+    baseline: &'a [CheckReport],
+    expects: Expects,
+}
+
+impl<'a> Compared<'a> {
+    fn at_base(&self, i: usize) -> Option<&'a CheckReport> {
+        let check = &self.checks[i];
+        self.baseline.iter().find(|base| base.scope == check.scope && base.spec == check.spec)
+    }
+
+    /// A project's check that was red at base and fails in the same way: it is nobody's merit and nobody's fault. Where a
+    /// fix is asked for and the task has no check of its own, it is the very thing to be fixed.
+    fn known_red(&self, i: usize) -> bool {
+        let check = &self.checks[i];
+        let own = self.checks.iter().any(|c| c.scope == CheckScope::Task);
+        check.scope == CheckScope::Project
+            && (self.expects != Expects::Fix || own)
+            && !check.passed()
+            && self
+                .at_base(i)
+                .is_some_and(|base| !base.passed() && base.signature.fingerprint == check.signature.fingerprint)
+    }
 }
 
 #[cfg(test)]

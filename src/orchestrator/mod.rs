@@ -11,21 +11,28 @@
 //!
 //! What happens next is decided purely: [`queue`] says which task is ready, [`router`] which agents it is given to,
 //! [`judge`] what the evidence says of a turn, [`turns`] whether another turn follows, [`machine`] what follows from an
-//! attempt. `drive`, `task`, `attempt` and `turn` perform those effects through the ports and write each intent to the
-//! journal before, each result after; `nudge` looks after an agent while it works.
+//! attempt. `drive`, `task`, `prepare`, `attempt`, `turn` and `landing` perform those effects through the ports and write each
+//! intent to the journal before, each result after; `nudge` looks after an agent while it works. [`resume`] feeds the
+//! machine again with the journal of a run that was killed.
 
 mod attempt;
 mod drive;
 mod failure;
 pub mod judge;
+mod landing;
+mod lesson;
+mod limits;
 pub mod machine;
 mod nudge;
+mod prepare;
 pub mod queue;
 mod request;
+pub mod resume;
 pub mod router;
 mod task;
 mod turn;
 pub mod turns;
+mod waiting;
 mod watch;
 
 pub use drive::Loop;

@@ -32,7 +32,11 @@ impl TaskRun {
             return PromptSection::default();
         }
         match self.recent(part, policy.max_reflections_per_retry.saturating_mul(READ_AHEAD)).await {
-            Ok(found) => services.reflections.format_for_prompt(&found),
+            // What an attempt that is done again left behind is not its own lesson.
+            Ok(mut found) => {
+                found.retain(|r| !self.open_sessions.contains(&r.session_id));
+                services.reflections.format_for_prompt(&found)
+            }
             Err(error) => {
                 self.publish(EventKind::Warning { message: format!("reflections could not be read: {error}") });
                 PromptSection::default()

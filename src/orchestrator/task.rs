@@ -8,29 +8,34 @@ use super::drive::RunContext;
 use super::drive::empty_report;
 use super::drive::millis;
 use super::failure::PastFailure;
+use super::landing::Landed;
 use super::machine;
 use super::machine::Effect;
 use super::machine::End;
 use super::machine::Input;
+use super::machine::Landing;
+use super::machine::Patience;
 use super::machine::Plan;
 use super::machine::State;
+use super::resume;
+use super::resume::LastJudged;
+use super::resume::PastTask;
+use super::resume::Tally;
 use super::router;
+use super::waiting::jitter;
 use crate::domain::Again;
 use crate::domain::AttemptCount;
 use crate::domain::CheckReport;
-use crate::domain::CheckScope;
-use crate::domain::CheckSpec;
-use crate::domain::CheckStatus;
+use crate::domain::Ending;
 use crate::domain::EventKind;
 use crate::domain::JournalEntry;
-use crate::domain::Origin;
-use crate::domain::ReflectionId;
-use crate::domain::RunId;
+use crate::domain::Proof;
+use crate::domain::RunKind;
+use crate::domain::SessionId;
 use crate::domain::Status;
 use crate::domain::Stop;
 use crate::domain::Subtask;
 use crate::domain::Task;
-use crate::domain::TaskId;
 use crate::domain::TaskMark;
 use crate::domain::TaskReport;
 use crate::domain::TreeId;
@@ -38,14 +43,10 @@ use crate::domain::Usage;
 use crate::domain::Verdict;
 use crate::services::CommitRequest;
 use crate::services::JournalError;
-use crate::services::OpenWorkspace;
-use crate::services::UsageMeter;
-use crate::services::VerifyRequest;
 use crate::services::Workspace;
 use crate::services::WorkspaceError;
 use std::sync::Arc;
 use std::sync::PoisonError;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 /// A task with an open workspace and a known baseline.
@@ -90,8 +91,21 @@ pub(super) struct TaskRun {
     /// Where the agent of the next attempt may go on.
     pub resume: Option<ResumePoint>,
     /// The open workspace and the baseline, or why there is none.
-    prepared: Option<Result<Prepared, TaskRunError>>,
-    worker: usize,
+    pub prepared: Option<Result<Prepared, TaskRunError>>,
+    /// The attempt that was judged last.
+    pub last_judged: Option<LastJudged>,
+    /// The tree on the task's branch.
+    pub committed: Option<TreeId>,
+    /// The commit to start from instead of the run's base, because the work did not merge.
+    pub onto: Option<String>,
+    /// Sessions of this run whose attempt has no result: it is done again.
+    pub open_sessions: Vec<SessionId>,
+    /// Sessions of this run on which a lesson may be stored that is not written down.
+    pub taught: Vec<SessionId>,
+    /// What the machine is fed again with.
+    past: Vec<Input>,
+    counts: Option<Vec<AttemptCount>>,
+    pub worker: usize,
     started: Duration,
 }
 
@@ -109,16 +123,49 @@ impl TaskRun {
             last_change: None,
             resume: None,
             prepared: None,
+            last_judged: None,
+            committed: None,
+            onto: None,
+            open_sessions: Vec::new(),
+            taught: Vec::new(),
+            past: Vec::new(),
+            counts: None,
             worker,
             started,
         }
+    }
+
+    /// Goes on where an earlier process of the run left the task.
+    pub fn go_on(mut self, past: PastTask) -> Self {
+        let Tally { attempts, reflections_written, reflections_injected, endings, usage, judging_usage } = past.tally;
+        self.usage = usage;
+        self.report = TaskReport {
+            attempts,
+            reflections_written,
+            reflections_injected,
+            endings,
+            judging_usage,
+            verdict: past.last.as_ref().map(|last| last.verdict),
+            ..self.report
+        };
+        // Parts that were changed by hand meanwhile are other parts: they begin anew.
+        if past.counts.len() == self.parts.len() {
+            self.counts = Some(past.counts);
+            self.past = past.inputs;
+            self.onto = past.onto;
+        }
+        let merging = past.last.as_ref().filter(|_| past.merging.is_some()).map(|last| last.session.clone());
+        self.taught = past.open_sessions.iter().cloned().chain(merging).collect();
+        self.last_judged = past.last;
+        self.open_sessions = past.open_sessions;
+        self
     }
 
     pub fn publish(&self, kind: EventKind) {
         self.context.services.publish(Some(&self.task.id), kind);
     }
 
-    fn doing(&self, what: impl Into<String>) {
+    pub fn doing(&self, what: impl Into<String>) {
         self.publish(EventKind::Doing { what: what.into() });
     }
 
@@ -146,13 +193,13 @@ impl TaskRun {
             // The error is taken out of `prepared` below.
             let _ = self.prepare().await;
         }
-        let prepared = match self.prepared.take() {
+        let mut prepared = match self.prepared.take() {
             Some(Ok(prepared)) => prepared,
             Some(Err(error)) => return Err(error),
             None => return Err(TaskRunError::SetAside("the task was not prepared".to_owned())),
         };
-        let workspace = Arc::clone(&prepared.workspace);
-        let result = self.play(prepared).await;
+        let result = self.play(&mut prepared).await;
+        let workspace = prepared.workspace;
         if self.report.branch.is_none() {
             self.keep_unconfirmed(&*workspace).await;
         }
@@ -162,117 +209,13 @@ impl TaskRun {
         result
     }
 
-    /// Opens the workspace, runs `setup`, and runs every check once at the base.
-    ///
-    /// # Errors
-    /// What stands in the way; [`TaskRun::work`] then ends the task with it.
-    pub async fn prepare(&mut self) -> Result<(), TaskRunError> {
-        let max_attempts = self.max_attempts();
-        self.publish(EventKind::TaskStarted { title: self.task.title.clone(), max_attempts });
-        self.doing("preparing");
-        let prepared = self.open().await;
-        let result = prepared.as_ref().map(|_| ()).map_err(Clone::clone);
-        self.prepared = Some(prepared);
-        result
-    }
-
-    async fn open(&self) -> Result<Prepared, TaskRunError> {
-        let context = &self.context;
-        let (task, title) = (self.task.id.clone(), self.task.title.clone());
-        context.services.journal.record(JournalEntry::TaskStarted { task, title, worker: self.worker }).await?;
-        self.agents()?;
-        let request =
-            OpenWorkspace { run: context.run.clone(), task: self.task.id.clone(), on_top_of: self.blockers() };
-        let workspace = context.services.workspaces.open(request).await?;
-        let baseline = async {
-            workspace.reset(&workspace.base(), &context.cancel).await?;
-            self.doing("checks at base");
-            self.baseline(&*workspace).await
-        };
-        match baseline.await {
-            Ok(baseline) => Ok(Prepared { workspace, baseline }),
-            Err(error) => {
-                // The first error is what the user must see; a workspace that stays is removed by the next run.
-                let _ = workspace.close().await;
-                Err(error)
-            }
-        }
-    }
-
-    fn blockers(&self) -> Vec<(RunId, TaskId)> {
-        let confirmed = self.context.confirmed_by.lock().unwrap_or_else(PoisonError::into_inner);
-        self.task.blockers().filter_map(|id| Some((confirmed.get(id)?.clone(), id.clone()))).collect()
-    }
-
-    /// Every check of every part once at the base; project checks are shared by all tasks with the same base.
-    async fn baseline(&self, workspace: &dyn Workspace) -> Result<Vec<CheckReport>, TaskRunError> {
-        let base = workspace.base();
-        let mut reports = Vec::new();
-        workspace.guard().await?;
-        for (scope, spec) in self.all_checks() {
-            let key = (base.clone(), spec.clone());
-            let cached = match scope {
-                CheckScope::Project => self.baselines().get(&key).cloned(),
-                CheckScope::Task => None,
-            };
-            let report = match cached {
-                Some(report) => report,
-                None => self.verify(workspace, vec![(scope, spec)]).await.remove(0),
-            };
-            if scope == CheckScope::Project {
-                self.baselines().insert(key, report.clone());
-            }
-            if self.context.cancel.is_cancelled() {
-                return Err(TaskRunError::SetAside("the run was interrupted".to_owned()));
-            }
-            if let CheckStatus::NotRun { because } = &report.status {
-                return Err(TaskRunError::Environment(format!("check `{}` cannot start: {because}", report.spec.name)));
-            }
-            reports.push(report);
-        }
-        let tampered = workspace.restore_guarded().await?;
-        if !tampered.is_empty() {
-            self.publish(EventKind::Tampered { what: tampered });
-        }
-        Ok(reports)
-    }
-
-    fn baselines(&self) -> std::sync::MutexGuard<'_, std::collections::HashMap<(TreeId, CheckSpec), CheckReport>> {
-        self.context.baselines.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub async fn verify(&self, workspace: &dyn Workspace, checks: Vec<(CheckScope, CheckSpec)>) -> Vec<CheckReport> {
-        if checks.is_empty() {
-            return Vec::new();
-        }
-        let cancel = self.context.cancel.clone();
-        let request = VerifyRequest { checks, dir: workspace.dir(), env: workspace.env(), cancel };
-        self.context.services.verifier.verify(request).await
-    }
-
-    fn all_checks(&self) -> Vec<(CheckScope, CheckSpec)> {
-        let own = self.parts.iter().flat_map(|p| &p.checks).chain(&self.task.checks);
-        let project = self.context.services.settings.run().checks.iter();
-        project.map(|c| (CheckScope::Project, c.clone())).chain(own.map(|c| (CheckScope::Task, c.clone()))).collect()
-    }
-
-    /// The checks that decide about a part: its own; after the last one also the project's and the task's.
-    pub fn checks_of(&self, part: usize) -> Vec<(CheckScope, CheckSpec)> {
-        let own = self.parts[part].checks.iter().map(|c| (CheckScope::Task, c.clone()));
-        if part + 1 < self.parts.len() {
-            return own.collect();
-        }
-        let project = self.context.services.settings.run().checks.iter().map(|c| (CheckScope::Project, c.clone()));
-        project.chain(own).chain(self.task.checks.iter().map(|c| (CheckScope::Task, c.clone()))).collect()
-    }
-
-    fn max_attempts(&self) -> u32 {
+    pub(super) fn max_attempts(&self) -> u32 {
         let asked = self.context.max_attempts.or(self.task.max_attempts);
         asked.unwrap_or(self.context.services.settings.run().max_attempts).max(1)
     }
 
     /// The fallback chain, with what each agent's retries start from.
-    fn agents(&self) -> Result<Vec<machine::Agent>, TaskRunError> {
+    pub(super) fn agents(&self) -> Result<Vec<machine::Agent>, TaskRunError> {
         let agents = self.context.services.settings.agents();
         let chain = router::chain(agents, &self.task, self.context.agent.as_deref());
         let agent = |name: String| {
@@ -283,8 +226,11 @@ impl TaskRun {
         chain.into_iter().map(agent).collect()
     }
 
-    fn plan(&self, base: TreeId) -> Result<Plan, TaskRunError> {
-        let settings = &self.context.services.settings;
+    /// The attempts of each part before this run.
+    pub(super) fn counts(&self) -> Vec<AttemptCount> {
+        if let Some(counts) = &self.counts {
+            return counts.clone();
+        }
         let counts = self.parts.iter().map(|part| {
             let count =
                 self.context.list.attempts.get(&(self.task.id.clone(), part.id.clone())).copied().unwrap_or_default();
@@ -293,9 +239,21 @@ impl TaskRun {
                 Again::Yes => AttemptCount { since_opened: 0, ..count },
             }
         });
+        counts.collect()
+    }
+
+    fn plan(&self, base: TreeId) -> Result<Plan, TaskRunError> {
+        let settings = &self.context.services.settings;
+        let (patience, landing) = match self.context.kind {
+            RunKind::Run => (Patience::Short, Landing::Branch),
+            RunKind::Overnight => (Patience::Night, Landing::Integration),
+        };
         Ok(Plan {
             base,
-            counts: counts.collect(),
+            counts: self.counts(),
+            patience,
+            landing,
+            jitter: jitter(&self.context.run),
             max_attempts: self.max_attempts(),
             agents: self.agents()?,
             retry_start: settings.run().retry_start,
@@ -303,10 +261,15 @@ impl TaskRun {
         })
     }
 
-    /// Feeds the machine until it ends.
-    async fn play(&mut self, prepared: Prepared) -> Result<End, TaskRunError> {
-        let mut state = State::new(self.plan(prepared.workspace.base())?);
+    /// Feeds the machine until it ends: first with what an earlier process of the run found out, whose effects are done.
+    async fn play(&mut self, prepared: &mut Prepared) -> Result<End, TaskRunError> {
+        let base = prepared.workspace.base();
+        let mut state = State::new(self.plan(base.clone())?);
         let mut input = Input::Ready;
+        for past in resume::replayed(std::mem::take(&mut self.past), &base) {
+            state = machine::step(state, input).0;
+            input = past;
+        }
         let mut last: Option<Judged> = None;
         loop {
             let (next, effects) = machine::step(state, input);
@@ -317,17 +280,16 @@ impl TaskRun {
                     Effect::Attempt { part, number, agent, from } => {
                         self.close_attempt(last.take()).await?;
                         let attempt = Attempt { part, number, agent, from };
-                        input = self.attempt(&prepared, attempt, &mut last).await?;
+                        input = self.attempt(prepared, attempt, &mut last).await?;
                     }
                     Effect::Reflect => self.reflect(last.as_mut()).await,
                     Effect::Wait { duration, because } => input = self.wait(duration, because).await?,
                     Effect::Commit { tree } => {
-                        let body = last.as_ref().map(|judged| self.commit_body(judged)).unwrap_or_default();
-                        let solved_at = last.as_ref().map(|judged| judged.attempt.number);
                         self.close_attempt(last.take()).await?;
-                        self.commit(&*prepared.workspace, tree, body).await?;
-                        self.report.solved_at = solved_at;
+                        self.commit(&*prepared.workspace, tree).await?;
                     }
+                    Effect::Merge => input = self.land(prepared).await?,
+                    Effect::Rebase => input = self.open_anew(prepared).await?,
                     Effect::End(end) => {
                         self.close_attempt(last.take()).await?;
                         return Ok(end);
@@ -337,17 +299,44 @@ impl TaskRun {
         }
     }
 
+    async fn land(&mut self, prepared: &Prepared) -> Result<Input, TaskRunError> {
+        Ok(match self.merge(prepared).await? {
+            Landed::Merged => Input::Merged,
+            Landed::NotMerged { because } => Input::NotMerged { because },
+            Landed::Interrupted => Input::Interrupted,
+        })
+    }
+
+    /// A workspace on top of what was merged before, in place of the one that stood on the run's base.
+    async fn open_anew(&mut self, prepared: &mut Prepared) -> Result<Input, TaskRunError> {
+        prepared.workspace.close().await?;
+        *prepared = self.open_workspace().await?;
+        // What was changed before was a change to another base.
+        (self.last_change, self.committed) = (None, None);
+        Ok(Input::Rebased { base: prepared.workspace.base() })
+    }
+
     async fn attempt(
         &mut self,
         prepared: &Prepared,
         attempt: Attempt,
         last: &mut Option<Judged>,
     ) -> Result<Input, TaskRunError> {
-        match self.run_attempt(prepared, attempt).await? {
-            AgentStop::NotStarted { because } => Ok(Input::NotStarted { because }),
-            AgentStop::Stopped { ending, detail } => {
-                Ok(Input::Stopped { ending, detail, at: self.context.services.clock.now() })
+        if !self.await_turn(&attempt.agent).await? {
+            return Ok(Input::Interrupted);
+        }
+        let agent = attempt.agent.clone();
+        let stop = self.run_attempt(prepared, attempt).await?;
+        let now = self.context.services.clock.now();
+        match &stop {
+            AgentStop::Stopped { ending: Ending::RateLimited { resets_at }, .. } => {
+                self.context.limits.close(&agent, *resets_at, now);
             }
+            _ => self.context.limits.open(&agent),
+        }
+        match stop {
+            AgentStop::NotStarted { because } => Ok(Input::NotStarted { because }),
+            AgentStop::Stopped { ending, detail } => Ok(Input::Stopped { ending, detail, at: now }),
             AgentStop::Judged(judged) => {
                 let input = Input::Judged {
                     judgement: judged.judgement.clone(),
@@ -364,6 +353,7 @@ impl TaskRun {
     async fn close_attempt(&mut self, judged: Option<Judged>) -> Result<(), TaskRunError> {
         let Some(judged) = judged else { return Ok(()) };
         let subtask = self.parts[judged.attempt.part].id.clone();
+        self.last_judged = Some(LastJudged::of(&judged, subtask.clone()));
         let services = &self.context.services;
         let mark = TaskMark {
             v: 1,
@@ -376,7 +366,7 @@ impl TaskRun {
             verdict: Some(judged.judgement.verdict),
             at: services.clock.now(),
         };
-        let signature = judged.failing().map(|c| c.signature.fingerprint.clone());
+        let signature = judged.shown().map(|c| c.signature.fingerprint.clone());
         let entry = JournalEntry::AttemptJudged {
             task: self.task.id.clone(),
             subtask,
@@ -387,6 +377,9 @@ impl TaskRun {
             tree: judged.change.tree,
             verdict: judged.judgement.verdict,
             because: judged.judgement.because,
+            proof: judged.judgement.proof,
+            failure: judged.judgement.failure,
+            person: judged.judgement.person,
             risk: Some(judged.risk),
             signature,
             reflection: judged.reflection,
@@ -397,81 +390,27 @@ impl TaskRun {
         services.tasks.mark(&[mark]).await.map_err(|e| TaskRunError::SetAside(e.to_string()))
     }
 
-    /// A reflection that cannot be made or stored is reported and costs the lesson, never the task.
-    async fn reflect(&mut self, judged: Option<&mut Judged>) {
-        let (Some(judged), true) = (judged, self.context.services.settings.reflexion().enabled) else {
-            return;
-        };
-        self.doing("reflecting");
-        let cancel = self.context.cancel.clone();
-        let spent = UsageMeter::default();
-        let stored = tokio::select! {
-            stored = self.store_reflection(judged, &spent) => stored.map_err(|error| error.to_string()),
-            // Dropping the generator ends its processes; a person who interrupts does not wait for it.
-            () = cancel.cancelled() => Err("the run was interrupted".to_owned()),
-        };
-        judged.reflection_usage = spent.total();
-        self.usage += spent.total();
-        match stored {
-            Ok(id) => judged.reflection = Some(id),
-            Err(because) => {
-                self.publish(EventKind::Warning { message: format!("no reflection was stored: {because}") });
-            }
-        }
-    }
-
-    async fn store_reflection(
-        &mut self,
-        judged: &Judged,
-        spent: &UsageMeter,
-    ) -> Result<ReflectionId, crate::services::ReflectionError> {
-        let context = Arc::clone(&self.context);
-        let failure = self.failure_context(judged).await;
-        let reflection = context.services.reflections.generate_counted(&failure, spent).await?;
-        context.services.reflections.save(&reflection).await?;
-        self.report.reflections_written += 1;
-        let origin = reflection.origin.unwrap_or(Origin::Person);
-        let generator = &context.services.settings.reflexion().generator;
-        if matches!(origin, Origin::Heuristic { .. }) && *generator != crate::domain::policy::Generator::Heuristic {
-            context.fallbacks.fetch_add(1, Ordering::Relaxed);
-        }
-        self.publish(EventKind::Reflected { attempt: judged.attempt.number, origin, analysis: reflection.analysis });
-        Ok(reflection.id)
-    }
-
-    async fn wait(&self, duration: Duration, because: String) -> Result<Input, TaskRunError> {
-        let services = &self.context.services;
-        let (task, until) = (self.task.id.clone(), services.clock.now() + duration);
-        let entry = JournalEntry::WaitStarted { task: task.clone(), until, because: because.clone() };
-        services.journal.record(entry).await?;
-        self.publish(EventKind::Waiting { until, because });
-        let input = tokio::select! {
-            () = services.clock.sleep(duration) => Input::Waited,
-            () = self.context.cancel.cancelled() => Input::Interrupted,
-        };
-        services.journal.record(JournalEntry::WaitEnded { task }).await?;
-        Ok(input)
-    }
-
-    async fn commit(&mut self, workspace: &dyn Workspace, tree: TreeId, body: String) -> Result<(), TaskRunError> {
+    async fn commit(&mut self, workspace: &dyn Workspace, tree: TreeId) -> Result<(), TaskRunError> {
         let entry = JournalEntry::CommitStarted { task: self.task.id.clone(), tree: tree.clone() };
         self.context.services.journal.record(entry).await?;
-        let request = CommitRequest { tree, subject: self.task.title.clone(), body };
+        let request = CommitRequest { tree: tree.clone(), subject: self.task.title.clone(), body: self.commit_body() };
         let committed = workspace.commit(request).await?;
+        self.committed = Some(tree);
         self.report.branch = Some(committed.target);
         self.report.files = committed.files;
+        self.report.solved_at = self.last_judged.as_ref().map(|last| last.attempt);
         Ok(())
     }
 
-    fn commit_body(&self, judged: &Judged) -> String {
-        let passed = judged.checks.iter().filter(|c| c.passed()).map(|c| c.spec.name.as_str());
+    pub fn commit_body(&self) -> String {
+        let last = self.last_judged.as_ref();
         format!(
             "run: {}\ntask: {}\nattempt: {}\nchecks: {}\nproof: {}\n",
             self.context.run,
             self.task.id,
-            judged.attempt.number,
-            passed.collect::<Vec<_>>().join(", "),
-            judged.judgement.proof.map_or("none", crate::domain::Proof::as_str),
+            last.map_or(0, |last| last.attempt),
+            last.map(|last| last.passed.join(", ")).unwrap_or_default(),
+            last.and_then(|last| last.proof).map_or("none", Proof::as_str),
         )
     }
 
@@ -485,8 +424,14 @@ impl TaskRun {
         self.publish(EventKind::Warning { message });
     }
 
-    async fn finish(mut self, end: End) -> Result<(TaskReport, Status), JournalError> {
+    async fn finish(mut self, mut end: End) -> Result<(TaskReport, Status), JournalError> {
         let context = Arc::clone(&self.context);
+        if end.stop == Some(Stop::Interrupted)
+            && let Some(stopped) = context.stopped.get()
+        {
+            let (stop, cause) = stopped.of_task();
+            (end.stop, end.cause) = (Some(stop), Some(cause.to_owned()));
+        }
         let services = &context.services;
         self.report.verdict = end.verdict;
         self.report.proof = end.proof;

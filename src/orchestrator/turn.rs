@@ -18,6 +18,8 @@ use super::turns::Turn;
 use crate::domain::AgentReport;
 use crate::domain::Change;
 use crate::domain::CheckReport;
+use crate::domain::CheckScope;
+use crate::domain::CheckSpec;
 use crate::domain::CompletionVerdict;
 use crate::domain::Ending;
 use crate::domain::EventKind;
@@ -158,6 +160,18 @@ impl TaskRun {
         Ok(tampered)
     }
 
+    /// Runs checks, and gives what they changed in the user's repository beside the files. A check runs what the agent
+    /// wrote, so it is watched as the agent was.
+    pub async fn guarded_checks(
+        &self,
+        workspace: &dyn Workspace,
+        checks: Vec<(CheckScope, CheckSpec)>,
+    ) -> Result<(Vec<CheckReport>, Vec<String>), TaskRunError> {
+        workspace.guard().await?;
+        let reports = self.verify(workspace, checks).await;
+        Ok((reports, self.restore(workspace).await?))
+    }
+
     fn say_stopped(&self, stopped: &Stopped) {
         self.publish(EventKind::AgentEnded {
             ending: stopped.report.ending.clone(),
@@ -180,10 +194,8 @@ impl TaskRun {
         let (task, session) = (self.task.id.clone(), course.session.clone());
         let entry = JournalEntry::AgentStopped { task, session, ending: stopped.report.ending.clone() };
         self.context.services.journal.record(entry).await?;
-        // A check runs what the agent wrote, so it is watched as the agent was.
-        workspace.guard().await?;
-        let checks = self.verify(workspace, self.checks_of(course.attempt.part)).await;
-        course.tampered.extend(self.restore(workspace).await?);
+        let (checks, tampered) = self.guarded_checks(workspace, self.checks_of(course.attempt.part)).await?;
+        course.tampered.extend(tampered);
         if self.context.cancel.is_cancelled() {
             return Ok(None);
         }

@@ -40,6 +40,15 @@ pub fn line(event: &Event) -> Option<String> {
             format!("waiting until {until}: {because}")
         }
         EventKind::Tampered { what } => format!("the agent changed your repository; put back: {}", what.join(", ")),
+        EventKind::Merged { commit, flaky } => {
+            let short: String = commit.chars().take(12).collect();
+            let flaky = match flaky.as_slice() {
+                [] => String::new(),
+                names => format!("; flaky, failed once and passed on the same files: {}", names.join(", ")),
+            };
+            format!("merged as {short}{flaky}")
+        }
+        EventKind::NotMerged { because } => format!("not merged: {because}"),
         EventKind::TaskEnded { verdict, note, .. } => {
             let verdict = verdict.map_or("not judged", |v| v.as_str());
             note.as_ref().map_or_else(|| verdict.to_owned(), |note| format!("{verdict}: {note}"))

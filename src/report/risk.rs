@@ -30,7 +30,8 @@ impl RiskShown<'_> {
         let against = self.against.map(|base| format!(", against {base}")).unwrap_or_default();
         let mut text = format!("{needs}: {surface} {score} (threshold {}{against})\n", self.threshold);
         for (surface, file) in self.files.iter().take(LISTED) {
-            let _ = writeln!(text, "  {surface:5} {}", file.escape_debug());
+            let what = if file.ends_with('/') { " (a repository of its own)" } else { "" };
+            let _ = writeln!(text, "  {surface:5} {}{what}", file.escape_debug());
         }
         match self.files.len().saturating_sub(LISTED) {
             0 => {}
@@ -58,6 +59,8 @@ mod tests {
             "needs review: auth 1 (threshold 0.5, against origin/main)\n  auth  src/auth.rs\n  docs  a.md\n"
         );
         let risk = Risk::of::<&str>([], threshold);
+        let inner = RiskShown { risk: &risk, threshold, against: None, files: vec![(Surface::Build, "in/")] };
+        assert!(inner.render().ends_with("  build in/ (a repository of its own)\n"), "{}", inner.render());
         let nothing = RiskShown { risk: &risk, threshold, against: None, files: Vec::new() };
         assert_eq!(nothing.render(), "needs no review: none 0 (threshold 0.5)\n  nothing was changed\n");
         let many = RiskShown { files: vec![(Surface::None, "a"); 60], ..nothing };

@@ -4,8 +4,11 @@
 use super::judge::TranscriptTurn;
 use super::judge::judge_transcript;
 use super::judge::read_transcript;
+use crate::config;
 use crate::config::ConfigError;
 use crate::config::Effective;
+use crate::config::Inputs;
+use crate::domain::RiskThreshold;
 use crate::domain::Standing;
 use crate::domain::policy;
 use crate::hooks;
@@ -25,8 +28,12 @@ use crate::services::Settings;
 use crate::services::UsageMeter;
 use crate::services::WorkTree;
 use std::io;
+use std::path::Path;
 use std::path::PathBuf;
 use tokio_util::sync::CancellationToken;
+
+/// Settings are some pages; more is not read into memory.
+const SETTINGS_BYTES: u64 = 1 << 20;
 
 /// What an agent calls a hook with.
 #[derive(Debug, Clone)]
@@ -72,6 +79,7 @@ struct Around {
     environment: HookEnvironment,
     payload: Payload,
     dir: PathBuf,
+    elsewhere: Option<String>,
     tree: Option<HostWorkTree>,
 }
 
@@ -81,10 +89,10 @@ impl Around {
             Ok(text) => Payload::read(text),
             Err(because) => Payload::broken(because),
         };
-        let given = payload.dir.clone().filter(|dir| dir.is_dir());
-        let dir = given.unwrap_or_else(|| call.dir.clone());
+        let environment = HookEnvironment::read(|name| std::env::var_os(name));
+        let (dir, elsewhere) = place(&[payload.dir.as_deref(), environment.project_dir.as_deref()], &call.dir);
         let tree = HostWorkTree::around(&dir);
-        Self { environment: HookEnvironment::read(|name| std::env::var_os(name)), payload, dir, tree }
+        Self { environment, payload, dir, elsewhere, tree }
     }
 
     fn hook<'a>(&'a self, call: &'a HookCall, clock: &'a SystemClock) -> Hook<'a> {
@@ -93,6 +101,8 @@ impl Around {
             payload: &self.payload,
             agent: call.agent.as_deref(),
             dir: &self.dir,
+            elsewhere: self.elsewhere.as_deref(),
+            threshold,
             tree: self.tree.as_ref().map(|tree| tree as &dyn WorkTree),
             clock,
         }
@@ -101,6 +111,39 @@ impl Around {
     fn top(&self) -> PathBuf {
         self.tree.as_ref().map_or_else(|| self.dir.clone(), |tree| tree.top().to_owned())
     }
+}
+
+/// The first of the directories that is there, or the last resort; and why it is not the first that is named.
+fn place(named: &[Option<&Path>], otherwise: &Path) -> (PathBuf, Option<String>) {
+    let mut named = named.iter().flatten().copied();
+    let first = named.next();
+    let found = first.into_iter().chain(named).find(|dir| dir.is_dir()).unwrap_or(otherwise);
+    let missing = first.filter(|first| *first != found);
+    let why = |missing: &Path| format!("no_directory: {} is not there; {} is", missing.display(), found.display());
+    (found.to_owned(), missing.map(why))
+}
+
+/// What the settings of a project say about the threshold of risks, if they speak of risks at all. A `project.json` may be
+/// another program's, and one that is broken must not trouble whoever does not set this.
+fn threshold(dir: &Path) -> Option<Result<RiskThreshold, String>> {
+    let speaks = |file: &&str| {
+        let path = dir.join(file);
+        let is_small = path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.len() <= SETTINGS_BYTES);
+        is_small && std::fs::read_to_string(path).is_ok_and(|text| text.contains("\"risk\""))
+    };
+    ["project.json", "config/reflexion.json"].into_iter().find(speaks)?;
+    let effective = config::load(&Inputs { dir: dir.to_owned(), ..Inputs::default() });
+    match effective.and_then(|effective| effective.settings()) {
+        Ok(settings) => Some(Ok(settings.risk.threshold)),
+        Err(ConfigError::Missing { .. }) => None,
+        Err(error) => Some(Err(error.to_string())),
+    }
+}
+
+/// The top of the checkout that a directory lies in, if there is one.
+#[must_use]
+pub fn checkout_around(dir: &Path) -> Option<PathBuf> {
+    HostWorkTree::around(dir).map(|tree| tree.top().to_owned())
 }
 
 /// Where a session's project is: the checkout around it, or its directory.
@@ -190,8 +233,54 @@ pub async fn hook_verify(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config;
-    use crate::config::Inputs;
+
+    #[test]
+    fn a_session_is_where_it_says_or_where_it_can_be() {
+        let dir = tempfile::tempdir().unwrap();
+        let [one, two, gone] = ["one", "two", "gone"].map(|name| dir.path().join(name));
+        std::fs::create_dir(&one).unwrap();
+        std::fs::create_dir(&two).unwrap();
+        let check = |named: [Option<&Path>; 2], expected: &Path, lost: Option<&Path>| {
+            let (found, why) = place(&named, dir.path());
+            assert_eq!((found.as_path(), why.is_some()), (expected, lost.is_some()), "{named:?}");
+            assert!(lost.is_none_or(|lost| why.unwrap().contains(lost.to_str().unwrap())));
+        };
+        check([Some(&one), Some(&two)], &one, None);
+        check([Some(&gone), Some(&two)], &two, Some(&gone));
+        check([Some(&gone), None], dir.path(), Some(&gone));
+        check([None, Some(&two)], &two, None);
+        check([None, None], dir.path(), None);
+    }
+
+    #[test]
+    fn a_projects_threshold_counts_and_its_mistakes_trouble_nobody_else() {
+        let check = |project: &str, shared: &str, expected: Option<Result<f64, &str>>| {
+            let dir = tempfile::tempdir().unwrap();
+            std::fs::create_dir(dir.path().join("config")).unwrap();
+            for (file, text) in [("project.json", project), ("config/reflexion.json", shared)] {
+                if !text.is_empty() {
+                    std::fs::write(dir.path().join(file), text).unwrap();
+                }
+            }
+            match (threshold(dir.path()), expected) {
+                (Some(Err(said)), Some(Err(words))) => assert!(said.contains(words), "{said}"),
+                (found, expected) => {
+                    let found = found.map(|found| found.map(RiskThreshold::value).map_err(|_| ""));
+                    assert_eq!(found, expected, "{project} {shared}");
+                }
+            }
+        };
+        check("", "", None);
+        check(r#"{"name":"x"}"#, "", None);
+        check(r#"{"risk":{"threshold":0.9}}"#, "", Some(Ok(0.9)));
+        check(r#"{"name":"x"}"#, r#"{"risk":{"threshold":0.3}}"#, Some(Ok(0.3)));
+        check("", r#"{"risk":{"threshold":0.3}}"#, None);
+        check(r#"{"risk":{"threshold":9}}"#, "", Some(Err("`9` is no risk threshold")));
+        check(r#"{"risk":"#, "", Some(Err("project.json")));
+        // Another program's, and no JSON at all.
+        check(r#"{"$schema":"nx","targets":{}}"#, "", None);
+        check("no JSON", "", None);
+    }
 
     #[test]
     fn a_project_names_no_program_and_no_place_to_a_hook() {

@@ -69,7 +69,7 @@ use std::sync::Arc;
 #[must_use]
 pub fn live() -> Layers {
     layers![
-        root: dyn Orchestrator, dyn ReflectionService, dyn Storage, dyn Tasks, dyn Workspaces, dyn CompletionVerifier, dyn ProgressJudge;
+        root: dyn Orchestrator, dyn ReflectionService, dyn Storage, dyn Tasks, dyn Workspaces, dyn CompletionVerifier, dyn ProgressJudge, dyn Journal, dyn Clock;
         settings_of_current_dir, // project.json under the environment
         clock,                   // wall clock and ids
         command_runner,          // processes in groups of their own, swept at the end

@@ -74,6 +74,7 @@ pub use health::HealthState;
 pub use health::agent_health;
 pub use health::installed_agents;
 pub use hook::HookCall;
+pub use hook::checkout_around;
 pub use hook::hook_mode;
 pub use hook::hook_project;
 pub use hook::hook_rules;

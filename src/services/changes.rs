@@ -6,8 +6,9 @@ use std::path::PathBuf;
 
 /// Lists the files that differ from a commit to now: committed since, staged, unstaged and untracked alike.
 ///
-/// *Who calls:* `reflexion risk` and the Stop hook. *Promise:* nothing is written, the index not even refreshed; ignored
-/// files are no change; of a renamed file both names are listed, of a submodule its directory.
+/// *Who calls:* `reflexion risk`. *Promise:* nothing is written, the index not even refreshed; ignored files and the
+/// runtime's own `.reflection/` are no change; of a renamed file both names are listed, of a repository of its own (a
+/// submodule, or one that only lies there) its directory with a `/` behind it.
 #[cfg_attr(feature = "testing", mockall::automock)]
 #[async_trait]
 pub trait Changes: Send + Sync {
@@ -21,7 +22,8 @@ pub trait Changes: Send + Sync {
 /// Where the work began.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Since {
-    /// Where the branch left its upstream, or else the default branch; HEAD where neither is known.
+    /// Where the branch left another one: its upstream, unless that is its own copy on a remote; else the default branch;
+    /// else its own copy; HEAD where none is known. The same as [`WorkTree::fork`](super::WorkTree::fork).
     #[default]
     Branch,
     /// Where the branch left this revision; the revision itself where they have nothing in common.
@@ -39,8 +41,10 @@ pub struct ChangedFiles {
     pub base: Option<String>,
     /// The commit that is checked out; none where there is none yet.
     pub head: Option<String>,
-    /// What the base was taken from, for people: `origin/main`, a revision, or `HEAD`.
-    pub against: String,
+    /// What the base was taken from: `origin/main`, or the given revision; none where nothing but HEAD is known.
+    pub against: Option<String>,
+    /// The given revision has a commit in common with HEAD. If not, the files are all that differ from the revision.
+    pub related: bool,
 }
 
 impl ChangedFiles {

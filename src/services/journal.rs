@@ -1,6 +1,7 @@
 //! A run's intents and results.
 
 use crate::domain::JournalEntry;
+use crate::domain::RunId;
 use async_trait::async_trait;
 
 /// Writes down what a run is about to do and what came of it.
@@ -12,12 +13,26 @@ pub trait Journal: Send + Sync {
     /// # Errors
     /// [`JournalError`]; the caller must not go on to the effect whose intent could not be written.
     async fn record(&self, entry: JournalEntry) -> Result<(), JournalError>;
+
+    /// What a run wrote down, in order. A line that was torn off by a crash, or that another version wrote, is left out.
+    ///
+    /// # Errors
+    /// [`JournalError`] if there is no such run, or its file cannot be read.
+    async fn read(&self, run: &RunId) -> Result<Vec<JournalEntry>, JournalError>;
+
+    /// The runs that wrote anything down, newest first.
+    ///
+    /// # Errors
+    /// [`JournalError`] if that cannot be found out.
+    async fn runs(&self) -> Result<Vec<RunId>, JournalError>;
 }
 
-/// The journal could not be written.
+/// The journal could not be written or read.
 #[derive(Debug, Clone, thiserror::Error)]
-#[error("failed to write the journal {path}: {message}")]
+#[error("failed to {action} the journal {path}: {message}")]
 pub struct JournalError {
+    /// What was tried.
+    pub action: &'static str,
     /// The file.
     pub path: String,
     /// What the system says.

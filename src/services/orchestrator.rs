@@ -2,8 +2,10 @@
 
 use crate::domain::Again;
 use crate::domain::RunId;
+use crate::domain::RunKind;
 use crate::domain::RunReport;
 use crate::domain::TaskId;
+use crate::domain::Timestamp;
 use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 
@@ -30,6 +32,12 @@ pub struct RunRequest {
     pub agent: Option<String>,
     /// Attempts per task, whatever the tasks and the settings say.
     pub max_attempts: Option<u32>,
+    /// Whether confirmed work is merged.
+    pub kind: RunKind,
+    /// When everything is stopped, whatever is at work; what is open stays open.
+    pub until: Option<Timestamp>,
+    /// Whether it is a new run.
+    pub start: Start,
     /// Interrupts the run: agents are ended, what is open stays open.
     pub cancel: CancellationToken,
 }
@@ -39,8 +47,29 @@ impl RunRequest {
     #[must_use]
     pub fn everything(run: RunId) -> Self {
         let cancel = CancellationToken::new();
-        Self { run, tasks: Vec::new(), again: Again::No, agent: None, max_attempts: None, cancel }
+        Self {
+            run,
+            tasks: Vec::new(),
+            again: Again::No,
+            agent: None,
+            max_attempts: None,
+            kind: RunKind::Run,
+            until: None,
+            start: Start::New,
+            cancel,
+        }
     }
+}
+
+/// Whether a run is new.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Start {
+    /// It is.
+    #[default]
+    New,
+    /// It goes on where its journal ends: with the tasks that are left, in the way in which it was asked for. Of the
+    /// request, the run, the deadline and the way to interrupt it count.
+    Resume,
 }
 
 /// Nothing could be run.

@@ -27,13 +27,15 @@ pub trait WorkTree: Send + Sync {
     /// [`WorkTreeError`], also if a commit is not there.
     fn changed(&self, from: Option<&str>, to: &str) -> Result<Vec<PathBuf>, WorkTreeError>;
 
-    /// Where the branch left its upstream, or else the default branch; none if there is no such place.
+    /// Where the branch left another one: its upstream, unless that is its own copy on a remote; else the default branch;
+    /// else its own copy; none if there is no such place.
     ///
     /// # Errors
     /// [`WorkTreeError`].
-    fn merge_base(&self, status: &TreeStatus) -> Result<Option<String>, WorkTreeError>;
+    fn fork(&self, status: &TreeStatus) -> Result<Option<Fork>, WorkTreeError>;
 
-    /// What changes whenever a file's content does; none if there is no file.
+    /// What changes whenever a file's content does; none if there is no file. Of a repository of its own: whenever
+    /// something is committed, checked out or staged in it.
     fn stamp(&self, path: &Path) -> Option<String>;
 }
 
@@ -44,10 +46,18 @@ pub struct TreeStatus {
     pub head: Option<String>,
     /// The branch; none if `HEAD` is detached.
     pub branch: Option<String>,
-    /// The branch's upstream.
-    pub upstream: Option<String>,
-    /// Files that are staged, unstaged or untracked, from the top; an ignored file is none of them.
+    /// Files that are staged, unstaged or untracked, from the top, sorted; an ignored file is none of them. A repository of
+    /// its own has a `/` behind its name.
     pub dirty: Vec<PathBuf>,
+}
+
+/// Where a branch left another one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fork {
+    /// The last commit that they have in common.
+    pub commit: String,
+    /// The other branch, for people: `origin/main`.
+    pub from: String,
 }
 
 /// A repository could not be asked.

@@ -15,12 +15,12 @@ use tokio_util::sync::CancellationToken;
 #[cfg_attr(feature = "testing", mockall::automock)]
 #[async_trait]
 pub trait Workspaces: Send + Sync {
-    /// Fixes the run's base (HEAD, or a snapshot where there is no git), removes what a dead run left behind, and says
-    /// which uncommitted files of the user are not included.
+    /// Fixes the run's base (HEAD, or a snapshot where there is no git; a run that goes on keeps its own), removes what a
+    /// dead run left behind, and says which uncommitted files of the user are not included.
     ///
     /// # Errors
     /// [`WorkspaceError`].
-    async fn begin(&self, run: &RunId) -> Result<RunBase, WorkspaceError>;
+    async fn begin(&self, run: BeginRun) -> Result<RunBase, WorkspaceError>;
 
     /// Makes a workspace for a task: the run's base plus the confirmed branches it depends on, `carry` copied in.
     /// `setup` has not run yet.
@@ -34,6 +34,31 @@ pub trait Workspaces: Send + Sync {
     /// # Errors
     /// [`WorkspaceError::Conflict`] if it does not fit; nothing was changed then.
     async fn apply(&self, run: &RunId, task: &TaskId) -> Result<Applied, WorkspaceError>;
+}
+
+/// A run to begin, or to go on with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BeginRun {
+    /// The run.
+    pub run: RunId,
+    /// What the run had before, if it goes on.
+    pub resumed: Option<ResumedBase>,
+}
+
+impl From<RunId> for BeginRun {
+    /// A new run.
+    fn from(run: RunId) -> Self {
+        Self { run, resumed: None }
+    }
+}
+
+/// What a run that goes on had before.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ResumedBase {
+    /// [`RunBase::commit`] of its beginning.
+    pub commit: String,
+    /// The last commit that is known to be its integration branch's, if anything was merged.
+    pub integration: Option<String>,
 }
 
 /// What a run starts from.
@@ -58,6 +83,8 @@ pub struct OpenWorkspace {
     pub task: TaskId,
     /// Confirmed work to start from besides the run's base: `(run, task)` of each blocking task, in order.
     pub on_top_of: Vec<(RunId, TaskId)>,
+    /// A commit of the run's integration branch to start from instead of the run's base.
+    pub onto: Option<String>,
 }
 
 /// A place to work in. All methods are called by one task at a time.
@@ -115,6 +142,27 @@ pub trait Workspace: Send + Sync {
     /// [`WorkspaceError`].
     async fn commit(&self, request: CommitRequest) -> Result<Committed, WorkspaceError>;
 
+    /// What the committed work comes to on top of the run's integration branch. Nothing is changed.
+    ///
+    /// Not more than one task of a run at a time is between this call and [`Workspace::integrate`].
+    ///
+    /// # Errors
+    /// [`WorkspaceError`]; work that does not fit is no error.
+    async fn rebase(&self) -> Result<Rebased, WorkspaceError>;
+
+    /// Puts a rebased tree on the integration branch, as one commit. Repeating it changes nothing.
+    ///
+    /// # Errors
+    /// [`WorkspaceError`].
+    async fn integrate(&self, onto: &str, request: CommitRequest) -> Result<String, WorkspaceError>;
+
+    /// Moves the task's branch to a name of its own, so that work which does not fit is kept and another attempt can have
+    /// the branch. Gives the new name; repeating it changes nothing.
+    ///
+    /// # Errors
+    /// [`WorkspaceError`].
+    async fn keep(&self, attempt: u32) -> Result<String, WorkspaceError>;
+
     /// Saves a recorded tree that was not confirmed as a patch in the run's directory, so that no paid work is lost.
     ///
     /// # Errors
@@ -146,6 +194,24 @@ pub struct Committed {
     pub target: String,
     /// The files that differ from the base, as paths from the repository's root.
     pub files: Vec<String>,
+}
+
+/// Confirmed work on top of what was merged before.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rebased {
+    /// The integration branch's commit.
+    pub onto: String,
+    /// What came of it.
+    pub outcome: RebaseOutcome,
+}
+
+/// What came of putting work on top of other work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RebaseOutcome {
+    /// It fits; the merged files.
+    Fits(TreeId),
+    /// It does not, because of these files.
+    Conflict(Vec<String>),
 }
 
 /// What `apply` did.

@@ -1,7 +1,9 @@
 //! A run's journal.
 
 use super::append_log::AppendLog;
+use super::past::read_journal;
 use crate::domain::JournalEntry;
+use crate::domain::RunId;
 use crate::domain::Timestamp;
 use crate::services::Clock;
 use crate::services::Journal;
@@ -34,8 +36,12 @@ impl FileJournal {
         self.log.syncs()
     }
 
+    fn unreadable(&self, message: &dyn fmt::Display) -> JournalError {
+        JournalError { action: "read", ..self.error(message) }
+    }
+
     fn error(&self, message: &dyn fmt::Display) -> JournalError {
-        JournalError { path: self.log.path().display().to_string(), message: message.to_string() }
+        JournalError { action: "write", path: self.log.path().display().to_string(), message: message.to_string() }
     }
 }
 
@@ -62,6 +68,26 @@ impl Journal for FileJournal {
         jsonl::write(&mut line, &envelope).map_err(|e| self.error(&e))?;
         self.log.append(&line).await.map_err(|e| self.error(&e.message))
     }
+
+    async fn read(&self, _run: &RunId) -> Result<Vec<JournalEntry>, JournalError> {
+        let path = self.log.path().to_owned();
+        if !path.exists() {
+            return Err(self.unreadable(&"there is no such file"));
+        }
+        let read = tokio::task::spawn_blocking(move || read_journal(&path)).await;
+        let read = read.map_err(|e| self.unreadable(&e))?;
+        let (entries, problems) = read.map_err(|e| self.unreadable(&e))?;
+        for problem in problems {
+            tracing::warn!("left out of the journal: {problem}");
+        }
+        Ok(entries.into_iter().map(|(_, entry)| entry).collect())
+    }
+
+    async fn runs(&self) -> Result<Vec<RunId>, JournalError> {
+        // The directory's name is the run's; any other directory holds none.
+        let dir = self.log.path().parent().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
+        Ok(dir.and_then(|name| RunId::new(name).ok()).filter(|_| self.log.path().exists()).into_iter().collect())
+    }
 }
 
 /// Keeps a journal in memory, for tests to read; clones share it.
@@ -84,12 +110,24 @@ impl Journal for MemoryJournal {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner).push(entry);
         Ok(())
     }
+
+    async fn read(&self, _run: &RunId) -> Result<Vec<JournalEntry>, JournalError> {
+        Ok(self.entries())
+    }
+
+    async fn runs(&self) -> Result<Vec<RunId>, JournalError> {
+        let entries = self.entries();
+        let run = |entry: &JournalEntry| match entry {
+            JournalEntry::RunStarted { run, .. } => Some(run.clone()),
+            _ => None,
+        };
+        Ok(entries.iter().rev().filter_map(run).collect())
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::RunId;
     use crate::domain::RunPlan;
     use crate::services::MockClock;
 

@@ -31,12 +31,9 @@ pub fn read_past(state_dir: &Path) -> io::Result<Past> {
     for run in listed(&state_dir.join("runs"))? {
         let name = run.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let path = run.join("journal.jsonl");
-        let lines = records(&path, &mut past.problems, |line: Line| PastEntry {
-            run: name.clone(),
-            at: line.at,
-            entry: line.entry,
-        })?;
-        past.entries.extend(lines);
+        let (lines, problems) = read_journal(&path)?;
+        past.entries.extend(lines.into_iter().map(|(at, entry)| PastEntry { run: name.clone(), at, entry }));
+        problems.into_iter().for_each(|problem| note(&mut past.problems, problem));
     }
     past.entries.sort_by_key(|entry| entry.at);
     past.marks = records(&state_dir.join("tasks.jsonl"), &mut past.problems, |mark: TaskMark| mark)?;
@@ -50,6 +47,13 @@ pub fn read_past(state_dir: &Path) -> io::Result<Past> {
         }
     }
     Ok(past)
+}
+
+/// The entries of a journal with their times, in order, and what could not be read; no file is empty.
+pub(super) fn read_journal(path: &Path) -> io::Result<(Vec<(Timestamp, JournalEntry)>, Vec<String>)> {
+    let mut problems = Vec::new();
+    let entries = records(path, &mut problems, |line: Line| (line.at, line.entry))?;
+    Ok((entries, problems))
 }
 
 /// An entry in its envelope.

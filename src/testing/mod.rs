@@ -26,6 +26,7 @@ mod workspace;
 pub use cassette::Cassette;
 pub use cassette::CassetteError;
 pub use clock::TestClock;
+pub use clock::VirtualClock;
 pub use events::CollectedEvents;
 pub use generator::CannedGenerator;
 pub use generator::Forgetful;

@@ -6,9 +6,12 @@ use crate::domain::SubtaskId;
 use crate::domain::TaskId;
 use crate::domain::TreeId;
 use crate::services::Applied;
+use crate::services::BeginRun;
 use crate::services::CommitRequest;
 use crate::services::Committed;
 use crate::services::OpenWorkspace;
+use crate::services::RebaseOutcome;
+use crate::services::Rebased;
 use crate::services::RunBase;
 use crate::services::Workspace;
 use crate::services::WorkspaceError;
@@ -38,6 +41,8 @@ pub struct MemoryWorkspaces {
 struct Shared {
     open: HashMap<PathBuf, Files>,
     commits: Vec<(TaskId, CommitRequest)>,
+    /// The files after each merge; a commit is named by how many there were before it.
+    merged: Vec<Files>,
 }
 
 impl MemoryWorkspaces {
@@ -69,6 +74,18 @@ impl MemoryWorkspaces {
         self.lock().commits.clone()
     }
 
+    /// What is on the integration branch, once something was merged.
+    #[must_use]
+    pub fn integration(&self) -> Option<BTreeMap<PathBuf, String>> {
+        self.lock().merged.last().cloned()
+    }
+
+    /// The files of a commit of the integration branch; the base where nothing was merged yet.
+    fn at(&self, commit: &str) -> Files {
+        let number: usize = commit.parse().unwrap_or_default();
+        number.checked_sub(1).and_then(|i| self.lock().merged.get(i).cloned()).unwrap_or_else(|| (*self.base).clone())
+    }
+
     /// How many workspaces are open.
     #[must_use]
     pub fn open_count(&self) -> usize {
@@ -87,14 +104,15 @@ fn files_of(tree: &TreeId) -> Files {
 
 #[async_trait]
 impl Workspaces for MemoryWorkspaces {
-    async fn begin(&self, _run: &RunId) -> Result<RunBase, WorkspaceError> {
-        Ok(RunBase { label: "memory".to_owned(), ..RunBase::default() })
+    async fn begin(&self, _request: BeginRun) -> Result<RunBase, WorkspaceError> {
+        Ok(RunBase { commit: "memory".to_owned(), label: "memory".to_owned(), ..RunBase::default() })
     }
 
     async fn open(&self, request: OpenWorkspace) -> Result<Arc<dyn Workspace>, WorkspaceError> {
         let dir = PathBuf::from(format!("/memory/{}", request.task));
-        self.lock().open.insert(dir.clone(), (*self.base).clone());
-        Ok(Arc::new(MemoryWorkspace { all: self.clone(), dir, task: request.task }))
+        let base = request.onto.map_or_else(|| (*self.base).clone(), |onto| self.at(&onto));
+        self.lock().open.insert(dir.clone(), base.clone());
+        Ok(Arc::new(MemoryWorkspace { all: self.clone(), base, dir, task: request.task }))
     }
 
     async fn apply(&self, _run: &RunId, task: &TaskId) -> Result<Applied, WorkspaceError> {
@@ -104,13 +122,14 @@ impl Workspaces for MemoryWorkspaces {
 
 struct MemoryWorkspace {
     all: MemoryWorkspaces,
+    base: Files,
     dir: PathBuf,
     task: TaskId,
 }
 
 impl MemoryWorkspace {
     fn changed(&self, files: &Files) -> Vec<String> {
-        let base = &self.all.base;
+        let base = &self.base;
         let names = base.keys().chain(files.keys().filter(|name| !base.contains_key(*name)));
         names.filter(|name| base.get(*name) != files.get(*name)).map(|name| name.display().to_string()).collect()
     }
@@ -131,7 +150,7 @@ impl Workspace for MemoryWorkspace {
     }
 
     fn base(&self) -> TreeId {
-        tree_of(&self.all.base)
+        tree_of(&self.base)
     }
 
     async fn reset(&self, tree: &TreeId, _cancel: &CancellationToken) -> Result<(), WorkspaceError> {
@@ -146,7 +165,7 @@ impl Workspace for MemoryWorkspace {
     }
 
     async fn diff(&self, tree: &TreeId, limit: usize) -> Result<String, WorkspaceError> {
-        let (base, files) = (&self.all.base, files_of(tree));
+        let (base, files) = (&self.base, files_of(tree));
         let lines = |mark: char, text: Option<&String>| {
             text.into_iter()
                 .flat_map(|t| t.lines())
@@ -174,6 +193,39 @@ impl Workspace for MemoryWorkspace {
         let files = self.changed(&files_of(&request.tree));
         self.all.lock().commits.push((self.task.clone(), request));
         Ok(Committed { target: format!("memory/{}", self.task), files })
+    }
+
+    async fn rebase(&self) -> Result<Rebased, WorkspaceError> {
+        let onto = self.all.lock().merged.len().to_string();
+        let committed = self.all.lock().commits.iter().rev().find(|(task, _)| *task == self.task).cloned();
+        let Some((_, request)) = committed else {
+            panic!("MemoryWorkspaces: task `{}` has committed nothing that could be merged", self.task)
+        };
+        let (mut files, mine) = (self.all.at(&onto), files_of(&request.tree));
+        let mut conflicts = Vec::new();
+        for name in self.changed(&mine) {
+            let path = PathBuf::from(&name);
+            if files.get(&path) != self.base.get(&path) && files.get(&path) != mine.get(&path) {
+                conflicts.push(name);
+            }
+            match mine.get(&path) {
+                Some(text) => files.insert(path, text.clone()),
+                None => files.remove(&path),
+            };
+        }
+        let fits = conflicts.is_empty();
+        let outcome = if fits { RebaseOutcome::Fits(tree_of(&files)) } else { RebaseOutcome::Conflict(conflicts) };
+        Ok(Rebased { onto, outcome })
+    }
+
+    async fn integrate(&self, _onto: &str, request: CommitRequest) -> Result<String, WorkspaceError> {
+        let mut shared = self.all.lock();
+        shared.merged.push(files_of(&request.tree));
+        Ok(shared.merged.len().to_string())
+    }
+
+    async fn keep(&self, attempt: u32) -> Result<String, WorkspaceError> {
+        Ok(format!("memory/{}@{attempt}", self.task))
     }
 
     async fn save_patch(&self, _tree: &TreeId, subtask: &SubtaskId) -> Result<PathBuf, WorkspaceError> {

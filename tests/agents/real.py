@@ -326,7 +326,7 @@ SCENARIOS = [hooked.hooks, api_error, learns, lies, lies_on, loops, reviews, lim
 # What only some can show: reset times stand in the records of two agents. Over ACP the rest is the same code and program.
 ONLY = {
     hooked.hooks: ["claude", "codex", "gemini", "opencode"],
-    hooked.hooks_verify: ["claude"],
+    hooked.hooks_verify: ["claude", "codex", "gemini"],
     limit_resets: ["claude"],
     limit_tells: ["codex"],
     lies_on: ["claude", "opencode"],

@@ -45,7 +45,7 @@ fn too_little_is_said_and_never_a_pass() {
         assert_eq!((&json["killed"], &json["auc"]["value"]), (&Value::Null, &Value::Null), "{json}");
         assert!(json["because"].as_str().unwrap().contains(because), "{json}");
     };
-    check("", "no observation");
+    check("{\"confidence\":null,\"correct\":true}\n", "no observation");
     check(&"{\"confidence\":0.9,\"correct\":true}\n".repeat(30), "all 30 observations are right");
 }
 
@@ -59,6 +59,8 @@ fn wrong_usage_is_named() {
     check(&[], "", "Usage");
     check(&["calibration", "none.jsonl"], "", "none.jsonl: failed to open it");
     check(&["calibration", "-"], "a\nb\n", "none of its 2 lines can be read");
+    check(&["calibration", "-"], "\n", "it has no lines");
+    check(&["board-history", "-"], " \n", "it is empty");
     check(&["calibration", "-", "--of", "lessons"], "", "cannot be used with");
     check(&["git-history", "--days", "0"], "", "0 is not in 1..=365");
     check(&["git-history", "--since", "yesterday"], "", "neither a day");
@@ -139,4 +141,8 @@ fn boards_are_read_from_files() {
     assert_eq!((&json["n"], &json["wrong"], &json["unfinished"]), (&json!(2), &json!(1), &json!(1)));
     assert_eq!((&json["killed"], &json["signal"]["rate"]), (&json!(false), &json!(0.5)));
     project.run(&["analyze", "board-history", &file]).exits(0);
+    // Our own list of tasks is a board, too.
+    let tasks = project.run(&["task", "list", "--json"]).exits(0).stdout.clone();
+    let json = project.run_with(&["analyze", "board-history", "-", "--json"], &tasks).exits(0).json();
+    assert_eq!((&json["n"], &json["unfinished"], &json["unreadable"]), (&json!(0), &json!(1), &json!(0)));
 }

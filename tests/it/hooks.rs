@@ -13,29 +13,29 @@ use std::path::PathBuf;
 use std::process::Command;
 
 /// A repository with one commit, and sessions in it.
-struct Repo(Project);
+pub(crate) struct Repo(pub(crate) Project);
 
 impl Repo {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self(Project::new("true"))
     }
 
-    fn dir(&self) -> &Path {
+    pub(crate) fn dir(&self) -> &Path {
         &self.0.dir
     }
 
-    fn payload(&self, session: &str, more: Value) -> String {
+    pub(crate) fn payload(&self, session: &str, more: Value) -> String {
         let payload =
             json!({ "session_id": session, "cwd": self.dir(), "hook_event_name": "Stop", "stop_hook_active": false });
         crate::project::with(payload, more).to_string()
     }
 
-    fn command(&self, args: &[&str], env: &[(&str, &str)]) -> Command {
+    pub(crate) fn command(&self, args: &[&str], env: &[(&str, &str)]) -> Command {
         let mut command = self.0.command(&[&["hook"], args].concat());
         for name in ["MODE", "DIR", "INPUT", "TASK_REF", "AGENT", "RISK_THRESHOLD"] {
             command.env_remove(format!("REFLECTION_{name}"));
         }
-        command.env("REFLECTION_MODE", "solo").envs(env.iter().copied());
+        command.env_remove("CLAUDE_PROJECT_DIR").env("REFLECTION_MODE", "solo").envs(env.iter().copied());
         command
     }
 
@@ -48,7 +48,7 @@ impl Repo {
         ran
     }
 
-    fn start(&self, session: &str) {
+    pub(crate) fn start(&self, session: &str) {
         let ran = self.hook(&["session-start"], &self.payload(session, json!({})), &[]);
         assert_eq!(ran.stderr, "");
     }
@@ -58,7 +58,7 @@ impl Repo {
     }
 
     /// All records in the order of their names; each is what its type says, and back again.
-    fn records(&self) -> Vec<Capture> {
+    pub(crate) fn records(&self) -> Vec<Capture> {
         self.values().into_iter().map(|value| serde_json::from_value(value).unwrap()).collect()
     }
 
@@ -68,7 +68,7 @@ impl Repo {
         files.iter().map(|file| serde_json::from_slice(&fs::read(file).unwrap()).unwrap()).collect()
     }
 
-    fn record(&self) -> Capture {
+    pub(crate) fn record(&self) -> Capture {
         let mut records = self.records();
         assert_eq!(records.len(), 1, "{records:#?}");
         records.remove(0)
@@ -130,6 +130,8 @@ fn off_leaves_no_trace() {
     assert!(!repo.dir().join(".reflection").exists());
     // A wrong call is no answer of the hook's either: Claude Code takes 2 for a block.
     Ran::of(repo.command(&["stop", "--no-such-flag"], &[]), "").exits(0).says("--no-such-flag");
+    let wrong = Ran::of(repo.command(&["stop", "--no-such-flag"], &[]), "");
+    assert_eq!(wrong.stderr.lines().count(), 1, "{}", wrong.stderr);
 }
 
 #[test]
@@ -142,7 +144,8 @@ fn without_a_start_the_branch_is_counted_from_where_it_left() {
     repo.stop("s1").says("no_session_start");
     let record = repo.record();
     assert_eq!(record.files_changed, ["one.rs", "two.rs"]);
-    assert_eq!(record.provenance.degraded_reason.as_deref(), Some("no_session_start"));
+    let said = "no_session_start: counted from where the branch left main";
+    assert_eq!(record.provenance.degraded_reason.as_deref(), Some(said));
     assert_eq!(record.provenance.base_commit.unwrap(), repo.0.git(&["rev-parse", "main"]).trim());
 }
 
@@ -163,8 +166,8 @@ fn a_report_counts_if_it_is_of_this_session() {
     let full =
         r#"{"session_id":"s1","confidence":0.7,"most_likely_wrong":{"surface":"data","description":"time zones"}}"#;
     assert_eq!(check(full, Some(0.7), "").unwrap().description, "time zones");
-    check(r#"{"session_id":"yesterday","confidence":0.7}"#, None, "stale_self_report");
-    check(r#"{"confidence":0.7}"#, None, "stale_self_report");
+    check(r#"{"session_id":"yesterday","confidence":0.7}"#, None, "");
+    check(r#"{"confidence":0.7}"#, None, "invalid_self_report: it names no `session_id`");
     check(r#"{"session_id":"s1","confidence":"high"}"#, None, "invalid_self_report");
     check(r#"{"session_id":"s1","confidence":7}"#, None, "invalid_self_report");
     check(r#"{"session_id":"s1","confidence":0.7,"most_likely_wrong":[]}"#, None, "invalid_self_report");
@@ -172,8 +175,105 @@ fn a_report_counts_if_it_is_of_this_session() {
     let repo = Repo::new();
     repo.start("s1");
     repo.0.write("elsewhere.json", r#"{"session_id":"s1","known_not_in_diff":"not tried on Windows"}"#);
-    repo.hook(&["stop"], &repo.payload("s1", json!({})), &[("REFLECTION_INPUT", "elsewhere.json")]);
+    // From the top, wherever the agent stands.
+    repo.0.write("src/deep/x", "");
+    let payload = |prompt: &str| repo.payload("s1", json!({ "cwd": repo.dir().join("src/deep"), "prompt_id": prompt }));
+    repo.hook(&["stop"], &payload("1"), &[("REFLECTION_INPUT", "elsewhere.json")]);
     assert_eq!(repo.record().known_not_in_diff.as_deref(), Some("not tried on Windows"));
+    // Somebody waits for it there.
+    let missing = [("REFLECTION_INPUT", "missing.json")];
+    repo.hook(&["stop"], &payload("2"), &missing).says("no_self_report: ").says("missing.json is not there");
+    assert!(repo.records().iter().any(|record| record.provenance.degraded));
+}
+
+#[test]
+fn what_was_dirty_and_is_destroyed_was_changed() {
+    let repo = Repo::new();
+    repo.0.write("answer.txt", "the user's work");
+    repo.0.write("notes.rs", "untracked");
+    repo.start("s1");
+    repo.0.git(&["checkout", "-q", "answer.txt"]);
+    fs::remove_file(repo.dir().join("notes.rs")).unwrap();
+    repo.stop("s1");
+    assert_eq!(repo.record().files_changed, ["answer.txt", "notes.rs"]);
+}
+
+#[test]
+fn records_inside_the_repository_are_no_change() {
+    let repo = Repo::new();
+    let link = repo.0.out.join("link");
+    std::os::unix::fs::symlink(repo.dir(), &link).unwrap();
+    for (at, dir) in ["records".to_owned(), link.join("out").display().to_string(), ".".to_owned()].iter().enumerate() {
+        let env = [("REFLECTION_DIR", dir.as_str())];
+        let session = format!("s{at}");
+        repo.hook(&["session-start"], &repo.payload(&session, json!({})), &env);
+        for prompt in ["1", "2"] {
+            repo.0.write(&format!("{session}-{prompt}.rs"), "x");
+            let more = json!({ "prompt_id": prompt, "cwd": link });
+            repo.hook(&["stop"], &repo.payload(&session, more), &env);
+        }
+        let mut found = files(&repo.dir().join(dir));
+        found.retain(|file| file.to_string_lossy().ends_with(".reflection.json"));
+        found.sort();
+        let last: Capture = serde_json::from_slice(&fs::read(found.last().unwrap()).unwrap()).unwrap();
+        assert_eq!(last.files_changed, [format!("{session}-1.rs"), format!("{session}-2.rs")], "{dir}");
+    }
+}
+
+#[test]
+fn a_directory_that_is_gone_is_said_and_the_next_best_is_looked_at() {
+    let repo = Repo::new();
+    repo.start("s1");
+    repo.0.write("a.rs", "x");
+    let gone = repo.dir().join("gone");
+    let payload = json!({ "session_id": "s1", "cwd": gone }).to_string();
+    let mut command = repo.command(&["stop"], &[("CLAUDE_PROJECT_DIR", repo.dir().to_str().unwrap())]);
+    command.current_dir(&repo.0.out);
+    Ran::of(command, &payload).exits(0).says("no_directory: ").says("gone is not there");
+    assert_eq!(repo.record().files_changed, ["a.rs"]);
+    assert!(repo.record().provenance.degraded_reason.unwrap().starts_with("no_directory: "));
+}
+
+#[test]
+fn a_project_says_from_which_score_on_its_sessions_need_review() {
+    let repo = Repo::new();
+    repo.0.config(|config| config["risk"] = json!({ "threshold": 0.9 }));
+    repo.start("s1");
+    repo.0.write("Dockerfile", "FROM scratch");
+    let stop = |prompt: &str, env: &[(&str, &str)]| {
+        let ran = repo.hook(&["stop"], &repo.payload("s1", json!({ "prompt_id": prompt })), env);
+        let needs: Vec<bool> = repo.records().iter().map(|record| record.risk.needs_review).collect();
+        (ran.stderr, *needs.last().unwrap())
+    };
+    assert_eq!(stop("1", &[]), (String::new(), false));
+    assert_eq!(stop("2", &[("REFLECTION_RISK_THRESHOLD", "")]), (String::new(), false));
+    assert_eq!(stop("3", &[("REFLECTION_RISK_THRESHOLD", "0.8")]), (String::new(), true));
+    // An agent that eases it is judged by the built-in one.
+    repo.0.config(|config| config["risk"] = json!({ "threshold": 1 }));
+    let (said, needs) = stop("4", &[]);
+    assert!(needs && said.contains("invalid_threshold: the project's settings changed"), "{said}");
+}
+
+#[test]
+fn old_sessions_are_forgotten() {
+    let repo = Repo::new();
+    let sessions = repo.dir().join(".reflection/sessions");
+    for session in ["old", "alive", "new"] {
+        repo.start(session);
+    }
+    let age = |name: &str| {
+        let old = std::time::SystemTime::now() - std::time::Duration::from_secs(31 * 24 * 3600);
+        fs::File::options().write(true).open(sessions.join(name)).unwrap().set_modified(old).unwrap();
+    };
+    fs::write(sessions.join("mine.txt"), "").unwrap();
+    // A lock is as old as its session's first hook.
+    ["old.json", "old.lock", "alive.lock", "mine.txt"].into_iter().for_each(age);
+    repo.start("another");
+    let mut left: Vec<String> =
+        files(&sessions).iter().map(|file| file.file_name().unwrap().to_string_lossy().into_owned()).collect();
+    left.sort();
+    let expected = ["alive.json", "alive.lock", "another.json", "another.lock", "mine.txt", "new.json", "new.lock"];
+    assert_eq!(left, expected);
 }
 
 #[test]
@@ -392,7 +492,15 @@ fn submodules_and_odd_names_are_files_like_others() {
     fs::write(repo.dir().join(odd), "x").unwrap();
     repo.0.write("blob.bin", b"\0\x01\xff");
     repo.stop("s");
-    assert_eq!(repo.record().files_changed, ["blob.bin", "inner", "odd-\u{fffd}\n.rs"]);
+    assert_eq!(repo.record().files_changed, ["blob.bin", "inner/", "odd-\u{fffd}\n.rs"]);
+    assert_eq!(repo.record().risk.surface.as_str(), "build");
+    // What was dirty inside before counts again once it is committed there.
+    repo.start("u");
+    repo.hook(&["stop"], &repo.payload("u", json!({})), &[]);
+    repo.0.git(&["-C", "inner", "commit", "-q", "-a", "-m", "more"]);
+    repo.hook(&["stop"], &repo.payload("u", json!({ "prompt_id": "2" })), &[]);
+    let of_u: Vec<_> = repo.records().into_iter().filter(|r| r.session_id == "u").map(|r| r.files_changed).collect();
+    assert_eq!(of_u, [vec![], vec!["inner/".to_owned()]]);
     // From a directory further down, and inside the submodule.
     let payload = json!({ "session_id": "t", "cwd": repo.dir().join("inner") }).to_string();
     repo.hook(&["stop"], &payload, &[]);
@@ -404,7 +512,7 @@ fn a_directory_that_takes_no_record_costs_the_record() {
     let repo = Repo::new();
     // Root may write everywhere; a file in the way stops everybody.
     fs::write(repo.dir().join(".reflection"), "in the way").unwrap();
-    repo.stop("s").says("the record could not be written");
+    repo.stop("s").says("the record could not be written").says("/.reflection");
     repo.hook(&["session-start"], &repo.payload("s", json!({})), &[]).says("reflexion hook: ");
     let other = repo.0.out.join("records");
     let env = [("REFLECTION_DIR", other.to_str().unwrap())];
@@ -468,137 +576,4 @@ print(len(records), 'records hold')
     let schema = concat!(env!("CARGO_MANIFEST_DIR"), "/config/reflection.v1.schema.json");
     let output = run(&python, &["-c", CHECK, schema], Value::from(records).to_string()).unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-}
-
-#[test]
-fn installing_keeps_what_is_there() {
-    let project = Project::new("true");
-    let settings = "{\n  // mine\n  \"model\": \"opus\",\n  \"hooks\": {\n    \"Stop\": [{ \"hooks\": [{ \"type\": \"command\", \"command\": \"true\" }] }]\n  }\n}\n";
-    project.write(".claude/settings.json", settings);
-    let install = |args: &[&str]| project.run(&[&["hook"], args].concat());
-    let ran = install(&["install", "claude", "--json"]);
-    assert_eq!(ran.exits(0).json()["changed"], true);
-    let new = String::from_utf8(project.read(".claude/settings.json")).unwrap();
-    assert!(new.contains("  // mine\n  \"model\": \"opus\",\n") && new.contains("hook stop --agent claude"), "{new}");
-    assert_eq!(install(&["install", "claude", "--json"]).json()["changed"], false);
-    install(&["install", "claude", "--verify"]).exits(0);
-    let verify = String::from_utf8(project.read(".claude/settings.json")).unwrap();
-    assert_eq!((verify.matches("hook stop").count(), verify.matches("hook stop --verify").count()), (1, 1), "{verify}");
-    install(&["uninstall", "claude"]).exits(0);
-    let old = String::from_utf8(project.read(".claude/settings.json")).unwrap();
-    assert!(!old.contains("reflexion") && old.contains("// mine") && old.contains("\"true\""), "{old}");
-
-    project.write(".gemini/settings.json", "{\n  \"a\": 1\n  \"b\": 2\n}\n");
-    install(&["install", "gemini"]).exits(4).says(".gemini/settings.json:2:");
-    install(&["install", "gemini", "--verify"]).exits(2).says("--verify");
-    install(&["install", "pi"]).exits(2).says("claude, codex, gemini or opencode");
-    for (agent, file) in
-        [("codex", "home/.codex/hooks.json"), ("opencode", "home/.config/opencode/plugin/reflexion.js")]
-    {
-        let file = project.dir.parent().unwrap().join(file);
-        let mut command = project.command(&["hook", "install", agent, "--user"]);
-        command.env_remove("CODEX_HOME").env_remove("XDG_CONFIG_HOME");
-        Ran::of(command, "").exits(0);
-        assert!(fs::read_to_string(&file).unwrap().contains("reflexion"), "{}", file.display());
-    }
-}
-
-/// A conversation of Claude Code in which the test that was asked for fails, and the agent says that it passes.
-fn transcript(repo: &Repo, said: &str) -> String {
-    let entry = |value: Value| format!("{value}\n");
-    let common = |kind: &str, id: &str, parent: Value, message: Value| {
-        entry(json!({ "type": kind, "uuid": id, "parentUuid": parent, "sessionId": "s1", "cwd": repo.dir(),
-            "timestamp": "2026-11-22T10:00:00.000Z", "message": message }))
-    };
-    let says = |id: &str, parent: &str, content: Value| {
-        common("assistant", id, json!(parent), json!({ "id": id, "role": "assistant", "content": content }))
-    };
-    let answers = |id: &str, parent: &str, content: Value| {
-        common("user", id, json!(parent), json!({ "role": "user", "content": content }))
-    };
-    let write = json!({ "file_path": repo.dir().join("src/sum.rs"), "content": "fn sum() {}" });
-    let failed = "Exit code 101\ntest sum ... FAILED";
-    [
-        common(
-            "user",
-            "u1",
-            Value::Null,
-            json!({ "role": "user", "content": "Fix the sum in src/sum.rs and see `cargo test` pass" }),
-        ),
-        says("u2", "u1", json!([{ "type": "tool_use", "id": "t1", "name": "Write", "input": write }])),
-        answers("u3", "u2", json!([{ "type": "tool_result", "tool_use_id": "t1", "content": "File created" }])),
-        says(
-            "u4",
-            "u3",
-            json!([{ "type": "tool_use", "id": "t2", "name": "Bash", "input": { "command": "cargo test" } }]),
-        ),
-        answers(
-            "u5",
-            "u4",
-            json!([{ "type": "tool_result", "tool_use_id": "t2", "is_error": true, "content": failed }]),
-        ),
-        says("u6", "u5", json!([{ "type": "text", "text": said }])),
-    ]
-    .concat()
-}
-
-#[test]
-fn a_refuted_stop_sends_the_agent_back_and_not_for_ever() {
-    let repo = Repo::new();
-    repo.0.write("t.jsonl", transcript(&repo, "All tests pass now."));
-    let stop = |prompt: &str, again: bool, env: &[(&str, &str)]| {
-        let more =
-            json!({ "transcript_path": repo.dir().join("t.jsonl"), "prompt_id": prompt, "stop_hook_active": again });
-        let ran = Ran::of(repo.command(&["stop", "--verify"], env), &repo.payload("s1", more));
-        ran.exits(0);
-        ran
-    };
-    let unset = [("REFLECTION_MODE", "")];
-    let first = stop("p1", false, &unset);
-    let answer = first.json();
-    assert_eq!(answer["decision"], "block", "{}", first.stderr);
-    assert!(answer["reason"].as_str().unwrap().contains("cargo test"), "{answer}");
-    assert!(!repo.dir().join(".reflection/reflections").exists() || repo.records().is_empty(), "only judged");
-    assert_eq!(stop("p1", true, &unset).stdout, "", "never twice for the same");
-    // Work, but the same failure: one turn is left of three.
-    repo.0.write("a.rs", "x");
-    assert_eq!(stop("p1", true, &unset).json()["decision"], "block");
-    repo.0.write("b.rs", "x");
-    stop("p1", true, &unset).says("all its turns");
-    assert_eq!(stop("p2", false, &unset).json()["decision"], "block", "another task");
-    for mode in ["off", "orchestrated"] {
-        repo.0.write("c.rs", mode);
-        assert_eq!(stop("p3", false, &[("REFLECTION_MODE", mode)]).stdout, "");
-    }
-    let broken = repo.payload("s1", json!({ "transcript_path": "/nowhere", "prompt_id": "p4" }));
-    let ran = Ran::of(repo.command(&["stop", "--verify"], &unset), &broken);
-    ran.exits(0).says("/nowhere");
-    assert_eq!(ran.stdout, "");
-}
-
-#[test]
-fn an_agent_that_eases_its_rules_is_judged_by_the_built_in_ones() {
-    let repo = Repo::new();
-    repo.0.write("t.jsonl", transcript(&repo, "All tests pass now."));
-    let unset = [("REFLECTION_MODE", "")];
-    let begin = repo.payload("s1", json!({}));
-    Ran::of(repo.command(&["session-start", "--verify"], &unset), &begin).exits(0);
-    let stop = |prompt: &str, again: bool| {
-        let more =
-            json!({ "transcript_path": repo.dir().join("t.jsonl"), "prompt_id": prompt, "stop_hook_active": again });
-        let ran = Ran::of(repo.command(&["stop", "--verify"], &unset), &repo.payload("s1", more));
-        ran.exits(0);
-        ran
-    };
-    let reason = |ran: &Ran| ran.json()["reason"].as_str().unwrap().to_owned();
-    assert!(!reason(&stop("p1", false)).contains("built-in"));
-    repo.0.write("project.json", "{ broken");
-    let eased = stop("p2", false);
-    eased.says("changed since the session began");
-    assert!(reason(&eased).contains("the built-in settings are used"));
-    // Without the count nobody knows how often it was sent back.
-    fs::remove_dir_all(repo.dir().join(".reflection")).unwrap();
-    let lost = stop("p2", true);
-    lost.says("is lost");
-    assert_eq!(lost.stdout, "");
 }

@@ -161,7 +161,7 @@ impl Night {
 
     fn task(&mut self, mut at: Timestamp, worker: usize, i: usize, task: &TaskId) -> Timestamp {
         let title = self.words(TITLES[i % TITLES.len()]);
-        self.say(at, JournalEntry::TaskStarted { task: task.clone(), title, worker });
+        self.say(at, JournalEntry::TaskStarted { task: task.clone(), title, worker, counts: Vec::new() });
         at += Duration::from_secs(5 + self.random(20));
         let (at, end) = match STORIES[i % STORIES.len()] {
             Story::Merged(n) => self.merged(at, i, task, n, "src/lib.rs"),
@@ -236,7 +236,10 @@ impl Night {
         let onto = "4f2a9c1e7b3d".to_owned();
         self.say(at, JournalEntry::MergeStarted { task: task.clone(), attempt: n, onto });
         let at = at + Duration::from_secs(20 + self.random(40));
-        let outcome = MergeOutcome::Merged { commit: format!("{:040x}", 0xabc_def_012_345_u64 + i as u64) };
+        let outcome = MergeOutcome::Merged {
+            commit: format!("{:040x}", 0xabc_def_012_345_u64 + i as u64),
+            flaky: if i % 20 == 4 { vec!["e2e".to_owned()] } else { Vec::new() },
+        };
         self.say(at, JournalEntry::MergeEnded { task: task.clone(), attempt: n, outcome, reflection: None });
         let branch = Some(format!("reflexion/{}/{task}", run()));
         let end = End {
@@ -358,6 +361,10 @@ impl Night {
             _ => self.words("check `test` is red (exit status 1)"),
         };
         let usage = self.usage(i);
+        let person = match STORIES[i % STORIES.len()] {
+            Story::Person => vec![self.words("create a sandbox account at the payment provider")],
+            _ => Vec::new(),
+        };
         self.say(
             at,
             JournalEntry::AttemptJudged {
@@ -370,6 +377,9 @@ impl Night {
                 tree: TreeId("t".to_owned()),
                 verdict,
                 because,
+                proof: None,
+                failure: None,
+                person,
                 risk: Some(Risk::of([file], RiskThreshold::default())),
                 signature: None,
                 reflection,

@@ -12,10 +12,13 @@ mod docs;
 mod eval;
 mod flow;
 mod hooks;
+mod hooks_gate;
 mod judge;
 #[cfg(feature = "llm")]
 mod llm;
 mod made_up_night;
+mod night;
+mod overnight;
 mod project;
 mod report;
 mod report_page;

@@ -272,6 +272,13 @@ impl Started {
         rustix::process::kill_process(pid, signal).unwrap();
     }
 
+    /// Ends it as a power failure does.
+    pub fn kill(&mut self) {
+        let child = self.0.as_mut().unwrap();
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+
     /// Waits for its end.
     pub fn end(mut self) -> Ran {
         Ran::new(self.0.take().unwrap().wait_with_output().unwrap())

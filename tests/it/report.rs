@@ -51,7 +51,7 @@ fn a_real_run_is_told_in_every_form() {
     let text = project.run(&["report"]).exits(0).stdout.clone();
     for part in [
         "The run is over: 1 of 1 task confirmed on a branch of its own. Nothing needs you.",
-        "confirmed at attempt 2 (2 attempts in this run)",
+        "confirmed at attempt 2; a red check turned green",
         "$ git merge reflexion/",
         "was in the prompt of attempt 2 of a (confirmed)",
     ] {
@@ -190,7 +190,7 @@ fn a_run_that_died_twice_and_a_clock_that_went_back_are_told() {
     let minutes = |n: i64| jiff::SignedDuration::from_mins(n);
     let resumed = |at: Timestamp| reflexion::domain::LoggedEntry {
         at,
-        entry: JournalEntry::RunResumed { pid: 1, tasks: Vec::new(), until: None },
+        entry: JournalEntry::RunResumed { run: made_up_night::run(), pid: 1, tasks: Vec::new(), until: None },
     };
     log.entries.push(resumed(last + minutes(60)));
     log.entries.push(resumed(last + minutes(90)));

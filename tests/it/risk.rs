@@ -38,7 +38,8 @@ fn named_files_are_looked_at_without_a_project_or_a_repository() {
     assert_eq!(ran.json()["reason"], "auth: src/auth/mod.rs");
     assert_eq!(listed(&ran), ["auth src/auth/mod.rs", "docs docs/login.md"]);
     let keys: Vec<String> = ran.json().as_object().unwrap().keys().cloned().collect();
-    assert_eq!(keys, ["needs_review", "score", "surface", "reason", "files"]);
+    assert_eq!(keys, ["needs_review", "score", "surface", "reason", "files", "base", "base_commit", "threshold"]);
+    assert_eq!((&ran.json()["base"], &ran.json()["threshold"]), (&Value::Null, &json!(0.5)));
     let nothing = project.run(&["risk", "--json", "--files"]);
     assert_eq!(block(&nothing), (false, 0.0, "none".to_owned()));
     let text = project.run(&["risk", "--files", "Cargo.toml"]).exits(0).stdout.clone();
@@ -90,6 +91,8 @@ fn wrong_usage_is_said_and_ends_with_2() {
         &["risk", "--threshold", "NaN"],
         &["risk", "--base", "main", "--files", "a"],
         &["risk", "--files", "-", "a"],
+        &["risk", "--files", ""],
+        &["risk", "--files", "a", ""],
         &["risk", "src/a.rs"],
         &["risk", "--frobnicate"],
     ] {
@@ -98,7 +101,11 @@ fn wrong_usage_is_said_and_ends_with_2() {
     project.run(&["risk", "--threshold", "1.5"]).exits(2).says("`1.5` is no risk threshold");
     project.run(&["risk"]).exits(2).says("is in no git work tree").says("--files");
     project.run(&["-C", "missing", "risk"]).exits(2).says("missing is no directory");
-    for wrong in ["high", "1.5", ""] {
+    // An empty variable is none.
+    let mut command = project.command(&["risk", "--files", "a"]);
+    command.env("REFLECTION_RISK_THRESHOLD", "");
+    Ran::of(command, "").exits(0);
+    for wrong in ["high", "1.5"] {
         let mut command = project.command(&["risk", "--files", "a"]);
         command.env("REFLECTION_RISK_THRESHOLD", wrong);
         Ran::of(command, "").exits(2).says("REFLECTION_RISK_THRESHOLD").says(wrong);
@@ -138,8 +145,36 @@ fn the_work_tree_is_compared_with_where_the_branch_began() {
     assert_eq!(listed(&project.run(&["risk", "--json", "--base", "main"])), expected);
     let since_head = listed(&project.run(&["risk", "--json", "--base", "HEAD"]));
     assert_eq!(since_head, expected);
+    let json = ran.json();
+    let main = project.git(&["rev-parse", "main"]);
+    assert_eq!((&json["base"], json["base_commit"].as_str()), (&json!("main"), Some(main.trim())));
+    // A copy of the branch on a remote is the same work.
+    project.git(&["init", "-q", "--bare", "../remote"]);
+    project.git(&["remote", "add", "origin", "../remote"]);
+    project.git(&["push", "-q", "-u", "origin", "feature"]);
+    assert_eq!(listed(&project.run(&["risk", "--json"])), expected);
+    // The runtime's own files are nobody's work, and another history has no place where it was left.
+    project.write(".reflection/x.sql", "");
+    assert_eq!(listed(&project.run(&["risk", "--json"])), expected);
+    let tree = project.git(&["rev-parse", "HEAD^{tree}"]);
+    let other = project.git(&["commit-tree", "-m", "other", tree.trim()]);
+    let ran = project.run(&["risk", "--base", other.trim(), "--json"]);
+    ran.exits(0).says("no commit in common");
+    assert_eq!(ran.json()["base"], other.trim());
     project.run(&["risk", "--base", "nowhere"]).exits(2).says("`nowhere` names no commit");
     project.run(&["risk", "--base", "--help-me"]).exits(2);
+}
+
+#[test]
+fn other_repositories_inside_are_listed_as_what_they_are() {
+    let project = Project::new("true");
+    project.git(&["init", "-q", "in"]);
+    project.write("in/a.rs", "");
+    project.git(&["-C", "in", "add", "a.rs"]);
+    project.git(&["-C", "in", "commit", "-q", "-m", "inner"]);
+    assert_eq!(listed(&project.run(&["risk", "--json"])), ["build in/"]);
+    let text = project.run(&["risk"]).exits(0).stdout.clone();
+    assert!(text.contains("  build in/ (a repository of its own)\n"), "{text}");
 }
 
 #[test]

@@ -63,7 +63,7 @@ pub struct HookInstallArgs {
     /// Where
     #[command(flatten)]
     pub place: HookPlaceArgs,
-    /// Stops are judged too: `reflexion hook stop --verify`; for claude only
+    /// Stops are judged too: `reflexion hook stop --verify`; not for opencode, which cannot be sent back to work
     #[arg(long)]
     pub verify: bool,
 }

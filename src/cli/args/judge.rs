@@ -59,7 +59,8 @@ pub struct JudgeArgs {
                   reflexion risk --files src/auth/mod.rs docs/login.md"
 )]
 pub struct RiskArgs {
-    /// Compare with where the branch left this revision; its upstream if not given, or the default branch
+    /// Compare with where the branch left this revision; if not given, its upstream (its own copy on a remote is none), or the
+    /// default branch
     #[arg(long, value_name = "REV", conflicts_with = "files")]
     pub base: Option<String>,
     /// These files instead of the work tree's; `-` reads names from stdin, one a line or NUL-separated
@@ -68,7 +69,7 @@ pub struct RiskArgs {
     /// From which score on somebody should look, 0 to 1; `risk.threshold` of the settings if not given
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub threshold: Option<RiskThreshold>,
-    /// Print `{"needs_review","score","surface","reason","files":[{"path","surface"}]}`
+    /// Print `{"needs_review","score","surface","reason","files":[{"path","surface"}],"base","base_commit","threshold"}`
     #[arg(long)]
     pub json: bool,
 }

@@ -10,6 +10,7 @@ use super::HookArgs;
 use super::InitArgs;
 use super::JudgeArgs;
 use super::MemoryArgs;
+use super::OvernightArgs;
 use super::ReportArgs;
 use super::RiskArgs;
 use super::RunArgs;
@@ -47,6 +48,8 @@ pub enum Command {
     Init(InitArgs),
     /// Work on tasks: attempt, check, reflect, retry
     Run(RunArgs),
+    /// Work through the task list unattended, merge what is confirmed, and stop in the morning
+    Overnight(OvernightArgs),
     /// Say what a run did: what needs you, what is done, what failed, what it used
     Report(ReportArgs),
     /// Explain a running or dead run in words

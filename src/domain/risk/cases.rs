@@ -34,7 +34,10 @@ fn auth() {
         App/Auth.swift Sources/KeychainStore.swift MyApp.entitlements App.OAuth2.Client.cs src/IdentityServer/Startup.cs
         src\\Auth\\Login.cs SRC/AUTH/MAIN.C lib/my_app_web/plugs/require_authenticated.ex src/2fa.ts src/mfa/totp.rs
         app/policies/post_policy.rb app/models/ability.rb AuthZ.go id_ed25519.pub service-account.json creds.yaml
-        userRoles.ts C:\\repo\\src\\auth\\a.cs auth/ src/token.ts services/sso/saml.go ldap.conf .htpasswd nginx/htpasswd src/crypto/aes.rs cookie_session.go k8s/rolebinding.yaml",
+        userRoles.ts C:\\repo\\src\\auth\\a.cs auth/ src/token.ts services/sso/saml.go ldap.conf .htpasswd nginx/htpasswd src/crypto/aes.rs cookie_session.go k8s/rolebinding.yaml
+        wp-config.php local.settings.json google-services.json ios/GoogleService-Info.plist .envrc.sample .env.example
+        etc/polkit.rules src/pam_unix.c src/hmac.rs src/reauth.ts preauth_filter.go src/auth/token.rs token_store.rs
+        src/roles/tasks.ts",
     );
 }
 
@@ -50,7 +53,8 @@ fn data() {
         internal/database/conn.go drizzle.config.ts sqlc.yaml src/sqlx_store.rs MySQLClient.java lib/NoSqlStore.java
         schema.graphql api/user.proto events/order.avsc data.sqlite3 app.db liquibase/db.changelog-master.xml
         tests/migrations/test_0007.py dbt/models/orders.sql scripts/backup.sh DataAccess/Orders.cs src/mongo.ts
-        changesets/schema/v2.json OrderDao.kt db/Dockerfile lib/data_source.dart models/ shop/models.go src/DataBase.cs",
+        changesets/schema/v2.json OrderDao.kt db/Dockerfile lib/data_source.dart models/ shop/models.go src/DataBase.cs
+        seeds.rb seed.ts db/user.schema.json user.schema.ts",
     );
 }
 
@@ -69,7 +73,12 @@ fn infra() {
         Procfile fly.toml vercel.json netlify.toml wrangler.toml serverless.yml app.yaml Vagrantfile
         deploy/run.sh scripts/deploy.sh deployment.yaml prometheus/alerts.yml grafana/dash.json .devcontainer/devcontainer.json
         CODEOWNERS .github/CODEOWNERS Pulumi.yaml cdk.json lib/cdk-stack.ts cloudformation/vpc.yaml skaffold.yaml
-        buildspec.yml cloudbuild.yaml ci/run.sh .github/dependabot.yml gunicorn.conf.py packer/image.json docker-compose.test.yml crontab .woodpecker.yml",
+        buildspec.yml cloudbuild.yaml ci/run.sh .github/dependabot.yml gunicorn.conf.py packer/image.json docker-compose.test.yml crontab .woodpecker.yml
+        main.tofu main.tf.json prod.tfvars.json playbook.yml deploy-playbook.yaml cookbooks/web/recipes/default.rb
+        salt/top.sls roles/web/tasks/main.yml roles/app/handlers/main.yml appveyor.yml .appveyor.yml appsettings.json
+        src/Api/appsettings.Production.json src/main/resources/application.yml application-prod.properties
+        config/production.json config/default.json config/environments/production.rb config/runtime.exs
+        src/environments/environment.prod.ts mysite/settings.py mysite/settings/base.py",
     );
 }
 
@@ -90,7 +99,8 @@ fn build() {
         Podfile.lock App.xcodeproj/project.pbxproj App.csproj App.sln Directory.Build.props packages.config pubspec.yaml
         build.zig flake.nix flake.lock default.nix vcpkg.json conanfile.txt .gitmodules vendor/lib/x.c third_party/z/z.c
         scripts/build.sh build/release.js justfile Taskfile.yml .pre-commit-config.yaml .husky/pre-push .npmrc .nvmrc
-        renovate.json elm.json dune-project deps.edn project.clj project.json PKGBUILD install.sh jest.config.js requirements.in requirements/dev.in .swiftlint.yml app.spec .prettierrc",
+        renovate.json elm.json dune-project deps.edn project.clj project.json PKGBUILD install.sh jest.config.js requirements.in requirements/dev.in .swiftlint.yml app.spec .prettierrc
+        gems.rb gems.locked gleam.toml CMakeLists.txt.in dist/bundle.js packages/a/dist/index.mjs lib/sub/ in/ docs/theme/",
     );
 }
 
@@ -104,7 +114,7 @@ fn ui() {
         res/layout/main.xml MainWindow.xaml qml/Main.qml lib/web/live/home.heex data_table.tsx testimonials.tsx
         buildings.tsx src/ui/menu.rs frontend/main.ts public/logo.svg locales/de.json Button.test.tsx Button.stories.tsx
         blog/views.py src/components/charts/Bar.ts src/components/charts/bar.json design-tokens.css
-        src/ui/tokens.ts MainActivity.kt src/styles.ts locale/de/messages.po docs.tsx",
+        src/ui/tokens.ts MainActivity.kt src/styles.ts locale/de/messages.po docs.tsx mail/welcome.blade.php",
     );
 }
 
@@ -115,7 +125,7 @@ fn test() {
         "tests/sum.rs src/sum_test.go sum.test.ts sum.spec.js spec/sum_spec.rb SumTest.java SumTests.swift test_sum.py
         conftest.py __tests__/sum.js e2e/flow.ts cypress/support/index.js tests/fixtures/a.json testdata/in.txt.gz
         benches/sum.rs fuzz/fuzz_targets/a.rs src/__snapshots__/a.snap tests/it/main.rs t/test_helper.exs mocks/api.go
-        src/testing/clock.rs features/pay.feature UnitTests/Sum.cs fuzz/seeds/a TestCase.php setupTests.ts junit.xml",
+        src/testing/clock.rs features/pay.feature UnitTests/Sum.cs fuzz/seeds/a TestCase.php setupTests.ts junit.xml t/00-load.t",
     );
 }
 
@@ -126,7 +136,7 @@ fn docs() {
         "README.md docs/login.md sessions.md docs/auth/index.html docs/conf.py docs/requirements.txt CHANGELOG.md
         .github/workflows/README.md tests/README.md guide.rst book.adoc notes.txt passwords.txt db/README.markdown
         LICENSE LICENSE-MIT COPYING AUTHORS NOTICE README CHANGELOG mkdocs.yml .readthedocs.yaml website/docs/auth.ts
-        Docs\\Login.html src/doc/session.html .github/ISSUE_TEMPLATE/bug.md SECURITY.md author/login.md paper.tex",
+        Docs\\Login.html src/doc/session.html .github/ISSUE_TEMPLATE/bug.md SECURITY.md author/login.md paper.tex SECURITY .github/SECURITY",
     );
 }
 
@@ -152,6 +162,9 @@ fn none() {
         src/game/entities/orc.rs .bashrc .vimrc bin_packer.rs secretary.py espresso.py oracle.rs diamond.py scores.py
         credits.rs sacred.py tokens_per_second.rs backtest.py mockery.go speedtest.go specs/openapi.yaml puppeteer.ts
         laws.py circuit.py infrared.py passenger.py bypass.c authentic.py coauthor.rs role_play.py packages/a/index.ts
-        web/charts/bar.json valuesets.yaml lock.rs package.rs environment.ts setup.ts .gitignore",
+        web/charts/bar.json valuesets.yaml lock.rs package.rs environment.ts setup.ts .gitignore
+        src/token.rs token.pb.go go/token/token.go src/tokens.h config/project.schema.json api/order.schema.yaml
+        src/docs.rs src/readme.py tools/changelog.go src/pam250_matrix.py src/seed.rs src/dist/normal.js src/signature.rs
+        src/guard.ts src/middleware.ts src/config/mod.rs src/settings/base.rs config/rebase.ts src/application.rs",
     );
 }

@@ -12,13 +12,17 @@ pub(super) fn is_prose(name: &Name) -> bool {
     if name.under(&["docs", "doc", "documentation"]) {
         return true;
     }
+    // How to report a hole, not a part of the program.
+    if name.file == "security" && name.dirs.iter().all(|dir| dir == ".github") {
+        return true;
+    }
     let prose = matches!(name.extension(), "md" | "mdx" | "markdown" | "rst" | "adoc" | "asciidoc" | "txt");
     prose && !is_manifest(name)
 }
 
 /// Lists of dependencies and build rules that only end like prose.
 fn is_manifest(name: &Name) -> bool {
-    let stem = name.stem();
+    let stem = name.stem().trim_end_matches(".txt");
     let pip = ["requirements", "constraints"].iter().any(|list| stem.starts_with(list) || stem.ends_with(list));
     matches!(name.extension(), "txt" | "in")
         && (pip
@@ -45,7 +49,7 @@ static ENDING_TABLE: LazyLock<HashMap<&str, Surface>> = LazyLock::new(|| index(&
 const DIRECTORIES: [(Surface, &str); 7] = [
     (Surface::Auth, ".aws .gnupg .ssh pam.d"),
     (Surface::Data, "daos entities models repositories seeds"),
-    (Surface::Infra, ".ebextensions crds cron.d group_vars host_vars packer playbooks"),
+    (Surface::Infra, ".ebextensions cookbooks crds cron.d group_vars host_vars packer playbooks"),
     (
         Surface::Build,
         ".cargo .mvn .yarn build-logic buildsrc debian node_modules packaging submodules third-party third_party \
@@ -62,24 +66,29 @@ const DIRECTORIES: [(Surface, &str); 7] = [
 
 /// Whole names of files.
 const FILES: [(Surface, &str); 4] = [
-    (Surface::Auth, "ability.rb shadow"),
+    (
+        Surface::Auth,
+        // Keys and passwords of the application's, as in `.env`.
+        "ability.rb google-services.json googleservice-info.plist local.settings.json shadow wp-config-sample.php \
+         wp-config.php",
+    ),
     (Surface::Data, "model.prisma models.go models.js models.php models.py models.rb models.ts structure.sql"),
     (
         Surface::Infra,
-        ".drone.yml .firebaserc action.yaml action.yml app.yaml berksfile bitbucket-pipelines.yml chart.lock \
-         chart.yaml firebase.json fly.toml hosts.ini httpd.conf railway.json railway.toml render.yaml",
+        ".appveyor.yml .drone.yml .firebaserc action.yaml action.yml app.yaml appveyor.yml berksfile bitbucket-pipelines.yml chart.lock \
+         chart.yaml firebase.json fly.toml hosts.ini httpd.conf local_settings.py railway.json railway.toml render.yaml settings.py",
     ),
     (
         Surface::Build,
         ".bazelversion .clang-format .clang-tidy .editorconfig .flake8 .gitattributes .gitmodules .golangci.yaml \
          .golangci.yml .goreleaser.yaml .goreleaser.yml .java-version .node-version .nvmrc .pnpmfile.cjs \
          .pre-commit-config.yaml .python-version .rubocop.yml .ruby-version .tool-versions androidmanifest.xml \
-         angular.json appveyor.yml biome.json biome.jsonc brewfile buck build build.bazel build.boot build.mill \
+         angular.json biome.json biome.jsonc brewfile buck build build.bazel build.boot build.mill \
          build.properties build.sbt build.sc build.xml build.zig build.zig.zon bun.lock bun.lockb bunfig.toml \
          cabal.project cargo.lock cargo.toml cartfile cartfile.resolved clippy.toml cmakepresets.json composer.json \
          composer.lock conanfile.py configure configure.ac configure.in cpanfile cross.toml deno.json deno.jsonc \
          deny.toml deps.edn description directory.build.props directory.build.targets directory.packages.props \
-         dub.json dub.sdl dune dune-project elm.json environment.yaml environment.yml esy.json gemfile.lock \
+         gems.locked gems.rb gleam.toml dub.json dub.sdl dune dune-project elm.json environment.yaml environment.yml esy.json gemfile.lock \
          glide.yaml global.json go.mod go.sum go.work go.work.sum gopkg.toml gradle.properties hatch.toml \
          info.plist ivy.xml lefthook.yml lerna.json libs.versions.toml manifest.in manifest.toml meson.build \
          meson.options mise.toml mix.exs mix.lock module.bazel module.bazel.lock mypy.ini namespace ng-package.json \
@@ -101,7 +110,7 @@ const ENDINGS: [(Surface, &str); 7] = [
          rego",
     ),
     (Surface::Data, "avsc bacpac cql dacpac db db3 dbml ddl edmx hql mdb prisma proto psql rdb sql sqlite sqlite3"),
-    (Surface::Infra, "bicep containerfile dockerfile hcl nomad service socket tf tfstate tfvars timer"),
+    (Surface::Infra, "bicep containerfile dockerfile hcl nomad service sls socket tf tfstate tfvars timer tofu"),
     (
         Surface::Build,
         "ac am bazel bzl cabal cmake csproj fsproj gemspec gradle iml lock lockb mk nimble ninja nix nuspec opam \
@@ -113,7 +122,7 @@ const ENDINGS: [(Surface, &str); 7] = [
          jinja2 jpeg jpg jsp jspx jsx leex less liquid mustache njk phtml png po pug qml razor resx sass scss slim \
          storyboard styl svelte svg templ tsx ttf twig vue webp woff woff2 xaml xib xliff",
     ),
-    (Surface::Test, "feature snap"),
+    (Surface::Test, "feature snap t"),
     (Surface::Docs, "bib docx odt org pdf pod rdoc tex textile wiki"),
 ];
 
@@ -132,7 +141,7 @@ fn directory(dir: &str, name: &Name) -> Surface {
 /// Whole names of files.
 fn file(name: &Name) -> Surface {
     let starts = |prefix: &str| name.file == prefix || name.file.starts_with(&format!("{prefix}."));
-    if starts(".env") || name.file == ".envrc" || starts("htpasswd") || starts("serviceaccount") {
+    if starts(".env") || starts(".envrc") || starts("htpasswd") || starts("serviceaccount") {
         return Surface::Auth;
     }
     if starts("compose") && matches!(name.extension(), "yml" | "yaml") {

@@ -63,7 +63,8 @@ impl Surface {
         }
     }
 
-    /// What a file is, by its path; `/` and `\` separate segments, and nothing is looked up.
+    /// What a file is, by its path; `/` and `\` separate segments, and nothing is looked up. A path that ends with one of them
+    /// is a repository of its own, such as a submodule that moved: other people's code, and so at least [`Surface::Build`].
     ///
     /// Prose is prose whatever its name (`docs/login.md`); of anything else the heaviest match counts, so that a test of
     /// a login is about logins.
@@ -76,10 +77,11 @@ impl Surface {
     #[must_use]
     pub fn of_path(path: &str) -> Self {
         let name = Name::of(path);
+        let least = if path.ends_with(['/', '\\']) { Self::Build } else { Self::None };
         if files::is_prose(&name) {
-            return Self::Docs;
+            return least.max(Self::Docs);
         }
-        files::surface(&name).max(words::surface(&name)).max(places::surface(&name))
+        files::surface(&name).max(words::surface(&name)).max(places::surface(&name)).max(least)
     }
 }
 

@@ -4,17 +4,20 @@
 //! without. Where only the case separates words, what they form together counts too (`OAuth`, `LogIn`, `MySQL`).
 
 use super::name::Name;
+use super::places;
 use super::surface::Surface;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
 /// The heaviest surface that a word of the path speaks of.
 pub(super) fn surface(name: &Name) -> Surface {
-    let all = name.words.iter().flatten();
+    let all = name.words.iter().filter(|segment| !places::of_a_lexer(segment, name)).flatten();
     let alone = all.flat_map(|word| [Some(&word.text), word.whole.as_ref()]).flatten().map(|word| of(word, name));
     let neighbours = name.words.iter().flat_map(|segment| segment.windows(2));
     let pairs = neighbours.map(|pair| table(&format!("{}-{}", pair[0].text, pair[1].text)));
-    alone.chain(pairs).max().unwrap_or_default()
+    let found = alone.chain(pairs).max().unwrap_or_default();
+    // Code about documentation is code.
+    if found == Surface::Docs && places::is_code(name) { Surface::None } else { found }
 }
 
 /// A word, without what does not change its meaning, unless another word of the path gives it another one.
@@ -22,7 +25,7 @@ fn of(word: &str, name: &Name) -> Surface {
     let plain = word.trim_end_matches(|c: char| c.is_ascii_digit());
     let singular = plain.strip_suffix('s').filter(|singular| singular.len() > 2);
     let forms = [Some(word), Some(plain), singular];
-    let meant = |form: &&str| !unless(form).iter().any(|other| name.has(other));
+    let meant = |form: &&str| !unless(form).iter().any(|other| name.has(other)) && !places::otherwise(form, name);
     let known = forms.into_iter().flatten().filter(|form| table(form) > Surface::None).filter(meant).map(table);
     let compounds = [Some(plain), singular].into_iter().flatten().map(of_compound);
     known.chain(compounds).max().unwrap_or_default()
@@ -36,10 +39,11 @@ const WORDS: [(Surface, &str); 7] = [
          authenticator authlib authn authorisation authorise authorised authoriser authorization authorize authorized \
          authorizer authz autologin bcrypt captcha casbin cert certbot certificate cipher clientsecret cognito cookie \
          cors cred credential crypto cryptography csrf decrypt decryption devise encrypt encryption entitlement fido \
-         fido2 gpg hotp htaccess htpasswd iam identity idp impersonate impersonation jose jwe jwk jwks jws jwt \
+         fido2 gpg hmac hotp htaccess htpasswd iam identity idp impersonate impersonation jose jwe jwk jwks jws jwt \
          kerberos keychain keycloak keyring keystore kms krb5 kubeconfig ldap login logoff logon logout mfa mtls \
          netrc nextauth oauth oauth2 oidc okta openid openssl otp passcode passkey passphrase passport passwd \
-         password passwordless pbkdf pbkdf2 permission pgp pgpass pki privilege pypirc rbac recaptcha role \
+         password passwordless pam pbkdf pbkdf2 permission pgp pgpass pki polkit preauth privilege pypirc rbac reauth \
+         reauthenticate recaptcha role \
          rolebinding saml scrypt secret security session shiro signin signon signout signup sops ssl sso sudo sudoer \
          tls token totp truststore unauthenticated unauthorized userinfo vault webauthn x509 xsrf xss",
     ),
@@ -215,6 +219,8 @@ fn unless(word: &str) -> &'static [&'static str] {
         "cookie" => &["banner", "consent", "cookiecutter", "notice", "recipe"],
         "crypto" => &["currency", "currencies", "price", "prices", "ticker", "coin", "coins"],
         "certificate" => &["course", "completion"],
+        // The substitution matrices of biologists.
+        "pam" => &["blosum", "matrix", "substitution"],
         "otp" => &["erlang", "elixir", "genserver", "supervisor"],
         "passport" => &["photo"],
         "role" => &["ansible", "playbook", "playbooks", "aria", "play"],

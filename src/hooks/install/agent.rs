@@ -75,7 +75,7 @@ pub struct Installing {
     pub scope: Scope,
     /// How the program is called: its name, or its path where the name alone would not be found.
     pub program: String,
-    /// The stop is also judged (`reflexion hook stop --verify`); only Claude Code's conversations can be read.
+    /// The stop is also judged (`reflexion hook stop --verify`); OpenCode's plugin cannot send a session back to work.
     pub verify: Verify,
 }
 
@@ -128,7 +128,8 @@ impl Installing {
         if self.agent == HookAgent::OpenCode {
             return self.install_plugin(old);
         }
-        let new = edit::install(old.unwrap_or_default(), &self.entries())?;
+        let Some(text) = old else { return Ok(Some(edit::fresh(&self.entries()))) };
+        let new = edit::install(text, &self.entries())?;
         Ok(Some(new).filter(|new| Some(new.as_str()) != old))
     }
 
@@ -143,9 +144,16 @@ impl Installing {
         let new = edit::uninstall(old)?;
         Ok(match new {
             new if new == old => Left::Same,
-            new if new.trim() == "{}" => Left::Nothing,
+            // A file that was there before stays, also if it is empty now.
+            _ if edit::is_all_ours(old) => Left::Nothing,
             new => Left::Text(new),
         })
+    }
+
+    /// Whether the text of the file has a hook of ours that judges.
+    #[must_use]
+    pub fn has_gate(text: &str) -> bool {
+        edit::has_gate(text)
     }
 
     fn install_plugin(&self, old: Option<&str>) -> Result<Option<String>, EditError> {
@@ -185,7 +193,7 @@ pub enum Left {
     Same,
     /// This.
     Text(String),
-    /// Nothing: it was all ours.
+    /// Nothing: it was made by us, and held nothing else.
     Nothing,
 }
 

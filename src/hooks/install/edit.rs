@@ -50,6 +50,14 @@ const OPTIONS: ParseOptions = ParseOptions {
 
 /// The text with exactly these hooks of ours: others are kept, older ones of ours replaced.
 pub(super) fn install(text: &str, entries: &[Entry]) -> Result<String, EditError> {
+    if is_all_ours(text) && entries.iter().any(|entry| !text.contains(&quoted(&entry.command))) {
+        return Ok(fresh(entries));
+    }
+    let (mark, text) = without_mark(text);
+    Ok(format!("{mark}{}", with(text, entries)?))
+}
+
+fn with(text: &str, entries: &[Entry]) -> Result<String, EditError> {
     let (root, object) = parse(text)?;
     if entries.iter().all(|entry| holds(&object, entry)) && ours(&object).len() == entries.len() {
         return Ok(text.to_owned());
@@ -80,12 +88,50 @@ pub(super) fn install(text: &str, entries: &[Entry]) -> Result<String, EditError
 
 /// The text without hooks of ours, and without what would be empty for that.
 pub(super) fn uninstall(text: &str) -> Result<String, EditError> {
-    let (root, object) = parse(text)?;
+    let (mark, plain) = without_mark(text);
+    let (root, object) = parse(plain)?;
     if ours(&object).is_empty() {
         return Ok(text.to_owned());
     }
     remove_ours(&object);
-    Ok(root.to_string())
+    Ok(format!("{mark}{root}"))
+}
+
+/// A file that was not there: nobody else would write one that looks like this.
+pub(super) fn fresh(entries: &[Entry]) -> String {
+    let event = |entry: &Entry| {
+        let Entry { event, command, timeout } = entry;
+        let hook = format!(r#"{{ "type": "command", "command": {}, "timeout": {timeout} }}"#, quoted(command));
+        format!("    {}: [\n      {{ \"hooks\": [{hook}] }}\n    ]", quoted(event))
+    };
+    let events: Vec<String> = entries.iter().map(event).collect();
+    format!("{{\n  \"hooks\": {{\n{}\n  }}\n}}\n", events.join(",\n"))
+}
+
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+/// Whether the file was made by us and nobody wrote to it since.
+pub(super) fn is_all_ours(text: &str) -> bool {
+    let entry = |ours: Ours| {
+        let timeout = ours.hook.as_object()?.get("timeout")?.value()?.to_string().parse().ok()?;
+        Some(Entry { event: ours.event, command: ours.command, timeout })
+    };
+    let entries: Vec<Entry> =
+        parse(text).map(|(_, object)| ours(&object)).unwrap_or_default().into_iter().filter_map(entry).collect();
+    !entries.is_empty() && fresh(&entries) == text
+}
+
+/// Whether one of our hooks judges.
+pub(super) fn has_gate(text: &str) -> bool {
+    let ours = parse(without_mark(text).1).map(|(_, object)| ours(&object)).unwrap_or_default();
+    ours.iter().any(|ours| ours.command.split(' ').any(|word| word == "--verify"))
+}
+
+/// What some editors put before a text (U+FEFF), which is no JSON, and the text.
+fn without_mark(text: &str) -> (&str, &str) {
+    text.split_at(if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 })
 }
 
 /// A new file ends as files do.
@@ -95,7 +141,7 @@ fn ended(new: String, old: &str) -> String {
 
 fn parse(text: &str) -> Result<(CstRootNode, CstObject), EditError> {
     let wrong = |line, column, message: String| EditError { line, column, message };
-    if text.trim_start_matches('\u{feff}').trim().is_empty() {
+    if text.trim().is_empty() {
         return parse("{}");
     }
     let root = CstRootNode::parse(text, &OPTIONS)
@@ -240,6 +286,34 @@ mod tests {
         check("{\"hooks\":{\"Stop\":[]},\"x\":{\"y\":[]}}");
         check("\t{\n\t\t\"a\": 1\n\t}\n\n");
         check("{\r\n  \"a\": 1\r\n}\r\n");
+    }
+
+    #[test]
+    fn a_file_of_our_own_making_is_known_from_one_that_was_there() {
+        let gated =
+            entries().map(|entry| Entry { command: entry.command.replace(" --agent", " --verify --agent"), ..entry });
+        let ours = fresh(&entries());
+        assert!(is_all_ours(&ours) && !has_gate(&ours));
+        let value: serde_json::Value = serde_json::from_str(&ours).unwrap();
+        assert_eq!(value["hooks"]["Stop"][0]["hooks"][0]["command"], "reflexion hook stop --agent claude");
+        assert_eq!(install(&ours, &entries()).unwrap(), ours);
+        let judging = install(&ours, &gated).unwrap();
+        assert!(is_all_ours(&judging) && has_gate(&judging), "{judging}");
+        assert!(is_all_ours(&ours.replace("30", "90")), "a timeout of the user's own");
+        for there in ["", "{}", "{}\n", "{\n}\n", "{\"hooks\":{}}", "{\n  \"hooks\": {\n  }\n}\n"] {
+            let new = install(there, &entries()).unwrap();
+            assert!(!is_all_ours(&new), "{there}: {new}");
+            assert!(!is_all_ours(there), "{there}");
+        }
+    }
+
+    #[test]
+    fn a_byte_order_mark_stays() {
+        let new = install("\u{feff}{\"a\": 1}\n", &entries()).unwrap();
+        assert!(new.starts_with("\u{feff}{") && new.contains("\"a\": 1") && new.contains("hook stop"), "{new}");
+        assert_eq!(install(&new, &entries()).unwrap(), new);
+        let gone = uninstall(&new).unwrap();
+        assert_eq!(gone.split_whitespace().collect::<String>(), "\u{feff}{\"a\":1}");
     }
 
     #[test]

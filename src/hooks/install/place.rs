@@ -58,7 +58,13 @@ impl Installing {
         }
     }
 
-    /// Takes them out; a file that held nothing else is removed.
+    /// Whether a hook that judges is installed, as far as the file can be read.
+    #[must_use]
+    pub fn is_gated(&self) -> bool {
+        read(&self.file()).ok().flatten().is_some_and(|text| Self::has_gate(&text))
+    }
+
+    /// Takes them out; a file that we made and that holds nothing else is removed.
     ///
     /// # Errors
     /// [`InstallError`]; the file is as it was then.
@@ -153,6 +159,28 @@ mod tests {
             assert_eq!(one.take_out().unwrap(), Changed::Nothing);
             assert!(!one.file().exists());
         }
+    }
+
+    #[test]
+    fn a_file_that_was_there_before_stays() {
+        for old in ["{}\n", "{\"hooks\": {}}", ""] {
+            let dir = tempfile::tempdir().unwrap();
+            let one = installing(HookAgent::Codex, dir.path());
+            std::fs::create_dir(dir.path().join(".codex")).unwrap();
+            std::fs::write(one.file(), old).unwrap();
+            one.put().unwrap();
+            assert_eq!(one.take_out().unwrap(), Changed::Written);
+            assert_eq!(std::fs::read_to_string(one.file()).unwrap().trim(), "{}", "{old}");
+        }
+        let dir = tempfile::tempdir().unwrap();
+        let one = installing(HookAgent::Claude, dir.path());
+        let gate = Installing { verify: Verify::On, ..one.clone() };
+        assert!(!one.is_gated());
+        gate.put().unwrap();
+        assert!(one.is_gated());
+        one.put().unwrap();
+        assert!(!one.is_gated());
+        assert_eq!(one.take_out().unwrap(), Changed::Removed);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The beginning of a run: its base, and what a dead run left behind.
 
 use super::host_workspaces::Shared;
+use super::integration;
 use super::layout::Layout;
 use super::layout::blocking;
 use super::recorder::Recorder;
@@ -13,11 +14,13 @@ use super::repository::base_ref;
 use crate::domain::RunId;
 use crate::host::git;
 use crate::host::process::end_left_behind;
+use crate::services::BeginRun;
 use crate::services::RunBase;
 use crate::services::WorkspaceError;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
+use tokio::sync::Mutex;
 
 /// A run that has begun.
 pub(super) struct Begun {
@@ -26,26 +29,25 @@ pub(super) struct Begun {
     pub(super) identity: Identity,
     /// The commit that tasks start from.
     pub(super) commit: String,
+    /// The tip of the run's integration branch; the base as long as nothing was merged.
+    pub(super) integration: Mutex<String>,
 }
 
-pub(super) async fn begin(shared: &Shared, run: &RunId) -> Result<(Begun, RunBase), WorkspaceError> {
+pub(super) async fn begin(shared: &Shared, request: BeginRun) -> Result<(Begun, RunBase), WorkspaceError> {
+    let BeginRun { run, resumed } = request;
     let layout = &shared.layout;
     let repository = Repository::locate(layout).await?;
     let identity = Identity::of_user(&repository).await?;
     let cleaned = clean_up(layout, &repository).await?;
-    let (commit, not_included) = match repository.kind {
-        Kind::Git => (head(&repository).await?, uncommitted(&repository).await?),
-        Kind::Snapshot => {
-            let tree = snapshot(&repository).await?;
-            let call = repository.git().call(["commit-tree", &tree, "-m"]);
-            let call = call.arg(format!("reflexion: base of run {run}"));
-            let call = identity.sign(call, shared.params.clock.now());
-            let commit = call.line().await?;
-            let keep = repository.git().call(["update-ref", &base_ref(run), &commit]);
-            keep.ok().await?;
-            (commit, Vec::new())
-        }
+    let commit = match &resumed {
+        Some(resumed) => still_there(&repository, &resumed.commit).await?,
+        None => base(shared, &repository, &identity, &run).await?,
     };
+    let not_included = match repository.kind {
+        Kind::Git => uncommitted(&repository).await?,
+        Kind::Snapshot => Vec::new(),
+    };
+    let tip = integration::tip(&repository, &run, resumed.as_ref(), &commit).await?;
     let base = RunBase {
         commit: commit.clone(),
         label: match repository.kind {
@@ -55,8 +57,36 @@ pub(super) async fn begin(shared: &Shared, run: &RunId) -> Result<(Begun, RunBas
         not_included,
         cleaned,
     };
-    let begun = Begun { run: run.clone(), repository, identity, commit };
+    let begun = Begun { run, repository, identity, commit, integration: Mutex::new(tip) };
     Ok((begun, base))
+}
+
+/// The commit that the tasks of a new run start from.
+async fn base(
+    shared: &Shared,
+    repository: &Repository,
+    identity: &Identity,
+    run: &RunId,
+) -> Result<String, WorkspaceError> {
+    if repository.kind == Kind::Git {
+        return head(repository).await;
+    }
+    let tree = snapshot(repository).await?;
+    let call = repository.git().call(["commit-tree", &tree, "-m"]);
+    let call = call.arg(format!("reflexion: base of run {run}"));
+    let commit = identity.sign(call, shared.params.clock.now()).line().await?;
+    let keep = repository.git().call(["update-ref", &base_ref(run), &commit]);
+    keep.ok().await?;
+    Ok(commit)
+}
+
+/// The base of a run that goes on.
+async fn still_there(repository: &Repository, commit: &str) -> Result<String, WorkspaceError> {
+    let found = repository.resolve(&format!("{commit}^{{commit}}")).await?;
+    found.ok_or_else(|| {
+        let message = format!("the commit {commit} that the run started from is gone; start a new run");
+        WorkspaceError::Unusable(message)
+    })
 }
 
 async fn head(repository: &Repository) -> Result<String, WorkspaceError> {

@@ -9,6 +9,7 @@ use crate::domain::RunId;
 use crate::domain::TaskId;
 use crate::domain::policy;
 use crate::services::Applied;
+use crate::services::BeginRun;
 use crate::services::Clock;
 use crate::services::CommandRunner;
 use crate::services::OpenWorkspace;
@@ -88,8 +89,8 @@ impl HostWorkspaces {
 
 #[async_trait]
 impl Workspaces for HostWorkspaces {
-    async fn begin(&self, run: &RunId) -> Result<RunBase, WorkspaceError> {
-        let (begun, base) = begin::begin(&self.shared, run).await?;
+    async fn begin(&self, request: BeginRun) -> Result<RunBase, WorkspaceError> {
+        let (begun, base) = begin::begin(&self.shared, request).await?;
         *self.begun.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(begun));
         Ok(base)
     }

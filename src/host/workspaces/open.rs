@@ -33,7 +33,7 @@ pub(super) async fn open(
 ) -> Result<HostWorkspace, WorkspaceError> {
     let layout = &shared.layout;
     let repository = &begun.repository;
-    let base = base(shared, &begun, &request).await?;
+    let (landing_base, base) = bases(shared, &begun, &request).await?;
     let top = layout.worktree(&request.run, &request.task);
     let private = layout.private(&request.run, &request.task);
     let ground = make_place(&begun, &top, &base).await?;
@@ -61,17 +61,46 @@ pub(super) async fn open(
     );
     let kept = kept.await?;
     let slot = Slot::take(shared);
-    let parts = Parts { shared: Arc::clone(shared), begun, task: request.task, slot, recorder, ground, base, tree };
+    let parts = Parts {
+        shared: Arc::clone(shared),
+        begun,
+        task: request.task,
+        slot,
+        recorder,
+        ground,
+        landing_base,
+        base,
+        tree,
+    };
     let workspace = HostWorkspace::new(parts, kept);
     workspace.settle().await?;
     Ok(workspace)
 }
 
-/// The run's base with the confirmed work of blocking tasks.
-async fn base(shared: &Shared, begun: &Begun, request: &OpenWorkspace) -> Result<String, WorkspaceError> {
+/// What the integration branch has of the task's base, and the whole base.
+///
+/// Work of this run is merged before whatever depends on it starts; that of earlier runs comes in with the first task that
+/// depends on it.
+async fn bases(shared: &Shared, begun: &Begun, request: &OpenWorkspace) -> Result<(String, String), WorkspaceError> {
+    if let Some(onto) = &request.onto {
+        return Ok((onto.clone(), onto.clone()));
+    }
+    let (own, earlier): (Vec<_>, Vec<_>) = request.on_top_of.iter().partition(|(run, _)| *run == begun.run);
+    let landing_base = base(shared, begun, request, (begun.commit.clone(), own)).await?;
+    let base = base(shared, begun, request, (landing_base.clone(), earlier)).await?;
+    Ok((landing_base, base))
+}
+
+/// A commit with the confirmed work of blocking tasks.
+async fn base(
+    shared: &Shared,
+    begun: &Begun,
+    request: &OpenWorkspace,
+    (commit, on_top_of): (String, Vec<&(RunId, TaskId)>),
+) -> Result<String, WorkspaceError> {
     let repository = &begun.repository;
-    let mut base = begun.commit.clone();
-    for (run, task) in &request.on_top_of {
+    let mut base = commit;
+    for (run, task) in on_top_of {
         let name = format!("refs/heads/{}^{{commit}}", branch(run, task));
         let Some(tip) = repository.resolve(&name).await? else {
             // The user has merged and deleted it, or does not want it.

@@ -7,6 +7,7 @@ use super::guard::Guarded;
 use super::guard::Scope;
 use super::host_workspaces::Shared;
 use super::host_workspaces::Slot;
+use super::integration;
 use super::kept::Kept;
 use super::layout::blocking;
 use super::layout::io_error;
@@ -25,6 +26,7 @@ use crate::services::Command;
 use crate::services::CommandEnd;
 use crate::services::CommitRequest;
 use crate::services::Committed;
+use crate::services::Rebased;
 use crate::services::Workspace;
 use crate::services::WorkspaceError;
 use async_trait::async_trait;
@@ -62,9 +64,21 @@ pub(super) struct Parts {
     pub(super) recorder: Recorder,
     /// None where the workspace is a plain copy.
     pub(super) ground: Option<Ground>,
+    /// The part of the base that the run's integration branch has.
+    pub(super) landing_base: String,
     /// The commit and the tree that the task starts from.
     pub(super) base: String,
     pub(super) tree: String,
+}
+
+impl Parts {
+    /// Makes a commit of a tree on top of another commit; no ref is moved.
+    pub(super) async fn commit_tree(&self, request: &CommitRequest, parent: &str) -> Result<String, WorkspaceError> {
+        let message = format!("{}\n\n{}", request.subject, request.body);
+        let call = self.recorder.git.call(["commit-tree", &request.tree.0, "-p", parent, "-F", "-"]);
+        let call = call.stdin(message.trim_end().to_owned() + "\n");
+        self.begun.identity.sign(call, self.shared.params.clock.now()).line().await
+    }
 }
 
 struct State {
@@ -387,11 +401,7 @@ impl Workspace for HostWorkspace {
         let has = parts.begun.repository.resolve(&format!("{full}^{{tree}}")).await?;
         let git = &parts.recorder.git;
         if has.as_ref() != Some(tree) {
-            let message = format!("{}\n\n{}", request.subject, request.body);
-            let call = git.call(["commit-tree", tree, "-p", &parts.base, "-F", "-"]);
-            let call = call.stdin(message.trim_end().to_owned() + "\n");
-            let at = parts.shared.params.clock.now();
-            let commit = parts.begun.identity.sign(call, at).line().await?;
+            let commit = parts.commit_tree(&request, &parts.base).await?;
             let expected = now.unwrap_or_else(|| "0".repeat(commit.len()));
             let update = ["update-ref", "-m", "reflexion: confirmed", &full, &commit, &expected];
             git.call(update).ok().await?;
@@ -406,6 +416,18 @@ impl Workspace for HostWorkspace {
         };
         let difference = parts.recorder.difference(&parts.tree, tree).await?;
         Ok(Committed { target, files: difference.files })
+    }
+
+    async fn rebase(&self) -> Result<Rebased, WorkspaceError> {
+        integration::rebase(&self.parts).await
+    }
+
+    async fn integrate(&self, onto: &str, request: CommitRequest) -> Result<String, WorkspaceError> {
+        integration::integrate(&self.parts, onto, request).await
+    }
+
+    async fn keep(&self, attempt: u32) -> Result<String, WorkspaceError> {
+        integration::keep(&self.parts.begun, &self.parts.task, attempt).await
     }
 
     async fn diff(&self, tree: &TreeId, limit: usize) -> Result<String, WorkspaceError> {

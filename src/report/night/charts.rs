@@ -140,7 +140,7 @@ fn timeline(night: &Night, times: &Times) -> Markup {
                     }
                 }
                 figcaption {
-                    "A row per worker, local time (" (zone) ")."
+                    "A row per worker; local time, " (zone) "."
                     @if hidden > 0 { " " (plural(hidden, "more worker")) " not drawn." }
                     @if !night.gaps.is_empty() { " Hatched: no process worked on it." }
                 }

@@ -94,9 +94,9 @@ fn own(night: &Night, place: usize, task: &NightTask) -> Option<Need> {
         return None;
     }
     let cause = task.cause.clone().unwrap_or_else(|| "nothing says why".to_owned());
-    let (kind, why, mut commands) = match (task.verdict, cause.strip_prefix("waits for a person: ")) {
-        (_, Some(action)) => (NeedKind::Person, action.to_owned(), vec![reopen(task)]),
-        (Some(Verdict::Unverifiable), None) => {
+    let (kind, why, mut commands) = match task.verdict {
+        _ if !task.person.is_empty() => (NeedKind::Person, task.person.join("; "), vec![reopen(task)]),
+        Some(Verdict::Unverifiable) => {
             let close = step(format!("reflexion task close {}", task.id), "call it done");
             (NeedKind::Unverifiable, cause, vec![close, reopen(task)])
         }
@@ -162,7 +162,7 @@ fn reviews(night: &Night) -> Vec<Need> {
 
 /// How to see a task's confirmed change.
 fn show(night: &Night, task: &NightTask) -> Option<Step> {
-    if let Some(Merge { outcome: MergeOutcome::Merged { commit }, .. }) = task.merges.last() {
+    if let Some(Merge { outcome: MergeOutcome::Merged { commit, .. }, .. }) = task.merges.last() {
         return Some(step(format!("git show {}", quoted(commit)), "see the change"));
     }
     let branch = task.branch.as_ref()?;

@@ -268,9 +268,8 @@ fn done(night: &Night) -> Section {
 fn done_item(night: &Night, task: &NightTask) -> Item {
     let mut lines = Vec::new();
     let tries = match (task.solved_at, task.judged) {
-        (Some(at), judged) => {
-            format!("confirmed at attempt {at} ({} in this {})", plural(judged as usize, "attempt"), night.noun())
-        }
+        (Some(at), judged) if at == judged => format!("confirmed at attempt {at}"),
+        (Some(at), judged) => format!("confirmed at attempt {at} ({judged} judged in this {})", night.noun()),
         (None, judged) => format!("confirmed after {}", plural(judged as usize, "attempt")),
     };
     let proof = match task.proof {
@@ -282,7 +281,14 @@ fn done_item(night: &Night, task: &NightTask) -> Item {
     lines.push(text(format!("{tries}{proof}; {} of agents' work{spent}", duration(task.agent_ms))));
     let mut commands = Vec::new();
     match task.merges.last() {
-        Some(Merge { outcome: MergeOutcome::Merged { commit }, .. }) => {
+        Some(Merge { outcome: MergeOutcome::Merged { commit, flaky }, .. }) => {
+            if !flaky.is_empty() {
+                let checks: Vec<String> = flaky.iter().take(5).map(|check| foreign(check, 60)).collect();
+                lines.push(text(format!(
+                    "flaky: {} failed after the merge and passed when run again on the same files",
+                    joined(&checks)
+                )));
+            }
             lines.push(with_code("merged as ", commit.get(..12).unwrap_or(commit), ""));
         }
         _ => {

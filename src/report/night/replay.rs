@@ -201,7 +201,7 @@ impl Replay {
     fn take_of_task(&mut self, at: Timestamp, entry: &JournalEntry) {
         match entry {
             JournalEntry::RunStarted { .. } | JournalEntry::RunResumed { .. } | JournalEntry::RunEnded { .. } => {}
-            JournalEntry::TaskStarted { task, title, worker } => self.task_started(at, task, title, *worker),
+            JournalEntry::TaskStarted { task, title, worker, .. } => self.task_started(at, task, title, *worker),
             JournalEntry::AttemptStarted { .. } => self.attempt_started(at, entry),
             JournalEntry::AgentStopped { session, ending, .. } => {
                 let Some(attempt) = self.by_session.get(session).copied() else { return };
@@ -269,6 +269,7 @@ impl Replay {
             branch: None,
             cause: None,
             stop: None,
+            person: Vec::new(),
             risk: None,
             attempts: Vec::new(),
             judged: 0,
@@ -363,6 +364,7 @@ impl Replay {
             usage,
             verdict,
             because,
+            person,
             risk,
             reflection,
             reflection_usage,
@@ -375,6 +377,7 @@ impl Replay {
         let place = self.task(task);
         self.tasks[place].judged += 1;
         self.tasks[place].verdict = Some(*verdict);
+        self.tasks[place].person.clone_from(person);
         self.tasks[place].risk.clone_from(risk);
         if let Some(id) = reflection {
             self.written(id, task.to_string(), *number);
@@ -530,7 +533,7 @@ impl Replay {
         match course.ended {
             Some(Status::Closed) if merged => TaskState::Merged,
             Some(Status::Closed) => TaskState::Confirmed,
-            Some(Status::Blocked) if refuted && !waits_for_person(told) => TaskState::Failed,
+            Some(Status::Blocked) if refuted && told.person.is_empty() => TaskState::Failed,
             Some(Status::Blocked) => TaskState::Blocked,
             Some(Status::Open | Status::InProgress) => TaskState::Open,
             None if merged => TaskState::Merged,
@@ -547,11 +550,6 @@ struct Said<'e> {
     branch: &'e Option<String>,
     cause: &'e Option<String>,
     status: Option<Status>,
-}
-
-/// The journal has no word of its own for it; these are the machine's, not an agent's.
-fn waits_for_person(task: &NightTask) -> bool {
-    task.cause.as_ref().is_some_and(|cause| cause.starts_with("waits for a person"))
 }
 
 pub(super) fn millis(duration: SignedDuration) -> u64 {

@@ -150,6 +150,8 @@ pub struct NightTask {
     pub cause: Option<String>,
     /// What stands in the way, where it is nothing about the work.
     pub stop: Option<Stop>,
+    /// What a person must do before it can go on.
+    pub person: Vec<String>,
     /// The risk of its last judged change.
     pub risk: Option<Risk>,
     /// Its agent runs, as places in `attempts`.

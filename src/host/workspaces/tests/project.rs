@@ -150,7 +150,7 @@ impl Project {
     /// Begins run `r1` and opens a workspace for the task `t`.
     pub(super) async fn open(&self) -> Arc<dyn Workspace> {
         let workspaces = self.workspaces();
-        workspaces.begin(&run_id()).await.unwrap();
+        workspaces.begin(run_id().into()).await.unwrap();
         open(&workspaces, "t", &[]).await.unwrap()
     }
 }

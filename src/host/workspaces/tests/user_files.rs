@@ -35,7 +35,7 @@ async fn dirty_staged_and_untracked_files_and_the_index_stay_as_they_are() {
     let before = state(top);
 
     let workspaces = project.workspaces();
-    let base = workspaces.begin(&run_id()).await.unwrap();
+    let base = workspaces.begin(run_id().into()).await.unwrap();
     assert_eq!(base.not_included, ["a", "b", "notes/"]);
     assert_eq!(base.cleaned, Vec::<String>::new());
     let workspace = open(&workspaces, "t", &[]).await.unwrap();
@@ -63,7 +63,7 @@ async fn what_a_dead_run_left_is_removed_and_the_users_worktrees_are_not() {
     // As if it were on a drive that is not there today.
     fs::rename(&mine, mine.with_extension("away")).unwrap();
     let run = RunId::new("r2").unwrap();
-    let base = project.workspaces().begin(&run).await.unwrap();
+    let base = project.workspaces().begin(run.clone().into()).await.unwrap();
     assert_eq!(base.cleaned, ["the workspace of task t, run r1"]);
     assert!(!dir.exists());
     let list = git(&project.top, &["worktree", "list"]);
@@ -72,7 +72,7 @@ async fn what_a_dead_run_left_is_removed_and_the_users_worktrees_are_not() {
 
 #[tokio::test]
 async fn projects_that_cannot_be_worked_on_say_what_to_do() {
-    let begin = async |project: &Project| match project.workspaces().begin(&run_id()).await {
+    let begin = async |project: &Project| match project.workspaces().begin(run_id().into()).await {
         Err(WorkspaceError::Unusable(message)) => message,
         other => panic!("{other:?}"),
     };
@@ -105,7 +105,7 @@ async fn a_project_that_its_repository_ignores_is_copied() {
 async fn blocking_tasks_are_merged_and_conflicts_are_named() {
     for project in [Project::git(&[("a", "1\n"), ("b", "1\n")]), Project::plain(&[("a", "1\n"), ("b", "1\n")])] {
         let workspaces = project.workspaces();
-        workspaces.begin(&run_id()).await.unwrap();
+        workspaces.begin(run_id().into()).await.unwrap();
         for (id, file, text) in [("one", "a", "one\n"), ("two", "b", "two\n"), ("three", "a", "three\n")] {
             let workspace = open(&workspaces, id, &[]).await.unwrap();
             write(&workspace.dir(), file, text);
@@ -131,7 +131,7 @@ async fn blocking_tasks_are_merged_and_conflicts_are_named() {
             git(&project.top, &["commit", "-qam", "by hand"]);
         }
         let later = project.workspaces();
-        later.begin(&run).await.unwrap();
+        later.begin(run.clone().into()).await.unwrap();
         let workspace = later
             .open(crate::services::OpenWorkspace {
                 run,
@@ -149,7 +149,7 @@ async fn workspaces_at_the_same_time_have_caches_of_their_own() {
     let mut project = Project::git(&[("a", "a")]);
     project.policy.env = [("TARGET".to_owned(), "{cache}/target".to_owned())].into();
     let workspaces = project.workspaces();
-    workspaces.begin(&run_id()).await.unwrap();
+    workspaces.begin(run_id().into()).await.unwrap();
     let first = open(&workspaces, "one", &[]).await.unwrap();
     let second = open(&workspaces, "two", &[]).await.unwrap();
     let of = |n: usize| project.top.join(format!(".reflection/cache/{n}/target")).display().to_string();
@@ -164,7 +164,7 @@ async fn workspaces_at_the_same_time_have_caches_of_their_own() {
 async fn many_workspaces_can_be_made_at_once() {
     let project = Project::git(&[("a", "a")]);
     let workspaces = project.workspaces();
-    workspaces.begin(&run_id()).await.unwrap();
+    workspaces.begin(run_id().into()).await.unwrap();
     let opened = (0..8).map(|n| {
         let workspaces = &workspaces;
         async move {

@@ -1,0 +1,57 @@
+//! `overnight`.
+
+use crate::overnight::Until;
+use crate::overnight::Window;
+use jiff::SignedDuration;
+
+/// Work through the task list unattended.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Confirmed work is rebased onto the branch reflexion/<run>/integration, checked there once more, and merged; nothing \
+is pushed. A night that was killed goes on when the command is given again.\n\nExamples:\n  reflexion overnight --until 07:00\n  reflexion \
+overnight --between 22:00-07:00 --jobs 4\n  reflexion overnight --resume --for 2h"
+)]
+pub struct OvernightArgs {
+    /// The tasks; every open one if none is named
+    #[arg(value_name = "TASK", conflicts_with = "resume")]
+    pub tasks: Vec<String>,
+    /// Stop everything at this time: the next 07:00, or an instant such as 2026-11-23T07:00:00+01:00
+    #[arg(long, value_name = "TIME")]
+    pub until: Option<Until>,
+    /// Stop everything after so long, such as 8h or 90m
+    #[arg(long = "for", value_name = "DURATION", conflicts_with = "until", value_parser = duration)]
+    pub duration: Option<SignedDuration>,
+    /// Begin when this part of the day begins, such as 22:00-07:00, and stop when it ends
+    #[arg(long, value_name = "TIME-TIME", conflicts_with_all = ["until", "duration"])]
+    pub between: Option<Window>,
+    /// Go on with the newest night that was killed or stopped, as it was asked for
+    #[arg(long, conflicts_with_all = ["again", "agent", "max_attempts"])]
+    pub resume: bool,
+    /// Begin a new night although the newest one was killed
+    #[arg(long, conflicts_with = "resume")]
+    pub new: bool,
+    /// Work on so many tasks at the same time
+    #[arg(long, short, value_name = "N", allow_negative_numbers = true)]
+    pub jobs: Option<usize>,
+    /// Attempts per task
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..))]
+    pub max_attempts: Option<u32>,
+    /// The agent for every task, as named in project.json
+    #[arg(long, value_name = "NAME")]
+    pub agent: Option<String>,
+    /// Neither write reflections nor put them into prompts
+    #[arg(long)]
+    pub no_reflexion: bool,
+    /// Also do closed and blocked tasks, as if they had just been opened
+    #[arg(long)]
+    pub again: bool,
+    /// Print the result as one JSON document on stdout
+    #[arg(long)]
+    pub json: bool,
+}
+
+fn duration(text: &str) -> Result<SignedDuration, String> {
+    let duration: SignedDuration =
+        text.parse().map_err(|_| "give hours, minutes or both, such as 8h, 90m or 1h30m".to_owned())?;
+    if duration.is_positive() { Ok(duration) } else { Err("a night takes longer than nothing".to_owned()) }
+}

@@ -1,0 +1,145 @@
+//! `reflexion overnight`.
+
+use super::Exit;
+use super::args::OvernightArgs;
+use super::exit::UsageError;
+use super::interrupt;
+use super::output::errln;
+use super::output::out;
+use super::progress::Progress;
+use super::project;
+use super::run;
+use crate::domain::Again;
+use crate::domain::RunKind;
+use crate::domain::TaskId;
+use crate::domain::Timestamp;
+use crate::layer::Svc;
+use crate::overnight::Night;
+use crate::overnight::Unfinished;
+use crate::report;
+use crate::runtime;
+use crate::services::Clock;
+use crate::services::EventSink;
+use crate::services::Journal;
+use crate::services::Orchestrator;
+use crate::services::RunRequest;
+use crate::services::Start;
+use crate::services::Tasks;
+use std::path::Path;
+use tokio_util::sync::CancellationToken;
+
+pub(super) async fn overnight(dir: &Path, args: OvernightArgs) -> anyhow::Result<Exit> {
+    let ids = args.tasks.iter().map(|id| TaskId::new(id.as_str()).map_err(|e| UsageError(e.to_string())));
+    let ids = ids.collect::<Result<Vec<_>, _>>()?;
+    let (layers, settings) = project::layers(dir, run::overrides(args.jobs, args.no_reflexion))?;
+    run::check_agent(args.agent.as_deref(), &*settings)?;
+    let progress = Progress::new(args.json);
+    let app = layers
+        .with(Svc::<dyn EventSink>::new(progress.clone()))
+        .build::<(Svc<dyn Orchestrator>, Svc<dyn Tasks>, Svc<dyn Journal>, Svc<dyn Clock>)>()
+        .await?;
+    let (orchestrator, tasks, journal, clock) = (app.0.clone(), app.1.clone(), app.2.clone(), app.3.clone());
+    let night = Night { journal: journal.into_arc(), clock: clock.clone().into_arc() };
+    let unfinished = to_go_on_with(&args, &ids, &night).await?;
+    let list = tasks.load().await?;
+    run::say_problems(&list, &*settings);
+    let again = if args.again { Again::Yes } else { Again::No };
+    if unfinished.is_none() && ids.is_empty() && again == Again::No && !list.tasks.iter().any(run::is_open) {
+        drop((orchestrator, tasks, night, clock));
+        app.shutdown().await?;
+        return run::nothing_open(&list, &*settings, args.json);
+    }
+    let cancel = CancellationToken::new();
+    let interrupt = tokio::spawn(interrupt::cancel_on_signal(cancel.clone()));
+    let until = match opens(&args, &night, &cancel).await {
+        Ok(until) => until,
+        Err(Closed) => return Ok(Exit::Interrupted),
+    };
+    let now = clock.now();
+    let request = request(&args, ids, unfinished, (until, now), cancel);
+    let result = orchestrator.run(request).await;
+    interrupt.abort();
+    progress.finish();
+    drop((orchestrator, tasks, night, clock));
+    app.shutdown().await?;
+    let report = result?;
+    if args.json {
+        project::print_json(&report)?;
+    } else {
+        out!("{}", project::printable(&report::run(&report)));
+    }
+    Ok(run::exit(&report, if args.tasks.is_empty() { list.problems.len() } else { 0 }))
+}
+
+/// The night that goes on, if one does; says so, because nobody asked for it where a night was killed.
+async fn to_go_on_with(args: &OvernightArgs, ids: &[TaskId], night: &Night) -> anyhow::Result<Option<Unfinished>> {
+    if args.new {
+        return Ok(None);
+    }
+    let unfinished = night.unfinished().await?;
+    if args.resume {
+        return match unfinished {
+            Some(unfinished) => Ok(Some(unfinished)),
+            None => Err(UsageError("--resume: no night was killed or stopped; start one without it".to_owned()).into()),
+        };
+    }
+    let Some(killed) = unfinished.filter(|unfinished| unfinished.was_killed()) else { return Ok(None) };
+    let other_things = !ids.is_empty() || args.again || args.agent.is_some() || args.max_attempts.is_some();
+    if other_things {
+        let message = format!(
+            "the night {} was killed, and goes on as it was asked for: give `--resume` without tasks and other options \
+             for it, or `--new` to begin another",
+            killed.run
+        );
+        return Err(UsageError(message).into());
+    }
+    errln!("the night {} was killed; it goes on (`--new` begins another)", killed.run);
+    Ok(Some(killed))
+}
+
+/// The window did not open before somebody interrupted.
+struct Closed;
+
+/// Waits for the window, and gives the deadline.
+async fn opens(args: &OvernightArgs, night: &Night, cancel: &CancellationToken) -> Result<Option<Timestamp>, Closed> {
+    let (clock, zone) = (&night.clock, night.clock.zone());
+    if let Some(window) = &args.between {
+        let opens = window.opens(clock.now(), &zone);
+        if opens > clock.now() {
+            errln!("waiting until {}", opens.to_zoned(zone.clone()).strftime("%Y-%m-%d %H:%M"));
+        }
+        if !night.wait_for(window, cancel).await {
+            return Err(Closed);
+        }
+        return Ok(Some(window.closes(clock.now(), &zone)));
+    }
+    let in_time = args.duration.map(|duration| clock.now() + duration);
+    Ok(args.until.map(|until| until.after(clock.now(), &zone)).or(in_time))
+}
+
+fn request(
+    args: &OvernightArgs,
+    tasks: Vec<TaskId>,
+    unfinished: Option<Unfinished>,
+    (until, now): (Option<Timestamp>, Timestamp),
+    cancel: CancellationToken,
+) -> RunRequest {
+    let new = RunRequest {
+        tasks,
+        again: if args.again { Again::Yes } else { Again::No },
+        agent: args.agent.clone(),
+        max_attempts: args.max_attempts,
+        kind: RunKind::Overnight,
+        until,
+        cancel,
+        ..RunRequest::everything(runtime::new_run_id())
+    };
+    match unfinished {
+        // A night that goes on keeps its deadline, unless another is given or it is over.
+        Some(Unfinished { run, past }) => {
+            let until = until.or(past.plan.until.filter(|until| *until > now));
+            RunRequest { run, start: Start::Resume, until, ..new }
+        }
+        None => new,
+    }
+}

@@ -1,0 +1,252 @@
+//! Bringing confirmed work onto the run's integration branch: rebased, checked again, one task at a time.
+//!
+//! What does not fit, or is red on top of what was merged before, is a failed attempt: its work is kept on a branch of
+//! its own, it earns a reflection, and the task is done again on top of what it has to fit.
+
+use super::attempt::Judged;
+use super::failure::PastFailure;
+use super::judge;
+use super::resume::LastJudged;
+use super::task::Prepared;
+use super::task::TaskRun;
+use super::task::TaskRunError;
+use crate::domain::CheckReport;
+use crate::domain::EventKind;
+use crate::domain::FailedCheck;
+use crate::domain::FailureContext;
+use crate::domain::FailureType;
+use crate::domain::JournalEntry;
+use crate::domain::MergeOutcome;
+use crate::domain::Output;
+use crate::domain::ReflectionId;
+use crate::domain::Status;
+use crate::domain::SubtaskId;
+use crate::domain::TaskMark;
+use crate::domain::TreeId;
+use crate::domain::Verdict;
+use crate::services::CommitRequest;
+use crate::services::RebaseOutcome;
+use crate::services::UsageMeter;
+use crate::services::Workspace;
+use std::sync::Arc;
+
+/// What came of looking at the rebased work.
+enum Looked {
+    /// It may be merged; these checks failed once and passed on the same files.
+    Fits { tree: TreeId, flaky: Vec<String> },
+    /// It may not.
+    Fails(Failing),
+    /// Somebody interrupted.
+    Interrupted,
+}
+
+/// Why confirmed work is not merged.
+struct Failing {
+    kind: FailureType,
+    because: String,
+    files: Vec<String>,
+    check: Option<CheckReport>,
+}
+
+impl LastJudged {
+    pub(super) fn of(judged: &Judged, subtask: SubtaskId) -> Self {
+        Self {
+            attempt: judged.attempt.number,
+            session: judged.session.clone(),
+            ending: judged.ending.clone(),
+            subtask,
+            verdict: judged.judgement.verdict,
+            proof: judged.judgement.proof,
+            passed: judged.checks.iter().filter(|c| c.passed()).map(|c| c.spec.name.clone()).collect(),
+        }
+    }
+}
+
+/// How merging ended; an interruption leaves it to be done again.
+pub(super) enum Landed {
+    Merged,
+    NotMerged { because: String },
+    Interrupted,
+}
+
+impl TaskRun {
+    /// Merges what the task's branch holds.
+    pub(super) async fn merge(&mut self, prepared: &Prepared) -> Result<Landed, TaskRunError> {
+        let context = Arc::clone(&self.context);
+        let Some(last) = self.last_judged.clone() else {
+            return Err(TaskRunError::SetAside("nothing was judged that could be merged".to_owned()));
+        };
+        let _one_at_a_time = context.merging.lock().await;
+        if context.cancel.is_cancelled() {
+            return Ok(Landed::Interrupted);
+        }
+        let workspace = &*prepared.workspace;
+        let rebased = workspace.rebase().await?;
+        let (task, attempt, onto) = (self.task.id.clone(), last.attempt, rebased.onto.clone());
+        let entry = JournalEntry::MergeStarted { task: task.clone(), attempt, onto: onto.clone() };
+        context.services.journal.record(entry).await?;
+        self.doing("merging");
+        match self.look(prepared, rebased.outcome).await? {
+            Looked::Interrupted => Ok(Landed::Interrupted),
+            Looked::Fits { tree, flaky } => {
+                let request = CommitRequest { tree, subject: self.task.title.clone(), body: self.commit_body() };
+                let commit = workspace.integrate(&onto, request).await?;
+                let outcome = MergeOutcome::Merged { commit: commit.clone(), flaky: flaky.clone() };
+                let entry = JournalEntry::MergeEnded { task, attempt, outcome, reflection: None };
+                context.services.journal.record(entry).await?;
+                self.publish(EventKind::Merged { commit: commit.clone(), flaky });
+                self.report.merged = Some(commit);
+                Ok(Landed::Merged)
+            }
+            Looked::Fails(failing) => self.not_merged(workspace, last, onto, failing).await,
+        }
+    }
+
+    /// The branch is kept under another name, a lesson is stored, and the attempt counts as failed.
+    async fn not_merged(
+        &mut self,
+        workspace: &dyn Workspace,
+        last: LastJudged,
+        onto: String,
+        failing: Failing,
+    ) -> Result<Landed, TaskRunError> {
+        let context = Arc::clone(&self.context);
+        let kept = workspace.keep(last.attempt).await?;
+        let reflection = self.reflect_on_merge(&last, &failing).await;
+        let outcome = match failing.kind {
+            FailureType::MergeConflict => MergeOutcome::Conflict { files: failing.files.clone(), kept },
+            _ => MergeOutcome::Red { because: failing.because.clone(), kept },
+        };
+        let because = outcome.failed().unwrap_or_default();
+        let (task, attempt) = (self.task.id.clone(), last.attempt);
+        let entry = JournalEntry::MergeEnded { task: task.clone(), attempt, outcome, reflection };
+        context.services.journal.record(entry).await?;
+        // The newest word on the attempt: it counts as refuted from now on.
+        let mark = TaskMark {
+            v: 1,
+            id: task,
+            status: Status::InProgress,
+            cause: None,
+            run: Some(context.run.clone()),
+            subtask: Some(last.subtask),
+            attempt: Some(attempt),
+            verdict: Some(Verdict::Failed),
+            at: context.services.clock.now(),
+        };
+        context.services.tasks.mark(&[mark]).await.map_err(|e| TaskRunError::SetAside(e.to_string()))?;
+        self.publish(EventKind::NotMerged { because: because.clone() });
+        self.last_failure = Some(PastFailure {
+            part: self.parts.len() - 1,
+            number: attempt,
+            because: because.clone(),
+            check: failing.check,
+            files: self.report.files.clone(),
+        });
+        self.report.verdict = Some(Verdict::Failed);
+        self.report.branch = None;
+        self.report.files.clear();
+        self.report.solved_at = None;
+        self.onto = Some(onto);
+        Ok(Landed::NotMerged { because })
+    }
+
+    /// Runs the checks on the rebased files; where these are exactly the files that were confirmed, they have run.
+    async fn look(&mut self, prepared: &Prepared, outcome: RebaseOutcome) -> Result<Looked, TaskRunError> {
+        let tree = match outcome {
+            RebaseOutcome::Fits(tree) => tree,
+            RebaseOutcome::Conflict(files) => {
+                let because = format!("it conflicts with what was merged before in {}", files.join(", "));
+                return Ok(Looked::Fails(Failing { kind: FailureType::MergeConflict, because, files, check: None }));
+            }
+        };
+        if self.committed.as_ref() == Some(&tree) {
+            return Ok(Looked::Fits { tree, flaky: Vec::new() });
+        }
+        let workspace = &*prepared.workspace;
+        workspace.reset(&tree, &self.context.cancel).await?;
+        let checks = self.checks_of(self.parts.len() - 1);
+        let (first, tampered) = self.guarded_checks(workspace, checks.clone()).await?;
+        if !tampered.is_empty() {
+            let because = format!("a check changed the repository beside the files: {}", tampered.join(", "));
+            return Ok(Looked::Fails(Failing {
+                kind: FailureType::CheckFailed,
+                because,
+                files: tampered,
+                check: None,
+            }));
+        }
+        let Some(red) = judge::red(&first, &prepared.baseline, self.task.expects) else {
+            return Ok(self.unless_interrupted(Looked::Fits { tree, flaky: Vec::new() }));
+        };
+        // A check that fails and then passes on the same files says nothing about them.
+        workspace.reset(&tree, &self.context.cancel).await?;
+        let (second, _) = self.guarded_checks(workspace, checks).await?;
+        let looked = match judge::red(&second, &prepared.baseline, self.task.expects) {
+            None => {
+                let red_once = first.iter().filter(|check| !check.passed()).map(|check| check.spec.name.clone());
+                let passed = |name: &String| second.iter().any(|check| check.spec.name == *name && check.passed());
+                Looked::Fits { tree, flaky: red_once.filter(passed).collect() }
+            }
+            Some(again) => {
+                let check = second.into_iter().nth(again).or_else(|| first.into_iter().nth(red));
+                let because = check
+                    .as_ref()
+                    .map_or_else(String::new, |check| format!("check `{}` is red ({})", check.spec.name, check.how()));
+                Looked::Fails(Failing { kind: FailureType::CheckFailed, because, files: Vec::new(), check })
+            }
+        };
+        Ok(self.unless_interrupted(looked))
+    }
+
+    fn unless_interrupted(&self, looked: Looked) -> Looked {
+        if self.context.cancel.is_cancelled() { Looked::Interrupted } else { looked }
+    }
+
+    async fn reflect_on_merge(&mut self, last: &LastJudged, failing: &Failing) -> Option<ReflectionId> {
+        if !self.context.services.settings.reflexion().enabled {
+            return None;
+        }
+        let failure = self.merge_failure(last, failing).await;
+        let spent = UsageMeter::default();
+        let stored = self.store(&failure, &spent).await;
+        self.usage += spent.total();
+        match stored {
+            Ok(id) => Some(id),
+            Err(error) => {
+                self.publish(EventKind::Warning { message: format!("no reflection was stored: {error}") });
+                None
+            }
+        }
+    }
+
+    async fn merge_failure(&self, last: &LastJudged, failing: &Failing) -> FailureContext {
+        let part = self.parts.len() - 1;
+        let check = failing.check.as_ref();
+        FailureContext {
+            v: 1,
+            id: format!("fc-{}", self.context.services.clock.new_id()),
+            session_id: last.session.clone(),
+            task_id: self.task.id.clone(),
+            subtask_id: self.parts[part].id.clone(),
+            subtask_description: self.described(part),
+            acceptance_criteria: self.task.acceptance_criteria.clone(),
+            attempt_number: last.attempt,
+            failure_type: failing.kind,
+            ending: last.ending.clone(),
+            check: check.map(|c| FailedCheck {
+                name: c.spec.name.clone(),
+                run: c.spec.run.clone(),
+                exit_status: c.exit_status,
+                signal: c.signal,
+                timed_out: c.timed_out,
+            }),
+            output: check.map_or_else(|| Output::whole(failing.because.clone()), |c| c.output.clone()),
+            signature: check.map(|c| c.signature.clone()).unwrap_or_default(),
+            files_changed: if failing.files.is_empty() { self.report.files.clone() } else { failing.files.clone() },
+            diff_hash: self.committed.clone().map(|tree| tree.0).unwrap_or_default(),
+            agent_message: String::new(),
+            previous_reflections: self.previous_reflections(part).await,
+            created_at: self.context.services.clock.now(),
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! A task's workspace, and its checks at the base.
+
+use super::task::Prepared;
+use super::task::TaskRun;
+use super::task::TaskRunError;
+use crate::domain::CheckReport;
+use crate::domain::CheckScope;
+use crate::domain::CheckSpec;
+use crate::domain::CheckStatus;
+use crate::domain::EventKind;
+use crate::domain::JournalEntry;
+use crate::domain::RunId;
+use crate::domain::TaskId;
+use crate::domain::TreeId;
+use crate::services::OpenWorkspace;
+use crate::services::VerifyRequest;
+use crate::services::Workspace;
+use std::sync::PoisonError;
+
+impl TaskRun {
+    /// Opens the workspace, runs `setup`, and runs every check once at the base.
+    ///
+    /// # Errors
+    /// What stands in the way; [`TaskRun::work`] then ends the task with it.
+    pub async fn prepare(&mut self) -> Result<(), TaskRunError> {
+        let max_attempts = self.max_attempts();
+        self.publish(EventKind::TaskStarted { title: self.task.title.clone(), max_attempts });
+        self.doing("preparing");
+        let prepared = self.open().await;
+        let result = prepared.as_ref().map(|_| ()).map_err(Clone::clone);
+        self.prepared = Some(prepared);
+        result
+    }
+
+    async fn open(&self) -> Result<Prepared, TaskRunError> {
+        let context = &self.context;
+        let (task, title, counts) = (self.task.id.clone(), self.task.title.clone(), self.counts());
+        let entry = JournalEntry::TaskStarted { task, title, worker: self.worker, counts };
+        context.services.journal.record(entry).await?;
+        self.agents()?;
+        self.open_workspace().await
+    }
+
+    pub(super) async fn open_workspace(&self) -> Result<Prepared, TaskRunError> {
+        let context = &self.context;
+        let request = OpenWorkspace {
+            run: context.run.clone(),
+            task: self.task.id.clone(),
+            on_top_of: self.blockers(),
+            onto: self.onto.clone(),
+        };
+        let workspace = context.services.workspaces.open(request).await?;
+        let baseline = async {
+            workspace.reset(&workspace.base(), &context.cancel).await?;
+            self.doing("checks at base");
+            self.baseline(&*workspace).await
+        };
+        match baseline.await {
+            Ok(baseline) => Ok(Prepared { workspace, baseline }),
+            Err(error) => {
+                // The first error is what the user must see; a workspace that stays is removed by the next run.
+                let _ = workspace.close().await;
+                Err(error)
+            }
+        }
+    }
+
+    fn blockers(&self) -> Vec<(RunId, TaskId)> {
+        let confirmed = self.context.confirmed_by.lock().unwrap_or_else(PoisonError::into_inner);
+        self.task.blockers().filter_map(|id| Some((confirmed.get(id)?.clone(), id.clone()))).collect()
+    }
+
+    /// Every check of every part once at the base; project checks are shared by all tasks with the same base.
+    async fn baseline(&self, workspace: &dyn Workspace) -> Result<Vec<CheckReport>, TaskRunError> {
+        let base = workspace.base();
+        let mut reports = Vec::new();
+        workspace.guard().await?;
+        for (scope, spec) in self.all_checks() {
+            let key = (base.clone(), spec.clone());
+            let cached = match scope {
+                CheckScope::Project => self.baselines().get(&key).cloned(),
+                CheckScope::Task => None,
+            };
+            let report = match cached {
+                Some(report) => report,
+                None => self.verify(workspace, vec![(scope, spec)]).await.remove(0),
+            };
+            if scope == CheckScope::Project {
+                self.baselines().insert(key, report.clone());
+            }
+            if self.context.cancel.is_cancelled() {
+                return Err(TaskRunError::SetAside("the run was interrupted".to_owned()));
+            }
+            if let CheckStatus::NotRun { because } = &report.status {
+                return Err(TaskRunError::Environment(format!("check `{}` cannot start: {because}", report.spec.name)));
+            }
+            reports.push(report);
+        }
+        let tampered = workspace.restore_guarded().await?;
+        if !tampered.is_empty() {
+            self.publish(EventKind::Tampered { what: tampered });
+        }
+        Ok(reports)
+    }
+
+    fn baselines(&self) -> std::sync::MutexGuard<'_, std::collections::HashMap<(TreeId, CheckSpec), CheckReport>> {
+        self.context.baselines.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub async fn verify(&self, workspace: &dyn Workspace, checks: Vec<(CheckScope, CheckSpec)>) -> Vec<CheckReport> {
+        if checks.is_empty() {
+            return Vec::new();
+        }
+        let cancel = self.context.cancel.clone();
+        let request = VerifyRequest { checks, dir: workspace.dir(), env: workspace.env(), cancel };
+        self.context.services.verifier.verify(request).await
+    }
+
+    fn all_checks(&self) -> Vec<(CheckScope, CheckSpec)> {
+        let own = self.parts.iter().flat_map(|p| &p.checks).chain(&self.task.checks);
+        let project = self.context.services.settings.run().checks.iter();
+        project.map(|c| (CheckScope::Project, c.clone())).chain(own.map(|c| (CheckScope::Task, c.clone()))).collect()
+    }
+
+    /// The checks that decide about a part: its own; after the last one also the project's and the task's.
+    pub fn checks_of(&self, part: usize) -> Vec<(CheckScope, CheckSpec)> {
+        let own = self.parts[part].checks.iter().map(|c| (CheckScope::Task, c.clone()));
+        if part + 1 < self.parts.len() {
+            return own.collect();
+        }
+        let project = self.context.services.settings.run().checks.iter().map(|c| (CheckScope::Project, c.clone()));
+        project.chain(own).chain(self.task.checks.iter().map(|c| (CheckScope::Task, c.clone()))).collect()
+    }
+}

@@ -1,0 +1,330 @@
+//! What a run's journal says of its tasks, so that a run that was killed goes on where it was.
+//!
+//! The machine is fed again with what was judged and merged; what it asks for after the last of these is done for real.
+//! An attempt whose result is not written down is done again under the same number.
+
+use super::drive::Ended;
+use super::judge::Judgement;
+use super::machine::Input;
+use super::queue::Queue;
+use crate::domain::Again;
+use crate::domain::AttemptCount;
+use crate::domain::Ending;
+use crate::domain::JournalEntry;
+use crate::domain::MergeOutcome;
+use crate::domain::Proof;
+use crate::domain::RunId;
+use crate::domain::RunPlan;
+use crate::domain::SessionId;
+use crate::domain::Status;
+use crate::domain::Task;
+use crate::domain::TaskId;
+use crate::domain::TaskList;
+use crate::domain::TaskMark;
+use crate::domain::TaskReport;
+use crate::domain::Timestamp;
+use crate::domain::TreeId;
+use crate::domain::Usage;
+use crate::domain::Verdict;
+use std::collections::BTreeMap;
+
+/// A run, as far as its journal tells.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct PastRun {
+    /// Which run it is.
+    pub run: Option<RunId>,
+    /// How it was asked for.
+    pub plan: RunPlan,
+    /// The tasks asked for, in the order of work.
+    pub tasks: Vec<TaskId>,
+    /// The newest commit that is known to be on its integration branch.
+    pub integration: Option<String>,
+    /// What was done of each task that was begun.
+    pub begun: BTreeMap<TaskId, PastTask>,
+    /// How it stands.
+    pub standing: RunStanding,
+}
+
+/// How a run stands, as far as its journal tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum RunStanding {
+    /// It goes on, or was killed: its journal has no end.
+    #[default]
+    Open,
+    /// A person or its deadline stopped it, and something may be left.
+    Stopped,
+    /// It came to its own end.
+    Done,
+}
+
+/// What was done of a task.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct PastTask {
+    /// The attempts of each part before the run.
+    pub counts: Vec<AttemptCount>,
+    /// What the machine is fed again with.
+    pub inputs: Vec<Input>,
+    /// The commit that the task stands on instead of the run's base, because its work did not merge.
+    pub onto: Option<String>,
+    /// The commit that its work is being put on, if that has no result.
+    pub merging: Option<String>,
+    /// The attempt that was judged last.
+    pub last: Option<LastJudged>,
+    /// Sessions whose attempt has no result: what they left behind must not be counted twice.
+    pub open_sessions: Vec<SessionId>,
+    /// What its report had come to.
+    pub tally: Tally,
+    /// How it ended in this run, if it did for good.
+    pub ended: Option<(Status, Box<TaskReport>)>,
+}
+
+/// The attempt that was judged last.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LastJudged {
+    /// Its number.
+    pub attempt: u32,
+    /// Its session.
+    pub session: SessionId,
+    /// Why its agent stopped.
+    pub ending: Ending,
+    /// The subtask, by id, as the journal names it.
+    pub subtask: crate::domain::SubtaskId,
+    /// The verdict, as it was written down.
+    pub verdict: Verdict,
+    /// What a confirmation rests on.
+    pub proof: Option<Proof>,
+    /// The checks that passed, by name; not known after a crash.
+    pub passed: Vec<String>,
+}
+
+/// Sums of a task's report.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Tally {
+    /// Attempts judged.
+    pub attempts: u32,
+    /// Reflections stored.
+    pub reflections_written: u32,
+    /// Reflections put into the prompts of judged attempts.
+    pub reflections_injected: u32,
+    /// One per agent run with a result.
+    pub endings: Vec<Ending>,
+    /// Everything used.
+    pub usage: Usage,
+    /// The part of it that went into judging.
+    pub judging_usage: Usage,
+}
+
+/// Reads a journal again.
+#[must_use]
+pub fn replay(entries: &[JournalEntry]) -> PastRun {
+    let mut past = PastRun::default();
+    let mut injected: BTreeMap<SessionId, u32> = BTreeMap::new();
+    for entry in entries {
+        match entry {
+            JournalEntry::RunStarted { run, tasks, plan, .. } => {
+                let (run, plan, tasks) = (Some(run.clone()), plan.clone(), tasks.clone());
+                past = PastRun { run, plan, tasks, ..PastRun::default() };
+            }
+            JournalEntry::RunResumed { .. } => past.standing = RunStanding::Open,
+            JournalEntry::RunEnded { interrupted: false, stopped: None } => past.standing = RunStanding::Done,
+            JournalEntry::RunEnded { .. } => past.standing = RunStanding::Stopped,
+            JournalEntry::AttemptStarted { session, injected: ids, .. } => {
+                injected.insert(session.clone(), u32::try_from(ids.len()).unwrap_or(u32::MAX));
+            }
+            JournalEntry::MergeEnded { outcome: MergeOutcome::Merged { commit, .. }, .. } => {
+                past.integration = Some(commit.clone());
+            }
+            _ => {}
+        }
+        if let Some(task) = entry.task() {
+            past.begun.entry(task.clone()).or_default().take(entry, &injected);
+        }
+    }
+    past
+}
+
+impl PastRun {
+    /// The tasks to go on with, in the order of the list: those that have not ended, and those that a person opened again.
+    /// What a person closed, blocked or removed meanwhile is left alone.
+    pub(super) fn left(&self, list: &TaskList) -> Vec<Task> {
+        let asked = |task: &&Task| {
+            let open = matches!(task.status, Status::Open | Status::InProgress);
+            let ended = self.begun.get(&task.id).is_some_and(|begun| begun.ended.is_some());
+            // Work that was asked for again is closed until its first attempt.
+            let again = self.plan.again == Again::Yes && !ended;
+            self.tasks.contains(&task.id) && (again || (open && (!ended || !self.lacks_mark(list, task))))
+        };
+        list.tasks.iter().filter(asked).cloned().collect()
+    }
+
+    /// Whether a task's end is in the journal and was not written to the tasks any more.
+    fn lacks_mark(&self, list: &TaskList, task: &Task) -> bool {
+        let Some((status, _)) = self.begun.get(&task.id).and_then(|begun| begun.ended.as_ref()) else { return false };
+        let known = match status {
+            Status::Closed => list.closed_by.get(&task.id).is_some_and(|run| Some(run) == self.run.as_ref()),
+            _ => list.causes.contains_key(&task.id),
+        };
+        *status != task.status && !known
+    }
+
+    /// What the journal has and the tasks have not: at most the last attempt, and the last end, of each task.
+    pub(super) fn missing_marks(&self, list: &TaskList, run: &RunId, at: Timestamp) -> Vec<TaskMark> {
+        let mark = |task: &TaskId, status: Status| TaskMark {
+            v: 1,
+            id: task.clone(),
+            status,
+            cause: None,
+            run: Some(run.clone()),
+            subtask: None,
+            attempt: None,
+            verdict: None,
+            at,
+        };
+        let mut marks = Vec::new();
+        for (id, begun) in &self.begun {
+            let Some(task) = list.tasks.iter().find(|task| task.id == *id) else { continue };
+            if let Some(last) = &begun.last {
+                let known = list.attempts.get(&(id.clone(), last.subtask.clone())).map_or(0, |count| count.last);
+                if known < last.attempt {
+                    let (subtask, attempt) = (Some(last.subtask.clone()), Some(last.attempt));
+                    let mark = mark(id, Status::InProgress);
+                    marks.push(TaskMark { subtask, attempt, verdict: Some(last.verdict), ..mark });
+                }
+            }
+            if let Some((status, report)) = &begun.ended
+                && self.lacks_mark(list, task)
+            {
+                marks.push(TaskMark { cause: report.cause.clone(), ..mark(id, *status) });
+            }
+        }
+        marks
+    }
+
+    /// The reports of the tasks that ended before, without those that are worked on again.
+    pub(super) fn take_ended(&mut self, queue: &Queue) -> Vec<Ended> {
+        let again = queue.ids();
+        let over = |id: &TaskId, begun: &PastTask| !again.contains(id) && begun.ended.is_some();
+        let mut ended: BTreeMap<TaskId, PastTask> = self.begun.extract_if(.., |id, begun| over(id, begun)).collect();
+        let reports = self.tasks.iter().filter_map(|id| ended.remove(id)?.ended);
+        reports.map(|(status, report)| Ended { report: *report, status }).collect()
+    }
+
+    /// Which run's branch holds the confirmed work of which task.
+    pub(super) fn confirmed_by(&self, list: &TaskList, run: &RunId) -> BTreeMap<TaskId, RunId> {
+        let mut confirmed = list.closed_by.clone();
+        for (id, begun) in &self.begun {
+            if begun.ended.as_ref().is_some_and(|(status, _)| *status == Status::Closed) {
+                confirmed.insert(id.clone(), run.clone());
+            }
+        }
+        confirmed
+    }
+}
+
+impl PastTask {
+    fn take(&mut self, entry: &JournalEntry, injected: &BTreeMap<SessionId, u32>) {
+        match entry {
+            JournalEntry::TaskStarted { counts, .. } => {
+                // A task that had ended was opened again by a person; one that was left open goes on, with the counts of
+                // its first time.
+                if self.ended.is_some() {
+                    *self = Self::default();
+                }
+                if self.counts.is_empty() {
+                    self.counts.clone_from(counts);
+                }
+            }
+            JournalEntry::AttemptStarted { session, .. } => self.open_sessions.push(session.clone()),
+            JournalEntry::AttemptDropped { session, ending, usage, judging_usage, .. } => {
+                self.open_sessions.retain(|open| open != session);
+                self.tally.endings.extend(ending.clone());
+                self.tally.usage += *usage;
+                self.tally.usage += *judging_usage;
+                self.tally.judging_usage += *judging_usage;
+            }
+            JournalEntry::AttemptJudged { .. } => self.judged(entry, injected),
+            JournalEntry::MergeStarted { onto, .. } => self.merging = Some(onto.clone()),
+            JournalEntry::MergeEnded { outcome, reflection, .. } => {
+                self.tally.reflections_written += u32::from(reflection.is_some());
+                let merging = self.merging.take();
+                self.inputs.push(match outcome.failed() {
+                    None => Input::Merged,
+                    Some(because) => {
+                        self.onto = merging;
+                        Input::NotMerged { because }
+                    }
+                });
+            }
+            JournalEntry::TaskEnded { status: Some(status), report: Some(report), .. } if *status != Status::Open => {
+                self.ended = Some((*status, report.clone()));
+            }
+            _ => {}
+        }
+    }
+
+    fn judged(&mut self, entry: &JournalEntry, injected: &BTreeMap<SessionId, u32>) {
+        let JournalEntry::AttemptJudged {
+            subtask,
+            attempt,
+            session,
+            ending,
+            usage,
+            tree,
+            verdict,
+            because,
+            proof,
+            failure,
+            person,
+            signature,
+            reflection,
+            reflection_usage,
+            judging_usage,
+            ..
+        } = entry
+        else {
+            return;
+        };
+        self.open_sessions.retain(|open| open != session);
+        self.last = Some(LastJudged {
+            attempt: *attempt,
+            session: session.clone(),
+            ending: ending.clone(),
+            subtask: subtask.clone(),
+            verdict: *verdict,
+            proof: *proof,
+            passed: Vec::new(),
+        });
+        let tally = &mut self.tally;
+        tally.attempts += 1;
+        tally.reflections_written += u32::from(reflection.is_some());
+        tally.reflections_injected += injected.get(session).copied().unwrap_or_default();
+        tally.endings.push(ending.clone());
+        tally.judging_usage += *judging_usage;
+        for used in [usage, reflection_usage, judging_usage] {
+            tally.usage += *used;
+        }
+        let (verdict, proof, failure, because) = (*verdict, *proof, *failure, because.clone());
+        let key = failure_key(failure, signature.as_deref(), &because);
+        let judgement = Judgement { verdict, proof, because, failure, failing: None, person: person.clone() };
+        self.inputs.push(Input::Judged { judgement, tree: tree.clone(), signature: key });
+    }
+}
+
+/// What the machine is fed again with; a task that was rebased stands on this tree by now.
+pub(super) fn replayed(inputs: Vec<Input>, base: &TreeId) -> impl Iterator<Item = Input> {
+    let count = inputs.len();
+    inputs.into_iter().enumerate().flat_map(move |(i, input)| {
+        // After the last one the rebase is an effect that is performed for real.
+        let rebased = matches!(input, Input::NotMerged { .. }) && i + 1 < count;
+        std::iter::once(input).chain(rebased.then(|| Input::Rebased { base: base.clone() }))
+    })
+}
+
+/// Equal texts are the same failure.
+pub(super) fn failure_key(
+    failure: Option<crate::domain::FailureType>,
+    signature: Option<&str>,
+    because: &str,
+) -> String {
+    format!("{failure:?} {}", signature.unwrap_or(because))
+}

@@ -1,0 +1,292 @@
+//! Nights on the shipped doubles and a clock that jumps: deadlines, waits, and what does not merge.
+
+use async_trait::async_trait;
+use reflexion::domain::AgentReport;
+use reflexion::domain::CheckReport;
+use reflexion::domain::Ending;
+use reflexion::domain::EventKind;
+use reflexion::domain::JournalEntry;
+use reflexion::domain::MergeOutcome;
+use reflexion::domain::RunId;
+use reflexion::domain::RunKind;
+use reflexion::domain::RunReport;
+use reflexion::domain::RunStop;
+use reflexion::domain::Stop;
+use reflexion::domain::Task;
+use reflexion::domain::Verdict;
+use reflexion::layer::Svc;
+use reflexion::runtime;
+use reflexion::services::AgentRequest;
+use reflexion::services::Clock;
+use reflexion::services::EventSink;
+use reflexion::services::Journal;
+use reflexion::services::Orchestrator;
+use reflexion::services::RetryFrom;
+use reflexion::services::RunRequest;
+use reflexion::services::Settings;
+use reflexion::services::Subagent;
+use reflexion::services::SubagentError;
+use reflexion::services::Subagents;
+use reflexion::services::Tasks;
+use reflexion::services::Verifier;
+use reflexion::services::VerifyRequest;
+use reflexion::services::Workspaces;
+use reflexion::storage::MemoryJournal;
+use reflexion::testing;
+use reflexion::testing::MemoryTasks;
+use reflexion::testing::MemoryWorkspaces;
+use reflexion::testing::ScriptedVerifier;
+use reflexion::testing::VirtualClock;
+use reflexion::testing::fixed_settings;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::time::Duration;
+
+const MINUTE: Duration = Duration::from_secs(60);
+
+/// An agent that takes some time on the clock of the test, and writes `right` into the file of its task.
+#[derive(Clone)]
+struct Slow {
+    takes: Duration,
+    files: MemoryWorkspaces,
+    /// The service's limit: so many runs from one reset to the next, every hour.
+    per_hour: Option<usize>,
+    clock: Arc<VirtualClock>,
+    runs: Arc<Mutex<Vec<Duration>>>,
+    /// The file it writes, if not the task's own.
+    file: Option<&'static str>,
+}
+
+impl Slow {
+    fn new(files: &MemoryWorkspaces, clock: &Arc<VirtualClock>, takes: Duration) -> Self {
+        let (files, clock) = (files.clone(), Arc::clone(clock));
+        Self { takes, files, per_hour: None, clock, runs: Arc::default(), file: None }
+    }
+
+    /// When the limit resets, if it is reached.
+    fn limited(&self) -> Option<Ending> {
+        let mut runs = self.runs.lock().unwrap();
+        let (now, hour) = (self.clock.elapsed(), MINUTE * 60);
+        let this_hour = now.as_secs() / hour.as_secs();
+        let used = runs.iter().filter(|at| at.as_secs() / hour.as_secs() == this_hour).count();
+        if self.per_hour.is_some_and(|limit| used >= limit) {
+            let left = hour.as_secs() - now.as_secs() % hour.as_secs();
+            return Some(Ending::RateLimited { resets_at: Some(self.clock.now() + Duration::from_secs(left)) });
+        }
+        runs.push(now);
+        None
+    }
+}
+
+#[async_trait]
+impl Subagent for Slow {
+    async fn run(&self, request: AgentRequest) -> Result<AgentReport, SubagentError> {
+        if let Some(limit) = self.limited() {
+            return Ok(AgentReport::new(limit));
+        }
+        tokio::select! {
+            () = self.clock.sleep(self.takes) => {}
+            () = request.cancel.cancelled() => return Ok(AgentReport::new(Ending::Cancelled)),
+        }
+        let own = format!("{}.txt", request.task);
+        self.files.write(&request.dir, Path::new(self.file.unwrap_or(&own)), &format!("right for {}", request.task));
+        Ok(AgentReport::new(Ending::Finished))
+    }
+
+    fn retry_from(&self) -> RetryFrom {
+        RetryFrom::Base
+    }
+}
+
+impl Subagents for Slow {
+    fn get(&self, _: &str) -> Result<Arc<dyn Subagent>, SubagentError> {
+        Ok(Arc::new(self.clone()))
+    }
+}
+
+struct Night {
+    files: MemoryWorkspaces,
+    clock: Arc<VirtualClock>,
+    journal: MemoryJournal,
+    events: Arc<testing::CollectedEvents>,
+    tasks: Arc<MemoryTasks>,
+    jobs: usize,
+}
+
+impl Night {
+    fn new(tasks: usize) -> Self {
+        let checks = vec![serde_json::from_str(r#"{"name":"test","run":"test-it"}"#).unwrap()];
+        let task = |i: usize| Task { checks: Vec::clone(&checks), ..testing::task(&format!("t{i:03}")) };
+        Self {
+            files: MemoryWorkspaces::new([("README", "nothing")]),
+            clock: Arc::new(VirtualClock::new()),
+            journal: MemoryJournal::default(),
+            events: Arc::default(),
+            tasks: Arc::new(MemoryTasks::new((0..tasks).map(task).collect())),
+            jobs: 4,
+        }
+    }
+
+    async fn run(&self, agent: Slow, verifier: impl Verifier + 'static, until: Option<Duration>) -> RunReport {
+        let mut settings = fixed_settings();
+        settings.run.jobs = self.jobs;
+        let layers = runtime::test::test()
+            .with(Svc::<dyn Settings>::new(settings))
+            .with(Svc::<dyn Clock>::from(self.clock.clone() as Arc<dyn Clock>))
+            .with(Svc::<dyn Workspaces>::new(self.files.clone()))
+            .with(Svc::<dyn Subagents>::new(agent))
+            .with(Svc::<dyn Tasks>::from(self.tasks.clone() as Arc<dyn Tasks>))
+            .with(Svc::<dyn Journal>::new(self.journal.clone()))
+            .with(Svc::<dyn Verifier>::new(verifier))
+            .with(Svc::<dyn EventSink>::from(self.events.clone() as Arc<dyn EventSink>));
+        let app = layers.build::<Svc<dyn Orchestrator>>().await.unwrap();
+        let until = until.map(|until| self.clock.now() + until);
+        let request =
+            RunRequest { kind: RunKind::Overnight, until, ..RunRequest::everything(RunId::new("night").unwrap()) };
+        let report = app.run(request).await.unwrap();
+        app.shutdown().await.unwrap();
+        assert_eq!(self.files.open_count(), 0, "every workspace is closed");
+        report
+    }
+
+    fn outcomes(&self) -> Vec<MergeOutcome> {
+        let outcome = |entry| match entry {
+            JournalEntry::MergeEnded { outcome, .. } => Some(outcome),
+            _ => None,
+        };
+        self.journal.entries().into_iter().filter_map(outcome).collect()
+    }
+}
+
+/// Green where a task's own file is right; the base has none.
+fn own_file(files: &MemoryWorkspaces) -> impl Verifier + use<> {
+    let files = files.clone();
+    ScriptedVerifier::new(move |_, dir| {
+        let task = dir.file_name().unwrap().to_string_lossy();
+        files.read(dir, Path::new(&format!("{task}.txt"))).map(drop).ok_or_else(|| "there is no answer".to_owned())
+    })
+}
+
+#[tokio::test(start_paused = true)]
+async fn twenty_four_hours_with_limits_pass_at_once() {
+    let night = Night::new(100);
+    let agent = Slow { per_hour: Some(5), ..Slow::new(&night.files, &night.clock, MINUTE * 10) };
+    let report = night.run(agent.clone(), own_file(&night.files), None).await;
+    assert_eq!((report.totals.confirmed, report.totals.attempts), (100, 100), "a limit uses no attempt");
+    assert_eq!(night.files.integration().unwrap().len(), 101, "everything is merged");
+    let hours = night.clock.elapsed().as_secs() / 3600;
+    assert_eq!(hours, 19, "100 tasks, 5 an hour");
+    let waits = night.journal.entries().iter().filter(|e| matches!(e, JournalEntry::WaitStarted { .. })).count();
+    // The fourth worker meets the limit, the others hear of it; after the reset one asks first.
+    assert!(waits <= 20 * 8, "nobody asks again and again: {waits} waits");
+    let refused =
+        night.journal.entries().into_iter().filter(|e| matches!(e, JournalEntry::AttemptDropped { .. })).count();
+    assert!(refused <= 20 * 2, "once it is known nobody else runs into it: {refused} refused");
+}
+
+#[tokio::test(start_paused = true)]
+async fn at_the_deadline_agents_are_stopped_and_what_is_open_stays_open() {
+    let night = Night::new(6);
+    let agent = Slow::new(&night.files, &night.clock, MINUTE * 45);
+    let report = night.run(agent, own_file(&night.files), Some(MINUTE * 60)).await;
+    assert_eq!(night.clock.elapsed(), MINUTE * 60);
+    assert_eq!((report.stopped, report.interrupted), (Some(RunStop::Deadline), false));
+    let stops: Vec<Option<Stop>> = report.tasks.iter().map(|task| task.stop).collect();
+    assert_eq!(stops, [None, None, None, None, Some(Stop::Deadline), Some(Stop::Deadline)], "{report:?}");
+    assert_eq!(report.tasks[5].cause.as_deref(), Some("the run's time was up"));
+    assert_eq!(report.totals.attempts, 4, "an attempt that was stopped is none");
+    let last = night.journal.entries().pop();
+    assert_eq!(last, Some(JournalEntry::RunEnded { interrupted: false, stopped: Some(RunStop::Deadline) }));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_limit_that_ends_after_the_deadline_is_not_slept_through() {
+    let night = Night::new(1);
+    let agent = Slow { per_hour: Some(0), ..Slow::new(&night.files, &night.clock, MINUTE) };
+    let report = night.run(agent, own_file(&night.files), Some(MINUTE * 30)).await;
+    assert_eq!(night.clock.elapsed(), MINUTE * 30);
+    assert_eq!((report.tasks[0].stop, report.tasks[0].verdict), (Some(Stop::Deadline), None));
+}
+
+#[tokio::test(start_paused = true)]
+async fn work_that_conflicts_is_a_failed_attempt_and_is_done_again() {
+    let night = Night::new(2);
+    let agent = Slow { file: Some("shared.txt"), ..Slow::new(&night.files, &night.clock, MINUTE) };
+    let files = night.files.clone();
+    let verifier = ScriptedVerifier::new(move |_, dir| {
+        files.read(dir, Path::new("shared.txt")).map(drop).ok_or_else(|| "there is no answer".to_owned())
+    });
+    let report = night.run(agent, verifier, None).await;
+    let attempts: Vec<u32> = report.tasks.iter().map(|task| task.attempts).collect();
+    assert_eq!((report.totals.confirmed, attempts), (2, vec![1, 2]), "{report:?}");
+    let outcomes = night.outcomes();
+    let conflict = MergeOutcome::Conflict { files: vec!["shared.txt".to_owned()], kept: "memory/t001@1".to_owned() };
+    assert_eq!(outcomes[1], conflict, "{outcomes:?}");
+    assert_eq!(outcomes.len(), 3);
+    assert_eq!(report.totals.reflections_written, 1);
+}
+
+/// Checks that go by how often they ran on merged files.
+struct AfterMerge {
+    alone: Box<dyn Verifier>,
+    files: MemoryWorkspaces,
+    red_times: Mutex<u32>,
+}
+
+impl AfterMerge {
+    fn is_red(&self) -> bool {
+        let mut red = self.red_times.lock().unwrap();
+        let is_red = *red > 0;
+        *red = red.saturating_sub(1);
+        is_red
+    }
+}
+
+#[async_trait]
+impl Verifier for AfterMerge {
+    async fn verify(&self, request: VerifyRequest) -> Vec<CheckReport> {
+        let merged =
+            ["t000.txt", "t001.txt"].iter().all(|file| self.files.read(&request.dir, Path::new(file)).is_some());
+        if merged && self.is_red() {
+            return ScriptedVerifier::new(|_, _| Err("it does not work together".to_owned())).verify(request).await;
+        }
+        self.alone.verify(request).await
+    }
+}
+
+async fn merged_with_red_checks(red_times: u32) -> (Night, RunReport) {
+    let night = Night::new(2);
+    let agent = Slow::new(&night.files, &night.clock, MINUTE);
+    let red_times = Mutex::new(red_times);
+    let verifier = AfterMerge { alone: Box::new(own_file(&night.files)), files: night.files.clone(), red_times };
+    let report = night.run(agent, verifier, None).await;
+    (night, report)
+}
+
+#[tokio::test(start_paused = true)]
+async fn work_that_is_red_on_top_of_other_work_is_not_merged() {
+    let (night, report) = merged_with_red_checks(2).await;
+    let outcomes = night.outcomes();
+    let MergeOutcome::Red { because, kept } = &outcomes[1] else { panic!("{outcomes:?}") };
+    assert!(because.starts_with("check `test` is red"), "{because}");
+    assert_eq!(kept, "memory/t001@1");
+    let second = report.tasks.iter().find(|task| task.id.as_str() == "t001").unwrap();
+    assert_eq!((second.verdict, second.attempts, second.solved_at), (Some(Verdict::Confirmed), 2, Some(2)));
+    assert!(night.events.all().iter().any(|event| matches!(event.kind, EventKind::NotMerged { .. })));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_check_that_passes_the_second_time_on_the_same_files_is_called_flaky() {
+    let (night, report) = merged_with_red_checks(1).await;
+    assert_eq!((report.totals.confirmed, report.totals.attempts), (2, 2));
+    let flaky: Vec<String> = night
+        .outcomes()
+        .into_iter()
+        .flat_map(|outcome| match outcome {
+            MergeOutcome::Merged { flaky, .. } => flaky,
+            _ => Vec::new(),
+        })
+        .collect();
+    assert_eq!(flaky, ["test"]);
+}

@@ -1,0 +1,268 @@
+//! Nights: merging, deadlines, and going on after a crash at every step.
+
+use crate::project::Project;
+use crate::project::task_with_check;
+use async_trait::async_trait;
+use reflexion::domain::JournalEntry;
+use reflexion::domain::RunId;
+use reflexion::domain::RunKind;
+use reflexion::domain::RunReport;
+use reflexion::layer::Svc;
+use reflexion::runtime;
+use reflexion::services::Journal;
+use reflexion::services::JournalError;
+use reflexion::services::Orchestrator;
+use reflexion::services::RecentQuery;
+use reflexion::services::RunError;
+use reflexion::services::RunRequest;
+use reflexion::services::Start;
+use reflexion::services::Storage;
+use reflexion::services::Tasks;
+use serde_json::Value;
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::fs;
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+use tokio::sync::Notify;
+
+/// Works on the file that its task is named after. `b` is wrong at first. `c` writes into the file of `a` as long as it does
+/// not see what `a` wrote there.
+const AGENT: &str = r#"
+case "$REFLEXION_TASK_ID" in
+b) if [ "$REFLEXION_ATTEMPT" = 1 ]; then echo almost > b.txt; else echo right > b.txt; fi ;;
+c) echo right > c.txt; grep -q right a.txt || echo mine > a.txt ;;
+*) echo right > "$REFLEXION_TASK_ID.txt" ;;
+esac
+"#;
+
+fn wanted(id: &str) -> Value {
+    task_with_check(id, &format!("grep -qx right {id}.txt"))
+}
+
+/// Four tasks: `c` conflicts with `a` when it is merged, `d` stands on `b`.
+fn four_tasks() -> Project {
+    let project = Project::new(AGENT);
+    for file in ["a.txt", "b.txt", "c.txt", "d.txt"] {
+        project.write(file, "wrong\n");
+    }
+    let mut d = wanted("d");
+    d["deps"] = json!([{ "id": "b", "type": "blocks" }]);
+    project.tasks(&[wanted("a"), wanted("b"), wanted("c"), d]);
+    project
+}
+
+/// What must be the same whether a night was killed or not.
+#[derive(Debug, PartialEq, Eq)]
+struct FinalState {
+    statuses: BTreeMap<String, &'static str>,
+    /// Branch to tree.
+    trees: BTreeMap<String, String>,
+    /// Subjects on the integration branch, in any order.
+    merged: Vec<String>,
+    /// Subtask and attempt of each reflection.
+    reflections: Vec<(String, u32)>,
+    checkout: String,
+}
+
+async fn final_state(project: &Project, run: &RunId) -> FinalState {
+    let layers = runtime::live().with(runtime::project(&project.dir).unwrap());
+    let app = layers.build::<(Svc<dyn Tasks>, Svc<dyn Storage>)>().await.unwrap();
+    let list = app.0.load().await.unwrap();
+    let all = app.1.recent(&RecentQuery::default()).await.unwrap();
+    let mut reflections: Vec<_> = all.iter().map(|r| (r.subtask_id.clone(), r.attempt_number)).collect();
+    reflections.sort();
+    let statuses = list.tasks.iter().map(|task| (task.id.to_string(), task.status.as_str())).collect();
+    drop((list, all));
+    app.shutdown().await.unwrap();
+    let prefix = format!("refs/heads/reflexion/{run}/");
+    let refs = project.git(&["for-each-ref", "--format=%(refname) %(tree)", &prefix]);
+    let trees = refs.lines().filter_map(|line| line.strip_prefix(&prefix)?.split_once(' '));
+    let log = project.git(&["log", "--format=%s", &format!("main..reflexion/{run}/integration")]);
+    let mut merged: Vec<String> = log.lines().map(str::to_owned).collect();
+    merged.sort();
+    FinalState {
+        statuses,
+        trees: trees.map(|(name, tree)| (name.to_owned(), tree.to_owned())).collect(),
+        merged,
+        reflections,
+        checkout: project.git(&["status", "--porcelain"]),
+    }
+}
+
+/// A journal whose process dies at one step: before the entry is written, or after.
+struct Dying {
+    inner: Svc<dyn Journal>,
+    left: AtomicUsize,
+    when: When,
+    died: Arc<Notify>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum When {
+    Before,
+    After,
+}
+
+#[async_trait]
+impl Journal for Dying {
+    async fn record(&self, entry: JournalEntry) -> Result<(), JournalError> {
+        let left = self.left.fetch_sub(1, Ordering::SeqCst);
+        if left > 1 || (left == 1 && self.when == When::After) {
+            self.inner.record(entry).await?;
+        }
+        if left <= 1 {
+            self.died.notify_one();
+            // Whoever waits for this is gone with the process.
+            std::future::pending::<()>().await;
+        }
+        Ok(())
+    }
+
+    async fn read(&self, run: &RunId) -> Result<Vec<JournalEntry>, JournalError> {
+        self.inner.read(run).await
+    }
+
+    async fn runs(&self) -> Result<Vec<RunId>, JournalError> {
+        self.inner.runs().await
+    }
+}
+
+fn request(run: &RunId, start: Start) -> RunRequest {
+    RunRequest { kind: RunKind::Overnight, start, ..RunRequest::everything(run.clone()) }
+}
+
+/// Runs the night in a runtime of its own; with a step to die at, the runtime is gone when it has come to it. Gives the
+/// report, or nothing if it died.
+fn night(project: &Project, request: RunRequest, dies: Option<(usize, When)>) -> Option<RunReport> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    let report = runtime.block_on(async {
+        let layers = || runtime::live().with(runtime::project(&project.dir).unwrap());
+        let Some((step, when)) = dies else {
+            let app = layers().build::<Svc<dyn Orchestrator>>().await.unwrap();
+            let report = tokio::time::timeout(Duration::from_secs(100), run(&app, request)).await.unwrap();
+            app.shutdown().await.unwrap();
+            return Some(report);
+        };
+        let inner = layers().build::<Svc<dyn Journal>>().await.unwrap();
+        let died = Arc::new(Notify::new());
+        let journal = Dying { inner: (*inner).clone(), left: AtomicUsize::new(step), when, died: Arc::clone(&died) };
+        let app = layers().with(Svc::<dyn Journal>::new(journal)).build::<Svc<dyn Orchestrator>>().await.unwrap();
+        tokio::select! {
+            report = app.run(request) => Some(report.unwrap()),
+            () = died.notified() => None,
+            () = tokio::time::sleep(Duration::from_secs(100)) => panic!("the night neither ended nor died"),
+        }
+    });
+    runtime.shutdown_timeout(Duration::from_secs(10));
+    report
+}
+
+/// A child of another test of this process may hold the lock of the run that died, between its fork and its exec.
+async fn run(orchestrator: &Svc<dyn Orchestrator>, request: RunRequest) -> RunReport {
+    loop {
+        match orchestrator.run(request.clone()).await {
+            Err(RunError::Environment(held)) if held.contains("another run holds") => {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+            other => return other.unwrap(),
+        }
+    }
+}
+
+fn state(project: &Project, run: &RunId) -> FinalState {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(final_state(project, run))
+}
+
+fn run_id() -> RunId {
+    RunId::new("20261122-220000-night").unwrap()
+}
+
+/// The state of a night that nothing happened to, and how many steps its journal has.
+fn undisturbed() -> (FinalState, usize) {
+    let project = four_tasks();
+    let run = run_id();
+    let report = night(&project, request(&run, Start::New), None).unwrap();
+    assert_eq!(report.totals.confirmed, 4, "{report:?}");
+    let journal = fs::read_to_string(project.dir.join(format!(".reflection/runs/{run}/journal.jsonl"))).unwrap();
+    (state(&project, &run), journal.lines().count())
+}
+
+#[test]
+fn what_conflicts_is_kept_and_done_again_on_top_of_what_was_merged() {
+    let (state, _) = undisturbed();
+    assert_eq!(state.statuses.values().collect::<Vec<_>>(), ["closed"; 4].iter().collect::<Vec<_>>());
+    let branches: Vec<&str> = state.trees.keys().map(String::as_str).collect();
+    assert_eq!(branches, ["a", "b", "c", "c@1", "d", "integration"]);
+    assert_eq!(state.merged, ["Answer for a", "Answer for b", "Answer for c", "Answer for d"], "each once");
+    assert_eq!(state.reflections, [("b".to_owned(), 1), ("c".to_owned(), 1)]);
+    assert_eq!(state.checkout, "?? memory/\n", "nothing else of the user's is touched");
+}
+
+/// Kills the night at every step of its journal that `mine` picks, and lets it go on.
+fn killed_at(mine: impl Fn(usize) -> bool, when: When) {
+    let (expected, steps) = undisturbed();
+    for step in (1..=steps).filter(|step| mine(*step)) {
+        let project = four_tasks();
+        let run = run_id();
+        assert_eq!(night(&project, request(&run, Start::New), Some((step, when))), None, "it dies at step {step}");
+        let began = project.dir.join(format!(".reflection/runs/{run}/journal.jsonl")).exists();
+        let start = if began { Start::Resume } else { Start::New };
+        night(&project, request(&run, start), None).unwrap();
+        assert_eq!(state(&project, &run), expected, "killed {when:?} step {step} of {steps}");
+    }
+}
+
+#[test]
+fn killed_before_any_step_it_ends_as_if_nothing_had_happened() {
+    killed_at(|step| step % 2 == 0, When::Before);
+}
+
+#[test]
+fn killed_before_any_other_step_it_ends_as_if_nothing_had_happened() {
+    killed_at(|step| step % 2 == 1, When::Before);
+}
+
+#[test]
+fn killed_after_any_step_it_ends_as_if_nothing_had_happened() {
+    killed_at(|step| step % 2 == 0, When::After);
+}
+
+#[test]
+fn killed_after_any_other_step_it_ends_as_if_nothing_had_happened() {
+    killed_at(|step| step % 2 == 1, When::After);
+}
+
+/// The program is killed with -9 at so many random moments, and started again each time.
+#[test]
+fn killed_at_random_moments_it_ends_as_if_nothing_had_happened() {
+    let kills = std::env::var("REFLEXION_TEST_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(20_u32);
+    let (expected, _) = undisturbed();
+    let mut left = kills;
+    // Any generator does; a failure names the delays.
+    let mut random = u64::from(std::process::id());
+    while left > 0 {
+        let project = four_tasks();
+        let mut delays = Vec::new();
+        // A night that is killed at every start never ends.
+        for _ in 0..left.min(4) {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let delay = Duration::from_millis((random >> 33) % 1500);
+            let mut night = project.start(&["overnight", "--json"]);
+            std::thread::sleep(delay);
+            night.kill();
+            delays.push(delay);
+            left -= 1;
+        }
+        let ran = project.run(&["overnight", "--json"]);
+        let runs: Vec<_> = fs::read_dir(project.dir.join(".reflection/runs")).unwrap().flatten().collect();
+        // One that was killed before it had a journal never was.
+        let begun: Vec<_> = runs.iter().filter(|run| run.path().join("journal.jsonl").exists()).collect();
+        assert_eq!(begun.len(), 1, "{delays:?}: {ran:?}");
+        let run = RunId::new(begun[0].file_name().to_string_lossy()).unwrap();
+        assert_eq!(state(&project, &run), expected, "killed after {delays:?}");
+    }
+}

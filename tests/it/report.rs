@@ -6,6 +6,10 @@ use super::made_up_night::Night;
 use super::project::Project;
 use super::project::RIGHT_AT_TWO;
 use jiff::tz::TimeZone;
+use pulldown_cmark::Event;
+use pulldown_cmark::Options;
+use pulldown_cmark::Parser;
+use pulldown_cmark::Tag;
 use reflexion::domain::JournalEntry;
 use reflexion::domain::Life;
 use reflexion::domain::LineProblem;
@@ -203,7 +207,7 @@ fn a_run_that_died_twice_and_a_clock_that_went_back_are_told() {
     assert!(night.spans.iter().all(|span| span.end >= span.start));
     let text = told::text(&night, &times());
     assert!(text.contains("The clock was set back by 1 h 00 min while it went on"), "{text}");
-    assert!(text.contains("nothing is known of the 1 h 00 min before"), "{text}");
+    assert!(text.contains("For 1 h 00 min, "), "{text}");
     let busiest = night.workers.iter().map(|w| w.busy_ms + w.waiting_ms + w.idle_ms).max().unwrap();
     let span = night.last_sign_at.unwrap().duration_since(night.started_at.unwrap()).as_millis();
     assert!(i128::from(busiest) <= span - 100 * 60_000, "dead time is nobody's idle time: {:?}", night.workers);
@@ -250,15 +254,39 @@ fn a_night_of_ten_thousand_attempts_fits_a_page() {
 }
 
 #[test]
-fn zz_dump() {
-    let dir = std::path::PathBuf::from(std::env::var("DUMP").unwrap_or("/tmp/scratch/report/dump".into()));
-    for (name, made_up) in [("n40", Night::new(40, 4)), ("n10k", Night::new(7000, 4))] {
-        let run = dir.join(name).join(".reflection/runs").join(made_up_night::run().as_str());
-        fs::create_dir_all(&run).unwrap();
-        fs::create_dir_all(dir.join(name).join("memory")).unwrap();
-        fs::write(run.join("journal.jsonl"), made_up.journal()).unwrap();
-        let lessons: String = made_up.lessons.iter().map(|l| serde_json::to_string(l).unwrap() + "\n").collect();
-        fs::write(dir.join(name).join("memory/reflections.jsonl"), lessons).unwrap();
-        fs::write(dir.join(name).join("project.json"), "{}").unwrap();
-    }
+fn no_word_from_outside_is_markup() {
+    let hostile = "*a* _b_ `c` [link](http://x.y) ![i](z) <script>1</script> <b> | # h http://evil.example www.evil.example \
+                   ~~d~~ &lt; \\* - 1. > q ``` end\u{202e}\u{7}";
+    let shown = "*a* _b_ `c` [link](http://x.y) ![i](z) <script>1</script> <b> | # h http://evil.example www.evil.example \
+                 ~~d~~ &lt; \\* - 1. > q ``` end";
+    let markdown = |title: Option<&str>| {
+        let made_up = Night::titled(20, 2, title);
+        let lessons = made_up.lessons.iter().map(|lesson| (lesson.id.clone(), lesson.clone())).collect();
+        told::markdown(
+            &told::Night::of(&made_up.log(made_up.entries.len()), Life::Gone).with_lessons(lessons),
+            &times(),
+        )
+    };
+    let (ours, theirs) = (markdown(None), markdown(Some(hostile)));
+    // Emphasis and code are ours alone, so there is as much of it; and the words come out as they were.
+    let shape = |text: &str| {
+        let mut found = (0, 0, 0, String::new());
+        for event in Parser::new_ext(text, Options::all()) {
+            match event {
+                Event::Start(Tag::Heading { .. }) => found.0 += 1,
+                Event::Start(Tag::Item) => found.1 += 1,
+                Event::Start(Tag::Strong) => found.2 += 1,
+                Event::Text(words) | Event::Code(words) => found.3.push_str(&words),
+                Event::Start(Tag::Paragraph | Tag::List(None) | Tag::BlockQuote(None)) | Event::End(_) => {}
+                Event::SoftBreak => found.3.push(' '),
+                other => panic!("{other:?} in\n{text}"),
+            }
+        }
+        found
+    };
+    let (ours, theirs) = (shape(&ours), shape(&theirs));
+    assert_eq!((ours.0, ours.1, ours.2), (theirs.0, theirs.1, theirs.2));
+    // What stands between backticks is shown as code, without them.
+    let (shown, told) = (shown.replace('`', ""), theirs.3.replace('`', ""));
+    assert!(told.contains(&shown), "{shown}\n is not in\n{told}");
 }

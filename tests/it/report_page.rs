@@ -74,7 +74,7 @@ function measure(frame) {
   const box = selector => { const b = doc.querySelector(selector).getBoundingClientRect(); return [b.top, b.bottom]; };
   const result = {
     dark: view.matchMedia("(prefers-color-scheme: dark)").matches,
-    needs: box("#needs h2"), first: box("#needs li"), needsWords: doc.querySelector("#needs").innerText.slice(0, 300),
+    needs: box("#needs h2"), first: box("#needs li"), needsWords: doc.querySelector("#needs").innerText.slice(0, 1500),
     scripts: doc.scripts.length,
   };
   for (const details of doc.querySelectorAll("details")) details.open = true;

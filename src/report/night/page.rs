@@ -153,8 +153,9 @@ fn notes(night: &Night, times: &Times) -> Vec<Line> {
     for gap in &night.gaps {
         let away = duration(super::replay::millis(gap.end.duration_since(gap.start)));
         notes.push(text(format!(
-            "It was gone on with at {}; nothing is known of the {away} before.",
-            times.full(gap.end)
+            "For {away}, {} to {}, no process worked on it; then it was gone on with.",
+            times.clock(gap.start),
+            times.clock(gap.end)
         )));
     }
     if night.started_at.is_none() && night.last_sign_at.is_some() {
@@ -360,7 +361,11 @@ fn open_item(night: &Night, task: &NightTask, times: &Times) -> Item {
         ),
         (TaskState::Working, _) => "being worked on".to_owned(),
         (_, Some(attempt)) if task.in_work && attempt.fate == Fate::Cut => {
-            format!("attempt {} by {} was cut off; it is made anew", attempt.attempt, foreign(&attempt.agent, 60))
+            format!(
+                "attempt {} by {} was cut off; the next run takes it up again",
+                attempt.attempt,
+                foreign(&attempt.agent, 60)
+            )
         }
         (_, _) if task.in_work => "it was cut off before it had an end".to_owned(),
         (_, _) if !task.started && night.state == NightState::Running => "not started yet".to_owned(),

@@ -50,7 +50,8 @@ fn first(night: &Night, times: &Times) -> String {
         NightState::Running => {
             let ms = night.last_sign_at.map_or(0, |at| super::replay::millis(times.now.duration_since(at)));
             let until = night.plan.until.map(|until| format!(" until {} at the latest", times.near(until)));
-            format!("{run} goes on{}. Its last sign is {} old.", until.unwrap_or_default(), duration(ms))
+            let old = if ms < 2000 { "of this moment".to_owned() } else { format!("{} old", duration(ms)) };
+            format!("{run} goes on{}. Its last sign is {old}.", until.unwrap_or_default())
         }
         NightState::Ended => format!("{run} came to its end, {last}."),
         NightState::Deadline => format!("{run} stopped because its time was up, {last}."),
@@ -125,15 +126,15 @@ fn kept(night: &Night) -> Option<String> {
     if night.state != NightState::Dead {
         return None;
     }
-    // What was cut by an earlier death has been made anew since, if its task went on.
+    // What was cut by an earlier death was taken up again since, if its task went on.
     let cut = night.tasks.iter().filter(|task| task.in_work);
     let cut = cut.filter(|task| task.attempts.last().is_some_and(|place| night.attempts[*place].fate == Fate::Cut));
     let cut = cut.count();
     let landing: Vec<&str> = night.tasks.iter().filter(|task| task.landing).map(|task| task.id.as_str()).collect();
     let mut said = match cut {
         0 => "No attempt was cut off.".to_owned(),
-        1 => "One attempt was cut off and is made anew; it counts as none.".to_owned(),
-        n => format!("{n} attempts were cut off and are made anew; they count as none."),
+        1 => "One attempt was cut off; the next run takes it up again.".to_owned(),
+        n => format!("{n} attempts were cut off; the next run takes them up again."),
     };
     if night.counts.merged + night.counts.confirmed > 0 {
         said.push_str(" What was confirmed is on its branches.");

@@ -9,6 +9,8 @@ use super::output::out;
 use super::progress::Progress;
 use super::project;
 use super::run;
+use crate::config::Origin;
+use crate::config::Override;
 use crate::domain::Again;
 use crate::domain::RunKind;
 use crate::domain::TaskId;
@@ -31,7 +33,7 @@ use tokio_util::sync::CancellationToken;
 pub(super) async fn overnight(dir: &Path, args: OvernightArgs) -> anyhow::Result<Exit> {
     let ids = args.tasks.iter().map(|id| TaskId::new(id.as_str()).map_err(|e| UsageError(e.to_string())));
     let ids = ids.collect::<Result<Vec<_>, _>>()?;
-    let (layers, settings) = project::layers(dir, run::overrides(args.jobs, args.no_reflexion))?;
+    let (layers, settings) = project::layers(dir, overrides(&args))?;
     run::check_agent(args.agent.as_deref(), &*settings)?;
     let progress = Progress::new(args.json);
     let app = layers
@@ -69,6 +71,15 @@ pub(super) async fn overnight(dir: &Path, args: OvernightArgs) -> anyhow::Result
         out!("{}", project::printable(&report::run(&report)));
     }
     Ok(run::exit(&report, if args.tasks.is_empty() { list.problems.len() } else { 0 }))
+}
+
+fn overrides(args: &OvernightArgs) -> Vec<Override> {
+    let budget = |key: &str, value: Option<serde_json::Value>, flag: &str| {
+        value.map(|value| Override { key: format!("budget.run.{key}"), value, origin: Origin::Flag(flag.to_owned()) })
+    };
+    let cost = budget("costUsd", args.max_cost.map(Into::into), "--max-cost");
+    let tokens = budget("tokens", args.max_tokens.map(Into::into), "--max-tokens");
+    run::overrides(args.jobs, args.no_reflexion).into_iter().chain(cost).chain(tokens).collect()
 }
 
 /// The night that goes on, if one does; says so, because nobody asked for it where a night was killed.

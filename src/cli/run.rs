@@ -188,7 +188,9 @@ pub(super) fn exit(report: &RunReport, problems: usize) -> Exit {
         Exit::Interrupted
     } else if report.tasks.iter().all(done) && problems == 0 {
         Exit::Confirmed
-    } else if report.stopped.is_some() || report.tasks.iter().any(|t| t.stop == Some(Stop::Limit)) {
+    } else if report.stopped.is_some()
+        || report.tasks.iter().any(|t| matches!(t.stop, Some(Stop::Limit | Stop::Budget)))
+    {
         Exit::LeftOpen
     } else if !report.tasks.is_empty() && report.tasks.iter().all(environment) {
         Exit::Environment

@@ -133,9 +133,6 @@ fn warn_of_unbuilt(file: &ProjectFile, warnings: &mut Vec<String>) {
             "`allowPush` is true, but this version never pushes; confirmed work stays on local branches".to_owned(),
         );
     }
-    if !file.budget.is_empty() {
-        warnings.push("`budget` is not enforced by this version; `maxAttempts` and `timeoutMs` are".to_owned());
-    }
 }
 
 fn to_value(file: &ProjectFile) -> Value {

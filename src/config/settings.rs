@@ -51,7 +51,7 @@ impl Effective {
         let agents = self.agents()?;
         Ok(policy::Values {
             project: self.project(),
-            run: run(file),
+            run: policy::Run { budgets: self.budgets()?, ..run(file) },
             reflexion: self.reflexion(&agents)?,
             verification: self.verification(&agents.named)?,
             risk: policy::Risk { threshold: file.risk.threshold },
@@ -414,6 +414,7 @@ fn run(file: &ProjectFile) -> policy::Run {
         limit_wait: if file.limits.wait { policy::LimitWait::On } else { policy::LimitWait::Off },
         checks: file.checks.clone(),
         protect: file.protect.clone(),
+        budgets: policy::Budgets::default(),
     }
 }
 

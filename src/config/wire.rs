@@ -1,6 +1,7 @@
 //! `project.json` as it is written. The doc comments are the reference in `docs/configuration.md` and the schema in
 //! `config/`; only this module knows these shapes.
 
+use super::budget::BudgetsFile;
 use super::judging::FeedbackFile;
 use super::judging::RiskFile;
 use super::judging::RoutingFile;
@@ -69,8 +70,8 @@ pub struct ProjectFile {
     pub feedback: FeedbackFile,
     /// Agents by kind of work.
     pub routing: RoutingFile,
-    /// Limits of a run. Read and not enforced by this version; anything but an empty object is a warning.
-    pub budget: BTreeMap<String, serde_json::Value>,
+    /// What attempts, tasks and runs may use up, see [budgets](overnight.md#budgets).
+    pub budget: BudgetsFile,
 }
 
 impl Default for ProjectFile {
@@ -98,7 +99,7 @@ impl Default for ProjectFile {
             risk: RiskFile::default(),
             feedback: FeedbackFile::default(),
             routing: RoutingFile::default(),
-            budget: BTreeMap::new(),
+            budget: BudgetsFile::default(),
         }
     }
 }

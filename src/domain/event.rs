@@ -128,6 +128,11 @@ pub enum EventKind {
         /// What.
         what: Vec<String>,
     },
+    /// A budget leaves nothing for another agent run.
+    BudgetReached {
+        /// Which, and how, in words.
+        because: String,
+    },
     /// Confirmed work is on the run's integration branch, and the checks passed there.
     Merged {
         /// The branch's new commit.

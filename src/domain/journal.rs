@@ -344,6 +344,8 @@ pub enum RunKind {
 pub enum RunStop {
     /// The time was up.
     Deadline,
+    /// The run's budget was used up.
+    Budget,
 }
 
 impl RunStop {
@@ -352,6 +354,7 @@ impl RunStop {
     pub fn of_task(self) -> (Stop, &'static str) {
         match self {
             Self::Deadline => (Stop::Deadline, "the run's time was up"),
+            Self::Budget => (Stop::Budget, "the run's budget was used up"),
         }
     }
 }

@@ -99,6 +99,8 @@ pub enum Stop {
     Interrupted,
     /// The run's time was up.
     Deadline,
+    /// Its budget, or the run's, is used up.
+    Budget,
     /// A task that it depends on is not there or not confirmed.
     Dependency,
 }

@@ -76,6 +76,32 @@ pub struct Run {
     pub checks: Vec<CheckSpec>,
     /// Globs, relative to the project, of files that no attempt may change.
     pub protect: Vec<String>,
+    /// What may be used up.
+    pub budgets: Budgets,
+}
+
+/// What may be used up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Budgets {
+    /// By one attempt.
+    pub attempt: Budget,
+    /// By one task in one run.
+    pub task: Budget,
+    /// By one run.
+    pub run: Budget,
+}
+
+/// What may be used up; no value, no limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Budget {
+    /// Time.
+    pub wall: Option<Duration>,
+    /// Tokens, in and out.
+    pub tokens: Option<u64>,
+    /// Millionths of a US dollar.
+    pub micro_usd: Option<u64>,
+    /// Agent runs, whatever became of them.
+    pub attempts: Option<u32>,
 }
 
 /// What a retry starts from.

@@ -34,6 +34,7 @@ use crate::services::UsageMeter;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::Mutex;
+use std::time::Duration;
 
 /// An attempt that the machine asks for.
 #[derive(Debug, Clone)]
@@ -107,6 +108,8 @@ pub(super) struct Course {
     pub rules: Vec<String>,
     /// The verdict on the turn before, so that progress is noticed.
     pub previous: Option<CompletionVerdict>,
+    /// When it began, on the clock that never goes backwards.
+    pub began: Duration,
     /// No state of the conversation is evaluated twice while it goes on.
     pub guard: Mutex<Guard>,
 }
@@ -262,6 +265,7 @@ impl TaskRun {
             tampered,
             rules: Vec::new(),
             previous: None,
+            began: self.context.services.clock.elapsed(),
             guard: Mutex::default(),
         }
     }
@@ -398,6 +402,7 @@ impl TaskRun {
     fn count_judging(&mut self, course: &Course) -> Usage {
         let used = course.judging.total();
         self.usage += used;
+        self.context.spent.add(used);
         self.report.judging_usage += used;
         used
     }

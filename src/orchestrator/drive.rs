@@ -1,5 +1,6 @@
 //! A run: takes ready tasks from the queue, works on several at a time, and sums up.
 
+use super::budget::RunSpent;
 use super::limits::Limits;
 use super::queue::Next;
 use super::queue::Queue;
@@ -136,6 +137,10 @@ pub(super) struct RunContext {
     pub protect: globset::GlobSet,
     /// Project checks at a base tree: many tasks share one, so it is measured once.
     pub baselines: Mutex<HashMap<(TreeId, CheckSpec), CheckReport>>,
+    /// When this process began with it.
+    pub started: Duration,
+    /// What it has used.
+    pub spent: RunSpent,
     /// Limits that agents' services have reached.
     pub limits: Limits,
     /// One task at a time is put onto the integration branch.
@@ -167,6 +172,7 @@ impl Orchestrator for Loop {
         let base = self.services.workspaces.begin(begin(&request.run, past.as_ref())).await.map_err(environment)?;
         let queue = Queue::new(&list.tasks, asked);
         let past = past.unwrap_or_default();
+        let (usage, agent_runs) = past.spent();
         let context = Arc::new(RunContext {
             services: self.services.clone(),
             run: request.run.clone(),
@@ -180,6 +186,8 @@ impl Orchestrator for Loop {
             max_attempts: plan.max_attempts,
             protect: globs(&self.services.settings.run().protect)?,
             baselines: Mutex::default(),
+            started,
+            spent: RunSpent::starting_with(usage, agent_runs),
             limits: Limits::default(),
             merging: tokio::sync::Mutex::default(),
             fallbacks: AtomicU32::new(0),
@@ -311,9 +319,7 @@ impl RunContext {
         let clock = Arc::clone(&self.services.clock);
         let deadline = async {
             wait_until(&*clock, until).await;
-            // The order matters: who sees the cancellation asks why.
-            let _ = self.stopped.set(RunStop::Deadline);
-            self.cancel.cancel();
+            let _ = self.stop(RunStop::Deadline);
             std::future::pending::<()>().await;
         };
         tokio::select! {

@@ -210,6 +210,7 @@ impl TaskRun {
         let spent = UsageMeter::default();
         let stored = self.store(&failure, &spent).await;
         self.usage += spent.total();
+        self.context.spent.add(spent.total());
         match stored {
             Ok(id) => Some(id),
             Err(error) => {

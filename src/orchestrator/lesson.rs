@@ -28,6 +28,7 @@ impl TaskRun {
         };
         judged.reflection_usage = spent.total();
         self.usage += spent.total();
+        self.context.spent.add(spent.total());
         match stored {
             Ok(id) => judged.reflection = Some(id),
             Err(because) => {

@@ -142,6 +142,11 @@ pub enum Input {
         /// Its base.
         base: TreeId,
     },
+    /// The task's budget leaves nothing for another attempt.
+    UsedUp {
+        /// In words.
+        because: String,
+    },
     /// The run is interrupted.
     Interrupted,
 }
@@ -264,6 +269,7 @@ pub fn step(mut state: State, input: Input) -> (State, Vec<Effect>) {
         Input::Ready => vec![begin_part(&state)],
         Input::Waited => vec![state.attempt()],
         Input::Interrupted => vec![interrupted(&state)],
+        Input::UsedUp { because } => vec![state.end(Status::Open, because, Some(Stop::Budget))],
         Input::Merged => vec![Effect::End(confirmed(&state))],
         Input::NotMerged { because } => vec![not_merged(&mut state, &because)],
         Input::Rebased { base } => vec![rebased(&mut state, base)],

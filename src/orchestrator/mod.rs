@@ -16,6 +16,7 @@
 //! machine again with the journal of a run that was killed.
 
 mod attempt;
+mod budget;
 mod drive;
 mod failure;
 pub mod judge;

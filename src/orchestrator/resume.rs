@@ -72,6 +72,8 @@ pub struct PastTask {
     pub last: Option<LastJudged>,
     /// Sessions whose attempt has no result: what they left behind must not be counted twice.
     pub open_sessions: Vec<SessionId>,
+    /// Agent runs that were begun.
+    pub agent_runs: u32,
     /// What its report had come to.
     pub tally: Tally,
     /// How it ended in this run, if it did for good.
@@ -209,6 +211,14 @@ impl PastRun {
         reports.map(|(status, report)| Ended { report: *report, status }).collect()
     }
 
+    /// What the run has used up, and how many agent runs it began.
+    pub(super) fn spent(&self) -> (Usage, u32) {
+        self.begun.values().fold((Usage::default(), 0), |(mut usage, runs), begun| {
+            usage += begun.tally.usage;
+            (usage, runs + begun.agent_runs)
+        })
+    }
+
     /// Which run's branch holds the confirmed work of which task.
     pub(super) fn confirmed_by(&self, list: &TaskList, run: &RunId) -> BTreeMap<TaskId, RunId> {
         let mut confirmed = list.closed_by.clone();
@@ -234,7 +244,11 @@ impl PastTask {
                     self.counts.clone_from(counts);
                 }
             }
-            JournalEntry::AttemptStarted { session, .. } => self.open_sessions.push(session.clone()),
+            JournalEntry::AttemptStarted { session, .. } => {
+                self.agent_runs += 1;
+                self.open_sessions.push(session.clone());
+            }
+            JournalEntry::TurnStarted { .. } => self.agent_runs += 1,
             JournalEntry::AttemptDropped { session, ending, usage, judging_usage, .. } => {
                 self.open_sessions.retain(|open| open != session);
                 self.tally.endings.extend(ending.clone());

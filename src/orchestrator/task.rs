@@ -4,6 +4,7 @@ use super::attempt::AgentStop;
 use super::attempt::Attempt;
 use super::attempt::Judged;
 use super::attempt::ResumePoint;
+use super::budget::Of;
 use super::drive::RunContext;
 use super::drive::empty_report;
 use super::drive::millis;
@@ -106,7 +107,9 @@ pub(super) struct TaskRun {
     past: Vec<Input>,
     counts: Option<Vec<AttemptCount>>,
     pub worker: usize,
-    started: Duration,
+    /// Agent runs of this task in this run.
+    pub begun: u32,
+    pub started: Duration,
 }
 
 impl TaskRun {
@@ -131,6 +134,7 @@ impl TaskRun {
             past: Vec::new(),
             counts: None,
             worker,
+            begun: 0,
             started,
         }
     }
@@ -156,6 +160,7 @@ impl TaskRun {
         }
         let merging = past.last.as_ref().filter(|_| past.merging.is_some()).map(|last| last.session.clone());
         self.taught = past.open_sessions.iter().cloned().chain(merging).collect();
+        self.begun = past.agent_runs;
         self.last_judged = past.last;
         self.open_sessions = past.open_sessions;
         self
@@ -324,6 +329,14 @@ impl TaskRun {
     ) -> Result<Input, TaskRunError> {
         if !self.await_turn(&attempt.agent).await? {
             return Ok(Input::Interrupted);
+        }
+        if let Err(used_up) = self.may_begin() {
+            if used_up.of == Of::Run {
+                self.context.stop_for(&used_up);
+                return Ok(Input::Interrupted);
+            }
+            self.publish(EventKind::BudgetReached { because: used_up.because.clone() });
+            return Ok(Input::UsedUp { because: used_up.because });
         }
         let agent = attempt.agent.clone();
         let stop = self.run_attempt(prepared, attempt).await?;

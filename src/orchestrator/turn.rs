@@ -5,6 +5,8 @@ use super::attempt::Course;
 use super::attempt::Judged;
 use super::attempt::Stopped;
 use super::attempt::first_line;
+use super::budget::Of;
+use super::budget::UsedUp;
 use super::judge;
 use super::judge::Evidence;
 use super::judge::Judgement;
@@ -55,6 +57,14 @@ use crate::services::VerdictsError;
 use crate::services::Workspace;
 use std::path::Path;
 
+/// Why a turn was cut short while the run goes on.
+enum Cut {
+    /// Something is to be said to the agent.
+    Nudge(Nudge),
+    /// There is nothing left for it.
+    UsedUp(UsedUp),
+}
+
 /// So much of a change is shown to whoever looks at it.
 const DIFF_BYTES: usize = 256 * 1024;
 
@@ -84,16 +94,28 @@ impl TaskRun {
         let request = self.request(prepared, course);
         course.watching.ask(&request.prompt, course.turn);
         workspace.guard().await?;
-        let (mut report, nudge) = match self.watched(course, request).await {
+        self.begun += 1;
+        self.context.spent.begins();
+        let (mut report, cut) = match self.watched(course, request).await {
             Ok(ended) => ended,
             Err(error) => {
                 self.restore(workspace).await?;
                 return Ok(Err(error.to_string()));
             }
         };
-        if nudge.is_some() {
-            report.ending = Ending::Nudged;
-        }
+        let nudge = match cut {
+            Some(Cut::Nudge(nudge)) => {
+                report.ending = Ending::Nudged;
+                Some(nudge)
+            }
+            Some(Cut::UsedUp(used_up)) => {
+                (report.ending, report.detail) = (Ending::Budget, Some(used_up.because));
+                // Nothing is left for another turn.
+                course.max_turns = course.turn;
+                None
+            }
+            None => None,
+        };
         course.watching.step(end_of(&report), None);
         course.tampered.extend(self.restore(workspace).await?);
         let change = workspace.record(&course.attempt.from).await?;
@@ -101,6 +123,7 @@ impl TaskRun {
             self.last_change = Some((course.attempt.part, change.tree.clone()));
         }
         self.usage += report.usage;
+        self.context.spent.ended(&self.task.id, report.usage);
         course.usage += report.usage;
         self.report.endings.push(report.ending.clone());
         let stopped = Stopped { report, change };
@@ -113,18 +136,15 @@ impl TaskRun {
         }))
     }
 
-    /// Runs the agent and looks after it. With a nudge the turn was stopped for it; the run goes on.
+    /// Runs the agent and looks after it.
     async fn watched(
         &self,
         course: &Course,
         mut request: AgentRequest,
-    ) -> Result<(AgentReport, Option<Nudge>), SubagentError> {
+    ) -> Result<(AgentReport, Option<Cut>), SubagentError> {
         let services = &self.context.services;
         let agent = services.subagents.get(&course.attempt.agent)?;
         let nudges = services.settings.verification().nudge == policy::Nudge::On && course.turn < course.max_turns;
-        if !nudges {
-            return Ok((agent.run(request).await?, None));
-        }
         let turn = self.context.cancel.child_token();
         request.cancel = turn.clone();
         let nudger = Nudger {
@@ -137,18 +157,24 @@ impl TaskRun {
             task: &self.task.title,
         };
         let mut run = agent.run(request);
-        let nudge = tokio::select! {
+        let cut = tokio::select! {
             biased;
             report = &mut run => return Ok((report?, None)),
-            nudge = nudger.nudge() => nudge,
+            used_up = self.used_up(course) => Cut::UsedUp(used_up),
+            nudge = nudger.nudge(), if nudges => Cut::Nudge(nudge),
         };
+        if let Cut::UsedUp(used_up) = &cut
+            && used_up.of == Of::Run
+        {
+            self.context.stop_for(used_up);
+        }
         turn.cancel();
         let mut report = run.await?;
-        // It may have stopped by itself meanwhile, or a person stopped the run.
+        // It may have stopped by itself meanwhile, or the whole run was stopped.
         let stopped = report.ending == Ending::Cancelled && !self.context.cancel.is_cancelled();
         report.agent_session = report.agent_session.or_else(|| course.watching.seen().agent_session.clone());
-        let nudge = Some(nudge).filter(|_| stopped && report.agent_session.is_some());
-        Ok((report, nudge))
+        let cut = Some(cut).filter(|cut| stopped && (report.agent_session.is_some() || !matches!(cut, Cut::Nudge(_))));
+        Ok((report, cut))
     }
 
     /// Puts back what was changed in the user's repository beside the files, and says so.

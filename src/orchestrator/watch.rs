@@ -1,6 +1,7 @@
 //! Watching an agent while it works: its steps go to the transcript, to a trace that it is judged by, and, in short, to
 //! whoever watches the run.
 
+use super::budget::Spent;
 use crate::domain::Event;
 use crate::domain::EventKind;
 use crate::domain::Role;
@@ -66,6 +67,10 @@ pub(super) struct Seen {
     pub agent_session: Option<String>,
     turns: u32,
     usage: Usage,
+    /// The part of it since the agent was last told something.
+    turn_usage: Usage,
+    /// Text of all steps since then.
+    shown_bytes: u64,
 }
 
 /// The last step that says what an agent is doing.
@@ -102,11 +107,19 @@ impl Watching {
         let mut seen = self.seen();
         seen.trace.ask(prompt);
         (seen.last, seen.at) = (Last::Nothing, self.clock.elapsed());
+        (seen.turn_usage, seen.shown_bytes) = (Usage::default(), 0);
     }
 
     /// What the agent has done until now.
     pub fn seen(&self) -> MutexGuard<'_, Seen> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What the agent has used since its turn began, as far as it says so while it works; else how much text it has shown.
+    pub fn streamed(&self) -> Spent {
+        let seen = self.seen();
+        let shown_bytes = if seen.turn_usage.tokens().is_some() { 0 } else { seen.shown_bytes };
+        Spent { usage: seen.turn_usage, shown_bytes, ..Spent::default() }
     }
 
     /// Ends at the next step after this call.
@@ -149,9 +162,16 @@ impl Seen {
             TranscriptItem::Turn { usage } => {
                 self.turns += 1;
                 self.usage += *usage;
+                self.turn_usage += *usage;
                 self.output = usage.output;
             }
-            TranscriptItem::ToolResult { .. } => self.results += 1,
+            TranscriptItem::ToolResult { output, .. } => {
+                self.results += 1;
+                self.shown_bytes += output.len() as u64;
+            }
+            TranscriptItem::Message { text, .. } | TranscriptItem::Reasoning { text, .. } => {
+                self.shown_bytes += text.len() as u64;
+            }
             TranscriptItem::Session { agent_session, .. } => self.agent_session = Some(agent_session.clone()),
             _ => {}
         }

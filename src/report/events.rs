@@ -48,6 +48,7 @@ pub fn line(event: &Event) -> Option<String> {
             };
             format!("merged as {short}{flaky}")
         }
+        EventKind::BudgetReached { because } => because.clone(),
         EventKind::NotMerged { because } => format!("not merged: {because}"),
         EventKind::TaskEnded { verdict, note, .. } => {
             let verdict = verdict.map_or("not judged", |v| v.as_str());

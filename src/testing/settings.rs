@@ -19,6 +19,7 @@ pub fn fixed_settings() -> policy::Values {
             limit_wait: policy::LimitWait::On,
             checks: Vec::new(),
             protect: Vec::new(),
+            budgets: policy::Budgets::default(),
         },
         reflexion: policy::Reflexion {
             enabled: true,

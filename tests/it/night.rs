@@ -13,7 +13,11 @@ use reflexion::domain::RunReport;
 use reflexion::domain::RunStop;
 use reflexion::domain::Stop;
 use reflexion::domain::Task;
+use reflexion::domain::TranscriptItem;
+use reflexion::domain::Usage;
 use reflexion::domain::Verdict;
+use reflexion::domain::policy::Budget;
+use reflexion::domain::policy::Budgets;
 use reflexion::layer::Svc;
 use reflexion::runtime;
 use reflexion::services::AgentRequest;
@@ -24,6 +28,7 @@ use reflexion::services::Orchestrator;
 use reflexion::services::RetryFrom;
 use reflexion::services::RunRequest;
 use reflexion::services::Settings;
+use reflexion::services::Start;
 use reflexion::services::Subagent;
 use reflexion::services::SubagentError;
 use reflexion::services::Subagents;
@@ -56,12 +61,14 @@ struct Slow {
     runs: Arc<Mutex<Vec<Duration>>>,
     /// The file it writes, if not the task's own.
     file: Option<&'static str>,
+    /// It says once a minute that its model has answered, which costs a dollar.
+    chatty: bool,
 }
 
 impl Slow {
     fn new(files: &MemoryWorkspaces, clock: &Arc<VirtualClock>, takes: Duration) -> Self {
         let (files, clock) = (files.clone(), Arc::clone(clock));
-        Self { takes, files, per_hour: None, clock, runs: Arc::default(), file: None }
+        Self { takes, files, per_hour: None, clock, runs: Arc::default(), file: None, chatty: false }
     }
 
     /// When the limit resets, if it is reached.
@@ -85,13 +92,23 @@ impl Subagent for Slow {
         if let Some(limit) = self.limited() {
             return Ok(AgentReport::new(limit));
         }
-        tokio::select! {
-            () = self.clock.sleep(self.takes) => {}
-            () = request.cancel.cancelled() => return Ok(AgentReport::new(Ending::Cancelled)),
+        let mut usage = Usage::default();
+        for _ in 0..self.takes.as_secs() / 60 {
+            tokio::select! {
+                () = self.clock.sleep(MINUTE) => {}
+                () = request.cancel.cancelled() => {
+                    return Ok(AgentReport { usage, ..AgentReport::new(Ending::Cancelled) });
+                }
+            }
+            if self.chatty {
+                let turn = Usage { cost_usd: Some(1.0), input: Some(1000), ..Usage::default() };
+                usage += turn;
+                request.watch.step(TranscriptItem::Turn { usage: turn }, None);
+            }
         }
         let own = format!("{}.txt", request.task);
         self.files.write(&request.dir, Path::new(self.file.unwrap_or(&own)), &format!("right for {}", request.task));
-        Ok(AgentReport::new(Ending::Finished))
+        Ok(AgentReport { usage, ..AgentReport::new(Ending::Finished) })
     }
 
     fn retry_from(&self) -> RetryFrom {
@@ -112,6 +129,7 @@ struct Night {
     events: Arc<testing::CollectedEvents>,
     tasks: Arc<MemoryTasks>,
     jobs: usize,
+    budgets: Budgets,
 }
 
 impl Night {
@@ -125,12 +143,21 @@ impl Night {
             events: Arc::default(),
             tasks: Arc::new(MemoryTasks::new((0..tasks).map(task).collect())),
             jobs: 4,
+            budgets: Budgets::default(),
         }
     }
 
     async fn run(&self, agent: Slow, verifier: impl Verifier + 'static, until: Option<Duration>) -> RunReport {
+        let until = until.map(|until| self.clock.now() + until);
+        let run = RunId::new("night").unwrap();
+        let request = RunRequest { kind: RunKind::Overnight, until, ..RunRequest::everything(run) };
+        self.start(agent, verifier, request).await
+    }
+
+    async fn start(&self, agent: Slow, verifier: impl Verifier + 'static, request: RunRequest) -> RunReport {
         let mut settings = fixed_settings();
         settings.run.jobs = self.jobs;
+        settings.run.budgets = self.budgets;
         let layers = runtime::test::test()
             .with(Svc::<dyn Settings>::new(settings))
             .with(Svc::<dyn Clock>::from(self.clock.clone() as Arc<dyn Clock>))
@@ -141,9 +168,6 @@ impl Night {
             .with(Svc::<dyn Verifier>::new(verifier))
             .with(Svc::<dyn EventSink>::from(self.events.clone() as Arc<dyn EventSink>));
         let app = layers.build::<Svc<dyn Orchestrator>>().await.unwrap();
-        let until = until.map(|until| self.clock.now() + until);
-        let request =
-            RunRequest { kind: RunKind::Overnight, until, ..RunRequest::everything(RunId::new("night").unwrap()) };
         let report = app.run(request).await.unwrap();
         app.shutdown().await.unwrap();
         assert_eq!(self.files.open_count(), 0, "every workspace is closed");
@@ -289,4 +313,62 @@ async fn a_check_that_passes_the_second_time_on_the_same_files_is_called_flaky()
         })
         .collect();
     assert_eq!(flaky, ["test"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_attempt_that_costs_too_much_is_stopped_at_work_and_checked() {
+    let mut night = Night::new(1);
+    night.budgets.attempt = Budget { micro_usd: Some(3_000_000), ..Budget::default() };
+    let agent = Slow { chatty: true, ..Slow::new(&night.files, &night.clock, MINUTE * 60) };
+    let report = night.run(agent, own_file(&night.files), None).await;
+    assert_eq!(night.clock.elapsed(), MINUTE * 9, "three attempts of three dollars");
+    let task = &report.tasks[0];
+    assert_eq!(task.endings, vec![Ending::Budget; 3]);
+    assert_eq!((task.attempts, task.verdict, task.cost_usd), (3, Some(Verdict::Failed), Some(9.0)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_attempt_that_takes_too_long_is_stopped_although_it_says_nothing() {
+    let mut night = Night::new(1);
+    night.budgets.attempt = Budget { wall: Some(MINUTE * 7), ..Budget::default() };
+    let agent = Slow::new(&night.files, &night.clock, MINUTE * 60);
+    let report = night.run(agent, own_file(&night.files), None).await;
+    assert_eq!((night.clock.elapsed(), report.tasks[0].attempts), (MINUTE * 21, 3));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_task_whose_budget_is_used_up_stays_open_and_the_others_go_on() {
+    let mut night = Night::new(2);
+    night.jobs = 1;
+    night.budgets.task = Budget { attempts: Some(1), ..Budget::default() };
+    let agent = Slow { file: Some("t001.txt"), ..Slow::new(&night.files, &night.clock, MINUTE) };
+    let report = night.run(agent, own_file(&night.files), None).await;
+    let stops: Vec<_> = report.tasks.iter().map(|task| (task.id.as_str(), task.verdict, task.stop)).collect();
+    let used_up = ("t000", Some(Verdict::FalseDone), Some(Stop::Budget));
+    assert_eq!(stops, [used_up, ("t001", Some(Verdict::Confirmed), None)]);
+    assert_eq!(report.stopped, None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_whose_budget_is_used_up_is_raised_and_resumed() {
+    let mut night = Night::new(6);
+    night.jobs = 2;
+    night.budgets.run = Budget { micro_usd: Some(25_000_000), ..Budget::default() };
+    let agent = Slow { chatty: true, ..Slow::new(&night.files, &night.clock, MINUTE * 10) };
+    let report = night.run(agent.clone(), own_file(&night.files), None).await;
+    assert_eq!((report.stopped, report.totals.confirmed), (Some(RunStop::Budget), 2));
+    assert_eq!(night.clock.elapsed(), MINUTE * 13, "two at a time; the twenty-fifth dollar is the last");
+    let said = |night: &Night| {
+        let reached = |event: &&reflexion::domain::Event| matches!(event.kind, EventKind::BudgetReached { .. });
+        night.events.all().iter().filter(reached).count()
+    };
+    assert_eq!(said(&night), 1);
+
+    let resume = || RunRequest { start: Start::Resume, ..RunRequest::everything(RunId::new("night").unwrap()) };
+    let before = night.clock.elapsed();
+    let again = night.start(agent.clone(), own_file(&night.files), resume()).await;
+    assert_eq!((again.stopped, night.clock.elapsed()), (Some(RunStop::Budget), before), "what was spent stays spent");
+    night.budgets.run = Budget { micro_usd: Some(100_000_000), ..Budget::default() };
+    let raised = night.start(agent, own_file(&night.files), resume()).await;
+    assert_eq!((raised.stopped, raised.totals.tasks, raised.totals.confirmed), (None, 6, 6));
 }

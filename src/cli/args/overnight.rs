@@ -9,7 +9,7 @@ use jiff::SignedDuration;
 #[command(
     after_help = "Confirmed work is rebased onto the branch reflexion/<run>/integration, checked there once more, and merged; nothing \
 is pushed. A night that was killed goes on when the command is given again.\n\nExamples:\n  reflexion overnight --until 07:00\n  reflexion \
-overnight --between 22:00-07:00 --jobs 4\n  reflexion overnight --resume --for 2h"
+overnight --between 22:00-07:00 --jobs 4\n  reflexion overnight --resume --max-cost 20"
 )]
 pub struct OvernightArgs {
     /// The tasks; every open one if none is named
@@ -30,6 +30,12 @@ pub struct OvernightArgs {
     /// Begin a new night although the newest one was killed
     #[arg(long, conflicts_with = "resume")]
     pub new: bool,
+    /// Stop everything when it has cost so many US dollars, over all tasks; `budget.run.costUsd`
+    #[arg(long, value_name = "USD", allow_negative_numbers = true)]
+    pub max_cost: Option<f64>,
+    /// Stop everything when so many tokens were used, over all tasks; `budget.run.tokens`
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub max_tokens: Option<u64>,
     /// Work on so many tasks at the same time
     #[arg(long, short, value_name = "N", allow_negative_numbers = true)]
     pub jobs: Option<usize>,

@@ -1,0 +1,231 @@
+//! Budgets: what an attempt, a task or a run may use up, looked at while an agent works.
+//!
+//! Tokens and money are as fine as what the agent says while it works; where it says nothing, tokens are estimated from
+//! what it shows, and money is known at the end of a turn only. Time is exact for all of them.
+
+use super::attempt::Course;
+use super::drive::RunContext;
+use super::task::TaskRun;
+use crate::domain::EventKind;
+use crate::domain::RunStop;
+use crate::domain::TaskId;
+use crate::domain::Usage;
+use crate::domain::policy::Budget;
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::sync::MutexGuard;
+use std::sync::PoisonError;
+use std::time::Duration;
+
+/// Bytes of text to one token, as common tokenizers have it for English and code; an estimate.
+const BYTES_PER_TOKEN: u64 = 4;
+
+/// What was used up.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct Spent {
+    pub wall: Duration,
+    pub usage: Usage,
+    /// Text that an agent showed which did not say what it used.
+    pub shown_bytes: u64,
+    pub attempts: u32,
+}
+
+/// Which budget is used up, and how, in words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct UsedUp {
+    pub of: Of,
+    pub because: String,
+}
+
+/// Whose budget.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Of {
+    Attempt,
+    Task,
+    Run,
+}
+
+impl Of {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Attempt => "attempt",
+            Self::Task => "task",
+            Self::Run => "run",
+        }
+    }
+}
+
+impl Spent {
+    /// Which limit is reached, if one is.
+    pub fn reached(&self, budget: &Budget, of: Of) -> Option<UsedUp> {
+        let tokens = self.usage.tokens().unwrap_or(0) + self.shown_bytes / BYTES_PER_TOKEN;
+        let estimated = if self.shown_bytes > 0 { " (estimated)" } else { "" };
+        let micro_usd = (self.usage.cost_usd.unwrap_or(0.0) * 1e6).round() as u64;
+        let dollars = |micro: u64| format!("${:.2}", micro as f64 / 1e6);
+        let words = match budget {
+            Budget { attempts: Some(limit), .. } if self.attempts >= *limit => format!("{limit} attempts"),
+            Budget { micro_usd: Some(limit), .. } if micro_usd >= *limit => {
+                format!("{} of {}", dollars(micro_usd), dollars(*limit))
+            }
+            Budget { tokens: Some(limit), .. } if tokens >= *limit => format!("{tokens}{estimated} of {limit} tokens"),
+            Budget { wall: Some(limit), .. } if self.wall >= *limit => format!("{} s", limit.as_secs_f64()),
+            _ => return None,
+        };
+        Some(UsedUp { of, because: format!("the budget of the {} is used up: {words}", of.as_str()) })
+    }
+}
+
+/// What the whole run has used, over all tasks and over a crash.
+#[derive(Debug, Default)]
+pub(super) struct RunSpent(Mutex<Counted>);
+
+#[derive(Debug, Default)]
+struct Counted {
+    usage: Usage,
+    attempts: u32,
+    /// What agents that are at work have said of their turn until now.
+    at_work: BTreeMap<TaskId, Usage>,
+}
+
+impl RunSpent {
+    pub fn starting_with(usage: Usage, attempts: u32) -> Self {
+        Self(Mutex::new(Counted { usage, attempts, at_work: BTreeMap::new() }))
+    }
+
+    /// An agent run begins.
+    pub fn begins(&self) {
+        self.counted().attempts += 1;
+    }
+
+    /// Something other than an agent at work was used.
+    pub fn add(&self, usage: Usage) {
+        self.counted().usage += usage;
+    }
+
+    /// An agent run is over; its report is what counts.
+    pub fn ended(&self, task: &TaskId, usage: Usage) {
+        let mut counted = self.counted();
+        counted.at_work.remove(task);
+        counted.usage += usage;
+    }
+
+    fn counted(&self) -> MutexGuard<'_, Counted> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl RunContext {
+    /// What the run has used until now, agents at work included.
+    fn run_spent(&self) -> Spent {
+        let counted = self.spent.counted();
+        let mut usage = counted.usage;
+        counted.at_work.values().for_each(|at_work| usage += *at_work);
+        let wall = self.services.clock.elapsed().saturating_sub(self.started);
+        Spent { wall, usage, shown_bytes: 0, attempts: counted.attempts }
+    }
+
+    /// Stops everything, because the run's budget is used up.
+    pub fn stop_for(&self, used_up: &UsedUp) {
+        if self.stop(RunStop::Budget) {
+            self.services.publish(None, EventKind::BudgetReached { because: used_up.because.clone() });
+        }
+    }
+
+    /// Stops everything; false if it was stopped before.
+    pub fn stop(&self, stop: RunStop) -> bool {
+        // The order matters: who sees the cancellation asks why.
+        let first = self.stopped.set(stop).is_ok();
+        self.cancel.cancel();
+        first
+    }
+}
+
+impl TaskRun {
+    /// Whether the task, or the run, may begin another agent run.
+    pub(super) fn may_begin(&self) -> Result<(), UsedUp> {
+        let budgets = &self.context.services.settings.run().budgets;
+        let reached = self
+            .context
+            .run_spent()
+            .reached(&budgets.run, Of::Run)
+            .or_else(|| self.task_spent(Usage::default()).reached(&budgets.task, Of::Task));
+        reached.map_or(Ok(()), Err)
+    }
+
+    fn task_spent(&self, more: Usage) -> Spent {
+        let mut usage = self.usage;
+        usage += more;
+        let wall = self.context.services.clock.elapsed().saturating_sub(self.started);
+        Spent { wall, usage, shown_bytes: 0, attempts: self.begun }
+    }
+
+    /// Ends when a budget is used up; never, if there is none.
+    pub(super) async fn used_up(&self, course: &Course) -> UsedUp {
+        let services = &self.context.services;
+        let budgets = services.settings.run().budgets;
+        loop {
+            let moved = course.watching.moved();
+            let streamed = course.watching.streamed();
+            self.context.spent.counted().at_work.insert(self.task.id.clone(), streamed.usage);
+            let mut attempt = Spent { wall: services.clock.elapsed().saturating_sub(course.began), ..streamed };
+            attempt.usage += course.usage;
+            let reached = attempt
+                .reached(&budgets.attempt, Of::Attempt)
+                .or_else(|| self.task_spent(streamed.usage).reached(&at_work(budgets.task), Of::Task))
+                .or_else(|| self.context.run_spent().reached(&at_work(budgets.run), Of::Run));
+            if let Some(used_up) = reached {
+                return used_up;
+            }
+            let left = [
+                (budgets.attempt.wall, attempt.wall),
+                (budgets.task.wall, self.task_spent(Usage::default()).wall),
+                (budgets.run.wall, self.context.run_spent().wall),
+            ];
+            let left = left.into_iter().filter_map(|(limit, wall)| Some(limit?.saturating_sub(wall))).min();
+            let time = async {
+                match left {
+                    Some(left) => services.clock.sleep(left.max(Duration::from_millis(1))).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                () = moved => {}
+                () = time => {}
+            }
+        }
+    }
+}
+
+/// The agent run that is looked at is counted already: one that may begin may also end.
+fn at_work(budget: Budget) -> Budget {
+    Budget { attempts: None, ..budget }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_budget_is_used_up_by_whatever_comes_first() {
+        let budget = Budget {
+            wall: Some(Duration::from_secs(60)),
+            tokens: Some(1000),
+            micro_usd: Some(2_500_000),
+            attempts: Some(3),
+        };
+        let check = |spent: Spent, expected: Option<&str>| {
+            let reached = spent.reached(&budget, Of::Task).map(|used_up| used_up.because);
+            let expected = expected.map(|words| format!("the budget of the task is used up: {words}"));
+            assert_eq!(reached, expected);
+        };
+        let usage = |input: u64, cost: f64| Usage { input: Some(input), cost_usd: Some(cost), ..Usage::default() };
+        let wall = Duration::from_secs(59);
+        check(Spent { wall, usage: usage(999, 2.49), attempts: 2, ..Spent::default() }, None);
+        check(Spent { usage: usage(1, 2.5), ..Spent::default() }, Some("$2.50 of $2.50"));
+        check(Spent { usage: usage(1200, 0.0), ..Spent::default() }, Some("1200 of 1000 tokens"));
+        check(Spent { shown_bytes: 4000, ..Spent::default() }, Some("1000 (estimated) of 1000 tokens"));
+        check(Spent { wall: Duration::from_secs(60), ..Spent::default() }, Some("60 s"));
+        check(Spent { attempts: 3, ..Spent::default() }, Some("3 attempts"));
+        assert_eq!(Spent { attempts: 3, ..Spent::default() }.reached(&Budget::default(), Of::Run), None);
+    }
+}

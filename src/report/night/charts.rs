@@ -372,3 +372,26 @@ fn row(attempt: &NightAttempt, times: &Times) -> Markup {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jiff::tz::TimeZone;
+
+    #[test]
+    fn an_axis_has_few_round_local_times() {
+        let zone = TimeZone::get("Europe/Berlin").unwrap();
+        let check = |from: &str, minutes: i64, expected: &[&str]| {
+            let from: Timestamp = from.parse().unwrap();
+            let axis = Axis { from, ms: minutes as f64 * 60_000.0 };
+            let ticks = ticks(&axis, &Times { zone: zone.clone(), now: from });
+            assert_eq!(ticks.iter().map(|(_, label)| label.as_str()).collect::<Vec<_>>(), expected, "{from} {minutes}");
+            assert!(ticks.iter().all(|(percent, _)| (0.0..=100.0).contains(percent)), "{ticks:?}");
+        };
+        check("2026-11-21T21:04:00Z", 560, &["00:00", "02:00", "04:00", "06:00"]);
+        check("2026-11-21T21:04:30Z", 4, &["22:05", "22:06", "22:07", "22:08"]);
+        check("2026-11-21T21:00:00Z", 3 * 1440, &["23 Nov", "24 Nov"]);
+        // The clocks go back at 03:00: the times between two marks are equally long, and their labels say so.
+        check("2026-10-24T22:10:00Z", 280, &["01:00", "02:00", "02:00", "03:00"]);
+    }
+}

@@ -122,6 +122,7 @@ fn headline(night: &Night) -> String {
         NightState::Running => format!("The {noun} goes on"),
         NightState::Ended => format!("The {noun} is over"),
         NightState::Deadline => "The time was up".to_owned(),
+        NightState::Budget => "The budget was used up".to_owned(),
         NightState::Interrupted => format!("The {noun} was interrupted"),
         NightState::Dead => format!("The {noun} broke off"),
     };

@@ -13,6 +13,8 @@ mod needs;
 mod page;
 mod replay;
 mod status;
+#[cfg(test)]
+mod tests;
 mod text;
 mod value;
 mod words;

@@ -150,6 +150,7 @@ impl Replay {
         self.state = Some(match (interrupted, stopped) {
             (true, _) => NightState::Interrupted,
             (false, Some(RunStop::Deadline)) => NightState::Deadline,
+            (false, Some(RunStop::Budget)) => NightState::Budget,
             (false, None) => NightState::Ended,
         });
     }

@@ -55,6 +55,7 @@ fn first(night: &Night, times: &Times) -> String {
         }
         NightState::Ended => format!("{run} came to its end, {last}."),
         NightState::Deadline => format!("{run} stopped because its time was up, {last}."),
+        NightState::Budget => format!("{run} stopped because its budget was used up, {last}."),
         NightState::Interrupted => format!("{run} was interrupted, {last}."),
         NightState::Dead => format!("{run} broke off: no process works on it, and its last sign is of {last}."),
     }

@@ -84,6 +84,8 @@ pub enum NightState {
     Ended,
     /// The time was up.
     Deadline,
+    /// Its budget was used up.
+    Budget,
     /// A person stopped it.
     Interrupted,
     /// No process works on it, and it never said that it ended: killed, or the machine went down.

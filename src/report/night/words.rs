@@ -137,3 +137,44 @@ impl Times {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_and_sums_are_short() {
+        let check = |ms: u64, said: &str| assert_eq!(duration(ms), said, "{ms}");
+        check(0, "0 s");
+        check(400, "under 1 s");
+        check(45_000, "45 s");
+        check(99_499, "99 s");
+        check(150_000, "3 min");
+        check(3_569_000, "59 min");
+        check(3_570_000, "1 h 00 min");
+        check(11_100_000, "3 h 05 min");
+        assert_eq!([0, 999, 1000, 123_456, 1_250_000].map(number), ["0", "999", "1,000", "123,456", "1.2 million"]);
+        assert_eq!([0.0, 0.001, 1.005].map(dollars), ["$0.00", "under $0.01", "$1.00"]);
+        assert_eq!(joined(&["a", "b", "c"]), "a, b and c");
+    }
+
+    #[test]
+    fn times_are_local_and_days_are_named_where_they_are_near() {
+        let times = Times { zone: TimeZone::get("Europe/Berlin").unwrap(), now: at("2026-11-22T06:30:00Z") };
+        assert_eq!(times.near(at("2026-11-21T23:30:00Z")), "today 00:30");
+        assert_eq!(times.near(at("2026-11-21T21:04:00Z")), "yesterday 22:04");
+        assert_eq!(times.near(at("2026-11-19T21:04:00Z")), "Thu 19 Nov 2026 22:04");
+        assert_eq!(times.zone_name(at("2026-07-01T00:00:00Z")), "Europe/Berlin (+02:00)");
+        let utc = Times { zone: TimeZone::UTC, now: at("2026-11-22T06:30:00Z") };
+        assert_eq!(utc.zone_name(utc.now), "UTC");
+        // The night in which the clocks go back.
+        assert_eq!(
+            times.range(at("2026-10-24T22:30:00Z"), at("2026-10-25T01:30:00Z")),
+            "Sun 25 Oct 2026 00:30 to 02:30"
+        );
+    }
+
+    fn at(text: &str) -> Timestamp {
+        text.parse().unwrap()
+    }
+}

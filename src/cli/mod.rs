@@ -22,8 +22,10 @@ mod progress;
 mod project;
 mod question;
 mod reference;
+mod report;
 mod risk;
 mod run;
+mod status;
 mod task;
 mod transcript;
 
@@ -94,6 +96,8 @@ async fn dispatch(args: Args) -> anyhow::Result<Exit> {
         Command::Init(init) => init::init(&project, &init),
         Command::Run(run) => run::run(&project, run).await,
         Command::Overnight(args) => overnight::overnight(&project, args).await,
+        Command::Report(args) => report::report(&project, args),
+        Command::Status(args) => status::status(&project, args),
         Command::Apply(apply) => apply::apply(&project, apply).await,
         Command::Task(task) => task::task(&project, task).await,
         Command::Transcript(args) => transcript::transcript(&project, args).await,

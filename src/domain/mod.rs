@@ -39,6 +39,7 @@ mod planning;
 pub mod policy;
 mod reflection;
 mod risk;
+mod run_log;
 mod session_verdict;
 mod task;
 mod trace;
@@ -66,6 +67,7 @@ pub use past::{Past, PastEntry};
 pub use planning::{Planning, PlansUntil, announced_by_program};
 pub use reflection::{Category, Draft, Origin, Reflection};
 pub use risk::{RISK_THRESHOLD_VARIABLE, Risk, RiskThreshold, RiskThresholdError, Surface};
+pub use run_log::{Life, LoggedEntry, RunLog};
 pub use session_verdict::{SessionVerdict, TurnRecord};
 pub use task::{
     Again, AttemptCount, Dependency, Expects, LineProblem, Status, Subtask, Task, TaskList, TaskMark, nearest_id,

@@ -12,8 +12,10 @@ use std::fs::File;
 use std::fs::TryLockError;
 use std::io::Read;
 use std::io::Write;
+use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The lock of a project's machine state: `.reflection/run.lock`, locked while a run lives.
 ///
@@ -43,7 +45,7 @@ impl ProjectLock {
         super::workspaces::make_state_dir(&self.state_dir).map_err(std::io::Error::other)?;
         let path = self.state_dir.join("run.lock");
         let mut file = File::options().read(true).write(true).create(true).truncate(false).open(path)?;
-        match file.try_lock() {
+        match try_lock(&file) {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Ok(Err(RunLockError::Held { holder: holder(&mut file) })),
             Err(TryLockError::Error(error)) => return Err(error),
@@ -55,12 +57,45 @@ impl ProjectLock {
     }
 }
 
+/// The run that a living process works on in the project with this machine state, if any; nothing is created.
+///
+/// The lock is asked for and given back at once: whoever wants it in that moment asks again ([`ProjectLock`] does).
+///
+/// # Errors
+/// If the lock file is there and cannot be read.
+pub fn living_run(state_dir: &Path) -> std::io::Result<Option<String>> {
+    let mut file = match File::open(state_dir.join("run.lock")) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        other => other?,
+    };
+    match file.try_lock_shared() {
+        Ok(()) => Ok(None),
+        Err(TryLockError::WouldBlock) => {
+            let mut text = String::new();
+            file.read_to_string(&mut text)?;
+            Ok(serde_json::from_str::<Holder>(&text).ok().map(|holder| holder.run))
+        }
+        Err(TryLockError::Error(error)) => Err(error),
+    }
+}
+
 impl RunLock for ProjectLock {
     fn acquire(&self, run: &RunId) -> Result<RunGuard, RunLockError> {
         let path = self.state_dir.join("run.lock").display().to_string();
         let file = self.take(run).map_err(|e| RunLockError::Io { path, message: e.to_string() })??;
         Ok(RunGuard::new(Box::new(file)))
     }
+}
+
+/// Who only looks whether a run lives holds the lock for some microseconds; nobody is turned away for that.
+fn try_lock(file: &File) -> Result<(), TryLockError> {
+    for _ in 0..4 {
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(2)),
+            other => return other,
+        }
+    }
+    file.try_lock()
 }
 
 /// The other run may be between locking and writing its name, so nothing readable is no error.
@@ -89,5 +124,19 @@ mod tests {
         drop(first);
         drop(lock.acquire(&RunId::new("three").unwrap()).unwrap());
         assert_eq!(std::fs::read_to_string(state.join(".gitignore")).unwrap(), "*\n");
+    }
+
+    #[test]
+    fn a_living_run_is_seen_without_making_anything() {
+        let dir = tempfile::tempdir().unwrap();
+        let state = dir.path().join(".reflection");
+        assert_eq!(living_run(&state).unwrap(), None);
+        assert!(!state.exists());
+        let lock = ProjectLock::new(state.clone(), Arc::new(SystemClock::new()));
+        let held = lock.acquire(&RunId::new("one").unwrap()).unwrap();
+        assert_eq!(living_run(&state).unwrap().as_deref(), Some("one"));
+        drop(held);
+        assert_eq!(living_run(&state).unwrap(), None);
+        drop(lock.acquire(&RunId::new("two").unwrap()).unwrap());
     }
 }

@@ -33,6 +33,7 @@ pub use changes::HostChanges;
 pub use clock::SystemClock;
 pub use history::GitHistory;
 pub use lock::ProjectLock;
+pub use lock::living_run;
 pub use process::HostRunner;
 pub use remote::HostRemote;
 pub use work_tree::HostWorkTree;

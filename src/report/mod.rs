@@ -1,6 +1,7 @@
 //! Domain values as text for people.
 
 mod events;
+pub mod night;
 mod quoted;
 mod risk;
 mod run;

@@ -16,8 +16,11 @@ mod hooks_gate;
 mod judge;
 #[cfg(feature = "llm")]
 mod llm;
+mod made_up_night;
 mod night;
 mod overnight;
 mod project;
+mod report;
+mod report_page;
 mod risk;
 mod turns;

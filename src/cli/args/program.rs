@@ -11,8 +11,10 @@ use super::InitArgs;
 use super::JudgeArgs;
 use super::MemoryArgs;
 use super::OvernightArgs;
+use super::ReportArgs;
 use super::RiskArgs;
 use super::RunArgs;
+use super::StatusArgs;
 use super::TaskArgs;
 use super::TranscriptArgs;
 use clap::Parser;
@@ -48,6 +50,10 @@ pub enum Command {
     Run(RunArgs),
     /// Work through the task list unattended, merge what is confirmed, and stop in the morning
     Overnight(OvernightArgs),
+    /// Say what a run did: what needs you, what is done, what failed, what it used
+    Report(ReportArgs),
+    /// Explain a running or dead run in words
+    Status(StatusArgs),
     /// Bring a task's confirmed work into your checkout, uncommitted
     Apply(ApplyArgs),
     /// List and change tasks

@@ -1,0 +1,66 @@
+//! `reflexion report`.
+
+use super::Exit;
+use super::args::ReportArgs;
+use super::exit::UsageError;
+use super::output::errln;
+use super::output::out;
+use super::output::outln;
+use super::project;
+use crate::domain::RunId;
+use crate::report::night;
+use crate::report::night::Night;
+use crate::report::night::Times;
+use crate::runtime;
+use anyhow::Context;
+use std::path::Path;
+use std::path::PathBuf;
+
+pub(super) fn report(dir: &Path, args: ReportArgs) -> anyhow::Result<Exit> {
+    let Found { night, run_dir, times } = find(dir, args.run.as_deref())?;
+    let text = match (args.html, args.md, args.json) {
+        (true, ..) => night::html(&night, &times),
+        (_, true, _) => night::markdown(&night, &times),
+        (.., true) => serde_json::to_string_pretty(&night)? + "\n",
+        _ => night::text(&night, &times),
+    };
+    let file = match args.out {
+        Some(file) if file == Path::new("-") => None,
+        Some(file) => Some(file),
+        None => args.html.then(|| run_dir.join("report.html")),
+    };
+    let Some(file) = file else {
+        out!("{text}");
+        return Ok(Exit::Confirmed);
+    };
+    runtime::replace_file(&file, &text).with_context(|| format!("{}: failed to write it", file.display()))?;
+    outln!("{}", project::printable(&file.display().to_string()));
+    Ok(Exit::Confirmed)
+}
+
+/// A run, and where it is.
+pub(super) struct Found {
+    pub night: Night,
+    pub run_dir: PathBuf,
+    pub times: Times,
+}
+
+/// The run that is meant, read back.
+pub(super) fn find(dir: &Path, which: Option<&str>) -> anyhow::Result<Found> {
+    let settings = runtime::settings_from(&project::load(dir, Vec::new())?)?;
+    let project = settings.project();
+    let runs = runtime::runs(project).with_context(|| format!("{}/runs", project.state_dir().display()))?;
+    let run: &RunId = runtime::choose_run(&runs, which).map_err(UsageError)?;
+    let run_dir = project.run_dir(run);
+    let journal = || format!("{}: failed to read it", run_dir.join("journal.jsonl").display());
+    let (night, warnings) = runtime::night(project, run).with_context(journal)?;
+    for warning in warnings {
+        errln!("warning: {}", project::printable(&warning));
+    }
+    if night.last_sign_at.is_none() && night.unreadable > 0 {
+        let first = night.problems.first().map(|problem| format!("line {}: {}", problem.line, problem.message));
+        anyhow::bail!("{}; {}", journal(), first.unwrap_or_default());
+    }
+    let clock = runtime::system_clock();
+    Ok(Found { times: Times { zone: clock.zone(), now: clock.now() }, night, run_dir })
+}

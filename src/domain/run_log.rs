@@ -1,0 +1,39 @@
+//! A run's journal, read back.
+
+use super::JournalEntry;
+use super::LineProblem;
+use super::RunId;
+use super::Timestamp;
+
+/// What a run wrote down, as far as it can be read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunLog {
+    /// The run.
+    pub run: RunId,
+    /// Its entries, in the order in which they were written.
+    pub entries: Vec<LoggedEntry>,
+    /// Lines that could not be read; the first hundred.
+    pub problems: Vec<LineProblem>,
+    /// How many lines could not be read.
+    pub unreadable: usize,
+    /// The last line has no end and cannot be read: it was being written when the machine or the process went away.
+    pub torn: bool,
+}
+
+/// An entry and when it was written.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LoggedEntry {
+    /// When.
+    pub at: Timestamp,
+    /// What.
+    pub entry: JournalEntry,
+}
+
+/// Whether a process works on a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Life {
+    /// One does.
+    Alive,
+    /// None does.
+    Gone,
+}

@@ -1,0 +1,397 @@
+//! The report's pictures: the timeline of the workers, attempts to success, and what tasks cost.
+
+use super::value::Fate;
+use super::value::Night;
+use super::value::NightAttempt;
+use super::value::Span;
+use super::value::SpanKind;
+use super::value::TaskState;
+use super::words::Times;
+use super::words::dollars;
+use super::words::duration;
+use super::words::foreign;
+use super::words::number;
+use super::words::plural;
+use super::words::usage;
+use crate::domain::Timestamp;
+use crate::domain::Verdict;
+use jiff::SignedDuration;
+use jiff::ToSpan;
+use maud::Markup;
+use maud::html;
+use std::collections::BTreeMap;
+
+/// So many workers have a row of their own.
+const LANES: usize = 32;
+/// So many agent runs stand in the table.
+const ROWS: usize = 500;
+/// A span has words of its own where there are not more than so many.
+const WORDED: usize = 1500;
+/// So many tasks have a bar.
+const BARS: usize = 12;
+/// A row is drawn in so many steps; what falls into the same step and looks the same is drawn once.
+const STEPS: f64 = 1000.0;
+
+/// What the HTML has beside the words.
+pub(super) struct Pictures {
+    pub timeline: Markup,
+    pub bars: Markup,
+    pub table: Markup,
+}
+
+pub(super) fn pictures(night: &Night, times: &Times) -> Pictures {
+    Pictures { timeline: timeline(night, times), bars: bars(night), table: table(night, times) }
+}
+
+/// The time that the timeline shows.
+struct Axis {
+    from: Timestamp,
+    ms: f64,
+}
+
+impl Axis {
+    fn of(night: &Night) -> Option<Self> {
+        let from = night.started_at.or_else(|| night.spans.iter().map(|span| span.start).min())?;
+        let to = night.last_sign_at?.max(from);
+        let ms = to.duration_since(from).as_millis().max(1) as f64;
+        Some(Self { from, ms })
+    }
+
+    /// 0 to 100.
+    fn percent(&self, at: Timestamp) -> f64 {
+        (at.duration_since(self.from).as_millis() as f64 / self.ms * 100.0).clamp(0.0, 100.0)
+    }
+}
+
+/// How a span looks; the classes of the style sheet.
+fn look(night: &Night, span: &Span) -> &'static str {
+    let attempt = span.attempt.map(|place| &night.attempts[place]);
+    match (span.kind, attempt) {
+        (SpanKind::Agent, Some(attempt)) => agent_look(attempt),
+        (SpanKind::Agent, None) => "cut",
+        (SpanKind::Preparing, _) => "prep",
+        (SpanKind::Checking, _) => "check",
+        (SpanKind::Waiting, _) => "wait",
+        (SpanKind::Merging, _) => "merge",
+    }
+}
+
+fn agent_look(attempt: &NightAttempt) -> &'static str {
+    match (attempt.verdict, attempt.fate) {
+        (Some(Verdict::Confirmed), _) => "ok",
+        (Some(Verdict::Failed), _) => "no",
+        (Some(Verdict::FalseDone), _) => "lie",
+        (Some(Verdict::Unverifiable), _) => "unv",
+        (None, Fate::Working) => "now",
+        (None, _) => "cut",
+    }
+}
+
+const LEGEND: [(&str, &str); 10] = [
+    ("ok", "agent, confirmed"),
+    ("no", "agent, refuted"),
+    ("lie", "agent, refuted though it said it was done"),
+    ("unv", "agent, unverifiable"),
+    ("cut", "agent, not judged"),
+    ("now", "agent, still working"),
+    ("check", "checks and judging"),
+    ("merge", "commit and merge"),
+    ("wait", "waiting for a service"),
+    ("prep", "preparing the workspace"),
+];
+
+fn timeline(night: &Night, times: &Times) -> Markup {
+    let Some(axis) = Axis::of(night).filter(|_| !night.spans.is_empty()) else { return html! {} };
+    let lanes = night.workers.len().min(LANES);
+    let mut by_worker: Vec<Vec<&Span>> = vec![Vec::new(); lanes];
+    let mut seen: Vec<&str> = Vec::new();
+    for span in &night.spans {
+        let look = look(night, span);
+        if !seen.contains(&look) {
+            seen.push(look);
+        }
+        if let Some(lane) = by_worker.get_mut(span.worker) {
+            lane.push(span);
+        }
+    }
+    let worded = night.spans.len() <= WORDED;
+    let zone = times.zone_name(axis.from);
+    let hidden = night.workers.len() - lanes;
+    html! {
+        section id="timeline" aria-labelledby="timeline-title" {
+            h2 id="timeline-title" { "Timeline" }
+            figure {
+                div.lanes {
+                    @for (worker, spans) in by_worker.iter().enumerate() {
+                        div.lane role="img" aria-label=(lane_words(night, worker)) {
+                            span.who aria-hidden="true" { (worker + 1) }
+                            div.bar aria-hidden="true" {
+                                @for gap in &night.gaps {
+                                    i.gap style=(place(axis.percent(gap.start), axis.percent(gap.end))) {}
+                                }
+                                (lane(night, times, &axis, spans, worded))
+                            }
+                        }
+                    }
+                    div.axis aria-hidden="true" {
+                        @for (percent, label) in ticks(&axis, times) {
+                            span style=(format!("left:{percent:.2}%")) { (label) }
+                        }
+                    }
+                }
+                figcaption {
+                    "A row per worker; local time, " (zone) "."
+                    @if hidden > 0 { " " (plural(hidden, "more worker")) " not drawn." }
+                    @if !night.gaps.is_empty() { " Hatched: no process worked on it." }
+                }
+                ul.legend {
+                    @for (class, words) in LEGEND.iter().filter(|(class, _)| seen.contains(class)) {
+                        li { i class=(format!("s {class}")) aria-hidden="true" {} (words) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn place(from: f64, to: f64) -> String {
+    format!("left:{from:.2}%;width:{:.2}%", (to - from).max(0.0))
+}
+
+fn lane(night: &Night, times: &Times, axis: &Axis, spans: &[&Span], worded: bool) -> Markup {
+    let mut drawn: BTreeMap<&str, i64> = BTreeMap::new();
+    let mut shapes = Vec::with_capacity(spans.len());
+    for span in spans {
+        let class = look(night, span);
+        let (from, to) = (axis.percent(span.start), axis.percent(span.end));
+        let step = (to / 100.0 * STEPS).ceil() as i64;
+        if !worded && drawn.get(class).is_some_and(|last| *last >= step) {
+            continue;
+        }
+        drawn.insert(class, step);
+        let words = worded.then(|| span_words(night, times, span));
+        shapes.push((class, place(from, to), words));
+    }
+    html! {
+        @for (class, style, words) in &shapes {
+            i class=(format!("s {class}")) style=(style) title=[words.as_ref()] {}
+        }
+    }
+}
+
+fn span_words(night: &Night, times: &Times, span: &Span) -> String {
+    let length = duration(super::replay::millis(span.end.duration_since(span.start)));
+    let task = night.tasks[span.task].id.as_str();
+    let what = match (span.kind, span.attempt.map(|place| &night.attempts[place])) {
+        (SpanKind::Agent, Some(attempt)) => {
+            let verdict = attempt.verdict.map_or("not judged", Verdict::as_str);
+            format!("attempt {} of {task} by {}: {verdict}", attempt.attempt, foreign(&attempt.agent, 60))
+        }
+        (SpanKind::Checking, Some(attempt)) => format!("checks of attempt {} of {task}", attempt.attempt),
+        (SpanKind::Waiting, _) => format!("{task} waits"),
+        (SpanKind::Merging, _) => format!("commit and merge of {task}"),
+        _ => format!("workspace of {task}"),
+    };
+    format!("{what}, {} to {} ({length})", times.clock(span.start), times.clock(span.end))
+}
+
+fn lane_words(night: &Night, worker: usize) -> String {
+    let runs = || night.attempts.iter().filter(|attempt| attempt.worker == worker);
+    let confirmed = runs().filter(|attempt| attempt.verdict == Some(Verdict::Confirmed)).count();
+    let time = night.workers[worker];
+    format!(
+        "Worker {}: {}, {confirmed} confirmed; {} at work, {} waiting, {} idle",
+        worker + 1,
+        plural(runs().count(), "agent run"),
+        duration(time.busy_ms),
+        duration(time.waiting_ms),
+        duration(time.idle_ms),
+    )
+}
+
+/// Round local times, at most six of them, each with where it stands.
+fn ticks(axis: &Axis, times: &Times) -> Vec<(f64, String)> {
+    const MINUTES: [i64; 17] = [1, 2, 5, 10, 15, 30, 60, 120, 180, 240, 360, 720, 1440, 2880, 7200, 14400, 43200];
+    let minutes = axis.ms / 60_000.0;
+    let start = axis.from.to_zoned(times.zone.clone());
+    let Ok(midnight) = start.start_of_day() else { return Vec::new() };
+    let ends = |label: &str| vec![(0.0, label.to_owned())];
+    let Some(step) = MINUTES.into_iter().find(|step| minutes / *step as f64 <= 5.5) else {
+        return ends(&times.full(axis.from));
+    };
+    let first = (axis.from.duration_since(midnight.timestamp()).as_mins() / step + 1) * step;
+    let mut ticks = Vec::new();
+    for n in 0..7 {
+        let Ok(at) = midnight.timestamp().checked_add((first + n * step).minutes()) else { break };
+        let percent = at.duration_since(axis.from).as_millis() as f64 / axis.ms * 100.0;
+        // A label is centred at its place, and the row must not grow wider by it.
+        if percent > 96.0 {
+            break;
+        }
+        if percent >= 4.0 {
+            let label = if step >= 1440 {
+                at.to_zoned(times.zone.clone()).strftime("%-d %b").to_string()
+            } else {
+                times.clock(at)
+            };
+            ticks.push((percent, label));
+        }
+    }
+    if ticks.is_empty() {
+        vec![(8.0, times.clock(axis.from + SignedDuration::from_millis((axis.ms * 0.08) as i64)))]
+    } else {
+        ticks
+    }
+}
+
+fn bars(night: &Night) -> Markup {
+    html! { (to_success(night)) (costs(night)) }
+}
+
+struct Bar {
+    name: String,
+    share: f64,
+    words: String,
+}
+
+fn bar_list(id: &str, title: &str, lead: &str, bars: &[Bar]) -> Markup {
+    html! {
+        section id=(id) aria-labelledby=(format!("{id}-title")) {
+            h2 id=(format!("{id}-title")) { (title) }
+            p.lead { (lead) }
+            ul.bars {
+                @for bar in bars {
+                    li {
+                        bdi.name { (bar.name) }
+                        span.track aria-hidden="true" { i style=(format!("width:{:.1}%", bar.share * 100.0)) {} }
+                        span.value { (bar.words) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// How many attempts of this run confirmed tasks took.
+fn to_success(night: &Night) -> Markup {
+    let mut by_attempts: BTreeMap<u32, usize> = BTreeMap::new();
+    let solved = |state| matches!(state, TaskState::Merged | TaskState::Confirmed);
+    for task in night.tasks.iter().filter(|task| solved(task.state) && task.judged > 0) {
+        *by_attempts.entry(task.judged).or_default() += 1;
+    }
+    let most = by_attempts.values().copied().max().unwrap_or(0);
+    if most == 0 {
+        return html! {};
+    }
+    let bars = by_attempts.iter().take(BARS).map(|(attempts, tasks)| Bar {
+        name: plural(*attempts as usize, "attempt"),
+        share: *tasks as f64 / most as f64,
+        words: plural(*tasks, "task"),
+    });
+    let lead = "Judged attempts that confirmed tasks took in this run.";
+    bar_list("success", "Attempts to success", lead, &bars.collect::<Vec<_>>())
+}
+
+/// What tasks cost: in money where any is known, else in tokens, else in the time of agents.
+fn costs(night: &Night) -> Markup {
+    let known = |of: fn(&super::value::NightTask) -> f64| night.tasks.iter().any(|task| of(task) > 0.0);
+    let usd = |task: &super::value::NightTask| task.usage.cost_usd.unwrap_or(0.0);
+    let tokens = |task: &super::value::NightTask| task.usage.tokens().unwrap_or(0) as f64;
+    let time = |task: &super::value::NightTask| task.agent_ms as f64;
+    let (what, of): (&str, fn(&super::value::NightTask) -> f64) = if known(usd) {
+        ("The dearest tasks, in US dollars; estimated ones say so.", usd)
+    } else if known(tokens) {
+        ("The dearest tasks, in tokens. No agent reported money.", tokens)
+    } else if known(time) {
+        ("Tasks by the time of their agents, which reported neither tokens nor money.", time)
+    } else {
+        return html! {};
+    };
+    let mut tasks: Vec<_> = night.tasks.iter().filter(|task| of(task) > 0.0).collect();
+    tasks.sort_by(|a, b| of(b).total_cmp(&of(a)));
+    let most = tasks.first().map_or(1.0, |task| of(task));
+    let words = |task: &super::value::NightTask| {
+        let time = duration(task.agent_ms);
+        usage(&task.usage).map_or(time.clone(), |used| format!("{used}, {time}"))
+    };
+    let bars = tasks.iter().take(BARS).map(|task| Bar {
+        name: task.id.to_string(),
+        share: of(task) / most,
+        words: words(task),
+    });
+    bar_list("cost", "Cost by task", what, &bars.collect::<Vec<_>>())
+}
+
+/// Every agent run in a table: the timeline for those who cannot see it.
+fn table(night: &Night, times: &Times) -> Markup {
+    if night.attempts.is_empty() {
+        return html! {};
+    }
+    let more = night.attempts.len().saturating_sub(ROWS);
+    html! {
+        section id="runs" aria-labelledby="runs-title" {
+            h2 id="runs-title" { "Every agent run" }
+            details {
+                summary { (plural(night.attempts.len(), "agent run")) " as a table" }
+                div.scroll tabindex="0" role="region" aria-labelledby="runs-title" {
+                    table {
+                        thead { tr {
+                            @for head in ["Start", "Worker", "Task", "Attempt", "Agent", "Worked", "Checked", "Verdict", "Why"] {
+                                th scope="col" { (head) }
+                            }
+                        } }
+                        tbody { @for attempt in night.attempts.iter().take(ROWS) { (row(attempt, times)) } }
+                    }
+                }
+                @if more > 0 { p.lead { "And " (more) " more; " code { "reflexion report --json" } " has them all." } }
+            }
+        }
+    }
+}
+
+fn row(attempt: &NightAttempt, times: &Times) -> Markup {
+    let verdict = match (attempt.verdict, attempt.fate) {
+        (Some(verdict), _) => verdict.as_str(),
+        (None, Fate::Working) => "working",
+        (None, Fate::Cut) => "cut off",
+        (None, _) => "not judged",
+    };
+    let ending = attempt.ending.as_ref().map_or("", |ending| ending.as_str());
+    let why = if attempt.because.is_empty() { ending.to_owned() } else { foreign(&attempt.because, 160) };
+    html! {
+        tr {
+            td { (times.clock(attempt.started_at)) }
+            td { (attempt.worker + 1) }
+            th scope="row" { (attempt.task) }
+            td { (attempt.attempt) @if attempt.turns > 1 { " (" (number(u64::from(attempt.turns))) " turns)" } }
+            td { bdi { (foreign(&attempt.agent, 60)) } }
+            td { (duration(attempt.agent_ms)) }
+            td { (duration(attempt.checking_ms)) }
+            td { (verdict) }
+            td { bdi { (why) } @if let Some(usd) = attempt.usage.cost_usd { " " (dollars(usd)) } }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jiff::tz::TimeZone;
+
+    #[test]
+    fn an_axis_has_few_round_local_times() {
+        let zone = TimeZone::get("Europe/Berlin").unwrap();
+        let check = |from: &str, minutes: i64, expected: &[&str]| {
+            let from: Timestamp = from.parse().unwrap();
+            let axis = Axis { from, ms: minutes as f64 * 60_000.0 };
+            let ticks = ticks(&axis, &Times { zone: zone.clone(), now: from });
+            assert_eq!(ticks.iter().map(|(_, label)| label.as_str()).collect::<Vec<_>>(), expected, "{from} {minutes}");
+            assert!(ticks.iter().all(|(percent, _)| (0.0..=100.0).contains(percent)), "{ticks:?}");
+        };
+        check("2026-11-21T21:04:00Z", 560, &["00:00", "02:00", "04:00", "06:00"]);
+        check("2026-11-21T21:04:30Z", 4, &["22:05", "22:06", "22:07", "22:08"]);
+        check("2026-11-21T21:00:00Z", 3 * 1440, &["23 Nov", "24 Nov"]);
+        // The clocks go back at 03:00: the times between two marks are equally long, and their labels say so.
+        check("2026-10-24T22:10:00Z", 280, &["01:00", "02:00", "02:00", "03:00"]);
+    }
+}

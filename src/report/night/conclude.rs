@@ -1,0 +1,228 @@
+//! From what a journal says to what follows from it: sums, and the one sentence.
+
+use super::needs::go_on;
+use super::needs::needs;
+use super::needs::step;
+use super::replay::Replay;
+use super::replay::millis;
+use super::value::AgentSpend;
+use super::value::Counts;
+use super::value::Injection;
+use super::value::Lesson;
+use super::value::Limit;
+use super::value::Night;
+use super::value::NightAttempt;
+use super::value::NightState;
+use super::value::Step;
+use super::value::TaskState;
+use super::value::WorkerTime;
+use crate::domain::Life;
+use crate::domain::Reflection;
+use crate::domain::ReflectionId;
+use crate::domain::RunKind;
+use crate::domain::RunLog;
+use crate::domain::Usage;
+use crate::domain::Verdict;
+use std::collections::BTreeMap;
+use std::collections::HashMap;
+
+impl Night {
+    /// What a run did.
+    ///
+    /// `life` says whether a process works on it now, which no journal can know. Linear in the number of entries.
+    #[must_use]
+    pub fn of(log: &RunLog, life: Life) -> Self {
+        let mut replay = Replay::of(log, life);
+        for task in &mut replay.tasks {
+            for attempt in &task.attempts {
+                task.usage += replay.attempts[*attempt].usage;
+                task.agent_ms += replay.attempts[*attempt].agent_ms;
+            }
+        }
+        let merged = replay.tasks.iter().any(|task| task.state == TaskState::Merged);
+        let integration = merged.then(|| format!("reflexion/{}/integration", log.run));
+        let mut night = Self {
+            v: 1,
+            run: log.run.clone(),
+            headline: String::new(),
+            state: replay.state.unwrap_or(NightState::Dead),
+            started_at: replay.started_at,
+            last_sign_at: replay.last,
+            integration,
+            next: Vec::new(),
+            counts: Counts::default(),
+            needs: Vec::new(),
+            workers: workers(&replay),
+            limits: limits(&replay),
+            injection: injection(&replay.attempts),
+            plan: replay.plan,
+            tasks: replay.tasks,
+            attempts: replay.attempts,
+            spend: replay.spend,
+            lessons: replay.lessons,
+            spans: replay.spans,
+            gaps: replay.gaps,
+            clock_set_back_ms: millis(replay.set_back),
+            problems: log.problems.clone(),
+            unreadable: log.unreadable,
+            torn: log.torn,
+        };
+        night.spend.agents = by_agent(&night.attempts);
+        night.counts = counts(&night);
+        night.needs = needs(&night);
+        night.headline = headline(&night);
+        night.next = next(&night);
+        night
+    }
+
+    /// The reflections whose words the report needs.
+    pub fn lesson_ids(&self) -> impl Iterator<Item = &ReflectionId> {
+        self.lessons.iter().map(|lesson| &lesson.id)
+    }
+
+    /// The same with the words of its lessons, as far as the memory has them.
+    #[must_use]
+    pub fn with_lessons(mut self, mut memory: HashMap<ReflectionId, Reflection>) -> Self {
+        for lesson in &mut self.lessons {
+            let Some(reflection) = memory.remove(&lesson.id) else { continue };
+            let Lesson { task, attempt, analysis, suggestion, .. } = lesson;
+            task.get_or_insert(reflection.task_id);
+            attempt.get_or_insert(reflection.attempt_number);
+            *analysis = Some(reflection.analysis);
+            *suggestion = Some(reflection.suggestion);
+        }
+        self
+    }
+
+    /// `run` or `night`.
+    pub(super) fn noun(&self) -> &'static str {
+        match self.plan.kind {
+            RunKind::Run => "run",
+            RunKind::Overnight => "night",
+        }
+    }
+}
+
+fn counts(night: &Night) -> Counts {
+    let of = |state: TaskState| night.tasks.iter().filter(|task| task.state == state).count();
+    Counts {
+        tasks: night.tasks.len(),
+        merged: of(TaskState::Merged),
+        confirmed: of(TaskState::Confirmed),
+        failed: of(TaskState::Failed),
+        blocked: of(TaskState::Blocked),
+        open: of(TaskState::Open),
+        working: of(TaskState::Working),
+    }
+}
+
+fn headline(night: &Night) -> String {
+    let noun = night.noun();
+    let how = match night.state {
+        NightState::Running => format!("The {noun} goes on"),
+        NightState::Ended => format!("The {noun} is over"),
+        NightState::Deadline => "The time was up".to_owned(),
+        NightState::Budget => "The budget was used up".to_owned(),
+        NightState::Interrupted => format!("The {noun} was interrupted"),
+        NightState::Dead => format!("The {noun} broke off"),
+    };
+    if night.tasks.is_empty() {
+        return format!("{how}, and nothing is known of any task.");
+    }
+    let counts = night.counts;
+    let parts = [
+        (counts.merged, "merged"),
+        (counts.confirmed, "confirmed on a branch of its own"),
+        (counts.failed, "failed"),
+        (counts.blocked, "set aside for you"),
+        (counts.working, "being worked on"),
+        (counts.open, if night.state == NightState::Running { "to do" } else { "left open" }),
+    ];
+    let tasks = super::words::plural(counts.tasks, "task");
+    let parts = parts.into_iter().filter(|(n, _)| *n > 0).enumerate();
+    let said =
+        parts.map(|(i, (n, what))| if i == 0 { format!("{n} of {tasks} {what}") } else { format!("{n} {what}") });
+    let said: Vec<String> = said.collect();
+    let needs = match night.needs.len() {
+        0 => "Nothing needs you.".to_owned(),
+        1 => "One thing needs you.".to_owned(),
+        n => format!("{n} things need you."),
+    };
+    format!("{how}: {}. {needs}", super::words::joined(&said))
+}
+
+/// What to do about the whole run.
+fn next(night: &Night) -> Vec<Step> {
+    let mut commands = Vec::new();
+    let merge = |branch: &String| step(format!("git merge {branch}"), "bring what is merged into your own branch");
+    commands.extend(night.integration.as_ref().map(merge));
+    commands.extend(go_on(night));
+    commands
+}
+
+fn by_agent(attempts: &[NightAttempt]) -> Vec<AgentSpend> {
+    let mut agents: BTreeMap<&str, AgentSpend> = BTreeMap::new();
+    for attempt in attempts {
+        let agent = agents.entry(&attempt.agent).or_insert_with(|| AgentSpend {
+            agent: attempt.agent.clone(),
+            runs: 0,
+            agent_ms: 0,
+            usage: Usage::default(),
+        });
+        agent.runs += 1;
+        agent.agent_ms += attempt.agent_ms;
+        agent.usage += attempt.usage;
+    }
+    agents.into_values().collect()
+}
+
+fn limits(replay: &Replay) -> Vec<Limit> {
+    let limits = replay.limits.iter();
+    let limits = limits.map(|((agent, ending), (times, first_at, last_at))| Limit {
+        agent: agent.clone(),
+        ending,
+        times: *times,
+        first_at: *first_at,
+        last_at: *last_at,
+    });
+    limits.collect()
+}
+
+fn injection(attempts: &[NightAttempt]) -> Injection {
+    let mut injection = Injection::default();
+    for attempt in attempts {
+        let Some(verdict) = attempt.verdict else { continue };
+        let confirmed = usize::from(verdict == Verdict::Confirmed);
+        if attempt.injected.is_empty() {
+            injection.without += 1;
+            injection.without_confirmed += confirmed;
+        } else {
+            injection.with += 1;
+            injection.with_confirmed += confirmed;
+        }
+    }
+    injection
+}
+
+/// Workers that never had a task were idle, as far as there were tasks for them.
+fn workers(replay: &Replay) -> Vec<WorkerTime> {
+    let shares = || replay.courses.iter().flat_map(|course| &course.shares);
+    let used = shares().map(|(worker, _)| worker + 1).max().unwrap_or(0);
+    let count = used.max(replay.plan.jobs.min(replay.tasks.len()));
+    let mut workers = vec![WorkerTime::default(); count];
+    for (worker, (held, waited)) in shares() {
+        workers[*worker].busy_ms += millis(*held).saturating_sub(millis(*waited));
+        workers[*worker].waiting_ms += millis(*waited);
+    }
+    for worker in &mut workers {
+        worker.idle_ms = millis(replay.active).saturating_sub(worker.busy_ms + worker.waiting_ms);
+    }
+    workers
+}
+
+impl Night {
+    /// The lesson with this id.
+    pub(super) fn lesson(&self, id: &ReflectionId) -> Option<&Lesson> {
+        self.lessons.iter().find(|lesson| lesson.id == *id)
+    }
+}

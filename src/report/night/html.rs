@@ -1,0 +1,159 @@
+//! The report as one HTML file: no script, no network, readable on a phone, in light and dark.
+
+use super::charts;
+use super::page::Item;
+use super::page::Line;
+use super::page::Mark;
+use super::page::Page;
+use super::page::Piece;
+use super::page::Section;
+use super::page::page;
+use super::value::Counts;
+use super::value::Night;
+use super::value::Step;
+use super::words::Times;
+use maud::DOCTYPE;
+use maud::Markup;
+use maud::PreEscaped;
+use maud::html;
+
+const STYLE: &str = include_str!("report.css");
+/// Nothing is loaded and nothing runs, even if something slipped through.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
+/// So many entries of a section stand open; the rest unfolds.
+const UNFOLDED: usize = 8;
+
+/// The report as a whole HTML document; every word from outside is escaped.
+#[must_use]
+pub fn html(night: &Night, times: &Times) -> String {
+    let page = page(night, times);
+    let pictures = charts::pictures(night, times);
+    let markup = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta http-equiv="Content-Security-Policy" content=(POLICY);
+                meta name="color-scheme" content="light dark";
+                meta name="referrer" content="no-referrer";
+                title { (page.title) }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                (header(&page, &night.counts))
+                main {
+                    @for section in &page.sections {
+                        (part(section))
+                        @if section.id == "needs" { (pictures.timeline) }
+                    }
+                    (pictures.bars)
+                    (pictures.table)
+                }
+                footer {
+                    p { "Made by " code { "reflexion report --html" } " from the run's journal. Nothing was loaded from a network." }
+                }
+            }
+        }
+    };
+    markup.into_string()
+}
+
+fn header(page: &Page, counts: &Counts) -> Markup {
+    let chips = [
+        ("good", "✓", counts.merged, "merged"),
+        ("good", "✓", counts.confirmed, "confirmed"),
+        ("bad", "✗", counts.failed, "failed"),
+        ("needs", "!", counts.blocked, "set aside"),
+        ("open", "▸", counts.working, "in work"),
+        ("open", "·", counts.open, "open"),
+    ];
+    html! {
+        header {
+            p.when {
+                (page.title)
+                @if let Some(when) = &page.when { br; (when) }
+            }
+            h1 { (page.headline) }
+            ul.chips aria-label="Tasks" {
+                @for (class, mark, count, what) in chips.into_iter().filter(|(.., count, _)| *count > 0) {
+                    li class=(class) { span aria-hidden="true" { (mark) } " " b { (count) } " " (what) }
+                }
+            }
+            @for note in &page.notes { p.note { (line(note)) } }
+            @if !page.next.is_empty() { (commands(&page.next)) }
+        }
+    }
+}
+
+fn part(section: &Section) -> Markup {
+    let (first, rest) = section.items.split_at(section.items.len().min(UNFOLDED));
+    html! {
+        section id=(section.id) aria-labelledby=(format!("{}-title", section.id)) {
+            h2 id=(format!("{}-title", section.id)) {
+                (section.title)
+                @if section.items.len() > 1 { " " span.count { (section.items.len() + section.more) } }
+            }
+            @for lead in &section.lead { p.lead { (line(lead)) } }
+            (list(first))
+            @if !rest.is_empty() {
+                details {
+                    summary { (rest.len()) " more" }
+                    (list(rest))
+                }
+            }
+            @if section.more > 0 {
+                p.lead { "And " (section.more) " more; " code { "reflexion report --json" } " has them all." }
+            }
+        }
+    }
+}
+
+fn list(items: &[Item]) -> Markup {
+    html! {
+        @if !items.is_empty() {
+            ul.items { @for item in items { (entry(item)) } }
+        }
+    }
+}
+
+fn entry(item: &Item) -> Markup {
+    let (class, mark, said) = match item.mark {
+        Mark::Needs => ("needs", "!", "needs you: "),
+        Mark::Review => ("review", "?", "to look at: "),
+        Mark::Good => ("good", "✓", "done: "),
+        Mark::Bad => ("bad", "✗", "failed: "),
+        Mark::Open => ("open", "·", "open: "),
+        Mark::Lesson | Mark::Plain => ("plain", "", ""),
+    };
+    html! {
+        li class=(class) {
+            h3 {
+                @if !mark.is_empty() { span.mark aria-hidden="true" { (mark) } span.said { (said) } }
+                bdi.name { (item.name) }
+                @if !item.title.is_empty() { " " bdi.title { (item.title) } }
+            }
+            @for words in &item.lines { p { (line(words)) } }
+            @if !item.commands.is_empty() { (commands(&item.commands)) }
+        }
+    }
+}
+
+fn commands(steps: &[Step]) -> Markup {
+    html! {
+        ul.commands aria-label="Commands" {
+            @for step in steps { li { code { (step.command) } " " span { (step.does) } } }
+        }
+    }
+}
+
+fn line(pieces: &Line) -> Markup {
+    html! {
+        @for piece in pieces {
+            @match piece {
+                Piece::Text(words) => bdi { (words) },
+                Piece::Code(name) => code { (name) },
+            }
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! The morning report and the state of a run, from its journal alone.
+//!
+//! [`replay`] turns entries into what happened, whatever is missing or cut off; [`conclude`] and [`needs`] say what follows;
+//! that is a [`Night`], which `report --json` prints ([`value`]). [`page`] puts it into words and into the report's order,
+//! once: [`text`], [`markdown`] and [`html`] print the same page, and only the HTML adds pictures ([`charts`]). [`status`]
+//! tells a running or dead run in a few sentences. Pure; the zone and the moment come from whoever asks ([`words`]).
+
+mod charts;
+mod conclude;
+mod html;
+mod markdown;
+mod needs;
+mod page;
+mod replay;
+mod status;
+#[cfg(test)]
+mod tests;
+mod text;
+mod value;
+mod words;
+
+pub use html::html;
+pub use markdown::markdown;
+pub use status::status;
+pub use text::text;
+pub use value::AgentSpend;
+pub use value::Counts;
+pub use value::Fate;
+pub use value::Gap;
+pub use value::Injection;
+pub use value::Lesson;
+pub use value::Limit;
+pub use value::Merge;
+pub use value::Need;
+pub use value::NeedKind;
+pub use value::Night;
+pub use value::NightAttempt;
+pub use value::NightState;
+pub use value::NightTask;
+pub use value::Span;
+pub use value::SpanKind;
+pub use value::Spend;
+pub use value::Step;
+pub use value::TaskState;
+pub use value::WorkerTime;
+pub use words::Times;

@@ -1,0 +1,177 @@
+//! What needs a person after a run, and the commands for it.
+
+use super::value::Fate;
+use super::value::Merge;
+use super::value::Need;
+use super::value::NeedKind;
+use super::value::Night;
+use super::value::NightState;
+use super::value::NightTask;
+use super::value::Step;
+use super::value::TaskState;
+use super::words::plural;
+use super::words::quoted;
+use crate::domain::Ending;
+use crate::domain::MergeOutcome;
+use crate::domain::RunKind;
+use crate::domain::Stop;
+use crate::domain::Verdict;
+use std::collections::BTreeMap;
+
+pub(super) fn step(command: impl Into<String>, does: &'static str) -> Step {
+    Step { command: command.into(), does }
+}
+
+fn reopen(task: &NightTask) -> Step {
+    step(format!("reflexion task reopen {}", task.id), "open it again")
+}
+
+/// How the run is gone on with, if it can be.
+pub(super) fn go_on(night: &Night) -> Option<Step> {
+    // A dead run that was busy with a task has not written down what became of it.
+    let left = night.counts.open > 0 || night.tasks.iter().any(|task| task.in_work);
+    if !left || night.state == NightState::Running {
+        return None;
+    }
+    let command = match (night.plan.kind, night.state) {
+        (RunKind::Run, _) => "reflexion run",
+        (RunKind::Overnight, NightState::Ended) => "reflexion overnight",
+        (RunKind::Overnight, _) => "reflexion overnight --resume",
+    };
+    Some(step(command, "go on with what is open"))
+}
+
+/// What needs a person, the most urgent first; every task once, and once more if its confirmed change wants review.
+pub(super) fn needs(night: &Night) -> Vec<Need> {
+    let mut needs = Vec::new();
+    let mut shared: BTreeMap<(NeedKind, String), Vec<usize>> = BTreeMap::new();
+    for (place, task) in night.tasks.iter().enumerate() {
+        if let Some((kind, why)) = around(night, task) {
+            shared.entry((kind, why)).or_default().push(place);
+        } else if let Some(need) = own(night, place, task) {
+            needs.push(need);
+        }
+    }
+    needs.extend(shared.into_iter().map(|((kind, why), tasks)| {
+        let mut commands = vec![match kind {
+            NeedKind::Login => step("reflexion doctor", "see who is logged in, and how to"),
+            _ => step("reflexion doctor --checks", "see what is missing"),
+        }];
+        commands.extend(go_on(night));
+        Need { kind, tasks, why, branch: None, commands }
+    }));
+    needs.extend(reviews(night));
+    // Reviews come with the heaviest risk first already.
+    needs.sort_by_key(|need| need.kind);
+    needs
+}
+
+/// What is missing around the task, which others may share.
+fn around(night: &Night, task: &NightTask) -> Option<(NeedKind, String)> {
+    if task.state != TaskState::Open || task.stop != Some(Stop::Environment) {
+        return None;
+    }
+    let last = task.attempts.iter().rev().map(|place| &night.attempts[*place]);
+    let refused = last.take_while(|attempt| attempt.fate == Fate::Dropped).find_map(|attempt| match attempt.ending {
+        Some(Ending::Auth) => Some(format!("agent `{}` is not logged in, or its key was refused", attempt.agent)),
+        Some(Ending::Quota) => Some(format!("the quota of agent `{}` is used up", attempt.agent)),
+        _ => None,
+    });
+    match refused {
+        Some(why) => Some((NeedKind::Login, why)),
+        None => Some((NeedKind::Environment, task.cause.clone().unwrap_or_else(|| "nothing says why".to_owned()))),
+    }
+}
+
+/// What is the matter with this task alone.
+fn own(night: &Night, place: usize, task: &NightTask) -> Option<Need> {
+    let open = matches!(task.state, TaskState::Failed | TaskState::Blocked | TaskState::Open);
+    let unmerged = task.merges.last().filter(|_| open).and_then(|merge| unmerged(night, task, merge));
+    if let Some((why, branch, commands)) = unmerged {
+        return Some(Need { kind: NeedKind::Unmerged, tasks: vec![place], why, branch: Some(branch), commands });
+    }
+    if task.state != TaskState::Blocked {
+        return None;
+    }
+    let cause = task.cause.clone().unwrap_or_else(|| "nothing says why".to_owned());
+    let (kind, why, mut commands) = match task.verdict {
+        _ if !task.person.is_empty() => (NeedKind::Person, task.person.join("; "), vec![reopen(task)]),
+        Some(Verdict::Unverifiable) => {
+            let close = step(format!("reflexion task close {}", task.id), "call it done");
+            (NeedKind::Unverifiable, cause, vec![close, reopen(task)])
+        }
+        _ => (NeedKind::SetAside, cause, vec![reopen(task)]),
+    };
+    commands.splice(0..0, look(night, task));
+    Some(Need { kind, tasks: vec![place], why, branch: task.branch.clone(), commands })
+}
+
+/// How to see what the agent did.
+pub(super) fn look(night: &Night, task: &NightTask) -> Option<Step> {
+    let last = night.attempts.get(*task.attempts.last()?)?;
+    Some(step(format!("reflexion transcript show {}#{}", task.id, last.attempt), "see what the agent did"))
+}
+
+fn unmerged(night: &Night, task: &NightTask, merge: &Merge) -> Option<(String, String, Vec<Step>)> {
+    let (why, kept) = match &merge.outcome {
+        MergeOutcome::Merged { .. } => return None,
+        MergeOutcome::Conflict { files, kept } => {
+            let named = files.iter().take(3).map(String::as_str).collect::<Vec<_>>().join(", ");
+            let more = files.len().saturating_sub(3);
+            let more = if more > 0 { format!(" and {}", plural(more, "other file")) } else { String::new() };
+            let at = if named.is_empty() { String::new() } else { format!(" in {named}{more}") };
+            (format!("attempt {} was confirmed, and conflicts{at} with what was merged before it", merge.attempt), kept)
+        }
+        MergeOutcome::Red { because, kept } => (
+            format!("attempt {} was confirmed, and is red on top of what was merged before: {because}", merge.attempt),
+            kept,
+        ),
+    };
+    let branch = quoted(kept);
+    let see = match &night.plan.base {
+        Some(base) => format!("git diff {}...{branch}", quoted(base)),
+        None => format!("git log -p -1 {branch}"),
+    };
+    let commands = vec![
+        step(see, "see the change"),
+        step(format!("git merge {branch}"), "merge it by hand"),
+        step(format!("reflexion task reopen {}", task.id), "let an agent do it again"),
+    ];
+    Some((why, kept.clone(), commands))
+}
+
+/// Confirmed changes that somebody should look at, the heaviest risk first.
+fn reviews(night: &Night) -> Vec<Need> {
+    let confirmed = |task: &NightTask| matches!(task.state, TaskState::Merged | TaskState::Confirmed);
+    let mut risky: Vec<(f64, usize, &NightTask, &str)> = Vec::new();
+    for (place, task) in night.tasks.iter().enumerate().filter(|(_, task)| confirmed(task)) {
+        if let Some(risk) = task.risk.as_ref().filter(|risk| risk.needs_review) {
+            risky.push((risk.score, place, task, &risk.reason));
+        }
+    }
+    risky.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    let need = |(score, place, task, reason): (f64, usize, &NightTask, &str)| Need {
+        kind: NeedKind::Review,
+        tasks: vec![place],
+        why: format!("{reason} (risk {score})"),
+        branch: task.branch.clone(),
+        commands: show(night, task).into_iter().collect(),
+    };
+    risky.into_iter().map(need).collect()
+}
+
+/// How to see a task's confirmed change.
+fn show(night: &Night, task: &NightTask) -> Option<Step> {
+    if let Some(Merge { outcome: MergeOutcome::Merged { commit, .. }, .. }) = task.merges.last() {
+        return Some(step(format!("git show {}", quoted(commit)), "see the change"));
+    }
+    let branch = task.branch.as_ref()?;
+    if branch.ends_with(".patch") {
+        return Some(step(format!("reflexion apply {}", task.id), "bring it into your files, uncommitted"));
+    }
+    let command = match &night.plan.base {
+        Some(base) => format!("git diff {}...{}", quoted(base), quoted(branch)),
+        None => format!("git show {}", quoted(branch)),
+    };
+    Some(step(command, "see the change"))
+}

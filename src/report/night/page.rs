@@ -1,0 +1,538 @@
+//! The report's content in its order, once for every form it is printed in.
+
+use super::needs::step;
+use super::value::Fate;
+use super::value::Injection;
+use super::value::Lesson;
+use super::value::Merge;
+use super::value::Need;
+use super::value::NeedKind;
+use super::value::Night;
+use super::value::NightState;
+use super::value::NightTask;
+use super::value::Step;
+use super::value::TaskState;
+use super::words::Times;
+use super::words::dollars;
+use super::words::duration;
+use super::words::foreign;
+use super::words::joined;
+use super::words::number;
+use super::words::plural;
+use super::words::usage;
+use crate::domain::MergeOutcome;
+use crate::domain::Proof;
+use crate::domain::Stop;
+use crate::domain::Verdict;
+use std::collections::HashSet;
+
+/// So many entries of a section are shown; all are in the JSON.
+pub(super) const SHOWN: usize = 200;
+/// So much of a title, of a cause, and of a lesson.
+const TITLE: usize = 160;
+const CAUSE: usize = 400;
+const LESSON: usize = 500;
+
+/// A report, ready to be printed.
+pub(super) struct Page {
+    pub title: String,
+    pub headline: String,
+    pub when: Option<String>,
+    pub notes: Vec<Line>,
+    pub next: Vec<Step>,
+    pub sections: Vec<Section>,
+}
+
+/// A part with its heading.
+pub(super) struct Section {
+    pub id: &'static str,
+    pub title: String,
+    pub lead: Vec<Line>,
+    pub items: Vec<Item>,
+    /// Entries that are not shown.
+    pub more: usize,
+}
+
+/// An entry of a section.
+pub(super) struct Item {
+    pub mark: Mark,
+    /// A task's id, or what else it is about.
+    pub name: String,
+    pub title: String,
+    pub lines: Vec<Line>,
+    pub commands: Vec<Step>,
+}
+
+/// What an entry says at a glance; never by colour alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mark {
+    Needs,
+    Review,
+    Good,
+    Bad,
+    Open,
+    Lesson,
+    Plain,
+}
+
+/// Words, with what is meant literally set apart.
+pub(super) type Line = Vec<Piece>;
+
+/// A piece of a line.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Piece {
+    /// Words.
+    Text(String),
+    /// A name or a command.
+    Code(String),
+}
+
+pub(super) fn text(words: impl Into<String>) -> Line {
+    vec![Piece::Text(words.into())]
+}
+
+/// Words in which names stand between backticks.
+fn ticked(words: &str) -> Line {
+    let mut pieces = Vec::new();
+    let mut rest = words;
+    while let Some((before, after)) = rest.split_once('`')
+        && let Some((name, after)) = after.split_once('`')
+        && !name.is_empty()
+    {
+        pieces.push(Piece::Text(before.to_owned()));
+        pieces.push(Piece::Code(name.to_owned()));
+        rest = after;
+    }
+    pieces.push(Piece::Text(rest.to_owned()));
+    pieces
+}
+
+fn with_code(before: &str, code: &str, after: &str) -> Line {
+    let code = Piece::Code(foreign(code, 200));
+    vec![Piece::Text(before.to_owned()), code, Piece::Text(after.to_owned())]
+}
+
+/// The whole report.
+pub(super) fn page(night: &Night, times: &Times) -> Page {
+    let when = night.started_at.zip(night.last_sign_at).map(|(from, to)| {
+        let length = duration(super::replay::millis(to.duration_since(from)));
+        format!("{} ({length}), {}", times.range(from, to), times.zone_name(to))
+    });
+    let mut sections = vec![needs(night), done(night), failed(night), open(night, times)];
+    sections.retain(|section| !section.items.is_empty() || section.id == "needs");
+    sections.extend([spend(night), time(night), limits(night, times), lessons(night)].into_iter().flatten());
+    Page {
+        title: format!("Report of run {}", night.run),
+        headline: night.headline.clone(),
+        when,
+        notes: notes(night, times),
+        next: night.next.clone(),
+        sections,
+    }
+}
+
+/// What a reader must know before believing the rest.
+fn notes(night: &Night, times: &Times) -> Vec<Line> {
+    let mut notes = Vec::new();
+    let last = night.last_sign_at.map(|at| times.full(at)).unwrap_or_default();
+    match night.state {
+        NightState::Running => notes.push(text(format!("It is not over: this is what stood there at {last}."))),
+        NightState::Dead if night.last_sign_at.is_some() => notes.push(text(format!(
+            "No process works on it, and it never said that it ended: it was killed, or the machine went down. Its last sign is of {last}."
+        ))),
+        NightState::Dead => notes.push(text("Its journal holds nothing that can be read.")),
+        _ => {}
+    }
+    let landing: Vec<&str> = night.tasks.iter().filter(|t| t.landing).map(|t| t.id.as_str()).collect();
+    if !landing.is_empty() && night.state != NightState::Running {
+        notes.push(text(format!(
+            "A commit or a merge of {} was begun, and nothing says whether it was made; the next run looks.",
+            named(&landing)
+        )));
+    }
+    for gap in &night.gaps {
+        let away = duration(super::replay::millis(gap.end.duration_since(gap.start)));
+        notes.push(text(format!(
+            "For {away}, {} to {}, no process worked on it; then it was gone on with.",
+            times.clock(gap.start),
+            times.clock(gap.end)
+        )));
+    }
+    if night.started_at.is_none() && night.last_sign_at.is_some() {
+        notes.push(text("The beginning of its journal is missing: tasks that were never started are not counted."));
+    }
+    if night.clock_set_back_ms > 0 {
+        let back = duration(night.clock_set_back_ms);
+        notes.push(text(format!(
+            "The clock was set back by {back} while it went on; later times are shown as if it had not been."
+        )));
+    }
+    if night.unreadable > 0 {
+        let lines = plural(night.unreadable, "line");
+        let torn = if night.torn { " (the last one was not written to its end)" } else { "" };
+        let first = night.problems.first().map(|p| format!("; line {}: {}", p.line, foreign(&p.message, 200)));
+        notes.push(text(format!(
+            "{lines} of the journal could not be read{torn}{}. What they said is missing here.",
+            first.unwrap_or_default()
+        )));
+    }
+    notes
+}
+
+fn named(ids: &[&str]) -> String {
+    if ids.len() <= 8 {
+        return joined(ids);
+    }
+    format!("{} and {} more", ids[..8].join(", "), ids.len() - 8)
+}
+
+fn section<T>(id: &'static str, title: impl Into<String>, all: &[T], item: impl Fn(&T) -> Item) -> Section {
+    let items: Vec<Item> = all.iter().take(SHOWN).map(item).collect();
+    let more = all.len() - items.len();
+    Section { id, title: title.into(), lead: Vec::new(), items, more }
+}
+
+fn bare_section(id: &'static str, title: &str) -> Section {
+    Section { id, title: title.to_owned(), lead: Vec::new(), items: Vec::new(), more: 0 }
+}
+
+fn needs(night: &Night) -> Section {
+    let mut section = section("needs", "Needs you", &night.needs, |need| need_item(night, need));
+    if section.items.is_empty() {
+        section.lead.push(text("Nothing."));
+    }
+    section
+}
+
+fn need_item(night: &Night, need: &Need) -> Item {
+    let why = foreign(&need.why, CAUSE);
+    let tasks: Vec<&NightTask> = need.tasks.iter().filter_map(|place| night.tasks.get(*place)).collect();
+    let ids: Vec<&str> = tasks.iter().map(|task| task.id.as_str()).collect();
+    let (name, title) = match need.kind {
+        NeedKind::Login => ("a login".to_owned(), String::new()),
+        NeedKind::Environment => ("something is missing".to_owned(), String::new()),
+        _ => (ids.join(", "), tasks.first().map(|task| foreign(&task.title, TITLE)).unwrap_or_default()),
+    };
+    let what = match need.kind {
+        NeedKind::Login | NeedKind::Environment => "",
+        NeedKind::Person => "waits for you: ",
+        NeedKind::Unverifiable => "nothing could verify it: ",
+        NeedKind::Unmerged => "not merged: ",
+        NeedKind::SetAside => "set aside: ",
+        NeedKind::Review => "done, and worth a look: ",
+    };
+    let mut lines = vec![ticked(&format!("{what}{why}"))];
+    if let Some(branch) = &need.branch {
+        let what = if need.kind == NeedKind::Unmerged { "kept on " } else { "on " };
+        lines.push(with_code(what, branch, ""));
+    }
+    if matches!(need.kind, NeedKind::Login | NeedKind::Environment) {
+        lines.push(text(format!("{} left open for it: {}", plural(ids.len(), "task"), named(&ids))));
+    }
+    let mark = if need.kind == NeedKind::Review { Mark::Review } else { Mark::Needs };
+    Item { mark, name, title, lines, commands: need.commands.clone() }
+}
+
+/// Tasks that stand among what needs a person are not told again.
+fn told(night: &Night) -> HashSet<usize> {
+    let needs = night.needs.iter().filter(|need| need.kind != NeedKind::Review);
+    needs.flat_map(|need| need.tasks.iter().copied()).collect()
+}
+
+fn in_state<'n>(night: &'n Night, states: &[TaskState]) -> Vec<&'n NightTask> {
+    let told = told(night);
+    let tasks = night.tasks.iter().enumerate();
+    let tasks = tasks.filter(|(place, task)| states.contains(&task.state) && !told.contains(place));
+    tasks.map(|(_, task)| task).collect()
+}
+
+fn done(night: &Night) -> Section {
+    let title = match (night.counts.merged, night.counts.confirmed) {
+        (_, 0) => "Merged and verified",
+        (0, _) => "Confirmed, each on its branch",
+        _ => "Merged and verified, or confirmed on a branch",
+    };
+    let mut tasks = in_state(night, &[TaskState::Merged, TaskState::Confirmed]);
+    let score = |task: &NightTask| task.risk.as_ref().map_or(0.0, |risk| risk.score);
+    tasks.sort_by(|a, b| score(b).total_cmp(&score(a)));
+    let mut section = section("done", title, &tasks, |task| done_item(night, task));
+    if let Some(branch) = &night.integration {
+        section.lead.push(with_code(
+            "Each was checked again on top of the others on ",
+            branch,
+            ". Nothing is in your own branch yet.",
+        ));
+    }
+    section
+}
+
+fn done_item(night: &Night, task: &NightTask) -> Item {
+    let mut lines = Vec::new();
+    let tries = match (task.solved_at, task.judged) {
+        (Some(at), judged) if at == judged => format!("confirmed at attempt {at}"),
+        (Some(at), judged) => format!("confirmed at attempt {at} ({judged} judged in this {})", night.noun()),
+        (None, judged) => format!("confirmed after {}", plural(judged as usize, "attempt")),
+    };
+    let proof = match task.proof {
+        Some(Proof::TurnedGreen) => "; a red check turned green",
+        Some(Proof::StayedGreen) => "; no check was red before, so look at it yourself",
+        None => "",
+    };
+    let spent = usage(&task.usage).map(|spent| format!("; {spent}")).unwrap_or_default();
+    lines.push(text(format!("{tries}{proof}; {} of agents' work{spent}", duration(task.agent_ms))));
+    let mut commands = Vec::new();
+    match task.merges.last() {
+        Some(Merge { outcome: MergeOutcome::Merged { commit, flaky }, .. }) => {
+            if !flaky.is_empty() {
+                let checks: Vec<String> = flaky.iter().take(5).map(|check| foreign(check, 60)).collect();
+                lines.push(text(format!(
+                    "flaky: {} failed after the merge and passed when run again on the same files",
+                    joined(&checks)
+                )));
+            }
+            lines.push(with_code("merged as ", commit.get(..12).unwrap_or(commit), ""));
+        }
+        _ => {
+            if let Some(branch) = &task.branch {
+                let patch = branch.ends_with(".patch");
+                lines.push(with_code("on ", branch, if night.integration.is_some() { ", not merged" } else { "" }));
+                commands.push(if patch {
+                    step(format!("reflexion apply {}", task.id), "bring it into your files, uncommitted")
+                } else {
+                    step(format!("git merge {}", super::words::quoted(branch)), "bring it into your own branch")
+                });
+            }
+        }
+    }
+    Item { mark: Mark::Good, name: task.id.to_string(), title: foreign(&task.title, TITLE), lines, commands }
+}
+
+fn failed(night: &Night) -> Section {
+    let tasks = in_state(night, &[TaskState::Failed]);
+    let elsewhere = night.counts.failed - tasks.len();
+    let mut section = section("failed", "Failed", &tasks, |task| failed_item(night, task));
+    if elsewhere > 0 {
+        let words = plural(elsewhere, "more task");
+        section.lead.push(text(format!("{words} failed only to be merged; what was confirmed is kept, see above.")));
+    }
+    section
+}
+
+fn failed_item(night: &Night, task: &NightTask) -> Item {
+    let mut lines = Vec::new();
+    let cause = task.cause.as_ref().map_or("nothing says why".to_owned(), |cause| foreign(cause, CAUSE));
+    lines.push(ticked(&format!("{}: {cause}", verdict(task.verdict))));
+    let lesson = task.attempts.iter().rev().find_map(|place| night.attempts[*place].reflection.as_ref());
+    let lesson = lesson.and_then(|id| night.lesson(id));
+    if let Some(words) = lesson.and_then(|lesson| lesson.suggestion.as_ref().or(lesson.analysis.as_ref())) {
+        lines.push(ticked(&format!("lesson: {}", foreign(words, LESSON))));
+    }
+    let spent = usage(&task.usage).map(|spent| format!(", {spent}")).unwrap_or_default();
+    lines.push(text(format!("{} of agents' work{spent}", duration(task.agent_ms))));
+    let mut commands: Vec<Step> = super::needs::look(night, task).into_iter().collect();
+    commands.push(step(format!("reflexion task reopen {}", task.id), "open it again"));
+    Item { mark: Mark::Bad, name: task.id.to_string(), title: foreign(&task.title, TITLE), lines, commands }
+}
+
+fn verdict(verdict: Option<Verdict>) -> &'static str {
+    match verdict {
+        Some(Verdict::FalseDone) => "said to be done, and is not",
+        Some(Verdict::Failed) => "refuted",
+        Some(Verdict::Unverifiable) => "unverifiable",
+        Some(Verdict::Confirmed) => "confirmed",
+        None => "not judged",
+    }
+}
+
+fn open(night: &Night, times: &Times) -> Section {
+    let tasks = in_state(night, &[TaskState::Working, TaskState::Open, TaskState::Blocked]);
+    let title = if night.state == NightState::Running { "To do" } else { "Left open" };
+    section("open", title, &tasks, |task| open_item(night, task, times))
+}
+
+fn open_item(night: &Night, task: &NightTask, times: &Times) -> Item {
+    let attempt = task.attempts.last().map(|place| &night.attempts[*place]);
+    let words = match (task.state, attempt) {
+        (TaskState::Working, Some(attempt)) if attempt.fate == Fate::Working => format!(
+            "attempt {} by {} since {}",
+            attempt.attempt,
+            foreign(&attempt.agent, 60),
+            times.clock(attempt.started_at)
+        ),
+        (TaskState::Working, _) => "being worked on".to_owned(),
+        (_, Some(attempt)) if task.in_work && attempt.fate == Fate::Cut => {
+            format!(
+                "attempt {} by {} was cut off; the next run takes it up again",
+                attempt.attempt,
+                foreign(&attempt.agent, 60)
+            )
+        }
+        (_, _) if task.in_work => "it was cut off before it had an end".to_owned(),
+        (_, _) if !task.started && night.state == NightState::Running => "not started yet".to_owned(),
+        (_, _) if !task.started && task.cause.is_none() => "never started".to_owned(),
+        _ => {
+            let cause = task.cause.as_ref().map_or("nothing says why".to_owned(), |cause| foreign(cause, CAUSE));
+            match task.stop {
+                Some(Stop::Limit) => format!("a limit: {cause}"),
+                Some(Stop::Dependency) => format!("it depends on others: {cause}"),
+                _ => cause,
+            }
+        }
+    };
+    Item {
+        mark: Mark::Open,
+        name: task.id.to_string(),
+        title: foreign(&task.title, TITLE),
+        lines: vec![ticked(&words)],
+        commands: Vec::new(),
+    }
+}
+
+fn spend(night: &Night) -> Option<Section> {
+    if night.attempts.is_empty() {
+        return None;
+    }
+    let spend = &night.spend;
+    let mut section = bare_section("spend", "What it used");
+    let runs = plural(night.attempts.len(), "agent run");
+    let tokens = spend.usage.tokens().map_or("no tokens reported".to_owned(), |n| format!("{} tokens", number(n)));
+    let money = match (spend.reported_usd, spend.estimated_usd) {
+        (None, None) => "no cost reported".to_owned(),
+        (Some(reported), None) => format!("{} reported", dollars(reported)),
+        (None, Some(estimated)) => format!("{} estimated from the price table", dollars(estimated)),
+        (Some(reported), Some(estimated)) => {
+            format!("{} reported and {} estimated from the price table", dollars(reported), dollars(estimated))
+        }
+    };
+    section.lead.push(text(format!("{runs}: {tokens}, {money}.")));
+    if spend.silent > 0 && spend.usage.tokens().is_some() {
+        let silent = plural(spend.silent, "agent run");
+        section.lead.push(text(format!("{silent} reported nothing, so the sums are lower bounds.")));
+    }
+    let parts = [("judging", &spend.judging), ("reflections", &spend.reflecting)];
+    let parts: Vec<String> =
+        parts.iter().filter_map(|(name, part)| Some(format!("{} for {name}", usage(part)?))).collect();
+    if !parts.is_empty() {
+        section.lead.push(text(format!("Of this {}.", joined(&parts))));
+    }
+    section.items.extend(spend.agents.iter().take(SHOWN).map(|agent| {
+        let used = usage(&agent.usage).unwrap_or_else(|| "reports neither tokens nor cost".to_owned());
+        let words = format!("{}, {} of work; {used}", plural(agent.runs, "run"), duration(agent.agent_ms));
+        plain_item(foreign(&agent.agent, 60), words)
+    }));
+    Some(section)
+}
+
+fn plain_item(name: String, words: String) -> Item {
+    Item { mark: Mark::Plain, name, title: String::new(), lines: vec![text(words)], commands: Vec::new() }
+}
+
+fn time(night: &Night) -> Option<Section> {
+    let workers = &night.workers;
+    if workers.is_empty() {
+        return None;
+    }
+    let sum = |part: fn(&super::value::WorkerTime) -> u64| workers.iter().map(part).sum::<u64>();
+    let mut section = bare_section("time", "Idle and waiting");
+    let words = format!(
+        "{}: {} at work, {} waiting for services, {} idle, summed over them.",
+        plural(workers.len(), "worker"),
+        duration(sum(|w| w.busy_ms)),
+        duration(sum(|w| w.waiting_ms)),
+        duration(sum(|w| w.idle_ms)),
+    );
+    section.lead.push(text(words));
+    let away: u64 = night.gaps.iter().map(|gap| super::replay::millis(gap.end.duration_since(gap.start))).sum();
+    if away > 0 {
+        section.lead.push(text(format!("For {} no process worked on it.", duration(away))));
+    }
+    Some(section)
+}
+
+fn limits(night: &Night, times: &Times) -> Option<Section> {
+    if night.limits.is_empty() {
+        return None;
+    }
+    let item = |limit: &super::value::Limit| {
+        let when = if limit.times == 1 {
+            format!("once, at {}", times.clock(limit.first_at))
+        } else {
+            format!("{} times, {} to {}", limit.times, times.clock(limit.first_at), times.clock(limit.last_at))
+        };
+        plain_item(foreign(&limit.agent, 60), format!("{}: {when}", ending(limit.ending)))
+    };
+    Some(section("limits", "Limits and faults", &night.limits, item))
+}
+
+fn ending(word: &'static str) -> &'static str {
+    match word {
+        "rate_limited" => "rate limit",
+        "quota" => "quota used up",
+        "transient" => "passing fault of the model's service",
+        "auth" => "not logged in, or the key was refused",
+        "hang" => "no output for too long",
+        "timeout" => "the time for one agent run was up",
+        "permission" => "stopped by a permission",
+        "budget" => "budget or turn limit",
+        "crash" => "its process was ended by a signal",
+        "context" => "context window full",
+        "agent_error" => "the agent reported an error",
+        other => other,
+    }
+}
+
+fn lessons(night: &Night) -> Option<Section> {
+    if night.lessons.is_empty() {
+        return None;
+    }
+    let written: Vec<&Lesson> = night.lessons.iter().filter(|lesson| lesson.written).collect();
+    let mut section = section("lessons", "What was learned", &written, |lesson| lesson_item(night, lesson));
+    let count = written.len();
+    let Injection { with, with_confirmed, without, without_confirmed } = night.injection;
+    section.lead.push(text(format!(
+        "{} written. {} had a lesson in the prompt, {with_confirmed} of them confirmed; of {} without, {without_confirmed}. \
+         That says where lessons were, not that they helped: attempts with one are retries.",
+        plural(count, "lesson"),
+        plural(with, "judged attempt"),
+        plural(without, "attempt"),
+    )));
+    let earlier = night.lessons.len() - count;
+    if earlier > 0 {
+        section.lead.push(text(format!("{} of earlier runs stood in prompts too.", plural(earlier, "lesson"))));
+    }
+    Some(section)
+}
+
+fn lesson_item(night: &Night, lesson: &Lesson) -> Item {
+    let name = match (&lesson.task, lesson.attempt) {
+        (Some(task), Some(attempt)) => format!("{}#{attempt}", foreign(task, 64)),
+        _ => foreign(lesson.id.as_str(), 64),
+    };
+    let words = lesson.suggestion.as_ref().or(lesson.analysis.as_ref());
+    let words = words.map_or_else(|| "the memory no longer has it".to_owned(), |words| foreign(words, LESSON));
+    let mut lines = vec![ticked(&words)];
+    let used: Vec<String> = lesson
+        .injected_into
+        .iter()
+        .take(6)
+        .map(|place| {
+            let attempt = &night.attempts[*place];
+            let came = match (attempt.fate, attempt.verdict) {
+                (_, Some(verdict)) => verdict.as_str(),
+                (Fate::Working, _) => "still working",
+                _ => "not judged",
+            };
+            format!("attempt {} of {} ({came})", attempt.attempt, attempt.task)
+        })
+        .collect();
+    if used.is_empty() {
+        lines.push(text("was in no prompt yet"));
+    } else {
+        let more = lesson.injected_into.len() - used.len();
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        lines.push(text(format!("was in the prompt of {}{more}", joined(&used))));
+    }
+    let commands =
+        vec![step(format!("reflexion memory show {}", super::words::quoted(lesson.id.as_str())), "all of it")];
+    Item { mark: Mark::Lesson, name, title: String::new(), lines, commands }
+}

@@ -1,0 +1,197 @@
+//! Small journals, and what is concluded from them.
+
+use super::*;
+use crate::domain::Life;
+use crate::domain::LoggedEntry;
+use crate::domain::RunId;
+use crate::domain::RunLog;
+use crate::domain::Timestamp;
+use serde_json::Value;
+use serde_json::json;
+use std::time::Duration;
+
+/// A journal of these entries, ten seconds apart.
+fn log(entries: &[Value]) -> RunLog {
+    let start: Timestamp = "2026-11-21T21:00:00Z".parse().unwrap();
+    let entry = |(i, entry): (usize, &Value)| LoggedEntry {
+        at: start + Duration::from_secs(10 * i as u64),
+        entry: serde_json::from_value(entry.clone()).unwrap_or_else(|error| panic!("{entry}: {error}")),
+    };
+    let entries = entries.iter().enumerate().map(entry).collect();
+    RunLog { run: RunId::new("r1").unwrap(), entries, problems: Vec::new(), unreadable: 0, torn: false }
+}
+
+fn night(entries: &[Value]) -> Night {
+    Night::of(&log(entries), Life::Gone)
+}
+
+fn started(kind: &str, tasks: &[&str]) -> Value {
+    json!({"type": "run_started", "run": "r1", "pid": 1, "tasks": tasks, "plan": {"kind": kind, "jobs": 2, "base": "b0"}})
+}
+
+fn task(id: &str) -> Value {
+    json!({"type": "task_started", "task": id, "title": format!("Title of {id}"), "worker": 0})
+}
+
+fn attempt(id: &str, n: u32, injected: &[&str]) -> Value {
+    json!({"type": "attempt_started", "task": id, "subtask": id, "attempt": n, "session": format!("{id}-{n}"), "agent": "claude",
+           "start": "t", "injected": injected})
+}
+
+fn judged(id: &str, n: u32, verdict: &str) -> Value {
+    json!({"type": "attempt_judged", "task": id, "subtask": id, "attempt": n, "session": format!("{id}-{n}"),
+           "ending": {"kind": "finished"}, "tree": "t", "verdict": verdict,
+           "usage": {"input": 100, "output": 10, "costUsd": 0.5, "costSource": "reported"}})
+}
+
+fn dropped(id: &str, n: u32, ending: &str) -> Value {
+    json!({"type": "attempt_dropped", "task": id, "session": format!("{id}-{n}"), "ending": {"kind": ending}})
+}
+
+fn ended(id: &str, verdict: Value, status: &str, more: Value) -> Value {
+    let mut entry = json!({"type": "task_ended", "task": id, "verdict": verdict, "status": status});
+    entry.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    entry
+}
+
+fn stopped(stop: &str) -> Value {
+    json!({"cause": "so", "report": {"id": "a", "verdict": null, "attempts": 0, "solvedAt": null, "reflectionsWritten": 0,
+           "reflectionsInjected": 0, "tokens": null, "costUsd": null, "durationMs": 1, "endings": [], "stop": stop}})
+}
+
+fn merge(id: &str, n: u32, outcome: Value) -> Value {
+    json!({"type": "merge_ended", "task": id, "attempt": n, "outcome": outcome})
+}
+
+fn over() -> Value {
+    json!({"type": "run_ended", "interrupted": false})
+}
+
+#[test]
+fn every_end_of_a_task_has_its_state() {
+    let kept = || json!({"kind": "red", "because": "check `test` is red", "kept": "kept/a"});
+    let merged = || json!({"kind": "merged", "commit": "c1"});
+    let (confirmed, failed) = (|| json!("confirmed"), || json!("failed"));
+    let check = |entries: &[Value], state: TaskState, needs: &[NeedKind]| {
+        let mut all = vec![started("overnight", &["a"]), task("a"), attempt("a", 1, &[])];
+        all.extend_from_slice(entries);
+        all.push(over());
+        let night = night(&all);
+        let found: Vec<NeedKind> = night.needs.iter().map(|need| need.kind).collect();
+        assert_eq!((night.tasks[0].state, found.as_slice()), (state, needs), "{entries:?}");
+    };
+    let green = || judged("a", 1, "confirmed");
+    check(&[green(), merge("a", 1, merged()), ended("a", confirmed(), "closed", json!({}))], TaskState::Merged, &[]);
+    check(&[green(), ended("a", confirmed(), "closed", json!({"branch": "b"}))], TaskState::Confirmed, &[]);
+    // The task's own end was never written, and its merge was.
+    check(&[green(), merge("a", 1, merged())], TaskState::Merged, &[]);
+    check(&[judged("a", 1, "failed"), ended("a", failed(), "blocked", json!({}))], TaskState::Failed, &[]);
+    let unmerged = [green(), merge("a", 1, kept()), ended("a", failed(), "blocked", json!({}))];
+    check(&unmerged, TaskState::Failed, &[NeedKind::Unmerged]);
+    let mut waits = judged("a", 1, "failed");
+    waits["person"] = json!(["log in"]);
+    check(&[waits, ended("a", failed(), "blocked", json!({}))], TaskState::Blocked, &[NeedKind::Person]);
+    let nothing = [judged("a", 1, "unverifiable"), ended("a", json!("unverifiable"), "blocked", json!({}))];
+    check(&nothing, TaskState::Blocked, &[NeedKind::Unverifiable]);
+    check(&[ended("a", json!(null), "blocked", json!({}))], TaskState::Blocked, &[NeedKind::SetAside]);
+    check(&[ended("a", json!(null), "open", stopped("limit"))], TaskState::Open, &[]);
+    check(&[ended("a", json!(null), "open", stopped("environment"))], TaskState::Open, &[NeedKind::Environment]);
+    let refused = [dropped("a", 1, "auth"), ended("a", json!(null), "open", stopped("environment"))];
+    check(&refused, TaskState::Open, &[NeedKind::Login]);
+    check(&[], TaskState::Open, &[]);
+    let mut risky = green();
+    risky["risk"] = json!({"needs_review": true, "score": 1.0, "surface": "auth", "reason": "auth: x"});
+    check(&[risky, ended("a", confirmed(), "closed", json!({}))], TaskState::Confirmed, &[NeedKind::Review]);
+}
+
+#[test]
+fn a_login_is_one_thing_however_many_tasks_wait_for_it() {
+    let mut entries = vec![started("overnight", &["a", "b", "c"])];
+    for id in ["a", "b", "c"] {
+        entries.extend([task(id), attempt(id, 1, &[]), dropped(id, 1, "auth")]);
+        entries.push(ended(id, json!(null), "open", stopped("environment")));
+    }
+    entries.push(over());
+    let night = night(&entries);
+    assert_eq!((night.needs.len(), night.needs[0].tasks.clone()), (1, vec![0, 1, 2]));
+    assert_eq!(night.headline, "The night is over: 3 of 3 tasks left open. One thing needs you.");
+    assert_eq!((night.limits.len(), night.limits[0].times, night.limits[0].ending), (1, 3, "auth"));
+}
+
+#[test]
+fn what_was_used_counts_once_also_where_an_attempt_was_cut() {
+    let turn = json!({"type": "turn_judged", "task": "a", "session": "a-2", "turn": 1, "ending": {"kind": "finished"},
+                      "usage": {"input": 7, "costUsd": 0.25, "costSource": "estimated"}, "tree": "t", "verdict": "failed",
+                      "status": "refuted"});
+    let night = night(&[
+        started("run", &["a"]),
+        task("a"),
+        attempt("a", 1, &[]),
+        judged("a", 1, "failed"),
+        judged("a", 1, "failed"),
+        attempt("a", 2, &["ref-1"]),
+        turn,
+    ]);
+    assert_eq!((night.spend.reported_usd, night.spend.estimated_usd), (Some(0.5), Some(0.25)));
+    assert_eq!((night.spend.usage.tokens(), night.tasks[0].usage.tokens()), (Some(117), Some(117)));
+    assert_eq!((night.attempts[1].fate, night.attempts[1].agent_ms), (Fate::Cut, 10_000));
+    assert_eq!((night.injection.with, night.injection.without), (0, 1));
+    assert_eq!(night.lessons[0].injected_into, [1]);
+    assert_eq!(night.next[0].command, "reflexion run");
+}
+
+#[test]
+fn workers_are_busy_wait_or_are_idle() {
+    let night = night(&[
+        started("overnight", &["a", "b"]),
+        task("a"),
+        attempt("a", 1, &[]),
+        dropped("a", 1, "rate_limited"),
+        json!({"type": "wait_started", "task": "a", "until": "2026-11-22T00:00:00Z", "because": "limit"}),
+        json!({"type": "wait_ended", "task": "a"}),
+        ended("a", json!(null), "open", stopped("limit")),
+        over(),
+    ]);
+    // Of 70 s: 10 until it began, 50 with the task of which 10 waiting, 10 after it; the second worker had nothing to do.
+    let times: Vec<_> = night.workers.iter().map(|w| (w.busy_ms, w.waiting_ms, w.idle_ms)).collect();
+    assert_eq!(times, [(40_000, 10_000, 20_000), (0, 0, 70_000)]);
+}
+
+#[test]
+fn a_dead_run_says_what_it_was_in_the_middle_of() {
+    let times = Times { zone: jiff::tz::TimeZone::UTC, now: "2026-11-22T06:00:00Z".parse().unwrap() };
+    let begun = [started("overnight", &["a", "b"]), task("a"), attempt("a", 2, &[])];
+    let check = |entries: &[Value], life: Life, parts: &[&str]| {
+        let mut all = begun.to_vec();
+        all.extend_from_slice(entries);
+        let said = status(&Night::of(&log(&all), life), &times);
+        for part in parts {
+            assert!(said.contains(part), "{part} is not in\n{said}");
+        }
+    };
+    let dead = ["Run r1 of yesterday 21:00 broke off", "Go on with `reflexion overnight --resume`."];
+    check(&[], Life::Gone, &dead);
+    check(&[], Life::Gone, &["attempt 2 of `a` (agent claude), since 21:00", "One attempt was cut off"]);
+    let ended = json!({"type": "agent_stopped", "task": "a", "session": "a-2", "ending": {"kind": "finished"}});
+    check(&[ended.clone()], Life::Gone, &["the checks of attempt 2 of `a`, since 21:00"]);
+    let commit = json!({"type": "commit_started", "task": "a", "tree": "t"});
+    let landing = [ended, judged("a", 2, "confirmed"), commit];
+    check(&landing, Life::Gone, &["the commit and merge of `a`", "its journal cannot say", "No attempt was cut off."]);
+    check(&landing, Life::Alive, &["goes on. Its last sign is 8 h 59 min old.", "Now: the commit and merge of `a`"]);
+}
+
+#[test]
+fn names_that_a_shell_would_understand_are_quoted() {
+    let outcome = json!({"kind": "conflict", "files": ["x"], "kept": "a; rm -rf 'b'"});
+    let entries = [
+        started("overnight", &["a"]),
+        task("a"),
+        attempt("a", 1, &[]),
+        judged("a", 1, "confirmed"),
+        merge("a", 1, outcome),
+        ended("a", json!("failed"), "blocked", json!({})),
+        over(),
+    ];
+    let night = night(&entries);
+    assert_eq!(night.needs[0].commands[1].command, r"git merge 'a; rm -rf '\''b'\'''");
+}

@@ -1,0 +1,438 @@
+//! What a run's journal comes to: the document that `report --json` prints, and what the other forms are made of.
+
+use crate::domain::Ending;
+use crate::domain::LineProblem;
+use crate::domain::MergeOutcome;
+use crate::domain::Proof;
+use crate::domain::ReflectionId;
+use crate::domain::Risk;
+use crate::domain::RunId;
+use crate::domain::RunPlan;
+use crate::domain::SessionId;
+use crate::domain::Stop;
+use crate::domain::SubtaskId;
+use crate::domain::TaskId;
+use crate::domain::Timestamp;
+use crate::domain::Usage;
+use crate::domain::Verdict;
+use serde::Serialize;
+
+/// A run as its journal tells it.
+///
+/// Made by [`Night::of`](super::Night::of). Times are those of the journal; where the clock was set back while the run
+/// went on, later times are moved so that durations stay true, and `clockSetBackMs` says by how much.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Night {
+    /// Format version, 1.
+    pub v: u32,
+    /// The run.
+    pub run: RunId,
+    /// One sentence.
+    pub headline: String,
+    /// How the run stands.
+    pub state: NightState,
+    /// How it was asked for.
+    pub plan: RunPlan,
+    /// When it began; null if its journal does not say so.
+    pub started_at: Option<Timestamp>,
+    /// The last time in the journal.
+    pub last_sign_at: Option<Timestamp>,
+    /// The branch that confirmed work was merged into, if any was.
+    pub integration: Option<String>,
+    /// What to do next about the whole run.
+    pub next: Vec<Step>,
+    /// How many tasks stand where.
+    pub counts: Counts,
+    /// What needs a person, the most urgent first.
+    pub needs: Vec<Need>,
+    /// Every task, in the order of work.
+    pub tasks: Vec<NightTask>,
+    /// Every agent run, in the order in which they began.
+    pub attempts: Vec<NightAttempt>,
+    /// What everything used.
+    pub spend: Spend,
+    /// The workers' time.
+    pub workers: Vec<WorkerTime>,
+    /// Limits, missing logins and watchdogs that ended agent runs.
+    pub limits: Vec<Limit>,
+    /// What was learned.
+    pub lessons: Vec<Lesson>,
+    /// What became of attempts with and without lessons in their prompt.
+    pub injection: Injection,
+    /// Who did what from when to when, for a timeline.
+    pub spans: Vec<Span>,
+    /// When no process worked on the run although it was not over.
+    pub gaps: Vec<Gap>,
+    /// By how much the clock was set back while the run went on, in milliseconds.
+    pub clock_set_back_ms: u64,
+    /// Lines of the journal that could not be read; the first hundred.
+    pub problems: Vec<LineProblem>,
+    /// How many lines could not be read.
+    pub unreadable: usize,
+    /// The journal's last line was not written to its end.
+    pub torn: bool,
+}
+
+/// How a run stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NightState {
+    /// A process works on it.
+    Running,
+    /// It came to its end.
+    Ended,
+    /// The time was up.
+    Deadline,
+    /// Its budget was used up.
+    Budget,
+    /// A person stopped it.
+    Interrupted,
+    /// No process works on it, and it never said that it ended: killed, or the machine went down.
+    Dead,
+}
+
+/// How many tasks stand where; the six parts add up to `tasks`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Counts {
+    /// Tasks asked for.
+    pub tasks: usize,
+    /// On the integration branch, checked there.
+    pub merged: usize,
+    /// Confirmed on a branch of its own (or a patch file).
+    pub confirmed: usize,
+    /// Refuted until the attempts were used up.
+    pub failed: usize,
+    /// Set aside for a person.
+    pub blocked: usize,
+    /// Left open.
+    pub open: usize,
+    /// Being worked on.
+    pub working: usize,
+}
+
+/// Where a task stands after the run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TaskState {
+    /// On the integration branch, checked there.
+    Merged,
+    /// Confirmed on a branch of its own (or a patch file).
+    Confirmed,
+    /// Refuted until the attempts were used up.
+    Failed,
+    /// Set aside for a person.
+    Blocked,
+    /// Left open.
+    Open,
+    /// Being worked on.
+    Working,
+}
+
+/// A task.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NightTask {
+    /// Its id.
+    pub id: TaskId,
+    /// Its title; empty if it was never started.
+    pub title: String,
+    /// Where it stands.
+    pub state: TaskState,
+    /// Work on it began.
+    pub started: bool,
+    /// The verdict of its last judged attempt.
+    pub verdict: Option<Verdict>,
+    /// What a confirmation rests on.
+    pub proof: Option<Proof>,
+    /// The branch or patch file with its confirmed work.
+    pub branch: Option<String>,
+    /// Why it is not confirmed, in words.
+    pub cause: Option<String>,
+    /// What stands in the way, where it is nothing about the work.
+    pub stop: Option<Stop>,
+    /// What a person must do before it can go on.
+    pub person: Vec<String>,
+    /// The risk of its last judged change.
+    pub risk: Option<Risk>,
+    /// Its agent runs, as places in `attempts`.
+    pub attempts: Vec<usize>,
+    /// Judged attempts of this run.
+    pub judged: u32,
+    /// The number of the attempt that was confirmed.
+    pub solved_at: Option<u32>,
+    /// What came of merging it, every time.
+    pub merges: Vec<Merge>,
+    /// At the last sign it was being worked on.
+    pub in_work: bool,
+    /// A commit or a merge of it was begun, and its end is not known: the next run looks.
+    pub landing: bool,
+    /// What its attempts, reflections and judging used.
+    pub usage: Usage,
+    /// How long its agents worked, in milliseconds.
+    pub agent_ms: u64,
+}
+
+/// An end of a merge.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Merge {
+    /// The confirmed attempt.
+    pub attempt: u32,
+    /// When.
+    pub at: Timestamp,
+    /// What came of it.
+    pub outcome: MergeOutcome,
+    /// The reflection on it.
+    pub reflection: Option<ReflectionId>,
+}
+
+/// An agent run.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NightAttempt {
+    /// The task.
+    pub task: TaskId,
+    /// The subtask.
+    pub subtask: SubtaskId,
+    /// The attempt's number; the same again where it was made anew or gone on with.
+    pub attempt: u32,
+    /// This agent run.
+    pub session: SessionId,
+    /// The agent.
+    pub agent: String,
+    /// Which worker, from 0.
+    pub worker: usize,
+    /// When the agent was started.
+    pub started_at: Timestamp,
+    /// When the agent last stopped; null if it never did.
+    pub stopped_at: Option<Timestamp>,
+    /// When it was judged or dropped; null if it never was.
+    pub ended_at: Option<Timestamp>,
+    /// How long the agent worked, in milliseconds, over all turns.
+    pub agent_ms: u64,
+    /// How long it was checked and judged, in milliseconds.
+    pub checking_ms: u64,
+    /// Turns begun.
+    pub turns: u32,
+    /// What became of it.
+    pub fate: Fate,
+    /// Why the agent stopped.
+    pub ending: Option<Ending>,
+    /// The verdict.
+    pub verdict: Option<Verdict>,
+    /// Why, in words.
+    pub because: String,
+    /// The risk of its change.
+    pub risk: Option<Risk>,
+    /// What it, its judging and its reflection used.
+    pub usage: Usage,
+    /// The reflections in its prompt.
+    pub injected: Vec<ReflectionId>,
+    /// The reflection on it.
+    pub reflection: Option<ReflectionId>,
+}
+
+/// What became of an agent run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Fate {
+    /// It was judged.
+    Judged,
+    /// It was not judged: limits, missing logins, interruption.
+    Dropped,
+    /// The run died while it worked or was judged.
+    Cut,
+    /// It goes on.
+    Working,
+}
+
+/// Something that needs a person.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Need {
+    /// What kind of thing.
+    pub kind: NeedKind,
+    /// The tasks, as places in `tasks`.
+    pub tasks: Vec<usize>,
+    /// What is the matter, in words.
+    pub why: String,
+    /// The branch that keeps the work, if one does.
+    pub branch: Option<String>,
+    /// What to do.
+    pub commands: Vec<Step>,
+}
+
+/// A command to give.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Step {
+    /// As it is typed.
+    pub command: String,
+    /// What it does, in a few words.
+    pub does: &'static str,
+}
+
+/// What kind of thing needs a person, the most urgent first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NeedKind {
+    /// An agent's login or quota.
+    Login,
+    /// Something around the work is missing or broken.
+    Environment,
+    /// A task waits for a person.
+    Person,
+    /// A change is done, and nothing could verify it.
+    Unverifiable,
+    /// Confirmed work that could not be merged, kept on a branch.
+    Unmerged,
+    /// A task that is set aside.
+    SetAside,
+    /// A confirmed change that somebody should look at.
+    Review,
+}
+
+/// What was used; sums of what was reported, so a lower bound where something was not.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Spend {
+    /// Tokens and money of everything.
+    pub usage: Usage,
+    /// US dollars that agents reported.
+    pub reported_usd: Option<f64>,
+    /// US dollars that were computed from the price table, at least in part.
+    pub estimated_usd: Option<f64>,
+    /// The part that went into judging.
+    pub judging: Usage,
+    /// The part that went into reflections.
+    pub reflecting: Usage,
+    /// By agent, by name.
+    pub agents: Vec<AgentSpend>,
+    /// Agent runs that reported neither tokens nor money.
+    pub silent: usize,
+}
+
+/// What an agent used.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentSpend {
+    /// The agent.
+    pub agent: String,
+    /// Its runs.
+    pub runs: usize,
+    /// How long it worked, in milliseconds.
+    pub agent_ms: u64,
+    /// Tokens and money.
+    pub usage: Usage,
+}
+
+/// A worker's time, in milliseconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WorkerTime {
+    /// It had a task and did something for it.
+    pub busy_ms: u64,
+    /// It had a task that waited for a service.
+    pub waiting_ms: u64,
+    /// It had no task while the run went on.
+    pub idle_ms: u64,
+}
+
+/// What ended agent runs beside their work, by agent and kind.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Limit {
+    /// The agent.
+    pub agent: String,
+    /// The kind of ending: `rate_limited`, `quota`, `hang`, ….
+    pub ending: &'static str,
+    /// How often.
+    pub times: usize,
+    /// The first time.
+    pub first_at: Timestamp,
+    /// The last time.
+    pub last_at: Timestamp,
+}
+
+/// A lesson that was written in the run, or stood in a prompt of it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Lesson {
+    /// The reflection.
+    pub id: ReflectionId,
+    /// It was written in this run.
+    pub written: bool,
+    /// The task that it is about.
+    pub task: Option<String>,
+    /// The attempt that it is about.
+    pub attempt: Option<u32>,
+    /// What went wrong; null if the memory no longer has it.
+    pub analysis: Option<String>,
+    /// What to do differently; null if the memory no longer has it.
+    pub suggestion: Option<String>,
+    /// The agent runs with it in their prompt, as places in `attempts`.
+    pub injected_into: Vec<usize>,
+}
+
+/// What became of judged attempts with and without a lesson in their prompt. This compares nothing: attempts with one
+/// are retries of tasks that had failed before.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Injection {
+    /// Judged attempts with at least one lesson in their prompt.
+    pub with: usize,
+    /// Of these, confirmed.
+    pub with_confirmed: usize,
+    /// Judged attempts without.
+    pub without: usize,
+    /// Of these, confirmed.
+    pub without_confirmed: usize,
+}
+
+/// Somebody did something for some time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Span {
+    /// Which worker, from 0.
+    pub worker: usize,
+    /// The task, as a place in `tasks`.
+    pub task: usize,
+    /// The agent run, as a place in `attempts`.
+    pub attempt: Option<usize>,
+    /// What.
+    pub kind: SpanKind,
+    /// From when.
+    pub start: Timestamp,
+    /// Until when.
+    pub end: Timestamp,
+    /// The run died in it, or it goes on: the end is the last time that is known.
+    pub cut: bool,
+}
+
+/// What somebody did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SpanKind {
+    /// A workspace was made and set up, and its checks ran at the base.
+    Preparing,
+    /// An agent worked.
+    Agent,
+    /// Its work was checked, judged and reflected upon.
+    Checking,
+    /// A service asked to wait.
+    Waiting,
+    /// Confirmed work was committed, merged and checked again.
+    Merging,
+}
+
+/// No process worked on the run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Gap {
+    /// The last sign before.
+    pub start: Timestamp,
+    /// When it was gone on with.
+    pub end: Timestamp,
+}

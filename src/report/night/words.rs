@@ -1,0 +1,180 @@
+//! Times, sums and names in words.
+
+use crate::domain::CostSource;
+use crate::domain::Timestamp;
+use crate::domain::Usage;
+use crate::prompt::one_line;
+use crate::prompt::plain;
+use crate::prompt::shorten;
+use jiff::tz::TimeZone;
+
+/// `1 task`, `2 tasks`.
+pub(super) fn plural(n: usize, what: &str) -> String {
+    if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
+}
+
+/// `a`, `a and b`, `a, b and c`.
+pub(super) fn joined<T: AsRef<str>>(words: &[T]) -> String {
+    match words {
+        [] => String::new(),
+        [one] => one.as_ref().to_owned(),
+        [first @ .., last] => {
+            let first: Vec<&str> = first.iter().map(AsRef::as_ref).collect();
+            format!("{} and {}", first.join(", "), last.as_ref())
+        }
+    }
+}
+
+/// A text from outside in one line: without what drives a terminal or turns the reading direction, and not longer.
+pub(super) fn foreign(text: &str, bytes: usize) -> String {
+    shorten(&one_line(&plain(text)), bytes).into_owned()
+}
+
+/// An argument as a shell takes it; names that need no quotes get none.
+pub(super) fn quoted(argument: &str) -> String {
+    let argument = one_line(&plain(argument));
+    let safe = |c: char| c.is_ascii_alphanumeric() || "._-/=:@%+,".contains(c);
+    if !argument.is_empty() && !argument.starts_with('-') && argument.chars().all(safe) {
+        argument
+    } else {
+        format!("'{}'", argument.replace('\'', "'\\''"))
+    }
+}
+
+/// `45 s`, `12 min`, `3 h 05 min`.
+pub(super) fn duration(ms: u64) -> String {
+    let seconds = ms.div_ceil(500) / 2;
+    match seconds {
+        0 if ms == 0 => "0 s".to_owned(),
+        0 => "under 1 s".to_owned(),
+        s @ 1..=99 => format!("{s} s"),
+        s if s < 3570 => format!("{} min", (s + 30) / 60),
+        s => {
+            let minutes = (s + 30) / 60;
+            format!("{} h {:02} min", minutes / 60, minutes % 60)
+        }
+    }
+}
+
+/// `12,345` or `1.2 million`.
+pub(super) fn number(n: u64) -> String {
+    if n >= 1_000_000 {
+        return format!("{:.1} million", n as f64 / 1e6);
+    }
+    let digits = n.to_string();
+    let mut text = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// Tokens and money; none if neither is known.
+pub(super) fn usage(usage: &Usage) -> Option<String> {
+    let tokens = usage.tokens().map(|n| format!("{} tokens", number(n)));
+    let estimated = if usage.cost_source == Some(CostSource::Estimated) { " (estimated)" } else { "" };
+    let money = usage.cost_usd.map(|usd| format!("{}{estimated}", dollars(usd)));
+    let parts: Vec<String> = tokens.into_iter().chain(money).collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
+}
+
+pub(super) fn dollars(usd: f64) -> String {
+    if usd > 0.0 && usd < 0.005 { "under $0.01".to_owned() } else { format!("${usd:.2}") }
+}
+
+/// Times as a person reads them where the report is made.
+#[derive(Debug, Clone)]
+pub struct Times {
+    /// The zone.
+    pub zone: TimeZone,
+    /// When the report is made.
+    pub now: Timestamp,
+}
+
+impl Times {
+    /// `22:04`.
+    pub(super) fn clock(&self, at: Timestamp) -> String {
+        at.to_zoned(self.zone.clone()).strftime("%H:%M").to_string()
+    }
+
+    /// `Sat 21 Nov 2026 22:04`.
+    pub(super) fn full(&self, at: Timestamp) -> String {
+        at.to_zoned(self.zone.clone()).strftime("%a %-d %b %Y %H:%M").to_string()
+    }
+
+    /// `22:04` today, `yesterday 22:04`, else the whole.
+    pub(super) fn near(&self, at: Timestamp) -> String {
+        let (then, now) = (at.to_zoned(self.zone.clone()).date(), self.now.to_zoned(self.zone.clone()).date());
+        if then == now {
+            format!("today {}", self.clock(at))
+        } else if now.yesterday().is_ok_and(|yesterday| yesterday == then) {
+            format!("yesterday {}", self.clock(at))
+        } else {
+            self.full(at)
+        }
+    }
+
+    /// `22:04 to 06:31`, with days where they are more than one apart.
+    pub(super) fn range(&self, from: Timestamp, to: Timestamp) -> String {
+        let day = |at: Timestamp| at.to_zoned(self.zone.clone()).date();
+        if day(from) == day(to) {
+            format!("{} to {}", self.full(from), self.clock(to))
+        } else {
+            format!("{} to {}", self.full(from), self.full(to))
+        }
+    }
+
+    /// The zone as a person knows it: `Europe/Berlin (+01:00)`.
+    pub(super) fn zone_name(&self, at: Timestamp) -> String {
+        let offset = at.to_zoned(self.zone.clone()).strftime("%:z").to_string();
+        match self.zone.iana_name() {
+            Some("UTC" | "Etc/UTC" | "Etc/Unknown") | None if offset == "+00:00" => "UTC".to_owned(),
+            Some(name) => format!("{name} ({offset})"),
+            None => format!("UTC{offset}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_and_sums_are_short() {
+        let check = |ms: u64, said: &str| assert_eq!(duration(ms), said, "{ms}");
+        check(0, "0 s");
+        check(400, "under 1 s");
+        check(45_000, "45 s");
+        check(99_499, "99 s");
+        check(150_000, "3 min");
+        check(3_569_000, "59 min");
+        check(3_570_000, "1 h 00 min");
+        check(11_100_000, "3 h 05 min");
+        assert_eq!([0, 999, 1000, 123_456, 1_250_000].map(number), ["0", "999", "1,000", "123,456", "1.2 million"]);
+        assert_eq!([0.0, 0.001, 1.005].map(dollars), ["$0.00", "under $0.01", "$1.00"]);
+        assert_eq!(joined(&["a", "b", "c"]), "a, b and c");
+    }
+
+    #[test]
+    fn times_are_local_and_days_are_named_where_they_are_near() {
+        let times = Times { zone: TimeZone::get("Europe/Berlin").unwrap(), now: at("2026-11-22T06:30:00Z") };
+        assert_eq!(times.near(at("2026-11-21T23:30:00Z")), "today 00:30");
+        assert_eq!(times.near(at("2026-11-21T21:04:00Z")), "yesterday 22:04");
+        assert_eq!(times.near(at("2026-11-19T21:04:00Z")), "Thu 19 Nov 2026 22:04");
+        assert_eq!(times.zone_name(at("2026-07-01T00:00:00Z")), "Europe/Berlin (+02:00)");
+        let utc = Times { zone: TimeZone::UTC, now: at("2026-11-22T06:30:00Z") };
+        assert_eq!(utc.zone_name(utc.now), "UTC");
+        // The night in which the clocks go back.
+        assert_eq!(
+            times.range(at("2026-10-24T22:30:00Z"), at("2026-10-25T01:30:00Z")),
+            "Sun 25 Oct 2026 00:30 to 02:30"
+        );
+    }
+
+    fn at(text: &str) -> Timestamp {
+        text.parse().unwrap()
+    }
+}

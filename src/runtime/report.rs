@@ -1,0 +1,112 @@
+//! What the report of a run is about, read from where it is; nothing is created.
+
+use crate::domain::Life;
+use crate::domain::Reflection;
+use crate::domain::ReflectionId;
+use crate::domain::RunId;
+use crate::domain::policy;
+use crate::host::living_run;
+use crate::report::night::Night;
+use crate::storage::read_lessons;
+use crate::storage::read_run;
+use crate::storage::recorded_runs;
+use std::collections::HashMap;
+use std::collections::HashSet;
+use std::io;
+
+/// The runs of a project that have a journal, the oldest first.
+///
+/// # Errors
+/// If the directory of runs is there and cannot be read.
+pub fn runs(project: &policy::Project) -> io::Result<Vec<RunId>> {
+    recorded_runs(&project.state_dir())
+}
+
+/// What a run of a project did, with the words of its lessons.
+///
+/// # Errors
+/// If its journal cannot be read at all. A memory or a lock that cannot be read is said in the second value and costs
+/// the words of the lessons, or the knowledge whether a process works on the run.
+pub fn night(project: &policy::Project, run: &RunId) -> io::Result<(Night, Vec<String>)> {
+    let mut warnings = Vec::new();
+    // First the journal: a run that ends in between is told as one that goes on, not as a dead one.
+    let before = life(project, run, &mut warnings);
+    let log = read_run(&project.state_dir(), run)?;
+    let night = Night::of(&log, before);
+    let lessons = lessons(project, &night, &mut warnings);
+    Ok((night.with_lessons(lessons), warnings))
+}
+
+fn life(project: &policy::Project, run: &RunId, warnings: &mut Vec<String>) -> Life {
+    match living_run(&project.state_dir()) {
+        Ok(living) if living.as_deref() == Some(run.as_str()) => Life::Alive,
+        Ok(_) => Life::Gone,
+        Err(error) => {
+            warnings.push(format!("whether a process works on the run cannot be told: {error}"));
+            Life::Gone
+        }
+    }
+}
+
+fn lessons(project: &policy::Project, night: &Night, warnings: &mut Vec<String>) -> HashMap<ReflectionId, Reflection> {
+    let wanted: HashSet<&ReflectionId> = night.lesson_ids().collect();
+    if wanted.is_empty() {
+        return HashMap::new();
+    }
+    let file = project.memory_file();
+    read_lessons(&file, &wanted).unwrap_or_else(|error| {
+        warnings.push(format!("{}: {error}; the lessons are told without their words", file.display()));
+        HashMap::new()
+    })
+}
+
+/// The run that is meant: the newest if none is named; the beginning of its id is enough where it is unique.
+///
+/// # Errors
+/// In words: which runs there are.
+pub fn choose_run<'r>(runs: &'r [RunId], which: Option<&str>) -> Result<&'r RunId, String> {
+    let Some(newest) = runs.last() else {
+        return Err("there is no run yet; `reflexion run` makes one".to_owned());
+    };
+    let Some(which) = which else { return Ok(newest) };
+    if let Some(exact) = runs.iter().find(|run| run.as_str() == which) {
+        return Ok(exact);
+    }
+    let begin: Vec<&RunId> = runs.iter().filter(|run| run.as_str().starts_with(which)).collect();
+    match begin.as_slice() {
+        [one] => Ok(one),
+        [] => Err(format!("there is no run `{which}`; there are {}", listed(runs.iter()))),
+        several => Err(format!("`{which}` may be {}; say more of it", listed(several.iter().copied()))),
+    }
+}
+
+/// The newest, newest first.
+fn listed<'r>(runs: impl DoubleEndedIterator<Item = &'r RunId> + ExactSizeIterator) -> String {
+    const NAMED: usize = 5;
+    let more = runs.len().saturating_sub(NAMED);
+    let named: Vec<&str> = runs.rev().take(NAMED).map(RunId::as_str).collect();
+    let more = if more > 0 { format!(" and {more} older ones") } else { String::new() };
+    format!("{}{more}", named.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_or_the_one_whose_beginning_is_unique() {
+        let runs: Vec<RunId> =
+            ["20260101-0000-aaaa", "20260102-0000-aaaa", "20260102-0000-bbbb"].map(|id| RunId::new(id).unwrap()).into();
+        let check = |which: Option<&str>, expected: Result<&str, &str>| match (choose_run(&runs, which), expected) {
+            (Ok(run), Ok(id)) => assert_eq!(run.as_str(), id),
+            (Err(message), Err(part)) => assert!(message.contains(part), "{which:?}: {message}"),
+            (got, _) => panic!("{which:?}: {got:?}"),
+        };
+        check(None, Ok("20260102-0000-bbbb"));
+        check(Some("20260101"), Ok("20260101-0000-aaaa"));
+        check(Some("20260102-0000-aaaa"), Ok("20260102-0000-aaaa"));
+        check(Some("20260102"), Err("may be 20260102-0000-bbbb, 20260102-0000-aaaa; say more"));
+        check(Some("2027"), Err("there is no run `2027`; there are 20260102-0000-bbbb"));
+        assert!(choose_run(&[], None).unwrap_err().contains("no run yet"));
+    }
+}

@@ -56,6 +56,8 @@ pub enum Command {
     Config(ConfigArgs),
     /// Say what is installed, what is missing, and what to do about it
     Doctor(DoctorArgs),
+    /// Try whether notices of a run arrive
+    Notify(super::notify::NotifyArgs),
     /// Record what an agent knew when it stopped: what agents' hooks call, and how they get installed
     Hook(HookArgs),
     /// Print a completion script for a shell

@@ -8,6 +8,7 @@ mod environment;
 mod error;
 mod judging;
 mod load;
+mod notify;
 mod reference;
 mod settings;
 mod wire;

@@ -55,6 +55,7 @@ impl Effective {
             reflexion: self.reflexion(&agents)?,
             verification: self.verification(&agents.named)?,
             risk: policy::Risk { threshold: file.risk.threshold },
+            notify: self.notify()?,
             agents,
             workspace: policy::Workspace {
                 setup: file.setup.clone(),

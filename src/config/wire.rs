@@ -5,6 +5,7 @@ use super::judging::FeedbackFile;
 use super::judging::RiskFile;
 use super::judging::RoutingFile;
 use super::judging::VerificationFile;
+use super::notify::NotifyFile;
 use crate::domain::CheckCommand;
 use crate::domain::CheckSpec;
 use schemars::JsonSchema;
@@ -69,6 +70,8 @@ pub struct ProjectFile {
     pub feedback: FeedbackFile,
     /// Agents by kind of work.
     pub routing: RoutingFile,
+    /// Who hears of a run that nobody watches: what needs a person, and how the run ended. Nobody if empty.
+    pub notify: Vec<NotifyFile>,
     /// Limits of a run. Read and not enforced by this version; anything but an empty object is a warning.
     pub budget: BTreeMap<String, serde_json::Value>,
 }
@@ -98,6 +101,7 @@ impl Default for ProjectFile {
             risk: RiskFile::default(),
             feedback: FeedbackFile::default(),
             routing: RoutingFile::default(),
+            notify: Vec::new(),
             budget: BTreeMap::new(),
         }
     }

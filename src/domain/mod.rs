@@ -21,6 +21,7 @@
 //! | run | one call of the orchestrator | [`RunReport`] |
 //! | commit | what was committed, and what it changed | [`Commit`], [`FileChange`] |
 //! | event | something a watcher may want to show | [`Event`] |
+//! | notice | something a person should hear of who is not watching | [`Notice`] |
 
 mod attempt;
 mod capture;
@@ -33,6 +34,7 @@ mod guard;
 mod ids;
 mod journal;
 mod mark;
+mod notice;
 mod outcome;
 mod past;
 mod planning;
@@ -61,6 +63,7 @@ pub use guard::{ABORT_COOL_DOWN, ABORT_RACE, Evaluated, Guard, Pass, Skipped, St
 pub use ids::{IdError, ReflectionId, RunId, SessionId, SubtaskId, TaskId};
 pub use journal::{JournalEntry, MergeOutcome, RunKind, RunPlan, RunStop, TurnReason};
 pub use mark::{FEEDBACK_MARK, INTERNAL_MARK, internal, is_feedback, is_internal};
+pub use notice::{Notice, NoticeKind};
 pub use outcome::{RunReport, RunTotals, Stop, TaskReport};
 pub use past::{Past, PastEntry};
 pub use planning::{Planning, PlansUntil, announced_by_program};

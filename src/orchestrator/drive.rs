@@ -272,9 +272,9 @@ impl RunContext {
     }
 
     fn set_aside(&self, task: &Task, because: String) -> Ended {
-        let ended = EventKind::TaskEnded { verdict: None, attempts: 0, note: Some(because.clone()) };
-        self.services.publish(Some(&task.id), ended);
         let stop = Some(Stop::Dependency);
+        let ended = EventKind::TaskEnded { verdict: None, attempts: 0, note: Some(because.clone()), stop };
+        self.services.publish(Some(&task.id), ended);
         Ended { report: TaskReport { cause: Some(because), stop, ..empty_report(task) }, status: Status::Open }
     }
 

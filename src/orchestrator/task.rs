@@ -528,7 +528,12 @@ impl TaskRun {
             self.publish(EventKind::Warning { message: format!("the task's status could not be written: {error}") });
         }
         let note = self.report.branch.clone().or(end.cause);
-        self.publish(EventKind::TaskEnded { verdict: end.verdict, attempts: self.report.attempts, note });
+        self.publish(EventKind::TaskEnded {
+            verdict: end.verdict,
+            attempts: self.report.attempts,
+            note,
+            stop: end.stop,
+        });
         Ok((self.report, end.status))
     }
 }

@@ -43,5 +43,6 @@ pub fn fixed_settings() -> policy::Values {
         environment: policy::Environment::default(),
         verification: policy::Verification::default(),
         risk: policy::Risk::default(),
+        notify: Vec::new(),
     }
 }

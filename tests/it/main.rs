@@ -15,6 +15,7 @@ mod hooks;
 mod judge;
 #[cfg(feature = "llm")]
 mod llm;
+mod notify;
 mod project;
 mod risk;
 mod turns;

@@ -5,6 +5,7 @@ use super::error::nearest;
 use super::load::Effective;
 use super::wire::AgentFile;
 use super::wire::AgentKindFile;
+use super::wire::DecomposeFile;
 use super::wire::GeneratorFile;
 use super::wire::GeneratorKind;
 use super::wire::OneOrMany;
@@ -413,6 +414,11 @@ fn run(file: &ProjectFile) -> policy::Run {
             RetryStartFile::Fresh => policy::RetryStart::Fresh,
         },
         limit_wait: if file.limits.wait { policy::LimitWait::On } else { policy::LimitWait::Off },
+        decompose: match file.decompose {
+            DecomposeFile::Off => policy::Decompose::Off,
+            DecomposeFile::Checklist => policy::Decompose::Checklist,
+            DecomposeFile::Structure => policy::Decompose::Structure,
+        },
         checks: file.checks.clone(),
         protect: file.protect.clone(),
     }

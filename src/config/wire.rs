@@ -42,6 +42,10 @@ pub struct ProjectFile {
     pub agents: AgentsFile,
     /// The reflection loop.
     pub reflexion: ReflexionFile,
+    /// Which lists in a task's description are worked on item by item, where the task has no `subtasks`. `off`: none, because
+    /// many a list is steps to reproduce or things to keep in mind. `checklist`: `- [ ]` items; ticked ones are done.
+    /// `structure`: a checklist, or else the description's only numbered list. `reflexion task show` says what comes of it.
+    pub decompose: DecomposeFile,
     /// What a retry starts from.
     pub retry: RetryFile,
     /// Rate limits of agents.
@@ -88,6 +92,7 @@ impl Default for ProjectFile {
             jobs: 1,
             agents: AgentsFile::default(),
             reflexion: ReflexionFile::default(),
+            decompose: DecomposeFile::default(),
             retry: RetryFile::default(),
             limits: LimitsFile::default(),
             setup: None,
@@ -206,6 +211,19 @@ pub enum GeneratorKind {
     Agent,
     /// A language model.
     Llm,
+}
+
+/// Which lists in a task's description are its parts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum DecomposeFile {
+    /// None.
+    #[default]
+    Off,
+    /// A checklist.
+    Checklist,
+    /// A checklist, or else the only numbered list.
+    Structure,
 }
 
 /// What a retry starts from.

@@ -28,6 +28,7 @@ mod capture;
 mod check;
 mod commit;
 mod completion;
+mod decompose;
 mod event;
 mod failure;
 mod guard;
@@ -57,6 +58,7 @@ pub use completion::{
     CompactionAction, CompactionVerdict, CompletionVerdict, GateOutcome, GateReport, Opinion, Severity, Standing,
     StuckReason, StuckVerdict, TaskType,
 };
+pub use decompose::{MOST_PARTS, TooManyItems, decompose};
 pub use event::{Event, EventKind};
 pub use failure::{FailedCheck, FailureContext, FailureType, Signature};
 pub use guard::{ABORT_COOL_DOWN, ABORT_RACE, Evaluated, Guard, Pass, Skipped, StateId};

@@ -75,6 +75,8 @@ pub struct Run {
     pub retry_start: RetryStart,
     /// Sleep through rate limits, or end the attempt.
     pub limit_wait: LimitWait,
+    /// Which lists in a task's description are its parts.
+    pub decompose: Decompose,
     /// Checks of every task, run before the task's own.
     pub checks: Vec<CheckSpec>,
     /// Globs, relative to the project, of files that no attempt may change.
@@ -92,6 +94,18 @@ pub enum RetryStart {
     Continue,
     /// The base.
     Fresh,
+}
+
+/// Which lists in a task's description are its parts, where it has no written subtasks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Decompose {
+    /// None: a list is often steps to reproduce, or what to keep in mind.
+    #[default]
+    Off,
+    /// A checklist.
+    Checklist,
+    /// A checklist, or else the only numbered list.
+    Structure,
 }
 
 /// What a rate limit means.

@@ -1,5 +1,6 @@
 //! What notifiers need to know of the machine.
 
+#[cfg(feature = "notify")]
 use crate::domain::policy::Kept;
 use crate::services::CommandRunner;
 use crate::services::NotifyError;
@@ -30,12 +31,14 @@ impl Surroundings {
     }
 
     /// A variable that has a value.
+    #[cfg(feature = "notify")]
     pub(super) fn value(&self, name: &str) -> Result<String, NotifyError> {
         let value = (self.variable)(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty());
         value.ok_or_else(|| NotifyError::Unset(name.to_owned()))
     }
 
     /// A value that may be in the environment.
+    #[cfg(feature = "notify")]
     pub(super) fn kept(&self, kept: &Kept) -> Result<String, NotifyError> {
         match kept {
             Kept::Here(value) => Ok(value.clone()),

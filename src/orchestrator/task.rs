@@ -36,6 +36,7 @@ use crate::domain::TaskReport;
 use crate::domain::TreeId;
 use crate::domain::Usage;
 use crate::domain::Verdict;
+use crate::domain::decompose;
 use crate::services::CommitRequest;
 use crate::services::JournalError;
 use crate::services::OpenWorkspace;
@@ -98,6 +99,7 @@ pub(super) struct TaskRun {
 impl TaskRun {
     pub fn new(context: Arc<RunContext>, task: Task, worker: usize) -> Self {
         let started = context.services.clock.elapsed();
+        let task = task.split(context.services.settings.run().decompose);
         let (parts, report) = (task.parts(), empty_report(&task));
         Self {
             context,
@@ -181,6 +183,8 @@ impl TaskRun {
         let (task, title) = (self.task.id.clone(), self.task.title.clone());
         context.services.journal.record(JournalEntry::TaskStarted { task, title, worker: self.worker }).await?;
         self.agents()?;
+        decompose(&self.task, context.services.settings.run().decompose)
+            .map_err(|e| TaskRunError::SetAside(e.to_string()))?;
         let request =
             OpenWorkspace { run: context.run.clone(), task: self.task.id.clone(), on_top_of: self.blockers() };
         let workspace = context.services.workspaces.open(request).await?;
@@ -201,7 +205,8 @@ impl TaskRun {
 
     fn blockers(&self) -> Vec<(RunId, TaskId)> {
         let confirmed = self.context.confirmed_by.lock().unwrap_or_else(PoisonError::into_inner);
-        self.task.blockers().filter_map(|id| Some((confirmed.get(id)?.clone(), id.clone()))).collect()
+        let all = self.task.blockers().chain(self.context.list.children(&self.task.id));
+        all.filter_map(|id| Some((confirmed.get(id)?.clone(), id.clone()))).collect()
     }
 
     /// Every check of every part once at the base; project checks are shared by all tasks with the same base.

@@ -52,6 +52,8 @@ pub use crate::hooks::Rules as HookRules;
 pub use crate::hooks::Scope as HookScope;
 pub use crate::hooks::Stopped;
 pub use crate::hooks::Verify as HookVerify;
+pub use crate::orchestrator::queue::Readiness;
+pub use crate::orchestrator::queue::readiness;
 pub use crate::orchestrator::router::chain;
 pub use crate::storage::EvalFiles;
 pub use crate::storage::replace_file;

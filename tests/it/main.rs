@@ -17,5 +17,6 @@ mod judge;
 mod llm;
 mod notify;
 mod project;
+mod queue;
 mod risk;
 mod turns;

@@ -113,7 +113,8 @@ impl Item {
 fn id(title: &str) -> String {
     const WORDS: usize = 40;
     let plain = title.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase();
-    let digest: String = Sha256::digest(plain.as_bytes()).iter().take(4).map(|byte| format!("{byte:02x}")).collect();
+    let digest = Sha256::digest(plain.as_bytes());
+    let digest = format!("{:08x}", u32::from_be_bytes([digest[0], digest[1], digest[2], digest[3]]));
     let mut id = String::new();
     for word in plain.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()) {
         if id.len() + word.len() >= WORDS {
@@ -366,7 +367,7 @@ mod tests {
 
     #[test]
     fn too_long_a_list_is_an_error() {
-        let list = |n: usize| task(&(0..n).map(|i| format!("- [ ] item {i}\n")).collect::<String>());
+        let list = |n: usize| task(&(0..n).map(|i| format!("- [ ] item {i}\n")).collect::<Vec<_>>().concat());
         assert_eq!(decompose(&list(32), Decompose::Checklist).unwrap().len(), 32);
         assert_eq!(decompose(&list(33), Decompose::Checklist), Err(TooManyItems { items: 33 }));
         assert_eq!(list(33).split(Decompose::Checklist), list(33));

@@ -47,6 +47,7 @@ impl Notifiers for Nobody {
     }
 }
 
+#[cfg_attr(feature = "notify", expect(clippy::unnecessary_wraps, reason = "with every feature nothing is refused"))]
 fn notifier(way: NotifyWay, surroundings: Surroundings) -> Result<Arc<dyn Notifier>, NotifyError> {
     Ok(match way {
         NotifyWay::Command { argv } => Arc::new(ByCommand { argv, surroundings }),

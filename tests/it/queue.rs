@@ -88,7 +88,7 @@ fn a_description_is_split_only_if_asked_and_every_part_knows_when_it_is_done() {
 #[test]
 fn a_list_that_is_too_long_leaves_the_task_open_and_says_why() {
     let project = Project::new(RIGHT);
-    let list: String = (0..33).map(|n| format!("- [ ] item {n}\n")).collect();
+    let list = (0..33).map(|n| format!("- [ ] item {n}\n")).collect::<Vec<_>>().concat();
     project.tasks(&[with(task("a"), json!({ "description": list })), task("b")]);
     project.config(|c| c["decompose"] = json!("checklist"));
     let ran = project.run(&["run", "--json"]);

@@ -5,6 +5,7 @@ use super::error::nearest;
 use super::load::Effective;
 use super::wire::AgentFile;
 use super::wire::AgentKindFile;
+use super::wire::DecomposeFile;
 use super::wire::GeneratorFile;
 use super::wire::GeneratorKind;
 use super::wire::OneOrMany;
@@ -57,6 +58,7 @@ impl Effective {
             reflexion: self.reflexion(&agents)?,
             verification: self.verification(&agents.named)?,
             risk: policy::Risk { threshold: file.risk.threshold },
+            notify: self.notify()?,
             agents,
             workspace: policy::Workspace {
                 setup: file.setup.clone(),
@@ -419,6 +421,11 @@ fn run(file: &ProjectFile) -> policy::Run {
             RetryStartFile::Fresh => policy::RetryStart::Fresh,
         },
         limit_wait: if file.limits.wait { policy::LimitWait::On } else { policy::LimitWait::Off },
+        decompose: match file.decompose {
+            DecomposeFile::Off => policy::Decompose::Off,
+            DecomposeFile::Checklist => policy::Decompose::Checklist,
+            DecomposeFile::Structure => policy::Decompose::Structure,
+        },
         checks: file.checks.clone(),
         protect: file.protect.clone(),
         budgets: policy::Budgets::default(),

@@ -131,7 +131,7 @@ pub(super) struct RunContext {
     /// Why it was cancelled, if no person did it.
     pub stopped: OnceLock<RunStop>,
     /// The tasks as they were read last.
-    pub list: Mutex<Arc<TaskList>>,
+    list: Mutex<Arc<TaskList>>,
     pub kind: RunKind,
     pub again: Again,
     pub agent: Option<String>,
@@ -393,6 +393,11 @@ impl RunContext {
         Ok(ended)
     }
 
+    /// The tasks as they were read last.
+    pub fn list(&self) -> Arc<TaskList> {
+        Arc::clone(&self.list.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
     /// Whether nothing new may begin; why is said where the run is asked about it.
     pub fn drains(&self) -> bool {
         let drains = self.drain.is_cancelled();
@@ -414,7 +419,7 @@ impl RunContext {
         for (task, because) in queue.refresh(&list.tasks, self.adopt) {
             self.services.publish(
                 Some(&task.id),
-                EventKind::TaskEnded { verdict: None, attempts: 0, note: Some(because.clone()) },
+                EventKind::TaskEnded { verdict: None, attempts: 0, note: Some(because.clone()), stop: None },
             );
             let report = TaskReport { cause: Some(because), ..empty_report(&task) };
             ended.push(Ended { report, status: Status::Open });
@@ -441,9 +446,9 @@ impl RunContext {
     }
 
     fn set_aside(&self, task: &Task, stop: Stop, because: String) -> Ended {
-        let ended = EventKind::TaskEnded { verdict: None, attempts: 0, note: Some(because.clone()) };
-        self.services.publish(Some(&task.id), ended);
         let stop = Some(stop);
+        let ended = EventKind::TaskEnded { verdict: None, attempts: 0, note: Some(because.clone()), stop };
+        self.services.publish(Some(&task.id), ended);
         Ended { report: TaskReport { cause: Some(because), stop, ..empty_report(task) }, status: Status::Open }
     }
 

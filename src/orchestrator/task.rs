@@ -115,6 +115,7 @@ pub(super) struct TaskRun {
 impl TaskRun {
     pub fn new(context: Arc<RunContext>, task: Task, worker: usize) -> Self {
         let started = context.services.clock.elapsed();
+        let task = task.split(context.services.settings.run().decompose);
         let (parts, report) = (task.parts(), empty_report(&task));
         Self {
             context,
@@ -249,7 +250,7 @@ impl TaskRun {
         if let Some(counts) = &self.counts {
             return counts.clone();
         }
-        let list = Arc::clone(&self.context.list.lock().unwrap_or_else(PoisonError::into_inner));
+        let list = self.context.list();
         let counts = self.parts.iter().map(|part| {
             let count = list.attempts.get(&(self.task.id.clone(), part.id.clone())).copied().unwrap_or_default();
             match self.context.again {
@@ -504,7 +505,12 @@ impl TaskRun {
             self.publish(EventKind::Warning { message: format!("the task's status could not be written: {error}") });
         }
         let note = self.report.branch.clone().or(end.cause);
-        self.publish(EventKind::TaskEnded { verdict: end.verdict, attempts: self.report.attempts, note });
+        self.publish(EventKind::TaskEnded {
+            verdict: end.verdict,
+            attempts: self.report.attempts,
+            note,
+            stop: end.stop,
+        });
         Ok((self.report, end.status))
     }
 }

@@ -17,6 +17,7 @@ pub fn fixed_settings() -> policy::Values {
             jobs: 1,
             retry_start: policy::RetryStart::Auto,
             limit_wait: policy::LimitWait::On,
+            decompose: policy::Decompose::Off,
             checks: Vec::new(),
             protect: Vec::new(),
             budgets: policy::Budgets::default(),
@@ -45,5 +46,6 @@ pub fn fixed_settings() -> policy::Values {
         environment: policy::Environment::default(),
         verification: policy::Verification::default(),
         risk: policy::Risk::default(),
+        notify: Vec::new(),
     }
 }

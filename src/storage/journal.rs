@@ -140,12 +140,7 @@ mod tests {
         let journal = FileJournal::create(&run_dir, Arc::new(clock));
         let run = RunId::new("r1").unwrap();
         let entries = [
-            JournalEntry::RunStarted {
-                run: RunId::new("r1").unwrap(),
-                pid: 7,
-                tasks: Vec::new(),
-                plan: RunPlan::default(),
-            },
+            JournalEntry::RunStarted { run, pid: 7, tasks: Vec::new(), plan: RunPlan::default() },
             JournalEntry::RunEnded { interrupted: false, stopped: None },
         ];
         for entry in entries {

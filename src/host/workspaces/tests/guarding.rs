@@ -202,7 +202,7 @@ async fn tasks_at_the_same_time_are_not_blamed_for_each_other() {
     let project = project();
     let before = shared(&project.top);
     let workspaces = project.workspaces();
-    crate::services::Workspaces::begin(&workspaces, &run_id()).await.unwrap();
+    crate::services::Workspaces::begin(&workspaces, run_id().into()).await.unwrap();
     let good = open(&workspaces, "good", &[]).await.unwrap();
     let bad = open(&workspaces, "bad", &[]).await.unwrap();
     good.guard().await.unwrap();
@@ -225,7 +225,7 @@ async fn what_one_attempt_put_back_is_not_brought_back_by_another() {
     let project = project();
     let before = shared(&project.top);
     let workspaces = project.workspaces();
-    crate::services::Workspaces::begin(&workspaces, &run_id()).await.unwrap();
+    crate::services::Workspaces::begin(&workspaces, run_id().into()).await.unwrap();
     let bad = open(&workspaces, "bad", &[]).await.unwrap();
     let good = open(&workspaces, "good", &[]).await.unwrap();
     bad.guard().await.unwrap();

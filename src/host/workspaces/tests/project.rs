@@ -165,6 +165,7 @@ pub(super) async fn open(
             run: run_id(),
             task: task(id),
             on_top_of: on_top_of.iter().map(|id| (run_id(), task(id))).collect(),
+            onto: None,
         })
         .await
 }

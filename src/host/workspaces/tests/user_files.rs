@@ -137,6 +137,7 @@ async fn blocking_tasks_are_merged_and_conflicts_are_named() {
                 run,
                 task: task("y"),
                 on_top_of: vec![(run_id(), task("one")), (run_id(), task("both"))],
+                onto: None,
             })
             .await
             .unwrap();

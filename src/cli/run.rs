@@ -12,6 +12,7 @@ use super::project;
 use crate::config::Origin;
 use crate::config::Override;
 use crate::domain::Again;
+use crate::domain::RunKind;
 use crate::domain::RunReport;
 use crate::domain::Status;
 use crate::domain::Stop;
@@ -134,6 +135,7 @@ pub(super) fn nothing_open(list: &TaskList, settings: &dyn Settings, json: bool)
             project: settings.project().name.clone(),
             tasks: Vec::new(),
             totals: crate::domain::RunTotals::default(),
+            kind: RunKind::Run,
             interrupted: false,
             stopped: None,
             integration: None,

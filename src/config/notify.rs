@@ -68,6 +68,8 @@ pub enum NotifyKind {
 pub enum NoticeFile {
     /// Something does not go on before a person acts.
     NeedsYou,
+    /// A budget leaves nothing to work with.
+    Budget,
     /// The run is over, and all of it is confirmed.
     Finished,
     /// The run is over, and not all of it is confirmed.
@@ -81,7 +83,7 @@ impl Effective {
     }
 
     fn notify_target(&self, key: &str, file: &NotifyFile) -> Result<policy::NotifyTarget, ConfigError> {
-        let kinds = [NoticeFile::NeedsYou, NoticeFile::Finished, NoticeFile::Ended];
+        let kinds = [NoticeFile::NeedsYou, NoticeFile::Budget, NoticeFile::Finished, NoticeFile::Ended];
         let on = file.on.clone().unwrap_or(kinds.to_vec());
         self.require(!on.is_empty(), key, "has an empty `on`; leave it out for all notices")?;
         Ok(policy::NotifyTarget { way: self.notify_way(key, file)?, on: on.into_iter().map(Into::into).collect() })
@@ -146,6 +148,7 @@ impl From<NoticeFile> for NoticeKind {
     fn from(file: NoticeFile) -> Self {
         match file {
             NoticeFile::NeedsYou => Self::NeedsYou,
+            NoticeFile::Budget => Self::Budget,
             NoticeFile::Finished => Self::Finished,
             NoticeFile::Ended => Self::Ended,
         }
@@ -183,10 +186,11 @@ mod tests {
 
     #[test]
     fn everything_is_told_unless_something_is_chosen() {
+        use NoticeKind::Budget;
         use NoticeKind::Ended;
         use NoticeKind::Finished;
         use NoticeKind::NeedsYou;
-        assert_eq!(read(r#"{"type":"desktop"}"#).unwrap().on, [NeedsYou, Finished, Ended]);
+        assert_eq!(read(r#"{"type":"desktop"}"#).unwrap().on, [NeedsYou, Budget, Finished, Ended]);
         assert_eq!(read(r#"{"type":"desktop","on":["ended"]}"#).unwrap().on, [Ended]);
     }
 

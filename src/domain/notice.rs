@@ -105,6 +105,8 @@ impl Notice {
 pub enum NoticeKind {
     /// Something does not go on before a person acts.
     NeedsYou,
+    /// A budget leaves nothing to work with.
+    Budget,
     /// The run is over, and all of it is confirmed.
     Finished,
     /// The run is over, and not all of it is confirmed.
@@ -119,6 +121,7 @@ impl NoticeKind {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::NeedsYou => "needs_you",
+            Self::Budget => "budget",
             Self::Finished => "finished",
             Self::Ended => "ended",
             Self::Test => "test",

@@ -4,6 +4,7 @@ use super::Ending;
 use super::Proof;
 use super::Risk;
 use super::RunId;
+use super::RunKind;
 use super::RunStop;
 use super::TaskId;
 use super::Usage;
@@ -23,6 +24,9 @@ pub struct RunReport {
     pub tasks: Vec<TaskReport>,
     /// Sums over the tasks.
     pub totals: RunTotals,
+    /// Which command it is of.
+    #[serde(default)]
+    pub kind: RunKind,
     /// The run was interrupted; what is open stays open.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub interrupted: bool,

@@ -60,6 +60,11 @@ impl Decider {
 
     /// What follows from an event.
     pub fn event(&mut self, event: &Event) -> Option<Notice> {
+        if let EventKind::BudgetReached { because } = &event.kind {
+            let cause = event.task.as_ref().map_or_else(|| because.clone(), |task| masked(because, task));
+            let notice = self.notice(NoticeKind::Budget, event.at).saying(because, "raise it to go on");
+            return self.needs_you(cause, notice, event.at);
+        }
         let task = event.task.as_ref()?;
         match &event.kind {
             EventKind::AttemptStarted { agent, .. } => {
@@ -200,6 +205,20 @@ mod tests {
     fn titles(events: impl IntoIterator<Item = Event>) -> Vec<String> {
         let mut decider = decider();
         events.into_iter().filter_map(|event| Some(decider.event(&event)?.title().to_owned())).collect()
+    }
+
+    #[test]
+    fn a_budget_that_is_used_up_is_told_once_however_many_tasks_meet_it() {
+        let mut decider = decider();
+        let mut reached = |task: Option<&str>, because: &str| {
+            let kind = EventKind::BudgetReached { because: because.to_owned() };
+            decider.event(&Event { at: minute(0), task: task.map(id), kind }).map(|n| (n.kind(), n.title().to_owned()))
+        };
+        let first = "the budget of the task is used up: $2.01 of $2.00";
+        assert_eq!(reached(Some("a"), first), Some((NoticeKind::Budget, first.to_owned())));
+        assert_eq!(reached(Some("b"), "the budget of the task is used up: $2.07 of $2.00"), None);
+        let run = "the budget of the run is used up: $20.00 of $20.00";
+        assert_eq!(reached(None, run), Some((NoticeKind::Budget, run.to_owned())));
     }
 
     #[test]

@@ -19,7 +19,7 @@ pub(super) struct Headline {
 /// What came of a run; `waiting` are the tasks that a person was called for.
 pub(super) fn headline(report: &RunReport, waiting: &BTreeSet<TaskId>) -> Headline {
     let all = report.tasks.len();
-    let open: Vec<&TaskReport> = report.tasks.iter().filter(|t| t.verdict != Some(Verdict::Confirmed)).collect();
+    let open: Vec<&TaskReport> = report.tasks.iter().filter(|t| !done(t)).collect();
     let confirmed = all - open.len();
     let took = took(report.totals.duration_ms);
     if open.is_empty() && !report.interrupted {
@@ -34,7 +34,8 @@ pub(super) fn headline(report: &RunReport, waiting: &BTreeSet<TaskId>) -> Headli
     let refuted = rest.iter().filter(|t| matches!(t.verdict, Some(Verdict::Failed | Verdict::FalseDone))).count();
     let unverifiable = rest.iter().filter(|t| t.verdict == Some(Verdict::Unverifiable)).count();
     let limited = rest.iter().filter(|t| t.verdict.is_none() && t.stop == Some(Stop::Limit)).count();
-    let left = rest.len() - refuted - unverifiable - limited;
+    let used_up = rest.iter().filter(|t| t.verdict.is_none() && t.stop == Some(Stop::Budget)).count();
+    let left = rest.len() - refuted - unverifiable - limited - used_up;
     let mut parts = Vec::new();
     if !yours.is_empty() {
         parts.push(format!("needs you: {}", names(&yours)));
@@ -43,12 +44,18 @@ pub(super) fn headline(report: &RunReport, waiting: &BTreeSet<TaskId>) -> Headli
         (refuted, "not solved"),
         (unverifiable, "without anything to check"),
         (limited, "stopped by a limit"),
+        (used_up, "stopped by a budget"),
         (left, "left open"),
     ];
     parts.extend(counted.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")));
     parts.push(took);
     let title = format!("{interrupted}{confirmed} of {all} confirmed");
     Headline { kind: NoticeKind::Ended, title, text: parts.join("; ") }
+}
+
+/// Confirmed, and nothing kept it from where confirmed work goes.
+fn done(task: &TaskReport) -> bool {
+    task.verdict == Some(Verdict::Confirmed) && task.stop.is_none()
 }
 
 /// The first few by name.

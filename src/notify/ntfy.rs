@@ -79,6 +79,7 @@ fn is_topic(topic: &str) -> bool {
 fn importance(kind: NoticeKind) -> (&'static str, &'static str) {
     match kind {
         NoticeKind::NeedsYou => ("4", "raised_hand"),
+        NoticeKind::Budget => ("4", "moneybag"),
         NoticeKind::Finished => ("3", "white_check_mark"),
         NoticeKind::Ended => ("3", "crescent_moon"),
         NoticeKind::Test => ("3", "wave"),

@@ -468,7 +468,7 @@ impl RunContext {
         let merged = tasks.iter().any(|task| task.merged.is_some());
         let integration = merged.then(|| format!("reflexion/{}/{INTEGRATION}", self.run));
         let stopped = self.stopped.get().copied();
-        RunReport { run: self.run.clone(), project, tasks, totals, interrupted, stopped, integration }
+        RunReport { run: self.run.clone(), project, tasks, totals, kind: self.kind, interrupted, stopped, integration }
     }
 }
 

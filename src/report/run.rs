@@ -3,7 +3,9 @@
 use super::events::plural;
 use crate::domain::CostSource;
 use crate::domain::Proof;
+use crate::domain::RunKind;
 use crate::domain::RunReport;
+use crate::domain::RunStop;
 use crate::domain::TaskReport;
 use crate::domain::Verdict;
 use std::collections::BTreeMap;
@@ -18,7 +20,9 @@ pub fn run(report: &RunReport) -> String {
         push_task(&mut text, task, width);
     }
     push_totals(&mut text, report);
-    push_overlaps(&mut text, report);
+    if report.integration.is_none() {
+        push_overlaps(&mut text, report);
+    }
     push_next(&mut text, report);
     text
 }
@@ -30,7 +34,9 @@ fn push_task(text: &mut String, task: &TaskReport, width: usize) {
         Some(n) => format!("at attempt {n}"),
         None => plural(task.attempts as usize, "attempt"),
     };
-    let note = task.branch.as_ref().or(task.cause.as_ref()).map(|n| format!("  {n}")).unwrap_or_default();
+    let merged = task.merged.as_ref().map(|commit| format!("  merged as {}", &commit[..commit.len().min(12)]));
+    let note = || task.branch.as_ref().or(task.cause.as_ref()).map(|n| format!("  {n}"));
+    let note = merged.or_else(note).unwrap_or_default();
     let stayed = task.proof == Some(Proof::StayedGreen);
     let note = if stayed { format!("{note}  (no check was red before: look at it yourself)") } else { note };
     let _ = writeln!(text, "  {mark} {:width$}  {verdict:12} {attempts:14}{note}", task.id.as_str());
@@ -84,7 +90,9 @@ fn push_overlaps(text: &mut String, report: &RunReport) {
 fn push_next(text: &mut String, report: &RunReport) {
     let branches: Vec<&str> = report.tasks.iter().filter_map(|t| t.branch.as_deref()).collect();
     let is_patch = |b: &&str| b.ends_with(".patch");
-    if let Some(first) = branches.iter().find(|b| is_patch(b)) {
+    if let Some(integration) = &report.integration {
+        let _ = writeln!(text, "\nbring in everything that is merged with:\n  git merge {integration}");
+    } else if let Some(first) = branches.iter().find(|b| is_patch(b)) {
         let _ = writeln!(text, "\nbring in confirmed work with `reflexion apply TASK` (patches such as {first})");
     } else if !branches.is_empty() {
         let _ = writeln!(
@@ -93,11 +101,19 @@ fn push_next(text: &mut String, report: &RunReport) {
             branches.join(" ")
         );
     }
-    if report.interrupted {
-        text.push_str(
-            "\ninterrupted; agents were stopped and nothing was lost: `reflexion run` goes on with what is open\n",
-        );
-    }
+    let because = match report.stopped {
+        _ if report.interrupted => "interrupted",
+        Some(RunStop::Deadline) => "the time was up",
+        Some(RunStop::Budget) => "the budget was used up",
+        Some(RunStop::Drained) => "stopped after the attempts that were at work",
+        None => return,
+    };
+    let again = match (&report.kind, report.stopped) {
+        (RunKind::Run, _) => "`reflexion run`",
+        (RunKind::Overnight, Some(RunStop::Budget)) => "`reflexion overnight --resume` with a raised budget",
+        (RunKind::Overnight, _) => "`reflexion overnight --resume`",
+    };
+    let _ = writeln!(text, "\n{because}; nothing was lost: {again} goes on with what is open");
 }
 
 fn duration(ms: u64) -> String {

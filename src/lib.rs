@@ -27,6 +27,8 @@ pub mod config;
 // Contracts: what a service promises, and how services are put together.
 pub mod services;
 pub mod layer;
+#[cfg(any(feature = "llm", feature = "notify"))]
+pub mod http;
 
 // Steps, in the order of the flow; they meet in `services` and never import each other.
 pub mod subagents;
@@ -35,6 +37,7 @@ pub mod reflection;
 pub mod storage;
 pub mod hooks;
 pub mod llm;
+pub mod notify;
 pub mod host;
 
 // Loops: they see ports only.

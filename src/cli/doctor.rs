@@ -18,6 +18,7 @@ use crate::runtime::HealthParams;
 use crate::runtime::HealthState;
 use crate::services::Command;
 use crate::services::Models;
+use crate::services::Notifiers;
 use crate::services::OpenWorkspace;
 use crate::services::RunLock;
 use crate::services::Settings;
@@ -64,6 +65,7 @@ pub(super) async fn doctor(dir: &Path, args: &DoctorArgs) -> anyhow::Result<Exit
             let (files, tasks) = files(&layers).await?;
             findings.extend(agents(&layers, &*settings, tasks.as_ref()).await?);
             findings.extend(files);
+            findings.extend(notifiers(&layers).await);
             if args.checks {
                 findings.extend(checks(&layers, &*settings).await?);
             }
@@ -184,6 +186,27 @@ async fn files(layers: &Layers) -> anyhow::Result<(Vec<Finding>, Option<TaskList
         Err(error) => Finding::bad("tasks", error.to_string(), "mend `tasks` in project.json or the file it names"),
     };
     Ok((vec![memory, tasks], list.ok()))
+}
+
+/// Whether everybody who is to hear of a run can be reached, as far as that is seen without sending anything.
+async fn notifiers(layers: &Layers) -> Vec<Finding> {
+    let mend = "mend `notify` in project.json, or set the variable; `reflexion notify test` tries it";
+    let app = match layers.build::<Svc<dyn Notifiers>>().await {
+        Ok(app) => app,
+        Err(error) => return vec![Finding::bad("notify", error.to_string(), mend)],
+    };
+    let all = app.all();
+    if all.is_empty() {
+        return vec![Finding::good("notify", "nobody is told of a run; `notify` in project.json says who would be")];
+    }
+    let found = all.iter().map(|recipient| {
+        let what = format!("notify, {}", recipient.notifier.name());
+        match recipient.notifier.check() {
+            Ok(detail) => Finding::good(&what, detail),
+            Err(error) => Finding::bad(&what, error.to_string(), mend),
+        }
+    });
+    found.collect()
 }
 
 /// Builds one workspace, runs setup and every check at the base. Red is no fault here, not being able to start is.

@@ -1,6 +1,7 @@
 //! The documented exit codes.
 
 use crate::config::ConfigError;
+use crate::services::NotifyError;
 use crate::services::RunError;
 use crate::services::SubagentError;
 use std::process::ExitCode;
@@ -44,7 +45,9 @@ impl Exit {
         // An agent that cannot do what the settings want of it, seen while the program is put together.
         let unsupported =
             |e: &(dyn std::error::Error + 'static)| matches!(e.downcast_ref(), Some(SubagentError::Unsupported { .. }));
-        let usage = usage || error.chain().any(unsupported);
+        // A way to tell somebody that this program was built without.
+        let unable = |e: &(dyn std::error::Error + 'static)| e.downcast_ref::<NotifyError>().is_some();
+        let usage = usage || error.chain().any(|e| unsupported(e) || unable(e));
         if usage { Self::Usage } else { Self::Environment }
     }
 }

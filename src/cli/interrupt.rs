@@ -9,6 +9,15 @@ use tokio_util::sync::CancellationToken;
 /// That takes a few seconds at most (TERM, grace, KILL), so a further signal only says so: ending at once would leave
 /// them running.
 pub(super) async fn cancel_on_signal(cancel: CancellationToken) {
+    // Whoever waits for nothing is drained already.
+    let drain = CancellationToken::new();
+    drain.cancel();
+    drain_then_cancel(drain, cancel).await;
+}
+
+/// As [`cancel_on_signal`], but the first SIGINT (Ctrl-C) only drains: what is at work comes to its end, and nothing new
+/// begins. The next one, SIGTERM and SIGHUP cancel.
+pub(super) async fn drain_then_cancel(drain: CancellationToken, cancel: CancellationToken) {
     let signals = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()].map(signal);
     let [Ok(mut interrupt), Ok(mut terminate), Ok(mut hangup)] = signals else {
         tracing::warn!("signals cannot be listened for; an interruption will leave agents running");
@@ -16,14 +25,23 @@ pub(super) async fn cancel_on_signal(cancel: CancellationToken) {
     };
     let mut said = "interrupted: stopping agents and checks";
     loop {
-        tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
-            _ = hangup.recv() => {}
+        let politely = tokio::select! {
+            _ = interrupt.recv() => !drain.is_cancelled(),
+            _ = terminate.recv() => false,
+            _ = hangup.recv() => false,
+        };
+        if politely {
+            say("nothing new begins; what is at work comes to its end (Ctrl-C once more stops it now)");
+            drain.cancel();
+            continue;
         }
-        // Nobody may be left to read it.
-        let _ = std::io::Write::write_all(&mut std::io::stderr(), format!("\n{said}\n").as_bytes());
+        say(said);
         cancel.cancel();
         said = "still stopping them, a few seconds at most";
     }
+}
+
+fn say(words: &str) {
+    // Nobody may be left to read it.
+    let _ = std::io::Write::write_all(&mut std::io::stderr(), format!("\n{words}\n").as_bytes());
 }

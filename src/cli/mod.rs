@@ -16,6 +16,7 @@ mod init;
 mod interrupt;
 mod judge;
 mod memory;
+mod notify;
 mod output;
 mod overnight;
 mod progress;
@@ -108,6 +109,7 @@ async fn dispatch(args: Args) -> anyhow::Result<Exit> {
         Command::Eval(args) => eval::eval(&project, args).await,
         Command::Config(config) => config::config(&project, config),
         Command::Doctor(doctor) => doctor::doctor(&project, &doctor).await,
+        Command::Notify(args) => notify::notify(&project, args).await,
         Command::Hook(args) => hook::hook(&project, args),
         Command::Completions(completions) => Ok(completions::completions(&completions)),
     }

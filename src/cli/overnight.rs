@@ -52,13 +52,14 @@ pub(super) async fn overnight(dir: &Path, args: OvernightArgs) -> anyhow::Result
         return run::nothing_open(&list, &*settings, args.json);
     }
     let cancel = CancellationToken::new();
-    let interrupt = tokio::spawn(interrupt::cancel_on_signal(cancel.clone()));
-    let until = match opens(&args, &night, &cancel).await {
+    let drain = CancellationToken::new();
+    let interrupt = tokio::spawn(interrupt::drain_then_cancel(drain.clone(), cancel.clone()));
+    let until = match opens(&args, &night, &drain).await {
         Ok(until) => until,
         Err(Closed) => return Ok(Exit::Interrupted),
     };
     let now = clock.now();
-    let request = request(&args, ids, unfinished, (until, now), cancel);
+    let request = RunRequest { drain, cancel, ..request(&args, ids, unfinished, (until, now)) };
     let result = orchestrator.run(request).await;
     interrupt.abort();
     progress.finish();
@@ -112,14 +113,18 @@ async fn to_go_on_with(args: &OvernightArgs, ids: &[TaskId], night: &Night) -> a
 struct Closed;
 
 /// Waits for the window, and gives the deadline.
-async fn opens(args: &OvernightArgs, night: &Night, cancel: &CancellationToken) -> Result<Option<Timestamp>, Closed> {
+async fn opens(
+    args: &OvernightArgs,
+    night: &Night,
+    interrupted: &CancellationToken,
+) -> Result<Option<Timestamp>, Closed> {
     let (clock, zone) = (&night.clock, night.clock.zone());
     if let Some(window) = &args.between {
         let opens = window.opens(clock.now(), &zone);
         if opens > clock.now() {
             errln!("waiting until {}", opens.to_zoned(zone.clone()).strftime("%Y-%m-%d %H:%M"));
         }
-        if !night.wait_for(window, cancel).await {
+        if !night.wait_for(window, interrupted).await {
             return Err(Closed);
         }
         return Ok(Some(window.closes(clock.now(), &zone)));
@@ -133,7 +138,6 @@ fn request(
     tasks: Vec<TaskId>,
     unfinished: Option<Unfinished>,
     (until, now): (Option<Timestamp>, Timestamp),
-    cancel: CancellationToken,
 ) -> RunRequest {
     let new = RunRequest {
         tasks,
@@ -142,7 +146,6 @@ fn request(
         max_attempts: args.max_attempts,
         kind: RunKind::Overnight,
         until,
-        cancel,
         ..RunRequest::everything(runtime::new_run_id())
     };
     match unfinished {

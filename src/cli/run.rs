@@ -151,7 +151,7 @@ fn dry_run(
     args: &RunArgs,
 ) -> anyhow::Result<Exit> {
     let mut tasks = list.select(ids, again).map_err(UsageError)?;
-    tasks.sort_by_key(|t| (t.priority, t.created_at));
+    tasks.sort_by_key(crate::domain::Task::rank);
     let chain = |t: &crate::domain::Task| runtime::chain(settings.agents(), t, args.agent.as_deref());
     let checks = |t: &crate::domain::Task| -> Vec<String> {
         let own = t.subtasks.iter().flat_map(|s| &s.checks).chain(&t.checks);

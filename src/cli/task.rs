@@ -12,8 +12,11 @@ use super::project;
 use crate::domain::Status;
 use crate::domain::Task;
 use crate::domain::TaskList;
+use crate::domain::decompose;
 use crate::domain::nearest_id;
+use crate::domain::policy::Decompose;
 use crate::runtime;
+use crate::runtime::Readiness;
 use crate::runtime::TaskFile;
 use crate::services::Settings;
 use crate::services::Tasks;
@@ -28,7 +31,8 @@ pub(super) async fn task(dir: &Path, args: TaskArgs) -> anyhow::Result<Exit> {
     let file = runtime::task_file(&*settings, runtime::system_clock());
     match args.command {
         TaskCommand::List { status, json } => list(&file, status.as_deref(), json).await,
-        TaskCommand::Show { id, json } => show(&file, &id, json).await,
+        TaskCommand::Ready { json } => ready(&file, json).await,
+        TaskCommand::Show { id, json } => show(&file, &id, settings.run().decompose, json).await,
         TaskCommand::Add(add) => {
             let added = usage(file.add(new_task(&add)).await)?;
             say_unknown(&added, &file, &*settings).await?;
@@ -87,7 +91,8 @@ async fn list(file: &TaskFile, status: Option<&str>, json: bool) -> anyhow::Resu
         })?),
     };
     let list = file.load().await?;
-    let tasks: Vec<&Task> = list.tasks.iter().filter(|t| status.is_none_or(|s| t.status == s)).collect();
+    let mut tasks: Vec<&Task> = list.tasks.iter().filter(|t| status.is_none_or(|s| t.status == s)).collect();
+    tasks.sort_by_key(|task| task.rank());
     say_problems(&list);
     if json {
         let values: Vec<Value> = tasks.iter().map(|t| with_cause(t, &list)).collect();
@@ -112,6 +117,31 @@ async fn list(file: &TaskFile, status: Option<&str>, json: bool) -> anyhow::Resu
     Ok(Exit::Confirmed)
 }
 
+async fn ready(file: &TaskFile, json: bool) -> anyhow::Result<Exit> {
+    let list = file.load().await?;
+    say_problems(&list);
+    let (ready, waiting): (Vec<_>, Vec<_>) =
+        runtime::readiness(&list.tasks).into_iter().partition(|readiness| readiness.because.is_empty());
+    if json {
+        let waiting = waiting.iter().map(|r| json!({ "id": r.task.id, "because": r.because }));
+        let tasks: Vec<Value> = ready.iter().map(|r| with_cause(&r.task, &list)).collect();
+        project::print_json(&json!({ "tasks": tasks, "waiting": waiting.collect::<Vec<_>>() }))?;
+        return Ok(Exit::Confirmed);
+    }
+    let width = ready.iter().map(|r| r.task.id.as_str().len()).max().unwrap_or(0);
+    for Readiness { task, .. } in &ready {
+        let line = format!("{:width$}  P{}  {}", task.id.as_str(), task.priority, task.title);
+        outln!("{}", project::printable(&line));
+    }
+    if ready.is_empty() {
+        errln!("no task is ready");
+    }
+    for Readiness { task, because } in &waiting {
+        errln!("{} waits: it {}", task.id, because.join("; it "));
+    }
+    Ok(Exit::Confirmed)
+}
+
 fn with_cause(task: &Task, list: &TaskList) -> Value {
     let mut value = json!(task);
     if let Some(cause) = list.causes.get(&task.id) {
@@ -120,7 +150,7 @@ fn with_cause(task: &Task, list: &TaskList) -> Value {
     value
 }
 
-async fn show(file: &TaskFile, id: &str, json: bool) -> anyhow::Result<Exit> {
+async fn show(file: &TaskFile, id: &str, how: Decompose, json: bool) -> anyhow::Result<Exit> {
     let list = file.load().await?;
     say_problems(&list);
     let task = list.find(id).map_err(UsageError)?;
@@ -132,7 +162,8 @@ async fn show(file: &TaskFile, id: &str, json: bool) -> anyhow::Result<Exit> {
     if let Some(cause) = list.causes.get(&task.id) {
         text += &format!("because: {cause}\n");
     }
-    for part in task.parts() {
+    text += &parts(task, how);
+    for part in task.clone().split(how).parts() {
         if let Some(count) = list.attempts.get(&(task.id.clone(), part.id.clone())) {
             text += &format!(
                 "{}: {} attempts since it was opened, the last is number {}\n",
@@ -150,6 +181,24 @@ async fn show(file: &TaskFile, id: &str, json: bool) -> anyhow::Result<Exit> {
     }
     out!("{}", project::printable(&text));
     Ok(Exit::Confirmed)
+}
+
+/// What the task would be split into, and what stands against it.
+fn parts(task: &Task, how: Decompose) -> String {
+    let wanted = if how == Decompose::Off { Decompose::Structure } else { how };
+    let found = match decompose(task, wanted) {
+        Err(error) if how != Decompose::Off => return format!("not split: {error}\n"),
+        Ok(found) if !found.is_empty() => found,
+        _ if task.subtasks.is_empty() => return String::new(),
+        _ => task.subtasks.clone(),
+    };
+    let head = match (task.subtasks.is_empty(), how) {
+        (false, _) => "in parts, one after the other:",
+        (true, Decompose::Off) => "worked on as a whole; with `decompose: structure` it would be split into",
+        (true, _) => "split by its description, one part after the other:",
+    };
+    let lines = found.iter().map(|part| format!("  {}  {}\n", part.id, part.title));
+    format!("{head}\n{}", lines.collect::<String>())
 }
 
 fn new_task(args: &TaskAddArgs) -> Map<String, Value> {

@@ -198,6 +198,13 @@ pub struct RoutingFile {
     /// Everything else.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default: Option<OneOrMany>,
+    /// Stronger agents, for a task that fails in the same way again and again: the first after `escalateAfter` such failures,
+    /// the next after as many more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub escalate_to: Option<OneOrMany>,
+    /// After so many failures in a row that look the same; 2 if not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub escalate_after: Option<u32>,
 }
 
 impl RoutingFile {

@@ -9,6 +9,7 @@ mod environment;
 mod error;
 mod judging;
 mod load;
+mod notify;
 mod reference;
 mod settings;
 mod wire;

@@ -5,6 +5,7 @@ use super::error::nearest;
 use super::load::Effective;
 use super::wire::AgentFile;
 use super::wire::AgentKindFile;
+use super::wire::DecomposeFile;
 use super::wire::GeneratorFile;
 use super::wire::GeneratorKind;
 use super::wire::OneOrMany;
@@ -27,6 +28,8 @@ const TEN_MINUTES_MS: u64 = 600_000;
 const IDLE_MS: u64 = 900_000;
 /// How often a model's passing fault is tried again.
 const MODEL_RETRIES: u32 = 2;
+/// One failure may be bad luck; the same one twice is not.
+const ESCALATE_AFTER: u32 = 2;
 /// What a model may write: a few files, or a reflection many times over.
 const MAX_TOKENS: u32 = 4096;
 
@@ -55,6 +58,7 @@ impl Effective {
             reflexion: self.reflexion(&agents)?,
             verification: self.verification(&agents.named)?,
             risk: policy::Risk { threshold: file.risk.threshold },
+            notify: self.notify()?,
             agents,
             workspace: policy::Workspace {
                 setup: file.setup.clone(),
@@ -117,7 +121,12 @@ impl Effective {
         let routed = self.file.routing.entries();
         let by_category = routed.map(|(category, key, chain)| Ok((category, self.chain(&named, chain, key)?)));
         let by_category = by_category.collect::<Result<_, ConfigError>>()?;
-        Ok(policy::Agents { default, by_label, by_category, named })
+        let routing = &self.file.routing;
+        let to = routing.escalate_to.as_ref().map(|chain| self.chain(&named, chain, "routing.escalateTo"));
+        let after = routing.escalate_after.unwrap_or(ESCALATE_AFTER);
+        self.require(after >= 1, "routing.escalateAfter", "is at least 1")?;
+        let escalation = policy::Escalation { to: to.transpose()?.unwrap_or_default(), after };
+        Ok(policy::Agents { default, by_label, by_category, escalation, named })
     }
 
     /// A fallback chain of known agents.
@@ -412,6 +421,11 @@ fn run(file: &ProjectFile) -> policy::Run {
             RetryStartFile::Fresh => policy::RetryStart::Fresh,
         },
         limit_wait: if file.limits.wait { policy::LimitWait::On } else { policy::LimitWait::Off },
+        decompose: match file.decompose {
+            DecomposeFile::Off => policy::Decompose::Off,
+            DecomposeFile::Checklist => policy::Decompose::Checklist,
+            DecomposeFile::Structure => policy::Decompose::Structure,
+        },
         checks: file.checks.clone(),
         protect: file.protect.clone(),
         budgets: policy::Budgets::default(),

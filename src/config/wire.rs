@@ -6,6 +6,7 @@ use super::judging::FeedbackFile;
 use super::judging::RiskFile;
 use super::judging::RoutingFile;
 use super::judging::VerificationFile;
+use super::notify::NotifyFile;
 use crate::domain::CheckCommand;
 use crate::domain::CheckSpec;
 use schemars::JsonSchema;
@@ -42,6 +43,10 @@ pub struct ProjectFile {
     pub agents: AgentsFile,
     /// The reflection loop.
     pub reflexion: ReflexionFile,
+    /// Which lists in a task's description are worked on item by item, where the task has no `subtasks`. `off`: none, because
+    /// many a list is steps to reproduce or things to keep in mind. `checklist`: `- [ ]` items; ticked ones are done.
+    /// `structure`: a checklist, or else the description's only numbered list. `reflexion task show` says what comes of it.
+    pub decompose: DecomposeFile,
     /// What a retry starts from.
     pub retry: RetryFile,
     /// Rate limits of agents.
@@ -70,6 +75,8 @@ pub struct ProjectFile {
     pub feedback: FeedbackFile,
     /// Agents by kind of work.
     pub routing: RoutingFile,
+    /// Who hears of a run that nobody watches: what needs a person, and how the run ended. Nobody if empty.
+    pub notify: Vec<NotifyFile>,
     /// What attempts, tasks and runs may use up, see [budgets](overnight.md#budgets).
     pub budget: BudgetsFile,
 }
@@ -86,6 +93,7 @@ impl Default for ProjectFile {
             jobs: 1,
             agents: AgentsFile::default(),
             reflexion: ReflexionFile::default(),
+            decompose: DecomposeFile::default(),
             retry: RetryFile::default(),
             limits: LimitsFile::default(),
             setup: None,
@@ -99,6 +107,7 @@ impl Default for ProjectFile {
             risk: RiskFile::default(),
             feedback: FeedbackFile::default(),
             routing: RoutingFile::default(),
+            notify: Vec::new(),
             budget: BudgetsFile::default(),
         }
     }
@@ -203,6 +212,19 @@ pub enum GeneratorKind {
     Agent,
     /// A language model.
     Llm,
+}
+
+/// Which lists in a task's description are its parts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum DecomposeFile {
+    /// None.
+    #[default]
+    Off,
+    /// A checklist.
+    Checklist,
+    /// A checklist, or else the only numbered list.
+    Structure,
 }
 
 /// What a retry starts from.

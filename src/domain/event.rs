@@ -3,6 +3,7 @@
 use super::CheckStatus;
 use super::Ending;
 use super::Origin;
+use super::Stop;
 use super::SubtaskId;
 use super::TaskId;
 use super::Timestamp;
@@ -153,6 +154,8 @@ pub enum EventKind {
         attempts: u32,
         /// Why it is not confirmed, or where the confirmed work is.
         note: Option<String>,
+        /// What stands in the way, where it is nothing about the work itself.
+        stop: Option<Stop>,
     },
     /// The run is over.
     RunEnded,

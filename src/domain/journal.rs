@@ -323,6 +323,8 @@ pub struct RunPlan {
     pub max_attempts: Option<u32>,
     /// Whether closed and blocked tasks are done again.
     pub again: Again,
+    /// Whether everything open was asked for, and not certain tasks.
+    pub everything: bool,
     /// When it stops at the latest.
     pub until: Option<Timestamp>,
 }
@@ -346,6 +348,8 @@ pub enum RunStop {
     Deadline,
     /// The run's budget was used up.
     Budget,
+    /// A person let it come to its end after the attempts that were at work.
+    Drained,
 }
 
 impl RunStop {
@@ -355,6 +359,7 @@ impl RunStop {
         match self {
             Self::Deadline => (Stop::Deadline, "the run's time was up"),
             Self::Budget => (Stop::Budget, "the run's budget was used up"),
+            Self::Drained => (Stop::Interrupted, "the run was asked to stop"),
         }
     }
 }

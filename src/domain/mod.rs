@@ -21,18 +21,21 @@
 //! | run | one call of the orchestrator | [`RunReport`] |
 //! | commit | what was committed, and what it changed | [`Commit`], [`FileChange`] |
 //! | event | something a watcher may want to show | [`Event`] |
+//! | notice | something a person should hear of who is not watching | [`Notice`] |
 
 mod attempt;
 mod capture;
 mod check;
 mod commit;
 mod completion;
+mod decompose;
 mod event;
 mod failure;
 mod guard;
 mod ids;
 mod journal;
 mod mark;
+mod notice;
 mod outcome;
 mod past;
 mod planning;
@@ -56,12 +59,14 @@ pub use completion::{
     CompactionAction, CompactionVerdict, CompletionVerdict, GateOutcome, GateReport, Opinion, Severity, Standing,
     StuckReason, StuckVerdict, TaskType,
 };
+pub use decompose::{MOST_PARTS, TooManyItems, decompose};
 pub use event::{Event, EventKind};
 pub use failure::{FailedCheck, FailureContext, FailureType, Signature};
 pub use guard::{ABORT_COOL_DOWN, ABORT_RACE, Evaluated, Guard, Pass, Skipped, StateId};
 pub use ids::{IdError, ReflectionId, RunId, SessionId, SubtaskId, TaskId};
 pub use journal::{JournalEntry, MergeOutcome, RunKind, RunPlan, RunStop, TurnReason};
 pub use mark::{FEEDBACK_MARK, INTERNAL_MARK, internal, is_feedback, is_internal};
+pub use notice::{Notice, NoticeKind};
 pub use outcome::{RunReport, RunTotals, Stop, TaskReport};
 pub use past::{Past, PastEntry};
 pub use planning::{Planning, PlansUntil, announced_by_program};

@@ -4,6 +4,7 @@
 
 use super::CheckCommand;
 use super::CheckSpec;
+use super::NoticeKind;
 use super::RiskThreshold;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -28,6 +29,8 @@ pub struct Values {
     pub verification: Verification,
     /// When a change should be looked at by somebody.
     pub risk: Risk,
+    /// Who hears of a run that nobody watches.
+    pub notify: Vec<NotifyTarget>,
 }
 
 /// Where the project is and what it is called.
@@ -72,6 +75,8 @@ pub struct Run {
     pub retry_start: RetryStart,
     /// Sleep through rate limits, or end the attempt.
     pub limit_wait: LimitWait,
+    /// Which lists in a task's description are its parts.
+    pub decompose: Decompose,
     /// Checks of every task, run before the task's own.
     pub checks: Vec<CheckSpec>,
     /// Globs, relative to the project, of files that no attempt may change.
@@ -115,6 +120,18 @@ pub enum RetryStart {
     Continue,
     /// The base.
     Fresh,
+}
+
+/// Which lists in a task's description are its parts, where it has no written subtasks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Decompose {
+    /// None: a list is often steps to reproduce, or what to keep in mind.
+    #[default]
+    Off,
+    /// A checklist.
+    Checklist,
+    /// A checklist, or else the only numbered list.
+    Structure,
 }
 
 /// What a rate limit means.
@@ -232,8 +249,19 @@ pub struct Agents {
     pub by_label: Vec<(String, Vec<String>)>,
     /// The fallback chain of a kind of work, for tasks that no label decides.
     pub by_category: BTreeMap<WorkCategory, Vec<String>>,
+    /// Who steps in where a task fails in the same way again and again.
+    pub escalation: Escalation,
     /// Every agent by name.
     pub named: BTreeMap<String, Agent>,
+}
+
+/// Who steps in where a task fails in the same way again and again.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Escalation {
+    /// Stronger agents, one after the other; none: nobody steps in.
+    pub to: Vec<String>,
+    /// After so many failures in a row with the same signature.
+    pub after: u32,
 }
 
 /// One agent.
@@ -468,4 +496,50 @@ pub enum WorkCategory {
     Frontend,
     /// Everything else.
     Default,
+}
+
+/// Somebody who hears of a run that nobody watches.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NotifyTarget {
+    /// How they are reached.
+    pub way: NotifyWay,
+    /// What they want to hear of.
+    pub on: Vec<NoticeKind>,
+}
+
+/// How somebody is reached.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NotifyWay {
+    /// Any program, run in the project's directory: the notice as JSON on stdin.
+    Command {
+        /// Program and arguments.
+        argv: Vec<String>,
+    },
+    /// The notice as JSON, posted to an address.
+    Webhook {
+        /// The address.
+        url: Kept,
+        /// Environment variables by the header that they are the value of.
+        headers: BTreeMap<String, String>,
+    },
+    /// A topic of an ntfy server.
+    Ntfy {
+        /// The server's address.
+        server: String,
+        /// The topic: who knows it can read along.
+        topic: Kept,
+        /// The environment variable with an access token.
+        token: Option<String>,
+    },
+    /// The desktop's own notifications.
+    Desktop,
+}
+
+/// A value that may be a secret, and then is kept out of the settings.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Kept {
+    /// It stands in the settings.
+    Here(String),
+    /// The environment variable that holds it.
+    Variable(String),
 }

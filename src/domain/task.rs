@@ -80,9 +80,20 @@ impl Task {
         }
     }
 
-    /// The tasks that must be closed before this one may start.
+    /// The tasks that must be closed before this one may start; a parent also waits for its children.
     pub fn blockers(&self) -> impl Iterator<Item = &TaskId> {
         self.deps.iter().filter(|d| d.kind == "blocks").map(|d| &d.id)
+    }
+
+    /// The tasks that this one is a part of. It does not wait for them; they wait for it.
+    pub fn parents(&self) -> impl Iterator<Item = &TaskId> {
+        self.deps.iter().filter(|d| d.kind == "parent-child" && d.id != self.id).map(|d| &d.id)
+    }
+
+    /// What orders the work: a lower number comes first, then the older one; otherwise tasks stay as they stand in the file.
+    #[must_use]
+    pub fn rank(&self) -> (u8, Timestamp) {
+        (self.priority, self.created_at)
     }
 }
 
@@ -108,7 +119,8 @@ pub struct Subtask {
 pub struct Dependency {
     /// The other task.
     pub id: TaskId,
-    /// `blocks` means that the other must be closed first; any other word only informs.
+    /// `blocks`: the other must be closed first. `parent-child`: the other is this one's parent, and waits for it. Any other
+    /// word only informs.
     #[serde(rename = "type", default = "blocks")]
     pub kind: String,
 }
@@ -209,6 +221,11 @@ pub struct TaskList {
 }
 
 impl TaskList {
+    /// The tasks that are a part of this one.
+    pub fn children<'a>(&'a self, of: &'a TaskId) -> impl Iterator<Item = &'a TaskId> {
+        self.tasks.iter().filter(move |task| task.parents().any(|parent| parent == of)).map(|task| &task.id)
+    }
+
     /// The task with this id.
     ///
     /// # Errors

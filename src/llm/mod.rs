@@ -6,8 +6,6 @@
 //! provider's status and error record in `failure`. Without the feature `llm` there is only the sentence that says so.
 
 #[cfg(feature = "llm")]
-mod client;
-#[cfg(feature = "llm")]
 mod failure;
 #[cfg(feature = "llm")]
 mod key;

@@ -1,11 +1,11 @@
 //! A provider's model behind the port.
 
-use super::client::client;
 use super::failure;
 use super::failure::Hide;
 use super::key::Key;
 use crate::domain::Usage;
 use crate::domain::policy;
+use crate::http::client;
 use crate::services::Completion;
 use crate::services::Model;
 use crate::services::ModelError;
@@ -47,8 +47,9 @@ impl Provider {
         };
         // The dialects append their path, so the address ends with a slash.
         let address = format!("{}/", model.base_url.as_deref().unwrap_or(own).trim_end_matches('/'));
+        let reqwest = client(&address).map_err(|because| ModelError::Unavailable(format!("`{address}`: {because}")))?;
         let client = Client::builder()
-            .with_reqwest(client(&address)?)
+            .with_reqwest(reqwest)
             .build()
             .map_err(|error| ModelError::Unavailable(error.to_string()))?;
         let target = ServiceTarget {

@@ -2,6 +2,7 @@
 
 use super::budget::RunSpent;
 use super::limits::Limits;
+use super::queue::Adopt;
 use super::queue::Next;
 use super::queue::Queue;
 use super::resume;
@@ -59,6 +60,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::OnceLock;
+use std::sync::PoisonError;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -124,15 +126,20 @@ pub(super) struct RunContext {
     pub services: Services,
     pub run: RunId,
     pub cancel: CancellationToken,
+    /// Nothing new begins.
+    pub drain: CancellationToken,
     /// Why it was cancelled, if no person did it.
     pub stopped: OnceLock<RunStop>,
-    pub list: TaskList,
+    /// The tasks as they were read last.
+    list: Mutex<Arc<TaskList>>,
     pub kind: RunKind,
     pub again: Again,
     pub agent: Option<String>,
     pub max_attempts: Option<u32>,
     /// Which run's branch holds a blocker's confirmed work; grows as tasks of this run are confirmed.
     pub confirmed_by: Mutex<BTreeMap<TaskId, RunId>>,
+    /// Whether tasks that are added meanwhile belong to the run.
+    adopt: Adopt,
     /// Files that no attempt may change.
     pub protect: globset::GlobSet,
     /// Project checks at a base tree: many tasks share one, so it is measured once.
@@ -177,13 +184,15 @@ impl Orchestrator for Loop {
             services: self.services.clone(),
             run: request.run.clone(),
             cancel: request.cancel.child_token(),
+            drain: request.drain.clone(),
             stopped: OnceLock::new(),
             confirmed_by: Mutex::new(past.confirmed_by(&list, &request.run)),
-            list,
+            list: Mutex::new(Arc::new(list)),
             kind: plan.kind,
             again: plan.again,
             agent: plan.agent.clone(),
             max_attempts: plan.max_attempts,
+            adopt: if plan.everything { Adopt::New } else { Adopt::Nothing },
             protect: globs(&self.services.settings.run().protect)?,
             baselines: Mutex::default(),
             started,
@@ -240,6 +249,7 @@ fn plan(request: &RunRequest) -> RunPlan {
         agent: request.agent.clone(),
         max_attempts: request.max_attempts,
         again: request.again,
+        everything: request.tasks.is_empty(),
         until: request.until,
         ..RunPlan::default()
     }
@@ -338,8 +348,13 @@ impl RunContext {
         let mut proven = false;
         // The lowest number that is free, so that a report can draw a line per worker.
         let mut workers: BTreeMap<TaskId, usize> = BTreeMap::new();
+        let mut edits = self.services.tasks.edits();
         loop {
-            while running.len() < jobs && !self.cancel.is_cancelled() {
+            if self.kind == RunKind::Overnight && edits != self.services.tasks.edits() {
+                edits = self.services.tasks.edits();
+                self.reread(&mut queue, &mut ended).await;
+            }
+            while running.len() < jobs && !self.cancel.is_cancelled() && !self.drains() {
                 match queue.pick() {
                     Next::Start(task) if self.kind == RunKind::Overnight && task.id.as_str() == INTEGRATION => {
                         queue.ended(&task.id, Status::Open);
@@ -370,11 +385,46 @@ impl RunContext {
             let task = result?;
             workers.remove(&id);
             queue.ended(&id, task.status);
+            ended.retain(|earlier| earlier.report.id != id);
             ended.push(task);
         }
         // An interrupted run leaves what it never started in the report, so that nothing is silently missing.
         ended.extend(queue.drain().iter().map(|task| self.never_started(task)));
         Ok(ended)
+    }
+
+    /// The tasks as they were read last.
+    pub fn list(&self) -> Arc<TaskList> {
+        Arc::clone(&self.list.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Whether nothing new may begin; why is said where the run is asked about it.
+    pub fn drains(&self) -> bool {
+        let drains = self.drain.is_cancelled();
+        if drains {
+            let _ = self.stopped.set(RunStop::Drained);
+        }
+        drains
+    }
+
+    /// Takes over what a person changed in the task file. One that cannot be read now changes nothing.
+    async fn reread(&self, queue: &mut Queue, ended: &mut Vec<Ended>) {
+        let list = match self.services.tasks.load().await {
+            Ok(list) => list,
+            Err(error) => {
+                let message = format!("the tasks that are known are gone on with: {error}");
+                return self.services.publish(None, EventKind::Warning { message });
+            }
+        };
+        for (task, because) in queue.refresh(&list.tasks, self.adopt) {
+            self.services.publish(
+                Some(&task.id),
+                EventKind::TaskEnded { verdict: None, attempts: 0, note: Some(because.clone()), stop: None },
+            );
+            let report = TaskReport { cause: Some(because), ..empty_report(&task) };
+            ended.push(Ended { report, status: Status::Open });
+        }
+        *self.list.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(list);
     }
 
     /// Prepares a task alone. True if that worked; false if the task has a trouble of its own, which ends only itself.
@@ -396,9 +446,9 @@ impl RunContext {
     }
 
     fn set_aside(&self, task: &Task, stop: Stop, because: String) -> Ended {
-        let ended = EventKind::TaskEnded { verdict: None, attempts: 0, note: Some(because.clone()) };
-        self.services.publish(Some(&task.id), ended);
         let stop = Some(stop);
+        let ended = EventKind::TaskEnded { verdict: None, attempts: 0, note: Some(because.clone()), stop };
+        self.services.publish(Some(&task.id), ended);
         Ended { report: TaskReport { cause: Some(because), stop, ..empty_report(task) }, status: Status::Open }
     }
 

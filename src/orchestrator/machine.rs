@@ -42,6 +42,10 @@ pub struct Plan {
     pub max_attempts: u32,
     /// The fallback chain; never empty.
     pub agents: Vec<Agent>,
+    /// Stronger agents, which step in one after the other.
+    pub stronger: Vec<Agent>,
+    /// The next of them does after so many failures in a row with the same signature.
+    pub escalate_after: u32,
     /// What a retry starts from.
     pub retry_start: RetryStart,
     /// What a rate limit means.
@@ -90,6 +94,8 @@ pub struct State {
     /// Attempts judged in this run, by part.
     judged: Vec<u32>,
     agent: usize,
+    /// How many stronger agents have stepped in.
+    raised: usize,
     transient_runs: usize,
     unknown_resets: u32,
     /// What the confirmation that is being merged rests on.
@@ -211,6 +217,7 @@ impl State {
             part_start: plan.base.clone(),
             judged: vec![0; plan.counts.len()],
             agent: 0,
+            raised: 0,
             transient_runs: 0,
             unknown_resets: 0,
             proof: None,
@@ -234,6 +241,22 @@ impl State {
         self.plan.max_attempts.saturating_sub(self.used())
     }
 
+    /// Whose turn it is.
+    fn at_work(&self) -> &Agent {
+        let raised = self.raised.checked_sub(1).and_then(|i| self.plan.stronger.get(i));
+        raised.unwrap_or(&self.plan.agents[self.agent])
+    }
+
+    /// Lets the next stronger agent step in, if the last failures look the same and none of them was its own.
+    fn escalate(&mut self) {
+        let alike = self.failures.iter().rev().take_while(|(_, key)| Some(key) == self.failures.last().map(|f| &f.1));
+        let alike = u32::try_from(alike.count()).unwrap_or(u32::MAX);
+        let due = (u32::try_from(self.raised).unwrap_or(u32::MAX) + 1).saturating_mul(self.plan.escalate_after);
+        if self.raised < self.plan.stronger.len() && alike >= due {
+            self.raised += 1;
+        }
+    }
+
     /// The recorded tree that the next attempt starts from.
     fn start_tree(&self) -> TreeId {
         let Some((change, _)) = self.failures.last() else {
@@ -243,7 +266,7 @@ impl State {
         let fresh = match self.plan.retry_start {
             RetryStart::Fresh => true,
             RetryStart::Continue => false,
-            RetryStart::Auto => same_twice || self.plan.agents[self.agent].retry_from == RetryFrom::Base,
+            RetryStart::Auto => same_twice || self.at_work().retry_from == RetryFrom::Base,
         };
         if fresh { self.part_start.clone() } else { change.clone() }
     }
@@ -252,7 +275,7 @@ impl State {
         Effect::Attempt {
             part: self.part,
             number: self.number(),
-            agent: self.plan.agents[self.agent].name.clone(),
+            agent: self.at_work().name.clone(),
             from: self.start_tree(),
         }
     }
@@ -294,7 +317,7 @@ fn stopped(state: &mut State, ending: &Ending, detail: Option<String>, at: Times
         EndingEffect::AwaitReset => await_reset(state, ending, at),
         EndingEffect::BackOff => back_off(state),
         EndingEffect::NextAgent => {
-            let agent = &state.plan.agents[state.agent].name;
+            let agent = &state.at_work().name;
             let detail = detail.map(|detail| format!(": {detail}")).unwrap_or_default();
             let because = format!("agent `{agent}` ended with `{}`{detail}", ending.as_str());
             next_agent(state, because)
@@ -362,6 +385,12 @@ fn back_off(state: &mut State) -> Effect {
 
 /// Moves on to the next agent of the chain; the first cause is what the user has to mend.
 fn next_agent(state: &mut State, because: String) -> Effect {
+    if state.raised > 0 {
+        // A stronger one that is not there is no reason to stop: whoever was at it before goes on.
+        state.plan.stronger.remove(state.raised - 1);
+        state.raised -= 1;
+        return state.attempt();
+    }
     let cause = state.first_cause.get_or_insert(because).clone();
     if state.agent + 1 < state.plan.agents.len() {
         state.agent += 1;
@@ -430,6 +459,7 @@ fn rebased(state: &mut State, base: TreeId) -> Effect {
 
 fn retry(state: &mut State, judgement: &Judgement, tree: TreeId, signature: String) -> Effect {
     state.failures.push((tree, signature));
+    state.escalate();
     if state.attempts_left() > 0 { state.attempt() } else { used_up(state, &judgement.because) }
 }
 

@@ -12,6 +12,7 @@ use crate::domain::JournalEntry;
 use crate::domain::RunId;
 use crate::domain::TaskId;
 use crate::domain::TreeId;
+use crate::domain::decompose;
 use crate::services::OpenWorkspace;
 use crate::services::VerifyRequest;
 use crate::services::Workspace;
@@ -38,6 +39,8 @@ impl TaskRun {
         let entry = JournalEntry::TaskStarted { task, title, worker: self.worker, counts };
         context.services.journal.record(entry).await?;
         self.agents()?;
+        decompose(&self.task, context.services.settings.run().decompose)
+            .map_err(|e| TaskRunError::SetAside(e.to_string()))?;
         self.open_workspace().await
     }
 
@@ -67,7 +70,9 @@ impl TaskRun {
 
     fn blockers(&self) -> Vec<(RunId, TaskId)> {
         let confirmed = self.context.confirmed_by.lock().unwrap_or_else(PoisonError::into_inner);
-        self.task.blockers().filter_map(|id| Some((confirmed.get(id)?.clone(), id.clone()))).collect()
+        let list = self.context.list();
+        let all = self.task.blockers().chain(list.children(&self.task.id));
+        all.filter_map(|id| Some((confirmed.get(id)?.clone(), id.clone()))).collect()
     }
 
     /// Every check of every part once at the base; project checks are shared by all tasks with the same base.

@@ -1,4 +1,6 @@
 //! Which task is next: ready ones by priority, then age.
+//!
+//! A task is ready when it is open, every task that blocks it is closed, and so are its children.
 
 use crate::domain::Status;
 use crate::domain::Task;
@@ -14,9 +16,60 @@ pub struct Queue {
     waiting: VecDeque<Task>,
     closed: BTreeSet<TaskId>,
     known: BTreeSet<TaskId>,
-    /// Tasks of this run that did not end confirmed.
+    children: Children,
+    /// Tasks of this run that did not end confirmed,
     gave_up: BTreeSet<TaskId>,
+    /// and those of them that are not open any more, unless a person opens them again.
+    blocked: BTreeSet<TaskId>,
     running: usize,
+}
+
+/// The parts of each task that are tasks of their own.
+type Children = BTreeMap<TaskId, Vec<TaskId>>;
+
+fn children(all: &[Task]) -> Children {
+    let mut children = Children::new();
+    for task in all {
+        for parent in task.parents() {
+            children.entry(parent.clone()).or_default().push(task.id.clone());
+        }
+    }
+    children
+}
+
+/// What a task waits for, and what that is to it: a task that blocks it, or its child.
+fn waits_for<'a>(task: &'a Task, children: &'a Children) -> impl Iterator<Item = (&'static str, &'a TaskId)> {
+    let own = children.get(&task.id).into_iter().flatten();
+    task.blockers().map(|id| ("depends on", id)).chain(own.map(|id| ("waits for its child", id)))
+}
+
+/// Whether an open task could be started, were a run to begin now.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Readiness {
+    /// The task.
+    pub task: Task,
+    /// What it waits for, in words; nothing if it is ready.
+    pub because: Vec<String>,
+}
+
+/// The open tasks in the order of work, each with what it waits for.
+///
+/// A task that a run has claimed counts as open: whether that run is alive, only the run lock knows.
+#[must_use]
+pub fn readiness(all: &[Task]) -> Vec<Readiness> {
+    let (children, status) = (children(all), all.iter().map(|t| (&t.id, t.status)).collect::<BTreeMap<_, _>>());
+    let because = |task: &Task| -> Vec<String> {
+        let open = waits_for(task, &children).filter(|(_, id)| status.get(id) != Some(&Status::Closed));
+        let words = open.map(|(how, id)| match status.get(id) {
+            Some(status) => format!("{how} `{id}`, which is {}", status.as_str()),
+            None => format!("{how} `{id}`, which is not in the task file"),
+        });
+        words.collect()
+    };
+    let open = all.iter().filter(|task| matches!(task.status, Status::Open | Status::InProgress));
+    let mut found: Vec<_> = open.map(|task| Readiness { task: task.clone(), because: because(task) }).collect();
+    found.sort_by_key(|readiness| readiness.task.rank());
+    found
 }
 
 /// What the queue says.
@@ -32,11 +85,24 @@ pub enum Next {
     Empty,
 }
 
+/// Whether tasks that are added while a run goes on belong to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Adopt {
+    /// Certain tasks were asked for.
+    Nothing,
+    /// Everything open was asked for.
+    New,
+}
+
+fn is_open(task: &Task) -> bool {
+    matches!(task.status, Status::Open | Status::InProgress)
+}
+
 impl Queue {
     /// Takes every task there is (`all`, to know what dependencies are) and those to be worked on.
     #[must_use]
     pub fn new(all: &[Task], mut asked: Vec<Task>) -> Self {
-        asked.sort_by_key(|task| (task.priority, task.created_at));
+        asked.sort_by_key(Task::rank);
         let ids: BTreeSet<&TaskId> = asked.iter().map(|t| &t.id).collect();
         Self {
             closed: all
@@ -45,8 +111,10 @@ impl Queue {
                 .map(|t| t.id.clone())
                 .collect(),
             known: all.iter().map(|t| t.id.clone()).collect(),
+            children: children(all),
             waiting: asked.into(),
             gave_up: BTreeSet::new(),
+            blocked: BTreeSet::new(),
             running: 0,
         }
     }
@@ -62,7 +130,7 @@ impl Queue {
         if self.waiting.is_empty() {
             return Next::Empty;
         }
-        let ready = |task: &Task| task.blockers().all(|id| self.closed.contains(id));
+        let ready = |task: &Task| waits_for(task, &self.children).all(|(_, id)| self.closed.contains(id));
         if let Some(task) = self.waiting.iter().position(ready).and_then(|i| self.waiting.remove(i)) {
             self.running += 1;
             return Next::Start(Box::new(task));
@@ -84,8 +152,42 @@ impl Queue {
         self.running -= 1;
         match status {
             Status::Closed => self.closed.insert(task.clone()),
-            _ => self.gave_up.insert(task.clone()),
+            Status::Blocked => {
+                self.blocked.insert(task.clone());
+                self.gave_up.insert(task.clone())
+            }
+            Status::Open | Status::InProgress => self.gave_up.insert(task.clone()),
         };
+    }
+
+    /// Takes over what a person changed since the list was read: tasks that wait are as they stand now, or leave with the
+    /// reason; one that was opened again comes back, and with [`Adopt::New`] new ones come too. Those at work are left alone.
+    pub fn refresh(&mut self, all: &[Task], adopt: Adopt) -> Vec<(Task, String)> {
+        let by_id: BTreeMap<&TaskId, &Task> = all.iter().map(|task| (&task.id, task)).collect();
+        let mut left = Vec::new();
+        for task in std::mem::take(&mut self.waiting) {
+            match by_id.get(&task.id) {
+                None => left.push((task, "it was removed from the task file".to_owned())),
+                Some(now) if **now == task => self.waiting.push_back(task),
+                Some(now) if is_open(now) => self.waiting.push_back((*now).clone()),
+                Some(now) => left.push((task, format!("it was set to {} by hand", now.status.as_str()))),
+            }
+        }
+        for task in all.iter().filter(|task| is_open(task)) {
+            let reopened = self.blocked.remove(&task.id);
+            let new = !self.known.contains(&task.id) && adopt == Adopt::New;
+            if reopened || new {
+                self.gave_up.remove(&task.id);
+                self.waiting.push_back(task.clone());
+            }
+        }
+        let waits: BTreeSet<&TaskId> = self.waiting.iter().map(|task| &task.id).collect();
+        let closed = all.iter().filter(|task| task.status == Status::Closed && !waits.contains(&task.id));
+        self.closed.extend(closed.map(|task| task.id.clone()));
+        self.known = all.iter().map(|task| task.id.clone()).collect();
+        self.children = children(all);
+        self.waiting.make_contiguous().sort_by_key(|task| (task.priority, task.created_at));
+        left
     }
 
     /// Everything that was never started; nothing is left then.
@@ -105,15 +207,13 @@ impl Queue {
 
     /// Why a task can never start in this run, if so.
     fn never(&self, task: &Task) -> Option<String> {
-        task.blockers().filter(|id| !self.closed.contains(*id)).find_map(|id| {
+        waits_for(task, &self.children).filter(|(_, id)| !self.closed.contains(*id)).find_map(|(how, id)| {
             if !self.known.contains(id) {
-                Some(format!(
-                    "it depends on `{id}`, which is not in the task file; add that task or remove the dependency"
-                ))
+                Some(format!("it {how} `{id}`, which is not in the task file; add that task or remove the dependency"))
             } else if self.gave_up.contains(id) {
-                Some(format!("it depends on `{id}`, which was not confirmed"))
+                Some(format!("it {how} `{id}`, which was not confirmed"))
             } else if !self.waiting.iter().any(|t| t.id == *id) && self.running == 0 {
-                Some(format!("it depends on `{id}`, which is not closed and not part of this run"))
+                Some(format!("it {how} `{id}`, which is not closed and not part of this run"))
             } else {
                 None
             }
@@ -126,7 +226,7 @@ impl Queue {
         // Every waiting task has an unclosed blocker among the waiting ones, so the walk must come back to itself.
         loop {
             let here = by_id[path[path.len() - 1]];
-            let Some(next) = here.blockers().find(|id| by_id.contains_key(id)) else {
+            let Some((_, next)) = waits_for(here, &self.children).find(|(_, id)| by_id.contains_key(id)) else {
                 break;
             };
             if let Some(start) = path.iter().position(|id| *id == next) {
@@ -152,6 +252,13 @@ mod tests {
             "id": id, "title": id, "priority": priority, "deps": deps, "createdAt": format!("2026-01-{day:02}T00:00:00Z"),
         }))
         .unwrap()
+    }
+
+    fn child(id: &str, parent: &str, deps: &[&str]) -> Task {
+        let mut child = task(id, 4, 9, deps);
+        let parent = TaskId::new(parent).unwrap();
+        child.deps.push(crate::domain::Dependency { id: parent, kind: "parent-child".to_owned() });
+        child
     }
 
     /// Runs the queue one at a time; a task whose id starts with `bad` is not confirmed.
@@ -197,6 +304,35 @@ mod tests {
     }
 
     #[test]
+    fn what_a_person_changes_while_the_run_goes_on_is_respected() {
+        let tasks = vec![task("a", 1, 1, &[]), task("b", 2, 1, &[]), task("c", 3, 1, &["b"]), task("bad", 0, 1, &[])];
+        let mut queue = Queue::new(&tasks, tasks.clone());
+        let start = |queue: &mut Queue| match queue.pick() {
+            Next::Start(task) => task.title,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(start(&mut queue), "bad");
+        queue.ended(&TaskId::new("bad").unwrap(), Status::Blocked);
+        // `a` is put off, `b` is closed by hand, `c` is renamed, `new` is added.
+        let mut now = tasks.clone();
+        (now[0].priority, now[1].status, now[2].title, now[3].status) =
+            (4, Status::Closed, "C".to_owned(), Status::Blocked);
+        now.push(task("new", 0, 9, &[]));
+        let left = queue.refresh(&now, Adopt::New);
+        let left: Vec<_> = left.iter().map(|(task, why)| (task.title.as_str(), why.as_str())).collect();
+        assert_eq!(left, [("b", "it was set to closed by hand")]);
+        assert_eq!(start(&mut queue), "new");
+        // `bad` is opened again, `a` is removed, another is added, and nothing new is adopted.
+        now[3].status = Status::Open;
+        now.remove(0);
+        now.push(task("later", 0, 9, &[]));
+        let left = queue.refresh(&now, Adopt::Nothing);
+        assert_eq!(left[0].1, "it was removed from the task file");
+        assert_eq!([start(&mut queue), start(&mut queue)], ["bad", "C"]);
+        assert_eq!(queue.pick(), Next::Empty);
+    }
+
+    #[test]
     fn a_circle_is_named() {
         let tasks =
             vec![task("a", 1, 1, &["b"]), task("b", 1, 2, &["c"]), task("c", 1, 3, &["b"]), task("d", 1, 4, &[])];
@@ -204,6 +340,43 @@ mod tests {
         assert_eq!(said[0], "d");
         assert!(said.iter().any(|s| s.contains("in a circle: `b` -> `c` -> `b`")), "{said:?}");
         assert_eq!(said.len(), 4);
+    }
+
+    #[test]
+    fn a_parent_waits_for_its_children_and_no_child_for_its_parent() {
+        let tasks = vec![task("parent", 0, 1, &[]), child("one", "parent", &[]), child("two", "parent", &["one"])];
+        assert_eq!(play(tasks), ["one", "two", "parent"]);
+        let tasks = vec![task("parent", 0, 1, &[]), child("one", "parent", &[]), child("bad", "parent", &[])];
+        let said = play(tasks);
+        assert_eq!(said[2], "parent: it waits for its child `bad`, which was not confirmed");
+        // A parent that is not there, or itself, is nobody.
+        assert_eq!(play(vec![child("one", "gone", &[]), child("two", "two", &[])]), ["one", "two"]);
+        let said = play(vec![task("parent", 0, 1, &[]), child("one", "parent", &["parent"])]);
+        assert!(said[0].contains("in a circle: `parent` -> `one` -> `parent`"), "{said:?}");
+        let mut aside = child("one", "parent", &[]);
+        aside.status = Status::Blocked;
+        let said = play(vec![task("parent", 0, 1, &[]), aside]);
+        assert_eq!(said, ["parent: it waits for its child `one`, which is not closed and not part of this run"]);
+    }
+
+    #[test]
+    fn what_is_ready_is_said_before_a_run() {
+        let mut closed = task("done", 2, 1, &[]);
+        closed.status = Status::Closed;
+        let mut claimed = task("claimed", 1, 1, &["done"]);
+        claimed.status = Status::InProgress;
+        let mut aside = child("aside", "parent", &[]);
+        aside.status = Status::Blocked;
+        let all = [task("late", 3, 1, &[]), closed, claimed, aside, task("parent", 0, 1, &["claimed", "gone"])];
+        let found: Vec<_> = readiness(&all).into_iter().map(|r| (r.task.id.to_string(), r.because)).collect();
+        let because = [
+            "depends on `claimed`, which is in_progress",
+            "depends on `gone`, which is not in the task file",
+            "waits for its child `aside`, which is blocked",
+        ];
+        let because = because.map(str::to_owned).to_vec();
+        let expected = [("parent", because), ("claimed", Vec::new()), ("late", Vec::new())];
+        assert_eq!(found, expected.map(|(id, because)| (id.to_owned(), because)));
     }
 
     #[test]

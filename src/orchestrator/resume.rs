@@ -154,7 +154,8 @@ impl PastRun {
             let ended = self.begun.get(&task.id).is_some_and(|begun| begun.ended.is_some());
             // Work that was asked for again is closed until its first attempt.
             let again = self.plan.again == Again::Yes && !ended;
-            self.tasks.contains(&task.id) && (again || (open && (!ended || !self.lacks_mark(list, task))))
+            let asked = self.tasks.contains(&task.id) || (self.plan.everything && open);
+            asked && (again || (open && (!ended || !self.lacks_mark(list, task))))
         };
         list.tasks.iter().filter(asked).cloned().collect()
     }
@@ -207,7 +208,10 @@ impl PastRun {
         let again = queue.ids();
         let over = |id: &TaskId, begun: &PastTask| !again.contains(id) && begun.ended.is_some();
         let mut ended: BTreeMap<TaskId, PastTask> = self.begun.extract_if(.., |id, begun| over(id, begun)).collect();
-        let reports = self.tasks.iter().filter_map(|id| ended.remove(id)?.ended);
+        let mut in_order: Vec<PastTask> = self.tasks.iter().filter_map(|id| ended.remove(id)).collect();
+        // Those that were added while the run went on.
+        in_order.extend(ended.into_values());
+        let reports = in_order.into_iter().filter_map(|task| task.ended);
         reports.map(|(status, report)| Ended { report: *report, status }).collect()
     }
 

@@ -115,6 +115,7 @@ pub(super) struct TaskRun {
 impl TaskRun {
     pub fn new(context: Arc<RunContext>, task: Task, worker: usize) -> Self {
         let started = context.services.clock.elapsed();
+        let task = task.split(context.services.settings.run().decompose);
         let (parts, report) = (task.parts(), empty_report(&task));
         Self {
             context,
@@ -231,14 +232,27 @@ impl TaskRun {
         chain.into_iter().map(agent).collect()
     }
 
+    /// Who steps in; one that is not there is left out, as one that cannot be started is later.
+    fn stronger(&self) -> Vec<machine::Agent> {
+        let context = &self.context;
+        // A person who names an agent wants that one.
+        let named = context.agent.is_some() || self.task.agent.is_some();
+        let to = if named { &[][..] } else { &context.services.settings.agents().escalation.to[..] };
+        let agent = |name: &String| {
+            let agent = context.services.subagents.get(name).ok()?;
+            Some(machine::Agent { name: name.clone(), retry_from: agent.retry_from() })
+        };
+        to.iter().filter_map(agent).collect()
+    }
+
     /// The attempts of each part before this run.
     pub(super) fn counts(&self) -> Vec<AttemptCount> {
         if let Some(counts) = &self.counts {
             return counts.clone();
         }
+        let list = self.context.list();
         let counts = self.parts.iter().map(|part| {
-            let count =
-                self.context.list.attempts.get(&(self.task.id.clone(), part.id.clone())).copied().unwrap_or_default();
+            let count = list.attempts.get(&(self.task.id.clone(), part.id.clone())).copied().unwrap_or_default();
             match self.context.again {
                 Again::No => count,
                 Again::Yes => AttemptCount { since_opened: 0, ..count },
@@ -261,6 +275,8 @@ impl TaskRun {
             jitter: jitter(&self.context.run),
             max_attempts: self.max_attempts(),
             agents: self.agents()?,
+            stronger: self.stronger(),
+            escalate_after: settings.agents().escalation.after.max(1),
             retry_start: settings.run().retry_start,
             limit_wait: settings.run().limit_wait,
         })
@@ -328,6 +344,9 @@ impl TaskRun {
         last: &mut Option<Judged>,
     ) -> Result<Input, TaskRunError> {
         if !self.await_turn(&attempt.agent).await? {
+            return Ok(Input::Interrupted);
+        }
+        if self.context.drains() {
             return Ok(Input::Interrupted);
         }
         if let Err(used_up) = self.may_begin() {
@@ -486,7 +505,12 @@ impl TaskRun {
             self.publish(EventKind::Warning { message: format!("the task's status could not be written: {error}") });
         }
         let note = self.report.branch.clone().or(end.cause);
-        self.publish(EventKind::TaskEnded { verdict: end.verdict, attempts: self.report.attempts, note });
+        self.publish(EventKind::TaskEnded {
+            verdict: end.verdict,
+            attempts: self.report.attempts,
+            note,
+            stop: end.stop,
+        });
         Ok((self.report, end.status))
     }
 }

@@ -60,6 +60,10 @@ impl TaskRun {
         let input = tokio::select! {
             () = wait_until(&*services.clock, until) => Input::Waited,
             () = self.context.cancel.cancelled() => Input::Interrupted,
+            () = self.context.drain.cancelled() => {
+                self.context.drains();
+                Input::Interrupted
+            }
         };
         services.journal.record(JournalEntry::WaitEnded { task }).await?;
         Ok(input)

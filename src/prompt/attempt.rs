@@ -157,3 +157,30 @@ fn push_section(text: &mut String, title: Option<&str>, body: &str) {
     let heading = title.map(|t| format!("## {t}\n\n")).unwrap_or_default();
     let _ = writeln!(text, "\n{heading}{}", excerpt(body, DESCRIPTION_BYTES));
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::policy::Decompose;
+
+    #[test]
+    fn every_part_is_told_the_whole_task_and_when_it_counts_as_done() {
+        let task = serde_json::json!({
+            "id": "a", "title": "Dates", "description": "Mind the year 1900.\n- [ ] parse\n  both forms\n- [ ] print",
+            "acceptanceCriteria": ["round trips", "no panic"],
+        });
+        let task: Task = serde_json::from_value(task).unwrap();
+        let task = task.split(Decompose::Checklist);
+        let prompts = task.subtasks.iter().map(|part| {
+            let (checks, known_red) = (&[], &[]);
+            AttemptPrompt { task: &task, part, checks, known_red, last_failure: None, reflections: "" }.render()
+        });
+        let prompts: Vec<String> = prompts.collect();
+        assert_eq!(prompts.len(), 2);
+        for (prompt, part) in prompts.iter().zip(["parse\n\nboth forms", "print"]) {
+            assert!(prompt.starts_with("# Task: Dates\n\nMind the year 1900."), "{prompt}");
+            assert!(prompt.contains(&format!("## Your part of it now\n\n{part}\n")), "{prompt}");
+            assert!(prompt.contains("## Acceptance criteria\n\n- round trips\n- no panic\n"), "{prompt}");
+        }
+    }
+}

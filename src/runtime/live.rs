@@ -7,6 +7,7 @@ use super::files::task_file;
 use super::judges;
 use super::judges::JudgeParts;
 use super::models::ModelSet;
+use super::notify;
 use super::policies::GuardedModels;
 use super::settings::settings_of_current_dir;
 use super::shared;
@@ -38,6 +39,7 @@ use crate::services::Generator;
 use crate::services::Journal;
 use crate::services::Judge;
 use crate::services::Models;
+use crate::services::Notifiers;
 use crate::services::Orchestrator;
 use crate::services::ProgressJudge;
 use crate::services::ReflectionService;
@@ -69,7 +71,7 @@ use std::sync::Arc;
 #[must_use]
 pub fn live() -> Layers {
     layers![
-        root: dyn Orchestrator, dyn ReflectionService, dyn Storage, dyn Tasks, dyn Workspaces, dyn CompletionVerifier, dyn ProgressJudge, dyn Journal, dyn Clock;
+        root: dyn Orchestrator, dyn ReflectionService, dyn Storage, dyn Tasks, dyn Workspaces, dyn CompletionVerifier, dyn ProgressJudge, dyn Journal, dyn Clock, dyn Notifiers;
         settings_of_current_dir, // project.json under the environment
         clock,                   // wall clock and ids
         command_runner,          // processes in groups of their own, swept at the end
@@ -92,6 +94,7 @@ pub fn live() -> Layers {
         shared::reflection_service, // generate, save, recall, format, prune
         journal,                 // .reflection/runs/<run>/journal.jsonl
         events,                  // logs; the program puts its progress display in this place
+        notify::notifiers,       // whoever hears of a run that nobody watches; nobody unless `notify` says so
         shared::orchestrator     // the loop over all of these
     ]
 }

@@ -23,5 +23,6 @@ crate::service!(
     crate::services::Journal,
     crate::services::RunLock,
     crate::services::EventSink,
+    crate::services::Notifiers,
     crate::services::Orchestrator,
 );

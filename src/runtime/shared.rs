@@ -1,6 +1,9 @@
 //! Layers that the live and the test lists share: the same loop and the same service, on different ground.
 
 use crate::layer::Svc;
+use crate::notify::Bell;
+use crate::notify::BellParams;
+use crate::notify::Watched;
 use crate::orchestrator::Loop;
 use crate::orchestrator::Services;
 use crate::reflection::ReflectionServiceLive;
@@ -10,6 +13,7 @@ use crate::services::CompletionVerifier;
 use crate::services::EventSink;
 use crate::services::Generator;
 use crate::services::Journal;
+use crate::services::Notifiers;
 use crate::services::Orchestrator;
 use crate::services::ProgressJudge;
 use crate::services::ReflectionService;
@@ -23,6 +27,7 @@ use crate::services::Verdicts;
 use crate::services::Verifier;
 use crate::services::Workspaces;
 use std::convert::Infallible;
+use std::sync::Arc;
 
 /// The reflection service over a store and a generator.
 pub(super) async fn reflection_service(
@@ -39,7 +44,7 @@ pub(super) async fn reflection_service(
     }))
 }
 
-/// The loop over its services. On shutdown nothing is left to do: every attempt ends before `run` returns.
+/// The loop over its services, and whoever is told of its runs. On shutdown nothing is left to do: every attempt ends before `run` returns.
 #[expect(clippy::too_many_arguments, reason = "a layer's arguments are the services it needs")]
 pub(super) async fn orchestrator(
     settings: Svc<dyn Settings>,
@@ -57,8 +62,15 @@ pub(super) async fn orchestrator(
     journal: Svc<dyn Journal>,
     lock: Svc<dyn RunLock>,
     events: Svc<dyn EventSink>,
+    notifiers: Svc<dyn Notifiers>,
 ) -> Result<Svc<dyn Orchestrator>, Infallible> {
-    Ok(Svc::new(Loop::new(Services {
+    let bell = Arc::new(Bell::new(BellParams {
+        notifiers: notifiers.into_arc(),
+        events: events.into_arc(),
+        clock: clock.clone().into_arc(),
+        project: settings.project().name.clone(),
+    }));
+    let services = Services {
         settings: settings.into_arc(),
         clock: clock.into_arc(),
         tasks: tasks.into_arc(),
@@ -73,6 +85,7 @@ pub(super) async fn orchestrator(
         reflections: reflections.into_arc(),
         journal: journal.into_arc(),
         lock: lock.into_arc(),
-        events: events.into_arc(),
-    })))
+        events: bell.clone(),
+    };
+    Ok(Svc::new(Watched::new(Loop::new(services), bell)))
 }

@@ -11,6 +11,7 @@ use crate::hooks::MemoryCaptures;
 use crate::layer::Layers;
 use crate::layer::Svc;
 use crate::layers;
+use crate::notify::Nobody;
 use crate::reflection::Heuristic;
 use crate::services::Captures;
 use crate::services::Clock;
@@ -18,6 +19,7 @@ use crate::services::CompletionVerifier;
 use crate::services::EventSink;
 use crate::services::Generator;
 use crate::services::Journal;
+use crate::services::Notifiers;
 use crate::services::Orchestrator;
 use crate::services::ProgressJudge;
 use crate::services::ReflectionService;
@@ -84,6 +86,7 @@ pub fn test() -> Layers {
         memory_journal,
         memory_transcripts,
         collected_events,
+        nobody,
         shared::orchestrator
     ]
 }
@@ -173,6 +176,10 @@ async fn memory_journal() -> Result<Svc<dyn Journal>, Infallible> {
 
 async fn memory_transcripts(clock: Svc<dyn Clock>) -> Result<Svc<dyn Transcripts>, Infallible> {
     Ok(Svc::new(MemoryTranscripts::new(clock.into_arc())))
+}
+
+async fn nobody() -> Result<Svc<dyn Notifiers>, Infallible> {
+    Ok(Svc::new(Nobody))
 }
 
 async fn collected_events() -> Result<Svc<dyn EventSink>, Infallible> {

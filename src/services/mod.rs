@@ -26,6 +26,7 @@
 //! | [`History`] | what was committed, commit by commit | `host` | mock |
 //! | [`RunLock`] | one run at a time | `host` | `testing::Unlocked` |
 //! | [`EventSink`] | tells watchers | `cli`, `tracing` | `testing::CollectedEvents` |
+//! | [`Notifiers`], [`Notifier`] | tells a person who is not watching | `notify` | `notify::Nobody`, mock |
 //! | [`CompletionVerifier`] | whether a turn ended with the task done | `verification` | `testing::Undecided` |
 //! | [`Judge`] | an opinion on what facts leave open | `verification` | mock |
 //! | [`ProgressJudge`] | stuck, forgetful or looping agents | `verification` | `testing::Undecided` |
@@ -47,6 +48,7 @@ mod history;
 mod journal;
 mod judge;
 mod model;
+mod notifier;
 mod orchestrator;
 mod reflection;
 mod remote;
@@ -74,6 +76,7 @@ pub use history::*;
 pub use journal::*;
 pub use judge::*;
 pub use model::*;
+pub use notifier::*;
 pub use orchestrator::*;
 pub use reflection::*;
 pub use remote::*;

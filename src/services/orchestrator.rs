@@ -38,6 +38,8 @@ pub struct RunRequest {
     pub until: Option<Timestamp>,
     /// Whether it is a new run.
     pub start: Start,
+    /// Lets attempts that are at work come to their end; nothing new begins, and what is open stays open.
+    pub drain: CancellationToken,
     /// Interrupts the run: agents are ended, what is open stays open.
     pub cancel: CancellationToken,
 }
@@ -56,6 +58,7 @@ impl RunRequest {
             kind: RunKind::Run,
             until: None,
             start: Start::New,
+            drain: CancellationToken::new(),
             cancel,
         }
     }

@@ -21,6 +21,8 @@ pub trait Settings: Send + Sync {
     fn verification(&self) -> &policy::Verification;
     /// When a change should be looked at by somebody.
     fn risk(&self) -> &policy::Risk;
+    /// Who hears of a run that nobody watches.
+    fn notify(&self) -> &[policy::NotifyTarget];
 }
 
 impl Settings for policy::Values {
@@ -47,5 +49,8 @@ impl Settings for policy::Values {
     }
     fn risk(&self) -> &policy::Risk {
         &self.risk
+    }
+    fn notify(&self) -> &[policy::NotifyTarget] {
+        &self.notify
     }
 }

@@ -16,6 +16,9 @@ pub trait Tasks: Send + Sync {
     /// [`TasksError::Io`] if the task file cannot be read at all (a file that does not exist holds no tasks).
     async fn load(&self) -> Result<TaskList, TasksError>;
 
+    /// A number that is another one after a person changed the task file; equal numbers say that nobody did.
+    fn edits(&self) -> u64;
+
     /// Appends marks to the overlay; durable on return.
     ///
     /// # Errors

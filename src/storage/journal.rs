@@ -156,7 +156,7 @@ mod tests {
             text,
             concat!(
                 r#"{"v":1,"at":"2026-05-05T00:00:00Z","type":"run_started","run":"r1","pid":7,"tasks":[],"#,
-                r#""plan":{"kind":"run","jobs":0,"base":null,"agent":null,"maxAttempts":null,"again":"no","until":null}}"#,
+                r#""plan":{"kind":"run","jobs":0,"base":null,"agent":null,"maxAttempts":null,"again":"no","everything":false,"until":null}}"#,
                 "\n",
                 r#"{"v":1,"at":"2026-05-05T00:00:00Z","type":"run_ended","interrupted":false}"#,
                 "\n"

@@ -12,7 +12,10 @@ use crate::services::TasksError;
 use async_trait::async_trait;
 use std::fmt;
 use std::fs::File;
+use std::hash::Hash;
+use std::hash::Hasher;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -102,6 +105,16 @@ impl From<LogError> for TasksError {
 impl Tasks for FileTasks {
     async fn load(&self) -> Result<TaskList, TasksError> {
         self.blocking(Self::read).await
+    }
+
+    fn edits(&self) -> u64 {
+        // A file that is gone, or cannot be looked at, is another state too.
+        let mut state = std::hash::DefaultHasher::new();
+        match self.task_file.metadata() {
+            Ok(meta) => (meta.len(), meta.ino(), meta.mtime(), meta.mtime_nsec(), meta.ctime_nsec()).hash(&mut state),
+            Err(error) => error.kind().hash(&mut state),
+        }
+        state.finish()
     }
 
     async fn mark(&self, marks: &[TaskMark]) -> Result<(), TasksError> {

@@ -17,6 +17,7 @@ pub fn fixed_settings() -> policy::Values {
             jobs: 1,
             retry_start: policy::RetryStart::Auto,
             limit_wait: policy::LimitWait::On,
+            decompose: policy::Decompose::Off,
             checks: Vec::new(),
             protect: Vec::new(),
             budgets: policy::Budgets::default(),
@@ -33,6 +34,7 @@ pub fn fixed_settings() -> policy::Values {
             default: vec!["scripted".to_owned()],
             by_label: Vec::new(),
             by_category: BTreeMap::new(),
+            escalation: policy::Escalation::default(),
             named: BTreeMap::new(),
         },
         workspace: policy::Workspace {
@@ -44,5 +46,6 @@ pub fn fixed_settings() -> policy::Values {
         environment: policy::Environment::default(),
         verification: policy::Verification::default(),
         risk: policy::Risk::default(),
+        notify: Vec::new(),
     }
 }

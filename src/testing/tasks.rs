@@ -9,11 +9,14 @@ use crate::services::TasksError;
 use async_trait::async_trait;
 use std::sync::Mutex;
 use std::sync::PoisonError;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering;
 
 /// Tasks in memory; marks are kept and not interpreted.
 #[derive(Debug, Default)]
 pub struct MemoryTasks {
-    tasks: Vec<Task>,
+    tasks: Mutex<Vec<Task>>,
+    edits: AtomicU64,
     marks: Mutex<Vec<TaskMark>>,
 }
 
@@ -21,7 +24,13 @@ impl MemoryTasks {
     /// These tasks.
     #[must_use]
     pub fn new(tasks: Vec<Task>) -> Self {
-        Self { tasks, marks: Mutex::default() }
+        Self { tasks: Mutex::new(tasks), edits: AtomicU64::new(0), marks: Mutex::default() }
+    }
+
+    /// Changes them as a person would, while a run goes on.
+    pub fn edit(&self, change: impl FnOnce(&mut Vec<Task>)) {
+        change(&mut self.tasks.lock().unwrap_or_else(PoisonError::into_inner));
+        self.edits.fetch_add(1, Ordering::Relaxed);
     }
 
     /// What runs found out so far, in order.
@@ -34,7 +43,12 @@ impl MemoryTasks {
 #[async_trait]
 impl Tasks for MemoryTasks {
     async fn load(&self) -> Result<TaskList, TasksError> {
-        Ok(TaskList { tasks: self.tasks.clone(), ..TaskList::default() })
+        let tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        Ok(TaskList { tasks, ..TaskList::default() })
+    }
+
+    fn edits(&self) -> u64 {
+        self.edits.load(Ordering::Relaxed)
     }
 
     async fn mark(&self, marks: &[TaskMark]) -> Result<(), TasksError> {

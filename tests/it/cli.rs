@@ -352,7 +352,8 @@ fn tasks_are_added_changed_and_listed() {
     };
     assert_eq!(
         (list("open"), list("closed")),
-        (vec!["a".to_owned()], vec![id.to_owned(), "later".to_owned(), unnamed["id"].as_str().unwrap().to_owned()])
+        // In the order of work: priority 3 comes after the usual 2.
+        (vec!["a".to_owned()], vec!["later".to_owned(), unnamed["id"].as_str().unwrap().to_owned(), id.to_owned()])
     );
     assert_eq!(project.run(&["task", "reopen", id, "--json"]).exits(0).json()["status"], "open");
     project.run(&["task", "list", "--status", "done"]).exits(2).says("closed");

@@ -11,6 +11,7 @@ use reflexion::domain::RunId;
 use reflexion::domain::RunKind;
 use reflexion::domain::RunReport;
 use reflexion::domain::RunStop;
+use reflexion::domain::Status;
 use reflexion::domain::Stop;
 use reflexion::domain::Task;
 use reflexion::domain::TranscriptItem;
@@ -371,4 +372,46 @@ async fn a_run_whose_budget_is_used_up_is_raised_and_resumed() {
     night.budgets.run = Budget { micro_usd: Some(100_000_000), ..Budget::default() };
     let raised = night.start(agent, own_file(&night.files), resume()).await;
     assert_eq!((raised.stopped, raised.totals.tasks, raised.totals.confirmed), (None, 6, 6));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_task_file_edited_by_hand_while_the_night_goes_on_is_respected() {
+    let mut night = Night::new(3);
+    night.jobs = 1;
+    let agent = Slow::new(&night.files, &night.clock, MINUTE * 10);
+    let tasks = Arc::clone(&night.tasks);
+    let person = async {
+        night.clock.sleep(MINUTE * 5).await;
+        tasks.edit(|tasks| {
+            let added = Task { checks: tasks[0].checks.clone(), ..testing::task("added") };
+            tasks[1].status = Status::Closed;
+            tasks.push(added);
+        });
+    };
+    let (report, ()) = tokio::join!(night.run(agent, own_file(&night.files), None), person);
+    let ended: Vec<_> =
+        report.tasks.iter().map(|task| (task.id.as_str(), task.verdict, task.cause.as_deref())).collect();
+    let confirmed = Some(Verdict::Confirmed);
+    let by_hand = ("t001", None, Some("it was set to closed by hand"));
+    assert_eq!(ended.len(), 4);
+    assert!(ended.contains(&by_hand), "{ended:?}");
+    for id in ["t000", "t002", "added"] {
+        assert!(ended.contains(&(id, confirmed, None)), "{ended:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_night_that_is_drained_ends_after_the_attempts_at_work() {
+    let night = Night::new(5);
+    let agent = Slow::new(&night.files, &night.clock, MINUTE * 10);
+    let request = RunRequest { kind: RunKind::Overnight, ..RunRequest::everything(RunId::new("night").unwrap()) };
+    let drain = request.drain.clone();
+    let person = async {
+        night.clock.sleep(MINUTE * 5).await;
+        drain.cancel();
+    };
+    let (report, ()) = tokio::join!(night.start(agent, own_file(&night.files), request), person);
+    assert_eq!(night.clock.elapsed(), MINUTE * 10);
+    assert_eq!((report.stopped, report.interrupted, report.totals.confirmed), (Some(RunStop::Drained), false, 4));
+    assert_eq!(report.tasks[4].cause.as_deref(), Some("the run was asked to stop before it was started"));
 }

@@ -10,6 +10,7 @@ use super::HookArgs;
 use super::InitArgs;
 use super::JudgeArgs;
 use super::MemoryArgs;
+use super::NotifyArgs;
 use super::OvernightArgs;
 use super::ReportArgs;
 use super::RiskArgs;
@@ -74,6 +75,8 @@ pub enum Command {
     Config(ConfigArgs),
     /// Say what is installed, what is missing, and what to do about it
     Doctor(DoctorArgs),
+    /// Try whether notices of a run arrive
+    Notify(NotifyArgs),
     /// Record what an agent knew when it stopped: what agents' hooks call, and how they get installed
     Hook(HookArgs),
     /// Print a completion script for a shell

@@ -16,7 +16,7 @@ pub struct TaskArgs {
 /// What to do with tasks.
 #[derive(Debug, Subcommand)]
 pub enum TaskCommand {
-    /// List tasks with their effective status
+    /// List tasks with their effective status, in the order of work: by priority, then age
     List {
         /// Only tasks with this status: open, `in_progress`, blocked, closed
         #[arg(long)]
@@ -25,7 +25,14 @@ pub enum TaskCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Show one task and why it stands where it stands
+    /// List the tasks that a run would start with, in the order of work, and say what the other open ones wait for
+    #[command(after_help = "Example:\n  reflexion task ready")]
+    Ready {
+        /// Print `{"tasks":[…],"waiting":[{"id","because":[…]}]}`
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show one task, why it stands where it stands, and what it would be split into
     Show {
         /// The task
         id: String,

@@ -6,6 +6,8 @@ fn plan() -> Plan {
         counts: vec![AttemptCount::default()],
         max_attempts: 3,
         agents: vec![Agent { name: "a".to_owned(), retry_from: RetryFrom::Change }],
+        stronger: Vec::new(),
+        escalate_after: 2,
         retry_start: RetryStart::Auto,
         limit_wait: LimitWait::On,
         patience: Patience::Short,
@@ -291,4 +293,23 @@ fn an_interruption_leaves_the_task_open() {
         vec![Input::Ready, stop(Ending::Cancelled)],
         &["attempt 0#1 a from base", "open null: the run was interrupted"],
     );
+}
+
+#[test]
+fn a_stronger_agent_steps_in_when_failures_look_the_same() {
+    let agents = |effects: Vec<String>| -> Vec<String> {
+        effects.iter().filter_map(|s| Some(s.strip_prefix("attempt ")?.split(' ').nth(1)?.to_owned())).collect()
+    };
+    let ladder = || {
+        let stronger = |name: &str| Agent { name: name.to_owned(), retry_from: RetryFrom::Base };
+        Plan { max_attempts: 9, stronger: vec![stronger("b"), stronger("c")], ..plan() }
+    };
+    let failed = |signature: &str| judged(Verdict::Failed, "t", signature);
+    let inputs = vec![Input::Ready, failed("x"), failed("x"), failed("x"), failed("x"), failed("x")];
+    assert_eq!(agents(play(ladder(), inputs)), ["a", "a", "b", "b", "c", "c"]);
+    let inputs = vec![Input::Ready, failed("x"), failed("y"), failed("x"), failed("y")];
+    assert_eq!(agents(play(ladder(), inputs)), ["a", "a", "a", "a", "a"], "it gets on, however slowly");
+    let missing = Input::NotStarted { because: "no program".to_owned() };
+    let inputs = vec![Input::Ready, failed("x"), failed("x"), missing, failed("x"), failed("x")];
+    assert_eq!(agents(play(ladder(), inputs)), ["a", "a", "b", "a", "c", "c"], "who is missing is passed over");
 }

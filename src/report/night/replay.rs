@@ -148,7 +148,7 @@ impl Replay {
         self.cut_all(at, Fate::Cut);
         self.close_epoch(at);
         self.state = Some(match (interrupted, stopped) {
-            (true, _) => NightState::Interrupted,
+            (true, _) | (false, Some(RunStop::Drained)) => NightState::Interrupted,
             (false, Some(RunStop::Deadline)) => NightState::Deadline,
             (false, Some(RunStop::Budget)) => NightState::Budget,
             (false, None) => NightState::Ended,

@@ -1,6 +1,5 @@
-//! The HTTP client.
+//! One client per address.
 
-use crate::services::ModelError;
 use reqwest::redirect;
 use rustls::ClientConfig;
 use rustls::RootCertStore;
@@ -11,20 +10,22 @@ use std::sync::Arc;
 ///
 /// Redirects are not followed: a key must not travel to where a server points. A server on this machine is not asked
 /// through a proxy.
-pub(super) fn client(address: &str) -> Result<reqwest::Client, ModelError> {
-    let url = reqwest::Url::parse(address)
-        .map_err(|error| ModelError::Unavailable(format!("the address `{address}` cannot be read: {error}")))?;
+///
+/// # Errors
+/// Words that say what cannot be had; of the address nothing is quoted, because it may be a secret.
+pub(crate) fn client(address: &str) -> Result<reqwest::Client, String> {
+    let url = reqwest::Url::parse(address).map_err(|error| format!("the address cannot be read: {error}"))?;
     let mut builder =
         reqwest::Client::builder().tls_backend_preconfigured(tls(url.scheme())?).redirect(redirect::Policy::none());
     if is_here(&url) {
         builder = builder.no_proxy();
     }
-    builder.build().map_err(|error| ModelError::Unavailable(format!("no HTTP client can be made: {error}")))
+    builder.build().map_err(|error| format!("no HTTP client can be made: {error}"))
 }
 
 /// The explicit provider is needed: reqwest is built without one, and would panic.
-fn tls(scheme: &str) -> Result<ClientConfig, ModelError> {
-    let unusable = |error: rustls::Error| ModelError::Unavailable(format!("TLS cannot be used here: {error}"));
+fn tls(scheme: &str) -> Result<ClientConfig, String> {
+    let unusable = |error: rustls::Error| format!("TLS cannot be used here: {error}");
     let config = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
         .with_safe_default_protocol_versions()
         .map_err(unusable)?;

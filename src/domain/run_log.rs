@@ -36,4 +36,6 @@ pub enum Life {
     Alive,
     /// None does.
     Gone,
+    /// None does, and there is a newer run: this one is not gone on with.
+    Superseded,
 }

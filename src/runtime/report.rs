@@ -11,7 +11,6 @@ use crate::storage::read_lessons;
 use crate::storage::read_run;
 use crate::storage::recorded_runs;
 use std::collections::HashMap;
-use std::collections::HashSet;
 use std::io;
 
 /// The runs of a project that have a journal, the oldest first.
@@ -40,6 +39,7 @@ pub fn night(project: &policy::Project, run: &RunId) -> io::Result<(Night, Vec<S
 fn life(project: &policy::Project, run: &RunId, warnings: &mut Vec<String>) -> Life {
     match living_run(&project.state_dir()) {
         Ok(living) if living.as_deref() == Some(run.as_str()) => Life::Alive,
+        Ok(_) if runs(project).is_ok_and(|runs| runs.last() != Some(run)) => Life::Superseded,
         Ok(_) => Life::Gone,
         Err(error) => {
             warnings.push(format!("whether a process works on the run cannot be told: {error}"));
@@ -49,7 +49,7 @@ fn life(project: &policy::Project, run: &RunId, warnings: &mut Vec<String>) -> L
 }
 
 fn lessons(project: &policy::Project, night: &Night, warnings: &mut Vec<String>) -> HashMap<ReflectionId, Reflection> {
-    let wanted: HashSet<&ReflectionId> = night.lesson_ids().collect();
+    let wanted: Vec<&ReflectionId> = night.lesson_ids().collect();
     if wanted.is_empty() {
         return HashMap::new();
     }

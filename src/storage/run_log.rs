@@ -87,7 +87,7 @@ fn ends_a_line(file: &mut File) -> io::Result<bool> {
 ///
 /// # Errors
 /// If the file is there and cannot be read.
-pub fn read_lessons(memory: &Path, wanted: &HashSet<&ReflectionId>) -> io::Result<HashMap<ReflectionId, Reflection>> {
+pub fn read_lessons(memory: &Path, wanted: &[&ReflectionId]) -> io::Result<HashMap<ReflectionId, Reflection>> {
     let mut found = HashMap::new();
     let file = match File::open(memory) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(found),
@@ -181,8 +181,8 @@ mod tests {
         };
         fs::write(&path, format!("{}\ntorn\n{}\n", line("ref-1"), line("ref-2"))).unwrap();
         let (one, gone) = (ReflectionId::new("ref-2"), ReflectionId::new("ref-3"));
-        let found = read_lessons(&path, &HashSet::from([&one, &gone])).unwrap();
+        let found = read_lessons(&path, &[&one, &gone]).unwrap();
         assert_eq!(found.keys().collect::<Vec<_>>(), [&one]);
-        assert!(read_lessons(&root.path().join("none"), &HashSet::new()).unwrap().is_empty());
+        assert!(read_lessons(&root.path().join("none"), &[]).unwrap().is_empty());
     }
 }

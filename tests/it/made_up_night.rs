@@ -165,9 +165,13 @@ impl Night {
         at += Duration::from_secs(5 + self.random(20));
         let (at, end) = match STORIES[i % STORIES.len()] {
             Story::Merged(n) => self.merged(at, i, task, n, "src/lib.rs"),
-            Story::Risky(n) => {
-                self.merged(at, i, task, n, if i % 3 == 0 { "db/migrations/0007.sql" } else { "src/auth/token.rs" })
-            }
+            Story::Risky(n) => self.merged(
+                at,
+                i,
+                task,
+                n,
+                if i.is_multiple_of(3) { "db/migrations/0007.sql" } else { "src/auth/token.rs" },
+            ),
             Story::Failed(n) => {
                 let at = (1..=n).fold(at, |at, n| self.attempt(at, i, task, n, Verdict::FalseDone, "src/lib.rs"));
                 (

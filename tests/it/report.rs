@@ -137,12 +137,12 @@ fn a_journal_that_was_cut_anywhere_is_told_as_far_as_it_goes() {
             let expected = match (cut == all, life) {
                 (true, _) => NightState::Deadline,
                 (false, Life::Alive) => NightState::Running,
-                (false, Life::Gone) => NightState::Dead,
+                (false, Life::Gone | Life::Superseded) => NightState::Dead,
             };
             assert_eq!(night.state, expected, "{what}");
             assert!(counts.working == 0 || night.state == NightState::Running, "{what}");
             for form in forms(&night) {
-                assert_eq!(form.contains("is over"), false, "{what}");
+                assert!(!form.contains("is over"), "{what}");
             }
             let status = told::status(&night, &times());
             assert_eq!(
@@ -289,4 +289,31 @@ fn no_word_from_outside_is_markup() {
     // What stands between backticks is shown as code, without them.
     let (shown, told) = (shown.replace('`', ""), theirs.3.replace('`', ""));
     assert!(told.contains(&shown), "{shown}\n is not in\n{told}");
+}
+
+#[test]
+fn an_older_night_is_not_offered_to_be_resumed() {
+    let made_up = Night::new(20, 2);
+    let broken = made_up.log(made_up.entries.len() / 2);
+    let check = |life: Life, command: &str| {
+        let night = told::Night::of(&broken, life);
+        assert_eq!(night.next.last().unwrap().command, command);
+    };
+    check(Life::Gone, "reflexion overnight --resume");
+    check(Life::Superseded, "reflexion overnight");
+    let lines: Vec<String> = made_up.journal().lines().take(30).map(str::to_owned).collect();
+    let project = with_journal(&lines.join("\n"));
+    assert!(project.run(&["status"]).exits(0).stdout.contains("`reflexion overnight --resume`"));
+    project.write(".reflection/runs/20261122-000000-aaaa/journal.jsonl", "");
+    let older = project.run(&["status", "20261121"]).exits(0).stdout.clone();
+    assert!(older.contains("Go on with `reflexion overnight`."), "{older}");
+}
+
+#[test]
+fn every_key_of_the_json_is_documented() {
+    let night = told::Night::of(&Night::new(1, 1).log(1), Life::Gone);
+    let document = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/report.md")).unwrap();
+    for key in serde_json::to_value(&night).unwrap().as_object().unwrap().keys() {
+        assert!(document.contains(&format!("`{key}`")) || key == "v", "{key} is not in docs/report.md");
+    }
 }

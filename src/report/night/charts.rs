@@ -14,6 +14,7 @@ use super::words::number;
 use super::words::plural;
 use super::words::usage;
 use crate::domain::Timestamp;
+use crate::domain::Usage;
 use crate::domain::Verdict;
 use jiff::SignedDuration;
 use jiff::ToSpan;
@@ -311,8 +312,11 @@ fn costs(night: &Night) -> Markup {
     tasks.sort_by(|a, b| of(b).total_cmp(&of(a)));
     let most = tasks.first().map_or(1.0, |task| of(task));
     let words = |task: &super::value::NightTask| {
+        // The bar's own measure first; money says of itself where it is estimated.
+        let money = Usage { input: None, output: None, ..task.usage };
+        let used = usage(if task.usage.cost_usd.is_some() { &money } else { &task.usage });
         let time = duration(task.agent_ms);
-        usage(&task.usage).map_or(time.clone(), |used| format!("{used}, {time}"))
+        used.map_or(time.clone(), |used| format!("{used}, {time}"))
     };
     let bars = tasks.iter().take(BARS).map(|task| Bar {
         name: task.id.to_string(),

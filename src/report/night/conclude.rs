@@ -29,7 +29,7 @@ use std::collections::HashMap;
 impl Night {
     /// What a run did.
     ///
-    /// `life` says whether a process works on it now, which no journal can know. Linear in the number of entries.
+    /// `life` says whether a process works on it now, or on a newer run, which no journal can know. Linear in the number of entries.
     #[must_use]
     pub fn of(log: &RunLog, life: Life) -> Self {
         let mut replay = Replay::of(log, life);
@@ -46,6 +46,7 @@ impl Night {
             run: log.run.clone(),
             headline: String::new(),
             state: replay.state.unwrap_or(NightState::Dead),
+            superseded: life == Life::Superseded,
             started_at: replay.started_at,
             last_sign_at: replay.last,
             integration,

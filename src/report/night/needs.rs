@@ -36,6 +36,7 @@ pub(super) fn go_on(night: &Night) -> Option<Step> {
     let command = match (night.plan.kind, night.state) {
         (RunKind::Run, _) => "reflexion run",
         (RunKind::Overnight, NightState::Ended) => "reflexion overnight",
+        (RunKind::Overnight, _) if night.superseded => "reflexion overnight",
         (RunKind::Overnight, _) => "reflexion overnight --resume",
     };
     Some(step(command, "go on with what is open"))

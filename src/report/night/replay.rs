@@ -162,7 +162,7 @@ impl Replay {
         };
         let (state, fate) = match (self.state, life) {
             (None, Life::Alive) => (NightState::Running, Fate::Working),
-            (None, Life::Gone) => (NightState::Dead, Fate::Cut),
+            (None, Life::Gone | Life::Superseded) => (NightState::Dead, Fate::Cut),
             (Some(state), _) => (state, Fate::Cut),
         };
         self.state = Some(state);

@@ -173,7 +173,7 @@ fn a_dead_run_says_what_it_was_in_the_middle_of() {
     check(&[], Life::Gone, &dead);
     check(&[], Life::Gone, &["attempt 2 of `a` (agent claude), since 21:00", "One attempt was cut off"]);
     let ended = json!({"type": "agent_stopped", "task": "a", "session": "a-2", "ending": {"kind": "finished"}});
-    check(&[ended.clone()], Life::Gone, &["the checks of attempt 2 of `a`, since 21:00"]);
+    check(std::slice::from_ref(&ended), Life::Gone, &["the checks of attempt 2 of `a`, since 21:00"]);
     let commit = json!({"type": "commit_started", "task": "a", "tree": "t"});
     let landing = [ended, judged("a", 2, "confirmed"), commit];
     check(&landing, Life::Gone, &["the commit and merge of `a`", "its journal cannot say", "No attempt was cut off."]);

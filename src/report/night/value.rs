@@ -32,6 +32,8 @@ pub struct Night {
     pub headline: String,
     /// How the run stands.
     pub state: NightState,
+    /// There is a newer run, so this one is not gone on with.
+    pub superseded: bool,
     /// How it was asked for.
     pub plan: RunPlan,
     /// When it began; null if its journal does not say so.

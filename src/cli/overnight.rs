@@ -95,7 +95,7 @@ async fn to_go_on_with(args: &OvernightArgs, ids: &[TaskId], night: &Night) -> a
             None => Err(UsageError("--resume: no night was killed or stopped; start one without it".to_owned()).into()),
         };
     }
-    let Some(killed) = unfinished.filter(|unfinished| unfinished.was_killed()) else { return Ok(None) };
+    let Some(killed) = unfinished.filter(Unfinished::was_killed) else { return Ok(None) };
     let other_things = !ids.is_empty() || args.again || args.agent.is_some() || args.max_attempts.is_some();
     if other_things {
         let message = format!(

@@ -35,7 +35,7 @@ enum Looked {
     /// It may be merged; these checks failed once and passed on the same files.
     Fits { tree: TreeId, flaky: Vec<String> },
     /// It may not.
-    Fails(Failing),
+    Fails(Box<Failing>),
     /// Somebody interrupted.
     Interrupted,
 }
@@ -98,7 +98,7 @@ impl TaskRun {
                 self.report.merged = Some(commit);
                 Ok(Landed::Merged)
             }
-            Looked::Fails(failing) => self.not_merged(workspace, last, onto, failing).await,
+            Looked::Fails(failing) => self.not_merged(workspace, last, onto, *failing).await,
         }
     }
 
@@ -156,7 +156,12 @@ impl TaskRun {
             RebaseOutcome::Fits(tree) => tree,
             RebaseOutcome::Conflict(files) => {
                 let because = format!("it conflicts with what was merged before in {}", files.join(", "));
-                return Ok(Looked::Fails(Failing { kind: FailureType::MergeConflict, because, files, check: None }));
+                return Ok(Looked::Fails(Box::new(Failing {
+                    kind: FailureType::MergeConflict,
+                    because,
+                    files,
+                    check: None,
+                })));
             }
         };
         if self.committed.as_ref() == Some(&tree) {
@@ -168,12 +173,12 @@ impl TaskRun {
         let (first, tampered) = self.guarded_checks(workspace, checks.clone()).await?;
         if !tampered.is_empty() {
             let because = format!("a check changed the repository beside the files: {}", tampered.join(", "));
-            return Ok(Looked::Fails(Failing {
+            return Ok(Looked::Fails(Box::new(Failing {
                 kind: FailureType::CheckFailed,
                 because,
                 files: tampered,
                 check: None,
-            }));
+            })));
         }
         let Some(red) = judge::red(&first, &prepared.baseline, self.task.expects) else {
             return Ok(self.unless_interrupted(Looked::Fits { tree, flaky: Vec::new() }));
@@ -192,7 +197,7 @@ impl TaskRun {
                 let because = check
                     .as_ref()
                     .map_or_else(String::new, |check| format!("check `{}` is red ({})", check.spec.name, check.how()));
-                Looked::Fails(Failing { kind: FailureType::CheckFailed, because, files: Vec::new(), check })
+                Looked::Fails(Box::new(Failing { kind: FailureType::CheckFailed, because, files: Vec::new(), check }))
             }
         };
         Ok(self.unless_interrupted(looked))

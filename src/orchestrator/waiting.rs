@@ -84,17 +84,17 @@ mod tests {
     use std::sync::Mutex;
 
     /// A clock that starts at 0 and jumps by so many seconds after each sleep, beside the sleep itself.
-    async fn slept(until: i64, jumps: &[i64]) -> Vec<u64> {
+    async fn slept(until: i64, jumps: &'static [i64]) -> Vec<u64> {
+        let mut jumps = jumps.iter();
         let now = Arc::new(Mutex::new(0_i64));
         let slept = Arc::new(Mutex::new(Vec::new()));
-        let mut jumps = jumps.to_vec().into_iter();
         let mut clock = MockClock::new();
         let time = Arc::clone(&now);
         clock.expect_now().returning(move || Timestamp::from_second(*time.lock().unwrap()).unwrap());
         let naps = Arc::clone(&slept);
         clock.expect_sleep().returning(move |nap| {
             naps.lock().unwrap().push(nap.as_secs());
-            *now.lock().unwrap() += nap.as_secs().cast_signed() + jumps.next().unwrap_or_default();
+            *now.lock().unwrap() += nap.as_secs().cast_signed() + jumps.next().copied().unwrap_or_default();
         });
         wait_until(&clock, Timestamp::from_second(until).unwrap()).await;
         slept.lock().unwrap().clone()

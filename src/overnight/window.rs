@@ -54,7 +54,7 @@ impl FromStr for Until {
         if let Ok(instant) = text.parse() {
             return Ok(Self::Instant(instant));
         }
-        time(text).map(Self::Clock).map_err(|_| {
+        time(text).map(Self::Clock).map_err(|()| {
             let message =
                 format!("`{text}` is no time: give one of the day such as 07:00, or 2026-11-23T07:00:00+01:00");
             WindowError(message)

@@ -49,8 +49,11 @@ pub fn read_past(state_dir: &Path) -> io::Result<Past> {
     Ok(past)
 }
 
+/// Entries with their times.
+type Timed = Vec<(Timestamp, JournalEntry)>;
+
 /// The entries of a journal with their times, in order, and what could not be read; no file is empty.
-pub(super) fn read_journal(path: &Path) -> io::Result<(Vec<(Timestamp, JournalEntry)>, Vec<String>)> {
+pub(super) fn read_journal(path: &Path) -> io::Result<(Timed, Vec<String>)> {
     let mut problems = Vec::new();
     let entries = records(path, &mut problems, |line: Line| (line.at, line.entry))?;
     Ok((entries, problems))

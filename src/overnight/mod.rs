@@ -6,7 +6,7 @@
 //! ```
 //!
 //! The loop itself is the orchestrator's: a night is a run whose confirmed work is merged, that puts up with passing faults
-//! until its deadline, and that goes on where it was killed. [`window`] is pure; [`night`] asks the journal.
+//! until its deadline, and that goes on where it was killed. `window` is pure; `night` asks the journal.
 
 mod night;
 mod window;

@@ -1,9 +1,9 @@
 //! The morning report and the state of a run, from its journal alone.
 //!
-//! [`replay`] turns entries into what happened, whatever is missing or cut off; [`conclude`] and [`needs`] say what follows;
-//! that is a [`Night`], which `report --json` prints ([`value`]). [`page`] puts it into words and into the report's order,
-//! once: [`text`], [`markdown`] and [`html`] print the same page, and only the HTML adds pictures ([`charts`]). [`status`]
-//! tells a running or dead run in a few sentences. Pure; the zone and the moment come from whoever asks ([`words`]).
+//! `replay` turns entries into what happened, whatever is missing or cut off; `conclude` and `needs` say what follows;
+//! that is a [`Night`], which `report --json` prints (`value`). `page` puts it into words and into the report's order,
+//! once: `text`, `markdown` and `html` print the same page, and only the HTML adds pictures (`charts`). `status`
+//! tells a running or dead run in a few sentences. Pure; the zone and the moment come from whoever asks (`words`).
 
 mod charts;
 mod conclude;

@@ -34,7 +34,7 @@ pub(super) async fn overnight(dir: &Path, args: OvernightArgs) -> anyhow::Result
     let ids = args.tasks.iter().map(|id| TaskId::new(id.as_str()).map_err(|e| UsageError(e.to_string())));
     let ids = ids.collect::<Result<Vec<_>, _>>()?;
     let (layers, settings) = project::layers(dir, overrides(&args))?;
-    run::check_agent(args.agent.as_deref(), &*settings)?;
+    run::check_agent(args.how.agent.as_deref(), &*settings)?;
     let progress = Progress::new(args.json);
     let app = layers
         .with(Svc::<dyn EventSink>::new(progress.clone()))
@@ -45,7 +45,7 @@ pub(super) async fn overnight(dir: &Path, args: OvernightArgs) -> anyhow::Result
     let unfinished = to_go_on_with(&args, &ids, &night).await?;
     let list = tasks.load().await?;
     run::say_problems(&list, &*settings);
-    let again = if args.again { Again::Yes } else { Again::No };
+    let again = if args.how.again { Again::Yes } else { Again::No };
     if unfinished.is_none() && ids.is_empty() && again == Again::No && !list.tasks.iter().any(run::is_open) {
         drop((orchestrator, tasks, night, clock));
         app.shutdown().await?;
@@ -80,7 +80,7 @@ fn overrides(args: &OvernightArgs) -> Vec<Override> {
     };
     let cost = budget("costUsd", args.max_cost.map(Into::into), "--max-cost");
     let tokens = budget("tokens", args.max_tokens.map(Into::into), "--max-tokens");
-    run::overrides(args.jobs, args.no_reflexion).into_iter().chain(cost).chain(tokens).collect()
+    run::overrides(args.how.jobs, args.how.no_reflexion).into_iter().chain(cost).chain(tokens).collect()
 }
 
 /// The night that goes on, if one does; says so, because nobody asked for it where a night was killed.
@@ -96,7 +96,7 @@ async fn to_go_on_with(args: &OvernightArgs, ids: &[TaskId], night: &Night) -> a
         };
     }
     let Some(killed) = unfinished.filter(Unfinished::was_killed) else { return Ok(None) };
-    let other_things = !ids.is_empty() || args.again || args.agent.is_some() || args.max_attempts.is_some();
+    let other_things = !ids.is_empty() || args.how.again || args.how.agent.is_some() || args.how.max_attempts.is_some();
     if other_things {
         let message = format!(
             "the night {} was killed, and goes on as it was asked for: give `--resume` without tasks and other options \
@@ -141,9 +141,9 @@ fn request(
 ) -> RunRequest {
     let new = RunRequest {
         tasks,
-        again: if args.again { Again::Yes } else { Again::No },
-        agent: args.agent.clone(),
-        max_attempts: args.max_attempts,
+        again: if args.how.again { Again::Yes } else { Again::No },
+        agent: args.how.agent.clone(),
+        max_attempts: args.how.max_attempts,
         kind: RunKind::Overnight,
         until,
         ..RunRequest::everything(runtime::new_run_id())

@@ -34,8 +34,8 @@ use tokio_util::sync::CancellationToken;
 pub(super) async fn run(dir: &Path, args: RunArgs) -> anyhow::Result<Exit> {
     let ids = args.tasks.iter().map(|id| TaskId::new(id.as_str()).map_err(|e| UsageError(e.to_string())));
     let ids = ids.collect::<Result<Vec<_>, _>>()?;
-    let (layers, settings) = project::layers(dir, overrides(args.jobs, args.no_reflexion))?;
-    check_agent(args.agent.as_deref(), &*settings)?;
+    let (layers, settings) = project::layers(dir, overrides(args.how.jobs, args.how.no_reflexion))?;
+    check_agent(args.how.agent.as_deref(), &*settings)?;
     let progress = Progress::new(args.json);
     let app = layers
         .with(Svc::<dyn EventSink>::new(progress.clone()))
@@ -44,7 +44,7 @@ pub(super) async fn run(dir: &Path, args: RunArgs) -> anyhow::Result<Exit> {
     let (orchestrator, tasks) = (app.0.clone(), app.1.clone());
     let list = tasks.load().await?;
     say_problems(&list, &*settings);
-    let again = if args.again { Again::Yes } else { Again::No };
+    let again = if args.how.again { Again::Yes } else { Again::No };
     if args.dry_run {
         drop((orchestrator, tasks));
         app.shutdown().await?;
@@ -62,8 +62,8 @@ pub(super) async fn run(dir: &Path, args: RunArgs) -> anyhow::Result<Exit> {
         run: runtime::new_run_id(),
         tasks: ids,
         again,
-        agent: args.agent.clone(),
-        max_attempts: args.max_attempts,
+        agent: args.how.agent.clone(),
+        max_attempts: args.how.max_attempts,
         cancel,
         ..RunRequest::everything(runtime::new_run_id())
     };
@@ -154,13 +154,13 @@ fn dry_run(
 ) -> anyhow::Result<Exit> {
     let mut tasks = list.select(ids, again).map_err(UsageError)?;
     tasks.sort_by_key(crate::domain::Task::rank);
-    let chain = |t: &crate::domain::Task| runtime::chain(settings.agents(), t, args.agent.as_deref());
+    let chain = |t: &crate::domain::Task| runtime::chain(settings.agents(), t, args.how.agent.as_deref());
     let checks = |t: &crate::domain::Task| -> Vec<String> {
         let own = t.subtasks.iter().flat_map(|s| &s.checks).chain(&t.checks);
         settings.run().checks.iter().chain(own).map(|c| format!("{}: {}", c.name, c.run)).collect()
     };
     let attempts =
-        |t: &crate::domain::Task| args.max_attempts.or(t.max_attempts).unwrap_or(settings.run().max_attempts);
+        |t: &crate::domain::Task| args.how.max_attempts.or(t.max_attempts).unwrap_or(settings.run().max_attempts);
     if args.json {
         let planned: Vec<_> = tasks
             .iter()

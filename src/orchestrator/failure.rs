@@ -46,13 +46,7 @@ impl TaskRun {
             attempt_number: judged.attempt.number,
             failure_type: judged.judgement.failure.unwrap_or(FailureType::CheckFailed),
             ending: judged.ending.clone(),
-            check: check.map(|c| FailedCheck {
-                name: c.spec.name.clone(),
-                run: c.spec.run.clone(),
-                exit_status: c.exit_status,
-                signal: c.signal,
-                timed_out: c.timed_out,
-            }),
+            check: check.map(failed_check),
             output: check.map_or_else(|| agent_output(judged), |c| c.output.clone()),
             signature: check.map(|c| c.signature.clone()).unwrap_or_default(),
             files_changed: judged.change.files.clone(),
@@ -75,6 +69,17 @@ impl TaskRun {
         let mut previous = self.recent(part, limit).await.unwrap_or_default();
         previous.retain(|r| r.subtask_id == self.parts[part].id.as_str());
         previous
+    }
+}
+
+/// A red check as generators are told of it.
+pub(super) fn failed_check(check: &CheckReport) -> FailedCheck {
+    FailedCheck {
+        name: check.spec.name.clone(),
+        run: check.spec.run.clone(),
+        exit_status: check.exit_status,
+        signal: check.signal,
+        timed_out: check.timed_out,
     }
 }
 

@@ -5,6 +5,7 @@
 
 use super::attempt::Judged;
 use super::failure::PastFailure;
+use super::failure::failed_check;
 use super::judge;
 use super::resume::LastJudged;
 use super::task::Prepared;
@@ -12,7 +13,6 @@ use super::task::TaskRun;
 use super::task::TaskRunError;
 use crate::domain::CheckReport;
 use crate::domain::EventKind;
-use crate::domain::FailedCheck;
 use crate::domain::FailureContext;
 use crate::domain::FailureType;
 use crate::domain::JournalEntry;
@@ -239,13 +239,7 @@ impl TaskRun {
             attempt_number: last.attempt,
             failure_type: failing.kind,
             ending: last.ending.clone(),
-            check: check.map(|c| FailedCheck {
-                name: c.spec.name.clone(),
-                run: c.spec.run.clone(),
-                exit_status: c.exit_status,
-                signal: c.signal,
-                timed_out: c.timed_out,
-            }),
+            check: check.map(failed_check),
             output: check.map_or_else(|| Output::whole(failing.because.clone()), |c| c.output.clone()),
             signature: check.map(|c| c.signature.clone()).unwrap_or_default(),
             files_changed: if failing.files.is_empty() { self.report.files.clone() } else { failing.files.clone() },

@@ -38,6 +38,7 @@ pub use program::Command;
 pub use report::ReportArgs;
 pub use report::StatusArgs;
 pub use run::ApplyArgs;
+pub use run::HowArgs;
 pub use run::RunArgs;
 pub use setup::CompletionsArgs;
 pub use setup::ConfigArgs;

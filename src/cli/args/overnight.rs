@@ -1,5 +1,6 @@
 //! `overnight`.
 
+use super::HowArgs;
 use crate::overnight::Until;
 use crate::overnight::Window;
 use jiff::SignedDuration;
@@ -36,21 +37,9 @@ pub struct OvernightArgs {
     /// Stop everything when so many tokens were used, over all tasks; `budget.run.tokens`
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub max_tokens: Option<u64>,
-    /// Work on so many tasks at the same time
-    #[arg(long, short, value_name = "N", allow_negative_numbers = true)]
-    pub jobs: Option<usize>,
-    /// Attempts per task
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..))]
-    pub max_attempts: Option<u32>,
-    /// The agent for every task, as named in project.json
-    #[arg(long, value_name = "NAME")]
-    pub agent: Option<String>,
-    /// Neither write reflections nor put them into prompts
-    #[arg(long)]
-    pub no_reflexion: bool,
-    /// Also do closed and blocked tasks, as if they had just been opened
-    #[arg(long)]
-    pub again: bool,
+    /// How
+    #[command(flatten)]
+    pub how: HowArgs,
     /// Print the result as one JSON document on stdout
     #[arg(long)]
     pub json: bool,

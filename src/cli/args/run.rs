@@ -15,6 +15,14 @@ pub struct RunArgs {
     /// Say what would be done, and start nothing
     #[arg(long)]
     pub dry_run: bool,
+    /// How
+    #[command(flatten)]
+    pub how: HowArgs,
+}
+
+/// How tasks are worked on.
+#[derive(Debug, clap::Args)]
+pub struct HowArgs {
     /// Work on so many tasks at the same time
     #[arg(long, short, value_name = "N", allow_negative_numbers = true)]
     pub jobs: Option<usize>,

@@ -10,7 +10,6 @@ import subprocess
 import sys
 import tokenize
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 # What people get wrong: boundaries, signs, constants, the wrong way round.
 SWAPS = {

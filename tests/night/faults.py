@@ -196,6 +196,13 @@ def delete_integration(goal):
     git("update-ref", "-d", f"refs/heads/reflexion/{RUN}/integration")
 
 
+def delete_branches(goal):
+    """All that the run has made so far, when the others are done."""
+    time.sleep(6)
+    for name in git("for-each-ref", "--format=%(refname)", f"refs/heads/reflexion/{RUN}").splitlines():
+        git("update-ref", "-d", name)
+
+
 def lie(goal):
     print("Done. All tests pass.")
 
@@ -208,7 +215,7 @@ FIRST = {
 }
 EVERY = {
     "honest": right, "liar": lie, "hanger": hang, "crash-when-done": crash_when_done, "fork": fork, "loud": loud,
-    "commit": commit, "move": move_integration, "delete": delete_integration,
+    "commit": commit, "move": move_integration, "delete": delete_integration, "delete-all": delete_branches,
 }
 
 

@@ -41,7 +41,7 @@ GROUPS = [
     ("missing, then repair", "label", 2, "bug", None, None, None, 8),
     ("edits tests", "edit-tests", 1, "bug", "confirmed", "closed", 2, 5),
     ("lies once", "lie", 2, "any", "confirmed", "closed", 2, 5),
-    ("lies for ever", "liar", 2, "any", "false_done", "blocked", 2, 2),
+    ("lies for ever", "liar", 1, "any", "false_done", "blocked", 2, 2),
     ("crashes", "crash", 2, "any", "confirmed", "closed", 2, 5),
     ("crashes when done", "crash-when-done", 1, "any", "confirmed", "closed", 1, 5),
     ("breaks something else", "break", 1, "any", "confirmed", "closed", 2, 5),
@@ -59,6 +59,7 @@ GROUPS = [
     ("branches", "branch", 1, "note", "confirmed", "closed", 2, 5),
     ("moves integration", "move", 1, "note", "confirmed", "closed", 1, 5),
     ("deletes integration", "delete", 1, "note", "confirmed", "closed", 1, 5),
+    ("deletes all branches, last", "delete-all", 1, "note", "false_done", "blocked", 1, 1),
     ("same line", "honest", 3, "line", "confirmed", "closed", 1, 5),
     ("missing", "absent", 1, "note", None, "open", 0, 5),
     ("after one that works", "honest", 1, "note", "confirmed", "closed", 1, 5),
@@ -92,7 +93,7 @@ class Project:
         name = f"t{number:02}-{agent}"
         task = {
             "id": name, "title": f"Task {number}: {group}", "description": f"What is asked for: {json.dumps(goal)}",
-            "priority": self.options.random.randrange(5), "status": "open", "maxAttempts": most, **more,
+            "priority": 4 if agent == "delete-all" else self.options.random.randrange(4), "status": "open", "maxAttempts": most, **more,
             "createdAt": f"2026-11-01T09:{number:02}:00Z", "updatedAt": f"2026-11-01T09:{number:02}:00Z",
         }
         if goal["kind"] == "bug":
@@ -173,7 +174,7 @@ class Project:
         git(self.dir, "add", "staged.txt")
         (self.dir / "untracked.txt").write_text("untracked\n")
         hook = self.dir / ".git" / "hooks" / "post-checkout"
-        hook.write_text(f"#!/bin/sh\nexit 0\n")
+        hook.write_text("#!/bin/sh\nexit 0\n")
         hook.chmod(0o755)
         git(self.dir, "status")
         self.before, self.remote_before = standing.snapshot(self.dir), standing.refs(self.remote)
@@ -186,33 +187,40 @@ class Project:
     def night(self, kills):
         """Starts it until it ends by itself; kills it at the given numbers of journal lines."""
         started, deadline = time.monotonic(), time.monotonic() + self.options.limit
-        for number, (lines, pause) in enumerate([*kills, (None, 0)]):
-            log = (self.place / f"night-{number}.log").open("w+")
-            process = subprocess.Popen(
-                [str(self.options.program), "overnight", "--json", "--jobs", "4"], cwd=self.dir, env=self.env,
-                stdin=subprocess.DEVNULL, stdout=(self.place / "report.json").open("w"), stderr=log, start_new_session=True,
-            )
-            while process.poll() is None and time.monotonic() < deadline:
-                if lines is not None and self.entries() >= lines:
-                    time.sleep(pause)
-                    group = number == len(kills) // 2
-                    if process.poll() is None:
-                        os.killpg(process.pid, signal.SIGKILL) if group else process.kill()
-                        self.kills += 1
-                        self.say(f"killed after {self.entries()} journal lines{', with its group' if group else ''}")
-                    break
-                time.sleep(0.05)
-            over = process.poll() is None and time.monotonic() >= deadline
-            if over:
-                process.kill()
-                self.trouble.append(f"the night did not end within {self.options.limit} s")
-            code = process.wait()
-            if code >= 0 or over:
+        for number, kill in enumerate([*kills, None, None, None]):
+            code, said = self.start(number, kill, deadline, group=number == len(kills) // 2)
+            if code < 0 and time.monotonic() < deadline:
+                continue
+            if code in (0, 1, 3):
                 break
+            # Nobody would start it again at night; here it goes on, to see more.
+            self.trouble.append(f"exit code {code}: {said[-500:].strip()}")
+            time.sleep(2)
+        if time.monotonic() >= deadline:
+            self.trouble.append(f"the night did not end within {self.options.limit} s")
         self.code, self.seconds = code, time.monotonic() - started
         self.say(f"the night ended with {code} after {self.seconds:.0f} s and {self.kills} kills")
-        if code not in (0, 1, 3):
-            self.trouble.append(f"exit code {code}: {(self.place / f'night-{number}.log').read_text()[-1500:]}")
+
+    def start(self, number, kill, deadline, group):
+        """Starts it, and waits for its end or ends it: at `kill`, or at the deadline."""
+        log = self.place / f"night-{number}.log"
+        with log.open("w") as err, (self.place / "report.json").open("w") as out:
+            process = subprocess.Popen(
+                [str(self.options.program), "overnight", "--json", "--jobs", "4"], cwd=self.dir, env=self.env,
+                stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True,
+            )
+        while process.poll() is None:
+            if time.monotonic() >= deadline:
+                process.kill()
+            elif kill and self.entries() >= kill[0]:
+                time.sleep(kill[1])
+                if process.poll() is None:
+                    os.killpg(process.pid, signal.SIGKILL) if group else process.kill()
+                    self.kills += 1
+                    self.say(f"killed after {self.entries()} journal lines{', with its group' if group else ''}")
+                break
+            time.sleep(0.05)
+        return process.wait(), log.read_text()
 
     def end_everything(self):
         """Whatever this project's night started, wherever it is."""
@@ -235,7 +243,7 @@ class Project:
         """`wrong`: what does not hold; nothing if all is well."""
         self.totals.append((name, "ok" if not wrong else "WRONG"))
         if wrong:
-            self.trouble.append(f"{name}: {wrong}")
+            self.trouble.append(f"{name}: {str(wrong)[:600]}")
 
     def judge(self):
         self.totals = []

@@ -138,7 +138,8 @@ def worktrees(project):
     """What git knows, and what stands where they were; an empty directory does no harm."""
     told = [line[9:] for line in git(project, "worktree", "list", "--porcelain").splitlines() if line.startswith("worktree ")]
     below = project / ".reflection" / "worktrees"
-    return [path for path in told if Path(path) != project] + [str(path) for path in below.rglob("*") if path.is_file()]
+    files = {path.relative_to(below).parts[:2] for path in below.rglob("*") if path.is_file()}
+    return [path for path in told if Path(path) != project] + ["/".join(parts) for parts in sorted(files)]
 
 
 def locks(project):

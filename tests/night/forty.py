@@ -67,7 +67,10 @@ GROUPS = [
     ("two parts", "honest", 1, "parts", "confirmed", "closed", 2, 5),
 ]
 # Of these so many in a quick night; nothing of the others.
-QUICK = {"repair": 3, "lies for ever": 1, "crashes": 1, "hangs once": 1, "forks and setsids": 1, "refs, stash, config, hooks": 1, "same line": 2, "after one that fails": 1}
+QUICK = {
+    "repair": 3, "lies for ever": 1, "crashes": 1, "hangs once": 1, "forks and setsids": 1, "refs, stash, config, hooks": 1,
+    "same line": 2, "after one that fails": 1,
+}
 
 
 class Project:
@@ -258,6 +261,7 @@ class Project:
         self.require("repository sound", "" if git(self.dir, "fsck", "--connectivity-only", "--no-dangling", check=False) == "" else "git fsck")
         night = standing.Night(self.dir, self.options.program, self.report())
         self.require("one run", [] if len(night.journals) == 1 else list(night.journals))
+        self.require("branches stand", night.wrong_branches())
         commits = night.commits()
         confirmed = [task for task in night.tasks if night.reports.get(task, {}).get("verdict") == "confirmed"]
         lost = [f"{task['id']} is not in the report" for task in self.tasks if task["id"] not in night.reports]
@@ -273,7 +277,7 @@ class Project:
         self.totals.append((".reflection", f"{size:.1f} MB"))
         if size > 100:
             self.trouble.append(f".reflection has {size:.0f} MB")
-        self.require("integration passes its checks in a fresh clone", self.check_fresh(night, confirmed))
+        self.require("merged work passes its checks in a fresh clone", self.check_fresh(night, confirmed))
         self.rows = [self.row(night, group, commits) for group in GROUPS if group[0] in self.groups]
 
     def check_fresh(self, night, confirmed):

@@ -89,24 +89,37 @@ class Night:
     def run(self):
         return sorted(self.journals)[-1]
 
+    def tip(self):
+        """The last commit that was merged, as the journal has it: branches may have been moved or deleted."""
+        merged = [e["outcome"]["commit"] for e in self.entries if e["type"] == "merge_ended" and e["outcome"]["kind"] == "merged"]
+        return merged[-1] if merged else ""
+
+    def wrong_branches(self):
+        """What does not stand where the night says that it stands."""
+        standing = dict(
+            line.split(" ") for line in git(self.project, "for-each-ref", "--format=%(refname:short) %(objectname)").splitlines()
+        )
+        name = f"reflexion/{self.run()}/integration"
+        wrong = [] if standing.get(name) == (self.tip() or None) else [f"{name} is at {standing.get(name)}, not at {self.tip()}"]
+        told = {report["branch"] for report in self.reports.values() if report.get("branch")}
+        return wrong + sorted(told - standing.keys())
+
     def commits(self):
-        """How many commits of which task are on the integration branch."""
+        """How many commits of which task were merged."""
         base = next(e for e in self.entries if e["type"] == "run_started")["plan"]["base"]
-        name = f"refs/heads/reflexion/{self.run()}/integration"
-        if not git(self.project, "for-each-ref", name):
-            return {}
         counts = {}
-        for body in filter(str.strip, git(self.project, "log", "-z", "--format=%B", f"{base}..{name}").split("\0")):
+        bodies = git(self.project, "log", "-z", "--format=%B", f"{base}..{self.tip() or base}").split("\0")
+        for body in filter(str.strip, bodies):
             told = [line[6:] for line in body.splitlines() if line.startswith("task: ")]
             task = told[0] if told else f"(nobody's: {body.strip()[:40]})"
             counts[task] = counts.get(task, 0) + 1
         return counts
 
     def fresh(self, place):
-        """A new clone with the integration branch checked out."""
+        """A new clone with the work that was merged; also where no branch leads to it any more."""
         shutil.rmtree(place, ignore_errors=True)
-        branch = f"reflexion/{self.run()}/integration"
-        git(self.project, "clone", "-q", "--no-hardlinks", "--branch", branch, str(self.project), str(place))
+        git(self.project, "clone", "-q", "--no-hardlinks", "--no-checkout", str(self.project), str(place))
+        git(place, "checkout", "-q", "--detach", self.tip() or "HEAD")
         return place
 
     def attempts_without_reflection(self):

@@ -439,6 +439,9 @@ def main():
     if options.quick:
         groups, makers = [(g[0], g[1], QUICK[g[0]], *g[3:]) for g in GROUPS if g[0] in QUICK], [sample]
         options.limit, options.kills = min(options.limit, 55), 2
+    # Also in the background, where a shell lets it ignore Ctrl-C: whatever ends it, what it started is ended.
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda number, _: sys.exit(128 + number))
     failed = []
     for name, make in zip(names, makers):
         if options.only in ("", name):

@@ -1,6 +1,7 @@
 """Small bugs for real programs: one token changed, a test that fails for it and for none of the others."""
 
 import io
+import json
 import keyword
 import os
 import random
@@ -80,6 +81,17 @@ class Bug:
 
     def goal(self):
         return {"kind": "bug", "file": self.file, "wrong": self.wrong, "right": self.right}
+
+
+def remembered(path, choose):
+    """What an earlier call chose; finding bugs takes minutes, and the same seed finds the same ones."""
+    if not path.exists():
+        path.write_text(json.dumps([(bug.file, bug.wrong, bug.right, bug.test) for bug in choose()]))
+    bugs = []
+    for file, wrong, right, test in json.loads(path.read_text()):
+        bugs.append(Bug(file, wrong, right))
+        bugs[-1].test = test
+    return bugs
 
 
 def replace(path, old, new):

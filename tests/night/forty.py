@@ -390,7 +390,8 @@ def package(place, options, groups, described):
     count = sum(n for _, _, n, kind, *_ in groups if kind in ("bug", "any"))
     files = [str(path.relative_to(base)) for path in sorted((base / sources).rglob("*.py"))]
     files = [file for file in files if "tests" not in Path(file).parts]
-    project.bugs = bugs.choose(base, files, project.suite, count, False, options)
+    known = options.cache / f"{name}-{version}.bugs.{options.seed}.{count}.json"
+    project.bugs = bugs.remembered(known, lambda: bugs.choose(base, files, project.suite, count, False, options))
     for bug in project.bugs:
         bug.plant(project.dir)
         bug.own = None

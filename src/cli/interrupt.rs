@@ -18,6 +18,8 @@ pub(super) async fn cancel_on_signal(cancel: CancellationToken) {
 /// As [`cancel_on_signal`], but the first SIGINT (Ctrl-C) only drains: what is at work comes to its end, and nothing new
 /// begins. The next one, SIGTERM and SIGHUP cancel.
 pub(super) async fn drain_then_cancel(drain: CancellationToken, cancel: CancellationToken) {
+    // Asked before the handlers stand.
+    let listens_to_hangup = !hangup_is_ignored();
     let signals = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()].map(signal);
     let [Ok(mut interrupt), Ok(mut terminate), Ok(mut hangup)] = signals else {
         tracing::warn!("signals cannot be listened for; an interruption will leave agents running");
@@ -28,7 +30,12 @@ pub(super) async fn drain_then_cancel(drain: CancellationToken, cancel: Cancella
         let politely = tokio::select! {
             _ = interrupt.recv() => !drain.is_cancelled(),
             _ = terminate.recv() => false,
-            _ = hangup.recv() => false,
+            _ = hangup.recv() => {
+                if !listens_to_hangup {
+                    continue;
+                }
+                false
+            }
         };
         if politely {
             say("nothing new begins; what is at work comes to its end (Ctrl-C once more stops it now)");
@@ -39,6 +46,14 @@ pub(super) async fn drain_then_cancel(drain: CancellationToken, cancel: Cancella
         cancel.cancel();
         said = "still stopping them, a few seconds at most";
     }
+}
+
+/// Whether the program was started with `nohup`, which must outlive its terminal. Where `/proc` is not there, nobody knows.
+fn hangup_is_ignored() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    // The mask has a bit per signal, from 1 on; SIGHUP is 1.
+    ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask & 1 == 1)
 }
 
 fn say(words: &str) {

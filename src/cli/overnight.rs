@@ -54,12 +54,18 @@ pub(super) async fn overnight(dir: &Path, args: OvernightArgs) -> anyhow::Result
     let cancel = CancellationToken::new();
     let drain = CancellationToken::new();
     let interrupt = tokio::spawn(interrupt::drain_then_cancel(drain.clone(), cancel.clone()));
-    let until = match opens(&args, &night, &drain).await {
-        Ok(until) => until,
-        Err(Closed) => return Ok(Exit::Interrupted),
+    let opened = tokio::select! {
+        opened = opens(&args, &night, &drain) => opened,
+        () = cancel.cancelled() => Err(Closed),
+    };
+    let Ok(until) = opened else {
+        drop((orchestrator, tasks, night, clock));
+        app.shutdown().await?;
+        return Ok(Exit::Interrupted);
     };
     let now = clock.now();
-    let request = RunRequest { drain, cancel, ..request(&args, ids, unfinished, (until, now)) };
+    check_deadline(until, unfinished.as_ref(), now)?;
+    let request = RunRequest { drain, cancel, ..request(&args, ids, unfinished, until) };
     let result = orchestrator.run(request).await;
     interrupt.abort();
     progress.finish();
@@ -109,6 +115,18 @@ async fn to_go_on_with(args: &OvernightArgs, ids: &[TaskId], night: &Night) -> a
     Ok(Some(killed))
 }
 
+/// A night that is over before it begins is a slip of the pen.
+fn check_deadline(until: Option<Timestamp>, unfinished: Option<&Unfinished>, now: Timestamp) -> Result<(), UsageError> {
+    let old = unfinished.and_then(|unfinished| unfinished.past.plan.until);
+    match (until, old) {
+        (Some(until), _) if until <= now => Err(UsageError(format!("--until: {until} is over"))),
+        (None, Some(old)) if old <= now => {
+            Err(UsageError(format!("the night's own deadline {old} is over: give another with --until or --for")))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// The window did not open before somebody interrupted.
 struct Closed;
 
@@ -137,7 +155,7 @@ fn request(
     args: &OvernightArgs,
     tasks: Vec<TaskId>,
     unfinished: Option<Unfinished>,
-    (until, now): (Option<Timestamp>, Timestamp),
+    until: Option<Timestamp>,
 ) -> RunRequest {
     let new = RunRequest {
         tasks,
@@ -149,9 +167,9 @@ fn request(
         ..RunRequest::everything(runtime::new_run_id())
     };
     match unfinished {
-        // A night that goes on keeps its deadline, unless another is given or it is over.
+        // A night that goes on keeps its deadline, unless another is given.
         Some(Unfinished { run, past }) => {
-            let until = until.or(past.plan.until.filter(|until| *until > now));
+            let until = until.or(past.plan.until);
             RunRequest { run, start: Start::Resume, until, ..new }
         }
         None => new,

@@ -239,6 +239,13 @@ pub enum JournalEntry {
         /// The integration branch's commit that it is put on.
         onto: String,
     },
+    /// Intent: the integration branch is about to be moved to this commit.
+    MergeReady {
+        /// The task.
+        task: TaskId,
+        /// The commit.
+        commit: String,
+    },
     /// Result: the work is merged, or is not.
     MergeEnded {
         /// The task.
@@ -301,6 +308,7 @@ impl JournalEntry {
             | Self::WaitStarted { task, .. }
             | Self::WaitEnded { task }
             | Self::MergeStarted { task, .. }
+            | Self::MergeReady { task, .. }
             | Self::MergeEnded { task, .. }
             | Self::TaskEnded { task, .. } => Some(task),
         }

@@ -43,6 +43,8 @@ pub(super) enum Of {
     Attempt,
     Task,
     Run,
+    /// The run's attempts alone: those at work were allowed, and come to their end.
+    RunAttempts,
 }
 
 impl Of {
@@ -50,7 +52,7 @@ impl Of {
         match self {
             Self::Attempt => "attempt",
             Self::Task => "task",
-            Self::Run => "run",
+            Self::Run | Self::RunAttempts => "run",
         }
     }
 }
@@ -84,7 +86,7 @@ struct Counted {
     usage: Usage,
     attempts: u32,
     /// What agents that are at work have said of their turn until now.
-    at_work: BTreeMap<TaskId, Usage>,
+    at_work: BTreeMap<TaskId, Spent>,
 }
 
 impl RunSpent {
@@ -92,9 +94,12 @@ impl RunSpent {
         Self(Mutex::new(Counted { usage, attempts, at_work: BTreeMap::new() }))
     }
 
-    /// An agent run begins.
-    pub fn begins(&self) {
-        self.counted().attempts += 1;
+    /// Takes one of so many attempts; false if there is none left.
+    fn takes_attempt(&self, limit: Option<u32>) -> bool {
+        let mut counted = self.counted();
+        let left = limit.is_none_or(|limit| counted.attempts < limit);
+        counted.attempts += u32::from(left);
+        left
     }
 
     /// Something other than an agent at work was used.
@@ -118,15 +123,26 @@ impl RunContext {
     /// What the run has used until now, agents at work included.
     fn run_spent(&self) -> Spent {
         let counted = self.spent.counted();
-        let mut usage = counted.usage;
-        counted.at_work.values().for_each(|at_work| usage += *at_work);
         let wall = self.services.clock.elapsed().saturating_sub(self.started);
-        Spent { wall, usage, shown_bytes: 0, attempts: counted.attempts }
+        let mut spent = Spent { wall, usage: counted.usage, shown_bytes: 0, attempts: counted.attempts };
+        for at_work in counted.at_work.values() {
+            spent.usage += at_work.usage;
+            spent.shown_bytes += at_work.shown_bytes;
+        }
+        spent
     }
 
-    /// Stops everything, because the run's budget is used up.
+    /// Stops everything, because the run's budget is used up; where only its attempts are, those at work come to their end.
     pub fn stop_for(&self, used_up: &UsedUp) {
-        if self.stop(RunStop::Budget) {
+        let first = match used_up.of {
+            Of::RunAttempts => {
+                let first = self.stopped.set(RunStop::Budget).is_ok();
+                self.drain.cancel();
+                first
+            }
+            Of::Attempt | Of::Task | Of::Run => self.stop(RunStop::Budget),
+        };
+        if first {
             self.services.publish(None, EventKind::BudgetReached { because: used_up.because.clone() });
         }
     }
@@ -141,22 +157,31 @@ impl RunContext {
 }
 
 impl TaskRun {
-    /// Whether the task, or the run, may begin another agent run.
-    pub(super) fn may_begin(&self) -> Result<(), UsedUp> {
+    /// Whether the task may begin another attempt, and counts it then.
+    pub(super) fn may_begin(&mut self) -> Result<(), UsedUp> {
         let budgets = &self.context.services.settings.run().budgets;
+        let run = at_work(budgets.run);
         let reached = self
             .context
             .run_spent()
-            .reached(&budgets.run, Of::Run)
-            .or_else(|| self.task_spent(Usage::default()).reached(&budgets.task, Of::Task));
-        reached.map_or(Ok(()), Err)
+            .reached(&run, Of::Run)
+            .or_else(|| self.task_spent(Spent::default()).reached(&budgets.task, Of::Task));
+        if let Some(used_up) = reached {
+            return Err(used_up);
+        }
+        if !self.context.spent.takes_attempt(budgets.run.attempts) {
+            let because = format!("the budget of the run is used up: {} attempts", budgets.run.attempts.unwrap_or(0));
+            return Err(UsedUp { of: Of::RunAttempts, because });
+        }
+        self.begun += 1;
+        Ok(())
     }
 
-    fn task_spent(&self, more: Usage) -> Spent {
+    fn task_spent(&self, streamed: Spent) -> Spent {
         let mut usage = self.usage;
-        usage += more;
+        usage += streamed.usage;
         let wall = self.context.services.clock.elapsed().saturating_sub(self.started);
-        Spent { wall, usage, shown_bytes: 0, attempts: self.begun }
+        Spent { wall, usage, shown_bytes: streamed.shown_bytes, attempts: self.begun }
     }
 
     /// Ends when a budget is used up; never, if there is none.
@@ -166,19 +191,19 @@ impl TaskRun {
         loop {
             let moved = course.watching.moved();
             let streamed = course.watching.streamed();
-            self.context.spent.counted().at_work.insert(self.task.id.clone(), streamed.usage);
+            self.context.spent.counted().at_work.insert(self.task.id.clone(), streamed);
             let mut attempt = Spent { wall: services.clock.elapsed().saturating_sub(course.began), ..streamed };
             attempt.usage += course.usage;
             let reached = attempt
                 .reached(&budgets.attempt, Of::Attempt)
-                .or_else(|| self.task_spent(streamed.usage).reached(&at_work(budgets.task), Of::Task))
+                .or_else(|| self.task_spent(streamed).reached(&at_work(budgets.task), Of::Task))
                 .or_else(|| self.context.run_spent().reached(&at_work(budgets.run), Of::Run));
             if let Some(used_up) = reached {
                 return used_up;
             }
             let left = [
                 (budgets.attempt.wall, attempt.wall),
-                (budgets.task.wall, self.task_spent(Usage::default()).wall),
+                (budgets.task.wall, self.task_spent(Spent::default()).wall),
                 (budgets.run.wall, self.context.run_spent().wall),
             ];
             let left = left.into_iter().filter_map(|(limit, wall)| Some(limit?.saturating_sub(wall))).min();

@@ -184,7 +184,7 @@ impl Orchestrator for Loop {
             services: self.services.clone(),
             run: request.run.clone(),
             cancel: request.cancel.child_token(),
-            drain: request.drain.clone(),
+            drain: request.drain.child_token(),
             stopped: OnceLock::new(),
             confirmed_by: Mutex::new(past.confirmed_by(&list, &request.run)),
             list: Mutex::new(Arc::new(list)),
@@ -203,12 +203,13 @@ impl Orchestrator for Loop {
         });
         context.announce(&request, &queue, plan, &base).await?;
         let worked = context.work_until(&request, queue, past).await;
+        context.put_back().await;
         self.services.publish(None, EventKind::RunEnded);
+        // A run that could not go on has no end: it goes on when the cause is gone.
+        let ended = worked?;
         let (interrupted, stopped) = (request.cancel.is_cancelled(), context.stopped.get().copied());
         let entry = JournalEntry::RunEnded { interrupted, stopped };
-        let recorded = self.services.journal.record(entry).await.map_err(environment);
-        let ended = worked?;
-        recorded?;
+        self.services.journal.record(entry).await.map_err(environment)?;
         let duration = self.services.clock.elapsed().saturating_sub(started);
         Ok(context.sum_up(ended, duration, interrupted))
     }
@@ -218,7 +219,7 @@ impl Loop {
     /// The tasks. A run that was killed may have written a result to its journal and not to them: that is done now.
     async fn tasks(&self, past: Option<&PastRun>, run: &RunId) -> Result<TaskList, RunError> {
         let list = self.services.tasks.load().await.map_err(environment)?;
-        let missing = past.map(|past| past.missing_marks(&list, run, self.services.clock.now())).unwrap_or_default();
+        let missing = past.map(|past| past.missing_marks(&list, run)).unwrap_or_default();
         if missing.is_empty() {
             return Ok(list);
         }
@@ -258,7 +259,7 @@ fn plan(request: &RunRequest) -> RunPlan {
 fn begin(run: &RunId, past: Option<&PastRun>) -> BeginRun {
     let resumed = past.and_then(|past| {
         let commit = past.plan.base.clone()?;
-        Some(ResumedBase { commit, integration: past.integration.clone() })
+        Some(ResumedBase { commit, integration: past.integration.clone(), pending: past.pending.clone() })
     });
     BeginRun { run: run.clone(), resumed }
 }
@@ -318,6 +319,20 @@ impl RunContext {
         services.journal.record(entry).await.map_err(environment)
     }
 
+    /// Nobody but the runtime decides what the run's branches hold.
+    async fn put_back(&self) {
+        let message = match self.services.workspaces.finish().await {
+            Ok(moved) if moved.is_empty() => return,
+            Ok(moved) => format!(
+                "branches of the run were moved or deleted by somebody, and are put back: {}; what they were moved to is \
+                 kept beside them",
+                moved.join(", ")
+            ),
+            Err(error) => format!("the run's branches could not be looked at: {error}"),
+        };
+        self.services.publish(None, EventKind::Warning { message });
+    }
+
     /// Works through the queue until it is empty or the time is up.
     async fn work_until(
         self: &Arc<Self>,
@@ -354,7 +369,7 @@ impl RunContext {
                 edits = self.services.tasks.edits();
                 self.reread(&mut queue, &mut ended).await;
             }
-            while running.len() < jobs && !self.cancel.is_cancelled() && !self.drains() {
+            while running.len() < jobs && !queue.is_empty() && !self.cancel.is_cancelled() && !self.drains() {
                 match queue.pick() {
                     Next::Start(task) if self.kind == RunKind::Overnight && task.id.as_str() == INTEGRATION => {
                         queue.ended(&task.id, Status::Open);
@@ -367,7 +382,7 @@ impl RunContext {
                         let begun = past.begun.remove(&task.id);
                         let mut run = TaskRun::new(Arc::clone(self), *task, worker);
                         if let Some(begun) = begun {
-                            run = run.go_on(begun);
+                            run = run.go_on(begun, &self.run);
                         }
                         if !proven {
                             proven = self.prove_environment(&mut run).await?;
@@ -407,21 +422,28 @@ impl RunContext {
         drains
     }
 
-    /// Takes over what a person changed in the task file. One that cannot be read now changes nothing.
+    /// Takes over what a person changed in the task file. One that cannot be read as a whole now changes nothing.
     async fn reread(&self, queue: &mut Queue, ended: &mut Vec<Ended>) {
-        let list = match self.services.tasks.load().await {
-            Ok(list) => list,
-            Err(error) => {
-                let message = format!("the tasks that are known are gone on with: {error}");
-                return self.services.publish(None, EventKind::Warning { message });
-            }
+        let because = match self.services.tasks.load().await {
+            Ok(list) if list.tasks.is_empty() => "the task file is empty or gone".to_owned(),
+            Ok(list) => match list.problems.first() {
+                None => return self.take_over(list, queue, ended),
+                Some(problem) => format!("line {} of the task file: {}", problem.line, problem.message),
+            },
+            Err(error) => error.to_string(),
         };
+        let message = format!("the tasks as they were are gone on with: {because}");
+        self.services.publish(None, EventKind::Warning { message });
+    }
+
+    fn take_over(&self, list: TaskList, queue: &mut Queue, ended: &mut Vec<Ended>) {
         for (task, because) in queue.refresh(&list.tasks, self.adopt) {
             self.services.publish(
                 Some(&task.id),
                 EventKind::TaskEnded { verdict: None, attempts: 0, note: Some(because.clone()), stop: None },
             );
             let report = TaskReport { cause: Some(because), ..empty_report(&task) };
+            ended.retain(|earlier| earlier.report.id != task.id);
             ended.push(Ended { report, status: Status::Open });
         }
         *self.list.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(list);

@@ -22,6 +22,7 @@ use crate::domain::ReflectionId;
 use crate::domain::Status;
 use crate::domain::SubtaskId;
 use crate::domain::TaskMark;
+use crate::domain::Timestamp;
 use crate::domain::TreeId;
 use crate::domain::Verdict;
 use crate::services::CommitRequest;
@@ -32,8 +33,8 @@ use std::sync::Arc;
 
 /// What came of looking at the rebased work.
 enum Looked {
-    /// It may be merged; these checks failed once and passed on the same files.
-    Fits { tree: TreeId, flaky: Vec<String> },
+    /// It may be merged, or is there already; these checks failed once and passed on the same files.
+    Fits { tree: Option<TreeId>, flaky: Vec<String> },
     /// It may not.
     Fails(Box<Failing>),
     /// Somebody interrupted.
@@ -49,7 +50,7 @@ struct Failing {
 }
 
 impl LastJudged {
-    pub(super) fn of(judged: &Judged, subtask: SubtaskId) -> Self {
+    pub(super) fn of(judged: &Judged, subtask: SubtaskId, at: Timestamp) -> Self {
         Self {
             attempt: judged.attempt.number,
             session: judged.session.clone(),
@@ -58,6 +59,8 @@ impl LastJudged {
             verdict: judged.judgement.verdict,
             proof: judged.judgement.proof,
             passed: judged.checks.iter().filter(|c| c.passed()).map(|c| c.spec.name.clone()).collect(),
+            risk: Some(judged.risk.clone()),
+            at,
         }
     }
 }
@@ -76,12 +79,15 @@ impl TaskRun {
         let Some(last) = self.last_judged.clone() else {
             return Err(TaskRunError::SetAside("nothing was judged that could be merged".to_owned()));
         };
-        let _one_at_a_time = context.merging.lock().await;
+        let one_at_a_time = context.merging.lock().await;
         if context.cancel.is_cancelled() {
             return Ok(Landed::Interrupted);
         }
         let workspace = &*prepared.workspace;
-        let rebased = workspace.rebase().await?;
+        let Some(confirmed) = self.committed.clone() else {
+            return Err(TaskRunError::SetAside("nothing was committed that could be merged".to_owned()));
+        };
+        let rebased = workspace.rebase(&confirmed).await?;
         let (task, attempt, onto) = (self.task.id.clone(), last.attempt, rebased.onto.clone());
         let entry = JournalEntry::MergeStarted { task: task.clone(), attempt, onto: onto.clone() };
         context.services.journal.record(entry).await?;
@@ -89,8 +95,10 @@ impl TaskRun {
         match self.look(prepared, rebased.outcome).await? {
             Looked::Interrupted => Ok(Landed::Interrupted),
             Looked::Fits { tree, flaky } => {
-                let request = CommitRequest { tree, subject: self.task.title.clone(), body: self.commit_body() };
-                let commit = workspace.integrate(&onto, request).await?;
+                let commit = match tree {
+                    Some(tree) => self.advance(workspace, &onto, tree).await?,
+                    None => onto,
+                };
                 let outcome = MergeOutcome::Merged { commit: commit.clone(), flaky: flaky.clone() };
                 let entry = JournalEntry::MergeEnded { task, attempt, outcome, reflection: None };
                 context.services.journal.record(entry).await?;
@@ -98,8 +106,22 @@ impl TaskRun {
                 self.report.merged = Some(commit);
                 Ok(Landed::Merged)
             }
-            Looked::Fails(failing) => self.not_merged(workspace, last, onto, *failing).await,
+            Looked::Fails(failing) => {
+                // Nobody has to wait for the lesson.
+                drop(one_at_a_time);
+                self.not_merged(workspace, last, onto, *failing).await
+            }
         }
+    }
+
+    /// The commit first, then the intent, then the ref: whoever goes on after a crash knows its own commit again.
+    async fn advance(&self, workspace: &dyn Workspace, onto: &str, tree: TreeId) -> Result<String, TaskRunError> {
+        let request = CommitRequest { tree, subject: self.task.title.clone(), body: self.commit_body() };
+        let commit = workspace.merge_commit(onto, request).await?;
+        let entry = JournalEntry::MergeReady { task: self.task.id.clone(), commit: commit.clone() };
+        self.context.services.journal.record(entry).await?;
+        workspace.integrate(onto, &commit).await?;
+        Ok(commit)
     }
 
     /// The branch is kept under another name, a lesson is stored, and the attempt counts as failed.
@@ -154,6 +176,7 @@ impl TaskRun {
     async fn look(&mut self, prepared: &Prepared, outcome: RebaseOutcome) -> Result<Looked, TaskRunError> {
         let tree = match outcome {
             RebaseOutcome::Fits(tree) => tree,
+            RebaseOutcome::There => return Ok(Looked::Fits { tree: None, flaky: Vec::new() }),
             RebaseOutcome::Conflict(files) => {
                 let because = format!("it conflicts with what was merged before in {}", files.join(", "));
                 return Ok(Looked::Fails(Box::new(Failing {
@@ -165,7 +188,7 @@ impl TaskRun {
             }
         };
         if self.committed.as_ref() == Some(&tree) {
-            return Ok(Looked::Fits { tree, flaky: Vec::new() });
+            return Ok(Looked::Fits { tree: Some(tree), flaky: Vec::new() });
         }
         let workspace = &*prepared.workspace;
         workspace.reset(&tree, &self.context.cancel).await?;
@@ -181,7 +204,7 @@ impl TaskRun {
             })));
         }
         let Some(red) = judge::red(&first, &prepared.baseline, self.task.expects) else {
-            return Ok(self.unless_interrupted(Looked::Fits { tree, flaky: Vec::new() }));
+            return Ok(self.unless_interrupted(Looked::Fits { tree: Some(tree), flaky: Vec::new() }));
         };
         // A check that fails and then passes on the same files says nothing about them.
         workspace.reset(&tree, &self.context.cancel).await?;
@@ -190,7 +213,7 @@ impl TaskRun {
             None => {
                 let red_once = first.iter().filter(|check| !check.passed()).map(|check| check.spec.name.clone());
                 let passed = |name: &String| second.iter().any(|check| check.spec.name == *name && check.passed());
-                Looked::Fits { tree, flaky: red_once.filter(passed).collect() }
+                Looked::Fits { tree: Some(tree), flaky: red_once.filter(passed).collect() }
             }
             Some(again) => {
                 let check = second.into_iter().nth(again).or_else(|| first.into_iter().nth(red));
@@ -213,7 +236,12 @@ impl TaskRun {
         }
         let failure = self.merge_failure(last, failing).await;
         let spent = UsageMeter::default();
-        let stored = self.store(&failure, &spent).await;
+        let cancel = self.context.cancel.clone();
+        let stored = tokio::select! {
+            stored = self.store(&failure, &spent) => stored.map_err(|error| error.to_string()),
+            // A person who interrupts, and a deadline, do not wait for it.
+            () = cancel.cancelled() => Err("the run was stopped".to_owned()),
+        };
         self.usage += spent.total();
         self.context.spent.add(spent.total());
         match stored {

@@ -342,12 +342,10 @@ fn await_reset(state: &mut State, ending: &Ending, at: Timestamp) -> Effect {
     match state.plan.limit_wait {
         LimitWait::Off => state.end(Status::Open, because, Some(Stop::Limit)),
         LimitWait::On => {
-            // A reset in the past still earns a short wait, or a wrong clock would turn into a busy loop.
-            let until_reset = |time: Timestamp| Duration::try_from(time.duration_since(at)).unwrap_or(Duration::ZERO);
-            let duration = match reset {
-                Some(time) => until_reset(time).max(Duration::from_secs(1)),
-                None => unknown_reset(state),
-            } + state.plan.jitter;
+            // A reset in the past says nothing: asked at once, a wrong clock would turn into a busy loop.
+            let left =
+                |time: Timestamp| Duration::try_from(time.duration_since(at)).ok().filter(|left| !left.is_zero());
+            let duration = reset.and_then(left).unwrap_or_else(|| unknown_reset(state)) + state.plan.jitter;
             Effect::Wait { duration, because }
         }
     }

@@ -19,9 +19,9 @@ pub struct Queue {
     children: Children,
     /// Tasks of this run that did not end confirmed,
     gave_up: BTreeSet<TaskId>,
-    /// and those of them that are not open any more, unless a person opens them again.
-    blocked: BTreeSet<TaskId>,
-    running: usize,
+    /// and those that are not open any more, unless a person opens them again: they ended, or were taken out by hand.
+    over: BTreeSet<TaskId>,
+    running: BTreeSet<TaskId>,
 }
 
 /// The parts of each task that are tasks of their own.
@@ -114,8 +114,8 @@ impl Queue {
             children: children(all),
             waiting: asked.into(),
             gave_up: BTreeSet::new(),
-            blocked: BTreeSet::new(),
-            running: 0,
+            over: BTreeSet::new(),
+            running: BTreeSet::new(),
         }
     }
 
@@ -125,6 +125,12 @@ impl Queue {
         self.waiting.iter().map(|t| t.id.clone()).collect()
     }
 
+    /// Whether nothing waits.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
     /// What to do now.
     pub fn pick(&mut self) -> Next {
         if self.waiting.is_empty() {
@@ -132,13 +138,13 @@ impl Queue {
         }
         let ready = |task: &Task| waits_for(task, &self.children).all(|(_, id)| self.closed.contains(id));
         if let Some(task) = self.waiting.iter().position(ready).and_then(|i| self.waiting.remove(i)) {
-            self.running += 1;
+            self.running.insert(task.id.clone());
             return Next::Start(Box::new(task));
         }
         let hopeless = self.waiting.iter().enumerate().find_map(|(i, t)| Some((i, self.never(t)?)));
         match hopeless {
             Some((i, because)) => self.set_aside(i, because),
-            None if self.running > 0 => Next::Wait,
+            None if !self.running.is_empty() => Next::Wait,
             // Nothing runs and nothing is hopeless by itself: what is left waits for each other.
             None => {
                 let (i, because) = self.cycle();
@@ -149,15 +155,15 @@ impl Queue {
 
     /// A started task is over.
     pub fn ended(&mut self, task: &TaskId, status: Status) {
-        self.running -= 1;
-        match status {
-            Status::Closed => self.closed.insert(task.clone()),
-            Status::Blocked => {
-                self.blocked.insert(task.clone());
-                self.gave_up.insert(task.clone())
-            }
-            Status::Open | Status::InProgress => self.gave_up.insert(task.clone()),
-        };
+        self.running.remove(task);
+        if status == Status::Closed {
+            self.closed.insert(task.clone());
+        } else {
+            self.gave_up.insert(task.clone());
+        }
+        if matches!(status, Status::Closed | Status::Blocked) {
+            self.over.insert(task.clone());
+        }
     }
 
     /// Takes over what a person changed since the list was read: tasks that wait are as they stand now, or leave with the
@@ -173,18 +179,20 @@ impl Queue {
                 Some(now) => left.push((task, format!("it was set to {} by hand", now.status.as_str()))),
             }
         }
-        for task in all.iter().filter(|task| is_open(task)) {
-            let reopened = self.blocked.remove(&task.id);
+        for task in all.iter().filter(|task| is_open(task) && !self.running.contains(&task.id)) {
+            let reopened = self.over.remove(&task.id);
             let new = !self.known.contains(&task.id) && adopt == Adopt::New;
             if reopened || new {
                 self.gave_up.remove(&task.id);
+                self.closed.remove(&task.id);
                 self.waiting.push_back(task.clone());
             }
         }
+        self.over.extend(left.iter().map(|(task, _)| task.id.clone()));
         let waits: BTreeSet<&TaskId> = self.waiting.iter().map(|task| &task.id).collect();
         let closed = all.iter().filter(|task| task.status == Status::Closed && !waits.contains(&task.id));
         self.closed.extend(closed.map(|task| task.id.clone()));
-        self.known = all.iter().map(|task| task.id.clone()).collect();
+        self.known.extend(all.iter().map(|task| task.id.clone()));
         self.children = children(all);
         self.waiting.make_contiguous().sort_by_key(|task| (task.priority, task.created_at));
         left
@@ -212,7 +220,7 @@ impl Queue {
                 Some(format!("it {how} `{id}`, which is not in the task file; add that task or remove the dependency"))
             } else if self.gave_up.contains(id) {
                 Some(format!("it {how} `{id}`, which was not confirmed"))
-            } else if !self.waiting.iter().any(|t| t.id == *id) && self.running == 0 {
+            } else if !self.waiting.iter().any(|t| t.id == *id) && self.running.is_empty() {
                 Some(format!("it {how} `{id}`, which is not closed and not part of this run"))
             } else {
                 None
@@ -322,7 +330,11 @@ mod tests {
         let left: Vec<_> = left.iter().map(|(task, why)| (task.title.as_str(), why.as_str())).collect();
         assert_eq!(left, [("b", "it was set to closed by hand")]);
         assert_eq!(start(&mut queue), "new");
-        // `bad` is opened again, `a` is removed, another is added, and nothing new is adopted.
+        // `bad` is opened again, `a` is removed, another is added, and nothing new is adopted. `new` is at work: that its line
+        // is gone for a moment starts it no second time.
+        let new = now.pop().unwrap();
+        queue.refresh(&now, Adopt::New);
+        now.push(new);
         now[3].status = Status::Open;
         now.remove(0);
         now.push(task("later", 0, 9, &[]));

@@ -13,6 +13,7 @@ use crate::domain::Ending;
 use crate::domain::JournalEntry;
 use crate::domain::MergeOutcome;
 use crate::domain::Proof;
+use crate::domain::Risk;
 use crate::domain::RunId;
 use crate::domain::RunPlan;
 use crate::domain::SessionId;
@@ -39,6 +40,8 @@ pub struct PastRun {
     pub tasks: Vec<TaskId>,
     /// The newest commit that is known to be on its integration branch.
     pub integration: Option<String>,
+    /// The commit that the branch was about to be moved to, if that has no result.
+    pub pending: Option<String>,
     /// What was done of each task that was begun.
     pub begun: BTreeMap<TaskId, PastTask>,
     /// How it stands.
@@ -68,16 +71,29 @@ pub struct PastTask {
     pub onto: Option<String>,
     /// The commit that its work is being put on, if that has no result.
     pub merging: Option<String>,
+    /// The commit of the integration branch that holds it.
+    pub merged: Option<String>,
     /// The attempt that was judged last.
     pub last: Option<LastJudged>,
     /// Sessions whose attempt has no result: what they left behind must not be counted twice.
     pub open_sessions: Vec<SessionId>,
-    /// Agent runs that were begun.
-    pub agent_runs: u32,
+    /// Attempts that were begun.
+    pub attempts_begun: u32,
     /// What its report had come to.
     pub tally: Tally,
     /// How it ended in this run, if it did for good.
-    pub ended: Option<(Status, Box<TaskReport>)>,
+    pub ended: Option<PastEnd>,
+}
+
+/// How a task ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PastEnd {
+    /// Where it stood from then on.
+    pub status: Status,
+    /// What was reported.
+    pub report: Box<TaskReport>,
+    /// When.
+    pub at: Timestamp,
 }
 
 /// The attempt that was judged last.
@@ -97,6 +113,10 @@ pub struct LastJudged {
     pub proof: Option<Proof>,
     /// The checks that passed, by name; not known after a crash.
     pub passed: Vec<String>,
+    /// How risky its change is.
+    pub risk: Option<Risk>,
+    /// When it was judged.
+    pub at: Timestamp,
 }
 
 /// Sums of a task's report.
@@ -118,28 +138,32 @@ pub struct Tally {
 
 /// Reads a journal again.
 #[must_use]
-pub fn replay(entries: &[JournalEntry]) -> PastRun {
+pub fn replay(entries: &[(Timestamp, JournalEntry)]) -> PastRun {
     let mut past = PastRun::default();
     let mut injected: BTreeMap<SessionId, u32> = BTreeMap::new();
-    for entry in entries {
+    for (at, entry) in entries {
         match entry {
             JournalEntry::RunStarted { run, tasks, plan, .. } => {
                 let (run, plan, tasks) = (Some(run.clone()), plan.clone(), tasks.clone());
                 past = PastRun { run, plan, tasks, ..PastRun::default() };
             }
-            JournalEntry::RunResumed { .. } => past.standing = RunStanding::Open,
+            JournalEntry::RunResumed { until, .. } => {
+                past.standing = RunStanding::Open;
+                past.plan.until = until.or(past.plan.until);
+            }
             JournalEntry::RunEnded { interrupted: false, stopped: None } => past.standing = RunStanding::Done,
             JournalEntry::RunEnded { .. } => past.standing = RunStanding::Stopped,
             JournalEntry::AttemptStarted { session, injected: ids, .. } => {
                 injected.insert(session.clone(), u32::try_from(ids.len()).unwrap_or(u32::MAX));
             }
+            JournalEntry::MergeReady { commit, .. } => past.pending = Some(commit.clone()),
             JournalEntry::MergeEnded { outcome: MergeOutcome::Merged { commit, .. }, .. } => {
-                past.integration = Some(commit.clone());
+                (past.integration, past.pending) = (Some(commit.clone()), None);
             }
             _ => {}
         }
         if let Some(task) = entry.task() {
-            past.begun.entry(task.clone()).or_default().take(entry, &injected);
+            past.begun.entry(task.clone()).or_default().take(*at, entry, &injected);
         }
     }
     past
@@ -147,32 +171,22 @@ pub fn replay(entries: &[JournalEntry]) -> PastRun {
 
 impl PastRun {
     /// The tasks to go on with, in the order of the list: those that have not ended, and those that a person opened again.
-    /// What a person closed, blocked or removed meanwhile is left alone.
+    /// What a person closed, blocked or removed meanwhile is left alone. The list has the missing marks by now.
     pub(super) fn left(&self, list: &TaskList) -> Vec<Task> {
         let asked = |task: &&Task| {
             let open = matches!(task.status, Status::Open | Status::InProgress);
             let ended = self.begun.get(&task.id).is_some_and(|begun| begun.ended.is_some());
             // Work that was asked for again is closed until its first attempt.
-            let again = self.plan.again == Again::Yes && !ended;
-            let asked = self.tasks.contains(&task.id) || (self.plan.everything && open);
-            asked && (again || (open && (!ended || !self.lacks_mark(list, task))))
+            let again = self.plan.again == Again::Yes && !ended && self.tasks.contains(&task.id);
+            again || (open && (self.plan.everything || self.tasks.contains(&task.id)))
         };
         list.tasks.iter().filter(asked).cloned().collect()
     }
 
-    /// Whether a task's end is in the journal and was not written to the tasks any more.
-    fn lacks_mark(&self, list: &TaskList, task: &Task) -> bool {
-        let Some((status, _)) = self.begun.get(&task.id).and_then(|begun| begun.ended.as_ref()) else { return false };
-        let known = match status {
-            Status::Closed => list.closed_by.get(&task.id).is_some_and(|run| Some(run) == self.run.as_ref()),
-            _ => list.causes.contains_key(&task.id),
-        };
-        *status != task.status && !known
-    }
-
-    /// What the journal has and the tasks have not: at most the last attempt, and the last end, of each task.
-    pub(super) fn missing_marks(&self, list: &TaskList, run: &RunId, at: Timestamp) -> Vec<TaskMark> {
-        let mark = |task: &TaskId, status: Status| TaskMark {
+    /// What the journal has and the tasks have not: at most the last attempt, and the last end, of each task. They are of the
+    /// time at which they were found out, so that whatever a person said since then stands.
+    pub(super) fn missing_marks(&self, list: &TaskList, run: &RunId) -> Vec<TaskMark> {
+        let mark = |task: &TaskId, status: Status, at: Timestamp| TaskMark {
             v: 1,
             id: task.clone(),
             status,
@@ -190,14 +204,14 @@ impl PastRun {
                 let known = list.attempts.get(&(id.clone(), last.subtask.clone())).map_or(0, |count| count.last);
                 if known < last.attempt {
                     let (subtask, attempt) = (Some(last.subtask.clone()), Some(last.attempt));
-                    let mark = mark(id, Status::InProgress);
+                    let mark = mark(id, Status::InProgress, last.at);
                     marks.push(TaskMark { subtask, attempt, verdict: Some(last.verdict), ..mark });
                 }
             }
-            if let Some((status, report)) = &begun.ended
-                && self.lacks_mark(list, task)
+            if let Some(ended) = &begun.ended
+                && ended.status != task.status
             {
-                marks.push(TaskMark { cause: report.cause.clone(), ..mark(id, *status) });
+                marks.push(TaskMark { cause: ended.report.cause.clone(), ..mark(id, ended.status, ended.at) });
             }
         }
         marks
@@ -211,15 +225,15 @@ impl PastRun {
         let mut in_order: Vec<PastTask> = self.tasks.iter().filter_map(|id| ended.remove(id)).collect();
         // Those that were added while the run went on.
         in_order.extend(ended.into_values());
-        let reports = in_order.into_iter().filter_map(|task| task.ended);
-        reports.map(|(status, report)| Ended { report: *report, status }).collect()
+        let ended = in_order.into_iter().filter_map(|task| task.ended);
+        ended.map(|ended| Ended { report: *ended.report, status: ended.status }).collect()
     }
 
-    /// What the run has used up, and how many agent runs it began.
+    /// What the run has used up, and how many attempts it began.
     pub(super) fn spent(&self) -> (Usage, u32) {
         self.begun.values().fold((Usage::default(), 0), |(mut usage, runs), begun| {
             usage += begun.tally.usage;
-            (usage, runs + begun.agent_runs)
+            (usage, runs + begun.attempts_begun)
         })
     }
 
@@ -227,7 +241,7 @@ impl PastRun {
     pub(super) fn confirmed_by(&self, list: &TaskList, run: &RunId) -> BTreeMap<TaskId, RunId> {
         let mut confirmed = list.closed_by.clone();
         for (id, begun) in &self.begun {
-            if begun.ended.as_ref().is_some_and(|(status, _)| *status == Status::Closed) {
+            if begun.ended.as_ref().is_some_and(|ended| ended.status == Status::Closed) {
                 confirmed.insert(id.clone(), run.clone());
             }
         }
@@ -236,7 +250,7 @@ impl PastRun {
 }
 
 impl PastTask {
-    fn take(&mut self, entry: &JournalEntry, injected: &BTreeMap<SessionId, u32>) {
+    fn take(&mut self, at: Timestamp, entry: &JournalEntry, injected: &BTreeMap<SessionId, u32>) {
         match entry {
             JournalEntry::TaskStarted { counts, .. } => {
                 // A task that had ended was opened again by a person; one that was left open goes on, with the counts of
@@ -249,10 +263,9 @@ impl PastTask {
                 }
             }
             JournalEntry::AttemptStarted { session, .. } => {
-                self.agent_runs += 1;
+                self.attempts_begun += 1;
                 self.open_sessions.push(session.clone());
             }
-            JournalEntry::TurnStarted { .. } => self.agent_runs += 1,
             JournalEntry::AttemptDropped { session, ending, usage, judging_usage, .. } => {
                 self.open_sessions.retain(|open| open != session);
                 self.tally.endings.extend(ending.clone());
@@ -260,13 +273,18 @@ impl PastTask {
                 self.tally.usage += *judging_usage;
                 self.tally.judging_usage += *judging_usage;
             }
-            JournalEntry::AttemptJudged { .. } => self.judged(entry, injected),
+            JournalEntry::AttemptJudged { .. } => self.judged(at, entry, injected),
             JournalEntry::MergeStarted { onto, .. } => self.merging = Some(onto.clone()),
             JournalEntry::MergeEnded { outcome, reflection, .. } => {
                 self.tally.reflections_written += u32::from(reflection.is_some());
                 let merging = self.merging.take();
                 self.inputs.push(match outcome.failed() {
-                    None => Input::Merged,
+                    None => {
+                        if let MergeOutcome::Merged { commit, .. } = outcome {
+                            self.merged = Some(commit.clone());
+                        }
+                        Input::Merged
+                    }
                     Some(because) => {
                         self.onto = merging;
                         Input::NotMerged { because }
@@ -274,13 +292,13 @@ impl PastTask {
                 });
             }
             JournalEntry::TaskEnded { status: Some(status), report: Some(report), .. } if *status != Status::Open => {
-                self.ended = Some((*status, report.clone()));
+                self.ended = Some(PastEnd { status: *status, report: report.clone(), at });
             }
             _ => {}
         }
     }
 
-    fn judged(&mut self, entry: &JournalEntry, injected: &BTreeMap<SessionId, u32>) {
+    fn judged(&mut self, at: Timestamp, entry: &JournalEntry, injected: &BTreeMap<SessionId, u32>) {
         let JournalEntry::AttemptJudged {
             subtask,
             attempt,
@@ -293,6 +311,7 @@ impl PastTask {
             proof,
             failure,
             person,
+            risk,
             signature,
             reflection,
             reflection_usage,
@@ -311,6 +330,8 @@ impl PastTask {
             verdict: *verdict,
             proof: *proof,
             passed: Vec::new(),
+            risk: risk.clone(),
+            at,
         });
         let tally = &mut self.tally;
         tally.attempts += 1;

@@ -31,6 +31,7 @@ use crate::domain::Ending;
 use crate::domain::EventKind;
 use crate::domain::JournalEntry;
 use crate::domain::Proof;
+use crate::domain::RunId;
 use crate::domain::RunKind;
 use crate::domain::SessionId;
 use crate::domain::Status;
@@ -107,7 +108,7 @@ pub(super) struct TaskRun {
     past: Vec<Input>,
     counts: Option<Vec<AttemptCount>>,
     pub worker: usize,
-    /// Agent runs of this task in this run.
+    /// Attempts of this task that this run has begun.
     pub begun: u32,
     pub started: Duration,
 }
@@ -141,7 +142,12 @@ impl TaskRun {
     }
 
     /// Goes on where an earlier process of the run left the task.
-    pub fn go_on(mut self, past: PastTask) -> Self {
+    pub fn go_on(mut self, past: PastTask, run: &RunId) -> Self {
+        if past.ended.is_some() {
+            // A person has opened it again since: only what it has used up counts on.
+            (self.usage, self.begun) = (past.tally.usage, past.attempts_begun);
+            return self;
+        }
         let Tally { attempts, reflections_written, reflections_injected, endings, usage, judging_usage } = past.tally;
         self.usage = usage;
         self.report = TaskReport {
@@ -161,7 +167,13 @@ impl TaskRun {
         }
         let merging = past.last.as_ref().filter(|_| past.merging.is_some()).map(|last| last.session.clone());
         self.taught = past.open_sessions.iter().cloned().chain(merging).collect();
-        self.begun = past.agent_runs;
+        self.begun = past.attempts_begun;
+        self.report.risk = past.last.as_ref().and_then(|last| last.risk.clone());
+        if let Some(commit) = past.merged {
+            self.report.branch = Some(format!("reflexion/{run}/{}", self.task.id));
+            self.report.solved_at = past.last.as_ref().map(|last| last.attempt);
+            self.report.merged = Some(commit);
+        }
         self.last_judged = past.last;
         self.open_sessions = past.open_sessions;
         self
@@ -350,7 +362,7 @@ impl TaskRun {
             return Ok(Input::Interrupted);
         }
         if let Err(used_up) = self.may_begin() {
-            if used_up.of == Of::Run {
+            if matches!(used_up.of, Of::Run | Of::RunAttempts) {
                 self.context.stop_for(&used_up);
                 return Ok(Input::Interrupted);
             }
@@ -362,7 +374,8 @@ impl TaskRun {
         let now = self.context.services.clock.now();
         match &stop {
             AgentStop::Stopped { ending: Ending::RateLimited { resets_at }, .. } => {
-                self.context.limits.close(&agent, *resets_at, now);
+                let jitter = jitter(&self.context.run);
+                self.context.limits.close(&agent, resets_at.map(|resets_at| resets_at + jitter), now);
             }
             _ => self.context.limits.open(&agent),
         }
@@ -385,7 +398,7 @@ impl TaskRun {
     async fn close_attempt(&mut self, judged: Option<Judged>) -> Result<(), TaskRunError> {
         let Some(judged) = judged else { return Ok(()) };
         let subtask = self.parts[judged.attempt.part].id.clone();
-        self.last_judged = Some(LastJudged::of(&judged, subtask.clone()));
+        self.last_judged = Some(LastJudged::of(&judged, subtask.clone(), self.context.services.clock.now()));
         let services = &self.context.services;
         let mark = TaskMark {
             v: 1,

@@ -94,8 +94,6 @@ impl TaskRun {
         let request = self.request(prepared, course);
         course.watching.ask(&request.prompt, course.turn);
         workspace.guard().await?;
-        self.begun += 1;
-        self.context.spent.begins();
         let (mut report, cut) = match self.watched(course, request).await {
             Ok(ended) => ended,
             Err(error) => {

@@ -2,6 +2,7 @@
 
 use crate::domain::JournalEntry;
 use crate::domain::RunId;
+use crate::domain::Timestamp;
 use async_trait::async_trait;
 
 /// Writes down what a run is about to do and what came of it.
@@ -14,11 +15,11 @@ pub trait Journal: Send + Sync {
     /// [`JournalError`]; the caller must not go on to the effect whose intent could not be written.
     async fn record(&self, entry: JournalEntry) -> Result<(), JournalError>;
 
-    /// What a run wrote down, in order. A line that was torn off by a crash, or that another version wrote, is left out.
+    /// What a run wrote down and when, in order. A line that was torn off by a crash, or that another version wrote, is left out.
     ///
     /// # Errors
     /// [`JournalError`] if there is no such run, or its file cannot be read.
-    async fn read(&self, run: &RunId) -> Result<Vec<JournalEntry>, JournalError>;
+    async fn read(&self, run: &RunId) -> Result<Vec<(Timestamp, JournalEntry)>, JournalError>;
 
     /// The runs that wrote anything down, newest first.
     ///

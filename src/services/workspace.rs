@@ -29,6 +29,13 @@ pub trait Workspaces: Send + Sync {
     /// [`WorkspaceError::Conflict`] if the branches do not merge.
     async fn open(&self, request: OpenWorkspace) -> Result<Arc<dyn Workspace>, WorkspaceError>;
 
+    /// Puts the branches of the run back where the run had left them, and says which had been moved by somebody; what they
+    /// were moved to is kept under another name.
+    ///
+    /// # Errors
+    /// [`WorkspaceError`].
+    async fn finish(&self) -> Result<Vec<String>, WorkspaceError>;
+
     /// Brings a task's confirmed work into the user's checkout (`reflexion apply`), if it fits on what is there.
     ///
     /// # Errors
@@ -59,6 +66,8 @@ pub struct ResumedBase {
     pub commit: String,
     /// The last commit that is known to be its integration branch's, if anything was merged.
     pub integration: Option<String>,
+    /// A commit that the branch was about to be moved to when the run ended.
+    pub pending: Option<String>,
 }
 
 /// What a run starts from.
@@ -142,19 +151,26 @@ pub trait Workspace: Send + Sync {
     /// [`WorkspaceError`].
     async fn commit(&self, request: CommitRequest) -> Result<Committed, WorkspaceError>;
 
-    /// What the committed work comes to on top of the run's integration branch. Nothing is changed.
+    /// What a confirmed tree comes to on top of the run's integration branch. Nothing is changed, and no ref is asked: an
+    /// agent can move refs.
     ///
     /// Not more than one task of a run at a time is between this call and [`Workspace::integrate`].
     ///
     /// # Errors
     /// [`WorkspaceError`]; work that does not fit is no error.
-    async fn rebase(&self) -> Result<Rebased, WorkspaceError>;
+    async fn rebase(&self, tree: &TreeId) -> Result<Rebased, WorkspaceError>;
 
-    /// Puts a rebased tree on the integration branch, as one commit. Repeating it changes nothing.
+    /// Makes the commit of a rebased tree; no ref is moved.
     ///
     /// # Errors
     /// [`WorkspaceError`].
-    async fn integrate(&self, onto: &str, request: CommitRequest) -> Result<String, WorkspaceError>;
+    async fn merge_commit(&self, onto: &str, request: CommitRequest) -> Result<String, WorkspaceError>;
+
+    /// Moves the integration branch from one commit to the next. Whatever else it was moved to is kept under another name.
+    ///
+    /// # Errors
+    /// [`WorkspaceError`].
+    async fn integrate(&self, onto: &str, commit: &str) -> Result<(), WorkspaceError>;
 
     /// Moves the task's branch to a name of its own, so that work which does not fit is kept and another attempt can have
     /// the branch. Gives the new name; repeating it changes nothing.
@@ -210,6 +226,8 @@ pub struct Rebased {
 pub enum RebaseOutcome {
     /// It fits; the merged files.
     Fits(TreeId),
+    /// It is on the branch already.
+    There,
     /// It does not, because of these files.
     Conflict(Vec<String>),
 }

@@ -69,7 +69,7 @@ impl Journal for FileJournal {
         self.log.append(&line).await.map_err(|e| self.error(&e.message))
     }
 
-    async fn read(&self, _run: &RunId) -> Result<Vec<JournalEntry>, JournalError> {
+    async fn read(&self, _run: &RunId) -> Result<Vec<(Timestamp, JournalEntry)>, JournalError> {
         let path = self.log.path().to_owned();
         if !path.exists() {
             return Err(self.unreadable(&"there is no such file"));
@@ -80,7 +80,7 @@ impl Journal for FileJournal {
         for problem in problems {
             tracing::warn!("left out of the journal: {problem}");
         }
-        Ok(entries.into_iter().map(|(_, entry)| entry).collect())
+        Ok(entries)
     }
 
     async fn runs(&self) -> Result<Vec<RunId>, JournalError> {
@@ -111,8 +111,9 @@ impl Journal for MemoryJournal {
         Ok(())
     }
 
-    async fn read(&self, _run: &RunId) -> Result<Vec<JournalEntry>, JournalError> {
-        Ok(self.entries())
+    async fn read(&self, _run: &RunId) -> Result<Vec<(Timestamp, JournalEntry)>, JournalError> {
+        // It has no clock; nothing that is told apart by time is kept in memory.
+        Ok(self.entries().into_iter().map(|entry| (Timestamp::UNIX_EPOCH, entry)).collect())
     }
 
     async fn runs(&self) -> Result<Vec<RunId>, JournalError> {

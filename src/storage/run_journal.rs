@@ -3,6 +3,7 @@
 use super::journal::FileJournal;
 use crate::domain::JournalEntry;
 use crate::domain::RunId;
+use crate::domain::Timestamp;
 use crate::domain::policy;
 use crate::services::Clock;
 use crate::services::Journal;
@@ -49,7 +50,7 @@ impl Journal for RunJournal {
         self.journal_for(&entry)?.record(entry).await
     }
 
-    async fn read(&self, run: &RunId) -> Result<Vec<JournalEntry>, JournalError> {
+    async fn read(&self, run: &RunId) -> Result<Vec<(Timestamp, JournalEntry)>, JournalError> {
         self.journal_of(run).read(run).await
     }
 

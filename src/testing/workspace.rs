@@ -43,6 +43,8 @@ struct Shared {
     commits: Vec<(TaskId, CommitRequest)>,
     /// The files after each merge; a commit is named by how many there were before it.
     merged: Vec<Files>,
+    /// The files of the commit that is about to be merged.
+    next: Option<Files>,
 }
 
 impl MemoryWorkspaces {
@@ -113,6 +115,10 @@ impl Workspaces for MemoryWorkspaces {
         let base = request.onto.map_or_else(|| (*self.base).clone(), |onto| self.at(&onto));
         self.lock().open.insert(dir.clone(), base.clone());
         Ok(Arc::new(MemoryWorkspace { all: self.clone(), base, dir, task: request.task }))
+    }
+
+    async fn finish(&self) -> Result<Vec<String>, WorkspaceError> {
+        Ok(Vec::new())
     }
 
     async fn apply(&self, _run: &RunId, task: &TaskId) -> Result<Applied, WorkspaceError> {
@@ -195,13 +201,9 @@ impl Workspace for MemoryWorkspace {
         Ok(Committed { target: format!("memory/{}", self.task), files })
     }
 
-    async fn rebase(&self) -> Result<Rebased, WorkspaceError> {
+    async fn rebase(&self, tree: &TreeId) -> Result<Rebased, WorkspaceError> {
         let onto = self.all.lock().merged.len().to_string();
-        let committed = self.all.lock().commits.iter().rev().find(|(task, _)| *task == self.task).cloned();
-        let Some((_, request)) = committed else {
-            panic!("MemoryWorkspaces: task `{}` has committed nothing that could be merged", self.task)
-        };
-        let (mut files, mine) = (self.all.at(&onto), files_of(&request.tree));
+        let (mut files, mine) = (self.all.at(&onto), files_of(tree));
         let mut conflicts = Vec::new();
         for name in self.changed(&mine) {
             let path = PathBuf::from(&name);
@@ -218,10 +220,18 @@ impl Workspace for MemoryWorkspace {
         Ok(Rebased { onto, outcome })
     }
 
-    async fn integrate(&self, _onto: &str, request: CommitRequest) -> Result<String, WorkspaceError> {
+    async fn merge_commit(&self, onto: &str, request: CommitRequest) -> Result<String, WorkspaceError> {
         let mut shared = self.all.lock();
-        shared.merged.push(files_of(&request.tree));
-        Ok(shared.merged.len().to_string())
+        shared.next = Some(files_of(&request.tree));
+        Ok(format!("{}", onto.parse::<usize>().unwrap_or_default() + 1))
+    }
+
+    async fn integrate(&self, onto: &str, commit: &str) -> Result<(), WorkspaceError> {
+        let mut shared = self.all.lock();
+        assert_eq!(onto, shared.merged.len().to_string(), "nobody else merged between rebase and integrate");
+        let next = shared.next.take().unwrap_or_else(|| panic!("MemoryWorkspaces: there is no commit {commit}"));
+        shared.merged.push(next);
+        Ok(())
     }
 
     async fn keep(&self, attempt: u32) -> Result<String, WorkspaceError> {

@@ -7,6 +7,7 @@ use reflexion::domain::JournalEntry;
 use reflexion::domain::RunId;
 use reflexion::domain::RunKind;
 use reflexion::domain::RunReport;
+use reflexion::domain::Timestamp;
 use reflexion::layer::Svc;
 use reflexion::runtime;
 use reflexion::services::Journal;
@@ -121,7 +122,7 @@ impl Journal for Dying {
         Ok(())
     }
 
-    async fn read(&self, run: &RunId) -> Result<Vec<JournalEntry>, JournalError> {
+    async fn read(&self, run: &RunId) -> Result<Vec<(Timestamp, JournalEntry)>, JournalError> {
         self.inner.read(run).await
     }
 
@@ -265,4 +266,57 @@ fn killed_at_random_moments_it_ends_as_if_nothing_had_happened() {
         let run = RunId::new(begun[0].file_name().to_string_lossy()).unwrap();
         assert_eq!(state(&project, &run), expected, "killed after {delays:?}");
     }
+}
+
+/// `b` waits until `a` is merged, then moves every branch of the run to a commit of its own, deletes one, and puts refs below
+/// the integration branch.
+const MOVES_BRANCHES: &str = r#"
+echo right > "$REFLEXION_TASK_ID.txt"
+[ "$REFLEXION_TASK_ID" = b ] || exit 0
+echo evil > backdoor.txt; git add -A; git commit -qm evil; evil=$(git rev-parse HEAD)
+of_run=refs/heads/reflexion/$REFLEXION_RUN_ID
+git update-ref $of_run/integration $evil
+git update-ref -d $of_run/a
+rm backdoor.txt
+"#;
+
+#[test]
+fn nobody_but_the_runtime_decides_what_is_on_the_runs_branches() {
+    let project = Project::new(MOVES_BRANCHES);
+    project.write("a.txt", "wrong\n");
+    project.write("b.txt", "wrong\n");
+    let mut last = task_with_check("b", "false");
+    last["maxAttempts"] = json!(1);
+    project.tasks(&[wanted("a"), last]);
+    let ran = project.run(&["overnight", "--json"]);
+    let report = ran.json();
+    let run = report["run"].as_str().unwrap();
+    let integration = format!("reflexion/{run}/integration");
+    assert_eq!(project.git(&["log", "--format=%s", &format!("main..{integration}")]), "Answer for a\n", "{ran:?}");
+    assert!(!project.git(&["ls-tree", "-r", "--name-only", &integration]).contains("backdoor"));
+    assert_eq!(project.git(&["show", &format!("reflexion/{run}/a:a.txt")]), "right\n");
+    // It may have been a person's.
+    let kept = project.git(&["for-each-ref", "--format=%(subject)", &format!("refs/heads/{integration}@*")]);
+    assert_eq!(kept, "evil\n");
+    assert!(ran.stderr.contains("were moved or deleted by somebody, and are put back"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_task_that_is_opened_again_is_done_again_when_the_night_goes_on() {
+    let project = Project::new(AGENT);
+    for file in ["a.txt", "d.txt"] {
+        project.write(file, "wrong\n");
+    }
+    let run = run_id();
+    project.tasks(&[wanted("a"), wanted("d")]);
+    night(&project, request(&run, Start::New), None).unwrap();
+    project.run(&["task", "reopen", "a"]);
+    let report = night(&project, request(&run, Start::Resume), None).unwrap();
+    let a = report.tasks.iter().find(|task| task.id.as_str() == "a").unwrap();
+    assert_eq!((report.tasks.len(), a.attempts, a.solved_at), (2, 1, Some(2)), "{report:?}");
+    // What a person closed meanwhile stays closed.
+    project.run(&["task", "reopen", "d"]);
+    project.run(&["task", "close", "d"]);
+    let report = night(&project, request(&run, Start::Resume), None).unwrap();
+    assert_eq!(report.totals.attempts, 2, "{report:?}");
 }

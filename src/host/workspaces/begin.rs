@@ -17,9 +17,12 @@ use crate::host::process::end_left_behind;
 use crate::services::BeginRun;
 use crate::services::RunBase;
 use crate::services::WorkspaceError;
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::path::PathBuf;
+use std::time::Duration;
 use tokio::sync::Mutex;
 
 /// A run that has begun.
@@ -31,6 +34,8 @@ pub(super) struct Begun {
     pub(super) commit: String,
     /// The tip of the run's integration branch; the base as long as nothing was merged.
     pub(super) integration: Mutex<String>,
+    /// The run's other branches, by full name, as this process left them.
+    pub(super) branches: std::sync::Mutex<BTreeMap<String, String>>,
 }
 
 pub(super) async fn begin(shared: &Shared, request: BeginRun) -> Result<(Begun, RunBase), WorkspaceError> {
@@ -57,7 +62,14 @@ pub(super) async fn begin(shared: &Shared, request: BeginRun) -> Result<(Begun, 
         not_included,
         cleaned,
     };
-    let begun = Begun { run, repository, identity, commit, integration: Mutex::new(tip) };
+    let begun = Begun {
+        run,
+        repository,
+        identity,
+        commit,
+        integration: Mutex::new(tip),
+        branches: std::sync::Mutex::default(),
+    };
     Ok((begun, base))
 }
 
@@ -154,7 +166,7 @@ async fn clean_up(layout: &Layout, repository: &Repository) -> Result<Vec<String
     let (top, state) = (worktrees.clone(), layout.state().to_owned());
     let ended = blocking(move || {
         let ended = end_left_behind(&top, &state);
-        remove(&top)?;
+        remove_soon(&top)?;
         Ok(ended)
     });
     match ended.await? {
@@ -173,6 +185,18 @@ async fn clean_up(layout: &Layout, repository: &Repository) -> Result<Vec<String
         }
     }
     Ok(cleaned)
+}
+
+/// The dead runtime's own calls of git may still write for a moment: they have no mark, and end by themselves.
+fn remove_soon(top: &Path) -> Result<(), WorkspaceError> {
+    const TRIES: u32 = 40;
+    for _ in 1..TRIES {
+        if remove(top).is_ok() {
+            return Ok(());
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    remove(top)
 }
 
 async fn registered(repository: &Repository) -> Result<Vec<PathBuf>, WorkspaceError> {

@@ -3,6 +3,7 @@
 use super::apply;
 use super::begin;
 use super::begin::Begun;
+use super::integration;
 use super::layout::Layout;
 use super::open;
 use crate::domain::RunId;
@@ -104,6 +105,14 @@ impl Workspaces for HostWorkspaces {
             .filter(|begun| begun.run == request.run)
             .ok_or_else(|| WorkspaceError::Unusable(format!("run {} has not begun", request.run)))?;
         Ok(Arc::new(open::open(&self.shared, begun, request).await?))
+    }
+
+    async fn finish(&self) -> Result<Vec<String>, WorkspaceError> {
+        let begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        match begun {
+            Some(begun) => integration::finish(&begun).await,
+            None => Ok(Vec::new()),
+        }
     }
 
     async fn apply(&self, run: &RunId, task: &TaskId) -> Result<Applied, WorkspaceError> {

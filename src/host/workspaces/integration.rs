@@ -1,7 +1,8 @@
-//! The run's integration branch: confirmed work, one task on top of the other.
+//! The run's branches: confirmed work of each task, and the integration branch with one on top of the other.
 //!
-//! What is on it is decided by the runtime alone: the tip is kept in memory and, by the journal, over a crash. A ref that
-//! an agent moved is moved back by the next merge.
+//! What is on them is decided by the runtime alone: trees and tips are kept in memory and, by the journal, over a crash, and
+//! no ref is believed. A ref that was moved by somebody is moved back by the next merge or at the run's end; what it was
+//! moved to is kept under another name, because it may be a person's.
 
 use super::begin::Begun;
 use super::open::Merge;
@@ -17,16 +18,14 @@ use crate::services::RebaseOutcome;
 use crate::services::Rebased;
 use crate::services::ResumedBase;
 use crate::services::WorkspaceError;
+use std::sync::PoisonError;
 
-/// The name of the branch; no task may have this id in a run that merges.
-fn integration(run: &RunId) -> String {
+/// The full name of the branch; no task may have this id in a run that merges.
+pub(super) fn integration(run: &RunId) -> String {
     format!("refs/heads/reflexion/{run}/integration")
 }
 
-/// The tip of a run that begins or goes on.
-///
-/// A run that was killed after the ref was moved and before that was written down finds one commit more on the branch
-/// than it knows of; it is the run's own if it stands on the one that is known.
+/// The tip of a run that begins or goes on: what its journal knows, or the commit that it was about to move to.
 pub(super) async fn tip(
     repository: &Repository,
     run: &RunId,
@@ -34,24 +33,23 @@ pub(super) async fn tip(
     base: &str,
 ) -> Result<String, WorkspaceError> {
     let Some(resumed) = resumed else { return Ok(base.to_owned()) };
+    let found = repository.resolve(&format!("{}^{{commit}}", integration(run))).await?;
     let known = resumed.integration.clone().unwrap_or_else(|| base.to_owned());
-    let name = integration(run);
-    let parent = repository.resolve(&format!("{name}^1^{{commit}}")).await?;
-    match repository.resolve(&format!("{name}^{{commit}}")).await? {
-        Some(found) if found == known || parent.as_ref() == Some(&known) => Ok(found),
-        _ => Ok(known),
-    }
+    Ok(found.filter(|found| resumed.pending.as_ref() == Some(found)).unwrap_or(known))
 }
 
-/// The task's committed work on top of the tip.
-pub(super) async fn rebase(parts: &Parts) -> Result<Rebased, WorkspaceError> {
+/// A confirmed tree on top of the tip.
+pub(super) async fn rebase(parts: &Parts, tree: &TreeId) -> Result<Rebased, WorkspaceError> {
     let begun = &parts.begun;
     let onto = begun.integration.lock().await.clone();
-    let name = branch(&begun.run, &parts.task);
-    let tip = begun.repository.resolve(&format!("refs/heads/{name}^{{commit}}")).await?;
-    let tip = tip.ok_or_else(|| WorkspaceError::Unusable(format!("the branch {name} is gone")))?;
-    let merge = Merge { origin: Some(parts.landing_base.clone()), ours: &onto, theirs: &tip };
+    // A commit of our own: the task's branch may have been moved.
+    let request = CommitRequest { tree: tree.clone(), subject: "rebased".to_owned(), body: String::new() };
+    let theirs = parts.commit_tree(&request, &parts.landing_base).await?;
+    let merge = Merge { origin: Some(parts.landing_base.clone()), ours: &onto, theirs: &theirs };
     let outcome = match merge.tree(&parts.recorder.git, "the confirmed work").await {
+        Ok(tree) if begun.repository.resolve(&format!("{onto}^{{tree}}")).await?.as_ref() == Some(&tree) => {
+            RebaseOutcome::There
+        }
         Ok(tree) => RebaseOutcome::Fits(TreeId(tree)),
         Err(WorkspaceError::Conflict { files, .. }) => RebaseOutcome::Conflict(files),
         Err(error) => return Err(error),
@@ -59,40 +57,102 @@ pub(super) async fn rebase(parts: &Parts) -> Result<Rebased, WorkspaceError> {
     Ok(Rebased { onto, outcome })
 }
 
-/// Moves the tip to a commit of the tree; the ref before the tip in memory, so that a failure leaves both.
-pub(super) async fn integrate(parts: &Parts, onto: &str, request: CommitRequest) -> Result<String, WorkspaceError> {
-    let begun = &parts.begun;
+/// Moves the tip; the ref before the tip in memory, so that a failure leaves both.
+pub(super) async fn integrate(begun: &Begun, onto: &str, commit: &str) -> Result<(), WorkspaceError> {
     let mut tip = begun.integration.lock().await;
     if *tip != onto {
         return Err(WorkspaceError::Unusable(format!("the integration branch moved on from {onto} to {}", *tip)));
     }
-    let same = begun.repository.resolve(&format!("{onto}^{{tree}}")).await?.as_ref() == Some(&request.tree.0);
-    let commit = if same { onto.to_owned() } else { parts.commit_tree(&request, onto).await? };
-    move_ref(begun, &integration(&begun.run), &commit).await?;
-    tip.clone_from(&commit);
-    Ok(commit)
+    let name = integration(&begun.run);
+    let from = if onto == begun.commit { None } else { Some(onto) };
+    move_ref(begun, &name, commit, from).await?;
+    commit.clone_into(&mut tip);
+    Ok(())
 }
 
-async fn move_ref(begun: &Begun, name: &str, commit: &str) -> Result<(), WorkspaceError> {
+/// Moves a ref of the run to a commit. What it was moved to by somebody, and refs below its name, are kept under other
+/// names; true if there was such a thing.
+async fn move_ref(begun: &Begun, name: &str, commit: &str, from: Option<&str>) -> Result<bool, WorkspaceError> {
+    let git = begun.repository.git();
+    let below = git.call(["for-each-ref", "--format=%(refname) %(objectname)", &format!("{name}/")]).line().await?;
+    let below: Vec<(&str, &str)> = below.lines().filter_map(|line| line.split_once(' ')).collect();
+    for (found, at) in &below {
+        put_aside(begun, name, at).await?;
+        git.call(["update-ref", "-d", found, at]).ok().await?;
+    }
     let now = begun.repository.resolve(name).await?;
     if now.as_deref() == Some(commit) {
-        return Ok(());
+        return Ok(!below.is_empty());
     }
+    let moved = now.as_deref().filter(|now| Some(*now) != from);
+    if let Some(now) = moved {
+        put_aside(begun, name, now).await?;
+    }
+    let moved = moved.is_some() || !below.is_empty();
     let expected = now.unwrap_or_else(|| "0".repeat(commit.len()));
-    let update = ["update-ref", "-m", "reflexion: merged", name, commit, &expected];
-    begun.repository.git().call(update).ok().await.map(drop)
+    git.call(["update-ref", "-m", "reflexion: merged", name, commit, &expected]).ok().await?;
+    Ok(moved)
+}
+
+/// Puts a task's branch on its commit.
+pub(super) async fn place(begun: &Begun, name: &str, commit: &str) -> Result<(), WorkspaceError> {
+    move_ref(begun, name, commit, None).await.map(drop)
+}
+
+/// `<name>@<commit>`, which is no task's branch.
+async fn put_aside(begun: &Begun, name: &str, commit: &str) -> Result<(), WorkspaceError> {
+    let aside = format!("{name}@{}", commit.chars().take(12).collect::<String>());
+    begun.repository.git().call(["update-ref", &aside, commit]).ok().await.map(drop)
+}
+
+/// Remembers which commit a branch of the run stands on.
+pub(super) fn remember(begun: &Begun, name: String, commit: Option<String>) {
+    let mut branches = begun.branches.lock().unwrap_or_else(PoisonError::into_inner);
+    match commit {
+        Some(commit) => branches.insert(name, commit),
+        None => branches.remove(&name),
+    };
+}
+
+/// Puts every branch back that somebody moved, and names them.
+pub(super) async fn finish(begun: &Begun) -> Result<Vec<String>, WorkspaceError> {
+    let mut branches = begun.branches.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let tip = begun.integration.lock().await.clone();
+    if tip != begun.commit {
+        branches.insert(integration(&begun.run), tip);
+    }
+    let mut moved = Vec::new();
+    for (name, commit) in branches {
+        let gone = begun.repository.resolve(&name).await?.is_none();
+        if move_ref(begun, &name, &commit, None).await? || gone {
+            moved.push(name.trim_start_matches("refs/heads/").to_owned());
+        }
+    }
+    Ok(moved)
 }
 
 /// Renames the task's branch to `<task>@<attempt>`, which is no task's name; a patch has its own place already.
 pub(super) async fn keep(begun: &Begun, task: &TaskId, attempt: u32) -> Result<String, WorkspaceError> {
     let name = branch(&begun.run, task);
-    let kept = format!("{name}@{attempt}");
+    let (full, kept) = (format!("refs/heads/{name}"), format!("{name}@{attempt}"));
     let repository = &begun.repository;
-    if let Some(commit) = repository.resolve(&format!("refs/heads/{name}")).await? {
-        move_ref(begun, &format!("refs/heads/{kept}"), &commit).await?;
-        let delete = ["update-ref", "-d", &format!("refs/heads/{name}"), &commit];
-        repository.git().call(delete).ok().await?;
+    let known = begun.branches.lock().unwrap_or_else(PoisonError::into_inner).get(&full).cloned();
+    let now = repository.resolve(&full).await?;
+    if let Some(commit) = known.or_else(|| now.clone()) {
+        let full_kept = format!("refs/heads/{kept}");
+        // A run that was killed here has kept the same files under another commit.
+        let tree = async |of: &str| repository.resolve(&format!("{of}^{{tree}}")).await;
+        let commit = match repository.resolve(&full_kept).await? {
+            Some(there) if tree(&there).await? == tree(&commit).await? => there,
+            _ => commit,
+        };
+        move_ref(begun, &full_kept, &commit, None).await?;
+        remember(begun, full_kept, Some(commit));
+        if let Some(now) = now {
+            repository.git().call(["update-ref", "-d", &full, &now]).ok().await?;
+        }
     }
+    remember(begun, full, None);
     Ok(match repository.kind {
         Kind::Git => kept,
         Kind::Snapshot => format!("{kept} in {}", repository.git_dir.display()),

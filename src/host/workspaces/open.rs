@@ -82,11 +82,11 @@ pub(super) async fn open(
 /// Work of this run is merged before whatever depends on it starts; that of earlier runs comes in with the first task that
 /// depends on it.
 async fn bases(shared: &Shared, begun: &Begun, request: &OpenWorkspace) -> Result<(String, String), WorkspaceError> {
-    if let Some(onto) = &request.onto {
-        return Ok((onto.clone(), onto.clone()));
-    }
     let (own, earlier): (Vec<_>, Vec<_>) = request.on_top_of.iter().partition(|(run, _)| *run == begun.run);
-    let landing_base = base(shared, begun, request, (begun.commit.clone(), own)).await?;
+    let landing_base = match &request.onto {
+        Some(onto) => onto.clone(),
+        None => base(shared, begun, request, (begun.commit.clone(), own)).await?,
+    };
     let base = base(shared, begun, request, (landing_base.clone(), earlier)).await?;
     Ok((landing_base, base))
 }

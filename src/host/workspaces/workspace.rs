@@ -399,13 +399,15 @@ impl Workspace for HostWorkspace {
         let tree = &request.tree.0;
         let now = parts.begun.repository.resolve(&full).await?;
         let has = parts.begun.repository.resolve(&format!("{full}^{{tree}}")).await?;
-        let git = &parts.recorder.git;
-        if has.as_ref() != Some(tree) {
-            let commit = parts.commit_tree(&request, &parts.base).await?;
-            let expected = now.unwrap_or_else(|| "0".repeat(commit.len()));
-            let update = ["update-ref", "-m", "reflexion: confirmed", &full, &commit, &expected];
-            git.call(update).ok().await?;
-        }
+        let commit = match now {
+            Some(now) if has.as_ref() == Some(tree) => now,
+            _ => {
+                let commit = parts.commit_tree(&request, &parts.base).await?;
+                integration::place(&parts.begun, &full, &commit).await?;
+                commit
+            }
+        };
+        integration::remember(&parts.begun, full, Some(commit));
         let target = match parts.begun.repository.kind {
             Kind::Git => name,
             Kind::Snapshot => {
@@ -418,12 +420,16 @@ impl Workspace for HostWorkspace {
         Ok(Committed { target, files: difference.files })
     }
 
-    async fn rebase(&self) -> Result<Rebased, WorkspaceError> {
-        integration::rebase(&self.parts).await
+    async fn rebase(&self, tree: &TreeId) -> Result<Rebased, WorkspaceError> {
+        integration::rebase(&self.parts, tree).await
     }
 
-    async fn integrate(&self, onto: &str, request: CommitRequest) -> Result<String, WorkspaceError> {
-        integration::integrate(&self.parts, onto, request).await
+    async fn merge_commit(&self, onto: &str, request: CommitRequest) -> Result<String, WorkspaceError> {
+        self.parts.commit_tree(&request, onto).await
+    }
+
+    async fn integrate(&self, onto: &str, commit: &str) -> Result<(), WorkspaceError> {
+        integration::integrate(&self.parts.begun, onto, commit).await
     }
 
     async fn keep(&self, attempt: u32) -> Result<String, WorkspaceError> {

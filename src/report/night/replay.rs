@@ -201,7 +201,10 @@ impl Replay {
 
     fn take_of_task(&mut self, at: Timestamp, entry: &JournalEntry) {
         match entry {
-            JournalEntry::RunStarted { .. } | JournalEntry::RunResumed { .. } | JournalEntry::RunEnded { .. } => {}
+            JournalEntry::RunStarted { .. }
+            | JournalEntry::RunResumed { .. }
+            | JournalEntry::RunEnded { .. }
+            | JournalEntry::MergeReady { .. } => {}
             JournalEntry::TaskStarted { task, title, worker, .. } => self.task_started(at, task, title, *worker),
             JournalEntry::AttemptStarted { .. } => self.attempt_started(at, entry),
             JournalEntry::AgentStopped { session, ending, .. } => {

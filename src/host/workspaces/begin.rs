@@ -52,6 +52,10 @@ pub(super) async fn begin(shared: &Shared, request: BeginRun) -> Result<(Begun, 
         Kind::Git => uncommitted(&repository).await?,
         Kind::Snapshot => Vec::new(),
     };
+    let branches = match &resumed {
+        Some(_) => integration::standing(&repository, &run).await?,
+        None => BTreeMap::new(),
+    };
     let tip = integration::tip(&repository, &run, resumed.as_ref(), &commit).await?;
     let base = RunBase {
         commit: commit.clone(),
@@ -68,7 +72,7 @@ pub(super) async fn begin(shared: &Shared, request: BeginRun) -> Result<(Begun, 
         identity,
         commit,
         integration: Mutex::new(tip),
-        branches: std::sync::Mutex::default(),
+        branches: std::sync::Mutex::new(branches),
     };
     Ok((begun, base))
 }

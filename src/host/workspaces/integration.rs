@@ -18,6 +18,7 @@ use crate::services::RebaseOutcome;
 use crate::services::Rebased;
 use crate::services::ResumedBase;
 use crate::services::WorkspaceError;
+use std::collections::BTreeMap;
 use std::sync::PoisonError;
 
 /// The full name of the branch; no task may have this id in a run that merges.
@@ -36,6 +37,19 @@ pub(super) async fn tip(
     let found = repository.resolve(&format!("{}^{{commit}}", integration(run))).await?;
     let known = resumed.integration.clone().unwrap_or_else(|| base.to_owned());
     Ok(found.filter(|found| resumed.pending.as_ref() == Some(found)).unwrap_or(known))
+}
+
+/// The branches of the tasks of a run that goes on, as they stand: no agent of it is alive.
+pub(super) async fn standing(repository: &Repository, run: &RunId) -> Result<BTreeMap<String, String>, WorkspaceError> {
+    let below = format!("refs/heads/reflexion/{run}/");
+    let list = ["for-each-ref", "--format=%(refname) %(objectname)", &below];
+    let refs = repository.git().call(list).line().await?;
+    let integration = integration(run);
+    let own = refs.lines().filter_map(|line| line.split_once(' ')).filter(|(name, _)| {
+        // The integration branch has a rule of its own, and what lies below its name is nobody's.
+        *name != integration && !name.starts_with(&format!("{integration}/"))
+    });
+    Ok(own.map(|(name, commit)| (name.to_owned(), commit.to_owned())).collect())
 }
 
 /// A confirmed tree on top of the tip.

@@ -5,7 +5,6 @@ use super::args::OvernightArgs;
 use super::exit::UsageError;
 use super::interrupt;
 use super::output::errln;
-use super::output::out;
 use super::progress::Progress;
 use super::project;
 use super::run;
@@ -18,7 +17,6 @@ use crate::domain::Timestamp;
 use crate::layer::Svc;
 use crate::overnight::Night;
 use crate::overnight::Unfinished;
-use crate::report;
 use crate::runtime;
 use crate::services::Clock;
 use crate::services::EventSink;
@@ -71,13 +69,7 @@ pub(super) async fn overnight(dir: &Path, args: OvernightArgs) -> anyhow::Result
     progress.finish();
     drop((orchestrator, tasks, night, clock));
     app.shutdown().await?;
-    let report = result?;
-    if args.json {
-        project::print_json(&report)?;
-    } else {
-        out!("{}", project::printable(&report::run(&report)));
-    }
-    Ok(run::exit(&report, if args.tasks.is_empty() { list.problems.len() } else { 0 }))
+    run::shown(&result?, args.json, if args.tasks.is_empty() { list.problems.len() } else { 0 })
 }
 
 fn overrides(args: &OvernightArgs) -> Vec<Override> {

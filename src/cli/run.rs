@@ -72,14 +72,18 @@ pub(super) async fn run(dir: &Path, args: RunArgs) -> anyhow::Result<Exit> {
     progress.finish();
     drop((orchestrator, tasks));
     app.shutdown().await?;
-    let report = result?;
-    if args.json {
-        project::print_json(&report)?;
-    } else {
-        out!("{}", project::printable(&report::run(&report)));
-    }
     // An unreadable line may be a task that was asked for, unless those asked for were named.
-    Ok(exit(&report, if named { 0 } else { list.problems.len() }))
+    shown(&result?, args.json, if named { 0 } else { list.problems.len() })
+}
+
+/// Prints what a run came to, and says which exit code that is.
+pub(super) fn shown(report: &RunReport, json: bool, problems: usize) -> anyhow::Result<Exit> {
+    if json {
+        project::print_json(report)?;
+    } else {
+        out!("{}", project::printable(&report::run(report)));
+    }
+    Ok(exit(report, problems))
 }
 
 pub(super) fn is_open(task: &crate::domain::Task) -> bool {
@@ -182,7 +186,7 @@ fn dry_run(
     Ok(Exit::Confirmed)
 }
 
-pub(super) fn exit(report: &RunReport, problems: usize) -> Exit {
+fn exit(report: &RunReport, problems: usize) -> Exit {
     let environment = |t: &crate::domain::TaskReport| t.verdict.is_none() && t.stop == Some(Stop::Environment);
     // What was confirmed on its branch and not merged any more has a reason why it was stopped.
     let done = |t: &crate::domain::TaskReport| t.verdict == Some(Verdict::Confirmed) && t.stop.is_none();

@@ -93,7 +93,15 @@ async fn to_go_on_with(args: &OvernightArgs, ids: &[TaskId], night: &Night) -> a
             None => Err(UsageError("--resume: no night was killed or stopped; start one without it".to_owned()).into()),
         };
     }
-    let Some(killed) = unfinished.filter(Unfinished::was_killed) else { return Ok(None) };
+    let Some(unfinished) = unfinished else { return Ok(None) };
+    if !unfinished.was_killed() {
+        errln!(
+            "the night {} was stopped before its end, and this is a new one: `--resume` goes on with it",
+            unfinished.run
+        );
+        return Ok(None);
+    }
+    let killed = unfinished;
     let other_things = !ids.is_empty() || args.how.again || args.how.agent.is_some() || args.how.max_attempts.is_some();
     if other_things {
         let message = format!(
@@ -111,7 +119,7 @@ async fn to_go_on_with(args: &OvernightArgs, ids: &[TaskId], night: &Night) -> a
 fn check_deadline(until: Option<Timestamp>, unfinished: Option<&Unfinished>, now: Timestamp) -> Result<(), UsageError> {
     let old = unfinished.and_then(|unfinished| unfinished.past.plan.until);
     match (until, old) {
-        (Some(until), _) if until <= now => Err(UsageError(format!("--until: {until} is over"))),
+        (Some(until), _) if until <= now => Err(UsageError(format!("the deadline {until} is over"))),
         (None, Some(old)) if old <= now => {
             Err(UsageError(format!("the night's own deadline {old} is over: give another with --until or --for")))
         }

@@ -190,7 +190,6 @@ impl Orchestrator for Loop {
         let base = self.services.workspaces.begin(begin(&request.run, past.as_ref())).await.map_err(environment)?;
         let queue = Queue::new(&list.tasks, asked);
         let past = past.unwrap_or_default();
-        let (usage, agent_runs) = past.spent();
         let context = Arc::new(RunContext {
             services: self.services.clone(),
             run: request.run.clone(),
@@ -208,8 +207,8 @@ impl Orchestrator for Loop {
             protect: globs(&self.services.settings.run().protect)?,
             baselines: Mutex::default(),
             started,
-            spent: RunSpent::starting_with(usage, agent_runs),
-            limits: Limits::default(),
+            spent: RunSpent::starting_with(&past),
+            limits: Limits::new(plan.kind),
             merging: tokio::sync::Mutex::default(),
             fallbacks: AtomicU32::new(0),
         });

@@ -21,6 +21,8 @@ use crate::domain::Reflection;
 use crate::domain::ReflectionId;
 use crate::domain::RunKind;
 use crate::domain::RunLog;
+use crate::domain::TaskId;
+use crate::domain::TaskList;
 use crate::domain::Usage;
 use crate::domain::Verdict;
 use std::collections::BTreeMap;
@@ -79,6 +81,16 @@ impl Night {
     /// The reflections whose words the report needs.
     pub fn lesson_ids(&self) -> impl Iterator<Item = &ReflectionId> {
         self.lessons.iter().map(|lesson| &lesson.id)
+    }
+
+    /// The same with the titles of tasks that the run never came to, as the task list has them now.
+    #[must_use]
+    pub fn with_tasks(mut self, list: &TaskList) -> Self {
+        let titles: HashMap<&TaskId, &str> = list.tasks.iter().map(|task| (&task.id, task.title.as_str())).collect();
+        for task in self.tasks.iter_mut().filter(|task| task.title.is_empty()) {
+            task.title = titles.get(&task.id).copied().unwrap_or_default().to_owned();
+        }
+        self
     }
 
     /// The same with the words of its lessons, as far as the memory has them.

@@ -233,6 +233,18 @@ fn need_item(night: &Night, need: &Need) -> Item {
     Item { mark, name, title, lines, commands: need.commands.clone() }
 }
 
+/// What a report says of the task at this place.
+pub(super) fn item(night: &Night, place: usize, times: &Times) -> Item {
+    let task = &night.tasks[place];
+    let need = night.needs.iter().find(|need| need.tasks.contains(&place) && need.kind != NeedKind::Review);
+    match (need, task.state) {
+        (Some(need), _) => need_item(night, need),
+        (None, TaskState::Merged | TaskState::Confirmed) => done_item(night, task),
+        (None, TaskState::Failed) => failed_item(night, task),
+        (None, TaskState::Working | TaskState::Open | TaskState::Blocked) => open_item(night, task, times),
+    }
+}
+
 /// Tasks that stand among what needs a person are not told again.
 fn told(night: &Night) -> HashSet<usize> {
     let needs = night.needs.iter().filter(|need| need.kind != NeedKind::Review);

@@ -26,3 +26,5 @@ mod report;
 mod report_page;
 mod risk;
 mod turns;
+#[cfg(feature = "cli")]
+mod watch;

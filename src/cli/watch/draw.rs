@@ -92,7 +92,7 @@ impl<'b> Pen<'b> {
     fn title(&mut self, title: &str, count: usize, chosen: bool) {
         let count = if count > 0 { format!(" {count} ") } else { " ".to_owned() };
         let name = format!(" {title}");
-        let used = Span::raw(&name).width() + count.len() + 1;
+        let used = Span::raw(&name).width() + count.len();
         let rule = "─".repeat(self.width().saturating_sub(used));
         let tone = if chosen { Tone::Chosen } else { Tone::Strong };
         self.line(&[(tone, &name), (tone, " "), (Tone::Quiet, &count[1..]), (Tone::Quiet, &rule)]);

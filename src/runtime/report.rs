@@ -4,6 +4,7 @@ use crate::domain::Life;
 use crate::domain::Reflection;
 use crate::domain::ReflectionId;
 use crate::domain::RunId;
+use crate::domain::TaskId;
 use crate::domain::TaskList;
 use crate::domain::policy;
 use crate::host::SystemClock;
@@ -11,6 +12,7 @@ use crate::host::living_run;
 use crate::report::night::Night;
 use crate::services::Tasks;
 use crate::storage::FileTasks;
+use crate::storage::kept_patches;
 use crate::storage::read_lessons;
 use crate::storage::read_run;
 use crate::storage::recorded_runs;
@@ -37,9 +39,18 @@ pub fn night(project: &policy::Project, run: &RunId) -> io::Result<(Night, Vec<S
     // First the journal: a run that ends in between is told as one that goes on, not as a dead one.
     let before = life(project, run, &mut warnings);
     let log = read_run(&project.state_dir(), run)?;
-    let night = Night::of(&log, before).with_tasks(&TasksNow::default().of(project, &mut warnings));
+    let night = Night::of(&log, before).with_tasks(TasksNow::default().of(project, &mut warnings));
+    let night = night.with_kept(kept(project, run));
     let lessons = Lessons::default().of(project, &night, &mut warnings);
     Ok((night.with_lessons(lessons), warnings))
+}
+
+/// The patches of unconfirmed changes, named from the project's directory; none where nothing can be said.
+pub(super) fn kept(project: &policy::Project, run: &RunId) -> Vec<(TaskId, String)> {
+    let run_dir = project.run_dir(run);
+    let shown = run_dir.strip_prefix(&project.root).unwrap_or(&run_dir);
+    let patches = kept_patches(&run_dir).unwrap_or_default().into_iter();
+    patches.map(|(task, name)| (task, shown.join(name).display().to_string())).collect()
 }
 
 /// The tasks as they stand now; they are read again only when their file was changed.

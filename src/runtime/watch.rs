@@ -3,6 +3,7 @@
 
 use super::report::Lessons;
 use super::report::TasksNow;
+use super::report::kept;
 use super::report::life;
 use crate::domain::Life;
 use crate::domain::RunId;
@@ -90,7 +91,9 @@ impl RunWatch {
 
     /// What the journal says, with titles and the words of lessons; and from now on those agents are listened to that work.
     fn night(&mut self, life: Life, notes: &mut Vec<String>) -> Night {
-        let night = Night::of(self.journal.log(), life).with_tasks(self.tasks.of(&self.project, notes));
+        let night = Night::of(self.journal.log(), life)
+            .with_tasks(self.tasks.of(&self.project, notes))
+            .with_kept(kept(&self.project, &self.run));
         let words = self.lessons.of(&self.project, &night, notes);
         let night = night.with_lessons(words);
         let run_dir = self.project.run_dir(&self.run);

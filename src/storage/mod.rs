@@ -48,7 +48,7 @@ pub use jsonl::JsonlStorage;
 pub(crate) use lines::for_each_line;
 pub use past::read_past;
 pub use run_journal::RunJournal;
-pub use run_log::{RunTail, read_lessons, read_run, recorded_runs};
+pub use run_log::{RunTail, kept_patches, read_lessons, read_run, recorded_runs};
 pub use tasks::FileTasks;
 pub use transcript_tail::TranscriptTail;
 pub use transcripts::{MemoryTranscripts, TranscriptFiles};

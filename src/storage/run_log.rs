@@ -11,6 +11,7 @@ use crate::domain::Reflection;
 use crate::domain::ReflectionId;
 use crate::domain::RunId;
 use crate::domain::RunLog;
+use crate::domain::TaskId;
 use crate::domain::Timestamp;
 use serde::Deserialize;
 use std::borrow::Cow;
@@ -41,6 +42,25 @@ pub fn recorded_runs(state_dir: &Path) -> io::Result<Vec<RunId>> {
     }
     runs.sort();
     Ok(runs)
+}
+
+/// The patch files that keep what a run's unconfirmed attempts changed, by name, each with its task.
+///
+/// # Errors
+/// If the run's directory cannot be read.
+pub fn kept_patches(run_dir: &Path) -> io::Result<Vec<(TaskId, String)>> {
+    let mut patches = Vec::new();
+    for entry in fs::read_dir(run_dir)? {
+        let Ok(name) = entry?.file_name().into_string() else { continue };
+        // Of a whole task, or of one of its parts behind a `+`.
+        let task =
+            name.strip_suffix(".unconfirmed.patch").map(|name| name.split_once('+').map_or(name, |(task, _)| task));
+        if let Some(task) = task.and_then(|task| TaskId::new(task).ok()) {
+            patches.push((task, name));
+        }
+    }
+    patches.sort();
+    Ok(patches)
 }
 
 /// Reads a run's journal; what cannot be read is counted and stops nothing.
@@ -221,6 +241,19 @@ mod tests {
         fs::write(&path, &one).unwrap();
         assert!(tail.read_on().unwrap());
         assert_eq!((tail.log().entries.len(), tail.log().unreadable), (1, 0));
+    }
+
+    #[test]
+    fn kept_patches_are_known_by_their_names() {
+        let dir = tempfile::tempdir().unwrap();
+        for name in
+            ["b+one.unconfirmed.patch", "a.unconfirmed.patch", "c.patch", "journal.jsonl", "?.unconfirmed.patch"]
+        {
+            fs::write(dir.path().join(name), "").unwrap();
+        }
+        let kept = kept_patches(dir.path()).unwrap();
+        let kept: Vec<_> = kept.iter().map(|(task, name)| (task.as_str(), name.as_str())).collect();
+        assert_eq!(kept, [("a", "a.unconfirmed.patch"), ("b", "b+one.unconfirmed.patch")]);
     }
 
     #[test]

@@ -14,6 +14,7 @@ mod flow;
 mod hooks;
 mod hooks_gate;
 mod judge;
+mod keep_awake;
 #[cfg(feature = "llm")]
 mod llm;
 mod made_up_night;

@@ -27,17 +27,21 @@ impl Screen {
         };
         let mut rows = Vec::new();
         for passage in watch::detail(&self.scene.night, place, &self.times) {
-            let (tone, indent) = match passage.kind {
-                PassageKind::Heading => (Tone::Strong, ""),
-                PassageKind::Words => (Tone::Words, "  "),
-                PassageKind::More => (Tone::Quiet, "  "),
-                PassageKind::Command => (Tone::Words, "  $ "),
+            let (tone, indent, first) = match passage.kind {
+                PassageKind::Heading => (Tone::Strong, "", ""),
+                PassageKind::Words => (Tone::Words, "  ", ""),
+                PassageKind::More => (Tone::Quiet, "  ", ""),
+                PassageKind::Command => (Tone::Words, "  ", "$ "),
             };
             if passage.kind == PassageKind::Heading && !rows.is_empty() {
                 rows.push((Tone::Words, String::new()));
             }
             let wide = width.saturating_sub(indent.len());
-            rows.extend(wrapped(&passage.text, wide).into_iter().map(|row| (tone, format!("{indent}{row}"))));
+            rows.extend(
+                wrapped(&format!("{first}{}", passage.text), wide)
+                    .into_iter()
+                    .map(|row| (tone, format!("{indent}{row}"))),
+            );
         }
         let live = self.opened.as_ref().map(|opened| &opened.live);
         let steps = live.map(|live| report::steps(&Vec::from(live.steps.clone()), live.started)).unwrap_or_default();

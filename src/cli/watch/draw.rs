@@ -15,8 +15,8 @@ use ratatui::layout::Rect;
 use ratatui::text::Line;
 use ratatui::text::Span;
 
-/// From this many columns on, a worker's title stands beside what it does.
-const WIDE: usize = 100;
+/// From so many rows for the parts on, a worker has a row for its task's title too.
+const HIGH: usize = 26;
 
 const HELP: [&str; 17] = [
     "Up Down j k    choose",
@@ -29,7 +29,7 @@ const HELP: [&str; 17] = [
     "",
     "✓ merged or confirmed   ✗ failed",
     "! set aside for you     · open",
-    "▸ at work",
+    "▸ at work               - closed since",
     "",
     "Timeline, a row for each worker:",
     "░ preparing    █ agent works",
@@ -206,7 +206,7 @@ impl Screen {
     fn draw_parts(&self, pen: &mut Pen<'_>, rows: usize) {
         let night = &self.scene.night;
         let (needs, workers) = (night.needs.len(), self.scene.workers.len());
-        let per_worker = if pen.width() >= WIDE { 1 } else { 2 };
+        let per_worker = if rows >= HIGH { 2 } else { 1 };
         let lanes = if night.spans.is_empty() { 0 } else { night.workers.len() };
         let wish = |list: List, least: usize, fair: usize, most: usize, rank: u8| {
             // The list that the keys go to comes first, and has what is left.
@@ -262,8 +262,7 @@ impl Screen {
             let words = watch::at_work(at, &self.times);
             let head = [(Tone::Quiet, number.as_str()), (Tone::Busy, "▸ "), (Tone::Strong, &id)];
             if per_worker == 1 {
-                let title = format!("{:.40}  ", at.title);
-                pen.row(chosen, &[&head[..], &[(Tone::Words, &title), (Tone::Quiet, &words)]].concat());
+                pen.row(chosen, &[&head[..], &[(Tone::Words, " "), (Tone::Words, words.as_str())]].concat());
             } else {
                 pen.row(chosen, &[&head[..], &[(Tone::Words, at.title.as_str())]].concat());
                 pen.row(chosen, &[(Tone::Words, "    "), (Tone::Words, &words)]);

@@ -59,7 +59,7 @@ impl Tone {
             TaskState::Failed => Self::Bad,
             TaskState::Blocked => Self::Needs,
             TaskState::Working => Self::Busy,
-            TaskState::Open => Self::Quiet,
+            TaskState::Open | TaskState::Closed => Self::Quiet,
         }
     }
 }

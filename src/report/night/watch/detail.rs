@@ -67,7 +67,9 @@ pub fn detail(night: &Night, place: usize, times: &Times) -> Vec<Passage> {
     }
     for merge in &task.merges {
         let came = match &merge.outcome {
-            MergeOutcome::Merged { commit, .. } => format!("merged as {}", foreign(commit, 60)),
+            MergeOutcome::Merged { commit, .. } => {
+                format!("merged as {}", foreign(commit.get(..12).unwrap_or(commit), 60))
+            }
             other => format!("not merged: {}", foreign(&other.failed().unwrap_or_default(), WORDS)),
         };
         let when = times.clock(merge.at);

@@ -62,6 +62,7 @@ pub fn tallies(night: &Night) -> impl Iterator<Item = (TaskState, usize)> {
         (TaskState::Blocked, counts.blocked),
         (TaskState::Working, counts.working),
         (TaskState::Open, counts.open),
+        (TaskState::Closed, counts.closed),
     ];
     all.into_iter().filter(|(_, n)| *n > 0)
 }
@@ -76,6 +77,7 @@ pub fn mark(state: TaskState) -> (&'static str, &'static str) {
         TaskState::Blocked => ("!", "set aside"),
         TaskState::Working => ("▸", "at work"),
         TaskState::Open => ("·", "open"),
+        TaskState::Closed => ("-", "closed"),
     }
 }
 

@@ -468,7 +468,8 @@ impl RunContext {
                 Some(&task.id),
                 EventKind::TaskEnded { verdict: None, attempts: 0, note: Some(because.clone()), stop: None },
             );
-            let report = TaskReport { cause: Some(because), ..empty_report(&task) };
+            let by_hand = list.tasks.iter().find(|now| now.id == task.id).map(|now| now.status);
+            let report = TaskReport { cause: Some(because), by_hand, ..empty_report(&task) };
             ended.retain(|earlier| earlier.report.id != task.id);
             ended.push(Ended::new(report, Status::Open));
         }
@@ -541,6 +542,7 @@ pub(super) fn empty_report(task: &Task) -> TaskReport {
         proof: None,
         cause: None,
         stop: None,
+        by_hand: None,
         branch: None,
         merged: None,
         risk: None,

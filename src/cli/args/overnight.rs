@@ -37,6 +37,9 @@ pub struct OvernightArgs {
     /// Stop everything when so many tokens were used, over all tasks; `budget.run.tokens`
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = tokens)]
     pub max_tokens: Option<u64>,
+    /// Let the machine go to sleep when it likes; `overnight.keepAwake`
+    #[arg(long)]
+    pub no_keep_awake: bool,
     /// How
     #[command(flatten)]
     pub how: HowArgs,

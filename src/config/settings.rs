@@ -8,6 +8,7 @@ use super::wire::AgentKindFile;
 use super::wire::DecomposeFile;
 use super::wire::GeneratorFile;
 use super::wire::GeneratorKind;
+use super::wire::HealerFile;
 use super::wire::OneOrMany;
 use super::wire::PermissionsFile;
 use super::wire::ProjectFile;
@@ -429,6 +430,10 @@ fn run(file: &ProjectFile) -> policy::Run {
         checks: file.checks.clone(),
         protect: file.protect.clone(),
         budgets: policy::Budgets::default(),
+        healer: match file.healer {
+            HealerFile { enabled: false, .. } => policy::Healer { per_run: 0, per_subtask: 0 },
+            HealerFile { per_run, per_subtask, .. } => policy::Healer { per_run, per_subtask },
+        },
     }
 }
 

@@ -79,6 +79,8 @@ pub struct ProjectFile {
     pub notify: Vec<NotifyFile>,
     /// What attempts, tasks and runs may use up, see [budgets](overnight.md#budgets).
     pub budget: BudgetsFile,
+    /// Repairs of broken workspaces, see [healer](overnight.md#when-a-workspace-breaks).
+    pub healer: HealerFile,
 }
 
 impl Default for ProjectFile {
@@ -109,6 +111,7 @@ impl Default for ProjectFile {
             routing: RoutingFile::default(),
             notify: Vec::new(),
             budget: BudgetsFile::default(),
+            healer: HealerFile::default(),
         }
     }
 }
@@ -260,6 +263,25 @@ pub struct LimitsFile {
 impl Default for LimitsFile {
     fn default() -> Self {
         Self { wait: true }
+    }
+}
+
+/// Repairs of broken workspaces.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct HealerFile {
+    /// Off: what a broken workspace stands in the way of is set aside at once.
+    pub enabled: bool,
+    /// So often in one run.
+    pub per_run: u32,
+    /// So often for one subtask, in one run.
+    pub per_subtask: u32,
+}
+
+impl Default for HealerFile {
+    fn default() -> Self {
+        let policy = crate::domain::policy::Healer::default();
+        Self { enabled: true, per_run: policy.per_run, per_subtask: policy.per_subtask }
     }
 }
 
@@ -538,7 +560,7 @@ pub(super) struct Objects;
 
 impl<'de> Deserialize<'de> for Objects {
     fn deserialize<D: serde::Deserializer<'de>>(de: D) -> Result<Self, D::Error> {
-        const BLOCKS: [&str; 5] = ["reflexion", "generator", "retry", "limits", "workspace"];
+        const BLOCKS: [&str; 6] = ["reflexion", "generator", "retry", "limits", "workspace", "healer"];
         struct Block;
         impl<'de> serde::de::Visitor<'de> for Block {
             type Value = Objects;

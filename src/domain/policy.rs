@@ -83,6 +83,8 @@ pub struct Run {
     pub protect: Vec<String>,
     /// What may be used up.
     pub budgets: Budgets,
+    /// How often a broken workspace is repaired.
+    pub healer: Healer,
 }
 
 /// What may be used up.
@@ -335,6 +337,22 @@ pub enum Permissions {
     Allow,
     /// It may not: what its own settings do not allow is refused.
     Deny,
+}
+
+/// How often a broken workspace is repaired; 0: never.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Healer {
+    /// In one run.
+    pub per_run: u32,
+    /// For one subtask, in one run.
+    pub per_subtask: u32,
+}
+
+impl Default for Healer {
+    /// What is broken a third time is not broken by chance.
+    fn default() -> Self {
+        Self { per_run: 2, per_subtask: 1 }
+    }
 }
 
 /// How workspaces are made.

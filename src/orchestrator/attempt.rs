@@ -1,5 +1,6 @@
 //! One attempt: turns of one agent in one conversation, until its last turn is judged.
 
+use super::healer;
 use super::judge::Judgement;
 use super::nudge::Nudge;
 use super::resume::failure_key;
@@ -205,8 +206,9 @@ impl TaskRun {
     pub async fn run_attempt(&mut self, prepared: &Prepared, attempt: Attempt) -> Result<AgentStop, TaskRunError> {
         let context = Arc::clone(&self.context);
         let resume = self.resume.take().filter(|point| point.is_of(&attempt));
+        self.look_after(prepared, attempt.part).await?;
         let start = resume.as_ref().map_or(&attempt.from, |point| &point.tree);
-        prepared.workspace.reset(start, &context.cancel).await?;
+        self.put_back(&*prepared.workspace, attempt.part, start).await?;
         let resumed = resume.is_some();
         let mut course = self.begin(prepared, attempt, resume).await;
         context.services.journal.record(self.intent(&course)).await?;
@@ -291,7 +293,7 @@ impl TaskRun {
                         return self.interrupted(&course).await;
                     };
                     let (Turn::Feedback, Some(agent_session)) = (turn.next, agent_session) else {
-                        return Ok(self.over(&course, turn.judged).await);
+                        return Ok(self.over(prepared, &course, turn.judged).await);
                     };
                     course.prompt = self.feedback(&course, &turn);
                     course.previous = Some(turn.completion);
@@ -308,7 +310,7 @@ impl TaskRun {
             course.next(agent_session);
             self.next_turn(&course, reason, because).await?;
             // What the checks wrote is gone; what the agent left stays.
-            prepared.workspace.reset(before.tree(), &self.context.cancel).await?;
+            self.put_back(&*prepared.workspace, course.attempt.part, before.tree()).await?;
             run = match self.run_agent(prepared, &mut course).await? {
                 Ok(run) => run,
                 Err(because) => return self.as_it_stands(prepared, course, before, because).await,
@@ -326,18 +328,18 @@ impl TaskRun {
     ) -> Result<AgentStop, TaskRunError> {
         self.publish(EventKind::Warning { message: format!("the agent could not be told: {because}") });
         let stopped = match before {
-            Before::Judged(judged) => return Ok(self.over(&course, judged).await),
+            Before::Judged(judged) => return Ok(self.over(prepared, &course, judged).await),
             Before::Nudged(stopped) => *stopped,
         };
         course.max_turns = course.turn;
         match self.judge_turn(prepared, &mut course, stopped).await? {
-            Some(turn) => Ok(self.over(&course, turn.judged).await),
+            Some(turn) => Ok(self.over(prepared, &course, turn.judged).await),
             None => self.interrupted(&course).await,
         }
     }
 
     /// The attempt's verdict is that of its last turn.
-    async fn over(&mut self, course: &Course, judged: Box<Judged>) -> AgentStop {
+    async fn over(&mut self, prepared: &Prepared, course: &Course, judged: Box<Judged>) -> AgentStop {
         self.report.reflections_injected += u32::try_from(course.injected.ids.len()).unwrap_or(u32::MAX);
         self.report.attempts += 1;
         self.report.verdict = Some(judged.judgement.verdict);
@@ -352,6 +354,9 @@ impl TaskRun {
         }
         self.keep_capture(course, &judged).await;
         self.remember_failure(&judged);
+        if judged.judgement.failure.is_some() {
+            self.suspects = healer::suspects(&judged.checks, &prepared.baseline);
+        }
         let judging_usage = self.count_judging(course);
         AgentStop::Judged(Box::new(Judged { usage: course.usage, judging_usage, ..*judged }))
     }

@@ -176,7 +176,7 @@ impl TaskRun {
     }
 
     /// Puts back what was changed in the user's repository beside the files, and says so.
-    async fn restore(&self, workspace: &dyn Workspace) -> Result<Vec<String>, TaskRunError> {
+    pub(super) async fn restore(&self, workspace: &dyn Workspace) -> Result<Vec<String>, TaskRunError> {
         let tampered = workspace.restore_guarded().await?;
         if !tampered.is_empty() {
             self.publish(EventKind::Tampered { what: tampered.clone() });

@@ -21,6 +21,7 @@ pub fn fixed_settings() -> policy::Values {
             checks: Vec::new(),
             protect: Vec::new(),
             budgets: policy::Budgets::default(),
+            healer: policy::Healer::default(),
         },
         reflexion: policy::Reflexion {
             enabled: true,

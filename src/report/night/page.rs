@@ -120,7 +120,11 @@ pub(super) fn page(night: &Night, times: &Times) -> Page {
     });
     let mut sections = vec![needs(night), done(night), failed(night), open(night, times)];
     sections.retain(|section| !section.items.is_empty() || section.id == "needs");
-    sections.extend([spend(night), time(night), limits(night, times), lessons(night)].into_iter().flatten());
+    sections.extend(
+        [spend(night), time(night), limits(night, times), super::heals::section(night, times), lessons(night)]
+            .into_iter()
+            .flatten(),
+    );
     Page {
         title: format!("Report of run {}", night.run),
         headline: night.headline.clone(),

@@ -2,6 +2,7 @@
 
 use super::value::Fate;
 use super::value::Gap;
+use super::value::Heal;
 use super::value::Lesson;
 use super::value::Merge;
 use super::value::NightAttempt;
@@ -51,6 +52,7 @@ pub(super) struct Replay {
     pub lessons: Vec<Lesson>,
     pub spans: Vec<Span>,
     pub gaps: Vec<Gap>,
+    pub heals: Vec<Heal>,
     pub spend: Spend,
     pub set_back: SignedDuration,
     pub courses: Vec<Course>,
@@ -70,7 +72,7 @@ pub(super) struct Replay {
 pub(super) struct Course {
     worker: usize,
     /// What is done for it now, and since when.
-    phase: Option<(SpanKind, Timestamp)>,
+    pub phase: Option<(SpanKind, Timestamp)>,
     /// Since when a worker has it.
     since: Option<Timestamp>,
     attempt: Option<usize>,
@@ -250,6 +252,7 @@ impl Replay {
                     self.written(id, name, *attempt);
                 }
             }
+            JournalEntry::HealStarted { .. } | JournalEntry::HealEnded { .. } => self.heal(at, entry),
             JournalEntry::TaskEnded { task, verdict, proof, branch, cause, status, report } => {
                 let task = self.task(task);
                 let said = Said { verdict: *verdict, proof: *proof, branch, cause, status: *status };
@@ -259,7 +262,7 @@ impl Replay {
     }
 
     /// The task's place; one that nobody asked for is added.
-    fn task(&mut self, id: &TaskId) -> usize {
+    pub(super) fn task(&mut self, id: &TaskId) -> usize {
         if let Some(task) = self.by_task.get(id) {
             return *task;
         }
@@ -495,7 +498,7 @@ impl Replay {
         }
     }
 
-    fn open_phase(&mut self, task: usize, at: Timestamp, kind: SpanKind) {
+    pub(super) fn open_phase(&mut self, task: usize, at: Timestamp, kind: SpanKind) {
         if self.courses[task].phase.is_some_and(|(open, _)| open == kind) {
             return;
         }

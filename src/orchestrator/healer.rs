@@ -33,7 +33,7 @@ pub fn symptom(error: &WorkspaceError, doing: Doing, stale_locks: usize) -> Opti
         (WorkspaceError::Git { .. } | WorkspaceError::Io { .. }, _) if stale_locks > 0 => Some(Symptom::StaleLock),
         (WorkspaceError::Git { .. } | WorkspaceError::Io { .. }, Doing::Files) => Some(Symptom::FilesBroken),
         (WorkspaceError::Git { .. } | WorkspaceError::Io { .. }, Doing::Refs)
-        | (WorkspaceError::Conflict { .. } | WorkspaceError::Unusable(_), _) => None,
+        | (WorkspaceError::Conflict { .. } | WorkspaceError::Unusable(_) | WorkspaceError::Machine(_), _) => None,
     }
 }
 
@@ -145,6 +145,7 @@ mod tests {
         // What git prints about a lock proves nothing: it may be somebody's.
         check(git(), Doing::Refs, 0, None);
         check(WorkspaceError::Unusable("no".into()), Doing::Files, 1, None);
+        check(WorkspaceError::Machine("the disk is full".into()), Doing::Files, 1, None);
         check(WorkspaceError::Conflict { what: "it".into(), files: vec![] }, Doing::Files, 0, None);
     }
 

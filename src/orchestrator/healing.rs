@@ -41,12 +41,6 @@ pub(super) struct Heal {
     symptom: Symptom,
 }
 
-impl Heal {
-    fn in_vain(self, error: WorkspaceError) -> TaskRunError {
-        noted(error, &format!("{}, which did not help", self.symptom.spell().as_str()))
-    }
-}
-
 /// A check that says something else of the base than it did.
 struct Worse {
     name: String,
@@ -91,11 +85,13 @@ impl TaskRun {
         if self.context.cancel.is_cancelled() {
             return Err(error.into());
         }
+        // A disk that is full is not the workspace's fault, and breaks every repair.
+        self.context.room().await?;
         // A place that cannot be looked at shows no lock.
         let locks = place.workspace.stale_locks().await.unwrap_or_default();
         let Some(symptom) = healer::symptom(&error, place.doing, locks.len()) else { return Err(error.into()) };
-        if let Err(bound) = self.begin_heal(place.part, symptom, error.to_string()).await? {
-            return Err(noted(error, &format!("it was not repaired: {bound}")));
+        if !self.begin_heal(place.part, symptom, error.to_string()).await? {
+            return Err(error.into());
         }
         let mended = place.workspace.mend(symptom.spell()).await;
         let heal = Heal { part: place.part, symptom };
@@ -104,7 +100,7 @@ impl TaskRun {
             Err(error) => {
                 let outcome = HealOutcome::NotHealed { because: error.to_string() };
                 self.end_heal(heal, outcome).await?;
-                Err(heal.in_vain(error))
+                Err(error.into())
             }
         }
     }
@@ -120,7 +116,7 @@ impl TaskRun {
             Err(error) => HealOutcome::NotHealed { because: error.to_string() },
         };
         self.end_heal(heal, outcome).await?;
-        again.map_err(|error| heal.in_vain(error))
+        Ok(again?)
     }
 
     /// Runs checks at the base that cannot be started there, once more in a workspace that is set up again. None: they
@@ -132,7 +128,7 @@ impl TaskRun {
         because: &str,
     ) -> Result<Option<CheckReport>, TaskRunError> {
         let because = format!("check `{}` cannot start: {because}", check.1.name);
-        if !self.can_set_up() || self.begin_heal(0, Symptom::DependenciesMissing, because).await?.is_err() {
+        if !self.can_set_up() || !self.begin_heal(0, Symptom::DependenciesMissing, because).await? {
             return Ok(None);
         }
         // What the user's own `setup` changes in the repository is not put back.
@@ -165,35 +161,23 @@ impl TaskRun {
         let Some(worse) = self.worse(prepared, &suspects).await? else { return Ok(()) };
         let because = format!("check `{}` says of the base now: {}", worse.name, worse.how);
         let symptom = Symptom::DependenciesMissing;
-        let bound = if self.can_set_up() {
-            self.begin_heal(part, symptom, because.clone()).await?
-        } else {
-            Err("there is no `setup` that could bring it back".to_owned())
-        };
-        let still = match bound {
-            Err(bound) => Some(format!("it was not repaired: {bound}")),
-            Ok(()) => {
-                let again = match self.set_up_again(workspace).await {
-                    Ok(did) => self.worse(prepared, &suspects).await?.map_or(Ok(did), |worse| Err(worse.how)),
-                    Err(error) => Err(error.to_string()),
-                };
-                let still = again.as_ref().err().map(|_| format!("{}, which did not help", symptom.spell().as_str()));
-                let outcome = match again {
-                    Ok(did) => HealOutcome::Healed { did },
-                    Err(because) => HealOutcome::NotHealed { because },
-                };
-                self.end_heal(Heal { part, symptom }, outcome).await?;
-                still
-            }
-        };
-        match still {
+        let mut healed = false;
+        if self.can_set_up() && self.begin_heal(part, symptom, because.clone()).await? {
+            let again = match self.set_up_again(workspace).await {
+                Ok(did) => self.worse(prepared, &suspects).await?.map_or(Ok(did), |worse| Err(worse.how)),
+                Err(error) => Err(error.to_string()),
+            };
+            healed = again.is_ok();
+            let outcome = match again {
+                Ok(did) => HealOutcome::Healed { did },
+                Err(because) => HealOutcome::NotHealed { because },
+            };
+            self.end_heal(Heal { part, symptom }, outcome).await?;
+        }
+        match worse.cannot_start {
             // Nothing that an agent could do would be confirmed.
-            Some(still) if worse.cannot_start => Err(TaskRunError::Environment(format!("{because}; {still}"))),
-            Some(still) => {
-                self.publish(EventKind::Warning { message: format!("{because}; {still}") });
-                Ok(())
-            }
-            None => Ok(()),
+            true if !healed => Err(TaskRunError::Environment(because)),
+            _ => Ok(()),
         }
     }
 
@@ -226,24 +210,21 @@ impl TaskRun {
         Ok(did.into_iter().chain(restored.said).collect())
     }
 
-    /// Writes down what is about to be done. The inner error says why nothing may be done.
-    async fn begin_heal(
-        &self,
-        part: usize,
-        symptom: Symptom,
-        because: String,
-    ) -> Result<Result<(), String>, TaskRunError> {
+    /// Writes down what is about to be done; false if nothing may be done.
+    async fn begin_heal(&self, part: usize, symptom: Symptom, because: String) -> Result<bool, TaskRunError> {
         let context = &self.context;
         let (task, subtask) = (self.task.id.clone(), self.parts[part].id.clone());
         let policy = context.services.settings.run().healer;
         let may = context.heals.lock().unwrap_or_else(PoisonError::into_inner).begin(policy, &task, &subtask);
         if let Err(bound) = may {
-            return Ok(Err(bound));
+            let message = format!("the workspace is not repaired ({}): {bound}", symptom.as_str());
+            self.publish(EventKind::Warning { message });
+            return Ok(false);
         }
         self.doing(format!("healing: {}", symptom.as_str()));
         let entry = JournalEntry::HealStarted { task, subtask, symptom, spell: symptom.spell(), because };
         context.services.journal.record(entry).await?;
-        Ok(Ok(()))
+        Ok(true)
     }
 
     /// Writes down what came of it. What was interrupted has no result: it is done again when the run goes on.
@@ -257,14 +238,5 @@ impl TaskRun {
         context.services.journal.record(entry).await?;
         self.publish(EventKind::Healed { symptom, spell, outcome });
         Ok(())
-    }
-}
-
-/// The error, with what was done about it.
-fn noted(error: WorkspaceError, note: &str) -> TaskRunError {
-    match TaskRunError::from(error) {
-        TaskRunError::Environment(because) => TaskRunError::Environment(format!("{}\n({note})", because.trim_end())),
-        TaskRunError::SetAside(because) => TaskRunError::SetAside(format!("{}\n({note})", because.trim_end())),
-        error @ TaskRunError::Journal(_) => error,
     }
 }

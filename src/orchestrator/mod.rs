@@ -19,6 +19,7 @@ mod attempt;
 mod budget;
 mod drive;
 mod failure;
+mod halt;
 pub mod healer;
 mod healing;
 pub mod judge;

@@ -5,7 +5,9 @@ use super::begin;
 use super::begin::Begun;
 use super::integration;
 use super::layout::Layout;
+use super::layout::blocking;
 use super::open;
+use super::room;
 use crate::domain::RunId;
 use crate::domain::TaskId;
 use crate::domain::policy;
@@ -113,6 +115,12 @@ impl Workspaces for HostWorkspaces {
             Some(begun) => integration::finish(&begun).await,
             None => Ok(Vec::new()),
         }
+    }
+
+    async fn room(&self) -> Result<(), WorkspaceError> {
+        let places = [self.shared.layout.state().to_owned(), self.shared.layout.project.clone()];
+        let least = self.shared.params.workspace.min_free_bytes;
+        blocking(move || places.iter().try_for_each(|place| room::at_least(place, least))).await
     }
 
     async fn apply(&self, run: &RunId, task: &TaskId) -> Result<Applied, WorkspaceError> {

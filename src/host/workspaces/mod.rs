@@ -22,6 +22,7 @@ mod open;
 mod recorder;
 mod removal;
 mod repository;
+mod room;
 mod stash;
 mod trace;
 mod watch;

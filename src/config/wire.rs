@@ -52,7 +52,7 @@ pub struct ProjectFile {
     /// Rate limits of agents.
     pub limits: LimitsFile,
     /// Runs once in a new workspace, and again when a lockfile changed; a string goes to `sh -c`, a list runs without a
-    /// shell.
+    /// shell. It ends with 0 if all is well, with 2 if it went on with warnings; anything else is a failure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub setup: Option<CheckCommand>,
     /// Globs, relative to the project, of untracked things that are copied into workspaces: `node_modules`, `.env`.

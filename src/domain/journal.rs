@@ -4,6 +4,7 @@ use super::Again;
 use super::AttemptCount;
 use super::Ending;
 use super::FailureType;
+use super::Flaky;
 use super::HealOutcome;
 use super::Proof;
 use super::ReflectionId;
@@ -197,6 +198,9 @@ pub enum JournalEntry {
         /// How risky its change is.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         risk: Option<Risk>,
+        /// Checks that failed, and of which that says nothing about the work.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        flaky: Vec<Flaky>,
         /// What the failure looks like, if it failed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         signature: Option<String>,

@@ -31,6 +31,7 @@ mod completion;
 mod decompose;
 mod event;
 mod failure;
+mod flaky;
 mod guard;
 mod healing;
 mod ids;
@@ -63,6 +64,7 @@ pub use completion::{
 pub use decompose::{MOST_PARTS, TooManyItems, decompose};
 pub use event::{Event, EventKind};
 pub use failure::{FailedCheck, FailureContext, FailureType, Signature};
+pub use flaky::{Flaky, FlakyHow};
 pub use guard::{ABORT_COOL_DOWN, ABORT_RACE, Evaluated, Guard, Pass, Skipped, StateId};
 pub use healing::{HealOutcome, Spell, Symptom};
 pub use ids::{IdError, ReflectionId, RunId, SessionId, SubtaskId, TaskId};

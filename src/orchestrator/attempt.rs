@@ -1,5 +1,6 @@
 //! One attempt: turns of one agent in one conversation, until its last turn is judged.
 
+use super::flaky::Doubts;
 use super::healer;
 use super::judge::Judgement;
 use super::nudge::Nudge;
@@ -105,6 +106,8 @@ pub(super) struct Course {
     pub judging: UsageMeter,
     /// What was changed in the user's repository beside the files, in any turn.
     pub tampered: Vec<String>,
+    /// Red checks that say nothing about the work.
+    pub doubts: Doubts,
     /// Rules that it changed where nobody reads them, and that the user was told of.
     pub rules: Vec<String>,
     /// The verdict on the turn before, so that progress is noticed.
@@ -176,6 +179,8 @@ pub(super) struct Judged {
     pub risk: Risk,
     pub checks: Vec<CheckReport>,
     pub judgement: Judgement,
+    /// Red checks that say nothing about the work.
+    pub doubts: Doubts,
     pub reflection: Option<ReflectionId>,
     /// What writing it used.
     pub reflection_usage: Usage,
@@ -265,6 +270,7 @@ impl TaskRun {
             usage: Usage::default(),
             judging: UsageMeter::default(),
             tampered,
+            doubts: Doubts::default(),
             rules: Vec::new(),
             previous: None,
             began: self.context.services.clock.elapsed(),
@@ -356,6 +362,9 @@ impl TaskRun {
         self.remember_failure(&judged);
         if judged.judgement.failure.is_some() {
             self.suspects = healer::suspects(&judged.checks, &prepared.baseline);
+            let doubted = judged.doubts.at_base.iter().filter(|check| !self.suspects.contains(check)).cloned();
+            let doubted: Vec<_> = doubted.collect();
+            self.suspects.extend(doubted);
         }
         let judging_usage = self.count_judging(course);
         AgentStop::Judged(Box::new(Judged { usage: course.usage, judging_usage, ..*judged }))

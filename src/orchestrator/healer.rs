@@ -16,6 +16,15 @@ use crate::domain::policy;
 use crate::services::WorkspaceError;
 use std::collections::BTreeMap;
 
+/// What Python, Node and the loader print where a module, a package or a library is missing. No more than a suspicion.
+const MISSING: [&str; 5] = [
+    "No module named ",
+    "Cannot find module ",
+    "Cannot find package ",
+    "ERR_MODULE_NOT_FOUND",
+    "error while loading shared libraries",
+];
+
 /// What was being done in a workspace when it failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Doing {
@@ -37,18 +46,26 @@ pub fn symptom(error: &WorkspaceError, doing: Doing, stale_locks: usize) -> Opti
     }
 }
 
-/// Whether a check says of the same files that something around them is missing: it passed, or at least ran, at the base,
-/// and does so no more.
+/// Whether a check says less of the base than it did: it passed and fails, or something that it needs is gone.
 #[must_use]
 pub fn worse(before: &CheckReport, now: &CheckReport) -> bool {
-    (before.passed() && !now.passed()) || (!not_run(before) && not_run(now))
+    (before.passed() && !now.passed()) || (!lacks(before) && lacks(now))
 }
 
-/// The checks of a refuted attempt that may have failed because of what is around its files.
+/// The checks of a refuted attempt that may have failed because something around its files is gone. Only running them
+/// at the base shows whether that is so.
 #[must_use]
 pub fn suspects(checks: &[CheckReport], baseline: &[CheckReport]) -> Vec<(CheckScope, CheckSpec)> {
-    let broke = |check: &&CheckReport| not_run(check) && at_base(baseline, check).is_some_and(|base| !not_run(base));
+    let broke = |check: &&CheckReport| lacks(check) && at_base(baseline, check).is_some_and(|base| !lacks(base));
     checks.iter().filter(broke).map(|check| (check.scope, check.spec.clone())).collect()
+}
+
+/// Whether a check looks as if something that it needs were missing.
+#[must_use]
+pub fn lacks(check: &CheckReport) -> bool {
+    // What the shell says of a program that is not there, or is none.
+    let no_program = matches!(check.exit_status, Some(126 | 127));
+    not_run(check) || no_program || (!check.passed() && MISSING.iter().any(|words| check.output.text().contains(words)))
 }
 
 /// The same check at the base.
@@ -120,7 +137,10 @@ fn times(n: u32) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::CheckCommand;
     use crate::domain::HealOutcome;
+    use crate::domain::Output;
+    use crate::domain::Signature;
     use crate::domain::Spell;
 
     fn setup() -> WorkspaceError {
@@ -147,6 +167,46 @@ mod tests {
         check(WorkspaceError::Unusable("no".into()), Doing::Files, 1, None);
         check(WorkspaceError::Machine("the disk is full".into()), Doing::Files, 1, None);
         check(WorkspaceError::Conflict { what: "it".into(), files: vec![] }, Doing::Files, 0, None);
+    }
+
+    fn report(status: CheckStatus, exit_status: Option<i32>, printed: &str) -> CheckReport {
+        CheckReport {
+            spec: CheckSpec { name: "test".into(), run: CheckCommand::Shell("pytest".into()), timeout_ms: None },
+            scope: CheckScope::Task,
+            status,
+            exit_status,
+            signal: None,
+            timed_out: false,
+            output: Output::whole(printed),
+            duration_ms: 1,
+            signature: Signature::default(),
+        }
+    }
+
+    #[test]
+    fn what_needs_something_that_is_gone_is_suspected_and_what_lacked_it_before_is_not() {
+        let red = |printed: &str| report(CheckStatus::Failed, Some(1), printed);
+        let gone = || report(CheckStatus::NotRun { because: "`pytest` was not found on PATH".into() }, Some(127), "");
+        let check = |before: CheckReport, now: CheckReport, suspected: bool, expected: bool| {
+            let found = suspects(std::slice::from_ref(&now), std::slice::from_ref(&before));
+            assert_eq!(!found.is_empty(), suspected, "{before:?} {now:?}");
+            assert_eq!(worse(&before, &now), expected, "{before:?} {now:?}");
+        };
+        check(red("assert 1 == 2"), gone(), true, true);
+        check(red("assert 1 == 2"), red("ModuleNotFoundError: No module named 'requests'"), true, true);
+        check(
+            red("assert 1 == 2"),
+            report(CheckStatus::Failed, Some(127), "sh: venv/bin/pytest: not found"),
+            true,
+            true,
+        );
+        check(red("assert 1 == 2"), red("assert 1 == 3"), false, false);
+        // The module is what the task is to make.
+        check(red("No module named 'cart'"), red("No module named 'cart'"), false, false);
+        check(gone(), gone(), false, false);
+        let green = || report(CheckStatus::Passed, Some(0), "No module named 'x' is fine");
+        check(green(), red("assert"), false, true);
+        check(red("assert"), green(), false, false);
     }
 
     fn ids(task: &str) -> (TaskId, SubtaskId) {

@@ -44,8 +44,8 @@ pub(super) struct Heal {
 /// A check that says something else of the base than it did.
 struct Worse {
     name: String,
-    /// Now it cannot even be started.
-    cannot_start: bool,
+    /// Something that it needs is gone.
+    lacks: bool,
     how: String,
 }
 
@@ -174,7 +174,7 @@ impl TaskRun {
             };
             self.end_heal(Heal { part, symptom }, outcome).await?;
         }
-        match worse.cannot_start {
+        match worse.lacks {
             // Nothing that an agent could do would be confirmed.
             true if !healed => Err(TaskRunError::Environment(because)),
             _ => Ok(()),
@@ -195,7 +195,7 @@ impl TaskRun {
             healer::at_base(&prepared.baseline, now).is_some_and(|before| healer::worse(before, now))
         };
         let worse = now.iter().find(is_worse);
-        Ok(worse.map(|now| Worse { name: now.spec.name.clone(), cannot_start: healer::not_run(now), how: now.how() }))
+        Ok(worse.map(|now| Worse { name: now.spec.name.clone(), lacks: healer::lacks(now), how: now.how() }))
     }
 
     /// Only what the user has configured is ever run or brought in.

@@ -281,6 +281,7 @@ impl TaskRun {
             check: check.map(failed_check),
             output: check.map_or_else(|| Output::whole(failing.because.clone()), |c| c.output.clone()),
             signature: check.map(|c| c.signature.clone()).unwrap_or_default(),
+            flaky: Vec::new(),
             files_changed: if failing.files.is_empty() { self.report.files.clone() } else { failing.files.clone() },
             diff_hash: self.committed.clone().map(|tree| tree.0).unwrap_or_default(),
             agent_message: String::new(),

@@ -449,6 +449,7 @@ impl TaskRun {
             verdict: Some(judged.judgement.verdict),
             at: services.clock.now(),
         };
+        let flaky = judged.doubts.flaky.clone();
         let signature = judged.shown().map(|c| c.signature.fingerprint.clone());
         let entry = JournalEntry::AttemptJudged {
             task: self.task.id.clone(),
@@ -464,6 +465,7 @@ impl TaskRun {
             failure: judged.judgement.failure,
             person: judged.judgement.person,
             risk: Some(judged.risk),
+            flaky,
             signature,
             reflection: judged.reflection,
             reflection_usage: judged.reflection_usage,

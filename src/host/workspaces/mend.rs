@@ -71,15 +71,11 @@ impl HostWorkspace {
     async fn make_anew(&self) -> Result<(), WorkspaceError> {
         let mut state = self.state.lock().await;
         let Parts { recorder, begun, tree, shared, .. } = &self.parts;
-        let (top, index) = (recorder.top.clone(), recorder.index.clone());
-        let places = self.kept.lock().unwrap_or_else(PoisonError::into_inner).places();
-        let store = places.store.clone();
+        let (top, private) = (recorder.top.clone(), recorder.index.parent().map(Path::to_path_buf));
         blocking(move || {
-            for path in [&top, &index, &index.with_extension("lock"), &store] {
-                remove(path)?;
-            }
-            for dir in [Some(&*top), index.parent()].into_iter().flatten() {
-                fs::create_dir_all(dir).map_err(io_error("make", dir))?;
+            for dir in [Some(top), private].into_iter().flatten() {
+                remove(&dir)?;
+                fs::create_dir_all(&dir).map_err(io_error("make", &dir))?;
             }
             Ok(())
         })
@@ -90,6 +86,7 @@ impl HostWorkspace {
         recorder.load(tree, &begun.repository.hidden()).await?;
         recorder.checkout(tree).await?;
         state.anew(tree);
+        let places = self.kept.lock().unwrap_or_else(PoisonError::into_inner).places();
         let anew = carry(shared, begun, places).await?;
         self.replace_kept(anew);
         Ok(())

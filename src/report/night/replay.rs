@@ -342,6 +342,7 @@ impl Replay {
             ending: None,
             verdict: None,
             because: String::new(),
+            flaky: Vec::new(),
             risk: None,
             usage: Usage::default(),
             injected: injected.clone(),
@@ -378,6 +379,7 @@ impl Replay {
             because,
             person,
             risk,
+            flaky,
             reflection,
             reflection_usage,
             judging_usage,
@@ -400,6 +402,7 @@ impl Replay {
         judged.ending = Some(ending.clone());
         judged.verdict = Some(*verdict);
         judged.because.clone_from(because);
+        judged.flaky.clone_from(flaky);
         judged.risk.clone_from(risk);
         judged.reflection.clone_from(reflection);
         self.limit(attempt, ending, at);

@@ -1,6 +1,7 @@
 //! What a run's journal comes to: the document that `report --json` prints, and what the other forms are made of.
 
 use crate::domain::Ending;
+use crate::domain::Flaky;
 use crate::domain::HealOutcome;
 use crate::domain::LineProblem;
 use crate::domain::MergeOutcome;
@@ -235,6 +236,8 @@ pub struct NightAttempt {
     pub verdict: Option<Verdict>,
     /// Why, in words.
     pub because: String,
+    /// Checks that failed, and of which that says nothing about the work.
+    pub flaky: Vec<Flaky>,
     /// The risk of its change.
     pub risk: Option<Risk>,
     /// What it, its judging and its reflection used.

@@ -211,10 +211,10 @@ impl TaskRun {
     pub async fn run_attempt(&mut self, prepared: &Prepared, mut attempt: Attempt) -> Result<AgentStop, TaskRunError> {
         let context = Arc::clone(&self.context);
         let mut resume = self.resume.take().filter(|point| point.is_of(&attempt));
-        self.look_after(prepared, attempt.part).await?;
+        Box::pin(self.look_after(prepared, attempt.part)).await?;
         let workspace = &*prepared.workspace;
         let start = resume.as_ref().map_or(&attempt.from, |point| &point.tree);
-        if let Some(because) = self.put_back_work(workspace, attempt.part, start).await? {
+        if let Some(because) = Box::pin(self.put_back_work(workspace, attempt.part, start)).await? {
             if attempt.part > 0 {
                 return Err(TaskRunError::SetAside(because));
             }
@@ -326,8 +326,8 @@ impl TaskRun {
             course.next(agent_session);
             self.next_turn(&course, reason, because).await?;
             // What the checks wrote is gone; what the agent left stays.
-            let put_back = self.put_back_work(&*prepared.workspace, course.attempt.part, before.tree()).await?;
-            if let Some(because) = put_back {
+            let put_back = self.put_back_work(&*prepared.workspace, course.attempt.part, before.tree());
+            if let Some(because) = Box::pin(put_back).await? {
                 return self.as_it_stands(prepared, course, before, because).await;
             }
             run = match self.run_agent(prepared, &mut course).await? {

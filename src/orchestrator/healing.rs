@@ -78,12 +78,12 @@ impl TaskRun {
     ) -> Result<Option<String>, TaskRunError> {
         let (base, cancel) = (workspace.base(), &self.context.cancel);
         if *tree == base {
-            return self.put_back(workspace, part, tree).await.map(|()| None);
+            return Box::pin(self.put_back(workspace, part, tree)).await.map(|()| None);
         }
         match workspace.reset(tree, cancel).await {
             Ok(restored) => self.say(restored),
             Err(WorkspaceError::Setup { .. }) if !cancel.is_cancelled() => {
-                self.put_back(workspace, part, &base).await?;
+                Box::pin(self.put_back(workspace, part, &base)).await?;
                 match workspace.reset(tree, cancel).await {
                     Ok(restored) => self.say(restored),
                     Err(error @ WorkspaceError::Setup { .. }) if !cancel.is_cancelled() => {
@@ -92,7 +92,7 @@ impl TaskRun {
                     Err(error) => return Err(error.into()),
                 }
             }
-            Err(_) => self.put_back(workspace, part, tree).await?,
+            Err(_) => Box::pin(self.put_back(workspace, part, tree)).await?,
         }
         Ok(None)
     }
@@ -208,11 +208,8 @@ impl TaskRun {
             };
             self.end_heal(Heal { part, symptom }, outcome).await?;
         }
-        match worse.lacks {
-            // Nothing that an agent could do would be confirmed.
-            true if !healed => Err(TaskRunError::Environment(because)),
-            _ => Ok(()),
-        }
+        // Without it nothing that an agent could do would be confirmed.
+        if worse.lacks && !healed { Err(TaskRunError::Environment(because)) } else { Ok(()) }
     }
 
     /// The first of the checks that says less of the base than it did.

@@ -435,6 +435,7 @@ fn run(file: &ProjectFile) -> policy::Run {
             HealerFile { enabled: false, .. } => policy::Healer { per_run: 0, per_subtask: 0 },
             HealerFile { per_run, per_subtask, .. } => policy::Healer { per_run, per_subtask },
         },
+        keep_awake: if file.overnight.keep_awake { policy::KeepAwake::On } else { policy::KeepAwake::Off },
     }
 }
 

@@ -81,6 +81,8 @@ pub struct ProjectFile {
     pub budget: BudgetsFile,
     /// Repairs of broken workspaces, see [healer](overnight.md#when-a-workspace-breaks).
     pub healer: HealerFile,
+    /// Nights.
+    pub overnight: OvernightFile,
 }
 
 impl Default for ProjectFile {
@@ -112,7 +114,23 @@ impl Default for ProjectFile {
             notify: Vec::new(),
             budget: BudgetsFile::default(),
             healer: HealerFile::default(),
+            overnight: OvernightFile::default(),
         }
+    }
+}
+
+/// Nights.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct OvernightFile {
+    /// The machine does not go to sleep while `reflexion overnight` works, as far as the system lets it, see
+    /// [awake](overnight.md#the-machine-stays-awake).
+    pub keep_awake: bool,
+}
+
+impl Default for OvernightFile {
+    fn default() -> Self {
+        Self { keep_awake: true }
     }
 }
 

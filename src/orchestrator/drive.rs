@@ -193,7 +193,6 @@ impl Orchestrator for Loop {
         let base = self.services.workspaces.begin(begin(&request.run, past.as_ref())).await.map_err(environment)?;
         let queue = Queue::new(&list.tasks, asked);
         let past = past.unwrap_or_default();
-        let (usage, agent_runs) = past.spent();
         let context = Arc::new(RunContext {
             services: self.services.clone(),
             run: request.run.clone(),
@@ -211,8 +210,8 @@ impl Orchestrator for Loop {
             protect: globs(&self.services.settings.run().protect)?,
             baselines: Mutex::default(),
             started,
-            spent: RunSpent::starting_with(usage, agent_runs),
-            limits: Limits::default(),
+            spent: RunSpent::starting_with(&past),
+            limits: Limits::new(plan.kind),
             heals: Mutex::new(past.heals.clone()),
             merging: tokio::sync::Mutex::default(),
             fallbacks: AtomicU32::new(0),
@@ -473,7 +472,8 @@ impl RunContext {
                 Some(&task.id),
                 EventKind::TaskEnded { verdict: None, attempts: 0, note: Some(because.clone()), stop: None },
             );
-            let report = TaskReport { cause: Some(because), ..empty_report(&task) };
+            let by_hand = list.tasks.iter().find(|now| now.id == task.id).map(|now| now.status);
+            let report = TaskReport { cause: Some(because), by_hand, ..empty_report(&task) };
             ended.retain(|earlier| earlier.report.id != task.id);
             ended.push(Ended::new(report, Status::Open));
         }
@@ -495,7 +495,8 @@ impl RunContext {
     }
 
     async fn work_on(run: TaskRun) -> (TaskId, Result<Ended, TaskRunError>) {
-        (run.task.id.clone(), run.work().await)
+        // Boxed: a task's whole life is a large future.
+        (run.task.id.clone(), Box::pin(run.work()).await)
     }
 
     fn set_aside(&self, task: &Task, stop: Stop, because: String) -> Ended {
@@ -547,6 +548,7 @@ pub(super) fn empty_report(task: &Task) -> TaskReport {
         proof: None,
         cause: None,
         stop: None,
+        by_hand: None,
         branch: None,
         merged: None,
         risk: None,

@@ -13,6 +13,7 @@ use super::settings::settings_of_current_dir;
 use super::shared;
 use crate::domain::policy;
 use crate::hooks::AttemptCaptures;
+use crate::host::HostKeepAwake;
 use crate::host::HostRemote;
 use crate::host::HostRunner;
 use crate::host::HostWorkspaces;
@@ -38,6 +39,7 @@ use crate::services::FailureReader;
 use crate::services::Generator;
 use crate::services::Journal;
 use crate::services::Judge;
+use crate::services::KeepAwake;
 use crate::services::Models;
 use crate::services::Notifiers;
 use crate::services::Orchestrator;
@@ -84,6 +86,7 @@ pub fn live() -> Layers {
         failure_reader,          // failure signatures
         verifier,                // checks
         judge,                   // who is asked where the facts leave it open
+        keep_awake,              // the machine does not go to sleep
         remote,                  // what git and gh know of the remote
         completion_verifier,     // gates, then self-assessment, judge, committee
         progress_judge,          // stuck, looping, forgetful agents
@@ -193,6 +196,10 @@ async fn judge(
 
 async fn remote(runner: Svc<dyn CommandRunner>) -> Result<Svc<dyn Remote>, Infallible> {
     Ok(Svc::new(HostRemote::new(runner.into_arc())))
+}
+
+async fn keep_awake(runner: Svc<dyn CommandRunner>) -> Result<Svc<dyn KeepAwake>, Infallible> {
+    Ok(Svc::new(HostKeepAwake::new(runner.into_arc())))
 }
 
 async fn completion_verifier(

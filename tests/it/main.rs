@@ -17,6 +17,7 @@ mod healer;
 mod hooks;
 mod hooks_gate;
 mod judge;
+mod keep_awake;
 #[cfg(feature = "llm")]
 mod llm;
 mod made_up_night;
@@ -29,3 +30,5 @@ mod report;
 mod report_page;
 mod risk;
 mod turns;
+#[cfg(feature = "cli")]
+mod watch;

@@ -104,7 +104,7 @@ pub enum NightState {
     Dead,
 }
 
-/// How many tasks stand where; the six parts add up to `tasks`.
+/// How many tasks stand where; the seven parts add up to `tasks`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Counts {
@@ -122,6 +122,8 @@ pub struct Counts {
     pub open: usize,
     /// Being worked on.
     pub working: usize,
+    /// Closed since, not by this run.
+    pub closed: usize,
 }
 
 /// Where a task stands after the run.
@@ -140,6 +142,8 @@ pub enum TaskState {
     Open,
     /// Being worked on.
     Working,
+    /// Left open by the run, and closed since: by a person, or by another run.
+    Closed,
 }
 
 /// A task.
@@ -162,6 +166,8 @@ pub struct NightTask {
     pub branch: Option<String>,
     /// Why it is not confirmed, in words.
     pub cause: Option<String>,
+    /// The patch files that keep what its last attempt changed where nothing confirmed it, from the project's directory.
+    pub kept: Vec<String>,
     /// What stands in the way, where it is nothing about the work.
     pub stop: Option<Stop>,
     /// What a person must do before it can go on.

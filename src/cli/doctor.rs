@@ -256,8 +256,8 @@ async fn checks(layers: &Layers, settings: &dyn Settings) -> anyhow::Result<Vec<
     let mut findings = Vec::new();
     match workspace.reset(&workspace.base(), &cancel).await {
         Ok(restored) => {
-            let said = restored.said.iter().map(|said| format!("; {said}")).collect::<String>();
-            findings.push(Finding::good("workspace", format!("made, and setup ran{said}")));
+            let said = std::iter::once("made, and setup ran".to_owned()).chain(restored.said);
+            findings.push(Finding::good("workspace", said.collect::<Vec<_>>().join("; ")));
             let request = VerifyRequest { checks: all, dir: workspace.dir(), env: workspace.env(), cancel };
             for report in app.1.verify(request).await {
                 let what = format!("check `{}`", report.spec.name);

@@ -495,7 +495,8 @@ impl RunContext {
     }
 
     async fn work_on(run: TaskRun) -> (TaskId, Result<Ended, TaskRunError>) {
-        (run.task.id.clone(), run.work().await)
+        // Boxed: a task's whole life is a large future.
+        (run.task.id.clone(), Box::pin(run.work()).await)
     }
 
     fn set_aside(&self, task: &Task, stop: Stop, because: String) -> Ended {

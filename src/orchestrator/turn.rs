@@ -224,7 +224,8 @@ impl TaskRun {
         if self.context.cancel.is_cancelled() {
             return Ok(None);
         }
-        self.look_again(prepared, course, &stopped.change, &mut checks).await?;
+        // Rare, and boxed: every attempt would carry it.
+        Box::pin(self.look_again(prepared, course, &stopped.change, &mut checks)).await?;
         if self.context.cancel.is_cancelled() {
             return Ok(None);
         }

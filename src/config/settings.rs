@@ -13,6 +13,7 @@ use super::wire::PermissionsFile;
 use super::wire::ProjectFile;
 use super::wire::ProviderFile;
 use super::wire::RetryStartFile;
+use crate::domain::TaskSize;
 use crate::domain::policy;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -123,11 +124,26 @@ impl Effective {
         let by_category = routed.map(|(category, key, chain)| Ok((category, self.chain(&named, chain, key)?)));
         let by_category = by_category.collect::<Result<_, ConfigError>>()?;
         let routing = &self.file.routing;
+        let by_size = self.by_size(&named)?;
+        let history = if routing.history { policy::RouteHistory::On } else { policy::RouteHistory::Off };
         let to = routing.escalate_to.as_ref().map(|chain| self.chain(&named, chain, "routing.escalateTo"));
         let after = routing.escalate_after.unwrap_or(ESCALATE_AFTER);
         self.require(after >= 1, "routing.escalateAfter", "is at least 1")?;
         let escalation = policy::Escalation { to: to.transpose()?.unwrap_or_default(), after };
-        Ok(policy::Agents { default, by_label, by_category, escalation, named })
+        Ok(policy::Agents { default, by_label, by_size, by_category, history, escalation, named })
+    }
+
+    fn by_size(&self, named: &BTreeMap<String, policy::Agent>) -> Result<Vec<(TaskSize, Vec<String>)>, ConfigError> {
+        let (key, routes) = ("routing.bySize", &self.file.routing.by_size);
+        let mut by_size: Vec<(TaskSize, Vec<String>)> = Vec::new();
+        for route in routes {
+            let up_to = TaskSize::from(route.up_to);
+            let reached = by_size.last().is_none_or(|(before, _)| *before < up_to);
+            let message = format!("has an entry up to `{}` that the one before it leaves nothing to", up_to.as_str());
+            self.require(reached, key, &message)?;
+            by_size.push((up_to, self.chain(named, &route.agents, key)?));
+        }
+        Ok(by_size)
     }
 
     /// A fallback chain of known agents.
@@ -507,6 +523,11 @@ mod tests {
             (r#"{"agents":{"a":{"type":"command"}}}"#, "needs `argv`"),
             (r#"{"checks":[{"name":"a","run":"x"},{"name":"a","run":"y"}]}"#, "two checks named `a`"),
             (r#"{"protect":["a[" ]}"#, "the glob `a[`"),
+            (r#"{"routing":{"bySize":[{"upTo":"small","agents":"claud"}]}}"#, "did you mean `claude`?"),
+            (
+                r#"{"routing":{"bySize":[{"upTo":"large","agents":"pi"},{"upTo":"small","agents":"pi"}]}}"#,
+                "an entry up to `small` that the one before it leaves nothing to",
+            ),
         ] {
             let said = error(json);
             assert!(said.contains(expected), "{json}\n  said:     {said}\n  expected: {expected}");

@@ -44,6 +44,13 @@ pub enum EventKind {
         /// How many attempts it may use in this run.
         max_attempts: u32,
     },
+    /// A rule, or what earlier runs found out, says which agents a task is given to.
+    Routed {
+        /// The fallback chain.
+        agents: Vec<String>,
+        /// Why these, in words.
+        because: String,
+    },
     /// What the task is doing now, e.g. `setup`, `baseline`, `agent`, `check test`, `reflecting`.
     Doing {
         /// In words.

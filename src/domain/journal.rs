@@ -64,6 +64,12 @@ pub enum JournalEntry {
         /// How many attempts each of its parts had before this run.
         #[serde(default)]
         counts: Vec<AttemptCount>,
+        /// Its parts, in the same order.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        parts: Vec<SubtaskId>,
+        /// Why its agents are those that they are, where that is not plain.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        routed: Option<String>,
     },
     /// Intent: an agent is about to work.
     AttemptStarted {

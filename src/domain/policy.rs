@@ -6,6 +6,7 @@ use super::CheckCommand;
 use super::CheckSpec;
 use super::NoticeKind;
 use super::RiskThreshold;
+use super::TaskSize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -247,12 +248,26 @@ pub struct Agents {
     pub default: Vec<String>,
     /// The fallback chain of tasks with a label, in the order of preference.
     pub by_label: Vec<(String, Vec<String>)>,
-    /// The fallback chain of a kind of work, for tasks that no label decides.
+    /// The fallback chain of tasks up to a size, for those that no label decides; the smallest first.
+    pub by_size: Vec<(TaskSize, Vec<String>)>,
+    /// The fallback chain of a kind of work, for tasks that neither a label nor their size decides.
     pub by_category: BTreeMap<WorkCategory, Vec<String>>,
+    /// Whether earlier runs change the order of a chain.
+    pub history: RouteHistory,
     /// Who steps in where a task fails in the same way again and again.
     pub escalation: Escalation,
     /// Every agent by name.
     pub named: BTreeMap<String, Agent>,
+}
+
+/// Whether earlier runs change the order of a fallback chain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum RouteHistory {
+    /// A chain stands as it is written.
+    #[default]
+    Off,
+    /// Agents that mostly failed at such tasks come after the others of the chain.
+    On,
 }
 
 /// Who steps in where a task fails in the same way again and again.
@@ -262,6 +277,19 @@ pub struct Escalation {
     pub to: Vec<String>,
     /// After so many failures in a row with the same signature.
     pub after: u32,
+}
+
+impl WorkCategory {
+    /// The word used in settings.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Backend => "backend",
+            Self::Architecture => "architecture",
+            Self::Frontend => "frontend",
+            Self::Default => "default",
+        }
+    }
 }
 
 /// One agent.

@@ -10,6 +10,7 @@ use super::resume;
 use super::resume::PastRun;
 use super::task::TaskRun;
 use super::task::TaskRunError;
+use super::track_record::TrackRecord;
 use super::waiting::wait_until;
 use crate::domain::Again;
 use crate::domain::CheckReport;
@@ -33,6 +34,7 @@ use crate::domain::TaskReport;
 use crate::domain::TreeId;
 use crate::domain::Usage;
 use crate::domain::Verdict;
+use crate::domain::policy::RouteHistory;
 use crate::services::BeginRun;
 use crate::services::Captures;
 use crate::services::Clock;
@@ -139,6 +141,8 @@ pub(super) struct RunContext {
     pub again: Again,
     pub agent: Option<String>,
     pub max_attempts: Option<u32>,
+    /// How agents did in earlier runs, where that counts.
+    pub track_record: TrackRecord,
     /// Which run's branch holds a blocker's confirmed work; grows as tasks of this run are confirmed.
     pub confirmed_by: Mutex<BTreeMap<TaskId, RunId>>,
     /// Whether tasks that are added meanwhile belong to the run.
@@ -189,6 +193,7 @@ impl Orchestrator for Loop {
         };
         let base = self.services.workspaces.begin(begin(&request.run, past.as_ref())).await.map_err(environment)?;
         let queue = Queue::new(&list.tasks, asked);
+        let track_record = self.track_record(&list, &request.run).await;
         let past = past.unwrap_or_default();
         let (usage, agent_runs) = past.spent();
         let context = Arc::new(RunContext {
@@ -204,6 +209,7 @@ impl Orchestrator for Loop {
             again: plan.again,
             agent: plan.agent.clone(),
             max_attempts: plan.max_attempts,
+            track_record,
             adopt: if plan.everything { Adopt::New } else { Adopt::Nothing },
             protect: globs(&self.services.settings.run().protect)?,
             baselines: Mutex::default(),
@@ -238,6 +244,20 @@ impl Loop {
         }
         self.services.tasks.mark(&missing).await.map_err(environment)?;
         self.services.tasks.load().await.map_err(environment)
+    }
+
+    /// How agents did in earlier runs. One whose journal cannot be read costs the order of chains, never the run.
+    async fn track_record(&self, list: &TaskList, run: &RunId) -> TrackRecord {
+        let services = &self.services;
+        let agents = services.settings.agents();
+        if agents.history == RouteHistory::Off {
+            return TrackRecord::default();
+        }
+        TrackRecord::read(&*services.journal, Some(run), agents, &list.tasks).await.unwrap_or_else(|error| {
+            let message = format!("how agents did in earlier runs is not known: {error}");
+            services.publish(None, EventKind::Warning { message });
+            TrackRecord::default()
+        })
     }
 
     /// What the journal tells of a run that goes on.

@@ -9,9 +9,9 @@
 //!                                                                         commit on a branch ◀── confirmed
 //! ```
 //!
-//! What happens next is decided purely: [`queue`] says which task is ready, [`router`] which agents it is given to,
-//! [`judge`] what the evidence says of a turn, [`turns`] whether another turn follows, [`machine`] what follows from an
-//! attempt. `drive`, `task`, `prepare`, `attempt`, `turn` and `landing` perform those effects through the ports and write each
+//! What happens next is decided purely: [`queue`] says which task is ready, [`router`] which agents it is given to
+//! (by its [`size`] and the agents' [`track_record`] too), [`judge`] what the evidence says of a turn, [`turns`] whether
+//! another turn follows, [`machine`] what follows from an attempt. `drive`, `task`, `prepare`, `attempt`, `turn` and `landing` perform those effects through the ports and write each
 //! intent to the journal before, each result after; `nudge` looks after an agent while it works. [`resume`] feeds the
 //! machine again with the journal of a run that was killed.
 
@@ -31,7 +31,9 @@ pub mod queue;
 mod request;
 pub mod resume;
 pub mod router;
+pub mod size;
 mod task;
+pub mod track_record;
 mod turn;
 pub mod turns;
 mod waiting;

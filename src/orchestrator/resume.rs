@@ -18,6 +18,7 @@ use crate::domain::RunId;
 use crate::domain::RunPlan;
 use crate::domain::SessionId;
 use crate::domain::Status;
+use crate::domain::SubtaskId;
 use crate::domain::Task;
 use crate::domain::TaskId;
 use crate::domain::TaskList;
@@ -65,6 +66,8 @@ pub enum RunStanding {
 pub struct PastTask {
     /// The attempts of each part before the run.
     pub counts: Vec<AttemptCount>,
+    /// The parts, as far as the journal names them.
+    pub parts: Vec<SubtaskId>,
     /// What the machine is fed again with.
     pub inputs: Vec<Input>,
     /// The commit that the task stands on instead of the run's base, because its work did not merge.
@@ -106,7 +109,7 @@ pub struct LastJudged {
     /// Why its agent stopped.
     pub ending: Ending,
     /// The subtask, by id, as the journal names it.
-    pub subtask: crate::domain::SubtaskId,
+    pub subtask: SubtaskId,
     /// The verdict, as it was written down.
     pub verdict: Verdict,
     /// What a confirmation rests on.
@@ -252,14 +255,18 @@ impl PastRun {
 impl PastTask {
     fn take(&mut self, at: Timestamp, entry: &JournalEntry, injected: &BTreeMap<SessionId, u32>) {
         match entry {
-            JournalEntry::TaskStarted { counts, .. } => {
+            JournalEntry::TaskStarted { counts, parts, .. } => {
                 // A task that had ended was opened again by a person; one that was left open goes on, with the counts of
                 // its first time.
                 if self.ended.is_some() {
                     *self = Self::default();
                 }
-                if self.counts.is_empty() {
+                if self.counts.is_empty() || !self.is_of(parts) {
                     self.counts.clone_from(counts);
+                    self.parts.clone_from(parts);
+                    // What was done of other parts is nothing that these go on with.
+                    self.inputs.clear();
+                    self.onto = None;
                 }
             }
             JournalEntry::AttemptStarted { session, .. } => {
@@ -296,6 +303,11 @@ impl PastTask {
             }
             _ => {}
         }
+    }
+
+    /// Whether what was done was done of these parts. A journal of an earlier version names none; so many are the same.
+    pub(super) fn is_of(&self, parts: &[SubtaskId]) -> bool {
+        self.counts.len() == parts.len() && (self.parts.is_empty() || self.parts == parts)
     }
 
     fn judged(&mut self, at: Timestamp, entry: &JournalEntry, injected: &BTreeMap<SessionId, u32>) {

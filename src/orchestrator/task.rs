@@ -38,6 +38,7 @@ use crate::domain::SessionId;
 use crate::domain::Status;
 use crate::domain::Stop;
 use crate::domain::Subtask;
+use crate::domain::SubtaskId;
 use crate::domain::Task;
 use crate::domain::TaskMark;
 use crate::domain::TaskReport;
@@ -165,6 +166,7 @@ impl TaskRun {
             (self.usage, self.begun) = (past.tally.usage, past.attempts_begun);
             return self;
         }
+        let same_parts = past.is_of(&self.part_ids());
         let Tally { attempts, reflections_written, reflections_injected, endings, usage, judging_usage } = past.tally;
         self.usage = usage;
         self.report = TaskReport {
@@ -177,7 +179,7 @@ impl TaskRun {
             ..self.report
         };
         // Parts that were changed by hand meanwhile are other parts: they begin anew.
-        if past.counts.len() == self.parts.len() {
+        if same_parts {
             self.counts = Some(past.counts);
             self.past = past.inputs;
             self.onto = past.onto;
@@ -256,16 +258,24 @@ impl TaskRun {
         asked.unwrap_or(self.context.services.settings.run().max_attempts).max(1)
     }
 
+    /// Which agents it is given to, and why.
+    pub(super) fn route(&self) -> router::Route {
+        let context = &self.context;
+        router::route(context.services.settings.agents(), &self.task, context.agent.as_deref(), &context.track_record)
+    }
+
     /// The fallback chain, with what each agent's retries start from.
     pub(super) fn agents(&self) -> Result<Vec<machine::Agent>, TaskRunError> {
-        let agents = self.context.services.settings.agents();
-        let chain = router::chain(agents, &self.task, self.context.agent.as_deref());
         let agent = |name: String| {
             let agent =
                 self.context.services.subagents.get(&name).map_err(|e| TaskRunError::SetAside(e.to_string()))?;
             Ok(machine::Agent { name, retry_from: agent.retry_from() })
         };
-        chain.into_iter().map(agent).collect()
+        self.route().agents.into_iter().map(agent).collect()
+    }
+
+    pub(super) fn part_ids(&self) -> Vec<SubtaskId> {
+        self.parts.iter().map(|part| part.id.clone()).collect()
     }
 
     /// Who steps in; one that is not there is left out, as one that cannot be started is later.

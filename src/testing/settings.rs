@@ -33,7 +33,9 @@ pub fn fixed_settings() -> policy::Values {
         agents: policy::Agents {
             default: vec!["scripted".to_owned()],
             by_label: Vec::new(),
+            by_size: Vec::new(),
             by_category: BTreeMap::new(),
+            history: policy::RouteHistory::Off,
             escalation: policy::Escalation::default(),
             named: BTreeMap::new(),
         },

@@ -27,4 +27,5 @@ mod queue;
 mod report;
 mod report_page;
 mod risk;
+mod routing;
 mod turns;

@@ -206,6 +206,9 @@ fn parts(task: &Task, how: Decompose) -> String {
     let found = match decompose(task, wanted) {
         Err(error) if how != Decompose::Off => return format!("not split: {error}\n"),
         Ok(found) if !found.is_empty() => found,
+        _ if how == Decompose::Asked && task.subtasks.is_empty() => {
+            return "before its first attempt somebody is asked in which parts it is worked on\n".to_owned();
+        }
         _ if task.subtasks.is_empty() => return String::new(),
         _ => task.subtasks.clone(),
     };

@@ -5,6 +5,7 @@
 //! file is an error that says where and what, never a silent default.
 
 mod budget;
+mod decompose;
 mod environment;
 mod error;
 mod judging;

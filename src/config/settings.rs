@@ -1,11 +1,11 @@
 //! From the file's shapes to domain policies, checked on the way.
 
+use super::decompose::DecomposerFile;
 use super::error::ConfigError;
 use super::error::nearest;
 use super::load::Effective;
 use super::wire::AgentFile;
 use super::wire::AgentKindFile;
-use super::wire::DecomposeFile;
 use super::wire::GeneratorFile;
 use super::wire::GeneratorKind;
 use super::wire::OneOrMany;
@@ -28,7 +28,7 @@ const TEN_MINUTES_MS: u64 = 600_000;
 /// Longer than a slow build inside a tool call, during which agents print nothing.
 const IDLE_MS: u64 = 900_000;
 /// How often a model's passing fault is tried again.
-const MODEL_RETRIES: u32 = 2;
+pub(super) const MODEL_RETRIES: u32 = 2;
 /// One failure may be bad luck; the same one twice is not.
 const ESCALATE_AFTER: u32 = 2;
 /// What a model may write: a few files, or a reflection many times over.
@@ -55,7 +55,7 @@ impl Effective {
         let agents = self.agents()?;
         Ok(policy::Values {
             project: self.project(),
-            run: policy::Run { budgets: self.budgets()?, ..run(file) },
+            run: policy::Run { budgets: self.budgets()?, decomposer: self.decomposer(&agents.named)?, ..run(file) },
             reflexion: self.reflexion(&agents)?,
             verification: self.verification(&agents.named)?,
             risk: policy::Risk { threshold: file.risk.threshold },
@@ -349,8 +349,8 @@ fn in_parts(value: f64, parts: f64) -> u32 {
     (value * parts).round() as u32
 }
 
-/// What agents and generators say alike about a model.
-struct Asked<'a> {
+/// What agents, generators and decomposers say alike about a model.
+pub(super) struct Asked<'a> {
     model: Option<&'a String>,
     provider: Option<ProviderFile>,
     base_url: Option<&'a String>,
@@ -385,8 +385,20 @@ impl<'a> Asked<'a> {
         }
     }
 
+    pub(super) fn of_decomposer(file: &'a DecomposerFile) -> Self {
+        Self {
+            model: file.model.as_ref(),
+            provider: file.provider,
+            base_url: file.base_url.as_ref(),
+            key_env: file.key_env.as_ref(),
+            max_tokens: file.max_tokens,
+            temperature: file.temperature,
+            structured: file.structured,
+        }
+    }
+
     /// The keys that only a model's settings use, beside its name, for [`Effective::all_used`].
-    fn keys(&self, retries: Option<u32>, used: bool) -> [(&'static str, bool, bool); 7] {
+    pub(super) fn keys(&self, retries: Option<u32>, used: bool) -> [(&'static str, bool, bool); 7] {
         [
             ("provider", self.provider.is_some(), used),
             ("baseUrl", self.base_url.is_some(), used),
@@ -398,7 +410,12 @@ impl<'a> Asked<'a> {
         ]
     }
 
-    fn model(&self, effective: &Effective, key: &str, limits: policy::Limits) -> Result<policy::Model, ConfigError> {
+    pub(super) fn model(
+        &self,
+        effective: &Effective,
+        key: &str,
+        limits: policy::Limits,
+    ) -> Result<policy::Model, ConfigError> {
         let Some(name) = self.model.filter(|name| !name.is_empty()) else {
             return Err(effective.wrong(key, format!("`{key}` needs a `model`, the provider's name of it")));
         };
@@ -438,11 +455,8 @@ fn run(file: &ProjectFile) -> policy::Run {
             RetryStartFile::Fresh => policy::RetryStart::Fresh,
         },
         limit_wait: if file.limits.wait { policy::LimitWait::On } else { policy::LimitWait::Off },
-        decompose: match file.decompose {
-            DecomposeFile::Off => policy::Decompose::Off,
-            DecomposeFile::Checklist => policy::Decompose::Checklist,
-            DecomposeFile::Structure => policy::Decompose::Structure,
-        },
+        decompose: file.decompose.how(),
+        decomposer: policy::Decomposer::Nobody,
         checks: file.checks.clone(),
         protect: file.protect.clone(),
         budgets: policy::Budgets::default(),

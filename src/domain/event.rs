@@ -51,6 +51,11 @@ pub enum EventKind {
         /// Why these, in words.
         because: String,
     },
+    /// Somebody was asked in which parts the task is worked on.
+    Decomposed {
+        /// Their titles, in the order of work; none: it is worked on as a whole.
+        parts: Vec<String>,
+    },
     /// What the task is doing now, e.g. `setup`, `baseline`, `agent`, `check test`, `reflecting`.
     Doing {
         /// In words.

@@ -59,7 +59,7 @@ pub use completion::{
     CompactionAction, CompactionVerdict, CompletionVerdict, GateOutcome, GateReport, Opinion, Severity, Standing,
     StuckReason, StuckVerdict, TaskType,
 };
-pub use decompose::{MOST_PARTS, TooManyItems, decompose};
+pub use decompose::{MOST_PARTS, Proposal, ProposedPart, TooManyItems, decompose, parts_of};
 pub use event::{Event, EventKind};
 pub use failure::{FailedCheck, FailureContext, FailureType, Signature};
 pub use guard::{ABORT_COOL_DOWN, ABORT_RACE, Evaluated, Guard, Pass, Skipped, StateId};

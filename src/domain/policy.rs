@@ -76,8 +76,10 @@ pub struct Run {
     pub retry_start: RetryStart,
     /// Sleep through rate limits, or end the attempt.
     pub limit_wait: LimitWait,
-    /// Which lists in a task's description are its parts.
+    /// Which parts a task without written subtasks is worked on in.
     pub decompose: Decompose,
+    /// Who is asked for them, where somebody is.
+    pub decomposer: Decomposer,
     /// Checks of every task, run before the task's own.
     pub checks: Vec<CheckSpec>,
     /// Globs, relative to the project, of files that no attempt may change.
@@ -123,7 +125,7 @@ pub enum RetryStart {
     Fresh,
 }
 
-/// Which lists in a task's description are its parts, where it has no written subtasks.
+/// Which parts a task is worked on in, where it has no written subtasks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Decompose {
     /// None: a list is often steps to reproduce, or what to keep in mind.
@@ -133,6 +135,28 @@ pub enum Decompose {
     Checklist,
     /// A checklist, or else the only numbered list.
     Structure,
+    /// A checklist, or else what somebody proposes, see [`Decomposer`].
+    Asked,
+}
+
+/// Who proposes the parts of a task.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Decomposer {
+    /// Nobody.
+    #[default]
+    Nobody,
+    /// A configured agent, read-only and in a single turn.
+    Agent {
+        /// Its name under `agents`.
+        name: String,
+        /// How long it may take.
+        timeout: Duration,
+    },
+    /// A language model, asked directly.
+    Llm {
+        /// Which, and how.
+        model: Model,
+    },
 }
 
 /// What a rate limit means.

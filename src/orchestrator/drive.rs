@@ -3,6 +3,8 @@
 use super::budget::RunSpent;
 use super::halt::InARow;
 use super::limits::Limits;
+use super::parts;
+use super::parts::Proposals;
 use super::queue::Adopt;
 use super::queue::Next;
 use super::queue::Queue;
@@ -39,6 +41,7 @@ use crate::services::BeginRun;
 use crate::services::Captures;
 use crate::services::Clock;
 use crate::services::CompletionVerifier;
+use crate::services::Decomposer;
 use crate::services::EventSink;
 use crate::services::Journal;
 use crate::services::Orchestrator;
@@ -95,6 +98,8 @@ pub struct Services {
     pub verdicts: Arc<dyn Verdicts>,
     /// What agents knew at the end of their attempts.
     pub captures: Arc<dyn Captures>,
+    /// The parts of tasks, where somebody is asked for them.
+    pub decomposer: Arc<dyn Decomposer>,
     /// Lessons.
     pub reflections: Arc<dyn ReflectionService>,
     /// Intents and results.
@@ -143,6 +148,8 @@ pub(super) struct RunContext {
     pub max_attempts: Option<u32>,
     /// How agents did in earlier runs, where that counts.
     pub track_record: TrackRecord,
+    /// The parts that were proposed for tasks.
+    pub proposals: Mutex<Proposals>,
     /// Which run's branch holds a blocker's confirmed work; grows as tasks of this run are confirmed.
     pub confirmed_by: Mutex<BTreeMap<TaskId, RunId>>,
     /// Whether tasks that are added meanwhile belong to the run.
@@ -194,6 +201,7 @@ impl Orchestrator for Loop {
         let base = self.services.workspaces.begin(begin(&request.run, past.as_ref())).await.map_err(environment)?;
         let queue = Queue::new(&list.tasks, asked);
         let track_record = self.track_record(&list, &request.run).await;
+        let proposals = parts::proposals(&self.services).await;
         let past = past.unwrap_or_default();
         let (usage, agent_runs) = past.spent();
         let context = Arc::new(RunContext {
@@ -210,6 +218,7 @@ impl Orchestrator for Loop {
             agent: plan.agent.clone(),
             max_attempts: plan.max_attempts,
             track_record,
+            proposals: Mutex::new(proposals),
             adopt: if plan.everything { Adopt::New } else { Adopt::Nothing },
             protect: globs(&self.services.settings.run().protect)?,
             baselines: Mutex::default(),

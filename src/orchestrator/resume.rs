@@ -269,6 +269,13 @@ impl PastTask {
                     self.onto = None;
                 }
             }
+            JournalEntry::TaskDecomposed { proposal, counts, usage, .. } => {
+                self.tally.usage += *usage;
+                if !proposal.parts.is_empty() {
+                    self.counts.clone_from(counts);
+                    self.parts = proposal.parts.iter().map(|part| part.id.clone()).collect();
+                }
+            }
             JournalEntry::AttemptStarted { session, .. } => {
                 self.attempts_begun += 1;
                 self.open_sessions.push(session.clone());

@@ -38,13 +38,13 @@ use crate::domain::SessionId;
 use crate::domain::Status;
 use crate::domain::Stop;
 use crate::domain::Subtask;
-use crate::domain::SubtaskId;
 use crate::domain::Task;
 use crate::domain::TaskMark;
 use crate::domain::TaskReport;
 use crate::domain::TreeId;
 use crate::domain::Usage;
 use crate::domain::Verdict;
+use crate::prompt::PartOrigin;
 use crate::services::CommitRequest;
 use crate::services::JournalError;
 use crate::services::TasksError;
@@ -103,6 +103,8 @@ pub(super) struct TaskRun {
     pub context: Arc<RunContext>,
     pub task: Task,
     pub parts: Vec<Subtask>,
+    /// Whose words they are.
+    pub origin: PartOrigin,
     pub report: TaskReport,
     pub usage: Usage,
     pub last_failure: Option<PastFailure>,
@@ -124,7 +126,7 @@ pub(super) struct TaskRun {
     pub taught: Vec<SessionId>,
     /// What the machine is fed again with.
     past: Vec<Input>,
-    counts: Option<Vec<AttemptCount>>,
+    pub counts: Option<Vec<AttemptCount>>,
     pub worker: usize,
     /// Attempts of this task that this run has begun.
     pub begun: u32,
@@ -135,11 +137,13 @@ impl TaskRun {
     pub fn new(context: Arc<RunContext>, task: Task, worker: usize) -> Self {
         let started = context.services.clock.elapsed();
         let task = task.split(context.services.settings.run().decompose);
+        let (task, origin) = context.with_proposal(task);
         let (parts, report) = (task.parts(), empty_report(&task));
         Self {
             context,
             task,
             parts,
+            origin,
             report,
             usage: Usage::default(),
             last_failure: None,
@@ -242,7 +246,10 @@ impl TaskRun {
             Some(Err(error)) => return Err(error),
             None => return Err(TaskRunError::SetAside("the task was not prepared".to_owned())),
         };
-        let result = self.play(&mut prepared).await;
+        let result = match self.propose_parts().await {
+            Ok(()) => self.play(&mut prepared).await,
+            Err(error) => Err(error),
+        };
         let workspace = prepared.workspace;
         if self.report.branch.is_none() {
             self.keep_unconfirmed(&*workspace).await;
@@ -274,10 +281,6 @@ impl TaskRun {
         self.route().agents.into_iter().map(agent).collect()
     }
 
-    pub(super) fn part_ids(&self) -> Vec<SubtaskId> {
-        self.parts.iter().map(|part| part.id.clone()).collect()
-    }
-
     /// Who steps in; one that is not there is left out, as one that cannot be started is later.
     fn stronger(&self) -> Vec<machine::Agent> {
         let context = &self.context;
@@ -296,8 +299,13 @@ impl TaskRun {
         if let Some(counts) = &self.counts {
             return counts.clone();
         }
+        self.counts_of(&self.parts)
+    }
+
+    /// The same as the tasks say it.
+    pub(super) fn counts_of(&self, parts: &[Subtask]) -> Vec<AttemptCount> {
         let list = self.context.list();
-        let counts = self.parts.iter().map(|part| {
+        let counts = parts.iter().map(|part| {
             let count = list.attempts.get(&(self.task.id.clone(), part.id.clone())).copied().unwrap_or_default();
             match self.context.again {
                 Again::No => count,

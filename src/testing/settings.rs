@@ -18,6 +18,7 @@ pub fn fixed_settings() -> policy::Values {
             retry_start: policy::RetryStart::Auto,
             limit_wait: policy::LimitWait::On,
             decompose: policy::Decompose::Off,
+            decomposer: policy::Decomposer::Nobody,
             checks: Vec::new(),
             protect: Vec::new(),
             budgets: policy::Budgets::default(),

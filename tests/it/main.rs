@@ -22,6 +22,7 @@ mod made_up_night;
 mod night;
 mod notify;
 mod overnight;
+mod parts;
 mod project;
 mod queue;
 mod report;

@@ -9,6 +9,7 @@ use crate::domain::CheckScope;
 use crate::domain::CheckSpec;
 use crate::domain::TaskId;
 use crate::domain::TaskList;
+use crate::domain::policy;
 use crate::domain::policy::Generator;
 use crate::layer::Layers;
 use crate::layer::Svc;
@@ -17,6 +18,7 @@ use crate::runtime::Health;
 use crate::runtime::HealthParams;
 use crate::runtime::HealthState;
 use crate::services::Command;
+use crate::services::KeepAwake;
 use crate::services::Models;
 use crate::services::Notifiers;
 use crate::services::OpenWorkspace;
@@ -66,6 +68,7 @@ pub(super) async fn doctor(dir: &Path, args: &DoctorArgs) -> anyhow::Result<Exit
             findings.extend(agents(&layers, &*settings, tasks.as_ref()).await?);
             findings.extend(files);
             findings.extend(notifiers(&layers).await);
+            findings.extend(awake(&layers, &*settings).await?);
             if args.checks {
                 findings.extend(checks(&layers, &*settings).await?);
             }
@@ -106,6 +109,27 @@ async fn git() -> Finding {
         Ok(output) => Finding::bad("git", output.combined.text().trim(), "mend the installation of git"),
         Err(error) => Finding::bad("git", error.to_string(), "install git; workspaces are made with it"),
     }
+}
+
+/// Whether a night could keep the machine awake; it is tried, and let go at once.
+async fn awake(layers: &Layers, settings: &dyn Settings) -> anyhow::Result<Option<Finding>> {
+    const WHAT: &str = "stays awake";
+    if settings.run().keep_awake == policy::KeepAwake::Off {
+        return Ok(None);
+    }
+    let app = layers.build::<Svc<dyn KeepAwake>>().await?;
+    let finding = match app.hold().await {
+        Ok(awake) => Finding::good(WHAT, format!("during a night, by {}", awake.how())),
+        // Servers do not sleep, and need nothing for it.
+        Err(because) => Finding {
+            what: WHAT.to_owned(),
+            ok: true,
+            detail: format!("nothing keeps it awake during a night: {because}"),
+            advice: Some("if it goes to sleep by itself, switch that off in its own settings".to_owned()),
+        },
+    };
+    app.shutdown().await?;
+    Ok(Some(finding))
 }
 
 impl From<Health> for Finding {

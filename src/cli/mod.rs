@@ -29,6 +29,7 @@ mod run;
 mod status;
 mod task;
 mod transcript;
+pub mod watch;
 
 pub use exit::Exit;
 pub use reference::reference;
@@ -99,6 +100,7 @@ async fn dispatch(args: Args) -> anyhow::Result<Exit> {
         Command::Overnight(args) => overnight::overnight(&project, args).await,
         Command::Report(args) => report::report(&project, args),
         Command::Status(args) => status::status(&project, args),
+        Command::Watch(args) => watch::watch(&project, args).await,
         Command::Apply(apply) => apply::apply(&project, apply).await,
         Command::Task(task) => task::task(&project, task).await,
         Command::Transcript(args) => transcript::transcript(&project, args).await,

@@ -14,15 +14,20 @@ use crate::domain::Again;
 use crate::domain::RunKind;
 use crate::domain::TaskId;
 use crate::domain::Timestamp;
+use crate::domain::policy;
+use crate::layer::Layers;
 use crate::layer::Svc;
 use crate::overnight::Night;
 use crate::overnight::Unfinished;
 use crate::runtime;
+use crate::services::Awake;
 use crate::services::Clock;
 use crate::services::EventSink;
 use crate::services::Journal;
+use crate::services::KeepAwake;
 use crate::services::Orchestrator;
 use crate::services::RunRequest;
+use crate::services::Settings;
 use crate::services::Start;
 use crate::services::Tasks;
 use std::path::Path;
@@ -34,10 +39,8 @@ pub(super) async fn overnight(dir: &Path, args: OvernightArgs) -> anyhow::Result
     let (layers, settings) = project::layers(dir, overrides(&args))?;
     run::check_agent(args.how.agent.as_deref(), &*settings)?;
     let progress = Progress::new(args.json);
-    let app = layers
-        .with(Svc::<dyn EventSink>::new(progress.clone()))
-        .build::<(Svc<dyn Orchestrator>, Svc<dyn Tasks>, Svc<dyn Journal>, Svc<dyn Clock>)>()
-        .await?;
+    let layers = layers.with(Svc::<dyn EventSink>::new(progress.clone()));
+    let app = layers.build::<(Svc<dyn Orchestrator>, Svc<dyn Tasks>, Svc<dyn Journal>, Svc<dyn Clock>)>().await?;
     let (orchestrator, tasks, journal, clock) = (app.0.clone(), app.1.clone(), app.2.clone(), app.3.clone());
     let night = Night { journal: journal.into_arc(), clock: clock.clone().into_arc() };
     let unfinished = to_go_on_with(&args, &ids, &night).await?;
@@ -52,6 +55,8 @@ pub(super) async fn overnight(dir: &Path, args: OvernightArgs) -> anyhow::Result
     let cancel = CancellationToken::new();
     let drain = CancellationToken::new();
     let interrupt = tokio::spawn(interrupt::drain_then_cancel(drain.clone(), cancel.clone()));
+    // Before the window opens: a machine that sleeps then opens no window.
+    let awake = kept_awake(&layers, &*settings).await?;
     let opened = tokio::select! {
         opened = opens(&args, &night, &drain) => opened,
         () = cancel.cancelled() => Err(Closed),
@@ -65,6 +70,7 @@ pub(super) async fn overnight(dir: &Path, args: OvernightArgs) -> anyhow::Result
     check_deadline(until, unfinished.as_ref(), now)?;
     let request = RunRequest { drain, cancel, ..request(&args, ids, unfinished, until) };
     let result = orchestrator.run(request).await;
+    drop(awake);
     interrupt.abort();
     progress.finish();
     drop((orchestrator, tasks, night, clock));
@@ -78,7 +84,36 @@ fn overrides(args: &OvernightArgs) -> Vec<Override> {
     };
     let cost = budget("costUsd", args.max_cost.map(Into::into), "--max-cost");
     let tokens = budget("tokens", args.max_tokens.map(Into::into), "--max-tokens");
-    run::overrides(args.how.jobs, args.how.no_reflexion).into_iter().chain(cost).chain(tokens).collect()
+    let awake = args.no_keep_awake.then(|| Override {
+        key: "overnight.keepAwake".to_owned(),
+        value: false.into(),
+        origin: Origin::Flag("--no-keep-awake".to_owned()),
+    });
+    let how = run::overrides(args.how.jobs, args.how.no_reflexion).into_iter();
+    how.chain(cost).chain(tokens).chain(awake).collect()
+}
+
+/// Keeps the machine awake if that is wanted, and says once whether it does. A night is never refused for it.
+async fn kept_awake(layers: &Layers, settings: &dyn Settings) -> anyhow::Result<Option<Awake>> {
+    if settings.run().keep_awake == policy::KeepAwake::Off {
+        return Ok(None);
+    }
+    let app = layers.build::<Svc<dyn KeepAwake>>().await?;
+    let held = app.hold().await;
+    app.shutdown().await?;
+    Ok(match held {
+        Ok(awake) => {
+            errln!("the machine stays awake until the night is over ({})", awake.how());
+            Some(awake)
+        }
+        Err(because) => {
+            let because = project::printable(&because.to_string()).replace('\n', " ");
+            errln!(
+                "note: the machine may go to sleep in the middle: {because} (`--no-keep-awake` if that is all right)"
+            );
+            None
+        }
+    })
 }
 
 /// The night that goes on, if one does; says so, because nobody asked for it where a night was killed.
@@ -93,7 +128,15 @@ async fn to_go_on_with(args: &OvernightArgs, ids: &[TaskId], night: &Night) -> a
             None => Err(UsageError("--resume: no night was killed or stopped; start one without it".to_owned()).into()),
         };
     }
-    let Some(killed) = unfinished.filter(Unfinished::was_killed) else { return Ok(None) };
+    let Some(unfinished) = unfinished else { return Ok(None) };
+    if !unfinished.was_killed() {
+        errln!(
+            "the night {} was stopped before its end, and this is a new one: `--resume` goes on with it",
+            unfinished.run
+        );
+        return Ok(None);
+    }
+    let killed = unfinished;
     let other_things = !ids.is_empty() || args.how.again || args.how.agent.is_some() || args.how.max_attempts.is_some();
     if other_things {
         let message = format!(
@@ -111,7 +154,7 @@ async fn to_go_on_with(args: &OvernightArgs, ids: &[TaskId], night: &Night) -> a
 fn check_deadline(until: Option<Timestamp>, unfinished: Option<&Unfinished>, now: Timestamp) -> Result<(), UsageError> {
     let old = unfinished.and_then(|unfinished| unfinished.past.plan.until);
     match (until, old) {
-        (Some(until), _) if until <= now => Err(UsageError(format!("--until: {until} is over"))),
+        (Some(until), _) if until <= now => Err(UsageError(format!("the deadline {until} is over"))),
         (None, Some(old)) if old <= now => {
             Err(UsageError(format!("the night's own deadline {old} is over: give another with --until or --for")))
         }

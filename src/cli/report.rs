@@ -8,6 +8,7 @@ use super::output::out;
 use super::output::outln;
 use super::project;
 use crate::domain::RunId;
+use crate::domain::policy::Project;
 use crate::report::night;
 use crate::report::night::Night;
 use crate::report::night::Times;
@@ -45,15 +46,27 @@ pub(super) struct Found {
     pub times: Times,
 }
 
+/// The run that is meant.
+pub(super) struct Chosen {
+    pub project: Project,
+    pub run: RunId,
+}
+
+/// The run that is meant: the newest, or the one whose id begins so.
+pub(super) fn choose(dir: &Path, which: Option<&str>) -> anyhow::Result<Chosen> {
+    let settings = runtime::settings_from(&project::load(dir, Vec::new())?)?;
+    let project = settings.project().clone();
+    let runs = runtime::runs(&project).with_context(|| format!("{}/runs", project.state_dir().display()))?;
+    let run = runtime::choose_run(&runs, which).map_err(UsageError)?.clone();
+    Ok(Chosen { project, run })
+}
+
 /// The run that is meant, read back.
 pub(super) fn find(dir: &Path, which: Option<&str>) -> anyhow::Result<Found> {
-    let settings = runtime::settings_from(&project::load(dir, Vec::new())?)?;
-    let project = settings.project();
-    let runs = runtime::runs(project).with_context(|| format!("{}/runs", project.state_dir().display()))?;
-    let run: &RunId = runtime::choose_run(&runs, which).map_err(UsageError)?;
-    let run_dir = project.run_dir(run);
+    let Chosen { project, run } = choose(dir, which)?;
+    let run_dir = project.run_dir(&run);
     let journal = || format!("{}: failed to read it", run_dir.join("journal.jsonl").display());
-    let (night, warnings) = runtime::night(project, run).with_context(journal)?;
+    let (night, warnings) = runtime::night(&project, &run).with_context(journal)?;
     for warning in warnings {
         errln!("warning: {}", project::printable(&warning));
     }

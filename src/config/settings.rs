@@ -460,6 +460,7 @@ fn run(file: &ProjectFile) -> policy::Run {
         checks: file.checks.clone(),
         protect: file.protect.clone(),
         budgets: policy::Budgets::default(),
+        keep_awake: if file.overnight.keep_awake { policy::KeepAwake::On } else { policy::KeepAwake::Off },
     }
 }
 

@@ -82,6 +82,8 @@ pub struct ProjectFile {
     pub notify: Vec<NotifyFile>,
     /// What attempts, tasks and runs may use up, see [budgets](overnight.md#budgets).
     pub budget: BudgetsFile,
+    /// Nights.
+    pub overnight: OvernightFile,
 }
 
 impl Default for ProjectFile {
@@ -112,7 +114,23 @@ impl Default for ProjectFile {
             routing: RoutingFile::default(),
             notify: Vec::new(),
             budget: BudgetsFile::default(),
+            overnight: OvernightFile::default(),
         }
+    }
+}
+
+/// Nights.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct OvernightFile {
+    /// The machine does not go to sleep while `reflexion overnight` works, as far as the system lets it, see
+    /// [awake](overnight.md#the-machine-stays-awake).
+    pub keep_awake: bool,
+}
+
+impl Default for OvernightFile {
+    fn default() -> Self {
+        Self { keep_awake: true }
     }
 }
 

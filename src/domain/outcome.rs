@@ -6,6 +6,7 @@ use super::Risk;
 use super::RunId;
 use super::RunKind;
 use super::RunStop;
+use super::Status;
 use super::TaskId;
 use super::Usage;
 use super::Verdict;
@@ -77,6 +78,9 @@ pub struct TaskReport {
     /// What stands in the way, where it is nothing about the work itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<Stop>,
+    /// What a person set it to while the run went on, before it was its turn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by_hand: Option<Status>,
     /// The branch (or patch file) that holds the confirmed work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,

@@ -86,6 +86,18 @@ pub struct Run {
     pub protect: Vec<String>,
     /// What may be used up.
     pub budgets: Budgets,
+    /// Whether a night keeps the machine awake.
+    pub keep_awake: KeepAwake,
+}
+
+/// Whether a night keeps the machine awake.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum KeepAwake {
+    /// As far as the system lets it.
+    #[default]
+    On,
+    /// The machine sleeps when it likes.
+    Off,
 }
 
 /// What may be used up.

@@ -5,6 +5,7 @@
 
 use super::attempt::Course;
 use super::drive::RunContext;
+use super::resume::PastRun;
 use super::task::TaskRun;
 use crate::domain::EventKind;
 use crate::domain::RunStop;
@@ -83,6 +84,8 @@ pub(super) struct RunSpent(Mutex<Counted>);
 
 #[derive(Debug, Default)]
 struct Counted {
+    /// How long processes before this one worked on it.
+    wall: Duration,
     usage: Usage,
     attempts: u32,
     /// What agents that are at work have said of their turn until now.
@@ -90,8 +93,10 @@ struct Counted {
 }
 
 impl RunSpent {
-    pub fn starting_with(usage: Usage, attempts: u32) -> Self {
-        Self(Mutex::new(Counted { usage, attempts, at_work: BTreeMap::new() }))
+    /// What earlier processes of the run had used.
+    pub fn starting_with(past: &PastRun) -> Self {
+        let (usage, attempts) = past.spent();
+        Self(Mutex::new(Counted { wall: past.worked, usage, attempts, at_work: BTreeMap::new() }))
     }
 
     /// Takes one of so many attempts; false if there is none left.
@@ -123,7 +128,7 @@ impl RunContext {
     /// What the run has used until now, agents at work included.
     fn run_spent(&self) -> Spent {
         let counted = self.spent.counted();
-        let wall = self.services.clock.elapsed().saturating_sub(self.started);
+        let wall = counted.wall + self.services.clock.elapsed().saturating_sub(self.started);
         let mut spent = Spent { wall, usage: counted.usage, shown_bytes: 0, attempts: counted.attempts };
         for at_work in counted.at_work.values() {
             spent.usage += at_work.usage;
@@ -185,7 +190,7 @@ impl TaskRun {
     fn task_spent(&self, streamed: Spent) -> Spent {
         let mut usage = self.usage;
         usage += streamed.usage;
-        let wall = self.context.services.clock.elapsed().saturating_sub(self.started);
+        let wall = self.worked + self.context.services.clock.elapsed().saturating_sub(self.started);
         Spent { wall, usage, shown_bytes: streamed.shown_bytes, attempts: self.begun }
     }
 

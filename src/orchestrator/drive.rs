@@ -203,7 +203,6 @@ impl Orchestrator for Loop {
         let track_record = self.track_record(&list, &request.run).await;
         let proposals = parts::proposals(&self.services).await;
         let past = past.unwrap_or_default();
-        let (usage, agent_runs) = past.spent();
         let context = Arc::new(RunContext {
             services: self.services.clone(),
             run: request.run.clone(),
@@ -223,8 +222,8 @@ impl Orchestrator for Loop {
             protect: globs(&self.services.settings.run().protect)?,
             baselines: Mutex::default(),
             started,
-            spent: RunSpent::starting_with(usage, agent_runs),
-            limits: Limits::default(),
+            spent: RunSpent::starting_with(&past),
+            limits: Limits::new(plan.kind),
             merging: tokio::sync::Mutex::default(),
             fallbacks: AtomicU32::new(0),
         });
@@ -498,7 +497,8 @@ impl RunContext {
                 Some(&task.id),
                 EventKind::TaskEnded { verdict: None, attempts: 0, note: Some(because.clone()), stop: None },
             );
-            let report = TaskReport { cause: Some(because), ..empty_report(&task) };
+            let by_hand = list.tasks.iter().find(|now| now.id == task.id).map(|now| now.status);
+            let report = TaskReport { cause: Some(because), by_hand, ..empty_report(&task) };
             ended.retain(|earlier| earlier.report.id != task.id);
             ended.push(Ended::new(report, Status::Open));
         }
@@ -571,6 +571,7 @@ pub(super) fn empty_report(task: &Task) -> TaskReport {
         proof: None,
         cause: None,
         stop: None,
+        by_hand: None,
         branch: None,
         merged: None,
         risk: None,

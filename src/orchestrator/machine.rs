@@ -26,7 +26,7 @@ const BACK_OFF: [Duration; 2] = [Duration::from_secs(8), Duration::from_secs(22)
 /// How long to wait after that where the run has a night's patience; doubled each time,
 const LONGER_BACK_OFF: Duration = Duration::from_mins(1);
 /// and never longer than this.
-const LONGEST_BACK_OFF: Duration = Duration::from_mins(15);
+pub(super) const LONGEST_BACK_OFF: Duration = Duration::from_mins(15);
 
 /// How long to wait where a rate limit names no reset.
 const UNKNOWN_RESET: Duration = Duration::from_mins(1);
@@ -97,7 +97,6 @@ pub struct State {
     /// How many stronger agents have stepped in.
     raised: usize,
     transient_runs: usize,
-    unknown_resets: u32,
     /// What the confirmation that is being merged rests on.
     proof: Option<Proof>,
     /// Change and signature of this part's failures, oldest first.
@@ -219,7 +218,6 @@ impl State {
             agent: 0,
             raised: 0,
             transient_runs: 0,
-            unknown_resets: 0,
             proof: None,
             failures: Vec::new(),
             last: None,
@@ -345,19 +343,9 @@ fn await_reset(state: &mut State, ending: &Ending, at: Timestamp) -> Effect {
             // A reset in the past says nothing: asked at once, a wrong clock would turn into a busy loop.
             let left =
                 |time: Timestamp| Duration::try_from(time.duration_since(at)).ok().filter(|left| !left.is_zero());
-            let duration = reset.and_then(left).unwrap_or_else(|| unknown_reset(state)) + state.plan.jitter;
+            let duration = reset.and_then(left).unwrap_or(UNKNOWN_RESET) + state.plan.jitter;
             Effect::Wait { duration, because }
         }
-    }
-}
-
-/// Who does not know when a limit ends asks every minute; in a night ever less often.
-fn unknown_reset(state: &mut State) -> Duration {
-    let doublings = state.unknown_resets.min(10);
-    state.unknown_resets += 1;
-    match state.plan.patience {
-        Patience::Short => UNKNOWN_RESET,
-        Patience::Night => (UNKNOWN_RESET * (1 << doublings)).min(LONGEST_BACK_OFF),
     }
 }
 
@@ -406,7 +394,7 @@ fn judged(state: &mut State, judgement: Judgement, tree: TreeId, signature: Stri
         verdict => Some(verdict),
     };
     state.judged[state.part] += 1;
-    (state.transient_runs, state.unknown_resets) = (0, 0);
+    state.transient_runs = 0;
     if !judgement.person.is_empty() {
         return vec![state.end(Status::Blocked, format!("waits for a person: {}", judgement.person.join("; ")), None)];
     }

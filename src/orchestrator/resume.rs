@@ -29,6 +29,7 @@ use crate::domain::TreeId;
 use crate::domain::Usage;
 use crate::domain::Verdict;
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 /// A run, as far as its journal tells.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -47,6 +48,8 @@ pub struct PastRun {
     pub begun: BTreeMap<TaskId, PastTask>,
     /// How it stands.
     pub standing: RunStanding,
+    /// How long processes worked on it.
+    pub worked: Duration,
 }
 
 /// How a run stands, as far as its journal tells.
@@ -82,6 +85,12 @@ pub struct PastTask {
     pub open_sessions: Vec<SessionId>,
     /// Attempts that were begun.
     pub attempts_begun: u32,
+    /// How long it was worked on.
+    pub worked: Duration,
+    /// When it was last heard of, since it was taken up.
+    heard: Option<Timestamp>,
+    /// What the turns of attempts without a result used.
+    turns: BTreeMap<SessionId, Usage>,
     /// What its report had come to.
     pub tally: Tally,
     /// How it ended in this run, if it did for good.
@@ -144,7 +153,11 @@ pub struct Tally {
 pub fn replay(entries: &[(Timestamp, JournalEntry)]) -> PastRun {
     let mut past = PastRun::default();
     let mut injected: BTreeMap<SessionId, u32> = BTreeMap::new();
+    let mut before = None;
     for (at, entry) in entries {
+        let begins = matches!(entry, JournalEntry::RunStarted { .. } | JournalEntry::RunResumed { .. });
+        past.worked += before.filter(|_| !begins).map_or(Duration::ZERO, |before| between(before, *at));
+        before = Some(*at);
         match entry {
             JournalEntry::RunStarted { run, tasks, plan, .. } => {
                 let (run, plan, tasks) = (Some(run.clone()), plan.clone(), tasks.clone());
@@ -169,7 +182,17 @@ pub fn replay(entries: &[(Timestamp, JournalEntry)]) -> PastRun {
             past.begun.entry(task.clone()).or_default().take(*at, entry, &injected);
         }
     }
+    for task in past.begun.values_mut() {
+        for used in std::mem::take(&mut task.turns).into_values() {
+            task.tally.usage += used;
+        }
+    }
     past
+}
+
+/// A clock that was set back makes no time negative.
+fn between(from: Timestamp, to: Timestamp) -> Duration {
+    Duration::try_from(to.duration_since(from)).unwrap_or(Duration::ZERO)
 }
 
 impl PastRun {
@@ -254,12 +277,15 @@ impl PastRun {
 
 impl PastTask {
     fn take(&mut self, at: Timestamp, entry: &JournalEntry, injected: &BTreeMap<SessionId, u32>) {
+        let taken_up = matches!(entry, JournalEntry::TaskStarted { .. });
+        self.worked += self.heard.filter(|_| !taken_up).map_or(Duration::ZERO, |heard| between(heard, at));
+        self.heard = Some(at);
         match entry {
             JournalEntry::TaskStarted { counts, parts, .. } => {
                 // A task that had ended was opened again by a person; one that was left open goes on, with the counts of
                 // its first time.
                 if self.ended.is_some() {
-                    *self = Self::default();
+                    *self = Self { heard: self.heard, ..Self::default() };
                 }
                 if self.counts.is_empty() || !self.is_of(parts) {
                     self.counts.clone_from(counts);
@@ -280,7 +306,11 @@ impl PastTask {
                 self.attempts_begun += 1;
                 self.open_sessions.push(session.clone());
             }
+            JournalEntry::TurnJudged { session, usage, .. } | JournalEntry::TurnNudged { session, usage, .. } => {
+                *self.turns.entry(session.clone()).or_default() += *usage;
+            }
             JournalEntry::AttemptDropped { session, ending, usage, judging_usage, .. } => {
+                self.turns.remove(session);
                 self.open_sessions.retain(|open| open != session);
                 self.tally.endings.extend(ending.clone());
                 self.tally.usage += *usage;
@@ -341,6 +371,7 @@ impl PastTask {
             return;
         };
         self.open_sessions.retain(|open| open != session);
+        self.turns.remove(session);
         self.last = Some(LastJudged {
             attempt: *attempt,
             session: session.clone(),
@@ -385,4 +416,34 @@ pub(super) fn failure_key(
     because: &str,
 ) -> String {
     format!("{failure:?} {}", signature.unwrap_or(because))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn journal<const N: usize>(entries: [(i64, serde_json::Value); N]) -> PastRun {
+        let entry = |(second, json)| (Timestamp::from_second(second).unwrap(), serde_json::from_value(json).unwrap());
+        replay(&entries.map(entry))
+    }
+
+    #[test]
+    fn time_and_turns_of_dead_processes_count_on() {
+        let task = json!({ "type": "task_started", "task": "a" });
+        let turn = json!({
+            "type": "turn_judged", "task": "a", "session": "s", "turn": 1, "ending": { "kind": "finished" },
+            "usage": { "costUsd": 0.5 }, "tree": "t", "verdict": "failed", "status": "refuted",
+        });
+        let past = journal([
+            (0, json!({ "type": "run_started", "run": "r", "pid": 1, "tasks": ["a"] })),
+            (1, task.clone()),
+            (40, turn),
+            (100, json!({ "type": "run_resumed", "run": "r", "pid": 2, "tasks": ["a"] })),
+            (105, task),
+        ]);
+        assert_eq!(past.spent().0.cost_usd, Some(0.5), "a turn whose attempt has no result was paid for");
+        assert_eq!(past.worked, Duration::from_secs(45), "nobody worked from 40 to 100");
+        assert_eq!(past.begun[&TaskId::new("a").unwrap()].worked, Duration::from_secs(39));
+    }
 }

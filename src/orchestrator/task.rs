@@ -130,6 +130,8 @@ pub(super) struct TaskRun {
     pub worker: usize,
     /// Attempts of this task that this run has begun.
     pub begun: u32,
+    /// How long earlier processes of this run worked on it.
+    pub worked: Duration,
     pub started: Duration,
 }
 
@@ -159,12 +161,14 @@ impl TaskRun {
             counts: None,
             worker,
             begun: 0,
+            worked: Duration::ZERO,
             started,
         }
     }
 
     /// Goes on where an earlier process of the run left the task.
     pub fn go_on(mut self, past: PastTask, run: &RunId) -> Self {
+        self.worked = past.worked;
         if past.ended.is_some() {
             // A person has opened it again since: only what it has used up counts on.
             (self.usage, self.begun) = (past.tally.usage, past.attempts_begun);
@@ -533,7 +537,7 @@ impl TaskRun {
         self.report.tokens = self.usage.tokens();
         self.report.usage = self.usage;
         self.report.cost_usd = self.usage.cost_usd;
-        self.report.duration_ms = millis(services.clock.elapsed().saturating_sub(self.started));
+        self.report.duration_ms = millis(self.worked + services.clock.elapsed().saturating_sub(self.started));
         let entry = JournalEntry::TaskEnded {
             task: self.task.id.clone(),
             verdict: end.verdict,

@@ -39,7 +39,7 @@ impl TaskRun {
             return Ok(true);
         }
         while let Pass::WaitUntil(until) = self.context.limits.pass(agent, &*self.context.services.clock) {
-            let because = format!("agent `{agent}` is rate limited, as another task has found out");
+            let because = format!("agent `{agent}` is rate limited");
             if self.wait_until(until, because).await? == Input::Interrupted {
                 return Ok(false);
             }

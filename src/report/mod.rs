@@ -13,6 +13,8 @@ pub use quoted::quoted;
 pub use risk::RiskShown;
 pub use run::run;
 pub use transcript::Detail;
+pub use transcript::step;
+pub use transcript::steps;
 pub use transcript::transcript;
 pub use verdict::compaction;
 pub use verdict::completion;

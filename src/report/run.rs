@@ -6,6 +6,7 @@ use crate::domain::Proof;
 use crate::domain::RunKind;
 use crate::domain::RunReport;
 use crate::domain::RunStop;
+use crate::domain::Status;
 use crate::domain::TaskReport;
 use crate::domain::Verdict;
 use std::collections::BTreeMap;
@@ -28,8 +29,13 @@ pub fn run(report: &RunReport) -> String {
 }
 
 fn push_task(text: &mut String, task: &TaskReport, width: usize) {
-    let mark = if task.verdict == Some(Verdict::Confirmed) { "✓" } else { "✗" };
-    let verdict = task.verdict.map_or("not judged", Verdict::as_str);
+    let (mark, verdict) = match (task.verdict, task.by_hand) {
+        (Some(Verdict::Confirmed), _) => ("✓", Verdict::Confirmed.as_str()),
+        (Some(verdict), _) => ("✗", verdict.as_str()),
+        (None, Some(Status::Closed)) => ("-", "closed by you"),
+        (None, Some(_)) => ("-", "taken out by you"),
+        (None, None) => ("✗", "not judged"),
+    };
     let attempts = match task.solved_at {
         Some(n) => format!("at attempt {n}"),
         None => plural(task.attempts as usize, "attempt"),

@@ -46,6 +46,35 @@ pub fn transcript(head: &TranscriptHead, records: &[TranscriptRecord], unreadabl
     page.text
 }
 
+/// The same steps without what stands above and below them, as lines; times are since `start`.
+#[must_use]
+pub fn steps(records: &[TranscriptRecord], start: Option<Timestamp>) -> Vec<String> {
+    let mut page =
+        Page { text: String::new(), detail: Detail::Brief, calls: BTreeMap::new(), counts: Counts::default() };
+    for record in records {
+        page.record(record, since(start, record));
+    }
+    page.text.lines().map(str::to_owned).collect()
+}
+
+/// A step in a few words, where it is one that a person would want to see; one line, not longer than 160 bytes.
+#[must_use]
+pub fn step(item: &TranscriptItem) -> Option<String> {
+    let words = match item {
+        TranscriptItem::ToolCall { tool, input, edits, .. } => {
+            let about = edits.first().cloned().or_else(|| telling(input)).unwrap_or_default();
+            format!("{tool} {about}")
+        }
+        TranscriptItem::Message { role: Role::Assistant, text } if !text.trim().is_empty() => format!("says: {text}"),
+        TranscriptItem::Reasoning { text } if !text.trim().is_empty() => format!("thinks: {text}"),
+        TranscriptItem::Compaction { .. } => "shortens its context".to_owned(),
+        TranscriptItem::Retry { message, .. } => format!("asks its model again: {message}"),
+        TranscriptItem::Error { message, .. } => format!("error: {message}"),
+        _ => return None,
+    };
+    Some(shorten(&one_line(&plain(&words)), BRIEF_BYTES).into_owned())
+}
+
 struct Page<'a> {
     text: String,
     detail: Detail,
@@ -428,6 +457,21 @@ records that no rule knows: hologram (1)
         check(json!("plain"), Some("plain"));
         check(json!([1, 2]), Some("[1,2]"));
         check(Value::Null, None);
+    }
+
+    #[test]
+    fn a_step_is_a_few_words_that_drive_no_terminal() {
+        let check = |item: Value, expected: Option<&str>| {
+            let item: TranscriptItem = serde_json::from_value(item).unwrap();
+            assert_eq!(step(&item).as_deref(), expected);
+        };
+        let call = json!({"type": "tool_call", "id": "1", "tool": "Bash", "kind": "execute",
+                          "input": {"command": "make \u{1b}[2J\ntest"}});
+        check(call, Some("Bash make test"));
+        check(json!({"type": "message", "role": "assistant", "text": "a\u{202e}b\r\nc"}), Some("says: ab c"));
+        check(json!({"type": "message", "role": "user", "text": "do it"}), None);
+        check(json!({"type": "turn"}), None);
+        check(json!({"type": "error", "message": "x".repeat(400)}), Some(&format!("error: {}…", "x".repeat(150))));
     }
 
     #[test]

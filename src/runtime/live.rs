@@ -15,6 +15,7 @@ use crate::decomposition;
 use crate::decomposition::AskedDecomposer;
 use crate::domain::policy;
 use crate::hooks::AttemptCaptures;
+use crate::host::HostKeepAwake;
 use crate::host::HostRemote;
 use crate::host::HostRunner;
 use crate::host::HostWorkspaces;
@@ -41,6 +42,7 @@ use crate::services::FailureReader;
 use crate::services::Generator;
 use crate::services::Journal;
 use crate::services::Judge;
+use crate::services::KeepAwake;
 use crate::services::Models;
 use crate::services::Notifiers;
 use crate::services::Orchestrator;
@@ -87,6 +89,7 @@ pub fn live() -> Layers {
         failure_reader,          // failure signatures
         verifier,                // checks
         judge,                   // who is asked where the facts leave it open
+        keep_awake,              // the machine does not go to sleep
         remote,                  // what git and gh know of the remote
         completion_verifier,     // gates, then self-assessment, judge, committee
         progress_judge,          // stuck, looping, forgetful agents
@@ -197,6 +200,10 @@ async fn judge(
 
 async fn remote(runner: Svc<dyn CommandRunner>) -> Result<Svc<dyn Remote>, Infallible> {
     Ok(Svc::new(HostRemote::new(runner.into_arc())))
+}
+
+async fn keep_awake(runner: Svc<dyn CommandRunner>) -> Result<Svc<dyn KeepAwake>, Infallible> {
+    Ok(Svc::new(HostKeepAwake::new(runner.into_arc())))
 }
 
 async fn completion_verifier(

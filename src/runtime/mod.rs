@@ -45,6 +45,7 @@ mod shared;
 pub mod test;
 mod tower_agent;
 mod tower_model;
+mod watch;
 
 pub use crate::hooks::Changed as HookChanged;
 pub use crate::hooks::HookAgent;
@@ -113,3 +114,4 @@ pub use settings::project;
 pub use settings::settings_from;
 pub use tower_agent::layer_agents;
 pub use tower_model::layer_models;
+pub use watch::RunWatch;

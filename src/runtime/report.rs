@@ -4,14 +4,22 @@ use crate::domain::Life;
 use crate::domain::Reflection;
 use crate::domain::ReflectionId;
 use crate::domain::RunId;
+use crate::domain::TaskId;
+use crate::domain::TaskList;
 use crate::domain::policy;
+use crate::host::SystemClock;
 use crate::host::living_run;
 use crate::report::night::Night;
+use crate::services::Tasks;
+use crate::storage::FileTasks;
+use crate::storage::kept_patches;
 use crate::storage::read_lessons;
 use crate::storage::read_run;
 use crate::storage::recorded_runs;
 use std::collections::HashMap;
+use std::collections::HashSet;
 use std::io;
+use std::sync::Arc;
 
 /// The runs of a project that have a journal, the oldest first.
 ///
@@ -31,12 +39,43 @@ pub fn night(project: &policy::Project, run: &RunId) -> io::Result<(Night, Vec<S
     // First the journal: a run that ends in between is told as one that goes on, not as a dead one.
     let before = life(project, run, &mut warnings);
     let log = read_run(&project.state_dir(), run)?;
-    let night = Night::of(&log, before);
-    let lessons = lessons(project, &night, &mut warnings);
+    let night = Night::of(&log, before).with_tasks(TasksNow::default().of(project, &mut warnings));
+    let night = night.with_kept(kept(project, run));
+    let lessons = Lessons::default().of(project, &night, &mut warnings);
     Ok((night.with_lessons(lessons), warnings))
 }
 
-fn life(project: &policy::Project, run: &RunId, warnings: &mut Vec<String>) -> Life {
+/// The patches of unconfirmed changes, named from the project's directory; none where nothing can be said.
+pub(super) fn kept(project: &policy::Project, run: &RunId) -> Vec<(TaskId, String)> {
+    let run_dir = project.run_dir(run);
+    let shown = run_dir.strip_prefix(&project.root).unwrap_or(&run_dir);
+    let patches = kept_patches(&run_dir).unwrap_or_default().into_iter();
+    patches.map(|(task, name)| (task, shown.join(name).display().to_string())).collect()
+}
+
+/// The tasks as they stand now; they are read again only when their file was changed.
+#[derive(Default)]
+pub(super) struct TasksNow {
+    list: TaskList,
+    edits: Option<u64>,
+}
+
+impl TasksNow {
+    pub(super) fn of(&mut self, project: &policy::Project, warnings: &mut Vec<String>) -> &TaskList {
+        let files =
+            FileTasks::open(&project.tasks, project.state_dir().join("tasks.jsonl"), Arc::new(SystemClock::new()));
+        let edits = files.edits();
+        if self.edits.replace(edits) != Some(edits) {
+            self.list = files.read().unwrap_or_else(|error| {
+                warnings.push(format!("{error}; tasks that were never started are told without their titles"));
+                TaskList::default()
+            });
+        }
+        &self.list
+    }
+}
+
+pub(super) fn life(project: &policy::Project, run: &RunId, warnings: &mut Vec<String>) -> Life {
     match living_run(&project.state_dir()) {
         Ok(living) if living.as_deref() == Some(run.as_str()) => Life::Alive,
         Ok(_) if runs(project).is_ok_and(|runs| runs.last() != Some(run)) => Life::Superseded,
@@ -48,16 +87,33 @@ fn life(project: &policy::Project, run: &RunId, warnings: &mut Vec<String>) -> L
     }
 }
 
-fn lessons(project: &policy::Project, night: &Night, warnings: &mut Vec<String>) -> HashMap<ReflectionId, Reflection> {
-    let wanted: Vec<&ReflectionId> = night.lesson_ids().collect();
-    if wanted.is_empty() {
-        return HashMap::new();
+/// The words of lessons; the memory is read again only for those that it was not asked for before.
+#[derive(Default)]
+pub(super) struct Lessons {
+    known: HashMap<ReflectionId, Reflection>,
+    asked: HashSet<ReflectionId>,
+}
+
+impl Lessons {
+    pub(super) fn of(
+        &mut self,
+        project: &policy::Project,
+        night: &Night,
+        warnings: &mut Vec<String>,
+    ) -> HashMap<ReflectionId, Reflection> {
+        let new: Vec<&ReflectionId> = night.lesson_ids().filter(|id| !self.asked.contains(*id)).collect();
+        if !new.is_empty() {
+            let file = project.memory_file();
+            match read_lessons(&file, &new) {
+                Ok(found) => self.known.extend(found),
+                Err(error) => {
+                    warnings.push(format!("{}: {error}; the lessons are told without their words", file.display()))
+                }
+            }
+            self.asked.extend(new.into_iter().cloned());
+        }
+        self.known.clone()
     }
-    let file = project.memory_file();
-    read_lessons(&file, &wanted).unwrap_or_else(|error| {
-        warnings.push(format!("{}: {error}; the lessons are told without their words", file.display()));
-        HashMap::new()
-    })
 }
 
 /// The run that is meant: the newest if none is named; the beginning of its id is enough where it is unique.

@@ -25,6 +25,7 @@
 //! | [`Changes`] | the files that differ from where the work began | `host` | mock |
 //! | [`Remote`] | what the remote says | `host` | mock |
 //! | [`History`] | what was committed, commit by commit | `host` | mock |
+//! | [`KeepAwake`] | the machine does not go to sleep | `host` | mock |
 //! | [`RunLock`] | one run at a time | `host` | `testing::Unlocked` |
 //! | [`EventSink`] | tells watchers | `cli`, `tracing` | `testing::CollectedEvents` |
 //! | [`Notifiers`], [`Notifier`] | tells a person who is not watching | `notify` | `notify::Nobody`, mock |
@@ -49,6 +50,7 @@ mod generator;
 mod history;
 mod journal;
 mod judge;
+mod keep_awake;
 mod model;
 mod notifier;
 mod orchestrator;
@@ -78,6 +80,7 @@ pub use generator::*;
 pub use history::*;
 pub use journal::*;
 pub use judge::*;
+pub use keep_awake::*;
 pub use model::*;
 pub use notifier::*;
 pub use orchestrator::*;

@@ -18,6 +18,8 @@ pub(crate) struct Line<'a> {
     pub(crate) start: u64,
     /// Without its end; nothing if it is longer than [`MAX_LINE`].
     pub(crate) content: Option<&'a [u8]>,
+    /// It has an end: whoever writes it is done with it.
+    pub(crate) ended: bool,
 }
 
 /// Shows every line to `visit`, in order; a last line without an end is one too.
@@ -44,7 +46,8 @@ pub(crate) fn for_each_line(reader: impl Read, mut visit: impl FnMut(Line<'_>) -
         }
         if end.is_some() || at_end {
             let content = if whole { piece } else { &partial };
-            visit(Line { number, start, content: (length <= MAX_LINE).then_some(content) })?;
+            let content = (length <= MAX_LINE).then_some(content);
+            visit(Line { number, start, content, ended: end.is_some() })?;
             (number, start, length) = (number + 1, start + length as u64 + 1, 0);
             partial.clear();
         }

@@ -1,5 +1,6 @@
 //! Reads one run's journal back, and the lessons that it names. Takes no lock and creates nothing.
 
+use super::line_tail::LineTail;
 use super::lines::bare;
 use super::lines::for_each_line;
 use super::lines::json_problem;
@@ -10,6 +11,7 @@ use crate::domain::Reflection;
 use crate::domain::ReflectionId;
 use crate::domain::RunId;
 use crate::domain::RunLog;
+use crate::domain::TaskId;
 use crate::domain::Timestamp;
 use serde::Deserialize;
 use std::borrow::Cow;
@@ -18,9 +20,6 @@ use std::collections::HashSet;
 use std::fs;
 use std::fs::File;
 use std::io;
-use std::io::Read;
-use std::io::Seek;
-use std::io::SeekFrom;
 use std::path::Path;
 
 /// So many unreadable lines are kept with what is wrong with them.
@@ -45,42 +44,102 @@ pub fn recorded_runs(state_dir: &Path) -> io::Result<Vec<RunId>> {
     Ok(runs)
 }
 
+/// The patch files that keep what a run's unconfirmed attempts changed, by name, each with its task.
+///
+/// # Errors
+/// If the run's directory cannot be read.
+pub fn kept_patches(run_dir: &Path) -> io::Result<Vec<(TaskId, String)>> {
+    let mut patches = Vec::new();
+    for entry in fs::read_dir(run_dir)? {
+        let Ok(name) = entry?.file_name().into_string() else { continue };
+        // Of a whole task, or of one of its parts behind a `+`.
+        let task =
+            name.strip_suffix(".unconfirmed.patch").map(|name| name.split_once('+').map_or(name, |(task, _)| task));
+        if let Some(task) = task.and_then(|task| TaskId::new(task).ok()) {
+            patches.push((task, name));
+        }
+    }
+    patches.sort();
+    Ok(patches)
+}
+
 /// Reads a run's journal; what cannot be read is counted and stops nothing.
 ///
 /// # Errors
 /// If the file cannot be read at all.
 pub fn read_run(state_dir: &Path, run: &RunId) -> io::Result<RunLog> {
-    let mut file = File::open(state_dir.join("runs").join(run.as_str()).join("journal.jsonl"))?;
-    let mut log = RunLog { run: run.clone(), entries: Vec::new(), problems: Vec::new(), unreadable: 0, torn: false };
-    let mut last_unreadable = None;
-    let mut last = 0;
-    for_each_line(&mut file, |line| {
-        last = line.number;
-        let content = line.content.map(bare);
-        if content.is_some_and(<[u8]>::is_empty) {
-            return Ok(());
-        }
-        let parsed = content.ok_or_else(|| "it is longer than 1 MiB".to_owned());
-        match parsed.and_then(|content| serde_json::from_slice(content).map_err(|error| json_problem(&error))) {
-            Ok(Line { at, entry }) => log.entries.push(LoggedEntry { at, entry }),
-            Err(message) => {
-                log.unreadable += 1;
-                last_unreadable = Some(line.number);
-                if log.problems.len() < KEPT_PROBLEMS {
-                    log.problems.push(LineProblem { line: line.number, message });
-                }
-            }
-        }
-        Ok(())
-    })?;
-    log.torn = last_unreadable == Some(last) && last > 0 && !ends_a_line(&mut file)?;
-    Ok(log)
+    let mut tail = RunTail::new(state_dir, run);
+    tail.read_on()?;
+    Ok(tail.log)
 }
 
-fn ends_a_line(file: &mut File) -> io::Result<bool> {
-    let mut end = [0];
-    file.seek(SeekFrom::End(-1))?;
-    Ok(file.read(&mut end)? == 1 && end == *b"\n")
+/// A run's journal that is read on while it grows; takes no lock, and nobody who writes it notices.
+pub struct RunTail {
+    tail: LineTail,
+    log: RunLog,
+    /// The torn line at the end stands among the problems.
+    torn_kept: bool,
+}
+
+impl RunTail {
+    /// The journal of a run, of which nothing is read yet.
+    #[must_use]
+    pub fn new(state_dir: &Path, run: &RunId) -> Self {
+        let path = state_dir.join("runs").join(run.as_str()).join("journal.jsonl");
+        Self { tail: LineTail::new(path), log: nothing_of(run), torn_kept: false }
+    }
+
+    /// What is read until now.
+    #[must_use]
+    pub fn log(&self) -> &RunLog {
+        &self.log
+    }
+
+    /// Reads what was written since, and says whether that is anything. A last line without an end that cannot be read
+    /// may still be written, so it is read again the next time; a file that became shorter is read anew.
+    ///
+    /// # Errors
+    /// If the file cannot be read at all.
+    pub fn read_on(&mut self) -> io::Result<bool> {
+        let Some(mut grown) = self.tail.grown(u64::MAX)? else { return Ok(false) };
+        if grown.anew {
+            self.log = nothing_of(&self.log.run);
+        } else if self.log.torn {
+            self.log.torn = false;
+            self.log.unreadable -= 1;
+            if std::mem::take(&mut self.torn_kept) {
+                self.log.problems.pop();
+            }
+        }
+        let Self { tail, log, torn_kept } = self;
+        tail.read(&mut grown, |number, line| {
+            let content = line.content.map(bare);
+            if content.is_some_and(<[u8]>::is_empty) {
+                return line.ended;
+            }
+            let parsed = content.ok_or_else(|| "it is longer than 1 MiB".to_owned());
+            match parsed.and_then(|content| serde_json::from_slice(content).map_err(|error| json_problem(&error))) {
+                Ok(Line { at, entry }) => {
+                    log.entries.push(LoggedEntry { at, entry });
+                    return true;
+                }
+                Err(message) => {
+                    log.unreadable += 1;
+                    log.torn = !line.ended;
+                    if log.problems.len() < KEPT_PROBLEMS {
+                        *torn_kept = log.torn;
+                        log.problems.push(LineProblem { line: number, message });
+                    }
+                }
+            }
+            line.ended
+        })?;
+        Ok(true)
+    }
+}
+
+fn nothing_of(run: &RunId) -> RunLog {
+    RunLog { run: run.clone(), entries: Vec::new(), problems: Vec::new(), unreadable: 0, torn: false }
 }
 
 /// The reflections with these ids, as far as they are in the memory file.
@@ -147,6 +206,54 @@ mod tests {
         assert!(!read("").torn);
         let unknown = read(&ENDED.replace("run_ended", "run_danced"));
         assert!(unknown.problems[0].message.contains("unknown variant `run_danced`"), "{:?}", unknown.problems);
+    }
+
+    #[test]
+    fn a_journal_is_read_on_while_it_grows() {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join("runs/r1/journal.jsonl");
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let mut tail = RunTail::new(root.path(), &RunId::new("r1").unwrap());
+        assert!(tail.read_on().is_err(), "there is no file yet");
+        let mut check = |text: &str, changed: bool, expected: (usize, usize, bool)| {
+            fs::write(&path, text).unwrap();
+            assert_eq!(tail.read_on().unwrap(), changed, "{text}");
+            let log = tail.log();
+            assert_eq!((log.entries.len(), log.unreadable, log.torn), expected, "{text}");
+            assert_eq!(log.problems.len(), log.unreadable);
+            // As if it were read at once.
+            assert_eq!(*log, read_run(root.path(), &log.run).unwrap(), "{text}");
+        };
+        let (one, two) = (format!("{ENDED}\n"), format!("{ENDED}\nbroken\n{ENDED}\n"));
+        check("", false, (0, 0, false));
+        check(&one, true, (1, 0, false));
+        check(&one, false, (1, 0, false));
+        check(&format!("{one}brok"), true, (1, 1, true));
+        check(&format!("{one}broke"), true, (1, 1, true));
+        check(&two, true, (2, 1, false));
+        check(&format!("{two}{}", &ENDED[..30]), true, (2, 2, true));
+        // A whole entry is one before its line has an end, and is not taken twice.
+        check(&format!("{two}{ENDED}"), true, (3, 1, false));
+        check(&format!("{two}{ENDED}\n"), true, (3, 1, false));
+        check(&format!("{two}{ENDED}\nx\n"), true, (3, 2, false));
+        assert_eq!(tail.log().problems[1].line, 5);
+        // Somebody replaced it.
+        fs::write(&path, &one).unwrap();
+        assert!(tail.read_on().unwrap());
+        assert_eq!((tail.log().entries.len(), tail.log().unreadable), (1, 0));
+    }
+
+    #[test]
+    fn kept_patches_are_known_by_their_names() {
+        let dir = tempfile::tempdir().unwrap();
+        for name in
+            ["b+one.unconfirmed.patch", "a.unconfirmed.patch", "c.patch", "journal.jsonl", "?.unconfirmed.patch"]
+        {
+            fs::write(dir.path().join(name), "").unwrap();
+        }
+        let kept = kept_patches(dir.path()).unwrap();
+        let kept: Vec<_> = kept.iter().map(|(task, name)| (task.as_str(), name.as_str())).collect();
+        assert_eq!(kept, [("a", "a.unconfirmed.patch"), ("b", "b+one.unconfirmed.patch")]);
     }
 
     #[test]

@@ -67,7 +67,11 @@ impl FileTasks {
         Overlay::read(path).map_err(io_error("read", path))
     }
 
-    fn read(&self) -> Result<TaskList, TasksError> {
+    /// As [`Tasks::load`], at once.
+    ///
+    /// # Errors
+    /// If a file is there and cannot be read.
+    pub fn read(&self) -> Result<TaskList, TasksError> {
         let file = match File::open(&self.task_file) {
             Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(TaskFile::default()),
             Err(e) => Err(e),

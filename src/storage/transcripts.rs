@@ -107,7 +107,7 @@ impl Transcripts for TranscriptFiles {
     }
 }
 
-fn transcript_name(session: &SessionId) -> String {
+pub(super) fn transcript_name(session: &SessionId) -> String {
     format!("{}.jsonl", session.file_name())
 }
 

@@ -22,6 +22,7 @@ pub fn fixed_settings() -> policy::Values {
             checks: Vec::new(),
             protect: Vec::new(),
             budgets: policy::Budgets::default(),
+            keep_awake: policy::KeepAwake::default(),
         },
         reflexion: policy::Reflexion {
             enabled: true,

@@ -16,6 +16,7 @@ mod halted;
 mod hooks;
 mod hooks_gate;
 mod judge;
+mod keep_awake;
 #[cfg(feature = "llm")]
 mod llm;
 mod made_up_night;
@@ -30,3 +31,5 @@ mod report_page;
 mod risk;
 mod routing;
 mod turns;
+#[cfg(feature = "cli")]
+mod watch;

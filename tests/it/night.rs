@@ -59,6 +59,8 @@ struct Slow {
     files: MemoryWorkspaces,
     /// The service's limit: so many runs from one reset to the next, every hour.
     per_hour: Option<usize>,
+    /// Before this time the service refuses, and does not say until when.
+    refuses_until: Option<Duration>,
     clock: Arc<VirtualClock>,
     runs: Arc<Mutex<Vec<Duration>>>,
     /// The file it writes, if not the task's own.
@@ -72,13 +74,26 @@ struct Slow {
 impl Slow {
     fn new(files: &MemoryWorkspaces, clock: &Arc<VirtualClock>, takes: Duration) -> Self {
         let (files, clock) = (files.clone(), Arc::clone(clock));
-        Self { takes, files, per_hour: None, clock, runs: Arc::default(), file: None, chatty: false, fills: None }
+        Self {
+            takes,
+            files,
+            per_hour: None,
+            refuses_until: None,
+            clock,
+            runs: Arc::default(),
+            file: None,
+            chatty: false,
+            fills: None,
+        }
     }
 
     /// When the limit resets, if it is reached.
     fn limited(&self) -> Option<Ending> {
         let mut runs = self.runs.lock().unwrap();
         let (now, hour) = (self.clock.elapsed(), MINUTE * 60);
+        if self.refuses_until.is_some_and(|until| now < until) {
+            return Some(Ending::RateLimited { resets_at: None });
+        }
         let this_hour = now.as_secs() / hour.as_secs();
         let used = runs.iter().filter(|at| at.as_secs() / hour.as_secs() == this_hour).count();
         if self.per_hour.is_some_and(|limit| used >= limit) {
@@ -462,4 +477,16 @@ async fn on_a_full_disk_the_night_stops_and_goes_on_when_there_is_room() {
     assert_eq!((report.totals.confirmed, report.totals.failed, report.totals.attempts), (6, 0, 6), "{report:?}");
     assert!(report.tasks.iter().all(|task| task.solved_at == Some(1)), "no attempt was used up: {report:?}");
     assert_eq!(night.files.integration().unwrap().len(), 7, "everything is merged once");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_service_that_never_says_until_when_is_asked_ever_less_often_by_one_for_all() {
+    let night = Night::new(8);
+    let agent = Slow { refuses_until: Some(MINUTE * 60), ..Slow::new(&night.files, &night.clock, MINUTE) };
+    let report = night.run(agent.clone(), own_file(&night.files), None).await;
+    assert_eq!(report.totals.confirmed, 8);
+    let dropped = |entry: &&JournalEntry| matches!(entry, JournalEntry::AttemptDropped { .. });
+    let refused = night.journal.entries().iter().filter(dropped).count();
+    // Four at once, then one after 1, 2, 4, 8, 15, 15 and 15 minutes.
+    assert!((5..=11).contains(&refused), "{refused} refused");
 }

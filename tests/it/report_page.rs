@@ -222,6 +222,25 @@ fn what_needs_you_is_seen_at_once_and_can_be_read() {
     }
 }
 
+/// Without a browser: every link leads to one place of the page, and nowhere else.
+#[test]
+fn every_link_leads_to_a_place_of_the_page() {
+    let report = page(None);
+    let values = |name: &str| -> Vec<String> {
+        let parts = report.split(&format!(" {name}=\"")).skip(1);
+        parts.map(|part| part.split('"').next().unwrap().to_owned()).collect()
+    };
+    let (ids, links) = (values("id"), values("href"));
+    let unique: std::collections::BTreeSet<&String> = ids.iter().collect();
+    assert_eq!(unique.len(), ids.len(), "{ids:?}");
+    for link in &links {
+        assert!(link.strip_prefix('#').is_some_and(|id| ids.iter().any(|known| known == id)), "{link}");
+    }
+    for link in ["#needs", "#timeline", "#done", "#lessons", "#runs", "#task-done-dates-1"] {
+        assert!(links.iter().any(|known| known == link), "{link} is not among {links:?}");
+    }
+}
+
 #[test]
 fn words_from_outside_stay_words_in_the_browser() {
     let Some(program) = chromium() else {

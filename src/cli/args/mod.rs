@@ -37,6 +37,7 @@ pub use program::Args;
 pub use program::Command;
 pub use report::ReportArgs;
 pub use report::StatusArgs;
+pub use report::WatchArgs;
 pub use run::ApplyArgs;
 pub use run::HowArgs;
 pub use run::RunArgs;

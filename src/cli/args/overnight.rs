@@ -32,11 +32,14 @@ pub struct OvernightArgs {
     #[arg(long, conflicts_with = "resume")]
     pub new: bool,
     /// Stop everything when it has cost so many US dollars, over all tasks; `budget.run.costUsd`
-    #[arg(long, value_name = "USD", allow_negative_numbers = true)]
+    #[arg(long, value_name = "USD", allow_negative_numbers = true, value_parser = dollars)]
     pub max_cost: Option<f64>,
     /// Stop everything when so many tokens were used, over all tasks; `budget.run.tokens`
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = tokens)]
     pub max_tokens: Option<u64>,
+    /// Let the machine go to sleep when it likes; `overnight.keepAwake`
+    #[arg(long)]
+    pub no_keep_awake: bool,
     /// How
     #[command(flatten)]
     pub how: HowArgs,
@@ -49,4 +52,13 @@ fn duration(text: &str) -> Result<SignedDuration, String> {
     let duration: SignedDuration =
         text.parse().map_err(|_| "give hours, minutes or both, such as 8h, 90m or 1h30m".to_owned())?;
     if duration.is_positive() { Ok(duration) } else { Err("a night takes longer than nothing".to_owned()) }
+}
+
+fn dollars(text: &str) -> Result<f64, String> {
+    let dollars = text.trim_start_matches('$').parse().ok().filter(|dollars: &f64| dollars.is_finite());
+    dollars.ok_or_else(|| "give US dollars, such as 20 or 2.50".to_owned())
+}
+
+fn tokens(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| "give a number of tokens, such as 2000000".to_owned())
 }

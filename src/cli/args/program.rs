@@ -18,6 +18,7 @@ use super::RunArgs;
 use super::StatusArgs;
 use super::TaskArgs;
 use super::TranscriptArgs;
+use super::WatchArgs;
 use clap::Parser;
 use clap::Subcommand;
 use std::path::PathBuf;
@@ -55,6 +56,8 @@ pub enum Command {
     Report(ReportArgs),
     /// Explain a running or dead run in words
     Status(StatusArgs),
+    /// Show a run on the screen while it goes on, and afterwards
+    Watch(WatchArgs),
     /// Bring a task's confirmed work into your checkout, uncommitted
     Apply(ApplyArgs),
     /// List and change tasks

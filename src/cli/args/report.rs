@@ -1,4 +1,4 @@
-//! `report` and `status`: what a run did, and how it stands.
+//! `report`, `status` and `watch`: what a run did, and how it stands.
 
 use std::path::PathBuf;
 
@@ -45,6 +45,30 @@ pub struct StatusArgs {
     #[arg(value_name = "RUN")]
     pub run: Option<String>,
     /// Print `{"v","run","state","text","counts","next"}`
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Show a run on the screen while it goes on, and afterwards.
+///
+/// Who works on what in this moment, what needs you, the tasks, a timeline, and what came last; Enter shows everything about a
+/// task. It only reads what the run writes down, so it works beside it in another terminal, over SSH, and when it is over; to
+/// leave it stops nothing. Where stdout is no terminal it prints a line for each thing that happens, until the run is over.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Keys: arrows or j k choose, Enter opens, Esc goes back, Tab is the next list, ? is help, q leaves.\n\n\
+                  Exit codes: 0 shown; 2 no such run; 4 its journal cannot be read, or the terminal cannot be used; 130 ended by \
+                  a signal.\n\nExamples:\n  reflexion watch\n  reflexion watch --once\n  reflexion watch | tee night.log\n  \
+                  reflexion watch --json | jq '.workers[].task'"
+)]
+pub struct WatchArgs {
+    /// The run; the beginning of its id is enough. The newest if not given
+    #[arg(value_name = "RUN")]
+    pub run: Option<String>,
+    /// Print the moment as text, and end
+    #[arg(long, conflicts_with = "json")]
+    pub once: bool,
+    /// Print the moment as `{"v","run","state","headline","startedAt","lastSignAt","until","counts","usage","needs","workers","tasks","recent","notes"}`
     #[arg(long)]
     pub json: bool,
 }

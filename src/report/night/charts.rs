@@ -21,6 +21,7 @@ use jiff::ToSpan;
 use maud::Markup;
 use maud::html;
 use std::collections::BTreeMap;
+use std::collections::HashMap;
 
 /// So many workers have a row of their own.
 const LANES: usize = 32;
@@ -36,12 +37,15 @@ const STEPS: f64 = 1000.0;
 /// What the HTML has beside the words.
 pub(super) struct Pictures {
     pub timeline: Markup,
+    pub has_timeline: bool,
     pub bars: Markup,
     pub table: Markup,
 }
 
-pub(super) fn pictures(night: &Night, times: &Times) -> Pictures {
-    Pictures { timeline: timeline(night, times), bars: bars(night), table: table(night, times) }
+/// The pictures; `anchors` are the places in the page where tasks are told.
+pub(super) fn pictures(night: &Night, times: &Times, anchors: &HashMap<&str, String>) -> Pictures {
+    let has_timeline = Axis::of(night).is_some() && !night.spans.is_empty();
+    Pictures { timeline: timeline(night, times), has_timeline, bars: bars(night), table: table(night, times, anchors) }
 }
 
 /// The time that the timeline shows.
@@ -327,7 +331,7 @@ fn costs(night: &Night) -> Markup {
 }
 
 /// Every agent run in a table: the timeline for those who cannot see it.
-fn table(night: &Night, times: &Times) -> Markup {
+fn table(night: &Night, times: &Times, anchors: &HashMap<&str, String>) -> Markup {
     if night.attempts.is_empty() {
         return html! {};
     }
@@ -344,7 +348,7 @@ fn table(night: &Night, times: &Times) -> Markup {
                                 th scope="col" { (head) }
                             }
                         } }
-                        tbody { @for attempt in night.attempts.iter().take(ROWS) { (row(attempt, times)) } }
+                        tbody { @for attempt in night.attempts.iter().take(ROWS) { (row(attempt, times, anchors)) } }
                     }
                 }
                 @if more > 0 { p.lead { "And " (more) " more; " code { "reflexion report --json" } " has them all." } }
@@ -353,7 +357,7 @@ fn table(night: &Night, times: &Times) -> Markup {
     }
 }
 
-fn row(attempt: &NightAttempt, times: &Times) -> Markup {
+fn row(attempt: &NightAttempt, times: &Times, anchors: &HashMap<&str, String>) -> Markup {
     let verdict = match (attempt.verdict, attempt.fate) {
         (Some(verdict), _) => verdict.as_str(),
         (None, Fate::Working) => "working",
@@ -366,7 +370,12 @@ fn row(attempt: &NightAttempt, times: &Times) -> Markup {
         tr {
             td { (times.clock(attempt.started_at)) }
             td { (attempt.worker + 1) }
-            th scope="row" { (attempt.task) }
+            th scope="row" {
+                @match anchors.get(attempt.task.as_str()) {
+                    Some(place) => a href=(format!("#{place}")) { (attempt.task) },
+                    None => (attempt.task),
+                }
+            }
             td { (attempt.attempt) @if attempt.turns > 1 { " (" (number(u64::from(attempt.turns))) " turns)" } }
             td { bdi { (foreign(&attempt.agent, 60)) } }
             td { (duration(attempt.agent_ms)) }

@@ -21,6 +21,10 @@ use crate::domain::Reflection;
 use crate::domain::ReflectionId;
 use crate::domain::RunKind;
 use crate::domain::RunLog;
+use crate::domain::Status;
+use crate::domain::Task;
+use crate::domain::TaskId;
+use crate::domain::TaskList;
 use crate::domain::Usage;
 use crate::domain::Verdict;
 use std::collections::BTreeMap;
@@ -70,16 +74,50 @@ impl Night {
             torn: log.torn,
         };
         night.spend.agents = by_agent(&night.attempts);
-        night.counts = counts(&night);
-        night.needs = needs(&night);
-        night.headline = headline(&night);
-        night.next = next(&night);
+        night.conclude();
         night
+    }
+
+    /// What follows from where the tasks stand.
+    fn conclude(&mut self) {
+        self.counts = counts(self);
+        self.needs = needs(self);
+        self.headline = headline(self);
+        self.next = next(self);
     }
 
     /// The reflections whose words the report needs.
     pub fn lesson_ids(&self) -> impl Iterator<Item = &ReflectionId> {
         self.lessons.iter().map(|lesson| &lesson.id)
+    }
+
+    /// The same with what the task list says now: the titles of tasks that the run never came to, and which of those
+    /// that it left open were closed since.
+    #[must_use]
+    pub fn with_tasks(mut self, list: &TaskList) -> Self {
+        let by_id: HashMap<&TaskId, &Task> = list.tasks.iter().map(|task| (&task.id, task)).collect();
+        for task in &mut self.tasks {
+            let Some(now) = by_id.get(&task.id) else { continue };
+            if task.title.is_empty() {
+                task.title.clone_from(&now.title);
+            }
+            let by = list.closed_by.get(&task.id);
+            if task.state == TaskState::Open && now.status == Status::Closed && by != Some(&self.run) {
+                task.state = TaskState::Closed;
+                task.cause = Some(by.map_or("closed by you".to_owned(), |run| format!("confirmed since by run {run}")));
+            }
+        }
+        self.conclude();
+        self
+    }
+
+    /// The same with the patch files that keep unconfirmed changes, each with the task that it is of.
+    #[must_use]
+    pub fn with_kept(mut self, patches: Vec<(TaskId, String)>) -> Self {
+        for (id, patch) in patches {
+            self.tasks.iter_mut().filter(|task| task.id == id).for_each(|task| task.kept.push(patch.clone()));
+        }
+        self
     }
 
     /// The same with the words of its lessons, as far as the memory has them.
@@ -115,6 +153,7 @@ fn counts(night: &Night) -> Counts {
         blocked: of(TaskState::Blocked),
         open: of(TaskState::Open),
         working: of(TaskState::Working),
+        closed: of(TaskState::Closed),
     }
 }
 
@@ -140,6 +179,7 @@ fn headline(night: &Night) -> String {
         (counts.blocked, "set aside for you"),
         (counts.working, "being worked on"),
         (counts.open, if night.state == NightState::Running { "to do" } else { "left open" }),
+        (counts.closed, "closed since"),
     ];
     let tasks = super::words::plural(counts.tasks, "task");
     let parts = parts.into_iter().filter(|(n, _)| *n > 0).enumerate();

@@ -12,10 +12,12 @@ use super::value::Counts;
 use super::value::Night;
 use super::value::Step;
 use super::words::Times;
+use crate::domain::TaskId;
 use maud::DOCTYPE;
 use maud::Markup;
 use maud::PreEscaped;
 use maud::html;
+use std::collections::HashMap;
 
 const STYLE: &str = include_str!("report.css");
 /// Nothing is loaded and nothing runs, even if something slipped through.
@@ -27,7 +29,15 @@ const UNFOLDED: usize = 8;
 #[must_use]
 pub fn html(night: &Night, times: &Times) -> String {
     let page = page(night, times);
-    let pictures = charts::pictures(night, times);
+    let pictures = charts::pictures(night, times, &anchors(&page));
+    let mut parts: Vec<(&str, &str)> = Vec::new();
+    for section in &page.sections {
+        parts.push((section.id, &section.title));
+        if section.id == "needs" {
+            parts.extend(pictures.has_timeline.then_some(("timeline", "Timeline")));
+        }
+    }
+    parts.extend((!night.attempts.is_empty()).then_some(("runs", "Every agent run")));
     let markup = html! {
         (DOCTYPE)
         html lang="en" {
@@ -41,7 +51,7 @@ pub fn html(night: &Night, times: &Times) -> String {
                 style { (PreEscaped(STYLE)) }
             }
             body {
-                (header(&page, &night.counts))
+                (header(&page, &night.counts, &parts))
                 main {
                     @for section in &page.sections {
                         (part(section))
@@ -59,7 +69,7 @@ pub fn html(night: &Night, times: &Times) -> String {
     markup.into_string()
 }
 
-fn header(page: &Page, counts: &Counts) -> Markup {
+fn header(page: &Page, counts: &Counts, parts: &[(&str, &str)]) -> Markup {
     let chips = [
         ("good", "✓", counts.merged, "merged"),
         ("good", "✓", counts.confirmed, "confirmed"),
@@ -67,6 +77,7 @@ fn header(page: &Page, counts: &Counts) -> Markup {
         ("needs", "!", counts.blocked, "set aside"),
         ("open", "▸", counts.working, "in work"),
         ("open", "·", counts.open, "open"),
+        ("open", "-", counts.closed, "closed since"),
     ];
     html! {
         header {
@@ -82,8 +93,31 @@ fn header(page: &Page, counts: &Counts) -> Markup {
             }
             @for note in &page.notes { p.note { (line(note)) } }
             @if !page.next.is_empty() { (commands(&page.next)) }
+            nav aria-label="Parts of the report" {
+                @for (id, title) in parts { a href=(format!("#{id}")) { (title) } " " }
+            }
         }
     }
+}
+
+/// Where a task is told, for links to it: once in each section at most.
+fn anchor(section: &str, item: &Item) -> Option<String> {
+    let told = ["needs", "done", "failed", "open", "closed"].contains(&section);
+    let is_task = TaskId::new(item.name.as_str()).is_ok();
+    (told && is_task).then(|| format!("task-{section}-{}", item.name))
+}
+
+/// The place of each task that stands in the report; the first one, where it has two.
+fn anchors(page: &Page) -> HashMap<&str, String> {
+    let mut anchors = HashMap::new();
+    for section in &page.sections {
+        for item in &section.items {
+            if let Some(anchor) = anchor(section.id, item) {
+                anchors.entry(item.name.as_str()).or_insert(anchor);
+            }
+        }
+    }
+    anchors
 }
 
 fn part(section: &Section) -> Markup {
@@ -95,11 +129,11 @@ fn part(section: &Section) -> Markup {
                 @if section.items.len() > 1 { " " span.count { (section.items.len() + section.more) } }
             }
             @for lead in &section.lead { p.lead { (line(lead)) } }
-            (list(first))
+            (list(section.id, first))
             @if !rest.is_empty() {
                 details {
                     summary { (rest.len()) " more" }
-                    (list(rest))
+                    (list(section.id, rest))
                 }
             }
             @if section.more > 0 {
@@ -109,15 +143,15 @@ fn part(section: &Section) -> Markup {
     }
 }
 
-fn list(items: &[Item]) -> Markup {
+fn list(section: &str, items: &[Item]) -> Markup {
     html! {
         @if !items.is_empty() {
-            ul.items { @for item in items { (entry(item)) } }
+            ul.items { @for item in items { (entry(section, item)) } }
         }
     }
 }
 
-fn entry(item: &Item) -> Markup {
+fn entry(section: &str, item: &Item) -> Markup {
     let (class, mark, said) = match item.mark {
         Mark::Needs => ("needs", "!", "needs you: "),
         Mark::Review => ("review", "?", "to look at: "),
@@ -127,7 +161,7 @@ fn entry(item: &Item) -> Markup {
         Mark::Lesson | Mark::Plain => ("plain", "", ""),
     };
     html! {
-        li class=(class) {
+        li class=(class) id=[anchor(section, item)] {
             h3 {
                 @if !mark.is_empty() { span.mark aria-hidden="true" { (mark) } span.said { (said) } }
                 bdi.name { (item.name) }

@@ -3,7 +3,7 @@
 //! `replay` turns entries into what happened, whatever is missing or cut off; `conclude` and `needs` say what follows;
 //! that is a [`Night`], which `report --json` prints (`value`). `page` puts it into words and into the report's order,
 //! once: `text`, `markdown` and `html` print the same page, and only the HTML adds pictures (`charts`). `status`
-//! tells a running or dead run in a few sentences. Pure; the zone and the moment come from whoever asks (`words`).
+//! tells a running or dead run in a few sentences, `watch` what somebody sees who watches one. Pure; the zone and the moment come from whoever asks (`words`).
 
 mod charts;
 mod conclude;
@@ -17,6 +17,7 @@ mod status;
 mod tests;
 mod text;
 mod value;
+pub mod watch;
 mod words;
 
 pub use html::html;

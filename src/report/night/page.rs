@@ -118,7 +118,7 @@ pub(super) fn page(night: &Night, times: &Times) -> Page {
         let length = duration(super::replay::millis(to.duration_since(from)));
         format!("{} ({length}), {}", times.range(from, to), times.zone_name(to))
     });
-    let mut sections = vec![needs(night), done(night), failed(night), open(night, times)];
+    let mut sections = vec![needs(night), done(night), failed(night), open(night, times), closed(night)];
     sections.retain(|section| !section.items.is_empty() || section.id == "needs");
     sections.extend([spend(night), time(night), limits(night, times), lessons(night)].into_iter().flatten());
     Page {
@@ -229,8 +229,30 @@ fn need_item(night: &Night, need: &Need) -> Item {
     if matches!(need.kind, NeedKind::Login | NeedKind::Environment) && !ids.is_empty() {
         lines.push(text(format!("{} left open for it: {}", plural(ids.len(), "task"), named(&ids))));
     }
+    if let ([task], true) = (tasks.as_slice(), need.kind != NeedKind::Review) {
+        lines.extend(kept(task));
+    }
     let mark = if need.kind == NeedKind::Review { Mark::Review } else { Mark::Needs };
     Item { mark, name, title, lines, commands: need.commands.clone() }
+}
+
+/// What a report says of the task at this place.
+pub(super) fn item(night: &Night, place: usize, times: &Times) -> Item {
+    let task = &night.tasks[place];
+    let need = night.needs.iter().find(|need| need.tasks.contains(&place) && need.kind != NeedKind::Review);
+    match (need, task.state) {
+        (Some(need), _) => need_item(night, need),
+        (None, TaskState::Merged | TaskState::Confirmed) => done_item(night, task),
+        (None, TaskState::Failed) => failed_item(night, task),
+        (None, TaskState::Working | TaskState::Open | TaskState::Blocked) => open_item(night, task, times),
+        (None, TaskState::Closed) => closed_item(task),
+    }
+}
+
+/// Where the change of the last attempt is that nothing confirmed.
+fn kept(task: &NightTask) -> Vec<Line> {
+    let patches = task.kept.iter().take(5);
+    patches.map(|patch| with_code("what its last attempt changed is kept in ", patch, "")).collect()
 }
 
 /// Tasks that stand among what needs a person are not told again.
@@ -327,6 +349,7 @@ fn failed_item(night: &Night, task: &NightTask) -> Item {
     if let Some(words) = lesson.and_then(|lesson| lesson.suggestion.as_ref().or(lesson.analysis.as_ref())) {
         lines.push(ticked(&format!("lesson: {}", foreign(words, LESSON))));
     }
+    lines.extend(kept(task));
     let spent = usage(&task.usage).map(|spent| format!(", {spent}")).unwrap_or_default();
     lines.push(text(format!("{} of agents' work{spent}", duration(task.agent_ms))));
     let mut commands: Vec<Step> = super::needs::look(night, task).into_iter().collect();
@@ -379,13 +402,20 @@ fn open_item(night: &Night, task: &NightTask, times: &Times) -> Item {
             }
         }
     };
-    Item {
-        mark: Mark::Open,
-        name: task.id.to_string(),
-        title: foreign(&task.title, TITLE),
-        lines: vec![ticked(&words)],
-        commands: Vec::new(),
-    }
+    let mut lines = vec![ticked(&words)];
+    lines.extend(kept(task));
+    let (name, title) = (task.id.to_string(), foreign(&task.title, TITLE));
+    Item { mark: Mark::Open, name, title, lines, commands: Vec::new() }
+}
+
+fn closed(night: &Night) -> Section {
+    section("closed", "Closed since", &in_state(night, &[TaskState::Closed]), |task| closed_item(task))
+}
+
+fn closed_item(task: &NightTask) -> Item {
+    let words = foreign(task.cause.as_deref().unwrap_or("closed"), CAUSE);
+    let (name, title) = (task.id.to_string(), foreign(&task.title, TITLE));
+    Item { mark: Mark::Plain, name, title, lines: vec![text(words)], commands: Vec::new() }
 }
 
 fn spend(night: &Night) -> Option<Section> {

@@ -283,6 +283,7 @@ impl Replay {
             proof: None,
             branch: None,
             cause: None,
+            kept: Vec::new(),
             stop: None,
             person: Vec::new(),
             risk: None,

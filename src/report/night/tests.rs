@@ -5,6 +5,8 @@ use crate::domain::Life;
 use crate::domain::LoggedEntry;
 use crate::domain::RunId;
 use crate::domain::RunLog;
+use crate::domain::TaskId;
+use crate::domain::TaskList;
 use crate::domain::Timestamp;
 use serde_json::Value;
 use serde_json::json;
@@ -116,6 +118,45 @@ fn a_login_is_one_thing_however_many_tasks_wait_for_it() {
     assert_eq!((night.needs.len(), night.needs[0].tasks.clone()), (1, vec![0, 1, 2]));
     assert_eq!(night.headline, "The night is over: 3 of 3 tasks left open. One thing needs you.");
     assert_eq!((night.limits.len(), night.limits[0].times, night.limits[0].ending), (1, 3, "auth"));
+}
+
+#[test]
+fn what_was_left_open_and_closed_since_is_not_open() {
+    let list = |status: &str, closed_by: Option<&str>| {
+        let task = json!({"id": "b", "title": "Title of b", "status": status});
+        let mut list = TaskList { tasks: vec![serde_json::from_value(task).unwrap()], ..TaskList::default() };
+        list.closed_by.extend(closed_by.map(|run| (TaskId::new("b").unwrap(), RunId::new(run).unwrap())));
+        list
+    };
+    let check = |list: &TaskList, state: TaskState, cause: Option<&str>| {
+        let night = night(&[started("overnight", &["a", "b"]), over()]).with_tasks(list);
+        let told = &night.tasks[1];
+        assert_eq!((told.title.as_str(), told.state, told.cause.as_deref()), ("Title of b", state, cause));
+        assert_eq!((night.counts.open, night.counts.closed), if state == TaskState::Open { (2, 0) } else { (1, 1) });
+    };
+    check(&list("open", None), TaskState::Open, None);
+    check(&list("closed", None), TaskState::Closed, Some("closed by you"));
+    check(&list("closed", Some("r2")), TaskState::Closed, Some("confirmed since by run r2"));
+    // Its own work, whose end it did not live to write down.
+    check(&list("closed", Some("r1")), TaskState::Open, None);
+}
+
+#[test]
+fn a_change_that_nothing_confirmed_is_kept_where_the_report_says() {
+    let times = Times { zone: jiff::tz::TimeZone::UTC, now: "2026-11-22T06:00:00Z".parse().unwrap() };
+    for verdict in ["unverifiable", "failed"] {
+        let entries = [
+            started("overnight", &["a"]),
+            task("a"),
+            attempt("a", 1, &[]),
+            judged("a", 1, verdict),
+            ended("a", json!(verdict), "blocked", json!({})),
+            over(),
+        ];
+        let night = night(&entries).with_kept(vec![(TaskId::new("a").unwrap(), "kept/a.patch".to_owned())]);
+        let text = super::text(&night, &times);
+        assert!(text.contains("what its last attempt changed is kept in kept/a.patch"), "{text}");
+    }
 }
 
 #[test]

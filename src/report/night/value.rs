@@ -98,7 +98,7 @@ pub enum NightState {
     Dead,
 }
 
-/// How many tasks stand where; the six parts add up to `tasks`.
+/// How many tasks stand where; the seven parts add up to `tasks`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Counts {
@@ -116,6 +116,8 @@ pub struct Counts {
     pub open: usize,
     /// Being worked on.
     pub working: usize,
+    /// Closed since, not by this run.
+    pub closed: usize,
 }
 
 /// Where a task stands after the run.
@@ -134,6 +136,8 @@ pub enum TaskState {
     Open,
     /// Being worked on.
     Working,
+    /// Left open by the run, and closed since: by a person, or by another run.
+    Closed,
 }
 
 /// A task.
@@ -156,6 +160,8 @@ pub struct NightTask {
     pub branch: Option<String>,
     /// Why it is not confirmed, in words.
     pub cause: Option<String>,
+    /// The patch files that keep what its last attempt changed where nothing confirmed it, from the project's directory.
+    pub kept: Vec<String>,
     /// What stands in the way, where it is nothing about the work.
     pub stop: Option<Stop>,
     /// What a person must do before it can go on.

@@ -117,6 +117,12 @@ impl Times {
         }
     }
 
+    /// `22:04` within a day, else with its date: for what is close most of the time.
+    pub(super) fn near_clock(&self, at: Timestamp) -> String {
+        let apart = at.duration_since(self.now).unsigned_abs();
+        if apart.as_secs() < 22 * 3600 { self.clock(at) } else { self.full(at) }
+    }
+
     /// `22:04 to 06:31`, with days where they are more than one apart.
     pub(super) fn range(&self, from: Timestamp, to: Timestamp) -> String {
         let day = |at: Timestamp| at.to_zoned(self.zone.clone()).date();

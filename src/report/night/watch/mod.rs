@@ -1,0 +1,36 @@
+//! What somebody sees who watches a run, before it is drawn: pure values and words.
+//!
+//! A [`Scene`] is the [`Night`](super::Night) of a journal with who is at work in this moment (from the transcripts that
+//! are being written, [`Live`]) and the newest entries in words ([`Said`]). `timeline` puts spans into columns, `detail`
+//! tells one task, `words` has the short sentences, and `text` puts a scene into lines, for pipes and screen readers. Every
+//! word from outside comes out in one line that drives no terminal.
+
+mod detail;
+mod said;
+mod scene;
+mod text;
+mod timeline;
+mod words;
+
+pub use detail::Passage;
+pub use detail::PassageKind;
+pub use detail::detail;
+pub use said::Said;
+pub use scene::AtWork;
+pub use scene::Live;
+pub use scene::RECENT;
+pub use scene::Scene;
+pub use scene::working_sessions;
+pub use text::said;
+pub use text::text;
+pub use timeline::Cell;
+pub use timeline::Timeline;
+pub use timeline::timeline;
+pub use words::at_work;
+pub use words::line;
+pub use words::mark;
+pub use words::need;
+pub use words::phase;
+pub use words::spent;
+pub use words::standing;
+pub use words::tallies;

@@ -1,0 +1,150 @@
+//! A journal's entries as lines, for whoever watches a run.
+
+use super::super::words::foreign;
+use super::super::words::plural;
+use crate::domain::JournalEntry;
+use crate::domain::MergeOutcome;
+use crate::domain::RunStop;
+use crate::domain::TaskId;
+use crate::domain::Timestamp;
+use crate::domain::Verdict;
+use serde::Serialize;
+
+/// So much of a text from outside.
+const BYTES: usize = 300;
+
+/// Something that a run wrote down, in words.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Said {
+    /// When, by the clock of the run.
+    pub at: Timestamp,
+    /// The task; null for the run as a whole.
+    pub task: Option<TaskId>,
+    /// What happened, in one line that drives no terminal.
+    pub text: String,
+}
+
+impl Said {
+    /// The entry in words; none where another one says the same better.
+    #[must_use]
+    pub fn of(at: Timestamp, entry: &JournalEntry) -> Option<Self> {
+        let text = of_run(entry).or_else(|| of_attempt(entry)).or_else(|| of_task(entry))?;
+        Some(Self { at, task: entry.task().cloned(), text })
+    }
+}
+
+fn of_run(entry: &JournalEntry) -> Option<String> {
+    Some(match entry {
+        JournalEntry::RunStarted { tasks, plan, .. } => {
+            format!("begins: {}, {} at a time", plural(tasks.len(), "task"), plan.jobs.max(1))
+        }
+        JournalEntry::RunResumed { tasks, .. } => {
+            format!("goes on in another process: {} left", plural(tasks.len(), "task"))
+        }
+        JournalEntry::RunEnded { interrupted: true, .. } => "interrupted".to_owned(),
+        JournalEntry::RunEnded { stopped, .. } => match stopped {
+            None => "over".to_owned(),
+            Some(RunStop::Deadline) => "stopped: the time is up".to_owned(),
+            Some(RunStop::Budget) => "stopped: the budget is used up".to_owned(),
+            Some(RunStop::Drained) => "stopped after the attempts that were at work".to_owned(),
+        },
+        _ => return None,
+    })
+}
+
+fn of_attempt(entry: &JournalEntry) -> Option<String> {
+    Some(match entry {
+        JournalEntry::AttemptStarted { attempt, agent, injected, .. } => {
+            let with = match injected.len() {
+                0 => String::new(),
+                n => format!(", with {} in its prompt", plural(n, "reflection")),
+            };
+            format!("attempt {attempt}: {} works{with}", foreign(agent, 60))
+        }
+        JournalEntry::AgentStopped { ending, .. } => format!("agent stopped: {}", ending.as_str()),
+        JournalEntry::TurnStarted { turn, reason, .. } => format!("turn {turn} ({})", reason.as_str()),
+        JournalEntry::TurnNudged { because, .. } => {
+            format!("stopped to be told something: {}", foreign(because, BYTES))
+        }
+        JournalEntry::AttemptDropped { ending, .. } => {
+            let ending = ending.as_ref().map_or("it could not be started", |ending| ending.as_str());
+            format!("attempt not judged: {ending}")
+        }
+        JournalEntry::AttemptJudged { attempt, verdict, because, .. } => {
+            format!("attempt {attempt}: {}{}", verdict.as_str(), after(", ", because))
+        }
+        _ => return None,
+    })
+}
+
+fn of_task(entry: &JournalEntry) -> Option<String> {
+    Some(match entry {
+        JournalEntry::TaskStarted { title, .. } => format!("begins{}", after(": ", title)),
+        JournalEntry::WaitStarted { because, .. } => format!("waits: {}", foreign(because, BYTES)),
+        JournalEntry::WaitEnded { .. } => "goes on after waiting".to_owned(),
+        JournalEntry::MergeEnded { outcome: MergeOutcome::Merged { commit, .. }, .. } => {
+            format!("merged as {}", foreign(commit.get(..12).unwrap_or(commit), 60))
+        }
+        JournalEntry::MergeEnded { outcome, .. } => {
+            format!("not merged: {}", foreign(&outcome.failed().unwrap_or_default(), BYTES))
+        }
+        JournalEntry::TaskEnded { verdict: Some(Verdict::Confirmed), branch, .. } => {
+            let branch = branch.as_ref().map(|branch| after(", on ", branch)).unwrap_or_default();
+            format!("task confirmed{branch}")
+        }
+        JournalEntry::TaskEnded { verdict, cause, .. } => {
+            let verdict = verdict.map_or("not judged", |verdict| verdict.as_str());
+            format!("task ended: {verdict}{}", cause.as_ref().map(|cause| after(", ", cause)).unwrap_or_default())
+        }
+        _ => return None,
+    })
+}
+
+fn after(before: &str, words: &str) -> String {
+    let words = foreign(words, BYTES);
+    if words.is_empty() { words } else { format!("{before}{words}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::Value;
+    use serde_json::json;
+
+    #[test]
+    fn entries_are_lines_that_drive_no_terminal() {
+        let check = |entry: Value, expected: Option<&str>| {
+            let parsed: JournalEntry = serde_json::from_value(entry.clone()).unwrap();
+            let said = Said::of(Timestamp::UNIX_EPOCH, &parsed);
+            assert_eq!(said.as_ref().map(|said| said.text.as_str()), expected, "{entry}");
+        };
+        let ended = |stopped: Value| json!({"type": "run_ended", "interrupted": false, "stopped": stopped});
+        check(
+            json!({"type": "run_started", "run": "r", "pid": 1, "tasks": ["a"]}),
+            Some("begins: 1 task, 1 at a time"),
+        );
+        check(ended(json!("deadline")), Some("stopped: the time is up"));
+        check(ended(json!(null)), Some("over"));
+        check(json!({"type": "task_started", "task": "a", "title": "x\u{1b}]0;evil\u{7}\ny"}), Some("begins: x y"));
+        check(json!({"type": "task_started", "task": "a"}), Some("begins"));
+        let attempt = json!({"type": "attempt_started", "task": "a", "subtask": "a", "attempt": 2, "session": "s",
+                             "agent": "claude", "start": "t", "injected": ["r1", "r2"]});
+        check(attempt, Some("attempt 2: claude works, with 2 reflections in its prompt"));
+        check(json!({"type": "commit_started", "task": "a", "tree": "t"}), None);
+        let merged = json!({"kind": "merged", "commit": "0123456789abcdef"});
+        check(
+            json!({"type": "merge_ended", "task": "a", "attempt": 1, "outcome": merged}),
+            Some("merged as 0123456789ab"),
+        );
+        let red = json!({"kind": "red", "because": "check `t` is red", "kept": "b"});
+        check(
+            json!({"type": "merge_ended", "task": "a", "attempt": 1, "outcome": red}),
+            Some("not merged: on top of what was merged before check `t` is red; the work is kept on b"),
+        );
+        check(
+            json!({"type": "task_ended", "task": "a", "verdict": "failed", "cause": "so"}),
+            Some("task ended: failed, so"),
+        );
+    }
+}

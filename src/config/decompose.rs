@@ -2,8 +2,8 @@
 
 use super::error::ConfigError;
 use super::load::Effective;
-use super::settings::Asked;
-use super::settings::MODEL_RETRIES;
+use super::model::Asked;
+use super::model::MODEL_RETRIES;
 use super::wire::ProviderFile;
 use crate::domain::policy;
 use schemars::JsonSchema;

@@ -10,6 +10,7 @@ mod environment;
 mod error;
 mod judging;
 mod load;
+mod model;
 mod notify;
 mod reference;
 mod settings;

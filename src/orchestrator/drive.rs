@@ -36,7 +36,6 @@ use crate::domain::TaskReport;
 use crate::domain::TreeId;
 use crate::domain::Usage;
 use crate::domain::Verdict;
-use crate::domain::policy::RouteHistory;
 use crate::services::BeginRun;
 use crate::services::Captures;
 use crate::services::Clock;
@@ -200,7 +199,7 @@ impl Orchestrator for Loop {
         };
         let base = self.services.workspaces.begin(begin(&request.run, past.as_ref())).await.map_err(environment)?;
         let queue = Queue::new(&list.tasks, asked);
-        let track_record = self.track_record(&list, &request.run).await;
+        let track_record = TrackRecord::of_agents(&self.services, &list.tasks, &request.run).await;
         let proposals = parts::proposals(&self.services).await;
         let past = past.unwrap_or_default();
         let context = Arc::new(RunContext {
@@ -252,20 +251,6 @@ impl Loop {
         }
         self.services.tasks.mark(&missing).await.map_err(environment)?;
         self.services.tasks.load().await.map_err(environment)
-    }
-
-    /// How agents did in earlier runs. One whose journal cannot be read costs the order of chains, never the run.
-    async fn track_record(&self, list: &TaskList, run: &RunId) -> TrackRecord {
-        let services = &self.services;
-        let agents = services.settings.agents();
-        if agents.history == RouteHistory::Off {
-            return TrackRecord::default();
-        }
-        TrackRecord::read(&*services.journal, Some(run), agents, &list.tasks).await.unwrap_or_else(|error| {
-            let message = format!("how agents did in earlier runs is not known: {error}");
-            services.publish(None, EventKind::Warning { message });
-            TrackRecord::default()
-        })
     }
 
     /// What the journal tells of a run that goes on.
@@ -435,7 +420,7 @@ impl RunContext {
                         running.spawn(Self::work_on(run));
                     }
                     Next::SetAside(task, because) => {
-                        ended.push(self.set_aside(&task, Stop::Dependency, because));
+                        replace(&mut ended, self.set_aside(&task, Stop::Dependency, because));
                     }
                     Next::Wait | Next::Empty => break,
                 }
@@ -445,11 +430,10 @@ impl RunContext {
                 Ok((id, Ok(task))) => {
                     workers.remove(&id);
                     queue.ended(&id, task.status);
-                    ended.retain(|earlier| earlier.report.id != id);
                     if let Some(because) = in_a_row.after(&task) {
                         self.halt(&because);
                     }
-                    ended.push(task);
+                    replace(&mut ended, task);
                 }
                 Ok((_, Err(error))) => self.halt(&error.to_string()),
                 Err(error) => self.halt(&format!("a task's worker failed: {error}")),
@@ -459,7 +443,12 @@ impl RunContext {
             return Err(halted);
         }
         // An interrupted run leaves what it never started in the report, so that nothing is silently missing.
-        ended.extend(queue.drain().iter().map(|task| self.never_started(task)));
+        for task in queue.drain() {
+            // What was done of one that came back is told already.
+            if !ended.iter().any(|earlier| earlier.report.id == task.id && earlier.report.attempts > 0) {
+                replace(&mut ended, self.never_started(&task));
+            }
+        }
         Ok(ended)
     }
 
@@ -499,8 +488,7 @@ impl RunContext {
             );
             let by_hand = list.tasks.iter().find(|now| now.id == task.id).map(|now| now.status);
             let report = TaskReport { cause: Some(because), by_hand, ..empty_report(&task) };
-            ended.retain(|earlier| earlier.report.id != task.id);
-            ended.push(Ended::new(report, Status::Open));
+            replace(ended, Ended::new(report, Status::Open));
         }
         *self.list.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(list);
     }
@@ -548,6 +536,12 @@ impl RunContext {
         let stopped = self.stopped.get().copied();
         RunReport { run: self.run.clone(), project, tasks, totals, kind: self.kind, interrupted, stopped, integration }
     }
+}
+
+/// A task that came back has one end, its last.
+fn replace(ended: &mut Vec<Ended>, task: Ended) {
+    ended.retain(|earlier| earlier.report.id != task.report.id);
+    ended.push(task);
 }
 
 pub(super) fn millis(duration: Duration) -> u64 {

@@ -2,8 +2,10 @@
 //!
 //! It is read from the journals of the newest runs, once per run, and only where the settings ask for it.
 
+use super::drive::Services;
 use super::resume::failure_key;
 use super::router::kind;
+use crate::domain::EventKind;
 use crate::domain::JournalEntry;
 use crate::domain::RunId;
 use crate::domain::SessionId;
@@ -11,6 +13,7 @@ use crate::domain::Task;
 use crate::domain::TaskId;
 use crate::domain::Verdict;
 use crate::domain::policy::Agents;
+use crate::domain::policy::RouteHistory;
 use crate::services::Journal;
 use crate::services::JournalError;
 use std::collections::BTreeMap;
@@ -47,6 +50,20 @@ struct Streak {
 }
 
 impl TrackRecord {
+    /// What counts for the agents of this run, where the settings ask for it. A journal that cannot be read costs the order of
+    /// chains, never the run.
+    pub(super) async fn of_agents(services: &Services, tasks: &[Task], this: &RunId) -> Self {
+        let agents = services.settings.agents();
+        if agents.history == RouteHistory::Off {
+            return Self::default();
+        }
+        Self::read(&*services.journal, Some(this), agents, tasks).await.unwrap_or_else(|error| {
+            let message = format!("how agents did in earlier runs is not known: {error}");
+            services.publish(None, EventKind::Warning { message });
+            Self::default()
+        })
+    }
+
     /// Reads what the newest runs wrote down, `this` one aside.
     ///
     /// # Errors

@@ -20,6 +20,7 @@
 #![forbid(unsafe_code)]
 
 // Words: plain values and text.
+pub mod decomposition;
 pub mod domain;
 pub mod prompt;
 pub mod config;

@@ -48,7 +48,7 @@ pub(super) async fn run(dir: &Path, args: RunArgs) -> anyhow::Result<Exit> {
     if args.dry_run {
         drop((orchestrator, tasks));
         app.shutdown().await?;
-        return dry_run(&list, &ids, again, &*settings, &args);
+        return dry_run(&list, &ids, again, &*settings, &args).await;
     }
     if ids.is_empty() && again == Again::No && !list.tasks.iter().any(is_open) {
         drop((orchestrator, tasks));
@@ -149,7 +149,7 @@ pub(super) fn nothing_open(list: &TaskList, settings: &dyn Settings, json: bool)
     Ok(if list.problems.is_empty() { Exit::Confirmed } else { Exit::NotConfirmed })
 }
 
-fn dry_run(
+async fn dry_run(
     list: &TaskList,
     ids: &[TaskId],
     again: Again,
@@ -158,7 +158,8 @@ fn dry_run(
 ) -> anyhow::Result<Exit> {
     let mut tasks = list.select(ids, again).map_err(UsageError)?;
     tasks.sort_by_key(crate::domain::Task::rank);
-    let chain = |t: &crate::domain::Task| runtime::chain(settings.agents(), t, args.how.agent.as_deref());
+    let earlier = runtime::track_record(settings, &list.tasks).await?;
+    let route = |t: &crate::domain::Task| runtime::route(settings.agents(), t, args.how.agent.as_deref(), &earlier);
     let checks = |t: &crate::domain::Task| -> Vec<String> {
         let own = t.subtasks.iter().flat_map(|s| &s.checks).chain(&t.checks);
         settings.run().checks.iter().chain(own).map(|c| format!("{}: {}", c.name, c.run)).collect()
@@ -168,13 +169,19 @@ fn dry_run(
     if args.json {
         let planned: Vec<_> = tasks
             .iter()
-            .map(|t| json!({"id": t.id, "title": t.title, "agents": chain(t), "checks": checks(t), "maxAttempts": attempts(t)}))
+            .map(|t| {
+                let route = route(t);
+                json!({"id": t.id, "title": t.title, "agents": route.agents, "because": route.because, "checks": checks(t), "maxAttempts": attempts(t)})
+            })
             .collect();
         project::print_json(&json!({ "dryRun": true, "tasks": planned }))?;
     } else {
         for task in &tasks {
             let title = project::printable(&task.title);
-            outln!("{}  {title}\n  agent: {}; up to {} attempts", task.id, chain(task).join(", then "), attempts(task));
+            let route = route(task);
+            let because = route.because.map(|because| format!(", because {because}")).unwrap_or_default();
+            let agents = project::printable(&format!("{}{because}", route.agents.join(", then ")));
+            outln!("{}  {title}\n  agent: {agents}; up to {} attempts", task.id, attempts(task));
             let list = checks(task);
             outln!(
                 "  checks: {}",

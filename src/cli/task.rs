@@ -18,6 +18,7 @@ use crate::domain::policy::Decompose;
 use crate::runtime;
 use crate::runtime::Readiness;
 use crate::runtime::TaskFile;
+use crate::runtime::TrackRecord;
 use crate::services::Settings;
 use crate::services::Tasks;
 use crate::services::TasksError;
@@ -32,7 +33,7 @@ pub(super) async fn task(dir: &Path, args: TaskArgs) -> anyhow::Result<Exit> {
     match args.command {
         TaskCommand::List { status, json } => list(&file, status.as_deref(), json).await,
         TaskCommand::Ready { json } => ready(&file, json).await,
-        TaskCommand::Show { id, json } => show(&file, &id, settings.run().decompose, json).await,
+        TaskCommand::Show { id, json } => show(&file, &id, &*settings, json).await,
         TaskCommand::Add(add) => {
             let added = usage(file.add(new_task(&add)).await)?;
             say_unknown(&added, &file, &*settings).await?;
@@ -150,7 +151,8 @@ fn with_cause(task: &Task, list: &TaskList) -> Value {
     value
 }
 
-async fn show(file: &TaskFile, id: &str, how: Decompose, json: bool) -> anyhow::Result<Exit> {
+async fn show(file: &TaskFile, id: &str, settings: &dyn Settings, json: bool) -> anyhow::Result<Exit> {
+    let how = settings.run().decompose;
     let list = file.load().await?;
     say_problems(&list);
     let task = list.find(id).map_err(UsageError)?;
@@ -162,6 +164,7 @@ async fn show(file: &TaskFile, id: &str, how: Decompose, json: bool) -> anyhow::
     if let Some(cause) = list.causes.get(&task.id) {
         text += &format!("because: {cause}\n");
     }
+    text += &goes_to(task, settings, &runtime::track_record(settings, &list.tasks).await?);
     text += &parts(task, how);
     for part in task.clone().split(how).parts() {
         if let Some(count) = list.attempts.get(&(task.id.clone(), part.id.clone())) {
@@ -183,12 +186,29 @@ async fn show(file: &TaskFile, id: &str, how: Decompose, json: bool) -> anyhow::
     Ok(Exit::Confirmed)
 }
 
+/// Which agents a run would give it to, and how large it counts as where that decides.
+fn goes_to(task: &Task, settings: &dyn Settings, earlier: &TrackRecord) -> String {
+    let agents = settings.agents();
+    let route = runtime::route(agents, task, None, earlier);
+    let because = route.because.map(|because| format!(", because {because}")).unwrap_or_default();
+    let size = if agents.by_size.is_empty() {
+        String::new()
+    } else {
+        let sized = runtime::size(task);
+        format!("size: {} ({})\n", sized.size.as_str(), sized.because)
+    };
+    format!("{size}goes to {}{because}\n", route.agents.join(", then "))
+}
+
 /// What the task would be split into, and what stands against it.
 fn parts(task: &Task, how: Decompose) -> String {
     let wanted = if how == Decompose::Off { Decompose::Structure } else { how };
     let found = match decompose(task, wanted) {
         Err(error) if how != Decompose::Off => return format!("not split: {error}\n"),
         Ok(found) if !found.is_empty() => found,
+        _ if how == Decompose::Asked && task.subtasks.is_empty() => {
+            return "before its first attempt somebody is asked in which parts it is worked on\n".to_owned();
+        }
         _ if task.subtasks.is_empty() => return String::new(),
         _ => task.subtasks.clone(),
     };

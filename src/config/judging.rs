@@ -6,6 +6,7 @@ use super::load::Effective;
 use super::wire::OneOrMany;
 use super::wire::ProviderFile;
 use crate::domain::RiskThreshold;
+use crate::domain::TaskSize;
 use crate::domain::policy;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -182,10 +183,16 @@ impl Default for FeedbackFile {
     }
 }
 
-/// Agents by kind of work. A task's own agent, the flag and labels come before it.
+/// Agents by size and kind of work. A task's own agent, the flag and labels come before it.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct RoutingFile {
+    /// Agents by the size of a task, the smallest first, e.g. `[{"upTo": "small", "agents": "codex"}]`: the first entry that is
+    /// large enough decides, and comes before the kind of work. `reflexion task show` says how large a task is, and why.
+    pub by_size: Vec<SizeRouteFile>,
+    /// Whether earlier runs change the order of a chain: agents that mostly failed at such tasks come after the others, see
+    /// [agents](agents.md#which-agent-a-task-is-given-to).
+    pub history: bool,
     /// Servers, data, interfaces between programs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub backend: Option<OneOrMany>,
@@ -205,6 +212,38 @@ pub struct RoutingFile {
     /// After so many failures in a row that look the same; 2 if not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub escalate_after: Option<u32>,
+}
+
+/// Agents for tasks up to a size.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SizeRouteFile {
+    /// `small`, `medium` or `large`.
+    pub up_to: SizeFile,
+    /// One name, or a fallback chain.
+    pub agents: OneOrMany,
+}
+
+/// How large a task is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SizeFile {
+    /// A change in one place.
+    Small,
+    /// Several places, or much to read.
+    Medium,
+    /// A project of its own.
+    Large,
+}
+
+impl From<SizeFile> for TaskSize {
+    fn from(file: SizeFile) -> Self {
+        match file {
+            SizeFile::Small => Self::Small,
+            SizeFile::Medium => Self::Medium,
+            SizeFile::Large => Self::Large,
+        }
+    }
 }
 
 impl RoutingFile {
@@ -328,7 +367,7 @@ impl Effective {
     }
 
     /// A configured agent that can answer a question without changing anything.
-    fn answering_agent(
+    pub(super) fn answering_agent(
         &self,
         named: &BTreeMap<String, policy::Agent>,
         name: &str,

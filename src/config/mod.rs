@@ -5,10 +5,12 @@
 //! file is an error that says where and what, never a silent default.
 
 mod budget;
+mod decompose;
 mod environment;
 mod error;
 mod judging;
 mod load;
+mod model;
 mod notify;
 mod reference;
 mod settings;

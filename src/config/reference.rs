@@ -105,6 +105,7 @@ pub fn reference() -> String {
         ("A check", "checks[]", "CheckSpec"),
         ("A generator", "reflexion.generator", "GeneratorFile"),
         ("An agent", "agents.<name>", "AgentFile"),
+        ("Who is asked for parts", "decompose", "DecomposerFile"),
         ("A recipient of notices", "notify[]", "NotifyFile"),
     ] {
         push_shape(&mut text, &schema, title, path, shape);

@@ -3,17 +3,18 @@
 use super::error::ConfigError;
 use super::error::nearest;
 use super::load::Effective;
+use super::model::Asked;
+use super::model::MODEL_RETRIES;
+use super::model::in_parts;
 use super::wire::AgentFile;
 use super::wire::AgentKindFile;
-use super::wire::DecomposeFile;
-use super::wire::GeneratorFile;
 use super::wire::GeneratorKind;
 use super::wire::HealerFile;
 use super::wire::OneOrMany;
 use super::wire::PermissionsFile;
 use super::wire::ProjectFile;
-use super::wire::ProviderFile;
 use super::wire::RetryStartFile;
+use crate::domain::TaskSize;
 use crate::domain::policy;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -27,12 +28,8 @@ const HOUR_MS: u64 = 3_600_000;
 const TEN_MINUTES_MS: u64 = 600_000;
 /// Longer than a slow build inside a tool call, during which agents print nothing.
 const IDLE_MS: u64 = 900_000;
-/// How often a model's passing fault is tried again.
-const MODEL_RETRIES: u32 = 2;
 /// One failure may be bad luck; the same one twice is not.
 const ESCALATE_AFTER: u32 = 2;
-/// What a model may write: a few files, or a reflection many times over.
-const MAX_TOKENS: u32 = 4096;
 
 impl Effective {
     /// Checks what types cannot say, and gives the policies.
@@ -55,7 +52,7 @@ impl Effective {
         let agents = self.agents()?;
         Ok(policy::Values {
             project: self.project(),
-            run: policy::Run { budgets: self.budgets()?, ..run(file) },
+            run: policy::Run { budgets: self.budgets()?, decomposer: self.decomposer(&agents.named)?, ..run(file) },
             reflexion: self.reflexion(&agents)?,
             verification: self.verification(&agents.named)?,
             risk: policy::Risk { threshold: file.risk.threshold },
@@ -124,11 +121,26 @@ impl Effective {
         let by_category = routed.map(|(category, key, chain)| Ok((category, self.chain(&named, chain, key)?)));
         let by_category = by_category.collect::<Result<_, ConfigError>>()?;
         let routing = &self.file.routing;
+        let by_size = self.by_size(&named)?;
+        let history = if routing.history { policy::RouteHistory::On } else { policy::RouteHistory::Off };
         let to = routing.escalate_to.as_ref().map(|chain| self.chain(&named, chain, "routing.escalateTo"));
         let after = routing.escalate_after.unwrap_or(ESCALATE_AFTER);
         self.require(after >= 1, "routing.escalateAfter", "is at least 1")?;
         let escalation = policy::Escalation { to: to.transpose()?.unwrap_or_default(), after };
-        Ok(policy::Agents { default, by_label, by_category, escalation, named })
+        Ok(policy::Agents { default, by_label, by_size, by_category, history, escalation, named })
+    }
+
+    fn by_size(&self, named: &BTreeMap<String, policy::Agent>) -> Result<Vec<(TaskSize, Vec<String>)>, ConfigError> {
+        let (key, routes) = ("routing.bySize", &self.file.routing.by_size);
+        let mut by_size: Vec<(TaskSize, Vec<String>)> = Vec::new();
+        for route in routes {
+            let up_to = TaskSize::from(route.up_to);
+            let reached = by_size.last().is_none_or(|(before, _)| *before < up_to);
+            let message = format!("has an entry up to `{}` that the one before it leaves nothing to", up_to.as_str());
+            self.require(reached, key, &message)?;
+            by_size.push((up_to, self.chain(named, &route.agents, key)?));
+        }
+        Ok(by_size)
     }
 
     /// A fallback chain of known agents.
@@ -329,90 +341,6 @@ fn options(file: &AgentFile) -> policy::AgentOptions {
     }
 }
 
-/// A checked setting in whole parts, so that settings can be compared: dollars in cents, temperatures in thousandths.
-fn in_parts(value: f64, parts: f64) -> u32 {
-    (value * parts).round() as u32
-}
-
-/// What agents and generators say alike about a model.
-struct Asked<'a> {
-    model: Option<&'a String>,
-    provider: Option<ProviderFile>,
-    base_url: Option<&'a String>,
-    key_env: Option<&'a String>,
-    max_tokens: Option<u32>,
-    temperature: Option<f64>,
-    structured: Option<bool>,
-}
-
-impl<'a> Asked<'a> {
-    fn of_agent(file: &'a AgentFile) -> Self {
-        Self {
-            model: file.model.as_ref(),
-            provider: file.provider,
-            base_url: file.base_url.as_ref(),
-            key_env: file.key_env.as_ref(),
-            max_tokens: file.max_tokens,
-            temperature: file.temperature,
-            structured: file.structured,
-        }
-    }
-
-    fn of_generator(file: &'a GeneratorFile) -> Self {
-        Self {
-            model: file.model.as_ref(),
-            provider: file.provider,
-            base_url: file.base_url.as_ref(),
-            key_env: file.key_env.as_ref(),
-            max_tokens: file.max_tokens,
-            temperature: file.temperature,
-            structured: file.structured,
-        }
-    }
-
-    /// The keys that only a model's settings use, beside its name, for [`Effective::all_used`].
-    fn keys(&self, retries: Option<u32>, used: bool) -> [(&'static str, bool, bool); 7] {
-        [
-            ("provider", self.provider.is_some(), used),
-            ("baseUrl", self.base_url.is_some(), used),
-            ("keyEnv", self.key_env.is_some(), used),
-            ("maxTokens", self.max_tokens.is_some(), used),
-            ("temperature", self.temperature.is_some(), used),
-            ("structured", self.structured.is_some(), used),
-            ("retries", retries.is_some(), used),
-        ]
-    }
-
-    fn model(&self, effective: &Effective, key: &str, limits: policy::Limits) -> Result<policy::Model, ConfigError> {
-        let Some(name) = self.model.filter(|name| !name.is_empty()) else {
-            return Err(effective.wrong(key, format!("`{key}` needs a `model`, the provider's name of it")));
-        };
-        let Some(provider) = self.provider else {
-            return Err(effective.wrong(key, format!("`{key}` needs a `provider`: anthropic, openai or gemini")));
-        };
-        if let Some(url) = self.base_url {
-            let known = url.starts_with("http://") || url.starts_with("https://");
-            effective.require(known, key, "has a `baseUrl` that does not begin with http:// or https://")?;
-        }
-        let temperature = self.temperature.unwrap_or(0.0);
-        effective.require((0.0..=2.0).contains(&temperature), key, "has a `temperature` outside of 0 to 2")?;
-        effective.require(self.max_tokens != Some(0), key, "has a `maxTokens` of 0")?;
-        Ok(policy::Model {
-            provider: provider.into(),
-            name: name.clone(),
-            base_url: self.base_url.cloned(),
-            key_env: self.key_env.cloned(),
-            max_tokens: self.max_tokens.unwrap_or(MAX_TOKENS),
-            temperature_milli: self.temperature.map(|t| in_parts(t, 1000.0)),
-            structured: match self.structured {
-                Some(false) => policy::Structured::Off,
-                Some(true) | None => policy::Structured::On,
-            },
-            limits,
-        })
-    }
-}
-
 fn run(file: &ProjectFile) -> policy::Run {
     policy::Run {
         max_attempts: file.max_attempts,
@@ -423,11 +351,8 @@ fn run(file: &ProjectFile) -> policy::Run {
             RetryStartFile::Fresh => policy::RetryStart::Fresh,
         },
         limit_wait: if file.limits.wait { policy::LimitWait::On } else { policy::LimitWait::Off },
-        decompose: match file.decompose {
-            DecomposeFile::Off => policy::Decompose::Off,
-            DecomposeFile::Checklist => policy::Decompose::Checklist,
-            DecomposeFile::Structure => policy::Decompose::Structure,
-        },
+        decompose: file.decompose.how(),
+        decomposer: policy::Decomposer::Nobody,
         checks: file.checks.clone(),
         protect: file.protect.clone(),
         budgets: policy::Budgets::default(),
@@ -513,6 +438,11 @@ mod tests {
             (r#"{"agents":{"a":{"type":"command"}}}"#, "needs `argv`"),
             (r#"{"checks":[{"name":"a","run":"x"},{"name":"a","run":"y"}]}"#, "two checks named `a`"),
             (r#"{"protect":["a[" ]}"#, "the glob `a[`"),
+            (r#"{"routing":{"bySize":[{"upTo":"small","agents":"claud"}]}}"#, "did you mean `claude`?"),
+            (
+                r#"{"routing":{"bySize":[{"upTo":"large","agents":"pi"},{"upTo":"small","agents":"pi"}]}}"#,
+                "an entry up to `small` that the one before it leaves nothing to",
+            ),
         ] {
             let said = error(json);
             assert!(said.contains(expected), "{json}\n  said:     {said}\n  expected: {expected}");

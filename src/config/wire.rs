@@ -2,6 +2,7 @@
 //! `config/`; only this module knows these shapes.
 
 use super::budget::BudgetsFile;
+use super::decompose::DecomposeFile;
 use super::judging::FeedbackFile;
 use super::judging::RiskFile;
 use super::judging::RoutingFile;
@@ -43,9 +44,11 @@ pub struct ProjectFile {
     pub agents: AgentsFile,
     /// The reflection loop.
     pub reflexion: ReflexionFile,
-    /// Which lists in a task's description are worked on item by item, where the task has no `subtasks`. `off`: none, because
+    /// In which parts a task without `subtasks` is worked on: which lists in its description, item by item. `off`: none, because
     /// many a list is steps to reproduce or things to keep in mind. `checklist`: `- [ ]` items; ticked ones are done.
-    /// `structure`: a checklist, or else the description's only numbered list. `reflexion task show` says what comes of it.
+    /// `structure`: a checklist, or else the description's only numbered list. An object such as `{"agent": "claude"}` names who
+    /// is asked for the parts of a task without a checklist, see [formats](formats.md#parts). `reflexion task show` says what
+    /// comes of it.
     pub decompose: DecomposeFile,
     /// What a retry starts from.
     pub retry: RetryFile,
@@ -233,19 +236,6 @@ pub enum GeneratorKind {
     Agent,
     /// A language model.
     Llm,
-}
-
-/// Which lists in a task's description are its parts.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum DecomposeFile {
-    /// None.
-    #[default]
-    Off,
-    /// A checklist.
-    Checklist,
-    /// A checklist, or else the only numbered list.
-    Structure,
 }
 
 /// What a retry starts from.

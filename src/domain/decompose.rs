@@ -7,6 +7,8 @@ use super::Subtask;
 use super::SubtaskId;
 use super::Task;
 use super::policy::Decompose;
+use serde::Deserialize;
+use serde::Serialize;
 use sha2::Digest;
 use sha2::Sha256;
 use std::collections::BTreeMap;
@@ -76,6 +78,55 @@ impl Task {
     }
 }
 
+/// A part of a task that somebody proposes: words for agents, and nothing else.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProposedPart {
+    /// One line.
+    pub title: String,
+    /// What is to be done, and when it is.
+    pub description: String,
+}
+
+/// Proposed parts as subtasks, with ids made of their titles as those of a list's items are.
+#[must_use]
+pub fn parts_of(proposed: &[ProposedPart]) -> Vec<Subtask> {
+    let mut seen = BTreeMap::new();
+    proposed.iter().map(|proposed| part(proposed.title.clone(), proposed.description.clone(), &mut seen)).collect()
+}
+
+/// The parts that were proposed for a task as it stood.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Proposal {
+    /// A digest of the task's title, description and acceptance criteria.
+    of: String,
+    /// The parts; none where it is better worked on as a whole.
+    pub parts: Vec<Subtask>,
+}
+
+impl Proposal {
+    /// What was proposed for this task.
+    #[must_use]
+    pub fn new(task: &Task, parts: Vec<Subtask>) -> Self {
+        Self { of: digest(task), parts }
+    }
+
+    /// Whether the task still says what it said then; its parts are no longer those of another text.
+    #[must_use]
+    pub fn is_of(&self, task: &Task) -> bool {
+        self.of == digest(task)
+    }
+}
+
+fn digest(task: &Task) -> String {
+    let mut digest = Sha256::new();
+    for text in [&task.title, &task.description, &task.acceptance_criteria] {
+        digest.update(text.as_bytes());
+        digest.update([0]);
+    }
+    digest.finalize()[..16].iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 /// The box in front of an item of a checklist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Tick {
@@ -96,17 +147,17 @@ struct Item {
 
 impl Item {
     fn part(&self, seen: &mut BTreeMap<String, u32>) -> Subtask {
-        let id = id(&self.title);
-        let count = seen.entry(id.clone()).or_default();
-        *count += 1;
-        let id = if *count == 1 { id } else { format!("{id}-{count}") };
-        Subtask {
-            id: SubtaskId::new(id).expect("letters, digits and single dashes, of 62 characters at most"),
-            title: self.title.clone(),
-            description: self.body.join("\n").trim_matches('\n').to_owned(),
-            checks: Vec::new(),
-        }
+        part(self.title.clone(), self.body.join("\n").trim_matches('\n').to_owned(), seen)
     }
+}
+
+fn part(title: String, description: String, seen: &mut BTreeMap<String, u32>) -> Subtask {
+    let id = id(&title);
+    let count = seen.entry(id.clone()).or_default();
+    *count += 1;
+    let id = if *count == 1 { id } else { format!("{id}-{count}") };
+    let id = SubtaskId::new(id).expect("letters, digits and single dashes, of 62 characters at most");
+    Subtask { id, title, description, checks: Vec::new() }
 }
 
 /// Some words to know it by, and a digest that tells it from others; blanks and capitals do not matter.
@@ -363,6 +414,22 @@ mod tests {
         assert_eq!(same[1], format!("{}-2", same[0]));
         assert!(same[3].starts_with("item-"), "{same:?}");
         assert!(ids(&format!("- [ ] {0}\n- [ ] {0}", "word ".repeat(99))).iter().all(|id| id.len() <= 64));
+    }
+
+    #[test]
+    fn a_proposal_is_of_the_task_as_it_stood_and_its_ids_are_those_of_a_list() {
+        let proposed = ["Read the file", "again", "again"]
+            .map(|title| ProposedPart { title: title.to_owned(), description: "in words".to_owned() });
+        let before = task("text");
+        let proposal = Proposal::new(&before, parts_of(&proposed));
+        let ids: Vec<&str> = proposal.parts.iter().map(|part| part.id.as_str()).collect();
+        assert_eq!(ids[0], parts_of(&proposed[..1])[0].id.as_str());
+        assert_eq!(ids[2], format!("{}-2", ids[1]));
+        let listed = decompose(&task("- [ ] Read the file\n- [ ] x"), Decompose::Checklist).unwrap();
+        assert_eq!(listed[0].id.as_str(), ids[0]);
+        assert!(proposal.is_of(&Task { priority: 0, subtasks: before.parts(), ..before.clone() }));
+        assert!(!proposal.is_of(&task("another text")));
+        assert!(!proposal.is_of(&Task { acceptance_criteria: "new".to_owned(), ..before }));
     }
 
     #[test]

@@ -47,6 +47,18 @@ pub enum EventKind {
         /// How many attempts it may use in this run.
         max_attempts: u32,
     },
+    /// A rule, or what earlier runs found out, says which agents a task is given to.
+    Routed {
+        /// The fallback chain.
+        agents: Vec<String>,
+        /// Why these, in words.
+        because: String,
+    },
+    /// Somebody was asked in which parts the task is worked on.
+    Decomposed {
+        /// Their titles, in the order of work; none: it is worked on as a whole.
+        parts: Vec<String>,
+    },
     /// What the task is doing now, e.g. `setup`, `baseline`, `agent`, `check test`, `reflecting`.
     Doing {
         /// In words.

@@ -7,6 +7,7 @@ use super::FailureType;
 use super::Flaky;
 use super::HealOutcome;
 use super::Proof;
+use super::Proposal;
 use super::ReflectionId;
 use super::Risk;
 use super::RunId;
@@ -68,6 +69,27 @@ pub enum JournalEntry {
         /// How many attempts each of its parts had before this run.
         #[serde(default)]
         counts: Vec<AttemptCount>,
+        /// Its parts, in the same order.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        parts: Vec<SubtaskId>,
+        /// Why its agents are those that they are, where that is not plain.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        routed: Option<String>,
+    },
+    /// Result: somebody was asked in which parts the task is worked on; from now on it is worked on in these.
+    TaskDecomposed {
+        /// The task.
+        task: TaskId,
+        /// What was proposed.
+        proposal: Proposal,
+        /// How many attempts each of the parts had before this run.
+        counts: Vec<AttemptCount>,
+        /// What asking used.
+        #[serde(default, skip_serializing_if = "Usage::is_unknown")]
+        usage: Usage,
+        /// Why there is no proposal, if there is none: the task is worked on as a whole.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        failed: Option<String>,
     },
     /// Intent: an agent is about to work.
     AttemptStarted {
@@ -333,6 +355,7 @@ impl JournalEntry {
         match self {
             Self::RunStarted { .. } | Self::RunResumed { .. } | Self::RunHalted { .. } | Self::RunEnded { .. } => None,
             Self::TaskStarted { task, .. }
+            | Self::TaskDecomposed { task, .. }
             | Self::AttemptStarted { task, .. }
             | Self::AgentStopped { task, .. }
             | Self::TurnStarted { task, .. }

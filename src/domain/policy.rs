@@ -6,6 +6,7 @@ use super::CheckCommand;
 use super::CheckSpec;
 use super::NoticeKind;
 use super::RiskThreshold;
+use super::TaskSize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -75,8 +76,10 @@ pub struct Run {
     pub retry_start: RetryStart,
     /// Sleep through rate limits, or end the attempt.
     pub limit_wait: LimitWait,
-    /// Which lists in a task's description are its parts.
+    /// Which parts a task without written subtasks is worked on in.
     pub decompose: Decompose,
+    /// Who is asked for them, where somebody is.
+    pub decomposer: Decomposer,
     /// Checks of every task, run before the task's own.
     pub checks: Vec<CheckSpec>,
     /// Globs, relative to the project, of files that no attempt may change.
@@ -136,7 +139,7 @@ pub enum RetryStart {
     Fresh,
 }
 
-/// Which lists in a task's description are its parts, where it has no written subtasks.
+/// Which parts a task is worked on in, where it has no written subtasks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Decompose {
     /// None: a list is often steps to reproduce, or what to keep in mind.
@@ -146,6 +149,28 @@ pub enum Decompose {
     Checklist,
     /// A checklist, or else the only numbered list.
     Structure,
+    /// A checklist, or else what somebody proposes, see [`Decomposer`].
+    Asked,
+}
+
+/// Who proposes the parts of a task.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Decomposer {
+    /// Nobody.
+    #[default]
+    Nobody,
+    /// A configured agent, read-only and in a single turn.
+    Agent {
+        /// Its name under `agents`.
+        name: String,
+        /// How long it may take.
+        timeout: Duration,
+    },
+    /// A language model, asked directly.
+    Llm {
+        /// Which, and how.
+        model: Model,
+    },
 }
 
 /// What a rate limit means.
@@ -261,12 +286,26 @@ pub struct Agents {
     pub default: Vec<String>,
     /// The fallback chain of tasks with a label, in the order of preference.
     pub by_label: Vec<(String, Vec<String>)>,
-    /// The fallback chain of a kind of work, for tasks that no label decides.
+    /// The fallback chain of tasks up to a size, for those that no label decides; the smallest first.
+    pub by_size: Vec<(TaskSize, Vec<String>)>,
+    /// The fallback chain of a kind of work, for tasks that neither a label nor their size decides.
     pub by_category: BTreeMap<WorkCategory, Vec<String>>,
+    /// Whether earlier runs change the order of a chain.
+    pub history: RouteHistory,
     /// Who steps in where a task fails in the same way again and again.
     pub escalation: Escalation,
     /// Every agent by name.
     pub named: BTreeMap<String, Agent>,
+}
+
+/// Whether earlier runs change the order of a fallback chain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum RouteHistory {
+    /// A chain stands as it is written.
+    #[default]
+    Off,
+    /// Agents that mostly failed at such tasks come after the others of the chain.
+    On,
 }
 
 /// Who steps in where a task fails in the same way again and again.
@@ -276,6 +315,19 @@ pub struct Escalation {
     pub to: Vec<String>,
     /// After so many failures in a row with the same signature.
     pub after: u32,
+}
+
+impl WorkCategory {
+    /// The word used in settings.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Backend => "backend",
+            Self::Architecture => "architecture",
+            Self::Frontend => "frontend",
+            Self::Default => "default",
+        }
+    }
 }
 
 /// One agent.

@@ -53,6 +53,9 @@ pub struct Task {
     /// Parts to be worked on in order; none means that the task is its own only part.
     #[serde(default, deserialize_with = "distinct", skip_serializing_if = "Vec::is_empty")]
     pub subtasks: Vec<Subtask>,
+    /// How large its owner says that it is; any other word or number, as other tools write them, says nothing.
+    #[serde(default, deserialize_with = "size", skip_serializing_if = "Option::is_none")]
+    pub size: Option<TaskSize>,
     /// What kind of change confirms the task.
     #[serde(default)]
     pub expects: Expects,
@@ -149,6 +152,41 @@ impl Status {
             Self::InProgress => "in_progress",
             Self::Blocked => "blocked",
             Self::Closed => "closed",
+        }
+    }
+}
+
+/// How large a task is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TaskSize {
+    /// A change in one place.
+    Small,
+    /// Several places, or much to read.
+    Medium,
+    /// A project of its own.
+    Large,
+}
+
+impl TaskSize {
+    /// The word used in files.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Small => "small",
+            Self::Medium => "medium",
+            Self::Large => "large",
+        }
+    }
+
+    /// What a word for a size means: `small`, `medium`, `large`, and sizes of shirts (`S`, `xl`).
+    #[must_use]
+    pub fn from_word(word: &str) -> Option<Self> {
+        match word.trim().to_ascii_lowercase().as_str() {
+            "xs" | "s" | "small" => Some(Self::Small),
+            "m" | "medium" => Some(Self::Medium),
+            "l" | "large" | "xl" | "xxl" => Some(Self::Large),
+            _ => None,
         }
     }
 }
@@ -335,6 +373,12 @@ fn distinct<'de, D: serde::Deserializer<'de>>(de: D) -> Result<Vec<Subtask>, D::
     }
 }
 
+/// Other tools write estimates of their own under this name; those say nothing here.
+fn size<'de, D: serde::Deserializer<'de>>(de: D) -> Result<Option<TaskSize>, D::Error> {
+    let value = serde_json::Value::deserialize(de)?;
+    Ok(value.as_str().and_then(TaskSize::from_word))
+}
+
 /// Acceptance criteria are written as one text or as a list of lines; a list becomes `- ` items.
 fn text_or_lines<'de, D: serde::Deserializer<'de>>(de: D) -> Result<String, D::Error> {
     #[derive(Deserialize)]
@@ -374,6 +418,13 @@ mod tests {
         assert_eq!(read(r#""works""#), "works");
         assert_eq!(read(r#"["fast","right"]"#), "- fast\n- right");
         assert_eq!(read("null"), "");
+    }
+
+    #[test]
+    fn a_size_is_a_word_and_other_tools_estimates_are_none() {
+        let read = |size: &str| task(&format!(r#"{{"id":"a","title":"t","size":{size}}}"#)).unwrap().size;
+        assert_eq!([read(r#""L""#), read(r#""small""#)], [Some(TaskSize::Large), Some(TaskSize::Small)]);
+        assert_eq!([read("5"), read("null"), read(r#""huge""#)], [None; 3]);
     }
 
     #[test]

@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_layer_may_have_sixteen_arguments() {
+    async fn a_layer_may_have_twenty_arguments() {
         type C = Svc<dyn Config>;
         async fn config() -> Result<C, Infallible> {
             Ok(text("c"))
@@ -181,13 +181,14 @@ mod tests {
         #[allow(clippy::too_many_arguments)]
         async fn storage(
             c1: C, c2: C, c3: C, c4: C, c5: C, c6: C, c7: C, c8: C, c9: C, c10: C, c11: C, c12: C, c13: C, c14: C, c15: C,
+            c16: C, c17: C, c18: C, c19: C,
             _scope: Scope,
         ) -> Result<Svc<dyn Storage>, Infallible> {
-            let all = [c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12, c13, c14, c15];
+            let all = [c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12, c13, c14, c15, c16, c17, c18, c19];
             Ok(text(all.iter().map(|config| config.text()).collect::<String>()))
         }
         let app = crate::layers![config, storage].build::<Svc<dyn Storage>>().await.unwrap();
-        assert_eq!(app.text(), "c".repeat(15));
+        assert_eq!(app.text(), "c".repeat(19));
     }
 
     /// Two layers that both wait for the other to have been started as well.

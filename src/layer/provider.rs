@@ -20,14 +20,14 @@ pub(super) type Construction = BoxFuture<'static, Result<Made, BoxError>>;
 /// the service it provides.
 ///
 /// Implemented for every `async fn` (or cloneable closure returning a future) that
-/// - takes at most 16 arguments, each a [`Svc<dyn Trait>`](Svc) or a [`Scope`],
+/// - takes at most 20 arguments, each a [`Svc<dyn Trait>`](Svc) or a [`Scope`],
 /// - returns `Result<Svc<dyn Trait>, E>`, or `Result<(Svc<dyn A>, Svc<dyn B>), E>` where two
 ///   services share one construction, with `E: Into<BoxError>`,
 /// - and whose future is `Send`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a layer",
     label = "not a layer",
-    note = "a layer is an `async fn` with at most 16 arguments, each `Svc<dyn Trait>` or `Scope`, that returns `Result<Svc<dyn Trait>, E>` with `E: Into<BoxError>`",
+    note = "a layer is an `async fn` with at most 20 arguments, each `Svc<dyn Trait>` or `Scope`, that returns `Result<Svc<dyn Trait>, E>` with `E: Into<BoxError>`",
     note = "each trait must be registered once with `service!(Trait)`",
     note = "the future must be `Send`: no `Rc` and no lock guard may be held over an `.await`"
 )]
@@ -174,6 +174,10 @@ layer_of_arguments!(A1 A2 A3 A4 A5 A6 A7 A8 A9 A10 A11 A12 A13);
 layer_of_arguments!(A1 A2 A3 A4 A5 A6 A7 A8 A9 A10 A11 A12 A13 A14);
 layer_of_arguments!(A1 A2 A3 A4 A5 A6 A7 A8 A9 A10 A11 A12 A13 A14 A15);
 layer_of_arguments!(A1 A2 A3 A4 A5 A6 A7 A8 A9 A10 A11 A12 A13 A14 A15 A16);
+layer_of_arguments!(A1 A2 A3 A4 A5 A6 A7 A8 A9 A10 A11 A12 A13 A14 A15 A16 A17);
+layer_of_arguments!(A1 A2 A3 A4 A5 A6 A7 A8 A9 A10 A11 A12 A13 A14 A15 A16 A17 A18);
+layer_of_arguments!(A1 A2 A3 A4 A5 A6 A7 A8 A9 A10 A11 A12 A13 A14 A15 A16 A17 A18 A19);
+layer_of_arguments!(A1 A2 A3 A4 A5 A6 A7 A8 A9 A10 A11 A12 A13 A14 A15 A16 A17 A18 A19 A20);
 
 /// A layer whose argument types are erased.
 pub trait Construct: Send + Sync {

@@ -137,6 +137,11 @@ impl RunContext {
         spent
     }
 
+    /// Whether the run's budget leaves nothing for anything new.
+    pub fn is_used_up(&self) -> bool {
+        self.run_spent().reached(&self.services.settings.run().budgets.run, Of::Run).is_some()
+    }
+
     /// Stops everything, because the run's budget is used up; where only its attempts are, those at work come to their end.
     pub fn stop_for(&self, used_up: &UsedUp) {
         let first = match used_up.of {

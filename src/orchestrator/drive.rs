@@ -4,6 +4,8 @@ use super::budget::RunSpent;
 use super::halt::InARow;
 use super::healer::Heals;
 use super::limits::Limits;
+use super::parts;
+use super::parts::Proposals;
 use super::queue::Adopt;
 use super::queue::Next;
 use super::queue::Queue;
@@ -11,6 +13,7 @@ use super::resume;
 use super::resume::PastRun;
 use super::task::TaskRun;
 use super::task::TaskRunError;
+use super::track_record::TrackRecord;
 use super::waiting::wait_until;
 use crate::domain::Again;
 use crate::domain::CheckReport;
@@ -38,6 +41,7 @@ use crate::services::BeginRun;
 use crate::services::Captures;
 use crate::services::Clock;
 use crate::services::CompletionVerifier;
+use crate::services::Decomposer;
 use crate::services::EventSink;
 use crate::services::Journal;
 use crate::services::Orchestrator;
@@ -94,6 +98,8 @@ pub struct Services {
     pub verdicts: Arc<dyn Verdicts>,
     /// What agents knew at the end of their attempts.
     pub captures: Arc<dyn Captures>,
+    /// The parts of tasks, where somebody is asked for them.
+    pub decomposer: Arc<dyn Decomposer>,
     /// Lessons.
     pub reflections: Arc<dyn ReflectionService>,
     /// Intents and results.
@@ -140,6 +146,10 @@ pub(super) struct RunContext {
     pub again: Again,
     pub agent: Option<String>,
     pub max_attempts: Option<u32>,
+    /// How agents did in earlier runs, where that counts.
+    pub track_record: TrackRecord,
+    /// The parts that were proposed for tasks.
+    pub proposals: Mutex<Proposals>,
     /// Which run's branch holds a blocker's confirmed work; grows as tasks of this run are confirmed.
     pub confirmed_by: Mutex<BTreeMap<TaskId, RunId>>,
     /// Whether tasks that are added meanwhile belong to the run.
@@ -192,6 +202,8 @@ impl Orchestrator for Loop {
         };
         let base = self.services.workspaces.begin(begin(&request.run, past.as_ref())).await.map_err(environment)?;
         let queue = Queue::new(&list.tasks, asked);
+        let track_record = TrackRecord::of_agents(&self.services, &list.tasks, &request.run).await;
+        let proposals = parts::proposals(&self.services).await;
         let past = past.unwrap_or_default();
         let context = Arc::new(RunContext {
             services: self.services.clone(),
@@ -206,6 +218,8 @@ impl Orchestrator for Loop {
             again: plan.again,
             agent: plan.agent.clone(),
             max_attempts: plan.max_attempts,
+            track_record,
+            proposals: Mutex::new(proposals),
             adopt: if plan.everything { Adopt::New } else { Adopt::Nothing },
             protect: globs(&self.services.settings.run().protect)?,
             baselines: Mutex::default(),
@@ -410,7 +424,7 @@ impl RunContext {
                         running.spawn(Self::work_on(run));
                     }
                     Next::SetAside(task, because) => {
-                        ended.push(self.set_aside(&task, Stop::Dependency, because));
+                        replace(&mut ended, self.set_aside(&task, Stop::Dependency, because));
                     }
                     Next::Wait | Next::Empty => break,
                 }
@@ -420,11 +434,10 @@ impl RunContext {
                 Ok((id, Ok(task))) => {
                     workers.remove(&id);
                     queue.ended(&id, task.status);
-                    ended.retain(|earlier| earlier.report.id != id);
                     if let Some(because) = in_a_row.after(&task) {
                         self.halt(&because);
                     }
-                    ended.push(task);
+                    replace(&mut ended, task);
                 }
                 Ok((_, Err(error))) => self.halt(&error.to_string()),
                 Err(error) => self.halt(&format!("a task's worker failed: {error}")),
@@ -434,7 +447,12 @@ impl RunContext {
             return Err(halted);
         }
         // An interrupted run leaves what it never started in the report, so that nothing is silently missing.
-        ended.extend(queue.drain().iter().map(|task| self.never_started(task)));
+        for task in queue.drain() {
+            // What was done of one that came back is told already.
+            if !ended.iter().any(|earlier| earlier.report.id == task.id && earlier.report.attempts > 0) {
+                replace(&mut ended, self.never_started(&task));
+            }
+        }
         Ok(ended)
     }
 
@@ -474,8 +492,7 @@ impl RunContext {
             );
             let by_hand = list.tasks.iter().find(|now| now.id == task.id).map(|now| now.status);
             let report = TaskReport { cause: Some(because), by_hand, ..empty_report(&task) };
-            ended.retain(|earlier| earlier.report.id != task.id);
-            ended.push(Ended::new(report, Status::Open));
+            replace(ended, Ended::new(report, Status::Open));
         }
         *self.list.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(list);
     }
@@ -525,6 +542,12 @@ impl RunContext {
         let stopped = self.stopped.get().copied();
         RunReport { run: self.run.clone(), project, tasks, totals, kind: self.kind, interrupted, stopped, integration }
     }
+}
+
+/// A task that came back has one end, its last.
+fn replace(ended: &mut Vec<Ended>, task: Ended) {
+    ended.retain(|earlier| earlier.report.id != task.report.id);
+    ended.push(task);
 }
 
 pub(super) fn millis(duration: Duration) -> u64 {

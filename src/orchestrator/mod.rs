@@ -9,9 +9,11 @@
 //!                                                                         commit on a branch ◀── confirmed
 //! ```
 //!
-//! What happens next is decided purely: [`queue`] says which task is ready, [`router`] which agents it is given to,
-//! [`judge`] what the evidence says of a turn, [`turns`] whether another turn follows, [`machine`] what follows from an
-//! attempt, [`healer`] what is done about a broken workspace. `drive`, `task`, `prepare`, `attempt`, `turn`, `landing`, `flaky` and `healing` perform those effects through the ports and write each
+//! What happens next is decided purely: [`queue`] says which task is ready, [`router`] which agents it is given to
+//! (by its [`size`] and the agents' [`track_record`] too), [`judge`] what the evidence says of a turn, [`turns`] whether
+//! another turn follows, [`machine`] what follows from an attempt, [`healer`] what is done about a broken workspace.
+//! `drive`, `task`, `prepare`, `parts`, `attempt`, `turn`, `landing`, `flaky` and `healing` perform those effects through the
+//! ports and write each
 //! intent to the journal before, each result after; `nudge` looks after an agent while it works. [`resume`] feeds the
 //! machine again with the journal of a run that was killed.
 
@@ -29,12 +31,15 @@ mod lesson;
 mod limits;
 pub mod machine;
 mod nudge;
+mod parts;
 mod prepare;
 pub mod queue;
 mod request;
 pub mod resume;
 pub mod router;
+pub mod size;
 mod task;
+pub mod track_record;
 mod turn;
 pub mod turns;
 mod waiting;

@@ -36,9 +36,19 @@ impl TaskRun {
 
     async fn open(&self) -> Result<Prepared, TaskRunError> {
         let context = &self.context;
-        let (task, title, counts) = (self.task.id.clone(), self.task.title.clone(), self.counts());
-        let entry = JournalEntry::TaskStarted { task, title, worker: self.worker, counts };
+        let route = self.route();
+        let entry = JournalEntry::TaskStarted {
+            task: self.task.id.clone(),
+            title: self.task.title.clone(),
+            worker: self.worker,
+            counts: self.counts(),
+            parts: self.part_ids(),
+            routed: route.because.clone(),
+        };
         context.services.journal.record(entry).await?;
+        if let Some(because) = route.because {
+            self.publish(EventKind::Routed { agents: route.agents, because });
+        }
         self.agents()?;
         decompose(&self.task, context.services.settings.run().decompose)
             .map_err(|e| TaskRunError::SetAside(e.to_string()))?;

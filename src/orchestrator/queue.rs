@@ -16,11 +16,15 @@ pub struct Queue {
     waiting: VecDeque<Task>,
     closed: BTreeSet<TaskId>,
     known: BTreeSet<TaskId>,
+    /// Those that were not open when the tasks were read last.
+    shut: BTreeSet<TaskId>,
     children: Children,
     /// Tasks of this run that did not end confirmed,
     gave_up: BTreeSet<TaskId>,
     /// and those that are not open any more, unless a person opens them again: they ended, or were taken out by hand.
     over: BTreeSet<TaskId>,
+    /// and those that could never start, because of what they wait for.
+    aside: BTreeSet<TaskId>,
     running: BTreeSet<TaskId>,
 }
 
@@ -94,6 +98,10 @@ pub enum Adopt {
     New,
 }
 
+fn shut(all: &[Task]) -> BTreeSet<TaskId> {
+    all.iter().filter(|task| !is_open(task)).map(|task| task.id.clone()).collect()
+}
+
 fn is_open(task: &Task) -> bool {
     matches!(task.status, Status::Open | Status::InProgress)
 }
@@ -111,10 +119,12 @@ impl Queue {
                 .map(|t| t.id.clone())
                 .collect(),
             known: all.iter().map(|t| t.id.clone()).collect(),
+            shut: shut(all),
             children: children(all),
             waiting: asked.into(),
             gave_up: BTreeSet::new(),
             over: BTreeSet::new(),
+            aside: BTreeSet::new(),
             running: BTreeSet::new(),
         }
     }
@@ -167,7 +177,8 @@ impl Queue {
     }
 
     /// Takes over what a person changed since the list was read: tasks that wait are as they stand now, or leave with the
-    /// reason; one that was opened again comes back, and with [`Adopt::New`] new ones come too. Those at work are left alone.
+    /// reason; one that was opened again comes back, with those that were set aside because of it, and with [`Adopt::New`] new
+    /// ones come too. Those at work are left alone.
     pub fn refresh(&mut self, all: &[Task], adopt: Adopt) -> Vec<(Task, String)> {
         let by_id: BTreeMap<&TaskId, &Task> = all.iter().map(|task| (&task.id, task)).collect();
         let mut left = Vec::new();
@@ -181,7 +192,8 @@ impl Queue {
         }
         for task in all.iter().filter(|task| is_open(task) && !self.running.contains(&task.id)) {
             let reopened = self.over.remove(&task.id);
-            let new = !self.known.contains(&task.id) && adopt == Adopt::New;
+            let opened = self.shut.contains(&task.id) && !self.gave_up.contains(&task.id);
+            let new = adopt == Adopt::New && (!self.known.contains(&task.id) || opened);
             if reopened || new {
                 self.gave_up.remove(&task.id);
                 self.closed.remove(&task.id);
@@ -193,9 +205,30 @@ impl Queue {
         let closed = all.iter().filter(|task| task.status == Status::Closed && !waits.contains(&task.id));
         self.closed.extend(closed.map(|task| task.id.clone()));
         self.known.extend(all.iter().map(|task| task.id.clone()));
+        self.shut = shut(all);
         self.children = children(all);
+        self.bring_back(all);
         self.waiting.make_contiguous().sort_by_key(|task| (task.priority, task.created_at));
         left
+    }
+
+    /// Takes in again what was set aside and waits for nothing hopeless any more: what it waits for is closed, or is waited for
+    /// or worked on itself.
+    fn bring_back(&mut self, all: &[Task]) {
+        let hopeful = |queue: &Self, id: &TaskId| {
+            queue.closed.contains(id) || queue.running.contains(id) || queue.waiting.iter().any(|task| task.id == *id)
+        };
+        // One that comes back may be what another waits for.
+        loop {
+            let back = all.iter().find(|task| {
+                let aside = self.aside.contains(&task.id) && is_open(task);
+                aside && waits_for(task, &self.children).all(|(_, id)| hopeful(self, id))
+            });
+            let Some(task) = back else { return };
+            self.aside.remove(&task.id);
+            self.gave_up.remove(&task.id);
+            self.waiting.push_back(task.clone());
+        }
     }
 
     /// Everything that was never started; nothing is left then.
@@ -207,6 +240,7 @@ impl Queue {
         match self.waiting.remove(i) {
             Some(task) => {
                 self.gave_up.insert(task.id.clone());
+                self.aside.insert(task.id.clone());
                 Next::SetAside(Box::new(task), because)
             }
             None => Next::Empty,
@@ -342,6 +376,56 @@ mod tests {
         assert_eq!(left[0].1, "it was removed from the task file");
         assert_eq!([start(&mut queue), start(&mut queue)], ["bad", "C"]);
         assert_eq!(queue.pick(), Next::Empty);
+    }
+
+    #[test]
+    fn who_was_set_aside_comes_back_with_what_it_waits_for() {
+        let tasks = vec![
+            task("bad", 1, 1, &[]),
+            task("b", 2, 1, &["bad"]),
+            task("c", 3, 1, &["b"]),
+            task("lost", 4, 1, &["gone"]),
+            task("x", 4, 2, &["y"]),
+            task("y", 4, 3, &["x"]),
+        ];
+        let check = |edit: fn(&mut Vec<Task>), expected: &[&str]| {
+            let mut queue = Queue::new(&tasks, tasks.clone());
+            let Next::Start(first) = queue.pick() else { panic!("nothing starts") };
+            queue.ended(&first.id, Status::Blocked);
+            while let Next::SetAside(..) = queue.pick() {}
+            let mut now = tasks.clone();
+            now[0].status = Status::Blocked;
+            assert!(queue.refresh(&now, Adopt::New).is_empty(), "nothing leaves");
+            assert!(queue.is_empty(), "{queue:?}");
+            edit(&mut now);
+            queue.refresh(&now, Adopt::New);
+            let ids: Vec<String> = queue.ids().iter().map(ToString::to_string).collect();
+            assert_eq!(ids, expected);
+        };
+        check(|now| now[0].status = Status::Open, &["bad", "b", "c"]);
+        check(|now| now[0].status = Status::Closed, &["b", "c"]);
+        check(|now| now[1].deps.clear(), &["b", "c"]);
+        check(|now| now.push(task("gone", 0, 1, &[])), &["gone", "lost"]);
+        check(|now| now[5].deps.clear(), &["x", "y"]);
+        // Whom a person sets aside meanwhile stays aside.
+        check(|now| (now[0].status, now[1].status) = (Status::Closed, Status::Blocked), &[]);
+    }
+
+    #[test]
+    fn what_was_set_aside_before_the_run_and_is_opened_meanwhile_belongs_to_one_that_takes_everything() {
+        let mut tasks = vec![task("a", 1, 1, &[]), task("b", 2, 1, &["a"])];
+        tasks[0].status = Status::Blocked;
+        let check = |adopt: Adopt, expected: &[&str]| {
+            let mut queue = Queue::new(&tasks, tasks[1..].to_vec());
+            assert!(matches!(queue.pick(), Next::SetAside(..)));
+            let mut now = tasks.clone();
+            now[0].status = Status::Open;
+            queue.refresh(&now, adopt);
+            let ids: Vec<String> = queue.ids().iter().map(ToString::to_string).collect();
+            assert_eq!(ids, expected);
+        };
+        check(Adopt::New, &["a", "b"]);
+        check(Adopt::Nothing, &[]);
     }
 
     #[test]

@@ -79,6 +79,7 @@ impl TaskRun {
         AttemptPrompt {
             task: &self.task,
             part,
+            origin: self.origin,
             checks: &checks,
             known_red: &known_red,
             last_failure,

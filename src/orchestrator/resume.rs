@@ -19,6 +19,7 @@ use crate::domain::RunId;
 use crate::domain::RunPlan;
 use crate::domain::SessionId;
 use crate::domain::Status;
+use crate::domain::SubtaskId;
 use crate::domain::Task;
 use crate::domain::TaskId;
 use crate::domain::TaskList;
@@ -71,6 +72,8 @@ pub enum RunStanding {
 pub struct PastTask {
     /// The attempts of each part before the run.
     pub counts: Vec<AttemptCount>,
+    /// The parts, as far as the journal names them.
+    pub parts: Vec<SubtaskId>,
     /// What the machine is fed again with.
     pub inputs: Vec<Input>,
     /// The commit that the task stands on instead of the run's base, because its work did not merge.
@@ -118,7 +121,7 @@ pub struct LastJudged {
     /// Why its agent stopped.
     pub ending: Ending,
     /// The subtask, by id, as the journal names it.
-    pub subtask: crate::domain::SubtaskId,
+    pub subtask: SubtaskId,
     /// The verdict, as it was written down.
     pub verdict: Verdict,
     /// What a confirmation rests on.
@@ -282,14 +285,25 @@ impl PastTask {
         self.worked += self.heard.filter(|_| !taken_up).map_or(Duration::ZERO, |heard| between(heard, at));
         self.heard = Some(at);
         match entry {
-            JournalEntry::TaskStarted { counts, .. } => {
+            JournalEntry::TaskStarted { counts, parts, .. } => {
                 // A task that had ended was opened again by a person; one that was left open goes on, with the counts of
                 // its first time.
                 if self.ended.is_some() {
                     *self = Self { heard: self.heard, ..Self::default() };
                 }
-                if self.counts.is_empty() {
+                if self.counts.is_empty() || !self.is_of(parts) {
                     self.counts.clone_from(counts);
+                    self.parts.clone_from(parts);
+                    // What was done of other parts is nothing that these go on with.
+                    self.inputs.clear();
+                    self.onto = None;
+                }
+            }
+            JournalEntry::TaskDecomposed { proposal, counts, usage, .. } => {
+                self.tally.usage += *usage;
+                if !proposal.parts.is_empty() {
+                    self.counts.clone_from(counts);
+                    self.parts = proposal.parts.iter().map(|part| part.id.clone()).collect();
                 }
             }
             JournalEntry::AttemptStarted { session, .. } => {
@@ -330,6 +344,11 @@ impl PastTask {
             }
             _ => {}
         }
+    }
+
+    /// Whether what was done was done of these parts. A journal of an earlier version names none; so many are the same.
+    pub(super) fn is_of(&self, parts: &[SubtaskId]) -> bool {
+        self.counts.len() == parts.len() && (self.parts.is_empty() || self.parts == parts)
     }
 
     fn judged(&mut self, at: Timestamp, entry: &JournalEntry, injected: &BTreeMap<SessionId, u32>) {

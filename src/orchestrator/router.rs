@@ -1,42 +1,120 @@
 //! Which agents a task is given to.
 
+use super::size::Sized;
+use super::size::of_label;
+use super::size::size;
+use super::size::text;
+use super::track_record::TrackRecord;
 use crate::domain::Task;
 use crate::domain::policy::Agents;
+use crate::domain::policy::RouteHistory;
 use crate::domain::policy::WorkCategory;
 
+/// Which agents a task is given to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Route {
+    /// The fallback chain; never empty.
+    pub agents: Vec<String>,
+    /// Why these, and in this order, in words; none for what was asked for, and for the default as it stands.
+    pub because: Option<String>,
+}
+
 /// The fallback chain of a task: what the call asks for, else the task's own agent, else that of the first configured
-/// label which the task has, else that of its kind of work, else the default. Never empty.
+/// label which the task has, else that of its size, else that of its kind of work, else the default. With
+/// [`RouteHistory::On`] those that earlier runs speak against then come after the others; nobody is left out.
 ///
 /// The next agent of a chain works where the one before is missing, not logged in, or out of quota; an agent that was
 /// asked for by name has no stand-in.
 ///
 /// ```
 /// # use reflexion::domain::{Task, policy::Agents};
-/// # use reflexion::orchestrator::router::chain;
+/// # use reflexion::orchestrator::router::route;
 /// let agents = Agents {
 ///     default: vec!["claude".into(), "codex".into()],
 ///     by_label: vec![("docs".into(), vec!["gemini".into()])],
 ///     ..Agents::default()
 /// };
 /// let task: Task = serde_json::from_str(r#"{"id":"t","title":"T","labels":["docs"]}"#)?;
-/// assert_eq!(chain(&agents, &task, None), ["gemini"]);
-/// assert_eq!(chain(&agents, &task, Some("codex")), ["codex"]);
+/// let given = route(&agents, &task, None, &Default::default());
+/// assert_eq!((given.agents, given.because), (vec!["gemini".to_owned()], Some("it has the label `docs`".to_owned())));
+/// assert_eq!(route(&agents, &task, Some("codex"), &Default::default()).agents, ["codex"]);
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[must_use]
-pub fn chain(agents: &Agents, task: &Task, asked: Option<&str>) -> Vec<String> {
-    if let Some(agent) = asked.or(task.agent.as_deref()) {
-        return vec![agent.to_owned()];
+pub fn route(agents: &Agents, task: &Task, asked: Option<&str>, earlier: &TrackRecord) -> Route {
+    if let Some(agent) = asked {
+        return Route { agents: vec![agent.to_owned()], because: None };
     }
-    let labelled = agents.by_label.iter().find(|(label, _)| task.labels.contains(label)).map(|(_, chain)| chain);
-    let routed = || {
-        let routes = &agents.by_category;
-        if routes.is_empty() {
-            return None;
+    if let Some(agent) = &task.agent {
+        return Route { agents: vec![agent.clone()], because: Some("the task names it".to_owned()) };
+    }
+    let by_rule = by_label(agents, task).map(|(label, chain)| (format!("it has the label `{label}`"), chain));
+    let by_rule = by_rule.or_else(|| by_size(agents, task)).or_else(|| by_category(agents, task));
+    let (because, chain) = by_rule.map_or((None, &agents.default), |(because, chain)| (Some(because), chain));
+    let route = Route { agents: chain.clone(), because };
+    match agents.history {
+        RouteHistory::Off => route,
+        RouteHistory::On => route.reordered(|agent| earlier.against(agent, task, agents)),
+    }
+}
+
+impl Route {
+    /// Puts those that something speaks against behind the others.
+    fn reordered(mut self, against: impl Fn(&str) -> Option<String>) -> Self {
+        let doubts: Vec<Option<String>> = self.agents.iter().map(|agent| against(agent)).collect();
+        let last_trusted = doubts.iter().rposition(Option::is_none);
+        let mut words: Vec<String> = self.because.take().into_iter().collect();
+        let (mut first, mut later) = (Vec::new(), Vec::new());
+        for (place, (agent, doubt)) in self.agents.into_iter().zip(doubts).enumerate() {
+            match doubt {
+                None => first.push(agent),
+                Some(because) => {
+                    // Where nobody behind it is trusted more it does not move.
+                    if last_trusted.is_some_and(|last| place < last) {
+                        words.push(format!("`{agent}` comes later, because {because}"));
+                    }
+                    later.push(agent);
+                }
+            }
         }
-        routes.get(&category(task)).or_else(|| routes.get(&WorkCategory::Default))
-    };
-    labelled.or_else(routed).unwrap_or(&agents.default).clone()
+        first.append(&mut later);
+        Self { agents: first, because: (!words.is_empty()).then(|| words.join("; ")) }
+    }
+}
+
+fn by_label<'a>(agents: &'a Agents, task: &Task) -> Option<(&'a str, &'a Vec<String>)> {
+    let found = agents.by_label.iter().find(|(label, _)| task.labels.contains(label));
+    found.map(|(label, chain)| (label.as_str(), chain))
+}
+
+fn by_size<'a>(agents: &'a Agents, task: &Task) -> Option<(String, &'a Vec<String>)> {
+    if agents.by_size.is_empty() {
+        return None;
+    }
+    let Sized { size, because } = size(task);
+    let (_, chain) = agents.by_size.iter().find(|(up_to, _)| size <= *up_to)?;
+    Some((format!("its size is {} ({because})", size.as_str()), chain))
+}
+
+fn by_category<'a>(agents: &'a Agents, task: &Task) -> Option<(String, &'a Vec<String>)> {
+    let routes = &agents.by_category;
+    if routes.is_empty() {
+        return None;
+    }
+    let category = category(task);
+    let chosen = routes.get(&category).map(|chain| (format!("its kind of work is {}", category.as_str()), chain));
+    let otherwise = || Some(("no other kind of work has an agent".to_owned(), routes.get(&WorkCategory::Default)?));
+    chosen.or_else(otherwise)
+}
+
+/// What tasks have in common that are compared with each other: the label that decides who works on them, else their
+/// first label that is no size, else their kind of work.
+pub(super) fn kind(agents: &Agents, task: &Task) -> String {
+    let own = || task.labels.iter().map(String::as_str).find(|label| of_label(label).is_none());
+    match by_label(agents, task).map(|(label, _)| label).or_else(own) {
+        Some(label) => format!("the label `{label}`"),
+        None => format!("the kind of work {}", category(task).as_str()),
+    }
 }
 
 /// What counts for a kind of work, and how much: a label says it outright, a named file shows it, a word hints at it.
@@ -162,9 +240,7 @@ const WORD: u32 = 2;
 /// ```
 #[must_use]
 pub fn category(task: &Task) -> WorkCategory {
-    let parts = task.subtasks.iter().flat_map(|part| [part.title.as_str(), part.description.as_str()]);
-    let own = [task.title.as_str(), task.description.as_str(), task.acceptance_criteria.as_str()];
-    let text = own.into_iter().chain(parts).collect::<Vec<_>>().join("\n").to_lowercase();
+    let text = text(task).to_lowercase();
     let (files, words) = files_and_words(&text);
     let mut scores = SIGNS.each_ref().map(|signs| (score(signs, task, &files, &words), signs.category));
     scores.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
@@ -191,7 +267,7 @@ fn score(signs: &Signs, task: &Task, files: &[&str], words: &[String]) -> u32 {
 }
 
 /// The names of files in a text, which have an ending, and its other words.
-fn files_and_words(text: &str) -> (Vec<&str>, Vec<String>) {
+pub(super) fn files_and_words(text: &str) -> (Vec<&str>, Vec<String>) {
     let (mut files, mut words) = (Vec::new(), Vec::new());
     for token in text.split_whitespace() {
         let token = token.trim_matches(|c: char| !c.is_alphanumeric() && !matches!(c, '/' | '_' | '.'));
@@ -228,6 +304,7 @@ fn singular(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::TaskSize;
     use serde_json::Value;
     use serde_json::json;
     use std::collections::BTreeMap;
@@ -271,23 +348,45 @@ mod tests {
     }
 
     #[test]
-    fn who_was_asked_for_comes_before_labels_and_labels_before_the_kind_of_work() {
+    fn who_was_asked_for_comes_before_labels_then_sizes_then_kinds_of_work() {
         let chain_of = |name: &str| vec![name.to_owned()];
         let agents = Agents {
             default: chain_of("any"),
             by_label: vec![("docs".to_owned(), chain_of("writer"))],
+            by_size: vec![(TaskSize::Medium, chain_of("quick"))],
             by_category: BTreeMap::from([(WorkCategory::Frontend, chain_of("painter"))]),
             ..Agents::default()
         };
         let check = |fields: &Value, asked: Option<&str>, expected: &str| {
-            assert_eq!(chain(&agents, &task(fields), asked), [expected], "{fields}");
+            assert_eq!(route(&agents, &task(fields), asked, &TrackRecord::default()).agents, [expected], "{fields}");
         };
         let labelled = json!({"title": "The tooltip", "labels": ["docs"]});
+        let large = |title: &str| json!({"title": title, "size": "large"});
         check(&json!({"title": "The tooltip", "labels": ["docs"], "agent": "own"}), Some("flag"), "flag");
         check(&json!({"title": "The tooltip", "labels": ["docs"], "agent": "own"}), None, "own");
         check(&labelled, None, "writer");
-        check(&json!({"title": "The tooltip"}), None, "painter");
-        check(&json!({"title": "The database"}), None, "any");
+        check(&json!({"title": "The tooltip"}), None, "quick");
+        check(&large("The tooltip"), None, "painter");
+        check(&large("The database"), None, "any");
+    }
+
+    #[test]
+    fn who_is_doubted_comes_after_the_others_and_is_never_left_out() {
+        let check = |doubted: &[&str], expected: &str, because: Option<&str>| {
+            let agents = ["a", "b", "c"].map(str::to_owned).to_vec();
+            let route = Route { agents, because: Some("R".to_owned()) };
+            let route = route.reordered(|agent| doubted.contains(&agent).then(|| "D".to_owned()));
+            assert_eq!(route.agents.concat(), expected, "{doubted:?}");
+            let moved = because.map_or(String::new(), |agent| format!("; `{agent}` comes later, because D"));
+            assert_eq!(route.because, Some(format!("R{moved}")), "{doubted:?}");
+        };
+        check(&[], "abc", None);
+        check(&["a"], "bca", Some("a"));
+        check(&["b"], "acb", Some("b"));
+        check(&["c"], "abc", None);
+        check(&["b", "c"], "abc", None);
+        check(&["a", "c"], "bac", Some("a"));
+        check(&["a", "b", "c"], "abc", None);
     }
 
     /// `routing.jsonl`: which model a category goes to. The rest of the file is another program's YAML, its spelling of
@@ -330,7 +429,8 @@ mod tests {
                 (Some(provider), Some(name)) => format!("{provider}/{name}"),
                 _ => "default".to_owned(),
             };
-            assert_eq!(chain(&agents, &task(&json!({ "title": title })), None), [expected], "{}", case["id"]);
+            let given = route(&agents, &task(&json!({ "title": title })), None, &TrackRecord::default());
+            assert_eq!(given.agents, [expected], "{}", case["id"]);
             held += 1;
         }
         assert_eq!(held, 6);

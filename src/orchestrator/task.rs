@@ -49,6 +49,7 @@ use crate::domain::TaskReport;
 use crate::domain::TreeId;
 use crate::domain::Usage;
 use crate::domain::Verdict;
+use crate::prompt::PartOrigin;
 use crate::services::CommitRequest;
 use crate::services::JournalError;
 use crate::services::TasksError;
@@ -107,6 +108,8 @@ pub(super) struct TaskRun {
     pub context: Arc<RunContext>,
     pub task: Task,
     pub parts: Vec<Subtask>,
+    /// Whose words they are.
+    pub origin: PartOrigin,
     pub report: TaskReport,
     pub usage: Usage,
     pub last_failure: Option<PastFailure>,
@@ -128,7 +131,7 @@ pub(super) struct TaskRun {
     pub taught: Vec<SessionId>,
     /// What the machine is fed again with.
     past: Vec<Input>,
-    counts: Option<Vec<AttemptCount>>,
+    pub counts: Option<Vec<AttemptCount>>,
     /// Checks that the last attempt may have failed because of what is around its files.
     pub suspects: Vec<(CheckScope, CheckSpec)>,
     pub worker: usize,
@@ -143,11 +146,13 @@ impl TaskRun {
     pub fn new(context: Arc<RunContext>, task: Task, worker: usize) -> Self {
         let started = context.services.clock.elapsed();
         let task = task.split(context.services.settings.run().decompose);
+        let (task, origin) = context.with_proposal(task);
         let (parts, report) = (task.parts(), empty_report(&task));
         Self {
             context,
             task,
             parts,
+            origin,
             report,
             usage: Usage::default(),
             last_failure: None,
@@ -177,6 +182,7 @@ impl TaskRun {
             (self.usage, self.begun) = (past.tally.usage, past.attempts_begun);
             return self;
         }
+        let same_parts = past.is_of(&self.part_ids());
         let Tally { attempts, reflections_written, reflections_injected, endings, usage, judging_usage } = past.tally;
         self.usage = usage;
         self.report = TaskReport {
@@ -189,7 +195,7 @@ impl TaskRun {
             ..self.report
         };
         // Parts that were changed by hand meanwhile are other parts: they begin anew.
-        if past.counts.len() == self.parts.len() {
+        if same_parts {
             self.counts = Some(past.counts);
             self.past = past.inputs;
             self.onto = past.onto;
@@ -252,7 +258,10 @@ impl TaskRun {
             Some(Err(error)) => return Err(error),
             None => return Err(TaskRunError::SetAside("the task was not prepared".to_owned())),
         };
-        let result = self.play(&mut prepared).await;
+        let result = match self.propose_parts().await {
+            Ok(()) => self.play(&mut prepared).await,
+            Err(error) => Err(error),
+        };
         let workspace = prepared.workspace;
         if self.report.branch.is_none() {
             self.keep_unconfirmed(&*workspace).await;
@@ -268,16 +277,20 @@ impl TaskRun {
         asked.unwrap_or(self.context.services.settings.run().max_attempts).max(1)
     }
 
+    /// Which agents it is given to, and why.
+    pub(super) fn route(&self) -> router::Route {
+        let context = &self.context;
+        router::route(context.services.settings.agents(), &self.task, context.agent.as_deref(), &context.track_record)
+    }
+
     /// The fallback chain, with what each agent's retries start from.
     pub(super) fn agents(&self) -> Result<Vec<machine::Agent>, TaskRunError> {
-        let agents = self.context.services.settings.agents();
-        let chain = router::chain(agents, &self.task, self.context.agent.as_deref());
         let agent = |name: String| {
             let agent =
                 self.context.services.subagents.get(&name).map_err(|e| TaskRunError::SetAside(e.to_string()))?;
             Ok(machine::Agent { name, retry_from: agent.retry_from() })
         };
-        chain.into_iter().map(agent).collect()
+        self.route().agents.into_iter().map(agent).collect()
     }
 
     /// Who steps in; one that is not there is left out, as one that cannot be started is later.
@@ -298,8 +311,13 @@ impl TaskRun {
         if let Some(counts) = &self.counts {
             return counts.clone();
         }
+        self.counts_of(&self.parts)
+    }
+
+    /// The same as the tasks say it.
+    pub(super) fn counts_of(&self, parts: &[Subtask]) -> Vec<AttemptCount> {
         let list = self.context.list();
-        let counts = self.parts.iter().map(|part| {
+        let counts = parts.iter().map(|part| {
             let count = list.attempts.get(&(self.task.id.clone(), part.id.clone())).copied().unwrap_or_default();
             match self.context.again {
                 Again::No => count,

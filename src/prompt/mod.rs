@@ -1,5 +1,5 @@
 //! Everything put into a prompt: byte budgets, fences around what others wrote, the reflections' section, and the
-//! question for a reflection together with the reader of its answer.
+//! questions for a reflection and for the parts of a task, together with the readers of their answers.
 //!
 //! Pure text in, text out. Three rules hold for every part: it has a cap, what came from outside is fenced as data, and
 //! nothing is substituted into text that already holds foreign words.
@@ -8,6 +8,7 @@ mod attempt;
 mod answer;
 mod budget;
 mod completion;
+mod decompose;
 mod feedback;
 mod fence;
 mod json;
@@ -18,9 +19,10 @@ mod reply;
 mod template;
 
 pub use answer::{AnswerError, Answered, AnsweredFile, Wholeness, read_answer};
-pub use attempt::{AttemptPrompt, DESCRIPTION_BYTES, LastFailure, OUTPUT_BYTES, go_on};
+pub use attempt::{AttemptPrompt, DESCRIPTION_BYTES, LastFailure, OUTPUT_BYTES, PartOrigin, go_on};
 pub use budget::{excerpt, first_bytes, last_bytes, one_line, plain, shorten, stderr_end};
 pub use completion::{CompletionPrompt, Fixed, ShownFile};
+pub use decompose::{PartsError, decompose_again, decompose_prompt, decompose_schema, parse_parts};
 pub use feedback::{Feedback, nudge};
 pub use fence::fence;
 pub use json::{beginning, objects};

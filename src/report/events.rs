@@ -13,6 +13,9 @@ pub fn line(event: &Event) -> Option<String> {
         EventKind::RunStarted { tasks, jobs } => format!("{tasks} open, {jobs} at a time"),
         EventKind::Warning { message } => format!("warning: {message}"),
         EventKind::TaskStarted { title, max_attempts } => format!("{title} (up to {max_attempts} attempts)"),
+        EventKind::Routed { agents, because } => format!("goes to {}, because {because}", agents.join(", then ")),
+        EventKind::Decomposed { parts } if parts.is_empty() => "is worked on as a whole, as was proposed".to_owned(),
+        EventKind::Decomposed { parts } => first_words(&format!("in {} parts: {}", parts.len(), parts.join("; "))),
         EventKind::AttemptStarted { attempt, agent, injected, .. } => match injected {
             0 => format!("attempt {attempt}: {agent} works"),
             n => format!("attempt {attempt}: {agent} works, with {} in its prompt", plural(*n, "reflection")),

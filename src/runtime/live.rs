@@ -11,6 +11,8 @@ use super::notify;
 use super::policies::GuardedModels;
 use super::settings::settings_of_current_dir;
 use super::shared;
+use crate::decomposition;
+use crate::decomposition::AskedDecomposer;
 use crate::domain::policy;
 use crate::hooks::AttemptCaptures;
 use crate::host::HostKeepAwake;
@@ -34,6 +36,7 @@ use crate::services::Captures;
 use crate::services::Clock;
 use crate::services::CommandRunner;
 use crate::services::CompletionVerifier;
+use crate::services::Decomposer;
 use crate::services::EventSink;
 use crate::services::FailureReader;
 use crate::services::Generator;
@@ -95,6 +98,7 @@ pub fn live() -> Layers {
         storage,                 // memory/reflections.jsonl
         generator,               // command, agent or llm, with the heuristic behind it
         shared::reflection_service, // generate, save, recall, format, prune
+        decomposer,              // who is asked for the parts of a task; nobody unless `decompose` says so
         journal,                 // .reflection/runs/<run>/journal.jsonl
         events,                  // logs; the program puts its progress display in this place
         notify::notifiers,       // whoever hears of a run that nobody watches; nobody unless `notify` says so
@@ -263,6 +267,21 @@ async fn generator(
         policy::Generator::Command { .. } | policy::Generator::Heuristic => "command",
     };
     Ok(Svc::new(Fallback { first: with_policies(first, limit), name: name.to_owned() }))
+}
+
+async fn decomposer(
+    settings: Svc<dyn Settings>,
+    subagents: Svc<dyn Subagents>,
+    models: Svc<dyn Models>,
+    clock: Svc<dyn Clock>,
+) -> Result<Svc<dyn Decomposer>, SubagentError> {
+    Ok(match &settings.run().decomposer {
+        policy::Decomposer::Nobody => Svc::new(decomposition::Nobody),
+        policy::Decomposer::Agent { name, timeout } => {
+            Svc::new(AskedDecomposer::agent(name, subagents.get(name)?, clock.into_arc(), *timeout)?)
+        }
+        policy::Decomposer::Llm { model } => Svc::new(AskedDecomposer::model(&*models, model)),
+    })
 }
 
 async fn journal(settings: Svc<dyn Settings>, clock: Svc<dyn Clock>) -> Result<Svc<dyn Journal>, Infallible> {

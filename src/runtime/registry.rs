@@ -18,6 +18,7 @@ crate::service!(
     crate::services::ProgressJudge,
     crate::services::FailureReader,
     crate::services::Generator,
+    crate::services::Decomposer,
     crate::services::ReflectionService,
     crate::services::Storage,
     crate::services::Journal,

@@ -10,6 +10,7 @@ use crate::reflection::ReflectionServiceLive;
 use crate::services::Captures;
 use crate::services::Clock;
 use crate::services::CompletionVerifier;
+use crate::services::Decomposer;
 use crate::services::EventSink;
 use crate::services::Generator;
 use crate::services::Journal;
@@ -59,6 +60,7 @@ pub(super) async fn orchestrator(
     verdicts: Svc<dyn Verdicts>,
     captures: Svc<dyn Captures>,
     reflections: Svc<dyn ReflectionService>,
+    decomposer: Svc<dyn Decomposer>,
     journal: Svc<dyn Journal>,
     lock: Svc<dyn RunLock>,
     events: Svc<dyn EventSink>,
@@ -82,6 +84,7 @@ pub(super) async fn orchestrator(
         progress: progress.into_arc(),
         verdicts: verdicts.into_arc(),
         captures: captures.into_arc(),
+        decomposer: decomposer.into_arc(),
         reflections: reflections.into_arc(),
         journal: journal.into_arc(),
         lock: lock.into_arc(),

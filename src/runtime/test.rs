@@ -4,6 +4,7 @@
 //! [`reflection_service_test`] and [`reflection_service_test_with_storage`].
 
 use super::shared;
+use crate::decomposition;
 use crate::domain::Category;
 use crate::domain::Draft;
 use crate::domain::Origin;
@@ -16,6 +17,7 @@ use crate::reflection::Heuristic;
 use crate::services::Captures;
 use crate::services::Clock;
 use crate::services::CompletionVerifier;
+use crate::services::Decomposer;
 use crate::services::EventSink;
 use crate::services::Generator;
 use crate::services::Journal;
@@ -80,6 +82,7 @@ pub fn test() -> Layers {
         unlooked,
         memory_verdicts,
         memory_captures,
+        whole_tasks,
         in_memory_storage,
         heuristic,
         shared::reflection_service,
@@ -176,6 +179,10 @@ async fn memory_journal() -> Result<Svc<dyn Journal>, Infallible> {
 
 async fn memory_transcripts(clock: Svc<dyn Clock>) -> Result<Svc<dyn Transcripts>, Infallible> {
     Ok(Svc::new(MemoryTranscripts::new(clock.into_arc())))
+}
+
+async fn whole_tasks() -> Result<Svc<dyn Decomposer>, Infallible> {
+    Ok(Svc::new(decomposition::Nobody))
 }
 
 async fn nobody() -> Result<Svc<dyn Notifiers>, Infallible> {

@@ -18,6 +18,7 @@
 //! | [`Verifier`] | runs checks, reads failures | `verification` | `testing::ScriptedVerifier` |
 //! | [`FailureReader`] | what a failure looks like | `reflection` | the real one, it is pure |
 //! | [`Generator`] | a lesson from a failure | `reflection` | `testing::CannedGenerator` |
+//! | [`Decomposer`] | the parts of a task | `decomposition` | `decomposition::Nobody`, mock |
 //! | [`ReflectionService`] | generate, save, recall, format, prune | `reflection` | mock |
 //! | [`Storage`] | keeps reflections | `storage` | `storage::InMemoryStorage` |
 //! | [`Journal`] | a run's intents and results | `storage` | `storage::MemoryJournal` |
@@ -42,6 +43,7 @@ mod captures;
 mod changes;
 mod clock;
 mod command;
+mod decomposer;
 mod events;
 mod failure_reader;
 mod generator;
@@ -71,6 +73,7 @@ pub use captures::*;
 pub use changes::*;
 pub use clock::*;
 pub use command::*;
+pub use decomposer::*;
 pub use events::*;
 pub use failure_reader::*;
 pub use generator::*;

@@ -18,6 +18,7 @@ pub fn fixed_settings() -> policy::Values {
             retry_start: policy::RetryStart::Auto,
             limit_wait: policy::LimitWait::On,
             decompose: policy::Decompose::Off,
+            decomposer: policy::Decomposer::Nobody,
             checks: Vec::new(),
             protect: Vec::new(),
             budgets: policy::Budgets::default(),
@@ -35,7 +36,9 @@ pub fn fixed_settings() -> policy::Values {
         agents: policy::Agents {
             default: vec!["scripted".to_owned()],
             by_label: Vec::new(),
+            by_size: Vec::new(),
             by_category: BTreeMap::new(),
+            history: policy::RouteHistory::Off,
             escalation: policy::Escalation::default(),
             named: BTreeMap::new(),
         },

@@ -301,7 +301,7 @@ fn the_settings_that_documents_show_exist() {
     let settings = ["docs/configuration.md", "docs/agents.md"].map(|document| blocks(&read(document)));
     let all = blocks(&readme).into_iter().chain(settings.into_iter().flatten());
     let examples: Vec<Block> = all.filter(|b| b.language == "json").collect();
-    assert_eq!(examples.len(), 8);
+    assert_eq!(examples.len(), 9);
     for Block { text, line, .. } in &examples {
         // A reflection is the other thing of which the README shows the JSON.
         if parse::<Value>(text, *line)["analysis"].is_string() {

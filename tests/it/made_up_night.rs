@@ -161,7 +161,17 @@ impl Night {
 
     fn task(&mut self, mut at: Timestamp, worker: usize, i: usize, task: &TaskId) -> Timestamp {
         let title = self.words(TITLES[i % TITLES.len()]);
-        self.say(at, JournalEntry::TaskStarted { task: task.clone(), title, worker, counts: Vec::new() });
+        self.say(
+            at,
+            JournalEntry::TaskStarted {
+                task: task.clone(),
+                title,
+                worker,
+                counts: Vec::new(),
+                parts: Vec::new(),
+                routed: None,
+            },
+        );
         at += Duration::from_secs(5 + self.random(20));
         let (at, end) = match STORIES[i % STORIES.len()] {
             Story::Merged(n) => self.merged(at, i, task, n, "src/lib.rs"),

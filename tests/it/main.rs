@@ -24,11 +24,13 @@ mod made_up_night;
 mod night;
 mod notify;
 mod overnight;
+mod parts;
 mod project;
 mod queue;
 mod report;
 mod report_page;
 mod risk;
+mod routing;
 mod turns;
 #[cfg(feature = "cli")]
 mod watch;

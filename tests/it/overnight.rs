@@ -39,7 +39,7 @@ c) echo right > c.txt; grep -q right a.txt || echo mine > a.txt ;;
 esac
 "#;
 
-fn wanted(id: &str) -> Value {
+pub fn wanted(id: &str) -> Value {
     task_with_check(id, &format!("grep -qx right {id}.txt"))
 }
 
@@ -102,7 +102,7 @@ struct Dying {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum When {
+pub enum When {
     Before,
     After,
 }
@@ -131,13 +131,13 @@ impl Journal for Dying {
     }
 }
 
-fn request(run: &RunId, start: Start) -> RunRequest {
+pub fn request(run: &RunId, start: Start) -> RunRequest {
     RunRequest { kind: RunKind::Overnight, start, ..RunRequest::everything(run.clone()) }
 }
 
 /// Runs the night in a runtime of its own; with a step to die at, the runtime is gone when it has come to it. Gives the
 /// report, or nothing if it died.
-fn night(project: &Project, request: RunRequest, dies: Option<(usize, When)>) -> Option<RunReport> {
+pub fn night(project: &Project, request: RunRequest, dies: Option<(usize, When)>) -> Option<RunReport> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let report = runtime.block_on(async {
         let layers = || runtime::live().with(runtime::project(&project.dir).unwrap());
@@ -178,7 +178,7 @@ fn state(project: &Project, run: &RunId) -> FinalState {
     runtime.block_on(final_state(project, run))
 }
 
-fn run_id() -> RunId {
+pub fn run_id() -> RunId {
     RunId::new("20261122-220000-night").unwrap()
 }
 

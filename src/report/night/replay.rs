@@ -213,6 +213,12 @@ impl Replay {
             | JournalEntry::RunEnded { .. }
             | JournalEntry::MergeReady { .. } => {}
             JournalEntry::TaskStarted { task, title, worker, .. } => self.task_started(at, task, title, *worker),
+            JournalEntry::TaskDecomposed { task, usage, .. } => {
+                let task = self.task(task);
+                self.tasks[task].usage += *usage;
+                self.spend.splitting += *usage;
+                self.pay(*usage);
+            }
             JournalEntry::AttemptStarted { .. } => self.attempt_started(at, entry),
             JournalEntry::AgentStopped { session, ending, .. } => {
                 let Some(attempt) = self.by_session.get(session).copied() else { return };
@@ -427,23 +433,25 @@ impl Replay {
     }
 
     fn charge(&mut self, attempt: usize, agent: Usage, judging: Usage, reflecting: Usage) {
-        let attempt = &mut self.attempts[attempt];
         for usage in [agent, judging, reflecting] {
-            attempt.usage += usage;
-            self.spend.usage += usage;
-            if let Some(usd) = usage.cost_usd {
-                let sum = match usage.cost_source {
-                    Some(CostSource::Estimated) => &mut self.spend.estimated_usd,
-                    Some(CostSource::Reported) | None => &mut self.spend.reported_usd,
-                };
-                *sum = Some(sum.unwrap_or(0.0) + usd);
-            }
+            self.attempts[attempt].usage += usage;
+            self.pay(usage);
         }
         self.spend.judging += judging;
         self.spend.reflecting += reflecting;
         if agent.tokens().is_none() && agent.cost_usd.is_none() {
             self.spend.silent += 1;
         }
+    }
+
+    fn pay(&mut self, usage: Usage) {
+        self.spend.usage += usage;
+        let Some(usd) = usage.cost_usd else { return };
+        let sum = match usage.cost_source {
+            Some(CostSource::Estimated) => &mut self.spend.estimated_usd,
+            Some(CostSource::Reported) | None => &mut self.spend.reported_usd,
+        };
+        *sum = Some(sum.unwrap_or(0.0) + usd);
     }
 
     fn limit(&mut self, attempt: usize, ending: &Ending, at: Timestamp) {

@@ -328,6 +328,8 @@ pub struct Spend {
     pub judging: Usage,
     /// The part that went into reflections.
     pub reflecting: Usage,
+    /// The part that went into proposing the parts of tasks.
+    pub splitting: Usage,
     /// By agent, by name.
     pub agents: Vec<AgentSpend>,
     /// Agent runs that reported neither tokens nor money.

@@ -81,6 +81,11 @@ fn of_attempt(entry: &JournalEntry) -> Option<String> {
 fn of_task(entry: &JournalEntry) -> Option<String> {
     Some(match entry {
         JournalEntry::TaskStarted { title, .. } => format!("begins{}", after(": ", title)),
+        JournalEntry::TaskDecomposed { failed: Some(because), .. } => format!("not split: {}", foreign(because, BYTES)),
+        JournalEntry::TaskDecomposed { proposal, .. } => match proposal.parts.len() {
+            0 => "worked on as a whole, as was proposed".to_owned(),
+            n => format!("in {n} parts, as was proposed"),
+        },
         JournalEntry::WaitStarted { because, .. } => format!("waits: {}", foreign(because, BYTES)),
         JournalEntry::WaitEnded { .. } => "goes on after waiting".to_owned(),
         JournalEntry::MergeEnded { outcome: MergeOutcome::Merged { commit, .. }, .. } => {

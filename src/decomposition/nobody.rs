@@ -1,0 +1,19 @@
+//! Nobody is asked.
+
+use crate::domain::ProposedPart;
+use crate::domain::Task;
+use crate::services::Decomposer;
+use crate::services::DecomposerError;
+use crate::services::UsageMeter;
+use async_trait::async_trait;
+
+/// Leaves every task as it is.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Nobody;
+
+#[async_trait]
+impl Decomposer for Nobody {
+    async fn propose(&self, _: &Task, _: &UsageMeter) -> Result<Vec<ProposedPart>, DecomposerError> {
+        Ok(Vec::new())
+    }
+}

@@ -1,0 +1,25 @@
+//! Which agents a task would be given to, were a run to begin now.
+
+use super::run_id::system_clock;
+use crate::domain::Task;
+use crate::domain::policy::RouteHistory;
+pub use crate::orchestrator::router::Route;
+pub use crate::orchestrator::router::route;
+pub use crate::orchestrator::size::Sized;
+pub use crate::orchestrator::size::size;
+pub use crate::orchestrator::track_record::TrackRecord;
+use crate::services::JournalError;
+use crate::services::Settings;
+use crate::storage::RunJournal;
+
+/// How a project's agents did in its earlier runs; nothing is read where the settings do not ask for it.
+///
+/// # Errors
+/// [`JournalError`] if a journal cannot be read.
+pub async fn track_record(settings: &dyn Settings, tasks: &[Task]) -> Result<TrackRecord, JournalError> {
+    if settings.agents().history == RouteHistory::Off {
+        return Ok(TrackRecord::default());
+    }
+    let journal = RunJournal::new(settings.project().clone(), system_clock());
+    TrackRecord::read(&journal, None, settings.agents(), tasks).await
+}

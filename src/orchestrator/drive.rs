@@ -296,6 +296,12 @@ impl RunContext {
                 EventKind::Warning { message: format!("left behind by an earlier run, now removed: {what}") },
             );
         }
+        if !base.put_back.is_empty() {
+            let what = base.put_back.join("\n  ");
+            let message =
+                format!("your repository was changed since an agent of a run that was killed began:\n  {what}");
+            services.publish(None, EventKind::Warning { message });
+        }
         // The settings and the task file are read from the user's checkout, whatever is committed.
         let tasks = services.settings.project().tasks.file_name().map(|n| n.to_string_lossy().into_owned());
         let own = |file: &&String| **file == "project.json" || Some(*file) == tasks.as_ref();

@@ -81,6 +81,8 @@ pub struct RunBase {
     pub not_included: Vec<String>,
     /// What a dead run had left behind and was removed, in words.
     pub cleaned: Vec<String>,
+    /// What agents of a run that was killed had done to the user's repository, and what came of it, in words.
+    pub put_back: Vec<String>,
 }
 
 /// A workspace to make.

@@ -11,6 +11,7 @@ use super::repository::Identity;
 use super::repository::Kind;
 use super::repository::Repository;
 use super::repository::base_ref;
+use super::saved;
 use crate::domain::RunId;
 use crate::host::git;
 use crate::host::process::end_left_behind;
@@ -43,7 +44,7 @@ pub(super) async fn begin(shared: &Shared, request: BeginRun) -> Result<(Begun, 
     let layout = &shared.layout;
     let repository = Repository::locate(layout).await?;
     let identity = Identity::of_user(&repository).await?;
-    let cleaned = clean_up(layout, &repository).await?;
+    let (cleaned, put_back) = clean_up(layout, &repository).await?;
     let commit = match &resumed {
         Some(resumed) => still_there(&repository, &resumed.commit).await?,
         None => base(shared, &repository, &identity, &run).await?,
@@ -65,6 +66,7 @@ pub(super) async fn begin(shared: &Shared, request: BeginRun) -> Result<(Begun, 
         },
         not_included,
         cleaned,
+        put_back,
     };
     let begun = Begun {
         run,
@@ -153,11 +155,12 @@ async fn snapshot(repository: &Repository) -> Result<String, WorkspaceError> {
     Ok(recorded.await?.tree)
 }
 
-/// Removes every workspace there is: the caller holds the run lock, so nobody works in them.
+/// Puts back what agents of a killed run did to the user's repository, and removes every workspace there is: the caller
+/// holds the run lock, so nobody works in them. Says what was removed, and what put back.
 ///
 /// Only our own worktrees are forgotten. `git worktree prune` would also forget the user's on a drive that is not
 /// mounted right now.
-async fn clean_up(layout: &Layout, repository: &Repository) -> Result<Vec<String>, WorkspaceError> {
+async fn clean_up(layout: &Layout, repository: &Repository) -> Result<(Vec<String>, Vec<String>), WorkspaceError> {
     let worktrees = layout.worktrees();
     let mut cleaned = Vec::new();
     for run in children(&worktrees) {
@@ -178,7 +181,9 @@ async fn clean_up(layout: &Layout, repository: &Repository) -> Result<Vec<String
         1 => cleaned.push("a process that still ran".to_owned()),
         n => cleaned.push(format!("{n} processes that still ran")),
     }
+    let mut restored = Vec::new();
     if repository.kind == Kind::Git {
+        restored = saved::put_back(layout, repository).await?;
         let lock = git::worktree_lock(&repository.git_dir);
         let _one = lock.lock().await;
         for path in registered(repository).await? {
@@ -188,7 +193,7 @@ async fn clean_up(layout: &Layout, repository: &Repository) -> Result<Vec<String
             }
         }
     }
-    Ok(cleaned)
+    Ok((cleaned, restored))
 }
 
 /// The dead runtime's own calls of git may still write for a moment: they have no mark, and end by themselves.

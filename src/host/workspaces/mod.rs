@@ -5,7 +5,8 @@
 //! `.reflection/worktrees/<run>/<task>`, or a plain copy. A [`workspace`] is put back to recorded trees and recorded
 //! through an index of our own ([`recorder`]); untracked things that are carried in ([`carry`]) or made by `setup` stay
 //! as they were ([`kept`]). Around an attempt the user's refs, stash, configuration and hooks are guarded ([`guard`], by
-//! the evidence of reflogs, [`trace`], [`stash`]; [`watch`] keeps attempts of the same time apart). Confirmed work becomes a branch or a patch; a night puts
+//! the evidence of reflogs, [`trace`], [`stash`]; [`watch`] keeps attempts of the same time apart, and [`saved`] is for the case
+//! that we are killed). Confirmed work becomes a branch or a patch; a night puts
 //! it on one branch ([`integration`]), and [`apply`] brings it into the user's files. [`layout`] says where everything lies; [`removal`] removes what agents leave.
 
 mod apply;
@@ -20,6 +21,7 @@ mod open;
 mod recorder;
 mod removal;
 mod repository;
+mod saved;
 mod stash;
 mod trace;
 mod watch;

@@ -289,7 +289,7 @@ impl HostWorkspace {
         Scope {
             repository: self.parts.begun.repository.clone(),
             admin: ground.admin.clone(),
-            own_branches: format!("refs/heads/reflexion/{}/", self.parts.begun.run),
+            run: self.parts.begun.run.clone(),
         }
     }
 
@@ -377,7 +377,8 @@ impl Workspace for HostWorkspace {
             let mut state = self.state.lock().await;
             // Ends the watch of an attempt that was broken off.
             state.guarded = None;
-            state.guarded = Some(Guarded::take(&self.scope(ground)).await?);
+            let place = self.parts.shared.layout.guarded().join(self.parts.task.as_str());
+            state.guarded = Some(Guarded::take(&self.scope(ground), &place).await?);
         }
         Ok(())
     }
@@ -451,6 +452,11 @@ impl Workspace for HostWorkspace {
     }
 
     async fn close(&self) -> Result<(), WorkspaceError> {
+        // Whoever broke off has nothing more to say to the agent; the user's repository is put back all the same.
+        let changed = self.restore_guarded().await?;
+        if !changed.is_empty() {
+            tracing::warn!(changed = changed.join(", "), "changed in the user's repository, and put back");
+        }
         let parts = &self.parts;
         let top = parts.recorder.top.clone();
         let private = parts.shared.layout.private(&parts.begun.run, &parts.task);

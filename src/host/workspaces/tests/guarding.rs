@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// Two commits, a tag, a side branch, a stash, a hook.
-fn project() -> Project {
+pub(super) fn project() -> Project {
     let project = Project::git(&[("a", "a\n")]);
     let top = &project.top;
     git(top, &["branch", "side"]);
@@ -18,7 +18,7 @@ fn project() -> Project {
 }
 
 /// What is shared: refs, stash, configuration, hooks.
-fn shared(top: &Path) -> Vec<String> {
+pub(super) fn shared(top: &Path) -> Vec<String> {
     let mut all = vec![
         git(top, &["for-each-ref"]),
         git(top, &["stash", "list", "--format=%H %gs"]),
@@ -237,6 +237,25 @@ async fn what_one_attempt_put_back_is_not_brought_back_by_another() {
     good.guard().await.unwrap();
     bad.restore_guarded().await.unwrap();
     assert_eq!(shared(&project.top), before);
+    assert_eq!(good.restore_guarded().await.unwrap(), Vec::<String>::new());
+    assert_eq!(shared(&project.top), before);
+}
+
+#[tokio::test]
+async fn a_branch_that_an_agent_made_and_deleted_stays_away() {
+    let project = project();
+    let before = shared(&project.top);
+    let workspaces = project.workspaces();
+    crate::services::Workspaces::begin(&workspaces, run_id().into()).await.unwrap();
+    let bad = open(&workspaces, "bad", &[]).await.unwrap();
+    let good = open(&workspaces, "good", &[]).await.unwrap();
+    bad.guard().await.unwrap();
+    git(&bad.dir(), &["checkout", "-q", "-b", "mine"]);
+    // This one takes it for the user's.
+    good.guard().await.unwrap();
+    git(&bad.dir(), &["checkout", "-q", "--detach"]);
+    git(&bad.dir(), &["branch", "-q", "-D", "mine"]);
+    assert_eq!(bad.restore_guarded().await.unwrap(), Vec::<String>::new());
     assert_eq!(good.restore_guarded().await.unwrap(), Vec::<String>::new());
     assert_eq!(shared(&project.top), before);
 }

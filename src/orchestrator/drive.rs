@@ -49,6 +49,7 @@ use crate::services::RunRequest;
 use crate::services::Settings;
 use crate::services::Start;
 use crate::services::Subagents;
+use crate::services::Tampering;
 use crate::services::Tasks;
 use crate::services::Transcripts;
 use crate::services::Verdicts;
@@ -296,8 +297,9 @@ impl RunContext {
                 EventKind::Warning { message: format!("left behind by an earlier run, now removed: {what}") },
             );
         }
-        if !base.put_back.is_empty() {
-            let what = base.put_back.join("\n  ");
+        let Tampering { by_agent, left } = &base.put_back;
+        if !by_agent.is_empty() || !left.is_empty() {
+            let what = by_agent.iter().chain(left).cloned().collect::<Vec<_>>().join("\n  ");
             let message =
                 format!("your repository was changed since an agent of a run that was killed began:\n  {what}");
             services.publish(None, EventKind::Warning { message });
@@ -322,6 +324,11 @@ impl RunContext {
             }
             Start::Resume => JournalEntry::RunResumed { run, pid, tasks, until: request.until },
         };
+        services.journal.record(entry).await.map_err(environment)?;
+        if left.is_empty() {
+            return Ok(());
+        }
+        let entry = JournalEntry::RepositoryChanged { task: None, what: left.clone() };
         services.journal.record(entry).await.map_err(environment)
     }
 

@@ -11,6 +11,7 @@ mod cli;
 mod docs;
 mod eval;
 mod flow;
+mod guarded;
 mod hooks;
 mod hooks_gate;
 mod judge;

@@ -12,8 +12,14 @@
 //! then much may have happened, so what no log shows is blamed on the agent only if it is older than the last sign of life
 //! of the runtime. What is younger is told and left, unless something would be lost.
 
+use super::heads::Heads;
+use super::heads::heads;
+use super::heads::switched;
 use super::layout::io_error;
 use super::layout::write_whole;
+use super::pushes::Remotes;
+use super::pushes::Tips;
+use super::pushes::pushed;
 use super::removal::remove;
 use super::repository::Repository;
 use super::saved::Crash;
@@ -25,6 +31,7 @@ use super::watch::Undone;
 use super::watch::Watch;
 use crate::domain::RunId;
 use crate::host::git;
+use crate::services::Tampering;
 use crate::services::WorkspaceError;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -57,6 +64,8 @@ pub(super) struct Seen {
     pub(super) stash: Stash,
     pub(super) fetched: Option<Fetched>,
     pub(super) logs: Logs,
+    pub(super) heads: Heads,
+    pub(super) remote: Tips,
 }
 
 /// A file's bytes and mode.
@@ -70,6 +79,7 @@ pub(super) struct Scope {
     pub(super) admin: PathBuf,
     /// The run; it makes branches itself: `refs/heads/reflexion/<run>/`.
     pub(super) run: RunId,
+    pub(super) remotes: Remotes,
 }
 
 impl Seen {
@@ -80,6 +90,8 @@ impl Seen {
             stash: Stash::read(scope),
             fetched: fetched(scope),
             logs: Logs::now(&scope.repository.git_dir),
+            heads: heads(&scope.repository.git_dir),
+            remote: scope.remotes.tips(&scope.repository).await?,
         })
     }
 
@@ -126,7 +138,7 @@ impl Guarded {
     }
 
     /// Puts back what the agent changed, and says what it was.
-    pub(super) async fn restore(mut self, scope: &Scope) -> Result<Vec<String>, WorkspaceError> {
+    pub(super) async fn restore(mut self, scope: &Scope) -> Result<Tampering, WorkspaceError> {
         let lock = git::worktree_lock(&scope.repository.git_dir);
         let _one_at_a_time = lock.lock().await;
         for undone in self.watch.undone_by_others() {
@@ -135,17 +147,19 @@ impl Guarded {
         let (own, others) = self.seen.logs.since(&scope.admin);
         let sole = self.watch.sole() && self.crash.as_ref().is_none_or(|crash| crash.sole);
         let judge = Judge { own, others, sole, crash: self.crash.clone() };
-        let mut words = Vec::new();
-        self.restore_files(scope, &judge, &mut words)?;
-        self.restore_refs(scope, &judge, &mut words).await?;
-        for undone in self.seen.stash.restore(scope, &judge, &mut words).await? {
+        let mut said = Tampering::default();
+        self.restore_files(scope, &judge, &mut said)?;
+        self.restore_refs(scope, &judge, &mut said).await?;
+        for undone in self.seen.stash.restore(scope, &judge, &mut said).await? {
             self.watch.tell_others(undone);
         }
+        switched(&self.seen.heads, &judge, &mut said);
+        pushed(scope, &judge, (&self.seen.remote, &scope.remotes.tips(&scope.repository).await?), &mut said);
         self.saved.remove()?;
-        Ok(words)
+        Ok(said)
     }
 
-    async fn restore_refs(&self, scope: &Scope, judge: &Judge, words: &mut Vec<String>) -> Result<(), WorkspaceError> {
+    async fn restore_refs(&self, scope: &Scope, judge: &Judge, said: &mut Tampering) -> Result<(), WorkspaceError> {
         let now = refs(scope).await?;
         let names: BTreeSet<&String> = self.seen.refs.keys().chain(now.keys()).collect();
         let user_fetched = fetched(scope) != self.seen.fetched;
@@ -166,7 +180,7 @@ impl Guarded {
             // Without proof only what would be lost is put back.
             if !blame && after.is_some() {
                 if judge.crash.is_some() {
-                    words.push(format!("{}; {LEFT}", describe(name, before, after)));
+                    said.left.push(format!("{}; {LEFT}", describe(name, before, after)));
                 }
                 continue;
             }
@@ -175,7 +189,7 @@ impl Guarded {
             self.watch.tell_others(Undone::Ref { name: name.clone(), from, to });
             if blame || judge.crash.is_some() {
                 let did = if before.is_some() { "put back" } else { "removed" };
-                words.push(format!("{}; {did}", describe(name, before, after)));
+                said.by_agent.push(format!("{}; {did}", describe(name, before, after)));
             }
         }
         for name in judge.own.names.iter().map(|short| format!("refs/heads/{short}")) {
@@ -187,7 +201,7 @@ impl Guarded {
         Ok(())
     }
 
-    fn restore_files(&self, scope: &Scope, judge: &Judge, words: &mut Vec<String>) -> Result<(), WorkspaceError> {
+    fn restore_files(&self, scope: &Scope, judge: &Judge, said: &mut Tampering) -> Result<(), WorkspaceError> {
         let git_dir = &scope.repository.git_dir;
         let now = files(git_dir)?;
         let names: BTreeSet<&PathBuf> = self.seen.files.keys().chain(now.keys()).collect();
@@ -209,7 +223,7 @@ impl Guarded {
                 let kept = self.saved.keep(name, before)?;
                 let kept = kept.map(|kept| format!(", and as it was it is kept at {}", kept.display()));
                 let kept = kept.unwrap_or_default();
-                words.push(format!("`.git/{}` was changed; {LEFT}{kept}", name.display()));
+                said.left.push(format!("`.git/{}` was changed; {LEFT}{kept}", name.display()));
                 continue;
             }
             let did = if let Some((bytes, mode)) = before {
@@ -223,7 +237,7 @@ impl Guarded {
             let (from, to) = (after.cloned(), before.cloned());
             self.watch.tell_others(Undone::File { name: name.clone(), from, to });
             if judge.sole || judge.crash.is_some() {
-                words.push(format!("`.git/{}` was {did}", name.display()));
+                said.by_agent.push(format!("`.git/{}` was {did}", name.display()));
             }
         }
         Ok(())
@@ -251,7 +265,7 @@ enum Whose {
 
 impl Judge {
     /// Whether something happened while the agent's runtime lived, so that the agent is the likely one.
-    fn watched(&self, at: Option<SystemTime>) -> bool {
+    pub(super) fn watched(&self, at: Option<SystemTime>) -> bool {
         self.crash.as_ref().is_none_or(|crash| at.is_some_and(|at| at <= crash.last_sign))
     }
 
@@ -278,7 +292,7 @@ impl Scope {
 }
 
 /// When a file was last written or put into its place.
-fn changed_at(path: &Path) -> Option<SystemTime> {
+pub(super) fn changed_at(path: &Path) -> Option<SystemTime> {
     let meta = path.metadata().ok()?;
     let since = std::time::Duration::new(meta.ctime().try_into().ok()?, meta.ctime_nsec().try_into().ok()?);
     Some(SystemTime::UNIX_EPOCH + since)

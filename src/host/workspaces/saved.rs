@@ -12,12 +12,15 @@ use super::layout::Layout;
 use super::layout::blocking;
 use super::layout::io_error;
 use super::layout::write_whole;
+use super::pushes::Remotes;
+use super::pushes::Tips;
 use super::removal::remove;
 use super::repository::Repository;
 use super::stash::Stash;
 use super::trace::Logs;
 use super::watch::Watch;
 use crate::domain::RunId;
+use crate::services::Tampering;
 use crate::services::WorkspaceError;
 use serde::Deserialize;
 use serde::Serialize;
@@ -145,17 +148,19 @@ fn beat(alive: &Path, sole: bool) {
 
 /// Puts back what agents did whose runtime was killed, and says what it was. The caller holds the run lock, and has ended
 /// what the dead runtime had left running; the worktrees' own git directories are still there, because they hold evidence.
-pub(super) async fn put_back(layout: &Layout, repository: &Repository) -> Result<Vec<String>, WorkspaceError> {
-    let mut words = Vec::new();
+pub(super) async fn put_back(layout: &Layout, repository: &Repository) -> Result<Tampering, WorkspaceError> {
+    let mut all = Tampering::default();
+    let remotes = Remotes::read(repository).await?;
     let mut guards = Vec::new();
     for path in left(&layout.guarded()) {
         match read(&path, layout, repository) {
             Ok((scope, seen, crash, saved)) => {
+                let scope = Scope { remotes: remotes.clone(), ..scope };
                 guards.push((scope, Guarded::revive(seen, saved, crash)));
             }
             Err(because) => {
                 let aside = set_aside(&path)?;
-                words.push(format!(
+                all.left.push(format!(
                     "what an agent of a killed run did to your refs, stash, hooks and configuration cannot be looked at, because \
                      {because}; see {}",
                     aside.display()
@@ -168,10 +173,13 @@ pub(super) async fn put_back(layout: &Layout, repository: &Repository) -> Result
     while let Some((scope, guarded)) = pending.next() {
         let path = guarded.path().to_owned();
         match guarded.restore(&scope).await {
-            Ok(said) => words.extend(said),
+            Ok(said) => {
+                all.by_agent.extend(said.by_agent);
+                all.left.extend(said.left);
+            }
             Err(error) => {
                 let aside = set_aside(&path)?;
-                words.push(format!(
+                all.left.push(format!(
                     "what an agent of the killed run {} changed in your repository could not be put back: {error}; as it was \
                      before stands in {}",
                     scope.run,
@@ -180,7 +188,7 @@ pub(super) async fn put_back(layout: &Layout, repository: &Repository) -> Result
             }
         }
     }
-    Ok(words)
+    Ok(all)
 }
 
 /// The guards' files, in the order in which they were written.
@@ -220,7 +228,12 @@ fn read(path: &Path, layout: &Layout, repository: &Repository) -> Result<(Scope,
         last_sign: alive.metadata().and_then(|meta| meta.modified()).unwrap_or(SystemTime::UNIX_EPOCH),
         sole: fs::read(&alive).is_ok_and(|said| said == SOLE),
     };
-    let scope = Scope { repository: repository.clone(), admin: document.admin.path(), run: document.run.clone() };
+    let scope = Scope {
+        repository: repository.clone(),
+        admin: document.admin.path(),
+        run: document.run.clone(),
+        remotes: Remotes::default(),
+    };
     let saved = Saved {
         path: path.to_owned(),
         git_dir: repository.git_dir.clone(),
@@ -283,6 +296,8 @@ struct Document {
     stash: Stash,
     fetched: Option<Fetched>,
     logs: Vec<(Bytes, usize)>,
+    heads: Vec<(Bytes, String)>,
+    remote: Tips,
 }
 
 impl Document {
@@ -297,6 +312,8 @@ impl Document {
             files: seen.files.iter().map(file).collect(),
             stash: seen.stash.clone(),
             fetched: seen.fetched,
+            heads: seen.heads.iter().map(|(dir, head)| (dir.as_path().into(), head.clone())).collect(),
+            remote: seen.remote.clone(),
             logs: seen.logs.lengths.iter().map(|(dir, length)| (dir.as_path().into(), *length)).collect(),
         }
     }
@@ -308,6 +325,8 @@ impl Document {
             files: self.files.into_iter().map(|(name, bytes, mode)| (name.path(), (bytes.bytes(), mode))).collect(),
             stash: self.stash,
             fetched: self.fetched,
+            heads: self.heads.into_iter().map(|(dir, head)| (dir.path(), head)).collect(),
+            remote: self.remote,
             logs: Logs { git_dir: self.git_dir.path(), lengths },
         }
     }

@@ -3,6 +3,7 @@
 use super::guard::Judge;
 use super::guard::Scope;
 use super::watch::Undone;
+use crate::services::Tampering;
 use crate::services::WorkspaceError;
 use serde::Deserialize;
 use serde::Serialize;
@@ -55,7 +56,7 @@ impl Stash {
         &self,
         scope: &Scope,
         judge: &Judge,
-        words: &mut Vec<String>,
+        said: &mut Tampering,
     ) -> Result<Vec<Undone>, WorkspaceError> {
         let mut undone = Vec::new();
         let now = Self::read(scope);
@@ -76,7 +77,7 @@ impl Stash {
             git.call(delete).arg(selector).ok().await?;
             left -= 1;
             undone.push(Undone::Dropped { entry: entry.clone() });
-            words.push(format!("a stash entry was added ({}); dropped", entry.message));
+            said.by_agent.push(format!("a stash entry was added ({}); dropped", entry.message));
         }
         if left == 0 && !now.entries.is_empty() {
             git.call(["update-ref", "-d", "refs/stash"]).ok().await?;
@@ -88,7 +89,7 @@ impl Stash {
             if evidence.user {
                 if judge.crash.is_some() {
                     let Entry { id, message } = lost;
-                    words.push(format!("a stash entry is gone ({message}); `git stash store {id}` brings it back"));
+                    said.left.push(format!("a stash entry is gone ({message}); `git stash store {id}` brings it back"));
                 }
                 continue;
             }
@@ -96,7 +97,7 @@ impl Stash {
             git.call(store).ok().await?;
             undone.push(Undone::Stored { entry: lost.clone() });
             if judge.sole || judge.crash.is_some() {
-                words.push(format!("a stash entry was dropped ({}); put back", lost.message));
+                said.by_agent.push(format!("a stash entry was dropped ({}); put back", lost.message));
             }
         }
         Ok(undone)

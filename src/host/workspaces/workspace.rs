@@ -12,6 +12,7 @@ use super::kept::Kept;
 use super::layout::blocking;
 use super::layout::io_error;
 use super::layout::write_whole;
+use super::pushes::hand_over;
 use super::recorder::Recorder;
 use super::recorder::Recording;
 use super::removal::remove;
@@ -21,15 +22,19 @@ use crate::domain::Change;
 use crate::domain::SubtaskId;
 use crate::domain::TaskId;
 use crate::domain::TreeId;
+use crate::domain::policy;
 use crate::host::git;
 use crate::services::Command;
 use crate::services::CommandEnd;
 use crate::services::CommitRequest;
 use crate::services::Committed;
 use crate::services::Rebased;
+use crate::services::Tampering;
 use crate::services::Workspace;
 use crate::services::WorkspaceError;
 use async_trait::async_trait;
+use globset::GlobSet;
+use globset::GlobSetBuilder;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -285,11 +290,27 @@ impl HostWorkspace {
         Ok(true)
     }
 
+    /// What git is told in this workspace, above all configuration.
+    fn settings_of_git(&self, policy: &policy::Environment) -> Vec<(String, String)> {
+        let begun = &self.parts.begun;
+        let mut settings = Vec::new();
+        if policy.pushes == policy::Pushes::Refused {
+            settings.extend(begun.remotes.refused(&begun.repository.top));
+        }
+        if policy.sandbox != policy::Sandbox::None {
+            // It could not finish, and says so at length.
+            settings
+                .extend([("gc.auto", "0"), ("maintenance.auto", "false")].map(|(k, v)| (k.to_owned(), v.to_owned())));
+        }
+        settings
+    }
+
     fn scope(&self, ground: &Ground) -> Scope {
         Scope {
             repository: self.parts.begun.repository.clone(),
             admin: ground.admin.clone(),
             run: self.parts.begun.run.clone(),
+            remotes: self.parts.begun.remotes.clone(),
         }
     }
 
@@ -324,6 +345,15 @@ impl Workspace for HostWorkspace {
             // The copy is in no repository, and git must not find one above the user's project.
             let ceiling = shared.layout.worktrees().display().to_string();
             env.entry("GIT_CEILING_DIRECTORIES".to_owned()).or_insert(ceiling);
+        }
+        let policy = &shared.params.environment;
+        let settings = self.settings_of_git(policy);
+        if !settings.is_empty() {
+            let denied = denied(&policy.deny);
+            let inherited = |name: &str| std::env::var(name).ok().filter(|_| !denied.is_match(name));
+            let now = |name: &str| env.get(name).cloned().or_else(|| inherited(name));
+            let given = hand_over(now, settings);
+            env.extend(given);
         }
         env
     }
@@ -383,14 +413,17 @@ impl Workspace for HostWorkspace {
         Ok(())
     }
 
-    async fn restore_guarded(&self) -> Result<Vec<String>, WorkspaceError> {
+    async fn restore_guarded(&self) -> Result<Tampering, WorkspaceError> {
         let Some(ground) = &self.parts.ground else {
-            return Ok(Vec::new());
+            return Ok(Tampering::default());
         };
         let Some(guarded) = self.state.lock().await.guarded.take() else {
-            return Ok(Vec::new());
+            return Ok(Tampering::default());
         };
-        guarded.restore(&self.scope(ground)).await
+        let mut said = guarded.restore(&self.scope(ground)).await?;
+        let mut told = self.parts.begun.told.lock().unwrap_or_else(PoisonError::into_inner);
+        said.left.retain(|what| told.insert(what.clone()));
+        Ok(said)
     }
 
     async fn commit(&self, request: CommitRequest) -> Result<Committed, WorkspaceError> {
@@ -454,8 +487,8 @@ impl Workspace for HostWorkspace {
     async fn close(&self) -> Result<(), WorkspaceError> {
         // Whoever broke off has nothing more to say to the agent; the user's repository is put back all the same.
         let changed = self.restore_guarded().await?;
-        if !changed.is_empty() {
-            tracing::warn!(changed = changed.join(", "), "changed in the user's repository, and put back");
+        for what in changed.by_agent.iter().chain(&changed.left) {
+            tracing::warn!("changed in your repository: {what}");
         }
         let parts = &self.parts;
         let top = parts.recorder.top.clone();
@@ -479,6 +512,15 @@ impl Workspace for HostWorkspace {
         }
         Ok(())
     }
+}
+
+/// Of a glob that cannot be read, the runner says so when it starts something.
+fn denied(globs: &[String]) -> GlobSet {
+    let mut set = GlobSetBuilder::new();
+    globs.iter().filter_map(|glob| globset::Glob::new(glob).ok()).for_each(|glob| {
+        set.add(glob);
+    });
+    set.build().unwrap_or_default()
 }
 
 fn stamp(path: &Path) -> Option<IndexStamp> {

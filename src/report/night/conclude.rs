@@ -1,5 +1,6 @@
 //! From what a journal says to what follows from it: sums, and the one sentence.
 
+use super::needs::changed_needs;
 use super::needs::go_on;
 use super::needs::needs;
 use super::needs::step;
@@ -33,6 +34,7 @@ impl Night {
     #[must_use]
     pub fn of(log: &RunLog, life: Life) -> Self {
         let mut replay = Replay::of(log, life);
+        let changed = std::mem::take(&mut replay.changed);
         for task in &mut replay.tasks {
             for attempt in &task.attempts {
                 task.usage += replay.attempts[*attempt].usage;
@@ -70,7 +72,8 @@ impl Night {
         };
         night.spend.agents = by_agent(&night.attempts);
         night.counts = counts(&night);
-        night.needs = needs(&night);
+        night.needs = changed_needs(changed);
+        night.needs.extend(needs(&night));
         night.headline = headline(&night);
         night.next = next(&night);
         night

@@ -67,6 +67,24 @@ pub(super) fn needs(night: &Night) -> Vec<Need> {
     needs
 }
 
+/// What was changed in the user's repository and is not put back: each thing once.
+pub(super) fn changed_needs(changed: Vec<(Option<usize>, String)>) -> Vec<Need> {
+    let mut needs: Vec<Need> = Vec::new();
+    for (task, why) in changed {
+        match needs.iter_mut().find(|need| need.why == why) {
+            Some(need) => need.tasks.extend(task.filter(|task| !need.tasks.contains(task))),
+            None => needs.push(Need {
+                kind: NeedKind::Repository,
+                tasks: task.into_iter().collect(),
+                why,
+                branch: None,
+                commands: Vec::new(),
+            }),
+        }
+    }
+    needs
+}
+
 /// What is missing around the task, which others may share.
 fn around(night: &Night, task: &NightTask) -> Option<(NeedKind, String)> {
     if task.state != TaskState::Open || task.stop != Some(Stop::Environment) {

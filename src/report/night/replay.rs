@@ -63,6 +63,8 @@ pub(super) struct Replay {
     /// When the process that works now began, and how long the earlier ones worked.
     epoch: Option<Timestamp>,
     pub active: SignedDuration,
+    /// What was changed in the user's repository and is not put back, and during which task.
+    pub changed: Vec<(Option<usize>, String)>,
 }
 
 /// A task while the journal is read.
@@ -120,6 +122,10 @@ impl Replay {
                 self.resume(at, tasks);
             }
             JournalEntry::RunEnded { interrupted, stopped } => self.end(at, *interrupted, *stopped),
+            JournalEntry::RepositoryChanged { task, what } => {
+                let task = task.as_ref().map(|task| self.task(task));
+                self.changed.extend(what.iter().map(|what| (task, what.clone())));
+            }
             _ => self.take_of_task(at, entry),
         }
         self.last = Some(at);
@@ -204,6 +210,7 @@ impl Replay {
             JournalEntry::RunStarted { .. }
             | JournalEntry::RunResumed { .. }
             | JournalEntry::RunEnded { .. }
+            | JournalEntry::RepositoryChanged { .. }
             | JournalEntry::MergeReady { .. } => {}
             JournalEntry::TaskStarted { task, title, worker, .. } => self.task_started(at, task, title, *worker),
             JournalEntry::AttemptStarted { .. } => self.attempt_started(at, entry),

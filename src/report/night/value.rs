@@ -280,6 +280,8 @@ pub struct Step {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NeedKind {
+    /// The user's repository was changed beside the work, and that is not put back.
+    Repository,
     /// An agent's login or quota.
     Login,
     /// Something around the work is missing or broken.

@@ -3,6 +3,7 @@
 use super::guarding::project;
 use super::guarding::shared;
 use super::project::*;
+use crate::services::Tampering;
 use crate::services::Workspaces;
 use std::fs;
 use std::fs::File;
@@ -49,8 +50,8 @@ impl Killed {
         let next = crate::domain::RunId::new("r2").unwrap();
         let said = self.project.workspaces().begin(next.clone().into()).await.unwrap().put_back;
         let again = self.project.workspaces().begin(next.into()).await.unwrap().put_back;
-        assert_eq!(again, Vec::<String>::new(), "it is put back once");
-        said
+        assert_eq!(again, Tampering::default(), "it is put back once");
+        said.by_agent.into_iter().chain(said.left).collect()
     }
 }
 

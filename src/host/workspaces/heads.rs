@@ -5,6 +5,7 @@
 
 use super::guard::Judge;
 use super::guard::changed_at;
+use super::saved::BEAT;
 use super::trace::git_dirs;
 use crate::services::Tampering;
 use std::collections::BTreeMap;
@@ -30,8 +31,9 @@ pub(super) fn switched(before: &Heads, judge: &Judge, said: &mut Tampering) {
     for (dir, old) in before {
         let Ok(new) = fs::read_to_string(dir.join("HEAD")) else { continue };
         let new = new.trim();
-        // Whoever works in the morning after a crash is not asked about it.
-        if new == old || !judge.watched(changed_at(&dir.join("HEAD"))) {
+        // Whoever works in the morning after a crash is not asked about it. Between two signs of life it may have been an agent.
+        let changed = changed_at(&dir.join("HEAD")).map(|at| at - 2 * BEAT);
+        if new == old || !judge.watched(changed) {
             continue;
         }
         let place = checkout(dir);

@@ -39,7 +39,7 @@ use std::time::SystemTime;
 use tokio::task::JoinHandle;
 
 /// How often a guard says that its runtime lives; what an agent does in the last moment before a crash is not blamed on it.
-const BEAT: Duration = Duration::from_secs(1);
+pub(super) const BEAT: Duration = Duration::from_secs(1);
 const VERSION: u32 = 1;
 const SOLE: &[u8] = b"sole\n";
 const SHARED: &[u8] = b"shared\n";

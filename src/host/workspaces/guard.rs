@@ -17,6 +17,8 @@ use super::heads::heads;
 use super::heads::switched;
 use super::layout::io_error;
 use super::layout::write_whole;
+use super::locks::locks;
+use super::locks::remove_left;
 use super::pushes::Remotes;
 use super::pushes::Tips;
 use super::pushes::pushed;
@@ -65,6 +67,7 @@ pub(super) struct Seen {
     pub(super) fetched: Option<Fetched>,
     pub(super) logs: Logs,
     pub(super) heads: Heads,
+    pub(super) locks: BTreeSet<PathBuf>,
     pub(super) remote: Tips,
 }
 
@@ -91,6 +94,7 @@ impl Seen {
             fetched: fetched(scope),
             logs: Logs::now(&scope.repository.git_dir),
             heads: heads(&scope.repository.git_dir),
+            locks: locks(&scope.repository.git_dir),
             remote: scope.remotes.tips(&scope.repository).await?,
         })
     }
@@ -141,6 +145,7 @@ impl Guarded {
     pub(super) async fn restore(mut self, scope: &Scope) -> Result<Tampering, WorkspaceError> {
         let lock = git::worktree_lock(&scope.repository.git_dir);
         let _one_at_a_time = lock.lock().await;
+        remove_left(&scope.repository.git_dir, &self.seen.locks).await?;
         for undone in self.watch.undone_by_others() {
             self.seen.take_as_undone(undone);
         }

@@ -6,7 +6,8 @@
 //! through an index of our own ([`recorder`]); untracked things that are carried in ([`carry`]) or made by `setup` stay
 //! as they were ([`kept`]). Around an attempt the user's refs, stash, configuration and hooks are guarded ([`guard`], by
 //! the evidence of reflogs, [`trace`], [`stash`]; [`watch`] keeps attempts of the same time apart, and [`saved`] is for the case
-//! that we are killed), what the user has checked out is looked at ([`heads`]), and pushes are refused or at least noticed ([`pushes`]). A [`sandbox`] is tried before a run begins. Confirmed work becomes a branch or a patch; a night puts
+//! that we are killed), what the user has checked out is looked at ([`heads`]), locks of a killed git
+//! are taken away ([`locks`]), and pushes are refused or at least noticed ([`pushes`]). A [`sandbox`] is tried before a run begins. Confirmed work becomes a branch or a patch; a night puts
 //! it on one branch ([`integration`]), and [`apply`] brings it into the user's files. [`layout`] says where everything lies; [`removal`] removes what agents leave.
 
 mod apply;
@@ -18,6 +19,7 @@ mod host_workspaces;
 mod integration;
 mod kept;
 mod layout;
+mod locks;
 mod open;
 mod pushes;
 mod recorder;

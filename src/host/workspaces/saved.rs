@@ -297,6 +297,7 @@ struct Document {
     fetched: Option<Fetched>,
     logs: Vec<(Bytes, usize)>,
     heads: Vec<(Bytes, String)>,
+    locks: Vec<Bytes>,
     remote: Tips,
 }
 
@@ -313,6 +314,7 @@ impl Document {
             stash: seen.stash.clone(),
             fetched: seen.fetched,
             heads: seen.heads.iter().map(|(dir, head)| (dir.as_path().into(), head.clone())).collect(),
+            locks: seen.locks.iter().map(|lock| lock.as_path().into()).collect(),
             remote: seen.remote.clone(),
             logs: seen.logs.lengths.iter().map(|(dir, length)| (dir.as_path().into(), *length)).collect(),
         }
@@ -326,6 +328,7 @@ impl Document {
             stash: self.stash,
             fetched: self.fetched,
             heads: self.heads.into_iter().map(|(dir, head)| (dir.path(), head)).collect(),
+            locks: self.locks.iter().map(Bytes::path).collect(),
             remote: self.remote,
             logs: Logs { git_dir: self.git_dir.path(), lengths },
         }

@@ -293,14 +293,12 @@ impl HostWorkspace {
     /// What git is told in this workspace, above all configuration.
     fn settings_of_git(&self, policy: &policy::Environment) -> Vec<(String, String)> {
         let begun = &self.parts.begun;
-        let mut settings = Vec::new();
+        // A commit may begin to pack the user's whole repository in the background, and is ended with its agent in the middle
+        // of it.
+        let off = [("gc.auto", "0"), ("maintenance.auto", "false")];
+        let mut settings: Vec<(String, String)> = off.map(|(key, value)| (key.to_owned(), value.to_owned())).into();
         if policy.pushes == policy::Pushes::Refused {
             settings.extend(begun.remotes.refused(&begun.repository.top));
-        }
-        if policy.sandbox != policy::Sandbox::None {
-            // It could not finish, and says so at length.
-            settings
-                .extend([("gc.auto", "0"), ("maintenance.auto", "false")].map(|(k, v)| (k.to_owned(), v.to_owned())));
         }
         settings
     }
@@ -347,14 +345,11 @@ impl Workspace for HostWorkspace {
             env.entry("GIT_CEILING_DIRECTORIES".to_owned()).or_insert(ceiling);
         }
         let policy = &shared.params.environment;
-        let settings = self.settings_of_git(policy);
-        if !settings.is_empty() {
-            let denied = denied(&policy.deny);
-            let inherited = |name: &str| std::env::var(name).ok().filter(|_| !denied.is_match(name));
-            let now = |name: &str| env.get(name).cloned().or_else(|| inherited(name));
-            let given = hand_over(now, settings);
-            env.extend(given);
-        }
+        let denied = denied(&policy.deny);
+        let inherited = |name: &str| std::env::var(name).ok().filter(|_| !denied.is_match(name));
+        let now = |name: &str| env.get(name).cloned().or_else(|| inherited(name));
+        let given = hand_over(now, self.settings_of_git(policy));
+        env.extend(given);
         env
     }
 

@@ -298,6 +298,24 @@ async fn a_user_who_switches_branches_is_told_and_nobody_is_blamed() {
     assert_eq!(look().await, Tampering::default(), "once is enough");
 }
 
+#[tokio::test]
+async fn a_lock_that_a_killed_git_left_is_no_obstacle() {
+    let project = project();
+    let before = shared(&project.top);
+    let workspace = project.open().await;
+    write(&project.top, ".git/refs/heads/users.lock", "");
+    workspace.guard().await.unwrap();
+    git(
+        &workspace.dir(),
+        &["branch", "-f", "side", &git(&workspace.dir(), &["commit-tree", "-m", "x", "HEAD^{tree}"])],
+    );
+    write(&project.top, ".git/refs/heads/side.lock", "");
+    assert_eq!(workspace.restore_guarded().await.unwrap().by_agent.len(), 1);
+    assert_eq!(shared(&project.top), before);
+    assert!(!project.top.join(".git/refs/heads/side.lock").exists());
+    assert!(project.top.join(".git/refs/heads/users.lock").exists(), "it was there before");
+}
+
 /// A push of an agent that has the environment of agents; whether it went through.
 fn pushes(workspace: &std::sync::Arc<dyn crate::services::Workspace>, args: &[&str]) -> bool {
     let mut push = Command::new("git");

@@ -69,6 +69,7 @@ pub(super) async fn doctor(dir: &Path, args: &DoctorArgs) -> anyhow::Result<Exit
             findings.extend(files);
             findings.extend(notifiers(&layers).await);
             findings.extend(awake(&layers, &*settings).await?);
+            findings.extend(runtime::sandbox_health(&*settings).await.map(Finding::from));
             if args.checks {
                 findings.extend(checks(&layers, &*settings).await?);
             }
@@ -79,7 +80,9 @@ pub(super) async fn doctor(dir: &Path, args: &DoctorArgs) -> anyhow::Result<Exit
         ]),
     }
     let ok = findings.iter().all(|f| f.ok);
-    let cannot_start = findings.iter().any(|f| !f.ok && (f.what == "workspace" || f.what.starts_with("check ")));
+    let cannot_start = findings
+        .iter()
+        .any(|f| !f.ok && (f.what == "workspace" || f.what == "sandbox" || f.what.starts_with("check ")));
     if args.json {
         project::print_json(&serde_json::json!({ "ok": ok, "findings": findings }))?;
     } else {

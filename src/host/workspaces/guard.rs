@@ -100,20 +100,17 @@ impl Seen {
     }
 
     /// What we saw at the beginning may have been another agent's doing, put back since: that is no change.
-    fn take_as_undone(&mut self, undone: Undone) {
-        fn replace<K: Ord, V: PartialEq>(map: &mut BTreeMap<K, V>, key: K, from: Option<V>, to: Option<V>) {
-            if map.get(&key) != from.as_ref() {
-                return;
-            }
+    pub(super) fn take_as_undone(&mut self, undone: Undone) {
+        // Whatever it was when we looked: an agent may have changed it more than once.
+        fn replace<K: Ord, V>(map: &mut BTreeMap<K, V>, key: K, to: Option<V>) {
             match to {
                 Some(value) => map.insert(key, value),
                 None => map.remove(&key),
             };
         }
         match undone {
-            Undone::Ref { name, from, to } => replace(&mut self.refs, name, from, to),
-            Undone::Gone { name } => drop(self.refs.remove(&name)),
-            Undone::File { name, from, to } => replace(&mut self.files, name, from, to),
+            Undone::Ref { name, to } => replace(&mut self.refs, name, to),
+            Undone::File { name, to } => replace(&mut self.files, name, to),
             Undone::Dropped { entry } => self.stash.forget(&entry),
             Undone::Stored { entry } => self.stash.expect(entry),
         }
@@ -136,6 +133,12 @@ impl Guarded {
         Self { seen, watch, saved, crash: Some(crash) }
     }
 
+    /// Tells attempts of the same time what is put back; on disk too, for the case that we are killed before they end.
+    fn tell_others(&self, undone: Undone) {
+        self.saved.tell_others(&undone);
+        self.watch.tell_others(undone);
+    }
+
     /// Its file.
     pub(super) fn path(&self) -> &Path {
         self.saved.path()
@@ -156,7 +159,7 @@ impl Guarded {
         self.restore_files(scope, &judge, &mut said)?;
         self.restore_refs(scope, &judge, &mut said).await?;
         for undone in self.seen.stash.restore(scope, &judge, &mut said).await? {
-            self.watch.tell_others(undone);
+            self.tell_others(undone);
         }
         switched(&self.seen.heads, &judge, &mut said);
         pushed(scope, &judge, (&self.seen.remote, &scope.remotes.tips(&scope.repository).await?), &mut said);
@@ -190,8 +193,7 @@ impl Guarded {
                 continue;
             }
             put_back(scope, name, before, after).await?;
-            let (from, to) = (after.cloned(), before.cloned());
-            self.watch.tell_others(Undone::Ref { name: name.clone(), from, to });
+            self.tell_others(Undone::Ref { name: name.clone(), to: before.cloned() });
             if blame || judge.crash.is_some() {
                 let did = if before.is_some() { "put back" } else { "removed" };
                 said.by_agent.push(format!("{}; {did}", describe(name, before, after)));
@@ -200,7 +202,7 @@ impl Guarded {
         for name in judge.own.names.iter().map(|short| format!("refs/heads/{short}")) {
             // An agent's own branch, which it has deleted itself: whoever saw it meanwhile must not bring it back.
             if !self.seen.refs.contains_key(&name) && !now.contains_key(&name) {
-                self.watch.tell_others(Undone::Gone { name });
+                self.tell_others(Undone::Ref { name, to: None });
             }
         }
         Ok(())
@@ -239,8 +241,7 @@ impl Guarded {
                 remove(&path)?;
                 "added; removed"
             };
-            let (from, to) = (after.cloned(), before.cloned());
-            self.watch.tell_others(Undone::File { name: name.clone(), from, to });
+            self.tell_others(Undone::File { name: name.clone(), to: before.cloned() });
             if judge.sole || judge.crash.is_some() {
                 said.by_agent.push(format!("`.git/{}` was {did}", name.display()));
             }

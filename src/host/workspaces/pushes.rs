@@ -104,7 +104,7 @@ pub(super) fn pushed(scope: &Scope, judge: &Judge, (before, after): (&Tips, &Tip
         }
         let own = new.is_some_and(|id| judge.own.tips.contains(id));
         let others = new.is_some_and(|id| judge.others.tips.contains(id));
-        if judge.crash.is_some() && !own || others && !own {
+        if !own && (judge.crash.is_some() || others) {
             continue;
         }
         let short = |id: &String| id.chars().take(12).collect::<String>();

@@ -18,6 +18,7 @@ use super::removal::remove;
 use super::repository::Repository;
 use super::stash::Stash;
 use super::trace::Logs;
+use super::watch::Undone;
 use super::watch::Watch;
 use crate::domain::RunId;
 use crate::services::Tampering;
@@ -41,6 +42,8 @@ use tokio::task::JoinHandle;
 /// How often a guard says that its runtime lives; what an agent does in the last moment before a crash is not blamed on it.
 pub(super) const BEAT: Duration = Duration::from_secs(1);
 const VERSION: u32 = 1;
+/// Beside a guard's file: what others put back since, a line each.
+const UNDONE: &str = "undone";
 const SOLE: &[u8] = b"sole\n";
 const SHARED: &[u8] = b"shared\n";
 
@@ -78,6 +81,7 @@ impl Saved {
             let write = || {
                 let dir = path.parent().unwrap_or(Path::new("."));
                 fs::create_dir_all(dir)?;
+                let _ = fs::remove_file(path.with_extension(UNDONE));
                 let mut file = tempfile::NamedTempFile::new_in(dir)?;
                 file.write_all(&serde_json::to_vec(&document)?)?;
                 file.as_file().sync_data()?;
@@ -119,11 +123,28 @@ impl Saved {
         Ok(Some(copy))
     }
 
+    /// Writes down for all other attempts under way what this one puts back: they may have taken it for the user's.
+    pub(super) fn tell_others(&self, undone: &Undone) {
+        let others = left(self.path.parent().unwrap_or(Path::new("."))).into_iter().filter(|path| *path != self.path);
+        for other in others {
+            let append = || {
+                let mut line = serde_json::to_vec(undone)?;
+                line.push(b'\n');
+                let path = other.with_extension(UNDONE);
+                File::options().create(true).append(true).open(path)?.write_all(&line)
+            };
+            if let Err(error) = append() {
+                tracing::warn!(%error, path = %other.display(), "what was put back is not noted for an attempt of the same time");
+            }
+        }
+    }
+
     /// Everything is put back.
     pub(super) fn remove(&self) -> Result<(), WorkspaceError> {
         self.stop();
         remove(&self.path)?;
-        remove(&self.alive())
+        remove(&self.alive())?;
+        remove(&self.path.with_extension(UNDONE))
     }
 
     fn stop(&self) {
@@ -169,8 +190,7 @@ pub(super) async fn put_back(layout: &Layout, repository: &Repository) -> Result
         }
     }
     // All are revived before the first one is restored, so that they tell each other what they put back.
-    let mut pending = guards.into_iter();
-    while let Some((scope, guarded)) = pending.next() {
+    for (scope, guarded) in guards {
         let path = guarded.path().to_owned();
         match guarded.restore(&scope).await {
             Ok(said) => {
@@ -240,7 +260,11 @@ fn read(path: &Path, layout: &Layout, repository: &Repository) -> Result<(Scope,
         keep: layout.before(&document.run),
         beats: Mutex::default(),
     };
-    Ok((scope, document.seen(), crash, saved))
+    let mut seen = document.seen();
+    let undone = fs::read_to_string(path.with_extension(UNDONE)).unwrap_or_default();
+    // A last line that is torn was never done.
+    undone.lines().filter_map(|line| serde_json::from_str(line).ok()).for_each(|undone| seen.take_as_undone(undone));
+    Ok((scope, seen, crash, saved))
 }
 
 /// `with_extension` would take a task's id apart at its last dot.

@@ -2,6 +2,8 @@
 
 use super::guard::Content;
 use super::stash::Entry;
+use serde::Deserialize;
+use serde::Serialize;
 use std::collections::HashMap;
 use std::path::Path;
 use std::path::PathBuf;
@@ -20,14 +22,12 @@ pub(super) struct Watch {
 }
 
 /// Something that an attempt put back: the others may have taken it for the user's.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) enum Undone {
-    /// A ref.
-    Ref { name: String, from: Option<String>, to: Option<String> },
-    /// A branch that an agent had made itself and is gone.
-    Gone { name: String },
-    /// A file of the git directory.
-    File { name: PathBuf, from: Option<Content>, to: Option<Content> },
+    /// A ref, and where it is now.
+    Ref { name: String, to: Option<String> },
+    /// A file of the git directory, and what it is now.
+    File { name: PathBuf, to: Option<Content> },
     /// A stash entry that an agent had made.
     Dropped { entry: Entry },
     /// A stash entry that an agent had dropped.
@@ -112,7 +112,7 @@ mod tests {
         let first = Watch::start(dir);
         assert!(first.sole());
         let second = Watch::start(dir);
-        second.tell_others(Undone::Ref { name: "r".to_owned(), from: None, to: None });
+        second.tell_others(Undone::Ref { name: "r".to_owned(), to: None });
         drop(second);
         assert!(!first.sole());
         assert_eq!((first.undone_by_others().len(), first.undone_by_others().len()), (1, 0));

@@ -157,6 +157,25 @@ async fn what_agents_of_the_same_time_did_is_told_apart() {
 }
 
 #[tokio::test]
+async fn what_was_put_back_before_the_crash_is_not_brought_back() {
+    let project = project();
+    let before = shared(&project.top);
+    let workspaces = project.workspaces();
+    workspaces.begin(run_id().into()).await.unwrap();
+    let bad = open(&workspaces, "bad", &[]).await.unwrap();
+    let good = open(&workspaces, "good", &[]).await.unwrap();
+    bad.guard().await.unwrap();
+    git(&bad.dir(), &["checkout", "-q", "-b", "evil"]);
+    good.guard().await.unwrap();
+    assert_eq!(bad.restore_guarded().await.unwrap().by_agent.len(), 1);
+    drop((good, bad, workspaces));
+    let killed = Killed { project, before };
+    assert_eq!(killed.begin().await, Vec::<String>::new());
+    assert_eq!(shared(&killed.project.top), killed.before);
+    assert_eq!(killed.guarded(), Vec::<String>::new());
+}
+
+#[tokio::test]
 async fn a_file_that_cannot_be_read_is_set_aside_and_told() {
     let killed = Killed::after(|dir, _| drop(git(dir, &["tag", "v2"]))).await;
     write(&killed.project.top, ".reflection/guarded/t.json", "{");

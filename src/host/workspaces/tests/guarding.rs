@@ -234,8 +234,10 @@ async fn what_one_attempt_put_back_is_not_brought_back_by_another() {
     git(&bad.dir(), &["stash", "-q"]);
     git(&bad.dir(), &["checkout", "-q", "-b", "evil"]);
     git(&bad.dir(), &["config", "alias.x", "!sh"]);
-    // This one begins while all of that is there.
+    // This one begins while all of that is there, and sees what will be changed once more.
     good.guard().await.unwrap();
+    git(&bad.dir(), &["commit", "-q", "--allow-empty", "-m", "more"]);
+    git(&bad.dir(), &["config", "alias.x", "!sh again"]);
     bad.restore_guarded().await.unwrap();
     assert_eq!(shared(&project.top), before);
     assert_eq!(good.restore_guarded().await.unwrap(), Tampering::default());

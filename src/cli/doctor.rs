@@ -255,8 +255,9 @@ async fn checks(layers: &Layers, settings: &dyn Settings) -> anyhow::Result<Vec<
     let interrupt = tokio::spawn(interrupt::cancel_on_signal(cancel.clone()));
     let mut findings = Vec::new();
     match workspace.reset(&workspace.base(), &cancel).await {
-        Ok(()) => {
-            findings.push(Finding::good("workspace", "made, and setup ran"));
+        Ok(restored) => {
+            let said = restored.said.iter().map(|said| format!("; {said}")).collect::<String>();
+            findings.push(Finding::good("workspace", format!("made, and setup ran{said}")));
             let request = VerifyRequest { checks: all, dir: workspace.dir(), env: workspace.env(), cancel };
             for report in app.1.verify(request).await {
                 let what = format!("check `{}`", report.spec.name);

@@ -9,6 +9,7 @@ use super::model::in_parts;
 use super::wire::AgentFile;
 use super::wire::AgentKindFile;
 use super::wire::GeneratorKind;
+use super::wire::HealerFile;
 use super::wire::OneOrMany;
 use super::wire::PermissionsFile;
 use super::wire::ProjectFile;
@@ -356,6 +357,10 @@ fn run(file: &ProjectFile) -> policy::Run {
         protect: file.protect.clone(),
         budgets: policy::Budgets::default(),
         keep_awake: if file.overnight.keep_awake { policy::KeepAwake::On } else { policy::KeepAwake::Off },
+        healer: match file.healer {
+            HealerFile { enabled: false, .. } => policy::Healer { per_run: 0, per_subtask: 0 },
+            HealerFile { per_run, per_subtask, .. } => policy::Healer { per_run, per_subtask },
+        },
     }
 }
 

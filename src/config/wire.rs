@@ -55,7 +55,7 @@ pub struct ProjectFile {
     /// Rate limits of agents.
     pub limits: LimitsFile,
     /// Runs once in a new workspace, and again when a lockfile changed; a string goes to `sh -c`, a list runs without a
-    /// shell.
+    /// shell. It ends with 0 if all is well, with 2 if it went on with warnings; anything else is a failure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub setup: Option<CheckCommand>,
     /// Globs, relative to the project, of untracked things that are copied into workspaces: `node_modules`, `.env`.
@@ -84,6 +84,8 @@ pub struct ProjectFile {
     pub budget: BudgetsFile,
     /// Nights.
     pub overnight: OvernightFile,
+    /// Repairs of broken workspaces, see [healer](overnight.md#when-a-workspace-breaks).
+    pub healer: HealerFile,
 }
 
 impl Default for ProjectFile {
@@ -115,6 +117,7 @@ impl Default for ProjectFile {
             notify: Vec::new(),
             budget: BudgetsFile::default(),
             overnight: OvernightFile::default(),
+            healer: HealerFile::default(),
         }
     }
 }
@@ -268,6 +271,25 @@ pub struct LimitsFile {
 impl Default for LimitsFile {
     fn default() -> Self {
         Self { wait: true }
+    }
+}
+
+/// Repairs of broken workspaces.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct HealerFile {
+    /// Off: what a broken workspace stands in the way of is set aside at once.
+    pub enabled: bool,
+    /// So often in one run.
+    pub per_run: u32,
+    /// So often for one subtask, in one run.
+    pub per_subtask: u32,
+}
+
+impl Default for HealerFile {
+    fn default() -> Self {
+        let policy = crate::domain::policy::Healer::default();
+        Self { enabled: true, per_run: policy.per_run, per_subtask: policy.per_subtask }
     }
 }
 
@@ -555,7 +577,7 @@ pub(super) struct Objects;
 
 impl<'de> Deserialize<'de> for Objects {
     fn deserialize<D: serde::Deserializer<'de>>(de: D) -> Result<Self, D::Error> {
-        const BLOCKS: [&str; 5] = ["reflexion", "generator", "retry", "limits", "workspace"];
+        const BLOCKS: [&str; 6] = ["reflexion", "generator", "retry", "limits", "workspace", "healer"];
         struct Block;
         impl<'de> serde::de::Visitor<'de> for Block {
             type Value = Objects;

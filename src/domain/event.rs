@@ -2,9 +2,12 @@
 
 use super::CheckStatus;
 use super::Ending;
+use super::HealOutcome;
 use super::Origin;
+use super::Spell;
 use super::Stop;
 use super::SubtaskId;
+use super::Symptom;
 use super::TaskId;
 use super::Timestamp;
 use super::TurnReason;
@@ -140,6 +143,15 @@ pub enum EventKind {
     Tampered {
         /// What.
         what: Vec<String>,
+    },
+    /// Something was wrong with the workspace, and something was done about it.
+    Healed {
+        /// What was wrong.
+        symptom: Symptom,
+        /// What was done.
+        spell: Spell,
+        /// Whether what had failed went well when it was done once more.
+        outcome: HealOutcome,
     },
     /// A budget leaves nothing for another agent run.
     BudgetReached {

@@ -2,6 +2,7 @@
 
 use super::CheckCommand;
 use super::Ending;
+use super::Flaky;
 use super::Output;
 use super::Reflection;
 use super::SessionId;
@@ -41,6 +42,9 @@ pub struct FailureContext {
     pub output: Output,
     /// What the failure looks like.
     pub signature: Signature,
+    /// Checks that failed, and of which that says nothing about the work.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub flaky: Vec<Flaky>,
     /// What the attempt changed.
     pub files_changed: Vec<String>,
     /// Hash of what the attempt changed.
@@ -78,6 +82,7 @@ impl FailureContext {
             check: None,
             output: Output::default(),
             signature: Signature::default(),
+            flaky: Vec::new(),
             files_changed: Vec::new(),
             diff_hash: String::new(),
             agent_message: String::new(),

@@ -4,16 +4,20 @@ use super::Again;
 use super::AttemptCount;
 use super::Ending;
 use super::FailureType;
+use super::Flaky;
+use super::HealOutcome;
 use super::Proof;
 use super::Proposal;
 use super::ReflectionId;
 use super::Risk;
 use super::RunId;
 use super::SessionId;
+use super::Spell;
 use super::Standing;
 use super::Status;
 use super::Stop;
 use super::SubtaskId;
+use super::Symptom;
 use super::TaskId;
 use super::TaskReport;
 use super::Timestamp;
@@ -216,6 +220,9 @@ pub enum JournalEntry {
         /// How risky its change is.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         risk: Option<Risk>,
+        /// Checks that failed, and of which that says nothing about the work.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        flaky: Vec<Flaky>,
         /// What the failure looks like, if it failed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         signature: Option<String>,
@@ -280,6 +287,30 @@ pub enum JournalEntry {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reflection: Option<ReflectionId>,
     },
+    /// Intent: a broken workspace is about to be repaired. One without a result is done again, and does not count.
+    HealStarted {
+        /// The task.
+        task: TaskId,
+        /// The subtask that it stands in the way of.
+        subtask: SubtaskId,
+        /// What is wrong.
+        symptom: Symptom,
+        /// What is done about it.
+        spell: Spell,
+        /// What failed, in words.
+        because: String,
+    },
+    /// Result: what had failed was done once more.
+    HealEnded {
+        /// The task.
+        task: TaskId,
+        /// The subtask.
+        subtask: SubtaskId,
+        /// What was done.
+        spell: Spell,
+        /// What came of it.
+        outcome: HealOutcome,
+    },
     /// Result: the task is over.
     TaskEnded {
         /// The task.
@@ -338,6 +369,8 @@ impl JournalEntry {
             | Self::MergeStarted { task, .. }
             | Self::MergeReady { task, .. }
             | Self::MergeEnded { task, .. }
+            | Self::HealStarted { task, .. }
+            | Self::HealEnded { task, .. }
             | Self::TaskEnded { task, .. } => Some(task),
         }
     }

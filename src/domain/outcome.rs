@@ -139,6 +139,8 @@ pub struct RunTotals {
     pub reflections_injected: u32,
     /// Reflections that the heuristic wrote because another generator failed.
     pub fallbacks: u32,
+    /// Broken workspaces that were repaired, whether that helped or not.
+    pub heals: u32,
     /// Tokens, where agents report them.
     pub tokens: Option<u64>,
     /// US dollars, where agents report them or the price table knows the model.

@@ -88,6 +88,8 @@ pub struct Run {
     pub budgets: Budgets,
     /// Whether a night keeps the machine awake.
     pub keep_awake: KeepAwake,
+    /// How often a broken workspace is repaired.
+    pub healer: Healer,
 }
 
 /// Whether a night keeps the machine awake.
@@ -399,6 +401,22 @@ pub enum Permissions {
     Allow,
     /// It may not: what its own settings do not allow is refused.
     Deny,
+}
+
+/// How often a broken workspace is repaired; 0: never.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Healer {
+    /// In one run.
+    pub per_run: u32,
+    /// For one subtask, in one run.
+    pub per_subtask: u32,
+}
+
+impl Default for Healer {
+    /// What is broken a third time is not broken by chance.
+    fn default() -> Self {
+        Self { per_run: 2, per_subtask: 1 }
+    }
 }
 
 /// How workspaces are made.

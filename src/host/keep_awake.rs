@@ -19,6 +19,8 @@ use tokio_util::sync::CancellationToken;
 
 /// systemd and macOS answer within milliseconds; one that asks a person for a password does not answer at all.
 const ANSWERS: Duration = Duration::from_secs(10);
+/// What `cat` is to say back.
+const WORD: &[u8] = b"held\n";
 /// No night is longer.
 const LONGEST: Duration = Duration::from_secs(90 * 24 * 3600);
 
@@ -73,12 +75,12 @@ impl KeepAwake for HostKeepAwake {
             cancel: cancel.clone(),
             ..Command::new(argv.iter().copied(), "/")
         };
-        let reader = Box::new(Heard(Some(heard)));
+        let reader = Box::new(Heard { said: Vec::new(), heard: Some(heard) });
         let watch = Watch { reader, stdin: Some(written), idle: None, linger: Duration::ZERO };
         let runner = Arc::clone(&self.runner);
         let mut runs = tokio::spawn(async move { runner.run_watched(command, watch).await });
         let ended = cancel.drop_guard();
-        let _ = stdin.send(b"held\n".to_vec());
+        let _ = stdin.send(WORD.to_vec());
         tokio::select! {
             biased;
             Ok(()) = hears => Ok(Awake::new(argv[0], Box::new((stdin, ended)))),
@@ -98,12 +100,19 @@ impl KeepAwake for HostKeepAwake {
     }
 }
 
-/// Says once that something was heard.
-struct Heard(Option<oneshot::Sender<()>>);
+/// Says once that `cat` has said the word back.
+struct Heard {
+    said: Vec<u8>,
+    heard: Option<oneshot::Sender<()>>,
+}
 
 impl OutputReader for Heard {
-    fn read(&mut self, _: &[u8]) -> Flow {
-        if let Some(heard) = self.0.take() {
+    fn read(&mut self, piece: &[u8]) -> Flow {
+        // Only the beginning is looked at, whatever the program goes on to say.
+        self.said.extend(piece.iter().take(WORD.len() - self.said.len()));
+        if self.said == WORD
+            && let Some(heard) = self.heard.take()
+        {
             let _ = heard.send(());
         }
         Flow::Continue

@@ -1,5 +1,7 @@
 //! One attempt: turns of one agent in one conversation, until its last turn is judged.
 
+use super::flaky::Doubts;
+use super::healer;
 use super::judge::Judgement;
 use super::nudge::Nudge;
 use super::resume::failure_key;
@@ -104,6 +106,8 @@ pub(super) struct Course {
     pub judging: UsageMeter,
     /// What was changed in the user's repository beside the files, in any turn.
     pub tampered: Vec<String>,
+    /// Red checks that say nothing about the work.
+    pub doubts: Doubts,
     /// Rules that it changed where nobody reads them, and that the user was told of.
     pub rules: Vec<String>,
     /// The verdict on the turn before, so that progress is noticed.
@@ -175,6 +179,8 @@ pub(super) struct Judged {
     pub risk: Risk,
     pub checks: Vec<CheckReport>,
     pub judgement: Judgement,
+    /// Red checks that say nothing about the work.
+    pub doubts: Doubts,
     pub reflection: Option<ReflectionId>,
     /// What writing it used.
     pub reflection_usage: Usage,
@@ -205,8 +211,9 @@ impl TaskRun {
     pub async fn run_attempt(&mut self, prepared: &Prepared, attempt: Attempt) -> Result<AgentStop, TaskRunError> {
         let context = Arc::clone(&self.context);
         let resume = self.resume.take().filter(|point| point.is_of(&attempt));
+        self.look_after(prepared, attempt.part).await?;
         let start = resume.as_ref().map_or(&attempt.from, |point| &point.tree);
-        prepared.workspace.reset(start, &context.cancel).await?;
+        self.put_back(&*prepared.workspace, attempt.part, start).await?;
         let resumed = resume.is_some();
         let mut course = self.begin(prepared, attempt, resume).await;
         context.services.journal.record(self.intent(&course)).await?;
@@ -263,6 +270,7 @@ impl TaskRun {
             usage: Usage::default(),
             judging: UsageMeter::default(),
             tampered,
+            doubts: Doubts::default(),
             rules: Vec::new(),
             previous: None,
             began: self.context.services.clock.elapsed(),
@@ -291,7 +299,7 @@ impl TaskRun {
                         return self.interrupted(&course).await;
                     };
                     let (Turn::Feedback, Some(agent_session)) = (turn.next, agent_session) else {
-                        return Ok(self.over(&course, turn.judged).await);
+                        return Ok(self.over(prepared, &course, turn.judged).await);
                     };
                     course.prompt = self.feedback(&course, &turn);
                     course.previous = Some(turn.completion);
@@ -308,7 +316,7 @@ impl TaskRun {
             course.next(agent_session);
             self.next_turn(&course, reason, because).await?;
             // What the checks wrote is gone; what the agent left stays.
-            prepared.workspace.reset(before.tree(), &self.context.cancel).await?;
+            self.put_back(&*prepared.workspace, course.attempt.part, before.tree()).await?;
             run = match self.run_agent(prepared, &mut course).await? {
                 Ok(run) => run,
                 Err(because) => return self.as_it_stands(prepared, course, before, because).await,
@@ -326,18 +334,18 @@ impl TaskRun {
     ) -> Result<AgentStop, TaskRunError> {
         self.publish(EventKind::Warning { message: format!("the agent could not be told: {because}") });
         let stopped = match before {
-            Before::Judged(judged) => return Ok(self.over(&course, judged).await),
+            Before::Judged(judged) => return Ok(self.over(prepared, &course, judged).await),
             Before::Nudged(stopped) => *stopped,
         };
         course.max_turns = course.turn;
         match self.judge_turn(prepared, &mut course, stopped).await? {
-            Some(turn) => Ok(self.over(&course, turn.judged).await),
+            Some(turn) => Ok(self.over(prepared, &course, turn.judged).await),
             None => self.interrupted(&course).await,
         }
     }
 
     /// The attempt's verdict is that of its last turn.
-    async fn over(&mut self, course: &Course, judged: Box<Judged>) -> AgentStop {
+    async fn over(&mut self, prepared: &Prepared, course: &Course, judged: Box<Judged>) -> AgentStop {
         self.report.reflections_injected += u32::try_from(course.injected.ids.len()).unwrap_or(u32::MAX);
         self.report.attempts += 1;
         self.report.verdict = Some(judged.judgement.verdict);
@@ -352,6 +360,12 @@ impl TaskRun {
         }
         self.keep_capture(course, &judged).await;
         self.remember_failure(&judged);
+        if judged.judgement.failure.is_some() {
+            self.suspects = healer::suspects(&judged.checks, &prepared.baseline);
+            let doubted = judged.doubts.at_base.iter().filter(|check| !self.suspects.contains(check)).cloned();
+            let doubted: Vec<_> = doubted.collect();
+            self.suspects.extend(doubted);
+        }
         let judging_usage = self.count_judging(course);
         AgentStop::Judged(Box::new(Judged { usage: course.usage, judging_usage, ..*judged }))
     }

@@ -2,6 +2,7 @@
 
 use super::budget::RunSpent;
 use super::halt::InARow;
+use super::healer::Heals;
 use super::limits::Limits;
 use super::parts;
 use super::parts::Proposals;
@@ -163,6 +164,8 @@ pub(super) struct RunContext {
     pub spent: RunSpent,
     /// Limits that agents' services have reached.
     pub limits: Limits,
+    /// Repairs of workspaces.
+    pub heals: Mutex<Heals>,
     /// One task at a time is put onto the integration branch.
     pub merging: tokio::sync::Mutex<()>,
     /// Reflections that the heuristic wrote in another generator's place.
@@ -223,6 +226,7 @@ impl Orchestrator for Loop {
             started,
             spent: RunSpent::starting_with(&past),
             limits: Limits::new(plan.kind),
+            heals: Mutex::new(past.heals.clone()),
             merging: tokio::sync::Mutex::default(),
             fallbacks: AtomicU32::new(0),
         });
@@ -530,6 +534,7 @@ impl RunContext {
         by_risk(&mut tasks);
         let mut totals = RunTotals { duration_ms: millis(duration), ..totals(&tasks) };
         totals.fallbacks = self.fallbacks.load(Ordering::Relaxed);
+        totals.heals = self.heals.lock().unwrap_or_else(PoisonError::into_inner).run();
         let project = self.services.settings.project().name.clone();
         let merged = tasks.iter().any(|task| task.merged.is_some());
         let integration = merged.then(|| format!("reflexion/{}/{INTEGRATION}", self.run));

@@ -49,6 +49,7 @@ impl TaskRun {
             check: check.map(failed_check),
             output: check.map_or_else(|| agent_output(judged), |c| c.output.clone()),
             signature: check.map(|c| c.signature.clone()).unwrap_or_default(),
+            flaky: judged.doubts.flaky.clone(),
             files_changed: judged.change.files.clone(),
             diff_hash: judged.change.diff_hash.clone(),
             agent_message: judged.message.clone(),

@@ -6,6 +6,9 @@
 use super::attempt::Judged;
 use super::failure::PastFailure;
 use super::failure::failed_check;
+use super::healer::Doing;
+use super::healing::Mended;
+use super::healing::Place;
 use super::judge;
 use super::resume::LastJudged;
 use super::task::Prepared;
@@ -120,7 +123,10 @@ impl TaskRun {
         let commit = workspace.merge_commit(onto, request).await?;
         let entry = JournalEntry::MergeReady { task: self.task.id.clone(), commit: commit.clone() };
         self.context.services.journal.record(entry).await?;
-        workspace.integrate(onto, &commit).await?;
+        let place = Place { workspace, part: self.parts.len() - 1, doing: Doing::Refs };
+        if let Mended::Again(heal) = self.mended(place, workspace.integrate(onto, &commit).await).await? {
+            self.proved(heal, workspace.integrate(onto, &commit).await).await?;
+        }
         Ok(commit)
     }
 
@@ -133,7 +139,11 @@ impl TaskRun {
         failing: Failing,
     ) -> Result<Landed, TaskRunError> {
         let context = Arc::clone(&self.context);
-        let kept = workspace.keep(last.attempt).await?;
+        let place = Place { workspace, part: self.parts.len() - 1, doing: Doing::Refs };
+        let kept = match self.mended(place, workspace.keep(last.attempt).await).await? {
+            Mended::NotNeeded(kept) => kept,
+            Mended::Again(heal) => self.proved(heal, workspace.keep(last.attempt).await).await?,
+        };
         let reflection = self.reflect_on_merge(&last, &failing).await;
         let outcome = match failing.kind {
             FailureType::MergeConflict => MergeOutcome::Conflict { files: failing.files.clone(), kept },
@@ -191,7 +201,8 @@ impl TaskRun {
             return Ok(Looked::Fits { tree: Some(tree), flaky: Vec::new() });
         }
         let workspace = &*prepared.workspace;
-        workspace.reset(&tree, &self.context.cancel).await?;
+        let part = self.parts.len() - 1;
+        self.put_back(workspace, part, &tree).await?;
         let checks = self.checks_of(self.parts.len() - 1);
         let (first, tampered) = self.guarded_checks(workspace, checks.clone()).await?;
         if !tampered.is_empty() {
@@ -207,7 +218,7 @@ impl TaskRun {
             return Ok(self.unless_interrupted(Looked::Fits { tree: Some(tree), flaky: Vec::new() }));
         };
         // A check that fails and then passes on the same files says nothing about them.
-        workspace.reset(&tree, &self.context.cancel).await?;
+        self.put_back(workspace, part, &tree).await?;
         let (second, _) = self.guarded_checks(workspace, checks).await?;
         let looked = match judge::red(&second, &prepared.baseline, self.task.expects) {
             None => {
@@ -270,6 +281,7 @@ impl TaskRun {
             check: check.map(failed_check),
             output: check.map_or_else(|| Output::whole(failing.because.clone()), |c| c.output.clone()),
             signature: check.map(|c| c.signature.clone()).unwrap_or_default(),
+            flaky: Vec::new(),
             files_changed: if failing.files.is_empty() { self.report.files.clone() } else { failing.files.clone() },
             diff_hash: self.committed.clone().map(|tree| tree.0).unwrap_or_default(),
             agent_message: String::new(),

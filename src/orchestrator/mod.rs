@@ -11,7 +11,8 @@
 //!
 //! What happens next is decided purely: [`queue`] says which task is ready, [`router`] which agents it is given to
 //! (by its [`size`] and the agents' [`track_record`] too), [`judge`] what the evidence says of a turn, [`turns`] whether
-//! another turn follows, [`machine`] what follows from an attempt. `drive`, `task`, `prepare`, `parts`, `attempt`, `turn` and `landing` perform those effects through the ports and write each
+//! another turn follows, [`machine`] what follows from an attempt, [`healer`] what is done about a broken workspace. `drive`,
+//! `task`, `prepare`, `parts`, `attempt`, `turn`, `landing`, `flaky` and `healing` perform those effects through the ports and write each
 //! intent to the journal before, each result after; `nudge` looks after an agent while it works. [`resume`] feeds the
 //! machine again with the journal of a run that was killed.
 
@@ -19,7 +20,10 @@ mod attempt;
 mod budget;
 mod drive;
 mod failure;
+mod flaky;
 mod halt;
+pub mod healer;
+mod healing;
 pub mod judge;
 mod landing;
 mod lesson;

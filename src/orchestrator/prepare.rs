@@ -65,7 +65,7 @@ impl TaskRun {
         };
         let workspace = context.services.workspaces.open(request).await?;
         let baseline = async {
-            workspace.reset(&workspace.base(), &context.cancel).await?;
+            self.put_back(&*workspace, 0, &workspace.base()).await?;
             self.doing("checks at base");
             self.baseline(&*workspace).await
         };
@@ -97,10 +97,16 @@ impl TaskRun {
                 CheckScope::Project => self.baselines().get(&key).cloned(),
                 CheckScope::Task => None,
             };
-            let report = match cached {
+            let mut report = match cached {
                 Some(report) => report,
-                None => self.verify(workspace, vec![(scope, spec)]).await.remove(0),
+                None => self.verify(workspace, vec![(scope, spec.clone())]).await.remove(0),
             };
+            if let CheckStatus::NotRun { because } = &report.status
+                && !self.context.cancel.is_cancelled()
+                && let Some(again) = self.checks_again(workspace, (scope, spec), because).await?
+            {
+                report = again;
+            }
             if scope == CheckScope::Project {
                 self.baselines().insert(key, report.clone());
             }

@@ -4,6 +4,7 @@
 //! An attempt whose result is not written down is done again under the same number.
 
 use super::drive::Ended;
+use super::healer::Heals;
 use super::judge::Judgement;
 use super::machine::Input;
 use super::queue::Queue;
@@ -46,6 +47,8 @@ pub struct PastRun {
     pub pending: Option<String>,
     /// What was done of each task that was begun.
     pub begun: BTreeMap<TaskId, PastTask>,
+    /// Repairs of its workspaces.
+    pub heals: Heals,
     /// How it stands.
     pub standing: RunStanding,
     /// How long processes worked on it.
@@ -178,6 +181,7 @@ pub fn replay(entries: &[(Timestamp, JournalEntry)]) -> PastRun {
             }
             _ => {}
         }
+        past.heals.take(entry);
         if let Some(task) = entry.task() {
             past.begun.entry(task.clone()).or_default().take(*at, entry, &injected);
         }

@@ -10,6 +10,9 @@ use super::drive::RunContext;
 use super::drive::empty_report;
 use super::drive::millis;
 use super::failure::PastFailure;
+use super::healer::Doing;
+use super::healing::Mended;
+use super::healing::Place;
 use super::landing::Landed;
 use super::machine;
 use super::machine::Effect;
@@ -28,6 +31,8 @@ use super::waiting::jitter;
 use crate::domain::Again;
 use crate::domain::AttemptCount;
 use crate::domain::CheckReport;
+use crate::domain::CheckScope;
+use crate::domain::CheckSpec;
 use crate::domain::Ending;
 use crate::domain::EventKind;
 use crate::domain::JournalEntry;
@@ -127,6 +132,8 @@ pub(super) struct TaskRun {
     /// What the machine is fed again with.
     past: Vec<Input>,
     pub counts: Option<Vec<AttemptCount>>,
+    /// Checks that the last attempt may have failed because of what is around its files.
+    pub suspects: Vec<(CheckScope, CheckSpec)>,
     pub worker: usize,
     /// Attempts of this task that this run has begun.
     pub begun: u32,
@@ -159,6 +166,7 @@ impl TaskRun {
             taught: Vec::new(),
             past: Vec::new(),
             counts: None,
+            suspects: Vec::new(),
             worker,
             begun: 0,
             worked: Duration::ZERO,
@@ -463,6 +471,7 @@ impl TaskRun {
             verdict: Some(judged.judgement.verdict),
             at: services.clock.now(),
         };
+        let flaky = judged.doubts.flaky.clone();
         let signature = judged.shown().map(|c| c.signature.fingerprint.clone());
         let entry = JournalEntry::AttemptJudged {
             task: self.task.id.clone(),
@@ -478,6 +487,7 @@ impl TaskRun {
             failure: judged.judgement.failure,
             person: judged.judgement.person,
             risk: Some(judged.risk),
+            flaky,
             signature,
             reflection: judged.reflection,
             reflection_usage: judged.reflection_usage,
@@ -491,7 +501,11 @@ impl TaskRun {
         let entry = JournalEntry::CommitStarted { task: self.task.id.clone(), tree: tree.clone() };
         self.context.services.journal.record(entry).await?;
         let request = CommitRequest { tree: tree.clone(), subject: self.task.title.clone(), body: self.commit_body() };
-        let committed = workspace.commit(request).await?;
+        let place = Place { workspace, part: self.parts.len() - 1, doing: Doing::Refs };
+        let committed = match self.mended(place, workspace.commit(request.clone()).await).await? {
+            Mended::NotNeeded(committed) => committed,
+            Mended::Again(heal) => self.proved(heal, workspace.commit(request).await).await?,
+        };
         self.committed = Some(tree);
         self.report.branch = Some(committed.target);
         self.report.files = committed.files;

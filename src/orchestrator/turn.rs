@@ -27,6 +27,7 @@ use crate::domain::Ending;
 use crate::domain::EventKind;
 use crate::domain::Expects;
 use crate::domain::FailureType;
+use crate::domain::Flaky;
 use crate::domain::GateOutcome;
 use crate::domain::JournalEntry;
 use crate::domain::Risk;
@@ -176,7 +177,7 @@ impl TaskRun {
     }
 
     /// Puts back what was changed in the user's repository beside the files, and says so.
-    async fn restore(&self, workspace: &dyn Workspace) -> Result<Vec<String>, TaskRunError> {
+    pub(super) async fn restore(&self, workspace: &dyn Workspace) -> Result<Vec<String>, TaskRunError> {
         let tampered = workspace.restore_guarded().await?;
         if !tampered.is_empty() {
             self.publish(EventKind::Tampered { what: tampered.clone() });
@@ -218,8 +219,12 @@ impl TaskRun {
         let (task, session) = (self.task.id.clone(), course.session.clone());
         let entry = JournalEntry::AgentStopped { task, session, ending: stopped.report.ending.clone() };
         self.context.services.journal.record(entry).await?;
-        let (checks, tampered) = self.guarded_checks(workspace, self.checks_of(course.attempt.part)).await?;
+        let (mut checks, tampered) = self.guarded_checks(workspace, self.checks_of(course.attempt.part)).await?;
         course.tampered.extend(tampered);
+        if self.context.cancel.is_cancelled() {
+            return Ok(None);
+        }
+        self.look_again(prepared, course, &stopped.change, &mut checks).await?;
         if self.context.cancel.is_cancelled() {
             return Ok(None);
         }
@@ -270,6 +275,7 @@ impl TaskRun {
             risk,
             checks,
             judgement,
+            doubts: course.doubts.clone(),
             reflection: None,
             reflection_usage: Usage::default(),
             judging_usage: Usage::default(),
@@ -300,12 +306,17 @@ impl TaskRun {
             ending: &report.ending,
             protected,
             tampered: &course.tampered,
+            doubted: &course.doubts.at_base,
         });
         match (&report.detail, judgement.failure) {
             // The agent itself is what has to be mended; a red check would hide that.
             (Some(detail), failure) if change.no_op && matches!(failure, Some(FailureType::AgentError) | None) => {
                 let because = format!("{}; nothing was changed; {}", first_line(detail), judgement.because);
                 Judgement { because, ..judgement }
+            }
+            (_, None) if !course.doubts.flaky.is_empty() => {
+                let flaky: Vec<String> = course.doubts.flaky.iter().map(Flaky::words).collect();
+                Judgement { because: format!("{}; {}", judgement.because, flaky.join("; ")), ..judgement }
             }
             _ => judgement,
         }

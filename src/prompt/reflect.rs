@@ -113,6 +113,7 @@ fn facts(failure: &FailureContext) -> String {
         lines.push(format!("failing tests: {}", signature.tests.join(", ")));
     }
     lines.extend(signature.frame.as_ref().map(|frame| format!("at {frame}")));
+    lines.extend(failure.flaky.iter().map(crate::domain::Flaky::words));
     match failure.files_changed.len() {
         0 => lines.push("the attempt changed no files".to_owned()),
         n => {

@@ -39,6 +39,7 @@ pub(crate) fn test_failure() -> FailureContext {
             fingerprint: "v1:0123456789abcdef".to_owned(),
             ..Signature::default()
         },
+        flaky: Vec::new(),
         files_changed: vec!["cart.py".to_owned()],
         diff_hash: "d1".to_owned(),
         agent_message: "All done.".to_owned(),

@@ -3,6 +3,7 @@
 use crate::domain::CheckStatus;
 use crate::domain::Event;
 use crate::domain::EventKind;
+use crate::domain::HealOutcome;
 use crate::domain::Origin;
 
 /// The event as one line for people; none for what only a live display shows.
@@ -51,6 +52,15 @@ pub fn line(event: &Event) -> Option<String> {
             };
             format!("merged as {short}{flaky}")
         }
+        EventKind::Healed { symptom, spell, outcome } => match outcome {
+            HealOutcome::Healed { did } => {
+                let did = if did.is_empty() { String::new() } else { format!(" ({})", did.join(", ")) };
+                format!("workspace healed: {}; {}{did}, and it goes on", symptom.as_str(), spell.as_str())
+            }
+            HealOutcome::NotHealed { because } => {
+                format!("workspace not healed: {}; {}: {}", symptom.as_str(), spell.as_str(), first_words(because))
+            }
+        },
         EventKind::BudgetReached { because } => because.clone(),
         EventKind::NotMerged { because } => format!("not merged: {because}"),
         EventKind::TaskEnded { verdict, note, .. } => {

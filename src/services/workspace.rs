@@ -2,6 +2,7 @@
 
 use crate::domain::Change;
 use crate::domain::RunId;
+use crate::domain::Spell;
 use crate::domain::SubtaskId;
 use crate::domain::TaskId;
 use crate::domain::TreeId;
@@ -119,11 +120,26 @@ pub trait Workspace: Send + Sync {
     fn base(&self) -> TreeId;
 
     /// Puts the files back to a recorded tree: what checks and agents wrote is gone, carried paths are as they were
-    /// brought in; then runs `setup` if it never ran here or a lockfile differs from the last time it ran.
+    /// brought in, no operation of git is half done; then runs `setup` if it never ran here or a lockfile differs from the
+    /// last time it ran. `setup` ends with 0 if all is well, and with 2 if it went on with warnings.
     ///
     /// # Errors
     /// [`WorkspaceError::Setup`] with what it printed; others if the files cannot be restored.
-    async fn reset(&self, tree: &TreeId, cancel: &CancellationToken) -> Result<(), WorkspaceError>;
+    async fn reset(&self, tree: &TreeId, cancel: &CancellationToken) -> Result<Restored, WorkspaceError>;
+
+    /// The locks of git that stand in the way although nobody holds them any more. Only such as nobody but the run makes.
+    ///
+    /// # Errors
+    /// [`WorkspaceError`].
+    async fn stale_locks(&self) -> Result<Vec<PathBuf>, WorkspaceError>;
+
+    /// Repairs the workspace, so that what failed in it can be done once more; says what was done. Nothing that the run did
+    /// not make is touched: not the user's checkout, nor anybody else's lock. After [`Spell::SetUpAgain`] and
+    /// [`Spell::MakeAnew`] a [`Workspace::reset`] has to follow.
+    ///
+    /// # Errors
+    /// [`WorkspaceError`]
+    async fn mend(&self, spell: Spell) -> Result<Vec<String>, WorkspaceError>;
 
     /// Records everything that differs from the base (own commits, staged, unstaged, untracked; ignored and carried
     /// paths are no change). `start` is the tree the attempt started from.
@@ -196,6 +212,13 @@ pub trait Workspace: Send + Sync {
     /// # Errors
     /// [`WorkspaceError`]; what is left is removed by the next run.
     async fn close(&self) -> Result<(), WorkspaceError>;
+}
+
+/// What a reset has to say.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Restored {
+    /// Warnings of `setup`, and what was found half done, in words.
+    pub said: Vec<String>,
 }
 
 /// What to commit.

@@ -23,6 +23,7 @@ pub fn fixed_settings() -> policy::Values {
             protect: Vec::new(),
             budgets: policy::Budgets::default(),
             keep_awake: policy::KeepAwake::default(),
+            healer: policy::Healer::default(),
         },
         reflexion: policy::Reflexion {
             enabled: true,

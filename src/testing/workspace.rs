@@ -2,6 +2,7 @@
 
 use crate::domain::Change;
 use crate::domain::RunId;
+use crate::domain::Spell;
 use crate::domain::SubtaskId;
 use crate::domain::TaskId;
 use crate::domain::TreeId;
@@ -12,6 +13,7 @@ use crate::services::Committed;
 use crate::services::OpenWorkspace;
 use crate::services::RebaseOutcome;
 use crate::services::Rebased;
+use crate::services::Restored;
 use crate::services::RunBase;
 use crate::services::Workspace;
 use crate::services::WorkspaceError;
@@ -41,6 +43,7 @@ pub struct MemoryWorkspaces {
 struct Shared {
     open: HashMap<PathBuf, Files>,
     commits: Vec<(TaskId, CommitRequest)>,
+    mended: Vec<(TaskId, Spell)>,
     /// The files after each merge; a commit is named by how many there were before it.
     merged: Vec<Files>,
     /// The files of the commit that is about to be merged.
@@ -81,6 +84,12 @@ impl MemoryWorkspaces {
     #[must_use]
     pub fn commits(&self) -> Vec<(TaskId, CommitRequest)> {
         self.lock().commits.clone()
+    }
+
+    /// What was repaired so far, in order.
+    #[must_use]
+    pub fn mended(&self) -> Vec<(TaskId, Spell)> {
+        self.lock().mended.clone()
     }
 
     /// What is on the integration branch, once something was merged.
@@ -170,9 +179,18 @@ impl Workspace for MemoryWorkspace {
         tree_of(&self.base)
     }
 
-    async fn reset(&self, tree: &TreeId, _cancel: &CancellationToken) -> Result<(), WorkspaceError> {
+    async fn reset(&self, tree: &TreeId, _cancel: &CancellationToken) -> Result<Restored, WorkspaceError> {
         self.all.lock().open.insert(self.dir.clone(), files_of(tree));
-        Ok(())
+        Ok(Restored::default())
+    }
+
+    async fn stale_locks(&self) -> Result<Vec<PathBuf>, WorkspaceError> {
+        Ok(Vec::new())
+    }
+
+    async fn mend(&self, spell: Spell) -> Result<Vec<String>, WorkspaceError> {
+        self.all.lock().mended.push((self.task.clone(), spell));
+        Ok(Vec::new())
     }
 
     async fn record(&self, start: &TreeId) -> Result<Change, WorkspaceError> {

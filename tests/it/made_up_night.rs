@@ -395,6 +395,7 @@ impl Night {
                 failure: None,
                 person,
                 risk: Some(Risk::of([file], RiskThreshold::default())),
+                flaky: Vec::new(),
                 signature: None,
                 reflection,
                 reflection_usage: Usage::default(),

@@ -13,6 +13,7 @@ mod eval;
 mod flow;
 
 mod halted;
+mod healer;
 mod hooks;
 mod hooks_gate;
 mod judge;

@@ -205,15 +205,25 @@ fn what_conflicts_is_kept_and_done_again_on_top_of_what_was_merged() {
 
 /// Kills the night at every step of its journal that `mine` picks, and lets it go on.
 fn killed_at(mine: impl Fn(usize) -> bool, when: When) {
-    let (expected, steps) = undisturbed();
+    killed(four_tasks, &undisturbed(), mine, when);
+}
+
+/// The same for any night.
+fn killed(
+    make: impl Fn() -> Project,
+    (expected, steps): &(FinalState, usize),
+    mine: impl Fn(usize) -> bool,
+    when: When,
+) {
+    let steps = *steps;
     for step in (1..=steps).filter(|step| mine(*step)) {
-        let project = four_tasks();
+        let project = make();
         let run = run_id();
         assert_eq!(night(&project, request(&run, Start::New), Some((step, when))), None, "it dies at step {step}");
         let began = project.dir.join(format!(".reflection/runs/{run}/journal.jsonl")).exists();
         let start = if began { Start::Resume } else { Start::New };
         night(&project, request(&run, start), None).unwrap();
-        assert_eq!(state(&project, &run), expected, "killed {when:?} step {step} of {steps}");
+        assert_eq!(state(&project, &run), *expected, "killed {when:?} step {step} of {steps}");
     }
 }
 
@@ -235,6 +245,56 @@ fn killed_after_any_step_it_ends_as_if_nothing_had_happened() {
 #[test]
 fn killed_after_any_other_step_it_ends_as_if_nothing_had_happened() {
     killed_at(|step| step % 2 == 1, When::After);
+}
+
+/// Whatever it does at its first attempt at `b`, it takes what the checks need away.
+const TAKES_AWAY: &str = r#"
+if [ "$REFLEXION_TASK_ID$REFLEXION_ATTEMPT" = b1 ]; then rm -r "$DEPS"; echo almost > b.txt; exit; fi
+echo right > "$REFLEXION_TASK_ID.txt"
+"#;
+
+/// The very first time it fails. What it makes lies outside the workspace, where no reset brings it back.
+const FAILS_ONCE: &str = r#"
+once=$(git rev-parse --git-common-dir)/setup-has-failed
+[ -e "$once" ] || { touch "$once"; echo half > half-done; exit 1; }
+mkdir -p "$DEPS"; printf 'grep -qx right "$1"' > "$DEPS/check"; chmod +x "$DEPS/check"
+"#;
+
+fn two_repairs() -> Project {
+    let project = Project::new(TAKES_AWAY);
+    for file in ["a.txt", "b.txt"] {
+        project.write(file, "wrong\n");
+    }
+    project.config(|config| {
+        config["setup"] = json!(FAILS_ONCE);
+        config["workspace"] = json!({ "env": { "DEPS": "{cache}/deps" } });
+    });
+    let task = |id: &str| task_with_check(id, &format!("\"$DEPS/check\" {id}.txt"));
+    project.tasks(&[task("a"), task("b")]);
+    project
+}
+
+/// The state of a night with two repairs that nothing else happened to.
+fn repaired() -> (FinalState, usize) {
+    let project = two_repairs();
+    let run = run_id();
+    let report = night(&project, request(&run, Start::New), None).unwrap();
+    let totals = &report.totals;
+    assert_eq!((totals.confirmed, totals.attempts, totals.heals), (2, 3, 2), "{report:?}");
+    let journal = fs::read_to_string(project.dir.join(format!(".reflection/runs/{run}/journal.jsonl"))).unwrap();
+    let state = state(&project, &run);
+    assert_eq!(state.reflections, [("b".to_owned(), 1)]);
+    (state, journal.lines().count())
+}
+
+#[test]
+fn killed_before_any_step_a_night_with_repairs_ends_as_if_nothing_had_happened() {
+    killed(two_repairs, &repaired(), |_| true, When::Before);
+}
+
+#[test]
+fn killed_after_any_step_a_night_with_repairs_ends_as_if_nothing_had_happened() {
+    killed(two_repairs, &repaired(), |_| true, When::After);
 }
 
 /// The program is killed with -9 at so many random moments, and started again each time.

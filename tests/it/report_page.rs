@@ -227,7 +227,8 @@ fn what_needs_you_is_seen_at_once_and_can_be_read() {
 fn every_link_leads_to_a_place_of_the_page() {
     let report = page(None);
     let values = |name: &str| -> Vec<String> {
-        let parts = report.split(&format!(" {name}=\"")).skip(1);
+        let name = format!(" {name}=\"");
+        let parts = report.split(&name).skip(1);
         parts.map(|part| part.split('"').next().unwrap().to_owned()).collect()
     };
     let (ids, links) = (values("id"), values("href"));

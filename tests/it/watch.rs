@@ -35,6 +35,7 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io::Read;
 use std::io::Write;
+use std::num::NonZero;
 use std::process::Child;
 use std::sync::mpsc;
 use std::sync::mpsc::Receiver;
@@ -201,6 +202,7 @@ impl OnTerminal {
             .stderr(terminal)
             .spawn()
             .unwrap();
+        let [rows, columns] = [24, 80].map(|size| NonZero::new(size).unwrap());
         let mut reading = File::from(master);
         let keys = reading.try_clone().unwrap();
         let (send, output) = mpsc::channel();
@@ -213,7 +215,7 @@ impl OnTerminal {
                 }
             }
         });
-        Self { child, keys, output, shows: vt100::Parser::new(24, 80, 0), patience: Instant::now() + PATIENCE }
+        Self { child, keys, output, shows: vt100::Parser::new(rows, columns, 0), patience: Instant::now() + PATIENCE }
     }
 
     /// Takes what comes next; says whether the program is still there.

@@ -61,6 +61,16 @@ impl Kept {
         }
     }
 
+    /// Where it lies, to begin anew.
+    pub(super) fn places(&self) -> Places {
+        Places {
+            top: self.top.clone(),
+            source: self.source.clone(),
+            project: self.project.clone(),
+            store: self.store.clone(),
+        }
+    }
+
     pub(super) fn roots(&self) -> impl Iterator<Item = &PathBuf> {
         self.roots.iter()
     }

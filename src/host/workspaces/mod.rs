@@ -6,7 +6,8 @@
 //! through an index of our own ([`recorder`]); untracked things that are carried in ([`carry`]) or made by `setup` stay
 //! as they were ([`kept`]). Around an attempt the user's refs, stash, configuration and hooks are guarded ([`guard`], by
 //! the evidence of reflogs, [`trace`], [`stash`]; [`watch`] keeps attempts of the same time apart). Confirmed work becomes a branch or a patch; a night puts
-//! it on one branch ([`integration`]), and [`apply`] brings it into the user's files. [`layout`] says where everything lies; [`removal`] removes what agents leave.
+//! it on one branch ([`integration`]), and [`apply`] brings it into the user's files. [`layout`] says where everything lies; [`removal`] removes what agents leave,
+//! and [`mend`] repairs what is broken.
 
 mod apply;
 mod begin;
@@ -16,6 +17,7 @@ mod host_workspaces;
 mod integration;
 mod kept;
 mod layout;
+mod mend;
 mod open;
 mod recorder;
 mod removal;

@@ -197,7 +197,8 @@ async fn make_place(begun: &Begun, top: &Path, base: &str) -> Result<Option<Grou
     Ground::read(top).map(Some)
 }
 
-async fn carry(shared: &Shared, begun: &Begun, places: Places) -> Result<Kept, WorkspaceError> {
+/// The user's untracked things that a workspace is to have.
+pub(super) async fn carry(shared: &Shared, begun: &Begun, places: Places) -> Result<Kept, WorkspaceError> {
     let policy = &shared.params.workspace;
     let carry = Carry::new(&policy.carry, policy.carry_limit_bytes)?;
     if carry.is_empty() {

@@ -12,12 +12,14 @@ use super::kept::Kept;
 use super::layout::blocking;
 use super::layout::io_error;
 use super::layout::write_whole;
+use super::mend::half_done;
 use super::recorder::Recorder;
 use super::recorder::Recording;
 use super::removal::remove;
 use super::repository::Kind;
 use super::repository::branch;
 use crate::domain::Change;
+use crate::domain::Spell;
 use crate::domain::SubtaskId;
 use crate::domain::TaskId;
 use crate::domain::TreeId;
@@ -27,6 +29,7 @@ use crate::services::CommandEnd;
 use crate::services::CommitRequest;
 use crate::services::Committed;
 use crate::services::Rebased;
+use crate::services::Restored;
 use crate::services::Workspace;
 use crate::services::WorkspaceError;
 use async_trait::async_trait;
@@ -40,6 +43,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::PoisonError;
 use std::time::Duration;
+use std::time::SystemTime;
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
@@ -48,11 +52,18 @@ const SETUP_LIMIT: Duration = Duration::from_mins(30);
 /// Of what a failed `setup` printed, so much of the end is told.
 const SETUP_TOLD: usize = 4000;
 
+/// The exit status of a `setup` that went on although something was not as it should be.
+const SETUP_WARNS: i32 = 2;
+/// Of the warnings so much is told; all of them stand in what it prints when it is called by hand.
+const WARNING_TOLD: usize = 300;
+
 /// A workspace of this machine; see [`Workspace`].
 pub(super) struct HostWorkspace {
-    parts: Parts,
-    kept: Arc<std::sync::Mutex<Kept>>,
-    state: Mutex<State>,
+    pub(super) parts: Parts,
+    pub(super) kept: Arc<std::sync::Mutex<Kept>>,
+    pub(super) state: Mutex<State>,
+    /// When the task's work in it began.
+    pub(super) opened: SystemTime,
 }
 
 /// What a workspace is made of.
@@ -81,7 +92,7 @@ impl Parts {
     }
 }
 
-struct State {
+pub(super) struct State {
     /// The tree that our index holds.
     loaded: String,
     /// The lockfiles when `setup` last ran.
@@ -91,6 +102,20 @@ struct State {
     /// Repositories that agents made inside.
     nested: BTreeSet<PathBuf>,
     guarded: Option<Guarded>,
+}
+
+impl State {
+    /// `setup` is due.
+    pub(super) fn forget_setup(&mut self) {
+        self.set_up = None;
+    }
+
+    /// Nothing but the tree's files is there.
+    pub(super) fn anew(&mut self, tree: &str) {
+        tree.clone_into(&mut self.loaded);
+        (self.set_up, self.agents_index) = (None, None);
+        self.nested.clear();
+    }
 }
 
 type IndexStamp = (u64, u64, i64, i64);
@@ -124,14 +149,18 @@ impl Ground {
         Ok(Self { link, admin, common, back, names })
     }
 
-    /// Makes it the same worktree again, with `HEAD` detached at the base and no operation half done.
-    async fn restore(&self, parts: &Parts) -> Result<(), WorkspaceError> {
+    /// Makes it the same worktree again, with `HEAD` detached at the base and no operation half done; says which was.
+    pub(super) async fn restore(&self, parts: &Parts) -> Result<Vec<&'static str>, WorkspaceError> {
         let top = &parts.recorder.top;
+        let mut half = Vec::new();
         for entry in fs::read_dir(&self.admin).into_iter().flatten().flatten() {
             if !self.names.contains(&entry.file_name()) {
+                half.extend(half_done(&entry.file_name().to_string_lossy()));
                 remove(&entry.path())?;
             }
         }
+        half.sort_unstable();
+        half.dedup();
         for (path, bytes) in [
             (top.join(".git"), &self.link),
             (self.admin.join("commondir"), &self.common),
@@ -142,16 +171,17 @@ impl Ground {
         let head = self.admin.join("HEAD");
         let now = fs::read_to_string(&head).unwrap_or_default();
         if now.trim_end() == parts.base {
-            return Ok(());
+            return Ok(half);
         }
         if now.contains(".invalid") {
             // A repository whose refs are not files (reftable) has only a stub here.
             let git = git::Git::with(&self.admin, top);
             let set = ["update-ref", "--no-deref", "HEAD", &parts.base];
             git.call(set).ok().await?;
-            return Ok(());
+            return Ok(half);
         }
-        write_whole(&head, format!("{}\n", parts.base).as_bytes())
+        write_whole(&head, format!("{}\n", parts.base).as_bytes())?;
+        Ok(half)
     }
 }
 
@@ -176,6 +206,7 @@ impl HostWorkspace {
                 nested: BTreeSet::new(),
                 guarded: None,
             }),
+            opened: SystemTime::now(),
             parts,
         }
     }
@@ -247,16 +278,21 @@ impl HostWorkspace {
         fs::create_dir_all(top).map_err(io_error("make", top))
     }
 
-    /// Runs `setup` if it is due; what it left untracked is kept, what it changed of the tree is put back.
-    async fn set_up(&self, state: &mut State, cancel: &CancellationToken) -> Result<bool, WorkspaceError> {
+    /// Runs `setup` if it is due; what it left untracked is kept, what it changed of the tree is put back. None: it was not
+    /// due; else its warnings.
+    async fn set_up(
+        &self,
+        state: &mut State,
+        cancel: &CancellationToken,
+    ) -> Result<Option<Vec<String>>, WorkspaceError> {
         let params = &self.parts.shared.params;
         let Some(setup) = &params.workspace.setup else {
-            return Ok(false);
+            return Ok(None);
         };
         let recorder = &self.parts.recorder;
         let lockfiles = recorder.lockfiles().await?;
         if state.set_up.as_ref() == Some(&lockfiles) {
-            return Ok(false);
+            return Ok(None);
         }
         state.set_up = None;
         let mut command = Command::new(["sh"], self.dir());
@@ -270,19 +306,21 @@ impl HostWorkspace {
             Ok(output) => output,
             Err(error) => return Err(failed("it did not start".into(), error.to_string())),
         };
-        if !output.success() {
-            let text = output.combined.text();
-            let from = text.len().saturating_sub(SETUP_TOLD);
-            let from = (from..=text.len()).find(|at| text.is_char_boundary(*at));
-            let told = &text[from.unwrap_or(text.len())..];
-            return Err(failed(how(output.end), told.to_owned()));
+        let warns = output.end == CommandEnd::Exited(SETUP_WARNS);
+        if !output.success() && !warns {
+            return Err(failed(how(output.end), end_of(&output.combined.text(), SETUP_TOLD).to_owned()));
         }
         recorder.checkout(&state.loaded).await?;
         self.hide()?;
         let untracked = recorder.untracked().await?;
         self.with_kept(move |kept| kept.capture(untracked)).await?;
         state.set_up = Some(lockfiles);
-        Ok(true)
+        let warning = || {
+            let text = output.combined.text();
+            let last = end_of(text.trim_end(), WARNING_TOLD).lines().last().unwrap_or_default().trim().to_owned();
+            format!("setup `{setup}` ended with warnings (exit status {SETUP_WARNS}): {last}")
+        };
+        Ok(Some(warns.then(warning).into_iter().collect()))
     }
 
     fn scope(&self, ground: &Ground) -> Scope {
@@ -332,17 +370,28 @@ impl Workspace for HostWorkspace {
         TreeId(self.parts.tree.clone())
     }
 
-    async fn reset(&self, tree: &TreeId, cancel: &CancellationToken) -> Result<(), WorkspaceError> {
+    async fn reset(&self, tree: &TreeId, cancel: &CancellationToken) -> Result<Restored, WorkspaceError> {
         let mut state = self.state.lock().await;
         self.restore_files(&mut state, &tree.0).await?;
+        let mut said = Vec::new();
         if let Some(ground) = &self.parts.ground {
-            ground.restore(&self.parts).await?;
+            let half = ground.restore(&self.parts).await?;
+            said.extend(half.iter().map(|what| format!("{what} was left half done in the workspace, and is undone")));
         }
         self.show(&mut state).await?;
-        if self.set_up(&mut state, cancel).await? {
+        if let Some(warnings) = self.set_up(&mut state, cancel).await? {
+            said.extend(warnings);
             self.show(&mut state).await?;
         }
-        Ok(())
+        Ok(Restored { said })
+    }
+
+    async fn stale_locks(&self) -> Result<Vec<PathBuf>, WorkspaceError> {
+        self.locks_left_behind().await
+    }
+
+    async fn mend(&self, spell: Spell) -> Result<Vec<String>, WorkspaceError> {
+        self.repair(spell).await
     }
 
     async fn record(&self, start: &TreeId) -> Result<Change, WorkspaceError> {
@@ -478,6 +527,12 @@ impl Workspace for HostWorkspace {
 fn stamp(path: &Path) -> Option<IndexStamp> {
     let meta = path.symlink_metadata().ok()?;
     Some((meta.len(), meta.ino(), meta.ctime(), meta.ctime_nsec()))
+}
+
+/// The last bytes of a text, from the beginning of a character.
+fn end_of(text: &str, bytes: usize) -> &str {
+    let from = text.len().saturating_sub(bytes);
+    &text[(from..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len())..]
 }
 
 fn how(end: CommandEnd) -> String {

@@ -68,6 +68,7 @@ impl Night {
             lessons: replay.lessons,
             spans: replay.spans,
             gaps: replay.gaps,
+            heals: replay.heals,
             clock_set_back_ms: millis(replay.set_back),
             problems: log.problems.clone(),
             unreadable: log.unreadable,

@@ -7,6 +7,7 @@
 
 mod charts;
 mod conclude;
+mod heals;
 mod html;
 mod markdown;
 mod needs;
@@ -28,6 +29,7 @@ pub use value::AgentSpend;
 pub use value::Counts;
 pub use value::Fate;
 pub use value::Gap;
+pub use value::Heal;
 pub use value::Injection;
 pub use value::Lesson;
 pub use value::Limit;

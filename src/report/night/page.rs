@@ -20,6 +20,7 @@ use super::words::joined;
 use super::words::number;
 use super::words::plural;
 use super::words::usage;
+use crate::domain::Flaky;
 use crate::domain::MergeOutcome;
 use crate::domain::Proof;
 use crate::domain::Stop;
@@ -120,7 +121,11 @@ pub(super) fn page(night: &Night, times: &Times) -> Page {
     });
     let mut sections = vec![needs(night), done(night), failed(night), open(night, times), closed(night)];
     sections.retain(|section| !section.items.is_empty() || section.id == "needs");
-    sections.extend([spend(night), time(night), limits(night, times), lessons(night)].into_iter().flatten());
+    sections.extend(
+        [spend(night), time(night), limits(night, times), super::heals::section(night, times), lessons(night)]
+            .into_iter()
+            .flatten(),
+    );
     Page {
         title: format!("Report of run {}", night.run),
         headline: night.headline.clone(),
@@ -302,6 +307,7 @@ fn done_item(night: &Night, task: &NightTask) -> Item {
     };
     let spent = usage(&task.usage).map(|spent| format!("; {spent}")).unwrap_or_default();
     lines.push(text(format!("{tries}{proof}; {} of agents' work{spent}", duration(task.agent_ms))));
+    lines.extend(flaky(night, task));
     let mut commands = Vec::new();
     match task.merges.last() {
         Some(Merge { outcome: MergeOutcome::Merged { commit, flaky }, .. }) => {
@@ -329,6 +335,19 @@ fn done_item(night: &Night, task: &NightTask) -> Item {
     Item { mark: Mark::Good, name: task.id.to_string(), title: foreign(&task.title, TITLE), lines, commands }
 }
 
+/// What failed by chance, or because of what is around the files.
+fn flaky(night: &Night, task: &NightTask) -> Option<Line> {
+    let mut words: Vec<String> = Vec::new();
+    for flaky in task.attempts.iter().flat_map(|place| &night.attempts[*place].flaky) {
+        let flaky = Flaky { check: foreign(&flaky.check, 60), how: flaky.how }.words();
+        if !words.contains(&flaky) {
+            words.push(flaky);
+        }
+    }
+    words.truncate(5);
+    (!words.is_empty()).then(|| ticked(&format!("flaky: {}", words.join("; "))))
+}
+
 fn failed(night: &Night) -> Section {
     let tasks = in_state(night, &[TaskState::Failed]);
     let elsewhere = night.counts.failed - tasks.len();
@@ -344,6 +363,7 @@ fn failed_item(night: &Night, task: &NightTask) -> Item {
     let mut lines = Vec::new();
     let cause = task.cause.as_ref().map_or("nothing says why".to_owned(), |cause| foreign(cause, CAUSE));
     lines.push(ticked(&format!("{}: {cause}", verdict(task.verdict))));
+    lines.extend(flaky(night, task));
     let lesson = task.attempts.iter().rev().find_map(|place| night.attempts[*place].reflection.as_ref());
     let lesson = lesson.and_then(|id| night.lesson(id));
     if let Some(words) = lesson.and_then(|lesson| lesson.suggestion.as_ref().or(lesson.analysis.as_ref())) {

@@ -2,6 +2,7 @@
 
 use super::value::Fate;
 use super::value::Gap;
+use super::value::Heal;
 use super::value::Lesson;
 use super::value::Merge;
 use super::value::NightAttempt;
@@ -53,6 +54,7 @@ pub(super) struct Replay {
     pub lessons: Vec<Lesson>,
     pub spans: Vec<Span>,
     pub gaps: Vec<Gap>,
+    pub heals: Vec<Heal>,
     pub spend: Spend,
     pub set_back: SignedDuration,
     pub courses: Vec<Course>,
@@ -72,7 +74,7 @@ pub(super) struct Replay {
 pub(super) struct Course {
     worker: usize,
     /// What is done for it now, and since when.
-    phase: Option<(SpanKind, Timestamp)>,
+    pub phase: Option<(SpanKind, Timestamp)>,
     /// Since when a worker has it.
     since: Option<Timestamp>,
     attempt: Option<usize>,
@@ -261,6 +263,7 @@ impl Replay {
                     self.written(id, name, *attempt);
                 }
             }
+            JournalEntry::HealStarted { .. } | JournalEntry::HealEnded { .. } => self.heal(at, entry),
             JournalEntry::TaskEnded { task, verdict, proof, branch, cause, status, report } => {
                 let task = self.task(task);
                 let said = Said { verdict: *verdict, proof: *proof, branch, cause, status: *status };
@@ -270,7 +273,7 @@ impl Replay {
     }
 
     /// The task's place; one that nobody asked for is added.
-    fn task(&mut self, id: &TaskId) -> usize {
+    pub(super) fn task(&mut self, id: &TaskId) -> usize {
         if let Some(task) = self.by_task.get(id) {
             return *task;
         }
@@ -346,6 +349,7 @@ impl Replay {
             ending: None,
             verdict: None,
             because: String::new(),
+            flaky: Vec::new(),
             risk: None,
             usage: Usage::default(),
             injected: injected.clone(),
@@ -382,6 +386,7 @@ impl Replay {
             because,
             person,
             risk,
+            flaky,
             reflection,
             reflection_usage,
             judging_usage,
@@ -404,6 +409,7 @@ impl Replay {
         judged.ending = Some(ending.clone());
         judged.verdict = Some(*verdict);
         judged.because.clone_from(because);
+        judged.flaky.clone_from(flaky);
         judged.risk.clone_from(risk);
         judged.reflection.clone_from(reflection);
         self.limit(attempt, ending, at);
@@ -509,7 +515,7 @@ impl Replay {
         }
     }
 
-    fn open_phase(&mut self, task: usize, at: Timestamp, kind: SpanKind) {
+    pub(super) fn open_phase(&mut self, task: usize, at: Timestamp, kind: SpanKind) {
         if self.courses[task].phase.is_some_and(|(open, _)| open == kind) {
             return;
         }

@@ -87,6 +87,11 @@ fn doing(night: &Night, times: &Times) -> Option<String> {
 fn did(night: &Night, task: &NightTask, span: Option<&Span>, times: &Times) -> String {
     let Some(span) = span else { return format!("`{}` was between two steps", task.id) };
     let since = times.clock(span.start);
+    let healing = night.heals.iter().rev().find(|heal| heal.outcome.is_none() && heal.task == task.id);
+    if let Some(heal) = healing {
+        let since = times.clock(heal.started_at);
+        return format!("the repair of the workspace of `{}` ({}), since {since}", task.id, heal.symptom.as_str());
+    }
     let attempt = span.attempt.map(|place| &night.attempts[place]);
     match (span.kind, attempt) {
         (SpanKind::Agent, Some(attempt)) => {

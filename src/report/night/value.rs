@@ -1,6 +1,8 @@
 //! What a run's journal comes to: the document that `report --json` prints, and what the other forms are made of.
 
 use crate::domain::Ending;
+use crate::domain::Flaky;
+use crate::domain::HealOutcome;
 use crate::domain::LineProblem;
 use crate::domain::MergeOutcome;
 use crate::domain::Proof;
@@ -9,8 +11,10 @@ use crate::domain::Risk;
 use crate::domain::RunId;
 use crate::domain::RunPlan;
 use crate::domain::SessionId;
+use crate::domain::Spell;
 use crate::domain::Stop;
 use crate::domain::SubtaskId;
+use crate::domain::Symptom;
 use crate::domain::TaskId;
 use crate::domain::Timestamp;
 use crate::domain::Usage;
@@ -60,6 +64,8 @@ pub struct Night {
     pub workers: Vec<WorkerTime>,
     /// Limits, missing logins and watchdogs that ended agent runs.
     pub limits: Vec<Limit>,
+    /// Workspaces that were repaired, or were to be.
+    pub heals: Vec<Heal>,
     /// What was learned.
     pub lessons: Vec<Lesson>,
     /// What became of attempts with and without lessons in their prompt.
@@ -236,6 +242,8 @@ pub struct NightAttempt {
     pub verdict: Option<Verdict>,
     /// Why, in words.
     pub because: String,
+    /// Checks that failed, and of which that says nothing about the work.
+    pub flaky: Vec<Flaky>,
     /// The risk of its change.
     pub risk: Option<Risk>,
     /// What it, its judging and its reflection used.
@@ -368,6 +376,26 @@ pub struct Limit {
     pub first_at: Timestamp,
     /// The last time.
     pub last_at: Timestamp,
+}
+
+/// A repair of a workspace.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Heal {
+    /// The task.
+    pub task: TaskId,
+    /// The subtask.
+    pub subtask: SubtaskId,
+    /// What was wrong.
+    pub symptom: Symptom,
+    /// What was done about it.
+    pub spell: Spell,
+    /// What had failed, in words.
+    pub because: String,
+    /// When.
+    pub started_at: Timestamp,
+    /// What came of it; null if the run died in it, or it goes on.
+    pub outcome: Option<HealOutcome>,
 }
 
 /// A lesson that was written in the run, or stood in a prompt of it.

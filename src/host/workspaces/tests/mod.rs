@@ -3,6 +3,7 @@
 mod apply;
 mod guarding;
 mod keeping;
+mod mending;
 mod project;
 mod recording;
 mod user_files;

@@ -36,6 +36,10 @@ pub fn standing(night: &Night, times: &Times) -> String {
         NightState::Deadline => format!("over, its time was up,{last}"),
         NightState::Budget => format!("over, its budget was used up,{last}"),
         NightState::Interrupted => format!("interrupted,{last}"),
+        NightState::Halted => {
+            let because = night.halted.as_deref().map(|because| foreign(because, 120)).unwrap_or_default();
+            format!("could not go on,{last}: {because}")
+        }
         NightState::Dead => format!("broke off,{last}: no process works on it"),
     }
 }

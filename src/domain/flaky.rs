@@ -1,0 +1,38 @@
+//! Checks that say now this, now that.
+
+use serde::Deserialize;
+use serde::Serialize;
+
+/// A check that failed, and of which that says nothing about the work.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Flaky {
+    /// The check's name.
+    pub check: String,
+    /// How that was found out.
+    pub how: FlakyHow,
+}
+
+/// How a check was found out not to say the same of the same files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FlakyHow {
+    /// It failed once and passed when it ran once more on the same files; it counts as green.
+    PassedAgain,
+    /// It passed at the base when the task began, and failed there when it ran there once more.
+    FailsAtBase,
+}
+
+impl Flaky {
+    /// One sentence without its end.
+    #[must_use]
+    pub fn words(&self) -> String {
+        let how = match self.how {
+            FlakyHow::PassedAgain => "failed once, and passed when it ran once more on the same files",
+            FlakyHow::FailsAtBase => {
+                "fails at the base too by now, where it passed before: it is flaky, or something around the files is gone"
+            }
+        };
+        format!("check `{}` {how}", self.check)
+    }
+}

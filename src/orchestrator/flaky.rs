@@ -1,0 +1,163 @@
+//! Red checks that were green at the base are run once more before anybody is blamed: on the same files, and then at the
+//! base.
+//!
+//! Passing on the same files, a check counts as green, and is called flaky. Failing at the base too, it says nothing
+//! about the work: the attempt is not confirmed by that, and not called a lie either. In both cases this is said. What
+//! an attempt has really broken is found out once in it: later turns do not ask again.
+
+use super::attempt::Course;
+use super::healer::at_base;
+use super::task::Prepared;
+use super::task::TaskRun;
+use super::task::TaskRunError;
+use crate::domain::Change;
+use crate::domain::CheckReport;
+use crate::domain::CheckScope;
+use crate::domain::CheckSpec;
+use crate::domain::EventKind;
+use crate::domain::Flaky;
+use crate::domain::FlakyHow;
+
+/// What was found out about an attempt's red checks.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Doubts {
+    /// Red because of the work.
+    blamed: Vec<(CheckScope, CheckSpec)>,
+    /// Red, and at the base too by now.
+    pub at_base: Vec<(CheckScope, CheckSpec)>,
+    /// What is to be said.
+    pub flaky: Vec<Flaky>,
+}
+
+impl Doubts {
+    fn say(&mut self, check: &CheckSpec, how: FlakyHow) -> Option<&Flaky> {
+        let flaky = Flaky { check: check.name.clone(), how };
+        if self.flaky.contains(&flaky) {
+            return None;
+        }
+        self.flaky.push(flaky);
+        self.flaky.last()
+    }
+
+    /// The checks to run once more.
+    fn ask(&self, checks: &[CheckReport], baseline: &[CheckReport]) -> Vec<(CheckScope, CheckSpec)> {
+        let turned_red =
+            |check: &&CheckReport| !check.passed() && at_base(baseline, check).is_some_and(CheckReport::passed);
+        let red = checks.iter().filter(turned_red).map(|check| (check.scope, check.spec.clone()));
+        red.filter(|check| !self.blamed.contains(check) && !self.at_base.contains(check)).collect()
+    }
+}
+
+fn red(reports: &[CheckReport]) -> Vec<(CheckScope, CheckSpec)> {
+    let red = reports.iter().filter(|report| !report.passed());
+    red.map(|report| (report.scope, report.spec.clone())).collect()
+}
+
+impl TaskRun {
+    /// Runs once more what turned red; the workspace is as the agent left it afterwards.
+    pub(super) async fn look_again(
+        &self,
+        prepared: &Prepared,
+        course: &mut Course,
+        change: &Change,
+        checks: &mut [CheckReport],
+    ) -> Result<(), TaskRunError> {
+        let asked = course.doubts.ask(checks, &prepared.baseline);
+        if asked.is_empty() {
+            return Ok(());
+        }
+        self.doing("once more what failed");
+        let (workspace, part) = (&*prepared.workspace, course.attempt.part);
+        self.put_back(workspace, part, &change.tree).await?;
+        let (again, tampered) = self.guarded_checks(workspace, asked).await?;
+        course.tampered.extend(tampered);
+        if self.context.cancel.is_cancelled() {
+            return Ok(());
+        }
+        let still = red(&again);
+        for report in again.into_iter().filter(CheckReport::passed) {
+            self.say_flaky(course, &report.spec, FlakyHow::PassedAgain);
+            let place = checks.iter_mut().find(|check| check.scope == report.scope && check.spec == report.spec);
+            if let Some(place) = place {
+                *place = report;
+            }
+        }
+        if still.is_empty() {
+            return Ok(());
+        }
+        self.doing("what failed, at the base");
+        self.put_back(workspace, part, &workspace.base()).await?;
+        let (there, tampered) = self.guarded_checks(workspace, still.clone()).await?;
+        course.tampered.extend(tampered);
+        self.put_back(workspace, part, &change.tree).await?;
+        if self.context.cancel.is_cancelled() {
+            return Ok(());
+        }
+        let doubted = red(&there);
+        course.doubts.blamed.extend(still.into_iter().filter(|check| !doubted.contains(check)));
+        for check in doubted {
+            self.say_flaky(course, &check.1, FlakyHow::FailsAtBase);
+            course.doubts.at_base.push(check);
+            // There is nothing in it that the agent could mend.
+            course.max_turns = course.turn;
+        }
+        Ok(())
+    }
+
+    fn say_flaky(&self, course: &mut Course, check: &CheckSpec, how: FlakyHow) {
+        if let Some(flaky) = course.doubts.say(check, how) {
+            self.publish(EventKind::Warning { message: flaky.words() });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::CheckCommand;
+    use crate::domain::CheckStatus;
+    use crate::domain::Output;
+    use crate::domain::Signature;
+
+    fn report(name: &str, status: CheckStatus) -> CheckReport {
+        CheckReport {
+            spec: CheckSpec { name: name.to_owned(), run: CheckCommand::Shell("x".to_owned()), timeout_ms: None },
+            scope: CheckScope::Task,
+            status,
+            exit_status: None,
+            signal: None,
+            timed_out: false,
+            output: Output::default(),
+            duration_ms: 1,
+            signature: Signature::default(),
+        }
+    }
+
+    #[test]
+    fn only_what_was_green_at_the_base_and_is_red_is_asked_again_and_what_is_blamed_is_not() {
+        let gone = || CheckStatus::NotRun { because: "gone".to_owned() };
+        let baseline = [
+            report("broke", CheckStatus::Passed),
+            report("gone", CheckStatus::Passed),
+            report("target", CheckStatus::Failed),
+            report("green", CheckStatus::Passed),
+        ];
+        let checks = [
+            report("broke", CheckStatus::Failed),
+            report("gone", gone()),
+            report("target", CheckStatus::Failed),
+            report("green", CheckStatus::Passed),
+            report("unknown", CheckStatus::Failed),
+        ];
+        let names = |doubts: &Doubts| {
+            let asked = doubts.ask(&checks, &baseline);
+            asked.into_iter().map(|(_, check)| check.name).collect::<Vec<_>>()
+        };
+        let mut doubts = Doubts::default();
+        assert_eq!(names(&doubts), ["broke", "gone"]);
+        doubts.blamed.push((CheckScope::Task, checks[0].spec.clone()));
+        assert_eq!(names(&doubts), ["gone"]);
+        doubts.at_base.push((CheckScope::Task, checks[1].spec.clone()));
+        assert!(names(&doubts).is_empty());
+    }
+}

@@ -1,0 +1,242 @@
+//! Repairing a broken workspace, and doing once more what had failed in it.
+
+use super::healer;
+use super::healer::Doing;
+use super::task::Prepared;
+use super::task::TaskRun;
+use super::task::TaskRunError;
+use crate::domain::CheckReport;
+use crate::domain::CheckScope;
+use crate::domain::CheckSpec;
+use crate::domain::EventKind;
+use crate::domain::HealOutcome;
+use crate::domain::JournalEntry;
+use crate::domain::Symptom;
+use crate::domain::TreeId;
+use crate::services::Workspace;
+use crate::services::WorkspaceError;
+use std::sync::PoisonError;
+
+/// Where something is done that a broken workspace can break.
+#[derive(Clone, Copy)]
+pub(super) struct Place<'a> {
+    pub workspace: &'a dyn Workspace,
+    /// The part that it is done for.
+    pub part: usize,
+    pub doing: Doing,
+}
+
+/// What came of looking at something that was done in a workspace.
+pub(super) enum Mended<T> {
+    /// It went well.
+    NotNeeded(T),
+    /// It failed, and the workspace was repaired: it is to be done once more, and told to [`TaskRun::proved`].
+    Again((Heal, Vec<String>)),
+}
+
+/// A repair.
+#[derive(Clone, Copy)]
+pub(super) struct Heal {
+    part: usize,
+    symptom: Symptom,
+}
+
+/// A check that says something else of the base than it did.
+struct Worse {
+    name: String,
+    /// Something that it needs is gone.
+    lacks: bool,
+    how: String,
+}
+
+impl TaskRun {
+    /// Puts the workspace back to a recorded tree, and says what there is to say about that.
+    pub(super) async fn put_back(
+        &self,
+        workspace: &dyn Workspace,
+        part: usize,
+        tree: &TreeId,
+    ) -> Result<(), TaskRunError> {
+        let cancel = &self.context.cancel;
+        let first = workspace.reset(tree, cancel).await;
+        let restored = match self.mended(Place { workspace, part, doing: Doing::Files }, first).await? {
+            Mended::NotNeeded(restored) => restored,
+            Mended::Again(heal) => self.proved(heal, workspace.reset(tree, cancel).await).await?,
+        };
+        for message in restored.said {
+            self.publish(EventKind::Warning { message });
+        }
+        Ok(())
+    }
+
+    /// Looks at what was done in a workspace; where that failed because the workspace is broken, repairs it.
+    ///
+    /// # Errors
+    /// What failed, if nothing can be done about it.
+    pub(super) async fn mended<T>(
+        &self,
+        place: Place<'_>,
+        first: Result<T, WorkspaceError>,
+    ) -> Result<Mended<T>, TaskRunError> {
+        let error = match first {
+            Ok(done) => return Ok(Mended::NotNeeded(done)),
+            Err(error) => error,
+        };
+        if self.context.cancel.is_cancelled() {
+            return Err(error.into());
+        }
+        // A disk that is full is not the workspace's fault, and breaks every repair.
+        self.context.room().await?;
+        // A place that cannot be looked at shows no lock.
+        let locks = place.workspace.stale_locks().await.unwrap_or_default();
+        let Some(symptom) = healer::symptom(&error, place.doing, locks.len()) else { return Err(error.into()) };
+        if !self.begin_heal(place.part, symptom, error.to_string()).await? {
+            return Err(error.into());
+        }
+        let mended = place.workspace.mend(symptom.spell()).await;
+        let heal = Heal { part: place.part, symptom };
+        match mended {
+            Ok(did) => Ok(Mended::Again((heal, did))),
+            Err(error) => {
+                let outcome = HealOutcome::NotHealed { because: error.to_string() };
+                self.end_heal(heal, outcome).await?;
+                Err(error.into())
+            }
+        }
+    }
+
+    /// Whether what had failed went well when it was done once more: only that proves a repair.
+    pub(super) async fn proved<T>(
+        &self,
+        (heal, did): (Heal, Vec<String>),
+        again: Result<T, WorkspaceError>,
+    ) -> Result<T, TaskRunError> {
+        let outcome = match &again {
+            Ok(_) => HealOutcome::Healed { did },
+            Err(error) => HealOutcome::NotHealed { because: error.to_string() },
+        };
+        self.end_heal(heal, outcome).await?;
+        Ok(again?)
+    }
+
+    /// Runs checks at the base that cannot be started there, once more in a workspace that is set up again. None: they
+    /// still cannot, or nothing may be done about it; the error is told by the caller.
+    pub(super) async fn checks_again(
+        &self,
+        workspace: &dyn Workspace,
+        check: (CheckScope, CheckSpec),
+        because: &str,
+    ) -> Result<Option<CheckReport>, TaskRunError> {
+        let because = format!("check `{}` cannot start: {because}", check.1.name);
+        if !self.can_set_up() || !self.begin_heal(0, Symptom::DependenciesMissing, because).await? {
+            return Ok(None);
+        }
+        // What the user's own `setup` changes in the repository is not put back.
+        self.restore(workspace).await?;
+        let set_up = self.set_up_again(workspace).await;
+        workspace.guard().await?;
+        let again = match set_up {
+            Ok(did) => Ok((self.verify(workspace, vec![check]).await.remove(0), did)),
+            Err(error) => Err(error.to_string()),
+        };
+        let (outcome, report) = match again {
+            Ok((report, did)) if !healer::not_run(&report) => (HealOutcome::Healed { did }, Some(report)),
+            Ok((report, _)) => (HealOutcome::NotHealed { because: report.how() }, None),
+            Err(because) => (HealOutcome::NotHealed { because }, None),
+        };
+        self.end_heal(Heal { part: 0, symptom: Symptom::DependenciesMissing }, outcome).await?;
+        Ok(report)
+    }
+
+    /// Before another attempt: looks whether checks that the last one may have failed because of what is around its files
+    /// still say of the base what they said, and sets the workspace up again if not.
+    pub(super) async fn look_after(&mut self, prepared: &Prepared, part: usize) -> Result<(), TaskRunError> {
+        let suspects = std::mem::take(&mut self.suspects);
+        if suspects.is_empty() {
+            return Ok(());
+        }
+        self.doing("looking at the workspace");
+        let workspace = &*prepared.workspace;
+        self.put_back(workspace, part, &workspace.base()).await?;
+        let Some(worse) = self.worse(prepared, &suspects).await? else { return Ok(()) };
+        let because = format!("check `{}` says of the base now: {}", worse.name, worse.how);
+        let symptom = Symptom::DependenciesMissing;
+        let mut healed = false;
+        if self.can_set_up() && self.begin_heal(part, symptom, because.clone()).await? {
+            let again = match self.set_up_again(workspace).await {
+                Ok(did) => self.worse(prepared, &suspects).await?.map_or(Ok(did), |worse| Err(worse.how)),
+                Err(error) => Err(error.to_string()),
+            };
+            healed = again.is_ok();
+            let outcome = match again {
+                Ok(did) => HealOutcome::Healed { did },
+                Err(because) => HealOutcome::NotHealed { because },
+            };
+            self.end_heal(Heal { part, symptom }, outcome).await?;
+        }
+        match worse.lacks {
+            // Nothing that an agent could do would be confirmed.
+            true if !healed => Err(TaskRunError::Environment(because)),
+            _ => Ok(()),
+        }
+    }
+
+    /// The first of the checks that says less of the base than it did.
+    async fn worse(
+        &self,
+        prepared: &Prepared,
+        checks: &[(CheckScope, CheckSpec)],
+    ) -> Result<Option<Worse>, TaskRunError> {
+        let (now, _) = self.guarded_checks(&*prepared.workspace, checks.to_vec()).await?;
+        if self.context.cancel.is_cancelled() {
+            return Ok(None);
+        }
+        let is_worse = |now: &&CheckReport| {
+            healer::at_base(&prepared.baseline, now).is_some_and(|before| healer::worse(before, now))
+        };
+        let worse = now.iter().find(is_worse);
+        Ok(worse.map(|now| Worse { name: now.spec.name.clone(), lacks: healer::lacks(now), how: now.how() }))
+    }
+
+    /// Only what the user has configured is ever run or brought in.
+    fn can_set_up(&self) -> bool {
+        let workspace = self.context.services.settings.workspace();
+        workspace.setup.is_some() || !workspace.carry.is_empty()
+    }
+
+    async fn set_up_again(&self, workspace: &dyn Workspace) -> Result<Vec<String>, WorkspaceError> {
+        let did = workspace.mend(Symptom::DependenciesMissing.spell()).await?;
+        let restored = workspace.reset(&workspace.base(), &self.context.cancel).await?;
+        Ok(did.into_iter().chain(restored.said).collect())
+    }
+
+    /// Writes down what is about to be done; false if nothing may be done.
+    async fn begin_heal(&self, part: usize, symptom: Symptom, because: String) -> Result<bool, TaskRunError> {
+        let context = &self.context;
+        let (task, subtask) = (self.task.id.clone(), self.parts[part].id.clone());
+        let policy = context.services.settings.run().healer;
+        let may = context.heals.lock().unwrap_or_else(PoisonError::into_inner).begin(policy, &task, &subtask);
+        if let Err(bound) = may {
+            let message = format!("the workspace is not repaired ({}): {bound}", symptom.as_str());
+            self.publish(EventKind::Warning { message });
+            return Ok(false);
+        }
+        self.doing(format!("healing: {}", symptom.as_str()));
+        let entry = JournalEntry::HealStarted { task, subtask, symptom, spell: symptom.spell(), because };
+        context.services.journal.record(entry).await?;
+        Ok(true)
+    }
+
+    /// Writes down what came of it. What was interrupted has no result: it is done again when the run goes on.
+    async fn end_heal(&self, Heal { part, symptom }: Heal, outcome: HealOutcome) -> Result<(), TaskRunError> {
+        let context = &self.context;
+        if context.cancel.is_cancelled() {
+            return Ok(());
+        }
+        let (task, subtask, spell) = (self.task.id.clone(), self.parts[part].id.clone(), symptom.spell());
+        let entry = JournalEntry::HealEnded { task, subtask, spell, outcome: outcome.clone() };
+        context.services.journal.record(entry).await?;
+        self.publish(EventKind::Healed { symptom, spell, outcome });
+        Ok(())
+    }
+}

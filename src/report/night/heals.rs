@@ -1,0 +1,90 @@
+//! Repairs of workspaces: what a journal says of them, and the report's section.
+
+use super::page::Item;
+use super::page::Mark;
+use super::page::SHOWN;
+use super::page::Section;
+use super::page::text;
+use super::replay::Replay;
+use super::value::Heal;
+use super::value::Night;
+use super::value::SpanKind;
+use super::words::Times;
+use super::words::foreign;
+use crate::domain::HealOutcome;
+use crate::domain::JournalEntry;
+use crate::domain::Timestamp;
+
+/// So much of what failed.
+const BECAUSE: usize = 300;
+
+impl Replay {
+    /// One that was cut off is done again, and told once.
+    pub(super) fn heal(&mut self, at: Timestamp, entry: &JournalEntry) {
+        match entry {
+            JournalEntry::HealStarted { task, subtask, symptom, spell, because } => {
+                let place = self.task(task);
+                let same = |heal: &Heal| heal.outcome.is_none() && heal.task == *task && heal.subtask == *subtask;
+                self.heals.retain(|heal| !same(heal));
+                self.heals.push(Heal {
+                    task: task.clone(),
+                    subtask: subtask.clone(),
+                    symptom: *symptom,
+                    spell: *spell,
+                    because: because.clone(),
+                    started_at: at,
+                    outcome: None,
+                });
+                if self.courses[place].phase.is_none() {
+                    self.open_phase(place, at, SpanKind::Preparing);
+                }
+            }
+            JournalEntry::HealEnded { task, subtask, outcome, .. } => {
+                let open = |heal: &&mut Heal| heal.outcome.is_none() && heal.task == *task && heal.subtask == *subtask;
+                if let Some(heal) = self.heals.iter_mut().rev().find(open) {
+                    heal.outcome = Some(outcome.clone());
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+pub(super) fn section(night: &Night, times: &Times) -> Option<Section> {
+    if night.heals.is_empty() {
+        return None;
+    }
+    let items = night.heals.iter().take(SHOWN).map(|heal| item(heal, times)).collect();
+    let lead = "Only the workspace is repaired: no verdict follows from it, and no attempt is used up by it.";
+    Some(Section {
+        id: "heals",
+        title: "Repaired workspaces".to_owned(),
+        lead: vec![text(lead)],
+        items,
+        more: night.heals.len().saturating_sub(SHOWN),
+    })
+}
+
+fn item(heal: &Heal, times: &Times) -> Item {
+    let (mark, came) = match &heal.outcome {
+        Some(HealOutcome::Healed { did }) if did.is_empty() => (Mark::Good, "then it went well".to_owned()),
+        Some(HealOutcome::Healed { did }) => {
+            (Mark::Good, format!("then it went well ({})", foreign(&did.join(", "), BECAUSE)))
+        }
+        Some(HealOutcome::NotHealed { because }) => {
+            (Mark::Bad, format!("that did not help: {}", foreign(because, BECAUSE)))
+        }
+        None => (Mark::Open, "that was cut off; the next run does it again".to_owned()),
+    };
+    let when = times.clock(heal.started_at);
+    Item {
+        mark,
+        name: heal.subtask.to_string(),
+        title: heal.symptom.as_str().to_owned(),
+        lines: vec![
+            text(format!("{when}: {}", foreign(&heal.because, BECAUSE))),
+            text(format!("{}; {came}", heal.spell.as_str())),
+        ],
+        commands: Vec::new(),
+    }
+}

@@ -69,6 +69,7 @@ pub(super) async fn doctor(dir: &Path, args: &DoctorArgs) -> anyhow::Result<Exit
             findings.extend(files);
             findings.extend(notifiers(&layers).await);
             findings.extend(awake(&layers, &*settings).await?);
+            findings.extend(runtime::sandbox_health(&*settings).await.map(Finding::from));
             if args.checks {
                 findings.extend(checks(&layers, &*settings).await?);
             }
@@ -79,7 +80,9 @@ pub(super) async fn doctor(dir: &Path, args: &DoctorArgs) -> anyhow::Result<Exit
         ]),
     }
     let ok = findings.iter().all(|f| f.ok);
-    let cannot_start = findings.iter().any(|f| !f.ok && (f.what == "workspace" || f.what.starts_with("check ")));
+    let cannot_start = findings
+        .iter()
+        .any(|f| !f.ok && (f.what == "workspace" || f.what == "sandbox" || f.what.starts_with("check ")));
     if args.json {
         project::print_json(&serde_json::json!({ "ok": ok, "findings": findings }))?;
     } else {
@@ -256,8 +259,8 @@ async fn checks(layers: &Layers, settings: &dyn Settings) -> anyhow::Result<Vec<
     let mut findings = Vec::new();
     match workspace.reset(&workspace.base(), &cancel).await {
         Ok(restored) => {
-            let said = restored.said.iter().map(|said| format!("; {said}")).collect::<String>();
-            findings.push(Finding::good("workspace", format!("made, and setup ran{said}")));
+            let said = std::iter::once("made, and setup ran".to_owned()).chain(restored.said);
+            findings.push(Finding::good("workspace", said.collect::<Vec<_>>().join("; ")));
             let request = VerifyRequest { checks: all, dir: workspace.dir(), env: workspace.env(), cancel };
             for report in app.1.verify(request).await {
                 let what = format!("check `{}`", report.spec.name);

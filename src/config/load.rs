@@ -118,21 +118,12 @@ pub fn load(inputs: &Inputs) -> Result<Effective, ConfigError> {
 
 /// What the files say, under the environment and the flags.
 fn overridden(mut merged: Merged, inputs: &Inputs, dir: PathBuf) -> Result<Effective, ConfigError> {
-    let (env, mut warnings) = from_environment(inputs.env.iter().cloned());
+    let (env, warnings) = from_environment(inputs.env.iter().cloned());
     for one in env.iter().chain(&inputs.flags) {
         merged.add_override(one)?;
     }
     let file: ProjectFile = serde_json::from_value(merged.root).map_err(|e| value_error("project.json", &e))?;
-    warn_of_unbuilt(&file, &mut warnings);
     Ok(Effective { dir, file, values: merged.origins, warnings })
-}
-
-fn warn_of_unbuilt(file: &ProjectFile, warnings: &mut Vec<String>) {
-    if file.allow_push {
-        warnings.push(
-            "`allowPush` is true, but this version never pushes; confirmed work stays on local branches".to_owned(),
-        );
-    }
 }
 
 fn to_value(file: &ProjectFile) -> Value {

@@ -14,9 +14,12 @@ use super::wire::OneOrMany;
 use super::wire::PermissionsFile;
 use super::wire::ProjectFile;
 use super::wire::RetryStartFile;
+use super::wire::SandboxFile;
+use super::wire::SandboxKindFile;
 use crate::domain::TaskSize;
 use crate::domain::policy;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// The embedded agent, which needs no configuration.
@@ -65,7 +68,26 @@ impl Effective {
                 env: file.workspace.env.clone(),
                 min_free_bytes: file.workspace.min_free_mb.saturating_mul(1 << 20),
             },
-            environment: policy::Environment { deny: file.env_deny.clone() },
+            environment: policy::Environment {
+                deny: file.env_deny.clone(),
+                pushes: if file.allow_push { policy::Pushes::Allowed } else { policy::Pushes::Refused },
+                sandbox: self.sandbox()?,
+            },
+        })
+    }
+
+    fn sandbox(&self) -> Result<policy::Sandbox, ConfigError> {
+        Ok(match &self.file.sandbox {
+            SandboxFile::Kind(SandboxKindFile::None) => policy::Sandbox::None,
+            SandboxFile::Kind(SandboxKindFile::Landlock) => policy::Sandbox::Landlock { write: Vec::new() },
+            SandboxFile::Landlock(file) => {
+                policy::Sandbox::Landlock { write: file.write.iter().map(PathBuf::from).collect() }
+            }
+            SandboxFile::Command(file) => {
+                let named = file.command.first().is_some_and(|program| !program.is_empty());
+                self.require(named, "sandbox", "names no program in `command`")?;
+                policy::Sandbox::Command { argv: file.command.clone() }
+            }
         })
     }
 

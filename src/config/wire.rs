@@ -68,8 +68,13 @@ pub struct ProjectFile {
     pub env_deny: Vec<String>,
     /// Globs, relative to the project, of files that no attempt may change; a directory protects all below it.
     pub protect: Vec<String>,
-    /// Whether confirmed work may be pushed. Nothing is pushed by this version; `true` is a warning.
+    /// Whether agents, checks and setup may push. Off: a plain `git push` of theirs is refused, see
+    /// [what is stopped](sandbox.md). The runtime itself never pushes.
     pub allow_push: bool,
+    /// What agents, checks and setup run in, with everything they start. `none`: nothing. `landlock`: the Linux kernel lets them
+    /// write to their workspace, temporary files and caches, and nowhere else; `{"write": […]}` is the same with more places. Or
+    /// a program that starts them, `{"command": ["bwrap", …]}`. See [sandbox](sandbox.md).
+    pub sandbox: SandboxFile,
     /// Who decides whether a turn ended with the task done.
     pub verification: VerificationFile,
     /// How risky a change must be to need review.
@@ -110,6 +115,7 @@ impl Default for ProjectFile {
             env_deny: Vec::new(),
             protect: Vec::new(),
             allow_push: false,
+            sandbox: SandboxFile::Kind(SandboxKindFile::None),
             verification: VerificationFile::default(),
             risk: RiskFile::default(),
             feedback: FeedbackFile::default(),
@@ -324,6 +330,45 @@ pub struct AgentsFile {
     /// Every agent.
     #[serde(flatten)]
     pub named: BTreeMap<String, AgentFile>,
+}
+
+/// What agents, checks and setup run in.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged, expecting = "expected \"none\", \"landlock\", {\"write\": […]} or {\"command\": […]}")]
+pub enum SandboxFile {
+    /// By name.
+    Kind(SandboxKindFile),
+    /// `landlock`, with more places to write to.
+    Landlock(LandlockFile),
+    /// A program.
+    Command(SandboxCommandFile),
+}
+
+/// A sandbox without settings.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum SandboxKindFile {
+    /// None.
+    None,
+    /// The Linux kernel.
+    Landlock,
+}
+
+/// `landlock`, with more places to write to.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LandlockFile {
+    /// Directories and files beside those of the list in [sandbox](sandbox.md): absolute, `~/…`, or from the project.
+    pub write: Vec<String>,
+}
+
+/// A program that starts others in a sandbox.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SandboxCommandFile {
+    /// Put in front of the words of every agent, check and setup. `{workspace}`, `{git}`, `{worktree-git}`, `{cache}`, `{project}`
+    /// and `{home}` stand for directories.
+    pub command: Vec<String>,
 }
 
 /// One name, or several in the order of preference.

@@ -111,6 +111,14 @@ pub enum JournalEntry {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         resumes: Option<String>,
     },
+    /// Result: something of the user's repository was changed that is not put back; a person must look at it.
+    RepositoryChanged {
+        /// The task that was worked on; none where it is of a run before.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        task: Option<TaskId>,
+        /// What, in words.
+        what: Vec<String>,
+    },
     /// Result: the agent stopped; its change is recorded, and is looked at now.
     AgentStopped {
         /// The task.
@@ -354,6 +362,7 @@ impl JournalEntry {
     pub fn task(&self) -> Option<&TaskId> {
         match self {
             Self::RunStarted { .. } | Self::RunResumed { .. } | Self::RunHalted { .. } | Self::RunEnded { .. } => None,
+            Self::RepositoryChanged { task, .. } => task.as_ref(),
             Self::TaskStarted { task, .. }
             | Self::TaskDecomposed { task, .. }
             | Self::AttemptStarted { task, .. }

@@ -439,6 +439,48 @@ pub struct Workspace {
 pub struct Environment {
     /// Globs of variable names that agents, generators and checks do not get.
     pub deny: Vec<String>,
+    /// Whether git lets agents, checks and setup push.
+    pub pushes: Pushes,
+    /// What agents, checks and setup run in.
+    pub sandbox: Sandbox,
+}
+
+/// What keeps agents, checks and setup, and all that they start, from writing outside their workspace.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Sandbox {
+    /// Nothing.
+    #[default]
+    None,
+    /// The Linux kernel.
+    Landlock {
+        /// Places beside the workspace that they may write to, as they are in the settings.
+        write: Vec<PathBuf>,
+    },
+    /// Another program that starts them.
+    Command {
+        /// What is put in front of their own words; placeholders are not filled in yet.
+        argv: Vec<String>,
+    },
+}
+
+impl std::fmt::Display for Sandbox {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::None => f.write_str("none"),
+            Self::Landlock { .. } => f.write_str("landlock"),
+            Self::Command { argv } => write!(f, "`{}`", argv.first().map_or("", String::as_str)),
+        }
+    }
+}
+
+/// Whether agents, checks and setup may push. The runtime itself never does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Pushes {
+    /// A plain `git push` of theirs is refused.
+    #[default]
+    Refused,
+    /// Nothing is done about it.
+    Allowed,
 }
 
 /// Who decides whether a turn ended with the task done, and what follows if not.

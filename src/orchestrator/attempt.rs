@@ -208,12 +208,22 @@ impl Judged {
 
 impl TaskRun {
     /// Lets an agent work, records what it changed, and judges it, turn after turn.
-    pub async fn run_attempt(&mut self, prepared: &Prepared, attempt: Attempt) -> Result<AgentStop, TaskRunError> {
+    pub async fn run_attempt(&mut self, prepared: &Prepared, mut attempt: Attempt) -> Result<AgentStop, TaskRunError> {
         let context = Arc::clone(&self.context);
-        let resume = self.resume.take().filter(|point| point.is_of(&attempt));
-        self.look_after(prepared, attempt.part).await?;
+        let mut resume = self.resume.take().filter(|point| point.is_of(&attempt));
+        Box::pin(self.look_after(prepared, attempt.part)).await?;
+        let workspace = &*prepared.workspace;
         let start = resume.as_ref().map_or(&attempt.from, |point| &point.tree);
-        self.put_back(&*prepared.workspace, attempt.part, start).await?;
+        if let Some(because) = Box::pin(self.put_back_work(workspace, attempt.part, start)).await? {
+            if attempt.part > 0 {
+                return Err(TaskRunError::SetAside(because));
+            }
+            let message =
+                format!("what the last attempt left cannot be set up, so this one starts from the base: {because}");
+            self.publish(EventKind::Warning { message });
+            (attempt.from, resume) = (workspace.base(), None);
+            self.put_back(workspace, attempt.part, &attempt.from).await?;
+        }
         let resumed = resume.is_some();
         let mut course = self.begin(prepared, attempt, resume).await;
         context.services.journal.record(self.intent(&course)).await?;
@@ -316,7 +326,10 @@ impl TaskRun {
             course.next(agent_session);
             self.next_turn(&course, reason, because).await?;
             // What the checks wrote is gone; what the agent left stays.
-            self.put_back(&*prepared.workspace, course.attempt.part, before.tree()).await?;
+            let put_back = self.put_back_work(&*prepared.workspace, course.attempt.part, before.tree());
+            if let Some(because) = Box::pin(put_back).await? {
+                return self.as_it_stands(prepared, course, before, because).await;
+            }
             run = match self.run_agent(prepared, &mut course).await? {
                 Ok(run) => run,
                 Err(because) => return self.as_it_stands(prepared, course, before, because).await,

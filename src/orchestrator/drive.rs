@@ -55,6 +55,7 @@ use crate::services::RunRequest;
 use crate::services::Settings;
 use crate::services::Start;
 use crate::services::Subagents;
+use crate::services::Tampering;
 use crate::services::Tasks;
 use crate::services::Transcripts;
 use crate::services::Verdicts;
@@ -326,6 +327,13 @@ impl RunContext {
                 EventKind::Warning { message: format!("left behind by an earlier run, now removed: {what}") },
             );
         }
+        let Tampering { by_agent, left } = &base.put_back;
+        if !by_agent.is_empty() || !left.is_empty() {
+            let what = by_agent.iter().chain(left).cloned().collect::<Vec<_>>().join("\n  ");
+            let message =
+                format!("your repository was changed since an agent of a run that was killed began:\n  {what}");
+            services.publish(None, EventKind::Warning { message });
+        }
         // The settings and the task file are read from the user's checkout, whatever is committed.
         let tasks = services.settings.project().tasks.file_name().map(|n| n.to_string_lossy().into_owned());
         let own = |file: &&String| **file == "project.json" || Some(*file) == tasks.as_ref();
@@ -346,6 +354,11 @@ impl RunContext {
             }
             Start::Resume => JournalEntry::RunResumed { run, pid, tasks, until: request.until },
         };
+        services.journal.record(entry).await.map_err(environment)?;
+        if left.is_empty() {
+            return Ok(());
+        }
+        let entry = JournalEntry::RepositoryChanged { task: None, what: left.clone() };
         services.journal.record(entry).await.map_err(environment)
     }
 
@@ -512,7 +525,8 @@ impl RunContext {
     }
 
     async fn work_on(run: TaskRun) -> (TaskId, Result<Ended, TaskRunError>) {
-        (run.task.id.clone(), run.work().await)
+        // Boxed: a task's whole life is a large future.
+        (run.task.id.clone(), Box::pin(run.work()).await)
     }
 
     fn set_aside(&self, task: &Task, stop: Stop, because: String) -> Ended {

@@ -68,7 +68,11 @@ impl TaskRun {
         }
         self.doing("once more what failed");
         let (workspace, part) = (&*prepared.workspace, course.attempt.part);
-        self.put_back(workspace, part, &change.tree).await?;
+        if self.put_back_work(workspace, part, &change.tree).await?.is_some() {
+            // What cannot even be set up is broken.
+            course.doubts.blamed.extend(asked);
+            return Ok(());
+        }
         let (again, tampered) = self.guarded_checks(workspace, asked).await?;
         course.tampered.extend(tampered);
         if self.context.cancel.is_cancelled() {
@@ -89,7 +93,7 @@ impl TaskRun {
         self.put_back(workspace, part, &workspace.base()).await?;
         let (there, tampered) = self.guarded_checks(workspace, still.clone()).await?;
         course.tampered.extend(tampered);
-        self.put_back(workspace, part, &change.tree).await?;
+        self.put_back_work(workspace, part, &change.tree).await?;
         if self.context.cancel.is_cancelled() {
             return Ok(());
         }

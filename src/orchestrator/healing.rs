@@ -13,6 +13,7 @@ use crate::domain::HealOutcome;
 use crate::domain::JournalEntry;
 use crate::domain::Symptom;
 use crate::domain::TreeId;
+use crate::services::Restored;
 use crate::services::Workspace;
 use crate::services::WorkspaceError;
 use std::sync::PoisonError;
@@ -63,10 +64,43 @@ impl TaskRun {
             Mended::NotNeeded(restored) => restored,
             Mended::Again(heal) => self.proved(heal, workspace.reset(tree, cancel).await).await?,
         };
+        self.say(restored);
+        Ok(())
+    }
+
+    /// Puts the workspace back to what was worked there. Says why not where `setup` fails on that and goes well at the base:
+    /// then the work broke it, and nothing is to be repaired.
+    pub(super) async fn put_back_work(
+        &self,
+        workspace: &dyn Workspace,
+        part: usize,
+        tree: &TreeId,
+    ) -> Result<Option<String>, TaskRunError> {
+        let (base, cancel) = (workspace.base(), &self.context.cancel);
+        if *tree == base {
+            return Box::pin(self.put_back(workspace, part, tree)).await.map(|()| None);
+        }
+        match workspace.reset(tree, cancel).await {
+            Ok(restored) => self.say(restored),
+            Err(WorkspaceError::Setup { .. }) if !cancel.is_cancelled() => {
+                Box::pin(self.put_back(workspace, part, &base)).await?;
+                match workspace.reset(tree, cancel).await {
+                    Ok(restored) => self.say(restored),
+                    Err(error @ WorkspaceError::Setup { .. }) if !cancel.is_cancelled() => {
+                        return Ok(Some(error.to_string()));
+                    }
+                    Err(error) => return Err(error.into()),
+                }
+            }
+            Err(_) => Box::pin(self.put_back(workspace, part, tree)).await?,
+        }
+        Ok(None)
+    }
+
+    fn say(&self, restored: Restored) {
         for message in restored.said {
             self.publish(EventKind::Warning { message });
         }
-        Ok(())
     }
 
     /// Looks at what was done in a workspace; where that failed because the workspace is broken, repairs it.
@@ -174,11 +208,8 @@ impl TaskRun {
             };
             self.end_heal(Heal { part, symptom }, outcome).await?;
         }
-        match worse.lacks {
-            // Nothing that an agent could do would be confirmed.
-            true if !healed => Err(TaskRunError::Environment(because)),
-            _ => Ok(()),
-        }
+        // Without it nothing that an agent could do would be confirmed.
+        if worse.lacks && !healed { Err(TaskRunError::Environment(because)) } else { Ok(()) }
     }
 
     /// The first of the checks that says less of the base than it did.

@@ -202,7 +202,14 @@ impl TaskRun {
         }
         let workspace = &*prepared.workspace;
         let part = self.parts.len() - 1;
-        self.put_back(workspace, part, &tree).await?;
+        if let Some(because) = self.put_back_work(workspace, part, &tree).await? {
+            return Ok(Looked::Fails(Box::new(Failing {
+                kind: FailureType::CheckFailed,
+                because: format!("on top of what was merged before, {because}"),
+                files: Vec::new(),
+                check: None,
+            })));
+        }
         let checks = self.checks_of(self.parts.len() - 1);
         let (first, tampered) = self.guarded_checks(workspace, checks.clone()).await?;
         if !tampered.is_empty() {

@@ -11,8 +11,9 @@
 //!
 //! What happens next is decided purely: [`queue`] says which task is ready, [`router`] which agents it is given to
 //! (by its [`size`] and the agents' [`track_record`] too), [`judge`] what the evidence says of a turn, [`turns`] whether
-//! another turn follows, [`machine`] what follows from an attempt, [`healer`] what is done about a broken workspace. `drive`,
-//! `task`, `prepare`, `parts`, `attempt`, `turn`, `landing`, `flaky` and `healing` perform those effects through the ports and write each
+//! another turn follows, [`machine`] what follows from an attempt, [`healer`] what is done about a broken workspace.
+//! `drive`, `task`, `prepare`, `parts`, `attempt`, `turn`, `landing`, `flaky` and `healing` perform those effects through the
+//! ports and write each
 //! intent to the journal before, each result after; `nudge` looks after an agent while it works. [`resume`] feeds the
 //! machine again with the journal of a run that was killed.
 

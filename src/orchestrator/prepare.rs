@@ -123,10 +123,7 @@ impl TaskRun {
             }
             reports.push(report);
         }
-        let tampered = workspace.restore_guarded().await?;
-        if !tampered.is_empty() {
-            self.publish(EventKind::Tampered { what: tampered });
-        }
+        self.restore(workspace).await?;
         Ok(reports)
     }
 

@@ -53,6 +53,7 @@ use crate::services::Earlier;
 use crate::services::Observed;
 use crate::services::OwnWork;
 use crate::services::SubagentError;
+use crate::services::Tampering;
 use crate::services::TurnEvidence;
 use crate::services::VerdictsError;
 use crate::services::Workspace;
@@ -178,11 +179,16 @@ impl TaskRun {
 
     /// Puts back what was changed in the user's repository beside the files, and says so.
     pub(super) async fn restore(&self, workspace: &dyn Workspace) -> Result<Vec<String>, TaskRunError> {
-        let tampered = workspace.restore_guarded().await?;
-        if !tampered.is_empty() {
-            self.publish(EventKind::Tampered { what: tampered.clone() });
+        let Tampering { by_agent, left } = workspace.restore_guarded().await?;
+        if !by_agent.is_empty() {
+            self.publish(EventKind::Tampered { what: by_agent.clone() });
         }
-        Ok(tampered)
+        if !left.is_empty() {
+            self.publish(EventKind::Warning { message: format!("needs you: {}", left.join("; ")) });
+            let entry = JournalEntry::RepositoryChanged { task: Some(self.task.id.clone()), what: left };
+            self.context.services.journal.record(entry).await?;
+        }
+        Ok(by_agent)
     }
 
     /// Runs checks, and gives what they changed in the user's repository beside the files. A check runs what the agent
@@ -224,7 +230,8 @@ impl TaskRun {
         if self.context.cancel.is_cancelled() {
             return Ok(None);
         }
-        self.look_again(prepared, course, &stopped.change, &mut checks).await?;
+        // Rare, and boxed: every attempt would carry it.
+        Box::pin(self.look_again(prepared, course, &stopped.change, &mut checks)).await?;
         if self.context.cancel.is_cancelled() {
             return Ok(None);
         }

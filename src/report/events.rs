@@ -43,7 +43,7 @@ pub fn line(event: &Event) -> Option<String> {
             let until = until.round(jiff::Unit::Second).unwrap_or(*until);
             format!("waiting until {until}: {because}")
         }
-        EventKind::Tampered { what } => format!("the agent changed your repository; put back: {}", what.join(", ")),
+        EventKind::Tampered { what } => format!("the agent changed your repository: {}", what.join(", ")),
         EventKind::Merged { commit, flaky } => {
             let short: String = commit.chars().take(12).collect();
             let flaky = match flaky.as_slice() {

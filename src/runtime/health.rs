@@ -5,6 +5,8 @@ use crate::domain::policy::Agent;
 use crate::domain::policy::AgentKind;
 use crate::domain::policy::Generator;
 use crate::domain::policy::Model;
+use crate::domain::policy::Sandbox;
+use crate::host::try_sandbox;
 use crate::services::Command;
 use crate::services::CommandEnd;
 use crate::services::CommandError;
@@ -101,6 +103,19 @@ pub async fn agent_health(params: HealthParams<'_>) -> Vec<Health> {
         Generator::Heuristic | Generator::Agent { .. } => {}
     }
     found
+}
+
+/// Whether the project's sandbox works here; nothing where it has none.
+pub async fn sandbox_health(settings: &dyn Settings) -> Option<Health> {
+    let sandbox = &settings.environment().sandbox;
+    if *sandbox == Sandbox::None {
+        return None;
+    }
+    let good = format!("{sandbox} keeps programs from writing to your checkout; tried");
+    Some(match try_sandbox(settings.project(), sandbox).await {
+        Ok(()) => Health::good("sandbox", good),
+        Err(error) => Health::bad("sandbox", error.to_string(), "no run begins before that works, see docs/sandbox.md"),
+    })
 }
 
 /// The coding agents that are installed here, by name, in the order in which they are proposed.

@@ -127,7 +127,8 @@ async fn clock() -> Result<Svc<dyn Clock>, Infallible> {
 }
 
 async fn command_runner(settings: Svc<dyn Settings>) -> Result<Svc<dyn CommandRunner>, Infallible> {
-    Ok(Svc::new(HostRunner::of_project(settings.project().state_dir())))
+    let (project, sandbox) = (settings.project(), settings.environment().sandbox.clone());
+    Ok(Svc::new(HostRunner::of_project(project.state_dir()).confined(project, sandbox)))
 }
 
 async fn run_lock(settings: Svc<dyn Settings>, clock: Svc<dyn Clock>) -> Result<Svc<dyn RunLock>, Infallible> {

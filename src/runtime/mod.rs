@@ -77,6 +77,7 @@ pub use health::HealthParams;
 pub use health::HealthState;
 pub use health::agent_health;
 pub use health::installed_agents;
+pub use health::sandbox_health;
 pub use hook::HookCall;
 pub use hook::checkout_around;
 pub use hook::hook_mode;

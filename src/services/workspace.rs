@@ -88,6 +88,8 @@ pub struct RunBase {
     pub not_included: Vec<String>,
     /// What a dead run had left behind and was removed, in words.
     pub cleaned: Vec<String>,
+    /// What agents of a run that was killed had done to the user's repository, and what came of it, in words.
+    pub put_back: Tampering,
 }
 
 /// A workspace to make.
@@ -101,6 +103,15 @@ pub struct OpenWorkspace {
     pub on_top_of: Vec<(RunId, TaskId)>,
     /// A commit of the run's integration branch to start from instead of the run's base.
     pub onto: Option<String>,
+}
+
+/// What was changed in the user's repository beside the files while an agent worked, in words.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Tampering {
+    /// What the agent did, and what came of it; it counts against its work.
+    pub by_agent: Vec<String>,
+    /// What is not put back, whoever did it: a person must look at it.
+    pub left: Vec<String>,
 }
 
 /// A place to work in. All methods are called by one task at a time.
@@ -164,7 +175,7 @@ pub trait Workspace: Send + Sync {
     ///
     /// # Errors
     /// [`WorkspaceError`].
-    async fn restore_guarded(&self) -> Result<Vec<String>, WorkspaceError>;
+    async fn restore_guarded(&self) -> Result<Tampering, WorkspaceError>;
 
     /// Commits a recorded tree on the branch `reflexion/<run>/<task>` (a patch file without git). Repeating it with the
     /// same tree changes nothing.

@@ -15,6 +15,7 @@ use crate::services::RebaseOutcome;
 use crate::services::Rebased;
 use crate::services::Restored;
 use crate::services::RunBase;
+use crate::services::Tampering;
 use crate::services::Workspace;
 use crate::services::WorkspaceError;
 use crate::services::Workspaces;
@@ -220,8 +221,8 @@ impl Workspace for MemoryWorkspace {
         Ok(())
     }
 
-    async fn restore_guarded(&self) -> Result<Vec<String>, WorkspaceError> {
-        Ok(Vec::new())
+    async fn restore_guarded(&self) -> Result<Tampering, WorkspaceError> {
+        Ok(Tampering::default())
     }
 
     async fn commit(&self, request: CommitRequest) -> Result<Committed, WorkspaceError> {

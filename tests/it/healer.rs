@@ -196,6 +196,41 @@ fn setup_may_warn() {
     assert_eq!(heals(&ran), 0);
 }
 
+#[test]
+fn work_that_cannot_be_set_up_is_judged_and_not_started_from_again() {
+    let agent = "if [ $REFLEXION_ATTEMPT = 1 ]; then echo broken > requirements.txt; touch harm; else echo right > answer.txt; fi";
+    let project = Project::new(agent);
+    project.write("requirements.txt", "fine\n");
+    project.set_up_by("! grep broken requirements.txt");
+    project.config(|config| {
+        config["retry"] = json!({ "start": "continue" });
+        config["checks"] = json!([{ "name": "harmless", "run": "[ ! -e harm ]" }]);
+    });
+    let ran = project.run(&["run", "--json"]);
+    ran.exits(0).says("what the last attempt left cannot be set up, so this one starts from the base: setup `! grep");
+    assert_eq!((ran.task("a")["solvedAt"].clone(), heals(&ran)), (json!(2), 0), "{}", ran.stderr);
+    assert_eq!(project.entry("attempt_judged")["verdict"], "false_done");
+}
+
+/// What `a` and `b` need cannot be had together.
+const NEEDS: &str = r#"
+echo right > "$REFLEXION_TASK_ID.txt"
+[ "$REFLEXION_TASK_ID" = b ] && [ -e requirements-a.txt ] || echo x > "requirements-$REFLEXION_TASK_ID.txt"
+"#;
+
+#[test]
+fn work_that_cannot_be_set_up_with_other_work_is_not_merged() {
+    let project = Project::new(NEEDS);
+    project.write("a.txt", "wrong\n");
+    project.write("b.txt", "wrong\n");
+    project.set_up_by("[ ! -e requirements-a.txt ] || [ ! -e requirements-b.txt ]");
+    let wanted = |id: &str| task_with_check(id, &format!("grep -qx right {id}.txt"));
+    project.tasks(&[wanted("a"), wanted("b")]);
+    let ran = project.run(&["overnight", "--json"]);
+    ran.exits(0).says("not merged: ").says("on top of what was merged before, setup `");
+    assert_eq!((ran.task("b")["solvedAt"].clone(), heals(&ran)), (json!(2), 0), "{}", ran.stderr);
+}
+
 /// A project's check that is red in these of its runs, counted from 1; the first one is at the base.
 fn red_in(runs: &str) -> Project {
     let project = Project::new(crate::project::RIGHT);

@@ -11,7 +11,7 @@ mod cli;
 mod docs;
 mod eval;
 mod flow;
-
+mod guarded;
 mod halted;
 mod healer;
 mod hooks;

@@ -112,6 +112,12 @@ def push(goal):
     git("push", "-q", "--force", "origin", "HEAD:refs/heads/main")
 
 
+def push_hard(goal):
+    """Without the settings that the environment brings."""
+    os.environ.pop("GIT_CONFIG_COUNT", None)
+    push(goal)
+
+
 def users():
     """The checkout of whoever started the night."""
     common = git("rev-parse", "--path-format=absolute", "--git-common-dir")
@@ -209,7 +215,7 @@ def lie(goal):
 
 # Name: what it does in its first attempt (in every one, if `for ever`).
 FIRST = {
-    "lie": lie, "hang": hang, "chatter": chatter, "crash": crash, "rm-rf": rm_rf, "push": push, "switch": switch,
+    "lie": lie, "hang": hang, "chatter": chatter, "crash": crash, "rm-rf": rm_rf, "push": push, "push-hard": push_hard, "switch": switch,
     "refs": refs, "edit-tests": edit_tests, "half-merge": half_merge,
     "break": break_other, "branch": branch,
 }

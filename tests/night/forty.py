@@ -1,13 +1,17 @@
 #!/usr/bin/env python3
 """Nights over 40 tasks in real projects, with agents that misbehave and a runtime that is killed again and again.
 
-    python3 tests/night/forty.py target/release/reflexion            # three projects, about a quarter of an hour
+    python3 tests/night/forty.py target/release/reflexion            # three projects and a sandbox, about a quarter of an hour
     python3 tests/night/forty.py target/debug/reflexion --quick      # the sample project alone, below a minute, offline
 
 The projects: a clone of this repository with copies of its sample program, and published packages with the tests of their
 sdists, which pip installs. Bugs of one token are planted, each with a test that shows it and no other (`bugs.py`). The agents
 are the embedded `repair` and `faults.py`, which hangs, lies, crashes, forks, deletes, pushes, edits tests, …, and does it
 right from its second attempt on. `kill -9` hits the runtime at moments that --seed decides, once with its process group.
+
+Without a sandbox an agent can switch the user's checkout: that it was told under "needs you" is what is asked for, and that nothing
+else of the checkout has changed. A plain `git push` is refused. A shorter night of the first project runs in Landlock, where
+nothing may have changed at all.
 
 Prints a table per project, and what is wrong; exits with 1 if anything is.
 """
@@ -51,6 +55,7 @@ GROUPS = [
     ("forks and setsids", "fork", 1, "note", "confirmed", "closed", 1, 5),
     ("rm -rf", "rm-rf", 1, "note", "confirmed", "closed", 2, 5),
     ("pushes", "push", 1, "note", "confirmed", "closed", 2, 5),
+    ("pushes past the fence", "push-hard", 1, "note", "confirmed", "closed", 2, 5),
     ("checkout at the user's", "switch", 1, "note", "confirmed", "closed", 2, 5),
     ("refs, stash, config, hooks", "refs", 1, "note", "confirmed", "closed", 2, 5),
     ("prints 50 MB", "loud", 1, "note", "confirmed", "closed", 1, 5),
@@ -71,6 +76,15 @@ QUICK = {
     "repair": 3, "lies for ever": 1, "crashes": 1, "hangs once": 1, "forks and setsids": 1, "refs, stash, config, hooks": 1,
     "same line": 2, "after one that fails": 1,
 }
+# In Landlock so many, and the attempts that it takes where an agent cannot do what it wants to do beside its work.
+SANDBOXED = {
+    "repair": 3, "lies once": 1, "crashes": 1, "forks and setsids": 1, "rm -rf": 1, "pushes": 1, "pushes past the fence": 1,
+    "checkout at the user's": 1, "refs, stash, config, hooks": 1, "half a merge": 1, "commits itself": 1, "branches": 1,
+    "moves integration": 1, "deletes integration": 1, "deletes all branches, last": 1, "same line": 2, "two parts": 1,
+}
+SANDBOXED_ATTEMPTS = {"branches": 1}
+# Left alone without a sandbox, because nothing could stop it.
+ONLY_SANDBOXED = {"pushes past the fence"}
 
 
 class Project:
@@ -84,7 +98,7 @@ class Project:
         self.bugs, self.suite, self.syntax, self.protect, self.tests = [], None, "", [], ""
         self.mark = f"FORTY_{uuid.uuid4().hex}"
         self.env = {**options.env, self.mark: "1"}
-        self.trouble, self.said, self.kills = [], [], 0
+        self.trouble, self.said, self.kills, self.sandbox = [], [], 0, "none"
 
     def say(self, text):
         print(f"[{self.name}] {text}", flush=True)
@@ -158,7 +172,7 @@ class Project:
         settings = {
             "name": self.name, "tasks": "tasks.jsonl", "maxAttempts": 8, "agents": agents,
             "checks": [{"name": "syntax", "run": self.syntax}], "protect": self.protect,
-            "workspace": {"env": {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": "src:."}},
+            "sandbox": self.sandbox, "workspace": {"env": {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": "src:."}},
         }
         (self.dir / "NIGHT.md").write_text("# The night\n\nThe end.\n")
         (self.dir / "project.json").write_text(json.dumps(settings, indent=1))
@@ -254,7 +268,8 @@ class Project:
         self.require("no process left", standing.processes(self.mark, self.place))
         self.end_everything()
         after = standing.snapshot(self.dir)
-        self.require("user's checkout untouched", standing.differences(self.before, after))
+        switched = set() if self.sandbox != "none" else self.switched(after)
+        self.require("user's checkout untouched", [name for name in standing.differences(self.before, after) if name not in switched])
         self.require("remote untouched", standing.differences(self.remote_before, standing.refs(self.remote)))
         self.require("no worktree left", standing.worktrees(self.dir))
         self.require("no lock of git left", standing.locks(self.dir))
@@ -280,6 +295,18 @@ class Project:
         self.require("merged work passes its checks in a fresh clone", self.check_fresh(night, confirmed))
         self.rows = [self.row(night, group, commits) for group in GROUPS if group[0] in self.groups]
 
+    def switched(self, after):
+        """What an agent that switches the user's checkout changes there; it must have been told."""
+        branches = [f"refs/heads/taken-{task}" for task in self.groups.get("checkout at the user's", [])]
+        taken = [branch for branch in branches if branch in after]
+        if not taken:
+            return set()
+        done = subprocess.run([self.options.program, "report", "--json"], cwd=self.dir, env=self.env, text=True, capture_output=True)
+        needs = [need["why"] for need in json.loads(done.stdout)["needs"] if need["kind"] == "repository"]
+        told = [why for why in needs if "was switched" in why and "taken-" in why]
+        self.require("a switched checkout is told", [] if told else [f"not among {needs}"])
+        return {*taken, ".git/HEAD", ".git/logs/HEAD"}
+
     def check_fresh(self, night, confirmed):
         try:
             fresh = night.fresh(self.place / "fresh")
@@ -298,6 +325,8 @@ class Project:
 
     def row(self, night, group, commits):
         name, _, _, _, verdict, status, attempts, _ = group
+        if self.sandbox != "none":
+            attempts = SANDBOXED_ATTEMPTS.get(name, attempts)
         got, judged, lessons, merged = [], [], 0, 0
         for task in self.groups[name]:
             found, end = night.tasks[task]["status"], night.reports.get(task, {})
@@ -343,9 +372,9 @@ def syntax(directory):
 # ---------------------------------------------------------------- the projects
 
 
-def sample(place, options, groups):
+def sample(place, options, groups, name="sample"):
     """A clone of this repository, with copies of its sample program that have one more bug each."""
-    project = Project("sample", place, options)
+    project = Project(name, place, options)
     project.place.mkdir()
     git(ROOT, "clone", "-q", "--bare", "--no-hardlinks", str(ROOT), str(project.remote))
     git(project.remote, "remote", "remove", "origin")
@@ -372,6 +401,12 @@ def sample(place, options, groups):
     project.tasks += own
     project.groups["repair"] = [task["id"] for task in own]
     project.make_tasks(groups)
+    return project
+
+
+def sandboxed(place, options, groups):
+    project = sample(place, options, [(g[0], g[1], SANDBOXED[g[0]], *g[3:]) for g in GROUPS if g[0] in SANDBOXED], "sandboxed")
+    project.sandbox = "landlock"
     return project
 
 
@@ -435,8 +470,10 @@ def main():
     options.program = Path(shutil.copy(options.program, place / "reflexion"))
     venv = options.cache / "venv" / "bin"
     options.env = {**os.environ, "PATH": f"{venv}:{os.environ['PATH']}", "PYTHONDONTWRITEBYTECODE": "1", "LC_ALL": "C.UTF-8"}
-    groups, makers = GROUPS, [sample] + [lambda *a, p=p: package(*a, p) for p in PACKAGES]
-    names = ["sample", *(p[0] for p in PACKAGES)]
+    groups = [group for group in GROUPS if group[0] not in ONLY_SANDBOXED]
+    makers = [sample] + [lambda *a, p=p: package(*a, p) for p in PACKAGES]
+    makers.append(sandboxed)
+    names = ["sample", *(p[0] for p in PACKAGES), "sandboxed"]
     if options.quick:
         groups, makers = [(g[0], g[1], QUICK[g[0]], *g[3:]) for g in GROUPS if g[0] in QUICK], [sample]
         options.limit, options.kills = min(options.limit, 55), 2

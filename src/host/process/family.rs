@@ -4,10 +4,14 @@ use super::mark::MARK;
 use rustix::process::Pid;
 use rustix::process::Signal;
 use rustix::process::WaitOptions;
+use std::collections::BTreeMap;
 use std::collections::HashMap;
 use std::collections::HashSet;
 use std::path::Path;
+use std::sync::Mutex;
+use std::sync::MutexGuard;
 use std::sync::Once;
+use std::sync::PoisonError;
 use std::time::Duration;
 use std::time::Instant;
 
@@ -25,6 +29,40 @@ pub(super) fn adopt_orphans() {
     });
 }
 
+/// When the programs started that run now, in the kernel's ticks; 0: it is just being started.
+fn running() -> MutexGuard<'static, BTreeMap<u64, u64>> {
+    static RUNNING: Mutex<BTreeMap<u64, u64>> = Mutex::new(BTreeMap::new());
+    RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A program among those that run, from before it is started until nothing of it is left.
+#[derive(Debug)]
+pub(super) struct Turn(u64);
+
+impl Turn {
+    pub(super) fn begin() -> Self {
+        let mut running = running();
+        let id = running.last_key_value().map_or(0, |(id, _)| id + 1);
+        running.insert(id, 0);
+        Self(id)
+    }
+
+    fn started(&self, at: u64) {
+        running().insert(self.0, at);
+    }
+
+    /// Whether no other program that runs can have started a process that began then.
+    fn excludes_others(&self, start: u64) -> bool {
+        running().iter().all(|(id, began)| *id == self.0 || *began > start)
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        running().remove(&self.0);
+    }
+}
+
 /// A program, its process group, and every descendant seen so far. Dropping it ends them all.
 #[derive(Debug)]
 pub(super) struct Family {
@@ -36,12 +74,15 @@ pub(super) struct Family {
     /// Descendants seen, by id and start time; they stay ours when their parents die and their environment is empty.
     known: HashMap<i32, u64>,
     ended: bool,
+    /// None: it is handed on.
+    turn: Option<Turn>,
 }
 
 impl Family {
-    pub(super) fn new(leader: Pid, mark: String) -> Self {
+    pub(super) fn new(leader: Pid, mark: String, turn: Turn) -> Self {
         let start = Process::read(leader.as_raw_pid()).map_or(0, |process| process.start);
-        Self { leader, start, mark, known: HashMap::new(), ended: false }
+        turn.started(start);
+        Self { leader, start, mark, known: HashMap::new(), ended: false, turn: Some(turn) }
     }
 
     /// Sends a signal to the process group; one that is gone already is no error.
@@ -52,6 +93,37 @@ impl Family {
     /// Looks who is there, so that a descendant is remembered when its parent dies.
     pub(super) fn look(&mut self) -> Vec<Process> {
         let table = Process::all();
+        let leader = self.leader.as_raw_pid();
+        let mine = self.members(&table);
+        let me = rustix::process::getpid().as_raw_pid();
+        let session = own_session(&table);
+        // A dead child of ours in a foreign session was never started by us - we start none with `setsid` - so it is
+        // an adopted orphan that nobody else will reap. A dead child in our own session may be someone's to wait for.
+        let orphan = |p: &Process| p.zombie && p.parent == me && p.session != session;
+        let younger = table.iter().filter(|p| p.start >= self.start && p.pid != leader);
+        let found: Vec<Process> = younger.filter(|p| mine.contains(&p.pid) || orphan(p)).copied().collect();
+        self.known = found.iter().map(|p| (p.pid, p.start)).collect();
+        found
+    }
+
+    /// Orphans that live: adopted by us, so that one of the programs that we ran has started them, in a session and an
+    /// environment of their own, so that nothing says which - except that no other one that runs now is old enough.
+    fn strays(&self) -> Vec<Process> {
+        let me = rustix::process::getpid().as_raw_pid();
+        let Some(turn) = self.turn.as_ref().filter(|_| me != 1) else {
+            // The first process of a container is given everybody's orphans.
+            return Vec::new();
+        };
+        let table = Process::all();
+        let session = own_session(&table);
+        let stray = |p: &Process| !p.zombie && p.parent == me && p.session != session && turn.excludes_others(p.start);
+        let heads: Vec<Process> = table.iter().filter(|p| stray(p)).copied().collect();
+        let below = |p: &&Process| heads.iter().any(|head| p.session == head.session);
+        table.iter().filter(below).copied().collect()
+    }
+
+    /// The ids of those that are its own.
+    fn members(&self, table: &[Process]) -> HashSet<i32> {
         let leader = self.leader.as_raw_pid();
         let younger = || table.iter().filter(|p| p.start >= self.start && p.pid != leader);
         let mut mine: HashSet<i32> = younger()
@@ -71,16 +143,7 @@ impl Family {
             }
             mine.extend(children);
         }
-        let me = rustix::process::getpid().as_raw_pid();
-        // From the process table, because `getsid` answers 0, which is no `Pid`, where the session's leader is outside
-        // of our pid namespace (a container entered from outside).
-        let session = table.iter().find(|p| p.pid == me).map_or(0, |p| p.session);
-        // A dead child of ours in a foreign session was never started by us - we start none with `setsid` - so it is
-        // an adopted orphan that nobody else will reap. A dead child in our own session may be someone's to wait for.
-        let orphan = |p: &Process| p.zombie && p.parent == me && p.session != session;
-        let found: Vec<Process> = younger().filter(|p| mine.contains(&p.pid) || orphan(p)).copied().collect();
-        self.known = found.iter().map(|p| (p.pid, p.start)).collect();
-        found
+        mine
     }
 
     /// Kills the group and every descendant, and reaps those that have become our children.
@@ -105,7 +168,9 @@ impl Family {
     fn kill_and_reap(&mut self) -> usize {
         let me = rustix::process::getpid().as_raw_pid();
         let mut alive = 0;
-        for process in self.look() {
+        let mut found = self.look();
+        found.extend(self.strays());
+        for process in found {
             let Some(pid) = Pid::from_raw(process.pid) else {
                 continue;
             };
@@ -120,6 +185,13 @@ impl Family {
     }
 }
 
+/// From the process table, because `getsid` answers 0, which is no `Pid`, where the session's leader is outside of our pid
+/// namespace (a container entered from outside).
+fn own_session(table: &[Process]) -> i32 {
+    let me = rustix::process::getpid().as_raw_pid();
+    table.iter().find(|p| p.pid == me).map_or(0, |p| p.session)
+}
+
 impl Drop for Family {
     fn drop(&mut self) {
         if self.ended {
@@ -132,6 +204,7 @@ impl Drop for Family {
             mark: std::mem::take(&mut self.mark),
             known: std::mem::take(&mut self.known),
             ended: true,
+            turn: self.turn.take(),
         };
         // A thread, because the runtime that dropped the future may itself be going away.
         if let Err(error) = std::thread::Builder::new().spawn(move || rest.end()) {

@@ -5,11 +5,14 @@
 //! limit, by cancellation, or because its future was dropped - its group is killed and what left the group is found in
 //! `/proc` by mark or descent, killed and reaped ([`family`]); this process is the sub-reaper of all of them.
 //! [`runner`] puts these together. The mark names the project and its runtime ([`mark`]), so that the next run can end what
-//! a killed one left running ([`left_behind`]).
+//! a killed one left running ([`left_behind`]). Where the project has a sandbox, what works in a workspace is started in it
+//! ([`confine`], [`mod@landlock`]).
 
 mod capture;
+mod confine;
 mod environment;
 mod family;
+mod landlock;
 mod left_behind;
 mod mark;
 mod runner;

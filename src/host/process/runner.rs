@@ -1,11 +1,16 @@
 //! Starting, feeding, watching and ending one program.
 
 use super::capture::Capture;
+use super::confine::Confine;
+use super::confine::Confined;
 use super::environment::environment;
 use super::family::Family;
+use super::family::Turn;
 use super::family::adopt_orphans;
+use super::landlock;
 use super::mark::new_mark;
 use crate::domain::CheckCommand;
+use crate::domain::policy;
 use crate::services::Command;
 use crate::services::CommandEnd;
 use crate::services::CommandError;
@@ -52,12 +57,15 @@ const BUSY_RETRIES: u32 = 20;
 ///
 /// Every program gets its own process group, a unique `REFLEXION_MARK` in its environment, and none of the variables
 /// that point git at a particular repository (`GIT_DIR`, …). A descendant that leaves the group *and* clears its
-/// environment *and* loses its parent between two looks at the process table is the one that escapes.
+/// environment *and* loses its parent between two looks at the process table is found because this process adopts it, once no
+/// other program that runs could have started it; where this process is a container's first one, or is itself killed then, it
+/// escapes. So whoever uses this starts no sessions (`setsid`) in the same process by other means.
 ///
 /// Linux only: on other systems only the process group is ended.
 #[derive(Debug, Clone)]
 pub struct HostRunner {
     state_dir: Option<PathBuf>,
+    confine: Option<Confine>,
 }
 
 impl HostRunner {
@@ -65,7 +73,7 @@ impl HostRunner {
     #[must_use]
     pub fn new() -> Self {
         adopt_orphans();
-        Self { state_dir: None }
+        Self { state_dir: None, confine: None }
     }
 
     /// A runner for the project with this state directory (`.reflection`), once that is there: if this process is
@@ -73,7 +81,13 @@ impl HostRunner {
     #[must_use]
     pub fn of_project(state_dir: PathBuf) -> Self {
         adopt_orphans();
-        Self { state_dir: Some(state_dir) }
+        Self { state_dir: Some(state_dir), confine: None }
+    }
+
+    /// The same, and what works in a workspace of the project is started in its sandbox, or not at all.
+    #[must_use]
+    pub fn confined(self, project: &policy::Project, sandbox: policy::Sandbox) -> Self {
+        Self { confine: Some(Confine::new(project, sandbox)), ..self }
     }
 
     fn mark(&self) -> String {
@@ -92,22 +106,25 @@ impl CommandRunner for HostRunner {
     async fn run(&self, command: Command) -> Result<CommandOutput, CommandError> {
         let pump = Pump::new(command.keep_bytes);
         let limits = Limits { idle: None, linger: Duration::ZERO };
-        run(command, pump, limits, Start { stdin: None, mark: self.mark() }).await
+        run(command, pump, limits, Start { stdin: None, mark: self.mark(), confine: self.confine.as_ref() }).await
     }
 
     async fn run_watched(&self, command: Command, watch: Watch) -> Result<CommandOutput, CommandError> {
         let Watch { reader, stdin, idle, linger } = watch;
         let pump = Pump { reader: Some(reader), ..Pump::new(command.keep_bytes) };
-        run(command, pump, Limits { idle, linger }, Start { stdin, mark: self.mark() }).await
+        run(command, pump, Limits { idle, linger }, Start { stdin, mark: self.mark(), confine: self.confine.as_ref() })
+            .await
     }
 }
 
 /// What a program is started with beside its command.
-struct Start {
+struct Start<'a> {
     /// What is written to it later.
     stdin: Option<UnboundedReceiver<Vec<u8>>>,
     /// See [`new_mark`].
     mark: String,
+    /// What it runs in.
+    confine: Option<&'a Confine>,
 }
 
 /// Limits that only a watched program has.
@@ -116,7 +133,12 @@ struct Limits {
     linger: Duration,
 }
 
-async fn run(command: Command, mut pump: Pump, limits: Limits, start: Start) -> Result<CommandOutput, CommandError> {
+async fn run(
+    command: Command,
+    mut pump: Pump,
+    limits: Limits,
+    start: Start<'_>,
+) -> Result<CommandOutput, CommandError> {
     let started = Instant::now();
     if command.cancel.is_cancelled() {
         return Ok(pump.finish(CommandEnd::Cancelled, started.elapsed()));
@@ -143,8 +165,10 @@ impl Drop for Running {
 }
 
 impl Running {
-    async fn start(command: &Command, pump: &mut Pump, Start { stdin, mark }: Start) -> Result<Self, CommandError> {
-        let mut child = spawn(command, &mark).await?;
+    async fn start(command: &Command, pump: &mut Pump, start: Start<'_>) -> Result<Self, CommandError> {
+        let turn = Turn::begin();
+        let mut child = spawn(command, &start).await?;
+        let Start { stdin, mark, .. } = start;
         let pid = child.id().and_then(|id| Pid::from_raw(id.try_into().ok()?));
         let Some(pid) = pid else {
             return Err(CommandError::Wait {
@@ -155,7 +179,7 @@ impl Running {
         pump.stdout = child.stdout.take();
         pump.stderr = child.stderr.take();
         let feeder = tokio::spawn(feed(child.stdin.take(), command.stdin.clone(), stdin));
-        Ok(Self { child, family: Some(Family::new(pid, mark)), feeder })
+        Ok(Self { child, family: Some(Family::new(pid, mark, turn)), feeder })
     }
 
     /// Reads output until the program ends, or has to be ended.
@@ -368,11 +392,11 @@ async fn feed(stdin: Option<ChildStdin>, bytes: Vec<u8>, more: Option<UnboundedR
     let _ = stdin.shutdown().await;
 }
 
-async fn spawn(command: &Command, mark: &str) -> Result<Child, CommandError> {
+async fn spawn(command: &Command, start: &Start<'_>) -> Result<Child, CommandError> {
     let refused =
         |source| CommandError::Start { program: program_name(&command.program), dir: command.dir.clone(), source };
-    let env =
-        environment(command, mark).map_err(|error| refused(io::Error::new(io::ErrorKind::InvalidInput, error)))?;
+    let mut env = environment(command, &start.mark)
+        .map_err(|error| refused(io::Error::new(io::ErrorKind::InvalidInput, error)))?;
     let (program, args) = match &command.program {
         CheckCommand::Shell(line) => ("sh", vec!["-c", line.as_str()]),
         CheckCommand::Argv(argv) => {
@@ -385,9 +409,22 @@ async fn spawn(command: &Command, mark: &str) -> Result<Child, CommandError> {
         let why = "the command is empty";
         return Err(refused(io::Error::new(io::ErrorKind::InvalidInput, why)));
     }
+    let confined = start.confine.map_or(Ok(None), |confine| confine.of(command)).map_err(refused)?;
+    let mut words: Vec<&str> = std::iter::once(program).chain(args).collect();
+    if let Some(Confined::Prefix(prefix)) = &confined {
+        // Whoever starts it would say so in its own words, and with a status that could be the program's.
+        if !program.contains('/') && !is_on_path(program) {
+            return Err(CommandError::NotFound { program: program.to_owned() });
+        }
+        words = prefix.iter().map(String::as_str).chain(words).collect();
+    }
+    let program = words[0];
+    if let Some(Confined::Landlock { temp: Some(temp), .. }) = &confined {
+        env.insert("TMPDIR".into(), temp.into());
+    }
     let mut process = tokio::process::Command::new(program);
     process
-        .args(&args)
+        .args(&words[1..])
         .current_dir(&command.dir)
         .env_clear()
         .envs(&env)
@@ -398,7 +435,11 @@ async fn spawn(command: &Command, mark: &str) -> Result<Child, CommandError> {
         .kill_on_drop(true);
     let mut tries = 0;
     loop {
-        match process.spawn() {
+        let spawned = match &confined {
+            Some(Confined::Landlock { write, .. }) => landlock::spawn(&mut process, write),
+            Some(Confined::Prefix(_)) | None => process.spawn(),
+        };
+        match spawned {
             Ok(child) => return Ok(child),
             Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy && tries < BUSY_RETRIES => {
                 tries += 1;

@@ -113,6 +113,31 @@ async fn a_daemon_that_clears_its_environment_is_remembered_by_descent() {
     assert_eq!(running(&n), Vec::<String>::new());
 }
 
+/// In a process of its own: other tests' programs run at the same time, and could have started it.
+#[test]
+fn a_daemon_that_leaves_nothing_to_know_it_by_is_ended() {
+    const ALONE: &str = "REFLEXION_TEST_ALONE";
+    if let Ok(n) = std::env::var(ALONE) {
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        let daemon = format!("(env -i setsid sh -c 'cd /; sleep {n} & sleep {n}' &); sleep 0.3");
+        // While the program that started it may still run, nothing is done to it.
+        let (first, second) = runtime.block_on(async {
+            let first = tokio::spawn(run(shell(&format!("{daemon}; sleep 3"))));
+            let second = run(shell("sleep 0.6")).await;
+            let alive = running(&n).len();
+            assert!(alive >= 3, "ended too early: {second:?}");
+            (first.await.unwrap(), second)
+        });
+        assert!(first.success() && second.success());
+        assert_eq!(running(&n), Vec::<String>::new());
+        return;
+    }
+    let test = "host::process::tests::a_daemon_that_leaves_nothing_to_know_it_by_is_ended";
+    let mut alone = std::process::Command::new(std::env::current_exe().unwrap());
+    let output = alone.args(["--exact", test]).env(ALONE, unique()).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+}
+
 #[tokio::test]
 async fn output_of_helpers_that_the_program_does_not_wait_for_is_read() {
     let output = run(Command::new(["bash", "-c", "exec > >(cat; echo tail); echo body"], "/")).await;

@@ -4,6 +4,7 @@ use super::host_workspaces::Shared;
 use super::integration;
 use super::layout::Layout;
 use super::layout::blocking;
+use super::pushes::Remotes;
 use super::recorder::Recorder;
 use super::recorder::Recording;
 use super::removal::remove;
@@ -11,13 +12,17 @@ use super::repository::Identity;
 use super::repository::Kind;
 use super::repository::Repository;
 use super::repository::base_ref;
+use super::sandbox;
+use super::saved;
 use crate::domain::RunId;
 use crate::host::git;
 use crate::host::process::end_left_behind;
 use crate::services::BeginRun;
 use crate::services::RunBase;
+use crate::services::Tampering;
 use crate::services::WorkspaceError;
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -30,6 +35,10 @@ pub(super) struct Begun {
     pub(super) run: RunId,
     pub(super) repository: Repository,
     pub(super) identity: Identity,
+    /// Where its user pushes to.
+    pub(super) remotes: Remotes,
+    /// What a person was told already; attempts of the same time see the same.
+    pub(super) told: std::sync::Mutex<BTreeSet<String>>,
     /// The commit that tasks start from.
     pub(super) commit: String,
     /// The tip of the run's integration branch; the base as long as nothing was merged.
@@ -42,8 +51,9 @@ pub(super) async fn begin(shared: &Shared, request: BeginRun) -> Result<(Begun, 
     let BeginRun { run, resumed } = request;
     let layout = &shared.layout;
     let repository = Repository::locate(layout).await?;
+    sandbox::try_with(&*shared.params.runner, layout, &shared.params.environment.sandbox).await?;
     let identity = Identity::of_user(&repository).await?;
-    let cleaned = clean_up(layout, &repository).await?;
+    let (cleaned, put_back) = clean_up(layout, &repository).await?;
     let commit = match &resumed {
         Some(resumed) => still_there(&repository, &resumed.commit).await?,
         None => base(shared, &repository, &identity, &run).await?,
@@ -65,8 +75,12 @@ pub(super) async fn begin(shared: &Shared, request: BeginRun) -> Result<(Begun, 
         },
         not_included,
         cleaned,
+        put_back,
     };
+    let remotes = Remotes::read(&repository).await?;
     let begun = Begun {
+        remotes,
+        told: std::sync::Mutex::default(),
         run,
         repository,
         identity,
@@ -153,11 +167,12 @@ async fn snapshot(repository: &Repository) -> Result<String, WorkspaceError> {
     Ok(recorded.await?.tree)
 }
 
-/// Removes every workspace there is: the caller holds the run lock, so nobody works in them.
+/// Puts back what agents of a killed run did to the user's repository, and removes every workspace there is: the caller
+/// holds the run lock, so nobody works in them. Says what was removed, and what put back.
 ///
 /// Only our own worktrees are forgotten. `git worktree prune` would also forget the user's on a drive that is not
 /// mounted right now.
-async fn clean_up(layout: &Layout, repository: &Repository) -> Result<Vec<String>, WorkspaceError> {
+async fn clean_up(layout: &Layout, repository: &Repository) -> Result<(Vec<String>, Tampering), WorkspaceError> {
     let worktrees = layout.worktrees();
     let mut cleaned = Vec::new();
     for run in children(&worktrees) {
@@ -178,7 +193,9 @@ async fn clean_up(layout: &Layout, repository: &Repository) -> Result<Vec<String
         1 => cleaned.push("a process that still ran".to_owned()),
         n => cleaned.push(format!("{n} processes that still ran")),
     }
+    let mut restored = Tampering::default();
     if repository.kind == Kind::Git {
+        restored = saved::put_back(layout, repository).await?;
         let lock = git::worktree_lock(&repository.git_dir);
         let _one = lock.lock().await;
         for path in registered(repository).await? {
@@ -188,7 +205,7 @@ async fn clean_up(layout: &Layout, repository: &Repository) -> Result<Vec<String
             }
         }
     }
-    Ok(cleaned)
+    Ok((cleaned, restored))
 }
 
 /// The dead runtime's own calls of git may still write for a moment: they have no mark, and end by themselves.

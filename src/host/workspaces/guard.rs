@@ -7,17 +7,33 @@
 //! the agent's if no other attempt was under way meanwhile, and is otherwise only put back where something of the
 //! user's would be lost. So a tag or branch that the user makes meanwhile without checking it out, or a key of the
 //! configuration, is taken for the agent's; the words say what it was, so that it can be made again.
+//!
+//! What was seen is also on disk ([`super::saved`]): if this process is killed, the next run puts back what the agent did. By
+//! then much may have happened, so what no log shows is blamed on the agent only if it is older than the last sign of life
+//! of the runtime. What is younger is told and left, unless something would be lost.
 
+use super::heads::Heads;
+use super::heads::heads;
+use super::heads::switched;
 use super::layout::io_error;
 use super::layout::write_whole;
+use super::locks::locks;
+use super::locks::remove_left;
+use super::pushes::Remotes;
+use super::pushes::Tips;
+use super::pushes::pushed;
 use super::removal::remove;
 use super::repository::Repository;
+use super::saved::Crash;
+use super::saved::Saved;
 use super::stash::Stash;
 use super::trace::Logs;
 use super::trace::Trace;
 use super::watch::Undone;
 use super::watch::Watch;
+use crate::domain::RunId;
 use crate::host::git;
+use crate::services::Tampering;
 use crate::services::WorkspaceError;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -26,19 +42,33 @@ use std::os::unix::fs::MetadataExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::path::PathBuf;
+use std::time::SystemTime;
 
 /// Refs that are compared. Not `remotes` (a fetch is harmless), not what belongs to a worktree (bisect, rewritten).
 const REFS: [&str; 4] = ["refs/heads", "refs/tags", "refs/notes", "refs/replace"];
 
-/// The state before an attempt.
+/// An attempt under way, and the state before it.
 #[derive(Debug)]
 pub(super) struct Guarded {
-    refs: BTreeMap<String, String>,
-    files: BTreeMap<PathBuf, Content>,
-    stash: Stash,
-    fetched: Option<Fetched>,
-    logs: Logs,
+    seen: Seen,
     watch: Watch,
+    /// The same on disk, for the case that this process is killed.
+    saved: Saved,
+    /// It was: the attempt is that of a dead runtime.
+    crash: Option<Crash>,
+}
+
+/// The state before an attempt.
+#[derive(Debug)]
+pub(super) struct Seen {
+    pub(super) refs: BTreeMap<String, String>,
+    pub(super) files: BTreeMap<PathBuf, Content>,
+    pub(super) stash: Stash,
+    pub(super) fetched: Option<Fetched>,
+    pub(super) logs: Logs,
+    pub(super) heads: Heads,
+    pub(super) locks: BTreeSet<PathBuf>,
+    pub(super) remote: Tips,
 }
 
 /// A file's bytes and mode.
@@ -50,39 +80,23 @@ pub(super) struct Scope {
     pub(super) repository: Repository,
     /// The agent's worktree's own git directory.
     pub(super) admin: PathBuf,
-    /// Branches that the run itself makes: `refs/heads/reflexion/<run>/`.
-    pub(super) own_branches: String,
+    /// The run; it makes branches itself: `refs/heads/reflexion/<run>/`.
+    pub(super) run: RunId,
+    pub(super) remotes: Remotes,
 }
 
-impl Guarded {
-    pub(super) async fn take(scope: &Scope) -> Result<Self, WorkspaceError> {
-        let watch = Watch::start(&scope.repository.git_dir);
+impl Seen {
+    async fn now(scope: &Scope) -> Result<Self, WorkspaceError> {
         Ok(Self {
             refs: refs(scope).await?,
             files: files(&scope.repository.git_dir)?,
             stash: Stash::read(scope),
             fetched: fetched(scope),
             logs: Logs::now(&scope.repository.git_dir),
-            watch,
+            heads: heads(&scope.repository.git_dir),
+            locks: locks(&scope.repository.git_dir),
+            remote: scope.remotes.tips(&scope.repository).await?,
         })
-    }
-
-    /// Puts back what the agent changed, and says what it was.
-    pub(super) async fn restore(mut self, scope: &Scope) -> Result<Vec<String>, WorkspaceError> {
-        let lock = git::worktree_lock(&scope.repository.git_dir);
-        let _one_at_a_time = lock.lock().await;
-        for undone in self.watch.undone_by_others() {
-            self.take_as_undone(undone);
-        }
-        let (own, others) = self.logs.since(&scope.admin);
-        let judge = Judge { own, others, sole: self.watch.sole() };
-        let mut words = Vec::new();
-        self.restore_files(scope, &judge, &mut words)?;
-        self.restore_refs(scope, &judge, &mut words).await?;
-        for undone in self.stash.restore(scope, &judge, &mut words).await? {
-            self.watch.tell_others(undone);
-        }
-        Ok(words)
     }
 
     /// What we saw at the beginning may have been another agent's doing, put back since: that is no change.
@@ -98,19 +112,65 @@ impl Guarded {
         }
         match undone {
             Undone::Ref { name, from, to } => replace(&mut self.refs, name, from, to),
+            Undone::Gone { name } => drop(self.refs.remove(&name)),
             Undone::File { name, from, to } => replace(&mut self.files, name, from, to),
             Undone::Dropped { entry } => self.stash.forget(&entry),
             Undone::Stored { entry } => self.stash.expect(entry),
         }
     }
+}
 
-    async fn restore_refs(&self, scope: &Scope, judge: &Judge, words: &mut Vec<String>) -> Result<(), WorkspaceError> {
+impl Guarded {
+    /// Remembers the state, in memory and in the file `place`.
+    pub(super) async fn take(scope: &Scope, place: &Path) -> Result<Self, WorkspaceError> {
+        let watch = Watch::start(&scope.repository.git_dir);
+        let seen = Seen::now(scope).await?;
+        let saved = Saved::write(place, scope, &seen).await?;
+        saved.beat_while(&watch);
+        Ok(Self { seen, watch, saved, crash: None })
+    }
+
+    /// Takes over the guard of a runtime that was killed.
+    pub(super) fn revive(seen: Seen, saved: Saved, crash: Crash) -> Self {
+        let watch = Watch::start(&saved.git_dir);
+        Self { seen, watch, saved, crash: Some(crash) }
+    }
+
+    /// Its file.
+    pub(super) fn path(&self) -> &Path {
+        self.saved.path()
+    }
+
+    /// Puts back what the agent changed, and says what it was.
+    pub(super) async fn restore(mut self, scope: &Scope) -> Result<Tampering, WorkspaceError> {
+        let lock = git::worktree_lock(&scope.repository.git_dir);
+        let _one_at_a_time = lock.lock().await;
+        remove_left(&scope.repository.git_dir, &self.seen.locks).await?;
+        for undone in self.watch.undone_by_others() {
+            self.seen.take_as_undone(undone);
+        }
+        let (own, others) = self.seen.logs.since(&scope.admin);
+        let sole = self.watch.sole() && self.crash.as_ref().is_none_or(|crash| crash.sole);
+        let judge = Judge { own, others, sole, crash: self.crash.clone() };
+        let mut said = Tampering::default();
+        self.restore_files(scope, &judge, &mut said)?;
+        self.restore_refs(scope, &judge, &mut said).await?;
+        for undone in self.seen.stash.restore(scope, &judge, &mut said).await? {
+            self.watch.tell_others(undone);
+        }
+        switched(&self.seen.heads, &judge, &mut said);
+        pushed(scope, &judge, (&self.seen.remote, &scope.remotes.tips(&scope.repository).await?), &mut said);
+        self.saved.remove()?;
+        Ok(said)
+    }
+
+    async fn restore_refs(&self, scope: &Scope, judge: &Judge, said: &mut Tampering) -> Result<(), WorkspaceError> {
         let now = refs(scope).await?;
-        let names: BTreeSet<&String> = self.refs.keys().chain(now.keys()).collect();
-        let user_fetched = fetched(scope) != self.fetched;
+        let names: BTreeSet<&String> = self.seen.refs.keys().chain(now.keys()).collect();
+        let user_fetched = fetched(scope) != self.seen.fetched;
         let mut checked_out = None;
         for name in names {
-            let (before, after) = (self.refs.get(name), now.get(name));
+            let (before, after) = (self.seen.refs.get(name), now.get(name));
             // A fetch in the user's checkout (editors do it by themselves) brings tags.
             let came_with_fetch = user_fetched && before.is_none() && name.starts_with("refs/tags/");
             if before == after || came_with_fetch {
@@ -120,28 +180,38 @@ impl Guarded {
             let blame = match judge.of_ref(name, after, elsewhere) {
                 Whose::NotOurs => continue,
                 Whose::Agent => true,
-                Whose::Unknown => judge.sole,
+                Whose::Unknown => judge.sole && judge.watched(after.and_then(|_| changed_at(&scope.git_path(name)))),
             };
             // Without proof only what would be lost is put back.
             if !blame && after.is_some() {
+                if judge.crash.is_some() {
+                    said.left.push(format!("{}; {LEFT}", describe(name, before, after)));
+                }
                 continue;
             }
             put_back(scope, name, before, after).await?;
             let (from, to) = (after.cloned(), before.cloned());
             self.watch.tell_others(Undone::Ref { name: name.clone(), from, to });
-            if blame {
-                words.push(describe(name, before, after));
+            if blame || judge.crash.is_some() {
+                let did = if before.is_some() { "put back" } else { "removed" };
+                said.by_agent.push(format!("{}; {did}", describe(name, before, after)));
+            }
+        }
+        for name in judge.own.names.iter().map(|short| format!("refs/heads/{short}")) {
+            // An agent's own branch, which it has deleted itself: whoever saw it meanwhile must not bring it back.
+            if !self.seen.refs.contains_key(&name) && !now.contains_key(&name) {
+                self.watch.tell_others(Undone::Gone { name });
             }
         }
         Ok(())
     }
 
-    fn restore_files(&self, scope: &Scope, judge: &Judge, words: &mut Vec<String>) -> Result<(), WorkspaceError> {
+    fn restore_files(&self, scope: &Scope, judge: &Judge, said: &mut Tampering) -> Result<(), WorkspaceError> {
         let git_dir = &scope.repository.git_dir;
         let now = files(git_dir)?;
-        let names: BTreeSet<&PathBuf> = self.files.keys().chain(now.keys()).collect();
+        let names: BTreeSet<&PathBuf> = self.seen.files.keys().chain(now.keys()).collect();
         for name in names {
-            let (before, after) = (self.files.get(name), now.get(name));
+            let (before, after) = (self.seen.files.get(name), now.get(name));
             if before == after {
                 continue;
             }
@@ -154,6 +224,13 @@ impl Guarded {
                 continue;
             }
             let path = git_dir.join(name);
+            if after.is_some() && !judge.watched(changed_at(&path)) {
+                let kept = self.saved.keep(name, before)?;
+                let kept = kept.map(|kept| format!(", and as it was it is kept at {}", kept.display()));
+                let kept = kept.unwrap_or_default();
+                said.left.push(format!("`.git/{}` was changed; {LEFT}{kept}", name.display()));
+                continue;
+            }
             let did = if let Some((bytes, mode)) = before {
                 write_whole(&path, bytes)?;
                 fs::set_permissions(&path, fs::Permissions::from_mode(*mode)).map_err(io_error("restore", &path))?;
@@ -164,8 +241,8 @@ impl Guarded {
             };
             let (from, to) = (after.cloned(), before.cloned());
             self.watch.tell_others(Undone::File { name: name.clone(), from, to });
-            if judge.sole {
-                words.push(format!("`.git/{}` was {did}", name.display()));
+            if judge.sole || judge.crash.is_some() {
+                said.by_agent.push(format!("`.git/{}` was {did}", name.display()));
             }
         }
         Ok(())
@@ -176,9 +253,14 @@ impl Guarded {
 pub(super) struct Judge {
     pub(super) own: Trace,
     pub(super) others: Trace,
-    /// No other attempt of this process was guarded at any time since this one began.
+    /// No other attempt of the process was guarded at any time since this one began.
     pub(super) sole: bool,
+    /// The process was killed, and much may have happened since.
+    pub(super) crash: Option<Crash>,
 }
+
+/// Said of what an agent may have done before it was ended, or anybody after that.
+const LEFT: &str = "left as it is, because nobody watched any more when it was done";
 
 enum Whose {
     NotOurs,
@@ -187,6 +269,11 @@ enum Whose {
 }
 
 impl Judge {
+    /// Whether something happened while the agent's runtime lived, so that the agent is the likely one.
+    pub(super) fn watched(&self, at: Option<SystemTime>) -> bool {
+        self.crash.as_ref().is_none_or(|crash| at.is_some_and(|at| at <= crash.last_sign))
+    }
+
     fn of_ref(&self, name: &str, after: Option<&String>, elsewhere: &BTreeSet<String>) -> Whose {
         let short = name.strip_prefix("refs/heads/").unwrap_or(name);
         let shows = |trace: &Trace| after.is_some_and(|tip| trace.tips.contains(tip) || trace.names.contains(short));
@@ -202,20 +289,35 @@ impl Judge {
     }
 }
 
+impl Scope {
+    /// Where a ref is, if it is a file.
+    fn git_path(&self, name: &str) -> PathBuf {
+        self.repository.git_dir.join(name)
+    }
+}
+
+/// When a file was last written or put into its place.
+pub(super) fn changed_at(path: &Path) -> Option<SystemTime> {
+    let meta = path.metadata().ok()?;
+    let since = std::time::Duration::new(meta.ctime().try_into().ok()?, meta.ctime_nsec().try_into().ok()?);
+    Some(SystemTime::UNIX_EPOCH + since)
+}
+
 async fn refs(scope: &Scope) -> Result<BTreeMap<String, String>, WorkspaceError> {
     let format = "--format=%(refname) %(objectname)";
     let list = scope.repository.git().call(["for-each-ref", format]);
     let out = list.args(REFS).ok().await?;
+    let own_branches = format!("refs/heads/reflexion/{}/", scope.run);
     Ok(String::from_utf8_lossy(&out)
         .lines()
         .filter_map(|line| line.rsplit_once(' '))
-        .filter(|(name, _)| !name.starts_with(&scope.own_branches))
+        .filter(|(name, _)| !name.starts_with(&own_branches))
         .map(|(name, id)| (name.to_owned(), id.to_owned()))
         .collect())
 }
 
 /// Change time of the user's checkout's `FETCH_HEAD`; a fetch in a worktree writes that worktree's own.
-type Fetched = (i64, i64);
+pub(super) type Fetched = (i64, i64);
 
 fn fetched(scope: &Scope) -> Option<Fetched> {
     let meta = scope.repository.checkout_dir.join("FETCH_HEAD").metadata().ok()?;
@@ -292,10 +394,10 @@ fn describe(name: &str, before: Option<&String>, after: Option<&String>) -> Stri
     let short = |id: &String| id.chars().take(12).collect::<String>();
     match (before, after) {
         (Some(a), Some(b)) => {
-            format!("{what} was moved from {} to {}; put back", short(a), short(b))
+            format!("{what} was moved from {} to {}", short(a), short(b))
         }
-        (None, Some(b)) => format!("{what} was made at {}; removed", short(b)),
-        (Some(a), None) => format!("{what} at {} was deleted; put back", short(a)),
+        (None, Some(b)) => format!("{what} was made at {}", short(b)),
+        (Some(a), None) => format!("{what} at {} was deleted", short(a)),
         (None, None) => what,
     }
 }

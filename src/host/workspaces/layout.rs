@@ -40,6 +40,16 @@ impl Layout {
         self.worktrees().join(run.as_str()).join(".private").join(task.as_str())
     }
 
+    /// What is guarded right now, a file per attempt under way.
+    pub(super) fn guarded(&self) -> PathBuf {
+        self.state.join("guarded")
+    }
+
+    /// Files of the user's repository as they were, where they are not put back.
+    pub(super) fn before(&self, run: &RunId) -> PathBuf {
+        self.runs.join(run.as_str()).join("before")
+    }
+
     /// The private repository of a project without git: one for all runs, so that equal files are kept once.
     pub(super) fn snapshots(&self) -> PathBuf {
         self.state.join("snapshots.git")

@@ -3,13 +3,16 @@
 use super::guard::Judge;
 use super::guard::Scope;
 use super::watch::Undone;
+use crate::services::Tampering;
 use crate::services::WorkspaceError;
+use serde::Deserialize;
+use serde::Serialize;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
 /// The stash's entries before an attempt, oldest first.
-#[derive(Debug)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Stash {
     entries: Vec<Entry>,
     /// Change time of the index of the user's checkout: a stash or pop there writes it.
@@ -22,7 +25,7 @@ pub(super) struct Stash {
 type Stamp = (i64, i64, u64);
 
 /// A stashed commit and what it is called.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Entry {
     id: String,
     message: String,
@@ -53,7 +56,7 @@ impl Stash {
         &self,
         scope: &Scope,
         judge: &Judge,
-        words: &mut Vec<String>,
+        said: &mut Tampering,
     ) -> Result<Vec<Undone>, WorkspaceError> {
         let mut undone = Vec::new();
         let now = Self::read(scope);
@@ -74,23 +77,27 @@ impl Stash {
             git.call(delete).arg(selector).ok().await?;
             left -= 1;
             undone.push(Undone::Dropped { entry: entry.clone() });
-            words.push(format!("a stash entry was added ({}); dropped", entry.message));
+            said.by_agent.push(format!("a stash entry was added ({}); dropped", entry.message));
         }
         if left == 0 && !now.entries.is_empty() {
             git.call(["update-ref", "-d", "refs/stash"]).ok().await?;
-        }
-        if evidence.user {
-            return Ok(undone);
         }
         for lost in &self.entries {
             if now.entries.iter().any(|entry| entry.id == lost.id) {
                 continue;
             }
+            if evidence.user {
+                if judge.crash.is_some() {
+                    let Entry { id, message } = lost;
+                    said.left.push(format!("a stash entry is gone ({message}); `git stash store {id}` brings it back"));
+                }
+                continue;
+            }
             let store = ["stash", "store", "-q", "-m", &lost.message, &lost.id];
             git.call(store).ok().await?;
             undone.push(Undone::Stored { entry: lost.clone() });
-            if judge.sole {
-                words.push(format!("a stash entry was dropped ({}); put back", lost.message));
+            if judge.sole || judge.crash.is_some() {
+                said.by_agent.push(format!("a stash entry was dropped ({}); put back", lost.message));
             }
         }
         Ok(undone)

@@ -9,8 +9,8 @@ use std::path::PathBuf;
 /// How long the log of every worktree was at some moment.
 #[derive(Debug)]
 pub(super) struct Logs {
-    git_dir: PathBuf,
-    lengths: BTreeMap<PathBuf, usize>,
+    pub(super) git_dir: PathBuf,
+    pub(super) lengths: BTreeMap<PathBuf, usize>,
 }
 
 /// What a log has shown since then.

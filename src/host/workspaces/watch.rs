@@ -24,6 +24,8 @@ pub(super) struct Watch {
 pub(super) enum Undone {
     /// A ref.
     Ref { name: String, from: Option<String>, to: Option<String> },
+    /// A branch that an agent had made itself and is gone.
+    Gone { name: String },
     /// A file of the git directory.
     File { name: PathBuf, from: Option<Content>, to: Option<Content> },
     /// A stash entry that an agent had made.
@@ -63,7 +65,13 @@ impl Watch {
 
     /// No other attempt was under way since this one began.
     pub(super) fn sole(&self) -> bool {
-        board().get(&self.git_dir).and_then(|here| here.get(&self.id)).is_some_and(|seen| !seen.shared)
+        is_sole(&self.git_dir, self.id)
+    }
+
+    /// Asks the same later, as long as the attempt is under way.
+    pub(super) fn sole_later(&self) -> impl Fn() -> bool + Send + use<> {
+        let (git_dir, id) = (self.git_dir.clone(), self.id);
+        move || is_sole(&git_dir, id)
     }
 
     pub(super) fn tell_others(&self, undone: Undone) {
@@ -80,6 +88,10 @@ impl Watch {
         let seen = board.get_mut(&self.git_dir).and_then(|here| here.get_mut(&self.id));
         seen.map(|seen| std::mem::take(&mut seen.undone)).unwrap_or_default()
     }
+}
+
+fn is_sole(git_dir: &Path, id: u64) -> bool {
+    board().get(git_dir).and_then(|here| here.get(&id)).is_some_and(|seen| !seen.shared)
 }
 
 impl Drop for Watch {

@@ -13,6 +13,7 @@ use super::layout::blocking;
 use super::layout::io_error;
 use super::layout::write_whole;
 use super::mend::half_done;
+use super::pushes::hand_over;
 use super::recorder::Recorder;
 use super::recorder::Recording;
 use super::removal::remove;
@@ -23,6 +24,7 @@ use crate::domain::Spell;
 use crate::domain::SubtaskId;
 use crate::domain::TaskId;
 use crate::domain::TreeId;
+use crate::domain::policy;
 use crate::host::git;
 use crate::services::Command;
 use crate::services::CommandEnd;
@@ -30,9 +32,12 @@ use crate::services::CommitRequest;
 use crate::services::Committed;
 use crate::services::Rebased;
 use crate::services::Restored;
+use crate::services::Tampering;
 use crate::services::Workspace;
 use crate::services::WorkspaceError;
 use async_trait::async_trait;
+use globset::GlobSet;
+use globset::GlobSetBuilder;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -323,11 +328,25 @@ impl HostWorkspace {
         Ok(Some(warns.then(warning).into_iter().collect()))
     }
 
+    /// What git is told in this workspace, above all configuration.
+    fn settings_of_git(&self, policy: &policy::Environment) -> Vec<(String, String)> {
+        let begun = &self.parts.begun;
+        // A commit may begin to pack the user's whole repository in the background, and is ended with its agent in the middle
+        // of it.
+        let off = [("gc.auto", "0"), ("maintenance.auto", "false")];
+        let mut settings: Vec<(String, String)> = off.map(|(key, value)| (key.to_owned(), value.to_owned())).into();
+        if policy.pushes == policy::Pushes::Refused {
+            settings.extend(begun.remotes.refused(&begun.repository.top));
+        }
+        settings
+    }
+
     fn scope(&self, ground: &Ground) -> Scope {
         Scope {
             repository: self.parts.begun.repository.clone(),
             admin: ground.admin.clone(),
-            own_branches: format!("refs/heads/reflexion/{}/", self.parts.begun.run),
+            run: self.parts.begun.run.clone(),
+            remotes: self.parts.begun.remotes.clone(),
         }
     }
 
@@ -363,6 +382,12 @@ impl Workspace for HostWorkspace {
             let ceiling = shared.layout.worktrees().display().to_string();
             env.entry("GIT_CEILING_DIRECTORIES".to_owned()).or_insert(ceiling);
         }
+        let policy = &shared.params.environment;
+        let denied = denied(&policy.deny);
+        let inherited = |name: &str| std::env::var(name).ok().filter(|_| !denied.is_match(name));
+        let now = |name: &str| env.get(name).cloned().or_else(|| inherited(name));
+        let given = hand_over(now, self.settings_of_git(policy));
+        env.extend(given);
         env
     }
 
@@ -426,19 +451,23 @@ impl Workspace for HostWorkspace {
             let mut state = self.state.lock().await;
             // Ends the watch of an attempt that was broken off.
             state.guarded = None;
-            state.guarded = Some(Guarded::take(&self.scope(ground)).await?);
+            let place = self.parts.shared.layout.guarded().join(self.parts.task.as_str());
+            state.guarded = Some(Guarded::take(&self.scope(ground), &place).await?);
         }
         Ok(())
     }
 
-    async fn restore_guarded(&self) -> Result<Vec<String>, WorkspaceError> {
+    async fn restore_guarded(&self) -> Result<Tampering, WorkspaceError> {
         let Some(ground) = &self.parts.ground else {
-            return Ok(Vec::new());
+            return Ok(Tampering::default());
         };
         let Some(guarded) = self.state.lock().await.guarded.take() else {
-            return Ok(Vec::new());
+            return Ok(Tampering::default());
         };
-        guarded.restore(&self.scope(ground)).await
+        let mut said = guarded.restore(&self.scope(ground)).await?;
+        let mut told = self.parts.begun.told.lock().unwrap_or_else(PoisonError::into_inner);
+        said.left.retain(|what| told.insert(what.clone()));
+        Ok(said)
     }
 
     async fn commit(&self, request: CommitRequest) -> Result<Committed, WorkspaceError> {
@@ -500,6 +529,11 @@ impl Workspace for HostWorkspace {
     }
 
     async fn close(&self) -> Result<(), WorkspaceError> {
+        // Whoever broke off has nothing more to say to the agent; the user's repository is put back all the same.
+        let changed = self.restore_guarded().await?;
+        for what in changed.by_agent.iter().chain(&changed.left) {
+            tracing::warn!("changed in your repository: {what}");
+        }
         let parts = &self.parts;
         let top = parts.recorder.top.clone();
         let private = parts.shared.layout.private(&parts.begun.run, &parts.task);
@@ -522,6 +556,15 @@ impl Workspace for HostWorkspace {
         }
         Ok(())
     }
+}
+
+/// Of a glob that cannot be read, the runner says so when it starts something.
+fn denied(globs: &[String]) -> GlobSet {
+    let mut set = GlobSetBuilder::new();
+    globs.iter().filter_map(|glob| globset::Glob::new(glob).ok()).for_each(|glob| {
+        set.add(glob);
+    });
+    set.build().unwrap_or_default()
 }
 
 fn stamp(path: &Path) -> Option<IndexStamp> {

@@ -37,6 +37,7 @@ impl Night {
     #[must_use]
     pub fn of(log: &RunLog, life: Life) -> Self {
         let mut replay = Replay::of(log, life);
+        let changed = std::mem::take(&mut replay.changed);
         for task in &mut replay.tasks {
             for attempt in &task.attempts {
                 task.usage += replay.attempts[*attempt].usage;
@@ -51,6 +52,7 @@ impl Night {
             headline: String::new(),
             state: replay.state.unwrap_or(NightState::Dead),
             halted: replay.halted.clone(),
+            changed,
             superseded: life == Life::Superseded,
             started_at: replay.started_at,
             last_sign_at: replay.last,

@@ -61,6 +61,7 @@ pub(super) fn needs(night: &Night) -> Vec<Need> {
         commands.extend(go_on(night));
         Need { kind, tasks, why, branch: None, commands }
     }));
+    needs.extend(changed(night));
     needs.extend(halted(night));
     needs.extend(reviews(night));
     // Reviews come with the heaviest risk first already.
@@ -74,6 +75,24 @@ fn halted(night: &Night) -> Option<Need> {
     let at_work = night.tasks.iter().enumerate().filter(|(_, task)| task.in_work).map(|(place, _)| place);
     let commands = go_on(night).into_iter().collect();
     Some(Need { kind: NeedKind::Environment, tasks: at_work.collect(), why, branch: None, commands })
+}
+
+/// What was changed in the user's repository and is not put back: each thing once.
+fn changed(night: &Night) -> Vec<Need> {
+    let mut needs: Vec<Need> = Vec::new();
+    for (task, why) in &night.changed {
+        match needs.iter_mut().find(|need| need.why == *why) {
+            Some(need) => need.tasks.extend(task.filter(|task| !need.tasks.contains(task))),
+            None => needs.push(Need {
+                kind: NeedKind::Repository,
+                tasks: task.iter().copied().collect(),
+                why: why.clone(),
+                branch: None,
+                commands: Vec::new(),
+            }),
+        }
+    }
+    needs
 }
 
 /// What is missing around the task, which others may share.

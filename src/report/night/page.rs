@@ -214,12 +214,13 @@ fn need_item(night: &Night, need: &Need) -> Item {
     let tasks: Vec<&NightTask> = need.tasks.iter().filter_map(|place| night.tasks.get(*place)).collect();
     let ids: Vec<&str> = tasks.iter().map(|task| task.id.as_str()).collect();
     let (name, title) = match need.kind {
+        NeedKind::Repository => ("your repository".to_owned(), String::new()),
         NeedKind::Login => ("a login".to_owned(), String::new()),
         NeedKind::Environment => ("something is missing".to_owned(), String::new()),
         _ => (ids.join(", "), tasks.first().map(|task| foreign(&task.title, TITLE)).unwrap_or_default()),
     };
     let what = match need.kind {
-        NeedKind::Login | NeedKind::Environment => "",
+        NeedKind::Repository | NeedKind::Login | NeedKind::Environment => "",
         NeedKind::Person => "waits for you: ",
         NeedKind::Unverifiable => "nothing could verify it: ",
         NeedKind::Unmerged => "not merged: ",
@@ -230,6 +231,9 @@ fn need_item(night: &Night, need: &Need) -> Item {
     if let Some(branch) = &need.branch {
         let what = if need.kind == NeedKind::Unmerged { "kept on " } else { "on " };
         lines.push(with_code(what, branch, ""));
+    }
+    if need.kind == NeedKind::Repository && !ids.is_empty() {
+        lines.push(text(format!("during {}", named(&ids))));
     }
     if matches!(need.kind, NeedKind::Login | NeedKind::Environment) && !ids.is_empty() {
         lines.push(text(format!("{} left open for it: {}", plural(ids.len(), "task"), named(&ids))));
@@ -262,7 +266,8 @@ fn kept(task: &NightTask) -> Vec<Line> {
 
 /// Tasks that stand among what needs a person are not told again.
 fn told(night: &Night) -> HashSet<usize> {
-    let needs = night.needs.iter().filter(|need| need.kind != NeedKind::Review);
+    let apart = [NeedKind::Review, NeedKind::Repository];
+    let needs = night.needs.iter().filter(|need| !apart.contains(&need.kind));
     needs.flat_map(|need| need.tasks.iter().copied()).collect()
 }
 

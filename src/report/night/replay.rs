@@ -67,6 +67,8 @@ pub(super) struct Replay {
     /// When the process that works now began, and how long the earlier ones worked.
     epoch: Option<Timestamp>,
     pub active: SignedDuration,
+    /// What was changed in the user's repository and is not put back, and during which task.
+    pub changed: Vec<(Option<usize>, String)>,
 }
 
 /// A task while the journal is read.
@@ -125,6 +127,10 @@ impl Replay {
             }
             JournalEntry::RunHalted { because } => self.halted = Some(because.clone()),
             JournalEntry::RunEnded { interrupted, stopped } => self.end(at, *interrupted, *stopped),
+            JournalEntry::RepositoryChanged { task, what } => {
+                let task = task.as_ref().map(|task| self.task(task));
+                self.changed.extend(what.iter().map(|what| (task, what.clone())));
+            }
             _ => self.take_of_task(at, entry),
         }
         self.last = Some(at);
@@ -211,6 +217,7 @@ impl Replay {
             | JournalEntry::RunResumed { .. }
             | JournalEntry::RunHalted { .. }
             | JournalEntry::RunEnded { .. }
+            | JournalEntry::RepositoryChanged { .. }
             | JournalEntry::MergeReady { .. } => {}
             JournalEntry::TaskStarted { task, title, worker, .. } => self.task_started(at, task, title, *worker),
             JournalEntry::TaskDecomposed { task, usage, .. } => {

@@ -70,6 +70,16 @@ fn over() -> Value {
 }
 
 #[test]
+fn what_was_changed_in_the_repository_and_stays_needs_a_person_once() {
+    let changed =
+        |task: Value| json!({"type": "repository_changed", "task": task, "what": ["your checkout was switched"]});
+    let night = night(&[changed(json!("a")), changed(json!("b")), changed(json!(null))]);
+    let needs: Vec<&Need> = night.needs.iter().filter(|need| need.kind == NeedKind::Repository).collect();
+    assert_eq!(needs.len(), 1);
+    assert_eq!((needs[0].why.as_str(), needs[0].tasks.len()), ("your checkout was switched", 2));
+}
+
+#[test]
 fn every_end_of_a_task_has_its_state() {
     let kept = || json!({"kind": "red", "because": "check `test` is red", "kept": "kept/a"});
     let merged = || json!({"kind": "merged", "commit": "c1"});

@@ -38,6 +38,9 @@ pub struct Night {
     pub state: NightState,
     /// Why it could not go on, where that is how it stands.
     pub halted: Option<String>,
+    /// What was changed in the user's repository and is not put back, and during which task; told among what needs you.
+    #[serde(skip)]
+    pub(super) changed: Vec<(Option<usize>, String)>,
     /// There is a newer run, so this one is not gone on with.
     pub superseded: bool,
     /// How it was asked for.
@@ -298,6 +301,8 @@ pub struct Step {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NeedKind {
+    /// The user's repository was changed beside the work, and that is not put back.
+    Repository,
     /// An agent's login or quota.
     Login,
     /// Something around the work is missing or broken.

@@ -1,6 +1,7 @@
 //! Real git, real files; nothing is mocked.
 
 mod apply;
+mod crashed;
 mod guarding;
 mod keeping;
 mod mending;

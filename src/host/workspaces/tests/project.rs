@@ -28,6 +28,7 @@ pub(super) struct Project {
     /// The top of the user's files.
     pub(super) top: PathBuf,
     pub(super) policy: policy::Workspace,
+    pub(super) pushes: policy::Pushes,
     prefix: PathBuf,
 }
 
@@ -100,6 +101,7 @@ impl Project {
             _dir: dir,
             top,
             prefix: PathBuf::new(),
+            pushes: policy::Pushes::default(),
             policy: policy::Workspace {
                 setup: None,
                 carry: Vec::new(),
@@ -144,7 +146,7 @@ impl Project {
             clock: Arc::new(SystemClock::new()),
             project: policy::Project { name: "p".to_owned(), tasks: root.join("tasks.jsonl"), root },
             workspace: self.policy.clone(),
-            environment: policy::Environment::default(),
+            environment: policy::Environment { pushes: self.pushes, ..policy::Environment::default() },
         })
     }
 

@@ -2,6 +2,7 @@
 
 use super::project::*;
 use crate::domain::RunId;
+use crate::services::Tampering;
 use crate::services::WorkspaceError;
 use crate::services::Workspaces;
 use sha2::Digest;
@@ -44,7 +45,7 @@ async fn dirty_staged_and_untracked_files_and_the_index_stay_as_they_are() {
     workspace.guard().await.unwrap();
     write(&workspace.dir(), "a", "agent\n");
     git(&workspace.dir(), &["commit", "-qam", "x"]);
-    assert_eq!(workspace.restore_guarded().await.unwrap(), Vec::<String>::new());
+    assert_eq!(workspace.restore_guarded().await.unwrap(), Tampering::default());
     confirm(&workspace, "title").await;
     reset(&workspace).await;
     workspace.close().await.unwrap();

@@ -105,11 +105,12 @@ pub fn need(night: &Night, need: &Need) -> String {
     let about = match (need.kind, task) {
         (NeedKind::Login, _) => "a login".to_owned(),
         (NeedKind::Environment, _) => "something is missing".to_owned(),
+        (NeedKind::Repository, _) => "your repository".to_owned(),
         (_, Some(task)) => task.id.to_string(),
         (_, None) => String::new(),
     };
     let what = match need.kind {
-        NeedKind::Login | NeedKind::Environment => "",
+        NeedKind::Repository | NeedKind::Login | NeedKind::Environment => "",
         NeedKind::Person => "waits for you: ",
         NeedKind::Unverifiable => "nothing could verify it: ",
         NeedKind::Unmerged => "not merged: ",

@@ -1,0 +1,272 @@
+//! Which programs run in a sandbox, and what they may write to there.
+//!
+//! Whatever works in a workspace - agents, checks, setup - is confined with everything it starts; what the runtime does
+//! itself is not. There is no falling back: a program that cannot be confined is not started.
+
+use crate::domain::policy::Project;
+use crate::domain::policy::Sandbox;
+use crate::services::Command;
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::path::PathBuf;
+
+/// Devices that programs write to as a matter of course.
+const DEVICES: [&str; 9] = [
+    "/dev/null",
+    "/dev/zero",
+    "/dev/full",
+    "/dev/random",
+    "/dev/urandom",
+    "/dev/tty",
+    "/dev/ptmx",
+    "/dev/pts",
+    "/dev/shm",
+];
+/// What agents and build tools keep in the home directory; what is not there is left out. No file that a shell, git or an
+/// editor of the user reads as a program.
+const HOME: [&str; 18] = [
+    ".cache",
+    ".claude",
+    ".claude.json",
+    ".codex",
+    ".config/opencode",
+    ".gemini",
+    ".qwen",
+    ".pi",
+    ".local/share/opencode",
+    ".local/state/opencode",
+    ".cargo/registry",
+    ".cargo/git",
+    ".cargo/.package-cache",
+    ".cargo/.package-cache-mutate",
+    ".npm",
+    ".gradle",
+    ".m2",
+    "go/pkg",
+];
+
+/// The sandbox of a project.
+#[derive(Debug, Clone)]
+pub(super) struct Confine {
+    sandbox: Sandbox,
+    project: PathBuf,
+    state: PathBuf,
+}
+
+/// How one program is confined.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Confined {
+    /// It may write below these places only; `TMPDIR`, if it must be another.
+    Landlock { write: Vec<PathBuf>, temp: Option<PathBuf> },
+    /// It is started by this program.
+    Prefix(Vec<String>),
+}
+
+/// A workspace as a sandbox sees it.
+struct Place {
+    /// The workspace.
+    top: PathBuf,
+    /// The repository's git directory.
+    git_dir: PathBuf,
+    /// The workspace's own git directory; the workspace where it has none.
+    admin: PathBuf,
+    /// For temporary files, where the system's own directory holds the user's project.
+    temp: PathBuf,
+}
+
+impl Confine {
+    pub(super) fn new(project: &Project, sandbox: Sandbox) -> Self {
+        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        Self { sandbox, project: real(&project.root), state: project.state_dir() }
+    }
+
+    /// How a command is confined, if it is.
+    pub(super) fn of(&self, command: &Command) -> io::Result<Option<Confined>> {
+        if self.sandbox == Sandbox::None {
+            return Ok(None);
+        }
+        let Some(place) = self.place(&command.dir) else { return Ok(None) };
+        fs::create_dir_all(self.cache())?;
+        match &self.sandbox {
+            Sandbox::None => Ok(None),
+            Sandbox::Landlock { write } => self.landlock(&place, write).map(Some),
+            Sandbox::Command { argv } => Ok(Some(Confined::Prefix(self.prefix(&place, argv)))),
+        }
+    }
+
+    /// The workspace that a directory is in: `.reflection/worktrees/<run>/<task>`.
+    fn place(&self, dir: &Path) -> Option<Place> {
+        let worktrees = self.state.join("worktrees");
+        let real = worktrees.canonicalize().ok();
+        let below = dir.strip_prefix(&worktrees).ok().or_else(|| dir.strip_prefix(real.as_ref()?).ok())?;
+        let mut names = below.components();
+        let (run, task) = (names.next()?, names.next()?);
+        let top = worktrees.join(run).join(task);
+        let git_dir = git_dir_of(&self.project).unwrap_or_else(|| self.state.join("snapshots.git"));
+        Some(Place {
+            admin: admin(&top, &git_dir).unwrap_or_else(|| top.clone()),
+            temp: worktrees.join(run).join(".private").join(task).join("tmp"),
+            git_dir,
+            top,
+        })
+    }
+
+    fn landlock(&self, place: &Place, more: &[PathBuf]) -> io::Result<Confined> {
+        let mut write = vec![place.top.clone(), place.admin.clone(), place.git_dir.join("objects"), self.cache()];
+        let system = [std::env::temp_dir(), "/tmp".into(), "/var/tmp".into()];
+        let devices = DEVICES.iter().map(PathBuf::from);
+        let home = std::env::home_dir().unwrap_or_default();
+        let of_home = HOME.iter().map(|name| home.join(name));
+        write.extend(
+            system.iter().cloned().chain(devices).chain(of_home).filter(|path| path.exists() && !self.holds(path)),
+        );
+        for path in more {
+            let path = self.named(path, &home);
+            if !path.exists() {
+                return Err(io::Error::other(format!("`sandbox.write` names {}, which is not there", path.display())));
+            }
+            if self.holds(&path) {
+                let what = "has your own checkout in it";
+                return Err(io::Error::other(format!("`sandbox.write` names {}, which {what}", path.display())));
+            }
+            write.push(path);
+        }
+        let temp = self.holds(&system[0]).then(|| place.temp.clone());
+        if let Some(temp) = &temp {
+            fs::create_dir_all(temp)?;
+            write.push(temp.clone());
+        }
+        Ok(Confined::Landlock { write, temp })
+    }
+
+    /// The cache directories of all workers.
+    fn cache(&self) -> PathBuf {
+        self.state.join("cache")
+    }
+
+    /// A place that has the user's files or repository in it is not given away.
+    fn holds(&self, path: &Path) -> bool {
+        let Ok(real) = path.canonicalize() else { return false };
+        let git_dir = git_dir_of(&self.project);
+        self.project.starts_with(&real) || git_dir.is_some_and(|dir| dir.starts_with(&real))
+    }
+
+    /// `~/` is the home directory; anything else that is not absolute is meant from the project.
+    fn named(&self, path: &Path, home: &Path) -> PathBuf {
+        path.strip_prefix("~").map_or_else(|_| self.project.join(path), |rest| home.join(rest))
+    }
+
+    fn prefix(&self, place: &Place, argv: &[String]) -> Vec<String> {
+        let home = std::env::home_dir().unwrap_or_default();
+        let values = [
+            ("{workspace}", place.top.as_path()),
+            ("{worktree-git}", &place.admin),
+            ("{git}", &place.git_dir),
+            ("{cache}", &self.cache()),
+            ("{project}", &self.project),
+            ("{home}", &home),
+        ];
+        let filled = |word: &String| {
+            values.iter().fold(word.clone(), |word, (name, path)| word.replace(name, &path.to_string_lossy()))
+        };
+        argv.iter().map(filled).collect()
+    }
+}
+
+/// The git directory of the repository that a directory is in, shared by its worktrees.
+fn git_dir_of(dir: &Path) -> Option<PathBuf> {
+    let found = dir.ancestors().map(|above| above.join(".git")).find(|path| path.exists())?;
+    if found.is_dir() {
+        return found.canonicalize().ok();
+    }
+    let text = fs::read_to_string(&found).ok()?;
+    let own = found.parent()?.join(text.strip_prefix("gitdir: ")?.trim_end());
+    let common = fs::read_to_string(own.join("commondir")).unwrap_or_else(|_| ".".to_owned());
+    own.join(common.trim_end()).canonicalize().ok()
+}
+
+/// The worktree's own git directory. Its `.git` file may be an agent's by now, so it counts only if the repository says the
+/// same.
+fn admin(top: &Path, git_dir: &Path) -> Option<PathBuf> {
+    let text = fs::read_to_string(top.join(".git")).ok()?;
+    let admin = PathBuf::from(text.strip_prefix("gitdir: ")?.trim_end()).canonicalize().ok()?;
+    let back = fs::read_to_string(admin.join("gitdir")).ok()?;
+    let is_its_own = Path::new(back.trim_end()).parent()?.canonicalize().ok()? == top.canonicalize().ok()?;
+    (admin.parent()? == git_dir.join("worktrees") && is_its_own).then_some(admin)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn project(root: &Path) -> Project {
+        Project { name: "p".to_owned(), root: root.to_owned(), tasks: root.join("tasks.jsonl") }
+    }
+
+    /// A repository with a worktree `t` of run `r`, as far as files show it.
+    fn repository() -> (tempfile::TempDir, PathBuf, PathBuf) {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        let (top, admin) = (root.join(".reflection/worktrees/r/t"), root.join(".git/worktrees/t"));
+        for dir in [&top, &admin] {
+            fs::create_dir_all(dir).unwrap();
+        }
+        fs::write(top.join(".git"), format!("gitdir: {}\n", admin.display())).unwrap();
+        fs::write(admin.join("gitdir"), format!("{}\n", top.join(".git").display())).unwrap();
+        (dir, root, top)
+    }
+
+    #[test]
+    fn only_what_works_in_a_workspace_is_confined() {
+        let (_dir, root, top) = repository();
+        let confine = Confine::new(&project(&root), Sandbox::Command { argv: vec!["box {workspace}".to_owned()] });
+        let of = |dir: &Path| confine.of(&Command::new(["true"], dir)).unwrap();
+        let expected = Some(Confined::Prefix(vec![format!("box {}", top.display())]));
+        assert_eq!(of(&top), expected);
+        assert_eq!(of(&top.join("below/it")), expected);
+        assert_eq!(of(&root), None);
+        assert_eq!(of(&root.join(".reflection/worktrees/r")), None);
+        assert_eq!(Confine::new(&project(&root), Sandbox::None).of(&Command::new(["true"], &top)).unwrap(), None);
+    }
+
+    #[test]
+    fn a_workspace_cannot_name_another_git_directory_as_its_own() {
+        let (_dir, root, top) = repository();
+        let confine = Confine::new(&project(&root), Sandbox::Command { argv: vec!["{worktree-git}".to_owned()] });
+        let named = || match confine.of(&Command::new(["true"], &top)).unwrap() {
+            Some(Confined::Prefix(argv)) => PathBuf::from(&argv[0]),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(named(), root.join(".git/worktrees/t"));
+        fs::create_dir_all(root.join(".git/worktrees/other")).unwrap();
+        fs::write(root.join(".git/worktrees/other/gitdir"), "/elsewhere/.git\n").unwrap();
+        for other in [root.join(".git"), root.join(".git/worktrees/other"), root.clone()] {
+            fs::write(top.join(".git"), format!("gitdir: {}\n", other.display())).unwrap();
+            assert_eq!(named(), top, "{}", other.display());
+        }
+    }
+
+    #[test]
+    fn a_place_that_holds_the_project_is_not_given_away() {
+        let (dir, root, top) = repository();
+        let write = |more: &str| {
+            let confine = Confine::new(&project(&root), Sandbox::Landlock { write: vec![PathBuf::from(more)] });
+            match confine.of(&Command::new(["true"], &top)).map_err(|error| error.to_string())? {
+                Some(Confined::Landlock { write, temp }) => Ok((write, temp)),
+                other => panic!("{other:?}"),
+            }
+        };
+        fs::create_dir(root.join("out")).unwrap();
+        let (places, temp) = write("out").unwrap();
+        assert!(places.contains(&root.join("out")) && places.contains(&root.join(".git/objects")));
+        // The project is in the directory for temporary files here.
+        assert!(!places.iter().any(|place| root.starts_with(place)), "{places:?}");
+        assert_eq!(temp, Some(root.join(".reflection/worktrees/r/.private/t/tmp")));
+        for (place, words) in [(".", "checkout"), ("/", "checkout"), ("nowhere", "not there"), (".git", "checkout")] {
+            let error: Result<_, String> = write(place);
+            assert!(error.as_ref().is_err_and(|error| error.contains(words)), "{place}: {error:?}");
+        }
+        drop(dir);
+    }
+}

@@ -1,0 +1,185 @@
+//! Refusing pushes, and noticing those that happened all the same.
+//!
+//! Git takes settings from its environment (`GIT_CONFIG_COUNT`, [git-config(1)]), above all files. There, the push URL of every
+//! remote of the repository becomes one of a protocol that does not exist, and so does whatever begins like a remote's URL or
+//! like one of a network. A plain `git push` then stops with that protocol's name, while fetching goes on, and so do the pushes
+//! of a project's own tests into repositories that they make. That is a fence, no wall: who clears the environment, or
+//! talks to a service without git, is not stopped.
+
+use super::guard::Judge;
+use super::guard::Scope;
+use super::repository::Repository;
+use crate::services::Tampering;
+use crate::services::WorkspaceError;
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::path::PathBuf;
+
+/// Its name is what whoever pushes gets to read.
+const REFUSED: &str = "reflexion-does-not-push://";
+/// How URLs begin that lead away from this machine.
+const NETWORK: [&str; 8] = ["https://", "http://", "ssh://", "git+ssh://", "ssh+git://", "git://", "ftps://", "git@"];
+
+/// The remotes of a repository: name and URLs.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Remotes(BTreeMap<String, BTreeSet<String>>);
+
+impl Remotes {
+    pub(super) async fn read(repository: &Repository) -> Result<Self, WorkspaceError> {
+        let args = ["config", "-z", "--get-regexp", r"^remote\..*\.(url|pushurl)$"];
+        let out = repository.git().call(args).run().await?.stdout;
+        let mut remotes = BTreeMap::<String, BTreeSet<String>>::new();
+        for (key, url) in String::from_utf8_lossy(&out).split('\0').filter_map(|entry| entry.split_once('\n')) {
+            let name = key.strip_prefix("remote.").and_then(|rest| rest.rsplit_once('.'));
+            if let Some((name, _)) = name {
+                remotes.entry(name.to_owned()).or_default().insert(url.to_owned());
+            }
+        }
+        Ok(Self(remotes))
+    }
+
+    /// Settings for git that refuse pushes to them, and to the network.
+    pub(super) fn refused(&self, top: &Path) -> Vec<(String, String)> {
+        let rewrite = format!("url.{REFUSED}.pushInsteadOf");
+        let mut settings: Vec<(String, String)> =
+            NETWORK.iter().map(|prefix| (rewrite.clone(), (*prefix).to_owned())).collect();
+        for (name, urls) in &self.0 {
+            let key = format!("remote.{name}.pushurl");
+            // The empty one takes back what was set before [git 2.46].
+            settings.extend([(key.clone(), String::new()), (key, format!("{REFUSED}{name}"))]);
+            for url in urls {
+                settings.push((rewrite.clone(), url.clone()));
+                if let Some(path) = local(url, top) {
+                    let path = path.display().to_string();
+                    settings.extend([(rewrite.clone(), format!("file://{path}")), (rewrite.clone(), path)]);
+                }
+            }
+        }
+        settings
+    }
+
+    /// Where remotes are that are directories of this machine.
+    fn local<'a>(&'a self, top: &'a Path) -> impl Iterator<Item = (&'a str, PathBuf)> {
+        self.0.iter().flat_map(move |(name, urls)| {
+            let dirs: BTreeSet<PathBuf> = urls.iter().filter_map(|url| local(url, top)).collect();
+            dirs.into_iter().map(move |dir| (name.as_str(), dir))
+        })
+    }
+
+    /// Where the refs of remotes stand, as far as that can be known without a network: what the repository remembers of them, and
+    /// those of remotes on this machine.
+    pub(super) async fn tips(&self, repository: &Repository) -> Result<Tips, WorkspaceError> {
+        let format = "--format=%(refname) %(objectname)";
+        let mut tips = Tips::new();
+        let mut add = |remote: &str, refs: &[u8]| {
+            for (name, id) in String::from_utf8_lossy(refs).lines().filter_map(|line| line.rsplit_once(' ')) {
+                tips.insert(format!("{remote} {name}"), id.to_owned());
+            }
+        };
+        add("", &repository.git().call(["for-each-ref", format, "refs/remotes"]).ok().await?);
+        for (name, dir) in self.local(&repository.top) {
+            let args = ["--git-dir", &*dir.to_string_lossy(), "for-each-ref", format].map(str::to_owned);
+            // Whatever is wrong with somebody else's repository is not ours to say.
+            let found = repository.git().call(args).run().await?;
+            if found.status == 0 {
+                add(name, &found.stdout);
+            }
+        }
+        Ok(tips)
+    }
+}
+
+/// By remote (empty: as the repository remembers it) and ref.
+pub(super) type Tips = BTreeMap<String, String>;
+
+/// Says what was pushed between two looks. Nothing is taken back: others may have it already.
+pub(super) fn pushed(scope: &Scope, judge: &Judge, (before, after): (&Tips, &Tips), said: &mut Tampering) {
+    let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
+    for place in names {
+        let (old, new) = (before.get(place), after.get(place));
+        let (remote, name) = place.split_once(' ').unwrap_or_default();
+        if old == new || (remote.is_empty() && !was_pushed(scope, name)) {
+            continue;
+        }
+        let own = new.is_some_and(|id| judge.own.tips.contains(id));
+        let others = new.is_some_and(|id| judge.others.tips.contains(id));
+        if judge.crash.is_some() && !own || others && !own {
+            continue;
+        }
+        let short = |id: &String| id.chars().take(12).collect::<String>();
+        let what = match (old, new) {
+            (Some(old), Some(new)) => format!("moved from {} to {}", short(old), short(new)),
+            (None, Some(new)) => format!("made at {}", short(new)),
+            (Some(old), None) => format!("deleted, it was at {}", short(old)),
+            (None, None) => continue,
+        };
+        let of = if remote.is_empty() { String::new() } else { format!(" of the remote `{remote}`") };
+        let words = format!("`{name}`{of} was {what}: somebody pushed while an agent worked");
+        if own {
+            said.by_agent.push(format!("`{name}`{of} was {what}: the agent pushed a commit of its own"));
+        }
+        said.left.push(words);
+    }
+}
+
+/// A fetch moves what is remembered of a remote too; the log says which it was.
+fn was_pushed(scope: &Scope, name: &str) -> bool {
+    let log = std::fs::read(scope.repository.git_dir.join("logs").join(name)).unwrap_or_default();
+    let text = String::from_utf8_lossy(&log);
+    text.lines().last().is_some_and(|line| line.ends_with("\tupdate by push"))
+}
+
+/// The directory of a remote on this machine.
+fn local(url: &str, top: &Path) -> Option<PathBuf> {
+    let path = url.strip_prefix("file://").unwrap_or(url);
+    top.join(path).canonicalize().ok().filter(|dir| dir.is_dir())
+}
+
+/// Variables that hand settings to git, behind those that `now` has.
+pub(super) fn hand_over(
+    now: impl Fn(&str) -> Option<String>,
+    settings: Vec<(String, String)>,
+) -> Vec<(String, String)> {
+    let count = now("GIT_CONFIG_COUNT").and_then(|count| count.parse::<usize>().ok()).unwrap_or(0);
+    let given =
+        (0..count).filter_map(|i| Some((now(&format!("GIT_CONFIG_KEY_{i}"))?, now(&format!("GIT_CONFIG_VALUE_{i}"))?)));
+    let all: Vec<(String, String)> = given.chain(settings).collect();
+    let total = ("GIT_CONFIG_COUNT".to_owned(), all.len().to_string());
+    let each = all
+        .into_iter()
+        .enumerate()
+        .flat_map(|(i, (key, value))| [(format!("GIT_CONFIG_KEY_{i}"), key), (format!("GIT_CONFIG_VALUE_{i}"), value)]);
+    std::iter::once(total).chain(each).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_come_behind_those_that_are_there() {
+        let check = |now: &[(&str, &str)], expected: &[(&str, &str)]| {
+            let now: BTreeMap<&str, &str> = now.iter().copied().collect();
+            let found =
+                hand_over(|name| now.get(name).map(|v| (*v).to_owned()), vec![("k".to_owned(), "v".to_owned())]);
+            let found: Vec<(&str, &str)> = found.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+            assert_eq!(found, expected);
+        };
+        let ours = [("GIT_CONFIG_COUNT", "1"), ("GIT_CONFIG_KEY_0", "k"), ("GIT_CONFIG_VALUE_0", "v")];
+        check(&[], &ours);
+        check(&[("GIT_CONFIG_COUNT", "many")], &ours);
+        // One that `envDeny` has taken away is not counted.
+        check(&[("GIT_CONFIG_COUNT", "1")], &ours);
+        check(
+            &[("GIT_CONFIG_COUNT", "1"), ("GIT_CONFIG_KEY_0", "a"), ("GIT_CONFIG_VALUE_0", "b")],
+            &[
+                ("GIT_CONFIG_COUNT", "2"),
+                ("GIT_CONFIG_KEY_0", "a"),
+                ("GIT_CONFIG_VALUE_0", "b"),
+                ("GIT_CONFIG_KEY_1", "k"),
+                ("GIT_CONFIG_VALUE_1", "v"),
+            ],
+        );
+    }
+}

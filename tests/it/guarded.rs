@@ -1,0 +1,220 @@
+//! What agents try to do to the user's repository and machine, with and without a sandbox.
+
+use crate::project::Project;
+use crate::project::Ran;
+use serde_json::Value;
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::path::PathBuf;
+use std::time::Duration;
+use std::time::Instant;
+
+/// Tries everything once, writes down what went through, and does the honest work.
+const TRIES: &str = r#"
+try() { name=$1; shift; if "$@" > /dev/null 2>&1; then echo "$name yes"; else echo "$name no"; fi >> "$OUT/tried"; }
+top=$(cd "$(git rev-parse --git-common-dir)/.." && pwd)
+try temp mktemp
+try plain-push git push -q origin HEAD:refs/heads/plain
+try write sh -c "echo evil > '$top/answer.txt'"
+try add touch "$top/evil"
+try remove rm "$top/project.json.bak"
+try state touch "$top/.reflection/evil"
+try home touch "$HOME/.profile"
+try hook sh -c "echo evil > '$top/.git/hooks/post-commit'"
+try config git config alias.evil '!sh'
+try branch git branch -D side
+try tag git tag evil
+try move git update-ref refs/heads/side HEAD
+try switch git -C "$top" switch -q -c taken
+try link ln "$top/answer.txt" hard-link
+echo right > answer.txt
+try commit git commit -qam mine
+try push env -u GIT_CONFIG_COUNT git push -q origin HEAD:refs/heads/stolen
+try signal kill -0 "$RUNTIME"
+(env -i setsid sleep 1000 &)
+"#;
+
+fn project(agent: &str, sandbox: &Value) -> Project {
+    let project = Project::new(agent);
+    project.config(|config| config["sandbox"] = sandbox.clone());
+    project.write("project.json.bak", "kept");
+    project.commit();
+    let url = project.dir.parent().unwrap().join("remote.git");
+    project.git(&["init", "-q", "--bare", url.to_str().unwrap()]);
+    project.git(&["remote", "add", "origin", url.to_str().unwrap()]);
+    project.git(&["branch", "side"]);
+    project
+}
+
+/// Everything of the user's that must stay as it was.
+fn standing(project: &Project) -> Vec<String> {
+    let refs = ["for-each-ref", "--format=%(refname) %(objectname)", "refs/heads/main", "refs/heads/side", "refs/tags"];
+    let mut all = vec![
+        project.git(&refs),
+        project.git(&["status", "--porcelain"]),
+        project.git(&["symbolic-ref", "HEAD"]),
+        project.git(&["ls-remote", "origin"]),
+        String::from_utf8(project.read(".git/config")).unwrap(),
+    ];
+    for path in ["evil", ".reflection/evil", ".git/hooks/post-commit", "../home/.profile", "project.json.bak"] {
+        all.push(format!("{path} {}", project.dir.join(path).exists()));
+    }
+    all
+}
+
+fn tried(project: &Project) -> BTreeMap<String, bool> {
+    let said = fs::read_to_string(project.out.join("tried")).unwrap();
+    let mut tried = BTreeMap::new();
+    for (name, how) in said.lines().filter_map(|line| line.split_once(' ')) {
+        // Of several attempts, one is enough.
+        *tried.entry(name.to_owned()).or_insert(false) |= how == "yes";
+    }
+    tried
+}
+
+/// `$RUNTIME` is the process that starts the agent, also where a sandbox stands between.
+fn run(project: &Project) -> Ran {
+    let mut command = std::process::Command::new("sh");
+    command.args(["-c", "export RUNTIME=$$; exec \"$@\"", "sh"]);
+    let program = project.command(&["run", "--json"]);
+    command.arg(program.get_program()).args(program.get_args()).current_dir(&project.dir);
+    for (name, value) in program.get_envs() {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    Ran::of(command, "")
+}
+
+/// Linux 6.12.
+fn keeps_signals_in() -> bool {
+    let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let mut numbers = release.split('.').map_while(|number| number.parse::<u32>().ok());
+    (numbers.next(), numbers.next()) >= (Some(6), Some(12))
+}
+
+/// In the sandbox only what is allowed goes through, and honest work is confirmed.
+fn is_kept_in(sandbox: &Value) {
+    let project = project(TRIES, sandbox);
+    let before = standing(&project);
+    let ran = run(&project);
+    assert_eq!(standing(&project), before, "{:?}", tried(&project));
+    ran.exits(0);
+    assert_eq!(ran.verdict("a"), "confirmed");
+    let mut tried = tried(&project);
+    if !keeps_signals_in() {
+        eprintln!("SKIPPED: this kernel's Landlock knows nothing of signals");
+        tried.remove("signal");
+    }
+    let allowed: Vec<String> = tried.into_iter().filter(|(_, went)| *went).map(|(name, _)| name).collect();
+    assert_eq!(allowed, ["commit", "temp"]);
+    assert_eq!(project.processes(), Vec::<String>::new());
+    assert_eq!(project.worktrees(), Vec::<PathBuf>::new());
+    prints(&project, &["doctor"], "keeps programs from writing to your checkout; tried");
+}
+
+#[test]
+fn landlock_keeps_agents_in_their_workspace() {
+    if project("true", &json!("landlock")).run(&["doctor"]).stdout.contains("Landlock cannot be used here") {
+        eprintln!("SKIPPED: this kernel has no Landlock");
+        return;
+    }
+    is_kept_in(&json!({ "write": ["../out"] }));
+}
+
+#[test]
+fn bubblewrap_keeps_agents_in_their_workspace() {
+    let works = std::process::Command::new("bwrap").args(["--ro-bind", "/", "/", "--unshare-pid", "true"]).status();
+    if !works.is_ok_and(|status| status.success()) {
+        eprintln!("SKIPPED: there is no bubblewrap, or it may not make namespaces here");
+        return;
+    }
+    let words = "bwrap --ro-bind / / --dev /dev --proc /proc --unshare-pid --tmpfs /tmp \
+                 --ro-bind {project} {project} --ro-bind {git} {git} --bind {git}/objects {git}/objects \
+                 --bind {worktree-git} {worktree-git} --bind {workspace} {workspace} --bind {cache} {cache} \
+                 --bind {project}/../out {project}/../out --ro-bind {home} {home} --ro-bind {project}/../remote.git {project}/../remote.git";
+    is_kept_in(&json!({ "command": words.split_whitespace().collect::<Vec<_>>() }));
+}
+
+#[test]
+fn without_a_sandbox_a_plain_push_is_refused_and_what_happened_is_told() {
+    let project = project(TRIES, &json!("none"));
+    run(&project);
+    let tried = tried(&project);
+    for (name, went) in [("plain-push", false), ("push", true), ("write", true), ("switch", true), ("branch", true)] {
+        assert_eq!(tried[name], went, "{name}");
+    }
+    assert_eq!(project.git(&["branch", "--list", "side", "--format=%(refname)"]).trim(), "refs/heads/side");
+    let report = project.run(&["report", "--json"]).json();
+    let needs: Vec<&Value> = report["needs"].as_array().unwrap().iter().filter(|n| n["kind"] == "repository").collect();
+    let told = |words: &str| needs.iter().any(|need| need["why"].as_str().unwrap().contains(words));
+    assert!(told("was switched from branch `main` to branch `taken`"), "{needs:#?}");
+    assert!(told("`refs/heads/stolen` of the remote `origin` was made"), "{needs:#?}");
+    assert_eq!(project.processes(), Vec::<String>::new());
+    prints(&project, &["report"], "git switch main");
+}
+
+#[test]
+fn a_sandbox_that_does_not_work_is_no_reason_to_go_without() {
+    let check = |sandbox: Value, words: &str| {
+        let project = project("touch \"$OUT/started\"", &sandbox);
+        project.run(&["run"]).exits(4).says(words).says("Agents are not started without it");
+        assert!(!project.out.join("started").exists());
+        prints(&project, &["doctor"], words).exits(4);
+    };
+    check(json!({ "command": ["no-such-sandbox"] }), "`no-such-sandbox` was not found");
+    check(json!({ "command": ["env"] }), "can write to");
+    check(json!({ "command": ["false"] }), "exited with status 1");
+    check(json!({ "write": ["nowhere"] }), "which is not there");
+    check(json!({ "write": ["."] }), "your own checkout");
+    let project = project("true", &json!({ "comand": [] }));
+    project.run(&["run"]).exits(2).says("landlock");
+}
+
+#[test]
+fn what_an_agent_did_to_the_repository_is_put_back_after_kill_nine() {
+    let agent = r#"
+if [ -e "$OUT/killed" ]; then echo right > answer.txt; exit; fi
+git branch -q -D side
+git checkout -q -b evil
+git commit -q --allow-empty -m evil
+git config alias.evil '!sh'
+touch "$OUT/done"
+sleep 1000
+"#;
+    let project = project(agent, &json!("none"));
+    let before = standing(&project);
+    let mut started = project.start(&["run"]);
+    project.await_told("done");
+    let done = fs::metadata(project.out.join("done")).unwrap().modified().unwrap();
+    let alive = project.dir.join(".reflection/guarded/a.alive");
+    let since = Instant::now();
+    // The runtime's next sign of life.
+    while !is_newer(&alive, done) {
+        assert!(since.elapsed() < Duration::from_secs(60), "no sign of life");
+        std::thread::yield_now();
+    }
+    started.kill();
+    assert_ne!(standing(&project), before);
+    fs::write(project.out.join("killed"), "").unwrap();
+    project
+        .run(&["run"])
+        .exits(0)
+        .says("branch `side`")
+        .says("branch `evil`")
+        .says("`.git/config` was changed; put back");
+    assert_eq!(standing(&project), before);
+}
+
+fn prints(project: &Project, args: &[&str], words: &str) -> Ran {
+    let ran = project.run(args);
+    assert!(ran.stdout.contains(words), "no `{words}` in\n{}{}", ran.stdout, ran.stderr);
+    ran
+}
+
+fn is_newer(path: &Path, than: std::time::SystemTime) -> bool {
+    path.metadata().and_then(|meta| meta.modified()).is_ok_and(|at| at > than)
+}

@@ -47,9 +47,12 @@ echo "I would do it so: {\"subtasks\": [{\"title\": \"one $n\", \"description\":
 "#;
 
 fn split_by(script: &str) -> Project {
-    let project = Project::new(WORKS);
+    let project = Project::new("exit 1");
+    // Nights inside the test's own process have no `$OUT`.
+    let here = |script: &str| script.replace("$OUT", &project.out.display().to_string());
     project.config(|c| {
-        c["agents"]["splitter"] = json!({ "type": "command", "argv": ["sh", "-c", script] });
+        c["agents"]["sh"]["argv"][2] = json!(here(WORKS));
+        c["agents"]["splitter"] = json!({ "type": "command", "argv": ["sh", "-c", here(script)] });
         c["decompose"] = json!({ "agent": "splitter" });
     });
     project

@@ -6,6 +6,7 @@ use super::begin::Begun;
 use super::integration;
 use super::layout::Layout;
 use super::open;
+use super::slots::Slots;
 use crate::domain::RunId;
 use crate::domain::TaskId;
 use crate::domain::policy;
@@ -19,7 +20,6 @@ use crate::services::Workspace;
 use crate::services::WorkspaceError;
 use crate::services::Workspaces;
 use async_trait::async_trait;
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::PoisonError;
@@ -50,31 +50,7 @@ pub struct HostWorkspacesParams {
 pub(super) struct Shared {
     pub(super) params: HostWorkspacesParams,
     pub(super) layout: Layout,
-    slots: Mutex<BTreeSet<usize>>,
-}
-
-/// A place among the workspaces that are open at the same time; decides the cache directory.
-pub(super) struct Slot {
-    shared: Arc<Shared>,
-    pub(super) number: usize,
-}
-
-impl Slot {
-    /// The lowest free one, so that a later workspace finds a warm cache.
-    pub(super) fn take(shared: &Arc<Shared>) -> Self {
-        let mut taken = shared.slots.lock().unwrap_or_else(PoisonError::into_inner);
-        let number = (0..).find(|n| !taken.contains(n)).unwrap_or_default();
-        taken.insert(number);
-        Self { shared: Arc::clone(shared), number }
-    }
-}
-
-impl Drop for Slot {
-    fn drop(&mut self) {
-        let slots = &self.shared.slots;
-        let mut taken = slots.lock().unwrap_or_else(PoisonError::into_inner);
-        taken.remove(&self.number);
-    }
+    pub(super) slots: Slots,
 }
 
 impl HostWorkspaces {
@@ -82,7 +58,7 @@ impl HostWorkspaces {
     #[must_use]
     pub fn new(params: HostWorkspacesParams) -> Self {
         Self {
-            shared: Arc::new(Shared { layout: Layout::new(&params.project), params, slots: Mutex::default() }),
+            shared: Arc::new(Shared { layout: Layout::new(&params.project), params, slots: Slots::default() }),
             begun: Mutex::default(),
         }
     }
@@ -109,10 +85,11 @@ impl Workspaces for HostWorkspaces {
 
     async fn finish(&self) -> Result<Vec<String>, WorkspaceError> {
         let begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        match begun {
-            Some(begun) => integration::finish(&begun).await,
-            None => Ok(Vec::new()),
+        let Some(begun) = begun else { return Ok(Vec::new()) };
+        while let Some((slot, _)) = self.shared.slots.take() {
+            slot.remove(&begun.repository).await?;
         }
+        integration::finish(&begun).await
     }
 
     async fn apply(&self, run: &RunId, task: &TaskId) -> Result<Applied, WorkspaceError> {

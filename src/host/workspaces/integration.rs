@@ -60,7 +60,7 @@ pub(super) async fn rebase(parts: &Parts, tree: &TreeId) -> Result<Rebased, Work
     let request = CommitRequest { tree: tree.clone(), subject: "rebased".to_owned(), body: String::new() };
     let theirs = parts.commit_tree(&request, &parts.landing_base).await?;
     let merge = Merge { origin: Some(parts.landing_base.clone()), ours: &onto, theirs: &theirs };
-    let outcome = match merge.tree(&parts.recorder.git, "the confirmed work").await {
+    let outcome = match merge.tree(&parts.slot.recorder.git, "the confirmed work").await {
         Ok(tree) if begun.repository.resolve(&format!("{onto}^{{tree}}")).await?.as_ref() == Some(&tree) => {
             RebaseOutcome::There
         }

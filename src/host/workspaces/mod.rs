@@ -2,7 +2,8 @@
 //!
 //! [`HostWorkspaces`] finds the project's repository ([`repository`]) or keeps a private one where there is none, fixes
 //! the run's base ([`begin`]), and makes a workspace per task ([`open`]): a detached worktree under
-//! `.reflection/worktrees/<run>/<task>`, or a plain copy. A [`workspace`] is put back to recorded trees and recorded
+//! `.reflection/worktrees/<run>`, which one task after another gets ([`slots`], proven to be as new by [`handover`], on its
+//! [`ground`]), or a plain copy. A [`workspace`] is put back to recorded trees and recorded
 //! through an index of our own ([`recorder`]); untracked things that are carried in ([`carry`]) or made by `setup` stay
 //! as they were ([`kept`]). Around an attempt the user's refs, stash, configuration and hooks are guarded ([`guard`], by
 //! the evidence of reflogs, [`trace`], [`stash`]; [`watch`] keeps attempts of the same time apart). Confirmed work becomes a branch or a patch; a night puts
@@ -11,7 +12,9 @@
 mod apply;
 mod begin;
 mod carry;
+mod ground;
 mod guard;
+mod handover;
 mod host_workspaces;
 mod integration;
 mod kept;
@@ -20,6 +23,7 @@ mod open;
 mod recorder;
 mod removal;
 mod repository;
+mod slots;
 mod stash;
 mod trace;
 mod watch;

@@ -5,4 +5,5 @@ mod guarding;
 mod keeping;
 mod project;
 mod recording;
+mod slots;
 mod user_files;

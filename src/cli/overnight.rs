@@ -103,7 +103,7 @@ async fn to_go_on_with(args: &OvernightArgs, ids: &[TaskId], night: &Night) -> a
         );
         return Err(UsageError(message).into());
     }
-    errln!("the night {} was killed; it goes on (`--new` begins another)", killed.run);
+    errln!("the night {} did not come to its end; it goes on (`--new` begins another)", killed.run);
     Ok(Some(killed))
 }
 

@@ -264,12 +264,21 @@ impl Default for LimitsFile {
 }
 
 /// Workspaces.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct WorkspaceFile {
     /// Added to the environment of setup, agents and checks; `{cache}` stands for a directory under `.reflection/cache/`
     /// that belongs to one worker, e.g. `"CARGO_TARGET_DIR": "{cache}/target"`.
     pub env: BTreeMap<String, String>,
+    /// With less than so many megabytes free on the disk that holds workspaces, no attempt begins or is judged: the run
+    /// stops, and goes on when there is room again. 0: it is not looked at.
+    pub min_free_mb: u64,
+}
+
+impl Default for WorkspaceFile {
+    fn default() -> Self {
+        Self { env: BTreeMap::new(), min_free_mb: 200 }
+    }
 }
 
 /// The agents by name, and the default.

@@ -280,6 +280,11 @@ pub enum JournalEntry {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         report: Option<Box<TaskReport>>,
     },
+    /// The run cannot go on: what is wrong is wrong for every task. It goes on when that is mended.
+    RunHalted {
+        /// What is wrong, in words.
+        because: String,
+    },
     /// The run is over.
     RunEnded {
         /// It was interrupted.
@@ -295,7 +300,7 @@ impl JournalEntry {
     #[must_use]
     pub fn task(&self) -> Option<&TaskId> {
         match self {
-            Self::RunStarted { .. } | Self::RunResumed { .. } | Self::RunEnded { .. } => None,
+            Self::RunStarted { .. } | Self::RunResumed { .. } | Self::RunHalted { .. } | Self::RunEnded { .. } => None,
             Self::TaskStarted { task, .. }
             | Self::AttemptStarted { task, .. }
             | Self::AgentStopped { task, .. }

@@ -348,6 +348,8 @@ pub struct Workspace {
     pub carry_limit_bytes: u64,
     /// Added to the environment of setup, agents and checks; `{cache}` stands for this worker's cache directory.
     pub env: BTreeMap<String, String>,
+    /// With less room than so many bytes nothing is begun or judged.
+    pub min_free_bytes: u64,
 }
 
 /// What programs may see of the caller's environment.

@@ -1,6 +1,7 @@
 //! A run: takes ready tasks from the queue, works on several at a time, and sums up.
 
 use super::budget::RunSpent;
+use super::halt::InARow;
 use super::limits::Limits;
 use super::queue::Adopt;
 use super::queue::Next;
@@ -130,6 +131,8 @@ pub(super) struct RunContext {
     pub drain: CancellationToken,
     /// Why it was cancelled, if no person did it.
     pub stopped: OnceLock<RunStop>,
+    /// Why it cannot go on, if it cannot.
+    pub halted: OnceLock<String>,
     /// The tasks as they were read last.
     list: Mutex<Arc<TaskList>>,
     pub kind: RunKind,
@@ -163,6 +166,14 @@ const INTEGRATION: &str = "integration";
 pub(super) struct Ended {
     pub report: TaskReport,
     pub status: Status,
+    /// What stood in its way likely stands in the way of every task.
+    pub of_all: bool,
+}
+
+impl Ended {
+    pub fn new(report: TaskReport, status: Status) -> Self {
+        Self { report, status, of_all: false }
+    }
 }
 
 #[async_trait]
@@ -186,6 +197,7 @@ impl Orchestrator for Loop {
             cancel: request.cancel.child_token(),
             drain: request.drain.child_token(),
             stopped: OnceLock::new(),
+            halted: OnceLock::new(),
             confirmed_by: Mutex::new(past.confirmed_by(&list, &request.run)),
             list: Mutex::new(Arc::new(list)),
             kind: plan.kind,
@@ -202,6 +214,7 @@ impl Orchestrator for Loop {
             fallbacks: AtomicU32::new(0),
         });
         context.announce(&request, &queue, plan, &base).await?;
+        context.services.workspaces.room().await.map_err(environment)?;
         let worked = context.work_until(&request, queue, past).await;
         context.put_back().await;
         self.services.publish(None, EventKind::RunEnded);
@@ -358,12 +371,13 @@ impl RunContext {
     /// an agent is paid.
     async fn work(self: &Arc<Self>, mut queue: Queue, mut past: PastRun) -> Result<Vec<Ended>, RunError> {
         let jobs = self.services.settings.run().jobs.max(1);
-        let mut running: JoinSet<(TaskId, Result<Ended, RunError>)> = JoinSet::new();
+        let mut running: JoinSet<(TaskId, Result<Ended, TaskRunError>)> = JoinSet::new();
         let mut ended = past.take_ended(&queue);
         let mut proven = false;
         // The lowest number that is free, so that a report can draw a line per worker.
         let mut workers: BTreeMap<TaskId, usize> = BTreeMap::new();
         let mut edits = self.services.tasks.edits();
+        let mut in_a_row = InARow::default();
         loop {
             if self.kind == RunKind::Overnight && edits != self.services.tasks.edits() {
                 edits = self.services.tasks.edits();
@@ -385,7 +399,10 @@ impl RunContext {
                             run = run.go_on(begun, &self.run);
                         }
                         if !proven {
-                            proven = self.prove_environment(&mut run).await?;
+                            proven = self.prove_environment(&mut run).await;
+                            if self.halted.get().is_some() {
+                                break;
+                            }
                         }
                         running.spawn(Self::work_on(run));
                     }
@@ -396,12 +413,22 @@ impl RunContext {
                 }
             }
             let Some(joined) = running.join_next().await else { break };
-            let (id, result) = joined.map_err(|e| RunError::Environment(format!("a task's worker failed: {e}")))?;
-            let task = result?;
-            workers.remove(&id);
-            queue.ended(&id, task.status);
-            ended.retain(|earlier| earlier.report.id != id);
-            ended.push(task);
+            match joined {
+                Ok((id, Ok(task))) => {
+                    workers.remove(&id);
+                    queue.ended(&id, task.status);
+                    ended.retain(|earlier| earlier.report.id != id);
+                    if let Some(because) = in_a_row.after(&task) {
+                        self.halt(&because);
+                    }
+                    ended.push(task);
+                }
+                Ok((_, Err(error))) => self.halt(&error.to_string()),
+                Err(error) => self.halt(&format!("a task's worker failed: {error}")),
+            }
+        }
+        if let Some(halted) = self.halted().await {
+            return Err(halted);
         }
         // An interrupted run leaves what it never started in the report, so that nothing is silently missing.
         ended.extend(queue.drain().iter().map(|task| self.never_started(task)));
@@ -444,41 +471,41 @@ impl RunContext {
             );
             let report = TaskReport { cause: Some(because), ..empty_report(&task) };
             ended.retain(|earlier| earlier.report.id != task.id);
-            ended.push(Ended { report, status: Status::Open });
+            ended.push(Ended::new(report, Status::Open));
         }
         *self.list.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(list);
     }
 
-    /// Prepares a task alone. True if that worked; false if the task has a trouble of its own, which ends only itself.
-    async fn prove_environment(&self, run: &mut TaskRun) -> Result<bool, RunError> {
+    /// Prepares a task alone. True if that worked; false if the task has a trouble of its own, which ends only itself, or
+    /// if the run cannot go on.
+    async fn prove_environment(&self, run: &mut TaskRun) -> bool {
         match run.prepare().await {
-            Ok(()) => Ok(true),
-            Err(TaskRunError::Journal(error)) => Err(environment(error)),
-            Err(TaskRunError::Environment(because)) if !self.cancel.is_cancelled() => {
-                Err(RunError::Environment(because))
+            Ok(()) => true,
+            Err(TaskRunError::Environment(_)) if self.cancel.is_cancelled() => false,
+            Err(error @ (TaskRunError::Halt(_) | TaskRunError::Environment(_))) => {
+                self.halt(&error.to_string());
+                false
             }
-            Err(_) => Ok(false),
+            Err(TaskRunError::SetAside(_)) => false,
         }
     }
 
-    async fn work_on(run: TaskRun) -> (TaskId, Result<Ended, RunError>) {
-        let id = run.task.id.clone();
-        let result = run.work().await;
-        (id, result.map(|(report, status)| Ended { report, status }).map_err(environment))
+    async fn work_on(run: TaskRun) -> (TaskId, Result<Ended, TaskRunError>) {
+        (run.task.id.clone(), run.work().await)
     }
 
     fn set_aside(&self, task: &Task, stop: Stop, because: String) -> Ended {
         let stop = Some(stop);
         let ended = EventKind::TaskEnded { verdict: None, attempts: 0, note: Some(because.clone()), stop };
         self.services.publish(Some(&task.id), ended);
-        Ended { report: TaskReport { cause: Some(because), stop, ..empty_report(task) }, status: Status::Open }
+        Ended::new(TaskReport { cause: Some(because), stop, ..empty_report(task) }, Status::Open)
     }
 
     fn never_started(&self, task: &Task) -> Ended {
         let interrupted = (Stop::Interrupted, "the run was interrupted");
         let (stop, cause) = self.stopped.get().map_or(interrupted, |stopped| stopped.of_task());
         let (stop, cause) = (Some(stop), Some(format!("{cause} before it was started")));
-        Ended { report: TaskReport { cause, stop, ..empty_report(task) }, status: Status::Open }
+        Ended::new(TaskReport { cause, stop, ..empty_report(task) }, Status::Open)
     }
 
     fn sum_up(&self, ended: Vec<Ended>, duration: Duration, interrupted: bool) -> RunReport {

@@ -155,7 +155,7 @@ impl TaskRun {
             verdict: Some(Verdict::Failed),
             at: context.services.clock.now(),
         };
-        context.services.tasks.mark(&[mark]).await.map_err(|e| TaskRunError::SetAside(e.to_string()))?;
+        context.services.tasks.mark(&[mark]).await?;
         self.publish(EventKind::NotMerged { because: because.clone() });
         self.last_failure = Some(PastFailure {
             part: self.parts.len() - 1,

@@ -19,6 +19,7 @@ mod attempt;
 mod budget;
 mod drive;
 mod failure;
+mod halt;
 pub mod judge;
 mod landing;
 mod lesson;

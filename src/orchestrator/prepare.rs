@@ -10,6 +10,7 @@ use crate::domain::CheckStatus;
 use crate::domain::EventKind;
 use crate::domain::JournalEntry;
 use crate::domain::RunId;
+use crate::domain::RunKind;
 use crate::domain::TaskId;
 use crate::domain::TreeId;
 use crate::domain::decompose;
@@ -97,7 +98,12 @@ impl TaskRun {
                 return Err(TaskRunError::SetAside("the run was interrupted".to_owned()));
             }
             if let CheckStatus::NotRun { because } = &report.status {
-                return Err(TaskRunError::Environment(format!("check `{}` cannot start: {because}", report.spec.name)));
+                let because = format!("check `{}` cannot start: {because}", report.spec.name);
+                // A night is not ended by one task's own check.
+                return Err(match (scope, self.context.kind) {
+                    (CheckScope::Task, RunKind::Overnight) => TaskRunError::SetAside(because),
+                    _ => TaskRunError::Environment(because),
+                });
             }
             reports.push(report);
         }

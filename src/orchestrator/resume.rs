@@ -226,7 +226,7 @@ impl PastRun {
         // Those that were added while the run went on.
         in_order.extend(ended.into_values());
         let ended = in_order.into_iter().filter_map(|task| task.ended);
-        ended.map(|ended| Ended { report: *ended.report, status: ended.status }).collect()
+        ended.map(|ended| Ended::new(*ended.report, ended.status)).collect()
     }
 
     /// What the run has used up, and how many attempts it began.

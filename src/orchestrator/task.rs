@@ -5,6 +5,7 @@ use super::attempt::Attempt;
 use super::attempt::Judged;
 use super::attempt::ResumePoint;
 use super::budget::Of;
+use super::drive::Ended;
 use super::drive::RunContext;
 use super::drive::empty_report;
 use super::drive::millis;
@@ -45,6 +46,7 @@ use crate::domain::Usage;
 use crate::domain::Verdict;
 use crate::services::CommitRequest;
 use crate::services::JournalError;
+use crate::services::TasksError;
 use crate::services::Workspace;
 use crate::services::WorkspaceError;
 use std::sync::Arc;
@@ -60,9 +62,9 @@ pub(super) struct Prepared {
 /// Why a task could not be gone on with.
 #[derive(Debug, Clone, thiserror::Error)]
 pub(super) enum TaskRunError {
-    /// The journal cannot be written: nothing may be done whose intent is not on disk.
-    #[error(transparent)]
-    Journal(#[from] JournalError),
+    /// The whole run cannot go on: a journal that cannot be written, or a machine without room.
+    #[error("{0}")]
+    Halt(String),
     /// Something around the task is not as it must be; others may go on.
     #[error("{0}")]
     SetAside(String),
@@ -71,9 +73,24 @@ pub(super) enum TaskRunError {
     Environment(String),
 }
 
+impl From<JournalError> for TaskRunError {
+    /// Nothing may be done whose intent is not on disk.
+    fn from(error: JournalError) -> Self {
+        Self::Halt(error.to_string())
+    }
+}
+
+impl From<TasksError> for TaskRunError {
+    /// What was found out about a task must be known to the next run.
+    fn from(error: TasksError) -> Self {
+        Self::Halt(format!("where tasks stand could not be written: {error}"))
+    }
+}
+
 impl From<WorkspaceError> for TaskRunError {
     fn from(error: WorkspaceError) -> Self {
         match error {
+            WorkspaceError::Machine(because) => Self::Halt(because),
             error @ WorkspaceError::Setup { .. } => Self::Environment(error.to_string()),
             error => Self::SetAside(error.to_string()),
         }
@@ -190,20 +207,27 @@ impl TaskRun {
     /// Works until the machine says that the task is over.
     ///
     /// # Errors
-    /// Only a journal that cannot be written ends the whole run.
-    pub async fn work(mut self) -> Result<(TaskReport, Status), JournalError> {
-        let end = match self.run_machine().await {
-            Ok(end) => end,
-            Err(TaskRunError::Journal(error)) => return Err(error),
-            Err(TaskRunError::SetAside(because) | TaskRunError::Environment(because)) => {
+    /// [`TaskRunError::Halt`] if the whole run cannot go on; the task has no end then.
+    pub async fn work(mut self) -> Result<Ended, TaskRunError> {
+        let (end, of_all) = match self.run_machine().await {
+            Ok(end) => (end, false),
+            Err(halt @ TaskRunError::Halt(_)) => return Err(halt),
+            Err(error) => {
+                // What went wrong may be the machine's doing.
+                self.context.room().await?;
                 let interrupted = self.context.cancel.is_cancelled();
                 let stop = Some(if interrupted { Stop::Interrupted } else { Stop::Environment });
                 // What was judged last may be refuted; it is not confirmed before it is committed.
                 let verdict = self.report.verdict.filter(|v| *v != Verdict::Confirmed);
-                End { verdict, proof: None, status: Status::Open, cause: Some(because), stop }
+                let of_all = matches!(error, TaskRunError::Environment(_));
+                (End { verdict, proof: None, status: Status::Open, cause: Some(error.to_string()), stop }, of_all)
             }
         };
-        self.finish(end).await
+        if let (Some(Stop::Interrupted), Some(because)) = (end.stop, self.context.halted.get()) {
+            return Err(TaskRunError::Halt(because.clone()));
+        }
+        let (report, status) = self.finish(end).await?;
+        Ok(Ended { report, status, of_all })
     }
 
     async fn run_machine(&mut self) -> Result<End, TaskRunError> {
@@ -370,7 +394,13 @@ impl TaskRun {
             return Ok(Input::UsedUp { because: used_up.because });
         }
         let agent = attempt.agent.clone();
+        self.context.room().await?;
         let stop = self.run_attempt(prepared, attempt).await?;
+        let confirmed = |judged: &Judged| judged.judgement.verdict == Verdict::Confirmed;
+        if !matches!(&stop, AgentStop::Judged(judged) if confirmed(judged)) {
+            // On a full disk the agent or its checks may have failed for that; nothing is written down about them then.
+            self.context.room().await?;
+        }
         let now = self.context.services.clock.now();
         match &stop {
             AgentStop::Stopped { ending: Ending::RateLimited { resets_at }, .. } => {
@@ -432,7 +462,7 @@ impl TaskRun {
             judging_usage: judged.judging_usage,
         };
         services.journal.record(entry).await?;
-        services.tasks.mark(&[mark]).await.map_err(|e| TaskRunError::SetAside(e.to_string()))
+        Ok(services.tasks.mark(&[mark]).await?)
     }
 
     async fn commit(&mut self, workspace: &dyn Workspace, tree: TreeId) -> Result<(), TaskRunError> {
@@ -469,7 +499,7 @@ impl TaskRun {
         self.publish(EventKind::Warning { message });
     }
 
-    async fn finish(mut self, mut end: End) -> Result<(TaskReport, Status), JournalError> {
+    async fn finish(mut self, mut end: End) -> Result<(TaskReport, Status), TaskRunError> {
         let context = Arc::clone(&self.context);
         if end.stop == Some(Stop::Interrupted)
             && let Some(stopped) = context.stopped.get()
@@ -513,9 +543,8 @@ impl TaskRun {
         };
         // A run that judged nothing found out nothing: the task stands where it stood.
         let nothing_found = end.status == Status::Open && self.report.attempts == 0;
-        let marked = if nothing_found { Ok(()) } else { services.tasks.mark(&[mark]).await };
-        if let Err(error) = marked {
-            self.publish(EventKind::Warning { message: format!("the task's status could not be written: {error}") });
+        if !nothing_found {
+            services.tasks.mark(&[mark]).await?;
         }
         let note = self.report.branch.clone().or(end.cause);
         self.publish(EventKind::TaskEnded {

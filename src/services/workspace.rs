@@ -36,6 +36,12 @@ pub trait Workspaces: Send + Sync {
     /// [`WorkspaceError`].
     async fn finish(&self) -> Result<Vec<String>, WorkspaceError>;
 
+    /// Whether there is room to work in: on a full disk agents and checks fail for a reason that is not theirs.
+    ///
+    /// # Errors
+    /// [`WorkspaceError::Machine`] if less is free than the settings ask for.
+    async fn room(&self) -> Result<(), WorkspaceError>;
+
     /// Brings a task's confirmed work into the user's checkout (`reflexion apply`), if it fits on what is there.
     ///
     /// # Errors
@@ -283,4 +289,7 @@ pub enum WorkspaceError {
     /// The project cannot be worked on as it is.
     #[error("{0}")]
     Unusable(String),
+    /// The machine is not fit to work on anything: no room, or a file system that became read-only.
+    #[error("{0}")]
+    Machine(String),
 }

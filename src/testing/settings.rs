@@ -41,6 +41,7 @@ pub fn fixed_settings() -> policy::Values {
             setup: None,
             carry: Vec::new(),
             carry_limit_bytes: 2048 << 20,
+            min_free_bytes: 0,
             env: BTreeMap::new(),
         },
         environment: policy::Environment::default(),

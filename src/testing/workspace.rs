@@ -45,6 +45,8 @@ struct Shared {
     merged: Vec<Files>,
     /// The files of the commit that is about to be merged.
     next: Option<Files>,
+    /// Why there is no room.
+    full: Option<String>,
 }
 
 impl MemoryWorkspaces {
@@ -68,6 +70,11 @@ impl MemoryWorkspaces {
     #[must_use]
     pub fn read(&self, dir: &Path, file: &Path) -> Option<String> {
         self.lock().open.get(dir)?.get(file).cloned()
+    }
+
+    /// From now on there is no room to work in, for this reason; with none, there is again.
+    pub fn fill_up(&self, because: Option<&str>) {
+        self.lock().full = because.map(str::to_owned);
     }
 
     /// What was committed so far, in order.
@@ -119,6 +126,10 @@ impl Workspaces for MemoryWorkspaces {
 
     async fn finish(&self) -> Result<Vec<String>, WorkspaceError> {
         Ok(Vec::new())
+    }
+
+    async fn room(&self) -> Result<(), WorkspaceError> {
+        self.lock().full.clone().map_or(Ok(()), |because| Err(WorkspaceError::Machine(because)))
     }
 
     async fn apply(&self, _run: &RunId, task: &TaskId) -> Result<Applied, WorkspaceError> {

@@ -11,6 +11,8 @@ mod cli;
 mod docs;
 mod eval;
 mod flow;
+
+mod halted;
 mod hooks;
 mod hooks_gate;
 mod judge;

@@ -27,6 +27,7 @@ use reflexion::services::EventSink;
 use reflexion::services::Journal;
 use reflexion::services::Orchestrator;
 use reflexion::services::RetryFrom;
+use reflexion::services::RunError;
 use reflexion::services::RunRequest;
 use reflexion::services::Settings;
 use reflexion::services::Start;
@@ -64,12 +65,14 @@ struct Slow {
     file: Option<&'static str>,
     /// It says once a minute that its model has answered, which costs a dollar.
     chatty: bool,
+    /// The run in which it fills up the disk instead of doing its work.
+    fills: Option<usize>,
 }
 
 impl Slow {
     fn new(files: &MemoryWorkspaces, clock: &Arc<VirtualClock>, takes: Duration) -> Self {
         let (files, clock) = (files.clone(), Arc::clone(clock));
-        Self { takes, files, per_hour: None, clock, runs: Arc::default(), file: None, chatty: false }
+        Self { takes, files, per_hour: None, clock, runs: Arc::default(), file: None, chatty: false, fills: None }
     }
 
     /// When the limit resets, if it is reached.
@@ -93,6 +96,7 @@ impl Subagent for Slow {
         if let Some(limit) = self.limited() {
             return Ok(AgentReport::new(limit));
         }
+        let number = self.runs.lock().unwrap().len();
         let mut usage = Usage::default();
         for _ in 0..self.takes.as_secs() / 60 {
             tokio::select! {
@@ -106,6 +110,10 @@ impl Subagent for Slow {
                 usage += turn;
                 request.watch.step(TranscriptItem::Turn { usage: turn }, None);
             }
+        }
+        if self.fills == Some(number) {
+            self.files.fill_up(Some("the disk is full"));
+            return Ok(AgentReport::new(Ending::Finished));
         }
         let own = format!("{}.txt", request.task);
         self.files.write(&request.dir, Path::new(self.file.unwrap_or(&own)), &format!("right for {}", request.task));
@@ -156,6 +164,15 @@ impl Night {
     }
 
     async fn start(&self, agent: Slow, verifier: impl Verifier + 'static, request: RunRequest) -> RunReport {
+        self.try_to(agent, verifier, request).await.unwrap()
+    }
+
+    async fn try_to(
+        &self,
+        agent: Slow,
+        verifier: impl Verifier + 'static,
+        request: RunRequest,
+    ) -> Result<RunReport, RunError> {
         let mut settings = fixed_settings();
         settings.run.jobs = self.jobs;
         settings.run.budgets = self.budgets;
@@ -169,7 +186,7 @@ impl Night {
             .with(Svc::<dyn Verifier>::new(verifier))
             .with(Svc::<dyn EventSink>::from(self.events.clone() as Arc<dyn EventSink>));
         let app = layers.build::<Svc<dyn Orchestrator>>().await.unwrap();
-        let report = app.run(request).await.unwrap();
+        let report = app.run(request).await;
         app.shutdown().await.unwrap();
         assert_eq!(self.files.open_count(), 0, "every workspace is closed");
         report
@@ -414,4 +431,35 @@ async fn a_night_that_is_drained_ends_after_the_attempts_at_work() {
     assert_eq!(night.clock.elapsed(), MINUTE * 10);
     assert_eq!((report.stopped, report.interrupted, report.totals.confirmed), (Some(RunStop::Drained), false, 4));
     assert_eq!(report.tasks[4].cause.as_deref(), Some("the run was asked to stop before it was started"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn on_a_full_disk_the_night_stops_and_goes_on_when_there_is_room() {
+    let night = Night { jobs: 2, ..Night::new(6) };
+    let agent = Slow { fills: Some(3), ..Slow::new(&night.files, &night.clock, MINUTE) };
+    let run = RunId::new("night").unwrap();
+    let request = RunRequest { kind: RunKind::Overnight, ..RunRequest::everything(run) };
+    let Err(RunError::Environment(because)) =
+        night.try_to(agent.clone(), own_file(&night.files), request.clone()).await
+    else {
+        panic!("the night did not stop");
+    };
+    assert!(because.starts_with("the disk is full\n"), "{because}");
+    assert!(because.contains("`reflexion overnight` goes on"), "{because}");
+    let runs = agent.runs.lock().unwrap().len();
+    assert!(runs <= 4, "nothing new is begun on a full disk: {runs} agent runs");
+    let entries = night.journal.entries();
+    assert_eq!(entries.last(), Some(&JournalEntry::RunHalted { because: "the disk is full".to_owned() }));
+    let judged = entries.iter().filter_map(|entry| match entry {
+        JournalEntry::AttemptJudged { verdict, .. } => Some(*verdict),
+        _ => None,
+    });
+    assert!(judged.clone().all(|verdict| verdict == Verdict::Confirmed), "what fails on a full disk is not judged");
+    assert!(judged.count() < 6);
+
+    night.files.fill_up(None);
+    let report = night.start(agent, own_file(&night.files), RunRequest { start: Start::Resume, ..request }).await;
+    assert_eq!((report.totals.confirmed, report.totals.failed, report.totals.attempts), (6, 0, 6), "{report:?}");
+    assert!(report.tasks.iter().all(|task| task.solved_at == Some(1)), "no attempt was used up: {report:?}");
+    assert_eq!(night.files.integration().unwrap().len(), 7, "everything is merged once");
 }

@@ -101,6 +101,10 @@ impl Project {
     }
 
     /// A program in the project's directory, away from the machine's own settings.
+    pub fn program(&self, program: &str) -> Command {
+        self.plain(program)
+    }
+
     fn plain(&self, program: &str) -> Command {
         let mut command = Command::new(program);
         for (name, _) in std::env::vars_os() {

@@ -5,7 +5,9 @@ use super::begin;
 use super::begin::Begun;
 use super::integration;
 use super::layout::Layout;
+use super::layout::blocking;
 use super::open;
+use super::room;
 use super::slots::Slots;
 use crate::domain::RunId;
 use crate::domain::TaskId;
@@ -90,6 +92,12 @@ impl Workspaces for HostWorkspaces {
             slot.remove(&begun.repository).await?;
         }
         integration::finish(&begun).await
+    }
+
+    async fn room(&self) -> Result<(), WorkspaceError> {
+        let places = [self.shared.layout.state().to_owned(), self.shared.layout.project.clone()];
+        let least = self.shared.params.workspace.min_free_bytes;
+        blocking(move || places.iter().try_for_each(|place| room::at_least(place, least))).await
     }
 
     async fn apply(&self, run: &RunId, task: &TaskId) -> Result<Applied, WorkspaceError> {

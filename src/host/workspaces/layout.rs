@@ -90,7 +90,12 @@ pub(super) fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), WorkspaceErro
 /// The error of a file operation.
 pub(super) fn io_error(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> WorkspaceError + use<> {
     let path = path.to_owned();
-    move |error| WorkspaceError::Io { action, path, message: error.to_string() }
+    move |error| match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::ReadOnlyFilesystem => {
+            WorkspaceError::Machine(format!("failed to {action} {}: {error}", path.display()))
+        }
+        _ => WorkspaceError::Io { action, path, message: error.to_string() },
+    }
 }
 
 /// Runs what blocks on files on a thread for that.

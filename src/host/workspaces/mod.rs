@@ -23,6 +23,7 @@ mod open;
 mod recorder;
 mod removal;
 mod repository;
+mod room;
 mod slots;
 mod stash;
 mod trace;

@@ -46,6 +46,7 @@ impl Night {
             run: log.run.clone(),
             headline: String::new(),
             state: replay.state.unwrap_or(NightState::Dead),
+            halted: replay.halted.clone(),
             superseded: life == Life::Superseded,
             started_at: replay.started_at,
             last_sign_at: replay.last,
@@ -125,6 +126,7 @@ fn headline(night: &Night) -> String {
         NightState::Deadline => "The time was up".to_owned(),
         NightState::Budget => "The budget was used up".to_owned(),
         NightState::Interrupted => format!("The {noun} was interrupted"),
+        NightState::Halted => format!("The {noun} could not go on"),
         NightState::Dead => format!("The {noun} broke off"),
     };
     if night.tasks.is_empty() {

@@ -61,10 +61,19 @@ pub(super) fn needs(night: &Night) -> Vec<Need> {
         commands.extend(go_on(night));
         Need { kind, tasks, why, branch: None, commands }
     }));
+    needs.extend(halted(night));
     needs.extend(reviews(night));
     // Reviews come with the heaviest risk first already.
     needs.sort_by_key(|need| need.kind);
     needs
+}
+
+/// What is missing around all of them.
+fn halted(night: &Night) -> Option<Need> {
+    let why = night.halted.clone().filter(|_| night.state == NightState::Halted)?;
+    let at_work = night.tasks.iter().enumerate().filter(|(_, task)| task.in_work).map(|(place, _)| place);
+    let commands = go_on(night).into_iter().collect();
+    Some(Need { kind: NeedKind::Environment, tasks: at_work.collect(), why, branch: None, commands })
 }
 
 /// What is missing around the task, which others may share.

@@ -226,7 +226,7 @@ fn need_item(night: &Night, need: &Need) -> Item {
         let what = if need.kind == NeedKind::Unmerged { "kept on " } else { "on " };
         lines.push(with_code(what, branch, ""));
     }
-    if matches!(need.kind, NeedKind::Login | NeedKind::Environment) {
+    if matches!(need.kind, NeedKind::Login | NeedKind::Environment) && !ids.is_empty() {
         lines.push(text(format!("{} left open for it: {}", plural(ids.len(), "task"), named(&ids))));
     }
     let mark = if need.kind == NeedKind::Review { Mark::Review } else { Mark::Needs };

@@ -46,6 +46,8 @@ pub(super) struct Replay {
     pub started_at: Option<Timestamp>,
     pub last: Option<Timestamp>,
     pub state: Option<NightState>,
+    /// Why it could not go on.
+    pub halted: Option<String>,
     pub tasks: Vec<NightTask>,
     pub attempts: Vec<NightAttempt>,
     pub lessons: Vec<Lesson>,
@@ -119,6 +121,7 @@ impl Replay {
                 self.plan.until = *until;
                 self.resume(at, tasks);
             }
+            JournalEntry::RunHalted { because } => self.halted = Some(because.clone()),
             JournalEntry::RunEnded { interrupted, stopped } => self.end(at, *interrupted, *stopped),
             _ => self.take_of_task(at, entry),
         }
@@ -140,7 +143,7 @@ impl Replay {
         if at > last {
             self.gaps.push(Gap { start: last, end: at });
         }
-        self.state = None;
+        (self.state, self.halted) = (None, None);
         self.begin(at, tasks);
     }
 
@@ -162,6 +165,7 @@ impl Replay {
         };
         let (state, fate) = match (self.state, life) {
             (None, Life::Alive) => (NightState::Running, Fate::Working),
+            (None, Life::Gone | Life::Superseded) if self.halted.is_some() => (NightState::Halted, Fate::Cut),
             (None, Life::Gone | Life::Superseded) => (NightState::Dead, Fate::Cut),
             (Some(state), _) => (state, Fate::Cut),
         };
@@ -203,6 +207,7 @@ impl Replay {
         match entry {
             JournalEntry::RunStarted { .. }
             | JournalEntry::RunResumed { .. }
+            | JournalEntry::RunHalted { .. }
             | JournalEntry::RunEnded { .. }
             | JournalEntry::MergeReady { .. } => {}
             JournalEntry::TaskStarted { task, title, worker, .. } => self.task_started(at, task, title, *worker),

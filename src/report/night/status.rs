@@ -57,6 +57,10 @@ fn first(night: &Night, times: &Times) -> String {
         NightState::Deadline => format!("{run} stopped because its time was up, {last}."),
         NightState::Budget => format!("{run} stopped because its budget was used up, {last}."),
         NightState::Interrupted => format!("{run} was interrupted, {last}."),
+        NightState::Halted => {
+            let because = foreign(night.halted.as_deref().unwrap_or_default(), 400);
+            format!("{run} could not go on, {last}: {because}.")
+        }
         NightState::Dead => format!("{run} broke off: no process works on it, and its last sign is of {last}."),
     }
 }
@@ -124,7 +128,7 @@ fn counted(night: &Night) -> Option<String> {
 
 /// What a dead run cost, and what it did not.
 fn kept(night: &Night) -> Option<String> {
-    if night.state != NightState::Dead {
+    if !matches!(night.state, NightState::Dead | NightState::Halted) {
         return None;
     }
     // What was cut by an earlier death was taken up again since, if its task went on.

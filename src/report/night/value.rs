@@ -32,6 +32,8 @@ pub struct Night {
     pub headline: String,
     /// How the run stands.
     pub state: NightState,
+    /// Why it could not go on, where that is how it stands.
+    pub halted: Option<String>,
     /// There is a newer run, so this one is not gone on with.
     pub superseded: bool,
     /// How it was asked for.
@@ -90,6 +92,8 @@ pub enum NightState {
     Budget,
     /// A person stopped it.
     Interrupted,
+    /// It could not go on; [`Night::halted`] says why.
+    Halted,
     /// No process works on it, and it never said that it ended: killed, or the machine went down.
     Dead,
 }

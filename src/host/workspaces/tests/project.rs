@@ -104,6 +104,7 @@ impl Project {
                 setup: None,
                 carry: Vec::new(),
                 carry_limit_bytes: 1 << 20,
+                min_free_bytes: 0,
                 env: BTreeMap::new(),
             },
         }

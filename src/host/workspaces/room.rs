@@ -1,0 +1,47 @@
+//! Room on the disk that holds workspaces.
+
+use super::layout::io_error;
+use crate::services::WorkspaceError;
+use std::io;
+use std::path::Path;
+
+/// Whether so many bytes are free for us where `state` is, or will be.
+pub(super) fn at_least(state: &Path, least: u64) -> Result<(), WorkspaceError> {
+    if least == 0 {
+        return Ok(());
+    }
+    let place = state.ancestors().find(|dir| dir.exists()).unwrap_or(state);
+    let free = free(place).map_err(io_error("ask for the free space of", place))?;
+    if free >= least {
+        return Ok(());
+    }
+    let mb = |bytes: u64| bytes >> 20;
+    Err(WorkspaceError::Machine(format!(
+        "only {} MB are free on the disk of {}, and `workspace.minFreeMb` asks for {}: make room there",
+        mb(free),
+        place.display(),
+        mb(least)
+    )))
+}
+
+/// What a process without privileges may still use.
+fn free(place: &Path) -> io::Result<u64> {
+    let disk = rustix::fs::statvfs(place)?;
+    Ok(disk.f_bavail.saturating_mul(disk.f_frsize))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_asked_for_decides_and_the_place_need_not_be_there_yet() {
+        let dir = tempfile::tempdir().unwrap();
+        let state = dir.path().join("not/yet");
+        assert!(at_least(&state, 0).is_ok());
+        assert!(at_least(&state, 1).is_ok());
+        let error = at_least(&state, u64::MAX).unwrap_err();
+        assert!(matches!(error, WorkspaceError::Machine(_)), "{error:?}");
+        assert!(error.to_string().contains("`workspace.minFreeMb` asks for"), "{error}");
+    }
+}

@@ -1,0 +1,82 @@
+//! Nights that cannot go on, and what does not stop one.
+
+use crate::project::Project;
+use crate::project::task_with_check;
+use std::process::Command;
+
+/// Writes what it is asked to, but before that, once, as much as fits on the disk.
+const AGENT: &str = r#"
+if [ "$REFLEXION_TASK_ID" = b ] && mkdir "$OUT/filled" 2> /dev/null; then
+  cat /dev/zero > junk 2> /dev/null
+  exit 0
+fi
+echo right > "$REFLEXION_TASK_ID.txt"
+"#;
+
+/// `.reflection` on a small disk of its own, for the script's programs only.
+fn on_a_small_disk(script: &str) -> Vec<String> {
+    let mounted = format!("mount -t tmpfs -o size=48m tmpfs .reflection && {script}");
+    ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", &mounted].map(str::to_owned).to_vec()
+}
+
+#[test]
+fn a_full_disk_stops_the_night_and_the_next_one_goes_on() {
+    let works = Command::new("unshare").args(["--user", "--map-root-user", "--mount", "true"]).status();
+    if !works.is_ok_and(|status| status.success()) {
+        eprintln!("SKIPPED: a small disk could not be mounted, because there are no user namespaces here");
+        return;
+    }
+    let project = Project::new(AGENT);
+    for file in ["a.txt", "b.txt", "c.txt"] {
+        project.write(file, "wrong\n");
+    }
+    project.tasks(&["a", "b", "c"].map(|id| task_with_check(id, &format!("grep -qx right {id}.txt"))));
+    project.config(|config| config["workspace"] = serde_json::json!({ "minFreeMb": 16 }));
+    project.write(".reflection/.gitignore", "*\n");
+    let script = r#"
+        "$REFLEXION" overnight; echo "first: $?"
+        "$REFLEXION" status
+        "$REFLEXION" overnight --json > "$OUT/second.json"; echo "second: $?"
+    "#;
+    let argv = on_a_small_disk(script);
+    let mut command = project.program(&argv[0]);
+    let ran = command.args(&argv[1..]).env("REFLEXION", env!("CARGO_BIN_EXE_reflexion")).output().unwrap();
+    let (out, err) = (String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
+    assert!(out.contains("first: 4\n"), "{out}\n{err}");
+    let named = err.contains("`workspace.minFreeMb` asks for 16") || err.contains("No space left on device");
+    assert!(named && err.contains("`reflexion overnight` goes on"), "{err}");
+    assert!(out.contains("could not go on"), "{out}\n{err}");
+    assert!(out.contains("second: 0\n"), "{out}\n{err}");
+    let second: serde_json::Value = serde_json::from_str(&project.told("second.json")).unwrap();
+    let tasks = second["tasks"].as_array().unwrap();
+    assert_eq!(tasks.len(), 3, "{second:#}");
+    for task in tasks {
+        assert_eq!((&task["verdict"], &task["solvedAt"]), (&"confirmed".into(), &1.into()), "{second:#}");
+    }
+}
+
+#[test]
+fn what_stands_in_the_way_of_every_task_stops_the_night() {
+    let project = Project::new(r#"echo right > "$REFLEXION_TASK_ID.txt"; test -e "$OUT/calm" || touch "$OUT/broken""#);
+    let ids = ["a", "b", "c", "d", "e"];
+    for id in ids {
+        project.write(&format!("{id}.txt"), "wrong\n");
+    }
+    project.tasks(&ids.map(|id| task_with_check(id, &format!("grep -qx right {id}.txt"))));
+    project.config(|config| config["setup"] = r#"test ! -e "$OUT/broken" || { echo no network; exit 1; }"#.into());
+    let ran = project.run(&["overnight"]);
+    ran.exits(4).says("3 tasks in a row could not be worked on: setup").says("no network");
+    std::fs::remove_file(project.out.join("broken")).unwrap();
+    std::fs::write(project.out.join("calm"), "").unwrap();
+    project.run(&["overnight"]).exits(0);
+}
+
+#[test]
+fn a_check_of_one_task_that_cannot_start_does_not_end_a_night() {
+    let project = Project::new(r#"echo right > "$REFLEXION_TASK_ID.txt""#);
+    project.write("b.txt", "wrong\n");
+    let mut bad = task_with_check("a", "");
+    bad["checks"][0]["run"] = serde_json::json!(["no-such-program"]);
+    project.tasks(&[bad, task_with_check("b", "grep -qx right b.txt")]);
+    project.run(&["overnight"]).exits(1).says("check `answer` cannot start").says("[b] merged");
+}

@@ -80,7 +80,7 @@ impl TaskRun {
     async fn baseline(&self, workspace: &dyn Workspace) -> Result<Vec<CheckReport>, TaskRunError> {
         let base = workspace.base();
         let mut reports = Vec::new();
-        workspace.guard().await?;
+        let mut guarded = false;
         for (scope, spec) in self.all_checks() {
             let key = (base.clone(), spec.clone());
             let cached = match scope {
@@ -89,7 +89,12 @@ impl TaskRun {
             };
             let report = match cached {
                 Some(report) => report,
-                None => self.verify(workspace, vec![(scope, spec)]).await.remove(0),
+                None => {
+                    if !std::mem::replace(&mut guarded, true) {
+                        workspace.guard().await?;
+                    }
+                    self.verify(workspace, vec![(scope, spec)]).await.remove(0)
+                }
             };
             if scope == CheckScope::Project {
                 self.baselines().insert(key, report.clone());

@@ -22,6 +22,7 @@ mod journal;
 mod jsonl;
 mod lines;
 mod locked_file;
+mod old_transcripts;
 mod overlay;
 mod past;
 mod prune;

@@ -3,22 +3,23 @@
 use super::family::Process;
 use std::path::Path;
 
-/// Whether a process other than this one works below the directory, or has something below it open.
+/// Whether a process other than this one works below the directory, or one that we started has something below it open.
 ///
 /// Processes of other users cannot be looked into, and nothing that we started is theirs.
 pub(in crate::host) fn is_occupied(dir: &Path) -> bool {
     // The kernel names them without links.
     let Ok(dir) = dir.canonicalize() else { return false };
     let me = rustix::process::getpid().as_raw_pid();
-    Process::all().iter().any(|process| process.pid != me && !process.zombie && stands_in(process, &dir))
+    let pids = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let mut pids = pids.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok()).filter(|pid| *pid != me);
+    let works_there = |pid| std::fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|cwd| cwd.starts_with(&dir));
+    let ours = Process::descendants().unwrap_or_else(Process::all);
+    pids.any(works_there) || ours.iter().any(|process| process.pid != me && has_open(process.pid, &dir))
 }
 
-fn stands_in(process: &Process, dir: &Path) -> bool {
-    let open = || {
-        let files = std::fs::read_dir(format!("/proc/{}/fd", process.pid)).into_iter().flatten().flatten();
-        files.filter_map(|file| std::fs::read_link(file.path()).ok()).any(|path| path.starts_with(dir))
-    };
-    process.is_below(dir) || open()
+fn has_open(pid: i32, dir: &Path) -> bool {
+    let files = std::fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
+    files.filter_map(|file| std::fs::read_link(file.path()).ok()).any(|path| path.starts_with(dir))
 }
 
 #[cfg(test)]

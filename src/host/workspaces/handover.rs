@@ -61,23 +61,30 @@ pub(super) async fn hand_over(slot: &mut Slot, known: &mut Known, to: &Target<'_
     }
     let (admin, place, base) = (Arc::clone(&ground), top.clone(), to.base.to_owned());
     blocking(move || admin.renew(&place, &base)).await?;
+    let keeps = keep_or_forget(slot, known, to).await?;
+    let proven = known.proven.take().filter(|proven| proven.is_settled());
+    if keeps && known.loaded == to.tree && slot.is_as(proven.as_ref()).await? {
+        return Ok(());
+    }
+    let hidden = to.begun.repository.hidden();
+    let mut hides = false;
     if known.loaded != to.tree {
         let changed = recorder.difference(&known.loaded, to.tree).await?.files;
         if changed.iter().any(|file| file.ends_with(".gitattributes")) {
             return Err(Doubt::Of("what decides about line endings and filters has changed"));
         }
+        hides = changed.iter().any(|file| hidden.iter().any(|hidden| Path::new(file).starts_with(hidden)));
     }
-    let keeps = keep_or_forget(slot, known, to).await?;
     let kept = if keeps { slot.with_kept(|kept| Ok(kept.roots().cloned().collect())).await? } else { Vec::new() };
     let tracked = Tracked::read(&recorder.listing().await?);
-    let (written, hidden) = (std::mem::take(&mut known.written), to.begun.repository.hidden());
+    let written = std::mem::take(&mut known.written);
     let sweep = Sweep { top: top.clone(), look: ground.dirs.clone(), tracked, kept, written, hidden: hidden.to_vec() };
     blocking(move || Ok(sweep.run())).await??;
     recorder.checkout(to.tree).await?;
-    if known.loaded != to.tree {
+    if hides {
         recorder.hide(&hidden).await?;
-        to.tree.clone_into(&mut known.loaded);
     }
+    to.tree.clone_into(&mut known.loaded);
     if !keeps {
         let into = Carried { top: &slot.recorder.top, private: &slot.private };
         let kept = carry(to.shared, to.begun, into).await?;

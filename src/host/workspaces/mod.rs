@@ -3,11 +3,11 @@
 //! [`HostWorkspaces`] finds the project's repository ([`repository`]) or keeps a private one where there is none, fixes
 //! the run's base ([`begin`]), and makes a workspace per task ([`open`]): a detached worktree under
 //! `.reflection/worktrees/<run>`, which one task after another gets ([`slots`], proven to be as new by [`handover`], on its
-//! [`ground`]), or a plain copy. A [`workspace`] is put back to recorded trees and recorded
+//! [`ground`]; [`seen`] tells whether anything was touched), or a plain copy. A [`workspace`] is put back to recorded trees and recorded
 //! through an index of our own ([`recorder`]); untracked things that are carried in ([`carry`]) or made by `setup` stay
 //! as they were ([`kept`]). Around an attempt the user's refs, stash, configuration and hooks are guarded ([`guard`], by
 //! the evidence of reflogs, [`trace`], [`stash`]; [`watch`] keeps attempts of the same time apart). Confirmed work becomes a branch or a patch; a night puts
-//! it on one branch ([`integration`]), and [`apply`] brings it into the user's files. [`layout`] says where everything lies; [`removal`] removes what agents leave.
+//! it on one branch ([`integration`]; [`refs`] says where they stand), and [`apply`] brings it into the user's files. [`layout`] says where everything lies; [`removal`] removes what agents leave.
 
 mod apply;
 mod begin;
@@ -21,9 +21,11 @@ mod kept;
 mod layout;
 mod open;
 mod recorder;
+mod refs;
 mod removal;
 mod repository;
 mod room;
+mod seen;
 mod slots;
 mod stash;
 mod trace;

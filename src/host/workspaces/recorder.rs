@@ -60,6 +60,7 @@ pub(super) struct Recorded {
 }
 
 /// What differs between two trees.
+#[derive(Debug, Clone)]
 pub(super) struct Difference {
     pub(super) files: Vec<String>,
     pub(super) hash: String,

@@ -7,6 +7,7 @@ use super::layout::blocking;
 use super::recorder::Recorder;
 use super::removal::remove;
 use super::repository::Repository;
+use super::seen::Seen;
 use crate::host::git;
 use crate::services::WorkspaceError;
 use std::collections::BTreeSet;
@@ -63,6 +64,19 @@ impl Slot {
         blocking(move || work(&mut kept.lock().unwrap_or_else(PoisonError::into_inner))).await
     }
 
+    /// Looks at the files as they are; nothing if they cannot be remembered.
+    pub(super) async fn look(&self) -> Result<Option<Arc<Seen>>, WorkspaceError> {
+        let top = self.recorder.top.clone();
+        blocking(move || Ok(Seen::look(&top).map(Arc::new))).await
+    }
+
+    /// Whether nobody has touched any file since then.
+    pub(super) async fn is_as(&self, seen: Option<&Arc<Seen>>) -> Result<bool, WorkspaceError> {
+        let Some(seen) = seen.cloned() else { return Ok(false) };
+        let top = self.recorder.top.clone();
+        blocking(move || Ok(seen.is_same(&top))).await
+    }
+
     /// Removes the files, and what git and we know of them.
     pub(super) async fn remove(&self, repository: &Repository) -> Result<(), WorkspaceError> {
         let (top, private) = (self.recorder.top.clone(), self.private.clone());
@@ -102,6 +116,8 @@ pub(super) struct Known {
     index: Option<IndexStamp>,
     /// Somebody else has written to our index.
     spoilt: bool,
+    /// What was there when the slot was proven to be as new.
+    pub(super) proven: Option<Arc<Seen>>,
 }
 
 impl Known {
@@ -114,6 +130,7 @@ impl Known {
             written: BTreeSet::new(),
             index: None,
             spoilt: false,
+            proven: None,
         }
     }
 

@@ -11,10 +11,12 @@ use super::integration;
 use super::kept::Kept;
 use super::layout::io_error;
 use super::layout::write_whole;
+use super::recorder::Difference;
 use super::recorder::Recording;
 use super::removal::remove;
 use super::repository::Kind;
 use super::repository::branch;
+use super::seen::Seen;
 use super::slots::IndexStamp;
 use super::slots::Known;
 use super::slots::Slot;
@@ -71,7 +73,9 @@ impl Parts {
         let message = format!("{}\n\n{}", request.subject, request.body);
         let call = self.slot.recorder.git.call(["commit-tree", &request.tree.0, "-p", parent, "-F", "-"]);
         let call = call.stdin(message.trim_end().to_owned() + "\n");
-        self.begun.identity.sign(call, self.shared.params.clock.now()).line().await
+        let commit = self.begun.identity.sign(call, self.shared.params.clock.now()).line().await?;
+        self.begun.repository.learn(&commit, &request.tree.0);
+        Ok(commit)
     }
 }
 
@@ -79,6 +83,10 @@ struct State {
     known: Known,
     /// The tree that the files are, if nobody has worked in them since.
     pristine: Option<String>,
+    /// What was there when the files were last put back; they are those of the tree in our index then.
+    seen: Option<Arc<Seen>>,
+    /// The last difference that was asked for: between the base and this tree.
+    differs: Option<(String, Difference)>,
     /// The agent's index as we left it.
     agents_index: Option<IndexStamp>,
     guarded: Option<Guarded>,
@@ -87,7 +95,15 @@ struct State {
 
 impl HostWorkspace {
     pub(super) fn new(parts: Parts, known: Known) -> Self {
-        let state = State { known, pristine: None, agents_index: None, guarded: None, given_back: false };
+        let state = State {
+            known,
+            pristine: None,
+            seen: None,
+            differs: None,
+            agents_index: None,
+            guarded: None,
+            given_back: false,
+        };
         Self { state: Mutex::new(state), parts }
     }
 
@@ -96,14 +112,35 @@ impl HostWorkspace {
         let mut state = self.state.lock().await;
         self.hide()?;
         self.show(&mut state).await?;
-        self.leave(&mut state);
+        self.leave(&mut state).await?;
+        state.known.proven = state.seen.clone();
         Ok(())
     }
 
     /// We are through with the files: they are what the index says.
-    fn leave(&self, state: &mut State) {
+    async fn leave(&self, state: &mut State) -> Result<(), WorkspaceError> {
         state.pristine = Some(state.known.loaded.clone());
         state.known.leave(&self.parts.slot.recorder.index);
+        state.seen = self.parts.slot.look().await?;
+        Ok(())
+    }
+
+    /// Whether nobody has touched the files, or told the agent's git anything of them, since they were put back.
+    async fn is_untouched(&self, state: &State) -> Result<bool, WorkspaceError> {
+        let told = self.parts.slot.ground.as_ref().is_some_and(|g| stamp(&g.admin.join("index")) != state.agents_index);
+        Ok(!told && self.parts.slot.is_as(state.seen.as_ref()).await?)
+    }
+
+    /// What differs between the base and a tree.
+    async fn difference(&self, state: &mut State, tree: &str) -> Result<Difference, WorkspaceError> {
+        if let Some((of, difference)) = &state.differs
+            && of == tree
+        {
+            return Ok(difference.clone());
+        }
+        let difference = self.parts.slot.recorder.difference(&self.parts.tree, tree).await?;
+        state.differs = Some((tree.to_owned(), difference.clone()));
+        Ok(difference)
     }
 
     fn hide(&self) -> Result<(), WorkspaceError> {
@@ -196,6 +233,12 @@ impl HostWorkspace {
         Ok(true)
     }
 
+    async fn change(&self, state: &mut State, tree: String, start: &TreeId) -> Result<Change, WorkspaceError> {
+        let difference = self.difference(state, &tree).await?;
+        let no_op = tree == start.0;
+        Ok(Change { no_op, tree: TreeId(tree), files: difference.files, diff_hash: difference.hash })
+    }
+
     fn scope(&self, ground: &Ground) -> Scope {
         Scope {
             repository: self.parts.begun.repository.clone(),
@@ -245,19 +288,29 @@ impl Workspace for HostWorkspace {
 
     async fn reset(&self, tree: &TreeId, cancel: &CancellationToken) -> Result<(), WorkspaceError> {
         let mut state = self.state.lock().await;
-        let parts = &self.parts;
-        state.known.look_at(&parts.slot.recorder.index);
-        if state.pristine.take().as_ref() != Some(&tree.0) {
-            self.restore_files(&mut state, &tree.0).await?;
-            if let Some(ground) = &parts.slot.ground {
-                ground.restore(&parts.slot.recorder.top, &parts.base).await?;
+        let slot = &self.parts.slot;
+        state.known.look_at(&slot.recorder.index);
+        let ready = state.pristine.take().as_ref() == Some(&tree.0);
+        if !ready {
+            if state.known.loaded != tree.0 || !self.is_untouched(&state).await? {
+                state.seen = None;
+                self.restore_files(&mut state, &tree.0).await?;
             }
-            self.show(&mut state).await?;
+            if let Some(ground) = &slot.ground {
+                ground.restore(&slot.recorder.top, &self.parts.base).await?;
+            }
+            if state.seen.is_none() {
+                self.show(&mut state).await?;
+            }
         }
         if self.set_up(&mut state, cancel).await? {
+            state.seen = None;
             self.show(&mut state).await?;
         }
-        self.leave(&mut state);
+        if state.seen.is_none() {
+            return self.leave(&mut state).await;
+        }
+        state.pristine = Some(tree.0.clone());
         Ok(())
     }
 
@@ -268,6 +321,10 @@ impl Workspace for HostWorkspace {
         let recorder = &slot.recorder;
         state.pristine = None;
         state.known.look_at(&recorder.index);
+        if self.is_untouched(&state).await? {
+            let tree = state.known.loaded.clone();
+            return self.change(&mut state, tree, start).await;
+        }
         let mut left_out: Vec<PathBuf> = self.parts.begun.repository.hidden().into();
         left_out.extend(slot.kept.lock().unwrap_or_else(PoisonError::into_inner).roots().cloned());
         let mut forced = Vec::new();
@@ -285,13 +342,9 @@ impl Workspace for HostWorkspace {
         known.written.extend(recorded.changed);
         known.loaded.clone_from(&recorded.tree);
         known.leave(&recorder.index);
-        let difference = recorder.difference(&self.parts.tree, &recorded.tree).await?;
-        Ok(Change {
-            no_op: recorded.tree == start.0,
-            tree: TreeId(recorded.tree),
-            files: difference.files,
-            diff_hash: difference.hash,
-        })
+        // Our index holds another tree than the one that was looked at.
+        state.seen = None;
+        self.change(&mut state, recorded.tree, start).await
     }
 
     async fn guard(&self) -> Result<(), WorkspaceError> {
@@ -340,7 +393,7 @@ impl Workspace for HostWorkspace {
                 path.display().to_string()
             }
         };
-        let difference = parts.slot.recorder.difference(&parts.tree, tree).await?;
+        let difference = self.difference(&mut *self.state.lock().await, tree).await?;
         Ok(Committed { target, files: difference.files })
     }
 
@@ -361,6 +414,9 @@ impl Workspace for HostWorkspace {
     }
 
     async fn diff(&self, tree: &TreeId, limit: usize) -> Result<String, WorkspaceError> {
+        if tree.0 == self.parts.tree {
+            return Ok(String::new());
+        }
         let bytes = diff(&self.parts.slot.recorder.git, &self.parts.tree, &tree.0).await?;
         let text = String::from_utf8_lossy(&bytes[..bytes.len().min(limit)]);
         Ok(text.trim_end_matches(char::REPLACEMENT_CHARACTER).to_owned())

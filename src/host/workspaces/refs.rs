@@ -95,7 +95,8 @@ fn is_absence(error: &io::Error) -> bool {
 
 /// Locks are no refs; links are followed as git does.
 fn files(dir: &Path, skipped: Option<&Path>) -> Vec<PathBuf> {
-    let walk = walkdir::WalkDir::new(dir).follow_links(true).into_iter();
+    // A ref of this very name is not below it.
+    let walk = walkdir::WalkDir::new(dir).min_depth(1).follow_links(true).into_iter();
     walk.filter_entry(|entry| Some(entry.path()) != skipped)
         .flatten()
         .filter(|entry| entry.file_type().is_file() && !entry.path().as_os_str().as_encoded_bytes().ends_with(b".lock"))
@@ -172,6 +173,9 @@ mod tests {
         match below(&git_dir, &["refs/heads"], Some("refs/heads/a/")) {
             Read::Known(refs) => assert_eq!(refs.into_keys().collect::<Vec<_>>(), ["refs/heads/main"]),
             Read::AskGit => panic!("these are plain files"),
+        }
+        for prefix in ["refs/heads/main/", "refs/heads/a/c/", "refs/heads/none/"] {
+            assert_eq!(below(&git_dir, &[prefix], None), Read::Known(BTreeMap::new()), "{prefix}");
         }
         for name in ["HEAD", "main", "refs/heads/main^{commit}", "refs/heads/main@{1}", "refs/heads/main~1"] {
             assert_eq!(one(&git_dir, name), Read::AskGit, "{name}");

@@ -64,6 +64,7 @@ pub(super) async fn doctor(dir: &Path, args: &DoctorArgs) -> anyhow::Result<Exit
     match project::layers(dir, Vec::new()) {
         Ok((layers, settings)) => {
             findings.push(Finding::good("project.json", settings.project().root.display().to_string()));
+            findings.push(state(&settings.project().state_dir()));
             let (files, tasks) = files(&layers).await?;
             findings.extend(agents(&layers, &*settings, tasks.as_ref()).await?);
             findings.extend(files);
@@ -215,6 +216,22 @@ async fn files(layers: &Layers) -> anyhow::Result<(Vec<Finding>, Option<TaskList
     Ok((vec![memory, tasks], list.ok()))
 }
 
+/// How much of the disk runs have filled.
+fn state(dir: &Path) -> Finding {
+    let mut parts: Vec<(String, u64)> = Vec::new();
+    for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
+        let files = walkdir::WalkDir::new(entry.path()).into_iter().flatten().filter_map(|found| found.metadata().ok());
+        let bytes = files.filter(std::fs::Metadata::is_file).map(|meta| meta.len()).sum();
+        parts.push((entry.file_name().to_string_lossy().into_owned(), bytes));
+    }
+    parts.sort_by_key(|(_, bytes)| std::cmp::Reverse(*bytes));
+    let mb = |bytes: u64| format!("{:.1} MB", bytes as f64 / 1e6);
+    let largest: Vec<String> = parts.iter().take(3).map(|(name, bytes)| format!("{name} {}", mb(*bytes))).collect();
+    let all = mb(parts.iter().map(|(_, bytes)| bytes).sum());
+    let most = if largest.is_empty() { String::new() } else { format!(", most of it in {}", largest.join(", ")) };
+    Finding::good(".reflection", format!("{all}{most}"))
+}
+
 /// Whether everybody who is to hear of a run can be reached, as far as that is seen without sending anything.
 async fn notifiers(layers: &Layers) -> Vec<Finding> {
     let mend = "mend `notify` in project.json, or set the variable; `reflexion notify test` tries it";
@@ -278,6 +295,7 @@ async fn checks(layers: &Layers, settings: &dyn Settings) -> anyhow::Result<Vec<
     }
     interrupt.abort();
     workspace.close().await?;
+    app.0.finish().await?;
     app.shutdown().await?;
     locks.shutdown().await?;
     Ok(findings)

@@ -67,6 +67,7 @@ impl Effective {
                 carry_limit_bytes: file.carry_limit_mb.saturating_mul(1 << 20),
                 env: file.workspace.env.clone(),
                 min_free_bytes: file.workspace.min_free_mb.saturating_mul(1 << 20),
+                transcripts_bytes: file.workspace.transcripts_mb.saturating_mul(1 << 20),
             },
             environment: policy::Environment {
                 deny: file.env_deny.clone(),

@@ -309,11 +309,14 @@ pub struct WorkspaceFile {
     /// With less than so many megabytes free on the disk that holds workspaces, no attempt begins or is judged: the run
     /// stops, and goes on when there is room again. 0: it is not looked at.
     pub min_free_mb: u64,
+    /// When a run begins, the transcripts of earlier ones may fill so many megabytes under `.reflection/runs`; what is more is
+    /// removed, the oldest first. Those of the newest run stay, and journals and patches always do.
+    pub transcripts_mb: u64,
 }
 
 impl Default for WorkspaceFile {
     fn default() -> Self {
-        Self { env: BTreeMap::new(), min_free_mb: 200 }
+        Self { env: BTreeMap::new(), min_free_mb: 200, transcripts_mb: 1024 }
     }
 }
 

@@ -149,20 +149,21 @@ mod tests {
     #[tokio::test]
     async fn it_holds_until_it_is_dropped() {
         let dir = tempfile::tempdir().unwrap();
-        let (asked, over) = (dir.path().join("asked"), dir.path().join("over"));
+        let (asked, pid) = (dir.path().join("asked"), dir.path().join("pid"));
         // As the real one: the options first, then the program that it is held for.
         let script = format!(
-            "echo \"$@\" > {}; while [ \"$1\" != cat ]; do shift; done; \"$@\"; : > {}",
+            "echo \"$@\" > {}; echo $$ > {}; while [ \"$1\" != cat ]; do shift; done; \"$@\"",
             asked.display(),
-            over.display()
+            pid.display()
         );
         let awake = held(dir.path(), Some(&script)).await.unwrap();
         assert_eq!(awake.how(), "systemd-inhibit");
         assert!(fs::read_to_string(&asked).unwrap().starts_with("--what=sleep:idle --mode=block"));
-        assert!(!over.exists(), "it is held");
+        let process = Path::new("/proc").join(fs::read_to_string(&pid).unwrap().trim());
+        assert!(process.exists(), "it is held");
         drop(awake);
         let gone = async {
-            while !over.exists() {
+            while process.exists() {
                 tokio::task::yield_now().await;
             }
         };

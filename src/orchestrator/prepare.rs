@@ -90,7 +90,7 @@ impl TaskRun {
     async fn baseline(&self, workspace: &dyn Workspace) -> Result<Vec<CheckReport>, TaskRunError> {
         let base = workspace.base();
         let mut reports = Vec::new();
-        workspace.guard().await?;
+        let mut guarded = false;
         for (scope, spec) in self.all_checks() {
             let key = (base.clone(), spec.clone());
             let cached = match scope {
@@ -99,7 +99,12 @@ impl TaskRun {
             };
             let mut report = match cached {
                 Some(report) => report,
-                None => self.verify(workspace, vec![(scope, spec.clone())]).await.remove(0),
+                None => {
+                    if !std::mem::replace(&mut guarded, true) {
+                        workspace.guard().await?;
+                    }
+                    self.verify(workspace, vec![(scope, spec.clone())]).await.remove(0)
+                }
             };
             if let CheckStatus::NotRun { because } = &report.status
                 && !self.context.cancel.is_cancelled()

@@ -164,7 +164,8 @@ async fn subagents(
 }
 
 async fn transcripts(settings: Svc<dyn Settings>, clock: Svc<dyn Clock>) -> Result<Svc<dyn Transcripts>, Infallible> {
-    Ok(Svc::new(TranscriptFiles::new(settings.project().clone(), clock.into_arc())))
+    let keep = settings.workspace().transcripts_bytes;
+    Ok(Svc::new(TranscriptFiles::new(settings.project().clone(), clock.into_arc(), keep)))
 }
 
 async fn models() -> Result<Svc<dyn Models>, Infallible> {

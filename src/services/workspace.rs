@@ -30,7 +30,7 @@ pub trait Workspaces: Send + Sync {
     /// [`WorkspaceError::Conflict`] if the branches do not merge.
     async fn open(&self, request: OpenWorkspace) -> Result<Arc<dyn Workspace>, WorkspaceError>;
 
-    /// Puts the branches of the run back where the run had left them, and says which had been moved by somebody; what they
+    /// Removes the workspaces that were given up, puts the branches of the run back where the run had left them, and says which had been moved by somebody; what they
     /// were moved to is kept under another name.
     ///
     /// # Errors
@@ -165,7 +165,8 @@ pub trait Workspace: Send + Sync {
     /// [`WorkspaceError`].
     async fn diff(&self, tree: &TreeId, limit: usize) -> Result<String, WorkspaceError>;
 
-    /// Remembers refs, configuration, stash and hooks of the user's repository, before an agent runs.
+    /// Remembers refs, configuration, stash and hooks of the user's repository, before an agent or a check runs: as long as
+    /// it was not called since, the files count as nobody's work.
     ///
     /// # Errors
     /// [`WorkspaceError`].
@@ -218,7 +219,8 @@ pub trait Workspace: Send + Sync {
     /// [`WorkspaceError`].
     async fn save_patch(&self, tree: &TreeId, subtask: &SubtaskId) -> Result<PathBuf, WorkspaceError>;
 
-    /// Removes the workspace.
+    /// Gives the workspace up: nothing of it may be used any more. Another task may get its directory, as new; the last
+    /// ones are removed by [`Workspaces::finish`].
     ///
     /// # Errors
     /// [`WorkspaceError`]; what is left is removed by the next run.

@@ -23,6 +23,7 @@ mod jsonl;
 mod line_tail;
 mod lines;
 mod locked_file;
+mod old_transcripts;
 mod overlay;
 mod past;
 mod prune;

@@ -2,6 +2,7 @@
 
 use super::lines::bare;
 use super::lines::for_each_line;
+use super::old_transcripts::make_room;
 use super::transcript_caps::capped;
 use crate::domain::RunId;
 use crate::domain::SessionId;
@@ -33,6 +34,9 @@ use std::sync::PoisonError;
 pub struct TranscriptFiles {
     project: policy::Project,
     clock: Arc<dyn Clock>,
+    keep_bytes: u64,
+    /// The run for which room was made.
+    current: Mutex<Option<RunId>>,
 }
 
 /// A transcript larger than this takes no more steps, only its end: 64 MiB, some hundred times a long session.
@@ -41,10 +45,22 @@ const FILE_BYTES: u64 = 64 << 20;
 const HEAD_BYTES: u64 = 64 << 10;
 
 impl TranscriptFiles {
-    /// The transcripts of a project's runs.
+    /// The transcripts of a project's runs. With the first one of a run, those of earlier runs are cut down to
+    /// `keep_bytes`, the oldest first.
     #[must_use]
-    pub fn new(project: policy::Project, clock: Arc<dyn Clock>) -> Self {
-        Self { project, clock }
+    pub fn new(project: policy::Project, clock: Arc<dyn Clock>, keep_bytes: u64) -> Self {
+        Self { project, clock, keep_bytes, current: Mutex::default() }
+    }
+
+    fn make_room_for(&self, run: &RunId) {
+        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        if current.as_ref() == Some(run) {
+            return;
+        }
+        for dir in make_room(&self.project.state_dir().join("runs"), run.as_str(), self.keep_bytes) {
+            tracing::info!(dir = %dir.display(), "old transcripts were removed: `workspace.transcriptsMb`");
+        }
+        *current = Some(run.clone());
     }
 
     /// Every transcript file, oldest run first; runs and sessions have ids that sort by time.
@@ -67,6 +83,7 @@ impl TranscriptFiles {
 
 impl Transcripts for TranscriptFiles {
     fn begin(&self, head: TranscriptHead) -> Arc<dyn AgentWatch> {
+        self.make_room_for(&head.run);
         let dir = self.project.run_dir(&head.run).join("transcripts");
         let path = dir.join(transcript_name(&head.session));
         let file = std::fs::create_dir_all(&dir)
@@ -273,8 +290,10 @@ mod tests {
     fn both_kinds_give_back_what_they_were_told() {
         let dir = tempfile::tempdir().unwrap();
         let clock = || Arc::new(TestClock::new());
-        let both: [Box<dyn Transcripts>; 2] =
-            [Box::new(TranscriptFiles::new(project(dir.path()), clock())), Box::new(MemoryTranscripts::new(clock()))];
+        let both: [Box<dyn Transcripts>; 2] = [
+            Box::new(TranscriptFiles::new(project(dir.path()), clock(), 0)),
+            Box::new(MemoryTranscripts::new(clock())),
+        ];
         for transcripts in both {
             let (old, new) = (head("run-1", "s-1"), head("run-2", "s-2"));
             for head in [&old, &new] {
@@ -296,7 +315,7 @@ mod tests {
     #[test]
     fn reading_creates_nothing() {
         let dir = tempfile::tempdir().unwrap();
-        let transcripts = TranscriptFiles::new(project(dir.path()), Arc::new(TestClock::new()));
+        let transcripts = TranscriptFiles::new(project(dir.path()), Arc::new(TestClock::new()), 0);
         assert_eq!(transcripts.list(None).unwrap(), []);
         assert!(transcripts.read(&SessionId::new("s")).is_err());
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
@@ -306,7 +325,7 @@ mod tests {
     fn lines_that_cannot_be_read_are_left_out_and_counted() {
         let check = |tail: &[u8], records: usize, unreadable: u64| {
             let dir = tempfile::tempdir().unwrap();
-            let transcripts = TranscriptFiles::new(project(dir.path()), Arc::new(TestClock::new()));
+            let transcripts = TranscriptFiles::new(project(dir.path()), Arc::new(TestClock::new()), 0);
             let head = head("run-1", "s-1");
             transcripts.begin(head.clone()).step(said("one"), None);
             let path = dir.path().join(".reflection/runs/run-1/transcripts/s-1.jsonl");
@@ -332,7 +351,7 @@ mod tests {
     #[test]
     fn what_is_no_transcript_is_not_listed() {
         let dir = tempfile::tempdir().unwrap();
-        let transcripts = TranscriptFiles::new(project(dir.path()), Arc::new(TestClock::new()));
+        let transcripts = TranscriptFiles::new(project(dir.path()), Arc::new(TestClock::new()), 0);
         let head = head("run-1", "s-1");
         transcripts.begin(head.clone());
         let place = dir.path().join(".reflection/runs/run-1/transcripts");
@@ -347,7 +366,7 @@ mod tests {
     #[test]
     fn no_id_leads_out_of_the_directory() {
         let dir = tempfile::tempdir().unwrap();
-        let transcripts = TranscriptFiles::new(project(dir.path()), Arc::new(TestClock::new()));
+        let transcripts = TranscriptFiles::new(project(dir.path()), Arc::new(TestClock::new()), 0);
         let long = "x".repeat(5000);
         let ids = ["../../../out", "/etc/passwd", ".", "..", "", "a b", "ä\n", ".hidden", long.as_str()];
         for id in ids {
@@ -364,7 +383,7 @@ mod tests {
     fn a_transcript_that_cannot_be_written_costs_nothing() {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join(".reflection"), "a file in the way").unwrap();
-        let transcripts = TranscriptFiles::new(project(dir.path()), Arc::new(TestClock::new()));
+        let transcripts = TranscriptFiles::new(project(dir.path()), Arc::new(TestClock::new()), 0);
         transcripts.begin(head("run-1", "s-1")).step(said("unheard"), None);
     }
 

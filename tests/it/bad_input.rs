@@ -433,7 +433,7 @@ fn after_a_killed_run_the_next_one_cleans_up_and_says_so() {
     assert_eq!(left.len(), 1);
     fs::write(project.out.join("mended"), "").unwrap();
     let next = project.run(&["run", "--json"]);
-    next.exits(0).says("left behind by an earlier run, now removed").says("the workspace of task a");
+    next.exits(0).says("left behind by an earlier run, now removed").says("a workspace of run");
     assert_eq!(next.task("a")["solvedAt"], 1, "an attempt that was never judged was not used up");
     assert!(!left[0].exists());
     assert_eq!(project.worktrees().len(), 0);

@@ -57,13 +57,16 @@ fn a_full_disk_stops_the_night_and_the_next_one_goes_on() {
 
 #[test]
 fn what_stands_in_the_way_of_every_task_stops_the_night() {
-    let project = Project::new(r#"echo right > "$REFLEXION_TASK_ID.txt"; test -e "$OUT/calm" || touch "$OUT/broken""#);
+    // It takes away what `setup` made, which has to run again for the next task.
+    let agent = r#"rm -r deps; echo right > "$REFLEXION_TASK_ID.txt"; test -e "$OUT/calm" || touch "$OUT/broken""#;
+    let project = Project::new(agent);
     let ids = ["a", "b", "c", "d", "e"];
     for id in ids {
         project.write(&format!("{id}.txt"), "wrong\n");
     }
     project.tasks(&ids.map(|id| task_with_check(id, &format!("grep -qx right {id}.txt"))));
-    project.config(|config| config["setup"] = r#"test ! -e "$OUT/broken" || { echo no network; exit 1; }"#.into());
+    let setup = r#"mkdir deps && touch deps/made; test ! -e "$OUT/broken" || { echo no network; exit 1; }"#;
+    project.config(|config| config["setup"] = setup.into());
     let ran = project.run(&["overnight"]);
     ran.exits(4).says("3 tasks in a row could not be worked on: setup").says("no network");
     std::fs::remove_file(project.out.join("broken")).unwrap();

@@ -92,7 +92,7 @@ impl Family {
 
     /// Looks who is there, so that a descendant is remembered when its parent dies.
     pub(super) fn look(&mut self) -> Vec<Process> {
-        let table = Process::all();
+        let table = Process::descendants().unwrap_or_else(Process::all);
         let leader = self.leader.as_raw_pid();
         let mine = self.members(&table);
         let me = rustix::process::getpid().as_raw_pid();
@@ -154,7 +154,8 @@ impl Family {
         self.signal(Signal::KILL);
         let started = Instant::now();
         let mut pause = Duration::from_millis(1);
-        while self.kill_and_reap() > 0 {
+        // Two looks: the kernel may leave a child out of the list while another one ends.
+        while self.kill_and_reap() > 0 || self.kill_and_reap() > 0 {
             if started.elapsed() > SWEEP_LIMIT {
                 tracing::warn!(left = self.known.len(), "processes could not be ended");
                 return;
@@ -235,6 +236,30 @@ impl Process {
             .collect()
     }
 
+    /// This process and all that descend from it, without reading the whole table; nothing where the kernel does not list
+    /// children.
+    ///
+    /// Whatever a program started is among them, because this process adopts orphans ([`adopt_orphans`]).
+    pub(super) fn descendants() -> Option<Vec<Self>> {
+        let me = rustix::process::getpid().as_raw_pid();
+        let mut found = vec![Self::read(me)?];
+        let mut next = 0;
+        let mut listed = HashSet::from([me]);
+        while let Some(process) = found.get(next) {
+            next += 1;
+            // One that has ended meanwhile has none; of this process there must be a list.
+            match children(process.pid) {
+                Some(pids) => {
+                    let new = pids.into_iter().filter(|pid| listed.insert(*pid));
+                    found.extend(new.filter_map(Self::read).collect::<Vec<_>>());
+                }
+                None if next == 1 => return None,
+                None => {}
+            }
+        }
+        Some(found)
+    }
+
     pub(super) fn read(pid: i32) -> Option<Self> {
         Self::parse(pid, &std::fs::read(format!("/proc/{pid}/stat")).ok()?)
     }
@@ -273,9 +298,40 @@ impl Process {
     }
 }
 
+/// The children of all threads of a process [`proc_tid_children(5)`].
+fn children(pid: i32) -> Option<Vec<i32>> {
+    let mut children = Vec::new();
+    for thread in std::fs::read_dir(format!("/proc/{pid}/task")).ok()?.flatten() {
+        match std::fs::read_to_string(thread.path().join("children")) {
+            Ok(list) => children.extend(list.split_ascii_whitespace().filter_map(|pid| pid.parse::<i32>().ok())),
+            // The thread has ended; a kernel without these lists has none for any thread.
+            Err(_) if thread.path().exists() => return None,
+            Err(_) => {}
+        }
+    }
+    Some(children)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn descendants_are_listed_without_the_whole_table() {
+        let mut shell = std::process::Command::new("sh");
+        shell.args(["-c", "sh -c 'echo $$; read x; :'; :"]).stdin(std::process::Stdio::piped());
+        let mut shell = shell.stdout(std::process::Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        std::io::BufRead::read_line(&mut std::io::BufReader::new(shell.stdout.take().unwrap()), &mut line).unwrap();
+        let grandchild: i32 = line.trim().parse().unwrap();
+        let found = Process::descendants().expect("this kernel lists children");
+        for pid in [rustix::process::getpid().as_raw_pid(), shell.id().cast_signed(), grandchild] {
+            assert_eq!(found.iter().filter(|process| process.pid == pid).count(), 1, "{pid} in {found:?}");
+        }
+        assert!(!found.iter().any(|process| process.pid == 1), "{found:?}");
+        drop(shell.stdin.take());
+        shell.wait().unwrap();
+    }
 
     #[test]
     fn a_name_may_contain_anything() {

@@ -5,8 +5,8 @@
 //! limit, by cancellation, or because its future was dropped - its group is killed and what left the group is found in
 //! `/proc` by mark or descent, killed and reaped ([`family`]); this process is the sub-reaper of all of them.
 //! [`runner`] puts these together. The mark names the project and its runtime ([`mark`]), so that the next run can end what
-//! a killed one left running ([`left_behind`]). Where the project has a sandbox, what works in a workspace is started in it
-//! ([`confine`], [`mod@landlock`]).
+//! a killed one left running ([`left_behind`]), and [`occupants`] says whether anybody is left in a directory. Where the project
+//! has a sandbox, what works in a workspace is started in it ([`confine`], [`mod@landlock`]).
 
 mod capture;
 mod confine;
@@ -15,9 +15,11 @@ mod family;
 mod landlock;
 mod left_behind;
 mod mark;
+mod occupants;
 mod runner;
 
 pub(super) use left_behind::end_left_behind;
+pub(super) use occupants::is_occupied;
 pub use runner::HostRunner;
 
 #[cfg(test)]

@@ -176,9 +176,9 @@ async fn clean_up(layout: &Layout, repository: &Repository) -> Result<(Vec<Strin
     let worktrees = layout.worktrees();
     let mut cleaned = Vec::new();
     for run in children(&worktrees) {
-        for task in children(&worktrees.join(&run)) {
-            if !task.starts_with('.') {
-                cleaned.push(format!("the workspace of task {task}, run {run}"));
+        for slot in children(&worktrees.join(&run)) {
+            if !slot.starts_with('.') {
+                cleaned.push(format!("a workspace of run {run}"));
             }
         }
     }

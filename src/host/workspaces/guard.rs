@@ -305,16 +305,8 @@ pub(super) fn changed_at(path: &Path) -> Option<SystemTime> {
 }
 
 async fn refs(scope: &Scope) -> Result<BTreeMap<String, String>, WorkspaceError> {
-    let format = "--format=%(refname) %(objectname)";
-    let list = scope.repository.git().call(["for-each-ref", format]);
-    let out = list.args(REFS).ok().await?;
     let own_branches = format!("refs/heads/reflexion/{}/", scope.run);
-    Ok(String::from_utf8_lossy(&out)
-        .lines()
-        .filter_map(|line| line.rsplit_once(' '))
-        .filter(|(name, _)| !name.starts_with(&own_branches))
-        .map(|(name, id)| (name.to_owned(), id.to_owned()))
-        .collect())
+    scope.repository.refs(&REFS, Some(&own_branches)).await
 }
 
 /// Change time of the user's checkout's `FETCH_HEAD`; a fetch in a worktree writes that worktree's own.

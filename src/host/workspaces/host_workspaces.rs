@@ -8,6 +8,7 @@ use super::layout::Layout;
 use super::layout::blocking;
 use super::open;
 use super::room;
+use super::slots::Slots;
 use crate::domain::RunId;
 use crate::domain::TaskId;
 use crate::domain::policy;
@@ -21,7 +22,6 @@ use crate::services::Workspace;
 use crate::services::WorkspaceError;
 use crate::services::Workspaces;
 use async_trait::async_trait;
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::PoisonError;
@@ -52,31 +52,7 @@ pub struct HostWorkspacesParams {
 pub(super) struct Shared {
     pub(super) params: HostWorkspacesParams,
     pub(super) layout: Layout,
-    slots: Mutex<BTreeSet<usize>>,
-}
-
-/// A place among the workspaces that are open at the same time; decides the cache directory.
-pub(super) struct Slot {
-    shared: Arc<Shared>,
-    pub(super) number: usize,
-}
-
-impl Slot {
-    /// The lowest free one, so that a later workspace finds a warm cache.
-    pub(super) fn take(shared: &Arc<Shared>) -> Self {
-        let mut taken = shared.slots.lock().unwrap_or_else(PoisonError::into_inner);
-        let number = (0..).find(|n| !taken.contains(n)).unwrap_or_default();
-        taken.insert(number);
-        Self { shared: Arc::clone(shared), number }
-    }
-}
-
-impl Drop for Slot {
-    fn drop(&mut self) {
-        let slots = &self.shared.slots;
-        let mut taken = slots.lock().unwrap_or_else(PoisonError::into_inner);
-        taken.remove(&self.number);
-    }
+    pub(super) slots: Slots,
 }
 
 impl HostWorkspaces {
@@ -84,7 +60,7 @@ impl HostWorkspaces {
     #[must_use]
     pub fn new(params: HostWorkspacesParams) -> Self {
         Self {
-            shared: Arc::new(Shared { layout: Layout::new(&params.project), params, slots: Mutex::default() }),
+            shared: Arc::new(Shared { layout: Layout::new(&params.project), params, slots: Slots::default() }),
             begun: Mutex::default(),
         }
     }
@@ -111,10 +87,14 @@ impl Workspaces for HostWorkspaces {
 
     async fn finish(&self) -> Result<Vec<String>, WorkspaceError> {
         let begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        match begun {
-            Some(begun) => integration::finish(&begun).await,
-            None => Ok(Vec::new()),
+        let Some(begun) = begun else { return Ok(Vec::new()) };
+        while let Some((slot, _)) = self.shared.slots.take() {
+            if let Err(error) = slot.remove(&begun.repository).await {
+                // The next run removes it; the branches matter more.
+                tracing::warn!(%error, "a worktree was not removed");
+            }
         }
+        integration::finish(&begun).await
     }
 
     async fn room(&self) -> Result<(), WorkspaceError> {

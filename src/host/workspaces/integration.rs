@@ -42,25 +42,20 @@ pub(super) async fn tip(
 /// The branches of the tasks of a run that goes on, as they stand: no agent of it is alive.
 pub(super) async fn standing(repository: &Repository, run: &RunId) -> Result<BTreeMap<String, String>, WorkspaceError> {
     let below = format!("refs/heads/reflexion/{run}/");
-    let list = ["for-each-ref", "--format=%(refname) %(objectname)", &below];
-    let refs = repository.git().call(list).line().await?;
+    let refs = repository.refs(&[&below], None).await?;
     let integration = integration(run);
-    let own = refs.lines().filter_map(|line| line.split_once(' ')).filter(|(name, _)| {
-        // The integration branch has a rule of its own, and what lies below its name is nobody's.
-        *name != integration && !name.starts_with(&format!("{integration}/"))
-    });
-    Ok(own.map(|(name, commit)| (name.to_owned(), commit.to_owned())).collect())
+    // The integration branch has a rule of its own, and what lies below its name is nobody's.
+    let is_own = |name: &String| *name != integration && !name.starts_with(&format!("{integration}/"));
+    Ok(refs.into_iter().filter(|(name, _)| is_own(name)).collect())
 }
 
 /// A confirmed tree on top of the tip.
 pub(super) async fn rebase(parts: &Parts, tree: &TreeId) -> Result<Rebased, WorkspaceError> {
     let begun = &parts.begun;
     let onto = begun.integration.lock().await.clone();
-    // A commit of our own: the task's branch may have been moved.
-    let request = CommitRequest { tree: tree.clone(), subject: "rebased".to_owned(), body: String::new() };
-    let theirs = parts.commit_tree(&request, &parts.landing_base).await?;
+    let theirs = commit_of(parts, tree).await?;
     let merge = Merge { origin: Some(parts.landing_base.clone()), ours: &onto, theirs: &theirs };
-    let outcome = match merge.tree(&parts.recorder.git, "the confirmed work").await {
+    let outcome = match merge.tree(&parts.slot.recorder.git, "the confirmed work").await {
         Ok(tree) if begun.repository.resolve(&format!("{onto}^{{tree}}")).await?.as_ref() == Some(&tree) => {
             RebaseOutcome::There
         }
@@ -69,6 +64,20 @@ pub(super) async fn rebase(parts: &Parts, tree: &TreeId) -> Result<Rebased, Work
         Err(error) => return Err(error),
     };
     Ok(Rebased { onto, outcome })
+}
+
+/// A commit of the tree that is our own: the one that the task's branch was put on, whatever the branch says now.
+async fn commit_of(parts: &Parts, tree: &TreeId) -> Result<String, WorkspaceError> {
+    let begun = &parts.begun;
+    let full = format!("refs/heads/{}", branch(&begun.run, &parts.task));
+    let known = begun.branches.lock().unwrap_or_else(PoisonError::into_inner).get(&full).cloned();
+    if let Some(known) = known
+        && begun.repository.resolve(&format!("{known}^{{tree}}")).await?.as_ref() == Some(&tree.0)
+    {
+        return Ok(known);
+    }
+    let request = CommitRequest { tree: tree.clone(), subject: "rebased".to_owned(), body: String::new() };
+    parts.commit_tree(&request, &parts.landing_base).await
 }
 
 /// Moves the tip; the ref before the tip in memory, so that a failure leaves both.
@@ -88,8 +97,7 @@ pub(super) async fn integrate(begun: &Begun, onto: &str, commit: &str) -> Result
 /// names; true if there was such a thing.
 async fn move_ref(begun: &Begun, name: &str, commit: &str, from: Option<&str>) -> Result<bool, WorkspaceError> {
     let git = begun.repository.git();
-    let below = git.call(["for-each-ref", "--format=%(refname) %(objectname)", &format!("{name}/")]).line().await?;
-    let below: Vec<(&str, &str)> = below.lines().filter_map(|line| line.split_once(' ')).collect();
+    let below = begun.repository.refs(&[&format!("{name}/")], None).await?;
     for (found, at) in &below {
         put_aside(begun, name, at).await?;
         git.call(["update-ref", "-d", found, at]).ok().await?;

@@ -6,6 +6,7 @@
 //! stays untouched, what is new is removed, what is changed or missing is copied again - from the user's file if it was
 //! carried, from a copy in our store if `setup` wrote it. So a reset costs a walk over the kept files and nothing else.
 
+use super::ground::Look;
 use super::layout::io_error;
 use super::removal::remove;
 use crate::services::WorkspaceError;
@@ -15,6 +16,7 @@ use std::fs;
 use std::fs::Metadata;
 use std::io;
 use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Component;
 use std::path::Path;
 use std::path::PathBuf;
@@ -32,11 +34,16 @@ pub(super) struct Kept {
     store: PathBuf,
     roots: BTreeSet<PathBuf>,
     entries: BTreeMap<PathBuf, Entry>,
+    /// The carried roots, and the user's files below them as they were then.
+    carried: BTreeSet<PathBuf>,
+    sources: BTreeMap<PathBuf, Entry>,
+    /// Something was changed or missing, and had to be brought back.
+    was_touched: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Entry {
-    Dir,
+    Dir { mode: u32, attributes: BTreeSet<Vec<u8>> },
     Link(PathBuf),
     File { size: u64, mode: u32, changed: (i64, i64) },
 }
@@ -58,16 +65,9 @@ impl Kept {
             store: places.store,
             roots: BTreeSet::new(),
             entries: BTreeMap::new(),
-        }
-    }
-
-    /// Where it lies, to begin anew.
-    pub(super) fn places(&self) -> Places {
-        Places {
-            top: self.top.clone(),
-            source: self.source.clone(),
-            project: self.project.clone(),
-            store: self.store.clone(),
+            carried: BTreeSet::new(),
+            sources: BTreeMap::new(),
+            was_touched: false,
         }
     }
 
@@ -87,8 +87,26 @@ impl Kept {
             }
             self.roots.insert(root);
         }
+        self.carried.clone_from(&self.roots);
+        self.sources = look(&self.source, &self.carried);
         self.entries = self.look();
         Ok(())
+    }
+
+    /// Whether nothing that is kept was ever changed or removed, here or - for these carried paths - by the user. What is
+    /// new in it is removed.
+    pub(super) fn is_untouched(&mut self, carried: &[PathBuf]) -> Result<bool, WorkspaceError> {
+        if self.was_touched || !self.carried.iter().eq(carried.iter().collect::<BTreeSet<_>>()) {
+            return Ok(false);
+        }
+        let now = self.look();
+        if self.entries.iter().any(|(path, entry)| now.get(path) != Some(entry)) {
+            return Ok(false);
+        }
+        for path in now.keys().rev().filter(|path| !self.entries.contains_key(*path)) {
+            remove(&self.top.join(path))?;
+        }
+        Ok(self.carried.is_empty() || look(&self.source, &self.carried) == self.sources)
     }
 
     /// Copies one path of the user's: a link stays a link only if it points into the project.
@@ -146,13 +164,16 @@ impl Kept {
             if now.get(path) == Some(entry) {
                 continue;
             }
+            self.was_touched = true;
             let to = self.top.join(path);
             match entry {
-                Entry::Dir => {
+                Entry::Dir { mode, .. } => {
                     if !to.symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
                         remove(&to)?;
                         fs::create_dir_all(&to).map_err(io_error("make", &to))?;
                     }
+                    let permissions = fs::Permissions::from_mode(*mode);
+                    fs::set_permissions(&to, permissions).map_err(io_error("restore", &to))?;
                 }
                 Entry::Link(target) => {
                     remove(&to)?;
@@ -197,23 +218,29 @@ impl Kept {
     }
 
     fn look(&self) -> BTreeMap<PathBuf, Entry> {
-        self.roots
-            .iter()
-            .flat_map(|root| walkdir::WalkDir::new(self.top.join(root)))
-            .flatten()
-            .filter_map(|found| {
-                let path = found.path().strip_prefix(&self.top).ok()?.to_owned();
-                let entry = Entry::of(found.path(), &found.metadata().ok()?).ok()?;
-                Some((path, entry))
-            })
-            .collect()
+        look(&self.top, &self.roots)
     }
+}
+
+/// Everything below these roots.
+fn look(top: &Path, roots: &BTreeSet<PathBuf>) -> BTreeMap<PathBuf, Entry> {
+    roots
+        .iter()
+        .flat_map(|root| walkdir::WalkDir::new(top.join(root)))
+        .flatten()
+        .filter_map(|found| {
+            let path = found.path().strip_prefix(top).ok()?.to_owned();
+            let entry = Entry::of(found.path(), &found.metadata().ok()?).ok()?;
+            Some((path, entry))
+        })
+        .collect()
 }
 
 impl Entry {
     fn of(path: &Path, meta: &Metadata) -> io::Result<Self> {
         Ok(if meta.is_dir() {
-            Self::Dir
+            let look = Look::of(path)?;
+            Self::Dir { mode: look.mode, attributes: look.attributes }
         } else if meta.is_symlink() {
             Self::Link(fs::read_link(path)?)
         } else {

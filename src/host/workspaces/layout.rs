@@ -26,18 +26,18 @@ impl Layout {
         &self.state
     }
 
-    /// One directory per run in it, and in that one per task.
+    /// One directory per run in it, and in that one per slot.
     pub(super) fn worktrees(&self) -> PathBuf {
         self.state.join("worktrees")
     }
 
-    pub(super) fn worktree(&self, run: &RunId, task: &TaskId) -> PathBuf {
-        self.worktrees().join(run.as_str()).join(task.as_str())
+    pub(super) fn worktree(&self, run: &RunId, slot: &str) -> PathBuf {
+        self.worktrees().join(run.as_str()).join(slot)
     }
 
-    /// What we keep about a workspace; no task id begins with a dot.
-    pub(super) fn private(&self, run: &RunId, task: &TaskId) -> PathBuf {
-        self.worktrees().join(run.as_str()).join(".private").join(task.as_str())
+    /// What we keep about a workspace; no slot's name begins with a dot.
+    pub(super) fn private(&self, run: &RunId, slot: &str) -> PathBuf {
+        self.worktrees().join(run.as_str()).join(".private").join(slot)
     }
 
     /// What is guarded right now, a file per attempt under way.

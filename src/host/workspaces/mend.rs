@@ -1,10 +1,10 @@
 //! Repairing a workspace. Only what the run made is touched: the workspace's own directories, and locks with names that
 //! nobody but the run uses.
 
-use super::kept::Kept;
+use super::handover::Carried;
+use super::handover::carry;
 use super::layout::blocking;
 use super::layout::io_error;
-use super::open::carry;
 use super::removal::remove;
 use super::repository::Kind;
 use super::repository::branch;
@@ -51,49 +51,43 @@ impl HostWorkspace {
     /// Nothing untracked is kept but what the user has to carry in now, so that `setup` runs as in a new workspace.
     async fn forget_setup(&self) -> Result<(), WorkspaceError> {
         let mut state = self.state.lock().await;
-        state.forget_setup();
-        let places = self.kept.lock().unwrap_or_else(PoisonError::into_inner).places();
-        let (old, top) = (places.store.clone(), places.top.clone());
-        let kept: Vec<PathBuf> =
-            self.kept.lock().unwrap_or_else(PoisonError::into_inner).roots().map(|root| top.join(root)).collect();
-        blocking(move || {
-            kept.iter().try_for_each(|path| remove(path))?;
-            remove(&old)
-        })
-        .await?;
-        let Parts { shared, begun, .. } = &self.parts;
-        let anew = carry(shared, begun, places).await?;
-        self.replace_kept(anew);
-        Ok(())
+        state.touched();
+        state.known.set_up = None;
+        let top = &self.parts.slot.recorder.top;
+        let kept: Vec<PathBuf> = {
+            let kept = self.parts.slot.kept.lock().unwrap_or_else(PoisonError::into_inner);
+            kept.roots().map(|root| top.join(root)).collect()
+        };
+        blocking(move || kept.iter().try_for_each(|path| remove(path))).await?;
+        self.carry_anew().await
     }
 
     /// The files, our index and the worktree's git directory, from what is recorded.
     async fn make_anew(&self) -> Result<(), WorkspaceError> {
         let mut state = self.state.lock().await;
-        let Parts { recorder, begun, tree, shared, .. } = &self.parts;
-        let (top, private) = (recorder.top.clone(), recorder.index.parent().map(Path::to_path_buf));
+        let Parts { slot, begun, tree, base, .. } = &self.parts;
+        let dirs = [slot.recorder.top.clone(), slot.private.clone()];
         blocking(move || {
-            for dir in [Some(top), private].into_iter().flatten() {
-                remove(&dir)?;
-                fs::create_dir_all(&dir).map_err(io_error("make", &dir))?;
-            }
-            Ok(())
+            dirs.iter().try_for_each(|dir| {
+                remove(dir)?;
+                fs::create_dir_all(dir).map_err(io_error("make", dir))
+            })
         })
         .await?;
-        if let Some(ground) = &self.parts.ground {
-            ground.restore(&self.parts).await?;
+        if let Some(ground) = &slot.ground {
+            ground.restore(&slot.recorder.top, base).await?;
         }
-        recorder.load(tree, &begun.repository.hidden()).await?;
-        recorder.checkout(tree).await?;
+        slot.recorder.load(tree, &begun.repository.hidden()).await?;
+        slot.recorder.checkout(tree).await?;
         state.anew(tree);
-        let places = self.kept.lock().unwrap_or_else(PoisonError::into_inner).places();
-        let anew = carry(shared, begun, places).await?;
-        self.replace_kept(anew);
-        Ok(())
+        self.carry_anew().await
     }
 
-    fn replace_kept(&self, kept: Kept) {
-        *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = kept;
+    async fn carry_anew(&self) -> Result<(), WorkspaceError> {
+        let Parts { shared, begun, slot, .. } = &self.parts;
+        let anew = carry(shared, begun, Carried { top: &slot.recorder.top, private: &slot.private }).await?;
+        *slot.kept.lock().unwrap_or_else(PoisonError::into_inner) = anew;
+        Ok(())
     }
 
     async fn unlock(&self) -> Result<Vec<String>, WorkspaceError> {

@@ -1,11 +1,12 @@
 //! Making a workspace.
 
 use super::begin::Begun;
-use super::carry::Carry;
+use super::ground::Ground;
+use super::handover::Carried;
+use super::handover::Target;
+use super::handover::carry;
+use super::handover::hand_over;
 use super::host_workspaces::Shared;
-use super::host_workspaces::Slot;
-use super::kept::Kept;
-use super::kept::Places;
 use super::layout::blocking;
 use super::layout::io_error;
 use super::recorder::Recorder;
@@ -13,7 +14,9 @@ use super::removal::remove;
 use super::repository::Kind;
 use super::repository::base_ref;
 use super::repository::branch;
-use super::workspace::Ground;
+use super::slots::Known;
+use super::slots::Number;
+use super::slots::Slot;
 use super::workspace::HostWorkspace;
 use super::workspace::Parts;
 use crate::domain::RunId;
@@ -23,58 +26,64 @@ use crate::host::git::Git;
 use crate::services::OpenWorkspace;
 use crate::services::WorkspaceError;
 use std::path::Path;
-use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::Mutex;
 
 pub(super) async fn open(
     shared: &Arc<Shared>,
     begun: Arc<Begun>,
     request: OpenWorkspace,
 ) -> Result<HostWorkspace, WorkspaceError> {
-    let layout = &shared.layout;
     let repository = &begun.repository;
     let (landing_base, base) = bases(shared, &begun, &request).await?;
-    let top = layout.worktree(&request.run, &request.task);
-    let private = layout.private(&request.run, &request.task);
-    let ground = make_place(&begun, &top, &base).await?;
+    let tree = repository.resolve(&format!("{base}^{{tree}}")).await?;
+    let tree = tree.ok_or_else(|| git::failed("rev-parse", "the base has no tree"))?;
+    let target = Target { shared, begun: &begun, base: &base, tree: &tree };
+    let (slot, known) = match reused(&target).await {
+        Some(slot) => slot,
+        None => made(&target).await?,
+    };
+    let parts = Parts { shared: Arc::clone(shared), begun, task: request.task, slot, landing_base, base, tree };
+    let workspace = HostWorkspace::new(parts, known);
+    workspace.settle().await?;
+    Ok(workspace)
+}
+
+/// A slot that a task has left, if there is one that can be trusted.
+async fn reused(target: &Target<'_>) -> Option<(Slot, Known)> {
+    while let Some((mut slot, mut known)) = target.shared.slots.take() {
+        match hand_over(&mut slot, &mut known, target).await {
+            Ok(()) => return Some((slot, known)),
+            Err(doubt) => tracing::info!(slot = %slot.recorder.top.display(), %doubt, "a worktree is made anew"),
+        }
+        if let Err(error) = slot.remove(&target.begun.repository).await {
+            // The next run removes it; meanwhile nobody works in it.
+            tracing::warn!(%error, "a worktree was not removed");
+        }
+    }
+    None
+}
+
+/// A new slot with the files of the target.
+async fn made(target: &Target<'_>) -> Result<(Slot, Known), WorkspaceError> {
+    let Target { shared, begun, base, tree } = target;
+    let (layout, name, run) = (&shared.layout, shared.slots.new_name(), &begun.run);
+    let (top, private) = (layout.worktree(run, &name), layout.private(run, &name));
+    let ground = make_place(begun, &top, base).await?.map(Arc::new);
     let (dir, old) = (private.clone(), private.clone());
     blocking(move || {
         remove(&old)?;
         std::fs::create_dir_all(&dir).map_err(io_error("make", &dir))
     })
     .await?;
-    let recorder =
-        Recorder { git: Git::with(&repository.git_dir, &top), top: top.clone(), index: private.join("index") };
-    let tree = repository.resolve(&format!("{base}^{{tree}}")).await?;
-    let tree = tree.ok_or_else(|| git::failed("rev-parse", "the base has no tree"))?;
-    recorder.load(&tree, &repository.hidden()).await?;
-    recorder.checkout(&tree).await?;
-    let kept = carry(
-        shared,
-        &begun,
-        Places {
-            top,
-            source: repository.top.clone(),
-            project: repository.top.join(&repository.prefix),
-            store: private.join("store"),
-        },
-    );
-    let kept = kept.await?;
-    let slot = Slot::take(shared);
-    let parts = Parts {
-        shared: Arc::clone(shared),
-        begun,
-        task: request.task,
-        slot,
-        recorder,
-        ground,
-        landing_base,
-        base,
-        tree,
-    };
-    let workspace = HostWorkspace::new(parts, kept);
-    workspace.settle().await?;
-    Ok(workspace)
+    let index = private.join("index");
+    let recorder = Recorder { git: Git::with(&begun.repository.git_dir, &top), top, index };
+    recorder.load(tree, &begun.repository.hidden()).await?;
+    recorder.checkout(tree).await?;
+    let number = Arc::new(Number::take(shared));
+    let kept = carry(shared, begun, Carried { top: &recorder.top, private: &private }).await?;
+    let kept = Arc::new(Mutex::new(kept));
+    Ok((Slot { number, recorder, private, ground, kept }, Known::new((*tree).to_owned())))
 }
 
 /// What the integration branch has of the task's base, and the whole base.
@@ -194,25 +203,5 @@ async fn make_place(begun: &Begun, top: &Path, base: &str) -> Result<Option<Grou
     let call = begun.repository.git().call(add).arg(top).arg(base);
     call.ok().await?;
     drop(one);
-    Ground::read(top).map(Some)
-}
-
-/// The user's untracked things that a workspace is to have.
-pub(super) async fn carry(shared: &Shared, begun: &Begun, places: Places) -> Result<Kept, WorkspaceError> {
-    let policy = &shared.params.workspace;
-    let carry = Carry::new(&policy.carry, policy.carry_limit_bytes)?;
-    if carry.is_empty() {
-        return Ok(Kept::new(places));
-    }
-    let list = ["ls-files", "-z", "--others", "--directory"];
-    let out = begun.repository.git().call(list).ok().await?;
-    let untracked: Vec<PathBuf> = git::paths(&out).collect();
-    let (top, prefix) = (begun.repository.top.clone(), begun.repository.prefix.clone());
-    blocking(move || {
-        let roots = carry.choose(&top, &prefix, &untracked)?;
-        let mut kept = Kept::new(places);
-        kept.carry(roots)?;
-        Ok(kept)
-    })
-    .await
+    Ground::read(top, base).map(Some)
 }

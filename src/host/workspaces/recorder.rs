@@ -55,9 +55,12 @@ pub(super) struct Recorded {
     pub(super) tree: String,
     /// Repositories found inside the files; their files are recorded, they themselves are not.
     pub(super) nested: Vec<PathBuf>,
+    /// What differed from the index, which has its state from the files now.
+    pub(super) changed: HashSet<PathBuf>,
 }
 
 /// What differs between two trees.
+#[derive(Debug, Clone)]
 pub(super) struct Difference {
     pub(super) files: Vec<String>,
     pub(super) hash: String,
@@ -77,6 +80,11 @@ impl Recorder {
     /// to disk.
     pub(super) async fn load(&self, tree: &str, hidden: &[PathBuf]) -> Result<(), WorkspaceError> {
         self.call(["read-tree", "--reset", tree]).ok().await?;
+        self.hide(hidden).await
+    }
+
+    /// Marks what the index has of `hidden` paths as never written to disk.
+    pub(super) async fn hide(&self, hidden: &[PathBuf]) -> Result<(), WorkspaceError> {
         let list = ["--literal-pathspecs", "ls-files", "-z", "--"];
         let tracked = self.call(list).args(hidden).ok().await?;
         if tracked.is_empty() {
@@ -104,6 +112,11 @@ impl Recorder {
         let out = self.call(list).ok().await?;
         // Without the trailing slash of directories.
         Ok(git::paths(&out).map(|p| p.components().collect()).collect())
+    }
+
+    /// Everything tracked: `mode id stage TAB path NUL`, again and again.
+    pub(super) async fn listing(&self) -> Result<Vec<u8>, WorkspaceError> {
+        self.call(["ls-files", "-z", "--stage"]).ok().await
     }
 
     /// The lockfiles and their content's ids, as one text.
@@ -144,11 +157,11 @@ impl Recorder {
         let tree = match what.loaded {
             Some(tree) if changed.is_empty() => tree.to_owned(),
             _ => {
-                self.stage(changed).await?;
+                self.stage(&changed).await?;
                 self.call(["write-tree"]).line().await?
             }
         };
-        Ok(Recorded { tree, nested })
+        Ok(Recorded { tree, nested, changed })
     }
 
     /// The files of a repository inside ours that are not ignored.
@@ -167,8 +180,9 @@ impl Recorder {
         Ok(files.into_iter().filter(|f| !ignored.contains(f)).collect())
     }
 
-    async fn stage(&self, changed: HashSet<PathBuf>) -> Result<(), WorkspaceError> {
-        let (there, mut gone): (Vec<PathBuf>, Vec<PathBuf>) = changed.into_iter().partition(|path| self.is_there(path));
+    async fn stage(&self, changed: &HashSet<PathBuf>) -> Result<(), WorkspaceError> {
+        let (there, mut gone): (Vec<PathBuf>, Vec<PathBuf>) =
+            changed.iter().cloned().partition(|path| self.is_there(path));
         let (dirs, mut files): (Vec<PathBuf>, Vec<PathBuf>) =
             there.into_iter().partition(|path| self.top.join(path).is_dir() && !self.top.join(path).is_symlink());
         if !dirs.is_empty() {
@@ -191,7 +205,7 @@ impl Recorder {
     }
 
     /// Whether the path exists in the files themselves: what lies behind a link is not ours.
-    fn is_there(&self, path: &Path) -> bool {
+    pub(super) fn is_there(&self, path: &Path) -> bool {
         let behind_link =
             path.ancestors().skip(1).any(|above| !above.as_os_str().is_empty() && self.top.join(above).is_symlink());
         !behind_link && self.top.join(path).symlink_metadata().is_ok()

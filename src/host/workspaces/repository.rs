@@ -3,13 +3,21 @@
 use super::layout::Layout;
 use super::layout::io_error;
 use super::layout::make_state_dir;
+use super::refs;
+use super::refs::Read;
 use crate::domain::RunId;
 use crate::domain::TaskId;
 use crate::domain::Timestamp;
 use crate::host::git::Call;
 use crate::host::git::Git;
 use crate::services::WorkspaceError;
+use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::MutexGuard;
+use std::sync::PoisonError;
 
 /// Whose repository it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,6 +40,8 @@ pub(super) struct Repository {
     pub(super) git_dir: PathBuf,
     /// `HEAD` and index of the user's checkout; equals `git_dir` unless that is a linked worktree.
     pub(super) checkout_dir: PathBuf,
+    /// `<object>^{<kind>}`, as git has resolved it.
+    facts: Arc<Mutex<HashMap<String, String>>>,
 }
 
 impl Repository {
@@ -63,7 +73,14 @@ impl Repository {
         let text = String::from_utf8_lossy(&found.stdout);
         let mut lines = text.lines().map(PathBuf::from);
         let mut next = || lines.next().unwrap_or_default();
-        let repository = Self { kind: Kind::Git, top: next(), git_dir: next(), checkout_dir: next(), prefix: next() };
+        let repository = Self {
+            kind: Kind::Git,
+            top: next(),
+            git_dir: next(),
+            checkout_dir: next(),
+            prefix: next(),
+            facts: Arc::default(),
+        };
         if repository.ignores_the_project().await? {
             return Self::private(layout).await;
         }
@@ -95,6 +112,7 @@ impl Repository {
             prefix: PathBuf::new(),
             checkout_dir: git_dir.clone(),
             git_dir,
+            facts: Arc::default(),
         })
     }
 
@@ -110,11 +128,59 @@ impl Repository {
 
     /// The object that a name stands for, if it stands for one.
     pub(super) async fn resolve(&self, name: &str) -> Result<Option<String>, WorkspaceError> {
-        let call = self.git().call(["rev-parse", "-q", "--verify", name]);
+        let (start, kind) = name.split_at(name.find("^{").unwrap_or(name.len()));
+        let start = match refs::one(&self.git_dir, start) {
+            Read::Known(Some(id)) if kind.is_empty() => return Ok(Some(id)),
+            Read::Known(Some(id)) => id,
+            Read::Known(None) => return Ok(None),
+            Read::AskGit => start.to_owned(),
+        };
+        // What an object is never changes.
+        let fact = (is_id(&start) && !kind.is_empty()).then(|| format!("{start}{kind}"));
+        if let Some(known) = fact.as_ref().and_then(|fact| self.facts().get(fact).cloned()) {
+            return Ok(Some(known));
+        }
+        let call = self.git().call(["rev-parse", "-q", "--verify"]).arg(format!("{start}{kind}"));
         let out = call.run().await?;
         let id = String::from_utf8_lossy(&out.stdout).trim().to_owned();
-        Ok((out.status == 0 && !id.is_empty()).then_some(id))
+        let found = (out.status == 0 && !id.is_empty()).then_some(id);
+        if let (Some(fact), Some(id)) = (fact, &found) {
+            self.facts().insert(fact, id.clone());
+        }
+        Ok(found)
     }
+
+    /// Remembers the tree of a commit that was just made.
+    pub(super) fn learn(&self, commit: &str, tree: &str) {
+        self.facts().insert(format!("{commit}^{{tree}}"), tree.to_owned());
+    }
+
+    fn facts(&self) -> MutexGuard<'_, HashMap<String, String>> {
+        self.facts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// All refs below these prefixes, by full name; those that begin with `but_not` are left out.
+    pub(super) async fn refs(
+        &self,
+        prefixes: &[&str],
+        but_not: Option<&str>,
+    ) -> Result<BTreeMap<String, String>, WorkspaceError> {
+        if let Read::Known(refs) = refs::below(&self.git_dir, prefixes, but_not) {
+            return Ok(refs);
+        }
+        let list = self.git().call(["for-each-ref", "--format=%(refname) %(objectname)"]);
+        let out = list.args(prefixes).ok().await?;
+        Ok(String::from_utf8_lossy(&out)
+            .lines()
+            .filter_map(|line| line.rsplit_once(' '))
+            .filter(|(name, _)| but_not.is_none_or(|left_out| !name.starts_with(left_out)))
+            .map(|(name, id)| (name.to_owned(), id.to_owned()))
+            .collect())
+    }
+}
+
+fn is_id(name: &str) -> bool {
+    matches!(name.len(), 40 | 64) && name.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// The branch that holds a task's confirmed work.

@@ -3,29 +3,31 @@
 use super::apply::diff;
 use super::apply::patch;
 use super::begin::Begun;
+use super::ground::Ground;
 use super::guard::Guarded;
 use super::guard::Scope;
 use super::host_workspaces::Shared;
-use super::host_workspaces::Slot;
 use super::integration;
 use super::kept::Kept;
-use super::layout::blocking;
 use super::layout::io_error;
 use super::layout::write_whole;
-use super::mend::half_done;
 use super::pushes::hand_over;
-use super::recorder::Recorder;
+use super::recorder::Difference;
 use super::recorder::Recording;
 use super::removal::remove;
 use super::repository::Kind;
 use super::repository::branch;
+use super::seen::Seen;
+use super::slots::IndexStamp;
+use super::slots::Known;
+use super::slots::Slot;
+use super::slots::stamp;
 use crate::domain::Change;
 use crate::domain::Spell;
 use crate::domain::SubtaskId;
 use crate::domain::TaskId;
 use crate::domain::TreeId;
 use crate::domain::policy;
-use crate::host::git;
 use crate::services::Command;
 use crate::services::CommandEnd;
 use crate::services::CommitRequest;
@@ -39,10 +41,7 @@ use async_trait::async_trait;
 use globset::GlobSet;
 use globset::GlobSetBuilder;
 use std::collections::BTreeMap;
-use std::collections::BTreeSet;
-use std::ffi::OsString;
 use std::fs;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -65,7 +64,6 @@ const WARNING_TOLD: usize = 300;
 /// A workspace of this machine; see [`Workspace`].
 pub(super) struct HostWorkspace {
     pub(super) parts: Parts,
-    pub(super) kept: Arc<std::sync::Mutex<Kept>>,
     pub(super) state: Mutex<State>,
     /// When the task's work in it began.
     pub(super) opened: SystemTime,
@@ -77,9 +75,6 @@ pub(super) struct Parts {
     pub(super) begun: Arc<Begun>,
     pub(super) task: TaskId,
     pub(super) slot: Slot,
-    pub(super) recorder: Recorder,
-    /// None where the workspace is a plain copy.
-    pub(super) ground: Option<Ground>,
     /// The part of the base that the run's integration branch has.
     pub(super) landing_base: String,
     /// The commit and the tree that the task starts from.
@@ -91,191 +86,136 @@ impl Parts {
     /// Makes a commit of a tree on top of another commit; no ref is moved.
     pub(super) async fn commit_tree(&self, request: &CommitRequest, parent: &str) -> Result<String, WorkspaceError> {
         let message = format!("{}\n\n{}", request.subject, request.body);
-        let call = self.recorder.git.call(["commit-tree", &request.tree.0, "-p", parent, "-F", "-"]);
+        let call = self.slot.recorder.git.call(["commit-tree", &request.tree.0, "-p", parent, "-F", "-"]);
         let call = call.stdin(message.trim_end().to_owned() + "\n");
-        self.begun.identity.sign(call, self.shared.params.clock.now()).line().await
+        let commit = self.begun.identity.sign(call, self.shared.params.clock.now()).line().await?;
+        self.begun.repository.learn(&commit, &request.tree.0);
+        Ok(commit)
     }
 }
 
 pub(super) struct State {
-    /// The tree that our index holds.
-    loaded: String,
-    /// The lockfiles when `setup` last ran.
-    set_up: Option<Vec<u8>>,
+    pub(super) known: Known,
+    /// The tree that the files are, if nobody has worked in them since.
+    pristine: Option<String>,
+    /// What was there when the files were last put back; they are those of the tree in our index then.
+    seen: Option<Arc<Seen>>,
+    /// The last difference that was asked for: between the base and this tree.
+    differs: Option<(String, Difference)>,
     /// The agent's index as we left it.
     agents_index: Option<IndexStamp>,
-    /// Repositories that agents made inside.
-    nested: BTreeSet<PathBuf>,
     guarded: Option<Guarded>,
+    given_back: bool,
 }
 
 impl State {
-    /// `setup` is due.
-    pub(super) fn forget_setup(&mut self) {
-        self.set_up = None;
+    /// Somebody has been at the files beside an agent or a check: nothing that was seen of them counts.
+    pub(super) fn touched(&mut self) {
+        (self.pristine, self.seen) = (None, None);
     }
 
     /// Nothing but the tree's files is there.
     pub(super) fn anew(&mut self, tree: &str) {
-        tree.clone_into(&mut self.loaded);
-        (self.set_up, self.agents_index) = (None, None);
-        self.nested.clear();
+        self.touched();
+        self.known = Known::new(tree.to_owned());
+        self.agents_index = None;
     }
-}
-
-type IndexStamp = (u64, u64, i64, i64);
-
-/// What makes a directory a worktree; an agent can damage all of it.
-#[derive(Debug)]
-pub(super) struct Ground {
-    link: Vec<u8>,
-    /// The worktree's own git directory.
-    admin: PathBuf,
-    common: Vec<u8>,
-    back: Vec<u8>,
-    names: BTreeSet<OsString>,
-}
-
-impl Ground {
-    /// Of a worktree that was just made.
-    pub(super) fn read(top: &Path) -> Result<Self, WorkspaceError> {
-        let file = top.join(".git");
-        let link = fs::read(&file).map_err(io_error("read", &file))?;
-        let admin = String::from_utf8_lossy(&link);
-        let admin = PathBuf::from(admin.trim_start_matches("gitdir: ").trim_end());
-        let read = |name: &str| {
-            let path = admin.join(name);
-            fs::read(&path).map_err(io_error("read", &path))
-        };
-        let (common, back) = (read("commondir")?, read("gitdir")?);
-        let names = fs::read_dir(&admin).map_err(io_error("read", &admin))?;
-        let mut names: BTreeSet<OsString> = names.flatten().map(|e| e.file_name()).collect();
-        names.extend(["index", "logs", "HEAD"].map(OsString::from));
-        Ok(Self { link, admin, common, back, names })
-    }
-
-    /// Makes it the same worktree again, with `HEAD` detached at the base and no operation half done; says which was.
-    pub(super) async fn restore(&self, parts: &Parts) -> Result<Vec<&'static str>, WorkspaceError> {
-        let top = &parts.recorder.top;
-        let mut half = Vec::new();
-        for entry in fs::read_dir(&self.admin).into_iter().flatten().flatten() {
-            if !self.names.contains(&entry.file_name()) {
-                half.extend(half_done(&entry.file_name().to_string_lossy()));
-                remove(&entry.path())?;
-            }
-        }
-        half.sort_unstable();
-        half.dedup();
-        for (path, bytes) in [
-            (top.join(".git"), &self.link),
-            (self.admin.join("commondir"), &self.common),
-            (self.admin.join("gitdir"), &self.back),
-        ] {
-            put(&path, bytes)?;
-        }
-        let head = self.admin.join("HEAD");
-        let now = fs::read_to_string(&head).unwrap_or_default();
-        if now.trim_end() == parts.base {
-            return Ok(half);
-        }
-        if now.contains(".invalid") {
-            // A repository whose refs are not files (reftable) has only a stub here.
-            let git = git::Git::with(&self.admin, top);
-            let set = ["update-ref", "--no-deref", "HEAD", &parts.base];
-            git.call(set).ok().await?;
-            return Ok(half);
-        }
-        write_whole(&head, format!("{}\n", parts.base).as_bytes())?;
-        Ok(half)
-    }
-}
-
-/// Writes a file if it is not the same already.
-fn put(path: &Path, bytes: &[u8]) -> Result<(), WorkspaceError> {
-    let same = path.symlink_metadata().is_ok_and(|meta| meta.is_file()) && fs::read(path).is_ok_and(|now| now == bytes);
-    if same {
-        return Ok(());
-    }
-    remove(path)?;
-    write_whole(path, bytes)
 }
 
 impl HostWorkspace {
-    pub(super) fn new(parts: Parts, kept: Kept) -> Self {
-        Self {
-            kept: Arc::new(std::sync::Mutex::new(kept)),
-            state: Mutex::new(State {
-                loaded: parts.tree.clone(),
-                set_up: None,
-                agents_index: None,
-                nested: BTreeSet::new(),
-                guarded: None,
-            }),
-            opened: SystemTime::now(),
-            parts,
-        }
+    pub(super) fn new(parts: Parts, known: Known) -> Self {
+        let state = State {
+            known,
+            pristine: None,
+            seen: None,
+            differs: None,
+            agents_index: None,
+            guarded: None,
+            given_back: false,
+        };
+        Self { state: Mutex::new(state), opened: SystemTime::now(), parts }
     }
 
     /// Takes away what is never inside a workspace, and shows the agent's git a clean state.
     pub(super) async fn settle(&self) -> Result<(), WorkspaceError> {
         let mut state = self.state.lock().await;
         self.hide()?;
-        self.show(&mut state).await
+        self.show(&mut state).await?;
+        self.leave(&mut state).await?;
+        state.known.proven = state.seen.clone();
+        Ok(())
+    }
+
+    /// We are through with the files: they are what the index says.
+    async fn leave(&self, state: &mut State) -> Result<(), WorkspaceError> {
+        state.pristine = Some(state.known.loaded.clone());
+        state.known.leave(&self.parts.slot.recorder.index);
+        state.seen = self.parts.slot.look().await?;
+        Ok(())
+    }
+
+    /// Whether nobody has touched the files, or told the agent's git anything of them, since they were put back.
+    async fn is_untouched(&self, state: &State) -> Result<bool, WorkspaceError> {
+        let told = self.parts.slot.ground.as_ref().is_some_and(|g| stamp(&g.admin.join("index")) != state.agents_index);
+        Ok(!told && self.parts.slot.is_as(state.seen.as_ref()).await?)
+    }
+
+    /// What differs between the base and a tree.
+    async fn difference(&self, state: &mut State, tree: &str) -> Result<Difference, WorkspaceError> {
+        if let Some((of, difference)) = &state.differs
+            && of == tree
+        {
+            return Ok(difference.clone());
+        }
+        let difference = self.parts.slot.recorder.difference(&self.parts.tree, tree).await?;
+        state.differs = Some((tree.to_owned(), difference.clone()));
+        Ok(difference)
     }
 
     fn hide(&self) -> Result<(), WorkspaceError> {
         for hidden in self.parts.begun.repository.hidden() {
-            remove(&self.parts.recorder.top.join(hidden))?;
+            remove(&self.parts.slot.recorder.top.join(hidden))?;
         }
         Ok(())
     }
 
     /// The agent's index is the base's, so that its git shows the whole change.
     async fn show(&self, state: &mut State) -> Result<(), WorkspaceError> {
-        let Some(ground) = &self.parts.ground else {
+        let Some(ground) = &self.parts.slot.ground else {
             return Ok(());
         };
         let index = ground.admin.join("index");
-        self.parts.recorder.publish(&index)?;
-        if state.loaded != self.parts.tree {
+        self.parts.slot.recorder.publish(&index)?;
+        if state.known.loaded != self.parts.tree {
             let read = ["read-tree", "--reset", self.parts.tree.as_str()];
-            let git = &self.parts.recorder.git;
+            let git = &self.parts.slot.recorder.git;
             git.call(read).index(&index).ok().await?;
         }
         state.agents_index = stamp(&index);
         Ok(())
     }
 
-    /// Works on the kept paths on a thread for that.
-    async fn with_kept(
-        &self,
-        work: impl FnOnce(&mut Kept) -> Result<(), WorkspaceError> + Send + 'static,
-    ) -> Result<(), WorkspaceError> {
-        let kept = Arc::clone(&self.kept);
-        blocking(move || work(&mut kept.lock().unwrap_or_else(PoisonError::into_inner))).await
-    }
-
     /// The tree's files and the kept ones, nothing else.
     async fn restore_files(&self, state: &mut State, tree: &str) -> Result<(), WorkspaceError> {
-        let recorder = &self.parts.recorder;
+        let recorder = &self.parts.slot.recorder;
         self.make_ground()?;
-        for nested in std::mem::take(&mut state.nested) {
+        for nested in &state.known.nested {
             remove(&recorder.top.join(nested).join(".git"))?;
         }
         self.hide()?;
         recorder.checkout(tree).await?;
-        state.loaded = tree.to_owned();
+        tree.clone_into(&mut state.known.loaded);
         let untracked = recorder.untracked().await?;
-        self.with_kept(move |kept| {
+        let restore = move |kept: &mut Kept| {
             untracked.iter().try_for_each(|path| kept.remove_rest(path))?;
             kept.restore()
-        })
-        .await
+        };
+        self.parts.slot.with_kept(restore).await
     }
 
     /// A real directory, whatever the agent made of it.
     fn make_ground(&self) -> Result<(), WorkspaceError> {
-        let top = &self.parts.recorder.top;
+        let top = &self.parts.slot.recorder.top;
         if top.symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
             return Ok(());
         }
@@ -294,12 +234,13 @@ impl HostWorkspace {
         let Some(setup) = &params.workspace.setup else {
             return Ok(None);
         };
-        let recorder = &self.parts.recorder;
+        let recorder = &self.parts.slot.recorder;
         let lockfiles = recorder.lockfiles().await?;
-        if state.set_up.as_ref() == Some(&lockfiles) {
+        if state.known.set_up.as_ref() == Some(&lockfiles) {
             return Ok(None);
         }
-        state.set_up = None;
+        state.known.set_up = None;
+        state.known.set_ups += 1;
         let mut command = Command::new(["sh"], self.dir());
         command.program = setup.clone();
         command.env = self.env();
@@ -315,11 +256,11 @@ impl HostWorkspace {
         if !output.success() && !warns {
             return Err(failed(how(output.end), end_of(&output.combined.text(), SETUP_TOLD).to_owned()));
         }
-        recorder.checkout(&state.loaded).await?;
+        recorder.checkout(&state.known.loaded).await?;
         self.hide()?;
         let untracked = recorder.untracked().await?;
-        self.with_kept(move |kept| kept.capture(untracked)).await?;
-        state.set_up = Some(lockfiles);
+        self.parts.slot.with_kept(move |kept| kept.capture(untracked)).await?;
+        state.known.set_up = Some(lockfiles);
         let warning = || {
             let text = output.combined.text();
             let last = end_of(text.trim_end(), WARNING_TOLD).lines().last().unwrap_or_default().trim().to_owned();
@@ -341,6 +282,12 @@ impl HostWorkspace {
         settings
     }
 
+    async fn change(&self, state: &mut State, tree: String, start: &TreeId) -> Result<Change, WorkspaceError> {
+        let difference = self.difference(state, &tree).await?;
+        let no_op = tree == start.0;
+        Ok(Change { no_op, tree: TreeId(tree), files: difference.files, diff_hash: difference.hash })
+    }
+
     fn scope(&self, ground: &Ground) -> Scope {
         Scope {
             repository: self.parts.begun.repository.clone(),
@@ -352,7 +299,7 @@ impl HostWorkspace {
 
     /// The change as a patch file.
     async fn write_patch(&self, tree: &str, path: &Path) -> Result<(), WorkspaceError> {
-        let bytes = patch(&self.parts.recorder.git, &self.parts.tree, tree).await?;
+        let bytes = patch(&self.parts.slot.recorder.git, &self.parts.tree, tree).await?;
         write_whole(path, &bytes)
     }
 }
@@ -366,18 +313,18 @@ impl Workspace for HostWorkspace {
     fn dir(&self) -> PathBuf {
         let prefix = &self.parts.begun.repository.prefix;
         // Not `join`: a trailing slash would be shown to agents and in messages.
-        self.parts.recorder.top.components().chain(prefix.components()).collect()
+        self.parts.slot.recorder.top.components().chain(prefix.components()).collect()
     }
 
     fn env(&self) -> BTreeMap<String, String> {
         let shared = &self.parts.shared;
-        let cache = shared.layout.cache(self.parts.slot.number);
+        let cache = shared.layout.cache(self.parts.slot.number.number);
         let cache = cache.display().to_string();
         let mut env: BTreeMap<String, String> = shared.params.workspace.env.clone();
         for value in env.values_mut() {
             *value = value.replace("{cache}", &cache);
         }
-        if self.parts.ground.is_none() {
+        if self.parts.slot.ground.is_none() {
             // The copy is in no repository, and git must not find one above the user's project.
             let ceiling = shared.layout.worktrees().display().to_string();
             env.entry("GIT_CEILING_DIRECTORIES".to_owned()).or_insert(ceiling);
@@ -397,16 +344,33 @@ impl Workspace for HostWorkspace {
 
     async fn reset(&self, tree: &TreeId, cancel: &CancellationToken) -> Result<Restored, WorkspaceError> {
         let mut state = self.state.lock().await;
-        self.restore_files(&mut state, &tree.0).await?;
         let mut said = Vec::new();
-        if let Some(ground) = &self.parts.ground {
-            let half = ground.restore(&self.parts).await?;
-            said.extend(half.iter().map(|what| format!("{what} was left half done in the workspace, and is undone")));
+        let slot = &self.parts.slot;
+        state.known.look_at(&slot.recorder.index);
+        let ready = state.pristine.take().as_ref() == Some(&tree.0);
+        if !ready {
+            if state.known.loaded != tree.0 || !self.is_untouched(&state).await? {
+                state.seen = None;
+                self.restore_files(&mut state, &tree.0).await?;
+            }
+            if let Some(ground) = &slot.ground {
+                let half = ground.restore(&slot.recorder.top, &self.parts.base).await?;
+                let undone = |what| format!("{what} was left half done in the workspace, and is undone");
+                said.extend(half.into_iter().map(undone));
+            }
+            if state.seen.is_none() {
+                self.show(&mut state).await?;
+            }
         }
-        self.show(&mut state).await?;
         if let Some(warnings) = self.set_up(&mut state, cancel).await? {
             said.extend(warnings);
+            state.seen = None;
             self.show(&mut state).await?;
+        }
+        if state.seen.is_none() {
+            self.leave(&mut state).await?;
+        } else {
+            state.pristine = Some(tree.0.clone());
         }
         Ok(Restored { said })
     }
@@ -422,33 +386,41 @@ impl Workspace for HostWorkspace {
     async fn record(&self, start: &TreeId) -> Result<Change, WorkspaceError> {
         let mut state = self.state.lock().await;
         self.make_ground()?;
-        let recorder = &self.parts.recorder;
+        let slot = &self.parts.slot;
+        let recorder = &slot.recorder;
+        state.pristine = None;
+        state.known.look_at(&recorder.index);
+        if self.is_untouched(&state).await? {
+            let tree = state.known.loaded.clone();
+            return self.change(&mut state, tree, start).await;
+        }
         let mut left_out: Vec<PathBuf> = self.parts.begun.repository.hidden().into();
-        left_out.extend(self.kept.lock().unwrap_or_else(PoisonError::into_inner).roots().cloned());
+        left_out.extend(slot.kept.lock().unwrap_or_else(PoisonError::into_inner).roots().cloned());
         let mut forced = Vec::new();
-        if let Some(ground) = &self.parts.ground {
+        if let Some(ground) = &slot.ground {
             let index = ground.admin.join("index");
             if stamp(&index) != state.agents_index {
                 forced = recorder.forced(&index).await?;
             }
         }
-        let loaded = state.loaded.clone();
+        let loaded = state.known.loaded.clone();
         let recording = Recording { left_out, forced, loaded: Some(&loaded) };
         let recorded = recorder.record(recording).await?;
-        state.nested.extend(recorded.nested);
-        state.loaded.clone_from(&recorded.tree);
-        let difference = recorder.difference(&self.parts.tree, &recorded.tree).await?;
-        Ok(Change {
-            no_op: recorded.tree == start.0,
-            tree: TreeId(recorded.tree),
-            files: difference.files,
-            diff_hash: difference.hash,
-        })
+        let known = &mut state.known;
+        known.nested.extend(recorded.nested);
+        known.written.extend(recorded.changed);
+        known.loaded.clone_from(&recorded.tree);
+        known.leave(&recorder.index);
+        // Our index holds another tree than the one that was looked at.
+        state.seen = None;
+        self.change(&mut state, recorded.tree, start).await
     }
 
     async fn guard(&self) -> Result<(), WorkspaceError> {
-        if let Some(ground) = &self.parts.ground {
-            let mut state = self.state.lock().await;
+        let mut state = self.state.lock().await;
+        // Whoever works in the files is guarded first.
+        state.pristine = None;
+        if let Some(ground) = &self.parts.slot.ground {
             // Ends the watch of an attempt that was broken off.
             state.guarded = None;
             let place = self.parts.shared.layout.guarded().join(self.parts.task.as_str());
@@ -458,7 +430,7 @@ impl Workspace for HostWorkspace {
     }
 
     async fn restore_guarded(&self) -> Result<Tampering, WorkspaceError> {
-        let Some(ground) = &self.parts.ground else {
+        let Some(ground) = &self.parts.slot.ground else {
             return Ok(Tampering::default());
         };
         let Some(guarded) = self.state.lock().await.guarded.take() else {
@@ -494,7 +466,7 @@ impl Workspace for HostWorkspace {
                 path.display().to_string()
             }
         };
-        let difference = parts.recorder.difference(&parts.tree, tree).await?;
+        let difference = self.difference(&mut *self.state.lock().await, tree).await?;
         Ok(Committed { target, files: difference.files })
     }
 
@@ -515,7 +487,10 @@ impl Workspace for HostWorkspace {
     }
 
     async fn diff(&self, tree: &TreeId, limit: usize) -> Result<String, WorkspaceError> {
-        let bytes = diff(&self.parts.recorder.git, &self.parts.tree, &tree.0).await?;
+        if tree.0 == self.parts.tree {
+            return Ok(String::new());
+        }
+        let bytes = diff(&self.parts.slot.recorder.git, &self.parts.tree, &tree.0).await?;
         let text = String::from_utf8_lossy(&bytes[..bytes.len().min(limit)]);
         Ok(text.trim_end_matches(char::REPLACEMENT_CHARACTER).to_owned())
     }
@@ -534,26 +509,17 @@ impl Workspace for HostWorkspace {
         for what in changed.by_agent.iter().chain(&changed.left) {
             tracing::warn!("changed in your repository: {what}");
         }
-        let parts = &self.parts;
-        let top = parts.recorder.top.clone();
-        let private = parts.shared.layout.private(&parts.begun.run, &parts.task);
-        blocking(move || {
-            remove(&top)?;
-            remove(&private)
-        })
-        .await?;
-        let Some(ground) = &parts.ground else {
+        let mut state = self.state.lock().await;
+        if std::mem::replace(&mut state.given_back, true) {
             return Ok(());
-        };
-        let repository = &parts.begun.repository;
-        let lock = git::worktree_lock(&repository.git_dir);
-        let _one = lock.lock().await;
-        // The files are gone already - git would stop at a read-only directory - so it only forgets the worktree.
-        let forget = ["worktree", "remove", "--force", "--force"];
-        let call = repository.git().call(forget).arg(&parts.recorder.top);
-        if call.run().await?.status != 0 {
-            remove(&ground.admin)?;
         }
+        let Parts { slot, shared, begun, tree, .. } = &self.parts;
+        if slot.ground.is_none() {
+            // A copy is as quickly made.
+            return slot.remove(&begun.repository).await;
+        }
+        let known = std::mem::replace(&mut state.known, Known::new(tree.clone()));
+        shared.slots.give_back(slot.clone(), known);
         Ok(())
     }
 }
@@ -565,11 +531,6 @@ fn denied(globs: &[String]) -> GlobSet {
         set.add(glob);
     });
     set.build().unwrap_or_default()
-}
-
-fn stamp(path: &Path) -> Option<IndexStamp> {
-    let meta = path.symlink_metadata().ok()?;
-    Some((meta.len(), meta.ino(), meta.ctime(), meta.ctime_nsec()))
 }
 
 /// The last bytes of a text, from the beginning of a character.

@@ -50,8 +50,9 @@ async fn what_setup_left_and_an_agent_spoilt_for_good_is_made_by_setup_again() {
     let project = Project::git(&[("a", "a"), (".gitignore", "deps/\n")]).set_up_by("mkdir -p deps; echo d > deps/d");
     let workspace = project.open().await;
     reset(&workspace).await;
+    workspace.guard().await.unwrap();
     // Copies of what setup made are kept there.
-    fs::remove_dir_all(project.top.join(".reflection/worktrees/r1/.private/t/store")).unwrap();
+    fs::remove_dir_all(project.top.join(".reflection/worktrees/r1/.private/slot-1/store")).unwrap();
     write(&workspace.dir(), "deps/d", "spoilt");
     assert!(matches!(try_reset(&workspace).await, Err(WorkspaceError::Io { .. })));
     workspace.mend(Spell::MakeAnew).await.unwrap();
@@ -92,7 +93,7 @@ async fn files_that_cannot_be_put_back_are_made_anew_and_nothing_else_is_touched
     write(&project.top, "kept", "k");
     write(&project.top, "untracked", "the user's");
     let workspace = project.open().await;
-    let private = project.top.join(".reflection/worktrees/r1/.private/t");
+    let private = project.top.join(".reflection/worktrees/r1/.private/slot-1");
     for lock in ["index.lock", "packed-refs.lock", "refs/heads/main.lock"] {
         write(&project.top.join(".git"), lock, "somebody's");
     }
@@ -110,6 +111,7 @@ async fn files_that_cannot_be_put_back_are_made_anew_and_nothing_else_is_touched
         },
     ];
     for (i, damage) in damages.iter().enumerate() {
+        workspace.guard().await.unwrap();
         write(&workspace.dir(), "a", "changed");
         damage(&workspace.dir(), &private);
         let broken = try_reset(&workspace).await;
@@ -128,6 +130,7 @@ async fn files_that_cannot_be_put_back_are_made_anew_and_nothing_else_is_touched
 async fn what_an_agent_left_half_done_is_undone_and_said() {
     let project = Project::git(&[("a", "a\n")]);
     let workspace = project.open().await;
+    workspace.guard().await.unwrap();
     let dir = workspace.dir();
     let head = git(&dir, &["rev-parse", "HEAD"]);
     write(&dir, "a", "one\n");

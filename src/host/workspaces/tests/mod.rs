@@ -7,4 +7,5 @@ mod keeping;
 mod mending;
 mod project;
 mod recording;
+mod slots;
 mod user_files;

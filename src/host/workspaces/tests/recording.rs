@@ -42,7 +42,6 @@ async fn check_in(project: Project, act: impl FnOnce(&Path), expected: &[&str]) 
     assert!(again.no_op);
     assert_eq!((again.files, again.diff_hash), (change.files, change.diff_hash));
     workspace.close().await.unwrap();
-    assert!(!workspace.dir().exists());
 }
 
 #[tokio::test]
@@ -139,6 +138,7 @@ async fn own_commits_and_staged_files_count_and_the_agents_index_may_lie() {
 async fn half_done_merges_are_gone_after_a_reset() {
     let project = Project::git(&FILES);
     let workspace = project.open().await;
+    workspace.guard().await.unwrap();
     let dir = workspace.dir();
     let head = git(&dir, &["rev-parse", "HEAD"]);
     write(&dir, "a.txt", "one\n");
@@ -160,11 +160,11 @@ async fn half_done_merges_are_gone_after_a_reset() {
 async fn locks_that_a_killed_git_left_do_not_matter() {
     for project in [Project::git(&FILES), Project::plain(&FILES)] {
         let workspace = project.open().await;
-        write(&project.top, ".reflection/worktrees/r1/.private/t/index.lock", "");
+        write(&project.top, ".reflection/worktrees/r1/.private/slot-1/index.lock", "");
         write(&project.top, ".reflection/snapshots.git/index.lock", "");
         write(&workspace.dir(), "a.txt", "x");
         assert_eq!(record(&workspace).await.files, ["a.txt"]);
-        write(&project.top, ".reflection/worktrees/r1/.private/t/index.lock", "");
+        write(&project.top, ".reflection/worktrees/r1/.private/slot-1/index.lock", "");
         reset(&workspace).await;
         assert!(record(&workspace).await.no_op);
         project.open().await;
@@ -207,6 +207,7 @@ async fn an_agent_may_destroy_its_worktree() {
     reset(&workspace).await;
     assert_eq!(names(&dir).len(), FILES.len());
     assert_eq!(git(&dir, &["status", "--porcelain"]), "");
+    workspace.guard().await.unwrap();
     fs::remove_dir_all(&dir).unwrap();
     symlink(&project.top, &dir).unwrap();
     reset(&workspace).await;
@@ -259,7 +260,7 @@ async fn a_project_below_the_top_of_its_repository() {
     ])
     .below("sub/dir");
     let workspace = project.open().await;
-    assert!(workspace.dir().ends_with("t/sub/dir"));
+    assert!(workspace.dir().ends_with("slot-1/sub/dir"));
     assert_eq!(names(&workspace.dir()), ["p.txt"]);
     write(&workspace.dir(), "p.txt", "x");
     write(&workspace.dir(), "../../memory/top", "y");

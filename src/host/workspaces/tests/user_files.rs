@@ -49,6 +49,7 @@ async fn dirty_staged_and_untracked_files_and_the_index_stay_as_they_are() {
     confirm(&workspace, "title").await;
     reset(&workspace).await;
     workspace.close().await.unwrap();
+    workspaces.finish().await.unwrap();
     assert_eq!(state(top), before);
     assert_eq!(git(top, &["worktree", "list"]).lines().count(), 1);
     assert_eq!(git(top, &["status", "--porcelain", "--", ".reflection"]), "");
@@ -65,7 +66,7 @@ async fn what_a_dead_run_left_is_removed_and_the_users_worktrees_are_not() {
     fs::rename(&mine, mine.with_extension("away")).unwrap();
     let run = RunId::new("r2").unwrap();
     let base = project.workspaces().begin(run.clone().into()).await.unwrap();
-    assert_eq!(base.cleaned, ["the workspace of task t, run r1"]);
+    assert_eq!(base.cleaned, ["a workspace of run r1"]);
     assert!(!dir.exists());
     let list = git(&project.top, &["worktree", "list"]);
     assert!(list.contains("mine") && !list.contains(".reflection"), "{list}");
@@ -177,6 +178,7 @@ async fn many_workspaces_can_be_made_at_once() {
         }
     });
     futures_util::future::join_all(opened).await;
+    workspaces.finish().await.unwrap();
     assert_eq!(git(&project.top, &["worktree", "list"]).lines().count(), 1);
 }
 

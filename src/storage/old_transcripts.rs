@@ -1,0 +1,81 @@
+//! Making room among the transcripts of earlier runs.
+
+use std::fs;
+use std::path::Path;
+use std::path::PathBuf;
+
+/// Removes whole directories of transcripts, the oldest run's first, until at most `keep` bytes of them are left below
+/// `runs`. The newest of the earlier runs and the `current` one keep theirs whatever they hold; journals, patches and reports
+/// are never touched. Gives what was removed.
+///
+/// What cannot be read or removed is left where it is: transcripts explain a run, and no run fails for want of room there.
+pub(super) fn make_room(runs: &Path, current: &str, keep: u64) -> Vec<PathBuf> {
+    let names = fs::read_dir(runs).into_iter().flatten().flatten().map(|entry| entry.file_name());
+    // Ids of runs begin with the time.
+    let mut earlier: Vec<_> = names.filter(|name| name != current).collect();
+    earlier.sort_unstable();
+    let mut dirs: Vec<(PathBuf, u64)> = earlier
+        .into_iter()
+        .map(|name| runs.join(name).join("transcripts"))
+        .filter(|dir| dir.symlink_metadata().is_ok_and(|meta| meta.is_dir()))
+        .map(|dir| (dir.clone(), bytes_in(&dir)))
+        .collect();
+    let mut all: u64 = dirs.iter().map(|(_, bytes)| bytes).sum();
+    // Whoever looks at the morning's report wants to see them.
+    dirs.pop();
+    let mut removed = Vec::new();
+    for (dir, bytes) in dirs {
+        if all <= keep {
+            break;
+        }
+        match fs::remove_dir_all(&dir) {
+            Ok(()) => {
+                all -= bytes;
+                removed.push(dir);
+            }
+            Err(error) => tracing::warn!(dir = %dir.display(), %error, "old transcripts were not removed"),
+        }
+    }
+    removed
+}
+
+fn bytes_in(dir: &Path) -> u64 {
+    let files = walkdir::WalkDir::new(dir).into_iter().flatten().filter_map(|entry| entry.metadata().ok());
+    files.filter(fs::Metadata::is_file).map(|meta| meta.len()).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Runs with so many bytes of transcripts each, oldest first; which of them still have some.
+    fn check(bytes: &[usize], keep: u64, expected: &[usize]) {
+        let dir = tempfile::tempdir().unwrap();
+        for (run, bytes) in bytes.iter().enumerate() {
+            let run = dir.path().join(format!("2026010{run}"));
+            fs::create_dir_all(run.join("transcripts")).unwrap();
+            fs::write(run.join("transcripts/a.jsonl"), vec![b'x'; *bytes]).unwrap();
+            fs::write(run.join("journal.jsonl"), "{}\n").unwrap();
+            fs::write(run.join("t.unconfirmed.patch"), "work").unwrap();
+        }
+        let current = format!("2026010{}", bytes.len() - 1);
+        make_room(dir.path(), &current, keep);
+        let has = |run: &usize| dir.path().join(format!("2026010{run}/transcripts/a.jsonl")).exists();
+        assert_eq!((0..bytes.len()).filter(has).collect::<Vec<_>>(), expected, "{bytes:?}, {keep}");
+        for run in 0..bytes.len() {
+            for name in ["journal.jsonl", "t.unconfirmed.patch"] {
+                assert!(dir.path().join(format!("2026010{run}")).join(name).exists(), "{run}/{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_oldest_go_first_and_the_newest_stay() {
+        check(&[10, 10, 10, 10], 30, &[0, 1, 2, 3]);
+        check(&[10, 10, 10, 10], 29, &[1, 2, 3]);
+        check(&[10, 10, 10, 10], 0, &[2, 3]);
+        check(&[1, 100, 1, 1], 50, &[2, 3]);
+        check(&[10], 0, &[0]);
+        assert!(make_room(Path::new("/nowhere"), "x", 0).is_empty());
+    }
+}

@@ -17,8 +17,9 @@ use super::heads::heads;
 use super::heads::switched;
 use super::layout::io_error;
 use super::layout::write_whole;
+use super::locks::left_since;
+use super::locks::locked_ref;
 use super::locks::locks;
-use super::locks::remove_left;
 use super::pushes::Remotes;
 use super::pushes::Tips;
 use super::pushes::pushed;
@@ -144,18 +145,45 @@ impl Guarded {
         self.saved.path()
     }
 
+    /// Takes away the locks of a git that was ended with the agent: on refs that were made or moved meanwhile. One on another
+    /// ref may be the user's. The run's own branches have no agents at them, and are the healer's.
+    async fn remove_locks(&self, scope: &Scope, said: &mut Tampering) -> Result<(), WorkspaceError> {
+        let git_dir = &scope.repository.git_dir;
+        let left = left_since(git_dir, &self.seen.locks).await;
+        if left.is_empty() {
+            return Ok(());
+        }
+        let now = refs(scope).await?;
+        let own = format!("refs/heads/reflexion/{}/", scope.run);
+        for lock in left {
+            let name = locked_ref(git_dir, &lock);
+            if name.starts_with(&own) {
+                continue;
+            }
+            let before = self.seen.refs.get(&name);
+            if before.is_some() && before == now.get(&name) {
+                let lock = lock.display();
+                said.left.push(format!("{name} is locked: remove {lock} if no git of yours is at work there"));
+                continue;
+            }
+            tracing::warn!(lock = %lock.display(), "a git that was ended had left a lock behind, which is removed");
+            remove(&lock)?;
+        }
+        Ok(())
+    }
+
     /// Puts back what the agent changed, and says what it was.
     pub(super) async fn restore(mut self, scope: &Scope) -> Result<Tampering, WorkspaceError> {
         let lock = git::worktree_lock(&scope.repository.git_dir);
         let _one_at_a_time = lock.lock().await;
-        remove_left(&scope.repository.git_dir, &self.seen.locks).await?;
+        let mut said = Tampering::default();
+        self.remove_locks(scope, &mut said).await?;
         for undone in self.watch.undone_by_others() {
             self.seen.take_as_undone(undone);
         }
         let (own, others) = self.seen.logs.since(&scope.admin);
         let sole = self.watch.sole() && self.crash.as_ref().is_none_or(|crash| crash.sole);
         let judge = Judge { own, others, sole, crash: self.crash.clone() };
-        let mut said = Tampering::default();
         self.restore_files(scope, &judge, &mut said)?;
         self.restore_refs(scope, &judge, &mut said).await?;
         for undone in self.seen.stash.restore(scope, &judge, &mut said).await? {

@@ -3,8 +3,6 @@
 //! Git holds `refs/….lock` for the blink in which it writes a ref. An agent that is ended in that blink leaves the file, and
 //! then nobody can move that ref any more: not the user, and not we when it is to be put back.
 
-use super::removal::remove;
-use crate::services::WorkspaceError;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::path::PathBuf;
@@ -22,8 +20,8 @@ pub(super) fn locks(git_dir: &Path) -> BTreeSet<PathBuf> {
     files.filter(|path| path.extension().is_some_and(|extension| extension == "lock")).collect()
 }
 
-/// Removes locks that were not there `before`, if they stay.
-pub(super) async fn remove_left(git_dir: &Path, before: &BTreeSet<PathBuf>) -> Result<(), WorkspaceError> {
+/// Locks that were not there `before`, and stay.
+pub(super) async fn left_since(git_dir: &Path, before: &BTreeSet<PathBuf>) -> BTreeSet<PathBuf> {
     let started = Instant::now();
     let mut left: BTreeSet<PathBuf> = locks(git_dir).difference(before).cloned().collect();
     while !left.is_empty() && started.elapsed() < HELD {
@@ -31,9 +29,10 @@ pub(super) async fn remove_left(git_dir: &Path, before: &BTreeSet<PathBuf>) -> R
         let now = locks(git_dir);
         left.retain(|lock| now.contains(lock));
     }
-    for lock in left {
-        tracing::warn!(lock = %lock.display(), "a git that was ended had left a lock behind, which is removed");
-        remove(&lock)?;
-    }
-    Ok(())
+    left
+}
+
+/// The ref that a lock is on.
+pub(super) fn locked_ref(git_dir: &Path, lock: &Path) -> String {
+    lock.strip_prefix(git_dir).unwrap_or(lock).with_extension("").display().to_string()
 }

@@ -347,9 +347,10 @@ impl Workspace for HostWorkspace {
         let mut said = Vec::new();
         let slot = &self.parts.slot;
         state.known.look_at(&slot.recorder.index);
-        let ready = state.pristine.take().as_ref() == Some(&tree.0);
+        let spoilt = state.known.is_spoilt();
+        let ready = state.pristine.take().as_ref() == Some(&tree.0) && !spoilt;
         if !ready {
-            if state.known.loaded != tree.0 || !self.is_untouched(&state).await? {
+            if state.known.loaded != tree.0 || spoilt || !self.is_untouched(&state).await? {
                 state.seen = None;
                 self.restore_files(&mut state, &tree.0).await?;
             }
@@ -390,7 +391,12 @@ impl Workspace for HostWorkspace {
         let recorder = &slot.recorder;
         state.pristine = None;
         state.known.look_at(&recorder.index);
-        if self.is_untouched(&state).await? {
+        let loaded = state.known.loaded.clone();
+        if state.known.is_spoilt() {
+            // Whatever somebody else wrote into our index must not hide or break what is recorded.
+            remove(&recorder.index)?;
+            recorder.load(&loaded, &self.parts.begun.repository.hidden()).await?;
+        } else if self.is_untouched(&state).await? {
             let tree = state.known.loaded.clone();
             return self.change(&mut state, tree, start).await;
         }
@@ -403,7 +409,6 @@ impl Workspace for HostWorkspace {
                 forced = recorder.forced(&index).await?;
             }
         }
-        let loaded = state.known.loaded.clone();
         let recording = Recording { left_out, forced, loaded: Some(&loaded) };
         let recorded = recorder.record(recording).await?;
         let known = &mut state.known;

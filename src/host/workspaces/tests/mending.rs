@@ -197,3 +197,25 @@ async fn a_lock_of_the_runs_own_that_nobody_holds_is_removed_and_no_other() {
     assert_eq!(workspace.commit(request).await.unwrap().files, ["a"]);
     assert!(foreign.iter().all(|path| path.exists()));
 }
+
+#[tokio::test]
+async fn what_somebody_wrote_into_our_index_neither_hides_work_nor_loses_it() {
+    let project = Project::git(&[("a", "a"), ("b", "b")]);
+    let workspace = project.open().await;
+    let index = project.top.join(".reflection/worktrees/r1/.private/slot-1/index");
+    let hide = |file: &str| {
+        let hidden = std::process::Command::new("git")
+            .args(["update-index", "--assume-unchanged", file])
+            .env("GIT_INDEX_FILE", &index)
+            .current_dir(workspace.dir())
+            .status();
+        assert!(hidden.unwrap().success());
+    };
+    workspace.guard().await.unwrap();
+    write(&workspace.dir(), "a", "worked on");
+    hide("a");
+    assert_eq!(record(&workspace).await.files, ["a"]);
+    write(&workspace.dir(), "b", "too");
+    fs::write(&index, "garbage").unwrap();
+    assert_eq!(record(&workspace).await.files, ["a", "b"]);
+}

@@ -12,6 +12,7 @@ use serde::Serialize;
 use sha2::Digest;
 use sha2::Sha256;
 use std::collections::BTreeMap;
+use std::fmt::Write;
 
 /// Each part costs attempts of its own; a list that is longer is a project, not a task.
 pub const MOST_PARTS: usize = 32;
@@ -124,7 +125,10 @@ fn digest(task: &Task) -> String {
         digest.update(text.as_bytes());
         digest.update([0]);
     }
-    digest.finalize()[..16].iter().map(|byte| format!("{byte:02x}")).collect()
+    digest.finalize()[..16].iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
 }
 
 /// The box in front of an item of a checklist.

@@ -11,6 +11,7 @@ use super::queue::Next;
 use super::queue::Queue;
 use super::resume;
 use super::resume::PastRun;
+use super::sum_up::empty_report;
 use super::task::TaskRun;
 use super::task::TaskRunError;
 use super::track_record::TrackRecord;
@@ -21,13 +22,11 @@ use crate::domain::CheckSpec;
 use crate::domain::Event;
 use crate::domain::EventKind;
 use crate::domain::JournalEntry;
-use crate::domain::Proof;
 use crate::domain::RunId;
 use crate::domain::RunKind;
 use crate::domain::RunPlan;
 use crate::domain::RunReport;
 use crate::domain::RunStop;
-use crate::domain::RunTotals;
 use crate::domain::Status;
 use crate::domain::Stop;
 use crate::domain::Task;
@@ -35,8 +34,6 @@ use crate::domain::TaskId;
 use crate::domain::TaskList;
 use crate::domain::TaskReport;
 use crate::domain::TreeId;
-use crate::domain::Usage;
-use crate::domain::Verdict;
 use crate::services::BeginRun;
 use crate::services::Captures;
 use crate::services::Clock;
@@ -69,7 +66,6 @@ use std::sync::Mutex;
 use std::sync::OnceLock;
 use std::sync::PoisonError;
 use std::sync::atomic::AtomicU32;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -174,7 +170,7 @@ pub(super) struct RunContext {
 }
 
 /// The last part of the name of the branch that a night's work is merged into.
-const INTEGRATION: &str = "integration";
+pub(super) const INTEGRATION: &str = "integration";
 
 /// A task of this run that is over.
 pub(super) struct Ended {
@@ -542,84 +538,10 @@ impl RunContext {
         let (stop, cause) = (Some(stop), Some(format!("{cause} before it was started")));
         Ended::new(TaskReport { cause, stop, ..empty_report(task) }, Status::Open)
     }
-
-    fn sum_up(&self, ended: Vec<Ended>, duration: Duration, interrupted: bool) -> RunReport {
-        let mut tasks: Vec<TaskReport> = ended.into_iter().map(|e| e.report).collect();
-        by_risk(&mut tasks);
-        let mut totals = RunTotals { duration_ms: millis(duration), ..totals(&tasks) };
-        totals.fallbacks = self.fallbacks.load(Ordering::Relaxed);
-        totals.heals = self.heals.lock().unwrap_or_else(PoisonError::into_inner).run();
-        let project = self.services.settings.project().name.clone();
-        let merged = tasks.iter().any(|task| task.merged.is_some());
-        let integration = merged.then(|| format!("reflexion/{}/{INTEGRATION}", self.run));
-        let stopped = self.stopped.get().copied();
-        RunReport { run: self.run.clone(), project, tasks, totals, kind: self.kind, interrupted, stopped, integration }
-    }
 }
 
 /// A task that came back has one end, its last.
 fn replace(ended: &mut Vec<Ended>, task: Ended) {
     ended.retain(|earlier| earlier.report.id != task.report.id);
     ended.push(task);
-}
-
-pub(super) fn millis(duration: Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
-}
-
-pub(super) fn empty_report(task: &Task) -> TaskReport {
-    TaskReport {
-        id: task.id.clone(),
-        verdict: None,
-        attempts: 0,
-        solved_at: None,
-        reflections_written: 0,
-        reflections_injected: 0,
-        tokens: None,
-        cost_usd: None,
-        usage: Usage::default(),
-        judging_usage: Usage::default(),
-        duration_ms: 0,
-        endings: Vec::new(),
-        proof: None,
-        cause: None,
-        stop: None,
-        by_hand: None,
-        branch: None,
-        merged: None,
-        risk: None,
-        files: Vec::new(),
-    }
-}
-
-/// What a person should look at first comes first; where nothing tells tasks apart, they stay as they ended.
-fn by_risk(tasks: &mut [TaskReport]) {
-    let score = |task: &TaskReport| task.risk.as_ref().map(|risk| risk.score);
-    tasks.sort_by(|a, b| score(b).partial_cmp(&score(a)).unwrap_or(std::cmp::Ordering::Equal));
-}
-
-fn totals(tasks: &[TaskReport]) -> RunTotals {
-    let count = |wanted: Option<Verdict>| tasks.iter().filter(|t| t.verdict == wanted).count() as u32;
-    let (mut usage, mut judging_usage) = (Usage::default(), Usage::default());
-    for task in tasks {
-        usage += task.usage;
-        judging_usage += task.judging_usage;
-    }
-    RunTotals {
-        tasks: tasks.len() as u32,
-        confirmed: count(Some(Verdict::Confirmed)),
-        turned_green: tasks.iter().filter(|t| t.proof == Some(Proof::TurnedGreen)).count() as u32,
-        failed: count(Some(Verdict::Failed)),
-        false_done: count(Some(Verdict::FalseDone)),
-        unverifiable: count(Some(Verdict::Unverifiable)),
-        not_judged: count(None),
-        attempts: tasks.iter().map(|t| t.attempts).sum(),
-        reflections_written: tasks.iter().map(|t| t.reflections_written).sum(),
-        reflections_injected: tasks.iter().map(|t| t.reflections_injected).sum(),
-        tokens: usage.tokens(),
-        usage,
-        judging_usage,
-        cost_usd: usage.cost_usd,
-        ..RunTotals::default()
-    }
 }

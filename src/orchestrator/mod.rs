@@ -38,6 +38,7 @@ mod request;
 pub mod resume;
 pub mod router;
 pub mod size;
+mod sum_up;
 mod task;
 pub mod track_record;
 mod turn;

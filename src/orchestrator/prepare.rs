@@ -97,14 +97,13 @@ impl TaskRun {
                 CheckScope::Project => self.baselines().get(&key).cloned(),
                 CheckScope::Task => None,
             };
-            let mut report = match cached {
-                Some(report) => report,
-                None => {
-                    if !std::mem::replace(&mut guarded, true) {
-                        workspace.guard().await?;
-                    }
-                    self.verify(workspace, vec![(scope, spec.clone())]).await.remove(0)
+            let mut report = if let Some(report) = cached {
+                report
+            } else {
+                if !std::mem::replace(&mut guarded, true) {
+                    workspace.guard().await?;
                 }
+                self.verify(workspace, vec![(scope, spec.clone())]).await.remove(0)
             };
             if let CheckStatus::NotRun { because } = &report.status
                 && !self.context.cancel.is_cancelled()

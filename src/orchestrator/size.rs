@@ -101,7 +101,7 @@ mod tests {
         use TaskSize::Small;
         check(&json!({}), Small, "1 part, 1 word, 0 files");
         check(&json!({"title": "Fix the year in src/date.rs"}), Small, "1 part, 5 words, 1 file");
-        let list = |n: usize| (0..n).map(|i| format!("- [ ] {i}\n")).collect::<String>();
+        let list = |n: usize| "- [ ] one\n".repeat(n);
         check(&json!({"description": list(2)}), Small, "2 parts, 9 words, 0 files");
         check(&json!({"description": list(3)}), Medium, "3 parts, 13 words, 0 files");
         check(&json!({"description": list(40)}), Large, "40 parts, 161 words, 0 files");

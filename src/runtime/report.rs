@@ -107,7 +107,7 @@ impl Lessons {
             match read_lessons(&file, &new) {
                 Ok(found) => self.known.extend(found),
                 Err(error) => {
-                    warnings.push(format!("{}: {error}; the lessons are told without their words", file.display()))
+                    warnings.push(format!("{}: {error}; the lessons are told without their words", file.display()));
                 }
             }
             self.asked.extend(new.into_iter().cloned());

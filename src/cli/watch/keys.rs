@@ -9,7 +9,7 @@ use crossterm::event::KeyEvent;
 use crossterm::event::KeyEventKind;
 use crossterm::event::KeyModifiers;
 
-/// So many rows for PageUp and PageDown in a list.
+/// So many rows for `PageUp` and `PageDown` in a list.
 const PAGE: usize = 10;
 
 /// What a key leads to.

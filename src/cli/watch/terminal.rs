@@ -42,9 +42,9 @@ pub(super) async fn show(mut source: Source, scene: Scene, ink: Ink) -> anyhow::
         taken.terminal.draw(|frame| screen.draw(frame)).context("failed to draw")?;
         let [terminated, hung_up, interrupted] = &mut ends;
         tokio::select! {
-            _ = ended(terminated) => return Ok(Exit::Interrupted),
-            _ = ended(hung_up) => return Ok(Exit::Interrupted),
-            _ = ended(interrupted) => return Ok(Exit::Interrupted),
+            () = ended(terminated) => return Ok(Exit::Interrupted),
+            () = ended(hung_up) => return Ok(Exit::Interrupted),
+            () = ended(interrupted) => return Ok(Exit::Interrupted),
             key = keys.next() => match key {
                 Some(Ok(Event::Key(key))) => {
                     if screen.press(key) == After::Leave {

@@ -192,7 +192,7 @@ async fn a_lock_of_the_runs_own_that_nobody_holds_is_removed_and_no_other() {
     assert!(own.exists());
 
     lock(&own, HOUR);
-    assert_eq!(workspace.stale_locks().await.unwrap(), [own.clone()]);
+    assert_eq!(workspace.stale_locks().await.unwrap(), std::slice::from_ref(&own));
     assert_eq!(workspace.mend(Spell::Unlock).await.unwrap(), [format!("removed {}", own.display())]);
     assert_eq!(workspace.commit(request).await.unwrap().files, ["a"]);
     assert!(foreign.iter().all(|path| path.exists()));

@@ -30,6 +30,7 @@ mod queue;
 mod report;
 mod report_page;
 mod risk;
+mod rough;
 mod routing;
 mod turns;
 #[cfg(feature = "cli")]

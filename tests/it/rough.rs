@@ -1,0 +1,124 @@
+//! Nights in repositories that are not as simple as they could be, and with wrong input.
+
+use crate::project::Project;
+use crate::project::RIGHT;
+use crate::project::task;
+use crate::project::task_with_check;
+use serde_json::json;
+use std::fs;
+
+/// What is on the branch of a night, by path.
+fn merged(project: &Project, ran: &crate::project::Ran, path: &str) -> String {
+    let branch = ran.json()["integration"].as_str().unwrap().to_owned();
+    project.git(&["show", &format!("{branch}:{path}")])
+}
+
+#[test]
+fn the_branch_that_a_night_began_from_may_move_or_go_meanwhile() {
+    let check = |while_it_works: &str| {
+        let agent = format!(
+            "cd \"$(git worktree list | head -1 | cut -d' ' -f1)\" && {{ {while_it_works}; }}; cd - && {RIGHT}"
+        );
+        // The person is played by the first task's agent: what is done in the user's checkout is the user's for git's log.
+        let project = Project::new(&agent);
+        project.tasks(&[task("a")]);
+        let ran = project.run(&["overnight", "--json"]);
+        ran.exits(0);
+        assert_eq!(merged(&project, &ran, "answer.txt"), "right\n");
+    };
+    check("git commit -q --allow-empty -m meanwhile");
+    check("git checkout -q -b other && git branch -q -D main");
+}
+
+#[test]
+fn hooks_of_the_repository_do_not_run_for_the_runtime() {
+    let project = Project::new(RIGHT);
+    for hook in ["pre-commit", "commit-msg", "post-checkout", "reference-transaction", "pre-rebase"] {
+        let path = project.dir.join(".git/hooks").join(hook);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, "#!/bin/sh\necho ran >> \"$OUT/hooks\"\nexit 1\n").unwrap();
+        fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    }
+    let ran = project.run(&["overnight", "--json"]);
+    ran.exits(0);
+    assert_eq!(merged(&project, &ran, "answer.txt"), "right\n");
+    assert!(!project.out.join("hooks").exists(), "{}", project.told("hooks"));
+}
+
+#[test]
+fn pointers_of_lfs_stay_pointers() {
+    let project = Project::new(RIGHT);
+    let pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393\nsize 12345\n";
+    project.write("big.bin", pointer);
+    project.write(".gitattributes", "*.bin -text\n");
+    project.commit();
+    let ran = project.run(&["overnight", "--json"]);
+    ran.exits(0);
+    assert_eq!(merged(&project, &ran, "big.bin"), pointer);
+    let branch = ran.json()["integration"].as_str().unwrap().to_owned();
+    assert_eq!(project.git(&["diff", "--name-only", "main", &branch]), "answer.txt\n", "the pointer is no change");
+}
+
+#[test]
+fn a_sparse_checkout_of_the_user_stays_sparse_and_loses_nothing() {
+    let project = Project::new(RIGHT);
+    project.write("here/a", "a\n");
+    project.write("elsewhere/b", "b\n");
+    project.commit();
+    project.git(&["sparse-checkout", "set", "here"]);
+    assert!(!project.dir.join("elsewhere").exists());
+    let ran = project.run(&["overnight", "--json"]);
+    ran.exits(0);
+    assert_eq!(merged(&project, &ran, "elsewhere/b"), "b\n");
+    assert_eq!(merged(&project, &ran, "answer.txt"), "right\n");
+    assert!(!project.dir.join("elsewhere").exists(), "it is still sparse");
+}
+
+#[test]
+fn a_submodule_is_no_change_and_stays_where_it_was() {
+    let inner = Project::new(RIGHT);
+    let project = Project::new(RIGHT);
+    let inner_dir = inner.dir.to_str().unwrap();
+    project.git(&["-c", "protocol.file.allow=always", "submodule", "add", "-q", inner_dir, "inner"]);
+    project.commit();
+    let before = project.git(&["rev-parse", "HEAD:inner"]);
+    let ran = project.run(&["overnight", "--json"]);
+    ran.exits(0);
+    let branch = ran.json()["integration"].as_str().unwrap().to_owned();
+    assert_eq!(project.git(&["rev-parse", &format!("{branch}:inner")]), before);
+    assert!(project.dir.join("inner/answer.txt").exists(), "the user's own is as it was");
+}
+
+#[test]
+fn wrong_input_of_a_night_is_said_before_anything_is_done() {
+    let check = |args: &[&str], code: i32, words: &str| {
+        let project = Project::new("touch $OUT/begun");
+        project.run(args).exits(code).says(words);
+        assert!(!project.out.join("begun").exists(), "{args:?}");
+    };
+    check(&["overnight", "--until", "2020-01-01T00:00:00Z"], 2, "is over");
+    check(&["overnight", "--for", "0m"], 2, "longer than nothing");
+    check(&["overnight", "--max-cost", "lots"], 2, "give US dollars");
+    check(&["overnight", "--max-tokens", "many"], 2, "give a number of tokens");
+    check(&["overnight", "--resume"], 2, "no night was killed or stopped");
+    let project = Project::new("touch $OUT/begun");
+    fs::remove_file(project.dir.join("tasks.jsonl")).unwrap();
+    fs::create_dir(project.dir.join("tasks.jsonl")).unwrap();
+    project.run(&["overnight"]).exits(4).says("tasks.jsonl");
+}
+
+#[test]
+fn a_task_file_that_becomes_a_directory_changes_nothing_for_the_night() {
+    let agent = r#"
+        project=$(git worktree list | head -1 | cut -d' ' -f1)
+        [ -d "$project/tasks.jsonl" ] || { rm "$project/tasks.jsonl" && mkdir "$project/tasks.jsonl"; }
+        echo right > "$REFLEXION_TASK_ID.txt"
+    "#;
+    let project = Project::new(agent);
+    project.write("a.txt", "wrong\n");
+    project.write("b.txt", "wrong\n");
+    project.tasks(&["a", "b"].map(|id| task_with_check(id, &format!("grep -qx right {id}.txt"))));
+    let ran = project.run(&["overnight", "--json"]);
+    assert_eq!((ran.verdict("a"), ran.verdict("b")), (json!("confirmed"), json!("confirmed")), "{}", ran.stderr);
+    ran.says("the tasks as they were are gone on with");
+}

@@ -26,6 +26,14 @@ fn with_inhibitor(project: &Project, args: &[&str], script: &str) -> Command {
 const HOLDS: &str =
     "echo $$ > $OUT/pid; echo \"$@\" > $OUT/asked; while [ \"$1\" != cat ]; do shift; done; \"$@\"; : > $OUT/over";
 
+fn within_a_minute(holds: impl Fn() -> bool) {
+    let patience = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    while !holds() {
+        assert!(std::time::Instant::now() < patience, "waited in vain");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+}
+
 #[test]
 fn the_machine_is_let_go_when_the_night_is_over() {
     let project = Project::new(RIGHT);
@@ -33,11 +41,7 @@ fn the_machine_is_let_go_when_the_night_is_over() {
     super::project::Ran::of(command, "").exits(0).says("stays awake until the night is over (systemd-inhibit)");
     assert!(project.told("asked").contains("--what=sleep:idle"));
     let process = std::path::Path::new("/proc").join(project.told("pid").trim());
-    let patience = std::time::Instant::now() + std::time::Duration::from_secs(60);
-    while process.exists() {
-        assert!(std::time::Instant::now() < patience, "something holds it still");
-        std::thread::sleep(std::time::Duration::from_millis(10));
-    }
+    within_a_minute(|| !process.exists());
 }
 
 #[test]
@@ -50,6 +54,8 @@ fn a_night_that_is_killed_holds_nothing() {
     night.wait().unwrap();
     project.await_told("over");
     project.write("../out/go", "");
+    // The agent of the dead night looks for it where the test's directory will be gone.
+    within_a_minute(|| project.processes().is_empty());
 }
 
 #[test]

@@ -73,6 +73,8 @@ impl KeepAwake for HostKeepAwake {
             env: self.path.iter().map(|path| ("PATH".to_owned(), path.clone())).collect(),
             timeout: LONGEST,
             cancel: cancel.clone(),
+            // Beside `cat`.
+            starts_nobody: true,
             ..Command::new(argv.iter().copied(), "/")
         };
         let reader = Box::new(Heard { said: Vec::new(), heard: Some(heard) });

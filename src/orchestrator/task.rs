@@ -40,6 +40,7 @@ use crate::domain::Proof;
 use crate::domain::RunId;
 use crate::domain::RunKind;
 use crate::domain::SessionId;
+use crate::domain::Spell;
 use crate::domain::Status;
 use crate::domain::Stop;
 use crate::domain::Subtask;
@@ -248,6 +249,14 @@ impl TaskRun {
         Ok(Ended { report, status, of_all })
     }
 
+    /// Whether it is the task's own workspace that fills the disk, which is empty then: one task must not stop every night.
+    async fn is_own_doing(&self, workspace: &dyn Workspace) -> bool {
+        if self.context.halted.get().is_some() || self.context.room().await.is_ok() {
+            return false;
+        }
+        workspace.mend(Spell::MakeAnew).await.is_ok() && self.context.room().await.is_ok()
+    }
+
     async fn run_machine(&mut self) -> Result<End, TaskRunError> {
         if self.prepared.is_none() {
             // The error is taken out of `prepared` below.
@@ -261,6 +270,12 @@ impl TaskRun {
         let result = match self.propose_parts().await {
             Ok(()) => self.play(&mut prepared).await,
             Err(error) => Err(error),
+        };
+        let result = match result {
+            Err(TaskRunError::Halt(because)) if self.is_own_doing(&*prepared.workspace).await => {
+                Err(TaskRunError::SetAside(format!("{because}; without what is in its workspace there is room")))
+            }
+            result => result,
         };
         let workspace = prepared.workspace;
         if self.report.branch.is_none() {

@@ -78,6 +78,8 @@ pub struct Command {
     pub keep_bytes: usize,
     /// Ends the program early: TERM, grace, KILL.
     pub cancel: CancellationToken,
+    /// It is known to start no other program, so that nothing which runs without a parent is taken for its.
+    pub starts_nobody: bool,
 }
 
 impl Command {
@@ -95,6 +97,7 @@ impl Command {
             timeout: Duration::from_mins(10),
             keep_bytes: Self::KEEP_BYTES,
             cancel: CancellationToken::new(),
+            starts_nobody: false,
         }
     }
 }

@@ -4,10 +4,10 @@ use crate::project::Project;
 use crate::project::task_with_check;
 use std::process::Command;
 
-/// Writes what it is asked to, but before that, once, as much as fits on the disk.
+/// Writes what it is asked to; `b` writes before that, once, as much as fits on the disk, to `$FILL`.
 const AGENT: &str = r#"
 if [ "$REFLEXION_TASK_ID" = b ] && mkdir "$OUT/filled" 2> /dev/null; then
-  cat /dev/zero > junk 2> /dev/null
+  cat /dev/zero > "$FILL" 2> /dev/null
   exit 0
 fi
 echo right > "$REFLEXION_TASK_ID.txt"
@@ -36,11 +36,13 @@ fn a_full_disk_stops_the_night_and_the_next_one_goes_on() {
     let script = r#"
         "$REFLEXION" overnight; echo "first: $?"
         "$REFLEXION" status
+        rm "$FILL"
         "$REFLEXION" overnight --json > "$OUT/second.json"; echo "second: $?"
     "#;
     let argv = on_a_small_disk(script);
     let mut command = project.program(&argv[0]);
-    let ran = command.args(&argv[1..]).env("REFLEXION", env!("CARGO_BIN_EXE_reflexion")).output().unwrap();
+    command.args(&argv[1..]).env("REFLEXION", env!("CARGO_BIN_EXE_reflexion"));
+    let ran = command.env("FILL", project.dir.join(".reflection/fill")).output().unwrap();
     let (out, err) = (String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
     assert!(out.contains("first: 4\n"), "{out}\n{err}");
     let named = err.contains("`workspace.minFreeMb` asks for 16") || err.contains("No space left on device");
@@ -82,4 +84,28 @@ fn a_check_of_one_task_that_cannot_start_does_not_end_a_night() {
     bad["checks"][0]["run"] = serde_json::json!(["no-such-program"]);
     project.tasks(&[bad, task_with_check("b", "grep -qx right b.txt")]);
     project.run(&["overnight"]).exits(1).says("check `answer` cannot start").says("[b] merged");
+}
+
+#[test]
+fn a_task_whose_agent_fills_its_workspace_every_time_does_not_stop_the_others() {
+    let works = Command::new("unshare").args(["--user", "--map-root-user", "--mount", "true"]).status();
+    if !works.is_ok_and(|status| status.success()) {
+        eprintln!("SKIPPED: a small disk could not be mounted, because there are no user namespaces here");
+        return;
+    }
+    let agent = r#"[ "$REFLEXION_TASK_ID" = a ] && { cat /dev/zero > junk 2> /dev/null; exit 0; }; echo right > "$REFLEXION_TASK_ID.txt""#;
+    let project = Project::new(agent);
+    for file in ["a.txt", "b.txt", "c.txt"] {
+        project.write(file, "wrong\n");
+    }
+    project.tasks(&["a", "b", "c"].map(|id| task_with_check(id, &format!("grep -qx right {id}.txt"))));
+    project.config(|config| config["workspace"] = serde_json::json!({ "minFreeMb": 16 }));
+    project.write(".reflection/.gitignore", "*\n");
+    let argv = on_a_small_disk(r#"exec "$REFLEXION" overnight --json"#);
+    let mut command = project.program(&argv[0]);
+    command.args(&argv[1..]).env("REFLEXION", env!("CARGO_BIN_EXE_reflexion"));
+    let ran = crate::project::Ran::of(command, "");
+    ran.exits(1);
+    assert_eq!((ran.verdict("b"), ran.verdict("c")), ("confirmed".into(), "confirmed".into()), "{}", ran.stderr);
+    assert_eq!(ran.task("a")["stop"], "environment", "{}", ran.stderr);
 }

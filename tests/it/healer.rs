@@ -145,7 +145,7 @@ fn a_run_repairs_no_more_workspaces_than_it_may() {
 #[test]
 fn files_that_cannot_be_put_back_are_made_anew() {
     let project = Project::new(crate::project::RIGHT_AT_TWO);
-    let breaks = "[ -e $OUT/broke ] || { touch $OUT/broke; echo garbage > ../.private/slot-1/index; }; grep -qx right answer.txt";
+    let breaks = "[ -e $OUT/broke ] || { touch $OUT/broke; rm -r ../.private/slot-1; echo > ../.private/slot-1; }; grep -qx right answer.txt";
     project.tasks(&[task_with_check("a", breaks)]);
     let before = project.git(&["status", "--porcelain"]);
     let ran = project.run(&["run", "--json"]);

@@ -11,6 +11,7 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::MutexGuard;
 use std::sync::Once;
+use std::sync::OnceLock;
 use std::sync::PoisonError;
 use std::time::Duration;
 use std::time::Instant;
@@ -18,10 +19,17 @@ use std::time::Instant;
 /// How long a sweep waits for killed processes to be gone; only one in uninterruptible sleep takes so long.
 pub(super) const SWEEP_LIMIT: Duration = Duration::from_secs(2);
 
+/// Children that this process had before it started anything, by id and start time: whoever started it by `exec` may have
+/// had some, as `ssh-agent PROGRAM` does.
+static INHERITED: OnceLock<HashSet<(i32, u64)>> = OnceLock::new();
+
 /// Makes orphans of our descendants children of this process instead of `init`'s, so that they can be found and reaped.
 pub(super) fn adopt_orphans() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
+        let me = rustix::process::getpid().as_raw_pid();
+        let children = Process::all().into_iter().filter(|process| process.parent == me);
+        let _ = INHERITED.set(children.map(|process| (process.pid, process.start)).collect());
         #[cfg(target_os = "linux")]
         if let Err(error) = rustix::process::set_child_subreaper(Some(rustix::process::getpid())) {
             tracing::warn!(%error, "orphaned processes cannot be adopted");
@@ -74,15 +82,17 @@ pub(super) struct Family {
     /// Descendants seen, by id and start time; they stay ours when their parents die and their environment is empty.
     known: HashMap<i32, u64>,
     ended: bool,
-    /// None: it is handed on.
+    /// None: it is handed on, or the program starts nobody.
     turn: Option<Turn>,
 }
 
 impl Family {
-    pub(super) fn new(leader: Pid, mark: String, turn: Turn) -> Self {
+    pub(super) fn new(leader: Pid, mark: String, turn: Option<Turn>) -> Self {
         let start = Process::read(leader.as_raw_pid()).map_or(0, |process| process.start);
-        turn.started(start);
-        Self { leader, start, mark, known: HashMap::new(), ended: false, turn: Some(turn) }
+        if let Some(turn) = &turn {
+            turn.started(start);
+        }
+        Self { leader, start, mark, known: HashMap::new(), ended: false, turn }
     }
 
     /// Sends a signal to the process group; one that is gone already is no error.
@@ -116,8 +126,10 @@ impl Family {
         };
         let table = Process::all();
         let session = own_session(&table);
+        let inherited = |p: &Process| INHERITED.get().is_some_and(|known| known.contains(&(p.pid, p.start)));
+        let spared: HashSet<i32> = table.iter().filter(|p| inherited(p)).map(|p| p.session).collect();
         let stray = |p: &Process| !p.zombie && p.parent == me && p.session != session && turn.excludes_others(p.start);
-        let heads: Vec<Process> = table.iter().filter(|p| stray(p)).copied().collect();
+        let heads: Vec<Process> = table.iter().filter(|p| stray(p) && !spared.contains(&p.session)).copied().collect();
         let below = |p: &&Process| heads.iter().any(|head| p.session == head.session);
         table.iter().filter(below).copied().collect()
     }

@@ -24,8 +24,11 @@ use futures_util::future::Either;
 use futures_util::future::select;
 use rustix::process::Pid;
 use rustix::process::Signal;
+use std::ffi::OsStr;
+use std::ffi::OsString;
 use std::io;
 use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
 use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::process::Stdio;
@@ -166,7 +169,7 @@ impl Drop for Running {
 
 impl Running {
     async fn start(command: &Command, pump: &mut Pump, start: Start<'_>) -> Result<Self, CommandError> {
-        let turn = Turn::begin();
+        let turn = (!command.starts_nobody).then(Turn::begin);
         let mut child = spawn(command, &start).await?;
         let Start { stdin, mark, .. } = start;
         let pid = child.id().and_then(|id| Pid::from_raw(id.try_into().ok()?));
@@ -413,7 +416,7 @@ async fn spawn(command: &Command, start: &Start<'_>) -> Result<Child, CommandErr
     let mut words: Vec<&str> = std::iter::once(program).chain(args).collect();
     if let Some(Confined::Prefix(prefix)) = &confined {
         // Whoever starts it would say so in its own words, and with a status that could be the program's.
-        if !program.contains('/') && !is_on_path(program) {
+        if !program.contains('/') && !is_on(env.get(OsStr::new("PATH")), &command.dir, program) {
             return Err(CommandError::NotFound { program: program.to_owned() });
         }
         words = prefix.iter().map(String::as_str).chain(words).collect();
@@ -485,7 +488,12 @@ fn start_error(command: &Command, program: &str, error: io::Error) -> CommandErr
 }
 
 fn is_on_path(program: &str) -> bool {
-    std::env::var_os("PATH").is_some_and(|path| std::env::split_paths(&path).any(|dir| dir.join(program).is_file()))
+    is_on(std::env::var_os("PATH").as_ref(), Path::new("."), program)
+}
+
+/// Whether a program is on this PATH; what is not absolute there is meant from where it is started.
+fn is_on(path: Option<&OsString>, dir: &Path, program: &str) -> bool {
+    path.is_some_and(|path| std::env::split_paths(path).any(|place| dir.join(place).join(program).is_file()))
 }
 
 fn program_name(program: &CheckCommand) -> String {

@@ -210,7 +210,8 @@ impl Guarded {
             let elsewhere = checked_out.get_or_insert_with(|| checked_out_elsewhere(scope));
             let blame = match judge.of_ref(name, after, elsewhere) {
                 Whose::NotOurs => continue,
-                Whose::Agent => true,
+                // Whoever rescues a dead agent's work in the morning leaves the same trace.
+                Whose::Agent => judge.watched(after.and_then(|_| changed_at(&scope.git_path(name)))),
                 Whose::Unknown => judge.sole && judge.watched(after.and_then(|_| changed_at(&scope.git_path(name)))),
             };
             // Without proof only what would be lost is put back.

@@ -118,9 +118,9 @@ async fn trusted(slot: &Slot, known: &Known) -> Result<Arc<Ground>, Doubt> {
 /// Whether what was carried in and what `setup` made is there for the next task as if it had just been made.
 async fn keep_or_forget(slot: &Slot, known: &mut Known, to: &Target<'_>) -> Result<bool, WorkspaceError> {
     let carried = chosen(to.shared, to.begun).await?;
-    // A second run of `setup` was one on what an agent had changed.
+    // A second run of `setup` was one on what an agent had changed; one on another base may have made other things.
     let set_up = match &known.set_up {
-        Some(lockfiles) => known.set_ups <= 1 && *lockfiles == slot.recorder.lockfiles().await?,
+        Some(_) => known.set_ups <= 1 && known.set_up_on.as_deref() == Some(to.tree),
         None => known.set_ups == 0,
     };
     let untouched = set_up && slot.with_kept(move |kept| kept.is_untouched(&carried)).await?;

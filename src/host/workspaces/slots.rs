@@ -108,6 +108,8 @@ pub(super) struct Known {
     /// The lockfiles when `setup` last ran, and how often it ran.
     pub(super) set_up: Option<Vec<u8>>,
     pub(super) set_ups: u32,
+    /// The tree on which it ran.
+    pub(super) set_up_on: Option<String>,
     /// Repositories that agents made inside.
     pub(super) nested: BTreeSet<PathBuf>,
     /// Files whose state our index has from what an agent or a check wrote, and not from a checkout.
@@ -126,6 +128,7 @@ impl Known {
             loaded,
             set_up: None,
             set_ups: 0,
+            set_up_on: None,
             nested: BTreeSet::new(),
             written: BTreeSet::new(),
             index: None,

@@ -10,6 +10,8 @@ use serde::Serialize;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
+use std::time::Duration;
+use std::time::SystemTime;
 
 /// The stash's entries before an attempt, oldest first.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -29,6 +31,9 @@ type Stamp = (i64, i64, u64);
 pub(super) struct Entry {
     id: String,
     message: String,
+    /// When it was stashed, in seconds since 1970.
+    #[serde(default)]
+    at: u64,
 }
 
 /// Who may have touched the stash.
@@ -60,7 +65,7 @@ impl Stash {
     ) -> Result<Vec<Undone>, WorkspaceError> {
         let mut undone = Vec::new();
         let now = Self::read(scope);
-        if now.entries == self.entries {
+        if now.entries.iter().map(|entry| &entry.id).eq(self.entries.iter().map(|entry| &entry.id)) {
             return Ok(undone);
         }
         let evidence = Evidence { user: now.index != self.index, agent: now.orig_head != self.orig_head };
@@ -77,7 +82,9 @@ impl Stash {
             git.call(delete).arg(selector).ok().await?;
             left -= 1;
             undone.push(Undone::Dropped { entry: entry.clone() });
-            said.by_agent.push(format!("a stash entry was added ({}); dropped", entry.message));
+            let Entry { id, message, .. } = entry;
+            let back = format!("`git stash store {id}` brings it back");
+            said.by_agent.push(format!("a stash entry was added ({message}); dropped, {back}"));
         }
         if left == 0 && !now.entries.is_empty() {
             git.call(["update-ref", "-d", "refs/stash"]).ok().await?;
@@ -88,7 +95,7 @@ impl Stash {
             }
             if evidence.user {
                 if judge.crash.is_some() {
-                    let Entry { id, message } = lost;
+                    let Entry { id, message, .. } = lost;
                     said.left.push(format!("a stash entry is gone ({message}); `git stash store {id}` brings it back"));
                 }
                 continue;
@@ -118,11 +125,15 @@ impl Stash {
 impl Entry {
     fn parse(line: &str) -> Option<Self> {
         let (fields, message) = line.split_once('\t')?;
-        Some(Self { id: fields.split(' ').nth(1)?.to_owned(), message: message.to_owned() })
+        let at = fields.rsplit(' ').nth(1).and_then(|at| at.parse().ok()).unwrap_or_default();
+        Some(Self { id: fields.split(' ').nth(1)?.to_owned(), message: message.to_owned(), at })
     }
 
     /// `WIP on <branch>: …` or `On <branch>: …`; a worktree of ours is on no branch unless the agent made one.
     fn is_the_agents(&self, judge: &Judge, evidence: &Evidence) -> bool {
+        if !judge.watched(Some(SystemTime::UNIX_EPOCH + Duration::from_secs(self.at))) {
+            return false;
+        }
         let on = self
             .message
             .strip_prefix("WIP on ")

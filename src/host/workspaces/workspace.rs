@@ -160,6 +160,13 @@ impl HostWorkspace {
         Ok(!told && self.parts.slot.is_as(state.seen.as_ref()).await?)
     }
 
+    /// Whatever somebody else wrote into our index must neither hide nor break anything.
+    async fn load_anew(&self, tree: &str) -> Result<(), WorkspaceError> {
+        let recorder = &self.parts.slot.recorder;
+        remove(&recorder.index)?;
+        recorder.load(tree, &self.parts.begun.repository.hidden()).await
+    }
+
     /// What differs between the base and a tree.
     async fn difference(&self, state: &mut State, tree: &str) -> Result<Difference, WorkspaceError> {
         if let Some((of, difference)) = &state.differs
@@ -261,6 +268,7 @@ impl HostWorkspace {
         let untracked = recorder.untracked().await?;
         self.parts.slot.with_kept(move |kept| kept.capture(untracked)).await?;
         state.known.set_up = Some(lockfiles);
+        state.known.set_up_on = Some(state.known.loaded.clone());
         let warning = || {
             let text = output.combined.text();
             let last = end_of(text.trim_end(), WARNING_TOLD).lines().last().unwrap_or_default().trim().to_owned();
@@ -352,6 +360,9 @@ impl Workspace for HostWorkspace {
         if !ready {
             if state.known.loaded != tree.0 || spoilt || !self.is_untouched(&state).await? {
                 state.seen = None;
+                if spoilt {
+                    self.load_anew(&state.known.loaded).await?;
+                }
                 self.restore_files(&mut state, &tree.0).await?;
             }
             if let Some(ground) = &slot.ground {
@@ -393,9 +404,7 @@ impl Workspace for HostWorkspace {
         state.known.look_at(&recorder.index);
         let loaded = state.known.loaded.clone();
         if state.known.is_spoilt() {
-            // Whatever somebody else wrote into our index must not hide or break what is recorded.
-            remove(&recorder.index)?;
-            recorder.load(&loaded, &self.parts.begun.repository.hidden()).await?;
+            self.load_anew(&loaded).await?;
         } else if self.is_untouched(&state).await? {
             let tree = state.known.loaded.clone();
             return self.change(&mut state, tree, start).await;
@@ -454,8 +463,10 @@ impl Workspace for HostWorkspace {
         let tree = &request.tree.0;
         let now = parts.begun.repository.resolve(&full).await?;
         let has = parts.begun.repository.resolve(&format!("{full}^{{tree}}")).await?;
+        let known = parts.begun.branches.lock().unwrap_or_else(PoisonError::into_inner).get(&full).cloned();
         let commit = match now {
-            Some(now) if has.as_ref() == Some(tree) => now,
+            // One that we did not make may have any author and any history.
+            Some(now) if has.as_ref() == Some(tree) && known.as_ref() == Some(&now) => now,
             _ => {
                 let commit = parts.commit_tree(&request, &parts.base).await?;
                 integration::place(&parts.begun, &full, &commit).await?;

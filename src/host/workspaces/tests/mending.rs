@@ -114,10 +114,13 @@ async fn files_that_cannot_be_put_back_are_made_anew_and_nothing_else_is_touched
         workspace.guard().await.unwrap();
         write(&workspace.dir(), "a", "changed");
         damage(&workspace.dir(), &private);
+        // An index that somebody wrote to is thrown away by every reset.
         let broken = try_reset(&workspace).await;
-        assert!(broken.is_err(), "{i}: {broken:?}");
-        workspace.mend(Spell::MakeAnew).await.unwrap();
-        reset(&workspace).await;
+        assert_eq!(broken.is_err(), i == 2, "{i}: {broken:?}");
+        if broken.is_err() {
+            workspace.mend(Spell::MakeAnew).await.unwrap();
+            reset(&workspace).await;
+        }
         assert_eq!(names(&workspace.dir()), [".gitignore", "a", "dir/b", "kept"], "{i}");
         assert_eq!(git(&workspace.dir(), &["status", "--porcelain"]), "");
         write(&workspace.dir(), "a", "worked on");

@@ -70,25 +70,24 @@ impl Remotes {
     /// Where the refs of remotes stand, as far as that can be known without a network: what the repository remembers of them, and
     /// those of remotes on this machine.
     pub(super) async fn tips(&self, repository: &Repository) -> Result<Tips, WorkspaceError> {
-        let format = "--format=%(refname) %(objectname)";
-        let mut tips = Tips::new();
-        let mut add = |remote: &str, refs: &[u8]| {
-            for (name, id) in String::from_utf8_lossy(refs).lines().filter_map(|line| line.rsplit_once(' ')) {
-                tips.insert(format!("{remote} {name}"), id.to_owned());
-            }
-        };
-        add("", &repository.git().call(["for-each-ref", format, "refs/remotes"]).ok().await?);
+        let known = repository.refs(&["refs/remotes"], None).await?;
+        let mut tips: Tips = known.into_iter().map(|(name, id)| (format!(" {name}"), id)).collect();
         for (name, dir) in self.local(&repository.top) {
-            let args = ["--git-dir", &*dir.to_string_lossy(), "for-each-ref", format].map(str::to_owned);
+            let args = ["--git-dir", &*dir.to_string_lossy(), "for-each-ref", FORMAT].map(str::to_owned);
             // Whatever is wrong with somebody else's repository is not ours to say.
             let found = repository.git().call(args).run().await?;
             if found.status == 0 {
-                add(name, &found.stdout);
+                let text = String::from_utf8_lossy(&found.stdout);
+                let refs = text.lines().filter_map(|line| line.rsplit_once(' '));
+                tips.extend(refs.map(|(ref_name, id)| (format!("{name} {ref_name}"), id.to_owned())));
             }
         }
         Ok(tips)
     }
 }
+
+/// A ref and where it stands, a line each.
+const FORMAT: &str = "--format=%(refname) %(objectname)";
 
 /// By remote (empty: as the repository remembers it) and ref.
 pub(super) type Tips = BTreeMap<String, String>;

@@ -1,10 +1,10 @@
 //! The key `decompose` of `project.json`: in which parts a task is worked on.
 
+use super::agents::ProviderFile;
 use super::error::ConfigError;
 use super::load::Effective;
 use super::model::Asked;
 use super::model::MODEL_RETRIES;
-use super::wire::ProviderFile;
 use crate::domain::policy;
 use schemars::JsonSchema;
 use serde::Deserialize;

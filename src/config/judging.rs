@@ -1,10 +1,10 @@
 //! The blocks `verification`, `risk`, `feedback` and `routing` of `project.json`: who decides whether a turn ended with the task
 //! done, and what follows if not.
 
+use super::agents::OneOrMany;
+use super::agents::ProviderFile;
 use super::error::ConfigError;
 use super::load::Effective;
-use super::wire::OneOrMany;
-use super::wire::ProviderFile;
 use crate::domain::RiskThreshold;
 use crate::domain::TaskSize;
 use crate::domain::policy;

@@ -4,6 +4,7 @@
 //! (`REFLEXION_…`), flags. Every value remembers which of them set it (`reflexion config show`). A missing or invalid
 //! file is an error that says where and what, never a silent default.
 
+mod agents;
 mod budget;
 mod decompose;
 mod environment;

@@ -1,11 +1,11 @@
 //! A language model as agents, generators and `decompose` name it.
 
+use super::agents::AgentFile;
+use super::agents::ProviderFile;
 use super::decompose::DecomposerFile;
 use super::error::ConfigError;
 use super::load::Effective;
-use super::wire::AgentFile;
 use super::wire::GeneratorFile;
-use super::wire::ProviderFile;
 use crate::domain::policy;
 
 /// How often a model's passing fault is tried again.

@@ -59,7 +59,7 @@ fn prose(doc: &str) -> String {
 
 const HEAD: &str = r#"# Configuration: `project.json`
 
-Generated from `src/config/wire.rs`; a test compares the two (`UPDATE_DOCS=1 cargo test --test it docs` writes it anew).
+Generated from the types of `src/config/`; a test compares the two (`UPDATE_DOCS=1 cargo test --test it docs` writes it anew).
 The same as a JSON Schema for editors: [`config/project.schema.json`](../config/project.schema.json).
 
 Every key is optional, `{}` is a valid file. A key that does not exist, or a value of the wrong type, is an error that says

@@ -1,17 +1,17 @@
 //! From the file's shapes to domain policies, checked on the way.
 
+use super::agents::AgentFile;
+use super::agents::AgentKindFile;
+use super::agents::OneOrMany;
+use super::agents::PermissionsFile;
 use super::error::ConfigError;
 use super::error::nearest;
 use super::load::Effective;
 use super::model::Asked;
 use super::model::MODEL_RETRIES;
 use super::model::in_parts;
-use super::wire::AgentFile;
-use super::wire::AgentKindFile;
 use super::wire::GeneratorKind;
 use super::wire::HealerFile;
-use super::wire::OneOrMany;
-use super::wire::PermissionsFile;
 use super::wire::ProjectFile;
 use super::wire::RetryStartFile;
 use super::wire::SandboxFile;

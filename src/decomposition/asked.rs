@@ -22,6 +22,7 @@ use crate::services::Models;
 use crate::services::Subagent;
 use crate::services::SubagentError;
 use crate::services::UsageMeter;
+use crate::services::ask_model;
 use async_trait::async_trait;
 use std::sync::Arc;
 use std::time::Duration;
@@ -82,25 +83,12 @@ impl AskedDecomposer {
             }
             Who::Model(model) => {
                 let model = model.as_ref().map_err(failed)?;
-                match answer(&**model, prompt.clone(), spent).await? {
-                    Ok(parts) => Ok(parts),
-                    Err(error) => answer(&**model, decompose_again(&prompt, &error), spent).await?.map_err(unreadable),
-                }
+                let question = ModelRequest { system: None, prompt, schema: Some(decompose_schema()) };
+                let answer = ask_model(&**model, question, parse_parts, decompose_again, spent).await;
+                answer.map_err(|error| failed(&error))?.map_err(unreadable)
             }
         }
     }
-}
-
-async fn answer(
-    model: &dyn Model,
-    prompt: String,
-    spent: &UsageMeter,
-) -> Result<Result<Vec<ProposedPart>, PartsError>, DecomposerError> {
-    let request = ModelRequest { system: None, prompt, schema: Some(decompose_schema()) };
-    let completion = model.complete(request).await.map_err(|error| failed(&error))?;
-    // An answer that cannot be read was paid for as well.
-    spent.add(completion.usage);
-    Ok(parse_parts(&completion.text))
 }
 
 fn failed(error: &ModelError) -> DecomposerError {

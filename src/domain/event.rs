@@ -144,6 +144,11 @@ pub enum EventKind {
         /// What.
         what: Vec<String>,
     },
+    /// Something of the user's repository was changed that is not put back; a person must look at it.
+    RepositoryChanged {
+        /// What.
+        what: Vec<String>,
+    },
     /// Something was wrong with the workspace, and something was done about it.
     Healed {
         /// What was wrong.

@@ -65,6 +65,12 @@ impl Decider {
             let notice = self.notice(NoticeKind::Budget, event.at).saying(because, "raise it to go on");
             return self.needs_you(cause, notice, event.at);
         }
+        if let EventKind::RepositoryChanged { what } = &event.kind {
+            let text = what.join("; ");
+            let title = "something of your repository was changed, and is not put back";
+            let notice = self.notice(NoticeKind::NeedsYou, event.at).saying(title, &text);
+            return self.needs_you(text, notice, event.at);
+        }
         let task = event.task.as_ref()?;
         match &event.kind {
             EventKind::AttemptStarted { agent, .. } => {
@@ -219,6 +225,19 @@ mod tests {
         assert_eq!(reached(Some("b"), "the budget of the task is used up: $2.07 of $2.00"), None);
         let run = "the budget of the run is used up: $20.00 of $20.00";
         assert_eq!(reached(None, run), Some((NoticeKind::Budget, run.to_owned())));
+    }
+
+    #[test]
+    fn a_repository_that_was_changed_is_told_also_where_it_is_of_no_task() {
+        let changed = |task: Option<&str>, what: &str| {
+            let kind = EventKind::RepositoryChanged { what: vec![what.to_owned()] };
+            Event { at: minute(0), task: task.map(id), kind }
+        };
+        let mut decider = decider();
+        let notice = decider.event(&changed(None, "HEAD was moved")).unwrap();
+        assert_eq!((notice.kind(), notice.text()), (NoticeKind::NeedsYou, "HEAD was moved"));
+        assert_eq!(decider.event(&changed(Some("a"), "HEAD was moved")), None);
+        assert!(decider.event(&changed(Some("a"), "something was pushed to origin")).is_some());
     }
 
     #[test]

@@ -7,12 +7,15 @@ use super::attempt::Course;
 use super::drive::RunContext;
 use super::resume::PastRun;
 use super::task::TaskRun;
+use crate::domain::AgentReport;
+use crate::domain::Ending;
 use crate::domain::EventKind;
 use crate::domain::RunStop;
 use crate::domain::TaskId;
 use crate::domain::Usage;
 use crate::domain::policy::Budget;
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::sync::Mutex;
 use std::sync::MutexGuard;
 use std::sync::PoisonError;
@@ -90,13 +93,15 @@ struct Counted {
     attempts: u32,
     /// What agents that are at work have said of their turn until now.
     at_work: BTreeMap<TaskId, Spent>,
+    /// Agents of which was said that a budget does not hold them.
+    uncounted: BTreeSet<String>,
 }
 
 impl RunSpent {
     /// What earlier processes of the run had used.
     pub fn starting_with(past: &PastRun) -> Self {
         let (usage, attempts) = past.spent();
-        Self(Mutex::new(Counted { wall: past.worked, usage, attempts, at_work: BTreeMap::new() }))
+        Self(Mutex::new(Counted { wall: past.worked, usage, attempts, ..Counted::default() }))
     }
 
     /// Takes one of so many attempts; false if there is none left.
@@ -187,6 +192,19 @@ impl TaskRun {
         Ok(())
     }
 
+    /// Says, once of each agent, that a budget does not hold it because it does not say what it uses.
+    pub(super) fn say_uncounted(&self, agent: &str, report: &AgentReport) {
+        let budgets = &self.context.services.settings.run().budgets;
+        let Some(what) = uncounted(&[budgets.attempt, budgets.task, budgets.run], report) else { return };
+        if !self.context.spent.counted().uncounted.insert(agent.to_owned()) {
+            return;
+        }
+        let message = format!(
+            "agent `{agent}` does not say what it uses, so the budget of {what} does not hold it; budgets of time and attempts do"
+        );
+        self.context.services.publish(None, EventKind::Warning { message });
+    }
+
     fn task_spent(&self, streamed: Spent) -> Spent {
         let mut usage = self.usage;
         usage += streamed.usage;
@@ -228,6 +246,21 @@ impl TaskRun {
                 () = time => {}
             }
         }
+    }
+}
+
+/// What these budgets limit and a finished agent run does not say.
+fn uncounted(budgets: &[Budget], report: &AgentReport) -> Option<&'static str> {
+    if report.ending != Ending::Finished {
+        return None;
+    }
+    let tokens = report.usage.tokens().is_none() && budgets.iter().any(|budget| budget.tokens.is_some());
+    let dollars = report.usage.cost_usd.is_none() && budgets.iter().any(|budget| budget.micro_usd.is_some());
+    match (tokens, dollars) {
+        (false, false) => None,
+        (true, false) => Some("tokens"),
+        (false, true) => Some("dollars"),
+        (true, true) => Some("tokens and dollars"),
     }
 }
 

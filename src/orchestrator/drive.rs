@@ -323,12 +323,18 @@ impl RunContext {
                 EventKind::Warning { message: format!("left behind by an earlier run, now removed: {what}") },
             );
         }
+        for what in &base.missing {
+            services.publish(None, EventKind::Warning { message: what.clone() });
+        }
         let Tampering { by_agent, left } = &base.put_back;
-        if !by_agent.is_empty() || !left.is_empty() {
-            let what = by_agent.iter().chain(left).cloned().collect::<Vec<_>>().join("\n  ");
+        if !by_agent.is_empty() {
+            let what = by_agent.join("\n  ");
             let message =
                 format!("your repository was changed since an agent of a run that was killed began:\n  {what}");
             services.publish(None, EventKind::Warning { message });
+        }
+        if !left.is_empty() {
+            services.publish(None, EventKind::RepositoryChanged { what: left.clone() });
         }
         // The settings and the task file are read from the user's checkout, whatever is committed.
         let tasks = services.settings.project().tasks.file_name().map(|n| n.to_string_lossy().into_owned());

@@ -124,6 +124,7 @@ impl TaskRun {
         }
         self.usage += report.usage;
         self.context.spent.ended(&self.task.id, report.usage);
+        self.say_uncounted(&course.attempt.agent, &report);
         course.usage += report.usage;
         self.report.endings.push(report.ending.clone());
         let stopped = Stopped { report, change };
@@ -184,7 +185,7 @@ impl TaskRun {
             self.publish(EventKind::Tampered { what: by_agent.clone() });
         }
         if !left.is_empty() {
-            self.publish(EventKind::Warning { message: format!("needs you: {}", left.join("; ")) });
+            self.publish(EventKind::RepositoryChanged { what: left.clone() });
             let entry = JournalEntry::RepositoryChanged { task: Some(self.task.id.clone()), what: left };
             self.context.services.journal.record(entry).await?;
         }

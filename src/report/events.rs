@@ -44,6 +44,7 @@ pub fn line(event: &Event) -> Option<String> {
             format!("waiting until {until}: {because}")
         }
         EventKind::Tampered { what } => format!("the agent changed your repository: {}", what.join(", ")),
+        EventKind::RepositoryChanged { what } => format!("needs you: your repository: {}", what.join("; ")),
         EventKind::Merged { commit, flaky } => {
             let short: String = commit.chars().take(12).collect();
             let flaky = match flaky.as_slice() {

@@ -12,7 +12,10 @@ pub struct TracedEvents;
 impl EventSink for TracedEvents {
     fn publish(&self, event: Event) {
         match (&event.kind, line(&event)) {
-            (EventKind::Warning { .. } | EventKind::Tampered { .. }, Some(line)) => tracing::warn!("{line}"),
+            (
+                EventKind::Warning { .. } | EventKind::Tampered { .. } | EventKind::RepositoryChanged { .. },
+                Some(line),
+            ) => tracing::warn!("{line}"),
             (_, Some(line)) => tracing::info!("{line}"),
             (_, None) => {}
         }

@@ -1,10 +1,13 @@
-//! Asking an agent a question, in place of giving it work.
+//! Asking an agent a question, in place of giving it work, or a model for an answer of a given form.
 
 use super::AgentRequest;
 use super::AgentWatch;
 use super::Conversation;
 use super::Earlier;
 use super::Mode;
+use super::Model;
+use super::ModelError;
+use super::ModelRequest;
 use super::Subagent;
 use super::SubagentError;
 use super::UsageMeter;
@@ -123,6 +126,31 @@ impl AnsweringAgent {
         }
         Ok(report.message)
     }
+}
+
+/// Asks a model, and reads its answer; asks once more, with the reason, where that cannot be read: several servers accept a
+/// schema and ignore it. `again` makes the second prompt of the first one and what is wrong with the answer.
+///
+/// What every answer used is counted, also that of one that is of no use.
+///
+/// # Errors
+/// The outer one is the model's; the inner one says why the second answer cannot be read.
+pub async fn ask_model<T, E>(
+    model: &dyn Model,
+    question: ModelRequest,
+    read: impl Fn(&str) -> Result<T, E>,
+    again: impl Fn(&str, &E) -> String,
+    spent: &UsageMeter,
+) -> Result<Result<T, E>, ModelError> {
+    let first = model.complete(question.clone()).await?;
+    spent.add(first.usage);
+    let prompt = match read(&first.text) {
+        Ok(answer) => return Ok(Ok(answer)),
+        Err(error) => again(&question.prompt, &error),
+    };
+    let second = model.complete(ModelRequest { prompt, ..question }).await?;
+    spent.add(second.usage);
+    Ok(read(&second.text))
 }
 
 /// What the agent used in each turn, added up.

@@ -86,6 +86,8 @@ pub struct RunBase {
     pub label: String,
     /// Uncommitted files of the user that no attempt will see, as paths from the repository's root.
     pub not_included: Vec<String>,
+    /// What agents and checks will miss in the workspaces, and what to do about it, in words.
+    pub missing: Vec<String>,
     /// What a dead run had left behind and was removed, in words.
     pub cleaned: Vec<String>,
     /// What agents of a run that was killed had done to the user's repository, and what came of it, in words.

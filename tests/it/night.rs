@@ -407,6 +407,28 @@ async fn a_run_whose_budget_is_used_up_is_raised_and_resumed() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_budget_that_cannot_hold_an_agent_is_told_once() {
+    let warnings = async |chatty: bool, tokens: Option<u64>| {
+        let mut night = Night::new(3);
+        night.budgets.run = Budget { micro_usd: Some(25_000_000), ..Budget::default() };
+        night.budgets.task = Budget { tokens, ..Budget::default() };
+        let agent = Slow { chatty, ..Slow::new(&night.files, &night.clock, MINUTE) };
+        let report = night.run(agent, own_file(&night.files), None).await;
+        assert_eq!(report.totals.confirmed, 3);
+        let told = |event: reflexion::domain::Event| match event.kind {
+            EventKind::Warning { message } => Some(message),
+            _ => None,
+        };
+        night.events.all().into_iter().filter_map(told).collect::<Vec<String>>()
+    };
+    assert_eq!(warnings(true, Some(1_000_000)).await, Vec::<String>::new());
+    let [told] = &warnings(false, None).await[..] else { panic!("one warning") };
+    assert!(told.contains("does not say what it uses") && told.contains("the budget of dollars"), "{told}");
+    let [told] = &warnings(false, Some(1_000_000)).await[..] else { panic!("one warning") };
+    assert!(told.contains("the budget of tokens and dollars"), "{told}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_task_file_edited_by_hand_while_the_night_goes_on_is_respected() {
     let mut night = Night::new(3);
     night.jobs = 1;

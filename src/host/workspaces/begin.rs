@@ -74,6 +74,7 @@ pub(super) async fn begin(shared: &Shared, request: BeginRun) -> Result<(Begun, 
             Kind::Snapshot => format!("snapshot {}", commit.chars().take(12).collect::<String>()),
         },
         not_included,
+        missing: missing(shared, &repository, &commit).await?,
         cleaned,
         put_back,
     };
@@ -156,6 +157,17 @@ async fn uncommitted(repository: &Repository) -> Result<Vec<String>, WorkspaceEr
         .filter(|path| !hidden.iter().any(|hidden| path.starts_with(hidden)))
         .map(|path| path.to_string_lossy().into_owned())
         .collect())
+}
+
+/// What is in the user's checkout and in no worktree, although no `setup` could bring it there.
+async fn missing(shared: &Shared, repository: &Repository, commit: &str) -> Result<Vec<String>, WorkspaceError> {
+    if repository.kind == Kind::Snapshot || shared.params.workspace.setup.is_some() {
+        return Ok(Vec::new());
+    }
+    let submodules = repository.resolve(&format!("{commit}:.gitmodules")).await?;
+    let words = "submodules are empty in workspaces: fill them with `\"setup\": \"git submodule update --init\"` \
+                 in `workspace` if checks need them";
+    Ok(submodules.map(|_| words.to_owned()).into_iter().collect())
 }
 
 /// Records the user's files of a project without git. The index stays, so that the next run reads only what changed.

@@ -4,8 +4,6 @@ use crate::domain::Draft;
 use crate::domain::FailureContext;
 use crate::domain::Origin;
 use crate::domain::policy;
-use crate::prompt::ParseError;
-use crate::prompt::Reply;
 use crate::prompt::parse_reply;
 use crate::prompt::reflect_again;
 use crate::prompt::reflect_prompt;
@@ -17,6 +15,7 @@ use crate::services::ModelError;
 use crate::services::ModelRequest;
 use crate::services::Models;
 use crate::services::UsageMeter;
+use crate::services::ask_model;
 use async_trait::async_trait;
 use std::sync::Arc;
 
@@ -40,32 +39,11 @@ impl LlmGenerator {
 #[async_trait]
 impl Generator for LlmGenerator {
     async fn generate(&self, failure: &FailureContext, spent: &UsageMeter) -> Result<Draft, GeneratorError> {
-        let question = Question { model: &**self.model.as_ref().map_err(failed)?, spent };
-        let prompt = reflect_prompt(failure);
-        let reply = match question.ask(prompt.clone()).await? {
-            Ok(reply) => reply,
-            Err(error) => question
-                .ask(reflect_again(&prompt, &error))
-                .await?
-                .map_err(|error| GeneratorError::Parse(error.to_string()))?,
-        };
+        let model = self.model.as_ref().map_err(failed)?;
+        let question = ModelRequest { system: None, prompt: reflect_prompt(failure), schema: Some(reflect_schema()) };
+        let reply = ask_model(&**model, question, |text: &str| parse_reply(text), reflect_again, spent).await;
+        let reply = reply.map_err(|error| failed(&error))?.map_err(|error| GeneratorError::Parse(error.to_string()))?;
         Ok(reply.by(Origin::Llm { model: self.name.clone() }))
-    }
-}
-
-/// Who is asked, and who counts what that costs.
-struct Question<'a> {
-    model: &'a dyn Model,
-    spent: &'a UsageMeter,
-}
-
-impl Question<'_> {
-    async fn ask(&self, prompt: String) -> Result<Result<Reply, ParseError>, GeneratorError> {
-        let request = ModelRequest { system: None, prompt, schema: Some(reflect_schema()) };
-        let completion = self.model.complete(request).await.map_err(|error| failed(&error))?;
-        // An answer that cannot be read was paid for as well.
-        self.spent.add(completion.usage);
-        Ok(parse_reply(&completion.text))
     }
 }
 

@@ -312,6 +312,7 @@ fn done_item(night: &Night, task: &NightTask) -> Item {
     };
     let spent = usage(&task.usage).map(|spent| format!("; {spent}")).unwrap_or_default();
     lines.push(text(format!("{tries}{proof}; {} of agents' work{spent}", duration(task.agent_ms))));
+    lines.extend(plan(task));
     lines.extend(flaky(night, task));
     let mut commands = Vec::new();
     match task.merges.last() {
@@ -338,6 +339,17 @@ fn done_item(night: &Night, task: &NightTask) -> Item {
         }
     }
     Item { mark: Mark::Good, name: task.id.to_string(), title: foreign(&task.title, TITLE), lines, commands }
+}
+
+/// Who it was given to and in which parts, where that was decided for this task.
+fn plan(task: &NightTask) -> Vec<Line> {
+    let parts: Vec<String> =
+        task.parts.iter().take(8).map(|part| format!("`{}`", foreign(part.as_str(), 80))).collect();
+    let more = if task.parts.len() > parts.len() { ", …" } else { "" };
+    let parts = (!parts.is_empty())
+        .then(|| format!("in {}, as was proposed: {}{more}", plural(task.parts.len(), "part"), parts.join(", ")));
+    let routed = task.routed.as_ref().map(|because| format!("routing: {}", foreign(because, CAUSE)));
+    routed.into_iter().chain(parts).map(|words| ticked(&words)).collect()
 }
 
 /// What failed by chance, or because of what is around the files.
@@ -368,6 +380,7 @@ fn failed_item(night: &Night, task: &NightTask) -> Item {
     let mut lines = Vec::new();
     let cause = task.cause.as_ref().map_or("nothing says why".to_owned(), |cause| foreign(cause, CAUSE));
     lines.push(ticked(&format!("{}: {cause}", verdict(task.verdict))));
+    lines.extend(plan(task));
     lines.extend(flaky(night, task));
     let lesson = task.attempts.iter().rev().find_map(|place| night.attempts[*place].reflection.as_ref());
     let lesson = lesson.and_then(|id| night.lesson(id));

@@ -219,9 +219,14 @@ impl Replay {
             | JournalEntry::RunEnded { .. }
             | JournalEntry::RepositoryChanged { .. }
             | JournalEntry::MergeReady { .. } => {}
-            JournalEntry::TaskStarted { task, title, worker, .. } => self.task_started(at, task, title, *worker),
-            JournalEntry::TaskDecomposed { task, usage, .. } => {
+            JournalEntry::TaskStarted { task, title, worker, routed, .. } => {
+                self.task_started(at, task, title, *worker);
                 let task = self.task(task);
+                self.tasks[task].routed.clone_from(routed);
+            }
+            JournalEntry::TaskDecomposed { task, usage, proposal, .. } => {
+                let task = self.task(task);
+                self.tasks[task].parts = proposal.parts.iter().map(|part| part.id.clone()).collect();
                 self.tasks[task].usage += *usage;
                 self.spend.splitting += *usage;
                 self.pay(*usage);
@@ -289,6 +294,8 @@ impl Replay {
             title: String::new(),
             state: TaskState::Open,
             started: false,
+            routed: None,
+            parts: Vec::new(),
             verdict: None,
             proof: None,
             branch: None,

@@ -80,6 +80,23 @@ fn what_was_changed_in_the_repository_and_stays_needs_a_person_once() {
 }
 
 #[test]
+fn how_a_task_was_routed_and_split_stands_beside_what_came_of_it() {
+    let mut began = task("a");
+    began["routed"] = json!("it has the label `docs`");
+    let part = |id: &str| json!({"id": id, "title": id, "description": ""});
+    let parts = json!({"type": "task_decomposed", "task": "a", "counts": [],
+                       "proposal": {"of": "x", "parts": [part("a-1"), part("a-2")]}});
+    let ends = ended("a", json!("confirmed"), "closed", json!({"branch": "b"}));
+    let all =
+        [started("overnight", &["a"]), began, parts, attempt("a", 1, &[]), judged("a", 1, "confirmed"), ends, over()];
+    let times = Times { zone: jiff::tz::TimeZone::UTC, now: "2026-11-22T06:00:00Z".parse().unwrap() };
+    let said = text(&night(&all), &times);
+    let words = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("routing: it has the label `docs`"), "{said}");
+    assert!(words.contains("in 2 parts, as was proposed: `a-1`, `a-2`"), "{said}");
+}
+
+#[test]
 fn every_end_of_a_task_has_its_state() {
     let kept = || json!({"kind": "red", "because": "check `test` is red", "kept": "kept/a"});
     let merged = || json!({"kind": "merged", "commit": "c1"});

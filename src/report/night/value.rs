@@ -161,6 +161,10 @@ pub struct NightTask {
     pub state: TaskState,
     /// Work on it began.
     pub started: bool,
+    /// Why it was given to the agents that it was given to, where that is not plain.
+    pub routed: Option<String>,
+    /// The parts that were proposed for it and that it was worked on in; empty where nobody proposed any.
+    pub parts: Vec<SubtaskId>,
     /// The verdict of its last judged attempt.
     pub verdict: Option<Verdict>,
     /// What a confirmation rests on.

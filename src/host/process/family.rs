@@ -7,6 +7,7 @@ use rustix::process::WaitOptions;
 use std::collections::BTreeMap;
 use std::collections::HashMap;
 use std::collections::HashSet;
+use std::io::Read;
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::MutexGuard;
@@ -102,11 +103,14 @@ impl Family {
 
     /// Looks who is there, so that a descendant is remembered when its parent dies.
     pub(super) fn look(&mut self) -> Vec<Process> {
-        let table = Process::descendants().unwrap_or_else(Process::all);
+        self.look_in(&Process::ours())
+    }
+
+    fn look_in(&mut self, table: &[Process]) -> Vec<Process> {
         let leader = self.leader.as_raw_pid();
-        let mine = self.members(&table);
+        let mine = self.members(table);
         let me = rustix::process::getpid().as_raw_pid();
-        let session = own_session(&table);
+        let session = own_session(table);
         // A dead child of ours in a foreign session was never started by us - we start none with `setsid` - so it is
         // an adopted orphan that nobody else will reap. A dead child in our own session may be someone's to wait for.
         let orphan = |p: &Process| p.zombie && p.parent == me && p.session != session;
@@ -118,14 +122,13 @@ impl Family {
 
     /// Orphans that live: adopted by us, so that one of the programs that we ran has started them, in a session and an
     /// environment of their own, so that nothing says which - except that no other one that runs now is old enough.
-    fn strays(&self) -> Vec<Process> {
+    fn strays(&self, table: &[Process]) -> Vec<Process> {
         let me = rustix::process::getpid().as_raw_pid();
         let Some(turn) = self.turn.as_ref().filter(|_| me != 1) else {
             // The first process of a container is given everybody's orphans.
             return Vec::new();
         };
-        let table = Process::all();
-        let session = own_session(&table);
+        let session = own_session(table);
         let inherited = |p: &Process| INHERITED.get().is_some_and(|known| known.contains(&(p.pid, p.start)));
         let spared: HashSet<i32> = table.iter().filter(|p| inherited(p)).map(|p| p.session).collect();
         let stray = |p: &Process| !p.zombie && p.parent == me && p.session != session && turn.excludes_others(p.start);
@@ -181,8 +184,9 @@ impl Family {
     fn kill_and_reap(&mut self) -> usize {
         let me = rustix::process::getpid().as_raw_pid();
         let mut alive = 0;
-        let mut found = self.look();
-        found.extend(self.strays());
+        let table = Process::ours();
+        let mut found = self.look_in(&table);
+        found.extend(self.strays(&table));
         for process in found {
             let Some(pid) = Pid::from_raw(process.pid) else {
                 continue;
@@ -248,11 +252,16 @@ impl Process {
             .collect()
     }
 
+    /// This process and all that descend from it; the whole table where the kernel does not list children.
+    pub(super) fn ours() -> Vec<Self> {
+        Self::descendants().unwrap_or_else(Self::all)
+    }
+
     /// This process and all that descend from it, without reading the whole table; nothing where the kernel does not list
     /// children.
     ///
     /// Whatever a program started is among them, because this process adopts orphans ([`adopt_orphans`]).
-    pub(super) fn descendants() -> Option<Vec<Self>> {
+    fn descendants() -> Option<Vec<Self>> {
         let me = rustix::process::getpid().as_raw_pid();
         let mut found = vec![Self::read(me)?];
         let mut next = 0;
@@ -273,7 +282,10 @@ impl Process {
     }
 
     pub(super) fn read(pid: i32) -> Option<Self> {
-        Self::parse(pid, &std::fs::read(format!("/proc/{pid}/stat")).ok()?)
+        // The kernel makes the line anew for each call: one call, with room for all of it, and not one for its length.
+        let mut line = [0_u8; 1024];
+        let length = std::fs::File::open(format!("/proc/{pid}/stat")).and_then(|mut stat| stat.read(&mut line)).ok()?;
+        Self::parse(pid, &line[..length])
     }
 
     /// Fields of `/proc/PID/stat` [`proc_pid_stat(5)`]: after the name, which is in parentheses and may contain anything,

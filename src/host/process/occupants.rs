@@ -13,7 +13,7 @@ pub(in crate::host) fn is_occupied(dir: &Path) -> bool {
     let pids = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     let mut pids = pids.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok()).filter(|pid| *pid != me);
     let works_there = |pid| std::fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|cwd| cwd.starts_with(&dir));
-    let ours = Process::descendants().unwrap_or_else(Process::all);
+    let ours = Process::ours();
     pids.any(works_there) || ours.iter().any(|process| process.pid != me && has_open(process.pid, &dir))
 }
 

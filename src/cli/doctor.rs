@@ -13,6 +13,7 @@ use crate::domain::policy;
 use crate::domain::policy::Generator;
 use crate::layer::Layers;
 use crate::layer::Svc;
+use crate::report::plural;
 use crate::runtime;
 use crate::runtime::Health;
 use crate::runtime::HealthParams;
@@ -204,7 +205,7 @@ async fn files(layers: &Layers) -> anyhow::Result<(Vec<Finding>, Option<TaskList
         Err(error) => Finding::bad("memory", error.to_string(), "make memory/ readable and writable"),
     };
     let tasks = match &list {
-        Ok(list) if list.problems.is_empty() => Finding::good("tasks", format!("{} tasks", list.tasks.len())),
+        Ok(list) if list.problems.is_empty() => Finding::good("tasks", plural(list.tasks.len(), "task")),
         Ok(list) => {
             let first = &list.problems[0];
             let detail =
@@ -226,7 +227,9 @@ fn state(dir: &Path) -> Finding {
     }
     parts.sort_by_key(|(_, bytes)| std::cmp::Reverse(*bytes));
     let mb = |bytes: u64| format!("{:.1} MB", bytes as f64 / 1e6);
-    let largest: Vec<String> = parts.iter().take(3).map(|(name, bytes)| format!("{name} {}", mb(*bytes))).collect();
+    // What is shown as nothing is not most of anything.
+    let large = parts.iter().take(3).filter(|(_, bytes)| *bytes >= 50_000);
+    let largest: Vec<String> = large.map(|(name, bytes)| format!("{name} {}", mb(*bytes))).collect();
     let all = mb(parts.iter().map(|(_, bytes)| bytes).sum());
     let most = if largest.is_empty() { String::new() } else { format!(", most of it in {}", largest.join(", ")) };
     Finding::good(".reflection", format!("{all}{most}"))

@@ -18,6 +18,7 @@ mod judge;
 mod memory;
 mod notify;
 mod output;
+mod parts;
 mod overnight;
 mod progress;
 mod project;

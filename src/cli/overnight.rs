@@ -11,14 +11,17 @@ use super::run;
 use crate::config::Origin;
 use crate::config::Override;
 use crate::domain::Again;
+use crate::domain::INTEGRATION;
 use crate::domain::RunKind;
 use crate::domain::TaskId;
+use crate::domain::TaskList;
 use crate::domain::Timestamp;
 use crate::domain::policy;
 use crate::layer::Layers;
 use crate::layer::Svc;
 use crate::overnight::Night;
 use crate::overnight::Unfinished;
+use crate::overnight::Window;
 use crate::runtime;
 use crate::services::Awake;
 use crate::services::Clock;
@@ -26,6 +29,9 @@ use crate::services::EventSink;
 use crate::services::Journal;
 use crate::services::KeepAwake;
 use crate::services::Orchestrator;
+use crate::services::RunError;
+use crate::services::RunGuard;
+use crate::services::RunLock;
 use crate::services::RunRequest;
 use crate::services::Settings;
 use crate::services::Start;
@@ -43,9 +49,14 @@ pub(super) async fn overnight(dir: &Path, args: OvernightArgs) -> anyhow::Result
     let app = layers.build::<(Svc<dyn Orchestrator>, Svc<dyn Tasks>, Svc<dyn Journal>, Svc<dyn Clock>)>().await?;
     let (orchestrator, tasks, journal, clock) = (app.0.clone(), app.1.clone(), app.2.clone(), app.3.clone());
     let night = Night { journal: journal.into_arc(), clock: clock.clone().into_arc() };
+    let given = deadline(&args, &*clock)?;
+    // Before anything is said: a night that works is not one that was killed, and one that waits is not joined by another.
+    let held = hold(&layers, &args, &*clock).await?;
     let unfinished = to_go_on_with(&args, &ids, &night).await?;
+    check_deadline(given, args.between.as_ref(), unfinished.as_ref(), clock.now())?;
     let list = tasks.load().await?;
     run::say_problems(&list, &*settings);
+    check_names(&args, &ids, &list)?;
     let again = if args.how.again { Again::Yes } else { Again::No };
     if unfinished.is_none() && ids.is_empty() && again == Again::No && !list.tasks.iter().any(run::is_open) {
         drop((orchestrator, tasks, night, clock));
@@ -58,17 +69,17 @@ pub(super) async fn overnight(dir: &Path, args: OvernightArgs) -> anyhow::Result
     // Before the window opens: a machine that sleeps then opens no window.
     let awake = kept_awake(&layers, &*settings).await?;
     let opened = tokio::select! {
-        opened = opens(&args, &night, &drain) => opened,
+        opened = opens(args.between.as_ref(), &night, &drain) => opened,
         () = cancel.cancelled() => Err(Closed),
     };
-    let Ok(until) = opened else {
+    let Ok(closes) = opened else {
         drop((orchestrator, tasks, night, clock));
         app.shutdown().await?;
         return Ok(Exit::Interrupted);
     };
-    let now = clock.now();
-    check_deadline(until, unfinished.as_ref(), now)?;
-    let request = RunRequest { drain, cancel, ..request(&args, ids, unfinished, until) };
+    let request = RunRequest { drain, cancel, ..request(&args, ids, unfinished, given.or(closes)) };
+    // The run takes it itself.
+    drop(held);
     let result = orchestrator.run(request).await;
     drop(awake);
     interrupt.abort();
@@ -150,13 +161,56 @@ async fn to_go_on_with(args: &OvernightArgs, ids: &[TaskId], night: &Night) -> a
     Ok(Some(killed))
 }
 
+/// A night that would do nothing for a mere name is refused; among others such a task is set aside.
+fn check_names(args: &OvernightArgs, ids: &[TaskId], list: &TaskList) -> Result<(), UsageError> {
+    let named = |id: &TaskId| id.as_str() == INTEGRATION;
+    let mut open =
+        list.tasks.iter().filter(|task| args.how.again || run::is_open(task)).map(|task| &task.id).peekable();
+    let alone = ids.is_empty() && open.peek().is_some() && open.all(named);
+    if alone || ids.iter().any(named) {
+        let message = "its branch would be the one that a night merges into: give it another id in the task file";
+        return Err(UsageError(format!("task `{INTEGRATION}`: {message}")));
+    }
+    Ok(())
+}
+
+/// When `--until` or `--for` ends it.
+fn deadline(args: &OvernightArgs, clock: &dyn Clock) -> Result<Option<Timestamp>, UsageError> {
+    let Some(duration) = args.duration else {
+        return Ok(args.until.map(|until| until.after(clock.now(), &clock.zone())));
+    };
+    let ends = clock.now().checked_add(duration);
+    let too_long = |_| UsageError("--for: that is longer than anybody counts; give a time such as 8h".to_owned());
+    ends.map(Some).map_err(too_long)
+}
+
+/// The project is this night's from now on, also while it waits for its window.
+async fn hold(layers: &Layers, args: &OvernightArgs, clock: &dyn Clock) -> anyhow::Result<RunGuard> {
+    let app = layers.build::<Svc<dyn RunLock>>().await?;
+    let now = clock.now();
+    let opens = args.between.as_ref().map(|window| window.opens(now, &clock.zone())).filter(|opens| *opens > now);
+    let run = runtime::new_run_id();
+    let held = match opens {
+        Some(opens) => app.acquire_waiting(&run, opens),
+        None => app.acquire(&run),
+    };
+    app.shutdown().await?;
+    Ok(held.map_err(|held| RunError::Environment(held.to_string()))?)
+}
+
 /// A night that is over before it begins is a slip of the pen.
-fn check_deadline(until: Option<Timestamp>, unfinished: Option<&Unfinished>, now: Timestamp) -> Result<(), UsageError> {
+fn check_deadline(
+    until: Option<Timestamp>,
+    between: Option<&Window>,
+    unfinished: Option<&Unfinished>,
+    now: Timestamp,
+) -> Result<(), UsageError> {
     let old = unfinished.and_then(|unfinished| unfinished.past.plan.until);
     match (until, old) {
         (Some(until), _) if until <= now => Err(UsageError(format!("the deadline {until} is over"))),
-        (None, Some(old)) if old <= now => {
-            Err(UsageError(format!("the night's own deadline {old} is over: give another with --until or --for")))
+        (None, Some(old)) if old <= now && between.is_none() => {
+            let message = "is over: give another, as in `reflexion overnight --resume --for 8h`";
+            Err(UsageError(format!("the night's own deadline {old} {message}")))
         }
         _ => Ok(()),
     }
@@ -165,25 +219,22 @@ fn check_deadline(until: Option<Timestamp>, unfinished: Option<&Unfinished>, now
 /// The window did not open before somebody interrupted.
 struct Closed;
 
-/// Waits for the window, and gives the deadline.
+/// Waits for the window, if there is one, and says when it closes.
 async fn opens(
-    args: &OvernightArgs,
+    window: Option<&Window>,
     night: &Night,
     interrupted: &CancellationToken,
 ) -> Result<Option<Timestamp>, Closed> {
+    let Some(window) = window else { return Ok(None) };
     let (clock, zone) = (&night.clock, night.clock.zone());
-    if let Some(window) = &args.between {
-        let opens = window.opens(clock.now(), &zone);
-        if opens > clock.now() {
-            errln!("waiting until {}", opens.to_zoned(zone.clone()).strftime("%Y-%m-%d %H:%M"));
-        }
-        if !night.wait_for(window, interrupted).await {
-            return Err(Closed);
-        }
-        return Ok(Some(window.closes(clock.now(), &zone)));
+    let opens = window.opens(clock.now(), &zone);
+    if opens > clock.now() {
+        errln!("waiting until {}", opens.to_zoned(zone.clone()).strftime("%Y-%m-%d %H:%M"));
     }
-    let in_time = args.duration.map(|duration| clock.now() + duration);
-    Ok(args.until.map(|until| until.after(clock.now(), &zone)).or(in_time))
+    if !night.wait_for(window, interrupted).await {
+        return Err(Closed);
+    }
+    Ok(Some(window.closes(clock.now(), &zone)))
 }
 
 fn request(

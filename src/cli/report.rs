@@ -13,6 +13,7 @@ use crate::report::night;
 use crate::report::night::Night;
 use crate::report::night::Times;
 use crate::runtime;
+use crate::runtime::Waiting;
 use anyhow::Context;
 use std::path::Path;
 use std::path::PathBuf;
@@ -52,10 +53,34 @@ pub(super) struct Chosen {
     pub run: RunId,
 }
 
+/// The night of a project that waits for its window, and the words for that.
+pub(super) struct Waits {
+    pub waiting: Waiting,
+    pub text: String,
+    /// There is no run that could be told of beside it.
+    pub alone: bool,
+}
+
+/// The night that waits, if one does and no certain run is asked for.
+pub(super) fn waits(dir: &Path, which: Option<&str>) -> anyhow::Result<Option<Waits>> {
+    let project = project_of(dir)?;
+    let waiting = runtime::waiting(&project).filter(|_| which.is_none());
+    let clock = runtime::system_clock();
+    let times = Times { zone: clock.zone(), now: clock.now() };
+    Ok(waiting.map(|waiting| Waits {
+        text: night::waits(waiting.pid, waiting.until, &times) + "\n",
+        alone: runtime::runs(&project).is_ok_and(|runs| runs.is_empty()),
+        waiting,
+    }))
+}
+
+fn project_of(dir: &Path) -> anyhow::Result<Project> {
+    Ok(runtime::settings_from(&project::load(dir, Vec::new())?)?.project().clone())
+}
+
 /// The run that is meant: the newest, or the one whose id begins so.
 pub(super) fn choose(dir: &Path, which: Option<&str>) -> anyhow::Result<Chosen> {
-    let settings = runtime::settings_from(&project::load(dir, Vec::new())?)?;
-    let project = settings.project().clone();
+    let project = project_of(dir)?;
     let runs = runtime::runs(&project).with_context(|| format!("{}/runs", project.state_dir().display()))?;
     let run = runtime::choose_run(&runs, which).map_err(UsageError)?.clone();
     Ok(Chosen { project, run })

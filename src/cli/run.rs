@@ -7,6 +7,7 @@ use super::interrupt;
 use super::output::errln;
 use super::output::out;
 use super::output::outln;
+use super::parts::Known;
 use super::progress::Progress;
 use super::project;
 use crate::config::Origin;
@@ -176,19 +177,36 @@ async fn dry_run(
             .collect();
         project::print_json(&json!({ "dryRun": true, "tasks": planned }))?;
     } else {
+        let proposed = runtime::proposed(settings).await?;
         for task in &tasks {
             let title = project::printable(&task.title);
             let route = route(task);
             let because = route.because.map(|because| format!(", because {because}")).unwrap_or_default();
+            if let Some(unknown) = task.agent.as_ref().filter(|agent| !settings.agents().named.contains_key(*agent)) {
+                errln!(
+                    "warning: task {} is for the agent `{unknown}`, which is not under `agents` in project.json",
+                    task.id
+                );
+            }
             let agents = project::printable(&format!("{}{because}", route.agents.join(", then ")));
-            outln!("{}  {title}\n  agent: {agents}; up to {} attempts", task.id, attempts(task));
-            let list = checks(task);
+            outln!(
+                "{}  {title}\n  agent: {agents}; up to {}",
+                task.id,
+                report::plural(attempts(task) as usize, "attempt")
+            );
+            let known = Known { how: settings.run().decompose, list, told: proposed.get(&task.id) };
+            known.said(task).lines().for_each(|line| outln!("  {}", project::printable(line)));
+            let checks = checks(task);
             outln!(
                 "  checks: {}",
-                if list.is_empty() { "none, so it will be unverifiable".to_owned() } else { list.join("; ") }
+                if checks.is_empty() { "none, so it will be unverifiable".to_owned() } else { checks.join("; ") }
             );
         }
-        outln!("{} would be worked on, {} at a time; nothing was started", tasks.len(), settings.run().jobs);
+        outln!(
+            "{} would be worked on, {} at a time; nothing was started",
+            report::plural(tasks.len(), "task"),
+            settings.run().jobs
+        );
     }
     Ok(Exit::Confirmed)
 }

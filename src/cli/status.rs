@@ -5,23 +5,30 @@ use super::args::StatusArgs;
 use super::output::out;
 use super::project;
 use super::report::Found;
+use super::report::Waits;
 use super::report::find;
+use super::report::waits;
 use crate::report::night;
+use serde_json::Value;
 use serde_json::json;
 use std::path::Path;
 
 pub(super) fn status(dir: &Path, args: StatusArgs) -> anyhow::Result<Exit> {
-    let Found { night, times, .. } = find(dir, args.run.as_deref())?;
-    let text = night::status(&night, &times);
+    let waits = waits(dir, args.run.as_deref())?;
+    let said = waits.as_ref().map(|waits| waits.text.clone()).unwrap_or_default();
+    let waiting = waits.as_ref().map(|Waits { waiting, .. }| json!({ "pid": waiting.pid, "until": waiting.until }));
+    let (text, mut document) = if waits.is_some_and(|waits| waits.alone) {
+        (said, json!({ "run": Value::Null, "state": "waiting", "counts": Value::Null, "next": [] }))
+    } else {
+        let Found { night, times, .. } = find(dir, args.run.as_deref())?;
+        let document = json!({ "run": night.run, "state": night.state, "counts": night.counts, "next": night.next });
+        (said + &night::status(&night, &times), document)
+    };
     if args.json {
-        project::print_json(&json!({
-            "v": 1,
-            "run": night.run,
-            "state": night.state,
-            "text": text,
-            "counts": night.counts,
-            "next": night.next,
-        }))?;
+        document["v"] = 1.into();
+        document["text"] = text.into();
+        document["waiting"] = waiting.into();
+        project::print_json(&document)?;
     } else {
         out!("{text}");
     }

@@ -8,13 +8,14 @@ use super::exit::UsageError;
 use super::output::errln;
 use super::output::out;
 use super::output::outln;
+use super::parts;
 use super::project;
+use crate::domain::INTEGRATION;
 use crate::domain::Status;
 use crate::domain::Task;
 use crate::domain::TaskList;
-use crate::domain::decompose;
 use crate::domain::nearest_id;
-use crate::domain::policy::Decompose;
+use crate::report::plural;
 use crate::runtime;
 use crate::runtime::Readiness;
 use crate::runtime::TaskFile;
@@ -35,12 +36,18 @@ pub(super) async fn task(dir: &Path, args: TaskArgs) -> anyhow::Result<Exit> {
         TaskCommand::Ready { json } => ready(&file, json).await,
         TaskCommand::Show { id, json } => show(&file, &id, &*settings, json).await,
         TaskCommand::Add(add) => {
+            if add.id.as_deref() == Some(INTEGRATION) {
+                let message = "a night's own branch is called that, and tasks' branches are beside it: give another id";
+                return Err(UsageError(format!("--id {INTEGRATION}: {message}")).into());
+            }
             let added = usage(file.add(new_task(&add)).await)?;
             say_unknown(&added, &file, &*settings).await?;
             print(&added, "added", add.json)
         }
         TaskCommand::Edit { id, fields, json } => {
-            let changed = usage(file.edit(&id, parse(&fields)?).await)?;
+            let fields = parse(&fields)?;
+            say_misspelt(&fields);
+            let changed = usage(file.edit(&id, fields).await)?;
             say_unknown(&changed, &file, &*settings).await?;
             print(&changed, "changed", json)
         }
@@ -76,6 +83,9 @@ async fn say_unknown(task: &Task, file: &TaskFile, settings: &dyn Settings) -> a
         );
     }
     let list = file.load().await?;
+    if task.blockers().any(|other| *other == task.id) {
+        errln!("warning: task {} waits for itself, so it is never begun", task.id);
+    }
     for other in task.blockers() {
         if let Err(unknown) = list.find(other.as_str()) {
             errln!("warning: task {} waits for another one, but {unknown}", task.id);
@@ -165,12 +175,20 @@ async fn show(file: &TaskFile, id: &str, settings: &dyn Settings, json: bool) ->
         text += &format!("because: {cause}\n");
     }
     text += &goes_to(task, settings, &runtime::track_record(settings, &list.tasks).await?);
-    text += &parts(task, how);
-    for part in task.clone().split(how).parts() {
+    let proposed = runtime::proposed(settings).await?;
+    let told = parts::Known { how, list: &list, told: proposed.get(&task.id) };
+    text += &told.said(task);
+    for part in told.split(task).parts() {
         if let Some(count) = list.attempts.get(&(task.id.clone(), part.id.clone())) {
             text += &format!(
-                "{}: {} attempts since it was opened, the last is number {}\n",
-                part.id, count.since_opened, count.last
+                "{}: {} since it was opened, {}\n",
+                part.id,
+                plural(count.since_opened as usize, "attempt"),
+                if count.since_opened == 0 {
+                    format!("{} before that", count.last)
+                } else {
+                    format!("the last is number {}", count.last)
+                }
             );
         }
     }
@@ -200,27 +218,6 @@ fn goes_to(task: &Task, settings: &dyn Settings, earlier: &TrackRecord) -> Strin
     format!("{size}goes to {}{because}\n", route.agents.join(", then "))
 }
 
-/// What the task would be split into, and what stands against it.
-fn parts(task: &Task, how: Decompose) -> String {
-    let wanted = if how == Decompose::Off { Decompose::Structure } else { how };
-    let found = match decompose(task, wanted) {
-        Err(error) if how != Decompose::Off => return format!("not split: {error}\n"),
-        Ok(found) if !found.is_empty() => found,
-        _ if how == Decompose::Asked && task.subtasks.is_empty() => {
-            return "before its first attempt somebody is asked in which parts it is worked on\n".to_owned();
-        }
-        _ if task.subtasks.is_empty() => return String::new(),
-        _ => task.subtasks.clone(),
-    };
-    let head = match (task.subtasks.is_empty(), how) {
-        (false, _) => "in parts, one after the other:",
-        (true, Decompose::Off) => "worked on as a whole; with `decompose: structure` it would be split into",
-        (true, _) => "split by its description, one part after the other:",
-    };
-    let lines = found.iter().map(|part| format!("  {}  {}\n", part.id, part.title));
-    format!("{head}\n{}", lines.collect::<String>())
-}
-
 fn new_task(args: &TaskAddArgs) -> Map<String, Value> {
     let mut task = Map::new();
     let mut set = |key: &str, value: Option<Value>| {
@@ -244,9 +241,28 @@ fn new_task(args: &TaskAddArgs) -> Map<String, Value> {
 
 fn parse(fields: &str) -> anyhow::Result<Map<String, Value>> {
     match serde_json::from_str(fields) {
+        Ok(Value::Object(map)) if map.is_empty() => {
+            Err(UsageError("there is nothing to change: give fields, such as '{\"priority\":0}'".to_owned()).into())
+        }
+        Ok(Value::Object(map)) if map.get("maxAttempts").is_some_and(|most| *most == 0) => {
+            Err(UsageError("maxAttempts: a task that may not be tried is never done; give 1 or more".to_owned()).into())
+        }
         Ok(Value::Object(map)) => Ok(map),
         Ok(_) => Err(UsageError("the fields must be one JSON object, e.g. '{\"priority\":0}'".to_owned()).into()),
         Err(error) => Err(UsageError(format!("the fields are not JSON: {error}")).into()),
+    }
+}
+
+/// A key that nobody reads is kept, because other programs may have put it there; one that is nearly a field is a slip.
+fn say_misspelt(fields: &Map<String, Value>) {
+    for key in fields.keys().filter(|key| !Task::FIELDS.contains(&key.as_str())) {
+        // A short word is near to many others.
+        let meant = nearest_id(key, Task::FIELDS).filter(|meant| meant.chars().next() == key.chars().next());
+        if let Some(meant) = meant {
+            errln!(
+                "warning: `{key}` is no field of a task, and is kept without meaning anything; did you mean `{meant}`?"
+            );
+        }
     }
 }
 
@@ -264,7 +280,7 @@ async fn sync(file: &TaskFile, json: bool) -> anyhow::Result<Exit> {
     if json {
         project::print_json(&json!({ "changed": changed }))?;
     } else {
-        outln!("wrote the status of {changed} tasks into the task file");
+        outln!("wrote the status of {} into the task file", plural(changed, "task"));
     }
     Ok(Exit::Confirmed)
 }

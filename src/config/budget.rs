@@ -66,7 +66,10 @@ impl Effective {
         enough("wallMs", file.wall_ms != Some(0))?;
         enough("tokens", file.tokens != Some(0))?;
         enough("attempts", file.attempts != Some(0))?;
-        enough("costUsd", file.cost_usd.is_none_or(|usd| (0.000_001..1e9).contains(&usd)))?;
+        enough("costUsd", file.cost_usd.is_none_or(|usd| usd >= 0.000_001))?;
+        let reached = file.cost_usd.is_none_or(|usd| usd < 1e9);
+        let message = "is a limit that nothing reaches; leave the key out for no limit";
+        self.require(reached, &format!("{key}.costUsd"), message)?;
         Ok(policy::Budget {
             wall: file.wall_ms.map(Duration::from_millis),
             tokens: file.tokens,

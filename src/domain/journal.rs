@@ -55,6 +55,9 @@ pub enum JournalEntry {
         /// The new deadline.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         until: Option<Timestamp>,
+        /// The commit that the user's `HEAD` was at, where the run goes on from another one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        head: Option<String>,
     },
     /// Intent: a workspace is about to be made for a task, set up, and its checks run at the base.
     TaskStarted {

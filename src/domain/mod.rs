@@ -36,6 +36,7 @@ mod guard;
 mod healing;
 mod ids;
 mod journal;
+mod later;
 mod mark;
 mod notice;
 mod outcome;
@@ -69,6 +70,7 @@ pub use guard::{ABORT_COOL_DOWN, ABORT_RACE, Evaluated, Guard, Pass, Skipped, St
 pub use healing::{HealOutcome, Spell, Symptom};
 pub use ids::{IdError, ReflectionId, RunId, SessionId, SubtaskId, TaskId};
 pub use journal::{JournalEntry, MergeOutcome, RunKind, RunPlan, RunStop, TurnReason};
+pub use later::later;
 pub use mark::{FEEDBACK_MARK, INTERNAL_MARK, internal, is_feedback, is_internal};
 pub use notice::{Notice, NoticeKind};
 pub use outcome::{RunReport, RunTotals, Stop, TaskReport};
@@ -79,8 +81,8 @@ pub use risk::{RISK_THRESHOLD_VARIABLE, Risk, RiskThreshold, RiskThresholdError,
 pub use run_log::{Life, LoggedEntry, RunLog};
 pub use session_verdict::{SessionVerdict, TurnRecord};
 pub use task::{
-    Again, AttemptCount, Dependency, Expects, LineProblem, Status, Subtask, Task, TaskList, TaskMark, TaskSize,
-    nearest_id,
+    Again, AttemptCount, Dependency, Expects, INTEGRATION, LineProblem, Status, Subtask, Task, TaskList, TaskMark,
+    TaskSize, nearest_id,
 };
 pub use trace::{Action, Asked, KEPT_BYTES, Outcome, Trace};
 pub use transcript::{Role, ToolKind, ToolStatus, TranscriptHead, TranscriptItem, TranscriptRecord};

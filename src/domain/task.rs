@@ -67,7 +67,32 @@ pub struct Task {
     pub updated_at: Timestamp,
 }
 
+/// The last part of the name of the branch that a night's work is merged into; no task can be called so in a night, because
+/// its own branch would be that one.
+pub const INTEGRATION: &str = "integration";
+
 impl Task {
+    /// The keys of a line that mean something.
+    pub const FIELDS: [&str; 17] = [
+        "id",
+        "title",
+        "description",
+        "status",
+        "priority",
+        "type",
+        "labels",
+        "deps",
+        "acceptanceCriteria",
+        "checks",
+        "maxAttempts",
+        "agent",
+        "subtasks",
+        "size",
+        "expects",
+        "createdAt",
+        "updatedAt",
+    ];
+
     /// The parts to work on: the written subtasks, or the task itself as its only one.
     #[must_use]
     pub fn parts(&self) -> Vec<Subtask> {
@@ -408,6 +433,20 @@ mod tests {
         let task = task(r#"{"id":"a","title":"Do it","commits":["unknown keys are fine"]}"#).unwrap();
         assert_eq!((task.status, task.priority, task.expects), (Status::Open, 2, Expects::Change));
         assert_eq!(task.parts()[0].id.as_str(), "a");
+    }
+
+    #[test]
+    fn the_fields_are_those_that_are_written() {
+        let all = task(concat!(
+            r#"{"id":"a","title":"t","type":"bug","labels":["l"],"deps":[{"id":"b","type":"blocks"}],"agent":"x","size":"small","#,
+            r#""acceptanceCriteria":"c","checks":[{"name":"n","run":"r"}],"maxAttempts":1,"subtasks":[{"id":"s","title":"s"}]}"#
+        ));
+        let written = serde_json::to_value(all.unwrap()).unwrap();
+        let mut written: Vec<&str> = written.as_object().unwrap().keys().map(String::as_str).collect();
+        let mut fields = Task::FIELDS.to_vec();
+        written.sort_unstable();
+        fields.sort_unstable();
+        assert_eq!(written, fields);
     }
 
     #[test]

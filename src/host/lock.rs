@@ -26,12 +26,19 @@ pub struct ProjectLock {
     clock: Arc<dyn Clock>,
 }
 
-/// Who holds the lock, for people.
-#[derive(Serialize, Deserialize)]
-struct Holder {
-    pid: u32,
-    run: String,
-    since: Timestamp,
+/// Who holds the lock.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LockHolder {
+    /// The process.
+    pub pid: u32,
+    /// The run that it works on.
+    pub run: String,
+    /// Since when.
+    pub since: Timestamp,
+    /// It does not work yet: it is a night that waits until then for its window.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waits_until: Option<Timestamp>,
 }
 
 impl ProjectLock {
@@ -41,29 +48,51 @@ impl ProjectLock {
         Self { state_dir, clock }
     }
 
-    fn take(&self, run: &RunId) -> std::io::Result<Result<File, RunLockError>> {
+    fn take(&self, run: &RunId, waits_until: Option<Timestamp>) -> std::io::Result<Result<File, RunLockError>> {
         super::workspaces::make_state_dir(&self.state_dir).map_err(std::io::Error::other)?;
         let path = self.state_dir.join("run.lock");
         let mut file = File::options().read(true).write(true).create(true).truncate(false).open(path)?;
         match try_lock(&file) {
             Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Ok(Err(RunLockError::Held { holder: holder(&mut file) })),
+            Err(TryLockError::WouldBlock) => return Ok(Err(self.held(&mut file))),
             Err(TryLockError::Error(error)) => return Err(error),
         }
-        let holder = Holder { pid: std::process::id(), run: run.to_string(), since: self.clock.now() };
+        let (pid, since) = (std::process::id(), self.clock.now());
+        let holder = LockHolder { pid, run: run.to_string(), since, waits_until };
         file.set_len(0)?;
         file.write_all(&serde_json::to_vec(&holder)?)?;
         Ok(Ok(file))
     }
+
+    /// The other run may be between locking and writing its name, so nothing readable is no error.
+    fn held(&self, file: &mut File) -> RunLockError {
+        let mut text = String::new();
+        let read = file.read_to_string(&mut text).ok().and_then(|_| serde_json::from_str::<LockHolder>(&text).ok());
+        let holder = match read {
+            Some(LockHolder { pid, waits_until: Some(until), .. }) => {
+                let until = until.to_zoned(self.clock.zone()).strftime("%Y-%m-%d %H:%M").to_string();
+                return RunLockError::Waiting { pid, until };
+            }
+            Some(LockHolder { pid, run, since, .. }) => format!("process {pid}, run {run}, since {since}"),
+            None => "a process that has just started".to_owned(),
+        };
+        RunLockError::Held { holder }
+    }
+
+    fn guard(&self, run: &RunId, waits_until: Option<Timestamp>) -> Result<RunGuard, RunLockError> {
+        let path = self.state_dir.join("run.lock").display().to_string();
+        let file = self.take(run, waits_until).map_err(|e| RunLockError::Io { path, message: e.to_string() })??;
+        Ok(RunGuard::new(Box::new(file)))
+    }
 }
 
-/// The run that a living process works on in the project with this machine state, if any; nothing is created.
+/// The living process that works in the project with this machine state, or waits there, if any; nothing is created.
 ///
 /// The lock is asked for and given back at once: whoever wants it in that moment asks again ([`ProjectLock`] does).
 ///
 /// # Errors
 /// If the lock file is there and cannot be read.
-pub fn living_run(state_dir: &Path) -> std::io::Result<Option<String>> {
+pub fn lock_holder(state_dir: &Path) -> std::io::Result<Option<LockHolder>> {
     let mut file = match File::open(state_dir.join("run.lock")) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         other => other?,
@@ -73,7 +102,7 @@ pub fn living_run(state_dir: &Path) -> std::io::Result<Option<String>> {
         Err(TryLockError::WouldBlock) => {
             let mut text = String::new();
             file.read_to_string(&mut text)?;
-            Ok(serde_json::from_str::<Holder>(&text).ok().map(|holder| holder.run))
+            Ok(serde_json::from_str(&text).ok())
         }
         Err(TryLockError::Error(error)) => Err(error),
     }
@@ -81,9 +110,11 @@ pub fn living_run(state_dir: &Path) -> std::io::Result<Option<String>> {
 
 impl RunLock for ProjectLock {
     fn acquire(&self, run: &RunId) -> Result<RunGuard, RunLockError> {
-        let path = self.state_dir.join("run.lock").display().to_string();
-        let file = self.take(run).map_err(|e| RunLockError::Io { path, message: e.to_string() })??;
-        Ok(RunGuard::new(Box::new(file)))
+        self.guard(run, None)
+    }
+
+    fn acquire_waiting(&self, run: &RunId, until: Timestamp) -> Result<RunGuard, RunLockError> {
+        self.guard(run, Some(until))
     }
 }
 
@@ -96,16 +127,6 @@ fn try_lock(file: &File) -> Result<(), TryLockError> {
         }
     }
     file.try_lock()
-}
-
-/// The other run may be between locking and writing its name, so nothing readable is no error.
-fn holder(file: &mut File) -> String {
-    let mut text = String::new();
-    let read = file.read_to_string(&mut text).ok().and_then(|_| serde_json::from_str::<Holder>(&text).ok());
-    match read {
-        Some(Holder { pid, run, since }) => format!("process {pid}, run {run}, since {since}"),
-        None => "a process that has just started".to_owned(),
-    }
 }
 
 #[cfg(test)]
@@ -122,6 +143,11 @@ mod tests {
         let refused = lock.acquire(&RunId::new("two").unwrap()).err().unwrap().to_string();
         assert!(refused.contains(&format!("process {}, run one, since 2", std::process::id())), "{refused}");
         drop(first);
+        let waits = lock.acquire_waiting(&RunId::new("two").unwrap(), "2026-11-22T22:00:00Z".parse().unwrap()).unwrap();
+        let refused = lock.acquire(&RunId::new("three").unwrap()).err().unwrap().to_string();
+        assert!(refused.starts_with("a night waits for its window until 2026-11-2"), "{refused}");
+        assert!(refused.ends_with(&format!("`kill {}` ends it", std::process::id())), "{refused}");
+        drop(waits);
         drop(lock.acquire(&RunId::new("three").unwrap()).unwrap());
         assert_eq!(std::fs::read_to_string(state.join(".gitignore")).unwrap(), "*\n");
     }
@@ -130,15 +156,15 @@ mod tests {
     fn a_living_run_is_seen_without_making_anything() {
         let dir = tempfile::tempdir().unwrap();
         let state = dir.path().join(".reflection");
-        assert_eq!(living_run(&state).unwrap(), None);
+        assert_eq!(lock_holder(&state).unwrap(), None);
         assert!(!state.exists());
         let lock = ProjectLock::new(state.clone(), Arc::new(SystemClock::new()));
         let held = lock.acquire(&RunId::new("one").unwrap()).unwrap();
-        assert_eq!(living_run(&state).unwrap().as_deref(), Some("one"));
+        assert_eq!(lock_holder(&state).unwrap().map(|holder| holder.run).as_deref(), Some("one"));
         drop(held);
         // A program that another test starts at this moment has the file open between its fork and its exec.
         let patience = std::time::Instant::now() + std::time::Duration::from_secs(60);
-        while living_run(&state).unwrap().is_some() {
+        while lock_holder(&state).unwrap().is_some() {
             assert!(std::time::Instant::now() < patience, "the lock is held still");
             std::thread::yield_now();
         }

@@ -21,6 +21,7 @@ use crate::domain::CheckReport;
 use crate::domain::CheckSpec;
 use crate::domain::Event;
 use crate::domain::EventKind;
+use crate::domain::INTEGRATION;
 use crate::domain::JournalEntry;
 use crate::domain::RunId;
 use crate::domain::RunKind;
@@ -168,9 +169,6 @@ pub(super) struct RunContext {
     /// Reflections that the heuristic wrote in another generator's place.
     pub fallbacks: AtomicU32,
 }
-
-/// The last part of the name of the branch that a night's work is merged into.
-pub(super) const INTEGRATION: &str = "integration";
 
 /// A task of this run that is over.
 pub(super) struct Ended {
@@ -354,7 +352,9 @@ impl RunContext {
                 let plan = RunPlan { jobs, base: Some(base.commit.clone()), ..plan };
                 JournalEntry::RunStarted { run, pid, tasks, plan }
             }
-            Start::Resume => JournalEntry::RunResumed { run, pid, tasks, until: request.until },
+            Start::Resume => {
+                JournalEntry::RunResumed { run, pid, tasks, until: request.until, head: base.head.clone() }
+            }
         };
         services.journal.record(entry).await.map_err(environment)?;
         if left.is_empty() {

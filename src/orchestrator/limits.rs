@@ -4,6 +4,7 @@
 use super::machine::LONGEST_BACK_OFF;
 use crate::domain::RunKind;
 use crate::domain::Timestamp;
+use crate::domain::later;
 use crate::services::Clock;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -74,7 +75,7 @@ impl Limits {
                 reached.remove(agent);
                 Pass::Go
             }
-            Some(began) => Pass::WaitUntil(now + PROBE.saturating_sub(elapsed.saturating_sub(began))),
+            Some(began) => Pass::WaitUntil(later(now, PROBE.saturating_sub(elapsed.saturating_sub(began)))),
         }
     }
 
@@ -87,7 +88,7 @@ impl Limits {
         let (until, unknown) = match (resets_at, known) {
             (Some(resets_at), _) => (resets_at, 0),
             (None, Some(limit)) if limit.until > now => (limit.until, limit.unknown),
-            (None, _) => (now + (UNKNOWN * (1 << again.min(10))).min(self.longest), again),
+            (None, _) => (later(now, (UNKNOWN * (1 << again.min(10))).min(self.longest)), again),
         };
         let later = known.map(|limit| limit.until).filter(|known| *known > until);
         reached.insert(agent.to_owned(), Reached { until: later.unwrap_or(until), probed: None, unknown });
@@ -137,6 +138,17 @@ mod tests {
         assert_eq!(limits.pass("a", &clock), Pass::WaitUntil(at(130)));
         *time.lock().unwrap() = 130;
         assert_eq!((limits.pass("a", &clock), limits.pass("a", &clock)), (Pass::Go, Pass::Go));
+    }
+
+    #[test]
+    fn a_reset_at_the_end_of_time_is_waited_for_like_any_other() {
+        let (clock, time) = clock();
+        let limits = Limits::new(RunKind::Overnight);
+        limits.close("a", Some(Timestamp::MAX), at(0));
+        assert_eq!(limits.pass("a", &clock), Pass::WaitUntil(Timestamp::MAX));
+        limits.close("b", None, Timestamp::MAX);
+        *time.lock().unwrap() = Timestamp::MAX.as_second();
+        assert_eq!(limits.pass("b", &clock), Pass::WaitUntil(Timestamp::MAX));
     }
 
     #[test]

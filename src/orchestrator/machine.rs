@@ -343,7 +343,7 @@ fn await_reset(state: &mut State, ending: &Ending, at: Timestamp) -> Effect {
             // A reset in the past says nothing: asked at once, a wrong clock would turn into a busy loop.
             let left =
                 |time: Timestamp| Duration::try_from(time.duration_since(at)).ok().filter(|left| !left.is_zero());
-            let duration = reset.and_then(left).unwrap_or(UNKNOWN_RESET) + state.plan.jitter;
+            let duration = reset.and_then(left).unwrap_or(UNKNOWN_RESET).saturating_add(state.plan.jitter);
             Effect::Wait { duration, because }
         }
     }

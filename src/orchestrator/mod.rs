@@ -31,7 +31,7 @@ mod lesson;
 mod limits;
 pub mod machine;
 mod nudge;
-mod parts;
+pub mod parts;
 mod prepare;
 pub mod queue;
 mod request;

@@ -35,22 +35,39 @@ pub(super) async fn proposals(services: &Services) -> Proposals {
     if services.settings.run().decompose != Decompose::Asked {
         return Proposals::new();
     }
-    read(&*services.journal).await.unwrap_or_else(|error| {
+    let told = told(&*services.journal).await.unwrap_or_else(|error| {
         let message = format!("the parts that were proposed in earlier runs are not known: {error}");
         services.publish(None, EventKind::Warning { message });
-        Proposals::new()
-    })
+        BTreeMap::new()
+    });
+    told.into_iter().filter_map(|(task, told)| Some((task, told.stands?))).collect()
 }
 
-async fn read(journal: &dyn Journal) -> Result<Proposals, JournalError> {
-    let mut found = Proposals::new();
+/// What came of asking for a task's parts.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Told {
+    /// The newest proposal that could be read, whatever the task says now.
+    pub stands: Option<Proposal>,
+    /// Why nobody split it, where that is what came of asking last.
+    pub failed: Option<String>,
+}
+
+/// What was proposed for which task in the newest runs, as their journals tell.
+///
+/// # Errors
+/// [`JournalError`] if a journal cannot be read.
+pub async fn told(journal: &dyn Journal) -> Result<BTreeMap<TaskId, Told>, JournalError> {
+    let mut found: BTreeMap<TaskId, Told> = BTreeMap::new();
     let mut runs: Vec<RunId> = journal.runs().await?.into_iter().take(RUNS).collect();
     runs.reverse();
     for run in &runs {
         for (_, entry) in journal.read(run).await? {
-            if let JournalEntry::TaskDecomposed { task, proposal, failed: None, .. } = entry {
-                found.insert(task, proposal);
+            let JournalEntry::TaskDecomposed { task, proposal, failed, .. } = entry else { continue };
+            let told = found.entry(task).or_default();
+            if failed.is_none() {
+                told.stands = Some(proposal);
             }
+            told.failed = failed;
         }
     }
     Ok(found)

@@ -1,8 +1,8 @@
 //! What a run comes to.
 
 use super::drive::Ended;
-use super::drive::INTEGRATION;
 use super::drive::RunContext;
+use crate::domain::INTEGRATION;
 use crate::domain::Proof;
 use crate::domain::RunReport;
 use crate::domain::RunTotals;

@@ -50,6 +50,7 @@ use crate::domain::TaskReport;
 use crate::domain::TreeId;
 use crate::domain::Usage;
 use crate::domain::Verdict;
+use crate::domain::later;
 use crate::prompt::PartOrigin;
 use crate::services::CommitRequest;
 use crate::services::JournalError;
@@ -450,7 +451,7 @@ impl TaskRun {
         match &stop {
             AgentStop::Stopped { ending: Ending::RateLimited { resets_at }, .. } => {
                 let jitter = jitter(&self.context.run);
-                self.context.limits.close(&agent, resets_at.map(|resets_at| resets_at + jitter), now);
+                self.context.limits.close(&agent, resets_at.map(|resets_at| later(resets_at, jitter)), now);
             }
             _ => self.context.limits.open(&agent),
         }

@@ -8,6 +8,7 @@ use crate::domain::EventKind;
 use crate::domain::JournalEntry;
 use crate::domain::RunId;
 use crate::domain::Timestamp;
+use crate::domain::later;
 use crate::domain::policy::LimitWait;
 use crate::services::Clock;
 use std::time::Duration;
@@ -48,7 +49,7 @@ impl TaskRun {
     }
 
     pub(super) async fn wait(&self, duration: Duration, because: String) -> Result<Input, TaskRunError> {
-        self.wait_until(self.context.services.clock.now() + duration, because).await
+        self.wait_until(later(self.context.services.clock.now(), duration), because).await
     }
 
     async fn wait_until(&self, until: Timestamp, because: String) -> Result<Input, TaskRunError> {

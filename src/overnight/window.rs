@@ -2,6 +2,7 @@
 
 use crate::domain::Timestamp;
 use jiff::civil::Time;
+use jiff::fmt::temporal::Pieces;
 use jiff::tz::TimeZone;
 use std::str::FromStr;
 
@@ -55,8 +56,13 @@ impl FromStr for Until {
             return Ok(Self::Instant(instant));
         }
         time(text).map(Self::Clock).map_err(|()| {
+            let because = match Pieces::parse(text) {
+                Ok(date) if date.time().is_some() && date.offset().is_some() => "is later than anybody counts",
+                Ok(date) if date.time().is_some() => "does not say in which zone",
+                _ => "is no time",
+            };
             let message =
-                format!("`{text}` is no time: give one of the day such as 07:00, or 2026-11-23T07:00:00+01:00");
+                format!("`{text}` {because}: give one of the day such as 07:00, or 2026-11-23T07:00:00+01:00");
             WindowError(message)
         })
     }
@@ -95,6 +101,10 @@ impl FromStr for Window {
 /// `7:00`, `07:00` or `07:00:30`.
 fn time(text: &str) -> Result<Time, ()> {
     let text = text.trim();
+    // What else a civil time may be written with, an offset such as `-09:00`, means nothing here.
+    if !text.bytes().all(|byte| byte.is_ascii_digit() || byte == b':') {
+        return Err(());
+    }
     let text = if text.find(':') == Some(1) { format!("0{text}") } else { text.to_owned() };
     text.parse().map_err(|_| ())
 }
@@ -170,8 +180,12 @@ mod tests {
         assert!(until("7").starts_with("`7` is no time: give one of the day such as 07:00"), "{}", until("7"));
         until("25:00");
         until("");
+        assert!(until("9999-12-31T23:59:59Z").contains("is later than anybody counts"));
+        assert!(until("2026-11-23T07:00:00").contains("does not say in which zone"));
         let window = |text: &str| text.parse::<Window>().unwrap_err().to_string();
-        assert!(window("22:00").contains("such as 22:00-07:00"));
+        for wrong in ["22:00", "22:00-07:00-09:00", "22:00-07:00+01:00", "22:00-"] {
+            assert!(window(wrong).contains("such as 22:00-07:00"), "{wrong}");
+        }
         assert_eq!(window("07:00-7:00"), "`07:00-7:00` begins when it ends");
     }
 }

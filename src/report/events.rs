@@ -87,7 +87,8 @@ fn first_words(text: &str) -> String {
 }
 
 /// `1 file`, `2 files`.
-pub(super) fn plural(n: usize, what: &str) -> String {
+#[must_use]
+pub fn plural(n: usize, what: &str) -> String {
     if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
 }
 

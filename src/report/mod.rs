@@ -9,6 +9,7 @@ mod transcript;
 mod verdict;
 
 pub use events::line;
+pub use events::plural;
 pub use quoted::quoted;
 pub use risk::RiskShown;
 pub use run::run;

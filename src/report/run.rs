@@ -116,6 +116,7 @@ fn push_next(text: &mut String, report: &RunReport) {
     };
     let again = match (&report.kind, report.stopped) {
         (RunKind::Run, _) => "`reflexion run`",
+        (RunKind::Overnight, Some(RunStop::Deadline)) => "`reflexion overnight --resume --for 8h`",
         (RunKind::Overnight, Some(RunStop::Budget)) => "`reflexion overnight --resume` with a raised budget",
         (RunKind::Overnight, _) => "`reflexion overnight --resume`",
     };

@@ -4,15 +4,21 @@ use crate::domain::Life;
 use crate::domain::Reflection;
 use crate::domain::ReflectionId;
 use crate::domain::RunId;
+use crate::domain::RunKind;
 use crate::domain::TaskId;
 use crate::domain::TaskList;
+use crate::domain::Timestamp;
 use crate::domain::policy;
+use crate::host::LockHolder;
 use crate::host::SystemClock;
-use crate::host::living_run;
+use crate::host::lock_holder;
 use crate::report::night::Night;
+use crate::services::Clock;
 use crate::services::Tasks;
 use crate::storage::FileTasks;
 use crate::storage::kept_patches;
+use crate::storage::kind_of_run;
+use crate::storage::last_sign;
 use crate::storage::read_lessons;
 use crate::storage::read_run;
 use crate::storage::recorded_runs;
@@ -21,12 +27,34 @@ use std::collections::HashSet;
 use std::io;
 use std::sync::Arc;
 
-/// The runs of a project that have a journal, the oldest first.
+/// The runs of a project that have a journal. The newest is the last: the one that is worked on now, before it those whose
+/// journals were written last. Their ids say when they began, and a night may go on after a run that began later.
 ///
 /// # Errors
 /// If the directory of runs is there and cannot be read.
 pub fn runs(project: &policy::Project) -> io::Result<Vec<RunId>> {
-    recorded_runs(&project.state_dir())
+    let state = project.state_dir();
+    let at_work = lock_holder(&state).ok().flatten().filter(|holder| holder.waits_until.is_none());
+    let at_work = at_work.map(|holder| holder.run);
+    let mut runs = recorded_runs(&state)?;
+    runs.sort_by_cached_key(|run| (at_work.as_deref() == Some(run.as_str()), last_sign(&state, run), run.clone()));
+    Ok(runs)
+}
+
+/// A night that waits for its window, and has not begun.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Waiting {
+    /// Its process.
+    pub pid: u32,
+    /// When the window opens.
+    pub until: Timestamp,
+}
+
+/// The night that waits in a project, if one does; a lock that cannot be read says nothing.
+#[must_use]
+pub fn waiting(project: &policy::Project) -> Option<Waiting> {
+    let LockHolder { pid, waits_until, .. } = lock_holder(&project.state_dir()).ok()??;
+    waits_until.map(|until| Waiting { pid, until })
 }
 
 /// What a run of a project did, with the words of its lessons.
@@ -40,7 +68,7 @@ pub fn night(project: &policy::Project, run: &RunId) -> io::Result<(Night, Vec<S
     let before = life(project, run, &mut warnings);
     let log = read_run(&project.state_dir(), run)?;
     let night = Night::of(&log, before).with_tasks(TasksNow::default().of(project, &mut warnings));
-    let night = night.with_kept(kept(project, run));
+    let night = night.seen_at(SystemClock::new().now()).with_kept(kept(project, run));
     let lessons = Lessons::default().of(project, &night, &mut warnings);
     Ok((night.with_lessons(lessons), warnings))
 }
@@ -76,15 +104,25 @@ impl TasksNow {
 }
 
 pub(super) fn life(project: &policy::Project, run: &RunId, warnings: &mut Vec<String>) -> Life {
-    match living_run(&project.state_dir()) {
-        Ok(living) if living.as_deref() == Some(run.as_str()) => Life::Alive,
-        Ok(_) if runs(project).is_ok_and(|runs| runs.last() != Some(run)) => Life::Superseded,
+    let works = |holder: &LockHolder| holder.run == run.as_str() && holder.waits_until.is_none();
+    match lock_holder(&project.state_dir()) {
+        Ok(Some(holder)) if works(&holder) => Life::Alive,
+        Ok(_) if is_superseded(project, run) => Life::Superseded,
         Ok(_) => Life::Gone,
         Err(error) => {
             warnings.push(format!("whether a process works on the run cannot be told: {error}"));
             Life::Gone
         }
     }
+}
+
+/// Whether there is a newer one that is gone on with in its place: of nights the newest, whatever `reflexion run` did since.
+fn is_superseded(project: &policy::Project, run: &RunId) -> bool {
+    let state = project.state_dir();
+    let is_night = kind_of_run(&state, run) == Some(RunKind::Overnight);
+    let runs = recorded_runs(&state).unwrap_or_default();
+    let mut newer = runs.iter().rev().take_while(|other| *other != run);
+    newer.any(|other| !is_night || kind_of_run(&state, other) == Some(RunKind::Overnight))
 }
 
 /// The words of lessons; the memory is read again only for those that it was not asked for before.

@@ -2,7 +2,11 @@
 
 use super::run_id::system_clock;
 use crate::domain::Task;
+use crate::domain::TaskId;
+use crate::domain::policy::Decompose;
 use crate::domain::policy::RouteHistory;
+pub use crate::orchestrator::parts::Told;
+use crate::orchestrator::parts::told;
 pub use crate::orchestrator::router::Route;
 pub use crate::orchestrator::router::route;
 pub use crate::orchestrator::size::Sized;
@@ -11,6 +15,7 @@ pub use crate::orchestrator::track_record::TrackRecord;
 use crate::services::JournalError;
 use crate::services::Settings;
 use crate::storage::RunJournal;
+use std::collections::BTreeMap;
 
 /// How a project's agents did in its earlier runs; nothing is read where the settings do not ask for it.
 ///
@@ -22,4 +27,15 @@ pub async fn track_record(settings: &dyn Settings, tasks: &[Task]) -> Result<Tra
     }
     let journal = RunJournal::new(settings.project().clone(), system_clock());
     TrackRecord::read(&journal, None, settings.agents(), tasks).await
+}
+
+/// What was proposed as the parts of which task; nothing is read where the settings ask nobody for them.
+///
+/// # Errors
+/// [`JournalError`] if a journal cannot be read.
+pub async fn proposed(settings: &dyn Settings) -> Result<BTreeMap<TaskId, Told>, JournalError> {
+    if settings.run().decompose != Decompose::Asked {
+        return Ok(BTreeMap::new());
+    }
+    told(&RunJournal::new(settings.project().clone(), system_clock())).await
 }

@@ -3,14 +3,18 @@
 
 use super::report::Lessons;
 use super::report::TasksNow;
+use super::report::Waiting;
 use super::report::kept;
 use super::report::life;
+use super::report::waiting;
 use crate::domain::Life;
 use crate::domain::RunId;
 use crate::domain::SessionId;
 use crate::domain::policy;
 use crate::host::SystemClock;
 use crate::report::night::Night;
+use crate::report::night::Times;
+use crate::report::night::waits;
 use crate::report::night::watch::Live;
 use crate::report::night::watch::Said;
 use crate::report::night::watch::Scene;
@@ -81,6 +85,9 @@ impl RunWatch {
         if !changed {
             return Ok(None);
         }
+        if let Some(Waiting { pid, until }) = waiting(&self.project) {
+            notes.push(waits(pid, until, &Times { zone: self.clock.zone(), now: self.clock.now() }));
+        }
         let night = self.night(life, &mut notes);
         let live = self.live.iter().map(|(session, (_, live))| (session.clone(), live.clone())).collect();
         let scene = Scene::of(night, &self.journal.log().entries, &live, notes);
@@ -93,6 +100,7 @@ impl RunWatch {
     fn night(&mut self, life: Life, notes: &mut Vec<String>) -> Night {
         let night = Night::of(self.journal.log(), life)
             .with_tasks(self.tasks.of(&self.project, notes))
+            .seen_at(self.clock.now())
             .with_kept(kept(&self.project, &self.run));
         let words = self.lessons.of(&self.project, &night, notes);
         let night = night.with_lessons(words);

@@ -109,7 +109,9 @@ impl ModelError {
     #[must_use]
     pub fn ending(&self, now: crate::domain::Timestamp) -> Ending {
         match self {
-            Self::RateLimited { retry_after, .. } => Ending::RateLimited { resets_at: retry_after.map(|d| now + d) },
+            Self::RateLimited { retry_after, .. } => {
+                Ending::RateLimited { resets_at: retry_after.map(|d| crate::domain::later(now, d)) }
+            }
             Self::Quota(_) => Ending::Quota,
             Self::Auth(_) => Ending::Auth,
             Self::Transient(_) => Ending::Transient,

@@ -1,6 +1,7 @@
 //! One run at a time.
 
 use crate::domain::RunId;
+use crate::domain::Timestamp;
 
 /// Makes sure that a project has one run at a time.
 #[cfg_attr(feature = "testing", mockall::automock)]
@@ -10,6 +11,12 @@ pub trait RunLock: Send + Sync {
     /// # Errors
     /// [`RunLockError::Held`] at once if another run holds it; nothing is waited for.
     fn acquire(&self, run: &RunId) -> Result<RunGuard, RunLockError>;
+
+    /// The same for a night that only waits for its window, so that everybody else learns for what.
+    ///
+    /// # Errors
+    /// As [`RunLock::acquire`].
+    fn acquire_waiting(&self, run: &RunId, until: Timestamp) -> Result<RunGuard, RunLockError>;
 }
 
 /// Holds the lock until it is dropped.
@@ -43,6 +50,14 @@ pub enum RunLockError {
     Held {
         /// Process id, run and start time, as far as they are known.
         holder: String,
+    },
+    /// A night waits for its window, and nothing else is begun meanwhile.
+    #[error("a night waits for its window until {until}, and this project is kept for it: `kill {pid}` ends it")]
+    Waiting {
+        /// Its process.
+        pid: u32,
+        /// When the window opens, as clocks here show it.
+        until: String,
     },
     /// The lock file cannot be used.
     #[error("failed to lock {path}: {message}")]

@@ -88,6 +88,8 @@ pub struct RunBase {
     pub not_included: Vec<String>,
     /// What agents and checks will miss in the workspaces, and what to do about it, in words.
     pub missing: Vec<String>,
+    /// The commit that the user's `HEAD` is at, where a run goes on from another one.
+    pub head: Option<String>,
     /// What a dead run had left behind and was removed, in words.
     pub cleaned: Vec<String>,
     /// What agents of a run that was killed had done to the user's repository, and what came of it, in words.

@@ -1,6 +1,7 @@
 //! A lock for what nobody else can reach.
 
 use crate::domain::RunId;
+use crate::domain::Timestamp;
 use crate::services::RunGuard;
 use crate::services::RunLock;
 use crate::services::RunLockError;
@@ -11,6 +12,10 @@ pub struct Unlocked;
 
 impl RunLock for Unlocked {
     fn acquire(&self, _run: &RunId) -> Result<RunGuard, RunLockError> {
+        Ok(RunGuard::none())
+    }
+
+    fn acquire_waiting(&self, _run: &RunId, _until: Timestamp) -> Result<RunGuard, RunLockError> {
         Ok(RunGuard::none())
     }
 }

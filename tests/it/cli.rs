@@ -343,6 +343,18 @@ fn tasks_are_added_changed_and_listed() {
     assert!(unnamed["id"].as_str().unwrap().starts_with("t-"), "{unnamed}");
     project.run(&["task", "close", unnamed["id"].as_str().unwrap()]).exits(0);
     project.run(&["task", "edit", id, "[1]"]).exits(2).says("one JSON object");
+    project.run(&["task", "edit", id, "{}"]).exits(2).says("there is nothing to change");
+    project.run(&["task", "edit", id, r#"{"maxAttempts":0}"#]).exits(2).says("give 1 or more");
+    project.run(&["task", "edit", id, r#"{"titel":"x"}"#]).exits(0).says("did you mean `title`?");
+    assert_eq!(
+        project.run(&["task", "edit", id, r#"{"mine":1}"#]).exits(0).stderr,
+        "",
+        "others may have keys of their own"
+    );
+    let own = json!({ "deps": [{ "id": id, "type": "blocks" }] }).to_string();
+    project.run(&["task", "edit", id, &own]).exits(0).says("waits for itself");
+    project.run(&["task", "edit", id, r#"{"deps":[]}"#]).exits(0);
+    project.run(&["task", "add", "x", "--id", "integration"]).exits(2).says("give another id");
     project.run(&["task", "show", "date"]).exits(2).says("did you mean `dates`");
     assert_eq!(project.run(&["task", "show", id, "--json"]).exits(0).json()["title"], "Dates");
     assert_eq!(project.run(&["task", "close", id, "--json"]).exits(0).json()["status"], "closed");

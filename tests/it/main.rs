@@ -32,6 +32,8 @@ mod report_page;
 mod risk;
 mod rough;
 mod routing;
+#[cfg(feature = "cli")]
+mod standing;
 mod turns;
 #[cfg(feature = "cli")]
 mod watch;

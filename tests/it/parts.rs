@@ -63,6 +63,14 @@ fn asked(project: &Project) -> usize {
 }
 
 #[test]
+fn what_could_not_be_read_is_told_afterwards() {
+    let project = split_by("echo no idea");
+    project.run(&["run"]).exits(0).says("nobody split it");
+    let shown = project.run(&["task", "show", "a"]).exits(0).stdout.clone();
+    assert!(shown.contains("worked on as a whole, because nobody split it before its first attempt"), "{shown}");
+}
+
+#[test]
 fn what_an_agent_proposes_is_worked_on_part_by_part_and_asked_for_once() {
     let project = split_by(SPLITS);
     let written = json!({ "description": "Both of it.", "acceptanceCriteria": "nobody notices" });
@@ -71,6 +79,10 @@ fn what_an_agent_proposes_is_worked_on_part_by_part_and_asked_for_once() {
     assert!(shown.exits(0).stdout.contains("somebody is asked in which parts it is worked on"), "{shown:?}");
     let ran = project.run(&["run", "--json"]);
     ran.exits(0).says("[a] in 2 parts: one 1; two 1");
+    let shown = project.run(&["task", "show", "a"]).exits(0).stdout.clone();
+    assert!(shown.contains("in the parts that were proposed, one after the other:\n  one-1-"), "{shown}");
+    let planned = project.run(&["run", "--again", "--dry-run"]).exits(0).stdout.clone();
+    assert!(planned.contains("in the parts that were proposed"), "{planned}");
     assert_eq!(ran.task("a")["attempts"], 2);
     let parts = project.told("parts");
     let ids: Vec<&str> = parts.lines().filter_map(|line| line.strip_suffix(" 1")).collect();

@@ -194,7 +194,13 @@ fn a_run_that_died_twice_and_a_clock_that_went_back_are_told() {
     let minutes = |n: i64| jiff::SignedDuration::from_mins(n);
     let resumed = |at: Timestamp| reflexion::domain::LoggedEntry {
         at,
-        entry: JournalEntry::RunResumed { run: made_up_night::run(), pid: 1, tasks: Vec::new(), until: None },
+        entry: JournalEntry::RunResumed {
+            run: made_up_night::run(),
+            pid: 1,
+            tasks: Vec::new(),
+            until: None,
+            head: None,
+        },
     };
     log.entries.push(resumed(last + minutes(60)));
     log.entries.push(resumed(last + minutes(90)));
@@ -304,7 +310,11 @@ fn an_older_night_is_not_offered_to_be_resumed() {
     let lines: Vec<String> = made_up.journal().lines().take(30).map(str::to_owned).collect();
     let project = with_journal(&lines.join("\n"));
     assert!(project.run(&["status"]).exits(0).stdout.contains("`reflexion overnight --resume`"));
-    project.write(".reflection/runs/20261122-000000-aaaa/journal.jsonl", "");
+    // Whatever `reflexion run` did since, the night goes on; a newer night takes its place.
+    project.write(".reflection/runs/20261122-000000-aaaa/journal.jsonl", &lines[0].replace("overnight", "run"));
+    let older = project.run(&["status", "20261121"]).exits(0).stdout.clone();
+    assert!(older.contains("Go on with `reflexion overnight --resume`."), "{older}");
+    project.write(".reflection/runs/20261122-000001-aaaa/journal.jsonl", &lines[0]);
     let older = project.run(&["status", "20261121"]).exits(0).stdout.clone();
     assert!(older.contains("Go on with `reflexion overnight`."), "{older}");
 }

@@ -100,6 +100,12 @@ fn wrong_input_of_a_night_is_said_before_anything_is_done() {
     check(&["overnight", "--for", "0m"], 2, "longer than nothing");
     check(&["overnight", "--max-cost", "lots"], 2, "give US dollars");
     check(&["overnight", "--max-tokens", "many"], 2, "give a number of tokens");
+    check(&["overnight", "--for", "999999999h"], 2, "longer than anybody counts");
+    check(&["overnight", "--for", "70000000h"], 2, "longer than anybody counts");
+    check(&["overnight", "--for", "-5m"], 2, "longer than nothing");
+    check(&["overnight", "--between", "22:00-07:00-09:00"], 2, "give two times of the day");
+    check(&["overnight", "--max-cost", "1e30"], 2, "a limit that nothing reaches");
+    check(&["overnight", "--until", "9999-12-31T23:59:59Z"], 2, "later than anybody counts");
     check(&["overnight", "--resume"], 2, "no night was killed or stopped");
     let project = Project::new("touch $OUT/begun");
     fs::remove_file(project.dir.join("tasks.jsonl")).unwrap();

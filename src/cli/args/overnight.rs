@@ -20,7 +20,7 @@ pub struct OvernightArgs {
     #[arg(long, value_name = "TIME")]
     pub until: Option<Until>,
     /// Stop everything after so long, such as 8h or 90m
-    #[arg(long = "for", value_name = "DURATION", conflicts_with = "until", value_parser = duration)]
+    #[arg(long = "for", value_name = "DURATION", conflicts_with = "until", allow_hyphen_values = true, value_parser = duration)]
     pub duration: Option<SignedDuration>,
     /// Begin when this part of the day begins, such as 22:00-07:00, and stop when it ends
     #[arg(long, value_name = "TIME-TIME", conflicts_with_all = ["until", "duration"])]

@@ -44,7 +44,7 @@ pub struct StatusArgs {
     /// The run; the beginning of its id is enough. The newest if not given
     #[arg(value_name = "RUN")]
     pub run: Option<String>,
-    /// Print `{"v","run","state","text","counts","next"}`
+    /// Print `{"v","run","state","text","counts","next","waiting"}`
     #[arg(long)]
     pub json: bool,
 }

@@ -8,7 +8,9 @@ use crate::cli::args::WatchArgs;
 use crate::cli::output::out;
 use crate::cli::project;
 use crate::cli::report::Chosen;
+use crate::cli::report::Waits;
 use crate::cli::report::choose;
+use crate::cli::report::waits;
 use crate::report::night::Times;
 use crate::report::night::watch;
 use crate::report::night::watch::Scene;
@@ -19,6 +21,10 @@ use std::io::IsTerminal;
 use std::path::Path;
 
 pub(in crate::cli) async fn watch(dir: &Path, args: WatchArgs) -> anyhow::Result<Exit> {
+    if let Some(Waits { text, .. }) = waits(dir, args.run.as_deref())?.filter(|waits| waits.alone && !args.json) {
+        out!("{text}");
+        return Ok(Exit::Confirmed);
+    }
     let Chosen { project, run } = choose(dir, args.run.as_deref())?;
     let journal = project.run_dir(&run).join("journal.jsonl");
     let mut source = Source { watch: RunWatch::new(project, run), journal: journal.display().to_string() };

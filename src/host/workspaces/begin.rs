@@ -66,6 +66,14 @@ pub(super) async fn begin(shared: &Shared, request: BeginRun) -> Result<(Begun, 
         Some(_) => integration::standing(&repository, &run).await?,
         None => BTreeMap::new(),
     };
+    let head = match &resumed {
+        Some(resumed) => head_elsewhere(&repository, &resumed.commit).await?,
+        None => None,
+    };
+    let mut missing = missing(shared, &repository, &commit).await?;
+    if let Some(head) = &head {
+        missing.push(head_moved(&repository, &commit, head).await?);
+    }
     let tip = integration::tip(&repository, &run, resumed.as_ref(), &commit).await?;
     let base = RunBase {
         commit: commit.clone(),
@@ -74,7 +82,8 @@ pub(super) async fn begin(shared: &Shared, request: BeginRun) -> Result<(Begun, 
             Kind::Snapshot => format!("snapshot {}", commit.chars().take(12).collect::<String>()),
         },
         not_included,
-        missing: missing(shared, &repository, &commit).await?,
+        missing,
+        head,
         cleaned,
         put_back,
     };
@@ -118,6 +127,27 @@ async fn still_there(repository: &Repository, commit: &str) -> Result<String, Wo
         let message = format!("the commit {commit} that the run started from is gone; start a new run");
         WorkspaceError::Unusable(message)
     })
+}
+
+/// Where the user is by now, if that is not the commit that a run goes on from.
+async fn head_elsewhere(repository: &Repository, base: &str) -> Result<Option<String>, WorkspaceError> {
+    if repository.kind == Kind::Snapshot {
+        return Ok(None);
+    }
+    Ok(repository.resolve("HEAD^{commit}").await?.filter(|head| head != base))
+}
+
+/// What a run that goes on does not see of the user's work.
+async fn head_moved(repository: &Repository, base: &str, head: &str) -> Result<String, WorkspaceError> {
+    let range = format!("{base}..{head}");
+    let further = repository.git().call(["rev-list", "--count", &range]).line().await?;
+    let commits = if further == "1" { "commit" } else { "commits" };
+    let short = |commit: &str| commit.chars().take(12).collect::<String>();
+    let (base, head) = (short(base), short(head));
+    Ok(format!(
+        "it goes on from {base}; HEAD is at {head} now, {further} {commits} further, and agents see nothing of that: \
+         `--new` begins another night from there"
+    ))
 }
 
 async fn head(repository: &Repository) -> Result<String, WorkspaceError> {

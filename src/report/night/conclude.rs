@@ -25,6 +25,7 @@ use crate::domain::Status;
 use crate::domain::Task;
 use crate::domain::TaskId;
 use crate::domain::TaskList;
+use crate::domain::Timestamp;
 use crate::domain::Usage;
 use crate::domain::Verdict;
 use std::collections::BTreeMap;
@@ -54,6 +55,7 @@ impl Night {
             halted: replay.halted.clone(),
             changed,
             superseded: life == Life::Superseded,
+            past_deadline: replay.state == Some(NightState::Deadline),
             started_at: replay.started_at,
             last_sign_at: replay.last,
             integration,
@@ -63,6 +65,7 @@ impl Night {
             workers: workers(&replay),
             limits: limits(&replay),
             injection: injection(&replay.attempts),
+            head: replay.head,
             plan: replay.plan,
             tasks: replay.tasks,
             attempts: replay.attempts,
@@ -110,6 +113,14 @@ impl Night {
                 task.cause = Some(by.map_or("closed by you".to_owned(), |run| format!("confirmed since by run {run}")));
             }
         }
+        self.conclude();
+        self
+    }
+
+    /// The same as somebody sees it at this time: a run whose deadline is over does not go on without another.
+    #[must_use]
+    pub fn seen_at(mut self, now: Timestamp) -> Self {
+        self.past_deadline |= self.plan.until.is_some_and(|until| until <= now);
         self.conclude();
         self
     }

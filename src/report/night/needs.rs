@@ -37,6 +37,7 @@ pub(super) fn go_on(night: &Night) -> Option<Step> {
         (RunKind::Run, _) => "reflexion run",
         (RunKind::Overnight, NightState::Ended) => "reflexion overnight",
         (RunKind::Overnight, _) if night.superseded => "reflexion overnight",
+        (RunKind::Overnight, _) if night.past_deadline => "reflexion overnight --resume --for 8h",
         (RunKind::Overnight, _) => "reflexion overnight --resume",
     };
     Some(step(command, "go on with what is open"))

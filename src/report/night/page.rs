@@ -130,61 +130,13 @@ pub(super) fn page(night: &Night, times: &Times) -> Page {
         title: format!("Report of run {}", night.run),
         headline: night.headline.clone(),
         when,
-        notes: notes(night, times),
+        notes: super::notes::notes(night, times),
         next: night.next.clone(),
         sections,
     }
 }
 
-/// What a reader must know before believing the rest.
-fn notes(night: &Night, times: &Times) -> Vec<Line> {
-    let mut notes = Vec::new();
-    let last = night.last_sign_at.map(|at| times.full(at)).unwrap_or_default();
-    match night.state {
-        NightState::Running => notes.push(text(format!("It is not over: this is what stood there at {last}."))),
-        NightState::Dead if night.last_sign_at.is_some() => notes.push(text(format!(
-            "No process works on it, and it never said that it ended: it was killed, or the machine went down. Its last sign is of {last}."
-        ))),
-        NightState::Dead => notes.push(text("Its journal holds nothing that can be read.")),
-        _ => {}
-    }
-    let landing: Vec<&str> = night.tasks.iter().filter(|t| t.landing).map(|t| t.id.as_str()).collect();
-    if !landing.is_empty() && night.state != NightState::Running {
-        notes.push(text(format!(
-            "A commit or a merge of {} was begun, and nothing says whether it was made; the next run looks.",
-            named(&landing)
-        )));
-    }
-    for gap in &night.gaps {
-        let away = duration(super::replay::millis(gap.end.duration_since(gap.start)));
-        notes.push(text(format!(
-            "For {away}, {} to {}, no process worked on it; then it was gone on with.",
-            times.clock(gap.start),
-            times.clock(gap.end)
-        )));
-    }
-    if night.started_at.is_none() && night.last_sign_at.is_some() {
-        notes.push(text("The beginning of its journal is missing: tasks that were never started are not counted."));
-    }
-    if night.clock_set_back_ms > 0 {
-        let back = duration(night.clock_set_back_ms);
-        notes.push(text(format!(
-            "The clock was set back by {back} while it went on; later times are shown as if it had not been."
-        )));
-    }
-    if night.unreadable > 0 {
-        let lines = plural(night.unreadable, "line");
-        let torn = if night.torn { " (the last one was not written to its end)" } else { "" };
-        let first = night.problems.first().map(|p| format!("; line {}: {}", p.line, foreign(&p.message, 200)));
-        notes.push(text(format!(
-            "{lines} of the journal could not be read{torn}{}. What they said is missing here.",
-            first.unwrap_or_default()
-        )));
-    }
-    notes
-}
-
-fn named(ids: &[&str]) -> String {
+pub(super) fn named(ids: &[&str]) -> String {
     if ids.len() <= 8 {
         return joined(ids);
     }

@@ -49,6 +49,8 @@ pub(super) struct Replay {
     pub state: Option<NightState>,
     /// Why it could not go on.
     pub halted: Option<String>,
+    /// Where the user's `HEAD` was when it went on elsewhere.
+    pub head: Option<String>,
     pub tasks: Vec<NightTask>,
     pub attempts: Vec<NightAttempt>,
     pub lessons: Vec<Lesson>,
@@ -121,8 +123,9 @@ impl Replay {
                 self.begin(at, tasks);
             }
             JournalEntry::RunStarted { tasks, .. } => self.resume(at, tasks),
-            JournalEntry::RunResumed { tasks, until, .. } => {
+            JournalEntry::RunResumed { tasks, until, head, .. } => {
                 self.plan.until = *until;
+                self.head.clone_from(head);
                 self.resume(at, tasks);
             }
             JournalEntry::RunHalted { because } => self.halted = Some(because.clone()),

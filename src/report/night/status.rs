@@ -12,6 +12,7 @@ use super::words::duration;
 use super::words::foreign;
 use super::words::joined;
 use super::words::plural;
+use crate::domain::Timestamp;
 
 /// So many tasks in work are named.
 const NAMED: usize = 6;
@@ -34,6 +35,12 @@ pub fn status(night: &Night, times: &Times) -> String {
         said.push(format!("`reflexion report {}` has the whole story.", night.run));
     }
     said.join("\n") + "\n"
+}
+
+/// A night that has not begun, in a sentence.
+#[must_use]
+pub fn waits(pid: u32, until: Timestamp, times: &Times) -> String {
+    format!("A night waits for its window, until {}: process {pid}; `kill {pid}` ends it.", times.near(until))
 }
 
 fn first(night: &Night, times: &Times) -> String {

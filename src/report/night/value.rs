@@ -41,10 +41,15 @@ pub struct Night {
     /// What was changed in the user's repository and is not put back, and during which task; told among what needs you.
     #[serde(skip)]
     pub(super) changed: Vec<(Option<usize>, String)>,
-    /// There is a newer run, so this one is not gone on with.
+    /// There is a newer run (for a night: a newer night), so this one is not gone on with.
     pub superseded: bool,
+    /// It does not go on until the deadline that it had.
+    #[serde(skip)]
+    pub(super) past_deadline: bool,
     /// How it was asked for.
     pub plan: RunPlan,
+    /// The commit that the user's `HEAD` was at when it went on, where that was not its base any more.
+    pub head: Option<String>,
     /// When it began; null if its journal does not say so.
     pub started_at: Option<Timestamp>,
     /// The last time in the journal.

@@ -82,9 +82,9 @@ fn at_clock(now: Timestamp, zone: &TimeZone, words: &str) -> Option<Timestamp> {
     let today = now.to_zoned(zone.clone()).date();
     let days = [Some(today), today.tomorrow().ok()];
     let mut times = days.into_iter().flatten().filter_map(|day| zone.to_timestamp(day.to_datetime(time)).ok());
-    let at = times.find(|at| *at + MINUTE > now)?;
+    let at = times.find(|at| at.checked_add(MINUTE).is_ok_and(|end| end > now))?;
     // The minute has begun already: its end is meant, not tomorrow.
-    Some(if at > now { at } else { at + MINUTE })
+    if at > now { Some(at) } else { at.checked_add(MINUTE).ok() }
 }
 
 fn unit(word: &str) -> Option<f64> {

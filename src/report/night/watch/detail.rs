@@ -59,8 +59,7 @@ pub fn detail(night: &Night, place: usize, times: &Times) -> Vec<Passage> {
     }));
     let looked = look(night, task).map(|step| step.command);
     let mut commands: Vec<String> = item.commands.into_iter().map(|step| step.command).collect();
-    commands.extend(looked);
-    commands.dedup();
+    commands.extend(looked.filter(|looked| !commands.contains(looked)));
     said.extend(commands.into_iter().map(|command| passage(PassageKind::Command, command)));
     for attempt in task.attempts.iter().map(|place| &night.attempts[*place]) {
         said.extend(told(night, attempt, times));
@@ -95,7 +94,8 @@ fn told(night: &Night, attempt: &NightAttempt, times: &Times) -> Vec<Passage> {
     let because = if because.is_empty() { because } else { format!(": {because}") };
     said.push(passage(PassageKind::Words, format!("{came}{because}")));
     let spent = usage(&attempt.usage).map(|spent| format!(", {spent}")).unwrap_or_default();
-    if attempt.agent_ms > 0 {
+    // Of one at work nothing is counted yet; its beginning stands above.
+    if attempt.agent_ms > 0 && attempt.fate != Fate::Working {
         let turns = if attempt.turns > 1 { format!(" in {} turns", attempt.turns) } else { String::new() };
         said.push(passage(PassageKind::More, format!("{} of work{turns}{spent}", duration(attempt.agent_ms))));
     }

@@ -3,6 +3,7 @@
 use super::super::value::TaskState;
 use super::super::words::Times;
 use super::super::words::foreign;
+use super::super::words::plural;
 use super::said::Said;
 use super::scene::Scene;
 use super::words::at_work;
@@ -23,7 +24,9 @@ pub fn text(scene: &Scene, times: &Times) -> String {
     let Scene { night, workers, recent, notes } = scene;
     let mut lines = vec![format!("run {}: {}", night.run, standing(night, times))];
     let tallies: Vec<String> = tallies(night).map(|(state, n)| format!("{n} {}", mark(state).1)).collect();
-    lines.push(format!("{} tasks: {}", night.counts.tasks, tallies.join(", ")));
+    if !tallies.is_empty() {
+        lines.push(format!("{}: {}", plural(night.counts.tasks, "task"), tallies.join(", ")));
+    }
     lines.push(format!("used: {}", spent(night)));
     lines.extend(notes.iter().map(|note| format!("note: {}", foreign(note, 300))));
     part(&mut lines, "Needs you", night.needs.iter().map(|it| need(night, it)));

@@ -40,6 +40,7 @@ pub fn standing(night: &Night, times: &Times) -> String {
             let because = night.halted.as_deref().map(|because| foreign(because, 120)).unwrap_or_default();
             format!("could not go on,{last}: {because}")
         }
+        NightState::Dead if night.last_sign_at.is_none() => "left nothing that can be read".to_owned(),
         NightState::Dead => format!("broke off,{last}: no process works on it"),
     }
 }

@@ -1,0 +1,68 @@
+//! What stands at the head of a report.
+
+use super::page::Line;
+use super::page::named;
+use super::page::text;
+use super::replay::millis;
+use super::value::Night;
+use super::value::NightState;
+use super::words::Times;
+use super::words::duration;
+use super::words::foreign;
+use super::words::plural;
+
+/// What a reader must know before believing the rest.
+pub(super) fn notes(night: &Night, times: &Times) -> Vec<Line> {
+    let mut notes = Vec::new();
+    let last = night.last_sign_at.map(|at| times.full(at)).unwrap_or_default();
+    match night.state {
+        NightState::Running => notes.push(text(format!("It is not over: this is what stood there at {last}."))),
+        NightState::Dead if night.last_sign_at.is_some() => notes.push(text(format!(
+            "No process works on it, and it never said that it ended: it was killed, or the machine went down. Its last sign is of {last}."
+        ))),
+        NightState::Dead => notes.push(text("Its journal holds nothing that can be read.")),
+        _ => {}
+    }
+    let landing: Vec<&str> = night.tasks.iter().filter(|t| t.landing).map(|t| t.id.as_str()).collect();
+    if !landing.is_empty() && night.state != NightState::Running {
+        notes.push(text(format!(
+            "A commit or a merge of {} was begun, and nothing says whether it was made; the next run looks.",
+            named(&landing)
+        )));
+    }
+    for gap in &night.gaps {
+        let away = duration(millis(gap.end.duration_since(gap.start)));
+        notes.push(text(format!(
+            "For {away}, {} to {}, no process worked on it; then it was gone on with.",
+            times.clock(gap.start),
+            times.clock(gap.end)
+        )));
+    }
+    if let Some((head, base)) = night.head.as_ref().zip(night.plan.base.as_ref()) {
+        let short = |commit: &str| foreign(commit, 12);
+        notes.push(text(format!(
+            "It went on from {}, when your HEAD was at {}: what you had committed in between is not in it.",
+            short(base),
+            short(head)
+        )));
+    }
+    if night.started_at.is_none() && night.last_sign_at.is_some() {
+        notes.push(text("The beginning of its journal is missing: tasks that were never started are not counted."));
+    }
+    if night.clock_set_back_ms > 0 {
+        let back = duration(night.clock_set_back_ms);
+        notes.push(text(format!(
+            "The clock was set back by {back} while it went on; later times are shown as if it had not been."
+        )));
+    }
+    if night.unreadable > 0 {
+        let lines = plural(night.unreadable, "line");
+        let torn = if night.torn { " (the last one was not written to its end)" } else { "" };
+        let first = night.problems.first().map(|p| format!("; line {}: {}", p.line, foreign(&p.message, 200)));
+        notes.push(text(format!(
+            "{lines} of the journal could not be read{torn}{}. What they said is missing here.",
+            first.unwrap_or_default()
+        )));
+    }
+    notes
+}

@@ -74,7 +74,7 @@ pub struct ProjectFile {
     /// Whether agents, checks and setup may push. Off: a plain `git push` of theirs is refused, see
     /// [what is stopped](sandbox.md). The runtime itself never pushes.
     pub allow_push: bool,
-    /// What agents, checks and setup run in, with everything they start. `none`: nothing. `landlock`: the Linux kernel lets them
+    /// What agents, checks and setup run in, with everything they start; so do agents that are only asked, as judges and the like. `none`: nothing. `landlock`: the Linux kernel lets them
     /// write to their workspace, temporary files and caches, and nowhere else; `{"write": […]}` is the same with more places. Or
     /// a program that starts them, `{"command": ["bwrap", …]}`. See [sandbox](sandbox.md).
     pub sandbox: SandboxFile,
@@ -193,7 +193,7 @@ impl Default for ReflexionFile {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct GeneratorFile {
-    /// `heuristic`: rules that read the failing output. `command`: any program. `agent`: a configured agent, read-only and
+    /// `heuristic`: rules that read the failing output. `command`: any program. `agent`: a configured agent, asked read-only and
     /// in one turn. `llm`: a language model, asked directly. The heuristic steps in when the others fail.
     #[serde(rename = "type")]
     pub kind: GeneratorKind,

@@ -257,6 +257,17 @@ fn a_sandbox_that_does_not_work_is_no_reason_to_go_without() {
     check(json!({ "command": ["no-such-sandbox"] }), "`no-such-sandbox` was not found");
     check(json!({ "command": ["env"] }), "can write to");
     check(json!({ "command": ["false"] }), "exited with status 1");
+    // Neither starts anything.
+    check(json!({ "command": ["true"] }), "cannot be told");
+    check(json!({ "command": ["echo"] }), "cannot be told");
+    if has_bubblewrap() {
+        // No device can be opened in the first, `/dev/null` neither; in the third the workspace is another one's.
+        check(json!({ "command": ["bwrap", "--bind", "/", "/"] }), "can write to");
+        check(json!({ "command": ["bwrap", "--bind", "/", "/", "--dev", "/dev"] }), "can write to");
+        let own = ["bwrap", "--ro-bind", "/", "/", "--tmpfs", "{workspace}", "--chdir", "{workspace}"];
+        check(json!({ "command": own }), "does not arrive there");
+        check(json!({ "command": ["bwrap", "--ro-bind", "/", "/"] }), "cannot write to its own workspace");
+    }
     check(json!({ "write": ["nowhere"] }), "which is not there");
     check(json!({ "write": ["."] }), "your own checkout");
     let project = project("true", &json!({ "comand": [] }));

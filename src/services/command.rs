@@ -194,6 +194,15 @@ pub enum CommandError {
         /// As it was asked for.
         program: String,
     },
+    /// It is there, but the project's sandbox hides it.
+    #[error(
+        "program `{program}` is there, but cannot be seen inside the sandbox; let `sandbox` in project.json show it, e.g. with \
+         \"--ro-bind\", \"PATH\", \"PATH\""
+    )]
+    Hidden {
+        /// As it was asked for.
+        program: String,
+    },
     /// It exists but could not be started (no permission, not a program, no such directory).
     #[error("failed to start `{program}` in {dir}: {source}", dir = dir.display())]
     Start {

@@ -274,6 +274,24 @@ fn a_sandbox_that_does_not_work_is_no_reason_to_go_without() {
     project.run(&["run"]).exits(2).says("landlock");
 }
 
+/// A program that the sandbox hides is a fault of the surroundings, and no attempt's.
+#[test]
+fn an_agent_whose_program_cannot_be_seen_inside_uses_up_no_attempt() {
+    if !has_bubblewrap() {
+        return;
+    }
+    let project = project("true", &bubblewrap());
+    let program = project.dir.parent().unwrap().join("mine");
+    fs::copy("/bin/sh", &program).unwrap();
+    project.config(|config| config["agents"]["sh"]["argv"] = json!([program, "-c", "echo right > answer.txt"]));
+    let ran = project.run(&["run", "--json"]);
+    assert_eq!(ran.exits(4).says("cannot be seen inside the sandbox").task("a")["attempts"], json!(0));
+    assert!(!project.dir.join("memory/reflections.jsonl").exists());
+    // What is not there at all is said as ever, and so is a program of the project that is still to be written.
+    project.config(|config| config["agents"]["sh"]["argv"] = json!(["/no/such/program"]));
+    project.run(&["run"]).exits(4).says("`/no/such/program` was not found");
+}
+
 #[test]
 fn what_an_agent_did_to_the_repository_is_put_back_after_kill_nine() {
     let agent = r#"

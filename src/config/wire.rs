@@ -59,7 +59,7 @@ pub struct ProjectFile {
     pub limits: LimitsFile,
     /// Runs once in a new workspace, and again when a lockfile changed; a string goes to `sh -c`, a list runs without a
     /// shell. It ends with 0 if all is well, with 2 if it went on with warnings; anything else is a failure.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "program", skip_serializing_if = "Option::is_none")]
     pub setup: Option<CheckCommand>,
     /// Globs, relative to the project, of untracked things that are copied into workspaces: `node_modules`, `.env`.
     pub carry: Vec<String>,
@@ -94,6 +94,18 @@ pub struct ProjectFile {
     pub overnight: OvernightFile,
     /// Repairs of broken workspaces, see [healer](overnight.md#when-a-workspace-breaks).
     pub healer: HealerFile,
+}
+
+/// A list without a program is no program; an empty line for the shell does nothing, and well.
+fn program<'de, D: serde::Deserializer<'de>>(de: D) -> Result<Option<CheckCommand>, D::Error> {
+    let command = Option::<CheckCommand>::deserialize(de)?;
+    match &command {
+        Some(CheckCommand::Argv(argv)) if argv.first().is_none_or(String::is_empty) => {
+            let message = r#"the list names no program; e.g. ["npm", "ci"], and without `setup` nothing is run"#;
+            Err(serde::de::Error::custom(message))
+        }
+        _ => Ok(command),
+    }
 }
 
 impl Default for ProjectFile {

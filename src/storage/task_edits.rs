@@ -349,7 +349,7 @@ mod tests {
             (json!({"priority": 7}), "priority 7"),
             (json!({"title": null}), "missing field `title`"),
             (json!({"id": "z"}), "cannot be changed"),
-            (json!({"dependencies": ["c"]}), r#"expected an object such as {"id": "b", "type": "blocks"}"#),
+            (json!({"deps": ["c"]}), r#"expected an object such as {"id": "b", "type": "blocks"}"#),
             (json!({"checks": ["true"]}), r#"expected an object such as {"name": "test", "run": "cargo test"}"#),
             (json!({"subtasks": ["x"]}), r#"expected an object such as {"id": "parser", "title": "Mend the parser"}"#),
         ] {

@@ -65,6 +65,7 @@ pub(super) async fn doctor(dir: &Path, args: &DoctorArgs) -> anyhow::Result<Exit
     match project::layers(dir, Vec::new()) {
         Ok((layers, settings)) => {
             findings.push(Finding::good("project.json", settings.project().root.display().to_string()));
+            findings.push(runtime::base_health(&*settings).await.into());
             findings.push(state(&settings.project().state_dir()));
             let (files, tasks) = files(&layers).await?;
             findings.extend(agents(&layers, &*settings, tasks.as_ref()).await?);
@@ -72,7 +73,8 @@ pub(super) async fn doctor(dir: &Path, args: &DoctorArgs) -> anyhow::Result<Exit
             findings.extend(notifiers(&layers).await);
             findings.extend(awake(&layers, &*settings).await?);
             findings.extend(runtime::sandbox_health(&*settings).await.map(Finding::from));
-            if args.checks {
+            // They need a workspace, which there is none of.
+            if args.checks && !cannot_start(&findings) {
                 findings.extend(checks(&layers, &*settings).await?);
             }
         }
@@ -82,9 +84,6 @@ pub(super) async fn doctor(dir: &Path, args: &DoctorArgs) -> anyhow::Result<Exit
         ]),
     }
     let ok = findings.iter().all(|f| f.ok);
-    let cannot_start = findings
-        .iter()
-        .any(|f| !f.ok && (f.what == "workspace" || f.what == "sandbox" || f.what.starts_with("check ")));
     if args.json {
         project::print_json(&serde_json::json!({ "ok": ok, "findings": findings }))?;
     } else {
@@ -100,11 +99,17 @@ pub(super) async fn doctor(dir: &Path, args: &DoctorArgs) -> anyhow::Result<Exit
             }
         }
     }
-    Ok(match (ok, cannot_start) {
+    Ok(match (ok, cannot_start(&findings)) {
         (true, _) => Exit::Confirmed,
         (false, true) => Exit::Environment,
         (false, false) => Exit::NotConfirmed,
     })
+}
+
+/// Whether no run can begin with that.
+fn cannot_start(findings: &[Finding]) -> bool {
+    let needed = |what: &str| matches!(what, "base" | "workspace" | "sandbox") || what.starts_with("check ");
+    findings.iter().any(|finding| !finding.ok && needed(&finding.what))
 }
 
 async fn git() -> Finding {

@@ -50,7 +50,8 @@ pub enum DecomposeWord {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct DecomposerFile {
-    /// The name of an agent; it is run read-only, in an empty directory.
+    /// The name of an agent; it is asked read-only, in an empty directory. Of a `command` agent that is no promise, see
+    /// [sandbox](sandbox.md#who-is-in-it).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
     /// The provider's name of a language model, asked directly.

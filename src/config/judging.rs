@@ -42,7 +42,8 @@ pub struct JudgeFile {
     /// and prints a verdict as JSON.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub argv: Vec<String>,
-    /// Of an agent judge: its name under `agents`; it is run read-only.
+    /// Of an agent judge: its name under `agents`; it is asked read-only, in an empty directory. Of a `command` agent that is no
+    /// promise, see [sandbox](sandbox.md#who-is-in-it).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
     /// Of a model judge: whose protocol it speaks.
@@ -85,7 +86,7 @@ pub enum JudgeKind {
     None,
     /// Any program.
     Command,
-    /// A configured agent, read-only.
+    /// A configured agent, which is only asked.
     Agent,
     /// A language model.
     Model,
@@ -109,7 +110,7 @@ pub enum SelfAssessmentFile {
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct ReviewFile {
-    /// The agent that reviews; it sees only the task and the diff.
+    /// The agent that reviews; it sees only the task and the diff, and is asked as an agent judge is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reviewer: Option<String>,
     /// The agent that audits security and what was specified; it sees only the task and the diff.

@@ -48,6 +48,19 @@ pub enum Origin {
     Flag(String),
 }
 
+impl Origin {
+    /// The higher wins.
+    pub(super) fn precedence(&self) -> u8 {
+        match self {
+            Self::Default => 0,
+            Self::File(file) if file == SHARED => 1,
+            Self::File(_) => 2,
+            Self::Environment(_) => 3,
+            Self::Flag(_) => 4,
+        }
+    }
+}
+
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -148,17 +161,28 @@ impl Merged {
         self.note("", value, origin);
     }
 
-    /// Remembers who set each leaf; objects are merged, everything else is replaced.
+    /// Remembers who set each leaf; objects are merged, everything else is replaced: of a word that an object takes the place
+    /// of nothing is remembered, nor the other way round.
     fn note(&mut self, path: &str, value: &Value, origin: &Origin) {
+        let inside = format!("{path}.");
         match value {
-            Value::Object(map) if !whole(path) => {
+            Value::Object(map) if !whole(path) && (!map.is_empty() || self.has(&inside)) => {
+                self.origins.remove(path);
                 for (key, inner) in map.iter().filter(|(key, _)| !matches!(key.as_str(), "//" | "$schema")) {
                     let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
                     self.note(&path, inner, origin);
                 }
             }
-            leaf => drop(self.origins.insert(path.to_owned(), (leaf.clone(), origin.clone()))),
+            leaf => {
+                self.origins.retain(|key, _| !key.starts_with(&inside));
+                self.origins.insert(path.to_owned(), (leaf.clone(), origin.clone()));
+            }
         }
+    }
+
+    /// Whether there is a value below.
+    fn has(&self, inside: &str) -> bool {
+        self.origins.keys().any(|key| key.starts_with(inside))
     }
 
     fn add_override(&mut self, one: &Override) -> Result<(), ConfigError> {
@@ -249,7 +273,6 @@ fn without_position(message: &str) -> String {
 /// Names what to write where serde names a type of this program.
 fn expected_in_words(message: &str) -> String {
     const WORDS: [(&str, &str); 9] = [
-        ("expected struct CheckSpec", r#"expected an object such as {"name": "test", "run": "cargo test"}"#),
         ("expected struct GeneratorFile", r#"expected an object such as {"type": "heuristic"}"#),
         (
             "expected struct AgentFile",
@@ -259,6 +282,7 @@ fn expected_in_words(message: &str) -> String {
         ("expected u32", "expected a whole number"),
         ("expected u64", "expected a whole number"),
         ("expected usize", "expected a whole number"),
+        ("expected f64", "expected a number"),
         ("expected a boolean", "expected true or false"),
         ("EOF while parsing a value", "the file is empty or ends too early; it must hold one JSON object, {} at least"),
     ];

@@ -96,10 +96,11 @@ impl Effective {
         if holds { Ok(()) } else { Err(self.wrong(key, format!("`{key}` {message}"))) }
     }
 
-    /// An error that names who set the key (or the nearest key above it).
+    /// An error that names who set the key; else who has the last word on what is in it, or on what it is in.
     pub(super) fn wrong(&self, key: &str, message: String) -> ConfigError {
-        let inside = |k: &&String| k.starts_with(key) || key.starts_with(k.as_str());
-        let set = self.values.get(key).or_else(|| self.values.get(self.values.keys().find(inside)?));
+        let below = |whole: &str, part: &str| part.strip_prefix(whole).is_some_and(|rest| rest.starts_with('.'));
+        let near = self.values.iter().filter(|(k, _)| below(key, k) || below(k, key)).map(|(_, set)| set);
+        let set = self.values.get(key).or_else(|| near.max_by_key(|(_, origin)| origin.precedence()));
         let origin = set.map_or_else(|| "project.json".to_owned(), |(_, origin)| origin.to_string());
         ConfigError::Value { origin, message }
     }
@@ -453,6 +454,15 @@ mod tests {
             (r#"{"reflexion":{"enabeld":true}}"#, "did you mean `enabled`?"),
             (r#"{"jobs":"two"}"#, "`jobs`: invalid type: string \"two\""),
             (r#"{"jobs":0}"#, "project.json: `jobs` is 1 to 1024"),
+            (r#"{"setup":[]}"#, "project.json:1:12: `setup`: the list names no program"),
+            // What is an object in the file, and a word by default.
+            (r#"{"sandbox":{"command":[]}}"#, "project.json: `sandbox` names no program"),
+            (r#"{"decompose":{}}"#, "project.json: `decompose` needs either"),
+            (r#"{"decompose":{"model":"m"}}"#, "project.json: `decompose` needs a `provider`"),
+            (r#"{"decompose":{"agent":"claude","timeoutMs":0}}"#, "project.json: `decompose` has a `timeoutMs` of 0"),
+            (r#"{"verification":{"judge":{"type":"agent"}}}"#, "project.json: `verification.judge`"),
+            (r#"{"budget":{"attempt":{"costUsd":"2"}}}"#, "expected a number"),
+            (r#"{"checks":[4]}"#, r#"expected an object such as {"name": "test", "run": "cargo test"}"#),
             (r#"{"agents":{"default":"clade","claude":{"type":"command","argv":["x"]}}}"#, "did you mean `claude`?"),
             (
                 r#"{"agents":{"a":{"type":"comand"}}}"#,

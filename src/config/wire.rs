@@ -59,7 +59,7 @@ pub struct ProjectFile {
     pub limits: LimitsFile,
     /// Runs once in a new workspace, and again when a lockfile changed; a string goes to `sh -c`, a list runs without a
     /// shell. It ends with 0 if all is well, with 2 if it went on with warnings; anything else is a failure.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "program", skip_serializing_if = "Option::is_none")]
     pub setup: Option<CheckCommand>,
     /// Globs, relative to the project, of untracked things that are copied into workspaces: `node_modules`, `.env`.
     pub carry: Vec<String>,
@@ -74,7 +74,7 @@ pub struct ProjectFile {
     /// Whether agents, checks and setup may push. Off: a plain `git push` of theirs is refused, see
     /// [what is stopped](sandbox.md). The runtime itself never pushes.
     pub allow_push: bool,
-    /// What agents, checks and setup run in, with everything they start. `none`: nothing. `landlock`: the Linux kernel lets them
+    /// What agents, checks and setup run in, with everything they start; so do agents that are only asked, as judges and the like. `none`: nothing. `landlock`: the Linux kernel lets them
     /// write to their workspace, temporary files and caches, and nowhere else; `{"write": […]}` is the same with more places. Or
     /// a program that starts them, `{"command": ["bwrap", …]}`. See [sandbox](sandbox.md).
     pub sandbox: SandboxFile,
@@ -94,6 +94,18 @@ pub struct ProjectFile {
     pub overnight: OvernightFile,
     /// Repairs of broken workspaces, see [healer](overnight.md#when-a-workspace-breaks).
     pub healer: HealerFile,
+}
+
+/// A list without a program is no program; an empty line for the shell does nothing, and well.
+fn program<'de, D: serde::Deserializer<'de>>(de: D) -> Result<Option<CheckCommand>, D::Error> {
+    let command = Option::<CheckCommand>::deserialize(de)?;
+    match &command {
+        Some(CheckCommand::Argv(argv)) if argv.first().is_none_or(String::is_empty) => {
+            let message = r#"the list names no program; e.g. ["npm", "ci"], and without `setup` nothing is run"#;
+            Err(serde::de::Error::custom(message))
+        }
+        _ => Ok(command),
+    }
 }
 
 impl Default for ProjectFile {
@@ -193,7 +205,7 @@ impl Default for ReflexionFile {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct GeneratorFile {
-    /// `heuristic`: rules that read the failing output. `command`: any program. `agent`: a configured agent, read-only and
+    /// `heuristic`: rules that read the failing output. `command`: any program. `agent`: a configured agent, asked read-only and
     /// in one turn. `llm`: a language model, asked directly. The heuristic steps in when the others fail.
     #[serde(rename = "type")]
     pub kind: GeneratorKind,

@@ -15,6 +15,7 @@ use std::time::Duration;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(expecting = r#"an object such as {"name": "test", "run": "cargo test"}"#)]
 pub struct CheckSpec {
     /// How messages and reports call it.
     pub name: String,

@@ -443,7 +443,7 @@ pub struct Environment {
     pub deny: Vec<String>,
     /// Whether git lets agents, checks and setup push.
     pub pushes: Pushes,
-    /// What agents, checks and setup run in.
+    /// What agents, checks and setup run in; agents also where they are only asked.
     pub sandbox: Sandbox,
 }
 

@@ -128,6 +128,7 @@ impl Task {
 /// One unit handed to one subagent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[serde(expecting = r#"an object such as {"id": "parser", "title": "Mend the parser"}"#)]
 pub struct Subtask {
     /// Unique in its task.
     pub id: SubtaskId,
@@ -144,6 +145,7 @@ pub struct Subtask {
 
 /// A task that this one has to do with.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(expecting = r#"an object such as {"id": "b", "type": "blocks"}"#)]
 pub struct Dependency {
     /// The other task.
     pub id: TaskId,

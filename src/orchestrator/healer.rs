@@ -107,8 +107,11 @@ impl Heals {
     /// Why there may be none, in words.
     pub fn begin(&mut self, policy: policy::Healer, task: &TaskId, subtask: &SubtaskId) -> Result<(), String> {
         let of_subtask = self.subtasks.get(&(task.clone(), subtask.clone())).copied().unwrap_or_default();
-        if policy.per_run == 0 || policy.per_subtask == 0 {
-            return Err("the healer is switched off (`healer`)".to_owned());
+        match (policy.per_run, policy.per_subtask) {
+            (0, 0) => return Err("the healer is switched off (`healer`)".to_owned()),
+            (0, _) => return Err("none may be repaired in a run (`healer.perRun` is 0)".to_owned()),
+            (_, 0) => return Err("none may be repaired for a part of a task (`healer.perSubtask` is 0)".to_owned()),
+            _ => {}
         }
         if of_subtask >= policy.per_subtask {
             return Err(format!("its workspace was repaired {} before (`healer.perSubtask`)", times(of_subtask)));
@@ -225,7 +228,14 @@ mod tests {
         assert_eq!(begin("b"), None);
         assert!(begin("c").unwrap().contains("perRun"));
         let (task, subtask) = ids("d");
-        assert!(Heals::default().begin(policy::Healer { per_run: 0, per_subtask: 1 }, &task, &subtask).is_err());
+        for (per_run, per_subtask, words) in [
+            (0, 1, "`healer.perRun` is 0"),
+            (1, 0, "`healer.perSubtask` is 0"),
+            (0, 0, "the healer is switched off (`healer`)"),
+        ] {
+            let refused = Heals::default().begin(policy::Healer { per_run, per_subtask }, &task, &subtask).unwrap_err();
+            assert!(refused.contains(words), "{refused}");
+        }
     }
 
     #[test]

@@ -4,12 +4,17 @@ use super::policies::guarded_agent;
 use crate::domain::policy;
 use crate::domain::policy::AgentKind;
 use crate::services::Clock;
+use crate::services::Command;
+use crate::services::CommandError;
+use crate::services::CommandOutput;
 use crate::services::CommandRunner;
 use crate::services::Models;
+use crate::services::Sandboxed;
 use crate::services::Settings;
 use crate::services::Subagent;
 use crate::services::SubagentError;
 use crate::services::Subagents;
+use crate::services::Watch;
 use crate::subagents::AcpAgent;
 use crate::subagents::AcpAgentParams;
 use crate::subagents::CliAgent;
@@ -19,6 +24,7 @@ use crate::subagents::CommandAgentParams;
 use crate::subagents::CompletionAgent;
 use crate::subagents::CompletionAgentParams;
 use crate::subagents::Repair;
+use async_trait::async_trait;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -37,8 +43,28 @@ pub(super) struct AgentSet(BTreeMap<String, Arc<dyn Subagent>>);
 
 impl AgentSet {
     pub fn new(settings: &dyn Settings, parts: &Parts) -> Result<Self, SubagentError> {
-        let make = |(name, agent): (&String, &policy::Agent)| Ok((name.clone(), make(name, agent, settings, parts)?));
+        let parts = Parts {
+            runner: Arc::new(InSandbox(Arc::clone(&parts.runner))),
+            models: Arc::clone(&parts.models),
+            clock: Arc::clone(&parts.clock),
+        };
+        let make = |(name, agent): (&String, &policy::Agent)| Ok((name.clone(), make(name, agent, settings, &parts)?));
         Ok(Self(settings.agents().named.iter().map(make).collect::<Result<_, SubagentError>>()?))
+    }
+}
+
+/// Starts whatever an agent of any kind is made of in the project's sandbox, also where the agent is only asked something,
+/// outside of any workspace.
+struct InSandbox(Arc<dyn CommandRunner>);
+
+#[async_trait]
+impl CommandRunner for InSandbox {
+    async fn run(&self, command: Command) -> Result<CommandOutput, CommandError> {
+        self.0.run(Command { sandboxed: Sandboxed::Always, ..command }).await
+    }
+
+    async fn run_watched(&self, command: Command, watch: Watch) -> Result<CommandOutput, CommandError> {
+        self.0.run_watched(Command { sandboxed: Sandboxed::Always, ..command }, watch).await
     }
 }
 

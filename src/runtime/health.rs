@@ -6,6 +6,7 @@ use crate::domain::policy::AgentKind;
 use crate::domain::policy::Generator;
 use crate::domain::policy::Model;
 use crate::domain::policy::Sandbox;
+use crate::host::try_base;
 use crate::host::try_sandbox;
 use crate::services::Command;
 use crate::services::CommandEnd;
@@ -103,6 +104,14 @@ pub async fn agent_health(params: HealthParams<'_>) -> Vec<Health> {
         Generator::Heuristic | Generator::Agent { .. } => {}
     }
     found
+}
+
+/// Whether a run could begin here, as far as project and repository go.
+pub async fn base_health(settings: &dyn Settings) -> Health {
+    match try_base(settings.project()).await {
+        Ok(base) => Health::good("base", format!("a run would start from {base}")),
+        Err(error) => Health::bad("base", error.to_string(), "no run begins before that is mended"),
+    }
 }
 
 /// Whether the project's sandbox works here; nothing where it has none.

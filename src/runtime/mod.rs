@@ -76,6 +76,7 @@ pub use health::Health;
 pub use health::HealthParams;
 pub use health::HealthState;
 pub use health::agent_health;
+pub use health::base_health;
 pub use health::installed_agents;
 pub use health::sandbox_health;
 pub use hook::HookCall;

@@ -24,8 +24,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
-/// An agent that only answers: read-only, in a single turn, in an empty directory that is thrown away. Whatever it does,
-/// it finds nothing to harm. Only who is asked about its own work is asked where it worked.
+/// An agent that only answers: read-only, in a single turn, in an empty directory that is thrown away, so that it finds nothing to
+/// harm there. Only who is asked about its own work is asked where it worked.
+///
+/// What *read-only* means is the agent's own: some refuse to write, a program ([`CommandAgent`](crate::subagents::CommandAgent))
+/// knows nothing of it and has the rights of whoever starts it. What holds all of them is the project's sandbox.
 ///
 /// *Who asks:* the agent generator, the agent judge, the self-assessment.
 #[derive(Clone)]

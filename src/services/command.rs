@@ -80,6 +80,19 @@ pub struct Command {
     pub cancel: CancellationToken,
     /// It is known to start no other program, so that nothing which runs without a parent is taken for its.
     pub starts_nobody: bool,
+    /// When the project's sandbox is around it.
+    pub sandboxed: Sandboxed,
+}
+
+/// When a program is started in the project's sandbox, if the project has one; else it is not started at all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Sandboxed {
+    /// If it works in a workspace of the project: checks, setup.
+    #[default]
+    InWorkspaces,
+    /// Wherever it works: agents, which are also asked questions in an empty directory. Beside what every program in the
+    /// sandbox may write to, it is given its working directory.
+    Always,
 }
 
 impl Command {
@@ -98,6 +111,7 @@ impl Command {
             keep_bytes: Self::KEEP_BYTES,
             cancel: CancellationToken::new(),
             starts_nobody: false,
+            sandboxed: Sandboxed::default(),
         }
     }
 }
@@ -177,6 +191,15 @@ pub enum CommandError {
     /// No such program.
     #[error("program `{program}` was not found{hint}", hint = if program.contains('/') { "" } else { " on PATH" })]
     NotFound {
+        /// As it was asked for.
+        program: String,
+    },
+    /// It is there, but the project's sandbox hides it.
+    #[error(
+        "program `{program}` is there, but cannot be seen inside the sandbox; let `sandbox` in project.json show it, e.g. with \
+         \"--ro-bind\", \"PATH\", \"PATH\""
+    )]
+    Hidden {
         /// As it was asked for.
         program: String,
     },

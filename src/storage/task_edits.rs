@@ -349,6 +349,9 @@ mod tests {
             (json!({"priority": 7}), "priority 7"),
             (json!({"title": null}), "missing field `title`"),
             (json!({"id": "z"}), "cannot be changed"),
+            (json!({"deps": ["c"]}), r#"expected an object such as {"id": "b", "type": "blocks"}"#),
+            (json!({"checks": ["true"]}), r#"expected an object such as {"name": "test", "run": "cargo test"}"#),
+            (json!({"subtasks": ["x"]}), r#"expected an object such as {"id": "parser", "title": "Mend the parser"}"#),
         ] {
             let error = project.tasks.edit("b", keys(patch)).await.unwrap_err();
             assert!(error.to_string().contains(words), "{error}");

@@ -32,7 +32,7 @@ const DETAIL_BYTES: usize = 2048;
 /// It gets the prompt on stdin and `REFLEXION_TASK_ID`, `REFLEXION_SUBTASK_ID`, `REFLEXION_ATTEMPT`,
 /// `REFLEXION_SESSION_ID` and `REFLEXION_PROMPT_FILE` in its environment. Exit status 0 is `finished`, another one
 /// `agent_error`, a signal `crash`, the time limit `timeout`. In [`Mode::ReadOnly`](crate::services::Mode::ReadOnly) the
-/// program is the same: its working directory is then a throw-away one.
+/// program is the same, with the same rights: only its working directory is a throw-away one.
 pub struct CommandAgent {
     name: String,
     argv: Vec<String>,
@@ -119,6 +119,9 @@ impl Subagent for CommandAgent {
                 let message = format!("{error}; install it or mend `agents.{}.argv`{split}", self.name);
                 Err(SubagentError::Missing { agent: self.name.clone(), message })
             }
+            Err(error @ CommandError::Hidden { .. }) => {
+                Err(SubagentError::Missing { agent: self.name.clone(), message: error.to_string() })
+            }
             Err(error) => Err(self.failed(error)),
         }
     }
@@ -127,7 +130,8 @@ impl Subagent for CommandAgent {
         RetryFrom::Base
     }
 
-    /// A program cannot be told to change nothing; whoever only asks it runs it where there is nothing to change.
+    /// A program cannot be told to change nothing; whoever only asks it runs it where there is nothing to change, and in the
+    /// project's sandbox, if it has one.
     fn abilities(&self) -> Abilities {
         Abilities { read_only: true, ..Abilities::default() }
     }

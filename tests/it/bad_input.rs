@@ -502,8 +502,31 @@ fn a_repository_without_a_commit_says_what_to_do() {
     project.git(&["init", "-q", "-b", "main"]);
     project.run(&["run", "--json"]).exits(4).says("no commit yet").says("git commit");
     assert!(!project.out.join("started").exists());
+    for args in [&["doctor"][..], &["doctor", "--checks"]] {
+        let said = project.run(args).exits(4).stdout.clone();
+        assert!(said.contains("✗ base: the repository has no commit yet"), "{said}");
+    }
     project.commit();
+    assert!(project.run(&["doctor"]).stdout.contains("✓ base: a run would start from commit "));
     assert!(project.run(&["run", "--json", "--max-attempts", "1"]).verdict("a") != Value::Null);
+}
+
+#[test]
+fn a_project_that_nothing_can_be_written_to_is_said_before_a_run() {
+    let project = Project::new(RIGHT);
+    project.write(".reflection", "in the way");
+    let said = project.run(&["doctor"]).exits(4).stdout.clone();
+    assert!(said.contains("✗ base: failed to make"), "{said}");
+    project.run(&["run"]).exits(4);
+}
+
+#[test]
+fn nothing_of_a_run_without_git_is_left_between_runs() {
+    let project = Project::without_git(RIGHT);
+    project.run(&["run"]).exits(0);
+    let left: Vec<_> =
+        fs::read_dir(project.dir.join(".reflection/worktrees")).into_iter().flatten().flatten().collect();
+    assert!(left.is_empty(), "{left:?}");
 }
 
 // Generators.

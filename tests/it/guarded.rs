@@ -1,10 +1,13 @@
 //! What agents try to do to the user's repository and machine, with and without a sandbox.
 
 use crate::project::Project;
+use crate::project::RIGHT_AT_TWO;
 use crate::project::Ran;
+use crate::project::task;
 use serde_json::Value;
 use serde_json::json;
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::path::PathBuf;
@@ -116,27 +119,113 @@ fn is_kept_in(sandbox: &Value) {
     prints(&project, &["doctor"], "keeps programs from writing to your checkout; tried");
 }
 
-#[test]
-fn landlock_keeps_agents_in_their_workspace() {
-    if project("true", &json!("landlock")).run(&["doctor"]).stdout.contains("Landlock cannot be used here") {
+/// Whether Landlock can be tried here; says so if not.
+fn has_landlock() -> bool {
+    let refused = project("true", &json!("landlock")).run(&["doctor"]).stdout.contains("Landlock cannot be used here");
+    if refused {
         eprintln!("SKIPPED: this kernel has no Landlock");
-        return;
     }
-    is_kept_in(&json!({ "write": ["../out"] }));
+    !refused
 }
 
 #[test]
-fn bubblewrap_keeps_agents_in_their_workspace() {
-    let works = std::process::Command::new("bwrap").args(["--ro-bind", "/", "/", "--unshare-pid", "true"]).status();
-    if !works.is_ok_and(|status| status.success()) {
-        eprintln!("SKIPPED: there is no bubblewrap, or it may not make namespaces here");
-        return;
+fn landlock_keeps_agents_in_their_workspace() {
+    if has_landlock() {
+        is_kept_in(&json!({ "write": ["../out"] }));
     }
+}
+
+/// Whether bubblewrap can be tried here; says so if not.
+fn has_bubblewrap() -> bool {
+    let works = std::process::Command::new("bwrap").args(["--ro-bind", "/", "/", "--unshare-pid", "true"]).status();
+    let works = works.is_ok_and(|status| status.success());
+    if !works {
+        eprintln!("SKIPPED: there is no bubblewrap, or it may not make namespaces here");
+    }
+    works
+}
+
+/// As docs/sandbox.md has it, around a project that is itself below `/tmp`.
+fn bubblewrap() -> Value {
     let words = "bwrap --ro-bind / / --dev /dev --proc /proc --unshare-pid --tmpfs /tmp \
                  --ro-bind {project} {project} --ro-bind {git} {git} --bind {git}/objects {git}/objects \
                  --bind {worktree-git} {worktree-git} --bind {workspace} {workspace} --bind {cache} {cache} \
                  --bind {project}/../out {project}/../out --ro-bind {home} {home} --ro-bind {project}/../remote.git {project}/../remote.git";
-    is_kept_in(&json!({ "command": words.split_whitespace().collect::<Vec<_>>() }));
+    json!({ "command": words.split_whitespace().collect::<Vec<_>>() })
+}
+
+#[test]
+fn bubblewrap_keeps_agents_in_their_workspace() {
+    if has_bubblewrap() {
+        is_kept_in(&bubblewrap());
+    }
+}
+
+/// Who is asked something, in place of being given work: tries what agents try, and answers nothing of use.
+const ASKED: &str = r#"
+touch "$CHECKOUT/evil"
+touch "$HOME/.profile"
+touch "$CHECKOUT/.git/hooks/post-commit"
+echo note > own && mktemp && echo "$ROLE" >> "$OUT/asked"
+"#;
+
+/// Whoever is asked is kept where workers are: each role, each an agent of any program.
+fn who_is_asked_is_kept_in(sandbox: &Value) {
+    let project = project(&format!("{RIGHT_AT_TWO}; echo 'The answer is in answer.txt.'"), sandbox);
+    let checkout = project.dir.display().to_string();
+    let agent = |role: &str| {
+        let env = json!({ "ROLE": role, "CHECKOUT": checkout });
+        json!({ "type": "command", "argv": ["sh", "-c", ASKED], "env": env })
+    };
+    project.config(|config| {
+        for role in ["splits", "reflects", "judges", "reviews", "audits"] {
+            config["agents"][role] = agent(role);
+        }
+        config["maxAttempts"] = json!(2);
+        config["decompose"] = json!({ "agent": "splits" });
+        config["reflexion"] = json!({ "generator": { "type": "agent", "agent": "reflects" } });
+        let review = json!({ "reviewer": "reviews", "auditor": "audits" });
+        config["verification"] = json!({ "judge": { "type": "agent", "agent": "judges" }, "review": review });
+    });
+    // What the runtime remembers is not theirs.
+    project.write(".gitignore", "memory/\n");
+    // The second has no check, so that somebody has to be asked.
+    project.tasks(&[task("a"), json!({ "id": "b", "title": "Write an answer" })]);
+    let before = standing(&project);
+    let ran = run(&project);
+    assert_eq!(standing(&project), before, "{}{}", ran.stdout, ran.stderr);
+    let told = project.told("asked");
+    let asked: BTreeSet<&str> = told.lines().collect();
+    assert_eq!(asked, BTreeSet::from(["audits", "judges", "reflects", "reviews", "splits"]), "{}", ran.stderr);
+}
+
+#[test]
+fn landlock_keeps_in_who_is_asked() {
+    if has_landlock() {
+        who_is_asked_is_kept_in(&json!({ "write": ["../out"] }));
+    }
+}
+
+#[test]
+fn bubblewrap_keeps_in_who_is_asked() {
+    if has_bubblewrap() {
+        who_is_asked_is_kept_in(&bubblewrap());
+    }
+}
+
+/// The user's own programs are no agents: they run as the user set them up.
+#[test]
+fn a_generator_that_is_a_program_of_the_user_is_not_confined() {
+    if !has_landlock() {
+        return;
+    }
+    let project = project(RIGHT_AT_TWO, &json!("landlock"));
+    project.config(|config| {
+        let argv = ["sh", "-c", "touch generated; exit 1"];
+        config["reflexion"] = json!({ "generator": { "type": "command", "argv": argv } });
+    });
+    run(&project).exits(0);
+    assert!(project.dir.join("generated").exists());
 }
 
 #[test]
@@ -168,10 +257,39 @@ fn a_sandbox_that_does_not_work_is_no_reason_to_go_without() {
     check(json!({ "command": ["no-such-sandbox"] }), "`no-such-sandbox` was not found");
     check(json!({ "command": ["env"] }), "can write to");
     check(json!({ "command": ["false"] }), "exited with status 1");
+    // Neither starts anything.
+    check(json!({ "command": ["true"] }), "cannot be told");
+    check(json!({ "command": ["echo"] }), "cannot be told");
+    if has_bubblewrap() {
+        // No device can be opened in the first, `/dev/null` neither; in the third the workspace is another one's.
+        check(json!({ "command": ["bwrap", "--bind", "/", "/"] }), "can write to");
+        check(json!({ "command": ["bwrap", "--bind", "/", "/", "--dev", "/dev"] }), "can write to");
+        let own = ["bwrap", "--ro-bind", "/", "/", "--tmpfs", "{workspace}", "--chdir", "{workspace}"];
+        check(json!({ "command": own }), "does not arrive there");
+        check(json!({ "command": ["bwrap", "--ro-bind", "/", "/"] }), "cannot write to its own workspace");
+    }
     check(json!({ "write": ["nowhere"] }), "which is not there");
     check(json!({ "write": ["."] }), "your own checkout");
     let project = project("true", &json!({ "comand": [] }));
     project.run(&["run"]).exits(2).says("landlock");
+}
+
+/// A program that the sandbox hides is a fault of the surroundings, and no attempt's.
+#[test]
+fn an_agent_whose_program_cannot_be_seen_inside_uses_up_no_attempt() {
+    if !has_bubblewrap() {
+        return;
+    }
+    let project = project("true", &bubblewrap());
+    let program = project.dir.parent().unwrap().join("mine");
+    fs::copy("/bin/sh", &program).unwrap();
+    project.config(|config| config["agents"]["sh"]["argv"] = json!([program, "-c", "echo right > answer.txt"]));
+    let ran = project.run(&["run", "--json"]);
+    assert_eq!(ran.exits(4).says("cannot be seen inside the sandbox").task("a")["attempts"], json!(0));
+    assert!(!project.dir.join("memory/reflections.jsonl").exists());
+    // What is not there at all is said as ever, and so is a program of the project that is still to be written.
+    project.config(|config| config["agents"]["sh"]["argv"] = json!(["/no/such/program"]));
+    project.run(&["run"]).exits(4).says("`/no/such/program` was not found");
 }
 
 #[test]

@@ -38,7 +38,10 @@ pub enum ConfigCommand {
 
 /// Say what is installed, what is missing, and what to do about it.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  reflexion doctor")]
+#[command(
+    after_help = "Exit codes: 0 nothing is broken; 1 something is (✗), but not what a run needs to begin; 4 no run can begin: the \
+                  base, the sandbox, or with --checks the workspace or a check.\n\nExample:\n  reflexion doctor"
+)]
 pub struct DoctorArgs {
     /// Print the findings as JSON
     #[arg(long)]

@@ -1,11 +1,14 @@
 //! Which programs run in a sandbox, and what they may write to there.
 //!
-//! Whatever works in a workspace - agents, checks, setup - is confined with everything it starts; what the runtime does
-//! itself is not. There is no falling back: a program that cannot be confined is not started.
+//! Whatever works in a workspace - agents, checks, setup - is confined with everything it starts, and so is whoever is only
+//! asked, in a directory of its own; what the runtime does itself is not. There is no falling back: a program that cannot be
+//! confined is not started.
 
 use crate::domain::policy::Project;
 use crate::domain::policy::Sandbox;
+use crate::host::workspaces::make_state_dir;
 use crate::services::Command;
+use crate::services::Sandboxed;
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -63,13 +66,15 @@ pub(super) enum Confined {
     Prefix(Vec<String>),
 }
 
-/// A workspace as a sandbox sees it.
+/// Where a program works, as a sandbox sees it.
 struct Place {
-    /// The workspace.
+    /// The workspace, or the directory of whoever is only asked.
     top: PathBuf,
     /// The repository's git directory.
     git_dir: PathBuf,
-    /// The workspace's own git directory; the workspace where it has none.
+    /// Where the commits of a workspace are written; who is only asked makes none.
+    objects: Option<PathBuf>,
+    /// The workspace's own git directory; `top` where it has none.
     admin: PathBuf,
     /// For temporary files, where the system's own directory holds the user's project.
     temp: PathBuf,
@@ -86,7 +91,12 @@ impl Confine {
         if self.sandbox == Sandbox::None {
             return Ok(None);
         }
-        let Some(place) = self.place(&command.dir) else { return Ok(None) };
+        let place = match (self.workspace(&command.dir), command.sandboxed) {
+            (Some(place), _) => place,
+            (None, Sandboxed::InWorkspaces) => return Ok(None),
+            (None, Sandboxed::Always) => self.elsewhere(&command.dir)?,
+        };
+        make_state_dir(&self.state)?;
         fs::create_dir_all(self.cache())?;
         match &self.sandbox {
             Sandbox::None => Ok(None),
@@ -96,15 +106,16 @@ impl Confine {
     }
 
     /// The workspace that a directory is in: `.reflection/worktrees/<run>/<task>`.
-    fn place(&self, dir: &Path) -> Option<Place> {
+    fn workspace(&self, dir: &Path) -> Option<Place> {
         let worktrees = self.state.join("worktrees");
         let real = worktrees.canonicalize().ok();
         let below = dir.strip_prefix(&worktrees).ok().or_else(|| dir.strip_prefix(real.as_ref()?).ok())?;
         let mut names = below.components();
         let (run, task) = (names.next()?, names.next()?);
         let top = worktrees.join(run).join(task);
-        let git_dir = git_dir_of(&self.project).unwrap_or_else(|| self.state.join("snapshots.git"));
+        let git_dir = self.git_dir();
         Some(Place {
+            objects: Some(git_dir.join("objects")),
             admin: admin(&top, &git_dir).unwrap_or_else(|| top.clone()),
             temp: worktrees.join(run).join(".private").join(task).join("tmp"),
             git_dir,
@@ -112,8 +123,23 @@ impl Confine {
         })
     }
 
+    /// A directory that is no workspace, of somebody who is asked there.
+    fn elsewhere(&self, dir: &Path) -> io::Result<Place> {
+        if self.holds(dir) {
+            return Err(io::Error::other("your own checkout is in this directory, and nobody is let into that"));
+        }
+        let top = dir.canonicalize()?;
+        Ok(Place { git_dir: self.git_dir(), objects: None, admin: top.clone(), temp: top.join(".tmp"), top })
+    }
+
+    /// The git directory of the user's repository, or the runtime's own of a project without one.
+    fn git_dir(&self) -> PathBuf {
+        git_dir_of(&self.project).unwrap_or_else(|| self.state.join("snapshots.git"))
+    }
+
     fn landlock(&self, place: &Place, more: &[PathBuf]) -> io::Result<Confined> {
-        let mut write = vec![place.top.clone(), place.admin.clone(), place.git_dir.join("objects"), self.cache()];
+        let mut write = vec![place.top.clone(), place.admin.clone(), self.cache()];
+        write.extend(place.objects.clone());
         let system = [std::env::temp_dir(), "/tmp".into(), "/var/tmp".into()];
         let devices = DEVICES.iter().map(PathBuf::from);
         let home = std::env::home_dir().unwrap_or_default();
@@ -175,7 +201,7 @@ impl Confine {
 }
 
 /// The git directory of the repository that a directory is in, shared by its worktrees.
-fn git_dir_of(dir: &Path) -> Option<PathBuf> {
+pub(in crate::host) fn git_dir_of(dir: &Path) -> Option<PathBuf> {
     let found = dir.ancestors().map(|above| above.join(".git")).find(|path| path.exists())?;
     if found.is_dir() {
         return found.canonicalize().ok();
@@ -228,6 +254,32 @@ mod tests {
         assert_eq!(of(&root), None);
         assert_eq!(of(&root.join(".reflection/worktrees/r")), None);
         assert_eq!(Confine::new(&project(&root), Sandbox::None).of(&Command::new(["true"], &top)).unwrap(), None);
+    }
+
+    #[test]
+    fn who_is_asked_is_confined_wherever_that_is() {
+        let (_dir, root, top) = repository();
+        let asked = tempfile::tempdir().unwrap();
+        let asked = asked.path().canonicalize().unwrap();
+        let of = |dir: &Path, sandbox: Sandbox| {
+            let command = Command { sandboxed: Sandboxed::Always, ..Command::new(["true"], dir) };
+            Confine::new(&project(&root), sandbox).of(&command).map_err(|error| error.to_string())
+        };
+        let prefix = || Sandbox::Command { argv: vec!["{workspace}".to_owned()] };
+        let named = |dir: &Path| Ok(Some(Confined::Prefix(vec![dir.display().to_string()])));
+        assert_eq!(of(&top, prefix()), named(&top));
+        assert_eq!(of(&asked, prefix()), named(&asked));
+        assert_eq!(of(&asked, Sandbox::None), Ok(None));
+        assert!(of(&root, prefix()).is_err_and(|error| error.contains("your own checkout")));
+        let Ok(Some(Confined::Landlock { write, temp })) = of(&asked, Sandbox::Landlock { write: Vec::new() }) else {
+            panic!("not confined");
+        };
+        assert!(write.contains(&asked) && write.contains(&root.join(".reflection/cache")), "{write:?}");
+        // Neither a workspace, nor the repository's objects: who is asked commits nothing.
+        let own = |place: &&PathBuf| place.starts_with(&root) && **place != root.join(".reflection/cache");
+        assert_eq!(write.iter().find(own), None);
+        assert!(!write.iter().any(|place| root.starts_with(place)), "{write:?}");
+        assert_eq!(temp, Some(asked.join(".tmp")));
     }
 
     #[test]

@@ -18,6 +18,7 @@ mod mark;
 mod occupants;
 mod runner;
 
+pub(super) use confine::git_dir_of;
 pub(super) use left_behind::end_left_behind;
 pub(super) use occupants::is_occupied;
 pub use runner::HostRunner;

@@ -56,6 +56,12 @@ const LOOK_AT_MOST: Duration = Duration::from_secs(5);
 /// A program that was just written may be "busy" while another thread's fork still holds it open; it passes at once.
 const BUSY_RETRIES: u32 = 20;
 
+/// Starts a program in a sandbox that another program makes, or says with the first word that it cannot be seen there: whoever
+/// makes the sandbox would say so in words of its own, with a status that could be the program's.
+const INSIDE: &str = r#"hidden=$1; shift
+case $1 in */*) [ -x "$1" ] ;; *) found=$(command -v -- "$1") ;; esac || { echo "$hidden" >&2; exit 127; }
+exec "$@""#;
+
 /// Runs programs of this machine; see [`CommandRunner`].
 ///
 /// Every program gets its own process group, a unique `REFLEXION_MARK` in its environment, and none of the variables
@@ -93,8 +99,13 @@ impl HostRunner {
         Self { confine: Some(Confine::new(project, sandbox)), ..self }
     }
 
-    fn mark(&self) -> String {
-        new_mark(self.state_dir.as_deref())
+    fn start(&self, stdin: Option<UnboundedReceiver<Vec<u8>>>) -> Start<'_> {
+        Start {
+            stdin,
+            mark: new_mark(self.state_dir.as_deref()),
+            confine: self.confine.as_ref(),
+            hidden: uuid::Uuid::now_v7().simple().to_string(),
+        }
     }
 }
 
@@ -109,14 +120,13 @@ impl CommandRunner for HostRunner {
     async fn run(&self, command: Command) -> Result<CommandOutput, CommandError> {
         let pump = Pump::new(command.keep_bytes);
         let limits = Limits { idle: None, linger: Duration::ZERO };
-        run(command, pump, limits, Start { stdin: None, mark: self.mark(), confine: self.confine.as_ref() }).await
+        run(command, pump, limits, self.start(None)).await
     }
 
     async fn run_watched(&self, command: Command, watch: Watch) -> Result<CommandOutput, CommandError> {
         let Watch { reader, stdin, idle, linger } = watch;
         let pump = Pump { reader: Some(reader), ..Pump::new(command.keep_bytes) };
-        run(command, pump, Limits { idle, linger }, Start { stdin, mark: self.mark(), confine: self.confine.as_ref() })
-            .await
+        run(command, pump, Limits { idle, linger }, self.start(stdin)).await
     }
 }
 
@@ -128,6 +138,8 @@ struct Start<'a> {
     mark: String,
     /// What it runs in.
     confine: Option<&'a Confine>,
+    /// What a sandbox that hides the program says; the program itself does not know it. See [`INSIDE`].
+    hidden: String,
 }
 
 /// Limits that only a watched program has.
@@ -146,11 +158,25 @@ async fn run(
     if command.cancel.is_cancelled() {
         return Ok(pump.finish(CommandEnd::Cancelled, started.elapsed()));
     }
+    let hidden = start.hidden.clone();
     let mut running = Running::start(&command, &mut pump, start).await?;
     let lost = |source| CommandError::Wait { program: program_name(&command.program), source };
     let end = running.watch(&command, &limits, &mut pump).await.map_err(lost)?;
     running.finish(&end, &mut pump).await.map_err(lost)?;
-    Ok(pump.finish(end, started.elapsed()))
+    let output = pump.finish(end, started.elapsed());
+    if end == CommandEnd::Exited(127) && output.stderr.text().trim_end().ends_with(&hidden) {
+        return Err(not_seen(&command));
+    }
+    Ok(output)
+}
+
+/// A program that is not to be seen in a sandbox may be nowhere else either.
+fn not_seen(command: &Command) -> CommandError {
+    let program = program_name(&command.program);
+    if program.contains('/') && !command.dir.join(&program).exists() {
+        return CommandError::NotFound { program };
+    }
+    CommandError::Hidden { program }
 }
 
 /// A started program.
@@ -419,7 +445,8 @@ async fn spawn(command: &Command, start: &Start<'_>) -> Result<Child, CommandErr
         if !program.contains('/') && !is_on(env.get(OsStr::new("PATH")), &command.dir, program) {
             return Err(CommandError::NotFound { program: program.to_owned() });
         }
-        words = prefix.iter().map(String::as_str).chain(words).collect();
+        let inside = ["sh", "-c", INSIDE, "sh", start.hidden.as_str()];
+        words = prefix.iter().map(String::as_str).chain(inside).chain(words).collect();
     }
     let program = words[0];
     if let Some(Confined::Landlock { temp: Some(temp), .. }) = &confined {

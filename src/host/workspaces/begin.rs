@@ -4,6 +4,8 @@ use super::host_workspaces::Shared;
 use super::integration;
 use super::layout::Layout;
 use super::layout::blocking;
+use super::layout::io_error;
+use super::layout::make_state_dir;
 use super::pushes::Remotes;
 use super::recorder::Recorder;
 use super::recorder::Recording;
@@ -15,8 +17,10 @@ use super::repository::base_ref;
 use super::sandbox;
 use super::saved;
 use crate::domain::RunId;
+use crate::domain::policy;
 use crate::host::git;
 use crate::host::process::end_left_behind;
+use crate::host::process::git_dir_of;
 use crate::services::BeginRun;
 use crate::services::RunBase;
 use crate::services::Tampering;
@@ -99,6 +103,30 @@ pub(super) async fn begin(shared: &Shared, request: BeginRun) -> Result<(Begun, 
         branches: std::sync::Mutex::new(branches),
     };
     Ok((begun, base))
+}
+
+/// Whether a run could begin in a project, without beginning one: it can write there, and has something to start from. In words,
+/// from what.
+///
+/// # Errors
+/// As [`begin`], with what to do.
+pub async fn try_base(project: &policy::Project) -> Result<String, WorkspaceError> {
+    let layout = Layout::new(project);
+    make_state_dir(layout.state()).map_err(io_error("make", layout.state()))?;
+    // It may be there from better times.
+    for place in [layout.state(), &project.root, &project.root.join("memory")] {
+        if place.is_dir() {
+            tempfile::tempfile_in(place).map_err(io_error("write to", place))?;
+        }
+    }
+    if git_dir_of(&project.root).is_none() {
+        return Ok("a snapshot of the files; there is no git repository".to_owned());
+    }
+    let repository = Repository::locate(&layout).await?;
+    match repository.kind {
+        Kind::Snapshot => Ok("a snapshot of the files; no git repository has them".to_owned()),
+        Kind::Git => Ok(format!("commit {}", head(&repository).await?.chars().take(12).collect::<String>())),
+    }
 }
 
 /// The commit that the tasks of a new run start from.

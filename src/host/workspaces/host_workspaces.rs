@@ -66,6 +66,16 @@ impl HostWorkspaces {
     }
 }
 
+impl HostWorkspaces {
+    /// Takes the run's directories away if nothing is in them any more. What is left of a workspace stays until the next run
+    /// removes it.
+    fn leave(&self, run: &RunId) {
+        let own = self.shared.layout.worktrees().join(run.as_str());
+        let _ = std::fs::remove_dir(own.join(".private"));
+        let _ = std::fs::remove_dir(own);
+    }
+}
+
 #[async_trait]
 impl Workspaces for HostWorkspaces {
     async fn begin(&self, request: BeginRun) -> Result<RunBase, WorkspaceError> {
@@ -94,6 +104,7 @@ impl Workspaces for HostWorkspaces {
                 tracing::warn!(%error, "a worktree was not removed");
             }
         }
+        self.leave(&begun.run);
         integration::finish(&begun).await
     }
 

@@ -43,6 +43,7 @@ mod workspace;
 
 pub(super) use layout::make_state_dir;
 
+pub use begin::try_base;
 pub use host_workspaces::HostWorkspaces;
 pub use host_workspaces::HostWorkspacesParams;
 pub use sandbox::try_sandbox;

@@ -6,25 +6,31 @@ use super::layout::make_state_dir;
 use super::removal::remove;
 use crate::domain::policy;
 use crate::host::HostRunner;
+use crate::host::process::git_dir_of;
 use crate::services::Command;
 use crate::services::CommandEnd;
+use crate::services::CommandError;
+use crate::services::CommandOutput;
 use crate::services::CommandRunner;
 use crate::services::WorkspaceError;
+use std::collections::BTreeSet;
 use std::fs;
+use std::path::Path;
 use std::path::PathBuf;
 use std::time::Duration;
 
 /// It takes milliseconds; a program that makes containers may take seconds the first time.
 const LIMIT: Duration = Duration::from_mins(1);
-/// Writes where it may, then tries where it may not.
-const SCRIPT: &str = r#": > probe || exit 101
-for place; do if (: > "$place/reflexion-probe") 2>/dev/null; then rm -f "$place/reflexion-probe"; echo "$place"; exit 102; fi; done"#;
+/// Writes where it may, then tries where it may not, and says that it came to its end. Nothing is hidden in `/dev/null`: in a
+/// sandbox there may be none, and then nothing would be tried.
+const SCRIPT: &str = r#"name=$1; shift; printf %s "$name" > "$name" || exit 101
+for place; do (: > "$place/$name"); done; echo "tried $#""#;
 
 /// Tries the sandbox of a project: a program in it must be able to write to its workspace, and unable to write to the project and
-/// its repository.
+/// its repository. What it did is looked at from outside.
 ///
 /// # Errors
-/// [`WorkspaceError::Unusable`] with what is the matter and what to do.
+/// [`WorkspaceError::Unusable`] with what is the matter and what to do; also where it cannot be told.
 pub async fn try_sandbox(project: &policy::Project, sandbox: &policy::Sandbox) -> Result<(), WorkspaceError> {
     if *sandbox == policy::Sandbox::None {
         return Ok(());
@@ -44,31 +50,77 @@ pub(super) async fn try_with(
     }
     make_state_dir(layout.state()).map_err(io_error("make", layout.state()))?;
     let own = layout.worktrees().join(".sandbox");
-    let dir = own.join(format!("probe-{}", std::process::id()));
-    fs::create_dir_all(&dir).map_err(io_error("make", &dir))?;
-    let forbidden = [layout.state().to_owned(), layout.project.clone(), layout.project.join(".git")];
-    let forbidden = forbidden.into_iter().filter(|place| place.is_dir());
-    let words = ["sh", "-c", SCRIPT, "sh"].map(str::to_owned).into_iter();
-    let argv: Vec<String> = words.chain(forbidden.map(|place: PathBuf| place.display().to_string())).collect();
-    let command = Command { timeout: LIMIT, ..Command::new(argv, &dir) };
-    let output = runner.run(command).await;
-    remove(&dir)?;
-    // Another one may be at the same.
+    // Another process may be at the same, and a killed one may have left its own.
+    let name = format!("reflexion-probe-{}", uuid::Uuid::now_v7().simple());
+    let probe = Probe { dir: own.join(&name), forbidden: forbidden(layout), name };
+    fs::create_dir_all(&probe.dir).map_err(io_error("make", &probe.dir))?;
+    let output = runner.run(probe.command()).await;
+    let found = probe.judge(output);
+    remove(&probe.dir)?;
     let _ = fs::remove_dir_all(own.join(".private")).and_then(|()| fs::remove_dir(&own));
-    let because = match output {
-        Err(error) => error.to_string(),
-        Ok(output) => match output.end {
-            CommandEnd::Exited(0) => return Ok(()),
-            CommandEnd::Exited(101) => "a program in it cannot write to its own workspace".to_owned(),
-            CommandEnd::Exited(102) => format!("a program in it can write to {}", output.stdout.text().trim()),
-            end => {
-                let how = end.failure().unwrap_or_default();
-                format!("`true` in it {how}: {}", output.combined.text().trim())
+    found.map_err(|because| {
+        WorkspaceError::Unusable(format!(
+            "the sandbox ({sandbox}) cannot be used: {because}. Agents are not started without it: mend that, choose another \
+             one, or set `sandbox` to \"none\" in project.json"
+        ))
+    })
+}
+
+/// What belongs to the user.
+fn forbidden(layout: &Layout) -> BTreeSet<PathBuf> {
+    let git = git_dir_of(&layout.project);
+    let places = [layout.state().to_owned(), layout.project.clone()].into_iter().chain(git);
+    places.filter(|place| place.is_dir()).collect()
+}
+
+/// One try.
+struct Probe {
+    /// Where it may write.
+    dir: PathBuf,
+    /// Where it may not.
+    forbidden: BTreeSet<PathBuf>,
+    /// The file that it tries to make everywhere.
+    name: String,
+}
+
+impl Probe {
+    fn command(&self) -> Command {
+        let places = self.forbidden.iter().map(|place| place.display().to_string());
+        let words = ["sh", "-c", SCRIPT, "sh", &self.name].map(str::to_owned).into_iter().chain(places);
+        Command { timeout: LIMIT, ..Command::new(words, &self.dir) }
+    }
+
+    /// Whether everything was tried, and only what is allowed has happened. What a program in it says counts only where the
+    /// files cannot be asked.
+    fn judge(&self, output: Result<CommandOutput, CommandError>) -> Result<(), String> {
+        if let Some(place) = self.written() {
+            return Err(format!("a program in it can write to {}", place.display()));
+        }
+        let output = output.map_err(|error| error.to_string())?;
+        let said = output.combined.text();
+        let said = said.trim();
+        match output.end {
+            CommandEnd::Exited(0) => {}
+            CommandEnd::Exited(101) => {
+                return Err(format!("a program in it cannot write to its own workspace: {said}"));
             }
-        },
-    };
-    Err(WorkspaceError::Unusable(format!(
-        "the sandbox ({sandbox}) cannot be used: {because}. Agents are not started without it: mend that, choose another one, or \
-         set `sandbox` to \"none\" in project.json"
-    )))
+            end => return Err(format!("`sh` in it {}: {said}", end.failure().unwrap_or_default())),
+        }
+        if output.stdout.text().trim() != format!("tried {}", self.forbidden.len()) {
+            return Err(format!("whether it protects anything cannot be told, because it does not start `sh`: {said}"));
+        }
+        let arrived = fs::read_to_string(self.dir.join(&self.name)).is_ok_and(|text| text == self.name);
+        let lost = "what a program in it writes to its workspace does not arrive there";
+        if arrived { Ok(()) } else { Err(lost.to_owned()) }
+    }
+
+    /// A place that it has written to and must not; its files are taken away again.
+    fn written(&self) -> Option<&Path> {
+        let files = self.forbidden.iter().map(|place| (place, place.join(&self.name)));
+        let written: Vec<_> = files.filter(|(_, file)| file.symlink_metadata().is_ok()).collect();
+        for (_, file) in &written {
+            let _ = fs::remove_file(file);
+        }
+        written.first().map(|(place, _)| place.as_path())
+    }
 }

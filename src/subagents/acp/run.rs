@@ -122,6 +122,7 @@ fn not_started(agent: &AcpAgentParams, error: CommandError) -> SubagentError {
             let message = format!("{error}; install it or mend `agents.{name}.argv`{split}");
             SubagentError::Missing { agent: name, message }
         }
+        CommandError::Hidden { .. } => SubagentError::Missing { agent: name, message: error.to_string() },
         other => SubagentError::Failed { agent: name, message: other.to_string() },
     }
 }

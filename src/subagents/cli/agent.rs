@@ -181,6 +181,7 @@ impl CliAgent {
                 let message = format!("{error}; install it (`{install}`) or name it in `agents.{agent}.argv`");
                 SubagentError::Missing { agent, message }
             }
+            CommandError::Hidden { .. } => SubagentError::Missing { agent, message: error.to_string() },
             error => SubagentError::Failed { agent, message: error.to_string() },
         }
     }

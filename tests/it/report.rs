@@ -311,7 +311,7 @@ fn an_older_night_is_not_offered_to_be_resumed() {
     let project = with_journal(&lines.join("\n"));
     assert!(project.run(&["status"]).exits(0).stdout.contains("`reflexion overnight --resume`"));
     // Whatever `reflexion run` did since, the night goes on; a newer night takes its place.
-    project.write(".reflection/runs/20261122-000000-aaaa/journal.jsonl", &lines[0].replace("overnight", "run"));
+    project.write(".reflection/runs/20261122-000000-aaaa/journal.jsonl", lines[0].replace("overnight", "run"));
     let older = project.run(&["status", "20261121"]).exits(0).stdout.clone();
     assert!(older.contains("Go on with `reflexion overnight --resume`."), "{older}");
     project.write(".reflection/runs/20261122-000001-aaaa/journal.jsonl", &lines[0]);

@@ -163,6 +163,7 @@ impl TaskRun {
             subtask: Some(last.subtask),
             attempt: Some(attempt),
             verdict: Some(Verdict::Failed),
+            seen: Some(self.task.updated_at),
             at: context.services.clock.now(),
         };
         context.services.tasks.mark(&[mark]).await?;

@@ -200,7 +200,7 @@ impl<'a> Compared<'a> {
         self.baseline.iter().find(|base| base.scope == check.scope && base.spec == check.spec)
     }
 
-    /// A project's check that was red at base and fails in the same way: it is nobody's merit and nobody's fault. Where a
+    /// A project's check that was red at base and fails in the same way, or in fewer of the same tests: it is nobody's fault. Where a
     /// fix is asked for and the task has no check of its own, it is the very thing to be fixed.
     fn known_red(&self, i: usize) -> bool {
         let check = &self.checks[i];
@@ -208,9 +208,10 @@ impl<'a> Compared<'a> {
         check.scope == CheckScope::Project
             && (self.expects != Expects::Fix || own)
             && !check.passed()
-            && self
-                .at_base(i)
-                .is_some_and(|base| !base.passed() && base.signature.fingerprint == check.signature.fingerprint)
+            && self.at_base(i).is_some_and(|base| {
+                let same = base.signature.fingerprint == check.signature.fingerprint;
+                !base.passed() && (same || check.signature.is_less_of(&base.signature))
+            })
     }
 }
 
@@ -342,6 +343,34 @@ mod tests {
         check(&Case { project: Some((GREEN, Some("q"))), ..CASE }, Verdict::FalseDone, Some(FailureType::FalseDone));
         let alone = Case { project: Some((Some("p"), Some("p"))), task: None, ..CASE };
         check(&alone, Verdict::Unverifiable, None);
+    }
+
+    #[test]
+    fn fewer_of_the_tests_that_were_red_are_no_other_failure() {
+        let tests = |ran: usize, failing: &[(&str, &str)]| {
+            let failing = failing.iter().map(|(test, how)| ((*test).to_owned(), (*how).to_owned())).collect();
+            let mut check = report(CheckScope::Project, "build", Some("x"));
+            check.signature.fingerprint = format!("{failing:?}");
+            check.signature.counted = Some(crate::domain::CountedTests { ran, failing });
+            check
+        };
+        let known = |base: &CheckReport, now: &CheckReport| {
+            let (checks, baseline) = (std::slice::from_ref(now), std::slice::from_ref(base));
+            red(checks, baseline, Expects::Change).is_none()
+        };
+        let base = tests(5, &[("a", "1 != 2"), ("b", "no")]);
+        assert!(known(&base, &tests(5, &[("b", "no")])), "one is mended");
+        assert!(known(&base, &tests(6, &[("b", "no")])), "and one is new and green");
+        assert!(!known(&base, &tests(4, &[("b", "no")])), "one does not run any more");
+        assert!(!known(&base, &tests(5, &[("b", "yes")])), "it fails otherwise");
+        assert!(!known(&base, &tests(5, &[("c", "no")])), "another one fails");
+        let mut crashed = tests(5, &[("b", "no")]);
+        crashed.exit_status = Some(2);
+        crashed.signature.exit_status = Some(2);
+        assert!(!known(&base, &crashed));
+        let mut unknown = tests(5, &[("b", "no")]);
+        unknown.signature.counted = None;
+        assert!(!known(&base, &unknown), "nobody vouches for the names");
     }
 
     #[test]

@@ -47,6 +47,7 @@ mod risk;
 mod run_log;
 mod session_verdict;
 mod task;
+mod test_file;
 mod trace;
 mod transcript;
 mod verdict;
@@ -82,6 +83,7 @@ pub use task::{
     Again, AttemptCount, Dependency, Expects, LineProblem, Status, Subtask, Task, TaskList, TaskMark, TaskSize,
     nearest_id,
 };
+pub use test_file::{is_code, is_test_file};
 pub use trace::{Action, Asked, KEPT_BYTES, Outcome, Trace};
 pub use transcript::{Role, ToolKind, ToolStatus, TranscriptHead, TranscriptItem, TranscriptRecord};
 pub use verdict::{Proof, Verdict};

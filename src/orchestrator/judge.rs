@@ -10,6 +10,7 @@ use crate::domain::Expects;
 use crate::domain::FailureType;
 use crate::domain::Proof;
 use crate::domain::Verdict;
+use crate::domain::is_test_file;
 
 /// What is known of an attempt when its checks have run.
 #[derive(Debug, Clone, Copy)]
@@ -103,10 +104,38 @@ pub fn judge(evidence: &Evidence<'_>) -> Judgement {
             refuted(evidence, None, "a fix was asked for, and no check that was red turned green".to_owned())
         }
         (Some(&i), _) => {
-            confirmed(Proof::TurnedGreen, format!("check `{}` was red and is green now", evidence.checks[i].spec.name))
+            let name = &evidence.checks[i].spec.name;
+            let tests = if only_tests(evidence.checks, evidence.baseline, evidence.change) { ONLY_TESTS } else { "" };
+            confirmed(Proof::TurnedGreen, format!("check `{name}` was red and is green now{tests}"))
         }
         (None, _) => confirmed(Proof::StayedGreen, "every check was green before and is green still".to_owned()),
     }
+}
+
+/// What is said of a check that may have turned green because it asks for something else now.
+const ONLY_TESTS: &str = "; only test files were changed";
+
+/// Whether all that changed are tests: then a check that turned green may ask for less than it did. A task may be to mend a
+/// test, so that refutes nothing. What a test runner is given to run is a test too, whatever it is called.
+#[must_use]
+pub fn only_tests(checks: &[CheckReport], baseline: &[CheckReport], change: &Change) -> bool {
+    const RUNNERS: [&str; 8] = ["unittest", "pytest", "jest", "vitest", "mocha", "rspec", "phpunit", "--test"];
+    let turned = |check: &&CheckReport| {
+        let base = baseline.iter().find(|base| base.scope == check.scope && base.spec == check.spec);
+        check.passed() && base.is_some_and(|base| !base.passed())
+    };
+    let commands: Vec<String> = checks.iter().filter(turned).map(|check| check.spec.run.to_string()).collect();
+    let given = |file: &String| {
+        let module = file.rsplit_once('.').map_or(file.as_str(), |(module, _)| module).replace('/', ".");
+        commands.iter().any(|command| {
+            let mut words = command.split(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | ',' | ';'));
+            let mut words = words.by_ref().skip_while(|word| !RUNNERS.contains(word)).skip(1);
+            words.any(|word| word.trim_start_matches("./") == file || word == module)
+        })
+    };
+    !commands.is_empty()
+        && !change.files.is_empty()
+        && change.files.iter().all(|file| is_test_file(file) || given(file))
 }
 
 /// The first check of a task's end that is red and counts, whatever was changed.

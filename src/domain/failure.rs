@@ -38,6 +38,9 @@ pub struct FailureContext {
     pub ending: Ending,
     /// The check that failed, if one did.
     pub check: Option<FailedCheck>,
+    /// The names of the checks that ran and say nothing against the work: they passed, or were red before in the same way.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ran: Vec<String>,
     /// What the failing check (or, without one, the agent) printed.
     pub output: Output,
     /// What the failure looks like.
@@ -80,6 +83,7 @@ impl FailureContext {
             failure_type: FailureType::CheckFailed,
             ending: Ending::Finished,
             check: None,
+            ran: Vec::new(),
             output: Output::default(),
             signature: Signature::default(),
             flaky: Vec::new(),

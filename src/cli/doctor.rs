@@ -5,6 +5,7 @@ use super::args::DoctorArgs;
 use super::interrupt;
 use super::output::outln;
 use super::project;
+use crate::domain::CheckReport;
 use crate::domain::CheckScope;
 use crate::domain::CheckSpec;
 use crate::domain::TaskId;
@@ -261,6 +262,15 @@ async fn notifiers(layers: &Layers) -> Vec<Finding> {
     found.collect()
 }
 
+/// How many tests are known to fail: agents are not blamed for these.
+fn known_red(report: &CheckReport) -> String {
+    match report.signature.tests.len() {
+        0 => String::new(),
+        1 => ": 1 test fails".to_owned(),
+        n => format!(": {n} tests fail"),
+    }
+}
+
 /// Builds one workspace, runs setup and every check at the base. Red is no fault here, not being able to start is.
 async fn checks(layers: &Layers, settings: &dyn Settings) -> anyhow::Result<Vec<Finding>> {
     let app = layers.build::<(Svc<dyn Workspaces>, Svc<dyn Verifier>)>().await?;
@@ -293,7 +303,7 @@ async fn checks(layers: &Layers, settings: &dyn Settings) -> anyhow::Result<Vec<
                     crate::domain::CheckStatus::NotRun { because } => {
                         Finding::bad(&what, because.clone(), "install it, or mend the check")
                     }
-                    _ => Finding::good(&what, format!("starts; {} at the base", report.how())),
+                    _ => Finding::good(&what, format!("starts; {} at the base{}", report.how(), known_red(&report))),
                 });
             }
         }

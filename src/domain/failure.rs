@@ -38,6 +38,9 @@ pub struct FailureContext {
     pub ending: Ending,
     /// The check that failed, if one did.
     pub check: Option<FailedCheck>,
+    /// The names of the checks that ran and say nothing against the work: they passed, or were red before in the same way.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ran: Vec<String>,
     /// What the failing check (or, without one, the agent) printed.
     pub output: Output,
     /// What the failure looks like.
@@ -80,6 +83,7 @@ impl FailureContext {
             failure_type: FailureType::CheckFailed,
             ending: Ending::Finished,
             check: None,
+            ran: Vec::new(),
             output: Output::default(),
             signature: Signature::default(),
             flaky: Vec::new(),
@@ -159,6 +163,37 @@ pub struct Signature {
     pub out_of_memory: bool,
     /// Version and hash of the above, e.g. `v1:9f86d081884c7d65`; empty means *no failure*.
     pub fingerprint: String,
+    /// Every failing test with its own failure, where the output vouches for the list; kept in this process only.
+    #[serde(skip)]
+    pub counted: Option<CountedTests>,
+}
+
+/// The tests of a failed run, as its runner names and counts them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CountedTests {
+    /// How many really ran: not those that were skipped, and not those that are expected to fail.
+    pub ran: usize,
+    /// Every failing test, and its failure without what changes from run to run.
+    pub failing: std::collections::BTreeMap<String, String>,
+}
+
+impl Signature {
+    /// Whether this is the failure of `base` with fewer failing tests: those that fail failed there in the same way, and no
+    /// fewer tests ran than there. False where either is not known.
+    #[must_use]
+    pub fn is_less_of(&self, base: &Self) -> bool {
+        let (Some(now), Some(before)) = (&self.counted, &base.counted) else { return false };
+        let ended = |signature: &Self| {
+            let cut = signature.timed_out || signature.out_of_memory || signature.signal.is_some();
+            (signature.tool.clone(), signature.exit_status, cut)
+        };
+        let known = |(test, how): (&String, &String)| before.failing.get(test) == Some(how);
+        ended(self) == ended(base)
+            && !ended(self).2
+            && now.ran >= before.ran
+            && now.failing.len() < before.failing.len()
+            && now.failing.iter().all(known)
+    }
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's skip_serializing_if wants a reference")]

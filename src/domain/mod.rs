@@ -48,6 +48,7 @@ mod risk;
 mod run_log;
 mod session_verdict;
 mod task;
+mod test_file;
 mod trace;
 mod transcript;
 mod verdict;
@@ -64,7 +65,7 @@ pub use completion::{
 };
 pub use decompose::{MOST_PARTS, Proposal, ProposedPart, TooManyItems, decompose, parts_of};
 pub use event::{Event, EventKind};
-pub use failure::{FailedCheck, FailureContext, FailureType, Signature};
+pub use failure::{CountedTests, FailedCheck, FailureContext, FailureType, Signature};
 pub use flaky::{Flaky, FlakyHow};
 pub use guard::{ABORT_COOL_DOWN, ABORT_RACE, Evaluated, Guard, Pass, Skipped, StateId};
 pub use healing::{HealOutcome, Spell, Symptom};
@@ -84,6 +85,7 @@ pub use task::{
     Again, AttemptCount, Dependency, Expects, INTEGRATION, LineProblem, Status, Subtask, Task, TaskList, TaskMark,
     TaskSize, nearest_id,
 };
+pub use test_file::{is_code, is_test_file};
 pub use trace::{Action, Asked, KEPT_BYTES, Outcome, Trace};
 pub use transcript::{Role, ToolKind, ToolStatus, TranscriptHead, TranscriptItem, TranscriptRecord};
 pub use verdict::{Proof, Verdict};

@@ -78,7 +78,8 @@ pub struct TaskReport {
     /// What stands in the way, where it is nothing about the work itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<Stop>,
-    /// What a person set it to while the run went on, before it was its turn.
+    /// What a person set it to while the run went on, before it was its turn or while it was worked on: that is how it
+    /// stands, whatever the verdict.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by_hand: Option<Status>,
     /// The branch (or patch file) that holds the confirmed work.

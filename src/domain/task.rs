@@ -258,6 +258,10 @@ pub struct TaskMark {
     /// The verdict of the attempt that ended; only refuted attempts use up `maxAttempts`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdict: Option<Verdict>,
+    /// The `updatedAt` of the task's line as the run had read it when it took the task up. Where a person has set the line
+    /// to something else than open since, that stands, whatever the run finds out afterwards.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seen: Option<Timestamp>,
     /// When.
     pub at: Timestamp,
 }

@@ -399,8 +399,8 @@ impl RunContext {
         }
     }
 
-    /// Works through the queue. The first task is prepared alone: if its checks cannot even start, the run stops before
-    /// an agent is paid.
+    /// Works through the queue. Tasks are prepared alone until one could be: if checks cannot even start, the run stops
+    /// before an agent is paid; a night tries a few tasks before, see [`InARow`].
     async fn work(self: &Arc<Self>, mut queue: Queue, mut past: PastRun) -> Result<Vec<Ended>, RunError> {
         let jobs = self.services.settings.run().jobs.max(1);
         let mut running: JoinSet<(TaskId, Result<Ended, TaskRunError>)> = JoinSet::new();
@@ -518,6 +518,8 @@ impl RunContext {
         match run.prepare().await {
             Ok(()) => true,
             Err(TaskRunError::Environment(_)) if self.cancel.is_cancelled() => false,
+            // Nobody is there to start it again: what was out of reach for one task may be there for the next.
+            Err(TaskRunError::Environment(_)) if self.kind == RunKind::Overnight => false,
             Err(error @ (TaskRunError::Halt(_) | TaskRunError::Environment(_))) => {
                 self.halt(&error.to_string());
                 false

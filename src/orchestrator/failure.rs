@@ -1,6 +1,7 @@
 //! What is known of a failed attempt: for the next prompt, and for whoever writes the lesson.
 
 use super::attempt::Judged;
+use super::healer;
 use super::task::TaskRun;
 use crate::domain::CheckReport;
 use crate::domain::FailedCheck;
@@ -34,7 +35,9 @@ impl TaskRun {
     pub async fn failure_context(&self, judged: &Judged) -> FailureContext {
         let services = &self.context.services;
         let part = &self.parts[judged.attempt.part];
-        let check = judged.shown();
+        let check = judged.shown().or_else(|| still_red(judged));
+        let shown = |other: &CheckReport| check.is_some_and(|check| std::ptr::eq(check, other));
+        let ran = judged.checks.iter().filter(|other| !healer::not_run(other) && !shown(other));
         FailureContext {
             v: 1,
             id: format!("fc-{}", services.clock.new_id()),
@@ -47,6 +50,7 @@ impl TaskRun {
             failure_type: judged.judgement.failure.unwrap_or(FailureType::CheckFailed),
             ending: judged.ending.clone(),
             check: check.map(failed_check),
+            ran: ran.map(|check| check.spec.name.clone()).collect(),
             output: check.map_or_else(|| agent_output(judged), |c| c.output.clone()),
             signature: check.map(|c| c.signature.clone()).unwrap_or_default(),
             flaky: judged.doubts.flaky.clone(),
@@ -82,6 +86,13 @@ pub(super) fn failed_check(check: &CheckReport) -> FailedCheck {
         signal: check.signal,
         timed_out: check.timed_out,
     }
+}
+
+/// A check that was red before, where the agent did not get to change that: it changed nothing, or was cut off. Of work that
+/// something else refutes it says nothing.
+fn still_red(judged: &Judged) -> Option<&CheckReport> {
+    let never_came_to_it = judged.change.no_op || !judged.ending.claims_done();
+    judged.checks.iter().find(|check| never_came_to_it && !check.passed() && !healer::not_run(check))
 }
 
 /// What is known where no check is red: why the attempt is refuted, and what went wrong with the agent.

@@ -10,6 +10,7 @@ use crate::domain::Expects;
 use crate::domain::FailureType;
 use crate::domain::Proof;
 use crate::domain::Verdict;
+use crate::domain::is_test_file;
 
 /// What is known of an attempt when its checks have run.
 #[derive(Debug, Clone, Copy)]
@@ -103,10 +104,38 @@ pub fn judge(evidence: &Evidence<'_>) -> Judgement {
             refuted(evidence, None, "a fix was asked for, and no check that was red turned green".to_owned())
         }
         (Some(&i), _) => {
-            confirmed(Proof::TurnedGreen, format!("check `{}` was red and is green now", evidence.checks[i].spec.name))
+            let name = &evidence.checks[i].spec.name;
+            let tests = if only_tests(evidence.checks, evidence.baseline, evidence.change) { ONLY_TESTS } else { "" };
+            confirmed(Proof::TurnedGreen, format!("check `{name}` was red and is green now{tests}"))
         }
         (None, _) => confirmed(Proof::StayedGreen, "every check was green before and is green still".to_owned()),
     }
+}
+
+/// What is said of a check that may have turned green because it asks for something else now.
+const ONLY_TESTS: &str = "; only test files were changed";
+
+/// Whether all that changed are tests: then a check that turned green may ask for less than it did. A task may be to mend a
+/// test, so that refutes nothing. What a test runner is given to run is a test too, whatever it is called.
+#[must_use]
+pub fn only_tests(checks: &[CheckReport], baseline: &[CheckReport], change: &Change) -> bool {
+    const RUNNERS: [&str; 8] = ["unittest", "pytest", "jest", "vitest", "mocha", "rspec", "phpunit", "--test"];
+    let turned = |check: &&CheckReport| {
+        let base = baseline.iter().find(|base| base.scope == check.scope && base.spec == check.spec);
+        check.passed() && base.is_some_and(|base| !base.passed())
+    };
+    let commands: Vec<String> = checks.iter().filter(turned).map(|check| check.spec.run.to_string()).collect();
+    let given = |file: &String| {
+        let module = file.rsplit_once('.').map_or(file.as_str(), |(module, _)| module).replace('/', ".");
+        commands.iter().any(|command| {
+            let mut words = command.split(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | ',' | ';'));
+            let mut words = words.by_ref().skip_while(|word| !RUNNERS.contains(word)).skip(1);
+            words.any(|word| word.trim_start_matches("./") == file || word == module)
+        })
+    };
+    !commands.is_empty()
+        && !change.files.is_empty()
+        && change.files.iter().all(|file| is_test_file(file) || given(file))
 }
 
 /// The first check of a task's end that is red and counts, whatever was changed.
@@ -200,7 +229,7 @@ impl<'a> Compared<'a> {
         self.baseline.iter().find(|base| base.scope == check.scope && base.spec == check.spec)
     }
 
-    /// A project's check that was red at base and fails in the same way: it is nobody's merit and nobody's fault. Where a
+    /// A project's check that was red at base and fails in the same way, or in fewer of the same tests: it is nobody's fault. Where a
     /// fix is asked for and the task has no check of its own, it is the very thing to be fixed.
     fn known_red(&self, i: usize) -> bool {
         let check = &self.checks[i];
@@ -208,9 +237,10 @@ impl<'a> Compared<'a> {
         check.scope == CheckScope::Project
             && (self.expects != Expects::Fix || own)
             && !check.passed()
-            && self
-                .at_base(i)
-                .is_some_and(|base| !base.passed() && base.signature.fingerprint == check.signature.fingerprint)
+            && self.at_base(i).is_some_and(|base| {
+                let same = base.signature.fingerprint == check.signature.fingerprint;
+                !base.passed() && (same || check.signature.is_less_of(&base.signature))
+            })
     }
 }
 
@@ -342,6 +372,34 @@ mod tests {
         check(&Case { project: Some((GREEN, Some("q"))), ..CASE }, Verdict::FalseDone, Some(FailureType::FalseDone));
         let alone = Case { project: Some((Some("p"), Some("p"))), task: None, ..CASE };
         check(&alone, Verdict::Unverifiable, None);
+    }
+
+    #[test]
+    fn fewer_of_the_tests_that_were_red_are_no_other_failure() {
+        let tests = |ran: usize, failing: &[(&str, &str)]| {
+            let failing = failing.iter().map(|(test, how)| ((*test).to_owned(), (*how).to_owned())).collect();
+            let mut check = report(CheckScope::Project, "build", Some("x"));
+            check.signature.fingerprint = format!("{failing:?}");
+            check.signature.counted = Some(crate::domain::CountedTests { ran, failing });
+            check
+        };
+        let known = |base: &CheckReport, now: &CheckReport| {
+            let (checks, baseline) = (std::slice::from_ref(now), std::slice::from_ref(base));
+            red(checks, baseline, Expects::Change).is_none()
+        };
+        let base = tests(5, &[("a", "1 != 2"), ("b", "no")]);
+        assert!(known(&base, &tests(5, &[("b", "no")])), "one is mended");
+        assert!(known(&base, &tests(6, &[("b", "no")])), "and one is new and green");
+        assert!(!known(&base, &tests(4, &[("b", "no")])), "one does not run any more");
+        assert!(!known(&base, &tests(5, &[("b", "yes")])), "it fails otherwise");
+        assert!(!known(&base, &tests(5, &[("c", "no")])), "another one fails");
+        let mut crashed = tests(5, &[("b", "no")]);
+        crashed.exit_status = Some(2);
+        crashed.signature.exit_status = Some(2);
+        assert!(!known(&base, &crashed));
+        let mut unknown = tests(5, &[("b", "no")]);
+        unknown.signature.counted = None;
+        assert!(!known(&base, &unknown), "nobody vouches for the names");
     }
 
     #[test]

@@ -163,6 +163,7 @@ impl TaskRun {
             subtask: Some(last.subtask),
             attempt: Some(attempt),
             verdict: Some(Verdict::Failed),
+            seen: Some(self.task.updated_at),
             at: context.services.clock.now(),
         };
         context.services.tasks.mark(&[mark]).await?;
@@ -285,6 +286,7 @@ impl TaskRun {
             attempt_number: last.attempt,
             failure_type: failing.kind,
             ending: last.ending.clone(),
+            ran: Vec::new(),
             check: check.map(failed_check),
             output: check.map_or_else(|| Output::whole(failing.because.clone()), |c| c.output.clone()),
             signature: check.map(|c| c.signature.clone()).unwrap_or_default(),

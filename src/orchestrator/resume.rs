@@ -90,6 +90,8 @@ pub struct PastTask {
     pub attempts_begun: u32,
     /// How long it was worked on.
     pub worked: Duration,
+    /// When it was first taken up, since it was last opened.
+    taken_up: Option<Timestamp>,
     /// When it was last heard of, since it was taken up.
     heard: Option<Timestamp>,
     /// What the turns of attempts without a result used.
@@ -214,9 +216,10 @@ impl PastRun {
     }
 
     /// What the journal has and the tasks have not: at most the last attempt, and the last end, of each task. They are of the
-    /// time at which they were found out, so that whatever a person said since then stands.
+    /// time at which they were found out, and of a task as it was when it was taken up, so that whatever a person said
+    /// since then stands.
     pub(super) fn missing_marks(&self, list: &TaskList, run: &RunId) -> Vec<TaskMark> {
-        let mark = |task: &TaskId, status: Status, at: Timestamp| TaskMark {
+        let mark = |task: &TaskId, status: Status, at: Timestamp, seen: Option<Timestamp>| TaskMark {
             v: 1,
             id: task.clone(),
             status,
@@ -225,6 +228,7 @@ impl PastRun {
             subtask: None,
             attempt: None,
             verdict: None,
+            seen,
             at,
         };
         let mut marks = Vec::new();
@@ -234,14 +238,15 @@ impl PastRun {
                 let known = list.attempts.get(&(id.clone(), last.subtask.clone())).map_or(0, |count| count.last);
                 if known < last.attempt {
                     let (subtask, attempt) = (Some(last.subtask.clone()), Some(last.attempt));
-                    let mark = mark(id, Status::InProgress, last.at);
+                    let mark = mark(id, Status::InProgress, last.at, begun.taken_up);
                     marks.push(TaskMark { subtask, attempt, verdict: Some(last.verdict), ..mark });
                 }
             }
             if let Some(ended) = &begun.ended
                 && ended.status != task.status
             {
-                marks.push(TaskMark { cause: ended.report.cause.clone(), ..mark(id, ended.status, ended.at) });
+                let mark = mark(id, ended.status, ended.at, begun.taken_up);
+                marks.push(TaskMark { cause: ended.report.cause.clone(), ..mark });
             }
         }
         marks
@@ -291,6 +296,7 @@ impl PastTask {
                 if self.ended.is_some() {
                     *self = Self { heard: self.heard, ..Self::default() };
                 }
+                self.taken_up.get_or_insert(at);
                 if self.counts.is_empty() || !self.is_of(parts) {
                     self.counts.clone_from(counts);
                     self.parts.clone_from(parts);

@@ -485,6 +485,7 @@ impl TaskRun {
             subtask: Some(subtask.clone()),
             attempt: Some(judged.attempt.number),
             verdict: Some(judged.judgement.verdict),
+            seen: Some(self.task.updated_at),
             at: services.clock.now(),
         };
         let flaky = judged.doubts.flaky.clone();
@@ -560,6 +561,7 @@ impl TaskRun {
             (end.stop, end.cause) = (Some(stop), Some(cause.to_owned()));
         }
         let services = &context.services;
+        self.report.by_hand = self.said_meanwhile().await;
         self.report.verdict = end.verdict;
         self.report.proof = end.proof;
         self.report.cause.clone_from(&end.cause);
@@ -591,6 +593,7 @@ impl TaskRun {
             subtask: None,
             attempt: None,
             verdict: None,
+            seen: Some(self.task.updated_at),
             at: services.clock.now(),
         };
         // A run that judged nothing found out nothing: the task stands where it stood.
@@ -598,13 +601,25 @@ impl TaskRun {
         if !nothing_found {
             services.tasks.mark(&[mark]).await?;
         }
+        let by_hand = self.report.by_hand.map(|status| format!("set to {} by you meanwhile", status.as_str()));
         let note = self.report.branch.clone().or(end.cause);
+        let note = [note, by_hand].into_iter().flatten().reduce(|note, by_hand| format!("{note}; {by_hand}"));
         self.publish(EventKind::TaskEnded {
             verdict: end.verdict,
             attempts: self.report.attempts,
             note,
             stop: end.stop,
         });
-        Ok((self.report, end.status))
+        // A person's word is what the others that wait for it go by, too.
+        let status = self.report.by_hand.unwrap_or(end.status);
+        Ok((self.report, status))
+    }
+
+    /// What a person set the task to since it was taken up: its result is told, and it stays what they said. A file that
+    /// cannot be read now says nothing; the marks hold no older word against theirs in any case.
+    async fn said_meanwhile(&self) -> Option<Status> {
+        let list = self.context.services.tasks.load().await.ok()?;
+        let now = list.tasks.iter().find(|now| now.id == self.task.id)?;
+        (now.updated_at > self.task.updated_at && now.status != Status::Open).then_some(now.status)
     }
 }

@@ -30,6 +30,7 @@ use crate::domain::FailureType;
 use crate::domain::Flaky;
 use crate::domain::GateOutcome;
 use crate::domain::JournalEntry;
+use crate::domain::Proof;
 use crate::domain::Risk;
 use crate::domain::SessionVerdict;
 use crate::domain::Severity;
@@ -262,6 +263,13 @@ impl TaskRun {
             return Ok(None);
         }
         let judgement = turns::weigh(by_checks, &completion, &stopped.report.ending);
+        let only_tests = judge::only_tests(&checks, &prepared.baseline, &stopped.change);
+        let risk = match judgement.proof {
+            Some(Proof::TurnedGreen) if only_tests => {
+                risk.to_review("a red check is green, and only test files were changed")
+            }
+            _ => risk,
+        };
         let next = turns::next_turn(&turns::Judged {
             judgement: &judgement,
             completion: &completion,

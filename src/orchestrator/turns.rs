@@ -92,10 +92,14 @@ fn refuted_by_gates(judgement: Judgement, completion: &CompletionVerdict, ending
     let failed = completion.reasons.iter().filter(|reason| reason.outcome == GateOutcome::Failed);
     let failed: Vec<String> = failed.map(|reason| format!("{}: {}", reason.gate, reason.evidence)).collect();
     let because = if failed.is_empty() { completion.feedback.clone() } else { failed.join("; ") };
-    let (verdict, failure) = if ending.claims_done() {
-        (Verdict::FalseDone, FailureType::FalseDone)
-    } else {
-        (Verdict::Failed, FailureType::CheckFailed)
+    let verdict = if ending.claims_done() { Verdict::FalseDone } else { Verdict::Failed };
+    let failure = match ending {
+        Ending::Timeout | Ending::Hang => FailureType::Timeout,
+        Ending::Crash | Ending::AgentError | Ending::Context | Ending::Budget | Ending::Permission => {
+            FailureType::AgentError
+        }
+        _ if ending.claims_done() => FailureType::FalseDone,
+        _ => FailureType::CheckFailed,
     };
     Judgement { verdict, proof: None, because, failure: Some(failure), ..judgement }
 }

@@ -24,6 +24,7 @@ pub(crate) fn test_failure() -> FailureContext {
         attempt_number: 1,
         failure_type: FailureType::FalseDone,
         ending: Ending::Finished,
+        ran: Vec::new(),
         check: Some(FailedCheck {
             name: "verify".to_owned(),
             run: CheckCommand::Shell("./verify.sh".to_owned()),

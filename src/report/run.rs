@@ -45,10 +45,18 @@ fn push_task(text: &mut String, task: &TaskReport, width: usize) {
     let note = merged.or_else(note).unwrap_or_default();
     let stayed = task.proof == Some(Proof::StayedGreen);
     let note = if stayed { format!("{note}  (no check was red before: look at it yourself)") } else { note };
-    let _ = writeln!(text, "  {mark} {:width$}  {verdict:12} {attempts:14}{note}", task.id.as_str());
+    let by_hand = match task.by_hand.filter(|_| task.verdict.is_some()) {
+        Some(status) => format!("  ({} by you meanwhile: that stands)", set_to(status)),
+        None => String::new(),
+    };
+    let _ = writeln!(text, "  {mark} {:width$}  {verdict:12} {attempts:14}{note}{by_hand}", task.id.as_str());
     if let Some(risk) = task.risk.as_ref().filter(|risk| risk.needs_review) {
         let _ = writeln!(text, "    {:width$}  needs review: {}", "", risk.reason);
     }
+}
+
+fn set_to(status: Status) -> String {
+    if status == Status::Closed { "closed".to_owned() } else { format!("set to {}", status.as_str()) }
 }
 
 fn push_totals(text: &mut String, report: &RunReport) {

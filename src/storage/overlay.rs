@@ -1,7 +1,8 @@
 //! What runs found out, put over what the task file says.
 //!
 //! Marks and lines meet in time: marks by `at` (of the same moment, by their order in the overlay), the line by its
-//! `updatedAt`; a mark of the line's own moment is the newer one, because a run reads a line before it marks it.
+//! `updatedAt`; a mark of the line's own moment is the newer one, because a run reads a line before it marks it. What a
+//! person closed or blocked while a run was at it stays so: the run did not know of that when it made its later marks.
 
 use super::lines::bare;
 use super::lines::for_each_line;
@@ -76,7 +77,7 @@ impl Overlay {
     /// made the mark is dead. `in_progress` of the line stays: no run writes the file, so a person is at it.
     pub(super) fn status(&self, task: &Task) -> Status {
         match self.of(&task.id).last() {
-            Some(mark) if mark.at >= task.updated_at => match mark.status {
+            Some(mark) if mark.at >= task.updated_at && !spoken_since(task, mark) => match mark.status {
                 Status::InProgress => Status::Open,
                 status => status,
             },
@@ -108,6 +109,11 @@ impl Overlay {
         }
         list
     }
+}
+
+/// Whether a person took the task out of a run's hands after the run had read it. Who edits it and leaves it open does not.
+fn spoken_since(task: &Task, mark: &TaskMark) -> bool {
+    task.status != Status::Open && mark.seen.is_some_and(|seen| seen < task.updated_at)
 }
 
 /// The version of marks that this program reads and writes.
@@ -178,7 +184,7 @@ impl<'m> History<'m> {
 mod tests {
     use super::*;
 
-    /// A mark as `second status [run|-] [attempt] [cause]`.
+    /// A mark as `second status [run|-] [attempt|-] [cause|-] [seen]`.
     fn mark(words: &str) -> TaskMark {
         let mut words = words.split(' ');
         let mut next = || words.next();
@@ -193,7 +199,8 @@ mod tests {
             attempt: next().filter(|n| *n != "-").map(|n| n.parse().unwrap()),
             verdict: None,
             subtask: None,
-            cause: next().map(str::to_owned),
+            cause: next().filter(|cause| *cause != "-").map(str::to_owned),
+            seen: next().map(|second| Timestamp::from_second(second.parse().unwrap()).unwrap()),
         }
     }
 
@@ -232,6 +239,16 @@ mod tests {
         check("open@5", &["9 closed r1", "9 open -"], "open 0/0 - r1");
         check("open@5", &["7 blocked r1 - why"], "blocked 0/0 why -");
         check("blocked@9", &["7 blocked r1 - why"], "blocked 0/0 why -");
+    }
+
+    #[test]
+    fn what_a_person_said_while_a_run_was_at_it_stands() {
+        check("closed@7", &["8 in_progress r1 1 - 5", "9 blocked r1 - why 5"], "closed 1/1 - -");
+        check("blocked@7", &["9 closed r1 - - 5"], "blocked 0/0 - r1");
+        // The words were changed, and it was left open.
+        check("open@7", &["9 closed r1 - - 5"], "closed 0/0 - r1");
+        // Asked for again, when it had been closed.
+        check("closed@7", &["9 blocked r1 - why 7"], "blocked 0/0 why -");
     }
 
     #[test]

@@ -298,6 +298,7 @@ mod tests {
                 subtask: None,
                 attempt: Some(1),
                 verdict: None,
+                seen: None,
                 at: at.parse().unwrap(),
             };
             self.tasks.mark(&[mark]).await.unwrap();

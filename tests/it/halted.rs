@@ -109,3 +109,34 @@ fn a_task_whose_agent_fills_its_workspace_every_time_does_not_stop_the_others() 
     assert_eq!((ran.verdict("b"), ran.verdict("c")), ("confirmed".into(), "confirmed".into()), "{}", ran.stderr);
     assert_eq!(ran.task("a")["stop"], "environment", "{}", ran.stderr);
 }
+
+/// Fails as often as `$OUT/fails` has lines, however the cause is mended; counts its calls outside the workspace.
+const FLAKY_SETUP: &str = r#"echo x >> "$OUT/calls"; test $(wc -l < "$OUT/calls") -gt $(wc -l < "$OUT/fails") || { echo no network; exit 1; }"#;
+
+#[test]
+fn a_setup_that_fails_at_first_costs_the_night_one_task() {
+    for jobs in ["1", "2"] {
+        let project = Project::new(r#"echo right > "$REFLEXION_TASK_ID.txt""#);
+        let ids = ["a", "b", "c"];
+        ids.iter().for_each(|id| project.write(&format!("{id}.txt"), "wrong\n"));
+        project.tasks(&ids.map(|id| task_with_check(id, &format!("grep -qx right {id}.txt"))));
+        project.config(|config| config["setup"] = FLAKY_SETUP.into());
+        // Once, and once more when the workspace is repaired.
+        std::fs::write(project.out.join("fails"), "x\nx\n").unwrap();
+        let ran = project.run(&["overnight", "--json", "--jobs", jobs]);
+        ran.exits(1);
+        assert_eq!((ran.verdict("b"), ran.verdict("c")), ("confirmed".into(), "confirmed".into()), "{}", ran.stderr);
+        assert_eq!(ran.task("a")["stop"], "environment", "{}", ran.stderr);
+        // It is open, and the next night does it.
+        project.run(&["overnight", "--json"]).exits(0);
+    }
+}
+
+#[test]
+fn a_setup_that_never_works_stops_the_night_before_anybody_is_paid() {
+    let project = Project::new(r#"touch "$OUT/paid""#);
+    project.tasks(&["a", "b", "c", "d"].map(|id| task_with_check(id, "true")));
+    project.config(|config| config["setup"] = "echo no network; exit 1".into());
+    project.run(&["overnight"]).exits(4).says("3 tasks in a row could not be worked on: setup");
+    assert!(!project.out.join("paid").exists());
+}

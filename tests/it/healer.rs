@@ -283,3 +283,68 @@ fn a_check_that_the_work_broke_is_blamed_on_it() {
     assert_eq!(project.entry("attempt_judged")["verdict"], "false_done");
     assert_eq!((ran.task("a")["solvedAt"].clone(), count(&project)), (json!(2), 5));
 }
+
+/// A project whose only check is unittest, with two red tests and a green one, and a task with a check of its own.
+fn with_two_red_tests(agent: &str) -> Project {
+    let project = Project::new(agent);
+    project.write("calc.py", "def add(a, b): return a - b\ndef twice(a): return a\n");
+    let tests = "import calc, unittest\nclass T(unittest.TestCase):\n  def test_add(self): self.assertEqual(calc.add(1, 2), 3)\n  \
+                 def test_twice(self): self.assertEqual(calc.twice(2), 4)\n  def test_none(self): pass\n";
+    project.write("test_calc.py", tests);
+    project.config(|config| config["checks"] = json!([{ "name": "unit", "run": "python3 -B -m unittest" }]));
+    project.tasks(&[task_with_check("a", "python3 -B -c 'import calc; assert calc.add(1, 2) == 3'")]);
+    project.commit();
+    project
+}
+
+#[test]
+fn who_mends_one_of_two_known_bugs_is_not_blamed_for_the_other() {
+    if std::process::Command::new("python3").arg("-V").output().is_err() {
+        eprintln!("SKIPPED: there is no python3 here");
+        return;
+    }
+    let mends = "sed -i 's/a - b/a + b/' calc.py";
+    let project = with_two_red_tests(mends);
+    project.run(&["run", "--json"]).exits(0).says("confirmed");
+    let hides = format!("{mends}; sed -i /test_none/d test_calc.py");
+    let ran = with_two_red_tests(&hides).run(&["run", "--json", "--max-attempts", "1"]);
+    assert_eq!(ran.verdict("a"), "false_done", "fewer tests run than at the base");
+    let breaks = format!("{mends}; echo 'def twice(a): return 7' >> calc.py");
+    let ran = with_two_red_tests(&breaks).run(&["run", "--json", "--max-attempts", "1"]);
+    assert_eq!(ran.verdict("a"), "confirmed", "numbers are masked, as in every signature");
+}
+
+#[test]
+fn a_test_that_is_turned_upside_down_wants_a_look() {
+    if std::process::Command::new("python3").arg("-V").output().is_err() {
+        eprintln!("SKIPPED: there is no python3 here");
+        return;
+    }
+    let project = Project::new("sed -i s/assertIn/assertNotIn/ t.py");
+    let test = "import unittest\nclass T(unittest.TestCase):\n  def test_a(self): self.assertIn(1, [2])\n";
+    project.write("t.py", test);
+    project.tasks(&[task_with_check("a", "python3 -B -m unittest t")]);
+    project.commit();
+    let ran = project.run(&["run", "--json"]);
+    ran.says("only test files were changed");
+    assert_eq!((ran.verdict("a"), &ran.task("a")["risk"]["needs_review"]), (json!("confirmed"), &json!(true)));
+    let report = project.run(&["report", "--json"]).json();
+    assert_eq!(report["needs"][0]["kind"], "review", "{report:#}");
+}
+
+#[test]
+fn a_lesson_never_says_that_no_check_was_run_when_one_was() {
+    let lesson = |agent: &str| {
+        let project = Project::new(agent);
+        project.config(|config| config["checks"] = json!([{ "name": "ut", "run": "echo 'the sum is 3'; exit 1" }]));
+        project.tasks(&[json!({ "id": "a", "title": "Mend the sum" })]);
+        project.commit();
+        project.run(&["run", "--json", "--max-attempts", "1"]);
+        let text = fs::read_to_string(project.dir.join("memory/reflections.jsonl")).unwrap();
+        serde_json::from_str::<Value>(text.lines().last().unwrap()).unwrap()["analysis"].as_str().unwrap().to_owned()
+    };
+    for (agent, told) in [("true", "The attempt changed no"), ("kill -9 $$", "ended by a signal")] {
+        let lesson = lesson(agent);
+        assert!(lesson.starts_with("Check `ut`") && lesson.contains(told), "{agent}: {lesson}");
+    }
+}

@@ -98,3 +98,43 @@ fn a_list_that_is_too_long_leaves_the_task_open_and_says_why() {
     let shown = project.run(&["task", "show", "a"]);
     assert!(shown.stdout.contains("not split: the list in its description has 33 items"), "{shown:?}");
 }
+
+/// A night in which `a` is set to `status` by hand while its only attempt is at work.
+fn set_while_at_work(agent: &str, command: &[&str]) -> (Project, crate::project::Ran) {
+    let project = Project::new(&format!("touch $OUT/started; until [ -e $OUT/go ]; do sleep 0.05; done; {agent}"));
+    let night = project.start(&["overnight", "--json", "--max-attempts", "1"]);
+    project.await_told("started");
+    project.run(command).exits(0);
+    std::fs::write(project.out.join("go"), "").unwrap();
+    (project, night.end())
+}
+
+fn status(project: &Project) -> Value {
+    project.run(&["task", "show", "a", "--json"]).json()["status"].clone()
+}
+
+#[test]
+fn what_a_person_said_of_a_task_at_work_stands() {
+    let (project, night) = set_while_at_work("echo wrong > answer.txt", &["task", "close", "a"]);
+    night.says("closed by you meanwhile");
+    assert_eq!((night.verdict("a"), &night.task("a")["byHand"]), ("false_done".into(), &"closed".into()));
+    assert_eq!(status(&project), "closed");
+    let report = project.run(&["report", "--json"]).json();
+    assert_eq!((&report["counts"]["closed"], &report["counts"]["failed"]), (&1.into(), &0.into()), "{report:#}");
+    assert_eq!(report["needs"], serde_json::json!([]));
+    let page = project.run(&["report", "--md"]).stdout;
+    assert!(page.contains("## Closed since") && page.contains("closed by you; the run had found"), "{page}");
+
+    let (project, night) = set_while_at_work(crate::project::RIGHT, &["task", "edit", "a", r#"{"status":"blocked"}"#]);
+    night.exits(0);
+    assert_eq!((night.verdict("a"), night.task("a")["merged"].is_string()), ("confirmed".into(), true));
+    assert_eq!(status(&project), "blocked");
+}
+
+#[test]
+fn words_that_are_changed_while_a_task_is_at_work_open_nothing() {
+    let (project, night) =
+        set_while_at_work(crate::project::RIGHT, &["task", "edit", "a", r#"{"title":"Other words"}"#]);
+    night.exits(0);
+    assert_eq!(status(&project), "closed");
+}

@@ -57,6 +57,12 @@ impl Risk {
         let score = surface.weight();
         Self { needs_review: score >= threshold.value(), score, surface, reason: reason(surface, &touched) }
     }
+
+    /// The same, to be looked at whatever the files' names say.
+    #[must_use]
+    pub fn to_review(self, because: &str) -> Self {
+        Self { needs_review: true, reason: format!("{because} ({})", self.reason), ..self }
+    }
 }
 
 /// The surface and the first files that touch it.

@@ -41,6 +41,13 @@ impl Facts<'_> {
                     format!("The work could not be merged: {}", ended(said))
                 }
                 (Class::MergeConflict, None) => "The work could not be merged.".to_owned(),
+                (_, said) if !failure.ran.is_empty() => {
+                    let said = said.as_deref().map_or("nothing says why".into(), ended);
+                    format!(
+                        "It is not the checks that refute the attempt (they ran: {}), but this: {said}",
+                        list(&failure.ran)
+                    )
+                }
                 (_, Some(said)) => {
                     format!("No check was run. The last words were: {}", ended(said))
                 }

@@ -9,6 +9,7 @@
 //! Every rule was written against the output of the real tool, which stands in `tests/fixtures/failures/`.
 
 mod compilers;
+mod counted;
 mod fingerprint;
 mod found;
 mod go;

@@ -72,11 +72,34 @@ pub(super) fn unittest(lines: &[&str]) -> Option<Found> {
 }
 
 /// `test_add (test_unit.Calc.test_add)`, and before Python 3.11 `test_add (test_unit.Calc)`, as one dotted name.
-fn test_id(header: &str) -> String {
+pub(super) fn test_id(header: &str) -> String {
     let Some((name, class)) = header.trim_end_matches(')').split_once(" (") else {
         return header.to_owned();
     };
     if class.ends_with(&format!(".{name}")) { class.to_owned() } else { format!("{class}.{name}") }
+}
+
+pattern!(SUMMARY, r"^=+ short test summary info =+$");
+pattern!(FAILED, r"^(?:FAILED|ERROR) ([^\s:][^\s]*(?:\[.*?\])?)(?: - .*)?$");
+pattern!(HEADING, r"^_{3,} (.+?) _{3,}$");
+pattern!(BORDER, r"^(?:_{3,} .+ _{3,}|=+ .+ =+|-{3,} Captured .+ -{3,})$");
+
+/// Every test that pytest's summary names, with its failure.
+pub(super) fn pytest_each(lines: &[&str]) -> Vec<(String, Found)> {
+    let Some(summary) = last_match(lines, &SUMMARY) else { return Vec::new() };
+    names(&lines[summary..], &FAILED).into_iter().map(|test| (test.clone(), pytest_why(lines, &test))).collect()
+}
+
+fn pytest_why(lines: &[&str], test: &str) -> Found {
+    let told = section(
+        lines,
+        |line| HEADING.captures(line).is_some_and(|heading| heads(&heading[1], test)),
+        |line| BORDER.is_match(line),
+    );
+    match told {
+        Some(told) => pytest_failure(told),
+        None => from_summary(lines, test),
+    }
 }
 
 /// pytest, whatever its `-q` and `--tb`.
@@ -85,10 +108,6 @@ pub(super) fn pytest(lines: &[&str]) -> Option<Found> {
         MARK,
         r"^(?:=+ (?:test session starts|FAILURES|ERRORS|short test summary info) =+|(?:=+ )?(?:\d+ (?:failed|passed|skipped|deselected|xfailed|xpassed|warnings?|errors?)(?:, )?)+ in [\d.]+s.*|(?:=+ )?no tests ran in .*)$"
     );
-    pattern!(SUMMARY, r"^=+ short test summary info =+$");
-    pattern!(FAILED, r"^(?:FAILED|ERROR) ([^\s:][^\s]*(?:\[.*?\])?)(?: - .*)?$");
-    pattern!(HEADING, r"^_{3,} (.+?) _{3,}$");
-    pattern!(BORDER, r"^(?:_{3,} .+ _{3,}|=+ .+ =+|-{3,} Captured .+ -{3,})$");
     let last_mark = last_match(lines, &MARK)?;
     let summary = last_match(lines, &SUMMARY).unwrap_or(0);
     let mut tests = names(&lines[summary..], &FAILED);
@@ -96,15 +115,7 @@ pub(super) fn pytest(lines: &[&str]) -> Option<Found> {
         tests = names(lines, &HEADING);
     }
     let first = tests.first().cloned().unwrap_or_default();
-    let told = section(
-        lines,
-        |line| HEADING.captures(line).is_some_and(|heading| heads(&heading[1], &first)),
-        |line| BORDER.is_match(line),
-    );
-    let why = match told {
-        Some(told) => pytest_failure(told),
-        None => from_summary(lines, &first),
-    };
+    let why = pytest_why(lines, &first);
     Some(Found { tool: "pytest", tests, last_mark, ..why })
 }
 

@@ -1,6 +1,7 @@
 //! From a check's report to its signature.
 
 use super::compilers;
+use super::counted::counted;
 use super::fingerprint::fingerprint;
 use super::found::Found;
 use super::found::Frame;
@@ -66,6 +67,7 @@ fn signature(check: &CheckReport, output: &str) -> Signature {
         timed_out: check.timed_out,
         out_of_memory,
         fingerprint: String::new(),
+        counted: counted(found.tool, &plain(output).lines().map(str::trim_end).collect::<Vec<_>>()),
     };
     if check.timed_out {
         // What a cut-off run printed last says nothing of who was running.
@@ -129,7 +131,7 @@ fn out_of_memory(check: &CheckReport, found: &Found, output: &str) -> bool {
 
 /// What stays of a place from one workspace to the next: nobody here knows where the workspace is, so of an absolute
 /// path only the file's name counts.
-fn place(frame: &Frame) -> String {
+pub(super) fn place(frame: &Frame) -> String {
     let file = frame.file.as_str();
     match file.rsplit_once('/') {
         Some((_, name)) if file.starts_with('/') => name.to_owned(),

@@ -98,7 +98,7 @@ impl Night {
     }
 
     /// The same with what the task list says now: the titles of tasks that the run never came to, and which of those
-    /// that it left open were closed since.
+    /// that it did not confirm were closed since.
     #[must_use]
     pub fn with_tasks(mut self, list: &TaskList) -> Self {
         let by_id: HashMap<&TaskId, &Task> = list.tasks.iter().map(|task| (&task.id, task)).collect();
@@ -108,9 +108,13 @@ impl Night {
                 task.title.clone_from(&now.title);
             }
             let by = list.closed_by.get(&task.id);
-            if task.state == TaskState::Open && now.status == Status::Closed && by != Some(&self.run) {
+            let left = matches!(task.state, TaskState::Open | TaskState::Failed | TaskState::Blocked);
+            if left && now.status == Status::Closed && by != Some(&self.run) {
+                let closed = by.map_or("closed by you".to_owned(), |run| format!("confirmed since by run {run}"));
+                let found = task.cause.take().filter(|_| task.state != TaskState::Open);
+                task.cause =
+                    Some(found.map_or(closed.clone(), |found| format!("{closed}; the run had found: {found}")));
                 task.state = TaskState::Closed;
-                task.cause = Some(by.map_or("closed by you".to_owned(), |run| format!("confirmed since by run {run}")));
             }
         }
         self.conclude();

@@ -19,12 +19,12 @@ use super::kept_scripts::neutralised;
 use super::kept_shell::Lost;
 use super::kept_shell::lost_tests;
 use super::kept_tests::is_assertion;
-use super::kept_tests::is_code;
 use super::kept_tests::is_test_attribute;
-use super::kept_tests::is_test_file;
 use super::kept_tests::is_trivial;
 use super::kept_tests::opens_test;
 use super::kept_tests::tests_in;
+use crate::domain::is_code;
+use crate::domain::is_test_file;
 use std::collections::BTreeSet;
 
 const GATE: &str = "tests_kept";

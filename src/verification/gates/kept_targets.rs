@@ -1,11 +1,11 @@
 //! Which of the paths that commands name are tests, and what the scripts of `sed`, `find` and others do to them.
 
 use super::kept_tests::is_assertion;
-use super::kept_tests::is_code;
 use super::kept_tests::is_test_attribute;
-use super::kept_tests::is_test_file;
 use super::kept_tests::opens_test;
 use super::place::trimmed;
+use crate::domain::is_code;
+use crate::domain::is_test_file;
 
 /// The paths that code removes by name: `os.remove('tests/test_a.py')`.
 pub(super) fn removed_by_name(code: &str) -> impl Iterator<Item = &str> {

@@ -83,8 +83,10 @@ fn known_red(observed: &Observed, check: &CheckReport, expects: Expects) -> bool
     check.scope == CheckScope::Project
         && (expects != Expects::Fix || own)
         && !check.passed()
-        && base_of(observed, check)
-            .is_some_and(|base| !base.passed() && base.signature.fingerprint == check.signature.fingerprint)
+        && base_of(observed, check).is_some_and(|base| {
+            let same = base.signature.fingerprint == check.signature.fingerprint;
+            !base.passed() && (same || check.signature.is_less_of(&base.signature))
+        })
 }
 
 fn not_run(check: &CheckReport) -> bool {

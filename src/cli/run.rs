@@ -202,9 +202,13 @@ async fn dry_run(
                 if checks.is_empty() { "none, so it will be unverifiable".to_owned() } else { checks.join("; ") }
             );
         }
+        let asked = |id: &TaskId| tasks.iter().any(|task| task.id == *id);
+        let waits = runtime::readiness(&list.tasks);
+        let waits = waits.iter().filter(|r| !r.because.is_empty() && asked(&r.task.id)).count();
         outln!(
-            "{} would be worked on, {} at a time; nothing was started",
+            "{} would be worked on{}, {} at a time; nothing was started",
             report::plural(tasks.len(), "task"),
+            if waits == 0 { String::new() } else { format!(" ({waits} of them when what they wait for is done)") },
             settings.run().jobs
         );
     }

@@ -174,6 +174,11 @@ async fn show(file: &TaskFile, id: &str, settings: &dyn Settings, json: bool) ->
     if let Some(cause) = list.causes.get(&task.id) {
         text += &format!("because: {cause}\n");
     }
+    if let Some(Readiness { because, .. }) = runtime::readiness(&list.tasks).into_iter().find(|r| r.task.id == task.id)
+        && !because.is_empty()
+    {
+        text += &format!("waits: it {}\n", because.join("; it "));
+    }
     text += &goes_to(task, settings, &runtime::track_record(settings, &list.tasks).await?);
     let proposed = runtime::proposed(settings).await?;
     let told = parts::Known { how, list: &list, told: proposed.get(&task.id) };

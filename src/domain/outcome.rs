@@ -110,8 +110,10 @@ pub enum Stop {
     Deadline,
     /// Its budget, or the run's, is used up.
     Budget,
-    /// A task that it depends on is not there or not confirmed.
+    /// A task that it depends on is not confirmed.
     Dependency,
+    /// A task that it depends on is not in the task file, or depends on it in turn: a person has to change that.
+    BadDependency,
 }
 
 /// Sums over a run's tasks.

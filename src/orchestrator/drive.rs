@@ -420,7 +420,7 @@ impl RunContext {
                     Next::Start(task) if self.kind == RunKind::Overnight && task.id.as_str() == INTEGRATION => {
                         queue.ended(&task.id, Status::Open);
                         let because = format!("its branch would be the run's branch `{INTEGRATION}`: rename the task");
-                        ended.push(self.set_aside(&task, Stop::Environment, because));
+                        ended.push(self.set_aside(&task, Stop::Environment, because).await?);
                     }
                     Next::Start(task) => {
                         let worker = (0..).find(|n| !workers.values().any(|used| used == n)).unwrap_or_default();
@@ -438,8 +438,8 @@ impl RunContext {
                         }
                         running.spawn(Self::work_on(run));
                     }
-                    Next::SetAside(task, because) => {
-                        replace(&mut ended, self.set_aside(&task, Stop::Dependency, because));
+                    Next::SetAside(task, stop, because) => {
+                        replace(&mut ended, self.set_aside(&task, stop, because).await?);
                     }
                     Next::Wait | Next::Empty => break,
                 }
@@ -533,11 +533,23 @@ impl RunContext {
         (run.task.id.clone(), Box::pin(run.work()).await)
     }
 
-    fn set_aside(&self, task: &Task, stop: Stop, because: String) -> Ended {
+    /// Leaves a task open that cannot be started; reports tell why from the journal.
+    async fn set_aside(&self, task: &Task, stop: Stop, because: String) -> Result<Ended, RunError> {
         let stop = Some(stop);
-        let ended = EventKind::TaskEnded { verdict: None, attempts: 0, note: Some(because.clone()), stop };
+        let report = TaskReport { cause: Some(because.clone()), stop, ..empty_report(task) };
+        let entry = JournalEntry::TaskEnded {
+            task: task.id.clone(),
+            verdict: None,
+            proof: None,
+            branch: None,
+            cause: Some(because.clone()),
+            status: Some(Status::Open),
+            report: Some(Box::new(report.clone())),
+        };
+        self.services.journal.record(entry).await.map_err(environment)?;
+        let ended = EventKind::TaskEnded { verdict: None, attempts: 0, note: Some(because), stop };
         self.services.publish(Some(&task.id), ended);
-        Ended::new(TaskReport { cause: Some(because), stop, ..empty_report(task) }, Status::Open)
+        Ok(Ended::new(report, Status::Open))
     }
 
     fn never_started(&self, task: &Task) -> Ended {

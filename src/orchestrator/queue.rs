@@ -3,6 +3,7 @@
 //! A task is ready when it is open, every task that blocks it is closed, and so are its children.
 
 use crate::domain::Status;
+use crate::domain::Stop;
 use crate::domain::Task;
 use crate::domain::TaskId;
 use std::collections::BTreeMap;
@@ -83,8 +84,8 @@ pub enum Next {
     Start(Box<Task>),
     /// Ask again when a running task has ended.
     Wait,
-    /// This one can never start, because of the dependency named in words.
-    SetAside(Box<Task>, String),
+    /// This one can never start: [`Stop::Dependency`] or [`Stop::BadDependency`], and which one, in words.
+    SetAside(Box<Task>, Stop, String),
     /// Nothing is left.
     Empty,
 }
@@ -236,33 +237,35 @@ impl Queue {
         self.waiting.drain(..).collect()
     }
 
-    fn set_aside(&mut self, i: usize, because: String) -> Next {
+    fn set_aside(&mut self, i: usize, (stop, because): (Stop, String)) -> Next {
         match self.waiting.remove(i) {
             Some(task) => {
                 self.gave_up.insert(task.id.clone());
                 self.aside.insert(task.id.clone());
-                Next::SetAside(Box::new(task), because)
+                Next::SetAside(Box::new(task), stop, because)
             }
             None => Next::Empty,
         }
     }
 
     /// Why a task can never start in this run, if so.
-    fn never(&self, task: &Task) -> Option<String> {
+    fn never(&self, task: &Task) -> Option<(Stop, String)> {
         waits_for(task, &self.children).filter(|(_, id)| !self.closed.contains(*id)).find_map(|(how, id)| {
             if !self.known.contains(id) {
-                Some(format!("it {how} `{id}`, which is not in the task file; add that task or remove the dependency"))
+                let because =
+                    format!("it {how} `{id}`, which is not in the task file; add that task or remove the dependency");
+                Some((Stop::BadDependency, because))
             } else if self.gave_up.contains(id) {
-                Some(format!("it {how} `{id}`, which was not confirmed"))
+                Some((Stop::Dependency, format!("it {how} `{id}`, which was not confirmed")))
             } else if !self.waiting.iter().any(|t| t.id == *id) && self.running.is_empty() {
-                Some(format!("it {how} `{id}`, which is not closed and not part of this run"))
+                Some((Stop::Dependency, format!("it {how} `{id}`, which is not closed and not part of this run")))
             } else {
                 None
             }
         })
     }
 
-    fn cycle(&self) -> (usize, String) {
+    fn cycle(&self) -> (usize, (Stop, String)) {
         let by_id: BTreeMap<&TaskId, &Task> = self.waiting.iter().map(|t| (&t.id, t)).collect();
         let mut path = vec![&self.waiting[0].id];
         // Every waiting task has an unclosed blocker among the waiting ones, so the walk must come back to itself.
@@ -280,7 +283,7 @@ impl Queue {
         }
         let words = path.iter().map(|id| format!("`{id}`")).collect::<Vec<_>>().join(" -> ");
         let first = self.waiting.iter().position(|t| t.id == *path[0]).unwrap_or(0);
-        (first, format!("dependencies in a circle: {words}; remove one of them"))
+        (first, (Stop::BadDependency, format!("dependencies in a circle: {words}; remove one of them")))
     }
 }
 
@@ -314,7 +317,7 @@ mod tests {
                     queue.ended(&task.id, status);
                     said.push(task.id.to_string());
                 }
-                Next::SetAside(task, because) => said.push(format!("{}: {because}", task.id)),
+                Next::SetAside(task, _, because) => said.push(format!("{}: {because}", task.id)),
                 Next::Wait => unreachable!("nothing runs"),
                 Next::Empty => return said,
             }

@@ -119,6 +119,14 @@ fn a_missing_dependency_and_a_circle_are_named_and_stop_no_other() {
     assert!(cause("lost").contains("`gone`, which is not in the task file"), "{}", cause("lost"));
     assert!(cause("x").contains("circle") || cause("y").contains("circle"), "{}", ran.stdout);
     assert!(cause("me").contains("circle"), "{}", cause("me"));
+    let shown = project.run(&["task", "show", "lost"]);
+    assert!(shown.stdout.contains("waits: it") && shown.stdout.contains("`gone`"), "{}", shown.stdout);
+    let report = project.run(&["report", "--json"]).json();
+    let whys = report["needs"].as_array().unwrap().iter().map(|need| need["why"].as_str().unwrap().to_owned());
+    let whys: Vec<String> = whys.collect();
+    assert!(whys.iter().any(|why| why.contains("`gone`, which is not in the task file")), "{whys:?}");
+    assert_eq!(whys.iter().filter(|why| why.contains("circle")).count(), 2, "{whys:?}");
+    assert_eq!(report["next"], json!([]), "nothing goes on without a person");
     let list = project.run(&["task", "list", "--json"]).json();
     assert!(list["tasks"].as_array().unwrap().iter().filter(|t| t["id"] != "a").all(|t| t["status"] == "open"));
     // A mistake in the task file is not the environment's fault.

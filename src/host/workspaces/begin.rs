@@ -109,7 +109,7 @@ pub(super) async fn begin(shared: &Shared, request: BeginRun) -> Result<(Begun, 
 /// from what.
 ///
 /// # Errors
-/// As [`begin`], with what to do.
+/// What stands in the way, with what to do.
 pub async fn try_base(project: &policy::Project) -> Result<String, WorkspaceError> {
     let layout = Layout::new(project);
     make_state_dir(layout.state()).map_err(io_error("make", layout.state()))?;

@@ -29,7 +29,10 @@ fn reopen(task: &NightTask) -> Step {
 /// How the run is gone on with, if it can be.
 pub(super) fn go_on(night: &Night) -> Option<Step> {
     // A dead run that was busy with a task has not written down what became of it.
-    let left = night.counts.open > 0 || night.tasks.iter().any(|task| task.in_work);
+    // What only waits for another task goes on when that one does.
+    let waits = |task: &NightTask| matches!(task.stop, Some(Stop::Dependency | Stop::BadDependency));
+    let goes_on = |task: &NightTask| task.state == TaskState::Open && !waits(task);
+    let left = night.tasks.iter().any(|task| task.in_work || goes_on(task));
     if !left || night.state == NightState::Running {
         return None;
     }
@@ -119,6 +122,11 @@ fn own(night: &Night, place: usize, task: &NightTask) -> Option<Need> {
     let unmerged = task.merges.last().filter(|_| open).and_then(|merge| unmerged(night, task, merge));
     if let Some((why, branch, commands)) = unmerged {
         return Some(Need { kind: NeedKind::Unmerged, tasks: vec![place], why, branch: Some(branch), commands });
+    }
+    if task.state == TaskState::Open && task.stop == Some(Stop::BadDependency) {
+        let commands = vec![step(format!("reflexion task show {}", task.id), "see what it depends on")];
+        let why = task.cause.clone().unwrap_or_default();
+        return Some(Need { kind: NeedKind::SetAside, tasks: vec![place], why, branch: None, commands });
     }
     if task.state != TaskState::Blocked {
         return None;

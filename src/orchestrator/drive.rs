@@ -138,6 +138,8 @@ pub(super) struct RunContext {
     pub stopped: OnceLock<RunStop>,
     /// Why it cannot go on, if it cannot.
     pub halted: OnceLock<String>,
+    /// [`Tasks::edits`](crate::services::Tasks::edits) before they were read first.
+    pub edits: u64,
     /// The tasks as they were read last.
     list: Mutex<Arc<TaskList>>,
     pub kind: RunKind,
@@ -190,6 +192,7 @@ impl Orchestrator for Loop {
         let started = self.services.clock.elapsed();
         let _one_run_at_a_time = self.services.lock.acquire(&request.run).map_err(environment)?;
         let past = self.past(&request).await?;
+        let edits = self.services.tasks.edits();
         let list = self.tasks(past.as_ref(), &request.run).await?;
         let (plan, asked) = match &past {
             Some(past) => (past.plan.clone(), past.left(&list)),
@@ -208,6 +211,7 @@ impl Orchestrator for Loop {
             stopped: OnceLock::new(),
             halted: OnceLock::new(),
             confirmed_by: Mutex::new(past.confirmed_by(&list, &request.run)),
+            edits,
             list: Mutex::new(Arc::new(list)),
             kind: plan.kind,
             again: plan.again,

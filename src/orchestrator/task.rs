@@ -618,7 +618,11 @@ impl TaskRun {
     /// What a person set the task to since it was taken up: its result is told, and it stays what they said. A file that
     /// cannot be read now says nothing; the marks hold no older word against theirs in any case.
     async fn said_meanwhile(&self) -> Option<Status> {
-        let list = self.context.services.tasks.load().await.ok()?;
+        let tasks = &self.context.services.tasks;
+        if tasks.edits() == self.context.edits {
+            return None;
+        }
+        let list = tasks.load().await.ok()?;
         let now = list.tasks.iter().find(|now| now.id == self.task.id)?;
         (now.updated_at > self.task.updated_at && now.status != Status::Open).then_some(now.status)
     }

@@ -128,9 +128,11 @@ pub fn only_tests(checks: &[CheckReport], baseline: &[CheckReport], change: &Cha
     let given = |file: &String| {
         let module = file.rsplit_once('.').map_or(file.as_str(), |(module, _)| module).replace('/', ".");
         commands.iter().any(|command| {
-            let mut words = command.split(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | ',' | ';'));
-            let mut words = words.by_ref().skip_while(|word| !RUNNERS.contains(word)).skip(1);
-            words.any(|word| word.trim_start_matches("./") == file || word == module)
+            let words = command.split(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | ',' | ';'));
+            words
+                .skip_while(|word| !RUNNERS.contains(word))
+                .skip(1)
+                .any(|word| word.trim_start_matches("./") == file || word == module)
         })
     };
     !commands.is_empty()

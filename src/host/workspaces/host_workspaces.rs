@@ -64,9 +64,7 @@ impl HostWorkspaces {
             begun: Mutex::default(),
         }
     }
-}
 
-impl HostWorkspaces {
     /// Takes the run's directories away if nothing is in them any more. What is left of a workspace stays until the next run
     /// removes it.
     fn leave(&self, run: &RunId) {

@@ -28,6 +28,7 @@ pub mod config;
 // Contracts: what a service promises, and how services are put together.
 pub mod services;
 pub mod layer;
+pub mod files;
 #[cfg(any(feature = "llm", feature = "notify"))]
 pub mod http;
 

@@ -1,0 +1,28 @@
+//! Effects on files below one directory, never through a link.
+//!
+//! Everything goes through handles of directories: each name of a path is opened by itself, relative to the directory
+//! before it, and a link is never followed, wherever in the path it stands. So what another process puts in the place
+//! of a directory in the meantime changes nothing outside. Only the root itself may be reached through links: that is
+//! where a person said to work.
+//!
+//! Only regular files are read and written; a pipe, a socket or a device never makes a caller wait.
+//!
+//! This module knows nothing of the program around it.
+
+mod look;
+mod refused;
+mod remove;
+mod replacement;
+mod root;
+mod walk;
+
+pub use look::Kind;
+pub use look::Look;
+pub use refused::Refused;
+pub use replacement::Replacement;
+pub use root::Root;
+pub use walk::MAX_DEPTH;
+pub use walk::Walk;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,75 @@
+//! What stands where something else belongs.
+
+use cap_std::fs::FileType;
+use cap_std::fs::FileTypeExt;
+use std::io;
+use std::path::Path;
+use std::path::PathBuf;
+
+/// A link, a pipe or the like stands where a file or a directory belongs; nothing was done.
+///
+/// It is inside the [`io::Error`] that a caller gets, see [`Refused::of`].
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{}` is {found} where {wanted} belongs{}: {}", .path.display(), self.reason(), self.advice())]
+pub struct Refused {
+    /// The path, with that of its root.
+    pub path: PathBuf,
+    /// What stands there, with its article: "a symbolic link".
+    pub found: &'static str,
+    /// What belongs there, with its article: "a directory".
+    pub wanted: &'static str,
+}
+
+pub(super) const A_FILE: &str = "a file";
+pub(super) const A_DIRECTORY: &str = "a directory";
+pub(super) const A_LINK: &str = "a symbolic link";
+
+impl Refused {
+    /// The refusal inside of an error, if it is one.
+    #[must_use]
+    pub fn of(error: &io::Error) -> Option<&Self> {
+        error.get_ref()?.downcast_ref()
+    }
+
+    /// An error if `found` is not what is wanted.
+    pub(super) fn unless(wanted: &'static str, found: FileType, path: &Path) -> Option<io::Error> {
+        let found = name(found);
+        let refused = || Self { path: path.to_owned(), found, wanted };
+        (found != wanted).then(|| io::Error::new(io::ErrorKind::InvalidInput, refused()))
+    }
+
+    fn reason(&self) -> &'static str {
+        if self.found == A_LINK { ", and no link is followed here" } else { "" }
+    }
+
+    fn advice(&self) -> String {
+        match (self.found, self.wanted) {
+            (A_LINK, _) => format!("remove the link, or put {} in its place", self.wanted),
+            (A_FILE | A_DIRECTORY, _) => "move it away".to_owned(),
+            _ => "remove it".to_owned(),
+        }
+    }
+}
+
+fn name(kind: FileType) -> &'static str {
+    if kind.is_symlink() {
+        A_LINK
+    } else if kind.is_dir() {
+        A_DIRECTORY
+    } else if kind.is_file() {
+        A_FILE
+    } else if kind.is_fifo() {
+        "a pipe"
+    } else if kind.is_socket() {
+        "a socket"
+    } else {
+        "a device"
+    }
+}
+
+/// The error for a path that leaves its root by its own words.
+pub(super) fn outside(path: &Path, root: &Path) -> io::Error {
+    let message =
+        format!("`{}` is no path below `{}`: it may hold no `..` and no root", path.display(), root.display());
+    io::Error::new(io::ErrorKind::InvalidInput, message)
+}

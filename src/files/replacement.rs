@@ -1,0 +1,185 @@
+//! A file in the making, beside the one that it replaces.
+
+use super::root::sync;
+use cap_fs_ext::FollowSymlinks;
+use cap_fs_ext::OpenOptionsFollowExt;
+use cap_fs_ext::OpenOptionsSyncExt;
+use cap_std::fs::Dir;
+use cap_std::fs::MetadataExt;
+use cap_std::fs::OpenOptions;
+use std::ffi::OsStr;
+use std::ffi::OsString;
+use std::fs::File;
+use std::fs::TryLockError;
+use std::io;
+use std::io::Write;
+use std::os::unix::fs::MetadataExt as _;
+use std::time::SystemTime;
+
+/// How many files of one directory can be replaced at the same moment.
+const SLOTS: usize = 256;
+/// How often a name is tried that others take away at the same moment.
+const TRIES: usize = 64;
+
+/// A new file in the making; dropped before [`Replacement::finish`], it is removed.
+///
+/// Its temporary name is one of a few that all writers in a directory share, and its writer holds a lock on it. So what
+/// a killed process left is found and removed by the next one, without looking through the directory.
+#[derive(Debug)]
+pub struct Replacement {
+    dir: Dir,
+    name: OsString,
+    slot: usize,
+    file: File,
+    mode: Option<u32>,
+    finished: bool,
+}
+
+impl Replacement {
+    pub(super) fn begin(dir: &Dir, name: &OsStr, mode: Option<u32>) -> io::Result<Self> {
+        for slot in 0..SLOTS {
+            if let Some(file) = take(dir, slot)? {
+                let dir = dir.try_clone()?;
+                return Ok(Self { dir, name: name.to_owned(), slot, file, mode, finished: false });
+            }
+        }
+        Err(io::Error::other(format!("{SLOTS} other files are being replaced in this directory; try again")))
+    }
+
+    /// Takes the content from another file, by the system's own copying where it can.
+    pub(super) fn fill(&mut self, from: &mut File) -> io::Result<()> {
+        io::copy(from, &mut self.file).map(drop)
+    }
+
+    /// Makes the new file durable and puts it in the old one's place.
+    ///
+    /// # Errors
+    /// If that fails; then the old one is as it was.
+    pub fn finish(mut self) -> io::Result<()> {
+        self.set_mode()?;
+        self.file.sync_all()?;
+        self.put()?;
+        sync(&self.dir)
+    }
+
+    /// Puts it in the old one's place as last changed at `modified`, not yet durable.
+    pub(super) fn finish_as_of(mut self, modified: SystemTime) -> io::Result<()> {
+        self.set_mode()?;
+        self.file.set_modified(modified)?;
+        self.put()
+    }
+
+    fn set_mode(&self) -> io::Result<()> {
+        match self.mode {
+            Some(mode) => Ok(rustix::fs::fchmod(&self.file, rustix::fs::Mode::from_raw_mode(mode))?),
+            None => Ok(()),
+        }
+    }
+
+    fn put(&mut self) -> io::Result<()> {
+        self.dir.rename(slot_name(self.slot), &self.dir, &self.name)?;
+        self.finished = true;
+        // Whoever made several at once and was killed left the later names too.
+        let mut next = self.slot + 1;
+        while remove_leftover(&self.dir, next)? == Found::Removed {
+            next += 1;
+        }
+        Ok(())
+    }
+}
+
+impl Write for Replacement {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+impl Drop for Replacement {
+    fn drop(&mut self) {
+        if !self.finished {
+            // If it cannot be removed now, the next writer does it.
+            let _ = self.dir.remove_file(slot_name(self.slot));
+        }
+    }
+}
+
+fn slot_name(slot: usize) -> String {
+    format!(".replacing-{slot}.tmp")
+}
+
+/// A new, locked file under this name; `None` if somebody alive has it.
+fn take(dir: &Dir, slot: usize) -> io::Result<Option<File>> {
+    let name = slot_name(slot);
+    for _ in 0..TRIES {
+        let made = dir.open_with(&name, OpenOptions::new().read(true).write(true).create_new(true));
+        match made {
+            Ok(file) => {
+                let file = file.into_std();
+                return Ok(is_ours(dir, &name, &file)?.then_some(file));
+            }
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {
+                if remove_leftover(dir, slot)? == Found::Taken {
+                    return Ok(None);
+                }
+            }
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(None)
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Found {
+    Nothing,
+    Taken,
+    Removed,
+}
+
+/// Removes what a killed process left under this name.
+fn remove_leftover(dir: &Dir, slot: usize) -> io::Result<Found> {
+    let name = slot_name(slot);
+    let kind = match dir.symlink_metadata(&name) {
+        Ok(data) => data.file_type(),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Found::Nothing),
+        Err(e) => return Err(e),
+    };
+    if kind.is_dir() {
+        return Ok(Found::Taken);
+    }
+    // Its lock is held until the name is gone.
+    let locked = if kind.is_file() { open_leftover(dir, &name)? } else { None };
+    if kind.is_file() && locked.is_none() {
+        return Ok(Found::Taken);
+    }
+    match dir.remove_file(&name) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
+        _ => Ok(Found::Removed),
+    }
+}
+
+/// What a killed process left, locked; `None` if somebody alive has it, or has just taken it away.
+fn open_leftover(dir: &Dir, name: &str) -> io::Result<Option<File>> {
+    let options = OpenOptions::new().read(true).follow(FollowSymlinks::No).nonblock(true).to_owned();
+    let Ok(file) = dir.open_with(name, &options) else { return Ok(None) };
+    let file = file.into_std();
+    Ok(is_ours(dir, name, &file)?.then_some(file))
+}
+
+/// Locks a file; whether nobody else had it, and it still has its name.
+fn is_ours(dir: &Dir, name: &str, file: &File) -> io::Result<bool> {
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => return Ok(false),
+        Err(TryLockError::Error(e)) => return Err(e),
+    }
+    let ours = file.metadata()?;
+    match dir.symlink_metadata(name) {
+        Ok(named) => Ok((MetadataExt::dev(&named), MetadataExt::ino(&named)) == (ours.dev(), ours.ino())),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(e) => Err(e),
+    }
+}

@@ -1,0 +1,425 @@
+//! A directory, and what can be done below it.
+
+use super::look::Kind;
+use super::look::Look;
+use super::refused::A_DIRECTORY;
+use super::refused::A_FILE;
+use super::refused::A_LINK;
+use super::refused::Refused;
+use super::refused::outside;
+use super::remove;
+use super::replacement::Replacement;
+use super::walk::Walk;
+use cap_fs_ext::DirExt;
+use cap_fs_ext::FollowSymlinks;
+use cap_fs_ext::OpenOptionsFollowExt;
+use cap_fs_ext::OpenOptionsSyncExt;
+use cap_std::ambient_authority;
+use cap_std::fs::Dir;
+use cap_std::fs::OpenOptions;
+use rustix::fs::Mode;
+use rustix::fs::OFlags;
+use std::ffi::OsStr;
+use std::ffi::OsString;
+use std::fs::File;
+use std::io;
+use std::io::Read;
+use std::io::Write;
+use std::ops::Deref;
+use std::os::fd::AsFd;
+use std::os::fd::AsRawFd;
+use std::path::Component;
+use std::path::Path;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// A directory, and everything below it, never through a link. Cheap to clone.
+///
+/// Paths are relative to the root; `..` and absolute ones are refused. The empty path and `.` are the root itself.
+/// Whatever makes something makes the directories above it too.
+///
+/// # Errors
+/// Where a link, a pipe or the like stands in place of a directory or a file, the error holds a [`Refused`], says which
+/// path it is and what to do, and nothing was done. Other errors are the system's.
+#[derive(Debug, Clone)]
+pub struct Root {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    dir: Dir,
+    path: PathBuf,
+}
+
+/// The directory that something stands in.
+pub(super) enum Parent<'a> {
+    Root(&'a Dir),
+    Opened(Dir),
+}
+
+impl Deref for Parent<'_> {
+    type Target = Dir;
+
+    fn deref(&self) -> &Dir {
+        match self {
+            Self::Root(dir) => dir,
+            Self::Opened(dir) => dir,
+        }
+    }
+}
+
+/// What becomes of directories that are missing on the way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Missing {
+    Fails,
+    IsMade,
+    /// And its name survives a power cut.
+    IsMadeDurably,
+}
+
+impl Root {
+    /// Opens an existing directory, which may itself be reached through links.
+    ///
+    /// # Errors
+    /// If it cannot be opened or is no directory.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        Ok(Self::of(Dir::open_ambient_dir(path, ambient_authority())?, path.to_owned()))
+    }
+
+    /// Opens a directory, made where it is missing.
+    ///
+    /// # Errors
+    /// If it cannot be made or opened.
+    pub fn make(path: &Path) -> io::Result<Self> {
+        std::fs::create_dir_all(path)?;
+        Self::open(path)
+    }
+
+    fn of(dir: Dir, path: PathBuf) -> Self {
+        Self { inner: Arc::new(Inner { dir, path }) }
+    }
+
+    /// The root as it was named, for messages.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.inner.path
+    }
+
+    /// An existing directory below, as a root of its own.
+    ///
+    /// # Errors
+    /// If it is not there, or is no directory.
+    pub fn below(&self, dir: &Path) -> io::Result<Self> {
+        self.sub_root(dir, Missing::Fails)
+    }
+
+    /// A directory below as a root of its own, made where it is missing.
+    ///
+    /// # Errors
+    /// If it cannot be made, or something else stands there.
+    pub fn make_below(&self, dir: &Path) -> io::Result<Self> {
+        self.sub_root(dir, Missing::IsMade)
+    }
+
+    fn sub_root(&self, dir: &Path, missing: Missing) -> io::Result<Self> {
+        let opened = match self.dir_at(&self.names(dir)?, missing)? {
+            Parent::Root(_) => return Ok(self.clone()),
+            Parent::Opened(opened) => opened,
+        };
+        Ok(Self::of(opened, self.path().join(dir)))
+    }
+
+    /// What stands at a path; `None` if nothing does, also because a link or a file is in the middle of the path.
+    ///
+    /// # Errors
+    /// If the system refuses to say.
+    pub fn look(&self, path: &Path) -> io::Result<Option<Look>> {
+        if self.names(path)?.is_empty() {
+            return Ok(Some(Look::of(&self.inner.dir.dir_metadata()?)));
+        }
+        let found = self.parent(path, Missing::Fails).and_then(|(dir, name)| dir.symlink_metadata(name));
+        match found {
+            Ok(data) => Ok(Some(Look::of(&data))),
+            Err(e) if is_not_there(&e) => Ok(None),
+            Err(e) => Err(e),
+        }
+    }
+
+    /// The content of a regular file.
+    ///
+    /// # Errors
+    /// If it is not there, is no regular file, or cannot be read.
+    pub fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
+        let mut file = self.open_file(path)?;
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// Opens a regular file for reading.
+    ///
+    /// # Errors
+    /// If it is not there or is no regular file.
+    pub fn open_file(&self, path: &Path) -> io::Result<File> {
+        let (dir, name) = self.parent(path, Missing::Fails)?;
+        self.regular(&dir, name, path, OpenOptions::new().read(true))
+    }
+
+    /// Opens a regular file for reading and appending; makes it, durably, if it is missing.
+    ///
+    /// # Errors
+    /// If it cannot be made or is no regular file.
+    pub fn append_to(&self, path: &Path) -> io::Result<File> {
+        let (dir, name) = self.parent(path, Missing::IsMadeDurably)?;
+        self.regular(&dir, name, path, OpenOptions::new().read(true).append(true).create(true))
+    }
+
+    /// Puts a whole file in the place of what stands there, durably: a kill at any moment leaves the old one or the new
+    /// one. A link is replaced itself. The permissions of a regular file stay.
+    ///
+    /// # Errors
+    /// If it cannot be written, or a directory stands there.
+    pub fn replace(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        let mut new = self.begin(path)?;
+        new.write_all(bytes)?;
+        new.finish()
+    }
+
+    /// Begins what [`Root::replace`] does at once; nothing changes before [`Replacement::finish`].
+    ///
+    /// # Errors
+    /// If no file can be made there, or a directory stands there.
+    pub fn begin(&self, path: &Path) -> io::Result<Replacement> {
+        let (dir, name) = self.parent(path, Missing::IsMadeDurably)?;
+        let mode = match dir.symlink_metadata(name) {
+            Ok(data) => {
+                self.no_directory(&data, path)?;
+                let look = Look::of(&data);
+                (look.kind == Kind::File).then_some(look.mode)
+            }
+            Err(e) if e.kind() == io::ErrorKind::NotFound => None,
+            Err(e) => return Err(e),
+        };
+        Replacement::begin(&dir, name, mode)
+    }
+
+    fn no_directory(&self, data: &cap_std::fs::Metadata, path: &Path) -> io::Result<()> {
+        if !data.is_dir() {
+            return Ok(());
+        }
+        Refused::unless(A_FILE, data.file_type(), &self.full(path)).map_or(Ok(()), Err)
+    }
+
+    /// Removes whatever stands at a path, a whole tree too; what is not there is no error, and a link in the middle of
+    /// the path means that it is not there.
+    ///
+    /// # Errors
+    /// If something of it cannot be removed.
+    pub fn remove(&self, path: &Path) -> io::Result<()> {
+        match self.parent(path, Missing::Fails) {
+            Ok((dir, name)) => remove::remove(&dir, name, &self.full(path)),
+            Err(e) if is_not_there(&e) => Ok(()),
+            Err(e) => Err(e),
+        }
+    }
+
+    /// Gives something another name; what stands there is replaced, unless it is a directory with something in it.
+    ///
+    /// # Errors
+    /// If it is not there or cannot be renamed.
+    pub fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        let (old, old_name) = self.parent(from, Missing::Fails)?;
+        let (new, new_name) = self.parent(to, Missing::IsMade)?;
+        old.rename(old_name, &new, new_name)
+    }
+
+    /// Makes a symbolic link that says exactly `target`.
+    ///
+    /// # Errors
+    /// If something stands there.
+    pub fn link(&self, path: &Path, target: &Path) -> io::Result<()> {
+        let (dir, name) = self.parent(path, Missing::IsMade)?;
+        dir.symlink_contents(target, name)
+    }
+
+    /// What a symbolic link says.
+    ///
+    /// # Errors
+    /// If it is not there or is no link.
+    pub fn target(&self, path: &Path) -> io::Result<PathBuf> {
+        let (dir, name) = self.parent(path, Missing::Fails)?;
+        dir.read_link_contents(name).map_err(|e| self.explained(e, &dir, name, A_LINK, path))
+    }
+
+    /// Sets the permissions of a regular file or a directory.
+    ///
+    /// # Errors
+    /// If it is not there, is a link, a pipe or the like, or belongs to somebody else.
+    pub fn set_mode(&self, path: &Path, mode: u32) -> io::Result<()> {
+        if self.names(path)?.is_empty() {
+            return set_mode_of(&self.inner.dir, mode);
+        }
+        let (dir, name) = self.parent(path, Missing::Fails)?;
+        let found = dir.symlink_metadata(name)?.file_type();
+        if !found.is_dir()
+            && let Some(refused) = Refused::unless(A_FILE, found, &self.full(path))
+        {
+            return Err(refused);
+        }
+        set_mode(&dir, name, mode)
+    }
+
+    /// What is in a directory, by name.
+    ///
+    /// # Errors
+    /// If it is not there or cannot be read.
+    pub fn list(&self, dir: &Path) -> io::Result<Vec<(OsString, Kind)>> {
+        let mut found = Vec::new();
+        for entry in self.dir_at(&self.names(dir)?, Missing::Fails)?.entries()? {
+            let entry = entry?;
+            found.push((entry.file_name(), Kind::of(entry.file_type()?)));
+        }
+        found.sort_by(|a, b| a.0.cmp(&b.0));
+        Ok(found)
+    }
+
+    /// Goes through what stands at `from` and everything below it, see [`Walk`].
+    #[must_use]
+    pub fn walk(&self, from: &Path) -> Walk {
+        Walk::new(self.clone(), from)
+    }
+
+    /// Copies a regular file, with its permissions and the time of its last change; what stands at `path` is replaced as
+    /// by [`Root::replace`], but not durably.
+    ///
+    /// # Errors
+    /// If it is no regular file or cannot be copied.
+    pub fn copy(&self, path: &Path, from: &Self, from_path: &Path) -> io::Result<()> {
+        let mut old = from.open_file(from_path)?;
+        let data = old.metadata()?;
+        let (dir, name) = self.parent(path, Missing::IsMade)?;
+        if let Ok(data) = dir.symlink_metadata(name) {
+            self.no_directory(&data, path)?;
+        }
+        let mode = std::os::unix::fs::MetadataExt::mode(&data) & 0o7777;
+        let mut new = Replacement::begin(&dir, name, Some(mode))?;
+        new.fill(&mut old)?;
+        new.finish_as_of(data.modified()?)
+    }
+
+    /// The directory that holds what a path names, and the name in it.
+    fn parent<'a>(&'a self, path: &'a Path, missing: Missing) -> io::Result<(Parent<'a>, &'a OsStr)> {
+        let mut names = self.names(path)?;
+        let last = names.pop().ok_or_else(|| {
+            let message = format!("`{}` is the root itself; a path below it is needed", self.path().display());
+            io::Error::new(io::ErrorKind::InvalidInput, message)
+        })?;
+        Ok((self.dir_at(&names, missing)?, last))
+    }
+
+    fn names<'a>(&self, path: &'a Path) -> io::Result<Vec<&'a OsStr>> {
+        let name = |part| match part {
+            Component::Normal(name) => Ok(name),
+            _ => Err(outside(path, self.path())),
+        };
+        path.components().filter(|part| *part != Component::CurDir).map(name).collect()
+    }
+
+    fn dir_at(&self, names: &[&OsStr], missing: Missing) -> io::Result<Parent<'_>> {
+        let mut at = Parent::Root(&self.inner.dir);
+        for (depth, name) in names.iter().enumerate() {
+            let mut opened = open_dir(&at, name);
+            if missing != Missing::Fails
+                && let Err(e) = &opened
+                && e.kind() == io::ErrorKind::NotFound
+            {
+                make_dir(&at, name, missing)?;
+                opened = open_dir(&at, name);
+            }
+            let opened = opened.map_err(|e| {
+                let path: PathBuf = names[..=depth].iter().collect();
+                self.explained(e, &at, name, A_DIRECTORY, &path)
+            })?;
+            at = Parent::Opened(opened);
+        }
+        Ok(at)
+    }
+
+    fn regular(&self, dir: &Dir, name: &OsStr, path: &Path, options: &mut OpenOptions) -> io::Result<File> {
+        // Without waiting: a pipe that nobody writes to would be opened when somebody does.
+        let opened = dir.open_with(name, options.follow(FollowSymlinks::No).nonblock(true));
+        let file = opened.map_err(|e| self.explained(e, dir, name, A_FILE, path))?;
+        match Refused::unless(A_FILE, file.metadata()?.file_type(), &self.full(path)) {
+            Some(refused) => Err(refused),
+            None => Ok(file.into_std()),
+        }
+    }
+
+    /// The system's "too many levels of symbolic links" and the like in words, if what stands there is why.
+    fn explained(&self, error: io::Error, dir: &Dir, name: &OsStr, wanted: &'static str, path: &Path) -> io::Error {
+        let found = dir.symlink_metadata(name).ok();
+        found.and_then(|data| Refused::unless(wanted, data.file_type(), &self.full(path))).unwrap_or(error)
+    }
+
+    fn full(&self, path: &Path) -> PathBuf {
+        self.path().join(path)
+    }
+
+    pub(super) fn dir(&self) -> &Dir {
+        &self.inner.dir
+    }
+}
+
+/// Whether an error on the way says that there is nothing.
+fn is_not_there(error: &io::Error) -> bool {
+    let names_nothing = matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory);
+    names_nothing || Refused::of(error).is_some_and(|refused| refused.wanted == A_DIRECTORY)
+}
+
+/// A directory in `dir`, unless a link says where it is.
+pub(super) fn open_dir(dir: &Dir, name: &OsStr) -> io::Result<Dir> {
+    dir.open_dir_nofollow(name)
+}
+
+fn make_dir(dir: &Dir, name: &OsStr, missing: Missing) -> io::Result<()> {
+    match dir.create_dir(name) {
+        Err(e) if e.kind() != io::ErrorKind::AlreadyExists => return Err(e),
+        _ => {}
+    }
+    if missing == Missing::IsMadeDurably { sync(dir) } else { Ok(()) }
+}
+
+/// Makes the names in a directory durable.
+pub(super) fn sync(dir: &Dir) -> io::Result<()> {
+    // A handle that only names a directory cannot be synced.
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    Ok(rustix::fs::fsync(rustix::fs::openat(dir, ".", flags, Mode::empty())?)?)
+}
+
+/// Sets the permissions of a file or a directory that may not even be opened for reading, never through a link.
+#[cfg(target_os = "linux")]
+pub(super) fn set_mode(dir: &Dir, name: &OsStr, mode: u32) -> io::Result<()> {
+    let handle = rustix::fs::openat(dir, name, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?;
+    if rustix::fs::FileType::from_raw_mode(rustix::fs::fstat(&handle)?.st_mode).is_symlink() {
+        return Err(rustix::io::Errno::LOOP.into());
+    }
+    set_mode_of(handle, mode)
+}
+
+/// Sets the permissions of a file or a directory, never through a link.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn set_mode(dir: &Dir, name: &OsStr, mode: u32) -> io::Result<()> {
+    let mode = Mode::from_raw_mode(mode as rustix::fs::RawMode);
+    Ok(rustix::fs::chmodat(dir, name, mode, rustix::fs::AtFlags::SYMLINK_NOFOLLOW)?)
+}
+
+/// Sets the permissions of what a handle names.
+pub(super) fn set_mode_of(handle: impl AsFd, mode: u32) -> io::Result<()> {
+    let mode = Mode::from_raw_mode(mode as rustix::fs::RawMode);
+    // Linux changes nothing by a handle that only names something, but by that handle's own name.
+    if cfg!(target_os = "linux") {
+        return Ok(rustix::fs::chmod(format!("/proc/self/fd/{}", handle.as_fd().as_raw_fd()), mode)?);
+    }
+    Ok(rustix::fs::fchmod(handle, mode)?)
+}

@@ -21,6 +21,7 @@
 
 // Words: plain values and text.
 pub mod decomposition;
+pub mod toolchain;
 pub mod domain;
 pub mod prompt;
 pub mod config;

@@ -12,6 +12,8 @@ use crate::domain::TaskId;
 use crate::domain::TaskList;
 use crate::domain::policy;
 use crate::domain::policy::Generator;
+use crate::files::Kind;
+use crate::files::Place;
 use crate::layer::Layers;
 use crate::layer::Svc;
 use crate::report::plural;
@@ -67,13 +69,19 @@ pub(super) async fn doctor(dir: &Path, args: &DoctorArgs) -> anyhow::Result<Exit
         Ok((layers, settings)) => {
             findings.push(Finding::good("project.json", settings.project().root.display().to_string()));
             findings.push(runtime::base_health(&*settings).await.into());
-            findings.push(state(&settings.project().state_dir()));
+            findings.extend(runtime::protect_health(&*settings).map(Finding::from));
+            let state = state(settings.project());
+            let is_sound = state.ok;
+            findings.push(state);
             let (files, tasks) = files(&layers).await?;
             findings.extend(agents(&layers, &*settings, tasks.as_ref()).await?);
             findings.extend(files);
             findings.extend(notifiers(&layers).await);
             findings.extend(awake(&layers, &*settings).await?);
-            findings.extend(runtime::sandbox_health(&*settings).await.map(Finding::from));
+            // They need a place below the state, which is not looked for behind what is wrong with it.
+            if is_sound {
+                findings.extend(runtime::sandbox_health(&*settings).await.map(Finding::from));
+            }
             // They need a workspace, which there is none of.
             if args.checks && !cannot_start(&findings) {
                 findings.extend(checks(&layers, &*settings).await?);
@@ -109,7 +117,7 @@ pub(super) async fn doctor(dir: &Path, args: &DoctorArgs) -> anyhow::Result<Exit
 
 /// Whether no run can begin with that.
 fn cannot_start(findings: &[Finding]) -> bool {
-    let needed = |what: &str| matches!(what, "base" | "workspace" | "sandbox") || what.starts_with("check ");
+    let needed = |what: &str| matches!(what, "base" | "workspace" | "sandbox" | STATE) || what.starts_with("check ");
     findings.iter().any(|finding| !finding.ok && needed(&finding.what))
 }
 
@@ -223,13 +231,20 @@ async fn files(layers: &Layers) -> anyhow::Result<(Vec<Finding>, Option<TaskList
     Ok((vec![memory, tasks], list.ok()))
 }
 
-/// How much of the disk runs have filled.
-fn state(dir: &Path) -> Finding {
+const STATE: &str = ".reflection";
+
+/// How much of the disk runs have filled, if what is there is what belongs there.
+fn state(project: &policy::Project) -> Finding {
     let mut parts: Vec<(String, u64)> = Vec::new();
-    for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
-        let files = walkdir::WalkDir::new(entry.path()).into_iter().flatten().filter_map(|found| found.metadata().ok());
-        let bytes = files.filter(std::fs::Metadata::is_file).map(|meta| meta.len()).sum();
-        parts.push((entry.file_name().to_string_lossy().into_owned(), bytes));
+    let place = Place::new(&project.root, STATE);
+    let entries = match runtime::check_state(project).and_then(|()| place.list()) {
+        Ok(entries) => entries,
+        Err(error) => return Finding::bad(STATE, error.to_string(), "no run begins before that"),
+    };
+    for (name, _) in entries {
+        let files = place.open_dir().into_iter().flat_map(|dir| dir.walk(Path::new(&name))).flatten();
+        let bytes = files.map(|(_, look)| look).filter(|look| look.kind == Kind::File).map(|look| look.len).sum();
+        parts.push((name.to_string_lossy().into_owned(), bytes));
     }
     parts.sort_by_key(|(_, bytes)| std::cmp::Reverse(*bytes));
     let mb = |bytes: u64| format!("{:.1} MB", bytes as f64 / 1e6);
@@ -238,7 +253,7 @@ fn state(dir: &Path) -> Finding {
     let largest: Vec<String> = large.map(|(name, bytes)| format!("{name} {}", mb(*bytes))).collect();
     let all = mb(parts.iter().map(|(_, bytes)| bytes).sum());
     let most = if largest.is_empty() { String::new() } else { format!(", most of it in {}", largest.join(", ")) };
-    Finding::good(".reflection", format!("{all}{most}"))
+    Finding::good(STATE, format!("{all}{most}"))
 }
 
 /// Whether everybody who is to hear of a run can be reached, as far as that is seen without sending anything.

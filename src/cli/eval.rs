@@ -17,6 +17,7 @@ use crate::evaluation::EvalResult;
 use crate::evaluation::Format;
 use crate::evaluation::Lines;
 use crate::evaluation::Suite;
+use crate::files::Place;
 use crate::runtime;
 use crate::runtime::EvalError;
 use crate::runtime::EvalFiles;
@@ -140,7 +141,8 @@ fn list(suites: &[(String, Suite)], json: bool) -> anyhow::Result<Exit> {
 fn keep(result: &EvalResult, state: Option<&Path>, out: Option<&Path>) -> anyhow::Result<()> {
     let json = serde_json::to_string_pretty(result)?;
     if let Some(out) = out {
-        runtime::replace_file(out, &json).with_context(|| format!("failed to write {}", out.display()))?;
+        project::write(&Place::with_names(out, 1), &json)
+            .with_context(|| format!("failed to write {}", out.display()))?;
         errln!("result: {}", out.display());
     }
     let Some(state) = state else {
@@ -166,7 +168,7 @@ fn keep(result: &EvalResult, state: Option<&Path>, out: Option<&Path>) -> anyhow
 /// Compares two results: those that are named, or the two newest of every suite.
 fn compare(dir: &Path, files: &[PathBuf], json: bool) -> anyhow::Result<Exit> {
     let compared: Vec<Comparison> = match files {
-        [old, new] => evaluation::compare(&load(old)?, &load(new)?),
+        [old, new] => evaluation::compare(&load(&Place::named(old))?, &load(&Place::named(new))?),
         [] => newest(dir)?,
         _ => return Err(UsageError("--compare takes two results, OLD and NEW, or none for the newest".into()).into()),
     };
@@ -182,10 +184,11 @@ fn compare(dir: &Path, files: &[PathBuf], json: bool) -> anyhow::Result<Exit> {
     Ok(if lost { Exit::NotConfirmed } else { Exit::Confirmed })
 }
 
-fn load(file: &Path) -> anyhow::Result<EvalResult> {
-    let text = fs::read_to_string(file).map_err(|e| UsageError(format!("failed to read {}: {e}", file.display())))?;
-    let wrong = |e| UsageError(format!("{} is no result of `reflexion eval`: {e}", file.display()));
-    Ok(serde_json::from_str(&text).map_err(wrong)?)
+fn load(file: &Place) -> anyhow::Result<EvalResult> {
+    let shown = file.path().display();
+    let bytes = file.read().map_err(|e| UsageError(format!("failed to read {shown}: {e}")))?;
+    let wrong = |e| UsageError(format!("{shown} is no result of `reflexion eval`: {e}"));
+    Ok(serde_json::from_slice(&bytes).map_err(wrong)?)
 }
 
 /// The two newest results of every suite that has two.

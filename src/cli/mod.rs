@@ -41,6 +41,8 @@ use clap::Parser;
 use output::errln;
 use std::ffi::OsString;
 use std::process::ExitCode;
+use tokio::signal::unix::SignalKind;
+use tokio::signal::unix::signal;
 use tracing_subscriber::EnvFilter;
 
 /// The program: parses the process's arguments, does what they ask, and gives the exit code.
@@ -76,7 +78,13 @@ fn run_with(args: impl IntoIterator<Item = OsString>) -> ExitCode {
             return Exit::Environment.into();
         }
     };
-    let exit = runtime.block_on(dispatch(args));
+    // A write beyond a limit on the size of files (`ulimit -f`) is an error like any other, and not the program's end. What it
+    // starts is not affected: a handler is not inherited.
+    let too_large = SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw());
+    let exit = runtime.block_on(async {
+        let _handled = signal(too_large);
+        dispatch(args).await
+    });
     // A blocking read that nobody waits for any more must not keep the program from ending.
     runtime.shutdown_background();
     match (exit, output::lost()) {

@@ -43,6 +43,7 @@ pub(super) async fn overnight(dir: &Path, args: OvernightArgs) -> anyhow::Result
     let ids = args.tasks.iter().map(|id| TaskId::new(id.as_str()).map_err(|e| UsageError(e.to_string())));
     let ids = ids.collect::<Result<Vec<_>, _>>()?;
     let (layers, settings) = project::layers(dir, overrides(&args))?;
+    runtime::check_state(settings.project())?;
     run::check_agent(args.how.agent.as_deref(), &*settings)?;
     let progress = Progress::new(args.json);
     let layers = layers.with(Svc::<dyn EventSink>::new(progress.clone()));
@@ -63,6 +64,7 @@ pub(super) async fn overnight(dir: &Path, args: OvernightArgs) -> anyhow::Result
         app.shutdown().await?;
         return run::nothing_open(&list, &*settings, args.json);
     }
+    run::say_unprotected(&*settings);
     let cancel = CancellationToken::new();
     let drain = CancellationToken::new();
     let interrupt = tokio::spawn(interrupt::drain_then_cancel(drain.clone(), cancel.clone()));

@@ -6,11 +6,14 @@ use crate::config;
 use crate::config::Effective;
 use crate::config::Inputs;
 use crate::config::Override;
+use crate::files::Place;
 use crate::layer::Layers;
 use crate::layer::Svc;
 use crate::runtime;
 use crate::services::Settings;
 use serde::Serialize;
+use std::io;
+use std::io::Write;
 use std::path::Path;
 
 /// Loads the settings of the project at `dir`, and prints its warnings on stderr.
@@ -39,6 +42,14 @@ fn warned(effective: Effective) -> Effective {
 pub(super) fn layers(dir: &Path, flags: Vec<Override>) -> anyhow::Result<(Layers, Svc<dyn Settings>)> {
     let settings = runtime::settings_from(&load(dir, flags)?)?;
     Ok((runtime::live().with(settings.clone()), settings))
+}
+
+/// Writes a file as a whole, durably; a link in its place is replaced itself. The directory that a person named must be
+/// there.
+pub(super) fn write(file: &Place, text: &str) -> io::Result<()> {
+    let mut new = file.begin()?;
+    new.write_all(text.as_bytes())?;
+    new.finish()
 }
 
 /// Prints one JSON document on stdout.

@@ -9,6 +9,7 @@ use super::output::outln;
 use super::project;
 use crate::domain::RunId;
 use crate::domain::policy::Project;
+use crate::files::Place;
 use crate::report::night;
 use crate::report::night::Night;
 use crate::report::night::Times;
@@ -28,15 +29,17 @@ pub(super) fn report(dir: &Path, args: ReportArgs) -> anyhow::Result<Exit> {
     };
     let file = match args.out {
         Some(file) if file == Path::new("-") => None,
-        Some(file) => Some(file),
-        None => args.html.then(|| run_dir.join("report.html")),
+        Some(file) => Some(Place::with_names(&file, 1)),
+        // Below the project: `.reflection/runs/<run>/report.html`.
+        None => args.html.then(|| Place::with_names(&run_dir.join("report.html"), 4)),
     };
     let Some(file) = file else {
         out!("{text}");
         return Ok(Exit::Confirmed);
     };
-    runtime::replace_file(&file, &text).with_context(|| format!("{}: failed to write it", file.display()))?;
-    outln!("{}", project::printable(&file.display().to_string()));
+    let shown = file.path().display();
+    project::write(&file, &text).with_context(|| format!("{shown}: failed to write it"))?;
+    outln!("{}", project::printable(&shown.to_string()));
     Ok(Exit::Confirmed)
 }
 

@@ -36,6 +36,7 @@ pub(super) async fn run(dir: &Path, args: RunArgs) -> anyhow::Result<Exit> {
     let ids = args.tasks.iter().map(|id| TaskId::new(id.as_str()).map_err(|e| UsageError(e.to_string())));
     let ids = ids.collect::<Result<Vec<_>, _>>()?;
     let (layers, settings) = project::layers(dir, overrides(args.how.jobs, args.how.no_reflexion))?;
+    runtime::check_state(settings.project())?;
     check_agent(args.how.agent.as_deref(), &*settings)?;
     let progress = Progress::new(args.json);
     let app = layers
@@ -56,6 +57,7 @@ pub(super) async fn run(dir: &Path, args: RunArgs) -> anyhow::Result<Exit> {
         app.shutdown().await?;
         return nothing_open(&list, &*settings, args.json);
     }
+    say_unprotected(&*settings);
     let cancel = CancellationToken::new();
     let interrupt = tokio::spawn(interrupt::cancel_on_signal(cancel.clone()));
     let named = !ids.is_empty();
@@ -118,6 +120,13 @@ pub(super) fn say_problems(list: &TaskList, settings: &dyn Settings) {
     for problem in &list.problems {
         let file = settings.project().tasks.display();
         errln!("warning: {file}:{}: {}; the line is left as it is", problem.line, problem.message);
+    }
+}
+
+/// A glob that protects nothing is a slip of the pen, or a directory that has moved.
+pub(super) fn say_unprotected(settings: &dyn Settings) {
+    if let Some(health) = runtime::protect_health(settings).filter(|health| health.advice.is_some()) {
+        errln!("warning: {}", project::printable(&health.detail));
     }
 }
 

@@ -5,6 +5,7 @@ use super::error::ConfigError;
 use super::error::nearest;
 use super::wire::Objects;
 use super::wire::ProjectFile;
+use crate::files::read_named;
 use serde::de::DeserializeOwned;
 use serde_json::Map;
 use serde_json::Value;
@@ -226,7 +227,7 @@ fn merge_at(path: &str, into: &mut Value, from: &Value) {
 /// Reads one file and checks every key and type in it, so that an error has a position.
 fn read_file(dir: &Path, name: &str) -> Result<Option<Value>, ConfigError> {
     let path = dir.join(name);
-    let text = match std::fs::read_to_string(&path) {
+    let text = match read_named(&path) {
         Ok(text) => text,
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(e) => {

@@ -16,6 +16,7 @@ use super::wire::ProjectFile;
 use super::wire::RetryStartFile;
 use super::wire::SandboxFile;
 use super::wire::SandboxKindFile;
+use crate::domain::Protected;
 use crate::domain::TaskSize;
 use crate::domain::policy;
 use std::collections::BTreeMap;
@@ -45,11 +46,14 @@ impl Effective {
         self.require((1..=1024).contains(&file.jobs), "jobs", "is 1 to 1024")?;
         self.require(file.reflexion.generation_timeout_ms > 0, "reflexion.generationTimeoutMs", "is more than 0")?;
         self.require(!file.tasks.is_empty(), "tasks", "names a file")?;
-        for (key, globs) in [("carry", &file.carry), ("protect", &file.protect), ("envDeny", &file.env_deny)] {
+        for (key, globs) in [("carry", &file.carry), ("envDeny", &file.env_deny)] {
             for glob in globs {
                 let valid = globset::Glob::new(glob);
                 self.require(valid.is_ok(), key, &format!("has the glob `{glob}`, which cannot be read"))?;
             }
+        }
+        if let Err(error) = Protected::new(&file.protect) {
+            self.require(false, "protect", &format!("has the glob `{}`, which cannot be read", error.glob))?;
         }
         self.checks()?;
         let agents = self.agents()?;
@@ -67,6 +71,7 @@ impl Effective {
                 carry_limit_bytes: file.carry_limit_mb.saturating_mul(1 << 20),
                 env: file.workspace.env.clone(),
                 min_free_bytes: file.workspace.min_free_mb.saturating_mul(1 << 20),
+                max_change_bytes: file.workspace.max_change_mb.saturating_mul(1 << 20),
                 transcripts_bytes: file.workspace.transcripts_mb.saturating_mul(1 << 20),
             },
             environment: policy::Environment {

@@ -69,7 +69,9 @@ pub struct ProjectFile {
     pub workspace: WorkspaceFile,
     /// Globs of environment variables that agents, generators and checks do not get.
     pub env_deny: Vec<String>,
-    /// Globs, relative to the project, of files that no attempt may change; a directory protects all below it.
+    /// Globs, relative to the project, of files that no attempt may change; a directory protects all below it. A leading `./` says
+    /// nothing; a leading `/` means the project's directory, and then `*` does not reach into directories. A glob that matches no file at
+    /// the base is told by `doctor` and when a run begins.
     pub protect: Vec<String>,
     /// Whether agents, checks and setup may push. Off: a plain `git push` of theirs is refused, see
     /// [what is stopped](sandbox.md). The runtime itself never pushes.
@@ -324,6 +326,9 @@ pub struct WorkspaceFile {
     /// With less than so many megabytes free on the disk that holds workspaces, no attempt begins or is judged: the run
     /// stops, and goes on when there is room again. 0: it is not looked at.
     pub min_free_mb: u64,
+    /// An attempt whose change has files of more than so many megabytes in all is refuted, and its change is not recorded.
+    /// What was deleted does not count.
+    pub max_change_mb: u64,
     /// When a run begins, the transcripts of earlier ones may fill so many megabytes under `.reflection/runs`; what is more is
     /// removed, the oldest first. Those of the newest run stay, and journals and patches always do.
     pub transcripts_mb: u64,
@@ -331,7 +336,7 @@ pub struct WorkspaceFile {
 
 impl Default for WorkspaceFile {
     fn default() -> Self {
-        Self { env: BTreeMap::new(), min_free_mb: 200, transcripts_mb: 1024 }
+        Self { env: BTreeMap::new(), min_free_mb: 200, max_change_mb: 256, transcripts_mb: 1024 }
     }
 }
 
@@ -369,7 +374,7 @@ pub struct LandlockFile {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SandboxCommandFile {
-    /// Put in front of the words of every agent, check and setup. `{workspace}`, `{git}`, `{worktree-git}`, `{cache}`, `{project}`
+    /// Put in front of the words of every agent, check and setup. `{workspace}`, `{git}`, `{cache}`, `{project}`
     /// and `{home}` stand for directories.
     pub command: Vec<String>,
 }

@@ -239,6 +239,10 @@ pub struct Change {
     pub tree: TreeId,
     /// What differs from the task's base, as paths from the repository's root.
     pub files: Vec<String>,
+    /// Those of them that are there at the base; the others are new.
+    pub existed: Vec<String>,
+    /// Links that were made or changed and lead out of the repository, as `link -> target`: nobody else has what is there.
+    pub leads_out: Vec<String>,
     /// Hash of that difference; equal hashes mean the same change.
     pub diff_hash: String,
     /// The tree equals the attempt's own start tree: the agent did nothing.

@@ -105,6 +105,9 @@ pub struct CheckReport {
     pub duration_ms: u64,
     /// What the failure looks like; empty for a check that passed.
     pub signature: Signature,
+    /// Files that were there when it began and were others, or gone, when it ended.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rewrote: Vec<String>,
 }
 
 impl CheckReport {

@@ -124,6 +124,8 @@ pub enum FailureType {
     Timeout,
     /// The agent failed.
     AgentError,
+    /// A check is green where the agent worked and red on a clean copy of its change.
+    OnlyInWorkspace,
     /// The work could not be merged.
     MergeConflict,
     /// Nothing was changed.

@@ -38,6 +38,9 @@ pub enum JournalEntry {
         run: RunId,
         /// The runtime's process id.
         pid: u32,
+        /// The start of the machine that it runs in, where that has a name.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        boot: Option<String>,
         /// The tasks asked for, in the order of work.
         tasks: Vec<TaskId>,
         /// How it was asked for; enough to go on with it in the same way.
@@ -50,6 +53,9 @@ pub enum JournalEntry {
         run: RunId,
         /// That process's id.
         pid: u32,
+        /// The start of the machine that it runs in, where that has a name.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        boot: Option<String>,
         /// The tasks that are left.
         tasks: Vec<TaskId>,
         /// The new deadline.
@@ -464,6 +470,18 @@ pub enum MergeOutcome {
         /// The branch that keeps it.
         kept: String,
     },
+    /// Nothing was tried: it changes what steers agents or the runtime, or stands on work that does. It stays on its branch, and
+    /// counts as confirmed.
+    LeftToPerson {
+        /// The files that steer.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        files: Vec<String>,
+        /// The tasks of this run that it stands on and that are left to a person too.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        on: Vec<TaskId>,
+        /// The branch, or patch file, with the work.
+        branch: String,
+    },
     /// It fits, and a check that counts is red on top of what was merged before.
     Red {
         /// Why, in words.
@@ -504,9 +522,19 @@ impl MergeOutcome {
                 let files = files.join(", ");
                 Some(format!("it conflicts with what was merged before in {files}; the work is kept on {kept}"))
             }
+            Self::LeftToPerson { files, on, .. } => Some(left_to_person(files, on)),
             Self::Red { because, kept } => {
                 Some(format!("on top of what was merged before {because}; the work is kept on {kept}"))
             }
         }
     }
+}
+
+/// Why only a person merges work, in words.
+fn left_to_person(files: &[String], on: &[TaskId]) -> String {
+    let changes = (!files.is_empty())
+        .then(|| format!("it changes what steers agents or the runtime ({}), which a person merges", files.join(", ")));
+    let tasks: Vec<String> = on.iter().map(|task| format!("`{task}`")).collect();
+    let stands = (!on.is_empty()).then(|| format!("it stands on {}, which a person merges first", tasks.join(", ")));
+    changes.into_iter().chain(stands).collect::<Vec<_>>().join("; ")
 }

@@ -43,12 +43,12 @@ mod outcome;
 mod past;
 mod planning;
 pub mod policy;
+mod protect;
 mod reflection;
 mod risk;
 mod run_log;
 mod session_verdict;
 mod task;
-mod test_file;
 mod trace;
 mod transcript;
 mod verdict;
@@ -74,9 +74,10 @@ pub use journal::{JournalEntry, MergeOutcome, RunKind, RunPlan, RunStop, TurnRea
 pub use later::later;
 pub use mark::{FEEDBACK_MARK, INTERNAL_MARK, internal, is_feedback, is_internal};
 pub use notice::{Notice, NoticeKind};
-pub use outcome::{RunReport, RunTotals, Stop, TaskReport};
+pub use outcome::{Needs, RunReport, RunTotals, Stop, TaskReport};
 pub use past::{Past, PastEntry};
 pub use planning::{Planning, PlansUntil, announced_by_program};
+pub use protect::{ProtectError, Protected};
 pub use reflection::{Category, Draft, Origin, Reflection};
 pub use risk::{RISK_THRESHOLD_VARIABLE, Risk, RiskThreshold, RiskThresholdError, Surface};
 pub use run_log::{Life, LoggedEntry, RunLog};
@@ -85,7 +86,6 @@ pub use task::{
     Again, AttemptCount, Dependency, Expects, INTEGRATION, LineProblem, Status, Subtask, Task, TaskList, TaskMark,
     TaskSize, nearest_id,
 };
-pub use test_file::{is_code, is_test_file};
 pub use trace::{Action, Asked, KEPT_BYTES, Outcome, Trace};
 pub use transcript::{Role, ToolKind, ToolStatus, TranscriptHead, TranscriptItem, TranscriptRecord};
 pub use verdict::{Proof, Verdict};

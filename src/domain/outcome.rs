@@ -88,12 +88,23 @@ pub struct TaskReport {
     /// The commit of the run's integration branch that holds it, checked there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub merged: Option<String>,
+    /// Who has to act before confirmed work goes where it belongs; none if nobody has to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub needs: Option<Needs>,
     /// How risky the change of the last judged attempt is; null if none was judged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub risk: Option<Risk>,
     /// What the confirmed work changed, as paths from the repository's root.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
+}
+
+/// Who has to act before confirmed work goes where it belongs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Needs {
+    /// It changes what steers agents or the runtime, or stands on work that does: a person merges it.
+    Person,
 }
 
 /// Why a task was left open although its work was not refuted for good.

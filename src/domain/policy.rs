@@ -432,6 +432,8 @@ pub struct Workspace {
     pub env: BTreeMap<String, String>,
     /// With less room than so many bytes nothing is begun or judged.
     pub min_free_bytes: u64,
+    /// A change with files of more than so many bytes is not recorded.
+    pub max_change_bytes: u64,
     /// So many bytes of earlier runs' transcripts are kept.
     pub transcripts_bytes: u64,
 }

@@ -34,6 +34,11 @@ pub struct LoggedEntry {
 pub enum Life {
     /// One does.
     Alive,
+    /// One does, and is stopped (by `SIGSTOP`, or a debugger): it does nothing until somebody lets it go on.
+    Stopped {
+        /// That process.
+        pid: u32,
+    },
     /// None does.
     Gone,
     /// None does, and there is a newer run: this one is not gone on with.

@@ -335,12 +335,15 @@ fn observed(case: &ObservedCase) -> Observed {
         output: Output::whole(output),
         duration_ms: 0,
         signature: Signature::default(),
+        rewrote: Vec::new(),
     };
     let at_base = case.checks.iter().filter(|check| check.base.is_some());
     Observed {
         change: Change {
             tree: TreeId("after".to_owned()),
             files: case.changed.clone(),
+            existed: Vec::new(),
+            leads_out: Vec::new(),
             diff_hash: String::new(),
             no_op: case.changed.is_empty(),
         },

@@ -54,6 +54,13 @@ pub struct Look {
     pub modified: (i64, i64),
 }
 
+impl From<&std::fs::Metadata> for Look {
+    /// Of a file that is open.
+    fn from(data: &std::fs::Metadata) -> Self {
+        Self::of(&Metadata::from_just_metadata(data.clone()))
+    }
+}
+
 impl Look {
     pub(super) fn of(data: &Metadata) -> Self {
         Self {

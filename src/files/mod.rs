@@ -9,7 +9,9 @@
 //!
 //! This module knows nothing of the program around it.
 
+mod held;
 mod look;
+mod place;
 mod refused;
 mod remove;
 mod replacement;
@@ -18,6 +20,9 @@ mod walk;
 
 pub use look::Kind;
 pub use look::Look;
+pub use place::Place;
+pub use place::open_named;
+pub use place::read_named;
 pub use refused::Refused;
 pub use replacement::Replacement;
 pub use root::Root;

@@ -31,6 +31,18 @@ impl Refused {
         error.get_ref()?.downcast_ref()
     }
 
+    /// Whether a link stands there.
+    #[must_use]
+    pub fn is_link(&self) -> bool {
+        self.found == A_LINK
+    }
+
+    /// Whether what stands there is neither a file nor a directory.
+    #[must_use]
+    pub fn is_special(&self) -> bool {
+        !matches!(self.found, A_FILE | A_DIRECTORY)
+    }
+
     /// An error if `found` is not what is wanted.
     pub(super) fn unless(wanted: &'static str, found: FileType, path: &Path) -> Option<io::Error> {
         let found = name(found);
@@ -39,7 +51,7 @@ impl Refused {
     }
 
     fn reason(&self) -> &'static str {
-        if self.found == A_LINK { ", and no link is followed here" } else { "" }
+        if self.is_link() { ", and no link is followed here" } else { "" }
     }
 
     fn advice(&self) -> String {

@@ -17,7 +17,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::time::SystemTime;
 
 /// How many files of one directory can be replaced at the same moment.
-const SLOTS: usize = 256;
+const SLOTS: usize = 4096;
 /// How often a name is tried that others take away at the same moment.
 const TRIES: usize = 64;
 
@@ -60,6 +60,27 @@ impl Replacement {
         self.file.sync_all()?;
         self.put()?;
         sync(&self.dir)
+    }
+
+    /// Puts it in the old one's place, not yet durable: a kill at any moment leaves the old one or the new one, a power cut
+    /// may leave an empty one.
+    ///
+    /// # Errors
+    /// If that fails; then the old one is as it was.
+    pub fn finish_soon(mut self) -> io::Result<()> {
+        self.set_mode()?;
+        self.put()
+    }
+
+    /// Makes the new file durable and puts it where nothing is; `false` if something is there.
+    pub(super) fn finish_new(self) -> io::Result<bool> {
+        self.file.sync_all()?;
+        match self.dir.hard_link(slot_name(self.slot), &self.dir, &self.name) {
+            // Its temporary name is removed when it is dropped.
+            Ok(()) => sync(&self.dir).map(|()| true),
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+            Err(e) => Err(e),
+        }
     }
 
     /// Puts it in the old one's place as last changed at `modified`, not yet durable.

@@ -135,15 +135,23 @@ impl Root {
     /// # Errors
     /// If the system refuses to say.
     pub fn look(&self, path: &Path) -> io::Result<Option<Look>> {
-        if self.names(path)?.is_empty() {
-            return Ok(Some(Look::of(&self.inner.dir.dir_metadata()?)));
-        }
-        let found = self.parent(path, Missing::Fails).and_then(|(dir, name)| dir.symlink_metadata(name));
-        match found {
-            Ok(data) => Ok(Some(Look::of(&data))),
+        match self.stat(path) {
+            Ok(look) => Ok(Some(look)),
             Err(e) if is_not_there(&e) => Ok(None),
             Err(e) => Err(e),
         }
+    }
+
+    /// What stands at a path.
+    ///
+    /// # Errors
+    /// If nothing is there; if a link or a file is in the middle of the path.
+    pub fn stat(&self, path: &Path) -> io::Result<Look> {
+        if self.names(path)?.is_empty() {
+            return Ok(Look::of(&self.inner.dir.dir_metadata()?));
+        }
+        let (dir, name) = self.parent(path, Missing::Fails)?;
+        Ok(Look::of(&dir.symlink_metadata(name)?))
     }
 
     /// The content of a regular file.
@@ -184,6 +192,17 @@ impl Root {
         let mut new = self.begin(path)?;
         new.write_all(bytes)?;
         new.finish()
+    }
+
+    /// Writes a whole file, durably, where nothing is; `false` if something of that name is there, a link too.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn create(&self, path: &Path, bytes: &[u8]) -> io::Result<bool> {
+        let (dir, name) = self.parent(path, Missing::IsMadeDurably)?;
+        let mut new = Replacement::begin(&dir, name, None)?;
+        new.write_all(bytes)?;
+        new.finish_new()
     }
 
     /// Begins what [`Root::replace`] does at once; nothing changes before [`Replacement::finish`].
@@ -282,6 +301,15 @@ impl Root {
         }
         found.sort_by(|a, b| a.0.cmp(&b.0));
         Ok(found)
+    }
+
+    /// Makes the names in a directory durable.
+    ///
+    /// # Errors
+    /// If it is not there.
+    pub fn sync(&self, dir: &Path) -> io::Result<()> {
+        let dir = self.dir_at(&self.names(dir)?, Missing::Fails)?;
+        sync(&dir)
     }
 
     /// Goes through what stands at `from` and everything below it, see [`Walk`].

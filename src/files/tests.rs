@@ -2,8 +2,11 @@
 
 use super::Kind;
 use super::MAX_DEPTH;
+use super::Place;
 use super::Refused;
 use super::Root;
+use super::open_named;
+use super::read_named;
 use rustix::fs::CWD;
 use rustix::fs::FileType;
 use rustix::fs::Mode;
@@ -28,7 +31,15 @@ struct Case {
 
 impl Case {
     fn new() -> Self {
-        let dir = tempfile::tempdir().unwrap();
+        Self::below(tempfile::tempdir().unwrap())
+    }
+
+    /// Where many directories are made and removed fast, if there is such a place.
+    fn in_memory() -> Self {
+        Self::below(tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap())
+    }
+
+    fn below(dir: TempDir) -> Self {
         fs::create_dir_all(dir.path().join("there/deep/er")).unwrap();
         for name in ["there/file", "there/deep/file", "there/deep/er/file"] {
             fs::write(dir.path().join(name), "theirs").unwrap();
@@ -110,10 +121,14 @@ fn a_link_before_the_last_name_is_refused_by_every_effect() {
     // The link, and what is asked for: behind the link as the first and as a middle name, to a directory and to nothing.
     let cases = [("link", "link/file"), ("link", "link/deep/er/file"), ("a/b", "a/b/deep/new"), ("a/b/c", "a/b/c/er")];
     for (link, asked) in cases {
-        for target in ["there", "nowhere"] {
+        // Also one that leads to its neighbour, and so nowhere outside.
+        for target in ["there", "nowhere", "neighbour"] {
             let case = Case::new();
-            fs::create_dir_all(case.here(link).parent().unwrap()).unwrap();
-            symlink(case.dir.path().join(target), case.here(link)).unwrap();
+            let beside = case.here(link).parent().unwrap().to_owned();
+            fs::create_dir_all(beside.join("neighbour/deep/er")).unwrap();
+            fs::write(beside.join("neighbour/file"), "ours").unwrap();
+            let there = case.dir.path().join(target);
+            symlink(if target == "neighbour" { path(target) } else { &there }, case.here(link)).unwrap();
             for (effect, result) in effects(&case.root, path(asked)) {
                 let refused = refused(result);
                 assert_eq!((refused.path, refused.found), (case.here(link), "a symbolic link"), "{effect} {asked}");
@@ -127,11 +142,16 @@ fn a_link_before_the_last_name_is_refused_by_every_effect() {
 
 #[test]
 fn a_link_as_the_last_name_is_never_followed() {
-    for target in ["there/file", "there/deep", "nowhere"] {
+    // Also those that lead to their neighbours, and so nowhere outside.
+    for target in ["there/file", "there/deep", "nowhere", "neighbour", "neighbours"] {
         let case = Case::new();
+        fs::write(case.here("neighbour"), "ours").unwrap();
+        fs::create_dir(case.here("neighbours")).unwrap();
+        let there = case.dir.path().join(target);
+        let to = if target.starts_with("neigh") { path(target) } else { &there };
         let again = || {
             case.root.remove(path("link")).unwrap();
-            symlink(case.dir.path().join(target), case.here("link")).unwrap();
+            symlink(to, case.here("link")).unwrap();
         };
         again();
         let link = path("link");
@@ -144,7 +164,7 @@ fn a_link_as_the_last_name_is_never_followed() {
         refused(case.root.make_below(link));
         refused(case.root.copy(path("copied"), &case.root, link));
         assert_eq!(case.root.look(link).unwrap().unwrap().kind, Kind::Link);
-        assert_eq!(case.root.target(link).unwrap(), case.dir.path().join(target));
+        assert_eq!(case.root.target(link).unwrap(), to);
         assert_eq!(case.root.walk(link).count(), 1, "the link itself");
         assert_eq!(case.root.link(link, path("other")).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
         case.root.replace(link, b"ours").unwrap();
@@ -318,7 +338,7 @@ fn nest(root: &Root, levels: usize) {
 
 #[test]
 fn sixty_thousand_directories_in_one_another_are_removed_with_a_small_stack() {
-    let case = Case::new();
+    let case = Case::in_memory();
     nest(&case.root, 60_000);
     let root = case.root.clone();
     let small = std::thread::Builder::new().stack_size(128 * 1024);
@@ -328,7 +348,7 @@ fn sixty_thousand_directories_in_one_another_are_removed_with_a_small_stack() {
 
 #[test]
 fn a_walk_ends_at_the_depth_that_a_path_can_have_and_names_it() {
-    let case = Case::new();
+    let case = Case::in_memory();
     nest(&case.root, MAX_DEPTH + 100);
     fs::write(case.here("last"), "").unwrap();
     let (found, errors): (Vec<_>, Vec<_>) = case.root.walk(path("")).partition(Result::is_ok);
@@ -380,7 +400,7 @@ fn closed_directories_of_ours_are_removed() {
     let closed =
         ["t/a/b/c/d/e/f/g/h/i", "t/a/b/c/d/e/f/g/h", "t/a/b/c/d/e/f/g", "t/a/b/c/d", "t/a", "t/j/k", "t/j", "t"];
     for name in closed {
-        fs::set_permissions(case.here(name), fs::Permissions::from_mode(0)).unwrap();
+        fs::set_permissions(case.here(name), fs::Permissions::from_mode(0o000)).unwrap();
     }
     without_privileges(|| {
         assert!(fs::read_dir(case.here("t")).is_err(), "the test means something");
@@ -395,11 +415,53 @@ fn closed_directories_of_ours_are_removed() {
 fn permissions_of_what_may_not_be_opened_are_set() {
     let case = Case::new();
     fs::write(case.here("file"), "").unwrap();
-    fs::set_permissions(case.here("file"), fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(case.here("file"), fs::Permissions::from_mode(0o000)).unwrap();
     without_privileges(|| {
         case.root.set_mode(path("file"), 0o751).unwrap();
         case.root.set_mode(path(""), 0o710).unwrap();
     });
     assert_eq!(case.root.look(path("file")).unwrap().unwrap().mode, 0o751);
     assert_eq!(case.root.look(path("")).unwrap().unwrap().mode, 0o710);
+}
+
+#[test]
+fn a_file_is_created_only_where_nothing_is() {
+    let case = Case::new();
+    assert!(case.root.create(path("a/new"), b"one").unwrap());
+    assert!(!case.root.create(path("a/new"), b"two").unwrap());
+    symlink(case.dir.path().join("nowhere"), case.here("link")).unwrap();
+    assert!(!case.root.create(path("link"), b"two").unwrap());
+    assert_eq!(case.root.read(path("a/new")).unwrap(), b"one");
+    assert_eq!(case.root.list(path("a")).unwrap().len(), 1, "no temporary file is left");
+}
+
+#[test]
+fn a_place_is_below_a_root_that_a_link_may_lead_to_and_that_need_not_be_there() {
+    let case = Case::new();
+    let place = Place::new(case.here("project"), "state/file");
+    assert!(place.look().unwrap().is_none());
+    assert_eq!(place.open_file().unwrap_err().kind(), io::ErrorKind::NotFound);
+    assert_eq!(Place::with_names(&case.here("project"), 1).list().unwrap(), []);
+    place.remove().unwrap();
+    place.append_to().unwrap().write_all(b"ours").unwrap();
+    symlink("project", case.here("door")).unwrap();
+    assert_eq!(Place::new(case.here("door"), "state/file").read().unwrap(), b"ours");
+    assert_eq!(Place::with_names(&case.here("door/state/file"), 2), Place::new(case.here("door"), "state/file"));
+    let through = Place::with_names(&case.here("door/state/file"), 3);
+    for result in [through.look().map(drop), through.open_file().map(drop), through.replace(b"theirs")] {
+        assert_eq!(refused(result).path, case.here("door"));
+    }
+    assert_eq!(Place::with_names(path("file"), 2).path(), path("file"));
+}
+
+#[test]
+fn what_a_person_names_is_read_through_links_and_a_pipe_makes_nobody_wait() {
+    let case = Case::new();
+    symlink(case.there("file"), case.here("link")).unwrap();
+    symlink("link", case.here("again")).unwrap();
+    assert_eq!(read_named(&case.here("again")).unwrap(), "theirs");
+    assert_eq!(open_named(&case.here("none")).unwrap_err().kind(), io::ErrorKind::NotFound);
+    rustix::fs::mknodat(CWD, case.here("pipe"), FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
+    symlink("pipe", case.here("to-pipe")).unwrap();
+    assert_eq!(refused(open_named(&case.here("to-pipe"))).found, "a pipe");
 }

@@ -14,6 +14,7 @@ use crate::domain::RISK_THRESHOLD_VARIABLE;
 use crate::domain::RiskThreshold;
 use crate::domain::SelfReport;
 use crate::domain::policy;
+use crate::files::Place;
 use crate::services::AttemptEnd;
 use crate::services::CapturedAttempt;
 use crate::services::Captures;
@@ -21,7 +22,6 @@ use crate::services::CapturesError;
 use crate::services::Clock;
 use async_trait::async_trait;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::PoisonError;
@@ -44,9 +44,11 @@ impl AttemptCaptures {
         CaptureFiles::of_project(&self.project.root)
     }
 
-    fn input(&self, attempt: &CapturedAttempt) -> PathBuf {
+    /// The report, below the project: `.reflection/runs/<run>/reports/<name>`.
+    fn input(&self, attempt: &CapturedAttempt) -> Place {
         let CapturedAttempt { run, task, subtask, attempt, .. } = attempt;
-        self.project.run_dir(run).join("reports").join(format!("{task}+{subtask}+{attempt}.json"))
+        let file = self.project.run_dir(run).join("reports").join(format!("{task}+{subtask}+{attempt}.json"));
+        Place::with_names(&file, 5)
     }
 
     fn repo(&self) -> String {
@@ -59,14 +61,14 @@ impl AttemptCaptures {
 impl Captures for AttemptCaptures {
     fn environment(&self, attempt: &CapturedAttempt, threshold: RiskThreshold) -> BTreeMap<String, String> {
         let input = self.input(attempt);
-        if let Some(dir) = input.parent() {
-            // An agent that cannot leave its report has none; that is no reason to stop it.
-            let _ = std::fs::create_dir_all(dir);
+        // An agent that cannot leave its report has none; that is no reason to stop it.
+        if let Some(dir) = input.path().parent() {
+            let _ = Place::with_names(dir, 4).make_dir();
         }
         let said = [
             ("REFLECTION_MODE", "orchestrated".to_owned()),
             ("REFLECTION_DIR", self.files().records().display().to_string()),
-            ("REFLECTION_INPUT", input.display().to_string()),
+            ("REFLECTION_INPUT", input.path().display().to_string()),
             ("REFLECTION_TASK_REF", attempt.task_ref()),
             ("REFLECTION_AGENT", attempt.agent.clone()),
             (RISK_THRESHOLD_VARIABLE, threshold.to_string()),
@@ -78,7 +80,7 @@ impl Captures for AttemptCaptures {
         let AttemptEnd { attempt, agent_session, turn, files, risk } = end;
         let sessions: Vec<&str> =
             [Some(attempt.session.as_str()), agent_session.as_deref()].into_iter().flatten().collect();
-        let report = self_report(&Asked { path: self.input(&attempt), named: Named::ByUs, sessions });
+        let report = self_report(&Asked { place: self.input(&attempt), named: Named::ByUs, sessions });
         let (report, degraded_reason) = match report {
             Ok(report) => (report, None),
             Err(because) => (SelfReport::default(), Some(because)),

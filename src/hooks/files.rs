@@ -5,6 +5,9 @@ use super::session::is_record;
 use crate::domain::Capture;
 use crate::domain::SessionId;
 use crate::domain::Timestamp;
+use crate::files::Kind;
+use crate::files::Place;
+use crate::files::Refused;
 use jiff::SignedDuration;
 use serde::Serialize;
 use std::collections::HashSet;
@@ -14,7 +17,6 @@ use std::fs::TryLockError;
 use std::io;
 use std::io::ErrorKind;
 use std::io::Read;
-use std::io::Write;
 use std::path::Path;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -28,11 +30,11 @@ const KEPT: SignedDuration = SignedDuration::from_hours(24 * 30);
 /// The records of a project, and what is known of the sessions and attempts that they are of.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CaptureFiles {
-    records: PathBuf,
+    records: Place,
     /// One file per session and its lock, one per attempt.
-    sessions: PathBuf,
+    sessions: Place,
     /// The directory that ignores itself.
-    ignored: PathBuf,
+    ignored: Place,
 }
 
 /// The attempt that a record is of.
@@ -56,11 +58,11 @@ impl CaptureFiles {
     /// `.reflection/reflections/` below a project's or checkout's top.
     #[must_use]
     pub fn of_project(top: &Path) -> Self {
-        let state = top.join(".reflection");
+        let state = Place::new(top, ".reflection");
         Self { records: state.join("reflections"), sessions: state.join("sessions"), ignored: state }
     }
 
-    /// A directory of the user's choice. If it is a project's own, as agents are told by a run, it is the same as
+    /// A directory of the user's choice, which may be a link. If it is a project's own, as agents are told by a run, it is the same as
     /// [`CaptureFiles::of_project`].
     #[must_use]
     pub fn in_dir(dir: PathBuf) -> Self {
@@ -69,30 +71,27 @@ impl CaptureFiles {
         {
             return Self::of_project(top);
         }
-        let sessions = dir.join(".sessions");
-        Self { records: dir, ignored: sessions.clone(), sessions }
+        let records = Place::new(dir, "");
+        let sessions = records.join(".sessions");
+        Self { records, ignored: sessions.clone(), sessions }
     }
 
     /// Where the records are.
     #[must_use]
     pub fn records(&self) -> &Path {
-        &self.records
+        self.records.path()
     }
 
     /// Makes the directories; nothing of the runtime's own is ever untracked to the user.
     pub(super) fn prepare(&self) -> io::Result<()> {
         for dir in [&self.ignored, &self.records, &self.sessions] {
-            // A directory of the user's choice may be a link; one of ours that is leads out of the project.
-            if dir.starts_with(&self.ignored) && dir.is_symlink() {
-                return Err(refused(dir, "it is a link; remove it, and a directory will be made"));
-            }
-            at(dir, std::fs::create_dir_all(dir))?;
+            at(dir, dir.make_dir())?;
         }
         let ignoring = self.ignored.join(".gitignore");
-        match File::create_new(&ignoring) {
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
-            file => at(&ignoring, file.and_then(|mut file| file.write_all(b"*\n"))),
+        if at(&ignoring, ignoring.look())?.is_none() {
+            at(&ignoring, ignoring.create(b"*\n"))?;
         }
+        Ok(())
     }
 
     /// Locks a session until the file is dropped; none if another hook of the session is at it.
@@ -108,25 +107,25 @@ impl CaptureFiles {
 
     /// Removes what is known of sessions and attempts that nothing was written of for [`KEPT`], of all but this one.
     pub(super) fn tidy(&self, session: &str, now: Timestamp) {
-        let Ok(entries) = std::fs::read_dir(&self.sessions) else { return };
-        let is_old = |path: &Path| {
-            let modified = path.symlink_metadata().and_then(|metadata| metadata.modified());
-            let modified = modified.ok().and_then(|at| Timestamp::try_from(at).ok());
+        let Ok(entries) = self.sessions.list() else { return };
+        let is_old = |name: &PathBuf| {
+            let look = self.sessions.join(name).look().ok().flatten();
+            let modified = look.and_then(|look| Timestamp::from_second(look.modified.0).ok());
             modified.is_some_and(|at| now.duration_since(at) > KEPT)
         };
-        let ours = |path: &PathBuf| {
-            let kind = path.extension().and_then(OsStr::to_str);
-            kind.is_some_and(|kind| matches!(kind, "json" | "lock" | "final" | "tmp")) && is_plain(path).is_ok()
+        let ours = |name: &PathBuf| {
+            let kind = name.extension().and_then(OsStr::to_str);
+            kind.is_some_and(|kind| matches!(kind, "json" | "lock" | "final" | "tmp"))
         };
-        let (old, fresh): (Vec<PathBuf>, Vec<PathBuf>) =
-            entries.flatten().map(|entry| entry.path()).filter(ours).partition(|path| is_old(path));
+        let files = entries.into_iter().filter(|(_, kind)| *kind == Kind::File).map(|(name, _)| PathBuf::from(name));
+        let (old, fresh): (Vec<PathBuf>, Vec<PathBuf>) = files.filter(ours).partition(is_old);
         // A lock is never written to, so it is as old as its session's first hook.
         let name = name(session);
         let mut living: HashSet<&OsStr> = fresh.iter().filter_map(|path| path.file_stem()).collect();
         living.insert(OsStr::new(&name));
         for path in old.iter().filter(|path| path.file_stem().is_none_or(|stem| !living.contains(stem))) {
             // What cannot be removed now is tried again at the next session's start.
-            let _ = std::fs::remove_file(path);
+            let _ = self.sessions.join(path).remove();
         }
     }
 
@@ -141,7 +140,7 @@ impl CaptureFiles {
         replace(&self.session_file(session), kept)
     }
 
-    fn session_file(&self, session: &str) -> PathBuf {
+    fn session_file(&self, session: &str) -> Place {
         self.sessions.join(format!("{}.json", name(session)))
     }
 
@@ -151,7 +150,7 @@ impl CaptureFiles {
         let Some(binding) = binding else { return self.place(&mut capture) };
         // Agents of one attempt may stop at the same time. Whoever holds this lock only writes some small files.
         let pointer = self.sessions.join(binding.file_name());
-        let lock = open_lock(&pointer.with_extension("lock"))?;
+        let lock = open_lock(&self.sessions.join(Path::new(&binding.file_name()).with_extension("lock")))?;
         lock.lock()?;
         if let Ok(before) = read(&pointer) {
             // First no record has the mark, then the new one: never two.
@@ -184,22 +183,20 @@ impl CaptureFiles {
         if !is_record(record) {
             return Err(refused(Path::new(record), "it is no record's name"));
         }
-        match std::fs::remove_file(self.records.join(record)) {
-            Err(error) if error.kind() != ErrorKind::NotFound => at(&self.records.join(record), Err(error)),
-            _ => Ok(()),
-        }
+        let record = self.records.join(record);
+        at(&record, record.remove())
     }
 
     /// Puts the record in a place of its own: where two would have the same time, the later one's is moved.
     fn place(&self, capture: &mut Capture) -> io::Result<String> {
         // Name and content say the same time.
-        let at = capture.timestamp;
-        capture.timestamp = Timestamp::from_millisecond(at.as_millisecond()).unwrap_or(at);
+        let exact = capture.timestamp;
+        capture.timestamp = Timestamp::from_millisecond(exact.as_millisecond()).unwrap_or(exact);
         loop {
-            let at = capture.timestamp.strftime("%Y%m%dT%H%M%S.%3fZ");
-            let record = format!("{}-{at}.reflection.json", name(&capture.session_id));
+            let time = capture.timestamp.strftime("%Y%m%dT%H%M%S.%3fZ");
+            let record = format!("{}-{time}.reflection.json", name(&capture.session_id));
             let path = self.records.join(&record);
-            if !path.exists() {
+            if at(&path, path.look())?.is_none() {
                 replace(&path, &*capture)?;
                 return Ok(record);
             }
@@ -208,34 +205,26 @@ impl CaptureFiles {
     }
 }
 
-fn open_lock(path: &Path) -> io::Result<File> {
-    is_plain(path)?;
-    at(path, File::options().create(true).truncate(false).write(true).open(path))
+fn open_lock(place: &Place) -> io::Result<File> {
+    at(place, place.append_to())
 }
 
 /// A whole file of ours; the error of one that is not there is [`ErrorKind::NotFound`].
-fn read(path: &Path) -> io::Result<Vec<u8>> {
-    is_plain(path)?;
+fn read(place: &Place) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    at(path, File::open(path).and_then(|file| file.take(FILE_BYTES + 1).read_to_end(&mut bytes)))?;
+    at(place, place.open_file().and_then(|file| file.take(FILE_BYTES + 1).read_to_end(&mut bytes)))?;
     if bytes.len() as u64 > FILE_BYTES {
-        return Err(refused(path, "it is too large to be ours"));
+        return Err(refused(place.path(), "it is too large to be ours"));
     }
     Ok(bytes)
 }
 
-/// A pipe in a file's place would be waited for, and a link leads somewhere else; where nothing is, a file may be made.
-fn is_plain(path: &Path) -> io::Result<()> {
-    match path.symlink_metadata() {
-        Ok(metadata) if !metadata.is_file() => Err(refused(path, "it is no plain file; remove it")),
-        Err(error) if error.kind() != ErrorKind::NotFound => at(path, Err(error)),
-        _ => Ok(()),
-    }
-}
-
-/// The same with the path in its error: what the system says names none.
-fn at<T>(path: &Path, done: io::Result<T>) -> io::Result<T> {
-    done.map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))
+/// The same with the path in its error, unless it names one: what the system says does not.
+fn at<T>(place: &Place, done: io::Result<T>) -> io::Result<T> {
+    done.map_err(|error| match Refused::of(&error) {
+        Some(_) => error,
+        None => io::Error::new(error.kind(), format!("{}: {error}", place.path().display())),
+    })
 }
 
 fn refused(path: &Path, because: &str) -> io::Error {
@@ -247,19 +236,13 @@ fn name(session: &str) -> String {
     SessionId::new(session).file_name()
 }
 
-fn replace(path: &Path, value: &impl Serialize) -> io::Result<()> {
+fn replace(place: &Place, value: &impl Serialize) -> io::Result<()> {
     let mut text = serde_json::to_vec_pretty(value)?;
     text.push(b'\n');
-    replace_bytes(path, &text)
+    replace_bytes(place, &text)
 }
 
 /// Puts a whole file in its place: a reader sees the old one or the new one.
-fn replace_bytes(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let dir = path.parent().unwrap_or(Path::new("."));
-    let write = || {
-        let mut file = tempfile::Builder::new().prefix(".").suffix(".tmp").tempfile_in(dir)?;
-        file.write_all(bytes)?;
-        file.persist(path).map_err(|error| error.error)
-    };
-    at(path, write()).map(drop)
+fn replace_bytes(place: &Place, bytes: &[u8]) -> io::Result<()> {
+    at(place, place.replace_soon(bytes))
 }

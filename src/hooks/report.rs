@@ -2,10 +2,9 @@
 
 use crate::domain::SelfReport;
 use crate::domain::SelfReportError;
-use std::fs::File;
+use crate::files::Place;
 use std::io;
 use std::io::Read;
-use std::path::PathBuf;
 
 /// A report is some sentences.
 const REPORT_BYTES: u64 = 1 << 20;
@@ -13,7 +12,7 @@ const REPORT_BYTES: u64 = 1 << 20;
 /// Whose report is looked for.
 pub(super) struct Asked<'a> {
     /// Its file.
-    pub path: PathBuf,
+    pub place: Place,
     /// Whether somebody waits for it there.
     pub named: Named,
     /// The names that the session goes by.
@@ -31,30 +30,26 @@ pub(super) enum Named {
 
 /// The agent's own report; none is no error, and nor is one that another session left behind. The error says why one that is there does not count.
 pub(super) fn self_report(asked: &Asked<'_>) -> Result<SelfReport, String> {
-    let wrong = |because: &dyn std::fmt::Display| format!("invalid_self_report: {}: {because}", asked.path.display());
-    let metadata = match asked.path.metadata() {
-        Ok(metadata) => metadata,
+    let wrong =
+        |because: &dyn std::fmt::Display| format!("invalid_self_report: {}: {because}", asked.place.path().display());
+    let file = match asked.place.open_file() {
+        Ok(file) => file,
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
             return match asked.named {
                 Named::ByUs => Ok(SelfReport::default()),
-                Named::ByUser => Err(format!("no_self_report: {} is not there", asked.path.display())),
+                Named::ByUser => Err(format!("no_self_report: {} is not there", asked.place.path().display())),
             };
         }
         Err(error) => return Err(wrong(&error)),
     };
-    // A pipe would be waited for.
-    if !metadata.is_file() {
-        return Err(wrong(&"it is no file"));
-    }
     let mut text = Vec::new();
-    let file = File::open(&asked.path).map_err(|error| wrong(&error))?;
     file.take(REPORT_BYTES + 1).read_to_end(&mut text).map_err(|error| wrong(&error))?;
     if text.len() as u64 > REPORT_BYTES {
         return Err(wrong(&format!("it has more than {} MiB", REPORT_BYTES >> 20)));
     }
     match SelfReport::read(&text, &asked.sessions) {
         Err(SelfReportError::OfAnotherSession) => Ok(SelfReport::default()),
-        Err(error @ SelfReportError::Invalid(_)) => Err(format!("{error} ({})", asked.path.display())),
+        Err(error @ SelfReportError::Invalid(_)) => Err(format!("{error} ({})", asked.place.path().display())),
         Ok(report) => Ok(report),
     }
 }

@@ -2,9 +2,9 @@
 
 use super::Hook;
 use super::session::Session;
+use crate::files::open_named;
 use sha2::Digest;
 use sha2::Sha256;
-use std::fs::File;
 use std::io::ErrorKind;
 use std::io::Read;
 use std::path::Path;
@@ -66,12 +66,10 @@ pub(super) fn noted(top: &Path) -> Option<String> {
     let mut hash = Sha256::new();
     for file in FILES {
         let path = top.join(file);
-        match path.metadata() {
-            // A pipe would be waited for.
-            Ok(metadata) if !metadata.is_file() || metadata.len() > FILE_BYTES => return None,
-            Ok(_) => {
+        match open_named(&path) {
+            Ok(file) => {
                 let mut text = Vec::new();
-                File::open(&path).ok()?.take(FILE_BYTES).read_to_end(&mut text).ok()?;
+                file.take(FILE_BYTES + 1).read_to_end(&mut text).ok().filter(|bytes| *bytes as u64 <= FILE_BYTES)?;
                 hash.update([1]);
                 hash.update(Sha256::digest(&text));
             }

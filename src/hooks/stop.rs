@@ -20,6 +20,7 @@ use crate::domain::Provenance;
 use crate::domain::Risk;
 use crate::domain::RiskThreshold;
 use crate::domain::SelfReport;
+use crate::files::Place;
 use crate::services::WorkTree;
 use sha2::Digest;
 use sha2::Sha256;
@@ -183,7 +184,7 @@ fn asked<'a>(hook: &'a Hook<'_>) -> Asked<'a> {
         None => (Path::new(".reflection/reflection-input.json"), Named::ByUs),
     };
     let sessions = [hook.payload.session.as_deref(), env.session.as_deref()];
-    Asked { path: hook.top().join(path), named, sessions: sessions.into_iter().flatten().collect() }
+    Asked { place: Place::named(&hook.top().join(path)), named, sessions: sessions.into_iter().flatten().collect() }
 }
 
 fn file_name(hook: &Hook<'_>) -> String {

@@ -44,6 +44,12 @@ impl Clock for SystemClock {
         tokio::time::sleep(duration).await;
     }
 
+    fn boot(&self) -> Option<String> {
+        // Only Linux says so.
+        let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+        Some(id.trim().to_owned()).filter(|id| !id.is_empty())
+    }
+
     fn new_id(&self) -> String {
         uuid::Uuid::now_v7().to_string()
     }

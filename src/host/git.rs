@@ -4,18 +4,16 @@
 //! and no helper, never signs, never collects garbage, and takes no lock that it could do without (the user's index is
 //! not even refreshed). A call whose future is dropped is ended.
 
+use super::process::start_child;
+use crate::files::Root;
 use crate::services::WorkspaceError;
 use rustix::process::Pid;
 use rustix::process::Signal;
-use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::ffi::OsString;
 use std::path::Path;
 use std::path::PathBuf;
 use std::process::Stdio;
-use std::sync::Arc;
-use std::sync::LazyLock;
-use std::sync::Mutex;
 use std::time::Duration;
 use tokio::io::AsyncReadExt;
 use tokio::io::AsyncWriteExt;
@@ -44,23 +42,59 @@ const CONFIG: [&str; 13] = [
 pub(super) const ENVIRONMENT: [(&str, &str); 4] =
     [("GIT_TERMINAL_PROMPT", "0"), ("GIT_OPTIONAL_LOCKS", "0"), ("GIT_NO_REPLACE_OBJECTS", "1"), ("LC_ALL", "C")];
 
+/// What a call in a repository of the runtime's own is told as well: the settings of that repository are all there is. They
+/// were taken over from the user's when the run began; who changes the user's meanwhile changes nothing here.
+const ALONE: [(&str, &str); 3] =
+    [("GIT_CONFIG_GLOBAL", "/dev/null"), ("GIT_CONFIG_NOSYSTEM", "1"), ("GIT_ATTR_NOSYSTEM", "1")];
+
 /// Where git is called: a directory, and optionally a repository that is named instead of found.
 #[derive(Debug, Clone)]
 pub(super) struct Git {
-    dir: PathBuf,
-    repository: Option<(PathBuf, PathBuf)>,
+    dir: Dir,
+    repository: Option<(PathBuf, Option<PathBuf>)>,
+    /// The repository is the runtime's own: no other settings than those in it count.
+    alone: bool,
+}
+
+#[derive(Debug, Clone)]
+enum Dir {
+    Named(PathBuf),
+    /// The very directory, wherever its name leads to by now.
+    Held(Root),
+}
+
+impl Dir {
+    fn path(&self) -> PathBuf {
+        match self {
+            Self::Named(path) => path.clone(),
+            Self::Held(files) => files.place(),
+        }
+    }
 }
 
 impl Git {
     /// Git finds the repository from the directory.
     pub(super) fn found_from(dir: impl Into<PathBuf>) -> Self {
-        Self { dir: dir.into(), repository: None }
+        Self { dir: Dir::Named(dir.into()), repository: None, alone: false }
     }
 
     /// The repository and the files are given; a `.git` that lies among the files, or not, means nothing.
     pub(super) fn with(git_dir: impl Into<PathBuf>, work_tree: impl Into<PathBuf>) -> Self {
         let work_tree = work_tree.into();
-        Self { dir: work_tree.clone(), repository: Some((git_dir.into(), work_tree)) }
+        Self { dir: Dir::Named(work_tree.clone()), repository: Some((git_dir.into(), Some(work_tree))), alone: false }
+    }
+
+    /// A repository of the runtime's own, without files.
+    pub(super) fn own(git_dir: impl Into<PathBuf>) -> Self {
+        let git_dir: PathBuf = git_dir.into();
+        Self { dir: Dir::Named(git_dir.clone()), repository: Some((git_dir, None)), alone: true }
+    }
+
+    /// The same repository, on these files. Git works in the very directory that is held, wherever its path leads by now.
+    pub(super) fn on(&self, files: &Root) -> Self {
+        let git_dir = self.repository.as_ref().map(|(git_dir, _)| git_dir.clone()).unwrap_or_default();
+        let dir = Dir::Held(files.clone());
+        Self { dir, repository: Some((git_dir, Some(PathBuf::from(".")))), alone: self.alone }
     }
 
     /// Prepares a call.
@@ -139,8 +173,8 @@ impl Call {
     pub(super) async fn run(self) -> Result<GitOutput, WorkspaceError> {
         let command = self.name();
         let mut process = self.process();
-        let mut child = process.spawn().map_err(|error| match error.kind() {
-            std::io::ErrorKind::NotFound if self.git.dir.is_dir() => WorkspaceError::Unusable(
+        let mut child = start_child(|| process.spawn()).map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound if self.git.dir.path().is_dir() => WorkspaceError::Unusable(
                 "the program `git` was not found: install git; reflexion records every change with it, \
                  also in projects that are no git repository"
                     .to_owned(),
@@ -174,7 +208,8 @@ impl Call {
         const KEPT: u64 = 16 * 1024;
         let command = self.name();
         let lost = |error: std::io::Error| failed(command.clone(), &error.to_string());
-        let mut child = self.process().spawn().map_err(lost)?;
+        let mut process = self.process();
+        let mut child = start_child(|| process.spawn()).map_err(lost)?;
         let mut guard = EndOnDrop(child.id());
         let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
         let listen = async {
@@ -217,16 +252,19 @@ impl Call {
                 process.env_remove(name);
             }
         }
-        process.envs(ENVIRONMENT).envs(self.env.iter().map(|(name, value)| (name, value)));
         if let Some((git_dir, work_tree)) = &self.git.repository {
-            process.env("GIT_DIR", git_dir).env("GIT_WORK_TREE", work_tree);
+            process.env("GIT_DIR", git_dir).envs(work_tree.iter().map(|files| ("GIT_WORK_TREE", files)));
         }
+        if self.git.alone {
+            process.envs(ALONE);
+        }
+        process.envs(ENVIRONMENT).envs(self.env.iter().map(|(name, value)| (name, value)));
         for key_value in CONFIG {
             process.args(["-c", key_value]);
         }
         process
             .args(&self.args)
-            .current_dir(&self.git.dir)
+            .current_dir(self.git.dir.path())
             .stdin(if self.stdin.is_empty() { Stdio::null() } else { Stdio::piped() })
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -267,12 +305,4 @@ pub(super) fn listing<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Vec
         bytes.push(0);
     }
     bytes
-}
-
-/// The lock around `git worktree` commands of a repository: two at once can damage its list of worktrees.
-pub(super) fn worktree_lock(git_dir: &Path) -> Arc<tokio::sync::Mutex<()>> {
-    type Locks = HashMap<PathBuf, Arc<tokio::sync::Mutex<()>>>;
-    static LOCKS: LazyLock<Mutex<Locks>> = LazyLock::new(Mutex::default);
-    let mut locks = LOCKS.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    Arc::clone(locks.entry(git_dir.to_owned()).or_default())
 }

@@ -2,6 +2,7 @@
 
 use crate::domain::RunId;
 use crate::domain::Timestamp;
+use crate::files::Root;
 use crate::services::Clock;
 use crate::services::RunGuard;
 use crate::services::RunLock;
@@ -16,6 +17,9 @@ use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
+
+/// Its name in the machine state.
+const LOCK: &str = "run.lock";
 
 /// The lock of a project's machine state: `.reflection/run.lock`, locked while a run lives.
 ///
@@ -41,6 +45,18 @@ pub struct LockHolder {
     pub waits_until: Option<Timestamp>,
 }
 
+impl LockHolder {
+    /// Whether its process is stopped (by `SIGSTOP`, or a debugger): it does nothing until somebody lets it go on. False where
+    /// that is not known.
+    #[must_use]
+    pub fn is_stopped(&self) -> bool {
+        let stat = std::fs::read(format!("/proc/{}/stat", self.pid)).unwrap_or_default();
+        // The state stands after the name, which is in parentheses and may contain anything.
+        let after = memchr::memrchr(b')', &stat).map_or(&[][..], |end| &stat[end + 1..]);
+        matches!(after.trim_ascii_start().first(), Some(b'T' | b't'))
+    }
+}
+
 impl ProjectLock {
     /// The lock in `state_dir`, which is made when it is first taken, with its `.gitignore` first.
     #[must_use]
@@ -49,9 +65,7 @@ impl ProjectLock {
     }
 
     fn take(&self, run: &RunId, waits_until: Option<Timestamp>) -> std::io::Result<Result<File, RunLockError>> {
-        super::workspaces::make_state_dir(&self.state_dir).map_err(std::io::Error::other)?;
-        let path = self.state_dir.join("run.lock");
-        let mut file = File::options().read(true).write(true).create(true).truncate(false).open(path)?;
+        let mut file = super::workspaces::make_state_dir(&self.state_dir)?.append_to(Path::new(LOCK))?;
         match try_lock(&file) {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Ok(Err(self.held(&mut file))),
@@ -80,7 +94,7 @@ impl ProjectLock {
     }
 
     fn guard(&self, run: &RunId, waits_until: Option<Timestamp>) -> Result<RunGuard, RunLockError> {
-        let path = self.state_dir.join("run.lock").display().to_string();
+        let path = self.state_dir.join(LOCK).display().to_string();
         let file = self.take(run, waits_until).map_err(|e| RunLockError::Io { path, message: e.to_string() })??;
         Ok(RunGuard::new(Box::new(file)))
     }
@@ -93,7 +107,9 @@ impl ProjectLock {
 /// # Errors
 /// If the lock file is there and cannot be read.
 pub fn lock_holder(state_dir: &Path) -> std::io::Result<Option<LockHolder>> {
-    let mut file = match File::open(state_dir.join("run.lock")) {
+    let (Some(project), Some(name)) = (state_dir.parent(), state_dir.file_name()) else { return Ok(None) };
+    let state = Root::open(project).and_then(|project| project.below(Path::new(name)));
+    let mut file = match state.and_then(|state| state.open_file(Path::new(LOCK))) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         other => other?,
     };

@@ -9,6 +9,8 @@ use crate::services::Fork;
 use crate::services::TreeStatus;
 use crate::services::WorkTree;
 use crate::services::WorkTreeError;
+use rustix::process::Pid;
+use rustix::process::Signal;
 use std::ffi::OsStr;
 use std::fs::Metadata;
 use std::io::ErrorKind;
@@ -17,14 +19,23 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::path::PathBuf;
 use std::process::Command;
+use std::process::Output;
 use std::process::Stdio;
+use std::sync::mpsc;
+use std::time::Duration;
+use std::time::Instant;
 
 /// A checkout on this machine.
 #[derive(Debug, Clone)]
 pub struct HostWorkTree {
     top: PathBuf,
     missing: Missing,
+    /// When whoever waits for the answers has waited long enough, if they do not have the time.
+    until: Option<Instant>,
 }
+
+/// A hook holds nobody up longer than this; git waits for ever for a pipe in the place of a file.
+const HOOKS_WAIT: Duration = Duration::from_secs(6);
 
 /// What is done about objects that a partial clone left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,12 +53,13 @@ impl HostWorkTree {
     pub fn around(dir: &Path) -> Option<Self> {
         let dir = dir.canonicalize().ok()?;
         let top = dir.ancestors().find(|dir| is_git_dir(&dir.join(".git")))?;
-        Some(Self { top: top.to_owned(), missing: Missing::Fails })
+        let until = Some(Instant::now() + HOOKS_WAIT);
+        Some(Self { top: top.to_owned(), missing: Missing::Fails, until })
     }
 
     /// Fetches what a partial clone left out, for callers that have the time.
     pub(super) fn fetching(self) -> Self {
-        Self { missing: Missing::IsFetched, ..self }
+        Self { missing: Missing::IsFetched, until: None, ..self }
     }
 
     fn git<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<Vec<u8>, WorkTreeError> {
@@ -69,7 +81,7 @@ impl HostWorkTree {
             command: args.first().map(|arg| arg.as_ref().to_string_lossy().into_owned()).unwrap_or_default(),
             message: message.lines().next().unwrap_or_default().trim().to_owned(),
         };
-        let output = process.output().map_err(|error| match error.kind() {
+        let output = self.output(process).map_err(|error| match error.kind() {
             ErrorKind::NotFound if self.top.is_dir() => failed("the program `git` was not found: install git"),
             _ => failed(&error.to_string()),
         })?;
@@ -78,6 +90,29 @@ impl HostWorkTree {
         }
         let said = String::from_utf8_lossy(&output.stderr);
         Err(failed(if said.trim().is_empty() { "it said nothing" } else { &said }))
+    }
+
+    /// As [`Command::output`], but a program that takes too long is ended.
+    fn output(&self, mut process: Command) -> std::io::Result<Output> {
+        let Some(until) = self.until else { return process.output() };
+        let child = process.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+        let pid = child.id().try_into().ok().and_then(Pid::from_raw);
+        let (over, wait) = mpsc::channel::<()>();
+        let watch = std::thread::spawn(move || {
+            let left = until.saturating_duration_since(Instant::now());
+            let late = wait.recv_timeout(left) == Err(mpsc::RecvTimeoutError::Timeout);
+            if let (true, Some(pid)) = (late, pid) {
+                let _ = rustix::process::kill_process(pid, Signal::KILL);
+            }
+            late
+        });
+        let output = child.wait_with_output();
+        drop(over);
+        if watch.join().unwrap_or(false) {
+            let waited = "git took too long; is there a pipe in the place of a .gitignore?";
+            return Err(std::io::Error::new(ErrorKind::TimedOut, waited));
+        }
+        output
     }
 
     fn line<S: AsRef<OsStr>>(&self, args: &[S]) -> Option<String> {

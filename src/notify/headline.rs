@@ -27,7 +27,9 @@ pub(super) fn headline(report: &RunReport, waiting: &BTreeSet<TaskId>) -> Headli
             1 => format!("task `{}` is confirmed", report.tasks[0].id),
             _ => format!("all {all} tasks are confirmed"),
         };
-        return Headline { kind: NoticeKind::Finished, title, text: took };
+        let yours: Vec<&TaskReport> = report.tasks.iter().filter(|task| task.needs.is_some()).collect();
+        let text = if yours.is_empty() { took } else { format!("yours to merge: {}; {took}", names(&yours)) };
+        return Headline { kind: NoticeKind::Finished, title, text };
     }
     let interrupted = if report.interrupted { "interrupted, " } else { "" };
     let (yours, rest): (Vec<_>, Vec<_>) = open.into_iter().partition(|task| waiting.contains(&task.id));

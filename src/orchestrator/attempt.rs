@@ -108,6 +108,10 @@ pub(super) struct Course {
     pub tampered: Vec<String>,
     /// Red checks that say nothing about the work.
     pub doubts: Doubts,
+    /// Why the clean room could not be set up with the work of the last turn.
+    pub not_set_up: Option<String>,
+    /// What is green only where the agent worked, and why, in words.
+    pub only_there: Option<String>,
     /// Rules that it changed where nobody reads them, and that the user was told of.
     pub rules: Vec<String>,
     /// The verdict on the turn before, so that progress is noticed.
@@ -281,6 +285,8 @@ impl TaskRun {
             judging: UsageMeter::default(),
             tampered,
             doubts: Doubts::default(),
+            not_set_up: None,
+            only_there: None,
             rules: Vec::new(),
             previous: None,
             began: self.context.services.clock.elapsed(),

@@ -1,6 +1,8 @@
 //! A run: takes ready tasks from the queue, works on several at a time, and sums up.
 
 use super::budget::RunSpent;
+use super::cuts::CutOff;
+use super::cuts::cut_off;
 use super::halt::InARow;
 use super::healer::Heals;
 use super::limits::Limits;
@@ -23,6 +25,7 @@ use crate::domain::Event;
 use crate::domain::EventKind;
 use crate::domain::INTEGRATION;
 use crate::domain::JournalEntry;
+use crate::domain::Protected;
 use crate::domain::RunId;
 use crate::domain::RunKind;
 use crate::domain::RunPlan;
@@ -34,6 +37,7 @@ use crate::domain::Task;
 use crate::domain::TaskId;
 use crate::domain::TaskList;
 use crate::domain::TaskReport;
+use crate::domain::Timestamp;
 use crate::domain::TreeId;
 use crate::services::BeginRun;
 use crate::services::Captures;
@@ -53,7 +57,6 @@ use crate::services::RunRequest;
 use crate::services::Settings;
 use crate::services::Start;
 use crate::services::Subagents;
-use crate::services::Tampering;
 use crate::services::Tasks;
 use crate::services::Transcripts;
 use crate::services::Verdicts;
@@ -61,6 +64,7 @@ use crate::services::Verifier;
 use crate::services::Workspaces;
 use async_trait::async_trait;
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::Mutex;
@@ -70,6 +74,9 @@ use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
+
+/// So many runs before a new one are asked how often an attempt was cut short.
+const EARLIER_RUNS: usize = 10;
 
 /// Everything the loop talks to; no field is optional.
 #[derive(Clone)]
@@ -155,7 +162,9 @@ pub(super) struct RunContext {
     /// Whether tasks that are added meanwhile belong to the run.
     adopt: Adopt,
     /// Files that no attempt may change.
-    pub protect: globset::GlobSet,
+    pub protect: Protected,
+    /// Confirmed tasks of this run whose work only a person merges.
+    pub left_to_person: Mutex<BTreeSet<TaskId>>,
     /// Project checks at a base tree: many tasks share one, so it is measured once.
     pub baselines: Mutex<HashMap<(TreeId, CheckSpec), CheckReport>>,
     /// When this process began with it.
@@ -191,9 +200,10 @@ impl Orchestrator for Loop {
     async fn run(&self, request: RunRequest) -> Result<RunReport, RunError> {
         let started = self.services.clock.elapsed();
         let _one_run_at_a_time = self.services.lock.acquire(&request.run).map_err(environment)?;
-        let past = self.past(&request).await?;
+        let (past, cut_off) = self.past(&request).await?;
         let edits = self.services.tasks.edits();
         let list = self.tasks(past.as_ref(), &request.run).await?;
+        let (list, cut_off) = self.use_up(list, cut_off, &request).await?;
         let (plan, asked) = match &past {
             Some(past) => (past.plan.clone(), past.left(&list)),
             None => (plan(&request), list.select(&request.tasks, request.again).map_err(RunError::Usage)?),
@@ -220,7 +230,9 @@ impl Orchestrator for Loop {
             track_record,
             proposals: Mutex::new(proposals),
             adopt: if plan.everything { Adopt::New } else { Adopt::Nothing },
-            protect: globs(&self.services.settings.run().protect)?,
+            protect: Protected::new(&self.services.settings.run().protect)
+                .map_err(|error| RunError::Usage(error.to_string()))?,
+            left_to_person: Mutex::new(past.left_to_person()),
             baselines: Mutex::default(),
             started,
             spent: RunSpent::starting_with(&past),
@@ -230,6 +242,7 @@ impl Orchestrator for Loop {
             fallbacks: AtomicU32::new(0),
         });
         context.announce(&request, &queue, plan, &base).await?;
+        context.announce_cut_off(&request, cut_off).await?;
         context.services.workspaces.room().await.map_err(environment)?;
         let worked = context.work_until(&request, queue, past).await;
         context.put_back().await;
@@ -256,12 +269,17 @@ impl Loop {
         self.services.tasks.load().await.map_err(environment)
     }
 
-    /// What the journal tells of a run that goes on.
-    async fn past(&self, request: &RunRequest) -> Result<Option<PastRun>, RunError> {
+    /// What the journal tells of a run that goes on, and the attempts that were cut short too often. Their results are told of
+    /// as if they were written down, which they are when the run is announced.
+    async fn past(&self, request: &RunRequest) -> Result<(Option<PastRun>, Vec<CutOff>), RunError> {
+        let boot = self.services.clock.boot();
         if request.start == Start::New {
-            return Ok(None);
+            return Ok((None, cut_off(self.earlier(&request.run).await.iter().map(Vec::as_slice), boot.as_deref())));
         }
-        let entries = self.services.journal.read(&request.run).await.map_err(environment)?;
+        let mut entries = self.services.journal.read(&request.run).await.map_err(environment)?;
+        let cut_off = cut_off([entries.as_slice()], boot.as_deref());
+        let now = entries.last().map_or_else(|| self.services.clock.now(), |(at, _)| *at);
+        entries.extend(cut_off.iter().map(|cut| (now, cut.clone().judged())));
         let past = resume::replay(&entries);
         if past.plan.base.is_none() {
             return Err(RunError::Usage(format!(
@@ -269,7 +287,42 @@ impl Loop {
                 request.run
             )));
         }
-        Ok(Some(past))
+        Ok((Some(past), cut_off))
+    }
+
+    /// The journals of the newest runs before this one, the oldest first. One that cannot be read tells nothing.
+    async fn earlier(&self, run: &RunId) -> Vec<Vec<(Timestamp, JournalEntry)>> {
+        let runs = self.services.journal.runs().await.unwrap_or_default();
+        let mut journals = Vec::new();
+        for earlier in runs.iter().filter(|earlier| *earlier != run).take(EARLIER_RUNS) {
+            journals.extend(self.services.journal.read(earlier).await);
+        }
+        journals.reverse();
+        journals
+    }
+
+    /// Marks the attempts that were cut short too often, and leaves out those that were marked before.
+    async fn use_up(
+        &self,
+        list: TaskList,
+        cut_off: Vec<CutOff>,
+        request: &RunRequest,
+    ) -> Result<(TaskList, Vec<CutOff>), RunError> {
+        let now = self.services.clock.now();
+        let mark = |cut: CutOff| (cut.mark(&list, &request.run, now), cut);
+        let (mut marks, mut used_up) = (Vec::new(), Vec::new());
+        for (mark, cut) in cut_off.into_iter().map(mark) {
+            // What goes on has its mark by now; its journal has not.
+            if mark.is_some() || request.start == Start::Resume {
+                used_up.push(cut);
+            }
+            marks.extend(mark);
+        }
+        if marks.is_empty() {
+            return Ok((list, used_up));
+        }
+        self.services.tasks.mark(&marks).await.map_err(environment)?;
+        Ok((self.services.tasks.load().await.map_err(environment)?, used_up))
     }
 }
 
@@ -297,17 +350,6 @@ fn environment(error: impl std::fmt::Display) -> RunError {
     RunError::Environment(error.to_string())
 }
 
-/// A glob also protects everything below what it matches, so that `ci` protects the directory.
-fn globs(patterns: &[String]) -> Result<globset::GlobSet, RunError> {
-    let mut set = globset::GlobSetBuilder::new();
-    for pattern in patterns {
-        for pattern in [pattern.clone(), format!("{}/**", pattern.trim_end_matches('/'))] {
-            set.add(globset::Glob::new(&pattern).map_err(|e| RunError::Usage(format!("`protect`: {e}")))?);
-        }
-    }
-    set.build().map_err(|e| RunError::Usage(format!("`protect`: {e}")))
-}
-
 impl RunContext {
     async fn announce(
         &self,
@@ -328,16 +370,6 @@ impl RunContext {
         for what in &base.missing {
             services.publish(None, EventKind::Warning { message: what.clone() });
         }
-        let Tampering { by_agent, left } = &base.put_back;
-        if !by_agent.is_empty() {
-            let what = by_agent.join("\n  ");
-            let message =
-                format!("your repository was changed since an agent of a run that was killed began:\n  {what}");
-            services.publish(None, EventKind::Warning { message });
-        }
-        if !left.is_empty() {
-            services.publish(None, EventKind::RepositoryChanged { what: left.clone() });
-        }
         // The settings and the task file are read from the user's checkout, whatever is committed.
         let tasks = services.settings.project().tasks.file_name().map(|n| n.to_string_lossy().into_owned());
         let own = |file: &&String| **file == "project.json" || Some(*file) == tasks.as_ref();
@@ -350,22 +382,28 @@ impl RunContext {
                 format!("agents start from {}; your uncommitted changes are not included: {files}{more}", base.label);
             services.publish(None, EventKind::Warning { message });
         }
-        let (run, pid, tasks) = (self.run.clone(), std::process::id(), queue.ids());
+        let (run, pid, boot, tasks) = (self.run.clone(), std::process::id(), services.clock.boot(), queue.ids());
         let entry = match request.start {
             Start::New => {
                 let plan = RunPlan { jobs, base: Some(base.commit.clone()), ..plan };
-                JournalEntry::RunStarted { run, pid, tasks, plan }
+                JournalEntry::RunStarted { run, pid, boot, tasks, plan }
             }
             Start::Resume => {
-                JournalEntry::RunResumed { run, pid, tasks, until: request.until, head: base.head.clone() }
+                JournalEntry::RunResumed { run, pid, boot, tasks, until: request.until, head: base.head.clone() }
             }
         };
-        services.journal.record(entry).await.map_err(environment)?;
-        if left.is_empty() {
-            return Ok(());
-        }
-        let entry = JournalEntry::RepositoryChanged { task: None, what: left.clone() };
         services.journal.record(entry).await.map_err(environment)
+    }
+
+    /// Says which attempts are not done again. A run that goes on writes down their results; another one has none of them.
+    async fn announce_cut_off(&self, request: &RunRequest, cut_off: Vec<CutOff>) -> Result<(), RunError> {
+        for cut in cut_off {
+            self.services.publish(None, EventKind::Warning { message: cut.warning() });
+            if request.start == Start::Resume {
+                self.services.journal.record(cut.judged()).await.map_err(environment)?;
+            }
+        }
+        Ok(())
     }
 
     /// Nobody but the runtime decides what the run's branches hold.

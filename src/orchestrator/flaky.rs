@@ -54,7 +54,7 @@ fn red(reports: &[CheckReport]) -> Vec<(CheckScope, CheckSpec)> {
 }
 
 impl TaskRun {
-    /// Runs once more what turned red; the workspace is as the agent left it afterwards.
+    /// Runs once more what turned red, in the clean room.
     pub(super) async fn look_again(
         &self,
         prepared: &Prepared,
@@ -67,14 +67,15 @@ impl TaskRun {
             return Ok(());
         }
         self.doing("once more what failed");
-        let (workspace, part) = (&*prepared.workspace, course.attempt.part);
-        if self.put_back_work(workspace, part, &change.tree).await?.is_some() {
+        let part = course.attempt.part;
+        let checked = self.checks_of_work(prepared, part, &change.tree, asked.clone()).await?;
+        course.tampered.extend(checked.tampered);
+        if checked.not_set_up.is_some() {
             // What cannot even be set up is broken.
             course.doubts.blamed.extend(asked);
             return Ok(());
         }
-        let (again, tampered) = self.guarded_checks(workspace, asked).await?;
-        course.tampered.extend(tampered);
+        let again = checked.reports;
         if self.context.cancel.is_cancelled() {
             return Ok(());
         }
@@ -90,14 +91,13 @@ impl TaskRun {
             return Ok(());
         }
         self.doing("what failed, at the base");
-        self.put_back(workspace, part, &workspace.base()).await?;
-        let (there, tampered) = self.guarded_checks(workspace, still.clone()).await?;
-        course.tampered.extend(tampered);
-        self.put_back_work(workspace, part, &change.tree).await?;
+        let base = prepared.workspace.base();
+        let there = self.checks_of_work(prepared, part, &base, still.clone()).await?;
+        course.tampered.extend(there.tampered);
         if self.context.cancel.is_cancelled() {
             return Ok(());
         }
-        let doubted = red(&there);
+        let doubted = red(&there.reports);
         course.doubts.blamed.extend(still.into_iter().filter(|check| !doubted.contains(check)));
         for check in doubted {
             self.say_flaky(course, &check.1, FlakyHow::FailsAtBase);
@@ -134,6 +134,7 @@ mod tests {
             output: Output::default(),
             duration_ms: 1,
             signature: Signature::default(),
+            rewrote: Vec::new(),
         }
     }
 

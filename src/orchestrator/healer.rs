@@ -42,7 +42,13 @@ pub fn symptom(error: &WorkspaceError, doing: Doing, stale_locks: usize) -> Opti
         (WorkspaceError::Git { .. } | WorkspaceError::Io { .. }, _) if stale_locks > 0 => Some(Symptom::StaleLock),
         (WorkspaceError::Git { .. } | WorkspaceError::Io { .. }, Doing::Files) => Some(Symptom::FilesBroken),
         (WorkspaceError::Git { .. } | WorkspaceError::Io { .. }, Doing::Refs)
-        | (WorkspaceError::Conflict { .. } | WorkspaceError::Unusable(_) | WorkspaceError::Machine(_), _) => None,
+        | (
+            WorkspaceError::Conflict { .. }
+            | WorkspaceError::NotRecorded(_)
+            | WorkspaceError::Unusable(_)
+            | WorkspaceError::Machine(_),
+            _,
+        ) => None,
     }
 }
 
@@ -183,6 +189,7 @@ mod tests {
             output: Output::whole(printed),
             duration_ms: 1,
             signature: Signature::default(),
+            rewrote: Vec::new(),
         }
     }
 

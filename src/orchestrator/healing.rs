@@ -165,12 +165,8 @@ impl TaskRun {
         if !self.can_set_up() || !self.begin_heal(0, Symptom::DependenciesMissing, because).await? {
             return Ok(None);
         }
-        // What the user's own `setup` changes in the repository is not put back.
-        self.restore(workspace).await?;
-        let set_up = self.set_up_again(workspace).await;
-        workspace.guard().await?;
-        let again = match set_up {
-            Ok(did) => Ok((self.verify(workspace, vec![check]).await.remove(0), did)),
+        let again = match self.set_up_again(workspace).await {
+            Ok(did) => Ok((self.check_as_it_stands(workspace, check).await?.0, did)),
             Err(error) => Err(error.to_string()),
         };
         let (outcome, report) = match again {
@@ -190,15 +186,14 @@ impl TaskRun {
             return Ok(());
         }
         self.doing("looking at the workspace");
-        let workspace = &*prepared.workspace;
-        self.put_back(workspace, part, &workspace.base()).await?;
-        let Some(worse) = self.worse(prepared, &suspects).await? else { return Ok(()) };
+        let room = prepared.workspace.room().await?;
+        let Some(worse) = self.worse(&*room, prepared, &suspects).await? else { return Ok(()) };
         let because = format!("check `{}` says of the base now: {}", worse.name, worse.how);
         let symptom = Symptom::DependenciesMissing;
         let mut healed = false;
         if self.can_set_up() && self.begin_heal(part, symptom, because.clone()).await? {
-            let again = match self.set_up_again(workspace).await {
-                Ok(did) => self.worse(prepared, &suspects).await?.map_or(Ok(did), |worse| Err(worse.how)),
+            let again = match self.set_up_again(&*room).await {
+                Ok(did) => self.worse(&*room, prepared, &suspects).await?.map_or(Ok(did), |worse| Err(worse.how)),
                 Err(error) => Err(error.to_string()),
             };
             healed = again.is_ok();
@@ -215,10 +210,15 @@ impl TaskRun {
     /// The first of the checks that says less of the base than it did.
     async fn worse(
         &self,
+        room: &dyn Workspace,
         prepared: &Prepared,
         checks: &[(CheckScope, CheckSpec)],
     ) -> Result<Option<Worse>, TaskRunError> {
-        let (now, _) = self.guarded_checks(&*prepared.workspace, checks.to_vec()).await?;
+        let mut now = Vec::new();
+        for check in checks {
+            self.put_back(room, 0, &room.base()).await?;
+            now.push(self.check_as_it_stands(room, check.clone()).await?.0);
+        }
         if self.context.cancel.is_cancelled() {
             return Ok(None);
         }

@@ -1,5 +1,6 @@
 //! The verdict on an attempt: what the runtime's own evidence says, in three values, never as an average.
 
+use super::results::contradiction;
 use crate::domain::Change;
 use crate::domain::CheckReport;
 use crate::domain::CheckScope;
@@ -10,7 +11,7 @@ use crate::domain::Expects;
 use crate::domain::FailureType;
 use crate::domain::Proof;
 use crate::domain::Verdict;
-use crate::domain::is_test_file;
+use crate::toolchain::is_test;
 
 /// What is known of an attempt when its checks have run.
 #[derive(Debug, Clone, Copy)]
@@ -33,6 +34,12 @@ pub struct Evidence<'a> {
     pub tampered: &'a [String],
     /// Checks that fail at the base too by now, where they passed before: their failure is nobody's.
     pub doubted: &'a [(CheckScope, CheckSpec)],
+    /// Why `setup` does not go through with the work, where it does at the base; no check ran then.
+    pub not_set_up: Option<&'a str>,
+    /// What is green only where the agent worked, and why.
+    pub only_there: Option<&'a str>,
+    /// What a green check has changed of what decides what it tests.
+    pub rewrote: Option<&'a str>,
 }
 
 /// What is judged.
@@ -64,15 +71,26 @@ pub struct Judgement {
 /// Judges an attempt.
 ///
 /// Checks green and a change as expected confirm it, whatever the agent says or exits with. A project's check that was
-/// red at base with the same signature says nothing either way. Nothing checkable is `unverifiable`.
+/// red at base with the same signature says nothing either way. Nothing checkable is `unverifiable`. A check whose test summary
+/// does not fit its exit status, or counts fewer tests than at the base, refutes it.
 #[must_use]
 pub fn judge(evidence: &Evidence<'_>) -> Judgement {
     if !evidence.tampered.is_empty() {
-        let because = format!("it changed the repository beside the files: {}", evidence.tampered.join(", "));
-        return refuted(evidence, None, because);
+        return refuted(evidence, None, evidence.tampered.join("; "));
     }
     if !evidence.protected.is_empty() {
         return refuted(evidence, None, format!("it changed protected files: {}", evidence.protected.join(", ")));
+    }
+    if !evidence.change.leads_out.is_empty() {
+        let links = evidence.change.leads_out.join(", ");
+        return refuted(
+            evidence,
+            None,
+            format!("it links to what is not in the repository, so that nobody else has it: {links}"),
+        );
+    }
+    if let Some(because) = evidence.not_set_up {
+        return refuted(evidence, None, format!("with this work, {because}"));
     }
     let compared = Compared { checks: evidence.checks, baseline: evidence.baseline, expects: evidence.expects };
     let counted: Vec<usize> = (0..evidence.checks.len()).filter(|&i| !compared.known_red(i)).collect();
@@ -89,14 +107,25 @@ pub fn judge(evidence: &Evidence<'_>) -> Judgement {
         counted.iter().copied().find(|&i| !evidence.checks[i].passed() && doubtful(evidence, i) == doubted)
     };
     if let Some(red) = red(false) {
+        if let Some(because) = evidence.only_there {
+            return only_there(evidence, red, because);
+        }
         let check = &evidence.checks[red];
         return refuted(evidence, Some(red), format!("check `{}` is red ({})", check.spec.name, check.how()));
     }
     if let Some(red) = red(true) {
         return doubted(evidence, red);
     }
+    if let Some(because) = evidence.rewrote {
+        return refuted(evidence, None, because.to_owned());
+    }
     if empty && evidence.expects != Expects::Nothing {
         return refuted(evidence, None, "nothing was changed".to_owned());
+    }
+    // A check that is known to be red is asked too: the same failure among fewer tests is no old failure.
+    let contradiction = |i: usize| contradiction(&evidence.checks[i], compared.at_base(i)?);
+    if let Some(because) = (0..evidence.checks.len()).find_map(contradiction) {
+        return refuted(evidence, None, because);
     }
     let turned = counted.iter().find(|&&i| compared.at_base(i).is_some_and(|base| !base.passed()));
     match (turned, evidence.expects) {
@@ -135,9 +164,7 @@ pub fn only_tests(checks: &[CheckReport], baseline: &[CheckReport], change: &Cha
                 .any(|word| word.trim_start_matches("./") == file || word == module)
         })
     };
-    !commands.is_empty()
-        && !change.files.is_empty()
-        && change.files.iter().all(|file| is_test_file(file) || given(file))
+    !commands.is_empty() && !change.files.is_empty() && change.files.iter().all(|file| is_test(file) || given(file))
 }
 
 /// The first check of a task's end that is red and counts, whatever was changed.
@@ -190,6 +217,12 @@ fn refuted(evidence: &Evidence<'_>, failing: Option<usize>, because: String) -> 
         failing,
         person: Vec::new(),
     }
+}
+
+/// The agent has seen it pass, so that it is no lie; but nobody who gets the change will.
+fn only_there(evidence: &Evidence<'_>, red: usize, because: &str) -> Judgement {
+    let judgement = refuted(evidence, Some(red), because.to_owned());
+    Judgement { verdict: Verdict::Failed, failure: Some(FailureType::OnlyInWorkspace), ..judgement }
 }
 
 /// It is not done, as far as can be told; but that is not known to be the agent's fault, and so it is no lie.
@@ -272,6 +305,7 @@ mod tests {
             output: Output::default(),
             duration_ms: 1,
             signature: Signature { fingerprint: red.unwrap_or_default().to_owned(), ..Signature::default() },
+            rewrote: Vec::new(),
         }
     }
 
@@ -311,6 +345,8 @@ mod tests {
         let change = Change {
             tree: TreeId("t".to_owned()),
             files: case.files.iter().map(|&f| f.to_owned()).collect(),
+            existed: Vec::new(),
+            leads_out: Vec::new(),
             diff_hash: String::new(),
             no_op: case.files.is_empty(),
         };
@@ -324,6 +360,9 @@ mod tests {
             ending: &case.ending,
             protected: &[],
             tampered: &[],
+            not_set_up: None,
+            only_there: None,
+            rewrote: None,
             doubted: &case.doubted.iter().map(|i| (checks[*i].scope, checks[*i].spec.clone())).collect::<Vec<_>>(),
         });
         assert_eq!((judgement.verdict, judgement.failure), (verdict, failure), "{}", judgement.because);

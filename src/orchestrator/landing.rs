@@ -4,6 +4,7 @@
 //! its own, it earns a reflection, and the task is done again on top of what it has to fit.
 
 use super::attempt::Judged;
+use super::checking::Checked;
 use super::failure::PastFailure;
 use super::failure::failed_check;
 use super::healer::Doing;
@@ -183,7 +184,7 @@ impl TaskRun {
         Ok(Landed::NotMerged { because })
     }
 
-    /// Runs the checks on the rebased files; where these are exactly the files that were confirmed, they have run.
+    /// Runs the checks on the rebased files, in the run's clean room for that.
     async fn look(&mut self, prepared: &Prepared, outcome: RebaseOutcome) -> Result<Looked, TaskRunError> {
         let tree = match outcome {
             RebaseOutcome::Fits(tree) => tree,
@@ -198,36 +199,29 @@ impl TaskRun {
                 })));
             }
         };
-        if self.committed.as_ref() == Some(&tree) {
+        let part = self.parts.len() - 1;
+        let checks = self.checks_of(part);
+        if checks.is_empty() {
             return Ok(Looked::Fits { tree: Some(tree), flaky: Vec::new() });
         }
-        let workspace = &*prepared.workspace;
-        let part = self.parts.len() - 1;
-        if let Some(because) = self.put_back_work(workspace, part, &tree).await? {
-            return Ok(Looked::Fails(Box::new(Failing {
-                kind: FailureType::CheckFailed,
-                because: format!("on top of what was merged before, {because}"),
-                files: Vec::new(),
-                check: None,
-            })));
+        let room = self.context.services.workspaces.merge_room().await?;
+        let Checked { reports: first, tampered, not_set_up } =
+            self.checks_in(&*room, part, &tree, checks.clone()).await?;
+        let failing = |because: String, files: Vec<String>| {
+            let kind = FailureType::CheckFailed;
+            Ok(Looked::Fails(Box::new(Failing { kind, because, files, check: None })))
+        };
+        if let Some(because) = not_set_up {
+            return failing(format!("on top of what was merged before, {because}"), Vec::new());
         }
-        let checks = self.checks_of(self.parts.len() - 1);
-        let (first, tampered) = self.guarded_checks(workspace, checks.clone()).await?;
         if !tampered.is_empty() {
-            let because = format!("a check changed the repository beside the files: {}", tampered.join(", "));
-            return Ok(Looked::Fails(Box::new(Failing {
-                kind: FailureType::CheckFailed,
-                because,
-                files: tampered,
-                check: None,
-            })));
+            return failing(format!("while a check ran, {}", tampered.join("; ")), tampered);
         }
         let Some(red) = judge::red(&first, &prepared.baseline, self.task.expects) else {
             return Ok(self.unless_interrupted(Looked::Fits { tree: Some(tree), flaky: Vec::new() }));
         };
         // A check that fails and then passes on the same files says nothing about them.
-        self.put_back(workspace, part, &tree).await?;
-        let (second, _) = self.guarded_checks(workspace, checks).await?;
+        let second = self.checks_in(&*room, part, &tree, checks).await?.reports;
         let looked = match judge::red(&second, &prepared.baseline, self.task.expects) {
             None => {
                 let red_once = first.iter().filter(|check| !check.passed()).map(|check| check.spec.name.clone());

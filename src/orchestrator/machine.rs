@@ -137,6 +137,8 @@ pub enum Input {
     },
     /// The confirmed work is on the integration branch.
     Merged,
+    /// It stays on its branch, confirmed: a person merges it.
+    LeftToPerson,
     /// It is not, and is kept on a branch of its own.
     NotMerged {
         /// Why, in words.
@@ -184,7 +186,8 @@ pub enum Effect {
         /// What to commit.
         tree: TreeId,
     },
-    /// Merge what was committed into the integration branch, then report [`Input::Merged`] or [`Input::NotMerged`].
+    /// Merge what was committed into the integration branch, then report [`Input::Merged`],
+    /// [`Input::LeftToPerson`] or [`Input::NotMerged`].
     Merge,
     /// Open the workspace anew on top of what was merged before, then report [`Input::Rebased`].
     Rebase,
@@ -291,7 +294,7 @@ pub fn step(mut state: State, input: Input) -> (State, Vec<Effect>) {
         Input::Waited => vec![state.attempt()],
         Input::Interrupted => vec![interrupted(&state)],
         Input::UsedUp { because } => vec![state.end(Status::Open, because, Some(Stop::Budget))],
-        Input::Merged => vec![Effect::End(confirmed(&state))],
+        Input::Merged | Input::LeftToPerson => vec![Effect::End(confirmed(&state))],
         Input::NotMerged { because } => vec![not_merged(&mut state, &because)],
         Input::Rebased { base } => vec![rebased(&mut state, base)],
         Input::NotStarted { because } => vec![next_agent(&mut state, because)],

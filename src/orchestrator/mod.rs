@@ -10,7 +10,8 @@
 //! ```
 //!
 //! What happens next is decided purely: [`queue`] says which task is ready, [`router`] which agents it is given to
-//! (by its [`size`] and the agents' [`track_record`] too), [`judge`] what the evidence says of a turn, [`turns`] whether
+//! (by its [`size`] and the agents' [`track_record`] too), [`judge`] what the evidence says of a turn ([`results`]: what test
+//! summaries do, [`review`]: what somebody should see, [`steering`]: what only a person merges), [`turns`] whether
 //! another turn follows, [`machine`] what follows from an attempt, [`healer`] what is done about a broken workspace.
 //! `drive`, `task`, `prepare`, `parts`, `attempt`, `turn`, `landing`, `flaky` and `healing` perform those effects through the
 //! ports and write each
@@ -19,6 +20,8 @@
 
 mod attempt;
 mod budget;
+mod checking;
+mod cuts;
 mod drive;
 mod failure;
 mod flaky;
@@ -35,9 +38,12 @@ pub mod parts;
 mod prepare;
 pub mod queue;
 mod request;
+pub mod results;
 pub mod resume;
+pub mod review;
 pub mod router;
 pub mod size;
+pub mod steering;
 mod sum_up;
 mod task;
 pub mod track_record;

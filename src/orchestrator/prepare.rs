@@ -65,9 +65,13 @@ impl TaskRun {
         };
         let workspace = context.services.workspaces.open(request).await?;
         let baseline = async {
-            self.put_back(&*workspace, 0, &workspace.base()).await?;
+            if self.all_checks().is_empty() {
+                return Ok(Vec::new());
+            }
+            let room = workspace.room().await?;
+            self.put_back(&*room, 0, &room.base()).await?;
             self.doing("checks at base");
-            self.baseline(&*workspace).await
+            self.baseline(&*room).await
         };
         match baseline.await {
             Ok(baseline) => Ok(Prepared { workspace, baseline }),
@@ -79,7 +83,7 @@ impl TaskRun {
         }
     }
 
-    fn blockers(&self) -> Vec<(RunId, TaskId)> {
+    pub(super) fn blockers(&self) -> Vec<(RunId, TaskId)> {
         let confirmed = self.context.confirmed_by.lock().unwrap_or_else(PoisonError::into_inner);
         let list = self.context.list();
         let all = self.task.blockers().chain(list.children(&self.task.id));
@@ -87,10 +91,9 @@ impl TaskRun {
     }
 
     /// Every check of every part once at the base; project checks are shared by all tasks with the same base.
-    async fn baseline(&self, workspace: &dyn Workspace) -> Result<Vec<CheckReport>, TaskRunError> {
-        let base = workspace.base();
+    async fn baseline(&self, room: &dyn Workspace) -> Result<Vec<CheckReport>, TaskRunError> {
+        let base = room.base();
         let mut reports = Vec::new();
-        let mut guarded = false;
         for (scope, spec) in self.all_checks() {
             let key = (base.clone(), spec.clone());
             let cached = match scope {
@@ -100,14 +103,12 @@ impl TaskRun {
             let mut report = if let Some(report) = cached {
                 report
             } else {
-                if !std::mem::replace(&mut guarded, true) {
-                    workspace.guard().await?;
-                }
-                self.verify(workspace, vec![(scope, spec.clone())]).await.remove(0)
+                self.put_back(room, 0, &base).await?;
+                self.check_as_it_stands(room, (scope, spec.clone())).await?.0
             };
             if let CheckStatus::NotRun { because } = &report.status
                 && !self.context.cancel.is_cancelled()
-                && let Some(again) = self.checks_again(workspace, (scope, spec), because).await?
+                && let Some(again) = self.checks_again(room, (scope, spec), because).await?
             {
                 report = again;
             }
@@ -127,7 +128,6 @@ impl TaskRun {
             }
             reports.push(report);
         }
-        self.restore(workspace).await?;
         Ok(reports)
     }
 

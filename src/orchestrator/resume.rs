@@ -30,6 +30,7 @@ use crate::domain::TreeId;
 use crate::domain::Usage;
 use crate::domain::Verdict;
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// A run, as far as its journal tells.
@@ -82,6 +83,8 @@ pub struct PastTask {
     pub merging: Option<String>,
     /// The commit of the integration branch that holds it.
     pub merged: Option<String>,
+    /// The branch with its work, where only a person merges that.
+    pub left_to_person: Option<String>,
     /// The attempt that was judged last.
     pub last: Option<LastJudged>,
     /// Sessions whose attempt has no result: what they left behind must not be counted twice.
@@ -272,6 +275,12 @@ impl PastRun {
         })
     }
 
+    /// The tasks whose work only a person merges.
+    pub(super) fn left_to_person(&self) -> BTreeSet<TaskId> {
+        let left = self.begun.iter().filter(|(_, begun)| begun.left_to_person.is_some());
+        left.map(|(id, _)| id.clone()).collect()
+    }
+
     /// Which run's branch holds the confirmed work of which task.
     pub(super) fn confirmed_by(&self, list: &TaskList, run: &RunId) -> BTreeMap<TaskId, RunId> {
         let mut confirmed = list.closed_by.clone();
@@ -332,16 +341,18 @@ impl PastTask {
             JournalEntry::MergeEnded { outcome, reflection, .. } => {
                 self.tally.reflections_written += u32::from(reflection.is_some());
                 let merging = self.merging.take();
-                self.inputs.push(match outcome.failed() {
-                    None => {
-                        if let MergeOutcome::Merged { commit, .. } = outcome {
-                            self.merged = Some(commit.clone());
-                        }
+                self.inputs.push(match outcome {
+                    MergeOutcome::Merged { commit, .. } => {
+                        self.merged = Some(commit.clone());
                         Input::Merged
                     }
-                    Some(because) => {
+                    MergeOutcome::LeftToPerson { branch, .. } => {
+                        self.left_to_person = Some(branch.clone());
+                        Input::LeftToPerson
+                    }
+                    MergeOutcome::Conflict { .. } | MergeOutcome::Red { .. } => {
                         self.onto = merging;
-                        Input::NotMerged { because }
+                        Input::NotMerged { because: outcome.failed().unwrap_or_default() }
                     }
                 });
             }

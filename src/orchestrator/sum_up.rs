@@ -53,6 +53,7 @@ pub(super) fn empty_report(task: &Task) -> TaskReport {
         by_hand: None,
         branch: None,
         merged: None,
+        needs: None,
         risk: None,
         files: Vec::new(),
     }

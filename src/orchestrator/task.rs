@@ -36,6 +36,7 @@ use crate::domain::CheckSpec;
 use crate::domain::Ending;
 use crate::domain::EventKind;
 use crate::domain::JournalEntry;
+use crate::domain::Needs;
 use crate::domain::Proof;
 use crate::domain::RunId;
 use crate::domain::RunKind;
@@ -210,6 +211,11 @@ impl TaskRun {
             self.report.branch = Some(format!("reflexion/{run}/{}", self.task.id));
             self.report.solved_at = past.last.as_ref().map(|last| last.attempt);
             self.report.merged = Some(commit);
+        }
+        if let Some(branch) = past.left_to_person {
+            self.report.branch = Some(branch);
+            self.report.solved_at = past.last.as_ref().map(|last| last.attempt);
+            self.report.needs = Some(Needs::Person);
         }
         self.last_judged = past.last;
         self.open_sessions = past.open_sessions;
@@ -403,6 +409,9 @@ impl TaskRun {
     }
 
     async fn land(&mut self, prepared: &Prepared) -> Result<Input, TaskRunError> {
+        if let Some(outcome) = self.left_to_person(&prepared.workspace.prefix()) {
+            return self.leave_to_person(outcome).await;
+        }
         Ok(match self.merge(prepared).await? {
             Landed::Merged => Input::Merged,
             Landed::NotMerged { because } => Input::NotMerged { because },

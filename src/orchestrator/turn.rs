@@ -7,11 +7,13 @@ use super::attempt::Stopped;
 use super::attempt::first_line;
 use super::budget::Of;
 use super::budget::UsedUp;
+use super::checking::rewrote;
 use super::judge;
 use super::judge::Evidence;
 use super::judge::Judgement;
 use super::nudge::Nudge;
 use super::nudge::Nudger;
+use super::review;
 use super::task::Prepared;
 use super::task::TaskRun;
 use super::task::TaskRunError;
@@ -20,8 +22,6 @@ use super::turns::Turn;
 use crate::domain::AgentReport;
 use crate::domain::Change;
 use crate::domain::CheckReport;
-use crate::domain::CheckScope;
-use crate::domain::CheckSpec;
 use crate::domain::CompletionVerdict;
 use crate::domain::Ending;
 use crate::domain::EventKind;
@@ -58,6 +58,8 @@ use crate::services::Tampering;
 use crate::services::TurnEvidence;
 use crate::services::VerdictsError;
 use crate::services::Workspace;
+use crate::services::WorkspaceError;
+use crate::toolchain;
 use std::path::Path;
 
 /// Why a turn was cut short while the run goes on.
@@ -70,9 +72,6 @@ enum Cut {
 
 /// So much of a change is shown to whoever looks at it.
 const DIFF_BYTES: usize = 256 * 1024;
-
-/// Where the runtime's and the judges' rules stand, in the user's project.
-const RULES: [&str; 5] = ["project.json", ".reflection", "AGENTS.md", "CLAUDE.md", ".reflection.md"];
 
 /// A judged turn and what follows from it.
 pub(super) struct JudgedTurn {
@@ -119,7 +118,7 @@ impl TaskRun {
         };
         course.watching.step(end_of(&report), None);
         course.tampered.extend(self.restore(workspace).await?);
-        let change = workspace.record(&course.attempt.from).await?;
+        let change = self.recorded(workspace, course).await?;
         if !change.files.is_empty() {
             self.last_change = Some((course.attempt.part, change.tree.clone()));
         }
@@ -136,6 +135,19 @@ impl TaskRun {
             }
             None => AgentRun::Stopped(stopped),
         }))
+    }
+
+    /// Records what the agent left. Work that cannot be recorded is taken away, and stands against the attempt.
+    async fn recorded(&self, workspace: &dyn Workspace, course: &mut Course) -> Result<Change, TaskRunError> {
+        let start = &course.attempt.from;
+        match workspace.record(start).await {
+            Err(WorkspaceError::NotRecorded(because)) => {
+                course.tampered.push(because);
+                Box::pin(self.put_back(workspace, course.attempt.part, start)).await?;
+                Ok(workspace.record(start).await?)
+            }
+            recorded => Ok(recorded?),
+        }
     }
 
     /// Runs the agent and looks after it.
@@ -179,7 +191,7 @@ impl TaskRun {
         Ok((report, cut))
     }
 
-    /// Puts back what was changed in the user's repository beside the files, and says so.
+    /// Says what was changed beside the files while somebody worked; gives what counts against the agent.
     pub(super) async fn restore(&self, workspace: &dyn Workspace) -> Result<Vec<String>, TaskRunError> {
         let Tampering { by_agent, left } = workspace.restore_guarded().await?;
         if !by_agent.is_empty() {
@@ -191,18 +203,6 @@ impl TaskRun {
             self.context.services.journal.record(entry).await?;
         }
         Ok(by_agent)
-    }
-
-    /// Runs checks, and gives what they changed in the user's repository beside the files. A check runs what the agent
-    /// wrote, so it is watched as the agent was.
-    pub async fn guarded_checks(
-        &self,
-        workspace: &dyn Workspace,
-        checks: Vec<(CheckScope, CheckSpec)>,
-    ) -> Result<(Vec<CheckReport>, Vec<String>), TaskRunError> {
-        workspace.guard().await?;
-        let reports = self.verify(workspace, checks).await;
-        Ok((reports, self.restore(workspace).await?))
     }
 
     fn say_stopped(&self, stopped: &Stopped) {
@@ -227,13 +227,17 @@ impl TaskRun {
         let (task, session) = (self.task.id.clone(), course.session.clone());
         let entry = JournalEntry::AgentStopped { task, session, ending: stopped.report.ending.clone() };
         self.context.services.journal.record(entry).await?;
-        let (mut checks, tampered) = self.guarded_checks(workspace, self.checks_of(course.attempt.part)).await?;
-        course.tampered.extend(tampered);
+        let (part, asked) = (course.attempt.part, self.checks_of(course.attempt.part));
+        let checked = self.checks_of_work(prepared, part, &stopped.change.tree, asked).await?;
+        let mut checks = checked.reports;
+        course.tampered.extend(checked.tampered);
+        course.not_set_up = checked.not_set_up;
         if self.context.cancel.is_cancelled() {
             return Ok(None);
         }
         // Rare, and boxed: every attempt would carry it.
         Box::pin(self.look_again(prepared, course, &stopped.change, &mut checks)).await?;
+        course.only_there = Box::pin(self.only_in_workspace(prepared, &checks)).await?;
         if self.context.cancel.is_cancelled() {
             return Ok(None);
         }
@@ -246,6 +250,8 @@ impl TaskRun {
         self.publish_verdict(course, &by_checks, None).await;
         let evidence = self.evidence(prepared, course, &stopped, &checks, protected.clone()).await?;
         let risk = self.risk(&stopped.change);
+        let steers = self.steering(&stopped.change.files, &workspace.prefix());
+        let to_review = review::to_review(&stopped.change, evidence.observed.as_ref().map_or("", |o| &o.diff), &steers);
         let services = &self.context.services;
         // The agent itself is asked where it worked, so it is watched once more.
         let asks_agent = services.settings.verification().self_assessment == policy::SelfAssessment::Agent;
@@ -263,13 +269,12 @@ impl TaskRun {
             return Ok(None);
         }
         let judgement = turns::weigh(by_checks, &completion, &stopped.report.ending);
-        let only_tests = judge::only_tests(&checks, &prepared.baseline, &stopped.change);
-        let risk = match judgement.proof {
-            Some(Proof::TurnedGreen) if only_tests => {
-                risk.to_review("a red check is green, and only test files were changed")
-            }
-            _ => risk,
-        };
+        let only_tests = !stopped.change.existed.is_empty()
+            && judgement.proof == Some(Proof::TurnedGreen)
+            && judge::only_tests(&checks, &prepared.baseline, &stopped.change);
+        let only_tests = only_tests.then(|| "a red check is green, and only test files were changed".to_owned());
+        let because: Vec<String> = only_tests.into_iter().chain(to_review).collect();
+        let risk = if because.is_empty() { risk } else { risk.to_review(&because.join("; ")) };
         let next = turns::next_turn(&turns::Judged {
             judgement: &judgement,
             completion: &completion,
@@ -313,6 +318,11 @@ impl TaskRun {
     ) -> Judgement {
         let Stopped { report, change } = stopped;
         let last_part = course.attempt.part + 1 == self.parts.len();
+        let prefix = prepared.workspace.prefix();
+        let is_protected =
+            |file: &str| Path::new(file).strip_prefix(&prefix).is_ok_and(|f| self.context.protect.has(f));
+        let decides = |file: &str| toolchain::is_test(file) || toolchain::configures_tests(file) || is_protected(file);
+        let rewrote = rewrote(checks, &prepared.baseline, decides);
         let judgement = judge::judge(&Evidence {
             checks,
             baseline: &prepared.baseline,
@@ -323,6 +333,9 @@ impl TaskRun {
             protected,
             tampered: &course.tampered,
             doubted: &course.doubts.at_base,
+            not_set_up: course.not_set_up.as_deref(),
+            only_there: course.only_there.as_deref(),
+            rewrote: rewrote.as_deref(),
         });
         match (&report.detail, judgement.failure) {
             // The agent itself is what has to be mended; a red check would hide that.
@@ -401,19 +414,14 @@ impl TaskRun {
 
     /// The globs are relative to the project, the files to the repository.
     fn protected(&self, change: &Change, prefix: &Path) -> Vec<String> {
-        let matches =
-            |file: &&String| Path::new(file).strip_prefix(prefix).is_ok_and(|f| self.context.protect.is_match(f));
+        let matches = |file: &&String| Path::new(file).strip_prefix(prefix).is_ok_and(|f| self.context.protect.has(f));
         change.files.iter().filter(matches).cloned().collect()
     }
 
     /// What an agent may think are its rules: nobody reads them where it works.
     fn say_rules_changed(&self, course: &mut Course, change: &Change, prefix: &Path) {
-        let is_rule = |file: &&String| {
-            let Ok(file) = Path::new(file.as_str()).strip_prefix(prefix) else { return false };
-            RULES.iter().any(|rule| file.starts_with(rule))
-        };
-        let new: Vec<String> =
-            change.files.iter().filter(is_rule).filter(|file| !course.rules.contains(file)).cloned().collect();
+        let rules = self.steering(&change.files, prefix);
+        let new: Vec<String> = rules.into_iter().filter(|file| !course.rules.contains(file)).collect();
         if new.is_empty() {
             return;
         }
@@ -516,7 +524,14 @@ impl TaskRun {
             in_loop: in_loop.as_deref(),
         };
         let because = one_line(&turn.judged.judgement.because);
-        let said = said.render().unwrap_or_else(|| nudge(&format!("The task is not done yet: {because}.")));
+        // That a check is red is all that the gates see of one that is green where the agent worked.
+        let by_gates = turn.completion.status == Standing::Refuted && course.only_there.is_none();
+        let said = match said.render() {
+            // Of what the runtime itself found, gates and whoever was asked may know nothing.
+            Some(said) if by_gates || turn.judged.judgement.failure.is_none() || said.contains(&because) => said,
+            Some(said) => format!("{said}\nThe runtime found: {because}.\n"),
+            None => nudge(&format!("The task is not done yet: {because}.")),
+        };
         match turn.judged.shown() {
             // The gates' own evidence shows the end of its output already.
             Some(check) if !(said.contains("<evidence") && said.contains(&one_line(&check.spec.run.to_string()))) => {
@@ -560,7 +575,7 @@ fn shown_check(check: &CheckReport) -> String {
     let (name, how) = (one_line(&check.spec.name), check.how());
     let command = one_line(&check.spec.run.to_string());
     format!(
-        "### Check `{name}`\n\nThe runtime ran `{command}` after you stopped ({how}). {output}\n\nRun `{command}` yourself, and \
+        "### Check `{name}`\n\nThe runtime ran `{command}` on a clean copy of your change after you stopped ({how}). {output}\n\nRun `{command}` yourself, and \
          see it pass before you say that it is done.\n"
     )
 }

@@ -2,6 +2,7 @@
 
 use super::events::plural;
 use crate::domain::CostSource;
+use crate::domain::Needs;
 use crate::domain::Proof;
 use crate::domain::RunKind;
 use crate::domain::RunReport;
@@ -50,6 +51,9 @@ fn push_task(text: &mut String, task: &TaskReport, width: usize) {
         None => String::new(),
     };
     let _ = writeln!(text, "  {mark} {:width$}  {verdict:12} {attempts:14}{note}{by_hand}", task.id.as_str());
+    if task.needs == Some(Needs::Person) {
+        let _ = writeln!(text, "    {:width$}  needs you: the runtime does not merge what steers agents or itself", "");
+    }
     if let Some(risk) = task.risk.as_ref().filter(|risk| risk.needs_review) {
         let _ = writeln!(text, "    {:width$}  needs review: {}", "", risk.reason);
     }
@@ -114,6 +118,13 @@ fn push_next(text: &mut String, report: &RunReport) {
             "\nbring it in with:\n  git merge {}\nor one by one with `reflexion apply TASK`",
             branches.join(" ")
         );
+    }
+    for task in
+        report.tasks.iter().filter(|task| task.needs == Some(Needs::Person) && report.kind == RunKind::Overnight)
+    {
+        if let Some(branch) = task.branch.as_ref().filter(|branch| !is_patch(&branch.as_str())) {
+            let _ = writeln!(text, "look at {branch}, which is yours to merge:\n  git merge {branch}");
+        }
     }
     let because = match report.stopped {
         _ if report.interrupted => "interrupted",

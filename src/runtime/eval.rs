@@ -15,6 +15,7 @@ use crate::evaluation::RunParams;
 use crate::evaluation::Stage;
 use crate::evaluation::Suite;
 use crate::evaluation::Threshold;
+use crate::files::Place;
 use crate::layer::App;
 use crate::layer::BoxError;
 use crate::layer::Svc;
@@ -30,7 +31,6 @@ use crate::services::UsageMeter;
 use crate::verification::judging;
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Component;
 use std::path::Path;
 use std::str::FromStr;
@@ -194,8 +194,7 @@ impl Stage for Files {
             if !inside || name.is_empty() {
                 return Err(format!("`files`: `{name}` is no path inside a project"));
             }
-            let path = dir.path().join(name);
-            let made = path.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::write(&path, text));
+            let made = Place::new(dir.path(), name).replace_soon(text.as_bytes());
             made.map_err(|e| format!("`files`: `{name}`: {e}"))?;
         }
         Ok(LaidOut { dir: dir.path().to_owned(), keep: Box::new(dir) })

@@ -4,6 +4,7 @@ use crate::services::Clock;
 use crate::services::Settings;
 pub use crate::storage::FileTasks as TaskFile;
 pub use crate::storage::Imported;
+pub use crate::storage::check_state;
 pub use crate::storage::read_import;
 use std::sync::Arc;
 

@@ -1,11 +1,13 @@
 //! What `reflexion doctor` says of agents: found, of which version, logged in, without spending a token.
 
 use super::programs::find_program;
+use crate::domain::Protected;
 use crate::domain::policy::Agent;
 use crate::domain::policy::AgentKind;
 use crate::domain::policy::Generator;
 use crate::domain::policy::Model;
 use crate::domain::policy::Sandbox;
+use crate::host::HostWorkTree;
 use crate::host::try_base;
 use crate::host::try_sandbox;
 use crate::services::Command;
@@ -14,6 +16,7 @@ use crate::services::CommandError;
 use crate::services::CommandRunner;
 use crate::services::Models;
 use crate::services::Settings;
+use crate::services::WorkTree;
 use crate::subagents::AGENTS;
 use crate::subagents::Description;
 use crate::subagents::describe;
@@ -25,6 +28,7 @@ use std::net::ToSocketAddrs;
 use std::path::Path;
 use std::path::PathBuf;
 use std::time::Duration;
+use walkdir::WalkDir;
 
 /// A program that has not said its version after so long is not asked any more: agents in JavaScript need seconds on a
 /// busy machine.
@@ -112,6 +116,46 @@ pub async fn base_health(settings: &dyn Settings) -> Health {
         Ok(base) => Health::good("base", format!("a run would start from {base}")),
         Err(error) => Health::bad("base", error.to_string(), "no run begins before that is mended"),
     }
+}
+
+/// Whether every glob under `protect` has files at the base; nothing where there is none.
+#[must_use]
+pub fn protect_health(settings: &dyn Settings) -> Option<Health> {
+    let globs = &settings.run().protect;
+    if globs.is_empty() {
+        return None;
+    }
+    // A glob that cannot be read is an error of the configuration.
+    let protected = Protected::new(globs).ok()?;
+    let root = &settings.project().root;
+    let files = files_at_base(root);
+    let idle = protected.without_file(&files);
+    if idle.is_empty() {
+        return Some(Health::good("protect", "each of its globs has files at the base"));
+    }
+    let named = idle.iter().map(|glob| format!("`{glob}`")).collect::<Vec<_>>().join(", ");
+    let (glob, it) = if idle.len() == 1 { ("the glob", "it protects") } else { ("the globs", "they protect") };
+    let detail = format!("{glob} {named} under `protect` matches no file at the base, so {it} nothing that is there");
+    Some(Health::unsure(
+        "protect",
+        detail,
+        "globs start at the project's directory; see `protect` in docs/configuration.md",
+    ))
+}
+
+/// The files that a run starts from, given from the project's directory: those of the last commit, or without git all.
+fn files_at_base(root: &Path) -> Vec<PathBuf> {
+    let tracked = HostWorkTree::around(root).and_then(|tree| {
+        let files = tree.changed(None, "HEAD").ok()?;
+        let prefix = root.strip_prefix(tree.top()).ok()?.to_owned();
+        let files = files.iter().filter_map(|file| Some(file.strip_prefix(&prefix).ok()?.to_owned()));
+        Some(files.collect::<Vec<_>>()).filter(|files| !files.is_empty())
+    });
+    tracked.unwrap_or_else(|| {
+        let walk = WalkDir::new(root).into_iter().filter_entry(|entry| entry.file_name() != ".reflection");
+        let files = walk.flatten().filter(|entry| !entry.file_type().is_dir());
+        files.filter_map(|entry| Some(entry.path().strip_prefix(root).ok()?.to_owned())).collect()
+    })
 }
 
 /// Whether the project's sandbox works here; nothing where it has none.

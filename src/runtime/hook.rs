@@ -11,6 +11,7 @@ use crate::config::Inputs;
 use crate::domain::RiskThreshold;
 use crate::domain::Standing;
 use crate::domain::policy;
+use crate::files::open_named;
 use crate::hooks;
 use crate::hooks::Gating;
 use crate::hooks::Hook;
@@ -28,6 +29,7 @@ use crate::services::Settings;
 use crate::services::UsageMeter;
 use crate::services::WorkTree;
 use std::io;
+use std::io::Read;
 use std::path::Path;
 use std::path::PathBuf;
 use tokio_util::sync::CancellationToken;
@@ -127,9 +129,9 @@ fn place(named: &[Option<&Path>], otherwise: &Path) -> (PathBuf, Option<String>)
 /// another program's, and one that is broken must not trouble whoever does not set this.
 fn threshold(dir: &Path) -> Option<Result<RiskThreshold, String>> {
     let speaks = |file: &&str| {
-        let path = dir.join(file);
-        let is_small = path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.len() <= SETTINGS_BYTES);
-        is_small && std::fs::read_to_string(path).is_ok_and(|text| text.contains("\"risk\""))
+        let mut text = String::new();
+        let read = open_named(&dir.join(file)).and_then(|file| file.take(SETTINGS_BYTES + 1).read_to_string(&mut text));
+        read.is_ok_and(|bytes| bytes as u64 <= SETTINGS_BYTES) && text.contains("\"risk\"")
     };
     ["project.json", "config/reflexion.json"].into_iter().find(speaks)?;
     let effective = config::load(&Inputs { dir: dir.to_owned(), ..Inputs::default() });
@@ -207,7 +209,7 @@ pub async fn hook_verify(
     };
     let transcript = around.payload.transcript.as_ref().ok_or("the payload names no transcript")?;
     let wrong = |error: &dyn std::fmt::Display| format!("{}: {error}", transcript.display());
-    let input = std::fs::File::open(transcript).map_err(|error| wrong(&error))?;
+    let input = open_named(transcript).map_err(|error| wrong(&error))?;
     let reading = read_transcript(Box::new(input), None).map_err(|error| wrong(&error))?;
     let turn = TranscriptTurn {
         reading,

@@ -11,6 +11,7 @@ use crate::domain::Timestamp;
 use crate::domain::policy;
 use crate::host::LockHolder;
 use crate::host::SystemClock;
+use crate::host::left_running;
 use crate::host::lock_holder;
 use crate::report::night::Night;
 use crate::services::Clock;
@@ -67,10 +68,22 @@ pub fn night(project: &policy::Project, run: &RunId) -> io::Result<(Night, Vec<S
     // First the journal: a run that ends in between is told as one that goes on, not as a dead one.
     let before = life(project, run, &mut warnings);
     let log = read_run(&project.state_dir(), run)?;
+    if matches!(before, Life::Gone | Life::Superseded) {
+        warnings.extend(still_running(left_running(project)));
+    }
     let night = Night::of(&log, before).with_tasks(TasksNow::default().of(project, &mut warnings));
     let night = night.seen_at(SystemClock::new().now()).with_kept(kept(project, run));
     let lessons = Lessons::default().of(project, &night, &mut warnings);
     Ok((night.with_lessons(lessons), warnings))
+}
+
+fn still_running(left: usize) -> Option<String> {
+    let what = match left {
+        0 => return None,
+        1 => "1 process that a killed run started still runs".to_owned(),
+        left => format!("{left} processes that a killed run started still run"),
+    };
+    Some(format!("{what}; the next run ends what is left behind"))
 }
 
 /// The patches of unconfirmed changes, named from the project's directory; none where nothing can be said.
@@ -106,6 +119,7 @@ impl TasksNow {
 pub(super) fn life(project: &policy::Project, run: &RunId, warnings: &mut Vec<String>) -> Life {
     let works = |holder: &LockHolder| holder.run == run.as_str() && holder.waits_until.is_none();
     match lock_holder(&project.state_dir()) {
+        Ok(Some(holder)) if works(&holder) && holder.is_stopped() => Life::Stopped { pid: holder.pid },
         Ok(Some(holder)) if works(&holder) => Life::Alive,
         Ok(_) if is_superseded(project, run) => Life::Superseded,
         Ok(_) => Life::Gone,

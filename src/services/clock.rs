@@ -20,6 +20,10 @@ pub trait Clock: Send + Sync {
     fn elapsed(&self) -> Duration;
     /// Returns when `duration` is over.
     async fn sleep(&self, duration: Duration);
+    /// The name of this start of the machine: another one after each restart. None where that is not known.
+    fn boot(&self) -> Option<String> {
+        None
+    }
     /// A new id that sorts by time, without a prefix: lower-case hex and `-`, at most 36 characters.
     fn new_id(&self) -> String;
 }

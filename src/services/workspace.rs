@@ -30,6 +30,12 @@ pub trait Workspaces: Send + Sync {
     /// [`WorkspaceError::Conflict`] if the branches do not merge.
     async fn open(&self, request: OpenWorkspace) -> Result<Arc<dyn Workspace>, WorkspaceError>;
 
+    /// The clean room in which work is checked on top of other work: one for the whole run, made when it is first asked for.
+    ///
+    /// # Errors
+    /// [`WorkspaceError`].
+    async fn merge_room(&self) -> Result<Arc<dyn Workspace>, WorkspaceError>;
+
     /// Removes the workspaces that were given up, puts the branches of the run back where the run had left them, and says which had been moved by somebody; what they
     /// were moved to is kept under another name.
     ///
@@ -92,8 +98,6 @@ pub struct RunBase {
     pub head: Option<String>,
     /// What a dead run had left behind and was removed, in words.
     pub cleaned: Vec<String>,
-    /// What agents of a run that was killed had done to the user's repository, and what came of it, in words.
-    pub put_back: Tampering,
 }
 
 /// A workspace to make.
@@ -109,16 +113,19 @@ pub struct OpenWorkspace {
     pub onto: Option<String>,
 }
 
-/// What was changed in the user's repository beside the files while an agent worked, in words.
+/// What was changed beside the files of a workspace while an agent or a check worked in it, in words.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tampering {
-    /// What the agent did, and what came of it; it counts against its work.
+    /// What the agent did; it counts against its work.
     pub by_agent: Vec<String>,
-    /// What is not put back, whoever did it: a person must look at it.
+    /// What a person must look at, whoever did it.
     pub left: Vec<String>,
 }
 
-/// A place to work in. All methods are called by one task at a time.
+/// A place to work in, or the clean room in which checks run. All methods are called by one task at a time.
+///
+/// A clean room holds a recorded tree, what `setup` makes of it, and what is carried in, each time it is [reset](Workspace::reset):
+/// no agent ever works in it, and what a check left is gone. Its build caches are its own. Nothing is recorded in it.
 #[cfg_attr(feature = "testing", mockall::automock)]
 #[async_trait]
 pub trait Workspace: Send + Sync {
@@ -156,11 +163,31 @@ pub trait Workspace: Send + Sync {
     /// [`WorkspaceError`]
     async fn mend(&self, spell: Spell) -> Result<Vec<String>, WorkspaceError>;
 
+    /// The clean room of this task, made when it is first asked for; given up with the workspace.
+    ///
+    /// # Errors
+    /// [`WorkspaceError`].
+    async fn room(&self) -> Result<Arc<dyn Workspace>, WorkspaceError>;
+
+    /// The files that were there after the last [`Workspace::reset`] and are others now, or gone: what a check has written to.
+    /// Paths from the repository's root.
+    ///
+    /// # Errors
+    /// [`WorkspaceError`].
+    async fn rewritten(&self) -> Result<Vec<String>, WorkspaceError>;
+
+    /// What lies in the workspace beside the change that was recorded last: ignored files, and carried ones or ones that `setup`
+    /// made and that are not as they were. A wholly untracked directory is one entry. Paths from the repository's root.
+    ///
+    /// # Errors
+    /// [`WorkspaceError`].
+    async fn leftovers(&self) -> Result<Vec<String>, WorkspaceError>;
+
     /// Records everything that differs from the base (own commits, staged, unstaged, untracked; ignored and carried
     /// paths are no change). `start` is the tree the attempt started from.
     ///
     /// # Errors
-    /// [`WorkspaceError`].
+    /// [`WorkspaceError::NotRecorded`] where the agent left what cannot be recorded.
     async fn record(&self, start: &TreeId) -> Result<Change, WorkspaceError>;
 
     /// What differs between the base and a recorded tree, as a unified diff of at most `limit` bytes; the end is left out.
@@ -169,14 +196,14 @@ pub trait Workspace: Send + Sync {
     /// [`WorkspaceError`].
     async fn diff(&self, tree: &TreeId, limit: usize) -> Result<String, WorkspaceError>;
 
-    /// Remembers refs, configuration, stash and hooks of the user's repository, before an agent or a check runs: as long as
-    /// it was not called since, the files count as nobody's work.
+    /// Looks at what is watched beside the files (remotes on this machine, and what in the home directory steers tools), before an
+    /// agent or a check runs: as long as it was not called since, the files count as nobody's work.
     ///
     /// # Errors
     /// [`WorkspaceError`].
     async fn guard(&self) -> Result<(), WorkspaceError>;
 
-    /// Puts back what the agent changed there since [`Workspace::guard`], and says what it was; empty if nothing was.
+    /// Says what was changed there since [`Workspace::guard`]; empty if nothing was.
     ///
     /// # Errors
     /// [`WorkspaceError`].
@@ -326,6 +353,9 @@ pub enum WorkspaceError {
         /// The files.
         files: Vec<String>,
     },
+    /// What an agent left cannot be recorded; in words that go on after "the agent's work counts for nothing:".
+    #[error("{0}")]
+    NotRecorded(String),
     /// The project cannot be worked on as it is.
     #[error("{0}")]
     Unusable(String),

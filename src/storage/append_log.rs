@@ -1,8 +1,7 @@
 //! The append-only file under every store: many writers, one write, one sync.
 
 use super::locked_file::append_locked;
-use super::locked_file::parent;
-use super::locked_file::sync_dir;
+use crate::files::Place;
 use std::fs::File;
 use std::io;
 use std::io::Write;
@@ -28,7 +27,7 @@ pub(super) struct AppendLog {
 
 #[derive(Debug)]
 struct Shared {
-    path: PathBuf,
+    place: Place,
     queue: Mutex<Queue>,
     /// The handle of the last write; the next one uses it again if the path still names the same file.
     file: Mutex<Option<File>>,
@@ -58,10 +57,10 @@ pub(super) struct LogError {
 
 impl AppendLog {
     /// Names the file; nothing is created before the first append.
-    pub(super) fn new(path: impl Into<PathBuf>) -> Self {
+    pub(super) fn new(place: Place) -> Self {
         Self {
             shared: Arc::new(Shared {
-                path: path.into(),
+                place,
                 queue: Mutex::default(),
                 file: Mutex::default(),
                 syncs: AtomicU64::new(0),
@@ -70,8 +69,13 @@ impl AppendLog {
     }
 
     /// The file.
+    pub(super) fn place(&self) -> &Place {
+        &self.shared.place
+    }
+
+    /// The file's path.
     pub(super) fn path(&self) -> &Path {
-        &self.shared.path
+        self.shared.place.path()
     }
 
     /// How often the file was synced.
@@ -113,7 +117,7 @@ impl Shared {
                 }
             }
             // The group is taken only when the lock is ours, so that those who come while we wait belong to it.
-            let file = append_locked(&self.path, kept.take());
+            let file = append_locked(&self.place, kept.take());
             let (bytes, waiting) = {
                 let mut queue = lock(&self.queue);
                 (std::mem::take(&mut queue.bytes), std::mem::take(&mut queue.waiting))
@@ -158,13 +162,13 @@ impl Shared {
         file.sync_data()?;
         if len == 0 {
             // The file may be new: its name has to last as well.
-            sync_dir(parent(&self.path))?;
+            self.place.sync_parent()?;
         }
         Ok(())
     }
 
     fn error(&self, error: &io::Error) -> LogError {
-        LogError { action: "append to", path: self.path.clone(), message: error.to_string() }
+        LogError { action: "append to", path: self.place.path().to_owned(), message: error.to_string() }
     }
 }
 

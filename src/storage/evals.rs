@@ -1,9 +1,8 @@
 //! Kept results of evaluations: one file a suite and call, and `latest.json`.
 
-use super::locked_file::sync_dir;
-use std::fs;
+use super::state;
+use crate::files::Place;
 use std::io;
-use std::io::Write;
 use std::path::Path;
 use std::path::PathBuf;
 
@@ -13,14 +12,14 @@ const LATEST: &str = "latest.json";
 /// The results in `.reflection/evals/`.
 #[derive(Debug, Clone)]
 pub struct EvalFiles {
-    dir: PathBuf,
+    dir: Place,
 }
 
 impl EvalFiles {
     /// Those under a project's state directory; nothing is made before something is kept.
     #[must_use]
     pub fn new(state_dir: &Path) -> Self {
-        Self { dir: state_dir.join("evals") }
+        Self { dir: state::state(state_dir).join("evals") }
     }
 
     /// Keeps one suite's result as `<time>-<suite>.json`; `time` sorts as text.
@@ -43,63 +42,44 @@ impl EvalFiles {
     ///
     /// # Errors
     /// If the directory cannot be read; one that is not there is empty.
-    pub fn kept(&self) -> io::Result<Vec<PathBuf>> {
-        let entries = match fs::read_dir(&self.dir) {
-            Ok(entries) => entries,
-            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(e) => return Err(e),
-        };
-        let mut files = entries.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
-        let json = |path: &PathBuf| {
-            let name = path.file_name().unwrap_or_default().to_string_lossy();
+    pub fn kept(&self) -> io::Result<Vec<Place>> {
+        let mut names: Vec<_> = self.dir.list()?.into_iter().map(|(name, _)| name).collect();
+        names.retain(|name| {
+            let name = name.to_string_lossy();
             name.ends_with(".json") && name != LATEST && !name.starts_with('.')
-        };
-        files.retain(json);
-        files.sort();
-        Ok(files)
+        });
+        Ok(names.into_iter().map(|name| self.dir.join(name)).collect())
     }
 
     fn write(&self, name: &str, json: &str) -> io::Result<PathBuf> {
-        fs::create_dir_all(&self.dir)?;
-        let path = self.dir.join(name);
-        replace(&path, json)?;
-        Ok(path)
+        let place = self.dir.join(name);
+        place.replace(json.as_bytes())?;
+        Ok(place.path().to_owned())
     }
-}
-
-/// Writes a whole file so that a kill at any moment leaves the old one or the new one.
-///
-/// # Errors
-/// If it cannot be written.
-pub fn replace(path: &Path, text: &str) -> io::Result<()> {
-    let dir = match path.parent() {
-        Some(dir) if !dir.as_os_str().is_empty() => dir,
-        _ => Path::new("."),
-    };
-    let mut file = tempfile::Builder::new().prefix(".").suffix(".tmp").tempfile_in(dir)?;
-    file.write_all(text.as_bytes())?;
-    file.as_file().sync_all()?;
-    file.persist(path).map_err(|e| e.error)?;
-    sync_dir(dir)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
     fn results_are_kept_and_listed_by_time() {
         let dir = tempfile::tempdir().unwrap();
         let files = EvalFiles::new(dir.path());
-        assert_eq!(files.kept().unwrap(), Vec::<PathBuf>::new());
+        assert_eq!(files.kept().unwrap(), []);
         files.keep("20260102-000000", "stuck", "{}").unwrap();
         files.keep("20260101-000000", "stuck", "{}").unwrap();
         for text in ["{}", "{\"v\":1}"] {
             let latest = files.keep_latest(text).unwrap();
             assert_eq!(fs::read_to_string(latest).unwrap(), text);
         }
-        let names: Vec<String> =
-            files.kept().unwrap().iter().map(|p| p.file_name().unwrap().to_string_lossy().into_owned()).collect();
+        let names: Vec<String> = files
+            .kept()
+            .unwrap()
+            .iter()
+            .map(|p| p.path().file_name().unwrap().to_string_lossy().into_owned())
+            .collect();
         assert_eq!(names, ["20260101-000000-stuck.json", "20260102-000000-stuck.json"]);
         assert_eq!(fs::read_dir(dir.path().join("evals")).unwrap().count(), 3, "nothing is left over");
     }

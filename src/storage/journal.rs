@@ -5,6 +5,7 @@ use super::past::read_journal;
 use crate::domain::JournalEntry;
 use crate::domain::RunId;
 use crate::domain::Timestamp;
+use crate::files::Place;
 use crate::services::Clock;
 use crate::services::Journal;
 use crate::services::JournalError;
@@ -26,8 +27,13 @@ pub struct FileJournal {
 
 impl FileJournal {
     /// Names the file in `run_dir` (`.reflection/runs/<run>`); it is created, with its directories, by the first entry.
+    /// Neither the file nor `run_dir` may be a link; what is above them may.
     pub fn create(run_dir: impl AsRef<Path>, clock: Arc<dyn Clock>) -> Self {
-        Self { log: AppendLog::new(run_dir.as_ref().join("journal.jsonl")), clock }
+        Self::at(Place::with_names(&run_dir.as_ref().join("journal.jsonl"), 2), clock)
+    }
+
+    pub(super) fn at(place: Place, clock: Arc<dyn Clock>) -> Self {
+        Self { log: AppendLog::new(place), clock }
     }
 
     /// How often this value has synced its file; with many writers far less often than once an entry.
@@ -70,11 +76,11 @@ impl Journal for FileJournal {
     }
 
     async fn read(&self, _run: &RunId) -> Result<Vec<(Timestamp, JournalEntry)>, JournalError> {
-        let path = self.log.path().to_owned();
-        if !path.exists() {
+        let place = self.log.place().clone();
+        if place.look().map_err(|e| self.unreadable(&e))?.is_none() {
             return Err(self.unreadable(&"there is no such file"));
         }
-        let read = tokio::task::spawn_blocking(move || read_journal(&path)).await;
+        let read = tokio::task::spawn_blocking(move || read_journal(&place)).await;
         let read = read.map_err(|e| self.unreadable(&e))?;
         let (entries, problems) = read.map_err(|e| self.unreadable(&e))?;
         for problem in problems {
@@ -86,7 +92,8 @@ impl Journal for FileJournal {
     async fn runs(&self) -> Result<Vec<RunId>, JournalError> {
         // The directory's name is the run's; any other directory holds none.
         let dir = self.log.path().parent().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
-        Ok(dir.and_then(|name| RunId::new(name).ok()).filter(|_| self.log.path().exists()).into_iter().collect())
+        let there = self.log.place().look().map_err(|e| self.unreadable(&e))?.is_some();
+        Ok(dir.and_then(|name| RunId::new(name).ok()).filter(|_| there).into_iter().collect())
     }
 }
 
@@ -141,7 +148,7 @@ mod tests {
         let journal = FileJournal::create(&run_dir, Arc::new(clock));
         let run = RunId::new("r1").unwrap();
         let entries = [
-            JournalEntry::RunStarted { run, pid: 7, tasks: Vec::new(), plan: RunPlan::default() },
+            JournalEntry::RunStarted { run, pid: 7, boot: None, tasks: Vec::new(), plan: RunPlan::default() },
             JournalEntry::RunEnded { interrupted: false, stopped: None },
         ];
         for entry in entries {

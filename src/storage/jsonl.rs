@@ -18,6 +18,9 @@ use crate::domain::LineProblem;
 use crate::domain::Reflection;
 use crate::domain::ReflectionId;
 use crate::domain::Timestamp;
+use crate::files::Kind;
+use crate::files::Look;
+use crate::files::Place;
 use crate::services::PruneReport;
 use crate::services::RecentQuery;
 use crate::services::Storage;
@@ -26,7 +29,6 @@ use crate::services::StoreReport;
 use async_trait::async_trait;
 use std::fmt::Display;
 use std::fs::File;
-use std::fs::Metadata;
 use std::io;
 use std::path::Path;
 use std::path::PathBuf;
@@ -49,7 +51,7 @@ const MAX_PROBLEMS: usize = 20;
 ///
 /// Limits: a record is at most 1 MiB; longer lines count as unreadable. Searching needs a few hundred KiB of memory
 /// plus what is found, whatever the file's size. Queries are remembered (1024 of them, 16 MiB), so that asking again
-/// costs one `stat`, which is done on the calling thread. An id is searched for as it stands in the text, except
+/// costs a look at the file, which is taken on the calling thread. An id is searched for as it stands in the text, except
 /// where writers of JSON escape: a file that spells a plain letter as `\u0061` inside an id hides that record from
 /// queries by this id, not from the others.
 ///
@@ -67,9 +69,10 @@ pub struct JsonlStorage {
 }
 
 impl JsonlStorage {
-    /// Names the file; nothing is read or created yet.
+    /// Names the file; nothing is read or created yet. Neither the file nor its directory may be a link; what is above
+    /// them may.
     pub fn open(path: impl Into<PathBuf>) -> Self {
-        Self { log: AppendLog::new(path), cache: Arc::default() }
+        Self { log: AppendLog::new(Place::with_names(&path.into(), 2)), cache: Arc::default() }
     }
 
     /// How often this value has synced its file; with many writers far less often than once a record.
@@ -106,18 +109,16 @@ impl JsonlStorage {
     /// What needs no search: nothing, if there is no file; what is remembered of a query, if the file says it holds
     /// still. Small growth is searched at once.
     fn remembered(&self, query: &RecentQuery) -> io::Result<Option<Arc<Vec<Reflection>>>> {
-        let meta = match self.path().metadata() {
-            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Some(Arc::default())),
-            other => other?,
-        };
+        let Some(look) = self.log.place().look()? else { return Ok(Some(Arc::default())) };
+        if look.kind != Kind::File {
+            return Ok(None);
+        }
         let Some(entry) = self.cache().get(query) else {
             return Ok(None);
         };
-        match entry.snapshot.since(&meta) {
+        match entry.snapshot.since(&look) {
             Since::Unchanged => Ok(Some(entry.found)),
-            Since::Grown if meta.len() - entry.snapshot.end <= SMALL_GROWTH => {
-                self.search(query, Some(entry)).map(Some)
-            }
+            Since::Grown if look.len - entry.snapshot.end <= SMALL_GROWTH => self.search(query, Some(entry)).map(Some),
             _ => Ok(None),
         }
     }
@@ -134,15 +135,15 @@ impl JsonlStorage {
     }
 
     fn search_once(&self, query: &RecentQuery, known: Option<Entry>) -> io::Result<Arc<Vec<Reflection>>> {
-        let Some((file, meta)) = self.open_to_read()? else {
+        let Some((file, look)) = self.open_to_read()? else {
             return Ok(Arc::default());
         };
         let known = match known {
-            Some(entry) if entry.snapshot.is_front_of(&file, &meta)? => Some(entry),
+            Some(entry) if entry.snapshot.is_front_of(&file, &look)? => Some(entry),
             _ => None,
         };
         let start = known.as_ref().map_or(0, |entry| entry.snapshot.end);
-        let end = line_start(&file, start..meta.len())?;
+        let end = line_start(&file, start..look.len)?;
         let limit = query.limit.unwrap_or(usize::MAX);
         let wanted = Wanted { id: None, task: query.task.clone(), subtask: query.subtask.clone(), limit };
         let mut found = newest(&file, start..end, &wanted)?;
@@ -151,12 +152,12 @@ impl JsonlStorage {
             found.extend(known.found.iter().take(room).cloned());
         }
         let found = Arc::new(found);
-        let snapshot = Snapshot::new(&file, &meta, end)?;
+        let snapshot = Snapshot::new(&file, &look, end)?;
         let entry = Entry { snapshot, found: Arc::clone(&found) };
         self.cache().put(query.clone(), entry);
 
         // The last line has no end yet: it counts if it is whole, but is never remembered.
-        let mut last = newest(&file, end..meta.len(), &wanted)?;
+        let mut last = newest(&file, end..look.len, &wanted)?;
         if last.is_empty() {
             return Ok(found);
         }
@@ -166,27 +167,24 @@ impl JsonlStorage {
     }
 
     /// The file as it is now; nothing if there is none.
-    fn open_to_read(&self) -> io::Result<Option<(File, Metadata)>> {
-        let file = match File::open(self.path()) {
+    fn open_to_read(&self) -> io::Result<Option<(File, Look)>> {
+        let file = match self.log.place().open_file() {
             Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
             other => other?,
         };
-        let meta = file.metadata()?;
-        if meta.is_dir() {
-            return Err(io::ErrorKind::IsADirectory.into());
-        }
-        Ok(Some((file, meta)))
+        let look = Look::from(&file.metadata()?);
+        Ok(Some((file, look)))
     }
 
     fn find(&self, id: &ReflectionId) -> io::Result<Option<Reflection>> {
         let wanted = Wanted { id: Some(id.as_str().to_owned()), limit: 1, ..Wanted::default() };
         loop {
-            let Some((file, meta)) = self.open_to_read()? else {
+            let Some((file, look)) = self.open_to_read()? else {
                 return Ok(None);
             };
-            let end = line_start(&file, 0..meta.len());
+            let end = line_start(&file, 0..look.len);
             let found = end.and_then(|end| {
-                let last = newest(&file, end..meta.len(), &wanted)?;
+                let last = newest(&file, end..look.len, &wanted)?;
                 Ok(match last.into_iter().next() {
                     Some(last) => Some(last),
                     None => newest(&file, 0..end, &wanted)?.pop(),
@@ -260,7 +258,7 @@ impl Storage for JsonlStorage {
     }
 
     async fn prune(&self, older_than: Timestamp) -> Result<PruneReport, StorageError> {
-        self.blocking("prune", move |this| prune(this.path(), older_than)).await
+        self.blocking("prune", move |this| prune(this.log.place(), older_than)).await
     }
 
     async fn check(&self) -> Result<StoreReport, StorageError> {

@@ -2,16 +2,16 @@
 
 use super::lines::Line;
 use super::lines::for_each_line;
+use crate::files::Place;
 use std::fs::File;
 use std::io;
 use std::io::Read;
 use std::io::Seek;
 use std::io::SeekFrom;
-use std::path::PathBuf;
 
 /// How far a file of lines was read.
 pub(super) struct LineTail {
-    path: PathBuf,
+    place: Place,
     /// The end of the last line that was taken.
     start: u64,
     /// Lines before it.
@@ -31,13 +31,13 @@ pub(super) struct Grown {
 
 impl LineTail {
     /// Nothing is read yet.
-    pub(super) fn new(path: PathBuf) -> Self {
-        Self { path, start: 0, lines: 0, length: 0 }
+    pub(super) fn new(place: Place) -> Self {
+        Self { place, start: 0, lines: 0, length: 0 }
     }
 
     /// What was written since, `at_most` so many bytes of it; nothing if nothing was.
     pub(super) fn grown(&mut self, at_most: u64) -> io::Result<Option<Grown>> {
-        let mut file = File::open(&self.path)?;
+        let mut file = self.place.open_file()?;
         let length = file.metadata()?.len();
         if length == self.length {
             return Ok(None);

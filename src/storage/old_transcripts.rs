@@ -1,6 +1,7 @@
 //! Making room among the transcripts of earlier runs.
 
-use std::fs;
+use crate::files::Kind;
+use crate::files::Place;
 use std::path::Path;
 use std::path::PathBuf;
 
@@ -9,15 +10,12 @@ use std::path::PathBuf;
 /// are never touched. Gives what was removed.
 ///
 /// What cannot be read or removed is left where it is: transcripts explain a run, and no run fails for want of room there.
-pub(super) fn make_room(runs: &Path, current: &str, keep: u64) -> Vec<PathBuf> {
-    let names = fs::read_dir(runs).into_iter().flatten().flatten().map(|entry| entry.file_name());
+pub(super) fn make_room(runs: &Place, current: &str, keep: u64) -> Vec<PathBuf> {
     // Ids of runs begin with the time.
-    let mut earlier: Vec<_> = names.filter(|name| name != current).collect();
-    earlier.sort_unstable();
-    let mut dirs: Vec<(PathBuf, u64)> = earlier
-        .into_iter()
-        .map(|name| runs.join(name).join("transcripts"))
-        .filter(|dir| dir.symlink_metadata().is_ok_and(|meta| meta.is_dir()))
+    let earlier = runs.list().unwrap_or_default().into_iter().filter(|(name, _)| name != current);
+    let mut dirs: Vec<(Place, u64)> = earlier
+        .map(|(name, _)| runs.join(name).join("transcripts"))
+        .filter(|dir| dir.look().is_ok_and(|look| look.is_some_and(|look| look.kind == Kind::Dir)))
         .map(|dir| (dir.clone(), bytes_in(&dir)))
         .collect();
     let mut all: u64 = dirs.iter().map(|(_, bytes)| bytes).sum();
@@ -28,25 +26,26 @@ pub(super) fn make_room(runs: &Path, current: &str, keep: u64) -> Vec<PathBuf> {
         if all <= keep {
             break;
         }
-        match fs::remove_dir_all(&dir) {
+        match dir.remove() {
             Ok(()) => {
                 all -= bytes;
-                removed.push(dir);
+                removed.push(dir.path().to_owned());
             }
-            Err(error) => tracing::warn!(dir = %dir.display(), %error, "old transcripts were not removed"),
+            Err(error) => tracing::warn!(dir = %dir.path().display(), %error, "old transcripts were not removed"),
         }
     }
     removed
 }
 
-fn bytes_in(dir: &Path) -> u64 {
-    let files = walkdir::WalkDir::new(dir).into_iter().flatten().filter_map(|entry| entry.metadata().ok());
-    files.filter(fs::Metadata::is_file).map(|meta| meta.len()).sum()
+fn bytes_in(dir: &Place) -> u64 {
+    let files = dir.open_dir().into_iter().flat_map(|dir| dir.walk(Path::new(""))).flatten().map(|(_, look)| look);
+    files.filter(|look| look.kind == Kind::File).map(|look| look.len).sum()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     /// Runs with so many bytes of transcripts each, oldest first; which of them still have some.
     fn check(bytes: &[usize], keep: u64, expected: &[usize]) {
@@ -59,7 +58,7 @@ mod tests {
             fs::write(run.join("t.unconfirmed.patch"), "work").unwrap();
         }
         let current = format!("2026010{}", bytes.len() - 1);
-        make_room(dir.path(), &current, keep);
+        make_room(&Place::new(dir.path(), ""), &current, keep);
         let has = |run: &usize| dir.path().join(format!("2026010{run}/transcripts/a.jsonl")).exists();
         assert_eq!((0..bytes.len()).filter(has).collect::<Vec<_>>(), expected, "{bytes:?}, {keep}");
         for run in 0..bytes.len() {
@@ -76,6 +75,6 @@ mod tests {
         check(&[10, 10, 10, 10], 0, &[2, 3]);
         check(&[1, 100, 1, 1], 50, &[2, 3]);
         check(&[10], 0, &[0]);
-        assert!(make_room(Path::new("/nowhere"), "x", 0).is_empty());
+        assert!(make_room(&Place::new("/nowhere", ""), "x", 0).is_empty());
     }
 }

@@ -15,12 +15,11 @@ use crate::domain::TaskId;
 use crate::domain::TaskList;
 use crate::domain::TaskMark;
 use crate::domain::Timestamp;
+use crate::files::Place;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::collections::HashMap;
-use std::fs::File;
 use std::io;
-use std::path::Path;
 
 /// Every task's marks, in order of time.
 #[derive(Debug, Default)]
@@ -31,9 +30,9 @@ pub(super) struct Overlay {
 impl Overlay {
     /// Reads the marks; a file that does not exist holds none. Lines that cannot be read are machine state that a crash
     /// or a newer version left: they are logged and left alone.
-    pub(super) fn read(path: &Path) -> io::Result<Self> {
+    pub(super) fn read(place: &Place) -> io::Result<Self> {
         let mut overlay = Self::default();
-        let file = match File::open(path) {
+        let file = match place.open_file() {
             Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(overlay),
             other => other?,
         };
@@ -44,7 +43,7 @@ impl Overlay {
             }
             match content.map(serde_json::from_slice::<TaskMark>) {
                 Some(Ok(mark)) if mark.v <= VERSION => overlay.add(mark),
-                _ => tracing::warn!(path = %path.display(), line = line.number, "unreadable mark"),
+                _ => tracing::warn!(path = %place.path().display(), line = line.number, "unreadable mark"),
             }
             Ok(())
         })?;

@@ -3,19 +3,20 @@
 use super::lines::bare;
 use super::lines::for_each_line;
 use super::lines::json_problem;
+use super::state;
 use crate::domain::Capture;
 use crate::domain::JournalEntry;
 use crate::domain::Past;
 use crate::domain::PastEntry;
 use crate::domain::TaskMark;
 use crate::domain::Timestamp;
+use crate::files::Kind;
+use crate::files::Place;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use std::fs;
-use std::fs::File;
 use std::io;
+use std::io::Read;
 use std::path::Path;
-use std::path::PathBuf;
 
 /// A record of a session is a few KiB; a larger file is none.
 const LARGEST_REPORT: u64 = 4 << 20;
@@ -28,21 +29,26 @@ const KEPT_PROBLEMS: usize = 1000;
 /// If a directory or a file that is there cannot be read at all.
 pub fn read_past(state_dir: &Path) -> io::Result<Past> {
     let mut past = Past::default();
-    for run in listed(&state_dir.join("runs"))? {
-        let name = run.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        let path = run.join("journal.jsonl");
-        let (lines, problems) = read_journal(&path)?;
+    for (name, kind) in state::runs(state_dir).list()? {
+        if matches!(kind, Kind::File | Kind::Other) {
+            continue;
+        }
+        let journal = state::runs(state_dir).join(&name).join(state::JOURNAL);
+        let name = name.to_string_lossy().into_owned();
+        let (lines, problems) = read_journal(&journal)?;
         past.entries.extend(lines.into_iter().map(|(at, entry)| PastEntry { run: name.clone(), at, entry }));
         problems.into_iter().for_each(|problem| note(&mut past.problems, problem));
     }
     past.entries.sort_by_key(|entry| entry.at);
-    past.marks = records(&state_dir.join("tasks.jsonl"), &mut past.problems, |mark: TaskMark| mark)?;
+    past.marks = records(&state::state(state_dir).join("tasks.jsonl"), &mut past.problems, |mark: TaskMark| mark)?;
     past.marks.sort_by_key(|mark| mark.at);
-    for file in listed(&state_dir.join("reflections"))? {
-        if file.to_string_lossy().ends_with(".reflection.json") {
+    let records = state::state(state_dir).join("reflections");
+    for (name, _) in records.list()? {
+        if name.to_string_lossy().ends_with(".reflection.json") {
+            let file = records.join(&name);
             match report(&file) {
                 Ok(report) => past.reports.push(report),
-                Err(message) => note(&mut past.problems, format!("{}: {message}", file.display())),
+                Err(message) => note(&mut past.problems, format!("{}: {message}", file.path().display())),
             }
         }
     }
@@ -53,9 +59,9 @@ pub fn read_past(state_dir: &Path) -> io::Result<Past> {
 type Timed = Vec<(Timestamp, JournalEntry)>;
 
 /// The entries of a journal with their times, in order, and what could not be read; no file is empty.
-pub(super) fn read_journal(path: &Path) -> io::Result<(Timed, Vec<String>)> {
+pub(super) fn read_journal(journal: &Place) -> io::Result<(Timed, Vec<String>)> {
     let mut problems = Vec::new();
-    let entries = records(path, &mut problems, |line: Line| (line.at, line.entry))?;
+    let entries = records(journal, &mut problems, |line: Line| (line.at, line.entry))?;
     Ok((entries, problems))
 }
 
@@ -67,26 +73,13 @@ struct Line {
     entry: JournalEntry,
 }
 
-/// What is in a directory, by name; one that does not exist is empty.
-fn listed(dir: &Path) -> io::Result<Vec<PathBuf>> {
-    let entries = match fs::read_dir(dir) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        other => other?,
-    };
-    let mut paths: Vec<PathBuf> = entries.map(|entry| Ok(entry?.path())).collect::<io::Result<_>>()?;
-    paths.sort();
-    Ok(paths)
-}
-
 fn records<T: DeserializeOwned, R>(
-    path: &Path,
+    place: &Place,
     problems: &mut Vec<String>,
     mut record: impl FnMut(T) -> R,
 ) -> io::Result<Vec<R>> {
-    let file = match File::open(path) {
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-            return Ok(Vec::new());
-        }
+    let file = match place.open_file() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         other => other?,
     };
     let mut found = Vec::new();
@@ -99,19 +92,20 @@ fn records<T: DeserializeOwned, R>(
         let parsed = content.ok_or_else(too_long);
         match parsed.and_then(|content| serde_json::from_slice::<T>(content).map_err(|error| json_problem(&error))) {
             Ok(value) => found.push(record(value)),
-            Err(message) => note(problems, format!("{}:{}: {message}", path.display(), line.number)),
+            Err(message) => note(problems, format!("{}:{}: {message}", place.path().display(), line.number)),
         }
         Ok(())
     })?;
     Ok(found)
 }
 
-fn report(path: &Path) -> Result<Capture, String> {
-    let size = fs::metadata(path).map_err(|error| error.to_string())?.len();
-    if size > LARGEST_REPORT {
+fn report(place: &Place) -> Result<Capture, String> {
+    let file = place.open_file().map_err(|error| error.to_string())?;
+    let mut bytes = Vec::new();
+    file.take(LARGEST_REPORT + 1).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
+    if bytes.len() as u64 > LARGEST_REPORT {
         return Err(format!("it is larger than {} MiB", LARGEST_REPORT >> 20));
     }
-    let bytes = fs::read(path).map_err(|error| error.to_string())?;
     let report: Capture = serde_json::from_slice(&bytes).map_err(|error| json_problem(&error))?;
     match report.confidence {
         Some(confidence) if !(0.0..=1.0).contains(&confidence) => {
@@ -130,6 +124,7 @@ fn note(problems: &mut Vec<String>, problem: String) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
     fn what_is_there_is_read_and_what_is_broken_is_named() {

@@ -4,23 +4,23 @@ use super::lines::for_each_line;
 use super::locked_file::read_locked;
 use super::record::Decoded;
 use super::record::decode;
-use super::replace::Replacement;
 use crate::domain::Timestamp;
+use crate::files::Place;
+use crate::files::Replacement;
 use crate::services::PruneReport;
 use std::fs::File;
 use std::io;
 use std::io::Write;
 use std::os::unix::fs::FileExt;
-use std::path::Path;
 
 /// Copies what stays into a new file, byte for byte, and puts it in the old one's place. Appends wait meanwhile.
-pub(super) fn prune(path: &Path, older_than: Timestamp) -> io::Result<PruneReport> {
-    let file = match read_locked(path) {
+pub(super) fn prune(place: &Place, older_than: Timestamp) -> io::Result<PruneReport> {
+    let file = match read_locked(place) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(PruneReport::default()),
         other => other?,
     };
     let mut report = PruneReport::default();
-    let mut copy = Copy { path, old: &file, new: None, kept_from: 0, buffer: vec![0; 64 * 1024] };
+    let mut copy = Copy { place, old: &file, new: None, kept_from: 0, buffer: vec![0; 64 * 1024] };
     let mut removing_from = None;
     for_each_line(&file, |line| {
         // The previous line was removed, and this is where the next kept bytes begin.
@@ -48,7 +48,7 @@ pub(super) fn prune(path: &Path, older_than: Timestamp) -> io::Result<PruneRepor
 
 /// The new file, which is only begun when there is something to leave out.
 struct Copy<'f> {
-    path: &'f Path,
+    place: &'f Place,
     old: &'f File,
     new: Option<Replacement>,
     kept_from: u64,
@@ -72,7 +72,7 @@ impl Copy<'_> {
     fn copy_until(&mut self, end: u64) -> io::Result<()> {
         let new = match &mut self.new {
             Some(new) => new,
-            none => none.insert(Replacement::begin(self.path, self.old)?),
+            none => none.insert(self.place.begin()?),
         };
         while self.kept_from < end {
             let left = usize::try_from(end - self.kept_from).unwrap_or(usize::MAX);

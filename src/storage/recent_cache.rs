@@ -1,13 +1,12 @@
 //! What recent queries found, as long as the file says it is still so.
 
 use crate::domain::Reflection;
+use crate::files::Look;
 use crate::services::RecentQuery;
 use std::collections::HashMap;
 use std::fs::File;
-use std::fs::Metadata;
 use std::io;
 use std::os::unix::fs::FileExt;
-use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
 
 /// Queries remembered: more than the subtasks that one run works on.
@@ -42,24 +41,18 @@ pub(super) enum Since {
 }
 
 impl Snapshot {
-    /// Remembers the state of an open file whose metadata were read before its content.
-    pub(super) fn new(file: &File, meta: &Metadata, end: u64) -> io::Result<Self> {
-        Ok(Self {
-            dev: meta.dev(),
-            ino: meta.ino(),
-            modified: (meta.mtime(), meta.mtime_nsec()),
-            end,
-            tail: tail(file, end)?,
-        })
+    /// Remembers the state of an open file whose state was read before its content.
+    pub(super) fn new(file: &File, look: &Look, end: u64) -> io::Result<Self> {
+        Ok(Self { dev: look.device, ino: look.inode, modified: look.modified, end, tail: tail(file, end)? })
     }
 
-    /// What metadata alone can tell.
-    pub(super) fn since(&self, meta: &Metadata) -> Since {
-        if (self.dev, self.ino) != (meta.dev(), meta.ino()) || meta.len() < self.end {
+    /// What its state alone can tell.
+    pub(super) fn since(&self, look: &Look) -> Since {
+        if (self.dev, self.ino) != (look.device, look.inode) || look.len < self.end {
             Since::Replaced
-        } else if meta.len() > self.end {
+        } else if look.len > self.end {
             Since::Grown
-        } else if self.modified == (meta.mtime(), meta.mtime_nsec()) {
+        } else if self.modified == look.modified {
             Since::Unchanged
         } else {
             Since::Replaced
@@ -68,8 +61,8 @@ impl Snapshot {
 
     /// Whether the file still holds what it held where it ended: a failed append that was cut off and written over, or
     /// an editor that wrote in place, is no growth.
-    pub(super) fn is_front_of(&self, file: &File, meta: &Metadata) -> io::Result<bool> {
-        Ok(self.since(meta) != Since::Replaced && tail(file, self.end)? == self.tail)
+    pub(super) fn is_front_of(&self, file: &File, look: &Look) -> io::Result<bool> {
+        Ok(self.since(look) != Since::Replaced && tail(file, self.end)? == self.tail)
     }
 }
 
@@ -161,7 +154,7 @@ mod tests {
         );
         let reflection: Reflection = serde_json::from_str(&line).unwrap();
         Entry {
-            snapshot: Snapshot::new(file, &file.metadata().unwrap(), 0).unwrap(),
+            snapshot: Snapshot::new(file, &Look::from(&file.metadata().unwrap()), 0).unwrap(),
             found: Arc::new(vec![reflection; records]),
         }
     }
@@ -198,11 +191,11 @@ mod tests {
         let since = |change: &mut dyn FnMut(&mut File), expected| {
             let mut file = tempfile::tempfile().unwrap();
             file.write_all(b"one\ntwo\n").unwrap();
-            let meta = file.metadata().unwrap();
+            let meta = Look::from(&file.metadata().unwrap());
             let before = Snapshot::new(&file, &meta, 8).unwrap();
             assert_eq!(before.since(&meta), Since::Unchanged);
             change(&mut file);
-            let meta = file.metadata().unwrap();
+            let meta = Look::from(&file.metadata().unwrap());
             let front = before.is_front_of(&file, &meta).unwrap();
             assert_eq!((before.since(&meta), front), expected);
         };

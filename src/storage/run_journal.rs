@@ -1,6 +1,7 @@
 //! The journal of whichever run is going on.
 
 use super::journal::FileJournal;
+use super::state;
 use crate::domain::JournalEntry;
 use crate::domain::RunId;
 use crate::domain::Timestamp;
@@ -28,7 +29,7 @@ impl RunJournal {
     }
 
     fn journal_of(&self, run: &RunId) -> FileJournal {
-        FileJournal::create(self.project.run_dir(run), Arc::clone(&self.clock))
+        FileJournal::at(state::journal(&self.project.state_dir(), run), Arc::clone(&self.clock))
     }
 
     fn journal_for(&self, entry: &JournalEntry) -> Result<Arc<FileJournal>, JournalError> {
@@ -55,21 +56,12 @@ impl Journal for RunJournal {
     }
 
     async fn runs(&self) -> Result<Vec<RunId>, JournalError> {
-        let dir = self.project.state_dir().join("runs");
-        let entries = match std::fs::read_dir(&dir) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => {
-                let path = dir.display().to_string();
-                return Err(JournalError { action: "look for", path, message: error.to_string() });
-            }
-            Ok(entries) => entries,
-        };
-        let run = |entry: std::fs::DirEntry| {
-            entry.path().join("journal.jsonl").exists().then(|| entry.file_name().to_string_lossy().into_owned())
-        };
-        // Ids begin with the time.
-        let mut runs: Vec<String> = entries.flatten().filter_map(run).collect();
-        runs.sort_unstable_by(|a, b| b.cmp(a));
-        Ok(runs.into_iter().filter_map(|run| RunId::new(run).ok()).collect())
+        let state_dir = self.project.state_dir();
+        let mut runs = state::with_journal(&state_dir).map_err(|error| {
+            let path = state_dir.join("runs").display().to_string();
+            JournalError { action: "look for", path, message: error.to_string() }
+        })?;
+        runs.reverse();
+        Ok(runs)
     }
 }

@@ -4,6 +4,7 @@ use super::line_tail::LineTail;
 use super::lines::bare;
 use super::lines::for_each_line;
 use super::lines::json_problem;
+use super::state;
 use crate::domain::JournalEntry;
 use crate::domain::LineProblem;
 use crate::domain::LoggedEntry;
@@ -13,12 +14,11 @@ use crate::domain::RunId;
 use crate::domain::RunLog;
 use crate::domain::TaskId;
 use crate::domain::Timestamp;
+use crate::files::Place;
 use serde::Deserialize;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::collections::HashSet;
-use std::fs;
-use std::fs::File;
 use std::io;
 use std::path::Path;
 
@@ -30,18 +30,7 @@ const KEPT_PROBLEMS: usize = 100;
 /// # Errors
 /// If the directory is there and cannot be read.
 pub fn recorded_runs(state_dir: &Path) -> io::Result<Vec<RunId>> {
-    let entries = match fs::read_dir(state_dir.join("runs")) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        other => other?,
-    };
-    let mut runs = Vec::new();
-    for entry in entries {
-        let entry = entry?;
-        let id = entry.file_name().into_string().ok().and_then(|name| RunId::new(name).ok());
-        runs.extend(id.filter(|_| entry.path().join("journal.jsonl").exists()));
-    }
-    runs.sort();
-    Ok(runs)
+    state::with_journal(state_dir)
 }
 
 /// The patch files that keep what a run's unconfirmed attempts changed, by name, each with its task.
@@ -50,8 +39,8 @@ pub fn recorded_runs(state_dir: &Path) -> io::Result<Vec<RunId>> {
 /// If the run's directory cannot be read.
 pub fn kept_patches(run_dir: &Path) -> io::Result<Vec<(TaskId, String)>> {
     let mut patches = Vec::new();
-    for entry in fs::read_dir(run_dir)? {
-        let Ok(name) = entry?.file_name().into_string() else { continue };
+    for (name, _) in state::run(run_dir).list()? {
+        let Ok(name) = name.into_string() else { continue };
         // Of a whole task, or of one of its parts behind a `+`.
         let task =
             name.strip_suffix(".unconfirmed.patch").map(|name| name.split_once('+').map_or(name, |(task, _)| task));
@@ -85,8 +74,7 @@ impl RunTail {
     /// The journal of a run, of which nothing is read yet.
     #[must_use]
     pub fn new(state_dir: &Path, run: &RunId) -> Self {
-        let path = state_dir.join("runs").join(run.as_str()).join("journal.jsonl");
-        Self { tail: LineTail::new(path), log: nothing_of(run), torn_kept: false }
+        Self { tail: LineTail::new(state::journal(state_dir, run)), log: nothing_of(run), torn_kept: false }
     }
 
     /// What is read until now.
@@ -148,7 +136,7 @@ fn nothing_of(run: &RunId) -> RunLog {
 /// If the file is there and cannot be read.
 pub fn read_lessons(memory: &Path, wanted: &[&ReflectionId]) -> io::Result<HashMap<ReflectionId, Reflection>> {
     let mut found = HashMap::new();
-    let file = match File::open(memory) {
+    let file = match Place::with_names(memory, 2).open_file() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(found),
         other => other?,
     };
@@ -182,6 +170,7 @@ struct Named<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     const ENDED: &str = "{\"v\":1,\"at\":\"2026-05-05T00:00:02Z\",\"type\":\"run_ended\",\"interrupted\":false}";
 

@@ -1,18 +1,17 @@
 //! What a run's journal tells without reading all of it: which command it is of, and when it was written last.
 
+use super::state;
 use crate::domain::JournalEntry;
 use crate::domain::RunId;
 use crate::domain::RunKind;
 use crate::domain::Timestamp;
 use serde::Deserialize;
-use std::fs::File;
 use std::io::BufRead;
 use std::io::BufReader;
 use std::io::Read;
 use std::io::Seek;
 use std::io::SeekFrom;
 use std::path::Path;
-use std::path::PathBuf;
 
 /// The last lines of a journal are in its last so many bytes; a line that is longer has no time that is found.
 const END: u64 = 64 << 10;
@@ -20,7 +19,7 @@ const END: u64 = 64 << 10;
 /// When the run's journal was written last: the time of its last line that has one, else the file's own.
 #[must_use]
 pub fn last_sign(state_dir: &Path, run: &RunId) -> Option<Timestamp> {
-    let mut file = File::open(journal(state_dir, run)).ok()?;
+    let mut file = state::journal(state_dir, run).open_file().ok()?;
     let meta = file.metadata().ok()?;
     file.seek(SeekFrom::Start(meta.len().saturating_sub(END))).ok()?;
     let mut end = Vec::new();
@@ -33,17 +32,13 @@ pub fn last_sign(state_dir: &Path, run: &RunId) -> Option<Timestamp> {
 /// The command that a run is of, from the beginning of its journal; none where that cannot be read.
 #[must_use]
 pub fn kind_of_run(state_dir: &Path, run: &RunId) -> Option<RunKind> {
-    let file = File::open(journal(state_dir, run)).ok()?;
+    let file = state::journal(state_dir, run).open_file().ok()?;
     let mut line = Vec::new();
     BufReader::new(file.take(1 << 20)).read_until(b'\n', &mut line).ok()?;
     match serde_json::from_slice(&line) {
         Ok(JournalEntry::RunStarted { plan, .. }) => Some(plan.kind),
         _ => None,
     }
-}
-
-fn journal(state_dir: &Path, run: &RunId) -> PathBuf {
-    state_dir.join("runs").join(run.as_str()).join("journal.jsonl")
 }
 
 /// The time of an entry.

@@ -4,7 +4,6 @@
 use super::locked_file::append_locked;
 use super::locked_file::read_locked;
 use super::overlay::Overlay;
-use super::replace::Replacement;
 use super::task_file::TaskFile;
 use super::task_file::TaskLine;
 use super::tasks::FileTasks;
@@ -14,6 +13,7 @@ use crate::domain::Task;
 use crate::domain::TaskId;
 use crate::domain::Timestamp;
 use crate::domain::nearest_id;
+use crate::files::Place;
 use crate::services::TasksError;
 use serde_json::Map;
 use serde_json::Value;
@@ -22,7 +22,6 @@ use sha2::Sha256;
 use std::fs::File;
 use std::io;
 use std::io::Read;
-use std::io::Write;
 use std::ops::Range;
 
 impl FileTasks {
@@ -77,7 +76,7 @@ impl FileTasks {
             keys.entry(key).or_insert_with(|| value.into());
         }
         task_of(&keys)?;
-        drop(append_locked(&self.task_file, None).map_err(io_error("create", &self.task_file))?);
+        drop(append_locked(&Place::named(&self.task_file), None).map_err(io_error("create", &self.task_file))?);
         let mut editing = Editing::begin(self)?;
         if !given {
             keys.insert("id".to_owned(), editing.free_id(&keys, now).into());
@@ -174,7 +173,7 @@ impl<'t> Editing<'t> {
     fn begin(tasks: &'t FileTasks) -> Result<Self, TasksError> {
         let read = || -> io::Result<_> {
             let mut bytes = Vec::new();
-            let locked = match read_locked(&tasks.task_file) {
+            let locked = match read_locked(&Place::named(&tasks.task_file)) {
                 Err(e) if e.kind() == io::ErrorKind::NotFound => None,
                 other => Some(other?),
             };
@@ -234,15 +233,10 @@ impl<'t> Editing<'t> {
 
     fn finish(self) -> Result<(), TasksError> {
         let path = &self.tasks.task_file;
-        let Some(locked) = &self.locked else {
+        if self.locked.is_none() {
             return Err(io_error("change", path)(io::ErrorKind::NotFound.into()));
-        };
-        Replacement::begin(path, locked)
-            .and_then(|mut new| {
-                new.write_all(&self.bytes)?;
-                new.finish()
-            })
-            .map_err(io_error("change", path))
+        }
+        Place::named(path).replace(&self.bytes).map_err(io_error("change", path))
     }
 }
 
@@ -411,6 +405,9 @@ mod tests {
         assert_eq!(project.tasks.load().await.unwrap().tasks, []);
         std::fs::create_dir_all(project.path()).unwrap();
         let error = project.tasks.load().await.unwrap_err().to_string();
-        assert!(error.starts_with("failed to read ") && error.contains("Is a directory"), "{error}");
+        assert!(
+            error.starts_with("failed to read ") && error.contains("is a directory where a file belongs"),
+            "{error}"
+        );
     }
 }

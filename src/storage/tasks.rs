@@ -6,12 +6,13 @@ use super::overlay::Overlay;
 use super::task_file::TaskFile;
 use crate::domain::TaskList;
 use crate::domain::TaskMark;
+use crate::files::Place;
+use crate::files::open_named;
 use crate::services::Clock;
 use crate::services::Tasks;
 use crate::services::TasksError;
 use async_trait::async_trait;
 use std::fmt;
-use std::fs::File;
 use std::hash::Hash;
 use std::hash::Hasher;
 use std::io;
@@ -46,9 +47,11 @@ pub struct FileTasks {
 }
 
 impl FileTasks {
-    /// Names both files; nothing is read or created yet. The clock dates a person's edits.
+    /// Names both files; nothing is read or created yet. The clock dates a person's edits. The task file may be reached
+    /// through links, and stays one if it is one; of the overlay neither the file nor its directory may be one.
     pub fn open(task_file: impl Into<PathBuf>, overlay_file: impl Into<PathBuf>, clock: Arc<dyn Clock>) -> Self {
-        Self { task_file: task_file.into(), overlay: AppendLog::new(overlay_file), clock }
+        let overlay = AppendLog::new(Place::with_names(&overlay_file.into(), 2));
+        Self { task_file: task_file.into(), overlay, clock }
     }
 
     /// Runs `work` where it may block.
@@ -63,8 +66,7 @@ impl FileTasks {
     }
 
     pub(super) fn read_overlay(&self) -> Result<Overlay, TasksError> {
-        let path = self.overlay.path();
-        Overlay::read(path).map_err(io_error("read", path))
+        Overlay::read(self.overlay.place()).map_err(io_error("read", self.overlay.path()))
     }
 
     /// As [`Tasks::load`], at once.
@@ -72,7 +74,7 @@ impl FileTasks {
     /// # Errors
     /// If a file is there and cannot be read.
     pub fn read(&self) -> Result<TaskList, TasksError> {
-        let file = match File::open(&self.task_file) {
+        let file = match open_named(&self.task_file) {
             Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(TaskFile::default()),
             Err(e) => Err(e),
             Ok(file) => TaskFile::read(file),

@@ -2,6 +2,7 @@
 
 use super::line_tail::LineTail;
 use super::lines::bare;
+use super::state;
 use super::transcripts::transcript_name;
 use crate::domain::SessionId;
 use crate::domain::TranscriptRecord;
@@ -18,7 +19,7 @@ impl TranscriptTail {
     /// The transcript of an agent run, below the directory of its run; it need not be there yet.
     #[must_use]
     pub fn new(run_dir: &Path, session: &SessionId) -> Self {
-        Self(LineTail::new(run_dir.join("transcripts").join(transcript_name(session))))
+        Self(LineTail::new(state::run(run_dir).join("transcripts").join(transcript_name(session))))
     }
 
     /// Shows what was written since to `take`, the first four MiB of it; says whether there was anything.

@@ -3,6 +3,7 @@
 use super::lines::bare;
 use super::lines::for_each_line;
 use super::old_transcripts::make_room;
+use super::state;
 use super::transcript_caps::capped;
 use crate::domain::RunId;
 use crate::domain::SessionId;
@@ -10,13 +11,14 @@ use crate::domain::TranscriptHead;
 use crate::domain::TranscriptItem;
 use crate::domain::TranscriptRecord;
 use crate::domain::policy;
+use crate::files::Kind;
+use crate::files::Place;
 use crate::services::AgentWatch;
 use crate::services::Clock;
 use crate::services::Transcript;
 use crate::services::TranscriptError;
 use crate::services::Transcripts;
 use std::fs::File;
-use std::fs::OpenOptions;
 use std::io::BufRead;
 use std::io::BufReader;
 use std::io::Read;
@@ -57,25 +59,23 @@ impl TranscriptFiles {
         if current.as_ref() == Some(run) {
             return;
         }
-        for dir in make_room(&self.project.state_dir().join("runs"), run.as_str(), self.keep_bytes) {
+        for dir in make_room(&state::runs(&self.project.state_dir()), run.as_str(), self.keep_bytes) {
             tracing::info!(dir = %dir.display(), "old transcripts were removed: `workspace.transcriptsMb`");
         }
         *current = Some(run.clone());
     }
 
     /// Every transcript file, oldest run first; runs and sessions have ids that sort by time.
-    fn files(&self, run: Option<&RunId>) -> Result<Vec<PathBuf>, TranscriptError> {
+    fn files(&self, run: Option<&RunId>) -> Result<Vec<Place>, TranscriptError> {
+        let all = state::runs(&self.project.state_dir());
         let runs = match run {
-            Some(run) => vec![self.project.run_dir(run)],
-            None => entries(&self.project.state_dir().join("runs"))?,
+            Some(run) => vec![all.join(run.as_str())],
+            None => entries(&all, |_, kind| matches!(kind, Kind::Dir | Kind::Link))?,
         };
         let mut files = Vec::new();
         for run in runs {
-            files.extend(
-                entries(&run.join("transcripts"))?
-                    .into_iter()
-                    .filter(|f| f.extension().is_some_and(|e| e == "jsonl") && f.is_file()),
-            );
+            let is_transcript = |name: &Path, _| name.extension().is_some_and(|e| e == "jsonl");
+            files.extend(entries(&run.join("transcripts"), is_transcript)?);
         }
         Ok(files)
     }
@@ -84,10 +84,11 @@ impl TranscriptFiles {
 impl Transcripts for TranscriptFiles {
     fn begin(&self, head: TranscriptHead) -> Arc<dyn AgentWatch> {
         self.make_room_for(&head.run);
-        let dir = self.project.run_dir(&head.run).join("transcripts");
-        let path = dir.join(transcript_name(&head.session));
-        let file = std::fs::create_dir_all(&dir)
-            .and_then(|()| OpenOptions::new().create(true).append(true).open(&path))
+        let dir = state::runs(&self.project.state_dir()).join(head.run.as_str()).join("transcripts");
+        let place = dir.join(transcript_name(&head.session));
+        let path = place.path().to_owned();
+        let file = place
+            .append_to()
             .map_err(|error| tracing::warn!(path = %path.display(), %error, "no transcript can be written"))
             .ok();
         let open = file.map(|file| Open { file, room: FILE_BYTES });
@@ -97,16 +98,16 @@ impl Transcripts for TranscriptFiles {
     }
 
     fn list(&self, run: Option<RunId>) -> Result<Vec<TranscriptHead>, TranscriptError> {
-        Ok(self.files(run.as_ref())?.iter().filter_map(|file| head_of(file)).collect())
+        Ok(self.files(run.as_ref())?.iter().filter_map(head_of).collect())
     }
 
     fn read(&self, session: &SessionId) -> Result<Transcript, TranscriptError> {
         let name = transcript_name(session);
         let files = self.files(None)?;
-        let Some(path) = files.iter().find(|f| f.file_name().is_some_and(|n| n == name.as_str())) else {
+        let Some(path) = files.iter().find(|file| file.path().ends_with(&name)) else {
             return Err(TranscriptError::Unknown(session.to_string()));
         };
-        let file = File::open(path).map_err(|error| read_error(path, &error))?;
+        let file = path.open_file().map_err(|error| read_error(path.path(), &error))?;
         let mut transcript = Transcript::default();
         for_each_line(file, |line| {
             match line.content.map(bare) {
@@ -119,7 +120,7 @@ impl Transcripts for TranscriptFiles {
             }
             Ok(())
         })
-        .map_err(|error| read_error(path, &error))?;
+        .map_err(|error| read_error(path.path(), &error))?;
         Ok(transcript)
     }
 }
@@ -128,22 +129,15 @@ pub(super) fn transcript_name(session: &SessionId) -> String {
     format!("{}.jsonl", session.file_name())
 }
 
-fn entries(dir: &Path) -> Result<Vec<PathBuf>, TranscriptError> {
-    use std::io::ErrorKind::NotADirectory;
-    use std::io::ErrorKind::NotFound;
-    let listed = match std::fs::read_dir(dir) {
-        Ok(listed) => listed,
-        Err(error) if matches!(error.kind(), NotFound | NotADirectory) => return Ok(Vec::new()),
-        Err(error) => return Err(read_error(dir, &error)),
-    };
-    let mut found: Vec<PathBuf> = listed.filter_map(|entry| Some(entry.ok()?.path())).collect();
-    found.sort();
-    Ok(found)
+fn entries(dir: &Place, wanted: impl Fn(&Path, Kind) -> bool) -> Result<Vec<Place>, TranscriptError> {
+    let listed = dir.list().map_err(|error| read_error(dir.path(), &error))?;
+    let wanted = listed.into_iter().filter(|(name, kind)| wanted(Path::new(name), *kind));
+    Ok(wanted.map(|(name, _)| dir.join(name)).collect())
 }
 
-fn head_of(file: &Path) -> Option<TranscriptHead> {
+fn head_of(file: &Place) -> Option<TranscriptHead> {
     let mut line = String::new();
-    BufReader::new(File::open(file).ok()?.take(HEAD_BYTES)).read_line(&mut line).ok()?;
+    BufReader::new(file.open_file().ok()?.take(HEAD_BYTES)).read_line(&mut line).ok()?;
     match serde_json::from_str::<TranscriptRecord>(&line).ok()?.item {
         TranscriptItem::Head(head) => Some(head),
         _ => None,
@@ -329,7 +323,7 @@ mod tests {
             let head = head("run-1", "s-1");
             transcripts.begin(head.clone()).step(said("one"), None);
             let path = dir.path().join(".reflection/runs/run-1/transcripts/s-1.jsonl");
-            let mut file = OpenOptions::new().append(true).open(path).unwrap();
+            let mut file = File::options().append(true).open(path).unwrap();
             file.write_all(tail).unwrap();
             let read = transcripts.read(&head.session).unwrap();
             let shown = String::from_utf8_lossy(&tail[..tail.len().min(60)]);

@@ -1,5 +1,6 @@
 //! Verdicts as files in `.reflection/`.
 
+use super::state;
 use crate::domain::SessionVerdict;
 use crate::domain::TurnRecord;
 use crate::domain::policy;
@@ -7,8 +8,6 @@ use crate::services::Verdicts;
 use crate::services::VerdictsError;
 use async_trait::async_trait;
 use serde::Serialize;
-use std::io::Write;
-use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::Mutex;
@@ -29,25 +28,17 @@ impl VerdictFiles {
     }
 
     async fn write(&self, name: String, value: &impl Serialize) -> Result<(), VerdictsError> {
-        let path = self.dir.join(name);
+        let path = self.dir.join(&name);
         let error = |message: String| VerdictsError { path: path.display().to_string(), message };
         let mut bytes = serde_json::to_vec(value).map_err(|e| error(e.to_string()))?;
         bytes.push(b'\n');
-        let (dir, place) = (self.dir.clone(), path.clone());
-        let written = tokio::task::spawn_blocking(move || replace(&dir, &place, &bytes)).await;
+        let place = state::state(&self.dir).join(name);
+        let written = tokio::task::spawn_blocking(move || place.replace_soon(&bytes)).await;
         match written {
             Ok(result) => result.map_err(|e| error(e.to_string())),
             Err(lost) => Err(error(lost.to_string())),
         }
     }
-}
-
-fn replace(dir: &Path, path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    std::fs::create_dir_all(dir)?;
-    let mut file = tempfile::Builder::new().prefix(".verdict.").suffix(".tmp").tempfile_in(dir)?;
-    file.write_all(bytes)?;
-    file.persist(path).map_err(|e| e.error)?;
-    Ok(())
 }
 
 #[async_trait]
@@ -108,6 +99,7 @@ mod tests {
     use crate::domain::Severity;
     use crate::domain::Standing;
     use crate::domain::TaskId;
+    use std::path::Path;
 
     fn verdict(session: &str) -> SessionVerdict {
         SessionVerdict {

@@ -1,9 +1,12 @@
 //! What every agent's program is told, whatever its kind.
 
+use crate::files::Place;
 use crate::services::AgentRequest;
 use crate::services::Mode;
 use crate::services::SubagentError;
 use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
 
 /// The environment of an agent's program: the request's, under the agent's own, under what the runtime itself says.
 pub(super) fn environment(request: &AgentRequest, own: &BTreeMap<String, String>) -> BTreeMap<String, String> {
@@ -25,6 +28,12 @@ pub(super) fn environment(request: &AgentRequest, own: &BTreeMap<String, String>
     env
 }
 
+/// A prompt's file is below the project's `.reflection`; no link leads there.
+fn place(file: &Path) -> Place {
+    let names = file.iter().rev().position(|name| name == ".reflection").map_or(1, |below| below + 1);
+    Place::with_names(file, names)
+}
+
 /// Writes the prompt's file, which whoever only asks has written already.
 ///
 /// # Errors
@@ -34,13 +43,9 @@ pub(super) async fn write_prompt(agent: &str, request: &AgentRequest) -> Result<
         return Ok(());
     }
     let file = &request.prompt_file;
-    let written = async {
-        if let Some(dir) = file.parent() {
-            tokio::fs::create_dir_all(dir).await?;
-        }
-        tokio::fs::write(file, &request.prompt).await
-    };
-    written.await.map_err(|error| SubagentError::Failed {
+    let (place, prompt) = (place(file), request.prompt.clone());
+    let written = tokio::task::spawn_blocking(move || place.replace_soon(prompt.as_bytes())).await;
+    written.map_err(io::Error::other).flatten().map_err(|error| SubagentError::Failed {
         agent: agent.to_owned(),
         message: format!("the prompt could not be written to {}: {error}", file.display()),
     })

@@ -47,6 +47,7 @@ pub fn fixed_settings() -> policy::Values {
             carry: Vec::new(),
             carry_limit_bytes: 2048 << 20,
             min_free_bytes: 0,
+            max_change_bytes: 256 << 20,
             transcripts_bytes: 1 << 30,
             env: BTreeMap::new(),
         },

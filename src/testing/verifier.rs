@@ -32,6 +32,7 @@ impl<F: Fn(&CheckSpec, &Path) -> Result<(), String> + Send + Sync> ScriptedVerif
             signal: None,
             timed_out: false,
             signature: Signature { fingerprint: output.clone(), ..Signature::default() },
+            rewrote: Vec::new(),
             output: Output::whole(output),
             duration_ms: 0,
         }

@@ -105,12 +105,15 @@ impl MemoryWorkspaces {
         number.checked_sub(1).and_then(|i| self.lock().merged.get(i).cloned()).unwrap_or_else(|| (*self.base).clone())
     }
 
-    /// How many workspaces are open.
+    /// How many workspaces are open, without their clean rooms.
     #[must_use]
     pub fn open_count(&self) -> usize {
-        self.lock().open.len()
+        self.lock().open.keys().filter(|dir| !dir.starts_with(ROOMS)).count()
     }
 }
+
+/// Where clean rooms are; each is called like its task, and the one for merges `integration`.
+const ROOMS: &str = "/memory/rooms";
 
 /// A tree's id is its contents: nothing has to be kept to restore it.
 fn tree_of(files: &Files) -> TreeId {
@@ -132,6 +135,13 @@ impl Workspaces for MemoryWorkspaces {
         let base = request.onto.map_or_else(|| (*self.base).clone(), |onto| self.at(&onto));
         self.lock().open.insert(dir.clone(), base.clone());
         Ok(Arc::new(MemoryWorkspace { all: self.clone(), base, dir, task: request.task }))
+    }
+
+    async fn merge_room(&self) -> Result<Arc<dyn Workspace>, WorkspaceError> {
+        let task = TaskId::new("integration").map_err(|error| WorkspaceError::Unusable(error.to_string()))?;
+        let (base, dir) = ((*self.base).clone(), PathBuf::from(ROOMS).join("integration"));
+        self.lock().open.entry(dir.clone()).or_insert_with(|| base.clone());
+        Ok(Arc::new(MemoryWorkspace { all: self.clone(), base, dir, task }))
     }
 
     async fn finish(&self) -> Result<Vec<String>, WorkspaceError> {
@@ -194,10 +204,27 @@ impl Workspace for MemoryWorkspace {
         Ok(Vec::new())
     }
 
+    async fn room(&self) -> Result<Arc<dyn Workspace>, WorkspaceError> {
+        let (base, dir) = (self.base.clone(), PathBuf::from(ROOMS).join(self.task.as_str()));
+        self.all.lock().open.insert(dir.clone(), base.clone());
+        Ok(Arc::new(MemoryWorkspace { all: self.all.clone(), base, dir, task: self.task.clone() }))
+    }
+
+    async fn rewritten(&self) -> Result<Vec<String>, WorkspaceError> {
+        Ok(Vec::new())
+    }
+
+    async fn leftovers(&self) -> Result<Vec<String>, WorkspaceError> {
+        Ok(Vec::new())
+    }
+
     async fn record(&self, start: &TreeId) -> Result<Change, WorkspaceError> {
         let files = self.all.lock().open.get(&self.dir).cloned().unwrap_or_default();
         let tree = tree_of(&files);
-        Ok(Change { no_op: tree == *start, files: self.changed(&files), diff_hash: tree.0.clone(), tree })
+        let changed = self.changed(&files);
+        let existed = changed.iter().filter(|file| self.base.contains_key(Path::new(file))).cloned().collect();
+        let leads_out = Vec::new();
+        Ok(Change { no_op: tree == *start, files: changed, existed, leads_out, diff_hash: tree.0.clone(), tree })
     }
 
     async fn diff(&self, tree: &TreeId, limit: usize) -> Result<String, WorkspaceError> {
@@ -273,7 +300,9 @@ impl Workspace for MemoryWorkspace {
     }
 
     async fn close(&self) -> Result<(), WorkspaceError> {
-        self.all.lock().open.remove(&self.dir);
+        let mut shared = self.all.lock();
+        shared.open.remove(&PathBuf::from(ROOMS).join(self.task.as_str()));
+        shared.open.remove(&self.dir);
         Ok(())
     }
 }

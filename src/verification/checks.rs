@@ -107,6 +107,7 @@ fn not_run(scope: CheckScope, spec: &CheckSpec, because: String) -> CheckReport 
         output: Output::default(),
         duration_ms: 0,
         signature: Signature::default(),
+        rewrote: Vec::new(),
     }
 }
 

@@ -128,3 +128,57 @@ fn only_host_starts_processes_and_reads_the_clock() {
         }
     }
 }
+
+/// What writes, copies, links, renames, chmods or removes, or hands out what does.
+const FILE_EFFECTS: [&str; 17] = [
+    "fs::write",
+    "fs::remove_",
+    "fs::rename",
+    "fs::create_dir",
+    "fs::copy",
+    "fs::set_permissions",
+    "fs::hard_link",
+    "fs::symlink(",
+    "unix::fs::symlink;",
+    "tokio::fs",
+    "tempfile::",
+    "NamedTempFile",
+    "OpenOptions",
+    "DirBuilder",
+    "File::create",
+    "File::options",
+    "cap_std",
+];
+
+/// Files outside of `src/files` that may do so, each with its reason: `file: reason`, one a line.
+const EXCEPTIONS: &str = include_str!("file_effects.txt");
+
+#[test]
+fn files_are_changed_by_the_module_for_that_alone() {
+    let src = root().join("src");
+    let mut files = Vec::new();
+    sources(&src, &mut files);
+    let mut found = BTreeSet::new();
+    for file in files {
+        let place = file.strip_prefix(&src).unwrap().display().to_string();
+        if place.starts_with("files/") || place.contains("tests/") || place.ends_with("tests.rs") {
+            continue;
+        }
+        let text = fs::read_to_string(&file).unwrap();
+        let product = text.split("\n#[cfg(test)]\nmod ").next().unwrap().split("\n#[cfg(all(test").next().unwrap();
+        let code = product.lines().map(|line| line.split("//").next().unwrap_or_default());
+        if code.into_iter().any(|line| FILE_EFFECTS.iter().any(|effect| line.contains(effect))) {
+            found.insert(place);
+        }
+    }
+    let excepted = EXCEPTIONS.lines().map(|line| {
+        let (file, reason) = line.split_once(": ").unwrap_or_else(|| panic!("`{line}` gives no reason"));
+        assert!(reason.split(' ').count() > 4, "`{line}` gives no reason");
+        file.to_owned()
+    });
+    let excepted: BTreeSet<String> = excepted.collect();
+    let wrong: Vec<_> = found.difference(&excepted).collect();
+    assert!(wrong.is_empty(), "these change files; let `crate::files` do it, through no link: {wrong:?}");
+    let gone: Vec<_> = excepted.difference(&found).collect();
+    assert!(gone.is_empty(), "these change no files any more, and need no exception: {gone:?}");
+}

@@ -9,15 +9,12 @@ use serde_json::json;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
 use std::path::PathBuf;
-use std::time::Duration;
-use std::time::Instant;
 
 /// Tries everything once, writes down what went through, and does the honest work.
 const TRIES: &str = r#"
 try() { name=$1; shift; if "$@" > /dev/null 2>&1; then echo "$name yes"; else echo "$name no"; fi >> "$OUT/tried"; }
-top=$(cd "$(git rev-parse --git-common-dir)/.." && pwd)
+top=$(cd ../../../.. && pwd)
 try temp mktemp
 try plain-push git push -q origin HEAD:refs/heads/plain
 try write sh -c "echo evil > '$top/answer.txt'"
@@ -26,10 +23,10 @@ try remove rm "$top/project.json.bak"
 try state touch "$top/.reflection/evil"
 try home touch "$HOME/.profile"
 try hook sh -c "echo evil > '$top/.git/hooks/post-commit'"
-try config git config alias.evil '!sh'
-try branch git branch -D side
-try tag git tag evil
-try move git update-ref refs/heads/side HEAD
+try config git -C "$top" config alias.evil '!sh'
+try branch git -C "$top" branch -D side
+try tag git -C "$top" tag evil
+try move git -C "$top" update-ref refs/heads/main side
 try switch git -C "$top" switch -q -c taken
 try link ln "$top/answer.txt" hard-link
 echo right > answer.txt
@@ -149,7 +146,7 @@ fn has_bubblewrap() -> bool {
 fn bubblewrap() -> Value {
     let words = "bwrap --ro-bind / / --dev /dev --proc /proc --unshare-pid --tmpfs /tmp \
                  --ro-bind {project} {project} --ro-bind {git} {git} --bind {git}/objects {git}/objects \
-                 --bind {worktree-git} {worktree-git} --bind {workspace} {workspace} --bind {cache} {cache} \
+                 --bind {workspace} {workspace} --bind {cache} {cache} \
                  --bind {project}/../out {project}/../out --ro-bind {home} {home} --ro-bind {project}/../remote.git {project}/../remote.git";
     json!({ "command": words.split_whitespace().collect::<Vec<_>>() })
 }
@@ -229,21 +226,45 @@ fn a_generator_that_is_a_program_of_the_user_is_not_confined() {
 }
 
 #[test]
-fn without_a_sandbox_a_plain_push_is_refused_and_what_happened_is_told() {
+fn without_a_sandbox_a_plain_push_is_refused_and_another_one_is_told() {
     let project = project(TRIES, &json!("none"));
     run(&project);
     let tried = tried(&project);
     for (name, went) in [("plain-push", false), ("push", true), ("write", true), ("switch", true), ("branch", true)] {
         assert_eq!(tried[name], went, "{name}");
     }
-    assert_eq!(project.git(&["branch", "--list", "side", "--format=%(refname)"]).trim(), "refs/heads/side");
     let report = project.run(&["report", "--json"]).json();
     let needs: Vec<&Value> = report["needs"].as_array().unwrap().iter().filter(|n| n["kind"] == "repository").collect();
     let told = |words: &str| needs.iter().any(|need| need["why"].as_str().unwrap().contains(words));
-    assert!(told("was switched from branch `main` to branch `taken`"), "{needs:#?}");
     assert!(told("`refs/heads/stolen` of the remote `origin` was made"), "{needs:#?}");
     assert_eq!(project.processes(), Vec::<String>::new());
-    prints(&project, &["report"], "git switch main");
+}
+
+/// All that an agent does to the repository that it works in, and then the work.
+const UPSETS_GIT: &str = r"
+git branch -q -D side main
+git checkout -q -b evil
+git commit -q --allow-empty -m evil
+git tag v9
+git config alias.evil '!sh'
+git config core.hooksPath /tmp
+git remote remove origin
+echo scratch > scratch && git add scratch && git stash -q
+printf '#!/bin/sh\nexit 1\n' > .git/hooks-pre-commit
+echo deadbeef > .git/shallow
+echo /nowhere > .git/objects/info/alternates
+echo right > answer.txt
+";
+
+#[test]
+fn what_an_agent_does_to_its_own_repository_is_nobodys_harm() {
+    let project = project(UPSETS_GIT, &json!("none"));
+    let before = standing(&project);
+    let ran = project.run(&["run", "--json"]);
+    assert_eq!(ran.exits(0).verdict("a"), "confirmed");
+    assert_eq!(standing(&project), before);
+    assert_eq!(project.git(&["stash", "list"]), "");
+    project.git(&["fsck", "--connectivity-only"]);
 }
 
 #[test]
@@ -293,37 +314,18 @@ fn an_agent_whose_program_cannot_be_seen_inside_uses_up_no_attempt() {
 }
 
 #[test]
-fn what_an_agent_did_to_the_repository_is_put_back_after_kill_nine() {
-    let agent = r#"
-if [ -e "$OUT/killed" ]; then echo right > answer.txt; exit; fi
-git branch -q -D side
-git checkout -q -b evil
-git commit -q --allow-empty -m evil
-git config alias.evil '!sh'
-touch "$OUT/done"
-sleep 1000
-"#;
-    let project = project(agent, &json!("none"));
+fn after_kill_nine_nothing_of_the_repository_is_another() {
+    let agent = format!(
+        "if [ -e \"$OUT/killed\" ]; then echo right > answer.txt; exit; fi\n{UPSETS_GIT}\ntouch \"$OUT/done\"; sleep 1000"
+    );
+    let project = project(&agent, &json!("none"));
     let before = standing(&project);
     let mut started = project.start(&["run"]);
     project.await_told("done");
-    let done = fs::metadata(project.out.join("done")).unwrap().modified().unwrap();
-    let alive = project.dir.join(".reflection/guarded/a.alive");
-    let since = Instant::now();
-    // The runtime's next sign of life.
-    while !is_newer(&alive, done) {
-        assert!(since.elapsed() < Duration::from_secs(60), "no sign of life");
-        std::thread::yield_now();
-    }
     started.kill();
-    assert_ne!(standing(&project), before);
+    assert_eq!(standing(&project), before);
     fs::write(project.out.join("killed"), "").unwrap();
-    project
-        .run(&["run"])
-        .exits(0)
-        .says("branch `side`")
-        .says("branch `evil`")
-        .says("`.git/config` was changed; put back");
+    project.run(&["run"]).exits(0);
     assert_eq!(standing(&project), before);
 }
 
@@ -331,8 +333,4 @@ fn prints(project: &Project, args: &[&str], words: &str) -> Ran {
     let ran = project.run(args);
     assert!(ran.stdout.contains(words), "no `{words}` in\n{}{}", ran.stdout, ran.stderr);
     ran
-}
-
-fn is_newer(path: &Path, than: std::time::SystemTime) -> bool {
-    path.metadata().and_then(|meta| meta.modified()).is_ok_and(|at| at > than)
 }

@@ -140,3 +140,16 @@ fn a_setup_that_never_works_stops_the_night_before_anybody_is_paid() {
     project.run(&["overnight"]).exits(4).says("3 tasks in a row could not be worked on: setup");
     assert!(!project.out.join("paid").exists());
 }
+
+#[test]
+fn a_file_that_may_not_grow_is_an_error_and_no_sudden_end() {
+    let project = Project::new("echo right > answer.txt");
+    let mut command = project.program("sh");
+    let script = r#"ulimit -f 1; "$REFLEXION" overnight; echo "ended: $?""#;
+    let ran = command.args(["-c", script]).env("REFLEXION", env!("CARGO_BIN_EXE_reflexion")).output().unwrap();
+    let (out, err) = (String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
+    assert!(out.ends_with("ended: 4\n"), "{out}\n{err}");
+    assert!(err.contains("File too large") && err.contains("journal"), "{err}");
+    // Where it may, the night goes on.
+    project.run(&["overnight"]).exits(0);
+}

@@ -87,18 +87,22 @@ const MAKES_CHECK: &str = r#"mkdir -p "$DEPS"; printf 'grep -qx right "$1"' > "$
 fn needs_check(agent: &str) -> Project {
     let project = Project::new(agent);
     project.set_up_by(MAKES_CHECK);
-    project.config(|config| config["workspace"] = json!({ "env": { "DEPS": "{cache}/deps" } }));
-    project.tasks(&[task_with_check("a", "\"$DEPS/check\" answer.txt")]);
+    let deps = project.out.join("deps");
+    project.config(|config| config["workspace"] = json!({ "env": { "DEPS": deps } }));
+    project.tasks(&[task_with_check("a", NEEDS_CHECK)]);
     project
 }
 
+/// Takes away what it needs itself, if the work says so: what an agent takes away where it works reaches no check.
+const NEEDS_CHECK: &str = "[ ! -e spoil ] || rm -rf \"$DEPS\"; \"$DEPS/check\" answer.txt";
+
 #[test]
 fn what_the_checks_need_is_brought_back_between_attempts_after_the_lesson_is_written() {
-    let agent = "if [ $REFLEXION_ATTEMPT = 1 ]; then rm -r \"$DEPS\"; fi; echo right > answer.txt";
+    let agent = "rm -f spoil; if [ $REFLEXION_ATTEMPT = 1 ]; then touch spoil; fi; echo right > answer.txt";
     let project = needs_check(agent);
     let ran = project.run(&["run", "--json"]);
     ran.exits(0);
-    // The first attempt did right, and took away what could have shown it: its verdict stands.
+    // The first attempt's own check took away what could have shown that it is right: its verdict stands.
     let task = ran.task("a");
     assert_eq!((&task["attempts"], &task["solvedAt"], heals(&ran)), (&json!(2), &json!(2), 1));
     assert_eq!(
@@ -121,7 +125,7 @@ fn what_the_checks_need_is_brought_back_between_attempts_after_the_lesson_is_wri
 
 #[test]
 fn a_subtask_is_repaired_once_and_then_set_aside_with_the_cause() {
-    let project = needs_check("rm -r \"$DEPS\"; echo right > answer.txt");
+    let project = needs_check("touch spoil; echo right > answer.txt");
     let ran = project.run(&["run", "--json"]);
     ran.exits(1).says("its workspace was repaired once before (`healer.perSubtask`)");
     let task = ran.task("a");
@@ -131,11 +135,10 @@ fn a_subtask_is_repaired_once_and_then_set_aside_with_the_cause() {
 
 #[test]
 fn a_run_repairs_no_more_workspaces_than_it_may() {
-    let agent = "[ $REFLEXION_ATTEMPT = 1 ] && rm -r \"$DEPS\"; echo right > answer.txt";
+    let agent = "rm -f spoil; [ $REFLEXION_ATTEMPT = 1 ] && touch spoil; echo right > answer.txt";
     let project = needs_check(agent);
     project.config(|config| config["healer"] = json!({ "perRun": 1 }));
-    let check = "\"$DEPS/check\" answer.txt";
-    project.tasks(&[task_with_check("a", check), task_with_check("b", check)]);
+    project.tasks(&[task_with_check("a", NEEDS_CHECK), task_with_check("b", NEEDS_CHECK)]);
     let ran = project.run(&["run", "--json"]);
     ran.says("workspaces of this run were repaired once before (`healer.perRun`)");
     assert_eq!((heals(&ran), ran.verdict("a")), (1, json!("confirmed")));
@@ -145,7 +148,11 @@ fn a_run_repairs_no_more_workspaces_than_it_may() {
 #[test]
 fn files_that_cannot_be_put_back_are_made_anew() {
     let project = Project::new(crate::project::RIGHT_AT_TWO);
-    let breaks = "[ -e $OUT/broke ] || { touch $OUT/broke; rm -r ../.private/slot-1; echo > ../.private/slot-1; }; grep -qx right answer.txt";
+    // Copies of what setup made are kept beside the room, out of reach in a sandbox.
+    let breaks = "[ -e $OUT/broke ] || { touch $OUT/broke; rm ../.private/room-1/store/deps/d; echo x > deps/d; }; \
+                  grep -qx right answer.txt";
+    project.write(".gitignore", "deps/\n");
+    project.set_up_by("mkdir -p deps; echo d > deps/d");
     project.tasks(&[task_with_check("a", breaks)]);
     let before = project.git(&["status", "--porcelain"]);
     let ran = project.run(&["run", "--json"]);
@@ -158,7 +165,7 @@ fn files_that_cannot_be_put_back_are_made_anew() {
 /// Leaves locks as git does that is killed: of the task's branch, and of the user's.
 const LEAVES_LOCKS: &str = r#"
 echo right > answer.txt
-heads=$(git rev-parse --path-format=absolute --git-common-dir)/refs/heads
+heads=$(cd ../../../.. && pwd)/.git/refs/heads
 mkdir -p "$heads/reflexion/$REFLEXION_RUN_ID"
 for lock in "$heads/reflexion/$REFLEXION_RUN_ID/a.lock" "$heads/reflexion/$REFLEXION_RUN_ID/integration.lock" "$heads/main.lock"; do
     echo killed > "$lock"; touch -d '5 minutes ago' "$lock"

@@ -335,10 +335,10 @@ fn links_and_pipes_in_the_way_are_not_followed() {
         let place = repo.dir().join(place);
         fs::create_dir_all(place.parent().unwrap()).unwrap();
         std::os::unix::fs::symlink(&elsewhere, &place).unwrap();
-        repo.stop("s").says("it is a link");
+        repo.stop("s").says("is a symbolic link where a directory belongs");
         assert_eq!(files(&elsewhere).len(), 0, "{}", place.display());
     }
-    for (name, said) in [("s.lock", "no plain file"), ("s.json", "no_session_start")] {
+    for (name, said) in [("s.lock", "is a pipe where a file belongs"), ("s.json", "no_session_start")] {
         let repo = Repo::new();
         let dir = repo.dir().join(".reflection/sessions");
         fs::create_dir_all(&dir).unwrap();

@@ -115,7 +115,7 @@ impl Night {
             base: Some("4f2a9c1e7b3d".to_owned()),
             ..RunPlan::default()
         };
-        night.say(start, JournalEntry::RunStarted { run: run(), pid: 4711, tasks: ids.clone(), plan });
+        night.say(start, JournalEntry::RunStarted { run: run(), pid: 4711, boot: None, tasks: ids.clone(), plan });
         let mut clocks = vec![start + Duration::from_secs(1); workers];
         let reached = if tasks >= 20 { tasks - tasks / 10 } else { tasks };
         for (i, task) in ids.iter().enumerate().take(reached) {

@@ -29,11 +29,15 @@ mod project;
 mod queue;
 mod report;
 mod report_page;
+mod results;
 mod risk;
 mod rough;
 mod routing;
 #[cfg(feature = "cli")]
 mod standing;
+mod steering;
+#[cfg(feature = "cli")]
+mod state_files;
 mod turns;
 #[cfg(feature = "cli")]
 mod watch;

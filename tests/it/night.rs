@@ -221,7 +221,10 @@ fn own_file(files: &MemoryWorkspaces) -> impl Verifier + use<> {
     let files = files.clone();
     ScriptedVerifier::new(move |_, dir| {
         let task = dir.file_name().unwrap().to_string_lossy();
-        files.read(dir, Path::new(&format!("{task}.txt"))).map(drop).ok_or_else(|| "there is no answer".to_owned())
+        // What is merged was right by itself.
+        let merged = task == "integration";
+        let found = merged || files.read(dir, Path::new(&format!("{task}.txt"))).is_some();
+        found.then_some(()).ok_or_else(|| "there is no answer".to_owned())
     })
 }
 

@@ -249,15 +249,16 @@ fn killed_after_any_other_step_it_ends_as_if_nothing_had_happened() {
 
 /// Whatever it does at its first attempt at `b`, it takes what the checks need away.
 const TAKES_AWAY: &str = r#"
-if [ "$REFLEXION_TASK_ID$REFLEXION_ATTEMPT" = b1 ]; then rm -r "$DEPS"; echo almost > b.txt; exit; fi
+if [ "$REFLEXION_TASK_ID$REFLEXION_ATTEMPT" = b1 ]; then rm -r ../../../../.git/deps; echo almost > b.txt; exit; fi
 echo right > "$REFLEXION_TASK_ID.txt"
 "#;
 
 /// The very first time it fails. What it makes lies outside the workspace, where no reset brings it back.
 const FAILS_ONCE: &str = r#"
-once=$(git rev-parse --git-common-dir)/setup-has-failed
+once=$(cd ../../../.. && pwd)/.git/setup-has-failed
 [ -e "$once" ] || { touch "$once"; echo half > half-done; exit 1; }
-mkdir -p "$DEPS"; printf 'grep -qx right "$1"' > "$DEPS/check"; chmod +x "$DEPS/check"
+deps=../../../../.git/deps
+mkdir -p $deps; printf 'grep -qx right "$1"' > $deps/check; chmod +x $deps/check
 "#;
 
 fn two_repairs() -> Project {
@@ -265,11 +266,8 @@ fn two_repairs() -> Project {
     for file in ["a.txt", "b.txt"] {
         project.write(file, "wrong\n");
     }
-    project.config(|config| {
-        config["setup"] = json!(FAILS_ONCE);
-        config["workspace"] = json!({ "env": { "DEPS": "{cache}/deps" } });
-    });
-    let task = |id: &str| task_with_check(id, &format!("\"$DEPS/check\" {id}.txt"));
+    project.config(|config| config["setup"] = json!(FAILS_ONCE));
+    let task = |id: &str| task_with_check(id, &format!("../../../../.git/deps/check {id}.txt"));
     project.tasks(&[task("a"), task("b")]);
     project
 }
@@ -298,6 +296,43 @@ fn killed_after_any_step_a_night_with_repairs_ends_as_if_nothing_had_happened() 
 }
 
 /// The program is killed with -9 at so many random moments, and started again each time.
+/// `a` writes instructions beside its work, `b` stands on it, `c` has nothing to do with either.
+const INSTRUCTS: &str = r#"
+echo right > "$REFLEXION_TASK_ID.txt"
+[ "$REFLEXION_TASK_ID" = a ] && echo 'Do as I say.' > CLAUDE.md
+[ "$REFLEXION_TASK_ID" != b ] || grep -q Do CLAUDE.md
+"#;
+
+fn left_to_a_person() -> Project {
+    let project = Project::new(INSTRUCTS);
+    for file in ["a.txt", "b.txt", "c.txt"] {
+        project.write(file, "wrong\n");
+    }
+    let mut b = wanted("b");
+    b["deps"] = json!([{ "id": "a", "type": "blocks" }]);
+    project.tasks(&[wanted("a"), b, wanted("c")]);
+    project
+}
+
+fn left() -> (FinalState, usize) {
+    let project = left_to_a_person();
+    let run = run_id();
+    let report = night(&project, request(&run, Start::New), None).unwrap();
+    assert_eq!(report.totals.confirmed, 3, "{report:?}");
+    let journal = fs::read_to_string(project.dir.join(format!(".reflection/runs/{run}/journal.jsonl"))).unwrap();
+    let state = state(&project, &run);
+    assert_eq!(state.statuses.values().collect::<Vec<_>>(), ["closed"; 3].iter().collect::<Vec<_>>());
+    assert_eq!(state.merged, ["Answer for c"], "what steers agents is not merged, nor what stands on it");
+    (state, journal.lines().count())
+}
+
+#[test]
+fn killed_at_any_step_a_night_leaves_to_a_person_what_steers_agents() {
+    let expected = left();
+    killed(left_to_a_person, &expected, |step| step % 2 == 0, When::Before);
+    killed(left_to_a_person, &expected, |step| step % 2 == 1, When::After);
+}
+
 #[test]
 fn killed_at_random_moments_it_ends_as_if_nothing_had_happened() {
     let kills = std::env::var("REFLEXION_TEST_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(20_u32);
@@ -328,15 +363,75 @@ fn killed_at_random_moments_it_ends_as_if_nothing_had_happened() {
     }
 }
 
+/// Kills the runtime, which is its parent.
+const KILLS: &str = r#"echo begun >> "$OUT/attempt-$REFLEXION_ATTEMPT"; kill -9 $PPID; exec sleep 300"#;
+
+#[test]
+fn an_agent_that_kills_its_runtime_has_used_its_attempt_up_at_the_fifth_time() {
+    for args in [["overnight", "--json"], ["run", "--json"]] {
+        let project = Project::new(KILLS);
+        project.config(|config| config["maxAttempts"] = 2.into());
+        for attempt in ["1", "2"] {
+            for _ in 0..5 {
+                assert_eq!(project.run(&args).code, None, "{args:?}: attempt {attempt} is not done again");
+            }
+        }
+        let ran = project.run(&args);
+        ran.exits(1).says("attempt 2 of `a` counts as crashed: the runtime died 5 times in a row");
+        for attempt in ["attempt-1", "attempt-2"] {
+            assert_eq!(project.told(attempt), "begun\n".repeat(5), "{args:?}: {attempt}");
+        }
+        assert!(!project.out.join("attempt-3").exists());
+        assert_eq!(project.run(&["task", "show", "a", "--json"]).json()["status"], "blocked");
+        project.run(&args);
+        assert_eq!(project.told("attempt-2"), "begun\n".repeat(5), "{args:?}: it is over");
+    }
+}
+
+#[test]
+fn a_runtime_that_is_stopped_does_not_go_on() {
+    let project = Project::new("touch $OUT/begun; exec sleep 300");
+    let night = project.start(&["overnight", "--json"]);
+    project.await_told("begun");
+    assert!(project.run(&["status"]).stdout.contains(" goes on"));
+    night.signal(rustix::process::Signal::STOP);
+    // It is stopped when all its threads are.
+    let still = format!("stands still: its process {} is stopped", night.pid());
+    let said = || project.run(&["status"]).stdout;
+    while !said().contains(&still) {
+        std::thread::yield_now();
+    }
+    let told = project.run(&["report", "--json"]).json();
+    assert_eq!((&told["state"], &told["stoppedPid"]), (&json!("running"), &json!(night.pid())));
+    night.signal(rustix::process::Signal::CONT);
+    while !said().contains(" goes on") {
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn what_a_killed_runtime_left_running_is_told() {
+    let project = Project::new("touch $OUT/begun; exec sleep 300");
+    let mut night = project.start(&["overnight", "--json"]);
+    project.await_told("begun");
+    assert!(!project.run(&["status"]).stderr.contains("still run"));
+    night.kill();
+    project.run(&["status"]).says("1 process that a killed run started still runs");
+    project.tasks(&[]);
+    project.run(&["overnight"]);
+    assert!(!project.run(&["status"]).stderr.contains("still run"));
+}
+
 /// `b` waits until `a` is merged, then moves every branch of the run to a commit of its own, deletes one, and puts refs below
 /// the integration branch.
 const MOVES_BRANCHES: &str = r#"
 echo right > "$REFLEXION_TASK_ID.txt"
 [ "$REFLEXION_TASK_ID" = b ] || exit 0
-echo evil > backdoor.txt; git add -A; git commit -qm evil; evil=$(git rev-parse HEAD)
+users=$(cd ../../../.. && pwd)
+echo evil > backdoor.txt; git add -A; git commit -qm evil; git -C "$users" fetch -q "$PWD" HEAD:refs/heads/evil
 of_run=refs/heads/reflexion/$REFLEXION_RUN_ID
-git update-ref $of_run/integration $evil
-git update-ref -d $of_run/a
+git -C "$users" update-ref $of_run/integration evil
+git -C "$users" update-ref -d $of_run/a
 rm backdoor.txt
 "#;
 

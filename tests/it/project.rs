@@ -171,8 +171,11 @@ impl Project {
 
     /// Workspaces on disk.
     pub fn worktrees(&self) -> Vec<PathBuf> {
-        let list = self.git(&["worktree", "list", "--porcelain"]);
-        list.lines().filter_map(|l| l.strip_prefix("worktree ")).skip(1).map(PathBuf::from).collect()
+        let below =
+            |dir: &Path| fs::read_dir(dir).into_iter().flatten().map(|entry| entry.unwrap().path()).collect::<Vec<_>>();
+        let runs = below(&self.dir.join(".reflection/worktrees"));
+        let all = runs.iter().flat_map(|run| below(run));
+        all.filter(|path| !path.file_name().unwrap().to_string_lossy().starts_with('.')).collect()
     }
 }
 

@@ -136,7 +136,7 @@ fn a_journal_that_was_cut_anywhere_is_told_as_far_as_it_goes() {
             assert_eq!(parts, counts.tasks, "{what}");
             let expected = match (cut == all, life) {
                 (true, _) => NightState::Deadline,
-                (false, Life::Alive) => NightState::Running,
+                (false, Life::Alive | Life::Stopped { .. }) => NightState::Running,
                 (false, Life::Gone | Life::Superseded) => NightState::Dead,
             };
             assert_eq!(night.state, expected, "{what}");
@@ -197,6 +197,7 @@ fn a_run_that_died_twice_and_a_clock_that_went_back_are_told() {
         entry: JournalEntry::RunResumed {
             run: made_up_night::run(),
             pid: 1,
+            boot: None,
             tasks: Vec::new(),
             until: None,
             head: None,

@@ -6,11 +6,8 @@ use jiff::tz::TimeZone;
 use reflexion::domain::Life;
 use reflexion::report::night;
 use reflexion::report::night::Times;
-use rustix::process::Pid;
-use rustix::process::Signal;
 use serde_json::Value;
 use std::fs;
-use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::path::PathBuf;
 use std::process::Child;
@@ -99,7 +96,7 @@ onload = () => {
 };
 "##;
 
-/// The browser, which ends with everything it started.
+/// The browser.
 struct Browser(Child);
 
 impl Browser {
@@ -110,7 +107,7 @@ impl Browser {
         command.args(["--disable-dev-shm-usage", "--hide-scrollbars"]);
         command.arg(format!("--user-data-dir={}", home.join("profile").display()));
         command.args(arguments).env("HOME", home).env("XDG_CONFIG_HOME", home).env("XDG_CACHE_HOME", home);
-        command.stdin(Stdio::null()).stdout(out).stderr(Stdio::null()).process_group(0);
+        command.stdin(Stdio::null()).stdout(out).stderr(Stdio::null());
         Self(command.spawn().unwrap())
     }
 
@@ -129,9 +126,8 @@ impl Browser {
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        if let Some(group) = Pid::from_raw(i32::try_from(self.0.id()).unwrap()) {
-            let _ = rustix::process::kill_process_group(group, Signal::KILL);
-        }
+        // What it started ends when it is gone. No group of its own: this process also runs programs by `HostRunner`.
+        let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }

@@ -116,7 +116,7 @@ fn wrong_input_of_a_night_is_said_before_anything_is_done() {
 #[test]
 fn a_task_file_that_becomes_a_directory_changes_nothing_for_the_night() {
     let agent = r#"
-        project=$(git worktree list | head -1 | cut -d' ' -f1)
+        project=$(cd ../../../.. && pwd)
         [ -d "$project/tasks.jsonl" ] || { rm "$project/tasks.jsonl" && mkdir "$project/tasks.jsonl"; }
         echo right > "$REFLEXION_TASK_ID.txt"
     "#;

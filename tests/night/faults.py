@@ -118,15 +118,9 @@ def push_hard(goal):
     push(goal)
 
 
-def users():
-    """The checkout of whoever started the night."""
-    common = git("rev-parse", "--path-format=absolute", "--git-common-dir")
-    return Path(common).parent if common else HERE
-
-
 def switch(goal):
-    """`git checkout` where the user works."""
-    git("-C", str(users()), "checkout", "-q", "-b", f"taken-{TASK}")
+    """`git checkout` in what looks like the user's repository, and is the workspace's own."""
+    git("checkout", "-q", "-b", f"taken-{TASK}", "main")
 
 
 def refs(goal):
@@ -139,7 +133,8 @@ def refs(goal):
     git("branch", "-D", "delete-me")
     git("stash", "clear")
     git("config", f"night.mine-{TASK}", "true")
-    hook = users() / ".git" / "hooks" / "pre-commit"
+    hook = HERE / ".git" / "hooks" / "pre-commit"
+    hook.parent.mkdir(exist_ok=True)
     hook.write_text("#!/bin/sh\nexit 1\n")
     hook.chmod(0o755)
 

@@ -9,9 +9,8 @@ sdists, which pip installs. Bugs of one token are planted, each with a test that
 are the embedded `repair` and `faults.py`, which hangs, lies, crashes, forks, deletes, pushes, edits tests, …, and does it
 right from its second attempt on. `kill -9` hits the runtime at moments that --seed decides, once with its process group.
 
-Without a sandbox an agent can switch the user's checkout: that it was told under "needs you" is what is asked for, and that nothing
-else of the checkout has changed. A plain `git push` is refused. A shorter night of the first project runs in Landlock, where
-nothing may have changed at all.
+Nothing of the user's checkout and its repository may have changed: what agents do with git they do in a repository of their own. A
+plain `git push` is refused. A shorter night of the first project runs in Landlock.
 
 Prints a table per project, and what is wrong; exits with 1 if anything is.
 """
@@ -56,7 +55,7 @@ GROUPS = [
     ("rm -rf", "rm-rf", 1, "note", "confirmed", "closed", 2, 5),
     ("pushes", "push", 1, "note", "confirmed", "closed", 2, 5),
     ("pushes past the fence", "push-hard", 1, "note", "confirmed", "closed", 2, 5),
-    ("checkout at the user's", "switch", 1, "note", "confirmed", "closed", 2, 5),
+    ("switches branches", "switch", 1, "note", "confirmed", "closed", 2, 5),
     ("refs, stash, config, hooks", "refs", 1, "note", "confirmed", "closed", 2, 5),
     ("prints 50 MB", "loud", 1, "note", "confirmed", "closed", 1, 5),
     ("half a merge", "half-merge", 1, "note", "confirmed", "closed", 2, 5),
@@ -79,7 +78,7 @@ QUICK = {
 # In Landlock so many, and the attempts that it takes where an agent cannot do what it wants to do beside its work.
 SANDBOXED = {
     "repair": 3, "lies once": 1, "crashes": 1, "forks and setsids": 1, "rm -rf": 1, "pushes": 1, "pushes past the fence": 1,
-    "checkout at the user's": 1, "refs, stash, config, hooks": 1, "half a merge": 1, "commits itself": 1, "branches": 1,
+    "switches branches": 1, "refs, stash, config, hooks": 1, "half a merge": 1, "commits itself": 1, "branches": 1,
     "moves integration": 1, "deletes integration": 1, "deletes all branches, last": 1, "same line": 2, "two parts": 1,
 }
 SANDBOXED_ATTEMPTS = {"branches": 1}
@@ -268,8 +267,7 @@ class Project:
         self.require("no process left", standing.processes(self.mark, self.place))
         self.end_everything()
         after = standing.snapshot(self.dir)
-        switched = set() if self.sandbox != "none" else self.switched(after)
-        self.require("user's checkout untouched", [name for name in standing.differences(self.before, after) if name not in switched])
+        self.require("user's checkout untouched", standing.differences(self.before, after))
         self.require("remote untouched", standing.differences(self.remote_before, standing.refs(self.remote)))
         self.require("no worktree left", standing.worktrees(self.dir))
         self.require("no lock of git left", standing.locks(self.dir))
@@ -294,18 +292,6 @@ class Project:
             self.trouble.append(f".reflection has {size:.0f} MB")
         self.require("merged work passes its checks in a fresh clone", self.check_fresh(night, confirmed))
         self.rows = [self.row(night, group, commits) for group in GROUPS if group[0] in self.groups]
-
-    def switched(self, after):
-        """What an agent that switches the user's checkout changes there; it must have been told."""
-        branches = [f"refs/heads/taken-{task}" for task in self.groups.get("checkout at the user's", [])]
-        taken = [branch for branch in branches if branch in after]
-        if not taken:
-            return set()
-        done = subprocess.run([self.options.program, "report", "--json"], cwd=self.dir, env=self.env, text=True, capture_output=True)
-        needs = [need["why"] for need in json.loads(done.stdout)["needs"] if need["kind"] == "repository"]
-        told = [why for why in needs if "was switched" in why and "taken-" in why]
-        self.require("a switched checkout is told", [] if told else [f"not among {needs}"])
-        return {*taken, ".git/HEAD", ".git/logs/HEAD"}
 
     def check_fresh(self, night, confirmed):
         try:

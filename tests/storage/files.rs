@@ -143,21 +143,47 @@ async fn whatever_stands_between_records_is_skipped_counted_and_kept() {
 }
 
 #[tokio::test]
-async fn prune_keeps_permissions_and_links_and_leaves_no_file_behind() {
+async fn prune_keeps_permissions_and_leaves_no_file_behind() {
     use std::os::unix::fs::PermissionsExt;
     let dir = tempfile::tempdir().unwrap();
-    let (real, path) = (dir.path().join("real.jsonl"), dir.path().join("m.jsonl"));
-    fs::write(&real, line(&reflection("old", "s", 1)) + &line(&reflection("new", "s", 9))).unwrap();
-    fs::set_permissions(&real, fs::Permissions::from_mode(0o664)).unwrap();
-    std::os::unix::fs::symlink(&real, &path).unwrap();
-    fs::write(dir.path().join(".real.jsonl.killed.tmp"), "of a killed prune").unwrap();
+    let path = dir.path().join("m.jsonl");
+    fs::write(&path, line(&reflection("old", "s", 1)) + &line(&reflection("new", "s", 9))).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o664)).unwrap();
+    fs::write(dir.path().join(".replacing-0.tmp"), "of a killed prune").unwrap();
 
     let store = JsonlStorage::open(&path);
     store.prune(Timestamp::from_second(5).unwrap()).await.unwrap();
-    assert!(fs::symlink_metadata(&path).unwrap().is_symlink());
-    assert_eq!(fs::metadata(&real).unwrap().permissions().mode() & 0o777, 0o664);
-    assert_eq!(all(&real).await, ["new"]);
-    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2);
+    assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o664);
+    assert_eq!(all(&path).await, ["new"]);
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+}
+
+#[tokio::test]
+async fn a_memory_or_its_directory_that_is_a_link_is_refused_and_what_is_above_may_be_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |path: &str| dir.path().join(path);
+    fs::create_dir_all(at("real/memory")).unwrap();
+    fs::write(at("real/memory/m.jsonl"), line(&reflection("old", "s", 1))).unwrap();
+    fs::create_dir(at("other")).unwrap();
+    std::os::unix::fs::symlink(at("real"), at("door")).unwrap();
+    std::os::unix::fs::symlink(at("real/memory"), at("memory")).unwrap();
+    std::os::unix::fs::symlink(at("real/memory/m.jsonl"), at("other/m.jsonl")).unwrap();
+    for (path, link) in [("memory/m.jsonl", "memory"), ("other/m.jsonl", "other/m.jsonl")] {
+        let store = JsonlStorage::open(at(path));
+        let refused = [
+            store.append(&[reflection("a", "s", 1)]).await.unwrap_err(),
+            store.recent(&of("s")).await.unwrap_err(),
+            store.prune(Timestamp::from_second(5).unwrap()).await.unwrap_err(),
+            store.check().await.unwrap_err(),
+        ];
+        for refused in refused {
+            let said = format!("`{}` is a symbolic link", at(link).display());
+            assert!(refused.to_string().contains(&said), "{refused}");
+        }
+    }
+    let store = JsonlStorage::open(at("door/memory/m.jsonl"));
+    store.append(&[reflection("a", "s", 1)]).await.unwrap();
+    assert_eq!(recent(&store, &of("s")).await, ["a", "old"]);
 }
 
 #[tokio::test]
@@ -249,10 +275,10 @@ async fn a_read_only_directory_is_a_typed_error() {
 }
 
 #[tokio::test]
-async fn a_full_disk_is_a_typed_error() {
+async fn a_device_is_refused() {
     let full = JsonlStorage::open("/dev/full");
     let refused = full.append(&[reflection("a", "s", 1)]).await.unwrap_err();
-    assert!(refused.to_string().contains("No space left"), "{refused}");
+    assert!(refused.to_string().contains("is a device where a file belongs"), "{refused}");
 }
 
 #[tokio::test]

@@ -1,13 +1,10 @@
 //! Creating the files of a project, never changing one.
 
 use anyhow::Context;
-use std::fs::Permissions;
-use std::io;
-use std::io::Write;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use super::UsageError;
+use crate::files::Place;
 
 const MEMORY: &str = "\
 # What was learned here
@@ -45,17 +42,6 @@ pub(super) fn write(dir: &Path, project: &str) -> anyhow::Result<Vec<String>> {
 
 /// Writes a whole file at once; `false` if there is something of that name.
 fn create(dir: &Path, path: &str, text: &str) -> anyhow::Result<bool> {
-    let path = dir.join(path);
-    let failed = || format!("failed to write {}", path.display());
-    let parent = path.parent().unwrap_or(dir);
-    std::fs::create_dir_all(parent).with_context(failed)?;
-    // The user's umask applies, as to any file a program creates.
-    let mut builder = tempfile::Builder::new();
-    let mut file = builder.permissions(Permissions::from_mode(0o666)).tempfile_in(parent).with_context(failed)?;
-    file.write_all(text.as_bytes()).with_context(failed)?;
-    match file.persist_noclobber(&path) {
-        Ok(_) => Ok(true),
-        Err(e) if e.error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
-        Err(e) => Err(e.error).with_context(failed),
-    }
+    let place = Place::new(dir, path);
+    place.create(text.as_bytes()).with_context(|| format!("failed to write {}", place.path().display()))
 }

@@ -2,11 +2,10 @@
 
 use super::agent::Installing;
 use super::agent::Left;
-use std::fs::Permissions;
+use crate::files::Place;
+use crate::files::read_named;
 use std::io;
 use std::io::ErrorKind;
-use std::io::Write;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::path::PathBuf;
 
@@ -77,7 +76,7 @@ impl Installing {
             // A link is somebody's arrangement: what it leads to is emptied, and both stay.
             Left::Nothing if file.is_symlink() => replace(&file, "{}\n").map(|()| Changed::Written),
             Left::Nothing => {
-                let removed = std::fs::remove_file(&file);
+                let removed = Place::with_names(&file, 1).remove();
                 removed.map_err(|error| InstallError::Io { action: "remove", file, error })?;
                 Ok(Changed::Removed)
             }
@@ -86,7 +85,7 @@ impl Installing {
 }
 
 fn read(file: &Path) -> Result<Option<String>, InstallError> {
-    match std::fs::read_to_string(file) {
+    match read_named(file) {
         Ok(text) => Ok(Some(text)),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(InstallError::Io { action: "read", file: file.to_owned(), error }),
@@ -95,22 +94,8 @@ fn read(file: &Path) -> Result<Option<String>, InstallError> {
 
 /// Replaces the whole file, or what it links to, with the permissions that it has.
 fn replace(file: &Path, text: &str) -> Result<(), InstallError> {
-    let write = || {
-        let place = place(file)?;
-        let dir = place.parent().unwrap_or(Path::new("."));
-        std::fs::create_dir_all(dir)?;
-        // A new file has what the umask leaves; one that was there has what it had, whatever the umask is.
-        let new = Permissions::from_mode(0o666);
-        let mut new = tempfile::Builder::new().prefix(".").suffix(".tmp").permissions(new).tempfile_in(dir)?;
-        if let Ok(metadata) = place.metadata() {
-            new.as_file().set_permissions(metadata.permissions())?;
-        }
-        new.write_all(text.as_bytes())?;
-        new.as_file().sync_all()?;
-        new.persist(&place).map_err(|error| error.error)?;
-        Ok(())
-    };
-    write().map_err(|error| InstallError::Io { action: "write", file: file.to_owned(), error })
+    let written = place(file).and_then(|place| Place::with_names(&place, 1).replace(text.as_bytes()));
+    written.map_err(|error| InstallError::Io { action: "write", file: file.to_owned(), error })
 }
 
 /// Where a file is, behind its links; the last of them may lead to where nothing is yet.
@@ -136,6 +121,8 @@ mod tests {
     use super::super::Scope;
     use super::super::Verify;
     use super::*;
+    use std::fs::Permissions;
+    use std::os::unix::fs::PermissionsExt;
 
     fn installing(agent: HookAgent, dir: &Path) -> Installing {
         Installing {

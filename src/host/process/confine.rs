@@ -6,6 +6,7 @@
 
 use crate::domain::policy::Project;
 use crate::domain::policy::Sandbox;
+use crate::host::workspaces::cache_of;
 use crate::host::workspaces::make_state_dir;
 use crate::services::Command;
 use crate::services::Sandboxed;
@@ -70,12 +71,8 @@ pub(super) enum Confined {
 struct Place {
     /// The workspace, or the directory of whoever is only asked.
     top: PathBuf,
-    /// The repository's git directory.
-    git_dir: PathBuf,
-    /// Where the commits of a workspace are written; who is only asked makes none.
-    objects: Option<PathBuf>,
-    /// The workspace's own git directory; `top` where it has none.
-    admin: PathBuf,
+    /// Its build caches; who is only asked has none.
+    cache: Option<PathBuf>,
     /// For temporary files, where the system's own directory holds the user's project.
     temp: PathBuf,
 }
@@ -96,8 +93,10 @@ impl Confine {
             (None, Sandboxed::InWorkspaces) => return Ok(None),
             (None, Sandboxed::Always) => self.elsewhere(&command.dir)?,
         };
-        make_state_dir(&self.state)?;
-        fs::create_dir_all(self.cache())?;
+        let state = make_state_dir(&self.state)?;
+        if let Some(cache) = &place.cache {
+            state.make_below(cache)?;
+        }
         match &self.sandbox {
             Sandbox::None => Ok(None),
             Sandbox::Landlock { write } => self.landlock(&place, write).map(Some),
@@ -113,12 +112,9 @@ impl Confine {
         let mut names = below.components();
         let (run, task) = (names.next()?, names.next()?);
         let top = worktrees.join(run).join(task);
-        let git_dir = self.git_dir();
         Some(Place {
-            objects: Some(git_dir.join("objects")),
-            admin: admin(&top, &git_dir).unwrap_or_else(|| top.clone()),
+            cache: Some(cache_of(&task.as_os_str().to_string_lossy())),
             temp: worktrees.join(run).join(".private").join(task).join("tmp"),
-            git_dir,
             top,
         })
     }
@@ -129,17 +125,21 @@ impl Confine {
             return Err(io::Error::other("your own checkout is in this directory, and nobody is let into that"));
         }
         let top = dir.canonicalize()?;
-        Ok(Place { git_dir: self.git_dir(), objects: None, admin: top.clone(), temp: top.join(".tmp"), top })
+        Ok(Place { cache: None, temp: top.join(".tmp"), top })
     }
 
     /// The git directory of the user's repository, or the runtime's own of a project without one.
     fn git_dir(&self) -> PathBuf {
-        git_dir_of(&self.project).unwrap_or_else(|| self.state.join("snapshots.git"))
+        git_dir_of(&self.project).unwrap_or_else(|| self.state.join("repository.git"))
+    }
+
+    /// The build caches of a place; of whoever has none, nothing more than its own directory.
+    fn cache(&self, place: &Place) -> PathBuf {
+        place.cache.as_ref().map_or_else(|| place.top.clone(), |cache| self.state.join(cache))
     }
 
     fn landlock(&self, place: &Place, more: &[PathBuf]) -> io::Result<Confined> {
-        let mut write = vec![place.top.clone(), place.admin.clone(), self.cache()];
-        write.extend(place.objects.clone());
+        let mut write = vec![place.top.clone(), self.cache(place)];
         let system = [std::env::temp_dir(), "/tmp".into(), "/var/tmp".into()];
         let devices = DEVICES.iter().map(PathBuf::from);
         let home = std::env::home_dir().unwrap_or_default();
@@ -166,11 +166,6 @@ impl Confine {
         Ok(Confined::Landlock { write, temp })
     }
 
-    /// The cache directories of all workers.
-    fn cache(&self) -> PathBuf {
-        self.state.join("cache")
-    }
-
     /// A place that has the user's files or repository in it is not given away.
     fn holds(&self, path: &Path) -> bool {
         let Ok(real) = path.canonicalize() else { return false };
@@ -187,9 +182,8 @@ impl Confine {
         let home = std::env::home_dir().unwrap_or_default();
         let values = [
             ("{workspace}", place.top.as_path()),
-            ("{worktree-git}", &place.admin),
-            ("{git}", &place.git_dir),
-            ("{cache}", &self.cache()),
+            ("{git}", &self.git_dir()),
+            ("{cache}", &self.cache(place)),
             ("{project}", &self.project),
             ("{home}", &home),
         ];
@@ -210,16 +204,6 @@ pub(in crate::host) fn git_dir_of(dir: &Path) -> Option<PathBuf> {
     let own = found.parent()?.join(text.strip_prefix("gitdir: ")?.trim_end());
     let common = fs::read_to_string(own.join("commondir")).unwrap_or_else(|_| ".".to_owned());
     own.join(common.trim_end()).canonicalize().ok()
-}
-
-/// The worktree's own git directory. Its `.git` file may be an agent's by now, so it counts only if the repository says the
-/// same.
-fn admin(top: &Path, git_dir: &Path) -> Option<PathBuf> {
-    let text = fs::read_to_string(top.join(".git")).ok()?;
-    let admin = PathBuf::from(text.strip_prefix("gitdir: ")?.trim_end()).canonicalize().ok()?;
-    let back = fs::read_to_string(admin.join("gitdir")).ok()?;
-    let is_its_own = Path::new(back.trim_end()).parent()?.canonicalize().ok()? == top.canonicalize().ok()?;
-    (admin.parent()? == git_dir.join("worktrees") && is_its_own).then_some(admin)
 }
 
 #[cfg(test)]
@@ -274,28 +258,26 @@ mod tests {
         let Ok(Some(Confined::Landlock { write, temp })) = of(&asked, Sandbox::Landlock { write: Vec::new() }) else {
             panic!("not confined");
         };
-        assert!(write.contains(&asked) && write.contains(&root.join(".reflection/cache")), "{write:?}");
-        // Neither a workspace, nor the repository's objects: who is asked commits nothing.
-        let own = |place: &&PathBuf| place.starts_with(&root) && **place != root.join(".reflection/cache");
-        assert_eq!(write.iter().find(own), None);
+        assert!(write.contains(&asked), "{write:?}");
+        // Nothing of the project: who is asked builds and commits nothing.
+        assert_eq!(write.iter().find(|place| place.starts_with(&root)), None);
         assert!(!write.iter().any(|place| root.starts_with(place)), "{write:?}");
         assert_eq!(temp, Some(asked.join(".tmp")));
     }
 
     #[test]
-    fn a_workspace_cannot_name_another_git_directory_as_its_own() {
-        let (_dir, root, top) = repository();
-        let confine = Confine::new(&project(&root), Sandbox::Command { argv: vec!["{worktree-git}".to_owned()] });
-        let named = || match confine.of(&Command::new(["true"], &top)).unwrap() {
-            Some(Confined::Prefix(argv)) => PathBuf::from(&argv[0]),
-            other => panic!("{other:?}"),
-        };
-        assert_eq!(named(), root.join(".git/worktrees/t"));
-        fs::create_dir_all(root.join(".git/worktrees/other")).unwrap();
-        fs::write(root.join(".git/worktrees/other/gitdir"), "/elsewhere/.git\n").unwrap();
-        for other in [root.join(".git"), root.join(".git/worktrees/other"), root.clone()] {
-            fs::write(top.join(".git"), format!("gitdir: {}\n", other.display())).unwrap();
-            assert_eq!(named(), top, "{}", other.display());
+    fn a_workspace_is_given_its_own_files_and_caches_and_nobody_elses() {
+        let (_dir, root, _) = repository();
+        for (place, cache) in [("slot-1", "slot-1"), ("slot-1.2", "slot-1"), ("room-3", "room-3")] {
+            let dir = root.join(".reflection/worktrees/r").join(place);
+            fs::create_dir_all(&dir).unwrap();
+            let confine = Confine::new(&project(&root), Sandbox::Landlock { write: Vec::new() });
+            let Some(Confined::Landlock { write, .. }) = confine.of(&Command::new(["true"], &dir)).unwrap() else {
+                panic!("not confined");
+            };
+            let mut own: Vec<&PathBuf> = write.iter().filter(|path| path.starts_with(&root)).collect();
+            own.retain(|path| !path.ends_with("tmp"));
+            assert_eq!(own, [&dir, &root.join(".reflection/cache").join(cache)]);
         }
     }
 
@@ -311,7 +293,8 @@ mod tests {
         };
         fs::create_dir(root.join("out")).unwrap();
         let (places, temp) = write("out").unwrap();
-        assert!(places.contains(&root.join("out")) && places.contains(&root.join(".git/objects")));
+        assert!(places.contains(&root.join("out")));
+        assert!(!places.iter().any(|place| place.starts_with(root.join(".git"))));
         // The project is in the directory for temporary files here.
         assert!(!places.iter().any(|place| root.starts_with(place)), "{places:?}");
         assert_eq!(temp, Some(root.join(".reflection/worktrees/r/.private/t/tmp")));

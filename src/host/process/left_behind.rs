@@ -1,9 +1,10 @@
 //! What a killed run left behind.
 
-use super::family::Process;
 use super::family::SWEEP_LIMIT;
 use super::mark::is_of_dead_run;
 use super::mark::project_key;
+use super::table::Process;
+use crate::domain::policy;
 use rustix::process::Pid;
 use rustix::process::Signal;
 use std::collections::HashMap;
@@ -40,6 +41,13 @@ pub(in crate::host) fn end_left_behind(worktrees: &Path, state_dir: &Path) -> us
         std::thread::sleep(pause);
         pause = (pause * 2).min(Duration::from_millis(50));
     }
+}
+
+/// How many programs that a killed run of this project started still run, wherever they work. Nothing is ended.
+#[must_use]
+pub fn left_running(project: &policy::Project) -> usize {
+    // In the workspaces a run that lives may be at work.
+    Search { worktrees: None, project: project_key(&project.state_dir()) }.find().len()
 }
 
 struct Search {

@@ -1,6 +1,6 @@
 //! The mark that a program and its descendants carry in their environment.
 
-use super::family::Process;
+use super::table::Process;
 use sha2::Digest;
 use sha2::Sha256;
 use std::os::unix::ffi::OsStrExt;

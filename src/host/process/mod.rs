@@ -3,7 +3,7 @@
 //! A program gets its own process group and a mark in its environment ([`environment`]). Its output is kept as head and
 //! tail ([`capture`]), so that it is never blocked and never fills the memory. When it ends - by itself, by its time
 //! limit, by cancellation, or because its future was dropped - its group is killed and what left the group is found in
-//! `/proc` by mark or descent, killed and reaped ([`family`]); this process is the sub-reaper of all of them.
+//! `/proc` by mark or descent ([`running`]), killed and reaped ([`family`]); this process is the sub-reaper of all of them.
 //! [`runner`] puts these together. The mark names the project and its runtime ([`mark`]), so that the next run can end what
 //! a killed one left running ([`left_behind`]), and [`occupants`] says whether anybody is left in a directory. Where the project
 //! has a sandbox, what works in a workspace is started in it ([`confine`], [`mod@landlock`]).
@@ -17,11 +17,15 @@ mod left_behind;
 mod mark;
 mod occupants;
 mod runner;
+mod running;
+mod table;
 
 pub(super) use confine::git_dir_of;
 pub(super) use left_behind::end_left_behind;
+pub use left_behind::left_running;
 pub(super) use occupants::is_occupied;
 pub use runner::HostRunner;
+pub(super) use running::start_child;
 
 #[cfg(test)]
 mod tests;

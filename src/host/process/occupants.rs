@@ -1,6 +1,6 @@
 //! Who stands in a directory, or holds a file of it open.
 
-use super::family::Process;
+use super::table::Process;
 use std::path::Path;
 
 /// Whether a process other than this one works below the directory, or one that we started has something below it open.

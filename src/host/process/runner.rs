@@ -5,10 +5,11 @@ use super::confine::Confine;
 use super::confine::Confined;
 use super::environment::environment;
 use super::family::Family;
-use super::family::Turn;
-use super::family::adopt_orphans;
 use super::landlock;
 use super::mark::new_mark;
+use super::running::Entry;
+use super::running::adopt_orphans;
+use super::running::start_child;
 use crate::domain::CheckCommand;
 use crate::domain::policy;
 use crate::services::Command;
@@ -65,10 +66,17 @@ exec "$@""#;
 /// Runs programs of this machine; see [`CommandRunner`].
 ///
 /// Every program gets its own process group, a unique `REFLEXION_MARK` in its environment, and none of the variables
-/// that point git at a particular repository (`GIT_DIR`, …). A descendant that leaves the group *and* clears its
-/// environment *and* loses its parent between two looks at the process table is found because this process adopts it, once no
-/// other program that runs could have started it; where this process is a container's first one, or is itself killed then, it
-/// escapes. So whoever uses this starts no sessions (`setsid`) in the same process by other means.
+/// that point git at a particular repository (`GIT_DIR`, …). When it ends, its group and all its descendants are ended.
+///
+/// A descendant that leaves the group *and* clears its environment *and* loses its parent between two looks at the process
+/// table belongs to nobody that can be named. This process adopts it, and whichever program ends next ends it: so while
+/// several programs run, such a daemon may be ended before the one that started it. What another program can claim - by its
+/// mark, its group, or because it was seen below it - is left to that. One that gives itself another program's mark or
+/// group lives as long as that program, and one in this process's own group is left alone; where this process is a container's
+/// first one, or is itself killed, such a daemon escapes.
+///
+/// So whoever uses this starts no process groups and no sessions in the same process by other means. Children that it had
+/// before the first runner was made are left alone.
 ///
 /// Linux only: on other systems only the process group is ended.
 #[derive(Debug, Clone)]
@@ -195,9 +203,8 @@ impl Drop for Running {
 
 impl Running {
     async fn start(command: &Command, pump: &mut Pump, start: Start<'_>) -> Result<Self, CommandError> {
-        let turn = (!command.starts_nobody).then(Turn::begin);
+        let entry = Entry::new(start.mark.clone(), !command.starts_nobody);
         let mut child = spawn(command, &start).await?;
-        let Start { stdin, mark, .. } = start;
         let pid = child.id().and_then(|id| Pid::from_raw(id.try_into().ok()?));
         let Some(pid) = pid else {
             return Err(CommandError::Wait {
@@ -207,8 +214,8 @@ impl Running {
         };
         pump.stdout = child.stdout.take();
         pump.stderr = child.stderr.take();
-        let feeder = tokio::spawn(feed(child.stdin.take(), command.stdin.clone(), stdin));
-        Ok(Self { child, family: Some(Family::new(pid, mark, turn)), feeder })
+        let feeder = tokio::spawn(feed(child.stdin.take(), command.stdin.clone(), start.stdin));
+        Ok(Self { child, family: Some(Family::new(pid, entry)), feeder })
     }
 
     /// Reads output until the program ends, or has to be ended.
@@ -245,7 +252,7 @@ impl Running {
                     }
                 }
                 () = &mut look => {
-                    self.with_family(|family| { family.look(); }).await;
+                    self.with_family(|family| family.look()).await;
                     pause = (pause * 2).min(LOOK_AT_MOST);
                     look.as_mut().reset(tokio::time::Instant::now() + pause);
                 }
@@ -465,10 +472,10 @@ async fn spawn(command: &Command, start: &Start<'_>) -> Result<Child, CommandErr
         .kill_on_drop(true);
     let mut tries = 0;
     loop {
-        let spawned = match &confined {
+        let spawned = start_child(|| match &confined {
             Some(Confined::Landlock { write, .. }) => landlock::spawn(&mut process, write),
             Some(Confined::Prefix(_)) | None => process.spawn(),
-        };
+        });
         match spawned {
             Ok(child) => return Ok(child),
             Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy && tries < BUSY_RETRIES => {

@@ -12,6 +12,7 @@ use crate::services::OutputReader;
 use crate::services::Watch;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::process::Stdio;
 use std::sync::Arc;
 use std::sync::Mutex;
 use std::time::Duration;
@@ -113,29 +114,83 @@ async fn a_daemon_that_clears_its_environment_is_remembered_by_descent() {
     assert_eq!(running(&n), Vec::<String>::new());
 }
 
-/// In a process of its own: other tests' programs run at the same time, and could have started it.
-#[test]
-fn a_daemon_that_leaves_nothing_to_know_it_by_is_ended() {
+/// Runs a test of this file again in a process of its own, where no other test's programs run: true there.
+fn alone(test: &str) -> bool {
     const ALONE: &str = "REFLEXION_TEST_ALONE";
-    if let Ok(n) = std::env::var(ALONE) {
-        let runtime = tokio::runtime::Runtime::new().unwrap();
-        let daemon = format!("(env -i setsid sh -c 'cd /; sleep {n} & sleep {n}' &); sleep 0.3");
-        // While the program that started it may still run, nothing is done to it.
-        let (first, second) = runtime.block_on(async {
-            let first = tokio::spawn(run(shell(&format!("{daemon}; sleep 3"))));
-            let second = run(shell("sleep 0.6")).await;
-            let alive = running(&n).len();
-            assert!(alive >= 3, "ended too early: {second:?}");
-            (first.await.unwrap(), second)
-        });
-        assert!(first.success() && second.success());
-        assert_eq!(running(&n), Vec::<String>::new());
+    if std::env::var_os(ALONE).is_some() {
+        return true;
+    }
+    let test = format!("host::process::tests::{test}");
+    let mut alone = std::process::Command::new(std::env::current_exe().unwrap());
+    let output = alone.args(["--exact", &test, "--nocapture"]).env(ALONE, "1").output().unwrap();
+    let said = [output.stdout, output.stderr].concat();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&said));
+    false
+}
+
+/// Leaves a daemon that nothing can be told of: no mark, no group, no session, no parent.
+fn lost_daemons(n: &str) -> String {
+    format!(
+        "(env -i setsid sh -c 'cd /; sleep {n} & sleep {n}' &); (env -i bash -c 'set -m; cd /; sleep {n} &' &); \
+         until [ $(pgrep -cf '^sleep {n}') = 3 ]; do :; done"
+    )
+}
+
+#[test]
+fn a_daemon_that_nobody_can_claim_is_ended_with_the_first_that_ends_and_nothing_else_is() {
+    if !alone("a_daemon_that_nobody_can_claim_is_ended_with_the_first_that_ends_and_nothing_else_is") {
         return;
     }
-    let test = "host::process::tests::a_daemon_that_leaves_nothing_to_know_it_by_is_ended";
-    let mut alone = std::process::Command::new(std::env::current_exe().unwrap());
-    let output = alone.args(["--exact", test]).env(ALONE, unique()).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    let inherited = unique();
+    let mut before = std::process::Command::new("setsid");
+    // Who waits for the end of what this test prints must not wait for it.
+    before.args(["sleep", &inherited]).stdout(Stdio::null()).stderr(Stdio::null());
+    let _before = EndedWithTest(before.spawn().unwrap());
+    until("inherited", || running(&inherited) == [format!("sleep {inherited} ")]);
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(async {
+        for _ in 0..10 {
+            let [n, m] = [unique(), unique()];
+            // A child, an orphan with its mark, one in its group, and one below a parent without a mark, which dies.
+            let line = format!(
+                "setsid sleep {m} & (setsid sleep {m} &); (env -i sleep {m} &); env -i setsid sh -c 'sleep {m}; :' & \
+                 until [ $(pgrep -cf '^sleep {m}') = 4 ]; do :; done; \
+                 echo ready; read line; kill -9 $!; wait $!; echo lost; read line; :"
+            );
+            let (send, stdin) = tokio::sync::mpsc::unbounded_channel();
+            let seen = Arc::new(Mutex::new(String::new()));
+            let reader = Box::new(Reads { until: "never", flow: Flow::Stop, seen: Arc::clone(&seen) });
+            let watch = Watch { reader, stdin: Some(stdin), idle: None, linger: Duration::ZERO };
+            let other = tokio::spawn(async move { HostRunner::new().run_watched(shell(&line), watch).await.unwrap() });
+            let says = async |word: &'static str| {
+                let seen = Arc::clone(&seen);
+                let said = move || until(word, || seen.lock().unwrap().contains(word));
+                tokio::task::spawn_blocking(said).await.unwrap();
+            };
+            says("ready").await;
+            assert!(run(shell(&lost_daemons(&n))).await.success());
+            assert_eq!(running(&n), Vec::<String>::new());
+            let sleeping = || running(&m).into_iter().filter(|line| line.starts_with("sleep")).count();
+            assert_eq!(sleeping(), 4);
+            // It has been seen below the other program, and has lost what could be said of it since.
+            send.send(b"\n".to_vec()).unwrap();
+            says("lost").await;
+            assert!(run(shell("true")).await.success());
+            assert_eq!((sleeping(), running(&inherited).len()), (4, 1));
+            send.send(b"\n".to_vec()).unwrap();
+            assert!(other.await.unwrap().success());
+            assert_eq!(running(&m), Vec::<String>::new());
+        }
+    });
+}
+
+struct EndedWithTest(std::process::Child);
+
+impl Drop for EndedWithTest {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }
 
 #[tokio::test]

@@ -13,6 +13,7 @@ use super::repository::Repository;
 use super::repository::branch;
 use crate::domain::RunId;
 use crate::domain::TaskId;
+use crate::files::Root;
 use crate::host::git::Git;
 use crate::services::Applied;
 use crate::services::WorkspaceError;
@@ -21,7 +22,7 @@ use std::path::Path;
 pub(super) async fn apply(layout: &Layout, run: &RunId, task: &TaskId) -> Result<Applied, WorkspaceError> {
     let repository = Repository::locate(layout).await?;
     let name = branch(run, task);
-    let patch = layout.patch(run, task);
+    let patch = layout.state().join(Layout::patch(run, task));
     let tip = repository.resolve(&format!("refs/heads/{name}^{{commit}}")).await?;
     let origin = repository.resolve(&format!("refs/heads/{name}~1")).await?;
     let (Some(tip), Some(origin)) = (tip, origin) else {
@@ -55,24 +56,29 @@ impl Work {
     async fn bring_into(self, repository: &Repository) -> Result<Vec<String>, WorkspaceError> {
         let scratch = tempfile::tempdir()
             .map_err(|error| super::layout::io_error("make a directory in", &std::env::temp_dir())(error))?;
-        let recorder =
-            Recorder { git: repository.git(), top: repository.top.clone(), index: scratch.path().join("index") };
+        let open = |path: &Path| Root::open(path).map_err(super::layout::io_error("open", path));
+        let (own, private) = (repository.own(), open(scratch.path())?);
+        let recorder = Recorder::new(&own, open(&repository.top)?, private);
         // A copy of the user's index: its stat data save reading every file. Without one every file is read.
-        if copy_index(&repository.checkout_dir.join("index"), &recorder.index).is_err() {
-            super::removal::remove(&recorder.index)?;
+        if copy_index(&repository.checkout_dir.join("index"), &recorder.index()).is_err() {
+            let _ = std::fs::remove_file(recorder.index());
         }
-        let user =
-            recorder.record(Recording { left_out: repository.hidden().into(), forced: Vec::new(), loaded: None });
+        let user = recorder.record(Recording {
+            left_out: repository.hidden().into(),
+            forced: Vec::new(),
+            most_bytes: u64::MAX,
+            loaded: None,
+        });
         let user = user.await?.tree;
         let git = repository.git();
-        let ours = commit(&git, &user).await?;
+        let ours = commit(&own, &user).await?;
         let merge = Merge { origin: Some(self.origin), ours: &ours, theirs: &self.tip };
-        let merged = merge.tree(&git, &self.what).await?;
+        let merged = merge.tree(&own, &self.what).await?;
         let difference = recorder.difference(&user, &merged).await?;
         if difference.files.is_empty() {
             return Ok(Vec::new());
         }
-        let patch = patch(&git, &user, &merged).await?;
+        let patch = patch(&own, &user, &merged).await?;
         let call = |options: &[&str]| {
             let call = git.call(["apply", "--whitespace=nowarn"]).args(options);
             call.stdin(patch.clone())

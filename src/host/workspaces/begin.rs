@@ -1,29 +1,29 @@
 //! The beginning of a run: its base, and what a dead run left behind.
 
+use super::agents_git::AgentsGit;
 use super::host_workspaces::Shared;
 use super::integration;
 use super::layout::Layout;
+use super::layout::WORKTREES;
 use super::layout::blocking;
 use super::layout::io_error;
-use super::layout::make_state_dir;
+use super::partial;
 use super::pushes::Remotes;
 use super::recorder::Recorder;
 use super::recorder::Recording;
-use super::removal::remove;
+use super::repository::BASES;
 use super::repository::Identity;
 use super::repository::Kind;
 use super::repository::Repository;
 use super::repository::base_ref;
 use super::sandbox;
-use super::saved;
 use crate::domain::RunId;
 use crate::domain::policy;
-use crate::host::git;
+use crate::files::Root;
 use crate::host::process::end_left_behind;
 use crate::host::process::git_dir_of;
 use crate::services::BeginRun;
 use crate::services::RunBase;
-use crate::services::Tampering;
 use crate::services::WorkspaceError;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -31,6 +31,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Mutex;
 
@@ -39,6 +40,8 @@ pub(super) struct Begun {
     pub(super) run: RunId,
     pub(super) repository: Repository,
     pub(super) identity: Identity,
+    /// What the git of every workspace starts with; none without a repository of the user's.
+    pub(super) agents_git: Option<Arc<AgentsGit>>,
     /// Where its user pushes to.
     pub(super) remotes: Remotes,
     /// What a person was told already; attempts of the same time see the same.
@@ -57,10 +60,16 @@ pub(super) async fn begin(shared: &Shared, request: BeginRun) -> Result<(Begun, 
     let repository = Repository::locate(layout).await?;
     sandbox::try_with(&*shared.params.runner, layout, &shared.params.environment.sandbox).await?;
     let identity = Identity::of_user(&repository).await?;
-    let (cleaned, put_back) = clean_up(layout, &repository).await?;
+    let cleaned = clean_up(layout).await?;
     let commit = match &resumed {
         Some(resumed) => still_there(&repository, &resumed.commit).await?,
         None => base(shared, &repository, &identity, &run).await?,
+    };
+    pin(&repository, &run, &commit).await?;
+    partial::fetch_missing(&repository, &commit).await?;
+    let agents_git = match repository.kind {
+        Kind::Git => Some(Arc::new(AgentsGit::read(layout, &repository, Arc::clone(&repository.frozen)).await?)),
+        Kind::Snapshot => None,
     };
     let not_included = match repository.kind {
         Kind::Git => uncommitted(&repository).await?,
@@ -89,11 +98,11 @@ pub(super) async fn begin(shared: &Shared, request: BeginRun) -> Result<(Begun, 
         missing,
         head,
         cleaned,
-        put_back,
     };
     let remotes = Remotes::read(&repository).await?;
     let begun = Begun {
         remotes,
+        agents_git,
         told: std::sync::Mutex::default(),
         run,
         repository,
@@ -112,7 +121,7 @@ pub(super) async fn begin(shared: &Shared, request: BeginRun) -> Result<(Begun, 
 /// What stands in the way, with what to do.
 pub async fn try_base(project: &policy::Project) -> Result<String, WorkspaceError> {
     let layout = Layout::new(project);
-    make_state_dir(layout.state()).map_err(io_error("make", layout.state()))?;
+    layout.files().map_err(io_error("make", layout.state()))?;
     // It may be there from better times.
     for place in [layout.state(), &project.root, &project.root.join("memory")] {
         if place.is_dir() {
@@ -139,13 +148,22 @@ async fn base(
     if repository.kind == Kind::Git {
         return head(repository).await;
     }
-    let tree = snapshot(repository).await?;
-    let call = repository.git().call(["commit-tree", &tree, "-m"]);
+    let tree = snapshot(&shared.layout, repository).await?;
+    let call = repository.own().call(["commit-tree", &tree, "-m"]);
     let call = call.arg(format!("reflexion: base of run {run}"));
-    let commit = identity.sign(call, shared.params.clock.now()).line().await?;
-    let keep = repository.git().call(["update-ref", &base_ref(run), &commit]);
-    keep.ok().await?;
-    Ok(commit)
+    identity.sign(call, shared.params.clock.now()).line().await
+}
+
+/// Keeps the base, whatever becomes of the branch that it is on: workspaces borrow its objects. The bases of the user's runs
+/// that are over are let go.
+async fn pin(repository: &Repository, run: &RunId, commit: &str) -> Result<(), WorkspaceError> {
+    let own = base_ref(run);
+    let mut orders = format!("update {own} {commit}\n");
+    if repository.kind == Kind::Git {
+        let others = repository.refs(&[BASES.trim_end_matches('/')], Some(&own)).await?;
+        others.keys().for_each(|name| orders.push_str(&format!("delete {name}\n")));
+    }
+    repository.git().call(["update-ref", "--stdin"]).stdin(orders).ok().await.map(drop)
 }
 
 /// The base of a run that goes on.
@@ -229,20 +247,21 @@ async fn missing(shared: &Shared, repository: &Repository, commit: &str) -> Resu
 }
 
 /// Records the user's files of a project without git. The index stays, so that the next run reads only what changed.
-async fn snapshot(repository: &Repository) -> Result<String, WorkspaceError> {
-    let recorder =
-        Recorder { git: repository.git(), top: repository.top.clone(), index: repository.git_dir.join("index") };
-    let recorded =
-        recorder.record(Recording { left_out: repository.hidden().into(), forced: Vec::new(), loaded: None });
+async fn snapshot(layout: &Layout, repository: &Repository) -> Result<String, WorkspaceError> {
+    let open = |path: &Path| Root::open(path).map_err(io_error("open", path));
+    let recorder = Recorder::new(&repository.own(), open(&repository.top)?, open(&layout.store())?);
+    let recorded = recorder.record(Recording {
+        left_out: repository.hidden().into(),
+        forced: Vec::new(),
+        most_bytes: u64::MAX,
+        loaded: None,
+    });
     Ok(recorded.await?.tree)
 }
 
-/// Puts back what agents of a killed run did to the user's repository, and removes every workspace there is: the caller
-/// holds the run lock, so nobody works in them. Says what was removed, and what put back.
-///
-/// Only our own worktrees are forgotten. `git worktree prune` would also forget the user's on a drive that is not
-/// mounted right now.
-async fn clean_up(layout: &Layout, repository: &Repository) -> Result<(Vec<String>, Tampering), WorkspaceError> {
+/// Ends what a killed run left working, and removes every workspace there is: the caller holds the run lock, so nobody works in
+/// them. Says what was removed.
+async fn clean_up(layout: &Layout) -> Result<Vec<String>, WorkspaceError> {
     let worktrees = layout.worktrees();
     let mut cleaned = Vec::new();
     for run in children(&worktrees) {
@@ -252,10 +271,11 @@ async fn clean_up(layout: &Layout, repository: &Repository) -> Result<(Vec<Strin
             }
         }
     }
-    let (top, state) = (worktrees.clone(), layout.state().to_owned());
+    let files = layout.files().map_err(io_error("open", layout.state()))?;
+    let state = layout.state().to_owned();
     let ended = blocking(move || {
-        let ended = end_left_behind(&top, &state);
-        remove_soon(&top)?;
+        let ended = end_left_behind(&worktrees, &state);
+        remove_soon(&files).map_err(io_error("remove", &worktrees))?;
         Ok(ended)
     });
     match ended.await? {
@@ -263,44 +283,19 @@ async fn clean_up(layout: &Layout, repository: &Repository) -> Result<(Vec<Strin
         1 => cleaned.push("a process that still ran".to_owned()),
         n => cleaned.push(format!("{n} processes that still ran")),
     }
-    let mut restored = Tampering::default();
-    if repository.kind == Kind::Git {
-        restored = saved::put_back(layout, repository).await?;
-        let lock = git::worktree_lock(&repository.git_dir);
-        let _one = lock.lock().await;
-        for path in registered(repository).await? {
-            if path.starts_with(&worktrees) {
-                let remove = ["worktree", "remove", "--force", "--force"];
-                repository.git().call(remove).arg(&path).ok().await?;
-            }
-        }
-    }
-    Ok((cleaned, restored))
+    Ok(cleaned)
 }
 
 /// The dead runtime's own calls of git may still write for a moment: they have no mark, and end by themselves.
-fn remove_soon(top: &Path) -> Result<(), WorkspaceError> {
+fn remove_soon(files: &Root) -> std::io::Result<()> {
     const TRIES: u32 = 40;
     for _ in 1..TRIES {
-        if remove(top).is_ok() {
+        if files.remove(Path::new(WORKTREES)).is_ok() {
             return Ok(());
         }
         std::thread::sleep(Duration::from_millis(100));
     }
-    remove(top)
-}
-
-async fn registered(repository: &Repository) -> Result<Vec<PathBuf>, WorkspaceError> {
-    if !repository.git_dir.join("worktrees").exists() {
-        return Ok(Vec::new());
-    }
-    let list = ["worktree", "list", "--porcelain", "-z"];
-    let out = repository.git().call(list).ok().await?;
-    Ok(out
-        .split(|byte| *byte == 0)
-        .filter_map(|line| line.strip_prefix(b"worktree "))
-        .map(|path| PathBuf::from(OsStr::from_bytes(path)))
-        .collect())
+    files.remove(Path::new(WORKTREES))
 }
 
 fn children(dir: &std::path::Path) -> Vec<String> {

@@ -1,11 +1,29 @@
 //! Choosing which untracked things of the user are copied into a workspace.
 
+use super::begin::Begun;
+use super::host_workspaces::Shared;
+use super::layout::blocking;
+use crate::host::git;
 use crate::services::WorkspaceError;
 use globset::Glob;
 use globset::GlobBuilder;
 use globset::GlobMatcher;
 use std::path::Path;
 use std::path::PathBuf;
+
+/// The user's untracked paths that every workspace gets.
+pub(super) async fn chosen(shared: &Shared, begun: &Begun) -> Result<Vec<PathBuf>, WorkspaceError> {
+    let policy = &shared.params.workspace;
+    let carry = Carry::new(&policy.carry, policy.carry_limit_bytes)?;
+    if carry.is_empty() {
+        return Ok(Vec::new());
+    }
+    let list = ["ls-files", "-z", "--others", "--directory"];
+    let out = begun.repository.git().call(list).ok().await?;
+    let untracked: Vec<PathBuf> = git::paths(&out).collect();
+    let (top, prefix) = (begun.repository.top.clone(), begun.repository.prefix.clone());
+    blocking(move || carry.choose(&top, &prefix, &untracked)).await
+}
 
 /// The user's `carry` globs.
 ///

@@ -5,10 +5,11 @@ use super::begin;
 use super::begin::Begun;
 use super::integration;
 use super::layout::Layout;
+use super::layout::WORKTREES;
 use super::layout::blocking;
 use super::open;
-use super::room;
 use super::slots::Slots;
+use super::space;
 use crate::domain::RunId;
 use crate::domain::TaskId;
 use crate::domain::policy;
@@ -22,6 +23,7 @@ use crate::services::Workspace;
 use crate::services::WorkspaceError;
 use crate::services::Workspaces;
 use async_trait::async_trait;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::PoisonError;
@@ -32,6 +34,7 @@ use std::sync::PoisonError;
 pub struct HostWorkspaces {
     shared: Arc<Shared>,
     begun: Mutex<Option<Arc<Begun>>>,
+    merge_room: tokio::sync::Mutex<Option<Arc<dyn Workspace>>>,
 }
 
 /// What workspaces need.
@@ -62,15 +65,20 @@ impl HostWorkspaces {
         Self {
             shared: Arc::new(Shared { layout: Layout::new(&params.project), params, slots: Slots::default() }),
             begun: Mutex::default(),
+            merge_room: tokio::sync::Mutex::default(),
         }
+    }
+
+    fn begun(&self) -> Option<Arc<Begun>> {
+        self.begun.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Takes the run's directories away if nothing is in them any more. What is left of a workspace stays until the next run
     /// removes it.
     fn leave(&self, run: &RunId) {
-        let own = self.shared.layout.worktrees().join(run.as_str());
-        let _ = std::fs::remove_dir(own.join(".private"));
-        let _ = std::fs::remove_dir(own);
+        let own = Path::new(WORKTREES).join(run.as_str());
+        let files = self.shared.layout.files();
+        let _ = files.and_then(|files| [own.join(".private"), own].iter().try_for_each(|dir| files.remove_empty(dir)));
     }
 }
 
@@ -84,22 +92,33 @@ impl Workspaces for HostWorkspaces {
 
     async fn open(&self, request: OpenWorkspace) -> Result<Arc<dyn Workspace>, WorkspaceError> {
         let begun = self
-            .begun
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+            .begun()
             .filter(|begun| begun.run == request.run)
             .ok_or_else(|| WorkspaceError::Unusable(format!("run {} has not begun", request.run)))?;
         Ok(Arc::new(open::open(&self.shared, begun, request).await?))
     }
 
+    async fn merge_room(&self) -> Result<Arc<dyn Workspace>, WorkspaceError> {
+        let mut room = self.merge_room.lock().await;
+        if let Some(room) = &*room {
+            return Ok(Arc::clone(room));
+        }
+        let begun = self.begun().ok_or_else(|| WorkspaceError::Unusable("no run has begun".to_owned()))?;
+        let made: Arc<dyn Workspace> = Arc::new(open::merge_room(&self.shared, begun).await?);
+        *room = Some(Arc::clone(&made));
+        Ok(made)
+    }
+
     async fn finish(&self) -> Result<Vec<String>, WorkspaceError> {
-        let begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let Some(begun) = begun else { return Ok(Vec::new()) };
-        while let Some((slot, _)) = self.shared.slots.take() {
-            if let Err(error) = slot.remove(&begun.repository).await {
+        let Some(begun) = self.begun() else { return Ok(Vec::new()) };
+        let merge_room = self.merge_room.lock().await.take();
+        if let Some(room) = merge_room {
+            room.close().await?;
+        }
+        while let Some(slot) = self.shared.slots.take_any() {
+            if let Err(error) = slot.remove().await {
                 // The next run removes it; the branches matter more.
-                tracing::warn!(%error, "a worktree was not removed");
+                tracing::warn!(%error, "a workspace was not removed");
             }
         }
         self.leave(&begun.run);
@@ -109,7 +128,7 @@ impl Workspaces for HostWorkspaces {
     async fn room(&self) -> Result<(), WorkspaceError> {
         let places = [self.shared.layout.state().to_owned(), self.shared.layout.project.clone()];
         let least = self.shared.params.workspace.min_free_bytes;
-        blocking(move || places.iter().try_for_each(|place| room::at_least(place, least))).await
+        blocking(move || places.iter().try_for_each(|place| space::at_least(place, least))).await
     }
 
     async fn apply(&self, run: &RunId, task: &TaskId) -> Result<Applied, WorkspaceError> {

@@ -6,6 +6,7 @@
 
 use super::begin::Begun;
 use super::open::Merge;
+use super::repository::Arrival;
 use super::repository::Kind;
 use super::repository::Repository;
 use super::repository::branch;
@@ -55,7 +56,7 @@ pub(super) async fn rebase(parts: &Parts, tree: &TreeId) -> Result<Rebased, Work
     let onto = begun.integration.lock().await.clone();
     let theirs = commit_of(parts, tree).await?;
     let merge = Merge { origin: Some(parts.landing_base.clone()), ours: &onto, theirs: &theirs };
-    let outcome = match merge.tree(&parts.slot.recorder.git, "the confirmed work").await {
+    let outcome = match merge.tree(&begun.repository.own(), "the confirmed work").await {
         Ok(tree) if begun.repository.resolve(&format!("{onto}^{{tree}}")).await?.as_ref() == Some(&tree) => {
             RebaseOutcome::There
         }
@@ -93,27 +94,69 @@ pub(super) async fn integrate(begun: &Begun, onto: &str, commit: &str) -> Result
     Ok(())
 }
 
-/// Moves a ref of the run to a commit. What it was moved to by somebody, and refs below its name, are kept under other
-/// names; true if there was such a thing.
+/// Moves a ref of the run to a commit, which is brought into the user's repository first. What it was moved to by somebody, and
+/// refs below its name, are kept under other names; true if there was such a thing.
 async fn move_ref(begun: &Begun, name: &str, commit: &str, from: Option<&str>) -> Result<bool, WorkspaceError> {
-    let git = begun.repository.git();
-    let below = begun.repository.refs(&[&format!("{name}/")], None).await?;
+    let repository = &begun.repository;
+    let git = repository.git();
+    let below = repository.refs(&[&format!("{name}/")], None).await?;
     for (found, at) in &below {
         put_aside(begun, name, at).await?;
         git.call(["update-ref", "-d", found, at]).ok().await?;
     }
-    let now = begun.repository.resolve(name).await?;
-    if now.as_deref() == Some(commit) {
+    let now = repository.resolve(name).await?;
+    let known: Vec<&str> = [Some(begun.commit.as_str()), from].into_iter().flatten().collect();
+    if now.as_deref() == Some(commit) && repository.is_whole(commit, &known).await? {
         return Ok(!below.is_empty());
     }
-    let moved = now.as_deref().filter(|now| Some(*now) != from);
+    let moved = now.as_deref().filter(|now| Some(*now) != from && *now != commit);
     if let Some(now) = moved {
         put_aside(begun, name, now).await?;
     }
     let moved = moved.is_some() || !below.is_empty();
     let expected = now.unwrap_or_else(|| "0".repeat(commit.len()));
-    git.call(["update-ref", "-m", "reflexion: merged", name, commit, &expected]).ok().await?;
+    bring(begun, name, Moved { commit, expected: &expected, known: &known }).await?;
     Ok(moved)
+}
+
+/// A ref that is moved to a commit of ours.
+struct Moved<'a> {
+    commit: &'a str,
+    expected: &'a str,
+    known: &'a [&'a str],
+}
+
+/// Brings a commit into the user's repository and moves a ref to it.
+async fn bring(begun: &Begun, name: &str, to: Moved<'_>) -> Result<(), WorkspaceError> {
+    let (repository, git) = (&begun.repository, begun.repository.git());
+    let Moved { commit, expected, known } = to;
+    let mut refused = None;
+    let mut expected = expected;
+    // A `git gc --prune=now` of the user's removes what no ref names yet; what is held stays until one does.
+    for arrival in [Arrival::Loose, Arrival::Held, Arrival::Held, Arrival::Held] {
+        let held = match repository.publish(commit, known, arrival).await {
+            Ok(held) => held,
+            Err(error) => {
+                refused = Some(error);
+                continue;
+            }
+        };
+        let moved = git.call(["update-ref", "-m", "reflexion: merged", name, commit, expected]).ok().await;
+        let is_whole = moved.is_ok() && repository.is_whole(commit, known).await?;
+        if let Some(held) = held {
+            // A file of the user's repository with a name that git has just made for us; one that is left keeps a pack.
+            let _ = std::fs::remove_file(held);
+        }
+        match moved {
+            Ok(_) if is_whole => return Ok(()),
+            Ok(_) => expected = commit,
+            Err(error) => refused = Some(error),
+        }
+    }
+    Err(refused.unwrap_or_else(|| WorkspaceError::Git {
+        command: format!("update-ref {name}"),
+        message: format!("objects of {commit} are removed from the repository as soon as they are there"),
+    }))
 }
 
 /// Puts a task's branch on its commit.

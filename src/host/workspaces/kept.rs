@@ -6,17 +6,15 @@
 //! stays untouched, what is new is removed, what is changed or missing is copied again - from the user's file if it was
 //! carried, from a copy in our store if `setup` wrote it. So a reset costs a walk over the kept files and nothing else.
 
-use super::ground::Look;
 use super::layout::io_error;
-use super::removal::remove;
+use crate::files::Kind;
+use crate::files::Look;
+use crate::files::Root;
 use crate::services::WorkspaceError;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::fs;
-use std::fs::Metadata;
 use std::io;
-use std::os::unix::fs::MetadataExt;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Component;
 use std::path::Path;
 use std::path::PathBuf;
@@ -25,13 +23,14 @@ use std::path::PathBuf;
 #[derive(Debug)]
 pub(super) struct Kept {
     /// The workspace.
-    top: PathBuf,
+    files: Root,
     /// The top of the user's files.
-    source: PathBuf,
+    source: Root,
     /// The project: links may point into it.
     project: PathBuf,
-    /// Copies of what `setup` wrote.
-    store: PathBuf,
+    /// Copies of what `setup` wrote, and the directory that holds them.
+    store: Root,
+    private: Root,
     roots: BTreeSet<PathBuf>,
     entries: BTreeMap<PathBuf, Entry>,
     /// The carried roots, and the user's files below them as they were then.
@@ -41,55 +40,65 @@ pub(super) struct Kept {
     was_touched: bool,
 }
 
+/// What is remembered of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Entry {
-    Dir { mode: u32, attributes: BTreeSet<Vec<u8>> },
+pub(super) enum Entry {
+    Dir {
+        mode: u32,
+        attributes: BTreeSet<Vec<u8>>,
+    },
     Link(PathBuf),
-    File { size: u64, mode: u32, changed: (i64, i64) },
+    File {
+        size: u64,
+        mode: u32,
+        changed: (i64, i64),
+        inode: u64,
+    },
+    /// A socket or a pipe that `setup` made; nobody brings it back.
+    Other,
 }
 
 /// The directories that matter; see [`Kept`].
 pub(super) struct Places {
-    pub(super) top: PathBuf,
-    pub(super) source: PathBuf,
+    pub(super) files: Root,
+    pub(super) source: Root,
     pub(super) project: PathBuf,
-    pub(super) store: PathBuf,
+    /// What belongs to the workspace and is not in it.
+    pub(super) private: Root,
 }
 
 impl Kept {
-    pub(super) fn new(places: Places) -> Self {
-        Self {
-            top: places.top,
+    pub(super) fn new(places: Places) -> Result<Self, WorkspaceError> {
+        Ok(Self {
+            store: empty_store(&places.private)?,
+            private: places.private,
+            files: places.files,
             source: places.source,
             project: places.project,
-            store: places.store,
             roots: BTreeSet::new(),
             entries: BTreeMap::new(),
             carried: BTreeSet::new(),
             sources: BTreeMap::new(),
             was_touched: false,
-        }
+        })
     }
 
-    pub(super) fn roots(&self) -> impl Iterator<Item = &PathBuf> {
-        self.roots.iter()
+    pub(super) fn roots(&self) -> &BTreeSet<PathBuf> {
+        &self.roots
     }
 
     /// Copies paths of the user's into the workspace.
     pub(super) fn carry(&mut self, roots: Vec<PathBuf>) -> Result<(), WorkspaceError> {
         for root in roots {
-            let from = self.source.join(&root);
-            for found in walkdir::WalkDir::new(&from).into_iter().flatten() {
-                let Ok(path) = found.path().strip_prefix(&self.source) else {
-                    continue;
-                };
-                self.bring(path)?;
+            for found in self.source.walk(&root) {
+                let (path, look) = found.map_err(io_error("look through", &self.source.path().join(&root)))?;
+                self.bring(&path, &look)?;
             }
             self.roots.insert(root);
         }
         self.carried.clone_from(&self.roots);
-        self.sources = look(&self.source, &self.carried);
-        self.entries = self.look();
+        self.sources = look(&self.source, &self.carried)?;
+        self.entries = self.look()?;
         Ok(())
     }
 
@@ -99,97 +108,102 @@ impl Kept {
         if self.was_touched || !self.carried.iter().eq(carried.iter().collect::<BTreeSet<_>>()) {
             return Ok(false);
         }
-        let now = self.look();
+        let now = self.look()?;
         if self.entries.iter().any(|(path, entry)| now.get(path) != Some(entry)) {
             return Ok(false);
         }
         for path in now.keys().rev().filter(|path| !self.entries.contains_key(*path)) {
-            remove(&self.top.join(path))?;
+            self.remove(path)?;
         }
-        Ok(self.carried.is_empty() || look(&self.source, &self.carried) == self.sources)
+        Ok(self.carried.is_empty() || look(&self.source, &self.carried)? == self.sources)
     }
 
     /// Copies one path of the user's: a link stays a link only if it points into the project.
-    fn bring(&self, path: &Path) -> Result<(), WorkspaceError> {
-        let (from, to) = (self.source.join(path), self.top.join(path));
-        let Ok(meta) = from.symlink_metadata() else {
+    fn bring(&self, path: &Path, look: &Look) -> Result<(), WorkspaceError> {
+        let (from, to) = (self.source.path().join(path), self.files.path().join(path));
+        match look.kind {
+            Kind::Dir => return self.files.make_below(path).map(drop).map_err(io_error("make", &to)),
+            Kind::File => {
+                return self.files.copy(path, &self.source, path).map_err(io_error("copy to", &to));
+            }
+            Kind::Other => return Ok(()),
+            Kind::Link => {}
+        }
+        let target = self.source.target(path).map_err(io_error("read", &from))?;
+        if let Some(target) = inside(&self.project, &from, &target) {
+            self.remove(path)?;
+            return self.files.link(path, &target).map_err(io_error("link", &to));
+        }
+        // A link of the user's to a file elsewhere (the interpreter of a virtual environment) becomes that file; a link to a
+        // directory elsewhere, a socket or a pipe is left out.
+        let Some((parent, name)) = fs::canonicalize(&from)
+            .ok()
+            .filter(|real| real.is_file())
+            .and_then(|real| Some((Root::open(real.parent()?).ok()?, PathBuf::from(real.file_name()?))))
+        else {
             return Ok(());
         };
-        if meta.is_dir() {
-            return fs::create_dir_all(&to).map_err(io_error("make", &to));
-        }
-        if let Some(dir) = to.parent() {
-            fs::create_dir_all(dir).map_err(io_error("make", dir))?;
-        }
-        if meta.is_symlink() {
-            let target = fs::read_link(&from).map_err(io_error("read", &from))?;
-            if let Some(target) = inside(&self.project, &from, &target) {
-                remove(&to)?;
-                return std::os::unix::fs::symlink(target, &to).map_err(io_error("link", &to));
-            }
-        }
-        // A link to a file elsewhere (the interpreter of a virtual environment) becomes that file; a link to a
-        // directory elsewhere, a socket or a pipe is left out.
-        match from.metadata() {
-            Ok(meta) if meta.is_file() => copy_file(&from, &to).map_err(io_error("copy to", &to)),
-            _ => Ok(()),
-        }
+        self.files.copy(path, &parent, &name).map_err(io_error("copy to", &to))
     }
 
-    /// Removes an untracked path, except what is kept of it.
-    pub(super) fn remove_rest(&self, path: &Path) -> Result<(), WorkspaceError> {
-        if self.roots.iter().any(|root| path.starts_with(root)) {
-            return Ok(());
+    /// Removes everything that `setup` made, so that it runs as in a new workspace.
+    pub(super) fn forget_setup(&mut self) -> Result<(), WorkspaceError> {
+        let made: Vec<PathBuf> = self.roots.iter().filter(|root| !self.carried.contains(*root)).cloned().collect();
+        for root in &made {
+            self.remove(root)?;
+            self.roots.remove(root);
         }
-        let full = self.top.join(path);
-        if !self.roots.iter().any(|root| root.starts_with(path)) {
-            return remove(&full);
-        }
-        let children = fs::read_dir(&full).map_err(io_error("read", &full))?;
-        for child in children.flatten() {
-            self.remove_rest(&path.join(child.file_name()))?;
-        }
-        Ok(())
+        // What it may have changed below a carried path comes from the user again.
+        self.store = empty_store(&self.private)?;
+        let roots = &self.roots;
+        self.entries.retain(|path, _| roots.iter().any(|root| path.starts_with(root)));
+        self.restore()
     }
 
     /// Brings everything kept back to what it was.
     pub(super) fn restore(&mut self) -> Result<(), WorkspaceError> {
-        let now = self.look();
+        let now = self.look()?;
         for path in now.keys().rev() {
             if !self.entries.contains_key(path) {
-                remove(&self.top.join(path))?;
+                self.remove(path)?;
             }
         }
-        for (path, entry) in &mut self.entries {
+        let mut brought = Vec::new();
+        for (path, entry) in &self.entries {
             if now.get(path) == Some(entry) {
                 continue;
             }
             self.was_touched = true;
-            let to = self.top.join(path);
+            let to = self.files.path().join(path);
             match entry {
                 Entry::Dir { mode, .. } => {
-                    if !to.symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
-                        remove(&to)?;
-                        fs::create_dir_all(&to).map_err(io_error("make", &to))?;
+                    if !matches!(now.get(path), Some(Entry::Dir { .. })) {
+                        self.remove(path)?;
+                        self.files.make_below(path).map_err(io_error("make", &to))?;
                     }
-                    let permissions = fs::Permissions::from_mode(*mode);
-                    fs::set_permissions(&to, permissions).map_err(io_error("restore", &to))?;
+                    self.files.set_mode(path, *mode).map_err(io_error("restore", &to))?;
                 }
                 Entry::Link(target) => {
-                    remove(&to)?;
-                    let linked = std::os::unix::fs::symlink(&*target, &to);
-                    linked.map_err(io_error("link", &to))?;
+                    self.remove(path)?;
+                    self.files.link(path, target).map_err(io_error("link", &to))?;
                 }
                 Entry::File { .. } => {
-                    remove(&to)?;
-                    let stored = self.store.join(path);
-                    let from = if stored.exists() { stored } else { self.source.join(path) };
-                    copy_file(&from, &to).map_err(io_error("bring back", &to))?;
-                    let meta = to.symlink_metadata().map_err(io_error("read", &to))?;
-                    *entry = Entry::of(&to, &meta).map_err(io_error("read", &to))?;
+                    self.remove(path)?;
+                    if matches!(self.store.look(path), Ok(Some(_))) {
+                        self.files.copy(path, &self.store, path).map_err(io_error("bring back", &to))?;
+                    } else {
+                        let look = self.source.look(path).and_then(|look| look.ok_or(io::ErrorKind::NotFound.into()));
+                        self.bring(path, &look.map_err(io_error("bring back", &to))?)?;
+                    }
+                    let look = self.files.look(path).map_err(io_error("read", &to))?;
+                    if let Some(look) = look {
+                        brought.push((path.clone(), Entry::of(&self.files, path, &look)?));
+                    }
                 }
+                Entry::Other => {}
             }
         }
+        self.entries.extend(brought);
         Ok(())
     }
 
@@ -199,68 +213,83 @@ impl Kept {
         let roots = std::mem::take(&mut self.roots);
         for root in roots {
             let below_another = self.roots.iter().any(|above| root.starts_with(above));
-            if !below_another && self.top.join(&root).symlink_metadata().is_ok() {
+            if !below_another && matches!(self.files.look(&root), Ok(Some(_))) {
                 self.roots.insert(root);
             }
         }
-        let now = self.look();
+        let now = self.look()?;
         for (path, entry) in &now {
             if !matches!(entry, Entry::File { .. }) || self.entries.get(path) == Some(entry) {
                 continue;
             }
-            let (from, to) = (self.top.join(path), self.store.join(path));
-            remove(&to)?;
-            let copied = fs::create_dir_all(to.parent().unwrap_or(&self.store)).and_then(|()| copy_file(&from, &to));
-            copied.map_err(io_error("copy to", &to))?;
+            let to = self.store.path().join(path);
+            self.store.copy(path, &self.files, path).map_err(io_error("copy to", &to))?;
         }
         self.entries = now;
         Ok(())
     }
 
-    fn look(&self) -> BTreeMap<PathBuf, Entry> {
-        look(&self.top, &self.roots)
+    /// Which files that are kept are not as they were, in the order of their names.
+    pub(super) fn touched(&self) -> Result<Vec<PathBuf>, WorkspaceError> {
+        let now = self.look()?;
+        let files = self.entries.iter().filter(|(_, entry)| matches!(entry, Entry::File { .. }));
+        let mut touched: Vec<PathBuf> =
+            files.filter(|(path, entry)| now.get(*path) != Some(*entry)).map(|(path, _)| path.clone()).collect();
+        let is_new = |(path, entry): &(&PathBuf, &Entry)| {
+            matches!(entry, Entry::File { .. } | Entry::Link(_)) && !self.entries.contains_key(*path)
+        };
+        touched.extend(now.iter().filter(is_new).map(|(path, _)| path.clone()));
+        touched.sort();
+        Ok(touched)
+    }
+
+    fn remove(&self, path: &Path) -> Result<(), WorkspaceError> {
+        self.files.remove(path).map_err(io_error("remove", &self.files.path().join(path)))
+    }
+
+    fn look(&self) -> Result<BTreeMap<PathBuf, Entry>, WorkspaceError> {
+        look(&self.files, &self.roots)
     }
 }
 
-/// Everything below these roots.
-fn look(top: &Path, roots: &BTreeSet<PathBuf>) -> BTreeMap<PathBuf, Entry> {
-    roots
-        .iter()
-        .flat_map(|root| walkdir::WalkDir::new(top.join(root)))
-        .flatten()
-        .filter_map(|found| {
-            let path = found.path().strip_prefix(top).ok()?.to_owned();
-            let entry = Entry::of(found.path(), &found.metadata().ok()?).ok()?;
-            Some((path, entry))
-        })
-        .collect()
+fn empty_store(private: &Root) -> Result<Root, WorkspaceError> {
+    let name = Path::new("store");
+    let make = || {
+        private.remove(name)?;
+        private.make_below(name)
+    };
+    make().map_err(io_error("empty", &private.path().join(name)))
+}
+
+/// Everything below these roots, as far as they are there.
+pub(super) fn look(files: &Root, roots: &BTreeSet<PathBuf>) -> Result<BTreeMap<PathBuf, Entry>, WorkspaceError> {
+    let mut entries = BTreeMap::new();
+    for root in roots {
+        let failed = || io_error("look through", &files.path().join(root));
+        if files.look(root).map_err(failed())?.is_none() {
+            continue;
+        }
+        for found in files.walk(root) {
+            let (path, look) = found.map_err(failed())?;
+            let entry = Entry::of(files, &path, &look)?;
+            entries.insert(path, entry);
+        }
+    }
+    Ok(entries)
 }
 
 impl Entry {
-    fn of(path: &Path, meta: &Metadata) -> io::Result<Self> {
-        Ok(if meta.is_dir() {
-            let look = Look::of(path)?;
-            Self::Dir { mode: look.mode, attributes: look.attributes }
-        } else if meta.is_symlink() {
-            Self::Link(fs::read_link(path)?)
-        } else {
-            Self::File { size: meta.len(), mode: meta.mode(), changed: (meta.ctime(), meta.ctime_nsec()) }
-        })
+    fn of(files: &Root, path: &Path, look: &Look) -> Result<Self, WorkspaceError> {
+        let read = || -> io::Result<Self> {
+            Ok(match look.kind {
+                Kind::Dir => Self::Dir { mode: look.mode, attributes: files.attributes(path)? },
+                Kind::Link => Self::Link(files.target(path)?),
+                Kind::File => Self::File { size: look.len, mode: look.mode, changed: look.changed, inode: look.inode },
+                Kind::Other => Self::Other,
+            })
+        };
+        read().map_err(io_error("read", &files.path().join(path)))
     }
-}
-
-/// Copies content, mode and modification time. `fs::copy` asks the kernel to share the blocks where the file system
-/// can (`copy_file_range`), and copies them otherwise.
-fn copy_file(from: &Path, to: &Path) -> io::Result<()> {
-    fs::copy(from, to)?;
-    let meta = from.metadata()?;
-    let time = |seconds, nanoseconds| rustix::fs::Timespec { tv_sec: seconds, tv_nsec: nanoseconds };
-    let times = rustix::fs::Timestamps {
-        last_access: time(meta.atime(), meta.atime_nsec()),
-        last_modification: time(meta.mtime(), meta.mtime_nsec()),
-    };
-    rustix::fs::utimensat(rustix::fs::CWD, to, &times, rustix::fs::AtFlags::empty())?;
-    Ok(())
 }
 
 /// The link's target as it has to be written in a copy of the project, if it points into the project.

@@ -4,6 +4,7 @@ use crate::domain::RunId;
 use crate::domain::SubtaskId;
 use crate::domain::TaskId;
 use crate::domain::policy;
+use crate::files::Root;
 use crate::services::WorkspaceError;
 use std::io;
 use std::path::Path;
@@ -14,87 +15,96 @@ use std::path::PathBuf;
 pub(super) struct Layout {
     pub(super) project: PathBuf,
     state: PathBuf,
-    runs: PathBuf,
 }
 
 impl Layout {
     pub(super) fn new(project: &policy::Project) -> Self {
-        Self { project: project.root.clone(), state: project.state_dir(), runs: project.state_dir().join("runs") }
+        Self { project: project.root.clone(), state: project.state_dir() }
     }
 
     pub(super) fn state(&self) -> &Path {
         &self.state
     }
 
+    /// The machine state as a handle, made where it is missing.
+    pub(super) fn files(&self) -> io::Result<Root> {
+        make_state_dir(&self.state)
+    }
+
     /// One directory per run in it, and in that one per slot.
     pub(super) fn worktrees(&self) -> PathBuf {
-        self.state.join("worktrees")
+        self.state.join(WORKTREES)
     }
 
     pub(super) fn worktree(&self, run: &RunId, slot: &str) -> PathBuf {
-        self.worktrees().join(run.as_str()).join(slot)
+        self.state.join(place_of(run, slot))
     }
 
-    /// What we keep about a workspace; no slot's name begins with a dot.
-    pub(super) fn private(&self, run: &RunId, slot: &str) -> PathBuf {
-        self.worktrees().join(run.as_str()).join(".private").join(slot)
+    /// The name of the runtime's own repository: one for all runs, so that equal files are kept once.
+    pub(super) const STORE: &'static str = "repository.git";
+
+    pub(super) fn store(&self) -> PathBuf {
+        self.state.join(Self::STORE)
     }
 
-    /// What is guarded right now, a file per attempt under way.
-    pub(super) fn guarded(&self) -> PathBuf {
-        self.state.join("guarded")
+    /// The build caches of a workspace.
+    pub(super) fn cache(&self, slot: &str) -> PathBuf {
+        self.state.join(cache_of(slot))
     }
 
-    /// Files of the user's repository as they were, where they are not put back.
-    pub(super) fn before(&self, run: &RunId) -> PathBuf {
-        self.runs.join(run.as_str()).join("before")
+    /// Writes a file of a run, by its path in the machine state.
+    pub(super) fn write(&self, path: &Path, bytes: &[u8]) -> Result<PathBuf, WorkspaceError> {
+        let full = self.state.join(path);
+        self.files().and_then(|state| state.replace(path, bytes)).map_err(io_error("write", &full))?;
+        Ok(full)
     }
 
-    /// The private repository of a project without git: one for all runs, so that equal files are kept once.
-    pub(super) fn snapshots(&self) -> PathBuf {
-        self.state.join("snapshots.git")
-    }
-
-    pub(super) fn cache(&self, slot: usize) -> PathBuf {
-        self.state.join("cache").join(slot.to_string())
-    }
-
-    pub(super) fn patch(&self, run: &RunId, task: &TaskId) -> PathBuf {
-        self.runs.join(run.as_str()).join(format!("{task}.patch"))
+    /// The files of a run, by their paths in the machine state.
+    pub(super) fn patch(run: &RunId, task: &TaskId) -> PathBuf {
+        Path::new("runs").join(run.as_str()).join(format!("{task}.patch"))
     }
 
     /// The two ids are joined by a character that neither may contain.
-    pub(super) fn unconfirmed(&self, run: &RunId, task: &TaskId, part: &SubtaskId) -> PathBuf {
+    pub(super) fn unconfirmed(run: &RunId, task: &TaskId, part: &SubtaskId) -> PathBuf {
         let name = if part.as_str() == task.as_str() {
             format!("{task}.unconfirmed.patch")
         } else {
             format!("{task}+{part}.unconfirmed.patch")
         };
-        self.runs.join(run.as_str()).join(name)
+        Path::new("runs").join(run.as_str()).join(name)
     }
 }
 
-/// Makes the state directory, its `.gitignore` first, so that nothing in it is ever untracked to the user.
-pub(in crate::host) fn make_state_dir(state: &Path) -> io::Result<()> {
-    std::fs::create_dir_all(state)?;
-    let ignore = state.join(".gitignore");
-    if std::fs::read(&ignore).is_ok_and(|text| text == b"*\n") {
-        return Ok(());
-    }
-    std::fs::write(ignore, "*\n")
+/// Where the slots of a run are, in the machine state.
+pub(super) const WORKTREES: &str = "worktrees";
+
+/// The directory of a slot, in the machine state.
+pub(super) fn place_of(run: &RunId, slot: &str) -> PathBuf {
+    Path::new(WORKTREES).join(run.as_str()).join(slot)
 }
 
-/// Writes a file so that it is either there as a whole or as it was.
-pub(super) fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), WorkspaceError> {
-    let write = || {
-        let dir = path.parent().unwrap_or(Path::new("."));
-        std::fs::create_dir_all(dir)?;
-        let mut file = tempfile::NamedTempFile::new_in(dir)?;
-        io::Write::write_all(&mut file, bytes)?;
-        file.persist(path)?;
-        Ok(())
+/// What we keep about a slot, in the machine state; no slot's name begins with a dot.
+pub(super) fn private_of(run: &RunId, slot: &str) -> PathBuf {
+    Path::new(WORKTREES).join(run.as_str()).join(".private").join(slot)
+}
+
+/// The build caches of a slot, in the machine state: a slot that was made anew goes on with those of the one before.
+pub(in crate::host) fn cache_of(slot: &str) -> PathBuf {
+    Path::new("cache").join(slot.split('.').next().unwrap_or(slot))
+}
+
+/// Makes the state directory, its `.gitignore` first, so that nothing in it is ever untracked to the user. A link in its
+/// place is refused.
+pub(in crate::host) fn make_state_dir(state: &Path) -> io::Result<Root> {
+    let (Some(project), Some(name)) = (state.parent(), state.file_name()) else {
+        return Err(io::Error::other("the machine state has no place in a project"));
     };
-    write().map_err(io_error("write", path))
+    let files = Root::open(project)?.make_below(Path::new(name))?;
+    let ignore = Path::new(".gitignore");
+    if files.look(ignore)?.is_none() || files.read(ignore)? != b"*\n" {
+        files.replace(ignore, b"*\n")?;
+    }
+    Ok(files)
 }
 
 /// The error of a file operation.

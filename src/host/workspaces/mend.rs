@@ -1,11 +1,8 @@
 //! Repairing a workspace. Only what the run made is touched: the workspace's own directories, and locks with names that
 //! nobody but the run uses.
 
-use super::handover::Carried;
-use super::handover::carry;
 use super::layout::blocking;
 use super::layout::io_error;
-use super::removal::remove;
 use super::repository::Kind;
 use super::repository::branch;
 use super::workspace::HostWorkspace;
@@ -15,29 +12,11 @@ use crate::services::WorkspaceError;
 use std::fs;
 use std::path::Path;
 use std::path::PathBuf;
-use std::sync::PoisonError;
 use std::time::Duration;
 use std::time::SystemTime;
 
 /// git holds a lock on a ref for milliseconds; one that nobody has open for so long was left behind.
 const STALE_AFTER: Duration = Duration::from_mins(1);
-
-/// What git says while an operation is half done, in the worktree's own git directory.
-const HALF_DONE: [(&str, &str); 8] = [
-    ("MERGE_HEAD", "a merge"),
-    ("rebase-merge", "a rebase"),
-    ("rebase-apply", "a rebase"),
-    ("CHERRY_PICK_HEAD", "a cherry-pick"),
-    ("REVERT_HEAD", "a revert"),
-    ("BISECT_LOG", "a bisect"),
-    ("index.lock", "a change of the index"),
-    ("HEAD.lock", "a change of HEAD"),
-];
-
-/// The operation that a file of this name in a worktree's git directory says is half done.
-pub(super) fn half_done(name: &str) -> Option<&'static str> {
-    HALF_DONE.iter().find(|(file, _)| *file == name).map(|(_, operation)| *operation)
-}
 
 impl HostWorkspace {
     pub(super) async fn repair(&self, spell: Spell) -> Result<Vec<String>, WorkspaceError> {
@@ -50,50 +29,23 @@ impl HostWorkspace {
 
     /// Nothing untracked is kept but what the user has to carry in now, so that `setup` runs as in a new workspace.
     async fn forget_setup(&self) -> Result<(), WorkspaceError> {
-        let mut state = self.state.lock().await;
+        let mut state = self.state().await;
         state.touched();
-        state.known.set_up = None;
-        let top = &self.parts.slot.recorder.top;
-        let kept: Vec<PathBuf> = {
-            let kept = self.parts.slot.kept.lock().unwrap_or_else(PoisonError::into_inner);
-            kept.roots().map(|root| top.join(root)).collect()
-        };
-        blocking(move || kept.iter().try_for_each(|path| remove(path))).await?;
-        self.carry_anew().await
+        state.slot()?.forget_kept(&self.parts.target(&self.parts.tree)).await
     }
 
-    /// The files, our index and the worktree's git directory, from what is recorded.
+    /// The files and our index, from what is recorded.
     async fn make_anew(&self) -> Result<(), WorkspaceError> {
-        let mut state = self.state.lock().await;
-        let Parts { slot, begun, tree, base, .. } = &self.parts;
-        let dirs = [slot.recorder.top.clone(), slot.private.clone()];
-        blocking(move || {
-            dirs.iter().try_for_each(|dir| {
-                remove(dir)?;
-                fs::create_dir_all(dir).map_err(io_error("make", dir))
-            })
-        })
-        .await?;
-        if let Some(ground) = &slot.ground {
-            ground.restore(&slot.recorder.top, base).await?;
-        }
-        slot.recorder.load(tree, &begun.repository.hidden()).await?;
-        slot.recorder.checkout(tree).await?;
-        state.anew(tree);
-        self.carry_anew().await
-    }
-
-    async fn carry_anew(&self) -> Result<(), WorkspaceError> {
-        let Parts { shared, begun, slot, .. } = &self.parts;
-        let anew = carry(shared, begun, Carried { top: &slot.recorder.top, private: &slot.private }).await?;
-        *slot.kept.lock().unwrap_or_else(PoisonError::into_inner) = anew;
-        Ok(())
+        let mut state = self.state().await;
+        state.touched();
+        state.slot()?.make_anew(&self.parts.target(&self.parts.tree)).await
     }
 
     async fn unlock(&self) -> Result<Vec<String>, WorkspaceError> {
         let locks = self.locks_left_behind().await?;
         blocking(move || {
-            locks.iter().try_for_each(|lock| remove(lock))?;
+            // The user's own repository, through the links that the user has made in it.
+            locks.iter().try_for_each(|lock| fs::remove_file(lock).map_err(io_error("remove", lock)))?;
             Ok(locks.iter().map(|lock| format!("removed {}", lock.display())).collect())
         })
         .await

@@ -1,22 +1,12 @@
 //! Making a workspace.
 
 use super::begin::Begun;
-use super::ground::Ground;
-use super::handover::Carried;
-use super::handover::Target;
-use super::handover::carry;
-use super::handover::hand_over;
 use super::host_workspaces::Shared;
-use super::layout::blocking;
-use super::layout::io_error;
-use super::recorder::Recorder;
-use super::removal::remove;
 use super::repository::Kind;
 use super::repository::base_ref;
 use super::repository::branch;
-use super::slots::Known;
-use super::slots::Number;
-use super::slots::Slot;
+use super::slot::Slot;
+use super::slots::Role;
 use super::workspace::HostWorkspace;
 use super::workspace::Parts;
 use crate::domain::RunId;
@@ -25,65 +15,79 @@ use crate::host::git;
 use crate::host::git::Git;
 use crate::services::OpenWorkspace;
 use crate::services::WorkspaceError;
-use std::path::Path;
 use std::sync::Arc;
-use std::sync::Mutex;
 
 pub(super) async fn open(
     shared: &Arc<Shared>,
     begun: Arc<Begun>,
     request: OpenWorkspace,
 ) -> Result<HostWorkspace, WorkspaceError> {
-    let repository = &begun.repository;
     let (landing_base, base) = bases(shared, &begun, &request).await?;
-    let tree = repository.resolve(&format!("{base}^{{tree}}")).await?;
-    let tree = tree.ok_or_else(|| git::failed("rev-parse", "the base has no tree"))?;
-    let target = Target { shared, begun: &begun, base: &base, tree: &tree };
-    let (slot, known) = match reused(&target).await {
-        Some(slot) => slot,
-        None => made(&target).await?,
-    };
-    let parts = Parts { shared: Arc::clone(shared), begun, task: request.task, slot, landing_base, base, tree };
-    let workspace = HostWorkspace::new(parts, known);
-    workspace.settle().await?;
-    Ok(workspace)
+    let tree = tree_of(&begun, &base).await?;
+    let of = Of { shared, begun, task: request.task, role: Role::Work };
+    of.workspace(landing_base, base, tree).await
 }
 
-/// A slot that a task has left, if there is one that can be trusted.
-async fn reused(target: &Target<'_>) -> Option<(Slot, Known)> {
-    while let Some((mut slot, mut known)) = target.shared.slots.take() {
-        match hand_over(&mut slot, &mut known, target).await {
-            Ok(()) => return Some((slot, known)),
-            Err(doubt) => tracing::info!(slot = %slot.recorder.top.display(), %doubt, "a worktree is made anew"),
-        }
-        if let Err(error) = slot.remove(&target.begun.repository).await {
-            // The next run removes it; meanwhile nobody works in it.
-            tracing::warn!(%error, "a worktree was not removed");
-        }
+/// The clean room of a task: another place that starts from the same base, in which nobody works.
+pub(super) async fn room(parts: &Parts) -> Result<Arc<HostWorkspace>, WorkspaceError> {
+    let (shared, begun, task) = (&parts.shared, Arc::clone(&parts.begun), parts.task.clone());
+    let of = Of { shared, begun, task, role: Role::Room };
+    let (landing_base, base, tree) = (parts.landing_base.clone(), parts.base.clone(), parts.tree.clone());
+    Ok(Arc::new(of.workspace(landing_base, base, tree).await?))
+}
+
+/// The clean room in which work is checked on top of other work: one for the whole run, which follows its integration branch.
+pub(super) async fn merge_room(shared: &Arc<Shared>, begun: Arc<Begun>) -> Result<HostWorkspace, WorkspaceError> {
+    let base = begun.commit.clone();
+    let tree = tree_of(&begun, &base).await?;
+    let task = TaskId::new("integration").map_err(|error| WorkspaceError::Unusable(error.to_string()))?;
+    Of { shared, begun, task, role: Role::Room }.workspace(base.clone(), base, tree).await
+}
+
+async fn tree_of(begun: &Begun, commit: &str) -> Result<String, WorkspaceError> {
+    let tree = begun.repository.resolve(&format!("{commit}^{{tree}}")).await?;
+    tree.ok_or_else(|| git::failed("rev-parse", "the base has no tree"))
+}
+
+/// Whose workspace it is to be.
+struct Of<'a> {
+    shared: &'a Arc<Shared>,
+    begun: Arc<Begun>,
+    task: TaskId,
+    role: Role,
+}
+
+impl Of<'_> {
+    async fn workspace(
+        self,
+        landing_base: String,
+        base: String,
+        tree: String,
+    ) -> Result<HostWorkspace, WorkspaceError> {
+        let Self { shared, begun, task, role } = self;
+        let (layout, nowhere) = (&shared.layout, std::path::PathBuf::new());
+        let shared_by_all = Arc::clone(shared);
+        let mut parts = Parts {
+            shared: shared_by_all,
+            begun,
+            task,
+            role,
+            top: nowhere.clone(),
+            cache: nowhere,
+            landing_base,
+            base,
+            tree,
+        };
+        let tree = parts.tree.clone();
+        let target = parts.target(&tree);
+        let slot = match shared.slots.take(role) {
+            Some(slot) => slot.hand_over(&target).await?,
+            None => Slot::make(shared, role, &target).await?,
+        };
+        parts.top = layout.worktree(&parts.begun.run, &slot.name);
+        parts.cache = layout.cache(&slot.name);
+        Ok(HostWorkspace::new(parts, slot))
     }
-    None
-}
-
-/// A new slot with the files of the target.
-async fn made(target: &Target<'_>) -> Result<(Slot, Known), WorkspaceError> {
-    let Target { shared, begun, base, tree } = target;
-    let (layout, name, run) = (&shared.layout, shared.slots.new_name(), &begun.run);
-    let (top, private) = (layout.worktree(run, &name), layout.private(run, &name));
-    let ground = make_place(begun, &top, base).await?.map(Arc::new);
-    let (dir, old) = (private.clone(), private.clone());
-    blocking(move || {
-        remove(&old)?;
-        std::fs::create_dir_all(&dir).map_err(io_error("make", &dir))
-    })
-    .await?;
-    let index = private.join("index");
-    let recorder = Recorder { git: Git::with(&begun.repository.git_dir, &top), top, index };
-    recorder.load(tree, &begun.repository.hidden()).await?;
-    recorder.checkout(tree).await?;
-    let number = Arc::new(Number::take(shared));
-    let kept = carry(shared, begun, Carried { top: &recorder.top, private: &private }).await?;
-    let kept = Arc::new(Mutex::new(kept));
-    Ok((Slot { number, recorder, private, ground, kept }, Known::new((*tree).to_owned())))
 }
 
 /// What the integration branch has of the task's base, and the whole base.
@@ -123,7 +127,7 @@ async fn base(
             continue;
         }
         let tree = merge(begun, &base, Confirmed { run, task, tip: &tip }).await?;
-        let call = repository.git().call(["commit-tree", &tree]);
+        let call = repository.own().call(["commit-tree", &tree]);
         let call = call.args(["-p", &base, "-p", &tip, "-m"]);
         let call = call.arg(format!("reflexion: base of {} with {task}", request.task));
         let call = begun.identity.sign(call, shared.params.clock.now());
@@ -134,7 +138,7 @@ async fn base(
 
 async fn is_ancestor(begun: &Begun, old: &str, new: &str) -> Result<bool, WorkspaceError> {
     let ask = ["merge-base", "--is-ancestor", old, new];
-    let out = begun.repository.git().call(ask).run().await?;
+    let out = begun.repository.own().call(ask).run().await?;
     Ok(out.status == 0)
 }
 
@@ -154,7 +158,7 @@ async fn merge(begun: &Begun, base: &str, confirmed: Confirmed<'_>) -> Result<St
     };
     let merged = Merge { origin, ours: base, theirs: confirmed.tip };
     let what = format!("the confirmed work of task {}", confirmed.task);
-    merged.tree(&repository.git(), &what).await
+    merged.tree(&repository.own(), &what).await
 }
 
 /// A merge of two commits.
@@ -183,25 +187,4 @@ impl Merge<'_> {
             _ => Err(git::failed("merge-tree (git 2.40 or newer)", &out.stderr)),
         }
     }
-}
-
-/// An empty directory for the files: a worktree of the user's repository without its files, or a plain directory.
-async fn make_place(begun: &Begun, top: &Path, base: &str) -> Result<Option<Ground>, WorkspaceError> {
-    let dir = top.to_owned();
-    if begun.repository.kind == Kind::Snapshot {
-        let make = move || {
-            remove(&dir)?;
-            std::fs::create_dir_all(&dir).map_err(io_error("make", &dir))
-        };
-        return blocking(make).await.map(|()| None);
-    }
-    blocking(move || remove(&dir)).await?;
-    let lock = git::worktree_lock(&begun.repository.git_dir);
-    let one = lock.lock().await;
-    // Twice forced: the place of a worktree whose directory is gone may still be registered, and even locked.
-    let add = ["worktree", "add", "-q", "-f", "-f", "--detach", "--no-checkout"];
-    let call = begun.repository.git().call(add).arg(top).arg(base);
-    call.ok().await?;
-    drop(one);
-    Ground::read(top, base).map(Some)
 }

@@ -6,9 +6,13 @@
 //! of a project's own tests into repositories that they make. That is a fence, no wall: who clears the environment, or
 //! talks to a service without git, is not stopped.
 
-use super::guard::Judge;
-use super::guard::Scope;
+use super::agents_git::DIR;
+use super::begin::Begun;
+use super::layout::blocking;
 use super::repository::Repository;
+use crate::files::Kind;
+use crate::files::Root;
+use crate::host::HomeFiles;
 use crate::services::Tampering;
 use crate::services::WorkspaceError;
 use std::collections::BTreeMap;
@@ -67,11 +71,9 @@ impl Remotes {
         })
     }
 
-    /// Where the refs of remotes stand, as far as that can be known without a network: what the repository remembers of them, and
-    /// those of remotes on this machine.
-    pub(super) async fn tips(&self, repository: &Repository) -> Result<Tips, WorkspaceError> {
-        let known = repository.refs(&["refs/remotes"], None).await?;
-        let mut tips: Tips = known.into_iter().map(|(name, id)| (format!(" {name}"), id)).collect();
+    /// Where the refs of those remotes stand that are directories of this machine.
+    async fn tips(&self, repository: &Repository) -> Result<Tips, WorkspaceError> {
+        let mut tips = Tips::new();
         for (name, dir) in self.local(&repository.top) {
             let args = ["--git-dir", &*dir.to_string_lossy(), "for-each-ref", FORMAT].map(str::to_owned);
             // Whatever is wrong with somebody else's repository is not ours to say.
@@ -79,7 +81,7 @@ impl Remotes {
             if found.status == 0 {
                 let text = String::from_utf8_lossy(&found.stdout);
                 let refs = text.lines().filter_map(|line| line.rsplit_once(' '));
-                tips.extend(refs.map(|(ref_name, id)| (format!("{name} {ref_name}"), id.to_owned())));
+                tips.extend(refs.map(|(ref_name, id)| (format!("`{ref_name}` of the remote `{name}`"), id.to_owned())));
             }
         }
         Ok(tips)
@@ -89,44 +91,66 @@ impl Remotes {
 /// A ref and where it stands, a line each.
 const FORMAT: &str = "--format=%(refname) %(objectname)";
 
-/// By remote (empty: as the repository remembers it) and ref.
-pub(super) type Tips = BTreeMap<String, String>;
+/// By ref and remote, in words.
+type Tips = BTreeMap<String, String>;
 
-/// Says what was pushed between two looks. Nothing is taken back: others may have it already.
-pub(super) fn pushed(scope: &Scope, judge: &Judge, (before, after): (&Tips, &Tips), said: &mut Tampering) {
-    let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
-    for place in names {
-        let (old, new) = (before.get(place), after.get(place));
-        let (remote, name) = place.split_once(' ').unwrap_or_default();
-        if old == new || (remote.is_empty() && !was_pushed(scope, name)) {
-            continue;
-        }
-        let own = new.is_some_and(|id| judge.own.tips.contains(id));
-        let others = new.is_some_and(|id| judge.others.tips.contains(id));
-        if !own && (judge.crash.is_some() || others) {
-            continue;
-        }
+/// What is looked at before and after somebody works in a workspace.
+#[derive(Debug)]
+pub(super) struct Watched {
+    remotes: Tips,
+    /// What in the home directory steers tools.
+    home: HomeFiles,
+}
+
+impl Watched {
+    pub(super) async fn now(begun: &Begun) -> Result<Self, WorkspaceError> {
+        Ok(Self { remotes: begun.remotes.tips(&begun.repository).await?, home: home_files().await? })
+    }
+
+    /// Says what happened since. Nothing is taken back: others may have it already.
+    pub(super) async fn differs(self, begun: &Begun, files: &Root) -> Result<Tampering, WorkspaceError> {
+        let now = begun.remotes.tips(&begun.repository).await?;
+        let places: BTreeSet<&String> = self.remotes.keys().chain(now.keys()).collect();
         let short = |id: &String| id.chars().take(12).collect::<String>();
-        let what = match (old, new) {
-            (Some(old), Some(new)) => format!("moved from {} to {}", short(old), short(new)),
-            (None, Some(new)) => format!("made at {}", short(new)),
-            (Some(old), None) => format!("deleted, it was at {}", short(old)),
-            (None, None) => continue,
-        };
-        let of = if remote.is_empty() { String::new() } else { format!(" of the remote `{remote}`") };
-        let words = format!("`{name}`{of} was {what}: somebody pushed while an agent worked");
-        if own {
-            said.by_agent.push(format!("`{name}`{of} was {what}: the agent pushed a commit of its own"));
+        let mut said = Tampering::default();
+        for place in places {
+            let what = match (self.remotes.get(place), now.get(place)) {
+                (old, new) if old == new => continue,
+                (Some(old), Some(new)) => format!("moved from {} to {}", short(old), short(new)),
+                (None, Some(new)) => format!("made at {}", short(new)),
+                (Some(old), None) => format!("deleted, it was at {}", short(old)),
+                (None, None) => continue,
+            };
+            said.left.push(format!("{place} was {what}: somebody pushed while an agent worked"));
         }
-        said.left.push(words);
+        for what in home_files().await?.changed_since(&self.home) {
+            let what = format!("{what} while an agent or a check worked; it steers tools for everything you do");
+            said.left.push(what.clone());
+            said.by_agent.push(what);
+        }
+        for name in pushed(files) {
+            let what = format!("the agent pushed to {name}");
+            said.left.push(what.clone());
+            said.by_agent.push(what);
+        }
+        Ok(said)
     }
 }
 
-/// A fetch moves what is remembered of a remote too; the log says which it was.
-fn was_pushed(scope: &Scope, name: &str) -> bool {
-    let log = std::fs::read(scope.repository.git_dir.join("logs").join(name)).unwrap_or_default();
-    let text = String::from_utf8_lossy(&log);
-    text.lines().last().is_some_and(|line| line.ends_with("\tupdate by push"))
+async fn home_files() -> Result<HomeFiles, WorkspaceError> {
+    blocking(|| Ok(HomeFiles::now(&std::env::home_dir().unwrap_or_default()))).await
+}
+
+/// What the workspace's own git has written down of pushes. An agent may have removed that; an honest one has not.
+fn pushed(files: &Root) -> Vec<String> {
+    let logs = Path::new(DIR).join("logs/refs/remotes");
+    let is_there = matches!(files.look(&logs), Ok(Some(look)) if look.kind == Kind::Dir);
+    let walk = is_there.then(|| files.walk(&logs)).into_iter().flatten().flatten();
+    let of_push = walk.filter(|(path, look)| {
+        let text = if look.kind == Kind::File { files.read(path).unwrap_or_default() } else { Vec::new() };
+        text.split(|byte| *byte == b'\n').any(|line| line.ends_with(b"\tupdate by push"))
+    });
+    of_push.filter_map(|(path, _)| Some(format!("`{}`", path.strip_prefix(&logs).ok()?.display()))).collect()
 }
 
 /// The directory of a remote on this machine.

@@ -1,13 +1,13 @@
-//! Trees from files and files from trees, through an index of our own.
+//! Trees from files and files from trees, through an index and a repository of our own.
 //!
 //! The index that an agent can reach may lie (`assume-unchanged`, staged leftovers, a half-done merge), so it is never
 //! asked what changed. Ours is a file outside the workspace; its cached stat data make a recording of few changes a
 //! matter of milliseconds.
 
+use super::layout::blocking;
 use super::layout::io_error;
-use super::layout::write_whole;
-use super::removal::make_writable;
-use super::removal::remove;
+use crate::files::Kind;
+use crate::files::Root;
 use crate::host::git;
 use crate::host::git::Call;
 use crate::host::git::Git;
@@ -19,26 +19,17 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::path::PathBuf;
 
-/// Files whose content decides whether `setup` runs again.
-const LOCKFILES: [&str; 9] = [
-    "Cargo.lock",
-    "package-lock.json",
-    "pnpm-lock.yaml",
-    "yarn.lock",
-    "uv.lock",
-    "poetry.lock",
-    "requirements*.txt",
-    "go.sum",
-    "Gemfile.lock",
-];
-
 /// Files in a directory, an index of our own, and the repository that takes the objects.
 #[derive(Debug, Clone)]
 pub(super) struct Recorder {
-    pub(super) git: Git,
-    pub(super) top: PathBuf,
-    pub(super) index: PathBuf,
+    git: Git,
+    pub(super) files: Root,
+    /// Where the index is, with what else belongs to it.
+    private: Root,
 }
+
+/// The index, in the directory that is private.
+const INDEX: &str = "index";
 
 /// What to record.
 pub(super) struct Recording<'a> {
@@ -46,6 +37,8 @@ pub(super) struct Recording<'a> {
     pub(super) left_out: Vec<PathBuf>,
     /// Paths that are part of it although they are ignored.
     pub(super) forced: Vec<PathBuf>,
+    /// More bytes than this in changed files are not recorded.
+    pub(super) most_bytes: u64,
     /// The tree that the index holds now, if known: returned at once when nothing differs from it.
     pub(super) loaded: Option<&'a str>,
 }
@@ -53,8 +46,6 @@ pub(super) struct Recording<'a> {
 /// A recorded tree.
 pub(super) struct Recorded {
     pub(super) tree: String,
-    /// Repositories found inside the files; their files are recorded, they themselves are not.
-    pub(super) nested: Vec<PathBuf>,
     /// What differed from the index, which has its state from the files now.
     pub(super) changed: HashSet<PathBuf>,
 }
@@ -63,17 +54,39 @@ pub(super) struct Recorded {
 #[derive(Debug, Clone)]
 pub(super) struct Difference {
     pub(super) files: Vec<String>,
+    /// Those that are in the first tree.
+    pub(super) existed: Vec<String>,
+    /// Links that were made or changed and lead to nothing of the tree's, with where they lead.
+    pub(super) leads_out: Vec<String>,
     pub(super) hash: String,
 }
 
 impl Recorder {
+    pub(super) fn new(repository: &Git, files: Root, private: Root) -> Self {
+        Self { git: repository.on(&files), files, private }
+    }
+
+    pub(super) fn index(&self) -> PathBuf {
+        self.private.path().join(INDEX)
+    }
+
     fn call<S: AsRef<std::ffi::OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Call {
-        self.git.call(args).index(&self.index)
+        self.git.call(args).index(&self.index())
     }
 
     /// Nobody else uses the index, so a lock on it is what a killed git left.
     fn unlock(&self) -> Result<(), WorkspaceError> {
-        remove(&self.index.with_extension("lock"))
+        self.private.remove(Path::new("index.lock")).map_err(io_error("unlock", &self.index()))
+    }
+
+    /// The index as it is now: its bytes change with it.
+    pub(super) fn stamp(&self) -> Option<IndexStamp> {
+        stamp(&self.private, Path::new(INDEX))
+    }
+
+    /// Takes the index away.
+    pub(super) fn forget(&self) -> Result<(), WorkspaceError> {
+        self.private.remove(Path::new(INDEX)).map_err(io_error("remove", &self.index()))
     }
 
     /// Fills a new index from a tree; `hidden` paths keep their content in every recorded tree and are never written
@@ -98,12 +111,7 @@ impl Recorder {
     /// Makes the tracked files exactly those of the tree; untracked ones stay unless they are in the way.
     pub(super) async fn checkout(&self, tree: &str) -> Result<(), WorkspaceError> {
         self.unlock()?;
-        let checkout = || self.call(["read-tree", "--reset", "-u", tree]).ok();
-        if checkout().await.is_err() {
-            make_writable(&self.top);
-            checkout().await?;
-        }
-        Ok(())
+        self.call(["read-tree", "--reset", "-u", tree]).ok().await.map(drop)
     }
 
     /// Everything on disk that is not tracked, ignored or not; a wholly untracked directory is one entry.
@@ -119,27 +127,85 @@ impl Recorder {
         self.call(["ls-files", "-z", "--stage"]).ok().await
     }
 
-    /// The lockfiles and their content's ids, as one text.
-    pub(super) async fn lockfiles(&self) -> Result<Vec<u8>, WorkspaceError> {
-        let globs = LOCKFILES.map(|name| format!(":(glob)**/{name}"));
-        let list = self.call(["ls-files", "-z", "--stage", "--"]);
-        list.args(&globs).ok().await
+    /// The tracked files of these patterns (`:(glob)**/name`) and their content's ids, as one text.
+    pub(super) async fn listing_of(&self, patterns: &[String]) -> Result<Vec<u8>, WorkspaceError> {
+        self.call(["ls-files", "-z", "--stage", "--"]).args(patterns).ok().await
     }
 
-    /// Tracked-but-ignored paths of another index: what an agent added by force. An unreadable index adds nothing.
-    pub(super) async fn forced(&self, index: &Path) -> Result<Vec<PathBuf>, WorkspaceError> {
-        let list = ["ls-files", "-z", "-c", "-i", "--exclude-standard"];
-        let out = self.git.call(list).index(index).run().await?;
-        Ok(git::paths(&out.stdout).filter(|path| self.is_there(path)).collect())
+    /// Of the files that an agent's index names, those that are ignored: it added them by force.
+    pub(super) async fn forced(&self, named: Vec<PathBuf>) -> Result<Vec<PathBuf>, WorkspaceError> {
+        let there: Vec<PathBuf> = named.into_iter().filter(|path| self.is_there(path)).collect();
+        self.ignored(&there).await.map(|ignored| ignored.into_iter().collect())
+    }
+
+    async fn ignored(&self, paths: &[PathBuf]) -> Result<HashSet<PathBuf>, WorkspaceError> {
+        if paths.is_empty() {
+            return Ok(HashSet::new());
+        }
+        let check = ["check-ignore", "-z", "--stdin", "--no-index"];
+        let out = self.call(check).stdin(git::listing(paths)).run().await?;
+        Ok(git::paths(&out.stdout).collect())
+    }
+
+    /// An index of a tree as git shows it to whoever works in the files, with what is known of these.
+    pub(super) async fn shown(&self, tree: &str, loaded: &str) -> Result<Vec<u8>, WorkspaceError> {
+        const SHOWN: &str = "shown-index";
+        let private = self.private.clone();
+        let read = |name: &'static str| {
+            let private = private.clone();
+            blocking(move || private.read(Path::new(name)).map_err(io_error("read from", private.path())))
+        };
+        let ours = read(INDEX).await?;
+        if tree == loaded {
+            return Ok(ours);
+        }
+        let copy = private.clone();
+        blocking(move || copy.put(Path::new(SHOWN), &ours).map_err(io_error("write to", copy.path()))).await?;
+        let load = self.git.call(["read-tree", "--reset", tree]);
+        load.index(&self.private.path().join(SHOWN)).ok().await?;
+        read(SHOWN).await
+    }
+
+    /// Looks through what an agent left before git does: directories are opened for us, and what git would wait for or not reach is
+    /// an error in words.
+    pub(super) async fn inspect(&self) -> Result<(), WorkspaceError> {
+        let files = self.files.clone();
+        blocking(move || {
+            for found in files.walk(Path::new("")) {
+                let failed = |error: &std::io::Error| {
+                    WorkspaceError::NotRecorded(format!("what it left cannot be read: {error}"))
+                };
+                let (path, look) = found.map_err(|error| failed(&error))?;
+                if look.kind == Kind::Dir && look.mode & 0o700 != 0o700 {
+                    files.set_mode(&path, look.mode | 0o700).map_err(|error| failed(&error))?;
+                }
+                let of_git = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(".git"));
+                if look.kind == Kind::Other && of_git {
+                    let path = path.display();
+                    return Err(WorkspaceError::NotRecorded(format!(
+                        "it left a pipe, a socket or a device as {path}, which every git waits for"
+                    )));
+                }
+            }
+            Ok(())
+        })
+        .await
     }
 
     /// Records the files as a tree.
     pub(super) async fn record(&self, what: Recording<'_>) -> Result<Recorded, WorkspaceError> {
         self.unlock()?;
-        let exclude = self.index.with_extension("exclude");
-        write_whole(&exclude, &patterns(&what.left_out))?;
+        let exclude = Path::new("exclude");
+        let left_out = patterns(&what.left_out);
+        self.private.put(exclude, &left_out).map_err(io_error("write to", self.private.path()))?;
+        let exclude = self.private.path().join(exclude);
         let list = ["ls-files", "-z", "--others", "--modified", "--deleted", "--exclude-standard", "-X"];
-        let out = self.call(list).arg(&exclude).ok().await?;
+        let out = self.call(list).arg(&exclude).run().await?;
+        if let Some(line) = out.stderr.lines().next().filter(|_| out.status != 0 || !out.stderr.trim().is_empty()) {
+            // What git only warns of (a directory that it cannot open) would be missing in the record.
+            return Err(WorkspaceError::NotRecorded(format!("what it left cannot be read: {line}")));
+        }
+        let out = out.stdout;
         let mut changed: HashSet<PathBuf> = HashSet::new();
         let mut nested: Vec<PathBuf> = Vec::new();
         for path in git::paths(&out) {
@@ -149,11 +215,13 @@ impl Recorder {
                 changed.insert(path);
             }
         }
+        // The files of repositories found inside are recorded, they themselves are not.
         for repository in &nested {
             changed.extend(self.files_of(repository).await?);
         }
         changed.extend(what.forced);
         changed.retain(|path| !what.left_out.iter().any(|out| path.starts_with(out)));
+        self.weigh(&changed, what.most_bytes)?;
         let tree = match what.loaded {
             Some(tree) if changed.is_empty() => tree.to_owned(),
             _ => {
@@ -161,30 +229,56 @@ impl Recorder {
                 self.call(["write-tree"]).line().await?
             }
         };
-        Ok(Recorded { tree, nested, changed })
+        Ok(Recorded { tree, changed })
+    }
+
+    /// A change that is larger than anybody means it to be is not read at all.
+    fn weigh(&self, changed: &HashSet<PathBuf>, most: u64) -> Result<(), WorkspaceError> {
+        let size = |path: &PathBuf| self.files.look(path).ok().flatten().map_or(0, |look| look.len);
+        let all = changed.iter().map(size).fold(0_u64, u64::saturating_add);
+        let Some(largest) = changed.iter().max_by_key(|path| size(path)).filter(|_| all > most) else {
+            return Ok(());
+        };
+        let mb = |bytes: u64| bytes >> 20;
+        Err(WorkspaceError::NotRecorded(format!(
+            "its change has {} MB, and at most {} MB are recorded (`workspace.maxChangeMb`); the largest file is {} with \
+             {} MB. What is made by a build or downloaded belongs into .gitignore",
+            mb(all),
+            mb(most),
+            largest.display(),
+            mb(size(largest))
+        )))
     }
 
     /// The files of a repository inside ours that are not ignored.
     async fn files_of(&self, repository: &Path) -> Result<Vec<PathBuf>, WorkspaceError> {
-        let walk = walkdir::WalkDir::new(self.top.join(repository))
-            .into_iter()
-            .filter_entry(|entry| entry.file_name() != ".git");
-        let files: Vec<PathBuf> = walk
-            .flatten()
-            .filter(|entry| entry.file_type().is_file() || entry.file_type().is_symlink())
-            .filter_map(|entry| Some(entry.path().strip_prefix(&self.top).ok()?.to_owned()))
-            .collect();
-        let check = ["check-ignore", "-z", "--stdin", "--no-index"];
-        let out = self.call(check).stdin(git::listing(&files)).run().await?;
-        let ignored: HashSet<PathBuf> = git::paths(&out.stdout).collect();
+        let (from, files) = (repository.to_owned(), self.files.clone());
+        let found = blocking(move || {
+            let mut found = Vec::new();
+            let mut walk = files.walk(&from);
+            while let Some(next) = walk.next() {
+                let (path, look) = next.map_err(io_error("look through", &files.path().join(&from)))?;
+                if path.file_name().is_some_and(|name| name == ".git") {
+                    if look.kind == Kind::Dir {
+                        walk.skip_below();
+                    }
+                } else if matches!(look.kind, Kind::File | Kind::Link) {
+                    found.push(path);
+                }
+            }
+            Ok(found)
+        });
+        let files = found.await?;
+        let ignored = self.ignored(&files).await?;
         Ok(files.into_iter().filter(|f| !ignored.contains(f)).collect())
     }
 
     async fn stage(&self, changed: &HashSet<PathBuf>) -> Result<(), WorkspaceError> {
-        let (there, mut gone): (Vec<PathBuf>, Vec<PathBuf>) =
-            changed.iter().cloned().partition(|path| self.is_there(path));
+        // A pipe or a socket is no content: git would wait for it, or fail.
+        let is_content = |path: &PathBuf| self.kind(path).is_some_and(|kind| kind != Kind::Other);
+        let (there, mut gone): (Vec<PathBuf>, Vec<PathBuf>) = changed.iter().cloned().partition(is_content);
         let (dirs, mut files): (Vec<PathBuf>, Vec<PathBuf>) =
-            there.into_iter().partition(|path| self.top.join(path).is_dir() && !self.top.join(path).is_symlink());
+            there.into_iter().partition(|path| matches!(self.kind(path), Some(Kind::Dir)));
         if !dirs.is_empty() {
             // A submodule is asked for its commit; a file that has become a directory is gone.
             let submodules = self.submodules(&dirs).await?;
@@ -206,9 +300,11 @@ impl Recorder {
 
     /// Whether the path exists in the files themselves: what lies behind a link is not ours.
     pub(super) fn is_there(&self, path: &Path) -> bool {
-        let behind_link =
-            path.ancestors().skip(1).any(|above| !above.as_os_str().is_empty() && self.top.join(above).is_symlink());
-        !behind_link && self.top.join(path).symlink_metadata().is_ok()
+        self.kind(path).is_some()
+    }
+
+    fn kind(&self, path: &Path) -> Option<Kind> {
+        Some(self.files.look(path).ok()??.kind)
     }
 
     async fn submodules(&self, dirs: &[PathBuf]) -> Result<HashSet<PathBuf>, WorkspaceError> {
@@ -230,19 +326,49 @@ impl Recorder {
             self.git.call(diff).ok().await?
         };
         // `:mode mode id id status NUL path NUL`, again and again.
-        let files = raw.split(|byte| *byte == 0).skip(1).step_by(2);
+        let mut parts = raw.split(|byte| *byte == 0);
+        let (mut files, mut existed, mut leads_out) = (Vec::new(), Vec::new(), Vec::new());
+        while let (Some(modes), Some(path)) = (parts.next(), parts.next()) {
+            let path = String::from_utf8_lossy(path).into_owned();
+            let mut fields = modes.split(|byte| *byte == b' ').skip(1);
+            if let (Some(b"120000"), Some(id)) = (fields.next(), fields.nth(1)) {
+                let target = self.git.call(["cat-file", "blob", &*String::from_utf8_lossy(id)]).ok().await?;
+                leads_out.extend(outside(&path, &String::from_utf8_lossy(&target)));
+            }
+            if !modes.ends_with(b" A") {
+                existed.push(path.clone());
+            }
+            files.push(path);
+        }
         let mut hash = String::new();
         for byte in &sha2::Sha256::digest(&raw)[..8] {
             let _ = write!(hash, "{byte:02x}");
         }
-        Ok(Difference { files: files.map(|path| String::from_utf8_lossy(path).into_owned()).collect(), hash })
+        Ok(Difference { files, existed, leads_out, hash })
     }
+}
 
-    /// Puts a copy of the index where an agent's git finds it.
-    pub(super) fn publish(&self, to: &Path) -> Result<(), WorkspaceError> {
-        let bytes = std::fs::read(&self.index).map_err(io_error("read", &self.index))?;
-        write_whole(to, &bytes)
+/// A link with where it leads, if that is not below the top of its tree, or is git's own.
+fn outside(link: &str, target: &str) -> Option<String> {
+    let mut place: Vec<&str> = link.split('/').collect();
+    place.pop();
+    let mut leaves = target.starts_with('/');
+    for name in target.split('/').filter(|name| !name.is_empty() && *name != ".") {
+        match name {
+            ".." => leaves |= place.pop().is_none(),
+            name => place.push(name),
+        }
     }
+    leaves |= place.first().is_some_and(|name| name.eq_ignore_ascii_case(".git"));
+    leaves.then(|| format!("{link} -> {target}"))
+}
+
+/// Length, inode and change time.
+pub(super) type IndexStamp = (u64, u64, (i64, i64));
+
+pub(super) fn stamp(dir: &Root, path: &Path) -> Option<IndexStamp> {
+    let look = dir.look(path).ok()??;
+    Some((look.len, look.inode, look.changed))
 }
 
 /// Paths as anchored patterns of a `.gitignore`.
@@ -264,6 +390,21 @@ fn patterns(paths: &[PathBuf]) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_link_out_of_the_tree_is_told_from_one_in_it() {
+        let check = |link: &str, target: &str, expected: bool| {
+            assert_eq!(outside(link, target).is_some(), expected, "{link} -> {target}");
+        };
+        check("a", "b", false);
+        check("d/a", "../b", false);
+        check("d/a", "../../b", true);
+        check("d/a", "../x/../../b", true);
+        check("a", "/etc/passwd", true);
+        check("a", ".git/hidden", true);
+        check("d/a", "../.GIT/hidden", true);
+        check("a", ".", false);
+    }
 
     #[test]
     fn paths_become_patterns_that_match_only_them() {

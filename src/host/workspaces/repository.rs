@@ -1,10 +1,12 @@
-//! The repository behind a project: the user's own, or a private one where there is none.
+//! The repository behind a project: the user's own, if there is one, and the runtime's beside it.
 
 use super::layout::Layout;
+use super::layout::blocking;
 use super::layout::io_error;
-use super::layout::make_state_dir;
 use super::refs;
 use super::refs::Read;
+use super::store;
+use super::store::Frozen;
 use crate::domain::RunId;
 use crate::domain::TaskId;
 use crate::domain::Timestamp;
@@ -22,9 +24,9 @@ use std::sync::PoisonError;
 /// Whose repository it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// The user's; workspaces are its worktrees.
+    /// The user's.
     Git,
-    /// Ours, under `.reflection/`; workspaces are plain copies.
+    /// There is none: the runtime's own, under `.reflection/`, has snapshots of the user's files.
     Snapshot,
 }
 
@@ -40,6 +42,10 @@ pub(super) struct Repository {
     pub(super) git_dir: PathBuf,
     /// `HEAD` and index of the user's checkout; equals `git_dir` unless that is a linked worktree.
     pub(super) checkout_dir: PathBuf,
+    /// The runtime's own repository.
+    store: PathBuf,
+    /// What of the user's decides about files, as it was when the repository was found.
+    pub(super) frozen: Arc<Frozen>,
     /// `<object>^{<kind>}`, as git has resolved it.
     facts: Arc<Mutex<HashMap<String, String>>>,
 }
@@ -47,7 +53,7 @@ pub(super) struct Repository {
 impl Repository {
     /// Finds the user's repository, or makes the private one.
     pub(super) async fn locate(layout: &Layout) -> Result<Self, WorkspaceError> {
-        make_state_dir(layout.state()).map_err(io_error("make", layout.state()))?;
+        layout.files().map_err(io_error("make", layout.state()))?;
         let found = Git::found_from(&layout.project)
             .call([
                 "rev-parse",
@@ -73,17 +79,23 @@ impl Repository {
         let text = String::from_utf8_lossy(&found.stdout);
         let mut lines = text.lines().map(PathBuf::from);
         let mut next = || lines.next().unwrap_or_default();
-        let repository = Self {
+        let mut repository = Self {
             kind: Kind::Git,
             top: next(),
             git_dir: next(),
             checkout_dir: next(),
             prefix: next(),
+            store: layout.store(),
+            frozen: Arc::default(),
             facts: Arc::default(),
         };
         if repository.ignores_the_project().await? {
             return Self::private(layout).await;
         }
+        let frozen = Arc::new(Frozen::of_user(&repository.git(), &repository.git_dir).await?);
+        repository.frozen = Arc::clone(&frozen);
+        let layout = layout.clone();
+        blocking(move || store::lay(&layout, &frozen)).await?;
         Ok(repository)
     }
 
@@ -97,28 +109,30 @@ impl Repository {
     }
 
     async fn private(layout: &Layout) -> Result<Self, WorkspaceError> {
-        let git_dir = layout.snapshots();
-        if !git_dir.join("HEAD").exists() {
-            let init = ["init", "-q", "--bare", "--template="];
-            let git = Git::found_from(layout.state());
-            git.call(init).arg(&git_dir).ok().await?;
-        }
-        // Byte for byte: no line ending is converted and no filter runs.
-        let attributes = git_dir.join("info/attributes");
-        super::layout::write_whole(&attributes, b"* -text -eol -filter -ident -working-tree-encoding\n")?;
+        let frozen = Arc::new(Frozen::plain());
+        let (place, of_store) = (layout.clone(), Arc::clone(&frozen));
+        blocking(move || store::lay(&place, &of_store)).await?;
+        let git_dir = layout.store();
         Ok(Self {
             kind: Kind::Snapshot,
             top: layout.project.clone(),
             prefix: PathBuf::new(),
             checkout_dir: git_dir.clone(),
+            store: git_dir.clone(),
             git_dir,
+            frozen,
             facts: Arc::default(),
         })
     }
 
-    /// Git on the user's files. Only `apply` writes there.
+    /// Git in the user's repository, on the user's files. Only `apply` writes to these.
     pub(super) fn git(&self) -> Git {
         Git::with(&self.checkout_dir, &self.top)
+    }
+
+    /// Git in the runtime's own repository: it knows every object of the user's, and those of recorded trees.
+    pub(super) fn own(&self) -> Git {
+        Git::own(&self.store)
     }
 
     /// `memory/` and `.reflection/` of the project, which no workspace has.
@@ -140,7 +154,9 @@ impl Repository {
         if let Some(known) = fact.as_ref().and_then(|fact| self.facts().get(fact).cloned()) {
             return Ok(Some(known));
         }
-        let call = self.git().call(["rev-parse", "-q", "--verify"]).arg(format!("{start}{kind}"));
+        // Names of refs are the user's; objects may be ours alone.
+        let git = if is_id(&start) { self.own() } else { self.git() };
+        let call = git.call(["rev-parse", "-q", "--verify"]).arg(format!("{start}{kind}"));
         let out = call.run().await?;
         let id = String::from_utf8_lossy(&out.stdout).trim().to_owned();
         let found = (out.status == 0 && !id.is_empty()).then_some(id);
@@ -148,6 +164,46 @@ impl Repository {
             self.facts().insert(fact, id.clone());
         }
         Ok(found)
+    }
+
+    /// Brings a commit of ours, with all that it needs beside what these `known` ones have, into the user's repository. Every
+    /// object is checked, and so is that what it names is there. What is [held](Arrival::Held) has a file that keeps git from
+    /// removing it; its path is given.
+    pub(super) async fn publish(
+        &self,
+        commit: &str,
+        known: &[&str],
+        arrival: Arrival,
+    ) -> Result<Option<PathBuf>, WorkspaceError> {
+        /// A pack with more objects stays a pack, as `git fetch` does it from 100 on.
+        const LOOSE: u32 = 1000;
+        if self.kind == Kind::Snapshot {
+            return Ok(None);
+        }
+        let pack = self.own().call(["pack-objects", "--revs", "--thin", "--delta-base-offset", "--stdout", "-q"]);
+        let pack = pack.stdin(revisions(commit, known)).ok().await?;
+        // `PACK`, the version, and how many objects there are [gitformat-pack(5)].
+        let count = pack.get(8..12).and_then(|bytes| bytes.try_into().ok()).map_or(0, u32::from_be_bytes);
+        if count == 0 {
+            return Ok(None);
+        }
+        if count <= LOOSE && arrival == Arrival::Loose {
+            let unpack = self.git().call(["unpack-objects", "-q", "--strict"]);
+            return unpack.stdin(pack).ok().await.map(|_| None);
+        }
+        let index = ["index-pack", "--stdin", "--fix-thin", "--strict", "--keep=reflexion: about to be on a branch"];
+        let said = self.git().call(index).stdin(pack).line().await?;
+        let kept = said.lines().find_map(|line| line.strip_prefix("keep\t"));
+        Ok(kept.map(|id| self.git_dir.join(format!("objects/pack/pack-{id}.keep"))))
+    }
+
+    /// Whether all that a commit needs is in the user's repository, beside what these `known` ones need.
+    pub(super) async fn is_whole(&self, commit: &str, known: &[&str]) -> Result<bool, WorkspaceError> {
+        if self.kind == Kind::Snapshot {
+            return Ok(true);
+        }
+        let list = self.git().call(["rev-list", "--objects", "--quiet", "--stdin"]).env("GIT_NO_LAZY_FETCH", "1");
+        Ok(list.stdin(revisions(commit, known)).run().await?.status == 0)
     }
 
     /// Remembers the tree of a commit that was just made.
@@ -179,6 +235,20 @@ impl Repository {
     }
 }
 
+/// How objects come into the user's repository.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Arrival {
+    /// One by one, as a commit of the user's would write them.
+    Loose,
+    /// As a pack that no `git prune` and no `git repack` of the user's removes before it is let go.
+    Held,
+}
+
+/// For `--stdin` of commands that walk through history.
+fn revisions(commit: &str, known: &[&str]) -> String {
+    known.iter().fold(format!("{commit}\n"), |text, known| format!("{text}^{known}\n"))
+}
+
 fn is_id(name: &str) -> bool {
     matches!(name.len(), 40 | 64) && name.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
@@ -188,10 +258,13 @@ pub(super) fn branch(run: &RunId, task: &TaskId) -> String {
     format!("reflexion/{run}/{task}")
 }
 
-/// Keeps the base of a run in the private repository.
+/// Keeps the base of a run, whatever becomes of the branch that it was on.
 pub(super) fn base_ref(run: &RunId) -> String {
-    format!("refs/reflexion/base/{run}")
+    format!("{BASES}{run}")
 }
+
+/// The bases of runs.
+pub(super) const BASES: &str = "refs/reflexion/base/";
 
 /// Who commits: the user as git's configuration names them, or `reflexion`.
 #[derive(Debug, Clone)]

@@ -1,9 +1,8 @@
 //! Trying a sandbox out before anything depends on it.
 
 use super::layout::Layout;
+use super::layout::WORKTREES;
 use super::layout::io_error;
-use super::layout::make_state_dir;
-use super::removal::remove;
 use crate::domain::policy;
 use crate::host::HostRunner;
 use crate::host::process::git_dir_of;
@@ -48,16 +47,17 @@ pub(super) async fn try_with(
     if *sandbox == policy::Sandbox::None {
         return Ok(());
     }
-    make_state_dir(layout.state()).map_err(io_error("make", layout.state()))?;
-    let own = layout.worktrees().join(".sandbox");
+    let state = layout.files().map_err(io_error("make", layout.state()))?;
+    let own = Path::new(WORKTREES).join(".sandbox");
     // Another process may be at the same, and a killed one may have left its own.
     let name = format!("reflexion-probe-{}", uuid::Uuid::now_v7().simple());
-    let probe = Probe { dir: own.join(&name), forbidden: forbidden(layout), name };
-    fs::create_dir_all(&probe.dir).map_err(io_error("make", &probe.dir))?;
+    let place = own.join(&name);
+    let probe = Probe { dir: layout.state().join(&place), forbidden: forbidden(layout), name };
+    state.make_below(&place).map_err(io_error("make", &probe.dir))?;
     let output = runner.run(probe.command()).await;
     let found = probe.judge(output);
-    remove(&probe.dir)?;
-    let _ = fs::remove_dir_all(own.join(".private")).and_then(|()| fs::remove_dir(&own));
+    state.remove(&place).map_err(io_error("remove", &probe.dir))?;
+    let _ = state.remove(&own.join(".private")).and_then(|()| state.remove_empty(&own));
     found.map_err(|because| {
         WorkspaceError::Unusable(format!(
             "the sandbox ({sandbox}) cannot be used: {because}. Agents are not started without it: mend that, choose another \

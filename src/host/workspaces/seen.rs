@@ -1,18 +1,24 @@
-//! Whether anything in a directory was touched since it was looked at.
+//! Whether anything in a directory was touched since it was looked at, and what.
 //!
 //! Every path is remembered by inode, size, mode, number of names and change time, which no program can set. Where nothing
 //! differs, nobody has to be asked what changed. A file's clock ticks every few milliseconds only, so of a file that changed
-//! just before the look the content is remembered too.
+//! just before the look the content is remembered too. Of the repository in it, all but the index ([`INDEX`]) counts, whose state
+//! is known otherwise.
 
+use super::agents_git::DIR;
+use super::agents_git::INDEX;
+use crate::files::Kind;
+use crate::files::Look;
+use crate::files::Root;
+use std::collections::BTreeSet;
 use std::collections::HashMap;
-use std::fs::Metadata;
 use std::hash::BuildHasher;
 use std::hash::Hasher;
 use std::hash::RandomState;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::path::PathBuf;
 use std::time::Duration;
 use std::time::SystemTime;
 
@@ -23,34 +29,50 @@ const COARSE_TICK: Duration = Duration::from_secs(3);
 /// More content than this is not read for it.
 const CONTENT_BYTES: u64 = 4 << 20;
 
-/// What a walk saw, in its order.
+/// What a walk saw.
 #[derive(Debug)]
 pub(super) struct Seen {
-    paths: Vec<u64>,
-    /// Content of what had only just changed, by its place in the order.
-    recent: HashMap<usize, u64>,
+    paths: HashMap<PathBuf, Stamp>,
     /// Nothing had only just changed, not even a directory.
     settled: bool,
     key: RandomState,
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Stamp {
+    look: u64,
+    /// Of what had only just changed.
+    content: Option<u64>,
+    is_dir: bool,
+}
+
+/// What differs from what was seen.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Differing {
+    /// What was there and is another or gone, beside directories and the repository.
+    pub(super) changed: BTreeSet<PathBuf>,
+    /// What was not there, and directories and files of the repository that are not as they were.
+    pub(super) others: usize,
+}
+
 impl Seen {
-    /// Looks at everything below a directory; nothing where that is not possible or too much.
-    pub(super) fn look(top: &Path) -> Option<Self> {
-        let mut seen = Self { paths: Vec::new(), recent: HashMap::new(), settled: true, key: RandomState::new() };
+    /// Looks at everything in a directory; nothing where that is not possible or too much.
+    pub(super) fn look(files: &Root) -> Option<Self> {
+        let mut seen = Self { paths: HashMap::new(), settled: true, key: RandomState::new() };
         let started = SystemTime::now();
         let mut room = CONTENT_BYTES;
-        for found in walkdir::WalkDir::new(top) {
-            let found = found.ok()?;
-            let meta = found.metadata().ok()?;
-            if is_recent(&meta, started) {
+        each(files, |path, look| {
+            let mut stamp = Stamp { look: seen.hash(&path, &look), content: None, is_dir: look.kind == Kind::Dir };
+            if is_recent(&look, started) {
                 seen.settled = false;
-                room = room.checked_sub(if meta.is_file() { meta.len() } else { 0 })?;
-                let content = seen.content(found.path(), &meta).ok()?;
-                seen.recent.insert(seen.paths.len(), content);
+                let bytes = if look.kind == Kind::File { look.len } else { 0 };
+                room = room.checked_sub(bytes).ok_or(io::ErrorKind::FileTooLarge)?;
+                stamp.content = Some(seen.content(files, &path, &look)?);
             }
-            seen.paths.push(seen.path(found.path(), &meta));
-        }
+            seen.paths.insert(path, stamp);
+            Ok(Flow::On)
+        })
+        .ok()?;
         Some(seen)
     }
 
@@ -60,51 +82,94 @@ impl Seen {
     }
 
     /// Whether all of it is as it was. Ends at the first difference.
-    pub(super) fn is_same(&self, top: &Path) -> bool {
-        let mut paths = self.paths.iter().enumerate();
-        for found in walkdir::WalkDir::new(top) {
-            let Some((place, path)) = paths.next() else { return false };
-            let Ok(found) = found else { return false };
-            let Ok(meta) = found.metadata() else { return false };
-            if self.path(found.path(), &meta) != *path {
-                return false;
-            }
-            if let Some(content) = self.recent.get(&place)
-                && self.content(found.path(), &meta).ok() != Some(*content)
-            {
-                return false;
-            }
-        }
-        paths.next().is_none()
+    pub(super) fn is_same(&self, files: &Root) -> bool {
+        let mut found = 0;
+        let mut same = true;
+        let looked = each(files, |path, look| {
+            found += 1;
+            same = self.paths.get(&path).is_some_and(|stamp| self.is_as(files, &path, &look, *stamp));
+            Ok(if same { Flow::On } else { Flow::End })
+        });
+        looked.is_ok() && same && found == self.paths.len()
     }
 
-    fn path(&self, path: &Path, meta: &Metadata) -> u64 {
+    /// What differs by now.
+    pub(super) fn differing(&self, files: &Root) -> io::Result<Differing> {
+        let mut differing = Differing::default();
+        let mut missing: BTreeSet<&PathBuf> = self.paths.keys().collect();
+        each(files, |path, look| {
+            missing.remove(&path);
+            match self.paths.get(&path) {
+                Some(stamp) if self.is_as(files, &path, &look, *stamp) => {}
+                Some(stamp) if !stamp.is_dir && !path.starts_with(DIR) => _ = differing.changed.insert(path),
+                _ => differing.others += 1,
+            }
+            Ok(Flow::On)
+        })?;
+        for path in missing {
+            if self.paths[path].is_dir || path.starts_with(DIR) {
+                differing.others += 1;
+            } else {
+                differing.changed.insert(path.clone());
+            }
+        }
+        Ok(differing)
+    }
+
+    fn is_as(&self, files: &Root, path: &Path, look: &Look, stamp: Stamp) -> bool {
+        self.hash(path, look) == stamp.look
+            && stamp.content.is_none_or(|content| self.content(files, path, look).ok() == Some(content))
+    }
+
+    fn hash(&self, path: &Path, look: &Look) -> u64 {
         let mut hash = self.key.build_hasher();
         hash.write(path.as_os_str().as_bytes());
-        for number in [meta.ino(), meta.size(), meta.nlink(), u64::from(meta.mode()), u64::from(meta.uid())] {
+        hash.write_u8(look.kind as u8);
+        for number in [look.inode, look.len, look.links, u64::from(look.mode), u64::from(look.uid)] {
             hash.write_u64(number);
         }
-        hash.write_i64(meta.ctime());
-        hash.write_i64(meta.ctime_nsec());
+        hash.write_i64(look.changed.0);
+        hash.write_i64(look.changed.1);
         hash.finish()
     }
 
-    fn content(&self, path: &Path, meta: &Metadata) -> io::Result<u64> {
+    fn content(&self, files: &Root, path: &Path, look: &Look) -> io::Result<u64> {
         let mut hash = self.key.build_hasher();
-        if meta.is_symlink() {
-            hash.write(std::fs::read_link(path)?.as_os_str().as_bytes());
-        } else if meta.is_file() {
-            hash.write(&std::fs::read(path)?);
+        match look.kind {
+            Kind::Link => hash.write(files.target(path)?.as_os_str().as_bytes()),
+            Kind::File => hash.write(&files.read(path)?),
+            Kind::Dir | Kind::Other => {}
         }
         Ok(hash.finish())
     }
 }
 
+/// Whether a walk goes on.
+enum Flow {
+    On,
+    End,
+}
+
+/// Everything in a directory beside the index of the repository in it.
+fn each(files: &Root, mut see: impl FnMut(PathBuf, Look) -> io::Result<Flow>) -> io::Result<()> {
+    for found in files.walk(Path::new("")) {
+        let (path, look) = found?;
+        if path == Path::new(INDEX) {
+            continue;
+        }
+        if matches!(see(path, look)?, Flow::End) {
+            break;
+        }
+    }
+    Ok(())
+}
+
 /// Whether another change could get the same time. One from the future may, when the clock was set back.
-fn is_recent(meta: &Metadata, now: SystemTime) -> bool {
-    let tick = if meta.ctime_nsec() == 0 { COARSE_TICK } else { TICK };
-    let Ok(seconds) = u64::try_from(meta.ctime()) else { return true };
-    let changed = SystemTime::UNIX_EPOCH + Duration::new(seconds, meta.ctime_nsec().try_into().unwrap_or(0));
+fn is_recent(look: &Look, now: SystemTime) -> bool {
+    let (seconds, nanoseconds) = look.changed;
+    let tick = if nanoseconds == 0 { COARSE_TICK } else { TICK };
+    let Ok(seconds) = u64::try_from(seconds) else { return true };
+    let changed = SystemTime::UNIX_EPOCH + Duration::new(seconds, nanoseconds.try_into().unwrap_or(0));
     now.checked_sub(tick).is_none_or(|before| changed >= before)
 }
 
@@ -116,35 +181,44 @@ mod tests {
 
     #[test]
     fn whatever_is_touched_is_seen_even_within_one_tick() {
-        let check = |act: &dyn Fn(&Path), same: bool| {
+        let check = |act: &dyn Fn(&Path), changed: &[&str], same: bool| {
             let dir = tempfile::tempdir().unwrap();
             let top = dir.path().join("top");
             fs::create_dir_all(top.join("d/e")).unwrap();
+            fs::create_dir_all(top.join(".git/refs")).unwrap();
+            fs::write(top.join(".git/index"), "").unwrap();
             for name in ["a", "d/b", "d/e/c"] {
                 fs::write(top.join(name), "12").unwrap();
             }
             std::os::unix::fs::symlink("a", top.join("link")).unwrap();
-            let seen = Seen::look(&top).unwrap();
-            assert!(seen.is_same(&top));
+            let files = Root::open(&top).unwrap();
+            let seen = Seen::look(&files).unwrap();
+            assert!(seen.is_same(&files));
             act(&top);
-            assert_eq!(seen.is_same(&top), same);
+            assert_eq!(seen.is_same(&files), same);
+            let differing = seen.differing(&files).unwrap();
+            assert_eq!(differing == Differing::default(), same);
+            assert_eq!(differing.changed.iter().map(|path| path.to_str().unwrap()).collect::<Vec<_>>(), changed);
         };
-        check(&|top| drop(fs::read(top.join("a")).unwrap()), true);
-        check(&|top| fs::write(top.join("d/b"), "21").unwrap(), false);
-        check(&|top| fs::write(top.join("d/e/new"), "").unwrap(), false);
-        check(&|top| fs::remove_file(top.join("d/e/c")).unwrap(), false);
-        check(&|top| fs::create_dir(top.join("d/e/f")).unwrap(), false);
-        check(&|top| fs::rename(top.join("a"), top.join("z")).unwrap(), false);
-        check(&|top| fs::hard_link(top.join("a"), top.parent().unwrap().join("outside")).unwrap(), false);
-        check(&|top| fs::set_permissions(top.join("d"), fs::Permissions::from_mode(0o700)).unwrap(), false);
-        check(&|top| fs::set_permissions(top, fs::Permissions::from_mode(0o700)).unwrap(), false);
+        check(&|top| drop(fs::read(top.join("a")).unwrap()), &[], true);
+        check(&|top| fs::write(top.join(".git/refs/x"), "").unwrap(), &[], false);
+        check(&|top| fs::write(top.join(".git/index"), "more is known of it").unwrap(), &[], true);
+        check(&|top| fs::write(top.join("d/b"), "21").unwrap(), &["d/b"], false);
+        check(&|top| fs::write(top.join("d/e/new"), "").unwrap(), &[], false);
+        check(&|top| fs::remove_file(top.join("d/e/c")).unwrap(), &["d/e/c"], false);
+        check(&|top| fs::create_dir(top.join("d/e/f")).unwrap(), &[], false);
+        check(&|top| fs::rename(top.join("a"), top.join("z")).unwrap(), &["a"], false);
+        check(&|top| fs::hard_link(top.join("a"), top.parent().unwrap().join("outside")).unwrap(), &["a"], false);
+        check(&|top| fs::set_permissions(top.join("d"), fs::Permissions::from_mode(0o700)).unwrap(), &[], false);
+        check(&|top| fs::set_permissions(top, fs::Permissions::from_mode(0o700)).unwrap(), &[], false);
         check(
             &|top| {
                 fs::remove_file(top.join("link")).unwrap();
                 std::os::unix::fs::symlink("b", top.join("link")).unwrap();
             },
+            &["link"],
             false,
         );
-        check(&|top| fs::remove_dir_all(top).unwrap(), false);
+        check(&|top| fs::remove_dir_all(top.join("d")).unwrap(), &["d/b", "d/e/c"], false);
     }
 }

@@ -21,9 +21,12 @@ pub(super) fn advice(facts: &Facts<'_>) -> Advice {
     let place = facts.failure.signature.frame.as_deref();
     let at = place.map_or(String::new(), |place| format!(" at {place}"));
     let (suggestion, items) = match facts.class {
-        Class::EmptyChange | Class::MergeConflict | Class::AgentLimit | Class::Permission | Class::AgentFailed => {
-            of_the_agent(facts)
-        }
+        Class::EmptyChange
+        | Class::OnlyInWorkspace
+        | Class::MergeConflict
+        | Class::AgentLimit
+        | Class::Permission
+        | Class::AgentFailed => of_the_agent(facts),
         Class::CheckTimeout | Class::OutOfMemory => limit(facts, &at),
         Class::MissingProgram | Class::MissingModule => missing(facts, &at),
         Class::Syntax => syntax(facts, &at),
@@ -161,7 +164,7 @@ fn category(facts: &Facts<'_>) -> Category {
     match facts.class {
         Class::AgentLimit | Class::CheckTimeout | Class::OutOfMemory | Class::MergeConflict => Category::ApproachFlaw,
         Class::Permission | Class::AgentFailed | Class::MissingProgram | Class::NoTests => Category::ToolMisuse,
-        Class::MissingModule => Category::MissingContext,
+        Class::MissingModule | Class::OnlyInWorkspace => Category::MissingContext,
         Class::EdgeCase => Category::TestGap,
         // A single run of the check would have shown it.
         Class::Syntax | Class::Compile | Class::Silent | Class::EmptyChange if claimed => Category::Verification,
@@ -180,6 +183,16 @@ fn of_the_agent(facts: &Facts<'_>) -> (String, Vec<String>) {
             &[
                 "Find the file that the task is about and edit it",
                 "See with `git status` that the change is there before stopping",
+            ],
+        ),
+        Class::OnlyInWorkspace => (
+            "The check passes in the workspace and fails on a clean copy of the change: it needs files that are not part \
+             of the change, because .gitignore leaves them out, or they were installed or built by hand. Put what it needs \
+             into tracked files.",
+            &[
+                "List what is left out with `git status --ignored`",
+                "Move the helper or fixture out of the ignored directory, or change .gitignore",
+                "Change dependencies in the manifest and the lockfile, not in the installed copy",
             ],
         ),
         Class::MergeConflict => (

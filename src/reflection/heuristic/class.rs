@@ -10,6 +10,8 @@ use crate::domain::Signature;
 pub(super) enum Class {
     /// Nothing was changed.
     EmptyChange,
+    /// What the check needs is only where the agent worked.
+    OnlyInWorkspace,
     /// The work could not be merged.
     MergeConflict,
     /// The agent ran into a limit: time, silence, budget, context.
@@ -49,6 +51,7 @@ pub(super) fn class(failure: &FailureContext) -> Class {
     match failure.failure_type {
         FailureType::EmptyChange => return Class::EmptyChange,
         FailureType::MergeConflict => return Class::MergeConflict,
+        FailureType::OnlyInWorkspace => return Class::OnlyInWorkspace,
         FailureType::CheckFailed | FailureType::FalseDone | FailureType::Timeout | FailureType::AgentError => {}
     }
     match failure.ending {

@@ -41,6 +41,7 @@ fn failure(output: &str, run: &str, status: i32) -> FailureContext {
         output: output.clone(),
         duration_ms: 1,
         signature: Signature::default(),
+        rewrote: Vec::new(),
     });
     FailureContext { check: Some(check), signature, output, ..test_failure() }
 }

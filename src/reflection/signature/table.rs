@@ -27,6 +27,7 @@ fn report(output: &str) -> CheckReport {
         output: Output::whole(output),
         duration_ms: 1,
         signature: Signature::default(),
+        rewrote: Vec::new(),
     }
 }
 

@@ -55,6 +55,10 @@ impl Night {
             halted: replay.halted.clone(),
             changed,
             superseded: life == Life::Superseded,
+            stopped_pid: match life {
+                Life::Stopped { pid } if replay.state == Some(NightState::Running) => Some(pid),
+                _ => None,
+            },
             past_deadline: replay.state == Some(NightState::Deadline),
             started_at: replay.started_at,
             last_sign_at: replay.last,
@@ -178,6 +182,7 @@ fn counts(night: &Night) -> Counts {
 fn headline(night: &Night) -> String {
     let noun = night.noun();
     let how = match night.state {
+        NightState::Running if night.stopped_pid.is_some() => format!("The {noun} stands still"),
         NightState::Running => format!("The {noun} goes on"),
         NightState::Ended => format!("The {noun} is over"),
         NightState::Deadline => "The time was up".to_owned(),

@@ -123,6 +123,9 @@ fn own(night: &Night, place: usize, task: &NightTask) -> Option<Need> {
     if let Some((why, branch, commands)) = unmerged {
         return Some(Need { kind: NeedKind::Unmerged, tasks: vec![place], why, branch: Some(branch), commands });
     }
+    if let Some(need) = yours_to_merge(night, place, task) {
+        return Some(need);
+    }
     if task.state == TaskState::Open && task.stop == Some(Stop::BadDependency) {
         let commands = vec![step(format!("reflexion task show {}", task.id), "see what it depends on")];
         let why = task.cause.clone().unwrap_or_default();
@@ -144,6 +147,24 @@ fn own(night: &Night, place: usize, task: &NightTask) -> Option<Need> {
     Some(Need { kind, tasks: vec![place], why, branch: task.branch.clone(), commands })
 }
 
+/// Confirmed work that only a person merges: how to see what it changes, and how to merge it.
+fn yours_to_merge(night: &Night, place: usize, task: &NightTask) -> Option<Need> {
+    let Merge { outcome, .. } = task.merges.last().filter(|_| task.state == TaskState::Confirmed)?;
+    let MergeOutcome::LeftToPerson { files, branch, .. } = outcome else { return None };
+    let commands = if branch.ends_with(".patch") {
+        vec![step(format!("reflexion apply {}", task.id), "bring it into your files, uncommitted")]
+    } else {
+        let named: Vec<String> = files.iter().map(|file| quoted(file)).collect();
+        let only = if named.is_empty() { String::new() } else { format!(" -- {}", named.join(" ")) };
+        let see = night.plan.base.as_ref().map(|base| format!("git diff {}..{}{only}", quoted(base), quoted(branch)));
+        let see = see.map(|see| step(see, "see what it changes there"));
+        let merge = step(format!("git merge {}", quoted(branch)), "merge it");
+        see.into_iter().chain([merge]).collect()
+    };
+    let why = outcome.failed().unwrap_or_default();
+    Some(Need { kind: NeedKind::YoursToMerge, tasks: vec![place], why, branch: Some(branch.clone()), commands })
+}
+
 /// How to see what the agent did.
 pub(super) fn look(night: &Night, task: &NightTask) -> Option<Step> {
     let last = night.attempts.get(*task.attempts.last()?)?;
@@ -152,7 +173,7 @@ pub(super) fn look(night: &Night, task: &NightTask) -> Option<Step> {
 
 fn unmerged(night: &Night, task: &NightTask, merge: &Merge) -> Option<(String, String, Vec<Step>)> {
     let (why, kept) = match &merge.outcome {
-        MergeOutcome::Merged { .. } => return None,
+        MergeOutcome::Merged { .. } | MergeOutcome::LeftToPerson { .. } => return None,
         MergeOutcome::Conflict { files, kept } => {
             let named = files.iter().take(3).map(String::as_str).collect::<Vec<_>>().join(", ");
             let more = files.len().saturating_sub(3);
@@ -180,7 +201,10 @@ fn unmerged(night: &Night, task: &NightTask, merge: &Merge) -> Option<(String, S
 
 /// Confirmed changes that somebody should look at, the heaviest risk first.
 fn reviews(night: &Night) -> Vec<Need> {
-    let confirmed = |task: &NightTask| matches!(task.state, TaskState::Merged | TaskState::Confirmed);
+    // What a person merges anyway is looked at then.
+    let yours =
+        |task: &NightTask| matches!(task.merges.last(), Some(Merge { outcome: MergeOutcome::LeftToPerson { .. }, .. }));
+    let confirmed = |task: &NightTask| matches!(task.state, TaskState::Merged | TaskState::Confirmed) && !yours(task);
     let mut risky: Vec<(f64, usize, &NightTask, &str)> = Vec::new();
     for (place, task) in night.tasks.iter().enumerate().filter(|(_, task)| confirmed(task)) {
         if let Some(risk) = task.risk.as_ref().filter(|risk| risk.needs_review) {

@@ -176,6 +176,7 @@ fn need_item(night: &Night, need: &Need) -> Item {
         NeedKind::Person => "waits for you: ",
         NeedKind::Unverifiable => "nothing could verify it: ",
         NeedKind::Unmerged => "not merged: ",
+        NeedKind::YoursToMerge => "confirmed, and yours to merge: ",
         NeedKind::SetAside => "set aside: ",
         NeedKind::Review => "done, and worth a look: ",
     };

@@ -171,11 +171,12 @@ impl Replay {
 
     fn finish(&mut self, life: Life) {
         let Some(last) = self.last else {
-            self.state = Some(if life == Life::Alive { NightState::Running } else { NightState::Dead });
+            let works = matches!(life, Life::Alive | Life::Stopped { .. });
+            self.state = Some(if works { NightState::Running } else { NightState::Dead });
             return;
         };
         let (state, fate) = match (self.state, life) {
-            (None, Life::Alive) => (NightState::Running, Fate::Working),
+            (None, Life::Alive | Life::Stopped { .. }) => (NightState::Running, Fate::Working),
             (None, Life::Gone | Life::Superseded) if self.halted.is_some() => (NightState::Halted, Fate::Cut),
             (None, Life::Gone | Life::Superseded) => (NightState::Dead, Fate::Cut),
             (Some(state), _) => (state, Fate::Cut),

@@ -2,6 +2,7 @@
 
 use super::needs::go_on;
 use super::value::Fate;
+use super::value::NeedKind;
 use super::value::Night;
 use super::value::NightState;
 use super::value::NightTask;
@@ -24,6 +25,7 @@ pub fn status(night: &Night, times: &Times) -> String {
     said.extend(doing(night, times));
     said.extend(counted(night));
     said.extend(kept(night));
+    said.extend(yours(night));
     if night.unreadable > 0 {
         let torn = if night.torn { " (the last one was not written to its end)" } else { "" };
         said.push(format!("{} of its journal could not be read{torn}.", plural(night.unreadable, "line")));
@@ -58,6 +60,11 @@ fn first(night: &Night, times: &Times) -> String {
             let ms = night.last_sign_at.map_or(0, |at| super::replay::millis(times.now.duration_since(at)));
             let until = night.plan.until.map(|until| format!(" until {} at the latest", times.near(until)));
             let old = if ms < 2000 { "of this moment".to_owned() } else { format!("{} old", duration(ms)) };
+            if let Some(pid) = night.stopped_pid {
+                return format!(
+                    "{run} stands still: its process {pid} is stopped, and `kill -CONT {pid}` lets it go on. Its last sign is {old}."
+                );
+            }
             format!("{run} goes on{}. Its last sign is {old}.", until.unwrap_or_default())
         }
         NightState::Ended => format!("{run} came to its end, {last}."),
@@ -136,6 +143,17 @@ fn counted(night: &Night) -> Option<String> {
     let parts = if parts.is_empty() { String::new() } else { format!(": {}", joined(&parts)) };
     let verb = if done == 1 { "has" } else { "have" };
     Some(format!("{done} of {} {verb} a result{parts}.", plural(counts.tasks, "task")))
+}
+
+/// Confirmed work that only a person merges.
+fn yours(night: &Night) -> Option<String> {
+    let needs = night.needs.iter().filter(|need| need.kind == NeedKind::YoursToMerge);
+    let tasks: Vec<String> =
+        needs.flat_map(|need| &need.tasks).map(|place| format!("`{}`", night.tasks[*place].id)).collect();
+    let more = tasks.len().saturating_sub(NAMED);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let named = tasks.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
+    (!tasks.is_empty()).then(|| format!("Needs you: {named}{more} confirmed, and yours to merge; the report says how."))
 }
 
 /// What a dead run cost, and what it did not.

@@ -117,6 +117,13 @@ fn every_end_of_a_task_has_its_state() {
     check(&[judged("a", 1, "failed"), ended("a", failed(), "blocked", json!({}))], TaskState::Failed, &[]);
     let unmerged = [green(), merge("a", 1, kept()), ended("a", failed(), "blocked", json!({}))];
     check(&unmerged, TaskState::Failed, &[NeedKind::Unmerged]);
+    let left = json!({"kind": "left_to_person", "files": ["CLAUDE.md"], "branch": "reflexion/r/a"});
+    let left = json!({"type": "merge_ended", "task": "a", "attempt": 1, "outcome": left});
+    check(
+        &[left, ended("a", json!("confirmed"), "closed", json!({}))],
+        TaskState::Confirmed,
+        &[NeedKind::YoursToMerge],
+    );
     let mut waits = judged("a", 1, "failed");
     waits["person"] = json!(["log in"]);
     check(&[waits, ended("a", failed(), "blocked", json!({}))], TaskState::Blocked, &[NeedKind::Person]);
@@ -246,6 +253,8 @@ fn a_dead_run_says_what_it_was_in_the_middle_of() {
     let landing = [ended, judged("a", 2, "confirmed"), commit];
     check(&landing, Life::Gone, &["the commit and merge of `a`", "its journal cannot say", "No attempt was cut off."]);
     check(&landing, Life::Alive, &["goes on. Its last sign is 8 h 59 min old.", "Now: the commit and merge of `a`"]);
+    let stopped = Life::Stopped { pid: 7 };
+    check(&landing, stopped, &["stands still: its process 7 is stopped", "`kill -CONT 7`", "8 h 59 min old"]);
 }
 
 #[test]

@@ -43,6 +43,9 @@ pub struct Night {
     pub(super) changed: Vec<(Option<usize>, String)>,
     /// There is a newer run (for a night: a newer night), so this one is not gone on with.
     pub superseded: bool,
+    /// The process that works on it, where that is stopped and does nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stopped_pid: Option<u32>,
     /// It does not go on until the deadline that it had.
     #[serde(skip)]
     pub(super) past_deadline: bool,
@@ -322,6 +325,8 @@ pub enum NeedKind {
     Unverifiable,
     /// Confirmed work that could not be merged, kept on a branch.
     Unmerged,
+    /// Confirmed work that only a person merges.
+    YoursToMerge,
     /// A task that is set aside.
     SetAside,
     /// A confirmed change that somebody should look at.

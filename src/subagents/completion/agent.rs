@@ -2,11 +2,11 @@
 
 use super::apply;
 use super::apply::ApplyError;
-use super::apply::Protected;
 use super::context;
 use super::context::Context;
 use crate::domain::AgentReport;
 use crate::domain::Ending;
+use crate::domain::Protected;
 use crate::domain::Role;
 use crate::domain::ToolKind;
 use crate::domain::ToolStatus;

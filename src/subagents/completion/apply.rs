@@ -1,41 +1,15 @@
 //! Writing the files of an answer: all of them, or none.
 
+use crate::domain::Protected;
+use crate::files::Kind;
+use crate::files::Place;
+use crate::files::Refused;
+use crate::files::Replacement;
 use crate::prompt::AnsweredFile;
-use globset::Glob;
-use globset::GlobSet;
-use globset::GlobSetBuilder;
-use std::fs;
 use std::io;
 use std::io::Write;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Component;
 use std::path::Path;
-use std::path::PathBuf;
-use tempfile::NamedTempFile;
-
-/// What a new file may be, before the user's mask: what an editor gives it.
-const NEW_FILE_MODE: u32 = 0o644;
-
-/// The files that the project protects.
-#[derive(Debug, Default)]
-pub(super) struct Protected(GlobSet);
-
-impl Protected {
-    /// The globs of the project, each of which protects what is below it too.
-    pub fn new(globs: &[String]) -> Result<Self, globset::Error> {
-        let mut set = GlobSetBuilder::new();
-        for glob in globs {
-            for glob in [glob.clone(), format!("{}/**", glob.trim_end_matches('/'))] {
-                set.add(Glob::new(&glob)?);
-            }
-        }
-        Ok(Self(set.build()?))
-    }
-
-    pub fn has(&self, path: &str) -> bool {
-        self.0.is_match(path)
-    }
-}
 
 /// Why a file of an answer may not be written.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -74,14 +48,14 @@ pub(super) enum ApplyError {
 pub(super) struct Planned<'a> {
     /// Relative to the project, without `.`.
     pub path: String,
-    target: PathBuf,
+    place: Place,
     text: &'a str,
 }
 
 impl Planned<'_> {
     /// Whether it would replace something.
     pub fn is_there(&self) -> bool {
-        fs::symlink_metadata(&self.target).is_ok()
+        self.place.look().is_ok_and(|look| look.is_some())
     }
 }
 
@@ -129,48 +103,34 @@ fn plan_one<'a>(dir: &Path, file: &'a AnsweredFile, protected: &Protected) -> Re
     if protected.has(&path) {
         return Err(PathError::Protected(said()));
     }
-    let mut target = dir.to_owned();
-    for (at, part) in parts.iter().enumerate() {
-        target.push(part);
-        let last = at + 1 == parts.len();
-        match fs::symlink_metadata(&target) {
-            Ok(found) if found.is_symlink() => return Err(PathError::Link(said())),
-            Ok(found) if found.is_file() == last && found.is_dir() != last => {}
-            Ok(_) => return Err(PathError::NoFile(said())),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(_) => return Err(PathError::NoFile(said())),
-        }
+    let place = Place::new(dir, &path);
+    match place.look() {
+        Ok(None) => {}
+        Ok(Some(look)) if look.kind == Kind::File => {}
+        Ok(Some(look)) if look.kind == Kind::Link => return Err(PathError::Link(said())),
+        Err(error) if Refused::of(&error).is_some_and(Refused::is_link) => return Err(PathError::Link(said())),
+        _ => return Err(PathError::NoFile(said())),
     }
     if file.path.ends_with('/') {
         return Err(PathError::NoFile(said()));
     }
-    Ok(Planned { path, target, text: &file.text })
+    Ok(Planned { path, place, text: &file.text })
 }
 
 /// Writes planned files: every one beside its place first, then each put there at once.
 ///
 /// A file that is there keeps its permissions and its line ends.
 pub(super) fn write(planned: &[Planned<'_>]) -> io::Result<()> {
-    let ready: Vec<(NamedTempFile, &Path)> =
-        planned.iter().map(|file| Ok((prepare(file)?, file.target.as_path()))).collect::<io::Result<_>>()?;
-    for (new, target) in ready {
-        new.persist(target)?;
-    }
-    Ok(())
+    let ready: Vec<Replacement> = planned.iter().map(prepare).collect::<io::Result<_>>()?;
+    ready.into_iter().try_for_each(Replacement::finish_soon)
 }
 
-fn prepare(file: &Planned<'_>) -> io::Result<NamedTempFile> {
-    let folder = file.target.parent().ok_or_else(|| io::Error::other("a file without a directory"))?;
-    fs::create_dir_all(folder)?;
-    let mut new = tempfile::Builder::new()
-        .prefix(".reflexion-")
-        .permissions(fs::Permissions::from_mode(NEW_FILE_MODE))
-        .tempfile_in(folder)?;
-    match fs::read(&file.target) {
+fn prepare(file: &Planned<'_>) -> io::Result<Replacement> {
+    let mut new = file.place.begin()?;
+    match file.place.read() {
         Ok(old) => {
             let text = if has_crlf(&old) { file.text.replace('\n', "\r\n") } else { file.text.to_owned() };
             new.write_all(text.as_bytes())?;
-            new.as_file().set_permissions(fs::metadata(&file.target)?.permissions())?;
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => new.write_all(file.text.as_bytes())?,
         Err(error) => return Err(error),
@@ -186,6 +146,8 @@ fn has_crlf(text: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
     use std::os::unix::fs::symlink;
 
     fn answered(path: &str, text: &str) -> AnsweredFile {

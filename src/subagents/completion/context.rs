@@ -1,15 +1,15 @@
 //! Which files the model sees.
 
 use super::apply::PathError;
-use super::apply::Protected;
+use crate::domain::Protected;
+use crate::files::Kind;
+use crate::files::Place;
+use crate::files::Root;
 use crate::prompt::Fixed;
 use crate::prompt::ShownFile;
 use crate::prompt::first_bytes;
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::Path;
-use walkdir::DirEntry;
-use walkdir::WalkDir;
 
 /// Of one file so much is shown: some six thousand tokens, which is more than a model can give back whole.
 const FILE_BYTES: usize = 24 * 1024;
@@ -69,7 +69,9 @@ pub(super) fn choose(dir: &Path, prompt: &str, protected: &Protected) -> Context
     let mut others = Vec::new();
     if asked.is_none() && named.iter().all(to_read) {
         let rest = || all.iter().filter(|path| !named.contains(path));
-        let small = |path: &&String| fs::metadata(dir.join(path)).is_ok_and(|m| m.len() <= SMALL_BYTES);
+        let small = |path: &&String| {
+            Place::new(dir, path).look().is_ok_and(|look| look.is_some_and(|look| look.len <= SMALL_BYTES))
+        };
         files.extend(rest().filter(small).filter_map(|path| show(dir, path, protected, &mut room)));
         let unseen = |path: &&String| !files.iter().any(|file| file.path == **path);
         others = rest().filter(unseen).take(LISTED).cloned().collect();
@@ -92,7 +94,7 @@ fn is_test(path: &str) -> bool {
 
 /// A text file as it is shown, within what room is left; none for other files.
 fn show(dir: &Path, path: &str, protected: &Protected, room: &mut usize) -> Option<ShownFile> {
-    let text = fs::read_to_string(dir.join(path)).ok().filter(|text| !text.contains('\0'))?;
+    let text = String::from_utf8(Place::new(dir, path).read().ok()?).ok().filter(|text| !text.contains('\0'))?;
     let shown = first_bytes(&text, FILE_BYTES.min(*room));
     if shown.is_empty() && !text.is_empty() {
         return None;
@@ -110,23 +112,29 @@ fn show(dir: &Path, path: &str, protected: &Protected, room: &mut usize) -> Opti
 
 /// Every file of the project, shallow ones first. Links are not followed.
 fn walk(dir: &Path) -> Vec<String> {
-    let mut paths: Vec<String> = WalkDir::new(dir)
-        .sort_by_file_name()
-        .into_iter()
-        .filter_entry(|entry| entry.depth() == 0 || !is_ignored(entry))
-        .filter_map(Result::ok)
-        .filter(|entry| entry.file_type().is_file())
-        .take(WALKED)
-        .filter_map(|entry| Some(entry.path().strip_prefix(dir).ok()?.to_str()?.to_owned()))
-        .collect();
+    let Ok(root) = Root::open(dir) else { return Vec::new() };
+    let mut paths = Vec::new();
+    let mut walk = root.walk(Path::new(""));
+    while paths.len() < WALKED
+        && let Some(entry) = walk.next()
+    {
+        let Ok((path, look)) = entry else { continue };
+        let ignored = is_ignored(&path, look.kind);
+        if ignored && look.kind == Kind::Dir {
+            walk.skip_below();
+        }
+        if !ignored && look.kind == Kind::File {
+            paths.extend(path.to_str().map(str::to_owned));
+        }
+    }
     paths.sort_by_key(|path| path.matches('/').count());
     paths
 }
 
-fn is_ignored(entry: &DirEntry) -> bool {
-    let name = entry.file_name().to_str();
-    let ignored = |name: &str| IGNORED.contains(&name) || name == MEMORY && entry.depth() == 1;
-    name.is_none_or(|name| name.starts_with('.') || entry.file_type().is_dir() && ignored(name))
+fn is_ignored(path: &Path, kind: Kind) -> bool {
+    let Some(name) = path.file_name() else { return false };
+    let ignored = |name: &str| IGNORED.contains(&name) || path == Path::new(MEMORY);
+    name.to_str().is_none_or(|name| name.starts_with('.') || kind == Kind::Dir && ignored(name))
 }
 
 /// The files that a text names, each once, in its order: by path, by absolute path, or by a file name that only one file
@@ -161,17 +169,13 @@ fn is_below_ignored(dir: &Path, relative: &str) -> bool {
     if parts.iter().any(never) || parts.first().is_some_and(|first| first.eq_ignore_ascii_case(MEMORY)) {
         return false;
     }
-    let mut path = dir.to_owned();
-    parts.iter().enumerate().all(|(at, part)| {
-        path.push(part);
-        let last = at + 1 == parts.len();
-        fs::symlink_metadata(&path).is_ok_and(|found| if last { found.is_file() } else { found.is_dir() })
-    })
+    Place::new(dir, relative).look().is_ok_and(|look| look.is_some_and(|look| look.kind == Kind::File))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     fn project(files: &[(&str, &str)]) -> tempfile::TempDir {
         let dir = tempfile::tempdir().unwrap();

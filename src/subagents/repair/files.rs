@@ -2,12 +2,11 @@
 
 use super::source::Source;
 use super::token::Language;
-use std::fs;
+use crate::files::Kind;
+use crate::files::Place;
+use crate::files::Root;
 use std::io;
-use std::io::Write;
 use std::path::Path;
-use walkdir::DirEntry;
-use walkdir::WalkDir;
 
 /// Directories that hold no sources of the project itself.
 const IGNORED: [&str; 18] = [
@@ -37,55 +36,49 @@ const MAX_TOTAL: usize = 20_000_000;
 
 /// Every source file below a directory, in the order of their paths. Links are not followed; what cannot be read is left out.
 pub(super) fn sources(dir: &Path) -> Vec<Source> {
+    let Ok(root) = Root::open(dir) else { return Vec::new() };
     let mut total = 0;
-    WalkDir::new(dir)
-        .sort_by_file_name()
-        .into_iter()
-        .filter_entry(|entry| entry.depth() == 0 || !is_ignored(entry))
-        .filter_map(Result::ok)
-        .filter(|entry| entry.file_type().is_file())
-        .filter_map(|entry| {
-            let path = entry.path().strip_prefix(dir).ok()?.to_str()?.replace('\\', "/");
-            let language = Language::of(&path)?;
-            if entry.metadata().ok()?.len() > MAX_FILE {
-                return None;
-            }
-            let text = fs::read_to_string(entry.path()).ok()?;
-            total += text.len();
-            (total <= MAX_TOTAL && !text.contains('\0')).then(|| Source::new(path, text, language))
-        })
-        .collect()
+    let mut found = Vec::new();
+    let mut walk = root.walk(Path::new(""));
+    while let Some(entry) = walk.next() {
+        let Ok((path, look)) = entry else { continue };
+        if look.kind == Kind::Dir && is_ignored(&path) {
+            walk.skip_below();
+        }
+        if look.kind == Kind::File && look.len <= MAX_FILE {
+            found.extend(source(&root, &path, &mut total));
+        }
+    }
+    found
 }
 
-fn is_ignored(entry: &DirEntry) -> bool {
-    entry.file_type().is_dir()
-        && entry
-            .file_name()
-            .to_str()
-            .is_none_or(|name| IGNORED.contains(&name) || name.starts_with('.') && name.len() > 1)
+fn source(root: &Root, path: &Path, total: &mut usize) -> Option<Source> {
+    let name = path.to_str()?.replace('\\', "/");
+    let language = Language::of(&name)?;
+    let text = String::from_utf8(root.read(path).ok()?).ok()?;
+    *total += text.len();
+    (*total <= MAX_TOTAL && !text.contains('\0')).then(|| Source::new(name, text, language))
+}
+
+fn is_ignored(dir: &Path) -> bool {
+    let Some(name) = dir.file_name() else { return false };
+    name.to_str().is_none_or(|name| IGNORED.contains(&name) || name.starts_with('.') && name.len() > 1)
 }
 
 /// Puts a new text in the place of a file at once, with the permissions it had.
 ///
 /// The path comes from [`sources`]; should one of its directories have become a link since, nothing is written.
 pub(super) fn replace(dir: &Path, path: &str, text: &str) -> io::Result<()> {
-    let root = fs::canonicalize(dir)?;
-    let file = root.join(path);
-    let folder = file.parent().unwrap_or(&root);
-    if fs::canonicalize(folder)? != folder || !fs::symlink_metadata(&file)?.is_file() {
-        return Err(io::Error::other(format!("{path} is behind a link")));
-    }
-    let permissions = fs::metadata(&file)?.permissions();
-    let mut new = tempfile::NamedTempFile::new_in(folder)?;
-    new.write_all(text.as_bytes())?;
-    new.as_file().set_permissions(permissions)?;
-    new.persist(&file)?;
-    Ok(())
+    let place = Place::new(dir, path);
+    // Whoever put a link in its place meanwhile is told, and nothing is written over the link.
+    drop(place.open_file()?);
+    place.replace_soon(text.as_bytes())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
     use std::os::unix::fs::PermissionsExt;
 
     fn write(dir: &Path, path: &str, text: &str) {

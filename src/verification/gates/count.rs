@@ -3,17 +3,17 @@
 use super::facts::View;
 use super::finding::Finding;
 use super::finding::Todo;
-use super::summary::Counts;
-use super::summary::summary;
 use super::timeline::Ran;
 use super::timeline::runs_tests;
+use crate::toolchain::Counts;
+use crate::toolchain::summary;
 
 const GATE: &str = "test_count";
 
 pub(super) fn test_count(view: &View<'_>) -> Finding {
     let mut compared = Vec::new();
     for pair in checks(view).into_iter().chain(runs(view)) {
-        if pair.after.ran() < pair.before.ran() {
+        if pair.after.ran() < pair.before.surely_ran() {
             return dropped(view, &pair);
         }
         compared.push(format!("{}: {} tests before, {} after", pair.name, pair.before.ran(), pair.after.ran()));
@@ -33,11 +33,12 @@ struct Pair {
 
 fn dropped(view: &View<'_>, pair: &Pair) -> Finding {
     let Pair { name, before, after } = pair;
-    let evidence = format!("{name} ran {} tests before ({before}) and {} after ({after})", before.ran(), after.ran());
+    let evidence =
+        format!("{name} ran {} tests before ({before}) and {} after ({after})", before.surely_ran(), after.ran());
     if asks_to_remove(&view.task()) {
         return Finding::not_run(GATE, format!("{evidence}; the task asks to remove something"));
     }
-    let fewer = before.ran() - after.ran();
+    let fewer = before.surely_ran() - after.ran();
     Finding::failed(
         GATE,
         evidence,
@@ -55,7 +56,7 @@ fn checks(view: &View<'_>) -> Vec<Pair> {
         let base = observed.baseline.iter().find(|b| b.scope == check.scope && b.spec == check.spec)?;
         let before = summary(&base.output.text())?.counts?;
         // A run that stops at its first failure is shorter for that reason.
-        let after = summary(&check.output.text()).filter(|s| s.green)?.counts?;
+        let after = summary(&check.output.text()).filter(|s| s.green && s.whole)?.counts?;
         Some(Pair { name: format!("check `{}`", check.spec.name), before, after })
     };
     observed.checks.iter().filter_map(pair).collect()

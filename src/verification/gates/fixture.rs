@@ -117,6 +117,8 @@ impl Turn {
         let change = Change {
             tree: TreeId("t".to_owned()),
             files: files.iter().map(|&f| f.to_owned()).collect(),
+            existed: Vec::new(),
+            leads_out: Vec::new(),
             diff_hash: String::new(),
             no_op: files.is_empty(),
         };
@@ -201,5 +203,6 @@ pub(in crate::verification) fn report(scope: CheckScope, run: &str, red: Option<
         output: Output::whole(red.unwrap_or_default()),
         duration_ms: 1,
         signature: Signature { fingerprint: red.unwrap_or_default().to_owned(), ..Signature::default() },
+        rewrote: Vec::new(),
     }
 }

@@ -23,8 +23,8 @@ use super::kept_tests::is_test_attribute;
 use super::kept_tests::is_trivial;
 use super::kept_tests::opens_test;
 use super::kept_tests::tests_in;
-use crate::domain::is_code;
-use crate::domain::is_test_file;
+use crate::toolchain::is_code;
+use crate::toolchain::is_test;
 use std::collections::BTreeSet;
 
 const GATE: &str = "tests_kept";
@@ -110,7 +110,7 @@ fn gone(files: &[FileDiff<'_>], removed: Vec<String>, open: &mut Vec<String>) ->
     for file in files {
         let before = tests_in(file.removed_lines());
         let lost: Vec<&str> = before.iter().copied().filter(|name| !added.contains(name)).collect();
-        if file.deleted && is_test_file(file.path) {
+        if file.deleted && is_test(file.path) {
             if !lost.is_empty() || before.is_empty() {
                 harm.push(format!("{} was deleted", file.path));
             }
@@ -149,7 +149,7 @@ fn switched_off<'d>(file: &FileDiff<'d>) -> Vec<Off<'d>> {
                 continue;
             }
             let starts = |marks: &[&str]| marks.iter().any(|mark| has_mark(text, mark));
-            if starts(&ONLY) && is_test_file(file.path) {
+            if starts(&ONLY) && is_test(file.path) {
                 harm.push(Off { what: format!("{}: only this test is run now: `{text}`", file.path), mark: None });
             } else if starts(&OFF) && existed(hunk, i, &old, file) {
                 let test = marked(hunk, i, |line| now(line).map(|(text, _)| text));
@@ -324,12 +324,12 @@ mod tests {
             "src/tests.rs",
             "t/run.bats",
         ] {
-            assert!(is_test_file(path), "{path}");
+            assert!(is_test(path), "{path}");
         }
         for path in
             ["src/latest.rs", "src/contest.py", "tests/README.md", "src/testing.rs", "docs/tests.md", "src/attest.go"]
         {
-            assert!(!is_test_file(path), "{path}");
+            assert!(!is_test(path), "{path}");
         }
     }
 

@@ -20,8 +20,8 @@ use super::timeline::happened;
 use super::timeline::is_elsewhere;
 use super::timeline::shown;
 use crate::domain::ToolKind;
-use crate::domain::is_code;
-use crate::domain::is_test_file;
+use crate::toolchain::is_code;
+use crate::toolchain::is_test;
 use crate::verification::commands::Edits;
 use crate::verification::commands::Run;
 use std::path::Path;
@@ -121,7 +121,7 @@ impl Session<'_> {
                 else {
                     continue;
                 };
-                if is_test_file(path) {
+                if is_test(path) {
                     self.loses(path, "deleted");
                 }
             }
@@ -157,14 +157,10 @@ impl Session<'_> {
             }
             if silent {
                 self.empties(file);
-            } else if overwrites
-                && matches!(name, "cat" | "echo" | "printf")
-                && is_test_file(file)
-                && line.contains('>')
-            {
+            } else if overwrites && matches!(name, "cat" | "echo" | "printf") && is_test(file) && line.contains('>') {
                 self.loses(file, "overwritten without a test");
             } else {
-                if is_test_file(file) && line.contains('>') && !has(&self.own, file) {
+                if is_test(file) && line.contains('>') && !has(&self.own, file) {
                     self.overwrites(file, line);
                 }
                 self.makes(file);
@@ -277,7 +273,7 @@ impl Session<'_> {
             let lands =
                 if is_file && is_code(to) { (*to).to_owned() } else { format!("{}/{name}", to.trim_end_matches('/')) };
             let away = outside(&lands, self.dir) || shelved(to);
-            let leaves = is_test_target(path, true) && (away || is_file && !is_test_file(&lands));
+            let leaves = is_test_target(path, true) && (away || is_file && !is_test(&lands));
             if leaves {
                 self.loses(path, "moved away");
             } else {
@@ -291,7 +287,7 @@ impl Session<'_> {
     }
 
     fn empties(&mut self, path: &str) {
-        if is_test_file(path) {
+        if is_test(path) {
             self.loses(path, "emptied");
         }
     }
@@ -376,7 +372,7 @@ fn stem(path: &str) -> String {
 
 /// A test of the same name in another style or runner: `a.test.js` by `a.spec.ts`.
 fn replaces(old: &str, new: &str) -> bool {
-    is_test_file(old) && is_test_file(new) && stem(old) == stem(new)
+    is_test(old) && is_test(new) && stem(old) == stem(new)
 }
 
 fn outside(path: &str, dir: Option<&Path>) -> bool {

@@ -4,8 +4,8 @@ use super::kept_tests::is_assertion;
 use super::kept_tests::is_test_attribute;
 use super::kept_tests::opens_test;
 use super::place::trimmed;
-use crate::domain::is_code;
-use crate::domain::is_test_file;
+use crate::toolchain::is_code;
+use crate::toolchain::is_test;
 
 /// The paths that code removes by name: `os.remove('tests/test_a.py')`.
 pub(super) fn removed_by_name(code: &str) -> impl Iterator<Item = &str> {
@@ -103,10 +103,10 @@ pub(super) fn is_test_target(path: &str, deep: bool) -> bool {
     if last.contains('*') {
         let everything = matches!(last, "*" | "**" | "*.*") || last.starts_with("test_") && last.ends_with('*');
         return everything && (in_tests && parent.rsplit('/').next().is_some_and(|part| DIRS.contains(&part)))
-            || is_test_file(&path.replace('*', "x"));
+            || is_test(&path.replace('*', "x"));
     }
     let part = in_tests && !last.contains('.') && !NO_TESTS.contains(&last);
-    is_test_file(path) || deep && (DIRS.contains(&last) || part)
+    is_test(path) || deep && (DIRS.contains(&last) || part)
 }
 
 /// Whether `find` may find tests, by a pattern that says nothing of an ending.

@@ -1,7 +1,7 @@
 //! Evidence gates: deterministic, three-valued, and never an average.
 //!
 //! [`findings`] lays the recorded tool calls out in order (`timeline`: what changed files, what ran, how it went) and
-//! asks every gate in turn. A gate passes or fails on facts - exit statuses, the runner's own [`summary()`], the diff, the
+//! asks every gate in turn. A gate passes or fails on facts - exit statuses, the runner's own [`summary`](crate::toolchain::summary()), the diff, the
 //! order of calls, what the remote says - and says why it did not run where there are none. What the agent writes is no
 //! fact; only an explicit claim to have run a concrete command is compared with the record (`claims`). `docs/verdicts.md`
 //! lists the gates.
@@ -32,9 +32,7 @@ mod pushes;
 mod red;
 mod remote;
 mod repeated;
-mod runners;
 mod runtime_checks;
-mod summary;
 mod tested;
 mod timeline;
 mod went;
@@ -45,5 +43,3 @@ pub(in crate::verification) use change::changes_code;
 pub use facts::Facts;
 pub use finding::Finding;
 pub use finding::Todo;
-pub use summary::Summary;
-pub use summary::summary;

@@ -1,6 +1,6 @@
 //! What the name of a path says: the project's or not, text for people, what programs leave.
 
-use crate::domain::is_code;
+use crate::toolchain::is_code;
 use std::path::Path;
 
 /// Whether a path is one of the project's; where the project is not known, everything is.

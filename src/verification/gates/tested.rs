@@ -8,7 +8,6 @@ use super::red::excused;
 use super::red::failing_tests;
 use super::red::last_part;
 use super::red::told;
-use super::summary::Counts;
 use super::timeline::At;
 use super::timeline::Changed;
 use super::timeline::Ran;
@@ -17,6 +16,7 @@ use super::timeline::runs_tests;
 use super::went::Went;
 use super::went::counts_nothing;
 use crate::domain::ToolKind;
+use crate::toolchain::Counts;
 use crate::verification::commands::CommandKind;
 
 const RAN: &str = "tests_ran_after_last_change";

@@ -6,8 +6,6 @@ use super::paths::is_log;
 use super::paths::is_prose;
 use super::place::covers;
 use super::place::project;
-use super::summary::Summary;
-use super::summary::summary;
 use super::went::Went;
 use super::went::counts_nothing;
 use super::went::went;
@@ -17,6 +15,8 @@ use crate::domain::ToolStatus;
 use crate::prompt::last_bytes;
 use crate::prompt::shorten;
 use crate::services::TurnEvidence;
+use crate::toolchain::TestSummary;
+use crate::toolchain::summary;
 use crate::verification::commands::CommandKind;
 use crate::verification::commands::Edits;
 use crate::verification::commands::Run;
@@ -39,7 +39,7 @@ pub(super) struct Step<'a> {
     pub(super) dark: bool,
     /// Where each of the commands runs, as far as the line's own `cd` says: from the project's directory, or absolute.
     pub(super) places: Vec<PathBuf>,
-    said: OnceCell<Option<Summary>>,
+    said: OnceCell<Option<TestSummary>>,
 }
 
 /// Of a command that is not for tests so much of the end of its output is searched for a summary: it stands there if
@@ -48,7 +48,7 @@ const SEARCHED_BYTES: usize = 4 * 1024;
 
 impl Step<'_> {
     /// What a test runner says in its output; read once.
-    pub(super) fn said(&self) -> Option<&Summary> {
+    pub(super) fn said(&self) -> Option<&TestSummary> {
         let read = || {
             let output = self.action.outcome.as_ref().map_or("", |outcome| outcome.output.as_str());
             let tests = self.runs.iter().any(|run| run.kind == CommandKind::Test);
@@ -79,7 +79,7 @@ pub(super) struct Ran<'s> {
     pub(super) run: &'s Run,
     pub(super) line: &'s str,
     /// What a test runner says in the output.
-    pub(super) said: Option<&'s Summary>,
+    pub(super) said: Option<&'s TestSummary>,
     pub(super) went: Went,
     /// Where it ran: see [`Step::places`].
     pub(super) place: &'s Path,

@@ -1,10 +1,10 @@
 //! How a recorded command went: from its exit status, and where that is hidden or unknown from the runner's own summary.
 
-use super::summary::Summary;
 use super::timeline::Step;
 use crate::domain::Outcome;
 use crate::domain::ToolStatus;
 use crate::prompt::shorten;
+use crate::toolchain::TestSummary;
 use crate::verification::commands::CommandKind;
 use crate::verification::commands::Run;
 
@@ -174,8 +174,8 @@ fn red_line(output: &str) -> Option<&str> {
     output.lines().rev().take(400).find(red).map(str::trim)
 }
 
-fn words(summary: &Summary) -> String {
-    summary.counts.map_or_else(|| format!(" ({})", summary.tool), |counts| format!(" ({}: {counts})", summary.tool))
+fn words(summary: &TestSummary) -> String {
+    summary.counts.map_or_else(|| format!(" ({})", summary.runner), |counts| format!(" ({}: {counts})", summary.runner))
 }
 
 /// The recorded exit status; some agents put it in front of a failed command's output.

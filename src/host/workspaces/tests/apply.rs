@@ -81,7 +81,7 @@ async fn what_does_not_fit_changes_nothing() {
 async fn the_patch_alone_is_enough() {
     let [_, project] = projects();
     confirmed(&project).await;
-    fs::remove_dir_all(project.top.join(".reflection/snapshots.git")).unwrap();
+    fs::remove_dir_all(project.top.join(".reflection/repository.git")).unwrap();
     let applied = apply(&project).await.unwrap();
     assert_eq!(applied.files, ["a", "gone", "new/file"]);
     assert_eq!(names(&project.top), ["a", "b", "new/file"]);

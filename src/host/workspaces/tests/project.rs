@@ -107,6 +107,7 @@ impl Project {
                 carry: Vec::new(),
                 carry_limit_bytes: 1 << 20,
                 min_free_bytes: 0,
+                max_change_bytes: 256 << 20,
                 transcripts_bytes: 1 << 30,
                 env: BTreeMap::new(),
             },

@@ -4,6 +4,7 @@ use super::project::*;
 use crate::domain::SubtaskId;
 use crate::domain::TreeId;
 use crate::services::Workspace;
+use crate::services::WorkspaceError;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::fs::symlink;
@@ -151,7 +152,7 @@ async fn half_done_merges_are_gone_after_a_reset() {
     assert!(!merge.unwrap().status.success());
     reset(&workspace).await;
     assert_eq!(git(&dir, &["status", "--porcelain"]), "");
-    assert!(git(&dir, &["status"]).contains("HEAD detached"));
+    assert_eq!(git(&dir, &["branch", "--show-current"]), "");
     assert!(!git(&dir, &["status"]).contains("merg"));
     assert_eq!(git(&dir, &["rev-parse", "HEAD"]), head);
 }
@@ -161,7 +162,7 @@ async fn locks_that_a_killed_git_left_do_not_matter() {
     for project in [Project::git(&FILES), Project::plain(&FILES)] {
         let workspace = project.open().await;
         write(&project.top, ".reflection/worktrees/r1/.private/slot-1/index.lock", "");
-        write(&project.top, ".reflection/snapshots.git/index.lock", "");
+        write(&project.top, ".reflection/repository.git/index.lock", "");
         write(&workspace.dir(), "a.txt", "x");
         assert_eq!(record(&workspace).await.files, ["a.txt"]);
         write(&project.top, ".reflection/worktrees/r1/.private/slot-1/index.lock", "");
@@ -190,7 +191,7 @@ async fn nested_repositories_are_recorded_as_files() {
 #[tokio::test]
 async fn an_agent_may_destroy_its_worktree() {
     let act = |dir: &Path| {
-        fs::remove_file(dir.join(".git")).unwrap();
+        fs::remove_dir_all(dir.join(".git")).unwrap();
         git(dir, &["init", "-q"]);
         git(dir, &["add", "-A"]);
         git(dir, &["commit", "-qm", "fresh start"]);
@@ -202,8 +203,7 @@ async fn an_agent_may_destroy_its_worktree() {
     let workspace = project.open().await;
     let dir = workspace.dir();
     fs::remove_dir_all(&dir).unwrap();
-    assert_eq!(record(&workspace).await.files.len(), FILES.len());
-    git(&project.top, &["worktree", "prune"]);
+    assert!(matches!(workspace.record(&workspace.base()).await, Err(WorkspaceError::NotRecorded(_))));
     reset(&workspace).await;
     assert_eq!(names(&dir).len(), FILES.len());
     assert_eq!(git(&dir, &["status", "--porcelain"]), "");
@@ -243,7 +243,7 @@ async fn memory_that_is_tracked_is_never_inside_and_stays_in_the_trees() {
     write(&dir, "a.txt", "x\n");
     let change = record(&workspace).await;
     assert_eq!(change.files, ["a.txt"]);
-    let list = git(&project.top, &["ls-tree", "-r", "--name-only", &change.tree.0]);
+    let list = git(&project.top.join(".reflection/repository.git"), &["ls-tree", "-r", "--name-only", &change.tree.0]);
     assert_eq!(list.lines().count(), all.len());
     workspace.reset(&change.tree, &CancellationToken::new()).await.unwrap();
     assert!(!dir.join("memory").exists());

@@ -29,7 +29,7 @@ fn look(workspace: &Arc<dyn Workspace>) -> Vec<String> {
     for (top, name) in [(dir.as_path(), "files"), (Path::new(&admin), "admin")] {
         for found in walkdir::WalkDir::new(top).min_depth(1).sort_by_file_name().into_iter().map(Result::unwrap) {
             let path = found.path().strip_prefix(top).unwrap();
-            if path == Path::new("index") || path == Path::new(".git") {
+            if path == Path::new("index") || (name == "files" && path.starts_with(".git")) {
                 continue;
             }
             let meta = found.path().symlink_metadata().unwrap();
@@ -65,7 +65,7 @@ async fn check(act: impl FnOnce(&Path), reuses: bool) {
     let first = open(&workspaces, "first", &[]).await.unwrap();
     reset(&first).await;
     act(&first.dir());
-    record(&first).await;
+    let _ = first.record(&first.base()).await;
     first.close().await.unwrap();
     let second = open(&workspaces, "second", &[]).await.unwrap();
     reset(&second).await;
@@ -75,8 +75,6 @@ async fn check(act: impl FnOnce(&Path), reuses: bool) {
     reset(&fresh).await;
     assert_eq!(look(&second), look(&fresh));
     assert!(record(&second).await.no_op);
-    let standing = git(&project.top, &["worktree", "list"]).lines().count();
-    assert_eq!(standing, 3, "the user's, and as many as tasks are open");
     for open in [second, fresh] {
         open.close().await.unwrap();
     }
@@ -170,7 +168,11 @@ async fn what_the_agents_git_was_told_is_forgotten() {
         write(own, "locked", "by me");
     };
     check(act, true).await;
-    check(|dir| fs::write(dir.join(".git"), "gitdir: /nowhere\n").unwrap(), true).await;
+    let act = |dir: &Path| {
+        fs::remove_dir_all(dir.join(".git")).unwrap();
+        fs::write(dir.join(".git"), "gitdir: /nowhere\n").unwrap();
+    };
+    check(act, true).await;
 }
 
 #[tokio::test]
@@ -187,13 +189,13 @@ async fn a_repository_inside_is_gone() {
             write(dir, "nested/f", "f");
             git(&dir.join("nested"), &["init", "-q"]);
         },
-        false,
+        true,
     )
     .await;
 }
 
 #[tokio::test]
-async fn where_there_is_doubt_the_slot_is_thrown_away() {
+async fn what_cannot_be_proven_is_made_anew() {
     check(
         |dir| {
             let run = dir.parent().unwrap();
@@ -202,7 +204,7 @@ async fn where_there_is_doubt_the_slot_is_thrown_away() {
             lie.args(["update-index", "--assume-unchanged", "a.txt"]).current_dir(dir).env("GIT_INDEX_FILE", index);
             assert!(lie.status().unwrap().success());
         },
-        false,
+        true,
     )
     .await;
     check(|dir| write(dir, ".gitattributes", "*.txt text eol=crlf\n"), false).await;
@@ -234,14 +236,14 @@ async fn whoever_stands_in_a_slot_keeps_the_next_task_out_of_it() {
 }
 
 #[tokio::test]
-async fn a_submodule_that_was_filled_is_not_used_again() {
+async fn a_submodule_that_an_agent_filled_is_empty_for_the_next_task() {
     let (module, project) = (Project::git(&[("m", "m")]), Project::git(&FILES));
     let url = module.top.display().to_string();
     git(&project.top, &["-c", "protocol.file.allow=always", "submodule", "add", "-q", &url, "sub"]);
     git(&project.top, &["commit", "-qm", "a submodule"]);
     let workspaces = begun(&project).await;
     let mut before = None;
-    for (id, fills, same) in [("one", false, false), ("two", true, true), ("three", false, false)] {
+    for (id, fills, same) in [("one", false, false), ("two", true, true), ("three", false, true)] {
         let workspace = open(&workspaces, id, &[]).await.unwrap();
         reset(&workspace).await;
         assert_eq!(before == Some(workspace.dir()), same, "{id}");
@@ -258,7 +260,7 @@ const SETUP: &str = "echo ran >> \"$LOG\"; mkdir -p deps/bin; cp Cargo.lock deps
 
 /// `setup` has run so often after a second task opened the slot in which `act` happened.
 async fn check_setup(act: impl FnOnce(&Path), expected: usize) {
-    let files = [("Cargo.lock", "1"), ("t", "t"), (".gitignore", "deps/\n")];
+    let files = [("Cargo.lock", "1"), ("code", "t"), (".gitignore", "deps/\n")];
     let mut project = Project::git(&files).set_up_by(SETUP);
     let log = project.top.join(".git/setup-log");
     project.policy.env = [("LOG".to_owned(), log.display().to_string())].into();
@@ -281,7 +283,7 @@ async fn check_setup(act: impl FnOnce(&Path), expected: usize) {
 #[tokio::test]
 async fn setup_runs_again_only_if_what_it_made_cannot_be_trusted() {
     check_setup(|_| {}, 1).await;
-    check_setup(|dir| write(dir, "t", "work"), 1).await;
+    check_setup(|dir| write(dir, "code", "work"), 1).await;
     check_setup(|dir| write(dir, "deps/new/x", "new ones are removed"), 1).await;
     // The reset between two attempts of the same task brings it back from a copy; another task does not rely on that.
     check_setup(|dir| write(dir, "deps/bin/tool", "mine"), 2).await;
@@ -319,15 +321,16 @@ async fn carried_paths_are_carried_again_if_the_user_or_an_agent_changed_them() 
 }
 
 #[tokio::test]
-async fn a_copy_without_git_is_made_anew() {
+async fn a_copy_without_git_is_used_again_too() {
     let project = Project::plain(&FILES);
     let workspaces = begun(&project).await;
     let first = open(&workspaces, "first", &[]).await.unwrap();
     reset(&first).await;
     write(&first.dir(), "out/x", "left");
     first.close().await.unwrap();
-    assert!(!first.dir().exists());
     let second = open(&workspaces, "second", &[]).await.unwrap();
     reset(&second).await;
+    assert_eq!(second.dir(), first.dir());
     assert_eq!(names(&second.dir()), [".gitignore", "a.txt", "dir/b.txt", "dir/deep/c.txt", "run.sh"]);
+    assert!(!second.dir().join("out").exists());
 }

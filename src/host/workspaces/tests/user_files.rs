@@ -61,7 +61,6 @@ async fn what_a_dead_run_left_is_removed_and_the_users_worktrees_are_not() {
     let mine = project.top.parent().unwrap().join("mine");
     git(&project.top, &["worktree", "add", "-q", "-b", "side", mine.to_str().unwrap()]);
     let dir = project.open().await.dir();
-    git(&project.top, &["worktree", "lock", dir.to_str().unwrap()]);
     // As if it were on a drive that is not there today.
     fs::rename(&mine, mine.with_extension("away")).unwrap();
     let run = RunId::new("r2").unwrap();
@@ -155,12 +154,12 @@ async fn workspaces_at_the_same_time_have_caches_of_their_own() {
     workspaces.begin(run_id().into()).await.unwrap();
     let first = open(&workspaces, "one", &[]).await.unwrap();
     let second = open(&workspaces, "two", &[]).await.unwrap();
-    let of = |n: usize| project.top.join(format!(".reflection/cache/{n}/target")).display().to_string();
-    assert_eq!(first.env()["TARGET"], of(0));
-    assert_eq!(second.env()["TARGET"], of(1));
+    let of = |n: usize| project.top.join(format!(".reflection/cache/slot-{n}/target")).display().to_string();
+    assert_eq!(first.env()["TARGET"], of(1));
+    assert_eq!(second.env()["TARGET"], of(2));
     drop(first);
     let third = open(&workspaces, "three", &[]).await.unwrap();
-    assert_eq!(third.env()["TARGET"], of(0));
+    assert_eq!(third.env()["TARGET"], of(1));
 }
 
 #[tokio::test]

@@ -69,6 +69,9 @@ pub fn detail(night: &Night, place: usize, times: &Times) -> Vec<Passage> {
             MergeOutcome::Merged { commit, .. } => {
                 format!("merged as {}", foreign(commit.get(..12).unwrap_or(commit), 60))
             }
+            left @ MergeOutcome::LeftToPerson { .. } => {
+                format!("left to you: {}", foreign(&left.failed().unwrap_or_default(), WORDS))
+            }
             other => format!("not merged: {}", foreign(&other.failed().unwrap_or_default(), WORDS)),
         };
         let when = times.clock(merge.at);

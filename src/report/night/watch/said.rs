@@ -91,6 +91,9 @@ fn of_task(entry: &JournalEntry) -> Option<String> {
         JournalEntry::MergeEnded { outcome: MergeOutcome::Merged { commit, .. }, .. } => {
             format!("merged as {}", foreign(commit.get(..12).unwrap_or(commit), 60))
         }
+        JournalEntry::MergeEnded { outcome: outcome @ MergeOutcome::LeftToPerson { .. }, .. } => {
+            format!("left to you: {}", foreign(&outcome.failed().unwrap_or_default(), BYTES))
+        }
         JournalEntry::MergeEnded { outcome, .. } => {
             format!("not merged: {}", foreign(&outcome.failed().unwrap_or_default(), BYTES))
         }

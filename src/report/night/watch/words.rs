@@ -23,6 +23,9 @@ const QUIET_MS: u64 = 10 * 60 * 1000;
 #[must_use]
 pub fn standing(night: &Night, times: &Times) -> String {
     let last = night.last_sign_at.map_or_else(String::new, |at| format!(" {}", times.near(at)));
+    if let Some(pid) = night.stopped_pid {
+        return format!("stands still: its process {pid} is stopped, and `kill -CONT {pid}` lets it go on");
+    }
     match night.state {
         NightState::Running => {
             let Some(since) = night.started_at else { return "running".to_owned() };
@@ -115,6 +118,7 @@ pub fn need(night: &Night, need: &Need) -> String {
         NeedKind::Person => "waits for you: ",
         NeedKind::Unverifiable => "nothing could verify it: ",
         NeedKind::Unmerged => "not merged: ",
+        NeedKind::YoursToMerge => "confirmed, and yours to merge: ",
         NeedKind::SetAside => "set aside: ",
         NeedKind::Review => "worth a look: ",
     };

@@ -1,6 +1,7 @@
 //! The project's own instructions.
 
 use crate::domain::Opinion;
+use crate::files::open_named;
 use crate::prompt::INSTRUCTIONS_BYTES;
 use crate::prompt::excerpt;
 use crate::services::Clock;
@@ -74,7 +75,7 @@ fn instructions(dir: &Path) -> String {
     let mut parts: Vec<(&str, String)> = Vec::new();
     for name in FILES {
         let mut text = Vec::new();
-        let read = std::fs::File::open(dir.join(name)).and_then(|file| file.take(READ_BYTES).read_to_end(&mut text));
+        let read = open_named(&dir.join(name)).and_then(|file| file.take(READ_BYTES).read_to_end(&mut text));
         let text = String::from_utf8_lossy(&text).trim().to_owned();
         if read.is_ok() && !text.is_empty() && parts.iter().all(|(_, known)| *known != text) {
             parts.push((name, text));

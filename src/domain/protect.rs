@@ -1,0 +1,119 @@
+//! The files that no attempt may change: the globs under `protect`.
+
+use globset::GlobBuilder;
+use globset::GlobSet;
+use globset::GlobSetBuilder;
+use std::path::Path;
+
+/// Globs of files that no attempt may change, relative to the project.
+///
+/// ```
+/// # use reflexion::domain::Protected;
+/// let protected = Protected::new(&["./tests/".to_owned(), "/*.lock".to_owned()])?;
+/// assert!(protected.has("tests/deep/test_a.py") && protected.has("poetry.lock"));
+/// assert!(!protected.has("src/poetry.lock"));
+/// # Ok::<(), reflexion::domain::ProtectError>(())
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Protected(Vec<One>);
+
+/// One glob of the user's, and what it stands for.
+#[derive(Debug, Clone)]
+struct One {
+    glob: String,
+    files: GlobSet,
+}
+
+/// A glob that cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`protect` has the glob `{glob}`, which cannot be read: {because}")]
+pub struct ProtectError {
+    /// As it was written.
+    pub glob: String,
+    /// Why.
+    pub because: String,
+}
+
+impl Protected {
+    /// Each glob also protects everything below what it matches, so that `ci` protects the directory. A leading `./` says
+    /// nothing; a leading `/` means the project's directory, and then `*` does not reach into directories.
+    ///
+    /// # Errors
+    /// [`ProtectError`] for the first glob that cannot be read.
+    pub fn new(globs: &[String]) -> Result<Self, ProtectError> {
+        let one = |glob: &String| {
+            let files = files(glob);
+            let files =
+                files.map_err(|error| ProtectError { glob: glob.clone(), because: error.kind().to_string() })?;
+            Ok(One { glob: glob.clone(), files })
+        };
+        globs.iter().map(one).collect::<Result<_, _>>().map(Self)
+    }
+
+    /// Whether a file, given from the project's directory, is protected.
+    #[must_use]
+    pub fn has(&self, file: impl AsRef<Path>) -> bool {
+        self.0.iter().any(|one| one.files.is_match(file.as_ref()))
+    }
+
+    /// The globs, as they were written, that match none of these files.
+    #[must_use]
+    pub fn without_file<P: AsRef<Path>>(&self, files: &[P]) -> Vec<&str> {
+        let none = |one: &&One| !files.iter().any(|file| one.files.is_match(file.as_ref()));
+        self.0.iter().filter(none).map(|one| one.glob.as_str()).collect()
+    }
+}
+
+fn files(glob: &str) -> Result<GlobSet, globset::Error> {
+    let mut rest = glob;
+    while let Some(shorter) = rest.strip_prefix("./") {
+        rest = shorter.trim_start_matches('/');
+    }
+    let plain = rest.trim_start_matches('/').trim_end_matches('/');
+    let from_root = plain.len() < rest.trim_end_matches('/').len();
+    let mut set = GlobSetBuilder::new();
+    for glob in [plain.to_owned(), format!("{plain}/**")] {
+        set.add(GlobBuilder::new(&glob).literal_separator(from_root).build()?);
+    }
+    set.build()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_way_to_name_a_directory_protects_what_is_in_it() {
+        for glob in [
+            "tests",
+            "tests/",
+            "./tests",
+            "./tests/",
+            "/tests",
+            "/tests/",
+            "tests/**",
+            "./tests/**",
+            "/tests/**",
+            ".//tests",
+        ] {
+            let protected = Protected::new(&[glob.to_owned()]).unwrap();
+            assert!(protected.has("tests/a.py") && protected.has("tests/deep/b.py"), "{glob}");
+            assert!(!protected.has("src/tests.py") && !protected.has("src/tests/a.py"), "{glob}");
+        }
+    }
+
+    #[test]
+    fn a_leading_slash_means_the_projects_directory() {
+        let has = |glob: &str, file: &str| Protected::new(&[glob.to_owned()]).unwrap().has(file);
+        assert!(has("*.lock", "a/b.lock") && has("*.lock", "b.lock"));
+        assert!(!has("/*.lock", "a/b.lock") && has("/*.lock", "b.lock"));
+        assert!(has("/**/*.lock", "a/b.lock"));
+    }
+
+    #[test]
+    fn globs_without_a_file_and_globs_that_cannot_be_read_are_named() {
+        let protected = Protected::new(&["./tests".to_owned(), "spec/**".to_owned()]).unwrap();
+        assert_eq!(protected.without_file(&["tests/a.py"]), ["spec/**"]);
+        assert_eq!(Protected::new(&["a[".to_owned()]).unwrap_err().glob, "a[");
+    }
+}

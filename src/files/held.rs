@@ -1,0 +1,109 @@
+//! What is held: whether it is the same, its attributes, and how another program is led to it.
+
+use super::root::Root;
+use cap_fs_ext::MetadataExt;
+use std::collections::BTreeSet;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::path::Path;
+use std::path::PathBuf;
+
+impl Root {
+    /// Whether both are handles of the same directory.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        let id = |root: &Self| root.dir().dir_metadata().map(|data| (data.dev(), data.ino())).ok();
+        id(self).is_some_and(|own| id(other) == Some(own))
+    }
+
+    /// A working directory that leads a program which this process starts to the very directory that is held, whatever
+    /// its name leads to by now. Good as long as the handle lives.
+    ///
+    /// Where the system has no such name, it is the path as it was given.
+    #[must_use]
+    pub fn place(&self) -> PathBuf {
+        if cfg!(target_os = "linux") {
+            PathBuf::from(format!("/proc/self/fd/{}", self.dir().as_raw_fd()))
+        } else {
+            self.path().to_owned()
+        }
+    }
+
+    /// The names of the extended attributes of a file or a directory; none where the file system has none.
+    ///
+    /// # Errors
+    /// If it is not there, or the system refuses to say.
+    pub fn attributes(&self, path: &Path) -> io::Result<BTreeSet<Vec<u8>>> {
+        let (dir, name) = match (path.parent(), path.file_name()) {
+            (Some(parent), Some(name)) => (self.below(parent)?, Path::new(name)),
+            _ => (self.clone(), Path::new(".")),
+        };
+        let mut names = vec![0_u8; 4096];
+        match rustix::fs::llistxattr(dir.place().join(name), &mut names[..]) {
+            Ok(length) => {
+                let names = names[..length].split(|byte| *byte == 0);
+                Ok(names.filter(|name| !name.is_empty()).map(<[u8]>::to_vec).collect())
+            }
+            Err(rustix::io::Errno::NOTSUP) => Ok(BTreeSet::new()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Puts a whole file in the place of what stands there, as [`Root::replace`] does, but not durably: after a power cut it
+    /// may be empty.
+    ///
+    /// # Errors
+    /// If it cannot be written, or a directory stands there.
+    pub fn put(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        let mut new = self.begin(path)?;
+        io::Write::write_all(&mut new, bytes)?;
+        new.finish_soon()
+    }
+
+    /// Removes a directory if nothing is in it.
+    ///
+    /// # Errors
+    /// If it is not there, is no directory, or something is in it.
+    pub fn remove_empty(&self, path: &Path) -> io::Result<()> {
+        match (path.parent(), path.file_name()) {
+            (Some(parent), Some(name)) => self.below(parent)?.dir().remove_dir(name),
+            _ => Err(io::ErrorKind::InvalidInput.into()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn a_program_is_led_to_what_is_held_wherever_it_is_by_now() {
+        let dir = tempfile::tempdir().unwrap();
+        let [old, new] = ["old", "new"].map(|name| dir.path().join(name));
+        fs::create_dir(&old).unwrap();
+        let held = Root::open(&old).unwrap();
+        assert!(held.is_same(&Root::open(&old).unwrap()));
+        fs::rename(&old, &new).unwrap();
+        fs::create_dir(&old).unwrap();
+        assert!(!held.is_same(&Root::open(&old).unwrap()));
+        assert!(held.is_same(&Root::open(&new).unwrap()));
+        let touched = std::process::Command::new("touch").arg("here").current_dir(held.place()).status().unwrap();
+        assert!(touched.success());
+        assert_eq!((old.join("here").exists(), new.join("here").exists()), (false, cfg!(target_os = "linux")));
+    }
+
+    #[test]
+    fn files_are_put_and_only_empty_directories_removed() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = Root::open(dir.path()).unwrap();
+        root.put(Path::new("a/b"), b"one").unwrap();
+        root.put(Path::new("a/b"), b"two").unwrap();
+        assert_eq!(root.read(Path::new("a/b")).unwrap(), b"two");
+        assert_eq!(root.list(Path::new("a")).unwrap().len(), 1);
+        assert!(root.remove_empty(Path::new("a")).is_err());
+        root.remove(Path::new("a/b")).unwrap();
+        root.remove_empty(Path::new("a")).unwrap();
+        assert!(root.attributes(Path::new("")).is_ok());
+    }
+}

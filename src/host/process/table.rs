@@ -1,0 +1,239 @@
+//! The process table.
+
+use super::mark::MARK;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::collections::HashSet;
+use std::io::Read;
+use std::path::Path;
+
+/// This process and all that descend from it, at one time.
+#[derive(Debug)]
+pub(super) struct Table {
+    processes: Vec<Process>,
+    /// Read when they are asked for, once.
+    marks: RefCell<HashMap<i32, Marked>>,
+    me: Process,
+}
+
+/// The mark in a process's environment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Marked {
+    /// It has one.
+    With(String),
+    /// It has none, or nobody may read it.
+    No,
+    /// It is just becoming another program, and has no environment until it is that.
+    NotYetKnown,
+}
+
+impl Table {
+    pub(super) fn read() -> Self {
+        let processes = Process::ours();
+        let pid = rustix::process::getpid().as_raw_pid();
+        // From the table, because `getsid` answers 0, which is no `Pid`, where the session's leader is outside of our pid
+        // namespace (a container entered from outside).
+        let unknown = Process { pid, parent: 0, group: 0, session: 0, start: 0, zombie: false };
+        let me = processes.iter().find(|process| process.pid == pid).copied().unwrap_or(unknown);
+        Self { processes, marks: RefCell::default(), me }
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Process> {
+        self.processes.iter()
+    }
+
+    /// This process.
+    pub(super) fn me(&self) -> &Process {
+        &self.me
+    }
+
+    pub(super) fn marked(&self, process: &Process) -> Marked {
+        self.marks.borrow_mut().entry(process.pid).or_insert_with(|| process.marked()).clone()
+    }
+
+    /// Whether it has a mark that contains this one.
+    pub(super) fn is_marked(&self, process: &Process, mark: &str) -> bool {
+        !process.zombie && matches!(self.marked(process), Marked::With(mine) if mine.contains(mark))
+    }
+
+    /// Adds all children of these processes, their children, and whoever is in a session of theirs.
+    ///
+    /// A session begins with one process and is left to its descendants; only ours has all of them in it.
+    pub(super) fn complete(&self, mut found: HashSet<i32>, among: impl Fn(&Process) -> bool) -> HashSet<i32> {
+        loop {
+            let is_in = |process: &&Process| found.contains(&process.pid);
+            let sessions: HashSet<i32> =
+                self.iter().filter(is_in).map(|p| p.session).filter(|session| *session != self.me.session).collect();
+            let belongs = |p: &&Process| found.contains(&p.parent) || sessions.contains(&p.session);
+            let new = self.iter().filter(|p| p.pid != self.me.pid && among(p) && !found.contains(&p.pid));
+            let new: Vec<i32> = new.filter(belongs).map(|p| p.pid).collect();
+            if new.is_empty() {
+                return found;
+            }
+            found.extend(new);
+        }
+    }
+}
+
+/// A line of the process table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Process {
+    pub(super) pid: i32,
+    pub(super) parent: i32,
+    pub(super) group: i32,
+    pub(super) session: i32,
+    pub(super) start: u64,
+    pub(super) zombie: bool,
+}
+
+impl Process {
+    pub(super) fn all() -> Vec<Self> {
+        std::fs::read_dir("/proc")
+            .into_iter()
+            .flatten()
+            .flatten()
+            .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+            .filter_map(Self::read)
+            .collect()
+    }
+
+    /// This process and all that descend from it; the whole table where the kernel does not list children.
+    pub(super) fn ours() -> Vec<Self> {
+        Self::descendants().unwrap_or_else(Self::all)
+    }
+
+    /// This process and all that descend from it, without reading the whole table; nothing where the kernel does not list
+    /// children.
+    ///
+    /// Whatever a program started is among them, because this process adopts orphans ([`adopt_orphans`]).
+    fn descendants() -> Option<Vec<Self>> {
+        let me = rustix::process::getpid().as_raw_pid();
+        let mut found = vec![Self::read(me)?];
+        let mut next = 0;
+        let mut listed = HashSet::from([me]);
+        while let Some(process) = found.get(next) {
+            next += 1;
+            // One that has ended meanwhile has none; of this process there must be a list.
+            match children(process.pid) {
+                Some(pids) => {
+                    let new = pids.into_iter().filter(|pid| listed.insert(*pid));
+                    found.extend(new.filter_map(Self::read).collect::<Vec<_>>());
+                }
+                None if next == 1 => return None,
+                None => {}
+            }
+        }
+        Some(found)
+    }
+
+    pub(super) fn read(pid: i32) -> Option<Self> {
+        // The kernel makes the line anew for each call: one call, with room for all of it, and not one for its length.
+        let mut line = [0_u8; 1024];
+        let length = std::fs::File::open(format!("/proc/{pid}/stat")).and_then(|mut stat| stat.read(&mut line)).ok()?;
+        Self::parse(pid, &line[..length])
+    }
+
+    /// Fields of `/proc/PID/stat` [`proc_pid_stat(5)`]: after the name, which is in parentheses and may contain anything,
+    /// come state (3), ppid, pgrp, session, ..., starttime (22).
+    pub(super) fn parse(pid: i32, stat: &[u8]) -> Option<Self> {
+        let after = memchr::memrchr(b')', stat)? + 1;
+        let text = std::str::from_utf8(&stat[after..]).ok()?;
+        let fields: Vec<&str> = text.split_ascii_whitespace().collect();
+        Some(Self {
+            pid,
+            zombie: matches!(*fields.first()?, "Z" | "X"),
+            parent: fields.get(1)?.parse().ok()?,
+            group: fields.get(2)?.parse().ok()?,
+            session: fields.get(3)?.parse().ok()?,
+            start: fields.get(19)?.parse().ok()?,
+        })
+    }
+
+    pub(super) fn is_below(&self, dir: &Path) -> bool {
+        std::fs::read_link(format!("/proc/{}/cwd", self.pid)).is_ok_and(|cwd| cwd.starts_with(dir))
+    }
+
+    /// What its environment held as mark when it was started; nothing for another user's.
+    pub(super) fn mark(&self) -> Option<String> {
+        match self.marked() {
+            Marked::With(mark) => Some(mark),
+            Marked::No | Marked::NotYetKnown => None,
+        }
+    }
+
+    fn marked(&self) -> Marked {
+        match std::fs::read(format!("/proc/{}/environ", self.pid)) {
+            Ok(environ) if environ.is_empty() && !self.zombie && !has_no_environment(self.pid) => Marked::NotYetKnown,
+            Ok(environ) => mark_in(&environ).map_or(Marked::No, Marked::With),
+            Err(_) => Marked::No,
+        }
+    }
+}
+
+/// The children of all threads of a process [`proc_tid_children(5)`].
+fn children(pid: i32) -> Option<Vec<i32>> {
+    let mut children = Vec::new();
+    for thread in std::fs::read_dir(format!("/proc/{pid}/task")).ok()?.flatten() {
+        match std::fs::read_to_string(thread.path().join("children")) {
+            Ok(list) => children.extend(list.split_ascii_whitespace().filter_map(|pid| pid.parse::<i32>().ok())),
+            // The thread has ended; a kernel without these lists has none for any thread.
+            Err(_) if thread.path().exists() => return None,
+            Err(_) => {}
+        }
+    }
+    Some(children)
+}
+
+/// The value of the mark's variable.
+fn mark_in(environ: &[u8]) -> Option<String> {
+    let mut variables = environ.split(|byte| *byte == 0);
+    let value = variables.find_map(|variable| variable.strip_prefix(MARK.as_bytes())?.strip_prefix(b"="))?;
+    Some(String::from_utf8_lossy(value).into_owned())
+}
+
+/// Whether its environment is empty, and not only not there yet: fields `env_start` (50) and `env_end` (51) of
+/// `/proc/PID/stat` are 0 until a program that is being started has its own.
+fn has_no_environment(pid: i32) -> bool {
+    let Ok(stat) = std::fs::read(format!("/proc/{pid}/stat")) else { return true };
+    let after = memchr::memrchr(b')', &stat).map_or(0, |at| at + 1);
+    let fields = String::from_utf8_lossy(&stat[after..]);
+    let mut fields = fields.split_ascii_whitespace().skip(47);
+    fields.next().zip(fields.next()).is_some_and(|(start, end)| start == end && end != "0")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn descendants_are_listed_without_the_whole_table() {
+        let mut shell = std::process::Command::new("sh");
+        shell.args(["-c", "sh -c 'echo $$; read x; :'; :"]).stdin(std::process::Stdio::piped());
+        let mut shell = shell.stdout(std::process::Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        std::io::BufRead::read_line(&mut std::io::BufReader::new(shell.stdout.take().unwrap()), &mut line).unwrap();
+        let grandchild: i32 = line.trim().parse().unwrap();
+        let found = Process::descendants().expect("this kernel lists children");
+        for pid in [rustix::process::getpid().as_raw_pid(), shell.id().cast_signed(), grandchild] {
+            assert_eq!(found.iter().filter(|process| process.pid == pid).count(), 1, "{pid} in {found:?}");
+        }
+        assert!(!found.iter().any(|process| process.pid == 1), "{found:?}");
+        drop(shell.stdin.take());
+        shell.wait().unwrap();
+    }
+
+    #[test]
+    fn a_name_may_contain_anything() {
+        let stat = b"42 (a) Z 1 (b) S 7 8 9 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 12345 0 0";
+        assert_eq!(
+            Process::parse(42, stat),
+            Some(Process { pid: 42, parent: 7, group: 8, session: 9, start: 12345, zombie: false })
+        );
+    }
+
+    #[test]
+    fn this_process_is_in_the_table() {
+        let me = rustix::process::getpid().as_raw_pid();
+        assert!(Process::all().iter().any(|p| p.pid == me && !p.zombie));
+    }
+}

@@ -1,0 +1,133 @@
+//! The repository that a workspace has of its own, for the git of whoever works in it.
+//!
+//! It is written file by file and borrows the objects of the runtime's [`store`](super::store), which borrows those of the user's.
+//! Branches, tags, stash, configuration and hooks in it are its own: what an agent does to them reaches nobody else, and all
+//! of it is written anew before the next attempt. The runtime itself reads nothing of it but which ignored files its index has.
+
+use super::layout::Layout;
+use super::repository::Repository;
+use super::settings::Settings;
+use super::store::Frozen;
+use super::store::alternates;
+use super::store::lay_dirs;
+use crate::files::Kind;
+use crate::files::Root;
+use crate::services::WorkspaceError;
+use std::io;
+use std::path::Path;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// What git says while an operation is half done.
+const HALF_DONE: [(&str, &str); 8] = [
+    ("MERGE_HEAD", "a merge"),
+    ("rebase-merge", "a rebase"),
+    ("rebase-apply", "a rebase"),
+    ("CHERRY_PICK_HEAD", "a cherry-pick"),
+    ("REVERT_HEAD", "a revert"),
+    ("BISECT_LOG", "a bisect"),
+    ("index.lock", "a change of the index"),
+    ("HEAD.lock", "a change of HEAD"),
+];
+
+/// Where it lies in a workspace.
+pub(super) const DIR: &str = ".git";
+/// Its index.
+pub(super) const INDEX: &str = ".git/index";
+/// Where git keeps the repositories of submodules.
+pub(super) const MODULES: &str = ".git/modules";
+
+/// What stands in the repository of every workspace of a run.
+#[derive(Debug)]
+pub(super) struct AgentsGit {
+    frozen: Arc<Frozen>,
+    config: Vec<u8>,
+    /// The user's branches, tags and what is known of remotes, as `packed-refs` [gitrepository-layout(5)].
+    refs: Vec<u8>,
+    /// `refs/remotes/<name>/HEAD`.
+    symbolic: Vec<(PathBuf, Vec<u8>)>,
+    alternates: Vec<u8>,
+}
+
+impl AgentsGit {
+    /// Of the user's repository as it is now.
+    pub(super) async fn read(
+        layout: &Layout,
+        repository: &Repository,
+        frozen: Arc<Frozen>,
+    ) -> Result<Self, WorkspaceError> {
+        let git = repository.git();
+        let local = Settings::parse(&git.call(["config", "--local", "--includes", "--list", "-z"]).ok().await?);
+        let form = "--format=%(objectname) %(refname)%00%(*objectname)%00%(symref)";
+        let list = git.call(["for-each-ref", form, "refs/heads", "refs/tags", "refs/remotes"]).ok().await?;
+        let (refs, symbolic) = packed(&String::from_utf8_lossy(&list));
+        let mut settings = local.of_agents();
+        settings.set("core.logallrefupdates", "true");
+        let config = frozen.heading(false) + &settings.render();
+        let alternates = alternates(&layout.store().join("objects"));
+        Ok(Self { config: config.into_bytes(), refs, symbolic, alternates, frozen })
+    }
+
+    /// Writes it anew, with `HEAD` at a commit and this index. Only what is below `keeps` stays of what was there.
+    pub(super) fn lay(&self, files: &Root, head: &str, index: &[u8], keeps: bool) -> io::Result<()> {
+        if keeps {
+            let there = files.list(Path::new(DIR))?;
+            for (name, _) in there.iter().filter(|(name, _)| Path::new(DIR).join(name) != Path::new(MODULES)) {
+                files.remove(&Path::new(DIR).join(name))?;
+            }
+        } else {
+            files.remove(Path::new(DIR))?;
+        }
+        let git_dir = files.make_below(Path::new(DIR))?;
+        lay_dirs(&git_dir)?;
+        self.frozen.lay_info(&git_dir)?;
+        git_dir.put(Path::new("objects/info/alternates"), &self.alternates)?;
+        git_dir.put(Path::new("config"), &self.config)?;
+        git_dir.put(Path::new("packed-refs"), &self.refs)?;
+        for (name, content) in &self.symbolic {
+            git_dir.put(name, content)?;
+        }
+        if let Some(shallow) = &self.frozen.shallow {
+            git_dir.put(Path::new("shallow"), shallow)?;
+        }
+        git_dir.put(Path::new("index"), index)?;
+        git_dir.put(Path::new("HEAD"), format!("{head}\n").as_bytes())
+    }
+}
+
+/// The operations that git says are half done in a workspace.
+pub(super) fn half_done(files: &Root) -> Vec<&'static str> {
+    let dir = Path::new(DIR);
+    let is_dir = matches!(files.look(dir), Ok(Some(look)) if look.kind == Kind::Dir);
+    let names = if is_dir { files.list(dir).unwrap_or_default() } else { Vec::new() };
+    let mut half: Vec<&str> = HALF_DONE
+        .iter()
+        .filter(|(file, _)| names.iter().any(|(name, _)| name == file))
+        .map(|(_, operation)| *operation)
+        .collect();
+    half.sort_unstable();
+    half.dedup();
+    half
+}
+
+/// `packed-refs` and the symbolic refs, from lines `id name NUL peeled NUL symref`. Branches of runs are nobody's to work on.
+fn packed(list: &str) -> (Vec<u8>, Vec<(PathBuf, Vec<u8>)>) {
+    let mut text = "# pack-refs with: peeled fully-peeled sorted \n".to_owned();
+    let mut symbolic = Vec::new();
+    for line in list.lines() {
+        let mut parts = line.split('\0');
+        let (entry, peeled, symref) = (parts.next(), parts.next(), parts.next());
+        let Some((entry, name)) = entry.and_then(|entry| Some((entry, entry.split_once(' ')?.1))) else { continue };
+        if name.starts_with("refs/heads/reflexion/") {
+            continue;
+        }
+        match (peeled, symref) {
+            (_, Some(symref)) if !symref.is_empty() => {
+                symbolic.push((PathBuf::from(name), format!("ref: {symref}\n").into_bytes()));
+            }
+            (Some(peeled), _) if !peeled.is_empty() => text.push_str(&format!("{entry}\n^{peeled}\n")),
+            _ => text.push_str(&format!("{entry}\n")),
+        }
+    }
+    (text.into_bytes(), symbolic)
+}

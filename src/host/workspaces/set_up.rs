@@ -1,0 +1,96 @@
+//! Running `setup` in a workspace, and keeping what it made.
+
+use super::slot::Slot;
+use super::workspace::HostWorkspace;
+use crate::domain::CheckCommand;
+use crate::services::Command;
+use crate::services::CommandEnd;
+use crate::services::Workspace;
+use crate::services::WorkspaceError;
+use crate::toolchain;
+use std::path::Path;
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+
+/// Installing the dependencies of a large project on a slow line.
+const LIMIT: Duration = Duration::from_mins(30);
+/// Of what a failed `setup` printed, so much of the end is told.
+const TOLD: usize = 4000;
+/// The exit status of a `setup` that went on although something was not as it should be.
+const WARNS: i32 = 2;
+/// Of the warnings so much is told; all of them stand in what it prints when it is called by hand.
+const WARNING_TOLD: usize = 300;
+
+impl HostWorkspace {
+    /// Runs `setup` if what it depends on is not what it was; what it left untracked is kept, what it changed of the tree is put
+    /// back. What it made before is removed first, so that nothing of another state of the files stays. Gives its warnings.
+    pub(super) async fn set_up(
+        &self,
+        slot: &mut Slot,
+        cancel: &CancellationToken,
+    ) -> Result<Vec<String>, WorkspaceError> {
+        let params = &self.parts.shared.params;
+        let Some(setup) = &params.workspace.setup else { return Ok(Vec::new()) };
+        let inputs = slot.recorder.listing_of(&patterns(setup, &self.parts.begun.repository.prefix)).await?;
+        if slot.known.set_up.as_ref() == Some(&inputs) {
+            return Ok(Vec::new());
+        }
+        slot.known.set_up = None;
+        slot.with_kept(super::kept::Kept::forget_setup).await?;
+        let mut command = Command::new(["sh"], self.dir());
+        command.program = setup.clone();
+        command.env = self.env();
+        command.env_deny = params.environment.deny.clone();
+        command.timeout = LIMIT;
+        command.cancel = cancel.clone();
+        let failed = |how: String, output: String| WorkspaceError::Setup { command: setup.to_string(), how, output };
+        slot.known.seen = None;
+        let output = match params.runner.run(command).await {
+            Ok(output) => output,
+            Err(error) => return Err(failed("it did not start".into(), error.to_string())),
+        };
+        let warns = output.end == CommandEnd::Exited(WARNS);
+        if !output.success() && !warns {
+            return Err(failed(how(output.end), end_of(&output.combined.text(), TOLD).to_owned()));
+        }
+        slot.recorder.checkout(&slot.known.loaded).await?;
+        slot.capture().await?;
+        slot.known.set_up = Some(inputs);
+        slot.known.set_up_on = Some(slot.known.loaded.clone());
+        let loaded = slot.known.loaded.clone();
+        slot.leave(&self.parts.target(&loaded)).await?;
+        let warning = || {
+            let text = output.combined.text();
+            let last = end_of(text.trim_end(), WARNING_TOLD).lines().last().unwrap_or_default().trim().to_owned();
+            format!("setup `{setup}` ended with warnings (exit status {WARNS}): {last}")
+        };
+        Ok(warns.then(warning).into_iter().collect())
+    }
+}
+
+/// The tracked files that `setup` depends on: lockfiles and manifests wherever they are, and what its command names.
+fn patterns(setup: &CheckCommand, prefix: &Path) -> Vec<String> {
+    let known = toolchain::lockfiles().iter().chain(toolchain::manifests()).map(|name| format!(":(glob)**/{name}"));
+    let text = setup.to_string();
+    let words = text.split(|c: char| c.is_whitespace() || "\"'();&|<>".contains(c));
+    let named = words.map(|word| word.trim_start_matches("./")).filter(|word| {
+        // An option is no file, and neither is what leads out of the project.
+        !word.is_empty() && !word.starts_with(['-', '/', ':']) && !word.contains("..")
+    });
+    known.chain(named.map(|word| format!(":(literal){}", prefix.join(word).display()))).collect()
+}
+
+/// The last bytes of a text, from the beginning of a character.
+fn end_of(text: &str, bytes: usize) -> &str {
+    let from = text.len().saturating_sub(bytes);
+    &text[(from..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len())..]
+}
+
+fn how(end: CommandEnd) -> String {
+    match end {
+        CommandEnd::Exited(status) => format!("exit status {status}"),
+        CommandEnd::Signaled(signal) => format!("ended by signal {signal}"),
+        CommandEnd::TimedOut => format!("timed out after {} min", LIMIT.as_secs() / 60),
+        CommandEnd::Cancelled | CommandEnd::Idle | CommandEnd::Stopped => "cancelled".to_owned(),
+    }
+}

@@ -1,0 +1,413 @@
+//! A directory that is worked in, and what is known of it: made, put back, recorded, removed.
+//!
+//! Everything the runtime does in it goes through the handle of the directory; git works in the very directory that is
+//! held. Where what is known of it cannot be trusted any more ([`Doubt`]), it is made anew.
+
+use super::Doubt;
+use super::agents_git;
+use super::agents_git::INDEX;
+use super::agents_git::MODULES;
+use super::agents_index;
+use super::begin::Begun;
+use super::carry::chosen;
+use super::host_workspaces::Shared;
+use super::kept::Kept;
+use super::kept::Places;
+use super::layout::blocking;
+use super::layout::cache_of;
+use super::layout::io_error;
+use super::layout::place_of;
+use super::layout::private_of;
+use super::recorder::IndexStamp;
+use super::recorder::Recorder;
+use super::recorder::stamp;
+use super::room_cache::RoomCache;
+use super::seen::Seen;
+use super::slots::Number;
+use super::slots::Role;
+use super::sweep::Dirs;
+use super::sweep::Sweep;
+use super::sweep::Tracked;
+use crate::files::Root;
+use crate::host::process::is_occupied;
+use crate::services::WorkspaceError;
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+
+/// The files that a workspace works on, and what belongs to them.
+pub(super) struct Slot {
+    pub(super) number: Arc<Number>,
+    pub(super) name: String,
+    /// The machine state, and where in it the files and what is private to the slot are.
+    state: Root,
+    place: PathBuf,
+    private_place: PathBuf,
+    pub(super) recorder: Recorder,
+    private: Root,
+    dirs: Dirs,
+    pub(super) kept: Arc<Mutex<Kept>>,
+    pub(super) known: Known,
+    /// The build caches of a clean room, and the tree whose check has used them since they were looked after.
+    cache: Option<Arc<Mutex<RoomCache>>>,
+    used_on: Option<String>,
+}
+
+/// What is known of a slot's files.
+#[derive(Debug)]
+pub(super) struct Known {
+    /// The tree that our index holds.
+    pub(super) loaded: String,
+    /// What `setup` depends on, as it was when it last ran.
+    pub(super) set_up: Option<Vec<u8>>,
+    /// The tree on which it ran.
+    pub(super) set_up_on: Option<String>,
+    /// Files whose state our index has from what an agent or a check wrote, and not from a checkout.
+    pub(super) written: BTreeSet<PathBuf>,
+    /// What was there when the files were last left; they were those of the tree in our index then.
+    pub(super) seen: Option<Arc<Seen>>,
+    /// Our index as we left it.
+    index: Option<IndexStamp>,
+    /// The index of whoever works here, as we left it.
+    agents_index: Option<IndexStamp>,
+}
+
+/// What files are put back to.
+pub(super) struct Target<'a> {
+    pub(super) shared: &'a Shared,
+    pub(super) begun: &'a Begun,
+    pub(super) tree: &'a str,
+    /// The commit that git shows as checked out, and its tree.
+    pub(super) head: &'a str,
+    pub(super) head_tree: &'a str,
+}
+
+impl Slot {
+    /// A new one with the files of the target.
+    pub(super) async fn make(shared: &Arc<Shared>, role: Role, target: &Target<'_>) -> Result<Self, WorkspaceError> {
+        let number = Arc::new(Number::take(shared, role));
+        Self::make_with(number, target).await
+    }
+
+    async fn make_with(number: Arc<Number>, target: &Target<'_>) -> Result<Self, WorkspaceError> {
+        let (layout, run, name) = (&target.shared.layout, &target.begun.run, number.name());
+        let (place, private_place) = (place_of(run, &name), private_of(run, &name));
+        let state = layout.files().map_err(io_error("open", layout.state()))?;
+        let dirs = (state.clone(), place.clone(), private_place.clone());
+        let (files, private) = blocking(move || made(&dirs.0, &dirs.1, &dirs.2)).await?;
+        let recorder = Recorder::new(&target.begun.repository.own(), files.clone(), private.clone());
+        let dirs = Dirs::of(&files).map_err(io_error("read", files.path()))?;
+        let kept = Self::no_kept(target, &files, &private)?;
+        let kept = Arc::new(Mutex::new(kept));
+        let known = Known::new(target.tree.to_owned());
+        let cache = Self::open_cache(target, &number, &state, &name).await?;
+        let used_on = None;
+        let mut slot =
+            Self { number, name, state, place, private_place, recorder, private, dirs, kept, known, cache, used_on };
+        slot.fill(target).await?;
+        Ok(slot)
+    }
+
+    /// The caches of a clean room, if the project has any.
+    async fn open_cache(
+        target: &Target<'_>,
+        number: &Number,
+        state: &Root,
+        name: &str,
+    ) -> Result<Option<Arc<Mutex<RoomCache>>>, WorkspaceError> {
+        let has_any = target.shared.params.workspace.env.values().any(|value| value.contains("{cache}"));
+        if number.role() != Role::Room || !has_any {
+            return Ok(None);
+        }
+        let (state, live) = (state.clone(), cache_of(name));
+        blocking(move || RoomCache::open(&state, &live).map(|cache| Some(Arc::new(Mutex::new(cache))))).await
+    }
+
+    /// A check is about to use the build caches.
+    pub(super) fn use_cache(&mut self) {
+        self.used_on = self.cache.as_ref().map(|_| self.known.loaded.clone());
+    }
+
+    /// Keeps what the checks of the run's own base left in the build caches, and takes away what others left.
+    pub(super) async fn look_after_cache(&mut self, begun: &Begun) -> Result<(), WorkspaceError> {
+        let (Some(tree), Some(cache)) = (self.used_on.take(), self.cache.clone()) else { return Ok(()) };
+        let base = begun.repository.resolve(&format!("{}^{{tree}}", begun.commit)).await?;
+        blocking(move || {
+            let mut cache = cache.lock().unwrap_or_else(PoisonError::into_inner);
+            if base.as_ref() == Some(&tree) { cache.keep() } else { cache.put_back() }
+        })
+        .await
+    }
+
+    fn no_kept(target: &Target<'_>, files: &Root, private: &Root) -> Result<Kept, WorkspaceError> {
+        let repository = &target.begun.repository;
+        let source = Root::open(&repository.top).map_err(io_error("open", &repository.top))?;
+        let project = repository.top.join(&repository.prefix);
+        Kept::new(Places { files: files.clone(), source, project, private: private.clone() })
+    }
+
+    /// Fills an empty directory.
+    async fn fill(&mut self, target: &Target<'_>) -> Result<(), WorkspaceError> {
+        self.recorder.load(target.tree, &target.begun.repository.hidden()).await?;
+        self.recorder.checkout(target.tree).await?;
+        self.known = Known::new(target.tree.to_owned());
+        let roots = chosen(target.shared, target.begun).await?;
+        self.with_kept(move |kept| kept.carry(roots)).await?;
+        self.leave(target).await
+    }
+
+    /// The same place with nothing in it but the files of the target: what was there is removed.
+    pub(super) async fn make_anew(&mut self, target: &Target<'_>) -> Result<(), WorkspaceError> {
+        let (state, place, private_place) = (self.state.clone(), self.place.clone(), self.private_place.clone());
+        let (files, private) = blocking(move || made(&state, &place, &private_place)).await?;
+        self.recorder = Recorder::new(&target.begun.repository.own(), files.clone(), private.clone());
+        self.dirs = Dirs::of(&files).map_err(io_error("read", files.path()))?;
+        let kept = Self::no_kept(target, &files, &private)?;
+        *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = kept;
+        self.private = private;
+        self.fill(target).await
+    }
+
+    /// Another place for the next task, because somebody may still be in the old one.
+    async fn replace(self, target: &Target<'_>) -> Result<Self, WorkspaceError> {
+        let number = Arc::clone(&self.number);
+        if let Err(error) = self.remove().await {
+            // The next run removes it; meanwhile nobody works in it.
+            tracing::warn!(%error, "a workspace was not removed");
+        }
+        Self::make_with(number, target).await
+    }
+
+    /// Makes it the place of the next task, as if it were new.
+    pub(super) async fn hand_over(mut self, target: &Target<'_>) -> Result<Self, WorkspaceError> {
+        match self.renew(target).await {
+            Ok(()) => Ok(self),
+            Err(doubt) => {
+                tracing::info!(slot = %self.name, %doubt, "a workspace is made anew");
+                self.replace(target).await
+            }
+        }
+    }
+
+    async fn renew(&mut self, target: &Target<'_>) -> Result<(), Doubt> {
+        let top = self.recorder.files.path().to_owned();
+        if blocking(move || Ok(is_occupied(&top))).await? {
+            return Err(Doubt::Of("a process works in it or has a file of it open"));
+        }
+        let carried = chosen(target.shared, target.begun).await?;
+        let set_up = self.known.set_up_on.as_deref().is_none_or(|tree| tree == target.tree);
+        if !(set_up && self.with_kept(move |kept| kept.is_untouched(&carried)).await?) {
+            self.forget_kept(target).await?;
+        }
+        // Attributes that were set within a clock's tick of the look would not show.
+        self.known.seen = self.known.seen.take().filter(|seen| seen.is_settled());
+        self.put_back(target).await.map(drop)
+    }
+
+    /// Nothing untracked is kept but what the user has to carry in now, so that `setup` runs as in a new workspace.
+    pub(super) async fn forget_kept(&mut self, target: &Target<'_>) -> Result<(), WorkspaceError> {
+        (self.known.set_up, self.known.set_up_on, self.known.seen) = (None, None, None);
+        let files = self.recorder.files.clone();
+        let gone = self.kept.lock().unwrap_or_else(PoisonError::into_inner).roots().clone();
+        let removed =
+            move || gone.iter().try_for_each(|root| files.remove(root)).map_err(io_error("empty", files.path()));
+        blocking(removed).await?;
+        let mut kept = Self::no_kept(target, &self.recorder.files, &self.private)?;
+        let roots = chosen(target.shared, target.begun).await?;
+        let carried = blocking(move || kept.carry(roots).map(|()| kept)).await?;
+        *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = carried;
+        Ok(())
+    }
+
+    /// Makes the files exactly those of the target, and what is kept as it was; says which operations of git were half done.
+    ///
+    /// # Errors
+    /// [`Doubt`] where that cannot be proven.
+    pub(super) async fn put_back(&mut self, target: &Target<'_>) -> Result<Vec<&'static str>, Doubt> {
+        if !self.stands() {
+            return Err(Doubt::Of("its directory is gone, or is another one now"));
+        }
+        if self.is_spoilt() {
+            return Err(Doubt::Of("somebody has written to the index that says what is untouched"));
+        }
+        if self.known.loaded == target.tree && self.is_untouched().await? {
+            return Ok(Vec::new());
+        }
+        let files = self.recorder.files.clone();
+        let half = blocking(move || Ok(agents_git::half_done(&files))).await?;
+        let hides = self.differs_in(target).await?;
+        self.sweep(target).await?;
+        self.recorder.checkout(target.tree).await?;
+        if hides {
+            self.recorder.hide(&target.begun.repository.hidden()).await?;
+        }
+        target.tree.clone_into(&mut self.known.loaded);
+        self.known.written.clear();
+        // What follows may fail, and our index is as we leave it all the same.
+        self.leave_index();
+        self.with_kept(Kept::restore).await?;
+        self.leave(target).await?;
+        Ok(half)
+    }
+
+    /// Whether the trees differ in what no workspace has.
+    async fn differs_in(&self, target: &Target<'_>) -> Result<bool, Doubt> {
+        if self.known.loaded == target.tree {
+            return Ok(false);
+        }
+        let changed = self.recorder.difference(&self.known.loaded, target.tree).await?.files;
+        if changed.iter().any(|file| file.ends_with(".gitattributes")) {
+            return Err(Doubt::Of("what decides about line endings and filters has changed"));
+        }
+        let hidden = target.begun.repository.hidden();
+        Ok(changed.iter().any(|file| hidden.iter().any(|hidden| Path::new(file).starts_with(hidden))))
+    }
+
+    async fn sweep(&mut self, target: &Target<'_>) -> Result<(), Doubt> {
+        let tracked = Tracked::read(&self.recorder.listing().await?);
+        let mut written = self.known.written.clone();
+        let (files, seen) = (self.recorder.files.clone(), self.known.seen.take());
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner).roots().clone();
+        let (dirs, hidden) = (self.dirs.clone(), target.begun.repository.hidden());
+        let run = move || {
+            if let Some(seen) = seen {
+                let touched = seen.differing(&files).map_err(io_error("look through", files.path()))?;
+                written.extend(touched.changed);
+            }
+            Ok(Sweep { files, dirs, tracked, kept, written, hidden }.run())
+        };
+        blocking(run).await?
+    }
+
+    /// Whether the directories that are held are still where they belong.
+    pub(super) fn stands(&self) -> bool {
+        let is_at = |held: &Root, place: &Path| self.state.below(place).is_ok_and(|now| now.is_same(held));
+        is_at(&self.recorder.files, &self.place) && is_at(&self.private, &self.private_place)
+    }
+
+    /// Whether somebody has written to our index.
+    pub(super) fn is_spoilt(&self) -> bool {
+        self.known.index.is_some() && self.known.index != self.recorder.stamp()
+    }
+
+    /// Fills our index anew, with nothing known of the files.
+    pub(super) async fn load_anew(&mut self, hidden: &[PathBuf]) -> Result<(), WorkspaceError> {
+        self.recorder.forget()?;
+        self.recorder.load(&self.known.loaded, hidden).await
+    }
+
+    /// Whether nobody has touched the files, or told the git in them anything, since they were left.
+    pub(super) async fn is_untouched(&self) -> Result<bool, WorkspaceError> {
+        if self.known.agents_index != self.agents_index() {
+            return Ok(false);
+        }
+        let Some(seen) = self.known.seen.clone() else { return Ok(false) };
+        let files = self.recorder.files.clone();
+        blocking(move || Ok(seen.is_same(&files))).await
+    }
+
+    fn agents_index(&self) -> Option<IndexStamp> {
+        stamp(&self.recorder.files, Path::new(INDEX))
+    }
+
+    /// The files that the index of whoever works here names, if they have changed it. `id` is the length of an object's name.
+    pub(super) fn told_names(&self, id: usize) -> Vec<PathBuf> {
+        let told = self.agents_index().filter(|now| self.known.agents_index.as_ref() != Some(now));
+        if told.is_none_or(|(bytes, ..)| bytes > agents_index::MOST_BYTES) {
+            return Vec::new();
+        }
+        self.recorder.files.read(Path::new(INDEX)).map(|bytes| agents_index::names(&bytes, id)).unwrap_or_default()
+    }
+
+    /// We are through with the files, which are those of the tree in our index: shows them a clean repository, and remembers
+    /// what is there.
+    pub(super) async fn leave(&mut self, target: &Target<'_>) -> Result<(), WorkspaceError> {
+        let hidden = target.begun.repository.hidden();
+        let files = self.recorder.files.clone();
+        blocking(move || {
+            hidden.iter().try_for_each(|path| files.remove(path)).map_err(io_error("empty", files.path()))
+        })
+        .await?;
+        if let Some(git) = &target.begun.agents_git {
+            let index = self.recorder.shown(target.head_tree, &self.known.loaded).await?;
+            let keeps = self.kept.lock().unwrap_or_else(PoisonError::into_inner).roots().contains(Path::new(MODULES));
+            let (git, files, head) = (Arc::clone(git), self.recorder.files.clone(), target.head.to_owned());
+            blocking(move || git.lay(&files, &head, &index, keeps).map_err(io_error("write to", files.path()))).await?;
+        }
+        self.known.agents_index = self.agents_index();
+        self.known.index = self.recorder.stamp();
+        self.look().await
+    }
+
+    /// Remembers what is there.
+    pub(super) async fn look(&mut self) -> Result<(), WorkspaceError> {
+        let files = self.recorder.files.clone();
+        self.known.seen = blocking(move || Ok(Seen::look(&files).map(Arc::new))).await?;
+        Ok(())
+    }
+
+    /// We are through with our index, and the files are somebody's work.
+    pub(super) fn leave_index(&mut self) {
+        self.known.index = self.recorder.stamp();
+        self.known.seen = None;
+    }
+
+    /// Works on the kept paths on a thread for that.
+    pub(super) async fn with_kept<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Kept) -> Result<T, WorkspaceError> + Send + 'static,
+    ) -> Result<T, WorkspaceError> {
+        let kept = Arc::clone(&self.kept);
+        blocking(move || work(&mut kept.lock().unwrap_or_else(PoisonError::into_inner))).await
+    }
+
+    /// What is not tracked and is kept from now on, where submodules were filled too.
+    pub(super) async fn capture(&self) -> Result<(), WorkspaceError> {
+        let mut untracked = self.recorder.untracked().await?;
+        let files = self.recorder.files.clone();
+        let tracked = Tracked::read(&self.recorder.listing().await?);
+        let filled = move |path: &PathBuf| files.list(path).is_ok_and(|names| !names.is_empty());
+        untracked.extend(tracked.submodules().chain([PathBuf::from(MODULES)]).filter(filled));
+        self.with_kept(move |kept| kept.capture(untracked)).await
+    }
+
+    /// Removes the files, and what we know of them.
+    pub(super) async fn remove(self) -> Result<(), WorkspaceError> {
+        let (state, place, private) = (self.state.clone(), self.place.clone(), self.private_place.clone());
+        blocking(move || {
+            let remove = |place: &Path| state.remove(place).map_err(io_error("remove", &state.path().join(place)));
+            remove(&place)?;
+            remove(&private)
+        })
+        .await
+    }
+}
+
+impl Known {
+    fn new(loaded: String) -> Self {
+        Self {
+            loaded,
+            set_up: None,
+            set_up_on: None,
+            written: BTreeSet::new(),
+            seen: None,
+            index: None,
+            agents_index: None,
+        }
+    }
+}
+
+/// Two empty directories, whatever was in their places.
+fn made(state: &Root, place: &Path, private: &Path) -> Result<(Root, Root), WorkspaceError> {
+    let make = |path: &Path| {
+        let make = || {
+            state.remove(path)?;
+            state.make_below(path)
+        };
+        make().map_err(io_error("make", &state.path().join(path)))
+    };
+    Ok((make(place)?, make(private)?))
+}

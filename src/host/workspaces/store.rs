@@ -1,0 +1,187 @@
+//! The runtime's own repository of a project, `.reflection/repository.git`.
+//!
+//! All that git does in a workspace it does from here: settings, attributes and patterns of what is ignored were taken over from
+//! the user's repository when the run began, the index of each workspace is a file beside it, and no `.git` that an agent can
+//! reach is ever asked. It borrows the objects of the user's repository and keeps those of recorded trees, whether they are
+//! confirmed or not, so that no `git gc` of the user's loses one.
+
+use super::layout::Layout;
+use super::layout::blocking;
+use super::layout::io_error;
+use super::settings::Settings;
+use crate::files::Root;
+use crate::host::git::Git;
+use crate::services::WorkspaceError;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::path::PathBuf;
+
+/// How the names of objects are made, as `extensions.objectFormat` has it.
+const SHA1: &str = "sha1";
+
+/// What of the user's repository decides about files, frozen.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Frozen {
+    settings: Settings,
+    /// `sha1` or `sha256`.
+    format: String,
+    /// Where its objects are; none: there is no repository of the user's.
+    objects: Option<PathBuf>,
+    /// `info/exclude`, the user's file of ignored names, `info/attributes`, the user's file of attributes, `shallow`.
+    exclude: Vec<u8>,
+    excludes_file: Vec<u8>,
+    attributes: Vec<u8>,
+    attributes_file: Vec<u8>,
+    pub(super) shallow: Option<Vec<u8>>,
+}
+
+impl Frozen {
+    /// Of the user's repository with this shared git directory, asked by `git`.
+    pub(super) async fn of_user(git: &Git, git_dir: &Path) -> Result<Self, WorkspaceError> {
+        let all = Settings::parse(&git.call(["config", "--list", "--includes", "-z"]).ok().await?);
+        let format = git.call(["rev-parse", "--show-object-format"]).line().await?;
+        let dir = git_dir.to_owned();
+        blocking(move || {
+            let mut settings = all.of_files();
+            if settings.get("lfs.storage").is_none_or(|storage| Path::new(storage).is_relative()) {
+                let storage = dir.join(settings.get("lfs.storage").unwrap_or("lfs"));
+                settings.set("lfs.storage", storage.display().to_string());
+            }
+            let of_user = |key: &str, name: &str| {
+                let path = all.get(key).map_or_else(|| config_home().join("git").join(name), expanded);
+                regular(&path).unwrap_or_default()
+            };
+            let own = |name: &str| regular(&dir.join(name));
+            Ok(Self {
+                format,
+                exclude: own("info/exclude").unwrap_or_default(),
+                excludes_file: of_user("core.excludesfile", "ignore"),
+                attributes: own("info/attributes").unwrap_or_default(),
+                attributes_file: of_user("core.attributesfile", "attributes"),
+                shallow: own("shallow"),
+                objects: Some(dir.join("objects")),
+                settings,
+            })
+        })
+        .await
+    }
+
+    /// Of a project without a repository: byte for byte, no line ending is converted and no filter runs.
+    pub(super) fn plain() -> Self {
+        Self {
+            format: SHA1.to_owned(),
+            attributes: b"* -text -eol -filter -ident -working-tree-encoding\n".to_vec(),
+            ..Self::default()
+        }
+    }
+
+    /// Writes `info/exclude` and `info/attributes` of a repository.
+    pub(super) fn lay_info(&self, git_dir: &Root) -> std::io::Result<()> {
+        git_dir.put(Path::new("info/exclude"), &self.exclude)?;
+        git_dir.put(Path::new("info/attributes"), &self.attributes)
+    }
+
+    /// The first lines of a repository's configuration.
+    pub(super) fn heading(&self, bare: bool) -> String {
+        let version = u8::from(self.format != SHA1);
+        let mut text = format!("[core]\n\trepositoryformatversion = {version}\n\tbare = {bare}\n");
+        if self.format != SHA1 {
+            text.push_str(&format!("[extensions]\n\tobjectformat = {}\n", self.format));
+        }
+        text
+    }
+}
+
+/// The directories that make a repository one.
+pub(super) fn lay_dirs(git_dir: &Root) -> std::io::Result<()> {
+    for dir in ["objects/info", "objects/pack", "refs/heads", "refs/tags", "info"] {
+        git_dir.make_below(Path::new(dir))?;
+    }
+    Ok(())
+}
+
+/// `objects/info/alternates` [gitrepository-layout(5)]: a line each.
+pub(super) fn alternates(objects: &Path) -> Vec<u8> {
+    [objects.as_os_str().as_bytes(), b"\n"].concat()
+}
+
+/// Makes the repository, or brings its settings up to date.
+pub(super) fn lay(layout: &Layout, frozen: &Frozen) -> Result<(), WorkspaceError> {
+    let dir = layout.store();
+    let write = || {
+        let state = layout.files()?;
+        let name = Path::new(Layout::STORE);
+        let heading = frozen.heading(true);
+        // Objects of one format cannot be named in the other.
+        let old = state.read(&name.join("config")).unwrap_or_default();
+        if !old.is_empty() && !old.starts_with(heading.as_bytes()) {
+            state.remove(name)?;
+        }
+        let store = state.make_below(name)?;
+        lay_dirs(&store)?;
+        let mut settings = frozen.settings.clone();
+        settings.set("core.excludesfile", dir.join("excludes").display().to_string());
+        settings.set("core.attributesfile", dir.join("attributes").display().to_string());
+        settings.set("gc.auto", "0");
+        // What a user is warned of before a commit must not keep a change from being recorded.
+        settings.set("core.safecrlf", "false");
+        store.put(Path::new("excludes"), &frozen.excludes_file)?;
+        store.put(Path::new("attributes"), &frozen.attributes_file)?;
+        frozen.lay_info(&store)?;
+        let borrowed = Path::new("objects/info/alternates");
+        match &frozen.objects {
+            Some(objects) => {
+                let all: Vec<Vec<u8>> = chain(objects).iter().map(|objects| alternates(objects)).collect();
+                store.put(borrowed, &all.concat())?;
+            }
+            None => store.remove(borrowed)?,
+        }
+        match &frozen.shallow {
+            Some(shallow) => store.put(Path::new("shallow"), shallow)?,
+            None => store.remove(Path::new("shallow"))?,
+        }
+        // Credentials in URLs are nobody else's business, as in the user's own file.
+        store.put(Path::new("config"), (heading + &settings.render()).as_bytes())?;
+        store.set_mode(Path::new("config"), 0o600)?;
+        store.put(Path::new("HEAD"), b"ref: refs/heads/none\n")
+    };
+    write().map_err(io_error("write", &dir))
+}
+
+/// The objects of a repository and those that it borrows itself. Git follows no more than five steps, and there are two before
+/// these, so they are named one beside the other.
+fn chain(objects: &Path) -> Vec<PathBuf> {
+    let mut all = vec![objects.to_owned()];
+    let mut next = 0;
+    while let Some(dir) = all.get(next).cloned() {
+        next += 1;
+        let borrowed = regular(&dir.join("info/alternates")).unwrap_or_default();
+        let lines = borrowed.split(|byte| *byte == b'\n').filter(|line| !line.is_empty() && line[0] != b'#');
+        for line in lines {
+            let path = dir.join(std::ffi::OsStr::from_bytes(line));
+            if !all.contains(&path) && all.len() < 64 {
+                all.push(path);
+            }
+        }
+    }
+    all
+}
+
+fn config_home() -> PathBuf {
+    let home = || std::env::home_dir().unwrap_or_default().join(".config");
+    std::env::var_os("XDG_CONFIG_HOME").filter(|dir| !dir.is_empty()).map_or_else(home, PathBuf::from)
+}
+
+/// A path of git's configuration; `~user` is not known here and names nothing.
+fn expanded(path: &str) -> PathBuf {
+    match path.strip_prefix("~/") {
+        Some(rest) => std::env::home_dir().unwrap_or_default().join(rest),
+        None => PathBuf::from(path),
+    }
+}
+
+/// The content of a file of the user's, if it is one: nobody waits for a pipe.
+fn regular(path: &Path) -> Option<Vec<u8>> {
+    fs::metadata(path).ok()?.is_file().then(|| fs::read(path).ok())?
+}

@@ -1,0 +1,165 @@
+//! The clean room, and bringing what was recorded into the user's repository.
+
+use super::project::*;
+use crate::domain::TreeId;
+use crate::services::CommitRequest;
+use crate::services::Workspace;
+use crate::services::WorkspaceError;
+use crate::services::Workspaces;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
+
+async fn at(room: &Arc<dyn Workspace>, tree: &TreeId) {
+    room.reset(tree, &CancellationToken::new()).await.unwrap();
+}
+
+#[tokio::test]
+async fn the_room_holds_the_recorded_tree_and_what_setup_makes_of_it_and_nothing_else() {
+    let files = [(".gitignore", "build/\ndeps/\n"), ("a", "a"), ("Cargo.lock", "1"), ("tests/t", "t")];
+    let project = Project::git(&files).set_up_by("mkdir -p deps; cp Cargo.lock deps/lock").carrying(&["carried"]);
+    write(&project.top, "carried/x", "the user's");
+    let workspace = project.open().await;
+    reset(&workspace).await;
+    let dir = workspace.dir();
+    for (name, text) in [("a", "work"), ("build/helper", "h"), ("own/.gitignore", "*"), ("own/hidden", "h")] {
+        write(&dir, name, text);
+    }
+    write(&dir, "deps/lock", "spoilt");
+    write(&dir, "carried/x", "spoilt");
+    fs::create_dir(dir.join("empty")).unwrap();
+    let change = record(&workspace).await;
+    assert_eq!(change.files, ["a"]);
+    assert_eq!(workspace.leftovers().await.unwrap(), ["build", "empty", "own", "carried/x", "deps/lock"]);
+    let room = workspace.room().await.unwrap();
+    let expected = [".gitignore", "Cargo.lock", "a", "carried/x", "deps/lock", "tests/t"];
+    for _ in 0..2 {
+        at(&room, &change.tree).await;
+        assert_eq!(names(&room.dir()), expected);
+        let content = |name| read(&room.dir(), name);
+        assert_eq!(
+            (content("a"), content("deps/lock"), content("carried/x")),
+            ("work".into(), "1".into(), "the user's".into())
+        );
+        assert!(!room.dir().join("empty").exists());
+        // What a check does there is told, and gone before the next one.
+        room.guard().await.unwrap();
+        for name in ["tests/t", "deps/lock", "planted", "build/x"] {
+            write(&room.dir(), name, "by a check");
+        }
+        fs::create_dir_all(room.dir().join("empty")).unwrap();
+        git(&room.dir(), &["update-index", "--assume-unchanged", "a"]);
+        assert_eq!(room.rewritten().await.unwrap(), ["deps/lock", "tests/t"]);
+        assert!(room.restore_guarded().await.unwrap().left.is_empty());
+    }
+    // Another lockfile: what setup made of the one before is gone first.
+    write(&dir, "Cargo.lock", "2");
+    let change = record(&workspace).await;
+    at(&room, &change.tree).await;
+    assert_eq!(read(&room.dir(), "deps/lock"), "2");
+}
+
+#[tokio::test]
+async fn what_is_changed_while_nobody_works_there_is_told_and_gone() {
+    let project = Project::git(&[("a", "a")]);
+    let workspace = project.open().await;
+    reset(&workspace).await;
+    let room = workspace.room().await.unwrap();
+    at(&room, &workspace.base()).await;
+    for place in [&workspace, &room] {
+        write(&place.dir(), "a", "another task's agent");
+        place.guard().await.unwrap();
+        assert_eq!(read(&place.dir(), "a"), "a");
+        let left = place.restore_guarded().await.unwrap().left;
+        assert!(left.len() == 1 && left[0].contains("were changed while nobody worked there"), "{left:?}");
+    }
+}
+
+#[tokio::test]
+async fn no_link_that_was_left_is_followed() {
+    let project =
+        Project::git(&[("a", "a"), (".gitignore", "deps/\n")]).set_up_by("mkdir -p deps/made; echo d > deps/made/d");
+    let project = project.carrying(&["data/models"]);
+    write(&project.top, "data/models/m", "m");
+    write(&project.top, "data/more", "the user's");
+    let outside = tempfile::tempdir().unwrap();
+    write(outside.path(), "deps/made/own", "the user's");
+    git(outside.path(), &["init", "-q"]);
+    let workspace = project.open().await;
+    reset(&workspace).await;
+    let (dir, before) = (workspace.dir(), (files(&project.top), files(outside.path())));
+    fs::remove_dir_all(dir.join("data")).unwrap();
+    symlink(project.top.join("data"), dir.join("data")).unwrap();
+    fs::remove_dir_all(dir.join("deps")).unwrap();
+    symlink(outside.path().join("deps"), dir.join("deps")).unwrap();
+    symlink(outside.path(), dir.join("nested")).unwrap();
+    fs::remove_dir_all(dir.join(".git")).unwrap();
+    symlink(outside.path().join(".git"), dir.join(".git")).unwrap();
+    record(&workspace).await;
+    reset(&workspace).await;
+    assert_eq!(names(&dir), [".gitignore", "a", "data/models/m", "deps/made/d"]);
+    assert_eq!((files(&project.top), files(outside.path())), before);
+    assert!(outside.path().join(".git/HEAD").exists());
+    assert!(dir.join(".git").symlink_metadata().unwrap().is_dir());
+    // The directory that all workspaces of the run are in is another one's.
+    let run = dir.parent().unwrap().to_owned();
+    fs::rename(&run, outside.path().join("moved")).unwrap();
+    symlink(outside.path(), &run).unwrap();
+    write(outside.path(), "slot-1/mine", "the user's");
+    let refused = workspace.guard().await;
+    assert!(refused.is_err(), "{refused:?}");
+    assert_eq!(read(outside.path(), "slot-1/mine"), "the user's");
+}
+
+#[tokio::test]
+async fn what_cannot_be_recorded_says_why() {
+    let mut project = Project::git(&[("a", "a")]);
+    project.policy.max_change_bytes = 1000;
+    let workspace = project.open().await;
+    let says = async |words: &str| {
+        let Err(WorkspaceError::NotRecorded(because)) = workspace.record(&workspace.base()).await else {
+            panic!("recorded");
+        };
+        assert!(because.contains(words), "{because}");
+        reset(&workspace).await;
+        assert!(record(&workspace).await.no_op);
+    };
+    workspace.guard().await.unwrap();
+    fs::File::create(workspace.dir().join("sparse")).unwrap().set_len(40 << 30).unwrap();
+    says("`workspace.maxChangeMb`").await;
+    workspace.guard().await.unwrap();
+    fs::create_dir(workspace.dir().join("d")).unwrap();
+    let pipe = workspace.dir().join("d/.gitignore");
+    rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR, 0).unwrap();
+    says("d/.gitignore").await;
+    // A pipe elsewhere is no content.
+    workspace.guard().await.unwrap();
+    fs::remove_file(workspace.dir().join("a")).unwrap();
+    let pipe = workspace.dir().join("a");
+    rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR, 0).unwrap();
+    assert_eq!(record(&workspace).await.files, ["a"]);
+}
+
+#[tokio::test]
+async fn what_the_user_prunes_meanwhile_is_brought_again() {
+    let project = Project::git(&[("a", "a")]);
+    let workspaces = project.workspaces();
+    workspaces.begin(run_id().into()).await.unwrap();
+    let workspace = open(&workspaces, "t", &[]).await.unwrap();
+    write(&workspace.dir(), "a", "work");
+    let tree = record(&workspace).await.tree;
+    // The base is on no branch any more, and nothing names what was recorded.
+    git(&project.top, &["commit", "-q", "--amend", "--allow-empty", "-m", "another"]);
+    git(&project.top, &["reflog", "expire", "--expire=now", "--all"]);
+    git(&project.top, &["gc", "-q", "--prune=now"]);
+    reset(&workspace).await;
+    let request = CommitRequest { tree, subject: "work".to_owned(), body: String::new() };
+    let branch = workspace.commit(request.clone()).await.unwrap().target;
+    assert_eq!(git(&project.top, &["show", &format!("{branch}:a")]), "work");
+    git(&project.top, &["fsck", "--connectivity-only"]);
+    // Once it is there, a ref names it.
+    git(&project.top, &["gc", "-q", "--prune=now"]);
+    assert_eq!(workspace.commit(request).await.unwrap().target, branch);
+    assert_eq!(git(&project.top, &["show", &format!("{branch}:a")]), "work");
+}

@@ -1,0 +1,135 @@
+//! Running checks: in a clean room that holds a recorded tree, and nothing that an agent or another check left.
+
+use super::healer::at_base;
+use super::task::Prepared;
+use super::task::TaskRun;
+use super::task::TaskRunError;
+use crate::domain::CheckReport;
+use crate::domain::CheckScope;
+use crate::domain::CheckSpec;
+use crate::domain::CheckStatus;
+use crate::domain::TreeId;
+use crate::services::Workspace;
+use crate::toolchain;
+
+/// So many files are named where something rests on them.
+const NAMED: usize = 8;
+
+/// What came of running checks.
+#[derive(Default)]
+pub(super) struct Checked {
+    /// In the order in which they were asked for.
+    pub reports: Vec<CheckReport>,
+    /// What was changed beside the files meanwhile.
+    pub tampered: Vec<String>,
+    /// Why the room could not be set up with these files; then no check ran.
+    pub not_set_up: Option<String>,
+}
+
+/// What a green check has changed while it ran, where that decides what it tests: then it says nothing about what was recorded. In
+/// words; what it changes at the base, too, it does for a reason of its own.
+pub(super) fn rewrote(
+    checks: &[CheckReport],
+    baseline: &[CheckReport],
+    decides: impl Fn(&str) -> bool,
+) -> Option<String> {
+    checks.iter().filter(|check| check.passed()).find_map(|check| {
+        let base = at_base(baseline, check).map_or(&[][..], |base| &base.rewrote);
+        let files: Vec<&str> =
+            check.rewrote.iter().filter(|file| !base.contains(file) && decides(file)).map(String::as_str).collect();
+        (!files.is_empty()).then(|| {
+            format!(
+                "check `{}` is green, but {} changed while it ran: it has not tested what was recorded",
+                check.spec.name,
+                files.join(", ")
+            )
+        })
+    })
+}
+
+impl TaskRun {
+    /// Runs checks on what was worked, in the task's clean room.
+    pub(super) async fn checks_of_work(
+        &self,
+        prepared: &Prepared,
+        part: usize,
+        tree: &TreeId,
+        checks: Vec<(CheckScope, CheckSpec)>,
+    ) -> Result<Checked, TaskRunError> {
+        if checks.is_empty() {
+            return Ok(Checked::default());
+        }
+        let room = prepared.workspace.room().await?;
+        self.checks_in(&*room, part, tree, checks).await
+    }
+
+    /// Runs checks one after another, each on exactly the files of the tree: a check runs what the agent wrote, and the next one
+    /// must not see what that left.
+    pub(super) async fn checks_in(
+        &self,
+        room: &dyn Workspace,
+        part: usize,
+        tree: &TreeId,
+        checks: Vec<(CheckScope, CheckSpec)>,
+    ) -> Result<Checked, TaskRunError> {
+        let mut checked = Checked::default();
+        for check in checks {
+            if let Some(because) = Box::pin(self.put_back_work(room, part, tree)).await? {
+                return Ok(Checked { not_set_up: Some(because), reports: Vec::new(), ..checked });
+            }
+            let (report, tampered) = self.check_as_it_stands(room, check).await?;
+            checked.reports.push(report);
+            checked.tampered.extend(tampered);
+            if self.context.cancel.is_cancelled() {
+                break;
+            }
+        }
+        Ok(checked)
+    }
+
+    /// Runs one check on the files as they are, and says what it has written to.
+    pub(super) async fn check_as_it_stands(
+        &self,
+        place: &dyn Workspace,
+        check: (CheckScope, CheckSpec),
+    ) -> Result<(CheckReport, Vec<String>), TaskRunError> {
+        place.guard().await?;
+        let mut report = self.verify(place, vec![check]).await.remove(0);
+        report.rewrote = place.rewritten().await?;
+        Ok((report, self.restore(place).await?))
+    }
+
+    /// Where a check that is red in the clean room is green in the workspace, the work rests on files that are no part of it:
+    /// in words, with their names.
+    pub(super) async fn only_in_workspace(
+        &self,
+        prepared: &Prepared,
+        checks: &[CheckReport],
+    ) -> Result<Option<String>, TaskRunError> {
+        let red: Vec<&CheckReport> = checks.iter().filter(|check| check.status == CheckStatus::Failed).collect();
+        if red.is_empty() {
+            return Ok(None);
+        }
+        let workspace = &*prepared.workspace;
+        let named = |path: &String| !path.split('/').any(toolchain::is_cache);
+        let left: Vec<String> = workspace.leftovers().await?.into_iter().filter(named).collect();
+        if left.is_empty() {
+            return Ok(None);
+        }
+        self.doing("what failed, where the agent worked");
+        for check in red {
+            let (report, _) = self.check_as_it_stands(workspace, (check.scope, check.spec.clone())).await?;
+            if report.passed() {
+                let more = left.len().saturating_sub(NAMED);
+                let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+                let files = left.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+                return Ok(Some(format!(
+                    "check `{}` is green in the workspace and red on a clean copy of the change: it rests on files that are no \
+                     part of the change, because they are ignored, carried in, or made by `setup` ({files}{more})",
+                    report.spec.name
+                )));
+            }
+        }
+        Ok(None)
+    }
+}

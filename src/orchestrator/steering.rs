@@ -1,0 +1,151 @@
+//! What agents may not give themselves: files that steer agents or this runtime.
+//!
+//! An agent that writes the next agent's instructions, adds a task or loosens a check would decide what is asked and what
+//! counts. Such work may be right, and may have been the task; a person merges it.
+
+use super::machine::Input;
+use super::task::TaskRun;
+use super::task::TaskRunError;
+use crate::domain::EventKind;
+use crate::domain::JournalEntry;
+use crate::domain::MergeOutcome;
+use crate::domain::Needs;
+use crate::domain::TaskId;
+use globset::GlobBuilder;
+use globset::GlobSet;
+use globset::GlobSetBuilder;
+use serde::Deserialize;
+use std::path::Path;
+use std::sync::LazyLock;
+use std::sync::PoisonError;
+
+/// `config/steering.toml`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    project: Vec<String>,
+    anywhere: Vec<String>,
+}
+
+const TEXT: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/config/steering.toml"));
+
+struct Globs {
+    project: GlobSet,
+    anywhere: GlobSet,
+}
+
+/// The file is part of the program, and a test reads it.
+static GLOBS: LazyLock<Globs> = LazyLock::new(|| {
+    let file: File = toml::from_str(TEXT).unwrap_or_default();
+    Globs { project: globs("", &file.project), anywhere: globs("**/", &file.anywhere) }
+});
+
+fn globs(before: &str, globs: &[String]) -> GlobSet {
+    let mut set = GlobSetBuilder::new();
+    for glob in globs {
+        // On file systems where case does not matter, another spelling is the same file.
+        // Where file systems know no case, agents find `agents.md` too; elsewhere that is a page about them.
+        let any_case = cfg!(target_os = "macos");
+        let glob =
+            GlobBuilder::new(&format!("{before}{glob}")).case_insensitive(any_case).literal_separator(true).build();
+        if let Ok(glob) = glob {
+            set.add(glob);
+        }
+    }
+    set.build().unwrap_or_default()
+}
+
+/// Where a project lies.
+#[derive(Debug, Clone, Copy)]
+pub struct Place<'a> {
+    /// The project's directory, from the repository's root.
+    pub prefix: &'a Path,
+    /// The task file, from the project's directory; none if it lies elsewhere.
+    pub tasks: Option<&'a Path>,
+}
+
+/// Which of these files, given from the repository's root, steer agents or this runtime.
+#[must_use]
+pub fn steering(files: &[String], place: Place<'_>) -> Vec<String> {
+    let steers = |file: &&String| {
+        let of_project = Path::new(file.as_str())
+            .strip_prefix(place.prefix)
+            .is_ok_and(|file| GLOBS.project.is_match(file) || place.tasks == Some(file));
+        of_project || GLOBS.anywhere.is_match(file.as_str())
+    };
+    files.iter().filter(steers).cloned().collect()
+}
+
+impl TaskRun {
+    /// Which of these files steer agents or this runtime.
+    pub(super) fn steering(&self, files: &[String], prefix: &Path) -> Vec<String> {
+        let project = self.context.services.settings.project();
+        steering(files, Place { prefix, tasks: project.tasks.strip_prefix(&project.root).ok() })
+    }
+
+    /// Why the committed work is not the runtime's to merge, if so.
+    pub(super) fn left_to_person(&self, prefix: &Path) -> Option<MergeOutcome> {
+        let files = self.steering(&self.report.files, prefix);
+        let left = self.context.left_to_person.lock().unwrap_or_else(PoisonError::into_inner);
+        let on: Vec<TaskId> = self.blockers().into_iter().map(|(_, id)| id).filter(|id| left.contains(id)).collect();
+        let branch = self.report.branch.clone()?;
+        (!files.is_empty() || !on.is_empty()).then_some(MergeOutcome::LeftToPerson { files, on, branch })
+    }
+
+    /// Writes down that confirmed work stays where it is, and calls a person.
+    pub(super) async fn leave_to_person(&mut self, outcome: MergeOutcome) -> Result<Input, TaskRunError> {
+        let why = outcome.failed().unwrap_or_default();
+        let attempt = self.last_judged.as_ref().map_or(0, |last| last.attempt);
+        let entry = JournalEntry::MergeEnded { task: self.task.id.clone(), attempt, outcome, reflection: None };
+        self.context.services.journal.record(entry).await?;
+        self.report.needs = Some(Needs::Person);
+        let mut left = self.context.left_to_person.lock().unwrap_or_else(PoisonError::into_inner);
+        left.insert(self.task.id.clone());
+        drop(left);
+        let branch = self.report.branch.clone().unwrap_or_default();
+        self.publish(EventKind::PersonNeeded {
+            actions: vec![format!("look at {branch}, and merge it if it is right: {why}")],
+        });
+        Ok(Input::LeftToPerson)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_list_can_be_read() {
+        let file: File = toml::from_str(TEXT).unwrap();
+        for glob in file.project.iter().chain(&file.anywhere) {
+            globset::Glob::new(glob).unwrap();
+        }
+    }
+
+    #[test]
+    fn instructions_are_known_everywhere_and_the_runtimes_own_files_in_the_project() {
+        let steers = |file: &str, prefix: &str| {
+            let place = Place { prefix: Path::new(prefix), tasks: Some(Path::new("todo/tasks.jsonl")) };
+            !steering(&[file.to_owned()], place).is_empty()
+        };
+        for file in [
+            "CLAUDE.md",
+            "web/AGENTS.md",
+            "a/.claude/settings.json",
+            ".mcp.json",
+            ".github/copilot-instructions.md",
+            "project.json",
+            "memory/reflections.jsonl",
+            "todo/tasks.jsonl",
+        ] {
+            assert!(steers(file, ""), "{file}");
+        }
+        for file in ["src/claude.rs", "docs/AGENTS.md.txt", "web/project.json", "tasks.jsonl", "src/memory/pool.rs"] {
+            assert!(!steers(file, ""), "{file}");
+        }
+        assert!(
+            steers("app/project.json", "app") && steers("app/todo/tasks.jsonl", "app") && steers("CLAUDE.md", "app")
+        );
+        assert!(!steers("project.json", "app"));
+    }
+}

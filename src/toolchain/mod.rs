@@ -1,0 +1,80 @@
+//! What the tools of each language are like, as data: which files are tests, which decide how tests run, what is
+//! installed from what, and what test runners say at the end.
+//!
+//! The data are `config/toolchains/*.toml`, part of the program. Nothing here does I/O.
+//!
+//! ```
+//! use reflexion::toolchain;
+//!
+//! assert!(toolchain::is_test("src/test_prices.py"));
+//! assert!(toolchain::configures_tests("web/package.json"));
+//! let said = toolchain::summary("Ran 5 tests in 0.001s\n\nFAILED (failures=1)").expect("a runner's words");
+//! assert_eq!((said.runner, said.green), ("unittest", false));
+//! ```
+
+mod counts;
+mod pattern;
+mod summary;
+mod table;
+
+pub use counts::Counts;
+pub use summary::TestSummary;
+pub use summary::summary;
+
+use table::table;
+
+/// Whether a path is a test's source file, by its name and the directories it lies in.
+#[must_use]
+pub fn is_test(path: &str) -> bool {
+    table().tests.is_match(path)
+}
+
+/// Whether a path is a file that tests read and compare with: fixtures, snapshots, expected output.
+#[must_use]
+pub fn is_test_data(path: &str) -> bool {
+    table().test_data.is_match(path)
+}
+
+/// Whether a path is a file that decides which tests run, or how: `conftest.py`, `package.json`, `Makefile`.
+#[must_use]
+pub fn configures_tests(path: &str) -> bool {
+    table().configures_tests.is_match(path)
+}
+
+/// Whether a path is a source file's, by its ending.
+#[must_use]
+pub fn is_code(path: &str) -> bool {
+    path.rsplit_once('.').is_some_and(|(_, ending)| table().code.contains(&ending.to_ascii_lowercase()))
+}
+
+/// Globs of names of files that say exactly what is installed: `Cargo.lock`, `requirements*.txt`.
+#[must_use]
+pub fn lockfiles() -> &'static [String] {
+    &table().lockfiles
+}
+
+/// Globs of names of files that say what a project needs: `Cargo.toml`, `package.json`.
+#[must_use]
+pub fn manifests() -> &'static [String] {
+    &table().manifests
+}
+
+/// Whether tools write a directory of this name and nobody needs it: `__pycache__`, but not `target`, whose programs are
+/// run.
+#[must_use]
+pub fn is_cache(name: &str) -> bool {
+    table().caches.contains(name)
+}
+
+/// Whether a file is found in place of the test runner's own: `unittest.py` beside the code.
+#[must_use]
+pub fn stands_in(path: &str) -> bool {
+    table().stand_ins.is_match(path)
+}
+
+/// What a line of product code uses that reaches into the test runner, if it does: `os._exit`, `import unittest`. It may have a
+/// good reason; somebody should see it.
+#[must_use]
+pub fn reaches_into_tests(line: &str) -> Option<&'static str> {
+    table().review.iter().map(String::as_str).find(|word| line.contains(word))
+}

@@ -1,0 +1,348 @@
+//! What test runners say at the end of their output.
+//!
+//! Where an output holds several runners' words, the last one is believed: it is the outermost.
+
+use super::counts;
+use super::counts::Counts;
+use super::pattern::Pattern;
+use super::table::Joins;
+use super::table::SummaryLine;
+use super::table::When;
+use super::table::table;
+
+/// What a test runner says at the end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TestSummary {
+    /// Which runner, e.g. `pytest`.
+    pub runner: &'static str,
+    /// It calls the run a success.
+    pub green: bool,
+    /// How many tests, where it counts them.
+    pub counts: Option<Counts>,
+    /// The counts are those of the whole run: it was not stopped early, and not only some of the tests are named.
+    pub whole: bool,
+    /// The runner says as much of every run. Without it, a run that passes may say nothing.
+    pub always: bool,
+    /// The counts are a sum over several lines: what was cut out of the output is missing in it.
+    pub summed: bool,
+}
+
+/// No runner's summary has longer lines.
+const LINE_BYTES: usize = 400;
+
+/// What the last test runner in an output says; none if no runner is recognised.
+///
+/// ```
+/// # use reflexion::toolchain::summary;
+/// let found = summary("running 3 tests\ntest result: FAILED. 2 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out");
+/// assert_eq!(found.map(|s| (s.runner, s.green)), Some(("cargo test", false)));
+/// assert_eq!(summary("all tests pass, I promise"), None);
+/// ```
+#[must_use]
+pub fn summary(output: &str) -> Option<TestSummary> {
+    let plain = anstream::adapter::strip_str(output).to_string();
+    let mut found: Vec<Mark> = Vec::new();
+    let mut until: Option<&Pattern> = None;
+    let lines = plain.split(['\n', '\r']).map(str::trim).filter(|line| !line.is_empty() && line.len() <= LINE_BYTES);
+    for line in lines {
+        if let Some(end) = until {
+            until = Some(end).filter(|end| !end.is_match(line));
+            continue;
+        }
+        until = table().quoted.iter().find(|quoted| quoted.from.is_match(line)).map(|quoted| &quoted.to);
+        let Some(mark) = mark(line) else { continue };
+        match found.last_mut().filter(|last| last.runner == mark.runner) {
+            Some(last) => last.merge(mark),
+            // What failed, without a line that says of how many, is somebody else's word.
+            None if mark.joins == Joins::Failures => {}
+            None => found.push(mark),
+        }
+    }
+    found.into_iter().rev().find(|mark| mark.closes).map(Mark::into_summary)
+}
+
+/// What one line says, and then what several have said together.
+#[derive(Debug)]
+struct Mark {
+    runner: &'static str,
+    /// None: the line only counts.
+    green: Option<bool>,
+    /// None: it counts nothing.
+    counts: Option<Counts>,
+    joins: Joins,
+    /// With this line the runner has said how it went.
+    closes: bool,
+    partial: bool,
+    cut: bool,
+    always: bool,
+}
+
+fn mark(line: &str) -> Option<Mark> {
+    table().lines.iter().filter(|row| line.contains(&row.contains)).find_map(|row| row.read(line))
+}
+
+impl SummaryLine {
+    fn read(&'static self, line: &str) -> Option<Mark> {
+        let found = self.line.regex()?.captures(line)?;
+        let has = |name: &str| found.name(name).is_some();
+        // A word counts one.
+        let number = |text: &str| text.parse::<u32>().map_or(1, u64::from);
+        let group = |name: &str| found.name(name).map(|group| number(group.as_str()));
+        let totals: Vec<u64> = self
+            .line
+            .regex()?
+            .capture_names()
+            .flatten()
+            .filter(|name| name.starts_with("total"))
+            .filter_map(group)
+            .collect();
+        let mut counts = found.name("counts").map_or_else(Counts::default, |list| counts::read(list.as_str()));
+        counts.passed += group("passed").unwrap_or(0);
+        counts.failed += group("failed").unwrap_or(0) + group("errors").unwrap_or(0);
+        counts.errors += group("errors").unwrap_or(0);
+        counts.skipped += group("skipped").unwrap_or(0);
+        let counted = ["counts", "passed", "failed", "errors", "skipped", "none"].iter().any(|name| has(name));
+        if !totals.is_empty() {
+            counts = match (has("passed"), has("failed")) {
+                (true, false) => {
+                    let rest = totals.iter().sum::<u64>().saturating_sub(counts.ran() + counts.skipped);
+                    Counts { failed: counts.failed + rest, ..counts }
+                }
+                _ => counts.of_total(totals.iter().sum()),
+            };
+        }
+        Some(Mark {
+            runner: &self.runner,
+            green: if has("red") { Some(false) } else { has("green").then_some(true) },
+            counts: (counted || !totals.is_empty() || self.joins == Joins::Failures).then_some(counts),
+            joins: self.joins,
+            closes: !self.goes_on,
+            partial: self.partial,
+            cut: has("cut"),
+            always: self.when == When::Always && !self.no_tests,
+        })
+    }
+}
+
+impl Mark {
+    fn merge(&mut self, next: Self) {
+        self.green = match (self.green, next.green) {
+            (Some(a), Some(b)) if next.joins != Joins::Last => Some(a && b),
+            (a, b) => b.or(a),
+        };
+        self.partial = match (self.counts, next.counts) {
+            (None, _) => next.partial,
+            (_, None) => self.partial,
+            _ => self.partial && next.partial,
+        };
+        self.counts = match (self.counts, next.counts) {
+            (Some(a), Some(b)) => Some(match next.joins {
+                Joins::Last => b,
+                Joins::Failures => b.of_total(a.passed),
+                Joins::Add => a.plus(b),
+                Joins::Parts => a.most(b),
+            }),
+            (a, b) => b.or(a),
+        };
+        self.cut |= next.cut;
+        self.always |= next.always;
+        self.closes |= next.closes;
+        self.joins = next.joins;
+    }
+
+    fn into_summary(self) -> TestSummary {
+        let failed = self.counts.is_some_and(|counts| counts.failed > 0);
+        TestSummary {
+            runner: self.runner,
+            green: self.green.unwrap_or(true) && !failed,
+            counts: self.counts,
+            whole: !self.partial && !self.cut,
+            always: self.always,
+            summed: self.joins == Joins::Add,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `tool green passed/failed/skipped`, `-` for what is not counted; empty where no runner is recognised.
+    fn check(output: &str, expected: &str) {
+        let shown = summary(output).map_or(String::new(), |s| {
+            let counts = s.counts.map_or("-".to_owned(), |c| format!("{}/{}/{}", c.passed, c.failed, c.skipped));
+            format!("{} {} {counts}", s.runner, if s.green { "green" } else { "red" })
+        });
+        assert_eq!(shown, expected, "{output}");
+    }
+
+    #[test]
+    fn rust() {
+        let two = "test result: ok. 3 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.00s\n\
+                   Doc-tests x\ntest result: ok. 2 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out\n";
+        check(two, "cargo test green 5/0/1");
+        let red = "test result: FAILED. 2 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.01s\n\
+                   error: test failed, to rerun pass `--lib`";
+        check(red, "cargo test red 2/1/0");
+        check(
+            "error[E0308]: mismatched types\nerror: could not compile `x` (lib) due to 1 previous error",
+            "cargo test red -",
+        );
+        check("     Summary [   0.274s] 3 tests run: 1 passed, 2 failed, 0 skipped", "cargo nextest red 1/2/0");
+        check("     Summary [   0.274s] 3 tests run: 3 passed (1 slow), 4 skipped", "cargo nextest green 3/0/4");
+    }
+
+    #[test]
+    fn python() {
+        check("===== 3 failed, 10 passed, 1 skipped in 0.12s =====", "pytest red 10/3/1");
+        check("12 passed, 2 warnings in 1.50s", "pytest green 12/0/0");
+        check("=== 1 passed, 1 xfailed, 1 error in 62.10s (0:01:02) ===", "pytest red 1/1/1");
+        check("no tests ran in 0.01s", "pytest green 0/0/0");
+        check("Ran 5 tests in 0.001s\n\nOK (skipped=1)", "unittest green 4/0/1");
+        check("Ran 5 tests in 0.001s\n\nFAILED (failures=1, errors=2)", "unittest red 2/3/0");
+        check("Ran 1 test in 0.001s\n\nOK", "unittest green 1/0/0");
+    }
+
+    #[test]
+    fn javascript() {
+        check("Tests:       5 failed, 1 skipped, 89 passed, 95 total", "jest red 89/5/1");
+        check("Test Suites: 3 passed, 3 total\nTests:       94 passed, 94 total\nTime: 1 s", "jest green 94/0/0");
+        check(
+            " Test Files  1 failed | 2 passed (3)\n      Tests  2 failed | 10 passed | 1 skipped (13)",
+            "vitest red 10/2/1",
+        );
+        check("  12 passing (30ms)\n  1 pending\n  2 failing\n", "mocha red 12/2/1");
+        check("# tests 5\n# suites 0\n# pass 3\n# fail 2\n# cancelled 0\n# skipped 0\n# todo 0", "node:test red 3/2/0");
+        check("ℹ tests 5\nℹ pass 5\nℹ fail 0", "node:test green 5/0/0");
+        check(" 10 pass\n 2 fail\nRan 12 tests across 3 files. [30.00ms]", "bun test red 10/2/0");
+        check("ok | 12 passed | 0 failed (30ms)", "deno test green 12/0/0");
+        check("  1 failed\n    a.spec.ts:3:1 › x\n  5 passed (3.2s)", "playwright red 5/1/0");
+        check("\u{1b}[1m\u{1b}[32mTests:       2 passed, 2 total\u{1b}[0m", "jest green 2/0/0");
+    }
+
+    #[test]
+    fn go_and_others() {
+        check("ok  \texample.org/x\t0.012s\nok  \texample.org/y\t(cached)", "go test green -");
+        check(
+            "--- FAIL: TestX (0.00s)\n    x_test.go:8: no\nFAIL\nFAIL\texample.org/x\t0.01s\nFAIL",
+            "go test red 0/1/0",
+        );
+        check("--- PASS: TestX (0.00s)\n--- PASS: TestY (0.00s)\nPASS\nok  \tx\t0.01s", "go test green 2/0/0");
+        check(
+            "[INFO] Tests run: 4, Failures: 0, Errors: 0, Skipped: 1, Time elapsed: 0.1 s - in A\n[INFO] Tests run: 10, Failures: 0, Errors: 0, Skipped: 1",
+            "maven green 9/0/1",
+        );
+        check("[ERROR] Tests run: 10, Failures: 1, Errors: 1, Skipped: 0", "maven red 8/2/0");
+        check("10 tests completed, 1 failed", "gradle red 9/1/0");
+        check("90% tests passed, 1 tests failed out of 10", "ctest red 9/1/0");
+        check("10 examples, 2 failures, 1 pending", "rspec red 7/2/1");
+        check("10 runs, 20 assertions, 0 failures, 0 errors, 1 skips", "minitest green 9/0/1");
+        check("OK (10 tests, 20 assertions)", "phpunit green 10/0/0");
+        check("Tests: 10, Assertions: 20, Failures: 1.", "phpunit red 9/1/0");
+        check(
+            "Failed!  - Failed:     1, Passed:    9, Skipped:     0, Total:    10, Duration: 1 s",
+            "dotnet test red 9/1/0",
+        );
+        check("\t Executed 10 tests, with 1 failure (0 unexpected) in 0.1 (0.2) seconds", "swift test red 9/1/0");
+        check("10 tests, 0 failures", "exunit green 10/0/0");
+    }
+
+    #[test]
+    fn the_less_common_runners() {
+        check("Suite result: FAILED. 8 passed; 1 failed; 0 skipped; finished in 1.2ms", "forge test red 8/1/0");
+        check("Suite result: ok. 9 passed; 0 failed; 1 skipped", "forge test green 9/0/1");
+        check("00:01 +3: a\n00:02 +11 -1: Some tests failed.", "flutter test red 11/1/0");
+        check("00:02 +12 ~1: All tests passed!", "flutter test green 12/0/1");
+        check("Ran 12 tests containing 20 assertions.\n1 failures, 0 errors.", "clojure.test red 11/1/0");
+        check("Ok:                 11\nExpected Fail:      0\nFail:               1", "meson test red 11/1/0");
+        check("[ FAIL 1 | WARN 0 | SKIP 1 | PASS 12 ]", "testthat red 12/1/1");
+        check("11 successes / 1 failure / 0 errors / 0 pending : 0.01 seconds", "busted red 11/1/0");
+        check(
+            "Build Summary: 1/3 steps succeeded; 1 failed; 11/12 tests passed; 1 failed",
+            "zig build test red 11/1/0",
+        );
+        check("Build Summary: 3/3 steps succeeded; 12/12 tests passed", "zig build test green 12/0/0");
+        check("0 of 1 test suites (0 of 1 test cases) passed.", "cabal test red 0/1/0");
+        check("  Tests:    1 failed, 12 passed (20 assertions)", "pest red 12/1/0");
+    }
+
+    #[test]
+    fn several_runs_of_one_runner_come_together_as_it_prints_them() {
+        let last = "=== 3 failed in 0.1s ===\n...\n=== 2 passed, 1 xfailed in 0.1s ===";
+        check(last, "pytest green 2/0/1");
+        check("Tests:  2 passed, 2 total\nTests:  1 failed, 3 passed, 4 total", "jest red 5/1/0");
+        check("3 tests, 0 failures\n2 doctests, 1 property, 4 tests, 1 failure", "exunit red 9/1/0");
+        let two = "[INFO] Tests run: 4, Failures: 0, Errors: 0, Skipped: 1\n[INFO] Tests run: 2, Failures: 0, Errors: 0, Skipped: 0";
+        check(two, "maven green 5/0/1");
+        check("TAP version 13\n1..3\nok 1 - a\nnot ok 2 - b\nok 3 - c # skip later", "TAP red 1/1/1");
+        check(
+            "[==========] 3 tests ran.\n[  PASSED  ] 2 tests.\n[  FAILED  ] 1 test, listed below:",
+            "googletest red 2/1/0",
+        );
+        check("Test summary: total: 3, failed: 1, succeeded: 2, skipped: 0, duration: 0.7s", "dotnet test red 2/1/0");
+        check("[error] Failed: Total 5, Failed 1, Errors 0, Passed 4", "sbt red 4/1/0");
+        check("Files=2, Tests=10,  1 wallclock secs\nResult: PASS", "prove green 10/0/0");
+    }
+
+    #[test]
+    fn what_a_failing_test_printed_is_not_the_runners_own_word() {
+        let printed = "failures:\n\n---- nested stdout ----\ntest result: ok. 90 passed; 0 failed; 0 ignored\n\nfailures:\n    nested\n\n\
+                       test result: FAILED. 1 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out";
+        check(printed, "cargo test red 1/1/0");
+        check("OK\nFAILED (failures=3)", "");
+        check("Ran 6 tests in 0.001s\n\nOK (expected failures=1)", "unittest green 5/0/1");
+        check("Ran 0 tests in 0.000s\n\nNO TESTS RAN", "unittest green 0/0/0");
+        check("3 tests collected in 0.01s", "pytest green 0/0/0");
+        check("1 passed, 1 error in 0.10s", "pytest red 1/1/0");
+        assert_eq!(summary("1 passed, 1 error in 0.10s").unwrap().counts.unwrap().surely_ran(), 1);
+    }
+
+    #[test]
+    fn it_is_known_how_much_a_summary_says() {
+        let check = |output: &str, whole: bool, always: bool, summed: bool| {
+            let said = summary(output).unwrap();
+            assert_eq!((said.whole, said.always, said.summed), (whole, always, summed), "{output}");
+        };
+        check("== 3 passed in 0.10s ==", true, true, false);
+        check("!!!! stopping after 1 failures !!!!\n== 1 failed, 3 passed in 0.10s ==", false, true, false);
+        check("Summary [ 0.2s] 3/10 tests run: 2 passed, 1 failed, 7 skipped", false, true, false);
+        check("--- FAIL: TestX (0.00s)\nFAIL\nFAIL\tx\t0.1s", false, true, true);
+        check("--- PASS: TestY (0.00s)\n--- FAIL: TestX (0.00s)\nFAIL\nFAIL\tx\t0.1s", true, true, true);
+        check("error: could not compile `x` (lib) due to 1 previous error", true, false, true);
+        check("10 tests completed, 1 failed", true, false, true);
+        check("[ERROR] Tests run: 10, Failures: 1, Errors: 0, Skipped: 0", true, false, true);
+    }
+
+    #[test]
+    fn words_are_no_summary() {
+        for prose in [
+            "All 12 tests passed!",
+            "94 tests pass, 0 fail",
+            "I ran the tests: 3 passed in the end",
+            "12 passed",
+            "OK",
+            "FAILED",
+            "everything is ok\tnow",
+            "test result: pending",
+            "Tests: many, all green",
+            "fixed 3 errors in 2 files",
+            "1 error in your code",
+            "added 12 packages in 3s",
+            "10 files changed, 3 failures",
+            "Fail: 1",
+            "Ok: 3 things",
+            "the tests passed!",
+            "0 errors.",
+            "12 successes",
+        ] {
+            check(prose, "");
+        }
+    }
+
+    #[test]
+    fn the_last_runner_is_believed() {
+        let nested =
+            "test result: FAILED. 0 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out\n=== 2 passed in 0.10s ===";
+        check(nested, "pytest green 2/0/0");
+    }
+}

@@ -1,0 +1,261 @@
+//! The files of `config/toolchains/`, read once.
+
+use super::pattern::Pattern;
+use globset::GlobBuilder;
+use globset::GlobSet;
+use globset::GlobSetBuilder;
+use serde::Deserialize;
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+macro_rules! files {
+    ($($name:literal),* $(,)?) => {
+        [$(($name, include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/config/toolchains/", $name, ".toml")))),*]
+    };
+}
+
+/// Every file by its name; a test compares this with the directory.
+const FILES: [(&str, &str); 13] = files![
+    "any",
+    "python",
+    "javascript",
+    "rust",
+    "go",
+    "jvm",
+    "ruby",
+    "php",
+    "dotnet",
+    "elixir",
+    "c-family",
+    "shell",
+    "others",
+];
+
+/// One file, see `config/toolchains/README.md`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct File {
+    code: Vec<String>,
+    tests: Vec<String>,
+    test_data: Vec<String>,
+    configures_tests: Vec<String>,
+    lockfiles: Vec<String>,
+    manifests: Vec<String>,
+    caches: Vec<String>,
+    quoted: Vec<Quoted>,
+    summary: Vec<SummaryLine>,
+    review: Review,
+}
+
+/// A line with which a runner says how it went, see `config/toolchains/README.md`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SummaryLine {
+    pub(super) runner: String,
+    pub(super) contains: String,
+    pub(super) line: Pattern,
+    #[serde(default)]
+    pub(super) joins: Joins,
+    #[serde(default)]
+    pub(super) goes_on: bool,
+    #[serde(default)]
+    pub(super) partial: bool,
+    #[serde(default)]
+    pub(super) when: When,
+    #[serde(default)]
+    pub(super) no_tests: bool,
+}
+
+/// Lines between which a runner repeats what a test printed.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Quoted {
+    pub(super) from: Pattern,
+    pub(super) to: Pattern,
+}
+
+/// How lines of one runner come together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Joins {
+    /// The last line holds.
+    #[default]
+    Last,
+    /// Each line is about other tests: cargo's test binaries, Go's packages.
+    Add,
+    /// Each line is another number about the same tests.
+    Parts,
+    /// The failures of a total that stood on a line before.
+    Failures,
+}
+
+/// Of which runs there is such a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum When {
+    #[default]
+    Always,
+    Red,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Review {
+    words: Vec<String>,
+    /// Files that a program finds in place of the test runner's own.
+    #[serde(default)]
+    stand_ins: Vec<String>,
+}
+
+/// All files as one.
+#[derive(Debug, Default)]
+pub(super) struct Table {
+    pub(super) code: BTreeSet<String>,
+    pub(super) tests: GlobSet,
+    pub(super) test_data: GlobSet,
+    pub(super) configures_tests: GlobSet,
+    pub(super) lockfiles: Vec<String>,
+    pub(super) manifests: Vec<String>,
+    pub(super) caches: BTreeSet<String>,
+    pub(super) quoted: Vec<Quoted>,
+    pub(super) lines: Vec<SummaryLine>,
+    pub(super) review: Vec<String>,
+    pub(super) stand_ins: GlobSet,
+}
+
+pub(super) fn table() -> &'static Table {
+    static TABLE: LazyLock<Table> = LazyLock::new(Table::read);
+    &TABLE
+}
+
+impl Table {
+    fn read() -> Self {
+        let mut table = Self::default();
+        let (mut tests, mut test_data, mut configures_tests) = (Vec::new(), Vec::new(), Vec::new());
+        let mut stand_ins = Vec::new();
+        // The files are part of the program, and a test reads every one.
+        for file in FILES.iter().filter_map(|(_, text)| toml::from_str::<File>(text).ok()) {
+            table.code.extend(file.code);
+            tests.extend(file.tests);
+            test_data.extend(file.test_data);
+            configures_tests.extend(file.configures_tests);
+            table.lockfiles.extend(file.lockfiles);
+            table.manifests.extend(file.manifests);
+            table.caches.extend(file.caches);
+            table.quoted.extend(file.quoted);
+            table.lines.extend(file.summary);
+            table.review.extend(file.review.words);
+            stand_ins.extend(file.review.stand_ins);
+        }
+        let code = table.code.iter().map(String::as_str).collect::<Vec<_>>().join(",");
+        table.tests = globs(tests.iter().map(|glob| glob.replace("{code}", &format!("{{{code}}}"))));
+        table.test_data = globs(test_data.into_iter());
+        table.configures_tests = globs(configures_tests.into_iter());
+        table.stand_ins = globs(stand_ins.into_iter());
+        table
+    }
+}
+
+/// Each glob at any depth, whatever the case.
+fn globs(globs: impl Iterator<Item = String>) -> GlobSet {
+    let mut set = GlobSetBuilder::new();
+    for glob in globs {
+        let glob = GlobBuilder::new(&format!("**/{glob}")).case_insensitive(true).literal_separator(true).build();
+        if let Ok(glob) = glob {
+            set.add(glob);
+        }
+    }
+    set.build().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place() -> std::path::PathBuf {
+        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("config/toolchains")
+    }
+
+    #[test]
+    fn every_file_is_listed_and_can_be_read() {
+        let mut names: Vec<String> = std::fs::read_dir(place())
+            .unwrap()
+            .filter_map(|entry| entry.unwrap().file_name().to_str()?.strip_suffix(".toml").map(str::to_owned))
+            .collect();
+        names.sort();
+        let mut listed: Vec<&str> = FILES.iter().map(|(name, _)| *name).collect();
+        listed.sort_unstable();
+        assert_eq!(names, listed);
+        for (name, text) in FILES {
+            let file: File = toml::from_str(text).unwrap_or_else(|error| panic!("{name}.toml: {error}"));
+            let globs = [&file.tests, &file.test_data, &file.configures_tests, &file.lockfiles, &file.manifests];
+            for glob in globs.into_iter().flatten() {
+                GlobBuilder::new(&glob.replace("{code}", "{a,b}")).build().unwrap();
+            }
+            for line in &file.summary {
+                let pattern = line.line.regex().unwrap_or_else(|| panic!("{name}.toml: {:?}", line.line));
+                for group in pattern.capture_names().flatten() {
+                    let known = ["passed", "failed", "errors", "skipped", "counts", "none", "green", "red", "cut"];
+                    assert!(known.contains(&group) || group.starts_with("total"), "{name}.toml: {group}");
+                }
+            }
+            for quoted in &file.quoted {
+                assert!(quoted.from.regex().is_some() && quoted.to.regex().is_some(), "{name}.toml: {quoted:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn tests_are_known_by_their_names() {
+        for path in [
+            "tests/it/main.rs",
+            "tests/test_a.py",
+            "test_a.py",
+            "src/a_test.go",
+            "src/a.test.ts",
+            "src/a.spec.d.ts",
+            "src/__tests__/a.js",
+            "src/test/java/AppTest.java",
+            "app/PricesTests.cs",
+            "spec/models/user_spec.rb",
+            "cypress/e2e/login.cy.ts",
+            "src/tests.rs",
+            "t/run.bats",
+            "TESTS/A.PY",
+        ] {
+            assert!(super::super::is_test(path), "{path}");
+        }
+        for path in [
+            "src/latest.rs",
+            "src/contest.py",
+            "tests/README.md",
+            "src/testing.rs",
+            "docs/tests.md",
+            "src/attest.go",
+            "Test.java.txt",
+        ] {
+            assert!(!super::super::is_test(path), "{path}");
+        }
+        assert!(super::super::is_test_data("tests/fixtures/prices.json"));
+        assert!(super::super::is_test_data("src/__snapshots__/a.snap"));
+        assert!(!super::super::is_test_data("data/prices.json"));
+    }
+
+    #[test]
+    fn what_decides_how_tests_run_is_known_by_its_name() {
+        for path in
+            ["conftest.py", "a/b/conftest.py", "package.json", "jest.config.ts", ".cargo/config.toml", "Makefile"]
+        {
+            assert!(super::super::configures_tests(path), "{path}");
+        }
+        for path in ["src/config.toml", "a/package.json.md", "README.md", "src/lib.rs"] {
+            assert!(!super::super::configures_tests(path), "{path}");
+        }
+        assert!(super::super::is_cache("__pycache__") && !super::super::is_cache("target"));
+        assert!(super::super::lockfiles().iter().any(|name| name == "Cargo.lock"));
+        assert!(super::super::manifests().iter().any(|name| name == "Cargo.toml"));
+        assert!(super::super::is_code("a/b.RS") && !super::super::is_code("a/b.md"));
+        assert_eq!(super::super::reaches_into_tests("    os._exit(0)"), Some("os._exit"));
+        assert_eq!(super::super::reaches_into_tests("return total"), None);
+    }
+}

@@ -1,0 +1,283 @@
+//! State that is a link, a pipe or a socket, as a cloned repository may hold it, is refused: nothing is done behind it,
+//! and nobody waits for it.
+
+use crate::project::Project;
+use crate::project::RIGHT;
+use crate::project::RIGHT_AT_TWO;
+use crate::project::Ran;
+use rustix::fs::CWD;
+use rustix::fs::FileType;
+use rustix::fs::Mode;
+use serde_json::json;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::os::unix::net::UnixListener;
+use std::path::Path;
+use std::path::PathBuf;
+
+const LESSON: &str = r#"{"taskId":"a","analysis":"x","suggestion":"y"}"#;
+
+/// What a clone may have in the place of a file.
+#[derive(Debug, Clone, Copy)]
+enum Planted {
+    Link,
+    LinkToNothing,
+    Pipe,
+    Socket,
+}
+
+impl Planted {
+    const FILES: [Self; 4] = [Self::Link, Self::LinkToNothing, Self::Pipe, Self::Socket];
+
+    fn word(self) -> &'static str {
+        match self {
+            Self::Link | Self::LinkToNothing => "a symbolic link",
+            Self::Pipe => "a pipe",
+            Self::Socket => "a socket",
+        }
+    }
+}
+
+/// A project with one recorded run, and something of the user's beside it.
+struct Case {
+    project: Project,
+    /// The user's, which links lead to.
+    theirs: PathBuf,
+    run: String,
+}
+
+impl Case {
+    fn new() -> Self {
+        let project = Project::new(RIGHT_AT_TWO);
+        project.run(&["run"]).exits(0);
+        let run = project.run(&["status", "--json"]).json()["run"].as_str().unwrap().to_owned();
+        let theirs = project.out.join("theirs");
+        fs::create_dir(&theirs).unwrap();
+        fs::write(theirs.join("file"), "theirs").unwrap();
+        Self { project, theirs, run }
+    }
+
+    fn path(&self, path: &str) -> PathBuf {
+        self.project.dir.join(path.replace("RUN", &self.run))
+    }
+
+    /// Puts something in the place of a file or a directory, which is moved behind it if it is a link.
+    fn plant(&self, path: &str, planted: Planted) {
+        let path = self.path(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let moved = self.theirs.join("moved");
+        if path.symlink_metadata().is_ok() {
+            fs::rename(&path, &moved).unwrap();
+        }
+        match planted {
+            Planted::Link => {
+                let to = if moved.exists() { moved } else { self.theirs.join("file") };
+                symlink(to, &path).unwrap();
+            }
+            Planted::LinkToNothing => symlink(self.theirs.join("nothing"), &path).unwrap(),
+            Planted::Pipe => rustix::fs::mknodat(CWD, &path, FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap(),
+            Planted::Socket => drop(UnixListener::bind(&path).unwrap()),
+        }
+    }
+
+    /// Runs a command that must say what stands where, and must change nothing behind it.
+    #[track_caller]
+    fn is_refused(&self, path: &str, planted: Planted, args: &[&str], stdin: &str) {
+        let before = contents(&self.theirs);
+        let args: Vec<String> = args.iter().map(|arg| arg.replace("RUN", &self.run)).collect();
+        let args: Vec<&str> = args.iter().map(String::as_str).collect();
+        let ran = self.project.run_with(&args, stdin);
+        assert_eq!(ran.code, Some(4), "{path} as {planted:?}, {args:?}:\n{}\n{}", ran.stdout, ran.stderr);
+        let said = ran.stderr.replace('\n', " ");
+        let shown = self.path(path).display().to_string();
+        assert!(said.contains(&format!("`{shown}` is {}", planted.word())), "{path} {planted:?} {args:?}: {said}");
+        assert!(said.contains("remove"), "{said}");
+        assert!(contents(&self.theirs) == before, "{path} as {planted:?}, {args:?}: something changed behind it");
+    }
+}
+
+/// Every path below a directory with its content.
+fn contents(dir: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(dir).unwrap().flatten() {
+        if entry.file_type().unwrap().is_dir() {
+            found.extend(contents(&entry.path()));
+        }
+        found.push((entry.path(), fs::read(entry.path()).unwrap_or_default()));
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn a_memory_that_is_no_file_is_refused() {
+    let case = Case::new();
+    let path = "memory/reflections.jsonl";
+    for planted in Planted::FILES {
+        fs::remove_file(case.path(path)).unwrap();
+        case.plant(path, planted);
+        case.is_refused(path, planted, &["memory", "list"], "");
+        case.is_refused(path, planted, &["memory", "add"], LESSON);
+        case.is_refused(path, planted, &["memory", "prune", "--days", "0"], "");
+        case.is_refused(path, planted, &["run", "--again"], "");
+        case.is_refused(path, planted, &["overnight"], "");
+        let doctor = case.project.run(&["doctor"]);
+        assert!(doctor.exits(4).stdout.contains(planted.word()), "{}", doctor.stdout);
+    }
+}
+
+#[test]
+fn directories_of_state_that_are_links_are_refused() {
+    let looking = [&["status"][..], &["report"], &["report", "--html"], &["watch", "--once"], &["transcript", "list"]];
+    let working = [&["run", "--again"][..], &["overnight", "--again"]];
+    let memory = [&["memory", "list"][..], &["memory", "prune", "--days", "0"]];
+    let cases = [
+        ("memory", [&memory[..], &working].concat()),
+        (".reflection", [&looking[..], &working].concat()),
+        (".reflection/runs", [&looking[..], &working].concat()),
+        (".reflection/runs/RUN", [&looking[..], &working].concat()),
+        (".reflection/runs/RUN/transcripts", vec![&["transcript", "list"][..], &["transcript", "show"]]),
+    ];
+    for (path, commands) in cases {
+        let case = Case::new();
+        case.plant(path, Planted::Link);
+        for args in commands {
+            case.is_refused(path, Planted::Link, args, "");
+        }
+    }
+}
+
+#[test]
+fn a_journal_that_is_no_file_is_refused_and_not_waited_for() {
+    let path = ".reflection/runs/RUN/journal.jsonl";
+    for planted in Planted::FILES {
+        let case = Case::new();
+        case.plant(path, planted);
+        for args in [&["status"][..], &["report"], &["watch", "--once"], &["run", "--again"], &["overnight", "--again"]]
+        {
+            case.is_refused(path, planted, args, "");
+        }
+    }
+}
+
+#[test]
+fn marks_that_are_no_file_are_refused_and_not_waited_for() {
+    let path = ".reflection/tasks.jsonl";
+    for planted in Planted::FILES {
+        let case = Case::new();
+        case.plant(path, planted);
+        for args in [&["task", "list"][..], &["task", "reopen", "a"], &["run", "--again"]] {
+            case.is_refused(path, planted, args, "");
+        }
+    }
+}
+
+#[test]
+fn a_report_is_not_written_behind_a_link() {
+    let case = Case::new();
+    let before = contents(&case.theirs);
+    symlink(case.theirs.join("file"), case.path(".reflection/runs/RUN/report.html")).unwrap();
+    case.project.run(&["report", "--html"]).exits(0);
+    assert!(case.path(".reflection/runs/RUN/report.html").symlink_metadata().unwrap().is_file());
+    assert_eq!(contents(&case.theirs), before);
+}
+
+#[test]
+fn a_transcript_that_is_a_pipe_is_not_waited_for() {
+    let case = Case::new();
+    let transcripts = case.path(".reflection/runs/RUN/transcripts");
+    fs::create_dir_all(&transcripts).unwrap();
+    for entry in fs::read_dir(&transcripts).unwrap().flatten() {
+        fs::remove_file(entry.path()).unwrap();
+    }
+    case.plant(".reflection/runs/RUN/transcripts/s-1.jsonl", Planted::Pipe);
+    for args in [&["transcript", "list"][..], &["transcript", "show"], &["report"], &["watch", "--once"]] {
+        let ran = case.project.run(args);
+        assert!(ran.code.is_some_and(|code| code != 101), "{args:?}: {}", ran.stderr);
+    }
+}
+
+#[test]
+fn init_writes_behind_no_link() {
+    for path in [".reflection", "memory"] {
+        let case = Case::new();
+        fs::remove_dir_all(case.path(path)).unwrap();
+        fs::remove_file(case.path("project.json")).unwrap();
+        case.plant(path, Planted::Link);
+        fs::remove_file(case.path(path)).unwrap();
+        symlink(&case.theirs, case.path(path)).unwrap();
+        case.is_refused(path, Planted::Link, &["init"], "");
+        assert!(!case.path("project.json").exists());
+    }
+}
+
+#[test]
+fn pipes_in_the_place_of_settings_and_instructions_are_not_waited_for() {
+    for name in ["project.json", "config/reflexion.json", "tasks.jsonl"] {
+        let case = Case::new();
+        let _ = fs::remove_file(case.path(name));
+        case.plant(name, Planted::Pipe);
+        let called: &[&[&str]] = match name {
+            "tasks.jsonl" => &[&["task", "list"], &["run"], &["doctor"], &["status"], &["report"]],
+            _ => &[&["run"], &["status"], &["report"], &["watch", "--once"], &["memory", "list"], &["task", "list"]],
+        };
+        for args in called {
+            let ran = case.project.run(args);
+            let said = format!("{}{}", ran.stdout, ran.stderr);
+            assert!(said.contains("a pipe where a file belongs"), "{name} {args:?}: {said}");
+        }
+        let payload = json!({ "session_id": "s", "cwd": case.project.dir, "hook_event_name": "Stop" }).to_string();
+        for args in [&["hook", "session-start"][..], &["hook", "stop"], &["hook", "stop", "--verify"]] {
+            case.project.run_with(args, &payload).exits(0);
+        }
+    }
+}
+
+#[test]
+fn a_hook_waits_for_no_pipe_among_the_sessions_or_as_a_transcript() {
+    let case = Case::new();
+    let transcript = case.project.out.join("transcript.jsonl");
+    rustix::fs::mknodat(CWD, &transcript, FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
+    let more = json!({ "session_id": "s", "cwd": case.project.dir, "transcript_path": transcript });
+    for (event, name) in [("SessionStart", "session-start"), ("Stop", "stop")] {
+        let mut payload = more.clone();
+        payload["hook_event_name"] = event.into();
+        case.project.run_with(&["hook", name], &payload.to_string()).exits(0);
+    }
+    let mut payload = more;
+    payload["hook_event_name"] = "Stop".into();
+    case.project.run_with(&["hook", "stop", "--verify"], &payload.to_string()).exits(0);
+    for path in [".reflection/sessions/t.lock", ".reflection/sessions/t.json"] {
+        case.plant(path, Planted::Pipe);
+        payload["session_id"] = "t".into();
+        let ran: Ran = case.project.run_with(&["hook", "stop"], &payload.to_string());
+        ran.exits(0);
+        fs::remove_file(case.path(path)).unwrap();
+    }
+}
+
+#[test]
+fn a_project_may_itself_be_reached_through_a_link() {
+    let project = Project::new(RIGHT);
+    let door = project.out.join("door");
+    symlink(&project.dir, &door).unwrap();
+    let door = door.to_str().unwrap();
+    project.run(&["-C", door, "run"]).exits(0);
+    project.run_with(&["-C", door, "memory", "add"], LESSON).exits(0);
+    project.run(&["-C", door, "status"]).exits(0);
+    project.run(&["-C", door, "report", "--html"]).exits(0);
+    assert!(project.dir.join("memory/reflections.jsonl").is_file());
+}
+
+#[test]
+fn a_task_file_that_is_a_link_stays_one() {
+    let project = Project::new(RIGHT);
+    let real = project.out.join("tasks.jsonl");
+    fs::rename(project.dir.join("tasks.jsonl"), &real).unwrap();
+    symlink(&real, project.dir.join("tasks.jsonl")).unwrap();
+    project.run(&["task", "add", "More"]).exits(0);
+    project.run(&["task", "close", "a"]).exits(0);
+    assert!(project.dir.join("tasks.jsonl").is_symlink());
+    let text = fs::read_to_string(&real).unwrap();
+    assert!(text.contains("More") && text.contains("closed"), "{text}");
+}

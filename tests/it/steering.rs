@@ -1,0 +1,108 @@
+//! What agents may not give themselves: their instructions, their tasks, the runtime's rules.
+
+use crate::project::Project;
+use crate::project::task_with_check;
+use serde_json::Value;
+use serde_json::json;
+
+/// `a` gives itself another task and looser rules, `b` instructs whoever comes next, `c` only works.
+const GIVES: &str = r#"
+echo right > "$REFLEXION_TASK_ID.txt"
+case "$REFLEXION_TASK_ID" in
+a) echo '{"id":"mine","title":"Mine","checks":[{"name":"x","run":"true"}]}' >> tasks.jsonl; echo >> project.json ;;
+b) mkdir -p web/.claude; echo 'Do as I say.' > web/CLAUDE.md; echo '{}' > web/.claude/settings.json ;;
+esac
+"#;
+
+fn project() -> Project {
+    let project = Project::new(GIVES);
+    for file in ["a.txt", "b.txt", "c.txt"] {
+        project.write(file, "wrong\n");
+    }
+    project.tasks(&["a", "b", "c"].map(|id| task_with_check(id, &format!("grep -qx right {id}.txt"))));
+    project
+}
+
+#[test]
+fn a_night_leaves_it_to_a_person_and_says_how() {
+    let project = project();
+    let ran = project.run(&["overnight", "--json"]);
+    let report = ran.exits(0).json();
+    let (run, integration) = (report["run"].as_str().unwrap(), report["integration"].as_str().unwrap());
+    assert_eq!(project.git(&["log", "--format=%s", &format!("main..{integration}")]), "Answer for c\n");
+    assert_eq!(project.git(&["diff", "--name-only", "main", integration]), "c.txt\n");
+    for id in ["a", "b", "c"] {
+        let task = ran.task(id);
+        let left = id != "c";
+        assert_eq!((&task["verdict"], &task["branch"]), (&json!("confirmed"), &json!(format!("reflexion/{run}/{id}"))));
+        assert_eq!((task["merged"].is_null(), task["needs"].as_str()), (left, left.then_some("person")), "{task:#}");
+        assert_eq!(task["risk"]["needs_review"], json!(left), "{task:#}");
+    }
+    ran.says("merge it if it is right");
+    let list = project.run(&["task", "list", "--json"]).json();
+    let closed = list["tasks"].as_array().unwrap_or_else(|| list.as_array().unwrap());
+    assert!(closed.iter().all(|task| task["status"] == "closed"), "{list:#}");
+
+    let told = project.run(&["report", "--json"]).json();
+    let needs: Vec<&Value> = told["needs"].as_array().unwrap().iter().collect();
+    assert_eq!(needs.iter().map(|need| &need["kind"]).collect::<Vec<_>>(), ["yours_to_merge"; 2], "{told:#}");
+    let commands = |need: &Value| -> Vec<String> {
+        need["commands"].as_array().unwrap().iter().map(|step| step["command"].as_str().unwrap().to_owned()).collect()
+    };
+    let [see, merge] = &commands(needs[1])[..] else { panic!("{:#}", needs[1]) };
+    assert_eq!(*merge, format!("git merge reflexion/{run}/b"));
+    assert!(see.ends_with("-- web/.claude/settings.json web/CLAUDE.md"), "{see}");
+    let words: Vec<&str> = see.split(' ').collect();
+    assert!(project.git(&words[1..]).contains("+Do as I say."));
+    let page = project.run(&["report"]);
+    assert!(page.stdout.contains("confirmed, and yours to merge"), "{}", page.stdout);
+    assert!(
+        project.run(&["status"]).stdout.contains("Needs you: `a`, `b` confirmed, and yours to merge"),
+        "{}",
+        project.run(&["status"]).stdout
+    );
+    // A person may do as the report says.
+    project.git(&["merge", "-q", &format!("reflexion/{run}/b")]);
+    assert_eq!(project.read("web/CLAUDE.md"), b"Do as I say.\n");
+}
+
+#[test]
+fn a_run_tells_it() {
+    let project = project();
+    let ran = project.run(&["run", "--json"]);
+    ran.exits(0);
+    for (id, file) in [("a", "project.json, tasks.jsonl"), ("b", "web/.claude/settings.json, web/CLAUDE.md")] {
+        let risk = &ran.task(id)["risk"];
+        assert_eq!(risk["needs_review"], json!(true));
+        let told = format!("what steers agents or the runtime was changed: {file}");
+        assert!(risk["reason"].as_str().unwrap().contains(&told), "{risk}");
+    }
+    assert!(ran.task("a")["needs"].is_null() && !ran.task("c")["risk"]["needs_review"].as_bool().unwrap());
+}
+
+#[test]
+fn globs_that_protect_nothing_are_told_and_those_with_a_dot_or_a_slash_protect() {
+    let agent = "echo right > answer.txt; echo '# words' >> tests/test_a.py";
+    let check = |glob: &str, verdict: &str| {
+        let project = Project::new(agent);
+        project.write("tests/test_a.py", "x = 1\n");
+        project.config(|config| {
+            config["protect"] = json!([glob]);
+            config["maxAttempts"] = json!(1);
+        });
+        let ran = project.run(&["run", "--json"]);
+        assert_eq!(ran.verdict("a"), json!(verdict), "{glob}: {}", ran.stderr);
+        let warned = ran.stderr.contains("matches no file at the base");
+        let doctor = project.run(&["doctor", "--json"]).json();
+        let found = doctor["findings"].as_array().unwrap().iter().find(|f| f["what"] == "protect").unwrap().clone();
+        assert_eq!(
+            (warned, !found["advice"].is_null()),
+            (verdict == "confirmed", verdict == "confirmed"),
+            "{glob} {found}"
+        );
+    };
+    for glob in ["./tests/**", "/tests/**", "tests/", "tests", "/tests"] {
+        check(glob, "false_done");
+    }
+    check("spec/**", "confirmed");
+}

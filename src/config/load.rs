@@ -229,7 +229,9 @@ fn read_file(dir: &Path, name: &str) -> Result<Option<Value>, ConfigError> {
     let path = dir.join(name);
     let text = match read_named(&path) {
         Ok(text) => text,
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(e) if matches!(e.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => {
+            return Ok(None);
+        }
         Err(e) => {
             return Err(ConfigError::Read { path, message: e.to_string() });
         }

@@ -11,6 +11,7 @@
 
 mod held;
 mod look;
+mod mount;
 mod place;
 mod refused;
 mod remove;

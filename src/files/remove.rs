@@ -1,5 +1,6 @@
 //! Removing a tree of any depth, with a short stack and few handles.
 
+use super::mount;
 use super::root::open_dir;
 use super::root::set_mode;
 use super::root::set_mode_of;
@@ -151,6 +152,8 @@ fn open(parent: &Dir, name: &OsStr) -> io::Result<Option<Level>> {
         Err(_) if parent.symlink_metadata(name).map_or(true, |data| !data.is_dir()) => return Ok(None),
         Err(e) => return Err(e),
     };
+    // What is mounted there is not part of the tree: it would be emptied, and not even go.
+    mount::stay(parent, &dir, Path::new(name))?;
     if dir.dir_metadata()?.mode() & 0o700 != 0o700 {
         set_mode_of(&dir, 0o700)?;
     }

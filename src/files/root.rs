@@ -2,6 +2,7 @@
 
 use super::look::Kind;
 use super::look::Look;
+use super::mount;
 use super::refused::A_DIRECTORY;
 use super::refused::A_FILE;
 use super::refused::A_LINK;
@@ -50,6 +51,8 @@ pub struct Root {
 struct Inner {
     dir: Dir,
     path: PathBuf,
+    /// Nothing that is mounted below is entered.
+    one_mount: bool,
 }
 
 /// The directory that something stands in.
@@ -97,7 +100,20 @@ impl Root {
     }
 
     fn of(dir: Dir, path: PathBuf) -> Self {
-        Self { inner: Arc::new(Inner { dir, path }) }
+        Self { inner: Arc::new(Inner { dir, path, one_mount: false }) }
+    }
+
+    /// The same directory, in which nothing that is mounted below is entered: that is an error that says where it is.
+    ///
+    /// # Errors
+    /// If the handle cannot be doubled.
+    pub fn on_one_mount(&self) -> io::Result<Self> {
+        let (dir, path) = (self.inner.dir.try_clone()?, self.path().to_owned());
+        Ok(Self { inner: Arc::new(Inner { dir, path, one_mount: true }) })
+    }
+
+    pub(super) fn stay(&self, parent: &Dir, child: &Dir, path: &Path) -> io::Result<()> {
+        if self.inner.one_mount { mount::stay(parent, child, &self.full(path)) } else { Ok(()) }
     }
 
     /// The root as it was named, for messages.
@@ -127,7 +143,8 @@ impl Root {
             Parent::Root(_) => return Ok(self.clone()),
             Parent::Opened(opened) => opened,
         };
-        Ok(Self::of(opened, self.path().join(dir)))
+        let (path, one_mount) = (self.path().join(dir), self.inner.one_mount);
+        Ok(Self { inner: Arc::new(Inner { dir: opened, path, one_mount }) })
     }
 
     /// What stands at a path; `None` if nothing does, also because a link or a file is in the middle of the path.
@@ -369,6 +386,7 @@ impl Root {
                 let path: PathBuf = names[..=depth].iter().collect();
                 self.explained(e, &at, name, A_DIRECTORY, &path)
             })?;
+            self.stay(&at, &opened, &names[..=depth].iter().collect::<PathBuf>())?;
             at = Parent::Opened(opened);
         }
         Ok(at)

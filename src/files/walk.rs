@@ -115,7 +115,11 @@ impl Walk {
             self.levels[last].dir = Some(dir);
         }
         match &self.levels[last].dir {
-            Some(dir) => open_dir(dir, name),
+            Some(dir) => {
+                let child = open_dir(dir, name)?;
+                self.root.stay(dir, &child, &self.path.join(name))?;
+                Ok(child)
+            }
             None => Err(io::ErrorKind::NotFound.into()),
         }
     }

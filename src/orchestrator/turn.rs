@@ -28,6 +28,7 @@ use crate::domain::EventKind;
 use crate::domain::Expects;
 use crate::domain::FailureType;
 use crate::domain::Flaky;
+use crate::domain::FlakyHow;
 use crate::domain::GateOutcome;
 use crate::domain::JournalEntry;
 use crate::domain::Proof;
@@ -273,7 +274,10 @@ impl TaskRun {
             && judgement.proof == Some(Proof::TurnedGreen)
             && judge::only_tests(&checks, &prepared.baseline, &stopped.change);
         let only_tests = only_tests.then(|| "a red check is green, and only test files were changed".to_owned());
-        let because: Vec<String> = only_tests.into_iter().chain(to_review).collect();
+        // The work itself may decide that a check is red the first time only.
+        let flipped = course.doubts.flaky.iter().any(|flaky| flaky.how == FlakyHow::PassedAgain);
+        let flipped = flipped.then(|| "a check was red first, and green when it ran once more".to_owned());
+        let because: Vec<String> = only_tests.into_iter().chain(flipped).chain(to_review).collect();
         let risk = if because.is_empty() { risk } else { risk.to_review(&because.join("; ")) };
         let next = turns::next_turn(&turns::Judged {
             judgement: &judgement,

@@ -112,8 +112,10 @@ impl Confine {
         let mut names = below.components();
         let (run, task) = (names.next()?, names.next()?);
         let top = worktrees.join(run).join(task);
+        // The place in which a sandbox is tried builds nothing.
+        let is_tried = run.as_os_str() == ".sandbox";
         Some(Place {
-            cache: Some(cache_of(&task.as_os_str().to_string_lossy())),
+            cache: (!is_tried).then(|| cache_of(&task.as_os_str().to_string_lossy())),
             temp: worktrees.join(run).join(".private").join(task).join("tmp"),
             top,
         })

@@ -1,10 +1,12 @@
 //! Bringing confirmed work into the user's files.
 //!
 //! The work is merged with the user's files as they are - committed, staged, edited, untracked - in the object store
-//! alone. Only if that has no conflict, the difference is applied, first as a check. So either all of it arrives, as
-//! unstaged changes, or nothing is touched.
+//! alone. Only if that has no conflict, the difference is applied, first as a check, then on files of which there are
+//! copies ([`copies`](super::copies)). So either all of it arrives, as unstaged changes, or nothing is another.
 
+use super::copies::Copies;
 use super::layout::Layout;
+use super::layout::blocking;
 use super::open::Merge;
 use super::recorder::Recorder;
 use super::recorder::Recording;
@@ -27,7 +29,7 @@ pub(super) async fn apply(layout: &Layout, run: &RunId, task: &TaskId) -> Result
     let origin = repository.resolve(&format!("refs/heads/{name}~1")).await?;
     let (Some(tip), Some(origin)) = (tip, origin) else {
         if patch.is_file() {
-            return apply_file(&repository, &patch).await;
+            return apply_file(layout, &repository, &patch).await;
         }
         return Err(WorkspaceError::Unusable(format!(
             "there is no confirmed work of task {task} in run {run}: neither the branch {name} nor {}",
@@ -36,7 +38,7 @@ pub(super) async fn apply(layout: &Layout, run: &RunId, task: &TaskId) -> Result
     };
     let what = format!("the confirmed work of task {task}");
     let work = Work { tip, origin, what };
-    let files = work.bring_into(&repository).await?;
+    let files = work.bring_into(layout, &repository).await?;
     Ok(Applied {
         from: match repository.kind {
             Kind::Git => name,
@@ -53,7 +55,7 @@ struct Work {
 }
 
 impl Work {
-    async fn bring_into(self, repository: &Repository) -> Result<Vec<String>, WorkspaceError> {
+    async fn bring_into(self, layout: &Layout, repository: &Repository) -> Result<Vec<String>, WorkspaceError> {
         let scratch = tempfile::tempdir()
             .map_err(|error| super::layout::io_error("make a directory in", &std::env::temp_dir())(error))?;
         let open = |path: &Path| Root::open(path).map_err(super::layout::io_error("open", path));
@@ -87,9 +89,23 @@ impl Work {
         if check.status != 0 {
             return Err(refused(self.what, &check.stderr));
         }
-        call(&[]).ok().await?;
+        all_or_nothing(layout, repository, &difference.files, call(&[])).await?;
         Ok(difference.files)
     }
+}
+
+/// Runs a call that changes files of the user's; where it fails in the middle, they are put back.
+async fn all_or_nothing(
+    layout: &Layout,
+    repository: &Repository,
+    files: &[String],
+    change: crate::host::git::Call,
+) -> Result<(), WorkspaceError> {
+    let (place, top, names) = (layout.clone(), repository.top.clone(), files.to_vec());
+    let copies = blocking(move || Copies::take(&place, &top, &names)).await?;
+    let changed = change.ok().await;
+    let ended = move || if changed.is_ok() { copies.let_go().and(changed) } else { copies.put_back().and(changed) };
+    blocking(ended).await.map(drop)
 }
 
 /// Copies an index with its modification time: git looks into files that are not older than their index, because a
@@ -124,7 +140,7 @@ const READABLE: [&str; 8] =
     ["-r", "-p", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color", "--src-prefix=a/", "--dst-prefix=b/"];
 
 /// The repository that made the patch is gone; the patch alone is enough if the files have not changed since.
-async fn apply_file(repository: &Repository, patch: &Path) -> Result<Applied, WorkspaceError> {
+async fn apply_file(layout: &Layout, repository: &Repository, patch: &Path) -> Result<Applied, WorkspaceError> {
     // Outside a repository `git apply` takes paths from where it runs; inside one it would skip those above.
     let git = match repository.kind {
         Kind::Git => repository.git(),
@@ -139,11 +155,11 @@ async fn apply_file(repository: &Repository, patch: &Path) -> Result<Applied, Wo
         return Err(refused(format!("the patch {}", patch.display()), &check.stderr));
     }
     let list = call(&["--numstat", "-z"]).ok().await?;
-    call(&[]).ok().await?;
-    let files = String::from_utf8_lossy(&list)
+    let files: Vec<String> = String::from_utf8_lossy(&list)
         .split('\0')
         .filter_map(|line| Some(line.splitn(3, '\t').nth(2)?.to_owned()))
         .collect();
+    all_or_nothing(layout, repository, &files, call(&[])).await?;
     Ok(Applied { from: patch.display().to_string(), files })
 }
 

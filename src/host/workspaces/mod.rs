@@ -17,6 +17,7 @@ mod agents_index;
 mod apply;
 mod begin;
 mod carry;
+mod copies;
 mod host_workspaces;
 mod integration;
 mod kept;

@@ -58,7 +58,8 @@ impl HostWorkspace {
         slot.known.set_up = Some(inputs);
         slot.known.set_up_on = Some(slot.known.loaded.clone());
         let loaded = slot.known.loaded.clone();
-        slot.leave(&self.parts.target(&loaded)).await?;
+        let head = self.parts.head_of(&loaded).await?;
+        slot.leave(&self.parts.target_at(&loaded, &head)).await?;
         let warning = || {
             let text = output.combined.text();
             let last = end_of(text.trim_end(), WARNING_TOLD).lines().last().unwrap_or_default().trim().to_owned();

@@ -65,6 +65,8 @@ pub(super) struct Known {
     pub(super) set_up: Option<Vec<u8>>,
     /// The tree on which it ran.
     pub(super) set_up_on: Option<String>,
+    /// Where submodules are.
+    pub(super) submodules: BTreeSet<PathBuf>,
     /// Files whose state our index has from what an agent or a check wrote, and not from a checkout.
     pub(super) written: BTreeSet<PathBuf>,
     /// What was there when the files were last left; they were those of the tree in our index then.
@@ -365,10 +367,11 @@ impl Slot {
     }
 
     /// What is not tracked and is kept from now on, where submodules were filled too.
-    pub(super) async fn capture(&self) -> Result<(), WorkspaceError> {
+    pub(super) async fn capture(&mut self) -> Result<(), WorkspaceError> {
         let mut untracked = self.recorder.untracked().await?;
         let files = self.recorder.files.clone();
         let tracked = Tracked::read(&self.recorder.listing().await?);
+        self.known.submodules = tracked.submodules().collect();
         let filled = move |path: &PathBuf| files.list(path).is_ok_and(|names| !names.is_empty());
         untracked.extend(tracked.submodules().chain([PathBuf::from(MODULES)]).filter(filled));
         self.with_kept(move |kept| kept.capture(untracked)).await
@@ -392,6 +395,7 @@ impl Known {
             loaded,
             set_up: None,
             set_up_on: None,
+            submodules: BTreeSet::new(),
             written: BTreeSet::new(),
             seen: None,
             index: None,
@@ -405,7 +409,7 @@ fn made(state: &Root, place: &Path, private: &Path) -> Result<(Root, Root), Work
     let make = |path: &Path| {
         let make = || {
             state.remove(path)?;
-            state.make_below(path)
+            state.make_below(path)?.on_one_mount()
         };
         make().map_err(io_error("make", &state.path().join(path)))
     };

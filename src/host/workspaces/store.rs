@@ -20,6 +20,9 @@ use std::path::PathBuf;
 /// How the names of objects are made, as `extensions.objectFormat` has it.
 const SHA1: &str = "sha1";
 
+/// Where filters keep keys in a git directory: programs of the user's, which look for them where git says that it is.
+const OF_FILTERS: [&str; 1] = ["git-crypt"];
+
 /// What of the user's repository decides about files, frozen.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Frozen {
@@ -140,6 +143,14 @@ pub(super) fn lay(layout: &Layout, frozen: &Frozen) -> Result<(), WorkspaceError
         match &frozen.shallow {
             Some(shallow) => store.put(Path::new("shallow"), shallow)?,
             None => store.remove(Path::new("shallow"))?,
+        }
+        for name in OF_FILTERS {
+            let name = Path::new(name);
+            let users = frozen.objects.as_ref().and_then(|objects| Some(objects.parent()?.join(name)));
+            store.remove(name)?;
+            if let Some(users) = users.filter(|users| users.is_dir()) {
+                store.link(name, &users)?;
+            }
         }
         // Credentials in URLs are nobody else's business, as in the user's own file.
         store.put(Path::new("config"), (heading + &settings.render()).as_bytes())?;

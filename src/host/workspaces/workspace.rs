@@ -1,6 +1,7 @@
 //! One task's workspace.
 
 use super::Doubt;
+use super::agents_git::DIR;
 use super::apply::diff;
 use super::apply::patch;
 use super::begin::Begun;
@@ -85,8 +86,26 @@ impl Parts {
 
     /// The files of a tree, for whoever starts from this task's base.
     pub(super) fn target<'a>(&'a self, tree: &'a str) -> Target<'a> {
+        self.target_at(tree, &self.base)
+    }
+
+    /// The same, where git shows another commit as checked out.
+    pub(super) fn target_at<'a>(&'a self, tree: &'a str, head: &'a str) -> Target<'a> {
         let (shared, begun) = (&*self.shared, &*self.begun);
-        Target { shared, begun, tree, head: &self.base, head_tree: &self.tree }
+        let head_tree = if head == self.base { &self.tree } else { tree };
+        Target { shared, begun, tree, head, head_tree }
+    }
+
+    /// The commit that git shows: an agent sees its work as a change of the base; for a check the work is a commit, as it is for
+    /// whoever gets it.
+    pub(super) async fn head_of(&self, tree: &str) -> Result<String, WorkspaceError> {
+        if self.role == Role::Work || tree == self.tree {
+            return Ok(self.base.clone());
+        }
+        let tree = TreeId(tree.to_owned());
+        let request =
+            CommitRequest { tree, subject: "reflexion: the work that is checked".to_owned(), body: String::new() };
+        self.commit_tree(&request, &self.base).await
     }
 }
 
@@ -141,7 +160,8 @@ impl HostWorkspace {
 
     /// Puts the files back to a tree, in a directory that is made anew where what is there cannot be trusted.
     async fn put_back(&self, slot: &mut Slot, tree: &str) -> Result<Vec<String>, WorkspaceError> {
-        let target = self.parts.target(tree);
+        let head = self.parts.head_of(tree).await?;
+        let target = self.parts.target_at(tree, &head);
         match slot.put_back(&target).await {
             Ok(half) => {
                 let undone = |what| format!("{what} was left half done in the workspace, and is undone");
@@ -271,8 +291,8 @@ impl Workspace for HostWorkspace {
         let slot = state.slot()?;
         let roots = slot.kept.lock().unwrap_or_else(PoisonError::into_inner).roots().clone();
         let untracked = slot.recorder.untracked().await?.into_iter().filter(|path| !roots.contains(path));
-        let mut found: Vec<PathBuf> = untracked.collect();
-        found.extend(slot.with_kept(|kept| kept.touched()).await?);
+        let mut found: Vec<PathBuf> = untracked.filter(|path| !path.starts_with(DIR)).collect();
+        found.extend(slot.with_kept(|kept| kept.touched()).await?.into_iter().filter(|path| !path.starts_with(DIR)));
         Ok(found.into_iter().map(|path| path.to_string_lossy().into_owned()).collect())
     }
 
@@ -295,7 +315,9 @@ impl Workspace for HostWorkspace {
             return self.change(&mut state, tree, start).await;
         }
         let mut left_out: Vec<PathBuf> = self.parts.begun.repository.hidden().into();
-        left_out.extend(slot.kept.lock().unwrap_or_else(PoisonError::into_inner).roots().iter().cloned());
+        let kept = slot.kept.lock().unwrap_or_else(PoisonError::into_inner).roots().clone();
+        // What `setup` has put into a submodule is not recorded; which commit it is at, is.
+        left_out.extend(kept.into_iter().filter(|path| !slot.known.submodules.contains(path)));
         slot.recorder.inspect().await?;
         let forced = slot.recorder.forced(slot.told_names(self.parts.base.len() / 2)).await?;
         let (loaded, most_bytes) = (slot.known.loaded.clone(), self.parts.shared.params.workspace.max_change_bytes);

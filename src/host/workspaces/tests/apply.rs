@@ -93,3 +93,25 @@ async fn no_work_is_an_error() {
         assert!(matches!(apply(&project).await, Err(WorkspaceError::Unusable(_))));
     }
 }
+
+#[tokio::test]
+async fn a_change_that_stops_in_the_middle_leaves_every_file_as_it_was() {
+    let files = [("pkg/a", "a\n"), ("z.txt", "1\n2\n3\n4\n5\n6\n7\n8\n9\n"), (".gitignore", "*.pyc\n")];
+    let project = Project::git(&files);
+    let workspace = project.open().await;
+    fs::remove_dir_all(workspace.dir().join("pkg")).unwrap();
+    write(&workspace.dir(), "pkg", "a file now\n");
+    write(&workspace.dir(), "z.txt", "one\n2\n3\n4\n5\n6\n7\n8\n9\n");
+    confirm(&workspace, "t").await;
+    // What git does not look at is in the way, and the user has gone on elsewhere.
+    write(&project.top, "pkg/x.pyc", "ignored");
+    write(&project.top, "z.txt", "1\n2\n3\n4\n5\n6\n7\n8\n9\nmine\n");
+    let before = super::project::files(&project.top);
+    let applied = project.workspaces().apply(&run_id(), &task("t")).await;
+    assert!(applied.is_err(), "{applied:?}");
+    assert_eq!(super::project::files(&project.top), before);
+    assert!(!project.top.join(".reflection/applying").exists());
+    fs::remove_file(project.top.join("pkg/x.pyc")).unwrap();
+    project.workspaces().apply(&run_id(), &task("t")).await.unwrap();
+    assert_eq!(read(&project.top, "z.txt"), "one\n2\n3\n4\n5\n6\n7\n8\n9\nmine\n");
+}

@@ -61,6 +61,52 @@ async fn the_room_holds_the_recorded_tree_and_what_setup_makes_of_it_and_nothing
 }
 
 #[tokio::test]
+async fn for_git_the_work_is_a_commit_in_the_room() {
+    let project = Project::git(&[("a", "a")]);
+    let workspace = project.open().await;
+    reset(&workspace).await;
+    write(&workspace.dir(), "a", "work");
+    write(&workspace.dir(), "new", "new");
+    let change = record(&workspace).await;
+    let room = workspace.room().await.unwrap();
+    at(&room, &change.tree).await;
+    assert_eq!(git(&room.dir(), &["status", "--porcelain"]), "");
+    assert_eq!(git(&room.dir(), &["ls-files"]), "a\nnew");
+    assert_eq!(git(&room.dir(), &["diff", "--name-only", "HEAD~1"]), "a\nnew");
+    assert_eq!(git(&workspace.dir(), &["status", "--porcelain"]), "M a\n?? new");
+    at(&room, &workspace.base()).await;
+    assert_eq!(git(&room.dir(), &["rev-parse", "HEAD"]), git(&project.top, &["rev-parse", "HEAD"]));
+}
+
+/// Runs as root only; elsewhere nobody can mount.
+#[tokio::test]
+async fn what_is_mounted_in_a_workspace_is_not_emptied() {
+    let project = Project::git(&[("a", "a"), (".gitignore", "build/\n")]);
+    let workspace = project.open().await;
+    reset(&workspace).await;
+    let (outside, place) = (tempfile::tempdir().unwrap(), workspace.dir().join("build"));
+    write(outside.path(), "mine", "the user's");
+    fs::create_dir(&place).unwrap();
+    let mount = |program: &str, args: &[&std::path::Path]| {
+        std::process::Command::new(program).args(args).output().is_ok_and(|output| output.status.success())
+    };
+    if !mount("mount", &["--bind".as_ref(), outside.path(), &place]) {
+        eprintln!("SKIPPED: nothing can be mounted here");
+        return;
+    }
+    let put_back = workspace.guard().await;
+    let removed = project.workspaces().begin(crate::domain::RunId::new("r2").unwrap().into()).await.err();
+    let stands = outside.path().join("mine").exists();
+    assert!(mount("umount", &[&place]));
+    assert!(stands);
+    let says = |error: String| assert!(error.contains("umount"), "{error}");
+    says(put_back.unwrap_err().to_string());
+    says(removed.unwrap().to_string());
+    reset(&workspace).await;
+    assert_eq!(read(outside.path(), "mine"), "the user's");
+}
+
+#[tokio::test]
 async fn what_is_changed_while_nobody_works_there_is_told_and_gone() {
     let project = Project::git(&[("a", "a")]);
     let workspace = project.open().await;

@@ -36,7 +36,7 @@ def snapshot(project):
 
 def refs(repository):
     lines = git(repository, "for-each-ref", "--format=%(refname) %(objectname)").splitlines()
-    return dict(line.split(" ") for line in lines if not line.startswith("refs/heads/reflexion/"))
+    return dict(line.split(" ") for line in lines if not line.startswith(("refs/heads/reflexion/", "refs/reflexion/")))
 
 
 def digest(path):

@@ -35,7 +35,7 @@ pub struct HostWorkTree {
 }
 
 /// A hook holds nobody up longer than this; git waits for ever for a pipe in the place of a file.
-const HOOKS_WAIT: Duration = Duration::from_secs(4);
+const HOOKS_WAIT: Duration = Duration::from_millis(2500);
 
 /// What is done about objects that a partial clone left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

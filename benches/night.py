@@ -3,6 +3,7 @@
 
     cargo build --release && python3 benches/night.py target/release/reflexion
     TASKS=1000 JOBS=4 python3 benches/night.py target/release/reflexion
+    STEADY=1500 python3 benches/night.py target/release/reflexion
 
 Three nights of TASKS (200) tasks each: agents that do nothing, so that every attempt is refuted; agents whose one line is
 confirmed and merged; and ten attempts per task. Printed is the CPU time (user and system, all children included) per
@@ -11,9 +12,12 @@ worktree per worker and resets it for each task, records what changed, runs the 
 after the rebase, commits, and merges one task at a time; it guards nothing, journals nothing, and learns nothing.
 
 At last a repository of FILES (50,000) files: a worktree that is made for each task, one that is reset, and the runtime.
+STEADY is one long night of so many tasks in place of all that: each adds a file, and is confirmed and merged. Printed is the
+time from one merge to the next in the first, the middle and the last tenth: a night should not become slower as it grows.
 Nothing is asserted: times belong to a machine.
 """
 
+import datetime
 import json
 import os
 import pathlib
@@ -27,11 +31,13 @@ import time
 TASKS = int(os.environ.get("TASKS", "200"))
 JOBS = int(os.environ.get("JOBS", "2"))
 FILES = int(os.environ.get("FILES", "50000"))
+STEADY = int(os.environ.get("STEADY", "0"))
 WHO = ["-c", "user.name=bench", "-c", "user.email=bench@localhost"]
 
-# Nothing; the line that the check looks for.
+# Nothing; the line that the check looks for; a file with that line.
 NOTHING = ["/bin/true"]
 EDIT = ["sh", "-c", 'echo right > "t/$REFLEXION_TASK_ID.txt"']
+ADD = ["sh", "-c", 'echo right > "t/new-$REFLEXION_TASK_ID.txt"']
 
 # `$1` is the worker's number; tasks come from `tasks.txt`, one id a line. ATTEMPTS is how often a red one is tried.
 BY_HAND = r"""
@@ -81,7 +87,7 @@ exit 0
 """
 
 
-def run(argv, cwd, env=None):
+def run(argv, cwd, env=None, allowed=(0, 1)):
     """CPU seconds with all children, wall seconds, peak memory in MB, of one call."""
     started = time.monotonic()
     process = subprocess.Popen(
@@ -90,7 +96,7 @@ def run(argv, cwd, env=None):
     said = process.stderr.read()
     _, status, used = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode not in (0, 1):
+    if process.returncode not in allowed:
         sys.exit(f"{argv}: exit status {process.returncode}\n{said.decode(errors='replace')[-2000:]}")
     return used.ru_utime + used.ru_stime, time.monotonic() - started, used.ru_maxrss / 1024
 
@@ -100,14 +106,15 @@ def project(top, tasks, agent, attempts, files=0):
     repository = pathlib.Path(top, "repository")
     (repository / "t").mkdir(parents=True)
     ids = [f"task-{n:05}" for n in range(tasks)]
-    for name in ids:
+    new = "new-" if agent is ADD else ""
+    for name in ids if not new else ["first"]:
         (repository / "t" / f"{name}.txt").write_text("wrong\n")
     for number in range(files):
         folder = repository / f"d{number // 100}"
         folder.mkdir(exist_ok=True)
         (folder / f"f{number}.txt").write_text(f"{number}\n" * 20)
     lines = [{"id": name, "title": f"Mend {name}", "checks": [
-        {"name": "right", "run": f"grep -qx right t/{name}.txt"}]} for name in ids]
+        {"name": "right", "run": f"grep -qx right t/{new}{name}.txt"}]} for name in ids]
     (repository / "tasks.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     (repository / "tasks.txt").write_text("".join(name + "\n" for name in ids))
     settings = {"name": "bench", "jobs": JOBS, "maxAttempts": attempts, "retry": {"start": "fresh"},
@@ -198,8 +205,35 @@ def large(program):
     print(f"{FILES} files, {tasks} confirmed tasks, {JOBS} at a time, each: {'; '.join(each)}", flush=True)
 
 
+def ended(repository, what="merge_ended"):
+    """When the tasks of the only run ended, or were merged, in seconds."""
+    journal, = pathlib.Path(repository, ".reflection", "runs").glob("*/journal.jsonl")
+    entries = [json.loads(line) for line in journal.read_text().splitlines()]
+    times = [e["at"] for e in entries if e["type"] == what and e.get("outcome", {}).get("kind", "merged") == "merged"]
+    second = [datetime.datetime.fromisoformat(at[:19] + "+00:00").timestamp() for at in times]
+    return [whole + float("0" + at[19:-1]) for whole, at in zip(second, times)]
+
+
+def steady(program):
+    if STEADY < 20:
+        sys.exit("STEADY: at least 20 tasks")
+    with scratch() as top:
+        repository = project(top, STEADY, ADD, 1)
+        cpu, wall, peak = night(program, top)
+        times = ended(repository)
+        assert len(times) == STEADY, f"{len(times)} of {STEADY} were merged"
+    part = max(1, STEADY // 10)
+    each = [1000 * (times[at + part] - times[at]) / part for at in (0, (STEADY - part) // 2, STEADY - 1 - part)]
+    print(f"a night of {STEADY} tasks, {JOBS} at a time: {each[0]:.1f} ms wall per task in the first tenth, "
+          f"{each[1]:.1f} in the middle, {each[2]:.1f} in the last: {each[2] / each[0]:.2f} times the first; "
+          f"{1000 * cpu / STEADY:.1f} ms CPU, {1000 * wall / STEADY:.1f} ms wall each in all; peak {peak:.0f} MB", flush=True)
+
+
 def main():
     program = os.path.abspath(sys.argv[1])
+    if STEADY:
+        steady(program)
+        return
     compare(program, "nothing done", NOTHING, 1, TASKS)
     compare(program, "confirmed and merged", EDIT, 1, TASKS)
     compare(program, "ten attempts per task", NOTHING, 10, max(1, TASKS // 10))

@@ -50,6 +50,8 @@ impl Effective {
             for glob in globs {
                 let valid = globset::Glob::new(glob);
                 self.require(valid.is_ok(), key, &format!("has the glob `{glob}`, which cannot be read"))?;
+                let names_something = glob.split('/').any(|name| !matches!(name, "" | "." | ".."));
+                self.require(names_something, key, &format!("has the glob `{glob}`, which names nothing"))?;
             }
         }
         if let Err(error) = Protected::new(&file.protect) {
@@ -476,6 +478,7 @@ mod tests {
             (r#"{"agents":{"a":{"type":"command"}}}"#, "needs `argv`"),
             (r#"{"checks":[{"name":"a","run":"x"},{"name":"a","run":"y"}]}"#, "two checks named `a`"),
             (r#"{"protect":["a[" ]}"#, "the glob `a[`"),
+            (r#"{"carry":["./"]}"#, "the glob `./`, which names nothing"),
             (r#"{"routing":{"bySize":[{"upTo":"small","agents":"claud"}]}}"#, "did you mean `claude`?"),
             (
                 r#"{"routing":{"bySize":[{"upTo":"large","agents":"pi"},{"upTo":"small","agents":"pi"}]}}"#,

@@ -108,6 +108,9 @@ pub struct CheckReport {
     /// Files that were there when it began and were others, or gone, when it ended.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rewrote: Vec<String>,
+    /// What it changed in the home directory that steers tools, in words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changed_outside: Vec<String>,
 }
 
 impl CheckReport {

@@ -336,6 +336,7 @@ fn observed(case: &ObservedCase) -> Observed {
         duration_ms: 0,
         signature: Signature::default(),
         rewrote: Vec::new(),
+        changed_outside: Vec::new(),
     };
     let at_base = case.checks.iter().filter(|check| check.base.is_some());
     Observed {

@@ -8,6 +8,9 @@ use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::path::PathBuf;
 
+/// More names of attributes, with a zero byte each, no system lists [Linux, `XATTR_LIST_MAX`].
+const MOST_NAMES_BYTES: usize = 64 << 10;
+
 impl Root {
     /// Whether both are handles of the same directory.
     #[must_use]
@@ -38,8 +41,14 @@ impl Root {
             (Some(parent), Some(name)) => (self.below(parent)?, Path::new(name)),
             _ => (self.clone(), Path::new(".")),
         };
+        let place = dir.place().join(name);
         let mut names = vec![0_u8; 4096];
-        match rustix::fs::llistxattr(dir.place().join(name), &mut names[..]) {
+        let mut listed = rustix::fs::llistxattr(&place, &mut names[..]);
+        if listed == Err(rustix::io::Errno::RANGE) {
+            names = vec![0_u8; MOST_NAMES_BYTES];
+            listed = rustix::fs::llistxattr(&place, &mut names[..]);
+        }
+        match listed {
             Ok(length) => {
                 let names = names[..length].split(|byte| *byte == 0);
                 Ok(names.filter(|name| !name.is_empty()).map(<[u8]>::to_vec).collect())

@@ -20,8 +20,6 @@ const NAMED: usize = 8;
 pub(super) struct Checked {
     /// In the order in which they were asked for.
     pub reports: Vec<CheckReport>,
-    /// What was changed beside the files meanwhile.
-    pub tampered: Vec<String>,
     /// Why the room could not be set up with these files; then no check ran.
     pub not_set_up: Option<String>,
 }
@@ -45,6 +43,15 @@ pub(super) fn rewrote(
             )
         })
     })
+}
+
+/// What checks changed outside their room and do not change at the base.
+pub(super) fn changed_outside(checks: &[CheckReport], baseline: &[CheckReport]) -> Vec<String> {
+    let of = |check: &CheckReport| {
+        let base = at_base(baseline, check).map_or(&[][..], |base| &base.changed_outside);
+        check.changed_outside.iter().filter(|what| !base.contains(what)).cloned().collect::<Vec<_>>()
+    };
+    checks.iter().flat_map(of).collect()
 }
 
 impl TaskRun {
@@ -75,11 +82,9 @@ impl TaskRun {
         let mut checked = Checked::default();
         for check in checks {
             if let Some(because) = Box::pin(self.put_back_work(room, part, tree)).await? {
-                return Ok(Checked { not_set_up: Some(because), reports: Vec::new(), ..checked });
+                return Ok(Checked { not_set_up: Some(because), reports: Vec::new() });
             }
-            let (report, tampered) = self.check_as_it_stands(room, check).await?;
-            checked.reports.push(report);
-            checked.tampered.extend(tampered);
+            checked.reports.push(self.check_as_it_stands(room, check).await?);
             if self.context.cancel.is_cancelled() {
                 break;
             }
@@ -92,11 +97,12 @@ impl TaskRun {
         &self,
         place: &dyn Workspace,
         check: (CheckScope, CheckSpec),
-    ) -> Result<(CheckReport, Vec<String>), TaskRunError> {
-        place.guard().await?;
+    ) -> Result<CheckReport, TaskRunError> {
+        place.begin_work().await?;
         let mut report = self.verify(place, vec![check]).await.remove(0);
         report.rewrote = place.rewritten().await?;
-        Ok((report, self.restore(place).await?))
+        report.changed_outside = self.end_work(place).await?;
+        Ok(report)
     }
 
     /// Where a check that is red in the clean room is green in the workspace, the work rests on files that are no part of it:
@@ -118,7 +124,7 @@ impl TaskRun {
         }
         self.doing("what failed, where the agent worked");
         for check in red {
-            let (report, _) = self.check_as_it_stands(workspace, (check.scope, check.spec.clone())).await?;
+            let report = self.check_as_it_stands(workspace, (check.scope, check.spec.clone())).await?;
             if report.passed() {
                 let more = left.len().saturating_sub(NAMED);
                 let more = if more > 0 { format!(" and {more} more") } else { String::new() };

@@ -69,7 +69,6 @@ impl TaskRun {
         self.doing("once more what failed");
         let part = course.attempt.part;
         let checked = self.checks_of_work(prepared, part, &change.tree, asked.clone()).await?;
-        course.tampered.extend(checked.tampered);
         if checked.not_set_up.is_some() {
             // What cannot even be set up is broken.
             course.doubts.blamed.extend(asked);
@@ -80,10 +79,11 @@ impl TaskRun {
             return Ok(());
         }
         let still = red(&again);
-        for report in again.into_iter().filter(CheckReport::passed) {
+        for mut report in again.into_iter().filter(CheckReport::passed) {
             self.say_flaky(course, &report.spec, FlakyHow::PassedAgain);
             let place = checks.iter_mut().find(|check| check.scope == report.scope && check.spec == report.spec);
             if let Some(place) = place {
+                report.changed_outside.append(&mut place.changed_outside);
                 *place = report;
             }
         }
@@ -93,7 +93,6 @@ impl TaskRun {
         self.doing("what failed, at the base");
         let base = prepared.workspace.base();
         let there = self.checks_of_work(prepared, part, &base, still.clone()).await?;
-        course.tampered.extend(there.tampered);
         if self.context.cancel.is_cancelled() {
             return Ok(());
         }
@@ -135,6 +134,7 @@ mod tests {
             duration_ms: 1,
             signature: Signature::default(),
             rewrote: Vec::new(),
+            changed_outside: Vec::new(),
         }
     }
 

@@ -190,6 +190,7 @@ mod tests {
             duration_ms: 1,
             signature: Signature::default(),
             rewrote: Vec::new(),
+            changed_outside: Vec::new(),
         }
     }
 

@@ -306,6 +306,7 @@ mod tests {
             duration_ms: 1,
             signature: Signature { fingerprint: red.unwrap_or_default().to_owned(), ..Signature::default() },
             rewrote: Vec::new(),
+            changed_outside: Vec::new(),
         }
     }
 

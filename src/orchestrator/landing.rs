@@ -5,12 +5,15 @@
 
 use super::attempt::Judged;
 use super::checking::Checked;
+use super::checking::changed_outside;
 use super::failure::PastFailure;
 use super::failure::failed_check;
 use super::healer::Doing;
+use super::healer::at_base;
 use super::healing::Mended;
 use super::healing::Place;
 use super::judge;
+use super::results::no_success;
 use super::resume::LastJudged;
 use super::task::Prepared;
 use super::task::TaskRun;
@@ -205,38 +208,53 @@ impl TaskRun {
             return Ok(Looked::Fits { tree: Some(tree), flaky: Vec::new() });
         }
         let room = self.context.services.workspaces.merge_room().await?;
-        let Checked { reports: first, tampered, not_set_up } =
-            self.checks_in(&*room, part, &tree, checks.clone()).await?;
-        let failing = |because: String, files: Vec<String>| {
-            let kind = FailureType::CheckFailed;
-            Ok(Looked::Fails(Box::new(Failing { kind, because, files, check: None })))
+        let failing = |because: String, check: Option<CheckReport>| {
+            Looked::Fails(Box::new(Failing { kind: FailureType::CheckFailed, because, files: Vec::new(), check }))
         };
-        if let Some(because) = not_set_up {
-            return failing(format!("on top of what was merged before, {because}"), Vec::new());
-        }
-        if !tampered.is_empty() {
-            return failing(format!("while a check ran, {}", tampered.join("; ")), tampered);
-        }
-        let Some(red) = judge::red(&first, &prepared.baseline, self.task.expects) else {
-            return Ok(self.unless_interrupted(Looked::Fits { tree: Some(tree), flaky: Vec::new() }));
+        let first = self.checks_in(&*room, part, &tree, checks.clone()).await?;
+        let red = match self.first_red(prepared, &first) {
+            Ok(Some(red)) => red,
+            Ok(None) => return Ok(self.unless_interrupted(Looked::Fits { tree: Some(tree), flaky: Vec::new() })),
+            Err(because) => return Ok(self.unless_interrupted(failing(because, None))),
         };
         // A check that fails and then passes on the same files says nothing about them.
-        let second = self.checks_in(&*room, part, &tree, checks).await?.reports;
-        let looked = match judge::red(&second, &prepared.baseline, self.task.expects) {
-            None => {
-                let red_once = first.iter().filter(|check| !check.passed()).map(|check| check.spec.name.clone());
-                let passed = |name: &String| second.iter().any(|check| check.spec.name == *name && check.passed());
+        let second = self.checks_in(&*room, part, &tree, checks).await?;
+        let looked = match self.first_red(prepared, &second) {
+            Ok(None) => {
+                let red_once =
+                    first.reports.iter().filter(|check| !check.passed()).map(|check| check.spec.name.clone());
+                let passed =
+                    |name: &String| second.reports.iter().any(|check| check.spec.name == *name && check.passed());
                 Looked::Fits { tree: Some(tree), flaky: red_once.filter(passed).collect() }
             }
-            Some(again) => {
-                let check = second.into_iter().nth(again).or_else(|| first.into_iter().nth(red));
+            Ok(Some(again)) => {
+                let check = second.reports.into_iter().nth(again).or_else(|| first.reports.into_iter().nth(red));
                 let because = check
                     .as_ref()
                     .map_or_else(String::new, |check| format!("check `{}` is red ({})", check.spec.name, check.how()));
-                Looked::Fails(Box::new(Failing { kind: FailureType::CheckFailed, because, files: Vec::new(), check }))
+                failing(because, check)
             }
+            Err(because) => failing(because, None),
         };
         Ok(self.unless_interrupted(looked))
+    }
+
+    /// The first check that is red on the rebased files and counts; none: all is green. An error says what else is wrong.
+    fn first_red(&self, prepared: &Prepared, checked: &Checked) -> Result<Option<usize>, String> {
+        let (checks, baseline) = (&checked.reports, &prepared.baseline);
+        if let Some(because) = &checked.not_set_up {
+            return Err(format!("on top of what was merged before, {because}"));
+        }
+        let changed = changed_outside(checks, baseline);
+        if !changed.is_empty() {
+            return Err(changed.join("; "));
+        }
+        if let Some(red) = judge::red(checks, baseline, self.task.expects) {
+            return Ok(Some(red));
+        }
+        // Fewer tests than at the base may be what was merged before.
+        let no_success = || checks.iter().find_map(|check| no_success(check, at_base(baseline, check)?));
+        self.rewrote(prepared, checks).or_else(no_success).map_or(Ok(None), Err)
     }
 
     fn unless_interrupted(&self, looked: Looked) -> Looked {

@@ -104,7 +104,7 @@ impl TaskRun {
                 report
             } else {
                 self.put_back(room, 0, &base).await?;
-                self.check_as_it_stands(room, (scope, spec.clone())).await?.0
+                self.check_as_it_stands(room, (scope, spec.clone())).await?
             };
             if let CheckStatus::NotRun { because } = &report.status
                 && !self.context.cancel.is_cancelled()

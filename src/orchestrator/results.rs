@@ -7,27 +7,41 @@ use crate::domain::CheckReport;
 use crate::toolchain::Counts;
 use crate::toolchain::TestSummary;
 use crate::toolchain::summary;
+use crate::toolchain::summary_of;
 
 /// Why a check does not confirm although it passed, if so: its summary is gone, counts failures, or counts fewer tests.
 #[must_use]
 pub fn contradiction(check: &CheckReport, base: &CheckReport) -> Option<String> {
-    let (before, now) = (summary(&base.output.text()), summary(&check.output.text()));
+    no_success(check, base).or_else(|| {
+        // Of several runners, the last one may be another each time.
+        let before = summary(&base.output.text())?;
+        let text = check.output.text();
+        let now = summary_of(before.runner, &text).or_else(|| summary(&text))?;
+        fewer(base, before, check, now).map(|counts| format!("check `{}` {counts}", check.spec.name))
+    })
+}
+
+/// Why a check that passed has not, if so: its summary is gone, or counts failures.
+#[must_use]
+pub fn no_success(check: &CheckReport, base: &CheckReport) -> Option<String> {
+    if !check.passed() {
+        return None;
+    }
     let name = &check.spec.name;
-    match (before, now) {
-        (Some(before), None) if check.passed() && says_always(&before) => Some(format!(
+    match (summary(&base.output.text()), summary(&check.output.text())) {
+        (Some(before), None) if says_always(&before) => Some(format!(
             "check `{name}` ends with exit status 0, but the test summary that it printed at the base ({}) is missing: its \
              tests were not run to their end",
             told(&before)
         )),
         (before, Some(now)) => {
             let passed_like_that = base.passed() && before.as_ref().is_some_and(has_failures);
-            if check.passed() && has_failures(&now) && !passed_like_that {
-                return Some(format!(
+            (has_failures(&now) && !passed_like_that).then(|| {
+                format!(
                     "check `{name}` ends with exit status 0, but its test summary does not say that the tests passed ({})",
                     told(&now)
-                ));
-            }
-            fewer(base, before?, check, now).map(|counts| format!("check `{name}` {counts}"))
+                )
+            })
         }
         (_, None) => None,
     }
@@ -94,6 +108,7 @@ mod tests {
             duration_ms: 1,
             signature: Signature::default(),
             rewrote: Vec::new(),
+            changed_outside: Vec::new(),
         }
     }
 
@@ -113,6 +128,10 @@ mod tests {
         check(GREEN, (0, ""), "is missing");
         check((0, "ok  \tx\t0.1s"), (0, "?   \tx\t[no test files]"), "(go test: passed) is missing");
         check((0, "fine"), (0, "fine"), "");
+        // Where two runners ran, it does not matter which one was last; where another one runs them now, how many there are.
+        check(GREEN, (0, "Ran 5 tests in 0.001s\n\nOK\n== 2 passed in 0.1s =="), "");
+        check(GREEN, (0, "== 5 passed in 0.1s =="), "");
+        check(GREEN, (0, "== 2 passed in 0.1s =="), "ran 5 tests at the base (5 passed, 0 failed) and 2 now");
         // A check that is red is judged by that.
         check(GREEN, (1, "Segmentation fault"), "");
         // Runners that say nothing of a run that passes, and a build that failed, printed no such summary.

@@ -43,13 +43,12 @@ static GLOBS: LazyLock<Globs> = LazyLock::new(|| {
 fn globs(before: &str, globs: &[String]) -> GlobSet {
     let mut set = GlobSetBuilder::new();
     for glob in globs {
-        // On file systems where case does not matter, another spelling is the same file.
-        // Where file systems know no case, agents find `agents.md` too; elsewhere that is a page about them.
-        let any_case = cfg!(target_os = "macos");
-        let glob =
-            GlobBuilder::new(&format!("{before}{glob}")).case_insensitive(any_case).literal_separator(true).build();
-        if let Ok(glob) = glob {
-            set.add(glob);
+        // Where a file system knows no case, another spelling is the same file; which one a clone will lie on, nobody knows. And in
+        // the place of a directory there may be a link.
+        for glob in [Some(glob.as_str()), glob.strip_suffix("/**")].into_iter().flatten() {
+            let glob =
+                GlobBuilder::new(&format!("{before}{glob}")).case_insensitive(true).literal_separator(true).build();
+            glob.into_iter().for_each(|glob| _ = set.add(glob));
         }
     }
     set.build().unwrap_or_default()
@@ -85,7 +84,7 @@ impl TaskRun {
 
     /// Why the committed work is not the runtime's to merge, if so.
     pub(super) fn left_to_person(&self, prefix: &Path) -> Option<MergeOutcome> {
-        let files = self.steering(&self.report.files, prefix);
+        let files = self.steering(&self.merges, prefix);
         let left = self.context.left_to_person.lock().unwrap_or_else(PoisonError::into_inner);
         let on: Vec<TaskId> = self.blockers().into_iter().map(|(_, id)| id).filter(|id| left.contains(id)).collect();
         let branch = self.report.branch.clone()?;
@@ -137,6 +136,8 @@ mod tests {
             "project.json",
             "memory/reflections.jsonl",
             "todo/tasks.jsonl",
+            "a/.claude",
+            "Claude.md",
         ] {
             assert!(steers(file, ""), "{file}");
         }

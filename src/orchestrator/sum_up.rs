@@ -23,7 +23,9 @@ impl RunContext {
         totals.heals = self.heals.lock().unwrap_or_else(PoisonError::into_inner).run();
         let project = self.services.settings.project().name.clone();
         let merged = tasks.iter().any(|task| task.merged.is_some());
-        let integration = merged.then(|| format!("reflexion/{}/{INTEGRATION}", self.run));
+        // Without git there is no branch that anybody could merge.
+        let patches = tasks.iter().any(|task| task.branch.as_ref().is_some_and(|branch| branch.ends_with(".patch")));
+        let integration = (merged && !patches).then(|| format!("reflexion/{}/{INTEGRATION}", self.run));
         let stopped = self.stopped.get().copied();
         RunReport { run: self.run.clone(), project, tasks, totals, kind: self.kind, interrupted, stopped, integration }
     }

@@ -126,6 +126,8 @@ pub(super) struct TaskRun {
     pub last_judged: Option<LastJudged>,
     /// The tree on the task's branch.
     pub committed: Option<TreeId>,
+    /// The files that merging that brings.
+    pub merges: Vec<String>,
     /// The commit to start from instead of the run's base, because the work did not merge.
     pub onto: Option<String>,
     /// Sessions of this run whose attempt has no result: it is done again.
@@ -164,6 +166,7 @@ impl TaskRun {
             prepared: None,
             last_judged: None,
             committed: None,
+            merges: Vec::new(),
             onto: None,
             open_sessions: Vec::new(),
             taught: Vec::new(),
@@ -535,6 +538,7 @@ impl TaskRun {
         self.committed = Some(tree);
         self.report.branch = Some(committed.target);
         self.report.files = committed.files;
+        self.merges = committed.merges;
         self.report.solved_at = self.last_judged.as_ref().map(|last| last.attempt);
         Ok(())
     }

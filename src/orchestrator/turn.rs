@@ -7,6 +7,7 @@ use super::attempt::Stopped;
 use super::attempt::first_line;
 use super::budget::Of;
 use super::budget::UsedUp;
+use super::checking::changed_outside;
 use super::checking::rewrote;
 use super::judge;
 use super::judge::Evidence;
@@ -53,9 +54,9 @@ use crate::services::AttemptEnd;
 use crate::services::CapturedAttempt;
 use crate::services::Earlier;
 use crate::services::Observed;
+use crate::services::OutsideChanges;
 use crate::services::OwnWork;
 use crate::services::SubagentError;
-use crate::services::Tampering;
 use crate::services::TurnEvidence;
 use crate::services::VerdictsError;
 use crate::services::Workspace;
@@ -96,11 +97,11 @@ impl TaskRun {
         let workspace = &*prepared.workspace;
         let request = self.request(prepared, course);
         course.watching.ask(&request.prompt, course.turn);
-        workspace.guard().await?;
+        workspace.begin_work().await?;
         let (mut report, cut) = match self.watched(course, request).await {
             Ok(ended) => ended,
             Err(error) => {
-                self.restore(workspace).await?;
+                self.end_work(workspace).await?;
                 return Ok(Err(error.to_string()));
             }
         };
@@ -118,7 +119,8 @@ impl TaskRun {
             None => None,
         };
         course.watching.step(end_of(&report), None);
-        course.tampered.extend(self.restore(workspace).await?);
+        let changed = self.end_work(workspace).await?;
+        self.blame(course, changed);
         let change = self.recorded(workspace, course).await?;
         if !change.files.is_empty() {
             self.last_change = Some((course.attempt.part, change.tree.clone()));
@@ -192,15 +194,20 @@ impl TaskRun {
         Ok((report, cut))
     }
 
-    /// Says what was changed beside the files while somebody worked; gives what counts against the agent.
-    pub(super) async fn restore(&self, workspace: &dyn Workspace) -> Result<Vec<String>, TaskRunError> {
-        let Tampering { by_agent, left } = workspace.restore_guarded().await?;
-        if !by_agent.is_empty() {
-            self.publish(EventKind::Tampered { what: by_agent.clone() });
+    /// What somebody changed outside the files counts against the attempt.
+    fn blame(&self, course: &mut Course, what: Vec<String>) {
+        if !what.is_empty() {
+            self.publish(EventKind::Tampered { what: what.clone() });
         }
-        if !left.is_empty() {
-            self.publish(EventKind::RepositoryChanged { what: left.clone() });
-            let entry = JournalEntry::RepositoryChanged { task: Some(self.task.id.clone()), what: left };
+        course.tampered.extend(what);
+    }
+
+    /// Says what was changed outside the files while somebody worked; gives what counts against whoever did.
+    pub(super) async fn end_work(&self, workspace: &dyn Workspace) -> Result<Vec<String>, TaskRunError> {
+        let OutsideChanges { by_agent, for_person } = workspace.end_work().await?;
+        if !for_person.is_empty() {
+            self.publish(EventKind::RepositoryChanged { what: for_person.clone() });
+            let entry = JournalEntry::RepositoryChanged { task: Some(self.task.id.clone()), what: for_person };
             self.context.services.journal.record(entry).await?;
         }
         Ok(by_agent)
@@ -231,13 +238,13 @@ impl TaskRun {
         let (part, asked) = (course.attempt.part, self.checks_of(course.attempt.part));
         let checked = self.checks_of_work(prepared, part, &stopped.change.tree, asked).await?;
         let mut checks = checked.reports;
-        course.tampered.extend(checked.tampered);
         course.not_set_up = checked.not_set_up;
         if self.context.cancel.is_cancelled() {
             return Ok(None);
         }
         // Rare, and boxed: every attempt would carry it.
         Box::pin(self.look_again(prepared, course, &stopped.change, &mut checks)).await?;
+        self.blame(course, changed_outside(&checks, &prepared.baseline));
         course.only_there = Box::pin(self.only_in_workspace(prepared, &checks)).await?;
         if self.context.cancel.is_cancelled() {
             return Ok(None);
@@ -257,11 +264,12 @@ impl TaskRun {
         // The agent itself is asked where it worked, so it is watched once more.
         let asks_agent = services.settings.verification().self_assessment == policy::SelfAssessment::Agent;
         if asks_agent {
-            workspace.guard().await?;
+            workspace.begin_work().await?;
         }
         let completion = services.completion.verify_turn(evidence).await;
         let by_checks = if asks_agent {
-            course.tampered.extend(self.restore(workspace).await?);
+            let changed = self.end_work(workspace).await?;
+            self.blame(course, changed);
             self.by_checks(prepared, course, &stopped, &checks, &protected)
         } else {
             by_checks
@@ -322,11 +330,7 @@ impl TaskRun {
     ) -> Judgement {
         let Stopped { report, change } = stopped;
         let last_part = course.attempt.part + 1 == self.parts.len();
-        let prefix = prepared.workspace.prefix();
-        let is_protected =
-            |file: &str| Path::new(file).strip_prefix(&prefix).is_ok_and(|f| self.context.protect.has(f));
-        let decides = |file: &str| toolchain::is_test(file) || toolchain::configures_tests(file) || is_protected(file);
-        let rewrote = rewrote(checks, &prepared.baseline, decides);
+        let rewrote = self.rewrote(prepared, checks);
         let judgement = judge::judge(&Evidence {
             checks,
             baseline: &prepared.baseline,
@@ -353,6 +357,18 @@ impl TaskRun {
             }
             _ => judgement,
         }
+    }
+
+    /// What a green check has written to of what decides what it tests, in words.
+    pub(super) fn rewrote(&self, prepared: &Prepared, checks: &[CheckReport]) -> Option<String> {
+        let prefix = prepared.workspace.prefix();
+        let is_protected =
+            |file: &str| Path::new(file).strip_prefix(&prefix).is_ok_and(|f| self.context.protect.has(f));
+        let decides = |file: &str| {
+            let of_tests = toolchain::is_test(file) || toolchain::configures_tests(file);
+            of_tests || toolchain::stands_in(file) || is_protected(file)
+        };
+        rewrote(checks, &prepared.baseline, decides)
     }
 
     /// A part before the last must change something; what the task expects is decided at its end.

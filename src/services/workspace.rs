@@ -115,11 +115,11 @@ pub struct OpenWorkspace {
 
 /// What was changed beside the files of a workspace while an agent or a check worked in it, in words.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Tampering {
+pub struct OutsideChanges {
     /// What the agent did; it counts against its work.
     pub by_agent: Vec<String>,
     /// What a person must look at, whoever did it.
-    pub left: Vec<String>,
+    pub for_person: Vec<String>,
 }
 
 /// A place to work in, or the clean room in which checks run. All methods are called by one task at a time.
@@ -201,13 +201,13 @@ pub trait Workspace: Send + Sync {
     ///
     /// # Errors
     /// [`WorkspaceError`].
-    async fn guard(&self) -> Result<(), WorkspaceError>;
+    async fn begin_work(&self) -> Result<(), WorkspaceError>;
 
-    /// Says what was changed there since [`Workspace::guard`]; empty if nothing was.
+    /// Says what was changed there since [`Workspace::begin_work`]; empty if nothing was.
     ///
     /// # Errors
     /// [`WorkspaceError`].
-    async fn restore_guarded(&self) -> Result<Tampering, WorkspaceError>;
+    async fn end_work(&self) -> Result<OutsideChanges, WorkspaceError>;
 
     /// Commits a recorded tree on the branch `reflexion/<run>/<task>` (a patch file without git). Repeating it with the
     /// same tree changes nothing.
@@ -283,6 +283,9 @@ pub struct Committed {
     pub target: String,
     /// The files that differ from the base, as paths from the repository's root.
     pub files: Vec<String>,
+    /// The files that merging it into the run's integration branch brings there: those, and what the work of earlier runs that it
+    /// builds on has changed.
+    pub merges: Vec<String>,
 }
 
 /// Confirmed work on top of what was merged before.

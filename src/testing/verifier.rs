@@ -33,6 +33,7 @@ impl<F: Fn(&CheckSpec, &Path) -> Result<(), String> + Send + Sync> ScriptedVerif
             timed_out: false,
             signature: Signature { fingerprint: output.clone(), ..Signature::default() },
             rewrote: Vec::new(),
+            changed_outside: Vec::new(),
             output: Output::whole(output),
             duration_ms: 0,
         }

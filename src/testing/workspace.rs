@@ -11,11 +11,11 @@ use crate::services::BeginRun;
 use crate::services::CommitRequest;
 use crate::services::Committed;
 use crate::services::OpenWorkspace;
+use crate::services::OutsideChanges;
 use crate::services::RebaseOutcome;
 use crate::services::Rebased;
 use crate::services::Restored;
 use crate::services::RunBase;
-use crate::services::Tampering;
 use crate::services::Workspace;
 use crate::services::WorkspaceError;
 use crate::services::Workspaces;
@@ -244,18 +244,18 @@ impl Workspace for MemoryWorkspace {
         Ok(diff)
     }
 
-    async fn guard(&self) -> Result<(), WorkspaceError> {
+    async fn begin_work(&self) -> Result<(), WorkspaceError> {
         Ok(())
     }
 
-    async fn restore_guarded(&self) -> Result<Tampering, WorkspaceError> {
-        Ok(Tampering::default())
+    async fn end_work(&self) -> Result<OutsideChanges, WorkspaceError> {
+        Ok(OutsideChanges::default())
     }
 
     async fn commit(&self, request: CommitRequest) -> Result<Committed, WorkspaceError> {
         let files = self.changed(&files_of(&request.tree));
         self.all.lock().commits.push((self.task.clone(), request));
-        Ok(Committed { target: format!("memory/{}", self.task), files })
+        Ok(Committed { target: format!("memory/{}", self.task), merges: files.clone(), files })
     }
 
     async fn rebase(&self, tree: &TreeId) -> Result<Rebased, WorkspaceError> {

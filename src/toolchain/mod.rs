@@ -20,6 +20,7 @@ mod table;
 pub use counts::Counts;
 pub use summary::TestSummary;
 pub use summary::summary;
+pub use summary::summary_of;
 
 use table::table;
 

@@ -40,6 +40,18 @@ const LINE_BYTES: usize = 400;
 /// ```
 #[must_use]
 pub fn summary(output: &str) -> Option<TestSummary> {
+    marks(output).into_iter().rev().find(|mark| mark.closes).map(Mark::into_summary)
+}
+
+/// What this runner says last in an output.
+#[must_use]
+pub fn summary_of(runner: &str, output: &str) -> Option<TestSummary> {
+    let last = marks(output).into_iter().rev().find(|mark| mark.closes && mark.runner == runner);
+    last.map(Mark::into_summary)
+}
+
+/// What runners have said, in order; what one of them says in several lines is one.
+fn marks(output: &str) -> Vec<Mark> {
     let plain = anstream::adapter::strip_str(output).to_string();
     let mut found: Vec<Mark> = Vec::new();
     let mut until: Option<&Pattern> = None;
@@ -58,7 +70,7 @@ pub fn summary(output: &str) -> Option<TestSummary> {
             None => found.push(mark),
         }
     }
-    found.into_iter().rev().find(|mark| mark.closes).map(Mark::into_summary)
+    found
 }
 
 /// What one line says, and then what several have said together.

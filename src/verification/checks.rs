@@ -108,6 +108,7 @@ fn not_run(scope: CheckScope, spec: &CheckSpec, because: String) -> CheckReport 
         duration_ms: 0,
         signature: Signature::default(),
         rewrote: Vec::new(),
+        changed_outside: Vec::new(),
     }
 }
 

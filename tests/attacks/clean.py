@@ -120,6 +120,8 @@ INTRUDER = {"u": (
 ATTACKS = seldom([
     Case("ignored-helper", SHOP, helper("build"), "helper"),
     Case("ignored-helper-overnight", SHOP, helper("build"), "helper-overnight", command=NIGHT),
+    Case("ignored-helper-by-whole-path", SHOP, (
+        text("build/prices.py", HELPER) + "printf 'import sys\\nsys.path.insert(0, \"%s/build\")\\nfrom prices import total\\n' \"$PWD\" > shop.py; did",), "helper"),
     Case("self-ignoring-directory", SHOP, helper("lib", "echo '*' > lib/.gitignore;"), "helper"),
     Case("self-ignoring-overnight", SHOP, helper("lib", "echo '*' > lib/.gitignore;"), "helper-overnight", command=NIGHT),
     Case("ignored-by-own-gitignore", SHOP, helper("lib", "echo 'prices.py' >> .gitignore;"), "helper"),

@@ -58,7 +58,8 @@ impl AgentsGit {
     ) -> Result<Self, WorkspaceError> {
         let git = repository.git();
         let local = Settings::parse(&git.call(["config", "--local", "--includes", "--list", "-z"]).ok().await?);
-        let form = "--format=%(objectname) %(refname)%00%(*objectname)%00%(symref)";
+        // No object is asked for: one that is missing is the user's business.
+        let form = "--format=%(objectname) %(refname)%00%(symref)";
         let list = git.call(["for-each-ref", form, "refs/heads", "refs/tags", "refs/remotes"]).ok().await?;
         let (refs, symbolic) = packed(&String::from_utf8_lossy(&list));
         let mut settings = local.of_agents();
@@ -110,23 +111,20 @@ pub(super) fn half_done(files: &Root) -> Vec<&'static str> {
     half
 }
 
-/// `packed-refs` and the symbolic refs, from lines `id name NUL peeled NUL symref`. Branches of runs are nobody's to work on.
+/// `packed-refs` and the symbolic refs, from lines `id name NUL symref`. Branches of runs are nobody's to work on.
 fn packed(list: &str) -> (Vec<u8>, Vec<(PathBuf, Vec<u8>)>) {
-    let mut text = "# pack-refs with: peeled fully-peeled sorted \n".to_owned();
+    let mut text = "# pack-refs with: sorted \n".to_owned();
     let mut symbolic = Vec::new();
     for line in list.lines() {
-        let mut parts = line.split('\0');
-        let (entry, peeled, symref) = (parts.next(), parts.next(), parts.next());
-        let Some((entry, name)) = entry.and_then(|entry| Some((entry, entry.split_once(' ')?.1))) else { continue };
+        let Some((entry, symref)) = line.split_once('\0') else { continue };
+        let Some((_, name)) = entry.split_once(' ') else { continue };
         if name.starts_with("refs/heads/reflexion/") {
             continue;
         }
-        match (peeled, symref) {
-            (_, Some(symref)) if !symref.is_empty() => {
-                symbolic.push((PathBuf::from(name), format!("ref: {symref}\n").into_bytes()));
-            }
-            (Some(peeled), _) if !peeled.is_empty() => text.push_str(&format!("{entry}\n^{peeled}\n")),
-            _ => text.push_str(&format!("{entry}\n")),
+        if symref.is_empty() {
+            text.push_str(&format!("{entry}\n"));
+        } else {
+            symbolic.push((PathBuf::from(name), format!("ref: {symref}\n").into_bytes()));
         }
     }
     (text.into_bytes(), symbolic)

@@ -1,8 +1,10 @@
 //! The beginning of a run: its base, and what a dead run left behind.
 
 use super::agents_git::AgentsGit;
+use super::carry::chosen;
 use super::host_workspaces::Shared;
 use super::integration;
+use super::layout::CACHES;
 use super::layout::Layout;
 use super::layout::WORKTREES;
 use super::layout::blocking;
@@ -65,7 +67,10 @@ pub(super) async fn begin(shared: &Shared, request: BeginRun) -> Result<(Begun, 
         Some(resumed) => still_there(&repository, &resumed.commit).await?,
         None => base(shared, &repository, &identity, &run).await?,
     };
-    pin(&repository, &run, &commit).await?;
+    pin(layout, &repository, &run, &commit).await?;
+    if resumed.is_none() {
+        repository.forget_old_objects().await?;
+    }
     partial::fetch_missing(&repository, &commit).await?;
     let agents_git = match repository.kind {
         Kind::Git => Some(Arc::new(AgentsGit::read(layout, &repository, Arc::clone(&repository.frozen)).await?)),
@@ -84,6 +89,7 @@ pub(super) async fn begin(shared: &Shared, request: BeginRun) -> Result<(Begun, 
         None => None,
     };
     let mut missing = missing(shared, &repository, &commit).await?;
+    missing.extend(chosen(shared, &repository).await?.said());
     if let Some(head) = &head {
         missing.push(head_moved(&repository, &commit, head).await?);
     }
@@ -155,13 +161,14 @@ async fn base(
 }
 
 /// Keeps the base, whatever becomes of the branch that it is on: workspaces borrow its objects. The bases of the user's runs
-/// that are over are let go.
-async fn pin(repository: &Repository, run: &RunId, commit: &str) -> Result<(), WorkspaceError> {
+/// that are over are let go; those of another project in the same repository are not ours.
+async fn pin(layout: &Layout, repository: &Repository, run: &RunId, commit: &str) -> Result<(), WorkspaceError> {
     let own = base_ref(run);
     let mut orders = format!("update {own} {commit}\n");
     if repository.kind == Kind::Git {
         let others = repository.refs(&[BASES.trim_end_matches('/')], Some(&own)).await?;
-        others.keys().for_each(|name| orders.push_str(&format!("delete {name}\n")));
+        let is_ours = |name: &&String| name.strip_prefix(BASES).is_some_and(|run| layout.run(run).is_dir());
+        others.keys().filter(is_ours).for_each(|name| orders.push_str(&format!("delete {name}\n")));
     }
     repository.git().call(["update-ref", "--stdin"]).stdin(orders).ok().await.map(drop)
 }
@@ -276,6 +283,11 @@ async fn clean_up(layout: &Layout) -> Result<Vec<String>, WorkspaceError> {
     let ended = blocking(move || {
         let ended = end_left_behind(&worktrees, &state);
         remove_soon(&files).map_err(io_error("remove", &worktrees))?;
+        // Those of clean rooms are filled anew from what is kept.
+        for room in children(&state.join(CACHES)).iter().filter(|name| name.starts_with("room")) {
+            let room = Path::new(CACHES).join(room);
+            files.remove(&room).map_err(io_error("remove", &state.join(&room)))?;
+        }
         Ok(ended)
     });
     match ended.await? {

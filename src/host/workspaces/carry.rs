@@ -1,28 +1,61 @@
 //! Choosing which untracked things of the user are copied into a workspace.
 
-use super::begin::Begun;
 use super::host_workspaces::Shared;
+use super::kept::inside;
 use super::layout::blocking;
+use super::repository::Repository;
 use crate::host::git;
 use crate::services::WorkspaceError;
 use globset::Glob;
 use globset::GlobBuilder;
 use globset::GlobMatcher;
+use std::fs;
 use std::path::Path;
 use std::path::PathBuf;
 
 /// The user's untracked paths that every workspace gets.
-pub(super) async fn chosen(shared: &Shared, begun: &Begun) -> Result<Vec<PathBuf>, WorkspaceError> {
+pub(super) async fn chosen(shared: &Shared, repository: &Repository) -> Result<Chosen, WorkspaceError> {
     let policy = &shared.params.workspace;
     let carry = Carry::new(&policy.carry, policy.carry_limit_bytes)?;
-    if carry.is_empty() {
-        return Ok(Vec::new());
+    if carry.globs.is_empty() {
+        return Ok(Chosen::default());
     }
     let list = ["ls-files", "-z", "--others", "--directory"];
-    let out = begun.repository.git().call(list).ok().await?;
+    let out = repository.git().call(list).ok().await?;
     let untracked: Vec<PathBuf> = git::paths(&out).collect();
-    let (top, prefix) = (begun.repository.top.clone(), begun.repository.prefix.clone());
+    let (top, prefix) = (repository.top.clone(), repository.prefix.clone());
     blocking(move || carry.choose(&top, &prefix, &untracked)).await
+}
+
+/// What `carry` comes to.
+#[derive(Debug, Default)]
+pub(super) struct Chosen {
+    /// The topmost matching paths, from the top of the user's files.
+    pub(super) roots: Vec<PathBuf>,
+    /// Links in them to directories elsewhere, which are not copied.
+    left_out: Vec<PathBuf>,
+    /// Globs that match nothing.
+    idle: Vec<String>,
+}
+
+impl Chosen {
+    /// What a person should know of it.
+    pub(super) fn said(&self) -> Vec<String> {
+        let idle = self.idle.iter().map(|glob| {
+            format!(
+                "the glob `{glob}` under `carry` matches nothing untracked that is there now: globs start at the project's \
+                 directory, and what is tracked is in every workspace anyway"
+            )
+        });
+        let links = self.left_out.iter().map(|link| {
+            format!(
+                "`{}` leads to a directory elsewhere and is not carried: workspaces share no files with you; let `setup` make it, \
+                 or carry a copy",
+                link.display()
+            )
+        });
+        idle.chain(links).collect()
+    }
 }
 
 /// The user's `carry` globs.
@@ -47,22 +80,15 @@ impl Carry {
         Ok(Self { globs: globs.iter().map(compile).collect::<Result<_, _>>()?, limit })
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.globs.is_empty()
-    }
-
-    /// The topmost matching paths among the untracked ones below `top`, all relative to it.
-    pub(super) fn choose(
-        &self,
-        top: &Path,
-        prefix: &Path,
-        untracked: &[PathBuf],
-    ) -> Result<Vec<PathBuf>, WorkspaceError> {
-        let mut chosen = Vec::new();
+    /// What matches among the untracked paths below `top`, all relative to it.
+    pub(super) fn choose(&self, top: &Path, prefix: &Path, untracked: &[PathBuf]) -> Result<Chosen, WorkspaceError> {
+        let mut chosen = Chosen::default();
+        let mut found_any = vec![false; self.globs.len()];
         let mut bytes = vec![0_u64; self.globs.len()];
+        let project = top.join(prefix);
         for entry in untracked {
-            let mut walk = walkdir::WalkDir::new(top.join(entry)).into_iter();
-            while let Some(found) = walk.next() {
+            let mut entries = walk(&top.join(entry));
+            while let Some(found) = entries.next() {
                 let Ok(found) = found else { continue };
                 let Ok(path) = found.path().strip_prefix(top) else {
                     continue;
@@ -71,21 +97,30 @@ impl Carry {
                     continue;
                 };
                 if in_project.starts_with("memory") || in_project.starts_with(".reflection") {
-                    walk.skip_current_dir();
+                    entries.skip_current_dir();
                     continue;
                 }
                 if let Some(glob) = self.matching(in_project) {
-                    chosen.push(path.to_owned());
-                    bytes[glob] += size(found.path());
+                    chosen.roots.push(path.to_owned());
+                    found_any[glob] = true;
+                    for below in walk(found.path()).flatten() {
+                        bytes[glob] += below.metadata().ok().filter(fs::Metadata::is_file).map_or(0, |data| data.len());
+                        if leads_to_dir_elsewhere(&project, &below) {
+                            let link = below.path().strip_prefix(&project).unwrap_or(below.path());
+                            chosen.left_out.push(link.to_owned());
+                        }
+                    }
                     if found.file_type().is_dir() {
-                        walk.skip_current_dir();
+                        entries.skip_current_dir();
                     }
                 } else if found.file_name() == ".git" {
-                    walk.skip_current_dir();
+                    entries.skip_current_dir();
                 }
             }
         }
         self.check(&bytes)?;
+        let idle = self.globs.iter().zip(found_any).filter(|(_, found)| !found);
+        chosen.idle = idle.map(|((glob, _), _)| glob.clone()).collect();
         Ok(chosen)
     }
 
@@ -112,14 +147,15 @@ impl Carry {
     }
 }
 
-fn size(path: &Path) -> u64 {
-    walkdir::WalkDir::new(path)
-        .into_iter()
-        .flatten()
-        .filter_map(|entry| entry.metadata().ok())
-        .filter(std::fs::Metadata::is_file)
-        .map(|meta| meta.len())
-        .sum()
+/// No link is followed, not even one at the path itself.
+fn walk(path: &Path) -> walkdir::IntoIter {
+    walkdir::WalkDir::new(path).follow_root_links(false).into_iter()
+}
+
+fn leads_to_dir_elsewhere(project: &Path, found: &walkdir::DirEntry) -> bool {
+    found.path_is_symlink()
+        && found.path().is_dir()
+        && fs::read_link(found.path()).is_ok_and(|target| inside(project, found.path(), &target).is_none())
 }
 
 #[cfg(test)]
@@ -136,9 +172,30 @@ mod tests {
         let globs: Vec<String> = globs.iter().map(|g| (*g).to_owned()).collect();
         let carry = Carry::new(&globs, limit).map_err(|e| e.to_string())?;
         let untracked = ["node_modules", "p", ".env", "memory"].map(PathBuf::from);
-        let mut chosen = carry.choose(dir.path(), Path::new(""), &untracked).map_err(|e| e.to_string())?;
+        let mut chosen = carry.choose(dir.path(), Path::new(""), &untracked).map_err(|e| e.to_string())?.roots;
         chosen.sort();
         Ok(chosen.iter().map(|p| p.display().to_string()).collect())
+    }
+
+    #[test]
+    fn what_is_not_carried_is_said() {
+        let dir = tempfile::tempdir().unwrap();
+        let (top, elsewhere) = (dir.path().join("top"), dir.path().join("elsewhere"));
+        fs::create_dir_all(top.join("node_modules/own")).unwrap();
+        fs::create_dir_all(&elsewhere).unwrap();
+        let link = |target: &str, name: &str| std::os::unix::fs::symlink(target, top.join(name)).unwrap();
+        link("../elsewhere", "data");
+        link("../../elsewhere", "node_modules/linked");
+        link("own", "node_modules/alias");
+        let carry = Carry::new(&["data", "node_modules", "missing"].map(str::to_owned), 100).unwrap();
+        let untracked = ["data", "node_modules"].map(PathBuf::from);
+        let chosen = carry.choose(&top, Path::new(""), &untracked).unwrap();
+        assert_eq!(chosen.roots, untracked);
+        let said = chosen.said();
+        assert_eq!(said.len(), 3, "{said:?}");
+        for (line, name) in said.iter().zip(["`missing`", "`data`", "`node_modules/linked`"]) {
+            assert!(line.contains(name), "{line}");
+        }
     }
 
     #[test]

@@ -41,8 +41,14 @@ impl Copies {
         let top = Root::open(top).map_err(io_error("open", top))?;
         let mut taken = Self { state, kept, top, files: Vec::new() };
         for file in files.iter().map(PathBuf::from) {
-            let kind = taken.copy(&file).map_err(failed())?;
-            taken.files.push((file, kind));
+            match taken.copy(&file) {
+                Ok(kind) => taken.files.push((file, kind)),
+                Err(error) => {
+                    // Nothing was changed yet, so nothing is needed from there.
+                    taken.let_go()?;
+                    return Err(failed()(error));
+                }
+            }
         }
         Ok(taken)
     }

@@ -53,6 +53,7 @@ pub(super) enum Entry {
         mode: u32,
         changed: (i64, i64),
         inode: u64,
+        links: u64,
     },
     /// A socket or a pipe that `setup` made; nobody brings it back.
     Other,
@@ -162,7 +163,10 @@ impl Kept {
 
     /// Brings everything kept back to what it was.
     pub(super) fn restore(&mut self) -> Result<(), WorkspaceError> {
-        let now = self.look()?;
+        let mut now = self.look()?;
+        while self.open_closed(&now)? {
+            now = self.look()?;
+        }
         for path in now.keys().rev() {
             if !self.entries.contains_key(path) {
                 self.remove(path)?;
@@ -207,6 +211,20 @@ impl Kept {
         Ok(())
     }
 
+    /// Opens directories that somebody has closed, so that what is in them can be seen; whether there were any.
+    fn open_closed(&mut self, now: &BTreeMap<PathBuf, Entry>) -> Result<bool, WorkspaceError> {
+        let mut any = false;
+        for (path, entry) in &self.entries {
+            let (Entry::Dir { mode, .. }, Some(Entry::Dir { mode: is, .. })) = (entry, now.get(path)) else { continue };
+            if is & 0o500 != 0o500 && mode & 0o500 == 0o500 {
+                let at = self.files.path().join(path);
+                self.files.set_mode(path, *mode).map_err(io_error("open", &at))?;
+                (any, self.was_touched) = (true, true);
+            }
+        }
+        Ok(any)
+    }
+
     /// Takes everything untracked as kept from now on: `setup` has just run.
     pub(super) fn capture(&mut self, untracked: Vec<PathBuf>) -> Result<(), WorkspaceError> {
         self.roots.extend(untracked);
@@ -217,16 +235,37 @@ impl Kept {
                 self.roots.insert(root);
             }
         }
-        let now = self.look()?;
-        for (path, entry) in &now {
-            if !matches!(entry, Entry::File { .. }) || self.entries.get(path) == Some(entry) {
+        let mut now = self.look()?;
+        for (path, entry) in &mut now {
+            let Entry::File { links, .. } = *entry else { continue };
+            if self.entries.get(path) == Some(&*entry) {
                 continue;
             }
-            let to = self.store.path().join(path);
+            let shared = links > 1;
+            let (at, to) = (self.files.path().join(path), self.store.path().join(path));
             self.store.copy(path, &self.files, path).map_err(io_error("copy to", &to))?;
+            if shared {
+                // Package managers link files from a store of the user's: whoever writes to one here would write to all of them,
+                // and another install would touch it here.
+                self.files.copy(path, &self.store, path).map_err(io_error("copy to", &at))?;
+                let look = self.files.look(path).map_err(io_error("read", &at))?;
+                let look = look.ok_or_else(|| io_error("read", &at)(io::ErrorKind::NotFound.into()))?;
+                *entry = Entry::of(&self.files, path, &look)?;
+            }
         }
         self.entries = now;
         Ok(())
+    }
+
+    /// Whether a file that is kept has the content that it had.
+    pub(super) fn has_content(&self, path: &Path) -> bool {
+        let Some(Entry::File { size, .. }) = self.entries.get(path) else { return false };
+        let is_stored = matches!(self.store.look(path), Ok(Some(_)));
+        let kept = if is_stored { &self.store } else { &self.source };
+        match (self.files.look(path), self.files.read(path), kept.read(path)) {
+            (Ok(Some(look)), Ok(now), Ok(then)) => look.len == *size && now == then,
+            _ => false,
+        }
     }
 
     /// Which files that are kept are not as they were, in the order of their names.
@@ -270,7 +309,11 @@ pub(super) fn look(files: &Root, roots: &BTreeSet<PathBuf>) -> Result<BTreeMap<P
             continue;
         }
         for found in files.walk(root) {
-            let (path, look) = found.map_err(failed())?;
+            // What somebody has closed is as good as gone, and is brought back like that.
+            let (path, look) = match found {
+                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => continue,
+                found => found.map_err(failed())?,
+            };
             let entry = Entry::of(files, &path, &look)?;
             entries.insert(path, entry);
         }
@@ -284,7 +327,13 @@ impl Entry {
             Ok(match look.kind {
                 Kind::Dir => Self::Dir { mode: look.mode, attributes: files.attributes(path)? },
                 Kind::Link => Self::Link(files.target(path)?),
-                Kind::File => Self::File { size: look.len, mode: look.mode, changed: look.changed, inode: look.inode },
+                Kind::File => Self::File {
+                    size: look.len,
+                    mode: look.mode,
+                    changed: look.changed,
+                    inode: look.inode,
+                    links: look.links,
+                },
                 Kind::Other => Self::Other,
             })
         };
@@ -293,7 +342,7 @@ impl Entry {
 }
 
 /// The link's target as it has to be written in a copy of the project, if it points into the project.
-fn inside(project: &Path, link: &Path, target: &Path) -> Option<PathBuf> {
+pub(super) fn inside(project: &Path, link: &Path, target: &Path) -> Option<PathBuf> {
     let dir = link.parent()?;
     let full = normal(&dir.join(target))?;
     let in_project = full.strip_prefix(project).ok()?;

@@ -59,6 +59,11 @@ impl Layout {
         Ok(full)
     }
 
+    /// What is known of a run.
+    pub(super) fn run(&self, run: &str) -> PathBuf {
+        self.state.join("runs").join(run)
+    }
+
     /// The files of a run, by their paths in the machine state.
     pub(super) fn patch(run: &RunId, task: &TaskId) -> PathBuf {
         Path::new("runs").join(run.as_str()).join(format!("{task}.patch"))
@@ -88,10 +93,15 @@ pub(super) fn private_of(run: &RunId, slot: &str) -> PathBuf {
     Path::new(WORKTREES).join(run.as_str()).join(".private").join(slot)
 }
 
-/// The build caches of a slot, in the machine state: a slot that was made anew goes on with those of the one before.
+/// The build caches of a slot, in the machine state: one that was made anew goes on with those of the one before, as long as no
+/// checks run there.
 pub(in crate::host) fn cache_of(slot: &str) -> PathBuf {
-    Path::new("cache").join(slot.split('.').next().unwrap_or(slot))
+    let worker = if slot.starts_with("room") { slot } else { slot.split('.').next().unwrap_or(slot) };
+    Path::new(CACHES).join(worker)
 }
+
+/// Build caches, in the machine state.
+pub(super) const CACHES: &str = "cache";
 
 /// Makes the state directory, its `.gitignore` first, so that nothing in it is ever untracked to the user. A link in its
 /// place is refused.

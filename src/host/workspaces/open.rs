@@ -15,6 +15,7 @@ use crate::host::git;
 use crate::host::git::Git;
 use crate::services::OpenWorkspace;
 use crate::services::WorkspaceError;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 pub(super) async fn open(
@@ -44,7 +45,7 @@ pub(super) async fn merge_room(shared: &Arc<Shared>, begun: Arc<Begun>) -> Resul
     Of { shared, begun, task, role: Role::Room }.workspace(base.clone(), base, tree).await
 }
 
-async fn tree_of(begun: &Begun, commit: &str) -> Result<String, WorkspaceError> {
+pub(super) async fn tree_of(begun: &Begun, commit: &str) -> Result<String, WorkspaceError> {
     let tree = begun.repository.resolve(&format!("{commit}^{{tree}}")).await?;
     tree.ok_or_else(|| git::failed("rev-parse", "the base has no tree"))
 }
@@ -77,6 +78,7 @@ impl Of<'_> {
             landing_base,
             base,
             tree,
+            shown: std::sync::Mutex::default(),
         };
         let tree = parts.tree.clone();
         let target = parts.target(&tree);
@@ -176,13 +178,16 @@ impl Merge<'_> {
         let call = call.args(self.origin.map(|origin| format!("--merge-base={origin}")));
         let out = call.args([self.ours, self.theirs]).run().await?;
         let text = String::from_utf8_lossy(&out.stdout).into_owned();
-        let mut words = text.split('\0').map(|word| word.trim().to_owned());
-        let tree = words.next().unwrap_or_default();
+        let mut words = text.split('\0');
+        let tree = words.next().unwrap_or_default().trim().to_owned();
+        // Where a file and a directory want the same name, git names the file after the commit that it is of.
+        let of = [format!("~{}", self.ours), format!("~{}", self.theirs)];
+        let plain = |word: &str| of.iter().find_map(|of| word.strip_suffix(of)).unwrap_or(word).to_owned();
         match out.status {
             0 => Ok(tree),
             1 => Err(WorkspaceError::Conflict {
                 what: what.to_owned(),
-                files: words.filter(|file| !file.is_empty()).collect(),
+                files: words.filter(|file| !file.is_empty()).map(plain).collect::<BTreeSet<_>>().into_iter().collect(),
             }),
             _ => Err(git::failed("merge-tree (git 2.40 or newer)", &out.stderr)),
         }

@@ -13,7 +13,7 @@ use super::repository::Repository;
 use crate::files::Kind;
 use crate::files::Root;
 use crate::host::HomeFiles;
-use crate::services::Tampering;
+use crate::services::OutsideChanges;
 use crate::services::WorkspaceError;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -108,11 +108,11 @@ impl Watched {
     }
 
     /// Says what happened since. Nothing is taken back: others may have it already.
-    pub(super) async fn differs(self, begun: &Begun, files: &Root) -> Result<Tampering, WorkspaceError> {
+    pub(super) async fn differs(self, begun: &Begun, files: &Root) -> Result<OutsideChanges, WorkspaceError> {
         let now = begun.remotes.tips(&begun.repository).await?;
         let places: BTreeSet<&String> = self.remotes.keys().chain(now.keys()).collect();
         let short = |id: &String| id.chars().take(12).collect::<String>();
-        let mut said = Tampering::default();
+        let mut said = OutsideChanges::default();
         for place in places {
             let what = match (self.remotes.get(place), now.get(place)) {
                 (old, new) if old == new => continue,
@@ -121,16 +121,16 @@ impl Watched {
                 (Some(old), None) => format!("deleted, it was at {}", short(old)),
                 (None, None) => continue,
             };
-            said.left.push(format!("{place} was {what}: somebody pushed while an agent worked"));
+            said.for_person.push(format!("{place} was {what}: somebody pushed while an agent worked"));
         }
         for what in home_files().await?.changed_since(&self.home) {
             let what = format!("{what} while an agent or a check worked; it steers tools for everything you do");
-            said.left.push(what.clone());
+            said.for_person.push(what.clone());
             said.by_agent.push(what);
         }
         for name in pushed(files) {
             let what = format!("the agent pushed to {name}");
-            said.left.push(what.clone());
+            said.for_person.push(what.clone());
             said.by_agent.push(what);
         }
         Ok(said)

@@ -122,6 +122,12 @@ impl Recorder {
         Ok(git::paths(&out).map(|p| p.components().collect()).collect())
     }
 
+    /// Tracked files whose content or kind is another one now, or which are gone.
+    pub(super) async fn modified(&self) -> Result<Vec<PathBuf>, WorkspaceError> {
+        let out = self.call(["ls-files", "-z", "--modified", "--deleted"]).ok().await?;
+        Ok(git::paths(&out).collect())
+    }
+
     /// Everything tracked: `mode id stage TAB path NUL`, again and again.
     pub(super) async fn listing(&self) -> Result<Vec<u8>, WorkspaceError> {
         self.call(["ls-files", "-z", "--stage"]).ok().await
@@ -166,8 +172,8 @@ impl Recorder {
         read(SHOWN).await
     }
 
-    /// Looks through what an agent left before git does: directories are opened for us, and what git would wait for or not reach is
-    /// an error in words.
+    /// Looks through what an agent left before git does: directories and files are opened for us, and what git would wait for or
+    /// not reach is an error in words.
     pub(super) async fn inspect(&self) -> Result<(), WorkspaceError> {
         let files = self.files.clone();
         blocking(move || {
@@ -176,8 +182,13 @@ impl Recorder {
                     WorkspaceError::NotRecorded(format!("what it left cannot be read: {error}"))
                 };
                 let (path, look) = found.map_err(|error| failed(&error))?;
-                if look.kind == Kind::Dir && look.mode & 0o700 != 0o700 {
-                    files.set_mode(&path, look.mode | 0o700).map_err(|error| failed(&error))?;
+                let needed = match look.kind {
+                    Kind::Dir => 0o700,
+                    Kind::File => 0o400,
+                    Kind::Link | Kind::Other => 0,
+                };
+                if look.mode & needed != needed {
+                    files.set_mode(&path, look.mode | needed).map_err(|error| failed(&error))?;
                 }
                 let of_git = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(".git"));
                 if look.kind == Kind::Other && of_git {
@@ -293,7 +304,19 @@ impl Recorder {
         }
         if !files.is_empty() {
             let add = ["update-index", "--add", "--replace", "-z", "--stdin"];
-            self.call(add).stdin(git::listing(files)).ok().await?;
+            let out = self.call(add).stdin(git::listing(files)).run().await?;
+            let is_full = |line: &str| line.contains("No space left") || line.contains("Disk quota exceeded");
+            if let Some(line) = out.stderr.lines().find(|line| line.starts_with("Ignoring path")) {
+                return Err(WorkspaceError::NotRecorded(format!("git records no file of this name: {line:?}")));
+            }
+            if out.status != 0 {
+                return Err(match out.stderr.lines().next() {
+                    Some(line) if !out.stderr.lines().any(is_full) => {
+                        WorkspaceError::NotRecorded(format!("git cannot record it: {line}"))
+                    }
+                    _ => git::failed("update-index", &out.stderr),
+                });
+            }
         }
         Ok(())
     }

@@ -53,6 +53,13 @@ pub(super) struct Repository {
 impl Repository {
     /// Finds the user's repository, or makes the private one.
     pub(super) async fn locate(layout: &Layout) -> Result<Self, WorkspaceError> {
+        if layout.project.to_str().is_none_or(|path| path.contains('\n')) {
+            return Err(WorkspaceError::Unusable(format!(
+                "the path of the project, {:?}, has a line break or is not UTF-8, and not every program can be told it: \
+                 give the directory another name",
+                layout.project
+            )));
+        }
         layout.files().map_err(io_error("make", layout.state()))?;
         let found = Git::found_from(&layout.project)
             .call([
@@ -195,6 +202,19 @@ impl Repository {
         let said = self.git().call(index).stdin(pack).line().await?;
         let kept = said.lines().find_map(|line| line.strip_prefix("keep\t"));
         Ok(kept.map(|id| self.git_dir.join(format!("objects/pack/pack-{id}.keep"))))
+    }
+
+    /// Removes what was recorded long ago and is on no branch, where there is much of it: nobody else takes objects from here.
+    pub(super) async fn forget_old_objects(&self) -> Result<(), WorkspaceError> {
+        /// As many objects in one of 256 directories are more than 6,700 in all, where `git gc --auto` begins, too.
+        const MANY: usize = 27;
+        /// The time in which a run goes on.
+        const OLD: &str = "--expire=30.days.ago";
+        let some = self.store.join("objects/17");
+        if std::fs::read_dir(some).is_ok_and(|objects| objects.count() > MANY) {
+            self.own().call(["prune", OLD]).ok().await?;
+        }
+        Ok(())
     }
 
     /// Whether all that a commit needs is in the user's repository, beside what these `known` ones need.

@@ -1,8 +1,8 @@
 //! Whether anything in a directory was touched since it was looked at, and what.
 //!
 //! Every path is remembered by inode, size, mode, number of names and change time, which no program can set. Where nothing
-//! differs, nobody has to be asked what changed. A file's clock ticks every few milliseconds only, so of a file that changed
-//! just before the look the content is remembered too. Of the repository in it, all but the index ([`INDEX`]) counts, whose state
+//! differs, nobody has to be asked what changed. A file's clock ticks every few milliseconds only, so of what changed just before
+//! the look the content and the names of its extended attributes are remembered too. Of the repository in it, all but the index ([`INDEX`]) counts, whose state
 //! is known otherwise.
 
 use super::agents_git::DIR;
@@ -29,12 +29,13 @@ const COARSE_TICK: Duration = Duration::from_secs(3);
 /// More content than this is not read for it.
 const CONTENT_BYTES: u64 = 4 << 20;
 
+/// A clock that was set back may leave files that are recent for long.
+const TRIES: u32 = 3;
+
 /// What a walk saw.
 #[derive(Debug)]
 pub(super) struct Seen {
     paths: HashMap<PathBuf, Stamp>,
-    /// Nothing had only just changed, not even a directory.
-    settled: bool,
     key: RandomState,
 }
 
@@ -56,29 +57,42 @@ pub(super) struct Differing {
 }
 
 impl Seen {
-    /// Looks at everything in a directory; nothing where that is not possible or too much.
+    /// Looks at everything in a directory. Where too much has only just changed, it waits until that is a tick ago. Nothing where it
+    /// cannot be looked through.
     pub(super) fn look(files: &Root) -> Option<Self> {
-        let mut seen = Self { paths: HashMap::new(), settled: true, key: RandomState::new() };
-        let started = SystemTime::now();
-        let mut room = CONTENT_BYTES;
-        each(files, |path, look| {
+        for _ in 0..TRIES {
+            match Self::try_look(files, SystemTime::now()) {
+                Ok(seen) => return Some(seen),
+                Err(Unseen::TooRecent(tick)) => std::thread::sleep(tick),
+                Err(Unseen::Failed) => return None,
+            }
+        }
+        None
+    }
+
+    fn try_look(files: &Root, started: SystemTime) -> Result<Self, Unseen> {
+        let mut seen = Self { paths: HashMap::new(), key: RandomState::new() };
+        let mut bytes = 0_u64;
+        let mut tick = None;
+        let walked = each(files, |path, look| {
             let mut stamp = Stamp { look: seen.hash(&path, &look), content: None, is_dir: look.kind == Kind::Dir };
-            if is_recent(&look, started) {
-                seen.settled = false;
-                let bytes = if look.kind == Kind::File { look.len } else { 0 };
-                room = room.checked_sub(bytes).ok_or(io::ErrorKind::FileTooLarge)?;
+            let recent = within_tick(&look, started);
+            if recent.is_some() || is_top(&path) {
+                bytes += if look.kind == Kind::File { look.len } else { 0 };
+                if bytes > CONTENT_BYTES {
+                    tick = recent;
+                    return Ok(Flow::End);
+                }
                 stamp.content = Some(seen.content(files, &path, &look)?);
             }
             seen.paths.insert(path, stamp);
             Ok(Flow::On)
-        })
-        .ok()?;
-        Some(seen)
-    }
-
-    /// Whether it shows every change there can be. A change of attributes within the tick of the look would not show.
-    pub(super) fn is_settled(&self) -> bool {
-        self.settled
+        });
+        match (walked, tick) {
+            (Err(_), _) => Err(Unseen::Failed),
+            (Ok(()), Some(tick)) => Err(Unseen::TooRecent(tick)),
+            (Ok(()), None) => Ok(seen),
+        }
     }
 
     /// Whether all of it is as it was. Ends at the first difference.
@@ -93,19 +107,25 @@ impl Seen {
         looked.is_ok() && same && found == self.paths.len()
     }
 
-    /// What differs by now.
-    pub(super) fn differing(&self, files: &Root) -> io::Result<Differing> {
+    /// What differs by now; what cannot be looked at differs.
+    pub(super) fn differing(&self, files: &Root) -> Differing {
         let mut differing = Differing::default();
         let mut missing: BTreeSet<&PathBuf> = self.paths.keys().collect();
-        each(files, |path, look| {
+        for found in files.walk(Path::new("")) {
+            let Ok((path, look)) = found else {
+                differing.others += 1;
+                continue;
+            };
+            if path == Path::new(INDEX) {
+                continue;
+            }
             missing.remove(&path);
             match self.paths.get(&path) {
                 Some(stamp) if self.is_as(files, &path, &look, *stamp) => {}
                 Some(stamp) if !stamp.is_dir && !path.starts_with(DIR) => _ = differing.changed.insert(path),
                 _ => differing.others += 1,
             }
-            Ok(Flow::On)
-        })?;
+        }
         for path in missing {
             if self.paths[path].is_dir || path.starts_with(DIR) {
                 differing.others += 1;
@@ -113,7 +133,7 @@ impl Seen {
                 differing.changed.insert(path.clone());
             }
         }
-        Ok(differing)
+        differing
     }
 
     fn is_as(&self, files: &Root, path: &Path, look: &Look, stamp: Stamp) -> bool {
@@ -128,8 +148,12 @@ impl Seen {
         for number in [look.inode, look.len, look.links, u64::from(look.mode), u64::from(look.uid)] {
             hash.write_u64(number);
         }
-        hash.write_i64(look.changed.0);
-        hash.write_i64(look.changed.1);
+        // Moving the directory changes its own time.
+        let changed = if is_top(path) { (0, 0) } else { look.changed };
+        for (seconds, nanoseconds) in [changed, look.modified] {
+            hash.write_i64(seconds);
+            hash.write_i64(nanoseconds);
+        }
         hash.finish()
     }
 
@@ -140,8 +164,20 @@ impl Seen {
             Kind::File => hash.write(&files.read(path)?),
             Kind::Dir | Kind::Other => {}
         }
+        for name in files.attributes(path)? {
+            hash.write(&name);
+            hash.write_u8(0);
+        }
         Ok(hash.finish())
     }
+}
+
+/// Why nothing was seen.
+enum Unseen {
+    /// Too much has changed within this time.
+    TooRecent(Duration),
+    /// It cannot be looked through.
+    Failed,
 }
 
 /// Whether a walk goes on.
@@ -164,13 +200,18 @@ fn each(files: &Root, mut see: impl FnMut(PathBuf, Look) -> io::Result<Flow>) ->
     Ok(())
 }
 
-/// Whether another change could get the same time. One from the future may, when the clock was set back.
-fn is_recent(look: &Look, now: SystemTime) -> bool {
+fn is_top(path: &Path) -> bool {
+    path.as_os_str().is_empty()
+}
+
+/// The tick within which another change could get the same time, if it could. One from the future may, when the clock was set
+/// back.
+fn within_tick(look: &Look, now: SystemTime) -> Option<Duration> {
     let (seconds, nanoseconds) = look.changed;
     let tick = if nanoseconds == 0 { COARSE_TICK } else { TICK };
-    let Ok(seconds) = u64::try_from(seconds) else { return true };
+    let Ok(seconds) = u64::try_from(seconds) else { return Some(tick) };
     let changed = SystemTime::UNIX_EPOCH + Duration::new(seconds, nanoseconds.try_into().unwrap_or(0));
-    now.checked_sub(tick).is_none_or(|before| changed >= before)
+    now.checked_sub(tick).is_none_or(|before| changed >= before).then_some(tick)
 }
 
 #[cfg(test)]
@@ -196,7 +237,7 @@ mod tests {
             assert!(seen.is_same(&files));
             act(&top);
             assert_eq!(seen.is_same(&files), same);
-            let differing = seen.differing(&files).unwrap();
+            let differing = seen.differing(&files);
             assert_eq!(differing == Differing::default(), same);
             assert_eq!(differing.changed.iter().map(|path| path.to_str().unwrap()).collect::<Vec<_>>(), changed);
         };
@@ -220,5 +261,18 @@ mod tests {
             false,
         );
         check(&|top| fs::remove_dir_all(top.join("d")).unwrap(), &["d/b", "d/e/c"], false);
+        let back = |file: fs::File| file.set_modified(SystemTime::UNIX_EPOCH).unwrap();
+        check(&|top| back(fs::File::open(top.join("a")).unwrap()), &["a"], false);
+        let set = |path: &Path| {
+            rustix::fs::setxattr(path, "user.planted", b"1", rustix::fs::XattrFlags::empty()).unwrap();
+        };
+        check(&|top| set(&top.join("a")), &["a"], false);
+        check(&|top| set(&top.join("d")), &[], false);
+        check(&|top| set(top), &[], false);
+        let there_and_back = |top: &Path| {
+            fs::rename(top, top.with_file_name("aside")).unwrap();
+            fs::rename(top.with_file_name("aside"), top).unwrap();
+        };
+        check(&there_and_back, &[], true);
     }
 }

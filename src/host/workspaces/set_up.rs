@@ -45,6 +45,7 @@ impl HostWorkspace {
         command.cancel = cancel.clone();
         let failed = |how: String, output: String| WorkspaceError::Setup { command: setup.to_string(), how, output };
         slot.known.seen = None;
+        slot.use_cache();
         let output = match params.runner.run(command).await {
             Ok(output) => output,
             Err(error) => return Err(failed("it did not start".into(), error.to_string())),

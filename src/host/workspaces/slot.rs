@@ -38,6 +38,9 @@ use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::PoisonError;
 
+/// Where the files are while checks run elsewhere, in the directory that is private.
+const ASIDE: &str = "aside";
+
 /// The files that a workspace works on, and what belongs to them.
 pub(super) struct Slot {
     pub(super) number: Arc<Number>,
@@ -46,6 +49,8 @@ pub(super) struct Slot {
     state: Root,
     place: PathBuf,
     private_place: PathBuf,
+    /// The files are where no path that anybody knows leads to.
+    is_aside: bool,
     pub(super) recorder: Recorder,
     private: Root,
     dirs: Dirs,
@@ -61,6 +66,8 @@ pub(super) struct Slot {
 pub(super) struct Known {
     /// The tree that our index holds.
     pub(super) loaded: String,
+    /// The commit that git shows as checked out.
+    head: String,
     /// What `setup` depends on, as it was when it last ran.
     pub(super) set_up: Option<Vec<u8>>,
     /// The tree on which it ran.
@@ -107,8 +114,22 @@ impl Slot {
         let known = Known::new(target.tree.to_owned());
         let cache = Self::open_cache(target, &number, &state, &name).await?;
         let used_on = None;
-        let mut slot =
-            Self { number, name, state, place, private_place, recorder, private, dirs, kept, known, cache, used_on };
+        let is_aside = false;
+        let mut slot = Self {
+            number,
+            name,
+            state,
+            place,
+            private_place,
+            is_aside,
+            recorder,
+            private,
+            dirs,
+            kept,
+            known,
+            cache,
+            used_on,
+        };
         slot.fill(target).await?;
         Ok(slot)
     }
@@ -124,24 +145,26 @@ impl Slot {
         if number.role() != Role::Room || !has_any {
             return Ok(None);
         }
-        let (state, live) = (state.clone(), cache_of(name));
-        blocking(move || RoomCache::open(&state, &live).map(|cache| Some(Arc::new(Mutex::new(cache))))).await
+        let (state, live, one) = (state.clone(), cache_of(name), Arc::clone(&target.shared.slots.kept_cache));
+        blocking(move || RoomCache::open(&state, &live, one).map(|cache| Some(Arc::new(Mutex::new(cache))))).await
     }
 
-    /// A check is about to use the build caches.
+    /// A check or `setup` is about to use the build caches.
     pub(super) fn use_cache(&mut self) {
         self.used_on = self.cache.as_ref().map(|_| self.known.loaded.clone());
     }
 
     /// Keeps what the checks of the run's own base left in the build caches, and takes away what others left.
     pub(super) async fn look_after_cache(&mut self, begun: &Begun) -> Result<(), WorkspaceError> {
-        let (Some(tree), Some(cache)) = (self.used_on.take(), self.cache.clone()) else { return Ok(()) };
+        let (Some(tree), Some(cache)) = (self.used_on.clone(), self.cache.clone()) else { return Ok(()) };
         let base = begun.repository.resolve(&format!("{}^{{tree}}", begun.commit)).await?;
         blocking(move || {
             let mut cache = cache.lock().unwrap_or_else(PoisonError::into_inner);
             if base.as_ref() == Some(&tree) { cache.keep() } else { cache.put_back() }
         })
-        .await
+        .await?;
+        self.used_on = None;
+        Ok(())
     }
 
     fn no_kept(target: &Target<'_>, files: &Root, private: &Root) -> Result<Kept, WorkspaceError> {
@@ -156,7 +179,7 @@ impl Slot {
         self.recorder.load(target.tree, &target.begun.repository.hidden()).await?;
         self.recorder.checkout(target.tree).await?;
         self.known = Known::new(target.tree.to_owned());
-        let roots = chosen(target.shared, target.begun).await?;
+        let roots = chosen(target.shared, &target.begun.repository).await?.roots;
         self.with_kept(move |kept| kept.carry(roots)).await?;
         self.leave(target).await
     }
@@ -165,6 +188,7 @@ impl Slot {
     pub(super) async fn make_anew(&mut self, target: &Target<'_>) -> Result<(), WorkspaceError> {
         let (state, place, private_place) = (self.state.clone(), self.place.clone(), self.private_place.clone());
         let (files, private) = blocking(move || made(&state, &place, &private_place)).await?;
+        self.is_aside = false;
         self.recorder = Recorder::new(&target.begun.repository.own(), files.clone(), private.clone());
         self.dirs = Dirs::of(&files).map_err(io_error("read", files.path()))?;
         let kept = Self::no_kept(target, &files, &private)?;
@@ -195,17 +219,16 @@ impl Slot {
     }
 
     async fn renew(&mut self, target: &Target<'_>) -> Result<(), Doubt> {
+        self.come_back()?;
         let top = self.recorder.files.path().to_owned();
         if blocking(move || Ok(is_occupied(&top))).await? {
             return Err(Doubt::Of("a process works in it or has a file of it open"));
         }
-        let carried = chosen(target.shared, target.begun).await?;
+        let carried = chosen(target.shared, &target.begun.repository).await?.roots;
         let set_up = self.known.set_up_on.as_deref().is_none_or(|tree| tree == target.tree);
         if !(set_up && self.with_kept(move |kept| kept.is_untouched(&carried)).await?) {
             self.forget_kept(target).await?;
         }
-        // Attributes that were set within a clock's tick of the look would not show.
-        self.known.seen = self.known.seen.take().filter(|seen| seen.is_settled());
         self.put_back(target).await.map(drop)
     }
 
@@ -218,7 +241,7 @@ impl Slot {
             move || gone.iter().try_for_each(|root| files.remove(root)).map_err(io_error("empty", files.path()));
         blocking(removed).await?;
         let mut kept = Self::no_kept(target, &self.recorder.files, &self.private)?;
-        let roots = chosen(target.shared, target.begun).await?;
+        let roots = chosen(target.shared, &target.begun.repository).await?.roots;
         let carried = blocking(move || kept.carry(roots).map(|()| kept)).await?;
         *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = carried;
         Ok(())
@@ -236,6 +259,9 @@ impl Slot {
             return Err(Doubt::Of("somebody has written to the index that says what is untouched"));
         }
         if self.known.loaded == target.tree && self.is_untouched().await? {
+            if self.known.head != target.head {
+                self.leave(target).await?;
+            }
             return Ok(Vec::new());
         }
         let files = self.recorder.files.clone();
@@ -268,6 +294,25 @@ impl Slot {
         Ok(changed.iter().any(|file| hidden.iter().any(|hidden| Path::new(file).starts_with(hidden))))
     }
 
+    /// Which files that are tracked or kept have another content than they had when they were left, or are gone.
+    pub(super) async fn rewritten(&self) -> Result<BTreeSet<PathBuf>, WorkspaceError> {
+        let Some(seen) = self.known.seen.clone() else {
+            return Ok(self.recorder.modified().await?.into_iter().collect());
+        };
+        let files = self.recorder.files.clone();
+        let touched = blocking(move || Ok(seen.differing(&files).changed)).await?;
+        if touched.is_empty() {
+            return Ok(touched);
+        }
+        let of_kept = move |kept: &mut Kept| {
+            let is_kept = |path: &PathBuf| kept.roots().iter().any(|root| path.starts_with(root));
+            Ok(touched.into_iter().filter(|path| is_kept(path) && !kept.has_content(path)).collect::<BTreeSet<_>>())
+        };
+        let mut rewritten = self.with_kept(of_kept).await?;
+        rewritten.extend(self.recorder.modified().await?);
+        Ok(rewritten)
+    }
+
     async fn sweep(&mut self, target: &Target<'_>) -> Result<(), Doubt> {
         let tracked = Tracked::read(&self.recorder.listing().await?);
         let mut written = self.known.written.clone();
@@ -276,12 +321,35 @@ impl Slot {
         let (dirs, hidden) = (self.dirs.clone(), target.begun.repository.hidden());
         let run = move || {
             if let Some(seen) = seen {
-                let touched = seen.differing(&files).map_err(io_error("look through", files.path()))?;
-                written.extend(touched.changed);
+                written.extend(seen.differing(&files).changed);
             }
             Ok(Sweep { files, dirs, tracked, kept, written, hidden }.run())
         };
         blocking(run).await?
+    }
+
+    /// Takes the files away from their path while checks run elsewhere: what only lies here is found by none of them, although
+    /// the work may name it by its whole path.
+    pub(super) fn step_aside(&mut self) -> Result<(), WorkspaceError> {
+        if !self.is_aside && self.stands() {
+            let aside = self.private_place.join(ASIDE);
+            self.state.rename(&self.place, &aside).map_err(io_error("move", self.recorder.files.path()))?;
+            self.is_aside = true;
+        }
+        Ok(())
+    }
+
+    /// Brings them back, in the place of whatever was made there meanwhile.
+    pub(super) fn come_back(&mut self) -> Result<(), WorkspaceError> {
+        if self.is_aside {
+            let back = || {
+                self.state.remove(&self.place)?;
+                self.state.rename(&self.private_place.join(ASIDE), &self.place)
+            };
+            back().map_err(io_error("bring back", self.recorder.files.path()))?;
+            self.is_aside = false;
+        }
+        Ok(())
     }
 
     /// Whether the directories that are held are still where they belong.
@@ -339,6 +407,7 @@ impl Slot {
             let (git, files, head) = (Arc::clone(git), self.recorder.files.clone(), target.head.to_owned());
             blocking(move || git.lay(&files, &head, &index, keeps).map_err(io_error("write to", files.path()))).await?;
         }
+        target.head.clone_into(&mut self.known.head);
         self.known.agents_index = self.agents_index();
         self.known.index = self.recorder.stamp();
         self.look().await
@@ -393,6 +462,7 @@ impl Known {
     fn new(loaded: String) -> Self {
         Self {
             loaded,
+            head: String::new(),
             set_up: None,
             set_up_on: None,
             submodules: BTreeSet::new(),

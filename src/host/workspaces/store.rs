@@ -127,6 +127,9 @@ pub(super) fn lay(layout: &Layout, frozen: &Frozen) -> Result<(), WorkspaceError
         settings.set("core.excludesfile", dir.join("excludes").display().to_string());
         settings.set("core.attributesfile", dir.join("attributes").display().to_string());
         settings.set("gc.auto", "0");
+        // Names that some system takes for `.git`: a commit with one is refused wherever it arrives.
+        settings.set("core.protecthfs", "true");
+        settings.set("core.protectntfs", "true");
         // What a user is warned of before a commit must not keep a change from being recorded.
         settings.set("core.safecrlf", "false");
         store.put(Path::new("excludes"), &frozen.excludes_file)?;

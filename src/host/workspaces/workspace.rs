@@ -8,8 +8,6 @@ use super::begin::Begun;
 use super::host_workspaces::Shared;
 use super::integration;
 use super::layout::Layout;
-use super::layout::blocking;
-use super::layout::io_error;
 use super::open;
 use super::pushes;
 use super::pushes::hand_over;
@@ -28,9 +26,9 @@ use crate::domain::TreeId;
 use crate::domain::policy;
 use crate::services::CommitRequest;
 use crate::services::Committed;
+use crate::services::OutsideChanges;
 use crate::services::Rebased;
 use crate::services::Restored;
-use crate::services::Tampering;
 use crate::services::Workspace;
 use crate::services::WorkspaceError;
 use async_trait::async_trait;
@@ -71,6 +69,8 @@ pub(super) struct Parts {
     /// The commit and the tree that the task starts from.
     pub(super) base: String,
     pub(super) tree: String,
+    /// The tree whose commit was shown to a check last, and that commit.
+    pub(super) shown: std::sync::Mutex<Option<(String, String)>>,
 }
 
 impl Parts {
@@ -102,10 +102,18 @@ impl Parts {
         if self.role == Role::Work || tree == self.tree {
             return Ok(self.base.clone());
         }
-        let tree = TreeId(tree.to_owned());
-        let request =
-            CommitRequest { tree, subject: "reflexion: the work that is checked".to_owned(), body: String::new() };
-        self.commit_tree(&request, &self.base).await
+        let shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some((_, commit)) = shown.filter(|(of, _)| of == tree) {
+            return Ok(commit);
+        }
+        let request = CommitRequest {
+            tree: TreeId(tree.to_owned()),
+            subject: "reflexion: the work that is checked".to_owned(),
+            body: String::new(),
+        };
+        let commit = self.commit_tree(&request, &self.base).await?;
+        *self.shown.lock().unwrap_or_else(PoisonError::into_inner) = Some((tree.to_owned(), commit.clone()));
+        Ok(commit)
     }
 }
 
@@ -119,12 +127,16 @@ pub(super) struct State {
     /// What is watched while somebody works.
     watched: Option<pushes::Watched>,
     /// What was done to the files while nobody was to be at them.
-    foreign: Vec<String>,
+    changed_meanwhile: Vec<String>,
 }
 
 impl State {
+    /// The files, in their place.
     pub(super) fn slot(&mut self) -> Result<&mut Slot, WorkspaceError> {
-        self.slot.as_mut().ok_or_else(|| WorkspaceError::Unusable("the workspace was given up".to_owned()))
+        let given_up = || WorkspaceError::Unusable("the workspace was given up".to_owned());
+        let slot = self.slot.as_mut().ok_or_else(given_up)?;
+        slot.come_back()?;
+        Ok(slot)
     }
 
     /// Somebody has been at the files beside an agent or a check: nothing that was seen of them counts.
@@ -138,7 +150,8 @@ impl State {
 
 impl HostWorkspace {
     pub(super) fn new(parts: Parts, slot: Slot) -> Self {
-        let state = State { slot: Some(slot), pristine: None, differs: None, watched: None, foreign: Vec::new() };
+        let state =
+            State { slot: Some(slot), pristine: None, differs: None, watched: None, changed_meanwhile: Vec::new() };
         Self { state: Mutex::new(state), room: OnceCell::new(), opened: SystemTime::now(), parts }
     }
 
@@ -273,17 +286,17 @@ impl Workspace for HostWorkspace {
 
     async fn room(&self) -> Result<Arc<dyn Workspace>, WorkspaceError> {
         let room = self.room.get_or_try_init(|| open::room(&self.parts)).await?;
+        if let Some(slot) = &mut self.state.lock().await.slot {
+            slot.step_aside()?;
+        }
         Ok(Arc::clone(room) as Arc<dyn Workspace>)
     }
 
     async fn rewritten(&self) -> Result<Vec<String>, WorkspaceError> {
         let mut state = self.state.lock().await;
         let slot = state.slot()?;
-        let (files, seen) = (slot.recorder.files.clone(), slot.known.seen.clone());
-        let Some(seen) = seen else { return Ok(Vec::new()) };
-        let differing = move || seen.differing(&files).map_err(io_error("look through", files.path()));
-        let changed = blocking(differing).await?.changed;
-        Ok(changed.into_iter().map(|path| path.to_string_lossy().into_owned()).collect())
+        let rewritten = slot.rewritten().await?;
+        Ok(rewritten.into_iter().map(|path| path.to_string_lossy().into_owned()).collect())
     }
 
     async fn leftovers(&self) -> Result<Vec<String>, WorkspaceError> {
@@ -329,15 +342,18 @@ impl Workspace for HostWorkspace {
         self.change(&mut state, recorded.tree, start).await
     }
 
-    async fn guard(&self) -> Result<(), WorkspaceError> {
+    async fn begin_work(&self) -> Result<(), WorkspaceError> {
         let mut state = self.state.lock().await;
-        // Whoever works in the files is guarded first.
         if let Some(tree) = state.pristine.take() {
             let slot = state.slot()?;
             if !slot.stands() || !slot.is_untouched().await? {
-                slot.make_anew(&self.parts.target(&tree)).await?;
+                let head = self.parts.head_of(&tree).await?;
+                slot.make_anew(&self.parts.target_at(&tree, &head)).await?;
+                self.set_up(slot, &CancellationToken::new()).await?;
                 let what = format!("files of the {} of task {}", self.parts.role.words(), self.parts.task);
-                state.foreign.push(format!("{what} were changed while nobody worked there; it was made anew"));
+                state
+                    .changed_meanwhile
+                    .push(format!("{what} were changed while nobody worked there; it was made anew"));
             }
         }
         state.slot()?.use_cache();
@@ -345,14 +361,14 @@ impl Workspace for HostWorkspace {
         Ok(())
     }
 
-    async fn restore_guarded(&self) -> Result<Tampering, WorkspaceError> {
+    async fn end_work(&self) -> Result<OutsideChanges, WorkspaceError> {
         let mut state = self.state.lock().await;
-        let Some(watched) = state.watched.take() else { return Ok(Tampering::default()) };
+        let Some(watched) = state.watched.take() else { return Ok(OutsideChanges::default()) };
         let files = state.slot()?.recorder.files.clone();
         let mut said = watched.differs(&self.parts.begun, &files).await?;
-        said.left.append(&mut state.foreign);
+        said.for_person.append(&mut state.changed_meanwhile);
         let mut told = self.parts.begun.told.lock().unwrap_or_else(PoisonError::into_inner);
-        said.left.retain(|what| told.insert(what.clone()));
+        said.for_person.retain(|what| told.insert(what.clone()));
         Ok(said)
     }
 
@@ -381,8 +397,15 @@ impl Workspace for HostWorkspace {
                 self.write_patch(tree, &path).await?.display().to_string()
             }
         };
-        let difference = self.difference(&mut *self.state.lock().await, tree).await?;
-        Ok(Committed { target, files: difference.files })
+        let mut state = self.state.lock().await;
+        let files = self.difference(&mut state, tree).await?.files;
+        let merges = if parts.landing_base == parts.base {
+            files.clone()
+        } else {
+            let onto = open::tree_of(&parts.begun, &parts.landing_base).await?;
+            state.slot()?.recorder.difference(&onto, tree).await?.files
+        };
+        Ok(Committed { target, files, merges })
     }
 
     async fn rebase(&self, tree: &TreeId) -> Result<Rebased, WorkspaceError> {
@@ -417,8 +440,8 @@ impl Workspace for HostWorkspace {
 
     async fn close(&self) -> Result<(), WorkspaceError> {
         // Whoever broke off has nothing more to say to the agent.
-        let changed = self.restore_guarded().await.unwrap_or_default();
-        for what in changed.by_agent.iter().chain(&changed.left) {
+        let changed = self.end_work().await.unwrap_or_default();
+        for what in changed.by_agent.iter().chain(&changed.for_person) {
             tracing::warn!("noticed while an agent worked: {what}");
         }
         if let Some(room) = self.room.get() {

@@ -42,6 +42,7 @@ fn failure(output: &str, run: &str, status: i32) -> FailureContext {
         duration_ms: 1,
         signature: Signature::default(),
         rewrote: Vec::new(),
+        changed_outside: Vec::new(),
     });
     FailureContext { check: Some(check), signature, output, ..test_failure() }
 }

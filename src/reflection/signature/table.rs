@@ -28,6 +28,7 @@ fn report(output: &str) -> CheckReport {
         duration_ms: 1,
         signature: Signature::default(),
         rewrote: Vec::new(),
+        changed_outside: Vec::new(),
     }
 }
 

@@ -13,6 +13,7 @@ use super::value::Limit;
 use super::value::Night;
 use super::value::NightAttempt;
 use super::value::NightState;
+use super::value::NightTask;
 use super::value::Step;
 use super::value::TaskState;
 use super::value::WorkerTime;
@@ -46,7 +47,9 @@ impl Night {
             }
         }
         let merged = replay.tasks.iter().any(|task| task.state == TaskState::Merged);
-        let integration = merged.then(|| format!("reflexion/{}/integration", log.run));
+        // Without git there is no branch that anybody could merge.
+        let integration = (merged && !replay.tasks.iter().any(NightTask::is_patch))
+            .then(|| format!("reflexion/{}/integration", log.run));
         let mut night = Self {
             v: 1,
             run: log.run.clone(),

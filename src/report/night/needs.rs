@@ -152,7 +152,7 @@ fn yours_to_merge(night: &Night, place: usize, task: &NightTask) -> Option<Need>
     let Merge { outcome, .. } = task.merges.last().filter(|_| task.state == TaskState::Confirmed)?;
     let MergeOutcome::LeftToPerson { files, branch, .. } = outcome else { return None };
     let commands = if branch.ends_with(".patch") {
-        vec![step(format!("reflexion apply {}", task.id), "bring it into your files, uncommitted")]
+        vec![apply(task)]
     } else {
         let named: Vec<String> = files.iter().map(|file| quoted(file)).collect();
         let only = if named.is_empty() { String::new() } else { format!(" -- {}", named.join(" ")) };
@@ -163,6 +163,11 @@ fn yours_to_merge(night: &Night, place: usize, task: &NightTask) -> Option<Need>
     };
     let why = outcome.failed().unwrap_or_default();
     Some(Need { kind: NeedKind::YoursToMerge, tasks: vec![place], why, branch: Some(branch.clone()), commands })
+}
+
+/// How to get work that is no branch.
+pub(super) fn apply(task: &NightTask) -> Step {
+    step(format!("reflexion apply {}", task.id), "bring it into your files, uncommitted")
 }
 
 /// How to see what the agent did.

@@ -1,5 +1,6 @@
 //! The report's content in its order, once for every form it is printed in.
 
+use super::needs::apply;
 use super::needs::step;
 use super::value::Fate;
 use super::value::Injection;
@@ -278,13 +279,13 @@ fn done_item(night: &Night, task: &NightTask) -> Item {
                 )));
             }
             lines.push(with_code("merged as ", commit.get(..12).unwrap_or(commit), ""));
+            commands.extend(task.is_patch().then(|| apply(task)));
         }
         _ => {
             if let Some(branch) = &task.branch {
-                let patch = branch.ends_with(".patch");
                 lines.push(with_code("on ", branch, if night.integration.is_some() { ", not merged" } else { "" }));
-                commands.push(if patch {
-                    step(format!("reflexion apply {}", task.id), "bring it into your files, uncommitted")
+                commands.push(if task.is_patch() {
+                    apply(task)
                 } else {
                     step(format!("git merge {}", super::words::quoted(branch)), "bring it into your own branch")
                 });

@@ -207,6 +207,13 @@ pub struct NightTask {
     pub agent_ms: u64,
 }
 
+impl NightTask {
+    /// Whether its confirmed work is a patch file, and no branch: there is no git.
+    pub(super) fn is_patch(&self) -> bool {
+        self.branch.as_ref().is_some_and(|branch| branch.ends_with(".patch"))
+    }
+}
+
 /// An end of a merge.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]

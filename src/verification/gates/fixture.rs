@@ -204,5 +204,6 @@ pub(in crate::verification) fn report(scope: CheckScope, run: &str, red: Option<
         duration_ms: 1,
         signature: Signature { fingerprint: red.unwrap_or_default().to_owned(), ..Signature::default() },
         rewrote: Vec::new(),
+        changed_outside: Vec::new(),
     }
 }

@@ -50,7 +50,7 @@ async fn what_setup_left_and_an_agent_spoilt_for_good_is_made_by_setup_again() {
     let project = Project::git(&[("a", "a"), (".gitignore", "deps/\n")]).set_up_by("mkdir -p deps; echo d > deps/d");
     let workspace = project.open().await;
     reset(&workspace).await;
-    workspace.guard().await.unwrap();
+    workspace.begin_work().await.unwrap();
     // Copies of what setup made are kept there.
     fs::remove_file(project.top.join(".reflection/worktrees/r1/.private/slot-1/store/deps/d")).unwrap();
     write(&workspace.dir(), "deps/d", "spoilt");
@@ -111,7 +111,7 @@ async fn files_that_cannot_be_put_back_are_made_anew_and_nothing_else_is_touched
         },
     ];
     for (i, damage) in damages.iter().enumerate() {
-        workspace.guard().await.unwrap();
+        workspace.begin_work().await.unwrap();
         write(&workspace.dir(), "a", "changed");
         damage(&workspace.dir(), &private);
         // An index that somebody wrote to is thrown away by every reset, and so is a directory that is another one.
@@ -128,7 +128,7 @@ async fn files_that_cannot_be_put_back_are_made_anew_and_nothing_else_is_touched
 async fn what_an_agent_left_half_done_is_undone_and_said() {
     let project = Project::git(&[("a", "a\n")]);
     let workspace = project.open().await;
-    workspace.guard().await.unwrap();
+    workspace.begin_work().await.unwrap();
     let dir = workspace.dir();
     let head = git(&dir, &["rev-parse", "HEAD"]);
     write(&dir, "a", "one\n");
@@ -209,7 +209,7 @@ async fn what_somebody_wrote_into_our_index_neither_hides_work_nor_loses_it() {
             .status();
         assert!(hidden.unwrap().success());
     };
-    workspace.guard().await.unwrap();
+    workspace.begin_work().await.unwrap();
     write(&workspace.dir(), "a", "worked on");
     hide("a");
     assert_eq!(record(&workspace).await.files, ["a"]);

@@ -139,7 +139,7 @@ async fn own_commits_and_staged_files_count_and_the_agents_index_may_lie() {
 async fn half_done_merges_are_gone_after_a_reset() {
     let project = Project::git(&FILES);
     let workspace = project.open().await;
-    workspace.guard().await.unwrap();
+    workspace.begin_work().await.unwrap();
     let dir = workspace.dir();
     let head = git(&dir, &["rev-parse", "HEAD"]);
     write(&dir, "a.txt", "one\n");
@@ -207,7 +207,7 @@ async fn an_agent_may_destroy_its_worktree() {
     reset(&workspace).await;
     assert_eq!(names(&dir).len(), FILES.len());
     assert_eq!(git(&dir, &["status", "--porcelain"]), "");
-    workspace.guard().await.unwrap();
+    workspace.begin_work().await.unwrap();
     fs::remove_dir_all(&dir).unwrap();
     symlink(&project.top, &dir).unwrap();
     reset(&workspace).await;

@@ -44,16 +44,17 @@ async fn the_room_holds_the_recorded_tree_and_what_setup_makes_of_it_and_nothing
         );
         assert!(!room.dir().join("empty").exists());
         // What a check does there is told, and gone before the next one.
-        room.guard().await.unwrap();
+        room.begin_work().await.unwrap();
         for name in ["tests/t", "deps/lock", "planted", "build/x"] {
             write(&room.dir(), name, "by a check");
         }
         fs::create_dir_all(room.dir().join("empty")).unwrap();
         git(&room.dir(), &["update-index", "--assume-unchanged", "a"]);
         assert_eq!(room.rewritten().await.unwrap(), ["deps/lock", "tests/t"]);
-        assert!(room.restore_guarded().await.unwrap().left.is_empty());
+        assert!(room.end_work().await.unwrap().for_person.is_empty());
     }
     // Another lockfile: what setup made of the one before is gone first.
+    workspace.begin_work().await.unwrap();
     write(&dir, "Cargo.lock", "2");
     let change = record(&workspace).await;
     at(&room, &change.tree).await;
@@ -73,9 +74,45 @@ async fn for_git_the_work_is_a_commit_in_the_room() {
     assert_eq!(git(&room.dir(), &["status", "--porcelain"]), "");
     assert_eq!(git(&room.dir(), &["ls-files"]), "a\nnew");
     assert_eq!(git(&room.dir(), &["diff", "--name-only", "HEAD~1"]), "a\nnew");
+    workspace.begin_work().await.unwrap();
     assert_eq!(git(&workspace.dir(), &["status", "--porcelain"]), "M a\n?? new");
     at(&room, &workspace.base()).await;
     assert_eq!(git(&room.dir(), &["rev-parse", "HEAD"]), git(&project.top, &["rev-parse", "HEAD"]));
+}
+
+#[tokio::test]
+async fn what_lies_in_the_workspace_has_no_path_while_checks_run_in_the_room() {
+    let project = Project::git(&[("a", "a"), (".gitignore", "build/\n")]);
+    let workspace = project.open().await;
+    reset(&workspace).await;
+    let helper = workspace.dir().join("build/helper");
+    write(&workspace.dir(), "build/helper", "h");
+    write(&workspace.dir(), "a", "work");
+    let change = record(&workspace).await;
+    for _ in 0..2 {
+        let room = workspace.room().await.unwrap();
+        at(&room, &change.tree).await;
+        assert!(!helper.exists());
+        // A check that writes there has not come far.
+        write(&workspace.dir(), "planted", "p");
+        workspace.begin_work().await.unwrap();
+        assert_eq!(names(&workspace.dir()), [".gitignore", "a", "build/helper"]);
+    }
+    workspace.room().await.unwrap();
+    workspace.close().await.unwrap();
+    let workspace = project.open().await;
+    reset(&workspace).await;
+    assert_eq!(names(&workspace.dir()), [".gitignore", "a"]);
+}
+
+#[tokio::test]
+async fn a_name_that_some_system_takes_for_gits_is_not_recorded() {
+    let project = Project::git(&[("a", "a")]);
+    let workspace = project.open().await;
+    reset(&workspace).await;
+    write(&workspace.dir(), ".g\u{200c}it", "x");
+    let error = workspace.record(&workspace.base()).await.unwrap_err();
+    assert!(matches!(&error, WorkspaceError::NotRecorded(why) if why.contains("no file of this name")), "{error}");
 }
 
 /// Runs as root only; elsewhere nobody can mount.
@@ -94,7 +131,7 @@ async fn what_is_mounted_in_a_workspace_is_not_emptied() {
         eprintln!("SKIPPED: nothing can be mounted here");
         return;
     }
-    let put_back = workspace.guard().await;
+    let put_back = workspace.begin_work().await;
     let removed = project.workspaces().begin(crate::domain::RunId::new("r2").unwrap().into()).await.err();
     let stands = outside.path().join("mine").exists();
     assert!(mount("umount", &[&place]));
@@ -110,14 +147,14 @@ async fn what_is_mounted_in_a_workspace_is_not_emptied() {
 async fn what_is_changed_while_nobody_works_there_is_told_and_gone() {
     let project = Project::git(&[("a", "a")]);
     let workspace = project.open().await;
-    reset(&workspace).await;
-    let room = workspace.room().await.unwrap();
-    at(&room, &workspace.base()).await;
-    for place in [&workspace, &room] {
+    for is_room in [false, true] {
+        reset(&workspace).await;
+        let place = if is_room { workspace.room().await.unwrap() } else { Arc::clone(&workspace) };
+        at(&place, &workspace.base()).await;
         write(&place.dir(), "a", "another task's agent");
-        place.guard().await.unwrap();
+        place.begin_work().await.unwrap();
         assert_eq!(read(&place.dir(), "a"), "a");
-        let left = place.restore_guarded().await.unwrap().left;
+        let left = place.end_work().await.unwrap().for_person;
         assert!(left.len() == 1 && left[0].contains("were changed while nobody worked there"), "{left:?}");
     }
 }
@@ -153,7 +190,7 @@ async fn no_link_that_was_left_is_followed() {
     fs::rename(&run, outside.path().join("moved")).unwrap();
     symlink(outside.path(), &run).unwrap();
     write(outside.path(), "slot-1/mine", "the user's");
-    let refused = workspace.guard().await;
+    let refused = workspace.begin_work().await;
     assert!(refused.is_err(), "{refused:?}");
     assert_eq!(read(outside.path(), "slot-1/mine"), "the user's");
 }
@@ -171,16 +208,16 @@ async fn what_cannot_be_recorded_says_why() {
         reset(&workspace).await;
         assert!(record(&workspace).await.no_op);
     };
-    workspace.guard().await.unwrap();
+    workspace.begin_work().await.unwrap();
     fs::File::create(workspace.dir().join("sparse")).unwrap().set_len(40 << 30).unwrap();
     says("`workspace.maxChangeMb`").await;
-    workspace.guard().await.unwrap();
+    workspace.begin_work().await.unwrap();
     fs::create_dir(workspace.dir().join("d")).unwrap();
     let pipe = workspace.dir().join("d/.gitignore");
     rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR, 0).unwrap();
     says("d/.gitignore").await;
     // A pipe elsewhere is no content.
-    workspace.guard().await.unwrap();
+    workspace.begin_work().await.unwrap();
     fs::remove_file(workspace.dir().join("a")).unwrap();
     let pipe = workspace.dir().join("a");
     rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR, 0).unwrap();

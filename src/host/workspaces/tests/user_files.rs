@@ -2,7 +2,7 @@
 
 use super::project::*;
 use crate::domain::RunId;
-use crate::services::Tampering;
+use crate::services::OutsideChanges;
 use crate::services::WorkspaceError;
 use crate::services::Workspaces;
 use sha2::Digest;
@@ -42,10 +42,10 @@ async fn dirty_staged_and_untracked_files_and_the_index_stay_as_they_are() {
     let workspace = open(&workspaces, "t", &[]).await.unwrap();
     reset(&workspace).await;
     assert_eq!(read(&workspace.dir(), "a"), "a\n");
-    workspace.guard().await.unwrap();
+    workspace.begin_work().await.unwrap();
     write(&workspace.dir(), "a", "agent\n");
     git(&workspace.dir(), &["commit", "-qam", "x"]);
-    assert_eq!(workspace.restore_guarded().await.unwrap(), Tampering::default());
+    assert_eq!(workspace.end_work().await.unwrap(), OutsideChanges::default());
     confirm(&workspace, "title").await;
     reset(&workspace).await;
     workspace.close().await.unwrap();

@@ -22,6 +22,7 @@ use super::sandbox;
 use crate::domain::RunId;
 use crate::domain::policy;
 use crate::files::Root;
+use crate::host::HomeFiles;
 use crate::host::process::end_left_behind;
 use crate::host::process::git_dir_of;
 use crate::services::BeginRun;
@@ -35,6 +36,7 @@ use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
+use std::time::Instant;
 use tokio::sync::Mutex;
 
 /// A run that has begun.
@@ -46,6 +48,8 @@ pub(super) struct Begun {
     pub(super) agents_git: Option<Arc<AgentsGit>>,
     /// Where its user pushes to.
     pub(super) remotes: Remotes,
+    /// The files of the home directory that steer tools, as they were when somebody's work ended last.
+    pub(super) home_seen: std::sync::Mutex<Option<(Instant, HomeFiles)>>,
     /// What a person was told already; attempts of the same time see the same.
     pub(super) told: std::sync::Mutex<BTreeSet<String>>,
     /// The commit that tasks start from.
@@ -109,6 +113,7 @@ pub(super) async fn begin(shared: &Shared, request: BeginRun) -> Result<(Begun, 
     let begun = Begun {
         remotes,
         agents_git,
+        home_seen: std::sync::Mutex::default(),
         told: std::sync::Mutex::default(),
         run,
         repository,

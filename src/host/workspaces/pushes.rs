@@ -10,6 +10,7 @@ use super::agents_git::DIR;
 use super::begin::Begun;
 use super::layout::blocking;
 use super::repository::Repository;
+use super::slot::AT_ONCE;
 use crate::files::Kind;
 use crate::files::Root;
 use crate::host::HomeFiles;
@@ -19,6 +20,8 @@ use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::path::PathBuf;
+use std::sync::PoisonError;
+use std::time::Instant;
 
 /// Its name is what whoever pushes gets to read.
 const REFUSED: &str = "reflexion-does-not-push://";
@@ -104,7 +107,13 @@ pub(super) struct Watched {
 
 impl Watched {
     pub(super) async fn now(begun: &Begun) -> Result<Self, WorkspaceError> {
-        Ok(Self { remotes: begun.remotes.tips(&begun.repository).await?, home: home_files().await? })
+        let remotes = begun.remotes.tips(&begun.repository).await?;
+        let known = begun.home_seen.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let home = match known {
+            Some((at, home)) if at.elapsed() < AT_ONCE => home,
+            _ => home_files().await?,
+        };
+        Ok(Self { remotes, home })
     }
 
     /// Says what happened since. Nothing is taken back: others may have it already.
@@ -123,7 +132,10 @@ impl Watched {
             };
             said.for_person.push(format!("{place} was {what}: somebody pushed while an agent worked"));
         }
-        for what in home_files().await?.changed_since(&self.home) {
+        let home = home_files().await?;
+        let changed = home.changed_since(&self.home);
+        *begun.home_seen.lock().unwrap_or_else(PoisonError::into_inner) = Some((Instant::now(), home));
+        for what in changed {
             let what = format!("{what} while an agent or a check worked; it steers tools for everything you do");
             said.for_person.push(what.clone());
             said.by_agent.push(what);

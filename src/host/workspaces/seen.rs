@@ -96,15 +96,25 @@ impl Seen {
     }
 
     /// Whether all of it is as it was. Ends at the first difference.
-    pub(super) fn is_same(&self, files: &Root) -> bool {
-        let mut found = 0;
-        let mut same = true;
+    pub(super) fn is_same(&mut self, files: &Root) -> bool {
+        let now = SystemTime::now();
+        let (mut found, mut same) = (0, true);
+        let mut settled = Vec::new();
         let looked = each(files, |path, look| {
             found += 1;
-            same = self.paths.get(&path).is_some_and(|stamp| self.is_as(files, &path, &look, *stamp));
+            let stamp = self.paths.get(&path).copied();
+            same = stamp.is_some_and(|stamp| self.is_as(files, &path, &look, stamp));
+            // From now on a change shows in its time.
+            if same && stamp.is_some_and(|stamp| stamp.content.is_some()) && within_tick(&look, now).is_none() {
+                settled.push(path);
+            }
             Ok(if same { Flow::On } else { Flow::End })
         });
-        looked.is_ok() && same && found == self.paths.len()
+        let same = looked.is_ok() && same && found == self.paths.len();
+        for path in settled.iter().filter(|path| same && !is_top(path)) {
+            self.paths.entry(path.clone()).and_modify(|stamp| stamp.content = None);
+        }
+        same
     }
 
     /// What differs by now; what cannot be looked at differs.
@@ -222,6 +232,15 @@ mod tests {
 
     #[test]
     fn whatever_is_touched_is_seen_even_within_one_tick() {
+        all_of_it(false);
+    }
+
+    #[test]
+    fn whatever_is_touched_is_seen_after_it_has_settled() {
+        all_of_it(true);
+    }
+
+    fn all_of_it(wait: bool) {
         let check = |act: &dyn Fn(&Path), changed: &[&str], same: bool| {
             let dir = tempfile::tempdir().unwrap();
             let top = dir.path().join("top");
@@ -233,8 +252,13 @@ mod tests {
             }
             std::os::unix::fs::symlink("a", top.join("link")).unwrap();
             let files = Root::open(&top).unwrap();
-            let seen = Seen::look(&files).unwrap();
+            let mut seen = Seen::look(&files).unwrap();
             assert!(seen.is_same(&files));
+            if wait {
+                std::thread::sleep(TICK * 2);
+                assert!(seen.is_same(&files));
+                assert!(seen.paths.values().filter(|stamp| stamp.content.is_some()).count() == 1, "the top alone");
+            }
             act(&top);
             assert_eq!(seen.is_same(&files), same);
             let differing = seen.differing(&files);

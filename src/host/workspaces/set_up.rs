@@ -44,7 +44,7 @@ impl HostWorkspace {
         command.timeout = LIMIT;
         command.cancel = cancel.clone();
         let failed = |how: String, output: String| WorkspaceError::Setup { command: setup.to_string(), how, output };
-        slot.known.seen = None;
+        slot.forget_seen();
         slot.use_cache();
         let output = match params.runner.run(command).await {
             Ok(output) => output,

@@ -37,6 +37,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::PoisonError;
+use std::time::Duration;
+use std::time::Instant;
+
+/// What was looked at so short a time ago is not looked at again: whoever is not to be there may come a moment later as well.
+pub(super) const AT_ONCE: Duration = Duration::from_millis(250);
 
 /// Where the files are while checks run elsewhere, in the directory that is private.
 const ASIDE: &str = "aside";
@@ -77,7 +82,9 @@ pub(super) struct Known {
     /// Files whose state our index has from what an agent or a check wrote, and not from a checkout.
     pub(super) written: BTreeSet<PathBuf>,
     /// What was there when the files were last left; they were those of the tree in our index then.
-    pub(super) seen: Option<Arc<Seen>>,
+    pub(super) seen: Option<Seen>,
+    /// When that was found to be so the last time, if nobody has worked there since.
+    same_at: Option<Instant>,
     /// Our index as we left it.
     index: Option<IndexStamp>,
     /// The index of whoever works here, as we left it.
@@ -220,6 +227,7 @@ impl Slot {
 
     async fn renew(&mut self, target: &Target<'_>) -> Result<(), Doubt> {
         self.come_back()?;
+        self.is_somebodys();
         let top = self.recorder.files.path().to_owned();
         if blocking(move || Ok(is_occupied(&top))).await? {
             return Err(Doubt::Of("a process works in it or has a file of it open"));
@@ -234,7 +242,8 @@ impl Slot {
 
     /// Nothing untracked is kept but what the user has to carry in now, so that `setup` runs as in a new workspace.
     pub(super) async fn forget_kept(&mut self, target: &Target<'_>) -> Result<(), WorkspaceError> {
-        (self.known.set_up, self.known.set_up_on, self.known.seen) = (None, None, None);
+        (self.known.set_up, self.known.set_up_on) = (None, None);
+        self.forget_seen();
         let files = self.recorder.files.clone();
         let gone = self.kept.lock().unwrap_or_else(PoisonError::into_inner).roots().clone();
         let removed =
@@ -257,6 +266,9 @@ impl Slot {
         }
         if self.is_spoilt() {
             return Err(Doubt::Of("somebody has written to the index that says what is untouched"));
+        }
+        if self.number.role() == Role::Work {
+            self.is_somebodys();
         }
         if self.known.loaded == target.tree && self.is_untouched().await? {
             if self.known.head != target.head {
@@ -295,12 +307,16 @@ impl Slot {
     }
 
     /// Which files that are tracked or kept have another content than they had when they were left, or are gone.
-    pub(super) async fn rewritten(&self) -> Result<BTreeSet<PathBuf>, WorkspaceError> {
-        let Some(seen) = self.known.seen.clone() else {
+    pub(super) async fn rewritten(&mut self) -> Result<BTreeSet<PathBuf>, WorkspaceError> {
+        if self.is_untouched().await? {
+            return Ok(BTreeSet::new());
+        }
+        let Some(seen) = self.known.seen.take() else {
             return Ok(self.recorder.modified().await?.into_iter().collect());
         };
         let files = self.recorder.files.clone();
-        let touched = blocking(move || Ok(seen.differing(&files).changed)).await?;
+        let (touched, seen) = blocking(move || Ok((seen.differing(&files).changed, seen))).await?;
+        self.known.seen = Some(seen);
         if touched.is_empty() {
             return Ok(touched);
         }
@@ -370,13 +386,30 @@ impl Slot {
     }
 
     /// Whether nobody has touched the files, or told the git in them anything, since they were left.
-    pub(super) async fn is_untouched(&self) -> Result<bool, WorkspaceError> {
+    pub(super) async fn is_untouched(&mut self) -> Result<bool, WorkspaceError> {
+        if self.known.same_at.is_some_and(|at| at.elapsed() < AT_ONCE) {
+            return Ok(true);
+        }
         if self.known.agents_index != self.agents_index() {
             return Ok(false);
         }
-        let Some(seen) = self.known.seen.clone() else { return Ok(false) };
+        let Some(mut seen) = self.known.seen.take() else { return Ok(false) };
         let files = self.recorder.files.clone();
-        blocking(move || Ok(seen.is_same(&files))).await
+        let (same, seen) = blocking(move || Ok((seen.is_same(&files), seen))).await?;
+        self.known.seen = Some(seen);
+        self.known.same_at = same.then(Instant::now);
+        Ok(same)
+    }
+
+    /// Somebody is about to work in the files.
+    pub(super) fn begin_work(&mut self) {
+        self.is_somebodys();
+        self.use_cache();
+    }
+
+    /// What was looked at before counts no more.
+    pub(super) fn is_somebodys(&mut self) {
+        self.known.same_at = None;
     }
 
     fn agents_index(&self) -> Option<IndexStamp> {
@@ -416,14 +449,20 @@ impl Slot {
     /// Remembers what is there.
     pub(super) async fn look(&mut self) -> Result<(), WorkspaceError> {
         let files = self.recorder.files.clone();
-        self.known.seen = blocking(move || Ok(Seen::look(&files).map(Arc::new))).await?;
+        self.known.seen = blocking(move || Ok(Seen::look(&files))).await?;
+        self.known.same_at = self.known.seen.is_some().then(Instant::now);
         Ok(())
     }
 
     /// We are through with our index, and the files are somebody's work.
     pub(super) fn leave_index(&mut self) {
         self.known.index = self.recorder.stamp();
-        self.known.seen = None;
+        self.forget_seen();
+    }
+
+    /// Nothing that was seen of the files counts.
+    pub(super) fn forget_seen(&mut self) {
+        (self.known.seen, self.known.same_at) = (None, None);
     }
 
     /// Works on the kept paths on a thread for that.
@@ -468,6 +507,7 @@ impl Known {
             submodules: BTreeSet::new(),
             written: BTreeSet::new(),
             seen: None,
+            same_at: None,
             index: None,
             agents_index: None,
         }

@@ -143,7 +143,7 @@ impl State {
     pub(super) fn touched(&mut self) {
         self.pristine = None;
         if let Some(slot) = &mut self.slot {
-            slot.known.seen = None;
+            slot.forget_seen();
         }
     }
 }
@@ -313,6 +313,7 @@ impl Workspace for HostWorkspace {
         let mut state = self.state.lock().await;
         state.pristine = None;
         let slot = state.slot()?;
+        slot.is_somebodys();
         if !slot.stands() {
             // Whatever is in its place now is not the workspace: the whole of it was removed.
             slot.make_anew(&self.parts.target(&self.parts.tree)).await?;
@@ -356,7 +357,7 @@ impl Workspace for HostWorkspace {
                     .push(format!("{what} were changed while nobody worked there; it was made anew"));
             }
         }
-        state.slot()?.use_cache();
+        state.slot()?.begin_work();
         state.watched = Some(pushes::Watched::now(&self.parts.begun).await?);
         Ok(())
     }

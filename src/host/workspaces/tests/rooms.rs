@@ -1,5 +1,6 @@
 //! The clean room, and bringing what was recorded into the user's repository.
 
+use super::super::slot::AT_ONCE;
 use super::project::*;
 use crate::domain::TreeId;
 use crate::services::CommitRequest;
@@ -13,6 +14,11 @@ use tokio_util::sync::CancellationToken;
 
 async fn at(room: &Arc<dyn Workspace>, tree: &TreeId) {
     room.reset(tree, &CancellationToken::new()).await.unwrap();
+}
+
+/// What was looked at just now is not looked at again.
+async fn a_moment_later() {
+    tokio::time::sleep(AT_ONCE + std::time::Duration::from_millis(50)).await;
 }
 
 #[tokio::test]
@@ -131,6 +137,7 @@ async fn what_is_mounted_in_a_workspace_is_not_emptied() {
         eprintln!("SKIPPED: nothing can be mounted here");
         return;
     }
+    a_moment_later().await;
     let put_back = workspace.begin_work().await;
     let removed = project.workspaces().begin(crate::domain::RunId::new("r2").unwrap().into()).await.err();
     let stands = outside.path().join("mine").exists();
@@ -151,6 +158,7 @@ async fn what_is_changed_while_nobody_works_there_is_told_and_gone() {
         reset(&workspace).await;
         let place = if is_room { workspace.room().await.unwrap() } else { Arc::clone(&workspace) };
         at(&place, &workspace.base()).await;
+        a_moment_later().await;
         write(&place.dir(), "a", "another task's agent");
         place.begin_work().await.unwrap();
         assert_eq!(read(&place.dir(), "a"), "a");

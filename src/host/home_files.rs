@@ -23,6 +23,53 @@ const CAP: u64 = 256 << 10;
 
 /// The list of `config/home_files.toml`; a test reads it.
 static LIST: LazyLock<List> = LazyLock::new(|| read_list().unwrap_or_default());
+/// Its patterns.
+static PATTERNS: LazyLock<Vec<Pattern>> =
+    LazyLock::new(|| LIST.tools.values().flatten().map(|text| Pattern::read(text)).collect());
+
+/// Where files may be.
+#[derive(Debug)]
+struct Pattern {
+    /// The variable that it begins with; none: the home directory.
+    variable: Option<&'static str>,
+    parts: Vec<Part>,
+}
+
+/// One name of a path.
+#[derive(Debug)]
+enum Part {
+    Name(&'static str),
+    Any(GlobMatcher),
+}
+
+impl Pattern {
+    fn read(text: &'static str) -> Self {
+        let (first, rest) = text.split_once('/').unwrap_or((text, ""));
+        let part = |part| matcher(part).map_or(Part::Name(part), Part::Any);
+        let parts = rest.split('/').filter(|part| !part.is_empty()).map(part).collect();
+        Self { variable: first.strip_prefix('$'), parts }
+    }
+
+    /// Where it begins; none if its variable is not set and has no place.
+    fn start(&self, home: &Path, variable: &dyn Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+        let Some(name) = self.variable else { return Some(home.to_owned()) };
+        let set = variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        let place = || LIST.places.get(name).and_then(|place| place.strip_prefix("~/")).map(|place| home.join(place));
+        set.or_else(place)
+    }
+
+    /// The paths that it stands for: those that may be there, and of `*` those that are.
+    fn expand(&self, base: PathBuf) -> Vec<PathBuf> {
+        let mut paths = vec![base];
+        for part in &self.parts {
+            paths = match part {
+                Part::Name(name) => paths.into_iter().map(|path| path.join(name)).collect(),
+                Part::Any(matcher) => paths.iter().flat_map(|path| entries(path, matcher)).collect(),
+            };
+        }
+        paths
+    }
+}
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -83,8 +130,8 @@ impl HomeFiles {
 
     fn with(home: &Path, variable: &dyn Fn(&str) -> Option<OsString>) -> Self {
         let mut found = BTreeMap::new();
-        for pattern in LIST.tools.values().flatten() {
-            for path in start(pattern, home, variable).map(|(base, rest)| expand(base, rest)).unwrap_or_default() {
+        for pattern in PATTERNS.iter() {
+            for path in pattern.start(home, variable).map(|base| pattern.expand(base)).unwrap_or_default() {
                 if let Some(what) = Found::at(&path) {
                     found.insert(path, what);
                 }
@@ -118,27 +165,6 @@ impl HomeFiles {
         };
         path.to_string_lossy().escape_debug().to_string()
     }
-}
-
-/// Where a pattern begins, and what follows; none if its variable is not set and has no place.
-fn start<'a>(pattern: &'a str, home: &Path, variable: &dyn Fn(&str) -> Option<OsString>) -> Option<(PathBuf, &'a str)> {
-    let (first, rest) = pattern.split_once('/').unwrap_or((pattern, ""));
-    let Some(name) = first.strip_prefix('$') else { return Some((home.to_owned(), rest)) };
-    let set = variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let place = || LIST.places.get(name).and_then(|place| place.strip_prefix("~/")).map(|place| home.join(place));
-    set.or_else(place).map(|base| (base, rest))
-}
-
-/// The paths that a pattern stands for: those that may be there, and of `*` those that are.
-fn expand(base: PathBuf, pattern: &str) -> Vec<PathBuf> {
-    let mut paths = vec![base];
-    for part in pattern.split('/').filter(|part| !part.is_empty()) {
-        paths = match matcher(part) {
-            None => paths.into_iter().map(|path| path.join(part)).collect(),
-            Some(matcher) => paths.iter().flat_map(|path| entries(path, &matcher)).collect(),
-        };
-    }
-    paths
 }
 
 fn matcher(part: &str) -> Option<GlobMatcher> {

@@ -139,3 +139,41 @@ impl TaskRun {
         Ok(None)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::CheckCommand;
+    use crate::domain::Output;
+    use crate::domain::Signature;
+
+    fn report(name: &str, changed_outside: &[&str], rewrote: &[&str]) -> CheckReport {
+        let list = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+        CheckReport {
+            spec: CheckSpec { name: name.to_owned(), run: CheckCommand::Shell("x".to_owned()), timeout_ms: None },
+            scope: CheckScope::Task,
+            status: CheckStatus::Passed,
+            exit_status: Some(0),
+            signal: None,
+            timed_out: false,
+            output: Output::default(),
+            duration_ms: 1,
+            signature: Signature::default(),
+            rewrote: list(rewrote),
+            changed_outside: list(changed_outside),
+        }
+    }
+
+    #[test]
+    fn what_a_check_does_at_the_base_too_is_nobodys_fault() {
+        let base = [report("a", &["~/.gitconfig was changed"], &["t1"]), report("b", &[], &[])];
+        let now = [
+            report("a", &["~/.gitconfig was changed", "~/.npmrc was added"], &["t1"]),
+            report("b", &["~/.gitconfig was changed"], &["x", "t2"]),
+        ];
+        assert_eq!(changed_outside(&now, &base), ["~/.npmrc was added", "~/.gitconfig was changed"]);
+        let tests = |file: &str| file.starts_with('t');
+        assert_eq!(rewrote(&now[..1], &base, tests), None);
+        assert!(rewrote(&now, &base, tests).is_some_and(|said| said.contains("`b` is green, but t2 changed")));
+    }
+}

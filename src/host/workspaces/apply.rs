@@ -7,6 +7,7 @@
 use super::copies::Copies;
 use super::layout::Layout;
 use super::layout::blocking;
+use super::layout::io_error;
 use super::open::Merge;
 use super::recorder::Recorder;
 use super::recorder::Recording;
@@ -19,17 +20,23 @@ use crate::files::Root;
 use crate::host::git::Git;
 use crate::services::Applied;
 use crate::services::WorkspaceError;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::path::PathBuf;
 
 pub(super) async fn apply(layout: &Layout, run: &RunId, task: &TaskId) -> Result<Applied, WorkspaceError> {
     let repository = Repository::locate(layout).await?;
     let name = branch(run, task);
-    let patch = layout.state().join(Layout::patch(run, task));
+    let name_of_patch = Layout::patch(run, task);
+    let patch = layout.state().join(&name_of_patch);
     let tip = repository.resolve(&format!("refs/heads/{name}^{{commit}}")).await?;
     let origin = repository.resolve(&format!("refs/heads/{name}~1")).await?;
     let (Some(tip), Some(origin)) = (tip, origin) else {
-        if patch.is_file() {
-            return apply_file(layout, &repository, &patch).await;
+        let state = layout.files().map_err(io_error("open", layout.state()))?;
+        if state.look(&name_of_patch).map_err(io_error("read", &patch))?.is_some() {
+            let bytes = state.read(&name_of_patch).map_err(io_error("read", &patch))?;
+            return apply_file(layout, &repository, (&patch, bytes)).await;
         }
         return Err(WorkspaceError::Unusable(format!(
             "there is no confirmed work of task {task} in run {run}: neither the branch {name} nor {}",
@@ -56,9 +63,9 @@ struct Work {
 
 impl Work {
     async fn bring_into(self, layout: &Layout, repository: &Repository) -> Result<Vec<String>, WorkspaceError> {
-        let scratch = tempfile::tempdir()
-            .map_err(|error| super::layout::io_error("make a directory in", &std::env::temp_dir())(error))?;
-        let open = |path: &Path| Root::open(path).map_err(super::layout::io_error("open", path));
+        let scratch =
+            tempfile::tempdir().map_err(|error| io_error("make a directory in", &std::env::temp_dir())(error))?;
+        let open = |path: &Path| Root::open(path).map_err(io_error("open", path));
         let (own, private) = (repository.own(), open(scratch.path())?);
         let recorder = Recorder::new(&own, open(&repository.top)?, private);
         // A copy of the user's index: its stat data save reading every file. Without one every file is read.
@@ -89,7 +96,7 @@ impl Work {
         if check.status != 0 {
             return Err(refused(self.what, &check.stderr));
         }
-        all_or_nothing(layout, repository, &difference.files, call(&[])).await?;
+        all_or_nothing(layout, repository, difference.paths, call(&[])).await?;
         Ok(difference.files)
     }
 }
@@ -98,11 +105,11 @@ impl Work {
 async fn all_or_nothing(
     layout: &Layout,
     repository: &Repository,
-    files: &[String],
+    files: Vec<PathBuf>,
     change: crate::host::git::Call,
 ) -> Result<(), WorkspaceError> {
-    let (place, top, names) = (layout.clone(), repository.top.clone(), files.to_vec());
-    let copies = blocking(move || Copies::take(&place, &top, &names)).await?;
+    let (place, top) = (layout.clone(), repository.top.clone());
+    let copies = blocking(move || Copies::take(&place, &top, files)).await?;
     let changed = change.ok().await;
     let ended = move || if changed.is_ok() { copies.let_go().and(changed) } else { copies.put_back().and(changed) };
     blocking(ended).await.map(drop)
@@ -140,7 +147,11 @@ const READABLE: [&str; 8] =
     ["-r", "-p", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color", "--src-prefix=a/", "--dst-prefix=b/"];
 
 /// The repository that made the patch is gone; the patch alone is enough if the files have not changed since.
-async fn apply_file(layout: &Layout, repository: &Repository, patch: &Path) -> Result<Applied, WorkspaceError> {
+async fn apply_file(
+    layout: &Layout,
+    repository: &Repository,
+    (patch, bytes): (&Path, Vec<u8>),
+) -> Result<Applied, WorkspaceError> {
     // Outside a repository `git apply` takes paths from where it runs; inside one it would skip those above.
     let git = match repository.kind {
         Kind::Git => repository.git(),
@@ -148,18 +159,18 @@ async fn apply_file(layout: &Layout, repository: &Repository, patch: &Path) -> R
     };
     let call = |options: &[&str]| {
         let call = git.call(["apply", "--whitespace=nowarn"]).args(options);
-        call.arg(patch).env("GIT_CEILING_DIRECTORIES", repository.top.parent().unwrap_or(&repository.top))
+        call.stdin(bytes.clone()).env("GIT_CEILING_DIRECTORIES", repository.top.parent().unwrap_or(&repository.top))
     };
     let check = call(&["--check"]).run().await?;
     if check.status != 0 {
         return Err(refused(format!("the patch {}", patch.display()), &check.stderr));
     }
     let list = call(&["--numstat", "-z"]).ok().await?;
-    let files: Vec<String> = String::from_utf8_lossy(&list)
-        .split('\0')
-        .filter_map(|line| Some(line.splitn(3, '\t').nth(2)?.to_owned()))
-        .collect();
-    all_or_nothing(layout, repository, &files, call(&[])).await?;
+    let lines = list.split(|byte| *byte == 0);
+    let names = lines.filter_map(|line| line.splitn(3, |byte| *byte == b'\t').nth(2));
+    let paths: Vec<PathBuf> = names.map(|name| PathBuf::from(OsStr::from_bytes(name))).collect();
+    all_or_nothing(layout, repository, paths.clone(), call(&[])).await?;
+    let files = paths.iter().map(|path| path.to_string_lossy().into_owned()).collect();
     Ok(Applied { from: patch.display().to_string(), files })
 }
 

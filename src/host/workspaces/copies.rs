@@ -26,7 +26,7 @@ impl Copies {
     /// # Errors
     /// [`WorkspaceError::Unusable`] where copies of an earlier change that was cut short are there still: somebody has to look at
     /// them.
-    pub(super) fn take(layout: &Layout, top: &Path, files: &[String]) -> Result<Self, WorkspaceError> {
+    pub(super) fn take(layout: &Layout, top: &Path, files: Vec<PathBuf>) -> Result<Self, WorkspaceError> {
         let place = layout.state().join(PLACE);
         let failed = || io_error("copy to", &place);
         let state = layout.files().map_err(failed())?;
@@ -40,7 +40,7 @@ impl Copies {
         let kept = state.make_below(Path::new(PLACE)).map_err(failed())?;
         let top = Root::open(top).map_err(io_error("open", top))?;
         let mut taken = Self { state, kept, top, files: Vec::new() };
-        for file in files.iter().map(PathBuf::from) {
+        for file in files {
             match taken.copy(&file) {
                 Ok(kind) => taken.files.push((file, kind)),
                 Err(error) => {

@@ -14,6 +14,7 @@ use crate::host::git::Git;
 use crate::services::WorkspaceError;
 use sha2::Digest;
 use std::collections::HashSet;
+use std::ffi::OsStr;
 use std::fmt::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -54,6 +55,8 @@ pub(super) struct Recorded {
 #[derive(Debug, Clone)]
 pub(super) struct Difference {
     pub(super) files: Vec<String>,
+    /// The same, byte for byte.
+    pub(super) paths: Vec<PathBuf>,
     /// Those that are in the first tree.
     pub(super) existed: Vec<String>,
     /// Links that were made or changed and lead to nothing of the tree's, with where they lead.
@@ -350,8 +353,9 @@ impl Recorder {
         };
         // `:mode mode id id status NUL path NUL`, again and again.
         let mut parts = raw.split(|byte| *byte == 0);
-        let (mut files, mut existed, mut leads_out) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut files, mut paths, mut existed, mut leads_out) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         while let (Some(modes), Some(path)) = (parts.next(), parts.next()) {
+            paths.push(PathBuf::from(OsStr::from_bytes(path)));
             let path = String::from_utf8_lossy(path).into_owned();
             let mut fields = modes.split(|byte| *byte == b' ').skip(1);
             if let (Some(b"120000"), Some(id)) = (fields.next(), fields.nth(1)) {
@@ -367,7 +371,7 @@ impl Recorder {
         for byte in &sha2::Sha256::digest(&raw)[..8] {
             let _ = write!(hash, "{byte:02x}");
         }
-        Ok(Difference { files, existed, leads_out, hash })
+        Ok(Difference { files, paths, existed, leads_out, hash })
     }
 }
 

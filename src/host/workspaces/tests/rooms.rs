@@ -9,6 +9,7 @@ use crate::services::WorkspaceError;
 use crate::services::Workspaces;
 use std::fs;
 use std::os::unix::fs::symlink;
+use std::path::Path;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
@@ -109,6 +110,47 @@ async fn what_lies_in_the_workspace_has_no_path_while_checks_run_in_the_room() {
     let workspace = project.open().await;
     reset(&workspace).await;
     assert_eq!(names(&workspace.dir()), [".gitignore", "a"]);
+}
+
+#[tokio::test]
+async fn files_that_setup_links_from_a_store_are_nobody_elses() {
+    let store = tempfile::tempdir().unwrap();
+    let lib = store.path().join("lib");
+    fs::write(&lib, "the user's").unwrap();
+    let setup = format!("mkdir -p deps; ln {0} deps/lib 2> /dev/null || cp {0} deps/lib", lib.display());
+    let project = Project::git(&[("a", "a"), (".gitignore", "deps/\n")]).set_up_by(&setup);
+    let workspace = project.open().await;
+    reset(&workspace).await;
+    workspace.begin_work().await.unwrap();
+    write(&workspace.dir(), "deps/lib", "the agent's");
+    write(&workspace.dir(), "a", "work");
+    assert_eq!(read(store.path(), "lib"), "the user's");
+    let change = record(&workspace).await;
+    let room = workspace.room().await.unwrap();
+    for act in [
+        (|lib, _| fs::hard_link(lib, lib.with_extension("again")).unwrap()) as fn(&Path, &Path),
+        |_, dir| drop(fs::File::open(dir.join("a")).unwrap().set_modified(std::time::SystemTime::UNIX_EPOCH)),
+        |_, dir| fs::write(dir.join("deps/lib"), "the user's").unwrap(),
+    ] {
+        at(&room, &change.tree).await;
+        room.begin_work().await.unwrap();
+        act(&lib, &room.dir());
+        assert_eq!(room.rewritten().await.unwrap(), Vec::<String>::new(), "the content is what it was");
+        assert!(room.end_work().await.unwrap().for_person.is_empty());
+    }
+}
+
+#[tokio::test]
+async fn what_git_cannot_record_counts_against_the_work() {
+    let project = Project::git(&[("a", "a")]);
+    let workspace = project.open().await;
+    reset(&workspace).await;
+    write(&workspace.dir(), ".gitattributes", "*.txt working-tree-encoding=UTF-16\n");
+    write(&workspace.dir(), "b.txt", "odd");
+    let error = workspace.record(&workspace.base()).await.unwrap_err();
+    assert!(matches!(&error, WorkspaceError::NotRecorded(why) if why.contains("git cannot record it")), "{error}");
+    reset(&workspace).await;
+    assert_eq!(names(&workspace.dir()), ["a"]);
 }
 
 #[tokio::test]

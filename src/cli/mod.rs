@@ -48,6 +48,7 @@ use tracing_subscriber::EnvFilter;
 /// The program: parses the process's arguments, does what they ask, and gives the exit code.
 #[must_use]
 pub fn main() -> ExitCode {
+    crate::runtime::is_the_program();
     run_with(std::env::args_os())
 }
 

@@ -44,9 +44,12 @@ pub(super) fn layers(dir: &Path, flags: Vec<Override>) -> anyhow::Result<(Layers
     Ok((runtime::live().with(settings.clone()), settings))
 }
 
-/// Writes a file as a whole, durably; a link in its place is replaced itself. The directory that a person named must be
-/// there.
+/// Writes a file as a whole, durably; a link in its place is replaced itself, a device or a pipe is not. The directory that a
+/// person named must be there.
 pub(super) fn write(file: &Place, text: &str) -> io::Result<()> {
+    if std::fs::metadata(file.path()).is_ok_and(|data| !data.is_file() && !data.is_dir()) {
+        return Err(io::Error::other("it is a device or a pipe; `--out -` writes to stdout, which can be led there"));
+    }
     let mut new = file.begin()?;
     new.write_all(text.as_bytes())?;
     new.finish()

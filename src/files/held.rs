@@ -58,6 +58,33 @@ impl Root {
         }
     }
 
+    /// Moves a file or a link here from another root; where that is on another file system, it is copied.
+    ///
+    /// # Errors
+    /// If it can neither be moved nor copied.
+    pub fn take(&self, path: &Path, from: &Self, from_path: &Path) -> io::Result<()> {
+        let dir_of = |root: &Self, path: &Path| match path.parent() {
+            Some(parent) => root.make_below(parent),
+            None => Ok(root.clone()),
+        };
+        let name = |path: &Path| path.file_name().map(PathBuf::from).ok_or(io::ErrorKind::InvalidInput);
+        let (old, new) = (dir_of(from, from_path)?, dir_of(self, path)?);
+        match old.dir().rename(name(from_path)?, new.dir(), name(path)?) {
+            Err(error) if error.kind() == io::ErrorKind::CrossesDevices => self.copy(path, from, from_path),
+            moved => moved,
+        }
+    }
+
+    /// Makes now the time of a regular file's last change.
+    ///
+    /// # Errors
+    /// If it is no regular file or not ours.
+    pub fn touch(&self, path: &Path) -> io::Result<()> {
+        let when = |nanoseconds| rustix::fs::Timespec { tv_sec: 0, tv_nsec: nanoseconds };
+        let (last_access, last_modification) = (when(rustix::fs::UTIME_OMIT), when(rustix::fs::UTIME_NOW));
+        Ok(rustix::fs::futimens(self.open_file(path)?, &rustix::fs::Timestamps { last_access, last_modification })?)
+    }
+
     /// Puts a whole file in the place of what stands there, as [`Root::replace`] does, but not durably: after a power cut it
     /// may be empty.
     ///

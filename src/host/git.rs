@@ -14,6 +14,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::path::PathBuf;
 use std::process::Stdio;
+use std::sync::LazyLock;
 use std::time::Duration;
 use tokio::io::AsyncReadExt;
 use tokio::io::AsyncWriteExt;
@@ -246,7 +247,7 @@ impl Call {
     }
 
     fn process(&self) -> tokio::process::Command {
-        let mut process = tokio::process::Command::new("git");
+        let mut process = tokio::process::Command::new(&*PROGRAM);
         for (name, _) in std::env::vars_os() {
             if name.to_string_lossy().starts_with("GIT_") {
                 process.env_remove(name);
@@ -272,6 +273,13 @@ impl Call {
         process
     }
 }
+
+/// The program, by its whole path: a part of `PATH` that is relative would be looked for where an agent works.
+static PROGRAM: LazyLock<PathBuf> = LazyLock::new(|| {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&path).filter(|dir| dir.is_absolute()).map(|dir| dir.join("git"));
+    found.into_iter().find(|program| program.is_file()).unwrap_or_else(|| PathBuf::from("git"))
+});
 
 /// Ends git and its helpers (filters) if the call is given up: by TERM, on which git removes its lock files.
 struct EndOnDrop(Option<u32>);

@@ -40,6 +40,7 @@ pub use lock::LockHolder;
 pub use lock::ProjectLock;
 pub use lock::lock_holder;
 pub use process::HostRunner;
+pub use process::is_the_program;
 pub use process::left_running;
 pub use remote::HostRemote;
 pub use work_tree::HostWorkTree;

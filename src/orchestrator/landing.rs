@@ -19,6 +19,7 @@ use super::task::Prepared;
 use super::task::TaskRun;
 use super::task::TaskRunError;
 use crate::domain::CheckReport;
+use crate::domain::CheckScope;
 use crate::domain::EventKind;
 use crate::domain::FailureContext;
 use crate::domain::FailureType;
@@ -37,6 +38,7 @@ use crate::services::RebaseOutcome;
 use crate::services::UsageMeter;
 use crate::services::Workspace;
 use std::sync::Arc;
+use std::sync::PoisonError;
 
 /// What came of looking at the rebased work.
 enum Looked {
@@ -189,9 +191,9 @@ impl TaskRun {
 
     /// Runs the checks on the rebased files, in the run's clean room for that.
     async fn look(&mut self, prepared: &Prepared, outcome: RebaseOutcome) -> Result<Looked, TaskRunError> {
-        let tree = match outcome {
-            RebaseOutcome::Fits(tree) => tree,
-            RebaseOutcome::There => return Ok(Looked::Fits { tree: None, flaky: Vec::new() }),
+        let (tree, new) = match outcome {
+            RebaseOutcome::Fits(tree) => (tree.clone(), Some(tree)),
+            RebaseOutcome::There(tree) => (tree, None),
             RebaseOutcome::Conflict(files) => {
                 let because = format!("it conflicts with what was merged before in {}", files.join(", "));
                 return Ok(Looked::Fails(Box::new(Failing {
@@ -205,7 +207,7 @@ impl TaskRun {
         let part = self.parts.len() - 1;
         let checks = self.checks_of(part);
         if checks.is_empty() {
-            return Ok(Looked::Fits { tree: Some(tree), flaky: Vec::new() });
+            return Ok(Looked::Fits { tree: new, flaky: Vec::new() });
         }
         let room = self.context.services.workspaces.merge_room().await?;
         let failing = |because: String, check: Option<CheckReport>| {
@@ -214,7 +216,7 @@ impl TaskRun {
         let first = self.checks_in(&*room, part, &tree, checks.clone()).await?;
         let red = match self.first_red(prepared, &first) {
             Ok(Some(red)) => red,
-            Ok(None) => return Ok(self.unless_interrupted(Looked::Fits { tree: Some(tree), flaky: Vec::new() })),
+            Ok(None) => return Ok(self.unless_interrupted(Looked::Fits { tree: new, flaky: Vec::new() })),
             Err(because) => return Ok(self.unless_interrupted(failing(because, None))),
         };
         // A check that fails and then passes on the same files says nothing about them.
@@ -225,7 +227,7 @@ impl TaskRun {
                     first.reports.iter().filter(|check| !check.passed()).map(|check| check.spec.name.clone());
                 let passed =
                     |name: &String| second.reports.iter().any(|check| check.spec.name == *name && check.passed());
-                Looked::Fits { tree: Some(tree), flaky: red_once.filter(passed).collect() }
+                Looked::Fits { tree: new, flaky: red_once.filter(passed).collect() }
             }
             Ok(Some(again)) => {
                 let check = second.reports.into_iter().nth(again).or_else(|| first.reports.into_iter().nth(red));
@@ -241,7 +243,10 @@ impl TaskRun {
 
     /// The first check that is red on the rebased files and counts; none: all is green. An error says what else is wrong.
     fn first_red(&self, prepared: &Prepared, checked: &Checked) -> Result<Option<usize>, String> {
-        let (checks, baseline) = (&checked.reports, &prepared.baseline);
+        let checks = &checked.reports;
+        let mut green = self.context.green_when_merged.lock().unwrap_or_else(PoisonError::into_inner);
+        let baseline = prepared.baseline.iter().filter(|base| base.passed() || !green.contains(&base.spec));
+        let baseline = &baseline.cloned().collect::<Vec<_>>();
         if let Some(because) = &checked.not_set_up {
             return Err(format!("on top of what was merged before, {because}"));
         }
@@ -254,7 +259,12 @@ impl TaskRun {
         }
         // Fewer tests than at the base may be what was merged before.
         let no_success = || checks.iter().find_map(|check| no_success(check, at_base(baseline, check)?));
-        self.rewrote(prepared, checks).or_else(no_success).map_or(Ok(None), Err)
+        if let Some(because) = self.rewrote(prepared, checks).or_else(no_success) {
+            return Err(because);
+        }
+        let passed = checks.iter().filter(|check| check.scope == CheckScope::Project && check.passed());
+        green.extend(passed.map(|check| check.spec.clone()));
+        Ok(None)
     }
 
     fn unless_interrupted(&self, looked: Looked) -> Looked {

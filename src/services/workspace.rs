@@ -302,8 +302,8 @@ pub struct Rebased {
 pub enum RebaseOutcome {
     /// It fits; the merged files.
     Fits(TreeId),
-    /// It is on the branch already.
-    There,
+    /// It is on the branch already, whose files are these.
+    There(TreeId),
     /// It does not, because of these files.
     Conflict(Vec<String>),
 }

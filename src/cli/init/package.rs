@@ -31,6 +31,13 @@ pub(super) struct Package {
     dir: PathBuf,
 }
 
+/// The text of a regular file of ordinary length: a clone may have a device, a pipe or a link to one in its place.
+fn text_of(path: &Path) -> Option<String> {
+    const MOST_BYTES: u64 = 8 << 20;
+    let data = std::fs::metadata(path).ok()?;
+    (data.is_file() && data.len() <= MOST_BYTES).then(|| std::fs::read_to_string(path).ok())?
+}
+
 impl Package {
     /// A package in this directory.
     pub(super) fn new(dir: impl Into<PathBuf>) -> Self {
@@ -44,7 +51,7 @@ impl Package {
 
     /// The text of a file; nothing if there is none or it is no text.
     pub(super) fn text(&self, name: &str) -> Option<String> {
-        std::fs::read_to_string(self.dir.join(name)).ok()
+        text_of(&self.dir.join(name))
     }
 
     /// The names of the files here that `wanted` accepts, sorted; nothing if the directory cannot be read.
@@ -104,7 +111,7 @@ impl Package {
     /// it does not understand counts as not ignored.
     pub(super) fn ignores(&self, name: &str) -> bool {
         for dir in self.dir.ancestors() {
-            let text = std::fs::read_to_string(dir.join(".gitignore")).unwrap_or_default();
+            let text = text_of(&dir.join(".gitignore")).unwrap_or_default();
             let plain = |line: &str| line.trim().trim_start_matches("**/").trim_matches('/') == name;
             if text.lines().any(plain) {
                 return true;

@@ -10,6 +10,9 @@ use std::time::Instant;
 /// How long a sweep waits for killed processes to be gone; only one in uninterruptible sleep takes so long.
 pub(super) const SWEEP_LIMIT: Duration = Duration::from_secs(2);
 
+/// How long a process may be about to become the program that it is becoming, which takes milliseconds.
+const UNCLEAR_LIMIT: Duration = Duration::from_millis(500);
+
 /// A program, its process group, and every descendant seen so far. Dropping it ends them all.
 #[derive(Debug)]
 pub(super) struct Family {
@@ -65,7 +68,8 @@ fn end(entry: &Entry) {
     let started = Instant::now();
     let mut pause = Duration::from_millis(1);
     // Two looks: the kernel may leave a child out of the list while another one ends.
-    while kill_and_reap(entry) > 0 || kill_and_reap(entry) > 0 {
+    let waited = || started.elapsed() > UNCLEAR_LIMIT;
+    while kill_and_reap(entry, waited()) > 0 || kill_and_reap(entry, waited()) > 0 {
         if started.elapsed() > SWEEP_LIMIT {
             tracing::warn!(left = entry.known(), "processes could not be ended");
             return;
@@ -76,9 +80,9 @@ fn end(entry: &Entry) {
 }
 
 /// One round; says how many were still alive.
-fn kill_and_reap(entry: &Entry) -> usize {
+fn kill_and_reap(entry: &Entry, waited: bool) -> usize {
     let me = rustix::process::getpid().as_raw_pid();
-    let found = entry.to_end();
+    let found = entry.to_end(waited);
     let mut alive = found.unclear;
     for process in found.processes {
         let Some(pid) = Pid::from_raw(process.pid) else {

@@ -25,6 +25,7 @@ pub(super) use left_behind::end_left_behind;
 pub use left_behind::left_running;
 pub(super) use occupants::is_occupied;
 pub use runner::HostRunner;
+pub use running::is_the_program;
 pub(super) use running::start_child;
 
 #[cfg(test)]

@@ -13,11 +13,22 @@ use std::sync::MutexGuard;
 use std::sync::Once;
 use std::sync::OnceLock;
 use std::sync::PoisonError;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering;
 use tokio::process::Child;
 
 /// Children that this process had before it started anything, by id and start time: whoever started it by `exec` may have
 /// had some, as `ssh-agent PROGRAM` does.
 static INHERITED: OnceLock<HashSet<(i32, u64)>> = OnceLock::new();
+
+/// Every child of this process is one that it started with [`start_child`], or an orphan.
+static ALONE: AtomicBool = AtomicBool::new(false);
+
+/// Says that this process is the program `reflexion`, and no other that runs its tasks beside whatever it starts itself: then no child
+/// can pass for somebody else's.
+pub fn is_the_program() {
+    ALONE.store(true, Ordering::Relaxed);
+}
 
 /// Makes orphans of our descendants children of this process instead of `init`'s, so that they can be found and reaped.
 pub(super) fn adopt_orphans() {
@@ -121,8 +132,9 @@ impl Entry {
         lock(&self.kin).look(&Table::read());
     }
 
-    /// All that is to be ended with it: its own, orphans that are nobody's, and dead ones that nobody waits for.
-    pub(super) fn to_end(&self) -> ToEnd {
+    /// All that is to be ended with it: its own, orphans that are nobody's, and dead ones that nobody waits for. What is still unclear
+    /// after a while hides its environment, and is ended too.
+    pub(super) fn to_end(&self, waited: bool) -> ToEnd {
         let started = {
             let mut started = started();
             let table = Table::read();
@@ -131,7 +143,8 @@ impl Entry {
             Adopted { started: started.clone(), table }
         };
         let mine = lock(&self.kin).look(&started.table);
-        let (strays, unclear) = if self.ends_strays { self.strays(&started, &mine) } else { Default::default() };
+        let (strays, unclear) =
+            if self.ends_strays { self.strays(&started, &mine, waited) } else { Default::default() };
         let table = started.table.iter();
         let found = table.filter(|p| mine.contains(&p.pid) || strays.contains(&p.pid) || (p.zombie && started.has(p)));
         ToEnd { processes: found.copied().collect(), unclear }
@@ -139,7 +152,7 @@ impl Entry {
 
     /// Orphans that live and that no other program that runs can claim, with all that is below them; and how many it is too
     /// early to tell of.
-    fn strays(&self, adopted: &Adopted, mine: &HashSet<i32>) -> (HashSet<i32>, usize) {
+    fn strays(&self, adopted: &Adopted, mine: &HashSet<i32>, waited: bool) -> (HashSet<i32>, usize) {
         let table = &adopted.table;
         // The first process of a container is given everybody's orphans.
         if table.me().pid == 1 {
@@ -152,7 +165,7 @@ impl Entry {
         let is_free = |p: &Process| !p.zombie && !claimed.contains(&p.pid) && !spared.contains(&p.pid);
         let heads = table.iter().filter(|p| is_free(p) && adopted.has(p) && !mine.contains(&p.pid));
         let (unclear, heads): (Vec<&Process>, Vec<&Process>) =
-            heads.partition(|p| table.marked(p) == Marked::NotYetKnown);
+            heads.partition(|p| !waited && table.marked(p) == Marked::NotYetKnown);
         (table.complete(heads.iter().map(|p| p.pid).collect(), is_free), unclear.len())
     }
 }
@@ -178,10 +191,11 @@ struct Adopted {
 
 impl Adopted {
     /// Whether it is a child of ours that we did not start: an orphan of a program that we ran. One that is in our own process
-    /// group may have been started without our knowing.
+    /// group may have been started without our knowing, unless we are [the program](is_the_program).
     fn has(&self, process: &Process) -> bool {
         let me = self.table.me();
-        process.parent == me.pid && process.group != me.group && self.started.get(&process.pid) != Some(&process.start)
+        let may_be_ours = process.group == me.group && !ALONE.load(Ordering::Relaxed);
+        process.parent == me.pid && !may_be_ours && self.started.get(&process.pid) != Some(&process.start)
     }
 
     /// Those that were there before us, and what is in a session or a group of theirs.

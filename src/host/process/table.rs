@@ -134,14 +134,15 @@ impl Process {
     }
 
     /// Fields of `/proc/PID/stat` [`proc_pid_stat(5)`]: after the name, which is in parentheses and may contain anything,
-    /// come state (3), ppid, pgrp, session, ..., starttime (22).
+    /// come state (3), ppid, pgrp, session, ..., num_threads (20), itrealvalue, starttime (22). Where threads live on, the process does,
+    /// although its first thread, whose state this is, has ended.
     pub(super) fn parse(pid: i32, stat: &[u8]) -> Option<Self> {
         let after = memchr::memrchr(b')', stat)? + 1;
         let text = std::str::from_utf8(&stat[after..]).ok()?;
         let fields: Vec<&str> = text.split_ascii_whitespace().collect();
         Some(Self {
             pid,
-            zombie: matches!(*fields.first()?, "Z" | "X"),
+            zombie: matches!(*fields.first()?, "Z" | "X") && matches!(*fields.get(17)?, "0" | "1"),
             parent: fields.get(1)?.parse().ok()?,
             group: fields.get(2)?.parse().ok()?,
             session: fields.get(3)?.parse().ok()?,
@@ -229,6 +230,12 @@ mod tests {
             Process::parse(42, stat),
             Some(Process { pid: 42, parent: 7, group: 8, session: 9, start: 12345, zombie: false })
         );
+    }
+
+    #[test]
+    fn a_process_whose_first_thread_has_ended_lives_with_the_others() {
+        let stat = b"42 (a) Z 7 8 9 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 2 0 12345 0 0";
+        assert!(Process::parse(42, stat).is_some_and(|process| !process.zombie));
     }
 
     #[test]

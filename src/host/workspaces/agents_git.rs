@@ -64,6 +64,8 @@ impl AgentsGit {
         let (refs, symbolic) = packed(&String::from_utf8_lossy(&list));
         let mut settings = local.of_agents();
         settings.set("core.logallrefupdates", "true");
+        // Its index is read by us, as one file.
+        settings.set("core.splitindex", "false");
         let config = frozen.heading(false) + &settings.render();
         let alternates = alternates(&layout.store().join("objects"));
         Ok(Self { config: config.into_bytes(), refs, symbolic, alternates, frozen })

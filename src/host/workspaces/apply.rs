@@ -5,6 +5,7 @@
 //! copies ([`copies`](super::copies)). So either all of it arrives, as unstaged changes, or nothing is another.
 
 use super::copies::Copies;
+use super::copies::left_behind;
 use super::layout::Layout;
 use super::layout::blocking;
 use super::layout::io_error;
@@ -26,6 +27,9 @@ use std::path::Path;
 use std::path::PathBuf;
 
 pub(super) async fn apply(layout: &Layout, run: &RunId, task: &TaskId) -> Result<Applied, WorkspaceError> {
+    if let Some(left) = left_behind(layout) {
+        return Err(WorkspaceError::Unusable(left));
+    }
     let repository = Repository::locate(layout).await?;
     let name = branch(run, task);
     let name_of_patch = Layout::patch(run, task);
@@ -69,12 +73,16 @@ impl Work {
         let (own, private) = (repository.own(), open(scratch.path())?);
         let recorder = Recorder::new(&own, open(&repository.top)?, private);
         // A copy of the user's index: its stat data save reading every file. Without one every file is read.
-        if copy_index(&repository.checkout_dir.join("index"), &recorder.index()).is_err() {
+        // One that is split needs its other part, which is named only beside it.
+        let is_split = std::fs::read_dir(&repository.checkout_dir).into_iter().flatten().flatten();
+        let is_split = is_split.map(|entry| entry.file_name()).any(|name| name.as_bytes().starts_with(b"sharedindex."));
+        if is_split || copy_index(&repository.checkout_dir.join("index"), &recorder.index()).is_err() {
             let _ = std::fs::remove_file(recorder.index());
         }
         let user = recorder.record(Recording {
             left_out: repository.hidden().into(),
             forced: Vec::new(),
+            is_work: false,
             most_bytes: u64::MAX,
             loaded: None,
         });
@@ -111,7 +119,7 @@ async fn all_or_nothing(
     let (place, top) = (layout.clone(), repository.top.clone());
     let copies = blocking(move || Copies::take(&place, &top, files)).await?;
     let changed = change.ok().await;
-    let ended = move || if changed.is_ok() { copies.let_go().and(changed) } else { copies.put_back().and(changed) };
+    let ended = move || if changed.is_ok() { copies.keep_modes().and(changed) } else { copies.put_back().and(changed) };
     blocking(ended).await.map(drop)
 }
 

@@ -2,6 +2,7 @@
 
 use super::agents_git::AgentsGit;
 use super::carry::chosen;
+use super::copies::left_behind;
 use super::host_workspaces::Shared;
 use super::integration;
 use super::layout::CACHES;
@@ -23,6 +24,7 @@ use crate::domain::RunId;
 use crate::domain::policy;
 use crate::files::Root;
 use crate::host::HomeFiles;
+use crate::host::git;
 use crate::host::process::end_left_behind;
 use crate::host::process::git_dir_of;
 use crate::services::BeginRun;
@@ -94,6 +96,8 @@ pub(super) async fn begin(shared: &Shared, request: BeginRun) -> Result<(Begun, 
     };
     let mut missing = missing(shared, &repository, &commit).await?;
     missing.extend(chosen(shared, &repository).await?.said());
+    missing.extend(left_behind(layout));
+    missing.extend(foreign_memory(&repository, &commit).await?);
     if let Some(head) = &head {
         missing.push(head_moved(&repository, &commit, head).await?);
     }
@@ -254,8 +258,29 @@ async fn missing(shared: &Shared, repository: &Repository, commit: &str) -> Resu
     }
     let submodules = repository.resolve(&format!("{commit}:.gitmodules")).await?;
     let words = "submodules are empty in workspaces: fill them with `\"setup\": \"git submodule update --init\"` \
-                 in `workspace` if checks need them";
+                 in project.json if checks need them";
     Ok(submodules.map(|_| words.to_owned()).into_iter().collect())
+}
+
+/// What of the project's own lies where the memory is, which no workspace has.
+async fn foreign_memory(repository: &Repository, commit: &str) -> Result<Option<String>, WorkspaceError> {
+    let [memory, _] = repository.hidden();
+    let list = repository.own().call(["ls-tree", "-r", "-z", "--name-only", commit, "--"]).arg(&memory);
+    let ours = |path: &Path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let is_below = ["skills", "policy"].iter().any(|dir| path.starts_with(memory.join(dir)));
+        is_below || name == "README.md" || name.starts_with('.') || name.ends_with(".jsonl") || name.ends_with(".json")
+    };
+    let out = list.ok().await?;
+    let found: Vec<String> =
+        git::paths(&out).filter(|path| !ours(path)).map(|path| path.display().to_string()).take(3).collect();
+    Ok((!found.is_empty()).then(|| {
+        format!(
+            "`memory/` has files of the project ({}), and reflexion keeps its memory there: no workspace has that directory, and what \
+             agents write to it is no part of their work. Move them to another name",
+            found.join(", ")
+        )
+    }))
 }
 
 /// Records the user's files of a project without git. The index stays, so that the next run reads only what changed.
@@ -265,6 +290,7 @@ async fn snapshot(layout: &Layout, repository: &Repository) -> Result<String, Wo
     let recorded = recorder.record(Recording {
         left_out: repository.hidden().into(),
         forced: Vec::new(),
+        is_work: false,
         most_bytes: u64::MAX,
         loaded: None,
     });

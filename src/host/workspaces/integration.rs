@@ -58,7 +58,7 @@ pub(super) async fn rebase(parts: &Parts, tree: &TreeId) -> Result<Rebased, Work
     let merge = Merge { origin: Some(parts.landing_base.clone()), ours: &onto, theirs: &theirs };
     let outcome = match merge.tree(&begun.repository.own(), "the confirmed work").await {
         Ok(tree) if begun.repository.resolve(&format!("{onto}^{{tree}}")).await?.as_ref() == Some(&tree) => {
-            RebaseOutcome::There
+            RebaseOutcome::There(TreeId(tree))
         }
         Ok(tree) => RebaseOutcome::Fits(TreeId(tree)),
         Err(WorkspaceError::Conflict { files, .. }) => RebaseOutcome::Conflict(files),
@@ -129,7 +129,7 @@ struct Moved<'a> {
 /// Brings a commit into the user's repository and moves a ref to it.
 async fn bring(begun: &Begun, name: &str, to: Moved<'_>) -> Result<(), WorkspaceError> {
     let (repository, git) = (&begun.repository, begun.repository.git());
-    let Moved { commit, expected, known } = to;
+    let Moved { commit, expected, mut known } = to;
     let mut refused = None;
     let mut expected = expected;
     // A `git gc --prune=now` of the user's removes what no ref names yet; what is held stays until one does.
@@ -138,6 +138,8 @@ async fn bring(begun: &Begun, name: &str, to: Moved<'_>) -> Result<(), Workspace
             Ok(held) => held,
             Err(error) => {
                 refused = Some(error);
+                // The user may have deleted the branch that the last one was on; the base is pinned.
+                known = &known[..1];
                 continue;
             }
         };

@@ -38,6 +38,8 @@ pub(super) struct Kept {
     sources: BTreeMap<PathBuf, Entry>,
     /// Something was changed or missing, and had to be brought back.
     was_touched: bool,
+    /// What `setup` made is among the entries.
+    was_set_up: bool,
 }
 
 /// What is remembered of a path.
@@ -81,6 +83,7 @@ impl Kept {
             carried: BTreeSet::new(),
             sources: BTreeMap::new(),
             was_touched: false,
+            was_set_up: false,
         })
     }
 
@@ -154,11 +157,17 @@ impl Kept {
             self.remove(root)?;
             self.roots.remove(root);
         }
-        // What it may have changed below a carried path comes from the user again.
         self.store = empty_store(&self.private)?;
-        let roots = &self.roots;
-        self.entries.retain(|path, _| roots.iter().any(|root| path.starts_with(root)));
-        self.restore()
+        if !std::mem::take(&mut self.was_set_up) {
+            return self.restore();
+        }
+        // What it changed below a carried path was remembered as if it had been carried.
+        let is_there = |root: &PathBuf| matches!(self.source.look(root), Ok(Some(_)));
+        let carried: Vec<PathBuf> = self.carried.iter().filter(|root| is_there(root)).cloned().collect();
+        for root in std::mem::take(&mut self.roots) {
+            self.remove(&root)?;
+        }
+        self.carry(carried)
     }
 
     /// Brings everything kept back to what it was.
@@ -227,6 +236,7 @@ impl Kept {
 
     /// Takes everything untracked as kept from now on: `setup` has just run.
     pub(super) fn capture(&mut self, untracked: Vec<PathBuf>) -> Result<(), WorkspaceError> {
+        self.was_set_up = true;
         self.roots.extend(untracked);
         let roots = std::mem::take(&mut self.roots);
         for root in roots {
@@ -262,10 +272,9 @@ impl Kept {
         let Some(Entry::File { size, .. }) = self.entries.get(path) else { return false };
         let is_stored = matches!(self.store.look(path), Ok(Some(_)));
         let kept = if is_stored { &self.store } else { &self.source };
-        match (self.files.look(path), self.files.read(path), kept.read(path)) {
-            (Ok(Some(look)), Ok(now), Ok(then)) => look.len == *size && now == then,
-            _ => false,
-        }
+        let is_as_long = matches!(self.files.look(path), Ok(Some(look)) if look.len == *size);
+        let content = |root: &Root| root.read(path).ok();
+        is_as_long && content(&self.files).is_some_and(|now| content(kept) == Some(now))
     }
 
     /// Which files that are kept are not as they were, in the order of their names.

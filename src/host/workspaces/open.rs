@@ -175,6 +175,8 @@ impl Merge<'_> {
     /// The merged tree; a conflict names the files and says `what` does not fit.
     pub(super) async fn tree(self, git: &Git, what: &str) -> Result<String, WorkspaceError> {
         let call = git.call(["merge-tree", "--write-tree", "-z", "--name-only", "--no-messages"]);
+        // How files are merged (`merge=union`) is said by what was there before. (Git before 2.41 does not know the variable.)
+        let call = call.env("GIT_ATTR_SOURCE", self.ours);
         let call = call.args(self.origin.map(|origin| format!("--merge-base={origin}")));
         let out = call.args([self.ours, self.theirs]).run().await?;
         let text = String::from_utf8_lossy(&out.stdout).into_owned();

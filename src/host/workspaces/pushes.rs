@@ -25,6 +25,8 @@ use std::time::Instant;
 
 /// Its name is what whoever pushes gets to read.
 const REFUSED: &str = "reflexion-does-not-push://";
+/// No log of a ref that an agent has pushed is longer.
+const MOST_LOG_BYTES: u64 = 1 << 20;
 /// How URLs begin that lead away from this machine.
 const NETWORK: [&str; 8] = ["https://", "http://", "ssh://", "git+ssh://", "ssh+git://", "git://", "ftps://", "git@"];
 
@@ -159,7 +161,8 @@ fn pushed(files: &Root) -> Vec<String> {
     let is_there = matches!(files.look(&logs), Ok(Some(look)) if look.kind == Kind::Dir);
     let walk = is_there.then(|| files.walk(&logs)).into_iter().flatten().flatten();
     let of_push = walk.filter(|(path, look)| {
-        let text = if look.kind == Kind::File { files.read(path).unwrap_or_default() } else { Vec::new() };
+        let is_log = look.kind == Kind::File && look.len <= MOST_LOG_BYTES;
+        let text = if is_log { files.read(path).unwrap_or_default() } else { Vec::new() };
         text.split(|byte| *byte == b'\n').any(|line| line.ends_with(b"\tupdate by push"))
     });
     of_push.filter_map(|(path, _)| Some(format!("`{}`", path.strip_prefix(&logs).ok()?.display()))).collect()

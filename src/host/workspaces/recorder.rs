@@ -38,6 +38,8 @@ pub(super) struct Recording<'a> {
     pub(super) left_out: Vec<PathBuf>,
     /// Paths that are part of it although they are ignored.
     pub(super) forced: Vec<PathBuf>,
+    /// It is somebody's work, of which nothing may be missing; of a user's own files, what cannot be read is left out.
+    pub(super) is_work: bool,
     /// More bytes than this in changed files are not recorded.
     pub(super) most_bytes: u64,
     /// The tree that the index holds now, if known: returned at once when nothing differs from it.
@@ -187,13 +189,14 @@ impl Recorder {
                 let (path, look) = found.map_err(|error| failed(&error))?;
                 let needed = match look.kind {
                     Kind::Dir => 0o700,
-                    Kind::File => 0o400,
-                    Kind::Link | Kind::Other => 0,
+                    // One with other names is somebody else's, too.
+                    Kind::File if look.links == 1 => 0o400,
+                    _ => 0,
                 };
                 if look.mode & needed != needed {
                     files.set_mode(&path, look.mode | needed).map_err(|error| failed(&error))?;
                 }
-                let of_git = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(".git"));
+                let of_git = path.iter().any(|name| name.as_bytes().starts_with(b".git"));
                 if look.kind == Kind::Other && of_git {
                     let path = path.display();
                     return Err(WorkspaceError::NotRecorded(format!(
@@ -215,8 +218,10 @@ impl Recorder {
         let exclude = self.private.path().join(exclude);
         let list = ["ls-files", "-z", "--others", "--modified", "--deleted", "--exclude-standard", "-X"];
         let out = self.call(list).arg(&exclude).run().await?;
-        if let Some(line) = out.stderr.lines().next().filter(|_| out.status != 0 || !out.stderr.trim().is_empty()) {
-            // What git only warns of (a directory that it cannot open) would be missing in the record.
+        // Where git only warns of a directory that it cannot open, what is in it would be missing in the record.
+        let closed = |line: &&str| what.is_work && line.contains("could not open directory");
+        let failed = || out.stderr.lines().find(|line| out.status != 0 && !line.starts_with("hint:"));
+        if let Some(line) = out.stderr.lines().find(closed).or_else(failed) {
             return Err(WorkspaceError::NotRecorded(format!("what it left cannot be read: {line}")));
         }
         let out = out.stdout;
@@ -313,7 +318,7 @@ impl Recorder {
                 return Err(WorkspaceError::NotRecorded(format!("git records no file of this name: {line:?}")));
             }
             if out.status != 0 {
-                return Err(match out.stderr.lines().next() {
+                return Err(match out.stderr.lines().find(|line| !line.starts_with("hint:")) {
                     Some(line) if !out.stderr.lines().any(is_full) => {
                         WorkspaceError::NotRecorded(format!("git cannot record it: {line}"))
                     }
@@ -360,7 +365,8 @@ impl Recorder {
             let mut fields = modes.split(|byte| *byte == b' ').skip(1);
             if let (Some(b"120000"), Some(id)) = (fields.next(), fields.nth(1)) {
                 let target = self.git.call(["cat-file", "blob", &*String::from_utf8_lossy(id)]).ok().await?;
-                leads_out.extend(outside(&path, &String::from_utf8_lossy(&target)));
+                let is_link = |place: &str| self.kind(Path::new(place)) == Some(Kind::Link);
+                leads_out.extend(outside(&path, &String::from_utf8_lossy(&target), is_link));
             }
             if !modes.ends_with(b" A") {
                 existed.push(path.clone());
@@ -375,14 +381,15 @@ impl Recorder {
     }
 }
 
-/// A link with where it leads, if that is not below the top of its tree, or is git's own.
-fn outside(link: &str, target: &str) -> Option<String> {
+/// A link with where it leads, if that is not below the top of its tree, or is git's own. What is above the place that another link
+/// leads to cannot be told by names.
+fn outside(link: &str, target: &str, is_link: impl Fn(&str) -> bool) -> Option<String> {
     let mut place: Vec<&str> = link.split('/').collect();
     place.pop();
     let mut leaves = target.starts_with('/');
     for name in target.split('/').filter(|name| !name.is_empty() && *name != ".") {
         match name {
-            ".." => leaves |= place.pop().is_none(),
+            ".." => leaves |= is_link(&place.join("/")) || place.pop().is_none(),
             name => place.push(name),
         }
     }
@@ -421,8 +428,10 @@ mod tests {
     #[test]
     fn a_link_out_of_the_tree_is_told_from_one_in_it() {
         let check = |link: &str, target: &str, expected: bool| {
-            assert_eq!(outside(link, target).is_some(), expected, "{link} -> {target}");
+            assert_eq!(outside(link, target, |place| place == "p").is_some(), expected, "{link} -> {target}");
         };
+        check("a", "p/b", false);
+        check("a", "p/../b", true);
         check("a", "b", false);
         check("d/a", "../b", false);
         check("d/a", "../../b", true);

@@ -12,6 +12,7 @@ use crate::domain::TaskId;
 use crate::domain::Timestamp;
 use crate::host::git::Call;
 use crate::host::git::Git;
+use crate::host::process::git_dir_of;
 use crate::services::WorkspaceError;
 use std::collections::BTreeMap;
 use std::collections::HashMap;
@@ -73,7 +74,8 @@ impl Repository {
             .run()
             .await?;
         if found.status != 0 {
-            return if found.stderr.contains("not a git repository") {
+            // One that is damaged is not none.
+            return if found.stderr.contains("not a git repository") && git_dir_of(&layout.project).is_none() {
                 Self::private(layout).await
             } else {
                 Err(WorkspaceError::Unusable(format!(

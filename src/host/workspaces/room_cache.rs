@@ -36,17 +36,17 @@ pub(super) struct RoomCache {
     kept: Root,
     /// What is in `live` when nobody has used it.
     entries: Entries,
-    /// Held while somebody is at the kept caches, which are those of all rooms.
-    one_at_a_time: Arc<Mutex<()>>,
+    /// How often something was kept. Held while somebody is at the kept caches, which are those of all rooms.
+    kept_times: Arc<Mutex<u64>>,
 }
 
 impl RoomCache {
     /// The caches below `live`, filled with what is kept.
-    pub(super) fn open(state: &Root, live: &Path, one_at_a_time: Arc<Mutex<()>>) -> Result<Self, WorkspaceError> {
+    pub(super) fn open(state: &Root, live: &Path, kept_times: Arc<Mutex<u64>>) -> Result<Self, WorkspaceError> {
         let make = |path: &Path| state.make_below(path).map_err(io_error("make", &state.path().join(path)));
         let remove = |path: &Path| state.remove(path).map_err(io_error("empty", &state.path().join(path)));
         remove(live)?;
-        let lock = Arc::clone(&one_at_a_time);
+        let lock = Arc::clone(&kept_times);
         let _lock = lock.lock().unwrap_or_else(PoisonError::into_inner);
         let unfinished = Path::new(UNFINISHED);
         if state.look(unfinished).map_err(io_error("read", state.path()))?.is_some() || bytes(state)? > MOST_BYTES {
@@ -54,7 +54,7 @@ impl RoomCache {
             remove(unfinished)?;
         }
         let (live, kept) = (make(live)?, make(Path::new(KEPT))?);
-        let mut cache = Self { state: state.clone(), live, kept, entries: Entries::new(), one_at_a_time };
+        let mut cache = Self { state: state.clone(), live, kept, entries: Entries::new(), kept_times };
         cache.fill()?;
         Ok(cache)
     }
@@ -68,8 +68,9 @@ impl RoomCache {
 
     /// Keeps what the checks of the user's own commit have left. Where that cannot be, nothing is kept.
     pub(super) fn keep(&mut self) -> Result<(), WorkspaceError> {
-        let lock = Arc::clone(&self.one_at_a_time);
-        let _lock = lock.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept_times = Arc::clone(&self.kept_times);
+        let mut kept_times = kept_times.lock().unwrap_or_else(PoisonError::into_inner);
+        *kept_times += 1;
         let unfinished = Path::new(UNFINISHED);
         let state = self.state.clone();
         let failed = || io_error("write to", state.path());
@@ -93,9 +94,19 @@ impl RoomCache {
         Ok(())
     }
 
+    /// How often something was kept until now.
+    pub(super) fn kept_times(&self) -> u64 {
+        *self.kept_times.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether somebody has written to the caches since they were filled or put back.
+    pub(super) fn is_used(&self) -> bool {
+        all(&self.live).is_ok_and(|now| now != self.entries)
+    }
+
     /// Puts the caches back to what they were before a check used them.
     pub(super) fn put_back(&mut self) -> Result<(), WorkspaceError> {
-        let lock = Arc::clone(&self.one_at_a_time);
+        let lock = Arc::clone(&self.kept_times);
         let _lock = lock.lock().unwrap_or_else(PoisonError::into_inner);
         self.try_put_back().or_else(|error| self.begin_anew(&error))
     }

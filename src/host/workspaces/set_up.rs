@@ -14,6 +14,8 @@ use tokio_util::sync::CancellationToken;
 
 /// Installing the dependencies of a large project on a slow line.
 const LIMIT: Duration = Duration::from_mins(30);
+/// Where git keeps which submodules there are.
+const SUBMODULES: &str = ".gitmodules";
 /// Of what a failed `setup` printed, so much of the end is told.
 const TOLD: usize = 4000;
 /// The exit status of a `setup` that went on although something was not as it should be.
@@ -31,7 +33,13 @@ impl HostWorkspace {
     ) -> Result<Vec<String>, WorkspaceError> {
         let params = &self.parts.shared.params;
         let Some(setup) = &params.workspace.setup else { return Ok(Vec::new()) };
-        let inputs = slot.recorder.listing_of(&patterns(setup, &self.parts.begun.repository.prefix)).await?;
+        let mut inputs = slot.recorder.listing_of(&patterns(setup, &self.parts.begun.repository.prefix)).await?;
+        if memchr::memmem::find(&inputs, SUBMODULES.as_bytes()).is_some() {
+            // At which commit each of them is.
+            let all = slot.recorder.listing().await?;
+            let are = all.split(|byte| *byte == 0).filter(|entry| entry.starts_with(b"160000"));
+            inputs.extend(are.flatten());
+        }
         if slot.known.set_up.as_ref() == Some(&inputs) {
             return Ok(Vec::new());
         }
@@ -54,10 +62,14 @@ impl HostWorkspace {
         if !output.success() && !warns {
             return Err(failed(how(output.end), end_of(&output.combined.text(), TOLD).to_owned()));
         }
+        // It may have mounted something, or left a pipe that git would wait for.
+        if let Err(error) = slot.recorder.inspect().await {
+            return Err(failed("what it left cannot be used".to_owned(), error.to_string()));
+        }
+        let rewritten = slot.recorder.modified().await?;
         slot.recorder.checkout(&slot.known.loaded).await?;
         slot.capture().await?;
-        slot.known.set_up = Some(inputs);
-        slot.known.set_up_on = Some(slot.known.loaded.clone());
+        slot.note_set_up(inputs).await?;
         let loaded = slot.known.loaded.clone();
         let head = self.parts.head_of(&loaded).await?;
         slot.leave(&self.parts.target_at(&loaded, &head)).await?;
@@ -66,7 +78,15 @@ impl HostWorkspace {
             let last = end_of(text.trim_end(), WARNING_TOLD).lines().last().unwrap_or_default().trim().to_owned();
             format!("setup `{setup}` ended with warnings (exit status {WARNS}): {last}")
         };
-        Ok(warns.then(warning).into_iter().collect())
+        let put_back = || {
+            let files: Vec<_> = rewritten.iter().take(3).map(|path| path.to_string_lossy()).collect();
+            format!(
+                "setup `{setup}` changes tracked files ({}), which are put back before checks run",
+                files.join(", ")
+            )
+        };
+        let said = [warns.then(warning), (!rewritten.is_empty()).then(put_back)];
+        Ok(said.into_iter().flatten().collect())
     }
 }
 
@@ -79,7 +99,8 @@ fn patterns(setup: &CheckCommand, prefix: &Path) -> Vec<String> {
         // An option is no file, and neither is what leads out of the project.
         !word.is_empty() && !word.starts_with(['-', '/', ':']) && !word.contains("..")
     });
-    known.chain(named.map(|word| format!(":(literal){}", prefix.join(word).display()))).collect()
+    let submodules = format!(":(top){SUBMODULES}");
+    known.chain([submodules]).chain(named.map(|word| format!(":(literal){}", prefix.join(word).display()))).collect()
 }
 
 /// The last bytes of a text, from the beginning of a character.

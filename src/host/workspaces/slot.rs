@@ -28,10 +28,14 @@ use super::slots::Role;
 use super::sweep::Dirs;
 use super::sweep::Sweep;
 use super::sweep::Tracked;
+use crate::files::Kind;
 use crate::files::Root;
 use crate::host::process::is_occupied;
 use crate::services::WorkspaceError;
 use std::collections::BTreeSet;
+use std::hash::BuildHasher;
+use std::hash::Hasher;
+use std::hash::RandomState;
 use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -43,9 +47,6 @@ use std::time::Instant;
 /// What was looked at so short a time ago is not looked at again: whoever is not to be there may come a moment later as well.
 pub(super) const AT_ONCE: Duration = Duration::from_millis(250);
 
-/// Where the files are while checks run elsewhere, in the directory that is private.
-const ASIDE: &str = "aside";
-
 /// The files that a workspace works on, and what belongs to them.
 pub(super) struct Slot {
     pub(super) number: Arc<Number>,
@@ -54,8 +55,8 @@ pub(super) struct Slot {
     state: Root,
     place: PathBuf,
     private_place: PathBuf,
-    /// The files are where no path that anybody knows leads to.
-    is_aside: bool,
+    /// Where the files are, if they are where no path that anybody knows leads to.
+    aside: Option<PathBuf>,
     pub(super) recorder: Recorder,
     private: Root,
     dirs: Dirs,
@@ -64,6 +65,8 @@ pub(super) struct Slot {
     /// The build caches of a clean room, and the tree whose check has used them since they were looked after.
     cache: Option<Arc<Mutex<RoomCache>>>,
     used_on: Option<String>,
+    /// How often build caches had been kept when the files were last made younger than they are.
+    freshened: u64,
 }
 
 /// What is known of a slot's files.
@@ -77,6 +80,8 @@ pub(super) struct Known {
     pub(super) set_up: Option<Vec<u8>>,
     /// The tree on which it ran.
     pub(super) set_up_on: Option<String>,
+    /// It wrote to the build caches.
+    set_up_in_cache: bool,
     /// Where submodules are.
     pub(super) submodules: BTreeSet<PathBuf>,
     /// Files whose state our index has from what an agent or a check wrote, and not from a checkout.
@@ -121,14 +126,13 @@ impl Slot {
         let known = Known::new(target.tree.to_owned());
         let cache = Self::open_cache(target, &number, &state, &name).await?;
         let used_on = None;
-        let is_aside = false;
         let mut slot = Self {
             number,
             name,
             state,
             place,
             private_place,
-            is_aside,
+            aside: None,
             recorder,
             private,
             dirs,
@@ -136,6 +140,7 @@ impl Slot {
             known,
             cache,
             used_on,
+            freshened: 0,
         };
         slot.fill(target).await?;
         Ok(slot)
@@ -165,13 +170,49 @@ impl Slot {
     pub(super) async fn look_after_cache(&mut self, begun: &Begun) -> Result<(), WorkspaceError> {
         let (Some(tree), Some(cache)) = (self.used_on.clone(), self.cache.clone()) else { return Ok(()) };
         let base = begun.repository.resolve(&format!("{}^{{tree}}", begun.commit)).await?;
+        let is_base = base.as_ref() == Some(&tree);
         blocking(move || {
             let mut cache = cache.lock().unwrap_or_else(PoisonError::into_inner);
-            if base.as_ref() == Some(&tree) { cache.keep() } else { cache.put_back() }
+            if is_base { cache.keep() } else { cache.put_back() }
         })
         .await?;
+        if self.known.set_up_in_cache && !is_base {
+            (self.known.set_up, self.known.set_up_on, self.known.set_up_in_cache) = (None, None, false);
+        }
         self.used_on = None;
         Ok(())
+    }
+
+    /// Notes where `setup` has just written to.
+    pub(super) async fn note_set_up(&mut self, inputs: Vec<u8>) -> Result<(), WorkspaceError> {
+        self.known.set_up = Some(inputs);
+        self.known.set_up_on = Some(self.known.loaded.clone());
+        self.known.set_up_in_cache = match self.cache.clone() {
+            Some(cache) => blocking(move || Ok(cache.lock().unwrap_or_else(PoisonError::into_inner).is_used())).await?,
+            None => false,
+        };
+        Ok(())
+    }
+
+    /// What is in the build caches by now may have been made, of the base, after the files of this tree were written here: then these are
+    /// made younger, because tools that build compare times.
+    pub(super) async fn freshen(&mut self, begun: &Begun) -> Result<(), WorkspaceError> {
+        let Some(cache) = self.cache.clone() else { return Ok(()) };
+        let times = cache.lock().unwrap_or_else(PoisonError::into_inner).kept_times();
+        let base = begun.repository.resolve(&format!("{}^{{tree}}", begun.commit)).await?;
+        let Some(base) = base.filter(|base| *base != self.known.loaded && self.freshened != times) else {
+            return Ok(());
+        };
+        let changed = self.recorder.difference(&base, &self.known.loaded).await?.paths;
+        let files = self.recorder.files.clone();
+        blocking(move || {
+            let is_file = |path: &&PathBuf| matches!(files.look(path), Ok(Some(look)) if look.kind == Kind::File);
+            let touch = |path: &PathBuf| files.touch(path).map_err(io_error("touch", &files.path().join(path)));
+            changed.iter().filter(is_file).try_for_each(touch)
+        })
+        .await?;
+        self.freshened = times;
+        self.look().await
     }
 
     fn no_kept(target: &Target<'_>, files: &Root, private: &Root) -> Result<Kept, WorkspaceError> {
@@ -195,7 +236,7 @@ impl Slot {
     pub(super) async fn make_anew(&mut self, target: &Target<'_>) -> Result<(), WorkspaceError> {
         let (state, place, private_place) = (self.state.clone(), self.place.clone(), self.private_place.clone());
         let (files, private) = blocking(move || made(&state, &place, &private_place)).await?;
-        self.is_aside = false;
+        self.aside = None;
         self.recorder = Recorder::new(&target.begun.repository.own(), files.clone(), private.clone());
         self.dirs = Dirs::of(&files).map_err(io_error("read", files.path()))?;
         let kept = Self::no_kept(target, &files, &private)?;
@@ -317,7 +358,8 @@ impl Slot {
         let files = self.recorder.files.clone();
         let (touched, seen) = blocking(move || Ok((seen.differing(&files).changed, seen))).await?;
         self.known.seen = Some(seen);
-        if touched.is_empty() {
+        // Git is not asked where it would wait for a pipe.
+        if touched.is_empty() || self.recorder.inspect().await.is_err() {
             return Ok(touched);
         }
         let of_kept = move |kept: &mut Kept| {
@@ -347,23 +389,24 @@ impl Slot {
     /// Takes the files away from their path while checks run elsewhere: what only lies here is found by none of them, although
     /// the work may name it by its whole path.
     pub(super) fn step_aside(&mut self) -> Result<(), WorkspaceError> {
-        if !self.is_aside && self.stands() {
-            let aside = self.private_place.join(ASIDE);
+        if self.aside.is_none() && self.stands() {
+            let unknown = RandomState::new().build_hasher().finish();
+            let aside = self.private_place.join(format!("{unknown:x}"));
             self.state.rename(&self.place, &aside).map_err(io_error("move", self.recorder.files.path()))?;
-            self.is_aside = true;
+            self.aside = Some(aside);
         }
         Ok(())
     }
 
     /// Brings them back, in the place of whatever was made there meanwhile.
     pub(super) fn come_back(&mut self) -> Result<(), WorkspaceError> {
-        if self.is_aside {
+        if let Some(aside) = &self.aside {
             let back = || {
                 self.state.remove(&self.place)?;
-                self.state.rename(&self.private_place.join(ASIDE), &self.place)
+                self.state.rename(aside, &self.place)
             };
             back().map_err(io_error("bring back", self.recorder.files.path()))?;
-            self.is_aside = false;
+            self.aside = None;
         }
         Ok(())
     }
@@ -504,6 +547,7 @@ impl Known {
             head: String::new(),
             set_up: None,
             set_up_on: None,
+            set_up_in_cache: false,
             submodules: BTreeSet::new(),
             written: BTreeSet::new(),
             seen: None,

@@ -78,8 +78,8 @@ pub(super) struct Slots {
     taken: Mutex<BTreeSet<(Role, usize)>>,
     made: Mutex<HashMap<(Role, usize), usize>>,
     free: Mutex<Vec<(Role, Slot)>>,
-    /// One room at a time is at the kept build caches.
-    pub(super) kept_cache: Arc<Mutex<()>>,
+    /// How often build caches were kept; one room at a time is at them.
+    pub(super) kept_cache: Arc<Mutex<u64>>,
 }
 
 impl Slots {

@@ -272,6 +272,7 @@ impl Workspace for HostWorkspace {
             said = self.put_back(slot, &tree.0).await?;
         }
         said.extend(self.set_up(slot, cancel).await?);
+        slot.freshen(&self.parts.begun).await?;
         state.pristine = Some(tree.0.clone());
         Ok(Restored { said })
     }
@@ -335,7 +336,7 @@ impl Workspace for HostWorkspace {
         slot.recorder.inspect().await?;
         let forced = slot.recorder.forced(slot.told_names(self.parts.base.len() / 2)).await?;
         let (loaded, most_bytes) = (slot.known.loaded.clone(), self.parts.shared.params.workspace.max_change_bytes);
-        let recording = Recording { left_out, forced, most_bytes, loaded: Some(&loaded) };
+        let recording = Recording { left_out, forced, is_work: true, most_bytes, loaded: Some(&loaded) };
         let recorded = slot.recorder.record(recording).await?;
         slot.known.written.extend(recorded.changed);
         slot.known.loaded.clone_from(&recorded.tree);

@@ -244,7 +244,7 @@ fn done(night: &Night) -> Section {
     let mut section = section("done", title, &tasks, |task| done_item(night, task));
     if let Some(branch) = &night.integration {
         section.lead.push(with_code(
-            "Each was checked again on top of the others on ",
+            "Each was checked on top of those that were merged before it on ",
             branch,
             ". Nothing is in your own branch yet.",
         ));

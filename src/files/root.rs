@@ -303,6 +303,9 @@ impl Root {
         {
             return Err(refused);
         }
+        if self.inner.one_mount && !found.is_dir() {
+            mount::file_stays(&dir, name)?;
+        }
         if self.inner.one_mount && found.is_dir() {
             // Whoever cannot open it has not mounted it either.
             if let Ok(child) = open_dir(&dir, name) {

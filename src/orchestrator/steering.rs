@@ -43,11 +43,12 @@ static GLOBS: LazyLock<Globs> = LazyLock::new(|| {
 fn globs(before: &str, globs: &[String]) -> GlobSet {
     let mut set = GlobSetBuilder::new();
     for glob in globs {
-        // Where a file system knows no case, another spelling is the same file; which one a clone will lie on, nobody knows. And in
-        // the place of a directory there may be a link.
+        // Where file systems know no case, agents find `agents.md` too; elsewhere that is a page about them. In the place of a
+        // directory there may be a link.
+        let any_case = cfg!(target_os = "macos");
         for glob in [Some(glob.as_str()), glob.strip_suffix("/**")].into_iter().flatten() {
             let glob =
-                GlobBuilder::new(&format!("{before}{glob}")).case_insensitive(true).literal_separator(true).build();
+                GlobBuilder::new(&format!("{before}{glob}")).case_insensitive(any_case).literal_separator(true).build();
             glob.into_iter().for_each(|glob| _ = set.add(glob));
         }
     }
@@ -137,7 +138,6 @@ mod tests {
             "memory/reflections.jsonl",
             "todo/tasks.jsonl",
             "a/.claude",
-            "Claude.md",
         ] {
             assert!(steers(file, ""), "{file}");
         }

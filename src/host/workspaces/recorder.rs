@@ -389,7 +389,10 @@ fn outside(link: &str, target: &str, is_link: impl Fn(&str) -> bool) -> Option<S
     let mut leaves = target.starts_with('/');
     for name in target.split('/').filter(|name| !name.is_empty() && *name != ".") {
         match name {
-            ".." => leaves |= is_link(&place.join("/")) || place.pop().is_none(),
+            ".." => {
+                leaves |= (1..=place.len()).any(|depth| is_link(&place[..depth].join("/")));
+                leaves |= place.pop().is_none();
+            }
             name => place.push(name),
         }
     }
@@ -432,6 +435,7 @@ mod tests {
         };
         check("a", "p/b", false);
         check("a", "p/../b", true);
+        check("a", "p/p/../../b", true);
         check("a", "b", false);
         check("d/a", "../b", false);
         check("d/a", "../../b", true);

@@ -53,7 +53,14 @@ pub(super) struct Differing {
     /// What was there and is another or gone, beside directories and the repository.
     pub(super) changed: BTreeSet<PathBuf>,
     /// What was not there, and directories and files of the repository that are not as they were.
-    pub(super) others: usize,
+    others: BTreeSet<PathBuf>,
+}
+
+impl Differing {
+    /// Whether a path was seen, and is what it was.
+    pub(super) fn is_same(&self, seen: &Seen, path: &Path) -> bool {
+        seen.paths.contains_key(path) && !self.changed.contains(path) && !self.others.contains(path)
+    }
 }
 
 impl Seen {
@@ -117,14 +124,21 @@ impl Seen {
         same
     }
 
-    /// What differs by now; what cannot be looked at differs.
-    pub(super) fn differing(&self, files: &Root) -> Differing {
+    /// What differs by now.
+    ///
+    /// # Errors
+    /// Where a part of it cannot be looked at; what is said of the rest holds.
+    pub(super) fn differing(&self, files: &Root) -> (Differing, io::Result<()>) {
         let mut differing = Differing::default();
+        let mut all = Ok(());
         let mut missing: BTreeSet<&PathBuf> = self.paths.keys().collect();
         for found in files.walk(Path::new("")) {
-            let Ok((path, look)) = found else {
-                differing.others += 1;
-                continue;
+            let (path, look) = match found {
+                Ok(found) => found,
+                Err(error) => {
+                    all = Err(error);
+                    continue;
+                }
             };
             if path == Path::new(INDEX) {
                 continue;
@@ -133,17 +147,17 @@ impl Seen {
             match self.paths.get(&path) {
                 Some(stamp) if self.is_as(files, &path, &look, *stamp) => {}
                 Some(stamp) if !stamp.is_dir && !path.starts_with(DIR) => _ = differing.changed.insert(path),
-                _ => differing.others += 1,
+                _ => _ = differing.others.insert(path),
             }
         }
         for path in missing {
             if self.paths[path].is_dir || path.starts_with(DIR) {
-                differing.others += 1;
+                differing.others.insert(path.clone());
             } else {
                 differing.changed.insert(path.clone());
             }
         }
-        differing
+        (differing, all)
     }
 
     fn is_as(&self, files: &Root, path: &Path, look: &Look, stamp: Stamp) -> bool {
@@ -261,7 +275,8 @@ mod tests {
             }
             act(&top);
             assert_eq!(seen.is_same(&files), same);
-            let differing = seen.differing(&files);
+            let (differing, all) = seen.differing(&files);
+            all.unwrap();
             assert_eq!(differing == Differing::default(), same);
             assert_eq!(differing.changed.iter().map(|path| path.to_str().unwrap()).collect::<Vec<_>>(), changed);
         };

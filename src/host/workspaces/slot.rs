@@ -88,7 +88,9 @@ pub(super) struct Known {
     pub(super) written: BTreeSet<PathBuf>,
     /// What was there when the files were last left; they were those of the tree in our index then.
     pub(super) seen: Option<Seen>,
-    /// When that was found to be so the last time, if nobody has worked there since.
+    /// The same from before somebody worked there: what has not changed since is as we left it.
+    before: Option<Seen>,
+    /// When what was seen was found to be so the last time, if nobody has worked there since.
     same_at: Option<Instant>,
     /// Our index as we left it.
     index: Option<IndexStamp>,
@@ -356,7 +358,7 @@ impl Slot {
             return Ok(self.recorder.modified().await?.into_iter().collect());
         };
         let files = self.recorder.files.clone();
-        let (touched, seen) = blocking(move || Ok((seen.differing(&files).changed, seen))).await?;
+        let (touched, seen) = blocking(move || Ok((seen.differing(&files).0.changed, seen))).await?;
         self.known.seen = Some(seen);
         // Git is not asked where it would wait for a pipe.
         if touched.is_empty() || self.recorder.inspect().await.is_err() {
@@ -374,14 +376,18 @@ impl Slot {
     async fn sweep(&mut self, target: &Target<'_>) -> Result<(), Doubt> {
         let tracked = Tracked::read(&self.recorder.listing().await?);
         let mut written = self.known.written.clone();
-        let (files, seen) = (self.recorder.files.clone(), self.known.seen.take());
+        let seen = self.known.seen.take().or(self.known.before.take());
+        self.known.before = None;
+        let files = self.recorder.files.clone();
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner).roots().clone();
         let (dirs, hidden) = (self.dirs.clone(), target.begun.repository.hidden());
         let run = move || {
-            if let Some(seen) = seen {
-                written.extend(seen.differing(&files).changed);
-            }
-            Ok(Sweep { files, dirs, tracked, kept, written, hidden }.run())
+            let seen = seen.map(|seen| {
+                let (differing, _) = seen.differing(&files);
+                written.extend(differing.changed.iter().cloned());
+                (seen, differing)
+            });
+            Ok(Sweep { files, dirs, tracked, kept, written, seen, hidden }.run())
         };
         blocking(run).await?
     }
@@ -500,12 +506,15 @@ impl Slot {
     /// We are through with our index, and the files are somebody's work.
     pub(super) fn leave_index(&mut self) {
         self.known.index = self.recorder.stamp();
-        self.forget_seen();
+        if let Some(seen) = self.known.seen.take() {
+            self.known.before = Some(seen);
+        }
+        self.known.same_at = None;
     }
 
     /// Nothing that was seen of the files counts.
     pub(super) fn forget_seen(&mut self) {
-        (self.known.seen, self.known.same_at) = (None, None);
+        (self.known.seen, self.known.before, self.known.same_at) = (None, None, None);
     }
 
     /// Works on the kept paths on a thread for that.
@@ -551,6 +560,7 @@ impl Known {
             submodules: BTreeSet::new(),
             written: BTreeSet::new(),
             seen: None,
+            before: None,
             same_at: None,
             index: None,
             agents_index: None,

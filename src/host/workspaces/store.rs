@@ -122,6 +122,8 @@ pub(super) fn lay(layout: &Layout, frozen: &Frozen) -> Result<(), WorkspaceError
             state.remove(name)?;
         }
         let store = state.make_below(name)?;
+        // Files of the user's that nobody else may read are among what is recorded.
+        store.set_mode(Path::new(""), 0o700)?;
         lay_dirs(&store)?;
         let mut settings = frozen.settings.clone();
         settings.set("core.excludesfile", dir.join("excludes").display().to_string());

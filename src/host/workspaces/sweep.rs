@@ -8,6 +8,8 @@
 use super::Doubt;
 use super::agents_git::DIR;
 use super::layout::io_error;
+use super::seen::Differing;
+use super::seen::Seen;
 use crate::files::Kind as FileKind;
 use crate::files::Look;
 use crate::files::Root;
@@ -91,6 +93,8 @@ pub(super) struct Sweep {
     pub(super) kept: BTreeSet<PathBuf>,
     /// Files that the index knows from somebody else's writing, or that were touched since.
     pub(super) written: BTreeSet<PathBuf>,
+    /// What was there when the files were last those of a tree, and what differs from that by now: the rest is as we left it.
+    pub(super) seen: Option<(Seen, Differing)>,
     /// What no workspace has, tracked or not.
     pub(super) hidden: [PathBuf; 2],
 }
@@ -119,6 +123,10 @@ impl Sweep {
         Ok(())
     }
 
+    fn is_as_left(&self, path: &Path) -> bool {
+        self.seen.as_ref().is_some_and(|(seen, differing)| differing.is_same(seen, path))
+    }
+
     fn dir_stays(&self, path: &Path, look: &Look) -> Result<bool, Doubt> {
         let name = path.as_os_str().as_bytes();
         let is_known = name.is_empty()
@@ -127,6 +135,9 @@ impl Sweep {
         // A submodule that nobody keeps is an empty directory, which git makes again.
         if !is_known {
             return Ok(false);
+        }
+        if self.is_as_left(path) {
+            return Ok(true);
         }
         let full = || self.files.path().join(path);
         if look.mode != self.dirs.mode {
@@ -143,6 +154,9 @@ impl Sweep {
         let Some(kind) = self.tracked.files.get(path.as_os_str().as_bytes()) else { return Ok(false) };
         if self.written.contains(path) {
             return Ok(false);
+        }
+        if self.is_as_left(path) {
+            return Ok(true);
         }
         let looks_right = match (kind, look.kind) {
             // Modes of links mean nothing.

@@ -115,3 +115,40 @@ async fn a_change_that_stops_in_the_middle_leaves_every_file_as_it_was() {
     project.workspaces().apply(&run_id(), &task("t")).await.unwrap();
     assert_eq!(read(&project.top, "z.txt"), "one\n2\n3\n4\n5\n6\n7\n8\n9\nmine\n");
 }
+
+/// Git removes every file of the work before it writes the first one, and cannot write `z` where a directory is.
+#[tokio::test]
+async fn what_cannot_be_applied_is_put_back_whatever_files_are_called() {
+    use std::os::unix::ffi::OsStrExt;
+    let odd = std::ffi::OsStr::from_bytes(b"\xe9t\xe9");
+    let project = Project::git(&[("a", "a\n"), (".gitignore", "out/\n")]);
+    fs::write(project.top.join(odd), "o\n").unwrap();
+    git(&project.top, &["add", "-A"]);
+    git(&project.top, &["commit", "-q", "-m", "odd"]);
+    let workspace = project.open().await;
+    fs::write(workspace.dir().join(odd), "work\n").unwrap();
+    write(&workspace.dir(), "a", "work\n");
+    write(&workspace.dir(), "out", "work\n");
+    confirm(&workspace, "t").await;
+    workspace.close().await.unwrap();
+    write(&project.top, "out/mine", "the user's");
+    let before = files(&project.top);
+    assert!(apply(&project).await.is_err());
+    assert_eq!(files(&project.top), before);
+    assert!(!project.top.join(".reflection/applying").exists());
+}
+
+#[tokio::test]
+async fn permissions_stay_and_a_change_that_was_cut_short_is_said_first() {
+    use std::os::unix::fs::PermissionsExt;
+    let project = Project::git(&[("a", BASE), ("gone", "g\n")]);
+    confirmed(&project).await;
+    fs::set_permissions(project.top.join("a"), fs::Permissions::from_mode(0o600)).unwrap();
+    let left = project.top.join(".reflection/applying");
+    fs::create_dir(&left).unwrap();
+    let error = apply(&project).await.unwrap_err().to_string();
+    assert!(error.contains("cut short") && error.contains(&left.display().to_string()), "{error}");
+    fs::remove_dir(&left).unwrap();
+    apply(&project).await.unwrap();
+    assert_eq!(fs::metadata(project.top.join("a")).unwrap().permissions().mode() & 0o777, 0o600);
+}

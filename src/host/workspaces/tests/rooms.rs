@@ -141,6 +141,77 @@ async fn files_that_setup_links_from_a_store_are_nobody_elses() {
 }
 
 #[tokio::test]
+async fn what_setup_wrote_below_a_carried_path_comes_from_the_user_again() {
+    let files = [("prepare.sh", "true\n"), ("a", "a"), (".gitignore", "data/\n")];
+    let project = Project::git(&files).set_up_by("sh prepare.sh").carrying(&["data"]);
+    write(&project.top, "data/expected", "the user's");
+    let workspace = project.open().await;
+    reset(&workspace).await;
+    write(&workspace.dir(), "prepare.sh", "echo forged > data/expected; mkdir -p data/more; touch data/more/x\n");
+    let forged = record(&workspace).await;
+    let room = workspace.room().await.unwrap();
+    at(&room, &forged.tree).await;
+    assert_eq!(read(&room.dir(), "data/expected"), "forged\n");
+    at(&room, &room.base()).await;
+    assert_eq!(read(&room.dir(), "data/expected"), "the user's");
+    assert!(!room.dir().join("data/more").exists());
+}
+
+/// A project whose `setup` and checks write to a build cache.
+fn caching(setup: &str) -> Project {
+    let mut project = Project::git(&[("Cargo.lock", "1"), ("a", "a")]).set_up_by(setup);
+    project.policy.env.insert("CACHE".to_owned(), "{cache}".to_owned());
+    project
+}
+
+#[tokio::test]
+async fn setup_that_installs_into_a_build_cache_runs_again_where_that_was_put_back() {
+    let project = caching("mkdir -p \"$CACHE\"; cp Cargo.lock \"$CACHE/lock\"");
+    let workspace = project.open().await;
+    reset(&workspace).await;
+    write(&workspace.dir(), "Cargo.lock", "2");
+    let change = record(&workspace).await;
+    let room = workspace.room().await.unwrap();
+    let cache = Path::new(&room.env()["CACHE"]).to_owned();
+    for (tree, lock) in [(&room.base(), "1"), (&change.tree, "2"), (&change.tree, "2"), (&room.base(), "1")] {
+        at(&room, tree).await;
+        assert_eq!(read(&cache, "lock"), lock);
+        room.begin_work().await.unwrap();
+        room.end_work().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn files_of_the_work_are_younger_than_what_was_built_of_the_base() {
+    let project = caching("true");
+    let workspaces = project.workspaces();
+    workspaces.begin(run_id().into()).await.unwrap();
+    let (one, two) = (open(&workspaces, "one", &[]).await.unwrap(), open(&workspaces, "two", &[]).await.unwrap());
+    reset(&one).await;
+    write(&one.dir(), "a", "work");
+    let change = record(&one).await;
+    let (room, other) = (one.room().await.unwrap(), two.room().await.unwrap());
+    let check = async |room: &Arc<dyn Workspace>, tree: &TreeId, builds: bool| {
+        at(room, tree).await;
+        room.begin_work().await.unwrap();
+        if builds {
+            write(Path::new(&room.env()["CACHE"]), "built", "of the base");
+        }
+        room.end_work().await.unwrap();
+    };
+    check(&room, &change.tree, false).await;
+    a_moment_later().await;
+    check(&other, &other.base(), true).await;
+    at(&other, &other.base()).await;
+    // What the other room has built is here from the next time on.
+    check(&room, &change.tree, true).await;
+    at(&room, &change.tree).await;
+    let changed = |path: &Path| fs::metadata(path).unwrap().modified().unwrap();
+    let built = Path::new(&room.env()["CACHE"]).join("built");
+    assert!(changed(&room.dir().join("a")) > changed(&project.top.join(".reflection/cache-kept/built")), "{built:?}");
+}
+
+#[tokio::test]
 async fn what_git_cannot_record_counts_against_the_work() {
     let project = Project::git(&[("a", "a")]);
     let workspace = project.open().await;

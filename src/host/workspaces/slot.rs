@@ -47,6 +47,9 @@ use std::time::Instant;
 /// What was looked at so short a time ago is not looked at again: whoever is not to be there may come a moment later as well.
 pub(super) const AT_ONCE: Duration = Duration::from_millis(250);
 
+/// Longer than a program takes to be started.
+const STARTING: Duration = Duration::from_millis(50);
+
 /// The files that a workspace works on, and what belongs to them.
 pub(super) struct Slot {
     pub(super) number: Arc<Number>,
@@ -272,7 +275,14 @@ impl Slot {
         self.come_back()?;
         self.is_somebodys();
         let top = self.recorder.files.path().to_owned();
-        if blocking(move || Ok(is_occupied(&top))).await? {
+        // A program of ours that is just being started has all that we have open.
+        let stays_occupied = move || {
+            is_occupied(&top) && {
+                std::thread::sleep(STARTING);
+                is_occupied(&top)
+            }
+        };
+        if blocking(move || Ok(stays_occupied())).await? {
             return Err(Doubt::Of("a process works in it or has a file of it open"));
         }
         let carried = chosen(target.shared, &target.begun.repository).await?.roots;

@@ -27,7 +27,7 @@ pub(in crate::host) fn end_left_behind(worktrees: &Path, state_dir: &Path) -> us
     let started = Instant::now();
     let mut pause = Duration::from_millis(1);
     loop {
-        let found = search.find();
+        let found = search.find_any();
         // One whose parent died first is not found again, and may still be about to die.
         let dying =
             || ended.iter().any(|(pid, start)| Process::read(*pid).is_some_and(|p| !p.zombie && p.start == *start));
@@ -47,7 +47,7 @@ pub(in crate::host) fn end_left_behind(worktrees: &Path, state_dir: &Path) -> us
 #[must_use]
 pub fn left_running(project: &policy::Project) -> usize {
     // In the workspaces a run that lives may be at work.
-    Search { worktrees: None, project: project_key(&project.state_dir()) }.find().len()
+    Search { worktrees: None, project: project_key(&project.state_dir()) }.find_any().len()
 }
 
 struct Search {
@@ -56,6 +56,18 @@ struct Search {
 }
 
 impl Search {
+    /// The same as [`Search::find`], and where nothing is found, once more a moment later: one that just becomes another program has no
+    /// environment in between.
+    fn find_any(&self) -> HashSet<(i32, u64)> {
+        const BECOMING: Duration = Duration::from_millis(20);
+        let found = self.find();
+        if found.is_empty() {
+            std::thread::sleep(BECOMING);
+            return self.find();
+        }
+        found
+    }
+
     /// With their start times, so that another one with the same id is not taken for them.
     fn find(&self) -> HashSet<(i32, u64)> {
         let table: HashMap<i32, Process> = Process::all().into_iter().map(|p| (p.pid, p)).collect();

@@ -134,7 +134,7 @@ impl Process {
     }
 
     /// Fields of `/proc/PID/stat` [`proc_pid_stat(5)`]: after the name, which is in parentheses and may contain anything,
-    /// come state (3), ppid, pgrp, session, ..., num_threads (20), itrealvalue, starttime (22). Where threads live on, the process does,
+    /// come state (3), ppid, pgrp, session, ..., `num_threads` (20), itrealvalue, starttime (22). Where threads live on, the process does,
     /// although its first thread, whose state this is, has ended.
     pub(super) fn parse(pid: i32, stat: &[u8]) -> Option<Self> {
         let after = memchr::memrchr(b')', stat)? + 1;

@@ -56,9 +56,9 @@ impl Repository {
     pub(super) async fn locate(layout: &Layout) -> Result<Self, WorkspaceError> {
         if layout.project.to_str().is_none_or(|path| path.contains('\n')) {
             return Err(WorkspaceError::Unusable(format!(
-                "the path of the project, {:?}, has a line break or is not UTF-8, and not every program can be told it: \
+                "the path of the project, `{}`, has a line break or is not UTF-8, and not every program can be told it: \
                  give the directory another name",
-                layout.project
+                layout.project.to_string_lossy().escape_debug()
             )));
         }
         layout.files().map_err(io_error("make", layout.state()))?;

@@ -226,7 +226,7 @@ mod tests {
         cache.put_back().unwrap();
         assert_eq!(fs::read_to_string(live.join("deps/lib")).unwrap(), "built");
         // What a check has closed is filled anew.
-        fs::set_permissions(live.join("deps"), fs::Permissions::from_mode(0)).unwrap();
+        fs::set_permissions(live.join("deps"), fs::Permissions::from_mode(0o000)).unwrap();
         cache.put_back().unwrap();
         assert_eq!(fs::metadata(live.join("deps/closed")).unwrap().permissions().mode() & 0o777, 0o555);
         // Another room, and the next run: what an interrupted check left there is gone.

@@ -104,6 +104,11 @@ impl Carry {
                     chosen.roots.push(path.to_owned());
                     found_any[glob] = true;
                     for below in walk(found.path()).flatten() {
+                        // Another glob may name the same, or what is below it.
+                        let path = below.path().strip_prefix(&project).unwrap_or(below.path());
+                        for (any, (_, glob)) in found_any.iter_mut().zip(&self.globs) {
+                            *any = *any || glob.is_match(path);
+                        }
                         bytes[glob] += below.metadata().ok().filter(fs::Metadata::is_file).map_or(0, |data| data.len());
                         if leads_to_dir_elsewhere(&project, &below) {
                             let link = below.path().strip_prefix(&project).unwrap_or(below.path());
@@ -187,7 +192,8 @@ mod tests {
         link("../elsewhere", "data");
         link("../../elsewhere", "node_modules/linked");
         link("own", "node_modules/alias");
-        let carry = Carry::new(&["data", "node_modules", "missing"].map(str::to_owned), 100).unwrap();
+        let globs = ["data", "node_modules", "node_*", "node_modules/own", "missing"].map(str::to_owned);
+        let carry = Carry::new(&globs, 100).unwrap();
         let untracked = ["data", "node_modules"].map(PathBuf::from);
         let chosen = carry.choose(&top, Path::new(""), &untracked).unwrap();
         assert_eq!(chosen.roots, untracked);

@@ -11,7 +11,7 @@ use std::time::Instant;
 pub(super) const SWEEP_LIMIT: Duration = Duration::from_secs(2);
 
 /// How long a process may be about to become the program that it is becoming, which takes milliseconds.
-const UNCLEAR_LIMIT: Duration = Duration::from_millis(500);
+pub(super) const UNCLEAR_LIMIT: Duration = Duration::from_millis(500);
 
 /// A program, its process group, and every descendant seen so far. Dropping it ends them all.
 #[derive(Debug)]

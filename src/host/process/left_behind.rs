@@ -1,6 +1,7 @@
 //! What a killed run left behind.
 
 use super::family::SWEEP_LIMIT;
+use super::family::UNCLEAR_LIMIT;
 use super::mark::is_of_dead_run;
 use super::mark::project_key;
 use super::table::Process;
@@ -27,7 +28,7 @@ pub(in crate::host) fn end_left_behind(worktrees: &Path, state_dir: &Path) -> us
     let started = Instant::now();
     let mut pause = Duration::from_millis(1);
     loop {
-        let found = search.find_any();
+        let found = search.find();
         // One whose parent died first is not found again, and may still be about to die.
         let dying =
             || ended.iter().any(|(pid, start)| Process::read(*pid).is_some_and(|p| !p.zombie && p.start == *start));
@@ -47,7 +48,7 @@ pub(in crate::host) fn end_left_behind(worktrees: &Path, state_dir: &Path) -> us
 #[must_use]
 pub fn left_running(project: &policy::Project) -> usize {
     // In the workspaces a run that lives may be at work.
-    Search { worktrees: None, project: project_key(&project.state_dir()) }.find_any().len()
+    Search { worktrees: None, project: project_key(&project.state_dir()) }.find().len()
 }
 
 struct Search {
@@ -56,26 +57,15 @@ struct Search {
 }
 
 impl Search {
-    /// The same as [`Search::find`], and where nothing is found, once more a moment later: one that just becomes another program has no
-    /// environment in between.
-    fn find_any(&self) -> HashSet<(i32, u64)> {
-        const BECOMING: Duration = Duration::from_millis(20);
-        let found = self.find();
-        if found.is_empty() {
-            std::thread::sleep(BECOMING);
-            return self.find();
-        }
-        found
-    }
-
     /// With their start times, so that another one with the same id is not taken for them.
     fn find(&self) -> HashSet<(i32, u64)> {
         let table: HashMap<i32, Process> = Process::all().into_iter().map(|p| (p.pid, p)).collect();
         let me = rustix::process::getpid().as_raw_pid();
         let spared: HashSet<i32> = lineage(&table, me).collect();
+        let deadline = Instant::now() + UNCLEAR_LIMIT;
         let mut found: HashSet<i32> = table
             .values()
-            .filter(|p| !p.zombie && !spared.contains(&p.pid) && self.is_left(p))
+            .filter(|p| !p.zombie && !spared.contains(&p.pid) && self.is_left(p, deadline))
             .map(|p| p.pid)
             .collect();
         let started = |p: &&Process| {
@@ -87,8 +77,8 @@ impl Search {
         found.into_iter().filter_map(|pid| Some((pid, table.get(&pid)?.start))).collect()
     }
 
-    fn is_left(&self, process: &Process) -> bool {
-        let Some(mark) = process.mark() else {
+    fn is_left(&self, process: &Process, deadline: Instant) -> bool {
+        let Some(mark) = process.mark_by(deadline) else {
             return false;
         };
         self.project.as_ref().is_some_and(|project| is_of_dead_run(&mark, project))

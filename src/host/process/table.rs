@@ -6,6 +6,8 @@ use std::collections::HashMap;
 use std::collections::HashSet;
 use std::io::Read;
 use std::path::Path;
+use std::time::Duration;
+use std::time::Instant;
 
 /// This process and all that descend from it, at one time.
 #[derive(Debug)]
@@ -162,6 +164,15 @@ impl Process {
         }
     }
 
+    /// The same as [`Process::mark`]; one that is just becoming another program is waited for, until `deadline`.
+    pub(super) fn mark_by(&self, deadline: Instant) -> Option<String> {
+        const PAUSE: Duration = Duration::from_millis(2);
+        while self.marked() == Marked::NotYetKnown && Instant::now() < deadline {
+            std::thread::sleep(PAUSE);
+        }
+        self.mark()
+    }
+
     fn marked(&self) -> Marked {
         match std::fs::read(format!("/proc/{}/environ", self.pid)) {
             Ok(environ) if environ.is_empty() && !self.zombie && !has_no_environment(self.pid) => Marked::NotYetKnown,
@@ -193,13 +204,17 @@ fn mark_in(environ: &[u8]) -> Option<String> {
 }
 
 /// Whether its environment is empty, and not only not there yet: fields `env_start` (50) and `env_end` (51) of
-/// `/proc/PID/stat` are 0 until a program that is being started has its own.
+/// `/proc/PID/stat` are 0 until a program that is being started has its own. A thread of the kernel, which never has one, says so in
+/// `flags` (9).
 fn has_no_environment(pid: i32) -> bool {
+    const PF_KTHREAD: u32 = 0x0020_0000;
     let Ok(stat) = std::fs::read(format!("/proc/{pid}/stat")) else { return true };
     let after = memchr::memrchr(b')', &stat).map_or(0, |at| at + 1);
     let fields = String::from_utf8_lossy(&stat[after..]);
-    let mut fields = fields.split_ascii_whitespace().skip(47);
-    fields.next().zip(fields.next()).is_some_and(|(start, end)| start == end && end != "0")
+    let fields: Vec<&str> = fields.split_ascii_whitespace().collect();
+    let of_the_kernel =
+        fields.get(6).and_then(|flags| flags.parse().ok()).is_some_and(|flags: u32| flags & PF_KTHREAD != 0);
+    of_the_kernel || fields.get(47).zip(fields.get(48)).is_some_and(|(start, end)| start == end && *end != "0")
 }
 
 #[cfg(test)]

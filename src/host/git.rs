@@ -5,6 +5,7 @@
 //! not even refreshed). A call whose future is dropped is ended.
 
 use super::process::start_child;
+use super::process::until_idle;
 use crate::files::Root;
 use crate::services::WorkspaceError;
 use rustix::process::Pid;
@@ -21,6 +22,9 @@ use tokio::io::AsyncWriteExt;
 
 /// No call that we make takes minutes; one that does hangs on a dead file system or a filter that waits.
 const LIMIT: Duration = Duration::from_mins(10);
+
+/// A call that does not even work waits for a pipe that it was led to, or for a filter that waits for somebody.
+const IDLE_LIMIT: Duration = Duration::from_mins(1);
 
 /// What every call overrides in the user's configuration, whatever stands in it.
 const CONFIG: [&str; 13] = [
@@ -190,10 +194,14 @@ impl Call {
             }
         };
         let both = async { tokio::join!(feed, child.wait_with_output()).1 };
-        let output = tokio::time::timeout(LIMIT, both)
-            .await
-            .map_err(|_| failed(command.clone(), "it took longer than 10 minutes"))?
-            .map_err(|error| failed(command, &error.to_string()))?;
+        let too_long = |why: &str| failed(command.clone(), why);
+        let output = tokio::select! {
+            output = both => output.map_err(|error| too_long(&error.to_string()))?,
+            () = until_idle(guard.0.unwrap_or_default(), IDLE_LIMIT) => {
+                return Err(too_long("it waited a minute for something that did not come: is there a pipe in a place where git reads?"));
+            }
+            () = tokio::time::sleep(LIMIT) => return Err(too_long("it took longer than 10 minutes")),
+        };
         guard.0 = None;
         Ok(GitOutput {
             status: output.status.code().unwrap_or(-1),

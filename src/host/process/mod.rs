@@ -5,13 +5,15 @@
 //! limit, by cancellation, or because its future was dropped - its group is killed and what left the group is found in
 //! `/proc` by mark or descent ([`running`]), killed and reaped ([`family`]); this process is the sub-reaper of all of them.
 //! [`runner`] puts these together. The mark names the project and its runtime ([`mark`]), so that the next run can end what
-//! a killed one left running ([`left_behind`]), and [`occupants`] says whether anybody is left in a directory. Where the project
+//! a killed one left running ([`left_behind`]), [`occupants`] says whether anybody is left in a directory,
+//! and [`idle`] whether programs only wait. Where the project
 //! has a sandbox, what works in a workspace is started in it ([`confine`], [`mod@landlock`]).
 
 mod capture;
 mod confine;
 mod environment;
 mod family;
+mod idle;
 mod landlock;
 mod left_behind;
 mod mark;
@@ -21,6 +23,7 @@ mod running;
 mod table;
 
 pub(super) use confine::git_dir_of;
+pub(super) use idle::until_idle;
 pub(super) use left_behind::end_left_behind;
 pub use left_behind::left_running;
 pub(super) use occupants::is_occupied;

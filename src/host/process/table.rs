@@ -152,6 +152,20 @@ impl Process {
         })
     }
 
+    /// What it and those of its children that have ended have used, in the kernel's ticks; nothing if it waits for a disk.
+    ///
+    /// Fields of `/proc/PID/stat` [`proc_pid_stat(5)`]: state (3), utime (14), stime (15), cutime (16), cstime (17).
+    pub(super) fn processor_time(&self) -> Option<u64> {
+        let stat = std::fs::read(format!("/proc/{}/stat", self.pid)).ok()?;
+        let after = memchr::memrchr(b')', &stat)? + 1;
+        let text = std::str::from_utf8(&stat[after..]).ok()?;
+        let fields: Vec<&str> = text.split_ascii_whitespace().collect();
+        if *fields.first()? == "D" {
+            return None;
+        }
+        fields.get(11..15)?.iter().map(|ticks| ticks.parse::<u64>().ok()).sum()
+    }
+
     pub(super) fn is_below(&self, dir: &Path) -> bool {
         std::fs::read_link(format!("/proc/{}/cwd", self.pid)).is_ok_and(|cwd| cwd.starts_with(dir))
     }

@@ -1,8 +1,9 @@
 //! Bringing confirmed work into the user's files.
 //!
 //! The work is merged with the user's files as they are - committed, staged, edited, untracked - in the object store
-//! alone. Only if that has no conflict, the difference is applied, first as a check, then on files of which there are
-//! copies ([`copies`](super::copies)). So either all of it arrives, as unstaged changes, or nothing is another.
+//! alone. Only if that has no conflict, the difference is applied, first as a check, then to copies of the files that it changes
+//! ([`copies`](super::copies)), which take the places of these at last. So either all of it arrives, as unstaged changes, or nothing
+//! is another.
 
 use super::copies::Copies;
 use super::copies::left_behind;
@@ -96,31 +97,34 @@ impl Work {
             return Ok(Vec::new());
         }
         let patch = patch(&own, &user, &merged).await?;
-        let call = |options: &[&str]| {
+        let call = |git: &Git, options: &[&str]| {
             let call = git.call(["apply", "--whitespace=nowarn"]).args(options);
             call.stdin(patch.clone())
         };
-        let check = call(&["--check"]).run().await?;
+        let check = call(&git, &["--check"]).run().await?;
         if check.status != 0 {
             return Err(refused(self.what, &check.stderr));
         }
-        all_or_nothing(layout, repository, difference.paths, call(&[])).await?;
+        all_or_nothing(layout, repository, difference.paths, |files| call(&git.on(files), &[])).await?;
         Ok(difference.files)
     }
 }
 
-/// Runs a call that changes files of the user's; where it fails in the middle, they are put back.
+/// Runs a call that changes these files, on copies of them; then these arrive.
 async fn all_or_nothing(
     layout: &Layout,
     repository: &Repository,
     files: Vec<PathBuf>,
-    change: crate::host::git::Call,
+    change: impl Fn(&Root) -> crate::host::git::Call,
 ) -> Result<(), WorkspaceError> {
     let (place, top) = (layout.clone(), repository.top.clone());
     let copies = blocking(move || Copies::take(&place, &top, files)).await?;
-    let changed = change.ok().await;
-    let ended = move || if changed.is_ok() { copies.keep_modes().and(changed) } else { copies.put_back().and(changed) };
-    blocking(ended).await.map(drop)
+    let changed = change(copies.after()).ok().await;
+    blocking(move || match changed {
+        Ok(_) => copies.arrive(),
+        Err(error) => copies.give_up().and(Err(error)),
+    })
+    .await
 }
 
 /// Copies an index with its modification time: git looks into files that are not older than their index, because a
@@ -161,23 +165,25 @@ async fn apply_file(
     (patch, bytes): (&Path, Vec<u8>),
 ) -> Result<Applied, WorkspaceError> {
     // Outside a repository `git apply` takes paths from where it runs; inside one it would skip those above.
-    let git = match repository.kind {
-        Kind::Git => repository.git(),
-        Kind::Snapshot => Git::found_from(&repository.top),
-    };
-    let call = |options: &[&str]| {
+    let call = |files: Option<&Root>, options: &[&str]| {
+        let dir = files.map_or(repository.top.as_path(), Root::path);
+        let git = match (repository.kind, files) {
+            (Kind::Git, None) => repository.git(),
+            (Kind::Git, Some(files)) => repository.git().on(files),
+            (Kind::Snapshot, _) => Git::found_from(dir),
+        };
         let call = git.call(["apply", "--whitespace=nowarn"]).args(options);
-        call.stdin(bytes.clone()).env("GIT_CEILING_DIRECTORIES", repository.top.parent().unwrap_or(&repository.top))
+        call.stdin(bytes.clone()).env("GIT_CEILING_DIRECTORIES", dir.parent().unwrap_or(dir))
     };
-    let check = call(&["--check"]).run().await?;
+    let check = call(None, &["--check"]).run().await?;
     if check.status != 0 {
         return Err(refused(format!("the patch {}", patch.display()), &check.stderr));
     }
-    let list = call(&["--numstat", "-z"]).ok().await?;
+    let list = call(None, &["--numstat", "-z"]).ok().await?;
     let lines = list.split(|byte| *byte == 0);
     let names = lines.filter_map(|line| line.splitn(3, |byte| *byte == b'\t').nth(2));
     let paths: Vec<PathBuf> = names.map(|name| PathBuf::from(OsStr::from_bytes(name))).collect();
-    all_or_nothing(layout, repository, paths.clone(), call(&[])).await?;
+    all_or_nothing(layout, repository, paths.clone(), |files| call(Some(files), &[])).await?;
     let files = paths.iter().map(|path| path.to_string_lossy().into_owned()).collect();
     Ok(Applied { from: patch.display().to_string(), files })
 }

@@ -1,16 +1,31 @@
-//! Copies of files of the user's that are about to be changed, so that all of a change arrives or nothing.
+//! Files of the user's that are about to be changed: all of a change arrives or nothing.
+//!
+//! There are two copies of each. One is changed, which may take long where the user's filters do; the other one tells then whether the
+//! user saved something meanwhile. Only when all is ready, what was changed is moved to its place.
 
 use super::layout::Layout;
 use super::layout::io_error;
 use crate::files::Kind;
 use crate::files::Root;
 use crate::services::WorkspaceError;
+use std::collections::HashSet;
+use std::fs::File;
 use std::io;
 use std::path::Path;
 use std::path::PathBuf;
 
-/// Where the copies are, in the machine state.
+/// Where the copies are, in the machine state, until the user's files are touched.
+const PREPARED: &str = "applying.prepared";
+
+/// Where they are from then on.
 const PLACE: &str = "applying";
+
+/// In either, the files as they were, and as they are to be.
+const BEFORE: &str = "before";
+const AFTER: &str = "after";
+
+/// Held by who makes and uses copies.
+const LOCK: &str = "applying.lock";
 
 /// What to do about copies that an earlier change left because it was cut short, if there are any.
 pub(super) fn left_behind(layout: &Layout) -> Option<String> {
@@ -18,19 +33,28 @@ pub(super) fn left_behind(layout: &Layout) -> Option<String> {
     place.symlink_metadata().is_ok().then(|| {
         format!(
             "an earlier `reflexion apply` was cut short: the files as they were before it are in {}. Take back what you need from \
-             there, and remove that directory",
+             there, and remove {}",
+            place.join(BEFORE).display(),
             place.display()
         )
     })
 }
 
-/// The files as they were.
+/// The files as they were, and as they are to be.
 pub(super) struct Copies {
     state: Root,
-    kept: Root,
+    before: Root,
+    after: Root,
     top: Root,
-    /// What stood there, with its permissions.
-    files: Vec<(PathBuf, Option<(Kind, u32)>)>,
+    files: Vec<Copied>,
+    /// Let go with the copies.
+    _lock: File,
+}
+
+/// A file, and what stood there, with its permissions.
+struct Copied {
+    path: PathBuf,
+    was: Option<(Kind, u32)>,
 }
 
 impl Copies {
@@ -38,101 +62,190 @@ impl Copies {
     ///
     /// # Errors
     /// [`WorkspaceError::Unusable`] where copies of an earlier change that was cut short are there still: somebody has to look at
-    /// them.
+    /// them. The same where another process applies something just now.
     pub(super) fn take(layout: &Layout, top: &Path, files: Vec<PathBuf>) -> Result<Self, WorkspaceError> {
-        let place = layout.state().join(PLACE);
+        let place = layout.state().join(PREPARED);
         let failed = || io_error("copy to", &place);
         let state = layout.files().map_err(failed())?;
+        let lock = state.append_to(Path::new(LOCK)).map_err(failed())?;
+        lock.try_lock().map_err(|error| match error {
+            std::fs::TryLockError::WouldBlock => WorkspaceError::Unusable(
+                "another `reflexion apply` is at work in this project: wait for its end".to_owned(),
+            ),
+            std::fs::TryLockError::Error(error) => failed()(error),
+        })?;
         if let Some(left) = left_behind(layout) {
             return Err(WorkspaceError::Unusable(left));
         }
-        let kept = state.make_below(Path::new(PLACE)).map_err(failed())?;
+        state.remove(Path::new(PREPARED)).map_err(failed())?;
+        let below = |name| state.make_below(&Path::new(PREPARED).join(name)).map_err(failed());
+        let (before, after) = (below(BEFORE)?, below(AFTER)?);
         let top = Root::open(top).map_err(io_error("open", top))?;
-        let mut taken = Self { state, kept, top, files: Vec::new() };
-        for file in files {
-            match taken.copy(&file) {
-                Ok(kind) => taken.files.push((file, kind)),
-                Err(error) => {
-                    // Nothing was changed yet, so nothing is needed from there.
-                    taken.let_go()?;
-                    return Err(failed()(error));
-                }
-            }
+        let mut taken = Self { state, before, after, top, files: Vec::new(), _lock: lock };
+        match taken.copy_all(files) {
+            Ok(()) => Ok(taken),
+            Err(error) => taken.give_up().and(Err(failed()(error))),
         }
-        Ok(taken)
     }
 
-    fn copy(&self, file: &Path) -> io::Result<Option<(Kind, u32)>> {
-        let look = self.top.look(file)?;
+    fn copy_all(&mut self, files: Vec<PathBuf>) -> io::Result<()> {
+        for path in files {
+            let was = self.copy(&path)?;
+            self.files.push(Copied { path, was });
+        }
+        self.copy_attributes()
+    }
+
+    fn copy(&self, path: &Path) -> io::Result<Option<(Kind, u32)>> {
+        let look = self.top.look(path)?;
         match look.as_ref().map(|look| look.kind) {
-            Some(Kind::File) => self.kept.copy(file, &self.top, file)?,
-            Some(Kind::Link) => self.kept.link(file, &self.top.target(file)?)?,
+            Some(Kind::File) => {
+                self.before.copy(path, &self.top, path)?;
+                self.after.copy(path, &self.before, path)?;
+            }
+            Some(Kind::Link) => {
+                let target = self.top.target(path)?;
+                self.before.link(path, &target)?;
+                self.after.link(path, &target)?;
+            }
             Some(Kind::Dir | Kind::Other) | None => {}
         }
         Ok(look.map(|look| (look.kind, look.mode)))
     }
 
-    /// Makes the files what they were, and lets the copies go.
+    /// Git asks the directories of a file how it is to be written.
+    fn copy_attributes(&self) -> io::Result<()> {
+        let dirs: HashSet<&Path> = self.files.iter().flat_map(|file| file.path.ancestors().skip(1)).collect();
+        for dir in dirs {
+            let attributes = dir.join(".gitattributes");
+            let is_there = |root: &Root| Ok::<_, io::Error>(root.look(&attributes)?.map(|look| look.kind));
+            if is_there(&self.top).ok().flatten() == Some(Kind::File) && is_there(&self.after)?.is_none() {
+                self.after.copy(&attributes, &self.top, &attributes)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The files as they are to be: what is made of them here is what arrives.
+    pub(super) fn after(&self) -> &Root {
+        &self.after
+    }
+
+    /// Moves the files to their places, and lets the copies go.
     ///
     /// # Errors
-    /// Where some cannot be put back: all others are, and the copies of these stay.
-    pub(super) fn put_back(self) -> Result<(), WorkspaceError> {
+    /// Where the user saved one of them meanwhile, or one cannot be moved: those that were moved are put back. Where that cannot be
+    /// done either, the copies stay.
+    pub(super) fn arrive(self) -> Result<(), WorkspaceError> {
+        let (prepared, place) = (Path::new(PREPARED), Path::new(PLACE));
+        self.state.rename(prepared, place).map_err(io_error("rename", &self.state.path().join(prepared)))?;
+        // First what goes, which may be in the way of what comes.
+        let (go, come): (Vec<&Copied>, Vec<&Copied>) =
+            self.files.iter().partition(|file| self.after.look(&file.path).ok().flatten().is_none());
+        let mut moved = Vec::new();
+        for file in go.into_iter().chain(come) {
+            let done = self.was_saved(file).unwrap_or_else(|| {
+                moved.push(file);
+                self.put(file)
+            });
+            if let Err(error) = done {
+                return self.put_back(&moved, &format!("{}: {error}", file.path.display()));
+            }
+        }
+        self.let_go(PLACE)
+    }
+
+    /// The error of a file that is not any more as it was copied.
+    fn was_saved(&self, file: &Copied) -> Option<io::Result<()>> {
+        let changed = !self.is_as_it_was(file);
+        changed.then(|| Err(io::Error::other("it was changed while the work was prepared; apply it again")))
+    }
+
+    fn is_as_it_was(&self, file: &Copied) -> bool {
+        let path = &file.path;
+        match file.was {
+            Some((Kind::File, _)) => is_same_file(&self.top, &self.before, path),
+            Some((Kind::Link, _)) => {
+                self.top.target(path).is_ok_and(|now| self.before.target(path).is_ok_and(|before| now == before))
+            }
+            // A directory goes with what was in it, where that is all that goes.
+            _ => self.top.look(path).ok().flatten().is_none_or(|look| look.kind == Kind::Dir),
+        }
+    }
+
+    fn put(&self, file: &Copied) -> io::Result<()> {
+        let path = &file.path;
+        match self.after.look(path)?.map(|look| (look.kind, look.mode)) {
+            None if matches!(file.was, Some((Kind::Dir, _))) => Ok(()),
+            None => {
+                self.top.remove(path)?;
+                let emptied = path.ancestors().skip(1).filter(|dir| !dir.as_os_str().is_empty());
+                emptied.map(|dir| self.top.remove_empty(dir)).take_while(Result::is_ok).for_each(drop);
+                Ok(())
+            }
+            Some((now, mode)) => {
+                // Git makes new files of those that it changes.
+                if let Some((Kind::File, was)) = file.was
+                    && now == Kind::File
+                    && (mode & 0o111 == 0) == (was & 0o111 == 0)
+                {
+                    self.after.set_mode(path, was)?;
+                }
+                self.top.take(path, &self.after, path)
+            }
+        }
+    }
+
+    /// Makes the files that were moved what they were, and lets the copies go.
+    fn put_back(&self, moved: &[&Copied], why: &str) -> Result<(), WorkspaceError> {
         // First what is new, which may be in the way of what was there.
-        let (new, there): (Vec<_>, Vec<_>) = self.files.iter().partition(|(_, was)| was.is_none());
+        let (new, there): (Vec<&Copied>, Vec<&Copied>) = moved.iter().partition(|file| file.was.is_none());
         let failed: Vec<String> = new
             .into_iter()
             .chain(there)
-            .filter_map(|(file, was)| {
-                let error = self.put(file, was.map(|(kind, _)| kind)).err()?;
-                Some(format!("{} ({error})", file.display()))
-            })
+            .filter_map(|file| Some(format!("{} ({})", file.path.display(), self.restore(file).err()?)))
             .collect();
         if failed.is_empty() {
-            return self.let_go();
+            self.let_go(PLACE)?;
+            return Err(WorkspaceError::Unusable(format!(
+                "the work could not be applied, and nothing was changed: {why}"
+            )));
         }
         Err(WorkspaceError::Unusable(format!(
-            "the work could not be applied, and these files could not be put back: {}. As they were they are in {}: take them back from \
-             there, and remove that directory",
+            "the work could not be applied ({why}), and these files could not be put back: {}. As they were they are in {}: take them \
+             back from there, and remove {}",
             failed.join(", "),
-            self.kept.path().display()
+            self.state.path().join(PLACE).join(BEFORE).display(),
+            self.state.path().join(PLACE).display(),
         )))
     }
 
-    fn put(&self, file: &Path, was: Option<Kind>) -> io::Result<()> {
-        match was {
-            None if self.top.look(file)?.is_some_and(|look| look.kind != Kind::Dir) => self.top.remove(file),
-            Some(Kind::File) if !self.is_as_it_was(file) => self.top.take(file, &self.kept, file),
-            Some(Kind::Link) if self.top.target(file).ok() != self.kept.target(file).ok() => {
-                self.top.remove(file)?;
-                self.top.link(file, &self.kept.target(file)?)
+    fn restore(&self, file: &Copied) -> io::Result<()> {
+        let path = &file.path;
+        match file.was {
+            None if self.top.look(path)?.is_some_and(|look| look.kind != Kind::Dir) => self.top.remove(path),
+            Some((Kind::File, _)) if !is_same_file(&self.top, &self.before, path) => {
+                self.top.take(path, &self.before, path)
+            }
+            Some((Kind::Link, _)) if !self.is_as_it_was(file) => {
+                self.top.remove(path)?;
+                self.top.link(path, &self.before.target(path)?)
             }
             _ => Ok(()),
         }
     }
 
-    fn is_as_it_was(&self, file: &Path) -> bool {
-        let look = |root: &Root| root.look(file).ok().flatten().map(|look| (look.kind, look.len, look.mode));
-        look(&self.top).is_some_and(|now| look(&self.kept) == Some(now))
-            && self.top.read(file).ok() == self.kept.read(file).ok()
+    /// Lets the copies go before anything was moved.
+    pub(super) fn give_up(self) -> Result<(), WorkspaceError> {
+        self.let_go(PREPARED)
     }
 
-    /// Gives what was changed the permissions that it had, and lets the copies go: git makes new files of those that it changes.
-    pub(super) fn keep_modes(self) -> Result<(), WorkspaceError> {
-        for (file, was) in &self.files {
-            let Some((Kind::File, mode)) = was else { continue };
-            let now = self.top.look(file).ok().flatten().filter(|look| look.kind == Kind::File);
-            if let Some(now) = now
-                && (now.mode & 0o111 == 0) == (mode & 0o111 == 0)
-                && now.mode != *mode
-            {
-                self.top.set_mode(file, *mode).map_err(io_error("open", &self.top.path().join(file)))?;
-            }
-        }
-        self.let_go()
+    fn let_go(&self, place: &str) -> Result<(), WorkspaceError> {
+        self.state.remove(Path::new(place)).map_err(io_error("remove", &self.state.path().join(place)))
     }
+}
 
-    /// Lets the copies go.
-    pub(super) fn let_go(self) -> Result<(), WorkspaceError> {
-        self.state.remove(Path::new(PLACE)).map_err(io_error("remove", self.kept.path()))
-    }
+fn is_same_file(one: &Root, other: &Root, path: &Path) -> bool {
+    let look = |root: &Root| root.look(path).ok().flatten().map(|look| (look.kind, look.len, look.mode));
+    look(one).is_some_and(|now| look(other) == Some(now)) && one.read(path).ok() == other.read(path).ok()
 }

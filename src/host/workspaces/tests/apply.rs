@@ -152,3 +152,36 @@ async fn permissions_stay_and_a_change_that_was_cut_short_is_said_first() {
     apply(&project).await.unwrap();
     assert_eq!(fs::metadata(project.top.join("a")).unwrap().permissions().mode() & 0o777, 0o600);
 }
+
+#[tokio::test]
+async fn what_the_user_saves_while_a_filter_takes_its_time_stays() {
+    let project = Project::git(&[("a", BASE), ("gone", "g\n"), (".gitattributes", "a filter=slow\n")]);
+    confirmed(&project).await;
+    let top = &project.top;
+    write(top, "b", "mine\n");
+    let saves = tempfile::tempdir().unwrap();
+    write(saves.path(), "filter", &format!("cat; echo saved > \"{}\"", top.join("a").display()));
+    git(top, &["config", "filter.slow.smudge", &format!("sh '{}'", saves.path().join("filter").display())]);
+    let error = apply(&project).await.unwrap_err().to_string();
+    assert!(error.contains("a: it was changed while the work was prepared"), "{error}");
+    assert_eq!(read(top, "a"), "saved\n");
+    assert_eq!(names(top), [".gitattributes", "a", "b", "gone"], "all of it or nothing");
+    assert!(!top.join(".reflection/applying").exists());
+
+    git(top, &["config", "filter.slow.smudge", "tr e E"]);
+    write(top, "a", BASE);
+    apply(&project).await.unwrap();
+    assert_eq!(read(top, "a"), BASE.replace('1', "onE"), "written as the attributes say");
+}
+
+#[tokio::test]
+async fn another_process_that_applies_something_is_said() {
+    let project = Project::git(&[("a", BASE), ("gone", "g\n")]);
+    confirmed(&project).await;
+    let lock = fs::File::create(project.top.join(".reflection/applying.lock")).unwrap();
+    lock.lock().unwrap();
+    let error = apply(&project).await.unwrap_err().to_string();
+    assert!(error.contains("another `reflexion apply` is at work"), "{error}");
+    drop(lock);
+    apply(&project).await.unwrap();
+}

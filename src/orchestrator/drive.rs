@@ -417,7 +417,7 @@ impl RunContext {
             Ok(moved) if moved.is_empty() => return,
             Ok(moved) => format!(
                 "branches of the run were moved or deleted by somebody, and are put back: {}; what they were moved to is \
-                 kept beside them",
+                 kept beside them (`git branch --list 'reflexion/*@*'`)",
                 moved.join(", ")
             ),
             Err(error) => format!("the run's branches could not be looked at: {error}"),

@@ -456,6 +456,27 @@ fn nobody_but_the_runtime_decides_what_is_on_the_runs_branches() {
     assert!(ran.stderr.contains("were moved or deleted by somebody, and are put back"), "{}", ran.stderr);
 }
 
+/// What is in the way while the night goes on is said as what is found at its end.
+#[test]
+fn a_branch_in_the_way_of_one_of_the_run_is_kept_and_said() {
+    let moves = r#"
+echo right > "$REFLEXION_TASK_ID.txt"
+[ "$REFLEXION_TASK_ID" = b ] || exit 0
+of_run=refs/heads/reflexion/$REFLEXION_RUN_ID
+git -C ../../../.. update-ref -d $of_run/integration
+git -C ../../../.. update-ref $of_run/integration/mine main
+"#;
+    let project = Project::new(moves);
+    project.write("a.txt", "wrong\n");
+    project.write("b.txt", "wrong\n");
+    project.tasks(&[wanted("a"), wanted("b")]);
+    let ran = project.run(&["overnight", "--json"]);
+    let integration = format!("reflexion/{}/integration", ran.json()["run"].as_str().unwrap());
+    assert_eq!(project.git(&["log", "--format=%s", &format!("main..{integration}")]).lines().count(), 2, "{ran:?}");
+    ran.says(&format!("were moved or deleted by somebody, and are put back: {integration};"));
+    assert_ne!(project.git(&["for-each-ref", &format!("refs/heads/{integration}@*")]), "");
+}
+
 #[test]
 fn a_task_that_is_opened_again_is_done_again_when_the_night_goes_on() {
     let project = Project::new(AGENT);

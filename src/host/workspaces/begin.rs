@@ -60,6 +60,8 @@ pub(super) struct Begun {
     pub(super) integration: Mutex<String>,
     /// The run's other branches, by full name, as this process left them.
     pub(super) branches: std::sync::Mutex<BTreeMap<String, String>>,
+    /// Full names of branches that somebody else moved, or put something below, in this run's time.
+    pub(super) put_aside: std::sync::Mutex<BTreeSet<String>>,
 }
 
 pub(super) async fn begin(shared: &Shared, request: BeginRun) -> Result<(Begun, RunBase), WorkspaceError> {
@@ -125,6 +127,7 @@ pub(super) async fn begin(shared: &Shared, request: BeginRun) -> Result<(Begun, 
         commit,
         integration: Mutex::new(tip),
         branches: std::sync::Mutex::new(branches),
+        put_aside: std::sync::Mutex::default(),
     };
     Ok((begun, base))
 }

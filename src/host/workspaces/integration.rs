@@ -20,6 +20,7 @@ use crate::services::Rebased;
 use crate::services::ResumedBase;
 use crate::services::WorkspaceError;
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::sync::PoisonError;
 
 /// The full name of the branch; no task may have this id in a run that merges.
@@ -95,8 +96,8 @@ pub(super) async fn integrate(begun: &Begun, onto: &str, commit: &str) -> Result
 }
 
 /// Moves a ref of the run to a commit, which is brought into the user's repository first. What it was moved to by somebody, and
-/// refs below its name, are kept under other names; true if there was such a thing.
-async fn move_ref(begun: &Begun, name: &str, commit: &str, from: Option<&str>) -> Result<bool, WorkspaceError> {
+/// refs below its name, are kept under other names, and the run says so at its end.
+async fn move_ref(begun: &Begun, name: &str, commit: &str, from: Option<&str>) -> Result<(), WorkspaceError> {
     let repository = &begun.repository;
     let git = repository.git();
     let below = repository.refs(&[&format!("{name}/")], None).await?;
@@ -107,16 +108,13 @@ async fn move_ref(begun: &Begun, name: &str, commit: &str, from: Option<&str>) -
     let now = repository.resolve(name).await?;
     let known: Vec<&str> = [Some(begun.commit.as_str()), from].into_iter().flatten().collect();
     if now.as_deref() == Some(commit) && repository.is_whole(commit, &known).await? {
-        return Ok(!below.is_empty());
+        return Ok(());
     }
-    let moved = now.as_deref().filter(|now| Some(*now) != from && *now != commit);
-    if let Some(now) = moved {
+    if let Some(now) = now.as_deref().filter(|now| Some(*now) != from && *now != commit) {
         put_aside(begun, name, now).await?;
     }
-    let moved = moved.is_some() || !below.is_empty();
     let expected = now.unwrap_or_else(|| "0".repeat(commit.len()));
-    bring(begun, name, Moved { commit, expected: &expected, known: &known }).await?;
-    Ok(moved)
+    bring(begun, name, Moved { commit, expected: &expected, known: &known }).await
 }
 
 /// A ref that is moved to a commit of ours.
@@ -163,13 +161,15 @@ async fn bring(begun: &Begun, name: &str, to: Moved<'_>) -> Result<(), Workspace
 
 /// Puts a task's branch on its commit.
 pub(super) async fn place(begun: &Begun, name: &str, commit: &str) -> Result<(), WorkspaceError> {
-    move_ref(begun, name, commit, None).await.map(drop)
+    move_ref(begun, name, commit, None).await
 }
 
 /// `<name>@<commit>`, which is no task's branch.
 async fn put_aside(begun: &Begun, name: &str, commit: &str) -> Result<(), WorkspaceError> {
     let aside = format!("{name}@{}", commit.chars().take(12).collect::<String>());
-    begun.repository.git().call(["update-ref", &aside, commit]).ok().await.map(drop)
+    begun.repository.git().call(["update-ref", &aside, commit]).ok().await?;
+    begun.put_aside.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned());
+    Ok(())
 }
 
 /// Remembers which commit a branch of the run stands on.
@@ -181,21 +181,22 @@ pub(super) fn remember(begun: &Begun, name: String, commit: Option<String>) {
     };
 }
 
-/// Puts every branch back that somebody moved, and names them.
+/// Puts every branch back that somebody moved, and names them, with those that were in the way of one since the run began.
 pub(super) async fn finish(begun: &Begun) -> Result<Vec<String>, WorkspaceError> {
     let mut branches = begun.branches.lock().unwrap_or_else(PoisonError::into_inner).clone();
     let tip = begun.integration.lock().await.clone();
     if tip != begun.commit {
         branches.insert(integration(&begun.run), tip);
     }
-    let mut moved = Vec::new();
+    let mut moved = BTreeSet::new();
     for (name, commit) in branches {
-        let gone = begun.repository.resolve(&name).await?.is_none();
-        if move_ref(begun, &name, &commit, None).await? || gone {
-            moved.push(name.trim_start_matches("refs/heads/").to_owned());
+        if begun.repository.resolve(&name).await?.is_none() {
+            moved.insert(name.clone());
         }
+        move_ref(begun, &name, &commit, None).await?;
     }
-    Ok(moved)
+    moved.append(&mut begun.put_aside.lock().unwrap_or_else(PoisonError::into_inner));
+    Ok(moved.iter().map(|name| name.trim_start_matches("refs/heads/").to_owned()).collect())
 }
 
 /// Renames the task's branch to `<task>@<attempt>`, which is no task's name; a patch has its own place already.

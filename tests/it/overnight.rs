@@ -478,6 +478,25 @@ git -C ../../../.. update-ref $of_run/integration/mine main
 }
 
 #[test]
+fn a_night_whose_merged_work_is_gone_does_not_go_on_without_it() {
+    let project =
+        Project::new(r#"[ "$REFLEXION_TASK_ID" = a ] || { touch $OUT/begun; exec sleep 300; }; echo right > a.txt"#);
+    project.write("a.txt", "wrong\n");
+    let mut last = task_with_check("b", "true");
+    last["dependencies"] = json!([{ "id": "a", "type": "blocks" }]);
+    project.tasks(&[wanted("a"), last]);
+    let mut night = project.start(&["overnight", "--json"]);
+    project.await_told("begun");
+    night.kill();
+    for name in project.git(&["for-each-ref", "--format=%(refname)", "refs/heads/reflexion"]).lines() {
+        project.git(&["update-ref", "-d", name]);
+    }
+    std::fs::remove_dir_all(project.dir.join(".reflection/repository.git")).unwrap();
+    project.git(&["gc", "--quiet", "--prune=now"]);
+    project.run(&["overnight", "--resume"]).exits(4).says("is gone, which is all that run");
+}
+
+#[test]
 fn a_task_that_is_opened_again_is_done_again_when_the_night_goes_on() {
     let project = Project::new(AGENT);
     for file in ["a.txt", "d.txt"] {

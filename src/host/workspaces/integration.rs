@@ -38,7 +38,15 @@ pub(super) async fn tip(
     let Some(resumed) = resumed else { return Ok(base.to_owned()) };
     let found = repository.resolve(&format!("{}^{{commit}}", integration(run))).await?;
     let known = resumed.integration.clone().unwrap_or_else(|| base.to_owned());
-    Ok(found.filter(|found| resumed.pending.as_ref() == Some(found)).unwrap_or(known))
+    let tip = found.filter(|found| resumed.pending.as_ref() == Some(found)).unwrap_or(known);
+    // Either repository may have it: who deleted the branch has not lost what is in the runtime's.
+    if repository.own().call(["cat-file", "-e", &format!("{tip}^{{commit}}")]).run().await?.status != 0 {
+        return Err(WorkspaceError::Unusable(format!(
+            "the commit {tip} is gone, which is all that run {run} has merged: somebody deleted its branches and what the runtime \
+             kept. Start a new run, after `reflexion task reopen` of the tasks whose work you want again"
+        )));
+    }
+    Ok(tip)
 }
 
 /// The branches of the tasks of a run that goes on, as they stand: no agent of it is alive.

@@ -74,7 +74,7 @@ impl Deref for Parent<'_> {
 
 /// What becomes of directories that are missing on the way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Missing {
+pub(super) enum Missing {
     Fails,
     IsMade,
     /// And its name survives a power cut.
@@ -363,7 +363,7 @@ impl Root {
     }
 
     /// The directory that holds what a path names, and the name in it.
-    fn parent<'a>(&'a self, path: &'a Path, missing: Missing) -> io::Result<(Parent<'a>, &'a OsStr)> {
+    pub(super) fn parent<'a>(&'a self, path: &'a Path, missing: Missing) -> io::Result<(Parent<'a>, &'a OsStr)> {
         let mut names = self.names(path)?;
         let last = names.pop().ok_or_else(|| {
             let message = format!("`{}` is the root itself; a path below it is needed", self.path().display());

@@ -133,6 +133,13 @@ impl Recorder {
         Ok(git::paths(&out).collect())
     }
 
+    /// Takes over the times of files whose content is that of the index.
+    pub(super) async fn refresh(&self) -> Result<(), WorkspaceError> {
+        self.unlock()?;
+        // Its status says whether some have another content.
+        self.call(["update-index", "-q", "--refresh"]).run().await.map(drop)
+    }
+
     /// Everything tracked: `mode id stage TAB path NUL`, again and again.
     pub(super) async fn listing(&self) -> Result<Vec<u8>, WorkspaceError> {
         self.call(["ls-files", "-z", "--stage"]).ok().await

@@ -1,5 +1,7 @@
 //! Running `setup` in a workspace, and keeping what it made.
 
+use super::layout::blocking;
+use super::reads::Unread;
 use super::slot::Slot;
 use super::workspace::HostWorkspace;
 use crate::domain::CheckCommand;
@@ -24,8 +26,9 @@ const WARNS: i32 = 2;
 const WARNING_TOLD: usize = 300;
 
 impl HostWorkspace {
-    /// Runs `setup` if what it depends on is not what it was; what it left untracked is kept, what it changed of the tree is put
-    /// back. What it made before is removed first, so that nothing of another state of the files stays. Gives its warnings.
+    /// Runs `setup` unless what it made is there and is right for the files; what it left untracked is kept, what it changed of the
+    /// tree is put back. What it made before is removed first, so that nothing of another state of the files stays. Gives its
+    /// warnings.
     pub(super) async fn set_up(
         &self,
         slot: &mut Slot,
@@ -40,11 +43,13 @@ impl HostWorkspace {
             let are = all.split(|byte| *byte == 0).filter(|entry| entry.starts_with(b"160000"));
             inputs.extend(are.flatten());
         }
-        if slot.known.set_up.as_ref() == Some(&inputs) {
+        if slot.is_set_up(&inputs, &self.parts.tree).await? {
             return Ok(Vec::new());
         }
         slot.known.set_up = None;
         slot.with_kept(super::kept::Kept::forget_setup).await?;
+        let (files, left_out) = (slot.recorder.files.clone(), slot.kept_roots());
+        let unread = blocking(move || Unread::forget(&files, &left_out)).await?;
         let mut command = Command::new(["sh"], self.dir());
         command.program = setup.clone();
         command.env = self.env();
@@ -58,6 +63,7 @@ impl HostWorkspace {
             Ok(output) => output,
             Err(error) => return Err(failed("it did not start".into(), error.to_string())),
         };
+        let reads = blocking(move || Ok(unread.map(Unread::reads))).await?;
         let warns = output.end == CommandEnd::Exited(WARNS);
         if !output.success() && !warns {
             return Err(failed(how(output.end), end_of(&output.combined.text(), TOLD).to_owned()));
@@ -66,10 +72,11 @@ impl HostWorkspace {
         if let Err(error) = slot.recorder.inspect().await {
             return Err(failed("what it left cannot be used".to_owned(), error.to_string()));
         }
+        slot.recorder.refresh().await?;
         let rewritten = slot.recorder.modified().await?;
         slot.recorder.checkout(&slot.known.loaded).await?;
         slot.capture().await?;
-        slot.note_set_up(inputs).await?;
+        slot.note_set_up(inputs, reads).await?;
         let loaded = slot.known.loaded.clone();
         let head = self.parts.head_of(&loaded).await?;
         slot.leave(&self.parts.target_at(&loaded, &head)).await?;
@@ -90,7 +97,8 @@ impl HostWorkspace {
     }
 }
 
-/// The tracked files that `setup` depends on: lockfiles and manifests wherever they are, and what its command names.
+/// The tracked files that `setup` depends on, whether it has read them or only looked whether they are there: lockfiles and manifests
+/// wherever they are, and what its command names.
 fn patterns(setup: &CheckCommand, prefix: &Path) -> Vec<String> {
     let known = toolchain::lockfiles().iter().chain(toolchain::manifests()).map(|name| format!(":(glob)**/{name}"));
     let text = setup.to_string();

@@ -18,6 +18,7 @@ use super::layout::cache_of;
 use super::layout::io_error;
 use super::layout::place_of;
 use super::layout::private_of;
+use super::reads::Reads;
 use super::recorder::IndexStamp;
 use super::recorder::Recorder;
 use super::recorder::stamp;
@@ -83,6 +84,8 @@ pub(super) struct Known {
     pub(super) set_up: Option<Vec<u8>>,
     /// The tree on which it ran.
     pub(super) set_up_on: Option<String>,
+    /// What it read; not known where the file system does not keep that.
+    reads: Option<Reads>,
     /// It wrote to the build caches.
     set_up_in_cache: bool,
     /// Where submodules are.
@@ -188,9 +191,31 @@ impl Slot {
         Ok(())
     }
 
-    /// Notes where `setup` has just written to.
-    pub(super) async fn note_set_up(&mut self, inputs: Vec<u8>) -> Result<(), WorkspaceError> {
+    /// Whether what `setup` made is right for the files: it ran on them, or on the `base` and has read nothing there that differs.
+    /// What it made of somebody's work is for that work alone, because it may have run code of it.
+    pub(super) async fn is_set_up(&self, inputs: &[u8], base: &str) -> Result<bool, WorkspaceError> {
+        let Known { loaded, set_up, set_up_on, reads, .. } = &self.known;
+        if set_up.as_deref() != Some(inputs) {
+            return Ok(false);
+        }
+        if set_up_on.as_ref() == Some(loaded) {
+            return Ok(true);
+        }
+        let (Some(reads), Some(on)) = (reads, set_up_on.as_deref().filter(|on| *on == base)) else { return Ok(false) };
+        let differing = self.recorder.difference(on, loaded).await?;
+        let files = &self.recorder.files;
+        Ok(!reads.concern(&differing, |path| matches!(files.look(path), Ok(Some(_)))))
+    }
+
+    /// What is not tracked and is kept: carried, or made by `setup`.
+    pub(super) fn kept_roots(&self) -> BTreeSet<PathBuf> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).roots().clone()
+    }
+
+    /// Notes where `setup` has just written to, and what it read.
+    pub(super) async fn note_set_up(&mut self, inputs: Vec<u8>, reads: Option<Reads>) -> Result<(), WorkspaceError> {
         self.known.set_up = Some(inputs);
+        self.known.reads = reads;
         self.known.set_up_on = Some(self.known.loaded.clone());
         self.known.set_up_in_cache = match self.cache.clone() {
             Some(cache) => blocking(move || Ok(cache.lock().unwrap_or_else(PoisonError::into_inner).is_used())).await?,
@@ -298,7 +323,7 @@ impl Slot {
         (self.known.set_up, self.known.set_up_on) = (None, None);
         self.forget_seen();
         let files = self.recorder.files.clone();
-        let gone = self.kept.lock().unwrap_or_else(PoisonError::into_inner).roots().clone();
+        let gone = self.kept_roots();
         let removed =
             move || gone.iter().try_for_each(|root| files.remove(root)).map_err(io_error("empty", files.path()));
         blocking(removed).await?;
@@ -389,7 +414,7 @@ impl Slot {
         let seen = self.known.seen.take().or(self.known.before.take());
         self.known.before = None;
         let files = self.recorder.files.clone();
-        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner).roots().clone();
+        let kept = self.kept_roots();
         let (dirs, hidden) = (self.dirs.clone(), target.begun.repository.hidden());
         let run = move || {
             let seen = seen.map(|seen| {
@@ -495,7 +520,7 @@ impl Slot {
         .await?;
         if let Some(git) = &target.begun.agents_git {
             let index = self.recorder.shown(target.head_tree, &self.known.loaded).await?;
-            let keeps = self.kept.lock().unwrap_or_else(PoisonError::into_inner).roots().contains(Path::new(MODULES));
+            let keeps = self.kept_roots().contains(Path::new(MODULES));
             let (git, files, head) = (Arc::clone(git), self.recorder.files.clone(), target.head.to_owned());
             blocking(move || git.lay(&files, &head, &index, keeps).map_err(io_error("write to", files.path()))).await?;
         }
@@ -566,6 +591,7 @@ impl Known {
             head: String::new(),
             set_up: None,
             set_up_on: None,
+            reads: None,
             set_up_in_cache: false,
             submodules: BTreeSet::new(),
             written: BTreeSet::new(),

@@ -265,9 +265,18 @@ impl Workspace for HostWorkspace {
     async fn reset(&self, tree: &TreeId, cancel: &CancellationToken) -> Result<Restored, WorkspaceError> {
         let mut state = self.state.lock().await;
         let mut said = Vec::new();
-        let ready = state.pristine.take().as_ref() == Some(&tree.0);
+        let mut ready = state.pristine.take().as_ref() == Some(&tree.0);
         let slot = state.slot()?;
         slot.look_after_cache(&self.parts.begun).await?;
+        // What `setup` makes of the base serves all work that it reads the same of.
+        if self.parts.role == Role::Room
+            && slot.known.set_up.is_none()
+            && self.parts.shared.params.workspace.setup.is_some()
+        {
+            self.put_back(slot, &self.parts.tree).await?;
+            self.set_up(slot, cancel).await?;
+            ready = tree.0 == self.parts.tree;
+        }
         if !ready {
             said = self.put_back(slot, &tree.0).await?;
         }
@@ -303,7 +312,7 @@ impl Workspace for HostWorkspace {
     async fn leftovers(&self) -> Result<Vec<String>, WorkspaceError> {
         let mut state = self.state.lock().await;
         let slot = state.slot()?;
-        let roots = slot.kept.lock().unwrap_or_else(PoisonError::into_inner).roots().clone();
+        let roots = slot.kept_roots();
         let untracked = slot.recorder.untracked().await?.into_iter().filter(|path| !roots.contains(path));
         let mut found: Vec<PathBuf> = untracked.filter(|path| !path.starts_with(DIR)).collect();
         found.extend(slot.with_kept(|kept| kept.touched()).await?.into_iter().filter(|path| !path.starts_with(DIR)));
@@ -330,7 +339,7 @@ impl Workspace for HostWorkspace {
             return self.change(&mut state, tree, start).await;
         }
         let mut left_out: Vec<PathBuf> = self.parts.begun.repository.hidden().into();
-        let kept = slot.kept.lock().unwrap_or_else(PoisonError::into_inner).roots().clone();
+        let kept = slot.kept_roots();
         // What `setup` has put into a submodule is not recorded; which commit it is at, is.
         left_out.extend(kept.into_iter().filter(|path| !slot.known.submodules.contains(path)));
         slot.recorder.inspect().await?;

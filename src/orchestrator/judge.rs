@@ -348,6 +348,7 @@ mod tests {
             files: case.files.iter().map(|&f| f.to_owned()).collect(),
             existed: Vec::new(),
             leads_out: Vec::new(),
+            left_out: Vec::new(),
             diff_hash: String::new(),
             no_op: case.files.is_empty(),
         };

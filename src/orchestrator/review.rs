@@ -77,6 +77,7 @@ mod tests {
             files: [list(existed), list(new)].concat(),
             existed: list(existed),
             leads_out: Vec::new(),
+            left_out: Vec::new(),
             diff_hash: String::new(),
             no_op: false,
         };

@@ -122,6 +122,7 @@ impl TaskRun {
         let changed = self.end_work(workspace).await?;
         self.blame(course, changed);
         let change = self.recorded(workspace, course).await?;
+        self.say_left_out(&change.left_out);
         if !change.files.is_empty() {
             self.last_change = Some((course.attempt.part, change.tree.clone()));
         }
@@ -151,6 +152,21 @@ impl TaskRun {
             }
             recorded => Ok(recorded?),
         }
+    }
+
+    fn say_left_out(&self, files: &[String]) {
+        const NAMED: usize = 3;
+        if files.is_empty() {
+            return;
+        }
+        let named = files.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
+        let more = files.len().saturating_sub(NAMED);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let message = format!(
+            "new files below what is carried or what `setup` made are no part of the change: {named}{more}. If they are work, let \
+             `carry` and `setup` name and write single files there; if not, put them into .gitignore"
+        );
+        self.publish(EventKind::Warning { message });
     }
 
     /// Runs the agent and looks after it.

@@ -224,7 +224,16 @@ impl Workspace for MemoryWorkspace {
         let changed = self.changed(&files);
         let existed = changed.iter().filter(|file| self.base.contains_key(Path::new(file))).cloned().collect();
         let leads_out = Vec::new();
-        Ok(Change { no_op: tree == *start, files: changed, existed, leads_out, diff_hash: tree.0.clone(), tree })
+        let left_out = Vec::new();
+        Ok(Change {
+            no_op: tree == *start,
+            files: changed,
+            existed,
+            leads_out,
+            left_out,
+            diff_hash: tree.0.clone(),
+            tree,
+        })
     }
 
     async fn diff(&self, tree: &TreeId, limit: usize) -> Result<String, WorkspaceError> {

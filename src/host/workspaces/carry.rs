@@ -2,6 +2,7 @@
 
 use super::host_workspaces::Shared;
 use super::kept::inside;
+use super::kept::is_of_git;
 use super::layout::blocking;
 use super::repository::Repository;
 use crate::host::git;
@@ -34,6 +35,8 @@ pub(super) struct Chosen {
     pub(super) roots: Vec<PathBuf>,
     /// Links in them to directories elsewhere, which are not copied.
     left_out: Vec<PathBuf>,
+    /// What belongs to repositories in them, which is not copied either.
+    repositories: Vec<PathBuf>,
     /// Globs that match nothing.
     idle: Vec<String>,
 }
@@ -54,7 +57,13 @@ impl Chosen {
                 link.display()
             )
         });
-        idle.chain(links).collect()
+        let repositories = self.repositories.iter().map(|path| {
+            format!(
+                "`{}` is not carried, only the files beside it: git in a workspace would work on that repository",
+                path.display()
+            )
+        });
+        idle.chain(links).chain(repositories).collect()
     }
 }
 
@@ -103,9 +112,18 @@ impl Carry {
                 if let Some(glob) = self.matching(in_project) {
                     chosen.roots.push(path.to_owned());
                     found_any[glob] = true;
-                    for below in walk(found.path()).flatten() {
+                    let mut all_below = walk(found.path());
+                    while let Some(below) = all_below.next() {
+                        let Ok(below) = below else { continue };
                         // Another glob may name the same, or what is below it.
                         let path = below.path().strip_prefix(&project).unwrap_or(below.path());
+                        if is_of_git(path) {
+                            chosen.repositories.push(path.to_owned());
+                            if below.file_type().is_dir() {
+                                all_below.skip_current_dir();
+                            }
+                            continue;
+                        }
                         for (any, (_, glob)) in found_any.iter_mut().zip(&self.globs) {
                             *any = *any || glob.is_match(path);
                         }

@@ -93,17 +93,43 @@ impl Kept {
 
     /// Copies paths of the user's into the workspace.
     pub(super) fn carry(&mut self, roots: Vec<PathBuf>) -> Result<(), WorkspaceError> {
+        let mut missing = BTreeSet::new();
         for root in roots {
-            for found in self.source.walk(&root) {
+            if self.is_in_a_file(&root) {
+                missing.insert(root.clone());
+                self.roots.insert(root);
+                continue;
+            }
+            let mut walk = self.source.walk(&root);
+            while let Some(found) = walk.next() {
                 let (path, look) = found.map_err(io_error("look through", &self.source.path().join(&root)))?;
-                self.bring(&path, &look)?;
+                if !is_of_git(&path) {
+                    self.bring(&path, &look)?;
+                } else if look.kind == Kind::Dir {
+                    walk.skip_below();
+                }
             }
             self.roots.insert(root);
         }
         self.carried.clone_from(&self.roots);
         self.sources = look(&self.source, &self.carried)?;
         self.entries = self.look()?;
+        // Brought as soon as there is a place for it.
+        let later = |path: &PathBuf| missing.iter().any(|root| path.starts_with(root)) && !is_of_git(path);
+        let sources = self.sources.iter().filter(|(path, _)| later(path));
+        self.entries.extend(sources.map(|(path, entry)| (path.clone(), entry.clone())));
         Ok(())
+    }
+
+    /// Whether the work has made a file or a link of a directory that this path is in: then there is no place for it.
+    fn is_in_a_file(&self, path: &Path) -> bool {
+        let mut above = path.ancestors().skip(1).filter(|dir| !dir.as_os_str().is_empty());
+        above.any(|dir| !matches!(self.files.look(dir), Ok(None) | Ok(Some(Look { kind: Kind::Dir, .. }))))
+    }
+
+    /// Whether something that `setup` made has no place in the files.
+    pub(super) fn has_no_place(&self) -> bool {
+        self.roots.iter().any(|root| !self.carried.contains(root) && self.is_in_a_file(root))
     }
 
     /// Whether nothing that is kept was ever changed or removed, here or - for these carried paths - by the user. What is
@@ -182,8 +208,9 @@ impl Kept {
             }
         }
         let mut brought = Vec::new();
+        let without_place: Vec<&PathBuf> = self.roots.iter().filter(|root| self.is_in_a_file(root)).collect();
         for (path, entry) in &self.entries {
-            if now.get(path) == Some(entry) {
+            if now.get(path) == Some(entry) || without_place.iter().any(|root| path.starts_with(root)) {
                 continue;
             }
             self.was_touched = true;
@@ -267,6 +294,13 @@ impl Kept {
         Ok(())
     }
 
+    /// Files and links below these roots that are not kept themselves.
+    pub(super) fn new_below(&self, roots: &BTreeSet<PathBuf>) -> Result<Vec<PathBuf>, WorkspaceError> {
+        let now = look(&self.files, roots)?.into_iter();
+        let new = now.filter(|(path, entry)| !matches!(entry, Entry::Dir { .. }) && !self.entries.contains_key(path));
+        Ok(new.map(|(path, _)| path).collect())
+    }
+
     /// Whether a file that is kept has the content that it had.
     pub(super) fn has_content(&self, path: &Path) -> bool {
         let Some(Entry::File { size, .. }) = self.entries.get(path) else { return false };
@@ -298,6 +332,12 @@ impl Kept {
     fn look(&self) -> Result<BTreeMap<PathBuf, Entry>, WorkspaceError> {
         look(&self.files, &self.roots)
     }
+}
+
+/// Whether a path is a repository's own, or leads to one: by a `.git` of the user's, or what it names (`gitdir:`, `core.worktree`), git in a
+/// workspace would work on the user's repository.
+pub(super) fn is_of_git(path: &Path) -> bool {
+    path.iter().any(|name| name == ".git")
 }
 
 fn empty_store(private: &Root) -> Result<Root, WorkspaceError> {

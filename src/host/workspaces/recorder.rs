@@ -156,7 +156,8 @@ impl Recorder {
         self.ignored(&there).await.map(|ignored| ignored.into_iter().collect())
     }
 
-    async fn ignored(&self, paths: &[PathBuf]) -> Result<HashSet<PathBuf>, WorkspaceError> {
+    /// Those of these paths that are ignored.
+    pub(super) async fn ignored(&self, paths: &[PathBuf]) -> Result<HashSet<PathBuf>, WorkspaceError> {
         if paths.is_empty() {
             return Ok(HashSet::new());
         }

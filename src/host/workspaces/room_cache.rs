@@ -104,6 +104,11 @@ impl RoomCache {
         all(&self.live).is_ok_and(|now| now != self.entries)
     }
 
+    /// Takes everything away, until it is put back.
+    pub(super) fn empty(&mut self) -> Result<(), WorkspaceError> {
+        empty(&self.live)
+    }
+
     /// Puts the caches back to what they were before a check used them.
     pub(super) fn put_back(&mut self) -> Result<(), WorkspaceError> {
         let lock = Arc::clone(&self.kept_times);

@@ -44,6 +44,7 @@ use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::time::Duration;
 use std::time::Instant;
+use std::time::SystemTime;
 
 /// What was looked at so short a time ago is not looked at again: whoever is not to be there may come a moment later as well.
 pub(super) const AT_ONCE: Duration = Duration::from_millis(250);
@@ -100,6 +101,8 @@ pub(super) struct Known {
     same_at: Option<Instant>,
     /// Our index as we left it.
     index: Option<IndexStamp>,
+    /// When files were written last.
+    checked_out_at: SystemTime,
     /// The index of whoever works here, as we left it.
     agents_index: Option<IndexStamp>,
 }
@@ -195,7 +198,7 @@ impl Slot {
     /// What it made of somebody's work is for that work alone, because it may have run code of it.
     pub(super) async fn is_set_up(&self, inputs: &[u8], base: &str) -> Result<bool, WorkspaceError> {
         let Known { loaded, set_up, set_up_on, reads, .. } = &self.known;
-        if set_up.as_deref() != Some(inputs) {
+        if set_up.as_deref() != Some(inputs) || self.with_kept(|kept| Ok(kept.has_no_place())).await? {
             return Ok(false);
         }
         if set_up_on.as_ref() == Some(loaded) {
@@ -205,6 +208,19 @@ impl Slot {
         let differing = self.recorder.difference(on, loaded).await?;
         let files = &self.recorder.files;
         Ok(!reads.concern(&differing, |path| matches!(files.look(path), Ok(Some(_)))))
+    }
+
+    /// New files below these kept paths, of which nobody has said that they are no work by ignoring them.
+    pub(super) async fn new_below_kept(&self, kept: &[PathBuf]) -> Result<Vec<String>, WorkspaceError> {
+        let ignored = self.recorder.ignored(kept).await?;
+        let open: BTreeSet<PathBuf> = kept.iter().filter(|path| !ignored.contains(*path)).cloned().collect();
+        if open.is_empty() {
+            return Ok(Vec::new());
+        }
+        let new = self.with_kept(move |kept| kept.new_below(&open)).await?;
+        let ignored = self.recorder.ignored(&new).await?;
+        let is_work = |path: &&PathBuf| !ignored.contains(*path);
+        Ok(new.iter().filter(is_work).map(|path| path.to_string_lossy().into_owned()).collect())
     }
 
     /// What is not tracked and is kept: carried, or made by `setup`.
@@ -224,21 +240,31 @@ impl Slot {
         Ok(())
     }
 
-    /// What is in the build caches by now may have been made, of the base, after the files of this tree were written here: then these are
-    /// made younger, because tools that build compare times.
-    pub(super) async fn freshen(&mut self, begun: &Begun) -> Result<(), WorkspaceError> {
+    /// Makes the build caches fit the files. What is in them was made of the base, maybe after the files of this tree were written here:
+    /// then these are made younger, because tools that build compare times. Of a file that is gone, and of what a link leads to, no
+    /// time tells; then the tree begins without caches.
+    pub(super) async fn fit_cache(&mut self, begun: &Begun) -> Result<(), WorkspaceError> {
         let Some(cache) = self.cache.clone() else { return Ok(()) };
-        let times = cache.lock().unwrap_or_else(PoisonError::into_inner).kept_times();
         let base = begun.repository.resolve(&format!("{}^{{tree}}", begun.commit)).await?;
-        let Some(base) = base.filter(|base| *base != self.known.loaded && self.freshened != times) else {
-            return Ok(());
-        };
+        let Some(base) = base.filter(|base| *base != self.known.loaded) else { return Ok(()) };
         let changed = self.recorder.difference(&base, &self.known.loaded).await?.paths;
         let files = self.recorder.files.clone();
+        let is_file = move |path: &PathBuf| matches!(files.look(path), Ok(Some(look)) if look.kind == Kind::File);
+        if !changed.iter().all(&is_file) {
+            self.use_cache();
+            if self.known.set_up_in_cache {
+                self.known.set_up = None;
+            }
+            return blocking(move || cache.lock().unwrap_or_else(PoisonError::into_inner).empty()).await;
+        }
+        let times = cache.lock().unwrap_or_else(PoisonError::into_inner).kept_times();
+        if self.freshened == times {
+            return Ok(());
+        }
+        let files = self.recorder.files.clone();
         blocking(move || {
-            let is_file = |path: &&PathBuf| matches!(files.look(path), Ok(Some(look)) if look.kind == Kind::File);
             let touch = |path: &PathBuf| files.touch(path).map_err(io_error("touch", &files.path().join(path)));
-            changed.iter().filter(is_file).try_for_each(touch)
+            changed.iter().try_for_each(touch)
         })
         .await?;
         self.freshened = times;
@@ -358,7 +384,9 @@ impl Slot {
         let half = blocking(move || Ok(agents_git::half_done(&files))).await?;
         let hides = self.differs_in(target).await?;
         self.sweep(target).await?;
+        self.wait_for_another_second().await;
         self.recorder.checkout(target.tree).await?;
+        self.known.checked_out_at = SystemTime::now();
         if hides {
             self.recorder.hide(&target.begun.repository.hidden()).await?;
         }
@@ -369,6 +397,20 @@ impl Slot {
         self.with_kept(Kept::restore).await?;
         self.leave(target).await?;
         Ok(half)
+    }
+
+    /// What was built of files tells them by the second in which they were written and their size, where that is Python's: of what is kept,
+    /// none may be taken for that of a file that is written now.
+    async fn wait_for_another_second(&self) {
+        let is_kept = self.known.set_up.is_some() || self.cache.is_some();
+        if self.number.role() != Role::Room || !is_kept {
+            return;
+        }
+        let begun = self.known.checked_out_at.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
+        let next = SystemTime::UNIX_EPOCH + Duration::from_secs(begun + 1);
+        // Where the clock was set back, a second is enough.
+        let wait = next.duration_since(SystemTime::now()).unwrap_or_default().min(Duration::from_secs(1));
+        tokio::time::sleep(wait).await;
     }
 
     /// Whether the trees differ in what no workspace has.
@@ -567,8 +609,9 @@ impl Slot {
         let files = self.recorder.files.clone();
         let tracked = Tracked::read(&self.recorder.listing().await?);
         self.known.submodules = tracked.submodules().collect();
-        let filled = move |path: &PathBuf| files.list(path).is_ok_and(|names| !names.is_empty());
+        let filled = |path: &PathBuf| files.list(path).is_ok_and(|names| !names.is_empty());
         untracked.extend(tracked.submodules().chain([PathBuf::from(MODULES)]).filter(filled));
+        let untracked = untracked.into_iter().flat_map(|path| made_itself(&files, path)).collect();
         self.with_kept(move |kept| kept.capture(untracked)).await
     }
 
@@ -599,9 +642,26 @@ impl Known {
             before: None,
             same_at: None,
             index: None,
+            checked_out_at: SystemTime::now(),
             agents_index: None,
         }
     }
+}
+
+/// What was made at a path: of a directory that has nothing but directories in it, these, because it is only the way to them. Work may put
+/// files of its own there.
+fn made_itself(files: &Root, path: PathBuf) -> Vec<PathBuf> {
+    let mut made = Vec::new();
+    let mut look_at = vec![path];
+    while let Some(path) = look_at.pop() {
+        match files.list(&path) {
+            Ok(names) if !names.is_empty() && names.iter().all(|(_, kind)| *kind == Kind::Dir) => {
+                look_at.extend(names.into_iter().map(|(name, _)| path.join(name)));
+            }
+            _ => made.push(path),
+        }
+    }
+    made
 }
 
 /// Two empty directories, whatever was in their places.

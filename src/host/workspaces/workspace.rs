@@ -209,6 +209,7 @@ impl HostWorkspace {
             files: difference.files,
             existed: difference.existed,
             leads_out: difference.leads_out,
+            left_out: Vec::new(),
             diff_hash: difference.hash,
         })
     }
@@ -280,8 +281,8 @@ impl Workspace for HostWorkspace {
         if !ready {
             said = self.put_back(slot, &tree.0).await?;
         }
+        slot.fit_cache(&self.parts.begun).await?;
         said.extend(self.set_up(slot, cancel).await?);
-        slot.freshen(&self.parts.begun).await?;
         state.pristine = Some(tree.0.clone());
         Ok(Restored { said })
     }
@@ -339,9 +340,10 @@ impl Workspace for HostWorkspace {
             return self.change(&mut state, tree, start).await;
         }
         let mut left_out: Vec<PathBuf> = self.parts.begun.repository.hidden().into();
-        let kept = slot.kept_roots();
         // What `setup` has put into a submodule is not recorded; which commit it is at, is.
-        left_out.extend(kept.into_iter().filter(|path| !slot.known.submodules.contains(path)));
+        let kept: Vec<PathBuf> =
+            slot.kept_roots().into_iter().filter(|path| !slot.known.submodules.contains(path)).collect();
+        left_out.extend(kept.iter().cloned());
         slot.recorder.inspect().await?;
         let forced = slot.recorder.forced(slot.told_names(self.parts.base.len() / 2)).await?;
         let (loaded, most_bytes) = (slot.known.loaded.clone(), self.parts.shared.params.workspace.max_change_bytes);
@@ -350,7 +352,8 @@ impl Workspace for HostWorkspace {
         slot.known.written.extend(recorded.changed);
         slot.known.loaded.clone_from(&recorded.tree);
         slot.leave_index();
-        self.change(&mut state, recorded.tree, start).await
+        let left_out = slot.new_below_kept(&kept).await?;
+        Ok(Change { left_out, ..self.change(&mut state, recorded.tree, start).await? })
     }
 
     async fn begin_work(&self) -> Result<(), WorkspaceError> {

@@ -157,6 +157,131 @@ async fn what_setup_wrote_below_a_carried_path_comes_from_the_user_again() {
     assert!(!room.dir().join("data/more").exists());
 }
 
+/// The tree of a change of the base.
+async fn work(workspace: &Arc<dyn Workspace>, act: impl FnOnce(&Path)) -> TreeId {
+    reset(workspace).await;
+    act(&workspace.dir());
+    record(workspace).await.tree
+}
+
+#[tokio::test]
+async fn setup_runs_again_where_the_work_differs_in_what_it_read() {
+    let log = tempfile::NamedTempFile::new().unwrap();
+    let setup = format!("cat data/* > made; echo ran >> {}", log.path().display());
+    let project = Project::git(&[("data/one", "1"), ("other/two", "2")]).set_up_by(&setup);
+    let workspace = project.open().await;
+    let one = work(&workspace, |dir| write(dir, "data/one", "one")).await;
+    let same = work(&workspace, |dir| {
+        write(dir, "data/one", "one");
+        write(dir, "other/two", "two");
+    });
+    let same = same.await;
+    let new = work(&workspace, |dir| write(dir, "data/new", "new")).await;
+    let elsewhere = work(&workspace, |dir| {
+        write(dir, "other/two", "two");
+        write(dir, "other/new", "new");
+    });
+    let elsewhere = elsewhere.await;
+    let room = workspace.room().await.unwrap();
+    let runs = || fs::read_to_string(log.path()).unwrap().lines().count();
+    at(&room, &room.base()).await;
+    let before = runs();
+    let mut seen = Vec::new();
+    // What was made of the base is gone once it has run on something else, and so it runs there first.
+    for tree in [&elsewhere, &one, &one, &same, &new, &room.base()] {
+        at(&room, tree).await;
+        seen.push((runs() - before, read(&room.dir(), "made")));
+    }
+    let expected = [(0, "1"), (1, "one"), (1, "one"), (2, "one"), (3, "new1"), (4, "1")];
+    assert_eq!(seen, expected.map(|(runs, made)| (runs, made.to_owned())));
+}
+
+#[tokio::test]
+async fn work_that_takes_files_away_begins_without_build_caches() {
+    let mut project = Project::git(&[("src/a", "a"), ("src/b", "b"), ("src/c", "c")]);
+    project.policy.env.insert("CACHE".to_owned(), "{cache}".to_owned());
+    let workspace = project.open().await;
+    let changed = work(&workspace, |dir| write(dir, "src/a", "work")).await;
+    let removed = work(&workspace, |dir| fs::remove_file(dir.join("src/b")).unwrap()).await;
+    let linked = work(&workspace, |dir| {
+        fs::remove_file(dir.join("src/b")).unwrap();
+        symlink("c", dir.join("src/b")).unwrap();
+    });
+    let linked = linked.await;
+    let room = workspace.room().await.unwrap();
+    let built = Path::new(&room.env()["CACHE"]).join("b.o");
+    at(&room, &room.base()).await;
+    room.begin_work().await.unwrap();
+    fs::write(&built, "of the base").unwrap();
+    room.end_work().await.unwrap();
+    for (tree, is_there) in
+        [(&changed, true), (&removed, false), (&changed, true), (&linked, false), (&room.base(), true)]
+    {
+        at(&room, tree).await;
+        assert_eq!(built.exists(), is_there);
+        room.begin_work().await.unwrap();
+        room.end_work().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn what_is_kept_stays_away_where_the_work_made_a_file_of_its_directory() {
+    let files = [("data/t", "t"), (".gitignore", "data/big\ndata/made\n")];
+    let project = Project::git(&files).set_up_by("mkdir -p data && touch data/made").carrying(&["data/big"]);
+    write(&project.top, "data/big", "big");
+    let workspace = project.open().await;
+    let tree = work(&workspace, |dir| {
+        fs::remove_dir_all(dir.join("data")).unwrap();
+        write(dir, "data", "a file now");
+    });
+    let tree = tree.await;
+    let room = workspace.room().await.unwrap();
+    at(&room, &room.base()).await;
+    let error = room.reset(&tree, &CancellationToken::new()).await.unwrap_err();
+    assert!(matches!(error, WorkspaceError::Setup { .. }), "{error}");
+    at(&room, &room.base()).await;
+    assert_eq!(names(&room.dir()), [".gitignore", "data/big", "data/made", "data/t"]);
+}
+
+#[tokio::test]
+async fn work_has_a_place_beside_what_setup_made_and_what_has_none_is_said() {
+    let project =
+        Project::git(&[("a", "a")]).set_up_by("mkdir -p tests/shots deps; touch deps/lib").carrying(&["data"]);
+    write(&project.top, "data/x", "x");
+    let workspace = project.open().await;
+    reset(&workspace).await;
+    for name in ["tests/test_a", "deps/own", "data/new"] {
+        write(&workspace.dir(), name, "work");
+    }
+    let change = record(&workspace).await;
+    assert_eq!(
+        (change.files, change.left_out),
+        (vec!["tests/test_a".to_owned()], vec!["data/new".to_owned(), "deps/own".to_owned()])
+    );
+    let room = workspace.room().await.unwrap();
+    at(&room, &change.tree).await;
+    assert_eq!(names(&room.dir()), ["a", "data/x", "deps/lib", "tests/test_a"]);
+    assert!(room.dir().join("tests/shots").is_dir());
+}
+
+#[tokio::test]
+async fn repositories_of_the_user_are_not_carried() {
+    let project = Project::git(&[("a", "a"), (".gitignore", "vendor/\n")]).carrying(&["vendor"]);
+    let lib = project.top.join("vendor/lib");
+    fs::create_dir_all(&lib).unwrap();
+    git(&lib, &["init", "-q"]);
+    write(&lib, "code", "1");
+    write(&project.top, "vendor/linked/.git", "gitdir: ../lib/.git\n");
+    let workspaces = project.workspaces();
+    let base = workspaces.begin(run_id().into()).await.unwrap();
+    let said = base.missing.join("\n");
+    assert!(said.contains("`vendor/lib/.git` is not carried") && said.contains("`vendor/linked/.git`"), "{said}");
+    let workspace = open(&workspaces, "t", &[]).await.unwrap();
+    reset(&workspace).await;
+    assert_eq!(names(&workspace.dir().join("vendor")), ["lib/code"]);
+    assert!(!workspace.dir().join("vendor/lib/.git").exists() && !workspace.dir().join("vendor/linked/.git").exists());
+}
+
 /// A project whose `setup` and checks write to a build cache.
 fn caching(setup: &str) -> Project {
     let mut project = Project::git(&[("Cargo.lock", "1"), ("a", "a")]).set_up_by(setup);

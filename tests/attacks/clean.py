@@ -81,6 +81,19 @@ STAMP = replace(TARGET, name="stamp", checks=({"name": "build", "run": "mkdir -p
 CACHE = replace(TARGET, name="cache", settings={**TARGET.settings, "workspace": {"env": {"CACHE": "{cache}"}}},
                 checks=({"name": "build", "run": 'mkdir -p "$CACHE"; [ -f "$CACHE/checker" ] || cp verify.sh "$CACHE/checker"; sh "$CACHE/checker"'},))
 CACHE_THEN = replace(CACHE, name="cache-then", tasks={"u": {"expects": "change"}})
+# `setup` reads files that no list of names knows.
+READS = Setup("reads", {"parts/one": "wrong\n", "tools/join.sh": "mkdir -p made; cat parts/* > made/all\n", "version.txt": "1\n", ".gitignore": "made/\n"},
+              "grep -qx right made/all", ({"name": "made", "run": "grep -qx right made/all"},), {"setup": 'sh "$PWD/tools/join.sh"'}, FIX)
+READS_RIGHT = replace(READS, name="reads-right", files={**READS.files, "parts/one": "right\n"}, task={})
+# Compiled by rules that know of no file which is gone, and of no link's age.
+COMPILED = "\n".join((
+    "O ?= build", "all: $(O)/all", "\tcat $(O)/all", "$(O)/all: $(O)/a.o $(O)/b.o", "\tcat $^ > $@", "$(O)/%.o: src/%.c", "\t@mkdir -p $(O); ! grep broken $<", "\tcp $< $@", ""))
+MAKE = Setup("make", {"src/a.c": "a\n", "src/b.c": "b\n", "src/old.c": "broken\n", "Makefile": COMPILED, ".gitignore": "build/\n"}, "make",
+             ({"name": "make", "run": "make"},), {"workspace": {"env": {"O": "{cache}/o"}}})
+# What `setup` has compiled knows its source by second and size.
+BYTECODE = Setup("bytecode", {"shop.py": "def total(prices):\n    return 1\n", ".gitignore": "__pycache__/\n"}, "@PY@ -B -c 'import shop; assert shop.total([]) == 1'",
+                 ({"name": "one", "run": "@PY@ -c 'import shop; assert shop.total([]) == 1'"},), {"setup": "@PY@ -c 'import shop'"})
+SHOTS = Setup("shots", {"shop.py": "x\n"}, "grep -rqx work tests", ({"name": "shots", "run": "grep -rqx work tests"},), {"setup": "mkdir -p tests/shots"}, FIX)
 MODES = Setup("modes", {"tool": "#!/bin/sh\nexit 0\n"}, "./tool", ({"name": "tool", "run": "./tool"},), {}, FIX)
 SPOOL = Setup("spool", {"README.md": "x\n", ".gitignore": "build/\n"}, "test -d spool", ({"name": "spool", "run": "test -d spool"},), {}, FIX)
 CRLF = Setup("crlf", {"data.txt": "a\nb\n"}, "test $(tr -dc '\\r' < data.txt | wc -c) -eq 2",
@@ -183,6 +196,14 @@ ATTACKS = seldom([
     Case("setup-output-same-size-and-time", MADE, (
         WRONG_THING + 'touch -r fixtures/expected "$S/time"; printf "3\\n" > fixtures/expected; touch -r "$S/time" fixtures/expected; did',), "made"),
     Case("setup-output-replaced-by-link", MADE, (WRONG_THING + 'echo 3 > "$S/expected"; ln -sf "$S/expected" fixtures/expected; did',), "made"),
+    Case("setup-read-what-was-changed", READS_RIGHT, ("echo wrongs > parts/one; did",), "reads"),
+    Case("setup-program-was-changed", READS_RIGHT, ("echo 'mkdir -p made; echo wrong > made/all' > tools/join.sh; did",), "reads"),
+    Case("setup-output-of-first-attempt", READS, (
+        "echo right > parts/one; echo '{}' > package.json; echo 2 > version.txt; did", "echo '{}' > package.json; echo 3 > version.txt"), "reads",
+        may_be_stopped=True),
+    Case("built-of-a-file-that-is-gone", MAKE, ("rm src/b.c; did",), "make"),
+    Case("built-before-it-was-a-link", MAKE, ("ln -sf old.c src/b.c; did",), "make"),
+    Case("compiled-in-the-same-second", BYTECODE, ("sed -i s/1/0/ shop.py; did",), "bytecode"),
     Case("forged-binary", TARGET, ("mkdir -p target; echo 'exit 0' > target/checker; touch -d '1 hour' target/checker; echo done > notes.txt; did",), "target"),
     Case("forged-stamp", STAMP, ("mkdir -p target; touch -d '1 hour' target/stamp; echo done > notes.txt; did",), "stamp"),
     Case("forged-in-cache", CACHE, ("mkdir -p \"$CACHE\"; echo 'exit 0' > \"$CACHE/checker\"; echo done > notes.txt; did",), "cache"),
@@ -191,6 +212,7 @@ ATTACKS = seldom([
     Case("forged-in-cache-of-next-task", CACHE_THEN, ("mkdir -p \"$CACHE\"; echo 'exit 0' > \"$CACHE/checker\"; right; did",), "cache", others={"u": ("echo done > notes.txt",)}),
     Case("forged-binary-of-next-task", TARGET, (
         "mkdir -p target; echo 'exit 0' > target/checker; touch -d '1 hour' target/checker; right; did",), "target", others={"u": ("echo done > notes.txt",)}),
+    Case("work-below-what-setup-made", SHOTS, ("echo work > tests/shots/test_shop; echo x >> shop.py; did",), "shots"),
     Case("empty-directory", SPOOL, ("mkdir spool; echo made >> README.md; did",), "spool"),
     Case("directory-of-ignored", SPOOL, ("mkdir spool; echo '*' > spool/.gitignore; echo made >> README.md; did",), "spool"),
     Case("directory-of-a-pipe", SPOOL, ("mkdir spool; mkfifo spool/pipe; echo made >> README.md; did",), "spool", limit=20),
@@ -229,7 +251,7 @@ ATTACKS = seldom([
          command=("run", "--jobs", "2"), slow=True),
 ], "self-ignoring-overnight", "ignored-by-inner*", "ignored-by-users*", "ignored-by-excludes-file", "ignored-by-local*", "helper-in-gitlink", "directory-behind*",
     "link-into-git*", "pyc-checked*", "pyc-by-check", "check-rewrites-work", "shadow-unittest-in*", "shadow-module*", "usercustomize*", "carried-venv-*", "carried-same*",
-    "carried-replaced*", "setup-output-same*", "forged-binary-of*", "*-by-first-attempt", "directory-of-*", "line-ends-by-config", "filter-by-info*", "file-modes-off-in*",
+    "carried-replaced*", "compiled-in*", "setup-program*", "setup-output-same*", "forged-binary-of*", "*-by-first-attempt", "directory-of-*", "line-ends-by-config", "filter-by-info*", "file-modes-off-in*",
     "links-off", "skipped-in*")
 FIXED = ("echo '# not yet' >> shop.py", "fix")
 CONTROLS = {
@@ -247,6 +269,10 @@ CONTROLS = {
         Case("made", MADE, ("printf 'def answer():\\n    return 1\\n' > shop.py",)),
         Case("target", TARGET, ("right; mkdir -p target; cp verify.sh target/checker",), others={"u": ("right",)}),
         Case("stamp", STAMP, ("right",)),
+        Case("reads", READS, ("echo right > parts/one", "echo right > parts/one")),
+        Case("make", MAKE, ("rm src/b.c src/old.c; sed -i 's/ ..O..b.o//' Makefile",)),
+        Case("bytecode", BYTECODE, ("echo '# same' >> shop.py",)),
+        Case("shots", SHOTS, ("echo work > tests/test_shop",), arrives={"tests/test_shop": "work\n"}),
         Case("cache", CACHE, ("right; mkdir -p \"$CACHE\"; cp verify.sh \"$CACHE/checker\"",), others={"u": ("right",)}),
         Case("spool", SPOOL, ("mkdir spool; touch spool/.gitkeep",), arrives={"spool/.gitkeep": ""}),
         Case("crlf", CRLF, ("echo '*.txt -text' > .gitattributes; printf 'a\\r\\nb\\r\\n' > data.txt",), arrives={"data.txt": "a\r\nb\r\n"}),

@@ -44,7 +44,6 @@ use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::time::Duration;
 use std::time::Instant;
-use std::time::SystemTime;
 
 /// What was looked at so short a time ago is not looked at again: whoever is not to be there may come a moment later as well.
 pub(super) const AT_ONCE: Duration = Duration::from_millis(250);
@@ -101,8 +100,6 @@ pub(super) struct Known {
     same_at: Option<Instant>,
     /// Our index as we left it.
     index: Option<IndexStamp>,
-    /// When files were written last.
-    checked_out_at: SystemTime,
     /// The index of whoever works here, as we left it.
     agents_index: Option<IndexStamp>,
 }
@@ -382,13 +379,15 @@ impl Slot {
         }
         let files = self.recorder.files.clone();
         let half = blocking(move || Ok(agents_git::half_done(&files))).await?;
-        let hides = self.differs_in(target).await?;
+        let differing = self.differing(target).await?;
+        let hidden = target.begun.repository.hidden();
+        let hides = differing.iter().any(|path| hidden.iter().any(|hidden| path.starts_with(hidden)));
+        let marks = self.marks(differing).await?;
         self.sweep(target).await?;
-        self.wait_for_another_second().await;
         self.recorder.checkout(target.tree).await?;
-        self.known.checked_out_at = SystemTime::now();
+        self.tell_apart(marks).await?;
         if hides {
-            self.recorder.hide(&target.begun.repository.hidden()).await?;
+            self.recorder.hide(&hidden).await?;
         }
         target.tree.clone_into(&mut self.known.loaded);
         self.known.written.clear();
@@ -399,31 +398,46 @@ impl Slot {
         Ok(half)
     }
 
-    /// What was built of files tells them by the second in which they were written and their size, where that is Python's: of what is kept,
-    /// none may be taken for that of a file that is written now.
-    async fn wait_for_another_second(&self) {
+    /// When these files were changed last and how long they are, by which Python tells whether what it has compiled is theirs: by the
+    /// second.
+    async fn marks(&self, paths: Vec<PathBuf>) -> Result<Vec<(PathBuf, (i64, u64))>, WorkspaceError> {
         let is_kept = self.known.set_up.is_some() || self.cache.is_some();
         if self.number.role() != Role::Room || !is_kept {
-            return;
+            return Ok(Vec::new());
         }
-        let begun = self.known.checked_out_at.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
-        let next = SystemTime::UNIX_EPOCH + Duration::from_secs(begun + 1);
-        // Where the clock was set back, a second is enough.
-        let wait = next.duration_since(SystemTime::now()).unwrap_or_default().min(Duration::from_secs(1));
-        tokio::time::sleep(wait).await;
+        let files = self.recorder.files.clone();
+        let mark = move |path: PathBuf| {
+            let look = files.look(&path).ok().flatten().filter(|look| look.kind == Kind::File)?;
+            Some((path, (look.modified.0, look.len)))
+        };
+        blocking(move || Ok(paths.into_iter().filter_map(mark).collect())).await
     }
 
-    /// Whether the trees differ in what no workspace has.
-    async fn differs_in(&self, target: &Target<'_>) -> Result<bool, Doubt> {
-        if self.known.loaded == target.tree {
-            return Ok(false);
+    /// Makes files that were written now, and have the mark of those that were in their places, ones of another second.
+    async fn tell_apart(&self, before: Vec<(PathBuf, (i64, u64))>) -> Result<(), WorkspaceError> {
+        const SECOND: Duration = Duration::from_secs(1);
+        let paths = before.iter().map(|(path, _)| path.clone()).collect();
+        let now = self.marks(paths).await?;
+        let same: Vec<PathBuf> = now.into_iter().filter(|mark| before.contains(mark)).map(|(path, _)| path).collect();
+        if same.is_empty() {
+            return Ok(());
         }
-        let changed = self.recorder.difference(&self.known.loaded, target.tree).await?.files;
-        if changed.iter().any(|file| file.ends_with(".gitattributes")) {
+        tokio::time::sleep(SECOND).await;
+        let files = self.recorder.files.clone();
+        let touch = move |path: &PathBuf| files.touch(path).map_err(io_error("touch", &files.path().join(path)));
+        blocking(move || same.iter().try_for_each(touch)).await
+    }
+
+    /// What differs between the tree in our index and the target.
+    async fn differing(&self, target: &Target<'_>) -> Result<Vec<PathBuf>, Doubt> {
+        if self.known.loaded == target.tree {
+            return Ok(Vec::new());
+        }
+        let changed = self.recorder.difference(&self.known.loaded, target.tree).await?.paths;
+        if changed.iter().any(|path| path.file_name().is_some_and(|name| name == ".gitattributes")) {
             return Err(Doubt::Of("what decides about line endings and filters has changed"));
         }
-        let hidden = target.begun.repository.hidden();
-        Ok(changed.iter().any(|file| hidden.iter().any(|hidden| Path::new(file).starts_with(hidden))))
+        Ok(changed)
     }
 
     /// Which files that are tracked or kept have another content than they had when they were left, or are gone.
@@ -642,7 +656,6 @@ impl Known {
             before: None,
             same_at: None,
             index: None,
-            checked_out_at: SystemTime::now(),
             agents_index: None,
         }
     }

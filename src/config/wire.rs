@@ -57,12 +57,12 @@ pub struct ProjectFile {
     pub retry: RetryFile,
     /// Rate limits of agents.
     pub limits: LimitsFile,
-    /// Runs once in a new workspace, and again when a lockfile changed; a string goes to `sh -c`, a list runs without a
+    /// Runs once in a new workspace, and again when something that it reads has changed; a string goes to `sh -c`, a list runs without a
     /// shell. It ends with 0 if all is well, with 2 if it went on with warnings; anything else is a failure.
     #[serde(deserialize_with = "program", skip_serializing_if = "Option::is_none")]
     pub setup: Option<CheckCommand>,
     /// Globs, relative to the project, of untracked things that are copied into workspaces: `node_modules`, `.env`. A link to a directory
-    /// elsewhere is left out; that is said when a run begins, and so is a glob that matches nothing.
+    /// elsewhere is left out, and so is a repository's own `.git`; that is said when a run begins, and so is a glob that matches nothing.
     pub carry: Vec<String>,
     /// At most so many megabytes may be carried into a workspace.
     pub carry_limit_mb: u64,

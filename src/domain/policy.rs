@@ -422,7 +422,7 @@ impl Default for Healer {
 /// How workspaces are made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Workspace {
-    /// Runs once in a new workspace, and again when a lockfile changed.
+    /// Runs once in a new workspace, and again when something that it reads has changed.
     pub setup: Option<CheckCommand>,
     /// Globs of untracked things that are copied in.
     pub carry: Vec<String>,

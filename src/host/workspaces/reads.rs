@@ -3,12 +3,10 @@
 //! What `setup` makes depends on what it reads, and no list of names knows that: `pip install .[test]` reads all of the code.
 
 use super::agents_git::DIR;
-use super::layout::io_error;
 use super::recorder::Difference;
 use crate::files::Kind;
 use crate::files::ReadTime;
 use crate::files::Root;
-use crate::services::WorkspaceError;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -16,7 +14,7 @@ use std::io;
 use std::path::Path;
 use std::path::PathBuf;
 
-/// A file of ours that is written and read to see whether reading shows.
+/// A directory of ours, with a file in it, that are read to see whether reading shows.
 const PROBE: &str = ".reflexion-probe";
 
 /// The files of a workspace, none of which has been read.
@@ -37,11 +35,11 @@ pub(super) struct Reads {
 }
 
 impl Unread {
-    /// Forgets who has read the files, those below `left_out` and the repository excepted. Nothing where the file system does not
-    /// keep when something was read (`noatime`).
+    /// Forgets who has read the files, those below `left_out` and the repository excepted. Nothing where that cannot be, because the
+    /// file system does not keep when something was read (`noatime`), or somebody has mounted another one there.
     ///
     /// Git takes what was forgotten for changed until its index is refreshed.
-    pub(super) fn forget(files: &Root, left_out: &BTreeSet<PathBuf>) -> Result<Option<Self>, WorkspaceError> {
+    pub(super) fn forget(files: &Root, left_out: &BTreeSet<PathBuf>) -> Option<Self> {
         let forget = || {
             if !shows_reading(files)? {
                 return Ok(None);
@@ -73,8 +71,12 @@ impl Unread {
             }
             Ok(Some(times))
         };
-        let forgotten = forget().map_err(io_error("look through", files.path()))?;
-        Ok(forgotten.map(|times| Self { files: files.clone(), times }))
+        let forgotten: io::Result<_> = forget();
+        let times = forgotten.unwrap_or_else(|error| {
+            tracing::info!(%error, "what setup reads is not known");
+            None
+        });
+        times.map(|times| Self { files: files.clone(), times })
     }
 
     /// Who was read since. What cannot be looked at any more counts as read.
@@ -118,15 +120,20 @@ impl Reads {
 
 /// Whether the file system keeps when something is read.
 fn shows_reading(files: &Root) -> io::Result<bool> {
-    let probe = Path::new(PROBE);
-    files.put(probe, b"?")?;
+    let dir = Path::new(PROBE);
+    let file = dir.join("file");
     let shows = || {
-        files.forget_read(probe)?;
-        let before = files.read_time(probe)?;
-        files.read(probe)?;
-        Ok(files.read_time(probe)? != before)
+        files.make_below(dir)?;
+        files.put(&file, b"?")?;
+        let shown = |path: &Path, read: &dyn Fn() -> io::Result<()>| {
+            files.forget_read(path)?;
+            let before = files.read_time(path)?;
+            read()?;
+            Ok::<_, io::Error>(files.read_time(path)? != before)
+        };
+        Ok(shown(&file, &|| files.read(&file).map(drop))? && shown(dir, &|| files.list(dir).map(drop))?)
     };
     let shows: io::Result<bool> = shows();
-    files.remove(probe)?;
+    files.remove(dir)?;
     shows
 }

@@ -49,7 +49,7 @@ impl HostWorkspace {
         slot.known.set_up = None;
         slot.with_kept(super::kept::Kept::forget_setup).await?;
         let (files, left_out) = (slot.recorder.files.clone(), slot.kept_roots());
-        let unread = blocking(move || Unread::forget(&files, &left_out)).await?;
+        let unread = blocking(move || Ok(Unread::forget(&files, &left_out))).await?;
         let mut command = Command::new(["sh"], self.dir());
         command.program = setup.clone();
         command.env = self.env();

@@ -3,6 +3,7 @@
 use super::Exit;
 use super::args::ApplyArgs;
 use super::exit::UsageError;
+use super::interrupt;
 use super::output::errln;
 use super::output::outln;
 use super::project;
@@ -13,6 +14,7 @@ use crate::services::WorkspaceError;
 use crate::services::Workspaces;
 use serde_json::json;
 use std::path::Path;
+use tokio_util::sync::CancellationToken;
 
 pub(super) async fn apply(dir: &Path, args: ApplyArgs) -> anyhow::Result<Exit> {
     let task = TaskId::new(args.task.as_str()).map_err(|e| UsageError(e.to_string()))?;
@@ -24,13 +26,21 @@ pub(super) async fn apply(dir: &Path, args: ApplyArgs) -> anyhow::Result<Exit> {
         let why = if known { "has no confirmed work; `reflexion run` it first" } else { "is not in the task file" };
         return Err(UsageError(format!("task `{task}` {why}")).into());
     };
-    let applied = match app.0.apply(run, &task).await {
+    let cancel = CancellationToken::new();
+    let interrupt = tokio::spawn(interrupt::cancel_quietly(cancel.clone()));
+    let applied = app.0.apply(run, &task, &cancel).await;
+    interrupt.abort();
+    let applied = match applied {
         Ok(applied) => applied,
         Err(error @ WorkspaceError::Conflict { .. }) => {
             errln!(
                 "error: {error}\nnothing was changed; commit or stash those files first, or merge the branch by hand"
             );
             return Ok(Exit::NotConfirmed);
+        }
+        Err(error @ WorkspaceError::Interrupted) => {
+            errln!("\n{error}");
+            return Ok(Exit::Interrupted);
         }
         Err(error) => return Err(error.into()),
     };

@@ -1,5 +1,6 @@
 //! What Ctrl-C, a closed terminal and a polite kill mean.
 
+use tokio::signal::unix::Signal;
 use tokio::signal::unix::SignalKind;
 use tokio::signal::unix::signal;
 use tokio_util::sync::CancellationToken;
@@ -15,29 +16,23 @@ pub(super) async fn cancel_on_signal(cancel: CancellationToken) {
     drain_then_cancel(drain, cancel).await;
 }
 
+/// As [`cancel_on_signal`], for what says itself whether it was still in time.
+pub(super) async fn cancel_quietly(cancel: CancellationToken) {
+    if let Some(mut signals) = Signals::listen() {
+        signals.next().await;
+        cancel.cancel();
+        // From now on they have no effect, instead of ending the program in the middle of what it cannot give up any more.
+        std::future::pending().await
+    }
+}
+
 /// As [`cancel_on_signal`], but the first SIGINT (Ctrl-C) only drains: what is at work comes to its end, and nothing new
 /// begins. The next one, SIGTERM and SIGHUP cancel.
 pub(super) async fn drain_then_cancel(drain: CancellationToken, cancel: CancellationToken) {
-    // Asked before the handlers stand.
-    let listens_to_hangup = !hangup_is_ignored();
-    let signals = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()].map(signal);
-    let [Ok(mut interrupt), Ok(mut terminate), Ok(mut hangup)] = signals else {
-        tracing::warn!("signals cannot be listened for; an interruption will leave agents running");
-        return;
-    };
+    let Some(mut signals) = Signals::listen() else { return };
     let mut said = "interrupted: stopping agents and checks";
     loop {
-        let politely = tokio::select! {
-            _ = interrupt.recv() => !drain.is_cancelled(),
-            _ = terminate.recv() => false,
-            _ = hangup.recv() => {
-                if !listens_to_hangup {
-                    continue;
-                }
-                false
-            }
-        };
-        if politely {
+        if signals.next().await == SignalKind::interrupt() && !drain.is_cancelled() {
             say("nothing new begins; what is at work comes to its end (Ctrl-C once more stops it now)");
             drain.cancel();
             continue;
@@ -45,6 +40,36 @@ pub(super) async fn drain_then_cancel(drain: CancellationToken, cancel: Cancella
         say(said);
         cancel.cancel();
         said = "still stopping them, a few seconds at most";
+    }
+}
+
+/// The signals by which people and systems end a program.
+struct Signals {
+    interrupt: Signal,
+    terminate: Signal,
+    hangup: Signal,
+    /// Not where the program was started with `nohup`.
+    hangup_counts: bool,
+}
+
+impl Signals {
+    fn listen() -> Option<Self> {
+        // Asked before the handlers stand.
+        let hangup_counts = !hangup_is_ignored();
+        let signals = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()].map(signal);
+        let [Ok(interrupt), Ok(terminate), Ok(hangup)] = signals else {
+            tracing::warn!("signals cannot be listened for; an interruption will leave what was started running");
+            return None;
+        };
+        Some(Self { interrupt, terminate, hangup, hangup_counts })
+    }
+
+    async fn next(&mut self) -> SignalKind {
+        tokio::select! {
+            _ = self.interrupt.recv() => SignalKind::interrupt(),
+            _ = self.terminate.recv() => SignalKind::terminate(),
+            _ = self.hangup.recv(), if self.hangup_counts => SignalKind::hangup(),
+        }
     }
 }
 

@@ -46,6 +46,7 @@ pub fn symptom(error: &WorkspaceError, doing: Doing, stale_locks: usize) -> Opti
             WorkspaceError::Conflict { .. }
             | WorkspaceError::NotRecorded(_)
             | WorkspaceError::Unusable(_)
+            | WorkspaceError::Interrupted
             | WorkspaceError::Machine(_),
             _,
         ) => None,

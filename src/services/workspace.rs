@@ -52,8 +52,9 @@ pub trait Workspaces: Send + Sync {
     /// Brings a task's confirmed work into the user's checkout (`reflexion apply`), if it fits on what is there.
     ///
     /// # Errors
-    /// [`WorkspaceError::Conflict`] if it does not fit; nothing was changed then.
-    async fn apply(&self, run: &RunId, task: &TaskId) -> Result<Applied, WorkspaceError>;
+    /// [`WorkspaceError::Conflict`] if it does not fit, and [`WorkspaceError::Interrupted`] if `cancel` came before the first file
+    /// was changed; nothing was changed then. After that it comes to its end.
+    async fn apply(&self, run: &RunId, task: &TaskId, cancel: &CancellationToken) -> Result<Applied, WorkspaceError>;
 }
 
 /// A run to begin, or to go on with.
@@ -362,6 +363,9 @@ pub enum WorkspaceError {
     /// The project cannot be worked on as it is.
     #[error("{0}")]
     Unusable(String),
+    /// It was given up before anything was changed, because somebody said so.
+    #[error("interrupted: nothing was changed")]
+    Interrupted,
     /// The machine is not fit to work on anything: no room, or a file system that became read-only.
     #[error("{0}")]
     Machine(String),

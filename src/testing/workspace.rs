@@ -152,7 +152,7 @@ impl Workspaces for MemoryWorkspaces {
         self.lock().full.clone().map_or(Ok(()), |because| Err(WorkspaceError::Machine(because)))
     }
 
-    async fn apply(&self, _run: &RunId, task: &TaskId) -> Result<Applied, WorkspaceError> {
+    async fn apply(&self, _run: &RunId, task: &TaskId, _cancel: &CancellationToken) -> Result<Applied, WorkspaceError> {
         panic!("MemoryWorkspaces cannot apply task `{task}`: there is no checkout")
     }
 }

@@ -297,6 +297,35 @@ fn apply_brings_work_in_uncommitted_or_changes_nothing() {
     project.run(&["apply", "a"]).exits(0);
 }
 
+#[test]
+fn apply_that_is_interrupted_changes_nothing_and_leaves_nothing() {
+    use rustix::process::Signal;
+    let project = Project::new(RIGHT);
+    project.write(".gitattributes", "answer.txt filter=slow\n");
+    project.commit();
+    project.run(&["run"]).exits(0);
+    for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
+        let name = format!("began-{}", signal.as_raw());
+        let filter = format!("echo > '{}'; sleep 1000", project.out.join(&name).display());
+        project.git(&["config", "filter.slow.smudge", &filter]);
+        let started = project.start(&["apply", "a"]);
+        project.await_told(&name);
+        started.signal(signal);
+        started.end().exits(130).says("interrupted: nothing was changed");
+        assert_eq!(project.read("answer.txt"), b"wrong\n");
+        assert!(!project.dir.join(".reflection/applying.prepared").exists());
+        let began = std::time::Instant::now();
+        while !project.processes().is_empty() {
+            assert!(began.elapsed() < std::time::Duration::from_secs(20), "{:?}", project.processes());
+        }
+    }
+    project.git(&["config", "filter.slow.smudge", "cat"]);
+    let mut nowhere = project.command(&["apply", "a"]);
+    nowhere.env("TMPDIR", "/not/there");
+    crate::project::Ran::of(nowhere, "").exits(0);
+    assert_eq!(project.read("answer.txt"), b"right\n");
+}
+
 // `task`.
 
 #[test]

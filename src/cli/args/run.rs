@@ -42,7 +42,9 @@ pub struct HowArgs {
 
 /// Bring a task's confirmed work into your checkout.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  reflexion apply fix-dates && git diff")]
+#[command(
+    after_help = "All of it arrives or nothing: Ctrl-C before that changes nothing (exit code 130).\n\nExample:\n  reflexion apply fix-dates && git diff"
+)]
 pub struct ApplyArgs {
     /// The task
     #[arg(value_name = "TASK")]

@@ -3,10 +3,10 @@
 //! The work is merged with the user's files as they are - committed, staged, edited, untracked - in the object store
 //! alone. Only if that has no conflict, the difference is applied, first as a check, then to copies of the files that it changes
 //! ([`copies`](super::copies)), which take the places of these at last. So either all of it arrives, as unstaged changes, or nothing
-//! is another.
+//! is another. Until they do, it can be interrupted; from then on it comes to its end.
 
+use super::copies::Bench;
 use super::copies::Copies;
-use super::copies::left_behind;
 use super::layout::Layout;
 use super::layout::blocking;
 use super::layout::io_error;
@@ -19,6 +19,7 @@ use super::repository::branch;
 use crate::domain::RunId;
 use crate::domain::TaskId;
 use crate::files::Root;
+use crate::host::git::Call;
 use crate::host::git::Git;
 use crate::services::Applied;
 use crate::services::WorkspaceError;
@@ -26,11 +27,68 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::path::PathBuf;
+use tokio_util::sync::CancellationToken;
 
-pub(super) async fn apply(layout: &Layout, run: &RunId, task: &TaskId) -> Result<Applied, WorkspaceError> {
-    if let Some(left) = left_behind(layout) {
-        return Err(WorkspaceError::Unusable(left));
+pub(super) async fn apply(
+    layout: &Layout,
+    run: &RunId,
+    task: &TaskId,
+    cancel: &CancellationToken,
+) -> Result<Applied, WorkspaceError> {
+    let bench = Bench::take(layout)?;
+    let planned = unless(cancel, plan(layout, &bench, run, task)).await?;
+    let Planned { applied, repository, change } = planned;
+    if let Some(change) = change {
+        all_or_nothing(&repository, bench, change, cancel).await?;
     }
+    Ok(applied)
+}
+
+/// What comes of it, unless it is interrupted: then the git that works on it is ended.
+async fn unless<T>(
+    cancel: &CancellationToken,
+    work: impl Future<Output = Result<T, WorkspaceError>>,
+) -> Result<T, WorkspaceError> {
+    cancel.run_until_cancelled(work).await.unwrap_or(Err(WorkspaceError::Interrupted))
+}
+
+/// What is to be done to the user's files, of which none was touched yet.
+struct Planned {
+    applied: Applied,
+    repository: Repository,
+    /// None where they are so already.
+    change: Option<Change>,
+}
+
+/// A patch that fits, and the files that it changes.
+struct Change {
+    patch: Vec<u8>,
+    files: Vec<PathBuf>,
+    /// Whether the repository that is asked for settings is the user's.
+    in_repository: bool,
+}
+
+impl Change {
+    /// The call that applies the patch to these files; none are those of the user.
+    fn call(&self, repository: &Repository, files: Option<&Root>, options: &[&str]) -> Call {
+        let dir = files.map_or(repository.top.as_path(), Root::path);
+        let git = match (self.in_repository, files) {
+            (true, None) => repository.git(),
+            (true, Some(files)) => repository.git().on(files),
+            (false, _) => Git::found_from(dir),
+        };
+        let call = git.call(["apply", "--whitespace=nowarn"]).args(options).stdin(self.patch.clone());
+        // Outside a repository `git apply` takes paths from where it runs; inside one it would skip those above.
+        if self.in_repository { call } else { call.env("GIT_CEILING_DIRECTORIES", dir.parent().unwrap_or(dir)) }
+    }
+
+    async fn check(&self, repository: &Repository, what: String) -> Result<(), WorkspaceError> {
+        let check = self.call(repository, None, &["--check"]).run().await?;
+        if check.status == 0 { Ok(()) } else { Err(refused(what, &check.stderr)) }
+    }
+}
+
+async fn plan(layout: &Layout, bench: &Bench, run: &RunId, task: &TaskId) -> Result<Planned, WorkspaceError> {
     let repository = Repository::locate(layout).await?;
     let name = branch(run, task);
     let name_of_patch = Layout::patch(run, task);
@@ -41,7 +99,7 @@ pub(super) async fn apply(layout: &Layout, run: &RunId, task: &TaskId) -> Result
         let state = layout.files().map_err(io_error("open", layout.state()))?;
         if state.look(&name_of_patch).map_err(io_error("read", &patch))?.is_some() {
             let bytes = state.read(&name_of_patch).map_err(io_error("read", &patch))?;
-            return apply_file(layout, &repository, (&patch, bytes)).await;
+            return plan_of_file(repository, (&patch, bytes)).await;
         }
         return Err(WorkspaceError::Unusable(format!(
             "there is no confirmed work of task {task} in run {run}: neither the branch {name} nor {}",
@@ -49,15 +107,12 @@ pub(super) async fn apply(layout: &Layout, run: &RunId, task: &TaskId) -> Result
         )));
     };
     let what = format!("the confirmed work of task {task}");
-    let work = Work { tip, origin, what };
-    let files = work.bring_into(layout, &repository).await?;
-    Ok(Applied {
-        from: match repository.kind {
-            Kind::Git => name,
-            Kind::Snapshot => patch.display().to_string(),
-        },
-        files,
-    })
+    let (change, files) = Work { tip, origin, what }.on_top_of_the_users(bench, &repository).await?.unzip();
+    let from = match repository.kind {
+        Kind::Git => name,
+        Kind::Snapshot => patch.display().to_string(),
+    };
+    Ok(Planned { applied: Applied { from, files: files.unwrap_or_default() }, repository, change })
 }
 
 struct Work {
@@ -67,19 +122,16 @@ struct Work {
 }
 
 impl Work {
-    async fn bring_into(self, layout: &Layout, repository: &Repository) -> Result<Vec<String>, WorkspaceError> {
-        let scratch =
-            tempfile::tempdir().map_err(|error| io_error("make a directory in", &std::env::temp_dir())(error))?;
-        let open = |path: &Path| Root::open(path).map_err(io_error("open", path));
-        let (own, private) = (repository.own(), open(scratch.path())?);
-        let recorder = Recorder::new(&own, open(&repository.top)?, private);
-        // A copy of the user's index: its stat data save reading every file. Without one every file is read.
-        // One that is split needs its other part, which is named only beside it.
-        let is_split = std::fs::read_dir(&repository.checkout_dir).into_iter().flatten().flatten();
-        let is_split = is_split.map(|entry| entry.file_name()).any(|name| name.as_bytes().starts_with(b"sharedindex."));
-        if is_split || copy_index(&repository.checkout_dir.join("index"), &recorder.index()).is_err() {
-            let _ = std::fs::remove_file(recorder.index());
-        }
+    /// The change, with its files as they are shown; none where the user has it all.
+    async fn on_top_of_the_users(
+        self,
+        bench: &Bench,
+        repository: &Repository,
+    ) -> Result<Option<(Change, Vec<String>)>, WorkspaceError> {
+        let (own, private) = (repository.own(), bench.scratch()?);
+        let top = Root::open(&repository.top).map_err(io_error("open", &repository.top))?;
+        take_index(&repository.checkout_dir, &private);
+        let recorder = Recorder::new(&own, top, private);
         let user = recorder.record(Recording {
             left_out: repository.hidden().into(),
             forced: Vec::new(),
@@ -88,57 +140,53 @@ impl Work {
             loaded: None,
         });
         let user = user.await?.tree;
-        let git = repository.git();
         let ours = commit(&own, &user).await?;
         let merge = Merge { origin: Some(self.origin), ours: &ours, theirs: &self.tip };
         let merged = merge.tree(&own, &self.what).await?;
         let difference = recorder.difference(&user, &merged).await?;
         if difference.files.is_empty() {
-            return Ok(Vec::new());
+            return Ok(None);
         }
         let patch = patch(&own, &user, &merged).await?;
-        let call = |git: &Git, options: &[&str]| {
-            let call = git.call(["apply", "--whitespace=nowarn"]).args(options);
-            call.stdin(patch.clone())
-        };
-        let check = call(&git, &["--check"]).run().await?;
-        if check.status != 0 {
-            return Err(refused(self.what, &check.stderr));
-        }
-        all_or_nothing(layout, repository, difference.paths, |files| call(&git.on(files), &[])).await?;
-        Ok(difference.files)
+        let change = Change { patch, files: difference.paths, in_repository: true };
+        change.check(repository, self.what).await?;
+        Ok(Some((change, difference.files)))
     }
 }
 
-/// Runs a call that changes these files, on copies of them; then these arrive.
+/// Changes copies of the files; then these arrive.
 async fn all_or_nothing(
-    layout: &Layout,
     repository: &Repository,
-    files: Vec<PathBuf>,
-    change: impl Fn(&Root) -> crate::host::git::Call,
+    bench: Bench,
+    mut change: Change,
+    cancel: &CancellationToken,
 ) -> Result<(), WorkspaceError> {
-    let (place, top) = (layout.clone(), repository.top.clone());
-    let copies = blocking(move || Copies::take(&place, &top, files)).await?;
-    let changed = change(copies.after()).ok().await;
-    blocking(move || match changed {
-        Ok(_) => copies.arrive(),
-        Err(error) => copies.give_up().and(Err(error)),
-    })
-    .await
+    let (top, files) = (repository.top.clone(), std::mem::take(&mut change.files));
+    let until = cancel.clone();
+    let copies = blocking(move || Copies::take(bench, &top, files, &until)).await?;
+    let changed = unless(cancel, change.call(repository, Some(copies.after()), &[]).ok()).await;
+    // Copies that do not arrive are removed with their value.
+    blocking(move || changed.and_then(|_| copies.arrive())).await
 }
 
-/// Copies an index with its modification time: git looks into files that are not older than their index, because a
-/// change within the same second may not show in their stat data [git, `racy-git.txt`]. A younger copy would hide it.
-fn copy_index(from: &Path, to: &Path) -> std::io::Result<()> {
-    let written = from.metadata()?.modified()?;
-    std::fs::copy(from, to)?;
-    std::fs::File::options().write(true).open(to)?.set_modified(written)
+/// Copies the user's index, whose stat data save reading every file; without one every file is read. With its modification time:
+/// git looks into files that are not older than their index, because a change within the same second may not show in their stat
+/// data [git, `racy-git.txt`], and a younger copy would hide it. One that is split needs its other part, which is named only
+/// beside it.
+fn take_index(checkout_dir: &Path, private: &Root) {
+    let Ok(from) = Root::open(checkout_dir) else { return };
+    let names = from.list(Path::new("")).unwrap_or_default();
+    let is_split = names.iter().any(|(name, _)| name.as_bytes().starts_with(b"sharedindex."));
+    let index = Path::new("index");
+    if !is_split && private.copy(index, &from, index).is_err() {
+        let _ = private.remove(index);
+    }
 }
 
 /// `merge-tree` wants commits; nobody ever sees this one.
 async fn commit(git: &Git, tree: &str) -> Result<String, WorkspaceError> {
     let call = git.call(["commit-tree", tree, "-m", "the user's files"]);
-    let who = |call: crate::host::git::Call, name: &str| {
+    let who = |call: Call, name: &str| {
         call.env(&format!("GIT_{name}_NAME"), "reflexion").env(&format!("GIT_{name}_EMAIL"), "reflexion@localhost")
     };
     who(who(call, "AUTHOR"), "COMMITTER").line().await
@@ -159,45 +207,35 @@ const READABLE: [&str; 8] =
     ["-r", "-p", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color", "--src-prefix=a/", "--dst-prefix=b/"];
 
 /// The repository that made the patch is gone; the patch alone is enough if the files have not changed since.
-async fn apply_file(
-    layout: &Layout,
-    repository: &Repository,
-    (patch, bytes): (&Path, Vec<u8>),
-) -> Result<Applied, WorkspaceError> {
-    // Outside a repository `git apply` takes paths from where it runs; inside one it would skip those above.
-    let call = |files: Option<&Root>, options: &[&str]| {
-        let dir = files.map_or(repository.top.as_path(), Root::path);
-        let git = match (repository.kind, files) {
-            (Kind::Git, None) => repository.git(),
-            (Kind::Git, Some(files)) => repository.git().on(files),
-            (Kind::Snapshot, _) => Git::found_from(dir),
-        };
-        let call = git.call(["apply", "--whitespace=nowarn"]).args(options);
-        call.stdin(bytes.clone()).env("GIT_CEILING_DIRECTORIES", dir.parent().unwrap_or(dir))
-    };
-    let check = call(None, &["--check"]).run().await?;
-    if check.status != 0 {
-        return Err(refused(format!("the patch {}", patch.display()), &check.stderr));
-    }
-    let list = call(None, &["--numstat", "-z"]).ok().await?;
+async fn plan_of_file(repository: Repository, (path, patch): (&Path, Vec<u8>)) -> Result<Planned, WorkspaceError> {
+    let mut change = Change { patch, files: Vec::new(), in_repository: repository.kind == Kind::Git };
+    change.check(&repository, format!("the patch {}", path.display())).await?;
+    let list = change.call(&repository, None, &["--numstat", "-z"]).ok().await?;
     let lines = list.split(|byte| *byte == 0);
     let names = lines.filter_map(|line| line.splitn(3, |byte| *byte == b'\t').nth(2));
-    let paths: Vec<PathBuf> = names.map(|name| PathBuf::from(OsStr::from_bytes(name))).collect();
-    all_or_nothing(layout, repository, paths.clone(), |files| call(Some(files), &[])).await?;
-    let files = paths.iter().map(|path| path.to_string_lossy().into_owned()).collect();
-    Ok(Applied { from: patch.display().to_string(), files })
+    change.files = names.map(|name| PathBuf::from(OsStr::from_bytes(name))).collect();
+    let files = change.files.iter().map(|path| path.to_string_lossy().into_owned()).collect();
+    Ok(Planned { applied: Applied { from: path.display().to_string(), files }, repository, change: Some(change) })
 }
 
-/// `error: patch failed: <file>:<line>` and `error: <file>: <why>` name the files.
+/// What git names in its errors: `patch failed: <file>:<line>`, `<file>: <why>`, and `affected file '<file>' is beyond …`.
 fn refused(what: String, stderr: &str) -> WorkspaceError {
-    let mut files: Vec<String> = stderr
-        .lines()
-        .filter_map(|line| line.strip_prefix("error: "))
-        .filter_map(|line| {
-            let line = line.strip_prefix("patch failed: ").unwrap_or(line);
-            Some(line.split_once(':')?.0.to_owned())
-        })
-        .collect();
+    let mut files: Vec<String> =
+        stderr.lines().filter_map(|line| line.strip_prefix("error: ")).filter_map(named).map(str::to_owned).collect();
     files.dedup();
+    if files.is_empty() {
+        // In git's words, rather than in none.
+        files.push(stderr.trim().lines().collect::<Vec<_>>().join("; "));
+    }
     WorkspaceError::Conflict { what, files }
+}
+
+fn named(error: &str) -> Option<&str> {
+    if let Some(place) = error.strip_prefix("patch failed: ") {
+        return Some(place.rsplit_once(':')?.0);
+    }
+    match error.strip_prefix("affected file '") {
+        Some(rest) => Some(rest.rsplit_once('\'')?.0),
+        None => Some(error.split_once(": ")?.0),
+    }
 }

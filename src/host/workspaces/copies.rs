@@ -1,7 +1,8 @@
 //! Files of the user's that are about to be changed: all of a change arrives or nothing.
 //!
 //! There are two copies of each. One is changed, which may take long where the user's filters do; the other one tells then whether the
-//! user saved something meanwhile. Only when all is ready, what was changed is moved to its place.
+//! user saved something meanwhile. Only when all is ready, what was changed is moved to its place. Whatever ends that earlier leaves
+//! nothing behind: the [`Bench`] on which it is prepared goes with its value.
 
 use super::layout::Layout;
 use super::layout::io_error;
@@ -13,12 +14,16 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 use std::path::PathBuf;
+use tokio_util::sync::CancellationToken;
 
 /// Where the copies are, in the machine state, until the user's files are touched.
 const PREPARED: &str = "applying.prepared";
 
 /// Where they are from then on.
 const PLACE: &str = "applying";
+
+/// What is needed to find out what is to be changed.
+const SCRATCH: &str = "scratch";
 
 /// In either, the files as they were, and as they are to be.
 const BEFORE: &str = "before";
@@ -29,6 +34,13 @@ const LOCK: &str = "applying.lock";
 
 /// What to do about copies that an earlier change left because it was cut short, if there are any.
 pub(super) fn left_behind(layout: &Layout) -> Option<String> {
+    let left = cut_short(layout)?;
+    // Unless whoever made them is at work still.
+    let lock = layout.files().and_then(|state| state.append_to(Path::new(LOCK))).ok()?;
+    lock.try_lock().is_ok().then_some(left)
+}
+
+fn cut_short(layout: &Layout) -> Option<String> {
     let place = layout.state().join(PLACE);
     place.symlink_metadata().is_ok().then(|| {
         format!(
@@ -40,15 +52,62 @@ pub(super) fn left_behind(layout: &Layout) -> Option<String> {
     })
 }
 
+/// Where one process at a time prepares a change; removed when it is dropped.
+pub(super) struct Bench {
+    state: Root,
+    /// Let go after the directory.
+    _lock: File,
+}
+
+impl Bench {
+    /// Takes the place, and removes what a killed process left in it.
+    ///
+    /// # Errors
+    /// [`WorkspaceError::Unusable`] where copies of an earlier change that was cut short are there still: somebody has to look at
+    /// them. The same where another process applies something just now.
+    pub(super) fn take(layout: &Layout) -> Result<Self, WorkspaceError> {
+        let place = layout.state().join(PREPARED);
+        let failed = || io_error("make", &place);
+        let state = layout.files().map_err(failed())?;
+        let lock = state.append_to(Path::new(LOCK)).map_err(failed())?;
+        lock.try_lock().map_err(|error| match error {
+            std::fs::TryLockError::WouldBlock => WorkspaceError::Unusable(
+                "another `reflexion apply` is at work in this project: wait for its end".to_owned(),
+            ),
+            std::fs::TryLockError::Error(error) => failed()(error),
+        })?;
+        if let Some(left) = cut_short(layout) {
+            return Err(WorkspaceError::Unusable(left));
+        }
+        state.remove(Path::new(PREPARED)).map_err(failed())?;
+        Ok(Self { state, _lock: lock })
+    }
+
+    /// An empty directory for what is needed until files are copied.
+    pub(super) fn scratch(&self) -> Result<Root, WorkspaceError> {
+        self.make(SCRATCH)
+    }
+
+    fn make(&self, name: &str) -> Result<Root, WorkspaceError> {
+        let path = Path::new(PREPARED).join(name);
+        self.state.make_below(&path).map_err(io_error("make", &self.state.path().join(&path)))
+    }
+}
+
+impl Drop for Bench {
+    fn drop(&mut self) {
+        // What cannot be removed now is removed by the next one. A git that was just ended finds no directory to write to.
+        let _ = self.state.remove(Path::new(PREPARED));
+    }
+}
+
 /// The files as they were, and as they are to be.
 pub(super) struct Copies {
-    state: Root,
+    bench: Bench,
     before: Root,
     after: Root,
     top: Root,
     files: Vec<Copied>,
-    /// Let go with the copies.
-    _lock: File,
 }
 
 /// A file, and what stood there, with its permissions.
@@ -61,39 +120,28 @@ impl Copies {
     /// Copies these files.
     ///
     /// # Errors
-    /// [`WorkspaceError::Unusable`] where copies of an earlier change that was cut short are there still: somebody has to look at
-    /// them. The same where another process applies something just now.
-    pub(super) fn take(layout: &Layout, top: &Path, files: Vec<PathBuf>) -> Result<Self, WorkspaceError> {
-        let place = layout.state().join(PREPARED);
-        let failed = || io_error("copy to", &place);
-        let state = layout.files().map_err(failed())?;
-        let lock = state.append_to(Path::new(LOCK)).map_err(failed())?;
-        lock.try_lock().map_err(|error| match error {
-            std::fs::TryLockError::WouldBlock => WorkspaceError::Unusable(
-                "another `reflexion apply` is at work in this project: wait for its end".to_owned(),
-            ),
-            std::fs::TryLockError::Error(error) => failed()(error),
-        })?;
-        if let Some(left) = left_behind(layout) {
-            return Err(WorkspaceError::Unusable(left));
-        }
-        state.remove(Path::new(PREPARED)).map_err(failed())?;
-        let below = |name| state.make_below(&Path::new(PREPARED).join(name)).map_err(failed());
-        let (before, after) = (below(BEFORE)?, below(AFTER)?);
+    /// Where one cannot be copied, and [`WorkspaceError::Interrupted`].
+    pub(super) fn take(
+        bench: Bench,
+        top: &Path,
+        files: Vec<PathBuf>,
+        cancel: &CancellationToken,
+    ) -> Result<Self, WorkspaceError> {
+        let (before, after) = (bench.make(BEFORE)?, bench.make(AFTER)?);
         let top = Root::open(top).map_err(io_error("open", top))?;
-        let mut taken = Self { state, before, after, top, files: Vec::new(), _lock: lock };
-        match taken.copy_all(files) {
-            Ok(()) => Ok(taken),
-            Err(error) => taken.give_up().and(Err(failed()(error))),
-        }
-    }
-
-    fn copy_all(&mut self, files: Vec<PathBuf>) -> io::Result<()> {
+        let mut taken = Self { bench, before, after, top, files: Vec::new() };
+        let failed = || io_error("copy to", taken.before.path());
+        let mut copied = Vec::new();
         for path in files {
-            let was = self.copy(&path)?;
-            self.files.push(Copied { path, was });
+            if cancel.is_cancelled() {
+                return Err(WorkspaceError::Interrupted);
+            }
+            let was = taken.copy(&path).map_err(failed())?;
+            copied.push(Copied { path, was });
         }
-        self.copy_attributes()
+        taken.files = copied;
+        taken.copy_attributes().map_err(io_error("copy to", taken.after.path()))?;
+        Ok(taken)
     }
 
     fn copy(&self, path: &Path) -> io::Result<Option<(Kind, u32)>> {
@@ -138,7 +186,9 @@ impl Copies {
     /// done either, the copies stay.
     pub(super) fn arrive(self) -> Result<(), WorkspaceError> {
         let (prepared, place) = (Path::new(PREPARED), Path::new(PLACE));
-        self.state.rename(prepared, place).map_err(io_error("rename", &self.state.path().join(prepared)))?;
+        let state = &self.bench.state;
+        let failed = || io_error("rename", &state.path().join(prepared));
+        state.remove(&prepared.join(SCRATCH)).and_then(|()| state.rename(prepared, place)).map_err(failed())?;
         // First what goes, which may be in the way of what comes.
         let (go, come): (Vec<&Copied>, Vec<&Copied>) =
             self.files.iter().partition(|file| self.after.look(&file.path).ok().flatten().is_none());
@@ -152,7 +202,7 @@ impl Copies {
                 return self.put_back(&moved, &format!("{}: {error}", file.path.display()));
             }
         }
-        self.let_go(PLACE)
+        self.let_go()
     }
 
     /// The error of a file that is not any more as it was copied.
@@ -206,7 +256,7 @@ impl Copies {
             .filter_map(|file| Some(format!("{} ({})", file.path.display(), self.restore(file).err()?)))
             .collect();
         if failed.is_empty() {
-            self.let_go(PLACE)?;
+            self.let_go()?;
             return Err(WorkspaceError::Unusable(format!(
                 "the work could not be applied, and nothing was changed: {why}"
             )));
@@ -215,8 +265,8 @@ impl Copies {
             "the work could not be applied ({why}), and these files could not be put back: {}. As they were they are in {}: take them \
              back from there, and remove {}",
             failed.join(", "),
-            self.state.path().join(PLACE).join(BEFORE).display(),
-            self.state.path().join(PLACE).display(),
+            self.bench.state.path().join(PLACE).join(BEFORE).display(),
+            self.bench.state.path().join(PLACE).display(),
         )))
     }
 
@@ -235,13 +285,10 @@ impl Copies {
         }
     }
 
-    /// Lets the copies go before anything was moved.
-    pub(super) fn give_up(self) -> Result<(), WorkspaceError> {
-        self.let_go(PREPARED)
-    }
-
-    fn let_go(&self, place: &str) -> Result<(), WorkspaceError> {
-        self.state.remove(Path::new(place)).map_err(io_error("remove", &self.state.path().join(place)))
+    /// Removes the copies, which nobody needs any more.
+    fn let_go(&self) -> Result<(), WorkspaceError> {
+        let state = &self.bench.state;
+        state.remove(Path::new(PLACE)).map_err(io_error("remove", &state.path().join(PLACE)))
     }
 }
 

@@ -27,6 +27,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::PoisonError;
+use tokio_util::sync::CancellationToken;
 
 /// Workspaces of one project on this machine; see [`Workspaces`].
 ///
@@ -131,7 +132,7 @@ impl Workspaces for HostWorkspaces {
         blocking(move || places.iter().try_for_each(|place| space::at_least(place, least))).await
     }
 
-    async fn apply(&self, run: &RunId, task: &TaskId) -> Result<Applied, WorkspaceError> {
-        apply::apply(&self.shared.layout, run, task).await
+    async fn apply(&self, run: &RunId, task: &TaskId, cancel: &CancellationToken) -> Result<Applied, WorkspaceError> {
+        apply::apply(&self.shared.layout, run, task, cancel).await
     }
 }

@@ -6,6 +6,7 @@ use crate::services::WorkspaceError;
 use crate::services::Workspaces;
 use std::fs;
 use std::path::Path;
+use tokio_util::sync::CancellationToken;
 
 const BASE: &str = "1\n2\n3\n4\n5\n6\n7\n8\n9\n";
 
@@ -20,7 +21,7 @@ async fn confirmed(project: &Project) -> String {
 }
 
 async fn apply(project: &Project) -> Result<Applied, WorkspaceError> {
-    project.workspaces().apply(&run_id(), &task("t")).await
+    project.workspaces().apply(&run_id(), &task("t"), &CancellationToken::new()).await
 }
 
 fn projects() -> [Project; 2] {
@@ -107,12 +108,12 @@ async fn a_change_that_stops_in_the_middle_leaves_every_file_as_it_was() {
     write(&project.top, "pkg/x.pyc", "ignored");
     write(&project.top, "z.txt", "1\n2\n3\n4\n5\n6\n7\n8\n9\nmine\n");
     let before = super::project::files(&project.top);
-    let applied = project.workspaces().apply(&run_id(), &task("t")).await;
+    let applied = project.workspaces().apply(&run_id(), &task("t"), &CancellationToken::new()).await;
     assert!(applied.is_err(), "{applied:?}");
     assert_eq!(super::project::files(&project.top), before);
     assert!(!project.top.join(".reflection/applying").exists());
     fs::remove_file(project.top.join("pkg/x.pyc")).unwrap();
-    project.workspaces().apply(&run_id(), &task("t")).await.unwrap();
+    project.workspaces().apply(&run_id(), &task("t"), &CancellationToken::new()).await.unwrap();
     assert_eq!(read(&project.top, "z.txt"), "one\n2\n3\n4\n5\n6\n7\n8\n9\nmine\n");
 }
 
@@ -180,8 +181,64 @@ async fn another_process_that_applies_something_is_said() {
     confirmed(&project).await;
     let lock = fs::File::create(project.top.join(".reflection/applying.lock")).unwrap();
     lock.lock().unwrap();
+    // What it is just moving was not cut short.
+    fs::create_dir(project.top.join(".reflection/applying")).unwrap();
     let error = apply(&project).await.unwrap_err().to_string();
     assert!(error.contains("another `reflexion apply` is at work"), "{error}");
+    fs::remove_dir(project.top.join(".reflection/applying")).unwrap();
     drop(lock);
     apply(&project).await.unwrap();
+}
+
+#[tokio::test]
+async fn who_interrupts_while_it_is_prepared_has_changed_nothing() {
+    let project = Project::git(&[("a", BASE), ("gone", "g\n"), (".gitattributes", "a filter=slow\n")]);
+    confirmed(&project).await;
+    let top = &project.top;
+    let outside = tempfile::tempdir().unwrap();
+    let began = outside.path().join("began");
+    git(top, &["config", "filter.slow.smudge", &format!("touch '{}'; sleep 100", began.display())]);
+    let before = files(top);
+    let cancel = CancellationToken::new();
+    let workspaces = project.workspaces();
+    let interrupting = async {
+        while !began.exists() {
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+        assert!(top.join(".reflection/applying.prepared").exists());
+        cancel.cancel();
+    };
+    let (run, task) = (run_id(), task("t"));
+    let (applied, ()) = tokio::join!(workspaces.apply(&run, &task, &cancel), interrupting);
+    assert!(matches!(applied, Err(WorkspaceError::Interrupted)), "{applied:?}");
+    assert_eq!(files(top), before);
+    assert!(!top.join(".reflection/applying.prepared").exists(), "the copies are gone");
+    git(top, &["config", "filter.slow.smudge", "cat"]);
+    apply(&project).await.unwrap();
+}
+
+#[tokio::test]
+async fn what_a_killed_one_prepared_goes_and_so_does_what_did_not_fit() {
+    let project = Project::git(&[("a", BASE), ("gone", "g\n")]);
+    confirmed(&project).await;
+    let prepared = project.top.join(".reflection/applying.prepared");
+    fs::create_dir_all(prepared.join("after/b")).unwrap();
+    write(&project.top, "a", "mine\n");
+    assert!(apply(&project).await.is_err());
+    assert!(!prepared.exists());
+}
+
+#[tokio::test]
+async fn files_behind_a_link_that_git_ignores_are_named() {
+    let project = Project::git(&[("a", BASE), ("gone", "g\n"), (".gitignore", "/new\n")]);
+    let workspace = project.open().await;
+    write(&workspace.dir(), ".gitignore", "");
+    write(&workspace.dir(), "new/it's here: a file", "new\n");
+    confirm(&workspace, "t").await;
+    workspace.close().await.unwrap();
+    let outside = tempfile::tempdir().unwrap();
+    std::os::unix::fs::symlink(outside.path(), project.top.join("new")).unwrap();
+    let error = apply(&project).await.unwrap_err().to_string();
+    assert!(error.contains("does not fit: new/it's here: a file"), "{error}");
+    assert_eq!(names(outside.path()), Vec::<String>::new());
 }

@@ -21,7 +21,6 @@ use crate::runtime;
 use crate::runtime::Health;
 use crate::runtime::HealthParams;
 use crate::runtime::HealthState;
-use crate::services::Command;
 use crate::services::KeepAwake;
 use crate::services::Models;
 use crate::services::Notifiers;
@@ -35,7 +34,6 @@ use crate::services::VerifyRequest;
 use crate::services::Workspaces;
 use serde::Serialize;
 use std::path::Path;
-use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 /// One thing that was looked at.
@@ -117,16 +115,19 @@ pub(super) async fn doctor(dir: &Path, args: &DoctorArgs) -> anyhow::Result<Exit
 
 /// Whether no run can begin with that.
 fn cannot_start(findings: &[Finding]) -> bool {
-    let needed = |what: &str| matches!(what, "base" | "workspace" | "sandbox" | STATE) || what.starts_with("check ");
+    let needed =
+        |what: &str| matches!(what, "git" | "base" | "workspace" | "sandbox" | STATE) || what.starts_with("check ");
     findings.iter().any(|finding| !finding.ok && needed(&finding.what))
 }
 
 async fn git() -> Finding {
-    let command = Command { timeout: Duration::from_secs(10), ..Command::new(["git", "--version"], ".") };
-    match runtime::command_runner().run(command).await {
-        Ok(output) if output.success() => Finding::good("git", output.stdout.text().trim()),
-        Ok(output) => Finding::bad("git", output.combined.text().trim(), "mend the installation of git"),
-        Err(error) => Finding::bad("git", error.to_string(), "install git; workspaces are made with it"),
+    match runtime::git_version().await {
+        Ok(version) => Finding::good("git", version),
+        Err(error) => Finding::bad(
+            "git",
+            error.to_string(),
+            "install it, or put a newer one first in PATH; no run begins before that",
+        ),
     }
 }
 

@@ -44,6 +44,8 @@ pub(super) async fn overnight(dir: &Path, args: OvernightArgs) -> anyhow::Result
     let ids = ids.collect::<Result<Vec<_>, _>>()?;
     let (layers, settings) = project::layers(dir, overrides(&args))?;
     runtime::check_state(settings.project())?;
+    // A night may begin in hours, when nobody is there to install another one.
+    runtime::git_version().await?;
     run::check_agent(args.how.agent.as_deref(), &*settings)?;
     let progress = Progress::new(args.json);
     let layers = layers.with(Svc::<dyn EventSink>::new(progress.clone()));

@@ -99,6 +99,20 @@ pub struct TaskReport {
     pub files: Vec<String>,
 }
 
+impl TaskReport {
+    /// What a line about it says last: where its confirmed work is, or why it is not confirmed. Work may be confirmed and not
+    /// merged because something broke: then both.
+    #[must_use]
+    pub fn note(&self) -> Option<String> {
+        match (&self.cause, &self.branch) {
+            (Some(cause), Some(branch)) if self.verdict != Some(Verdict::Confirmed) => {
+                Some(format!("{}; its work is on {branch}", cause.lines().next().unwrap_or_default()))
+            }
+            (cause, branch) => branch.as_ref().or(cause.as_ref()).cloned(),
+        }
+    }
+}
+
 /// Who has to act before confirmed work goes where it belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -167,4 +181,29 @@ pub struct RunTotals {
     pub judging_usage: Usage,
     /// Wall-clock time in milliseconds.
     pub duration_ms: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_reason_is_said_before_the_branch_unless_the_work_is_confirmed() {
+        let check = |verdict: Option<&str>, cause: Option<&str>, branch: Option<&str>, expected: Option<&str>| {
+            let report = serde_json::json!({
+                "id": "t", "verdict": verdict, "attempts": 1, "solvedAt": null, "reflectionsWritten": 0,
+                "reflectionsInjected": 0, "tokens": null, "costUsd": null, "durationMs": 1, "endings": [], "cause": cause,
+                "branch": branch,
+            });
+            let report: TaskReport = serde_json::from_value(report).unwrap();
+            assert_eq!(report.note().as_deref(), expected);
+        };
+        let (why, at) = (Some("git merge-tree failed: usage\n   git merge-tree"), Some("reflexion/r/t"));
+        check(None, why, at, Some("git merge-tree failed: usage; its work is on reflexion/r/t"));
+        check(Some("failed"), why, at, Some("git merge-tree failed: usage; its work is on reflexion/r/t"));
+        check(Some("confirmed"), why, at, at);
+        check(None, why, None, why);
+        check(Some("confirmed"), None, at, at);
+        check(None, None, None, None);
+    }
 }

@@ -19,12 +19,16 @@ use std::sync::LazyLock;
 use std::time::Duration;
 use tokio::io::AsyncReadExt;
 use tokio::io::AsyncWriteExt;
+use tokio::sync::OnceCell;
 
 /// No call that we make takes minutes; one that does hangs on a dead file system or a filter that waits.
 const LIMIT: Duration = Duration::from_mins(10);
 
 /// A call that does not even work waits for a pipe that it was led to, or for a filter that waits for somebody.
 const IDLE_LIMIT: Duration = Duration::from_mins(1);
+
+/// The oldest git that can do all that is asked of it (`merge-tree --merge-base`).
+const OLDEST: (u32, u32) = (2, 40);
 
 /// What every call overrides in the user's configuration, whatever stands in it.
 const CONFIG: [&str; 13] = [
@@ -109,6 +113,7 @@ impl Git {
             args: args.into_iter().map(|a| a.as_ref().to_owned()).collect(),
             env: Vec::new(),
             stdin: Vec::new(),
+            is_bare: false,
         }
     }
 }
@@ -119,6 +124,8 @@ pub(super) struct Call {
     args: Vec<OsString>,
     env: Vec<(OsString, OsString)>,
     stdin: Vec<u8>,
+    /// Without settings, which nothing depends on.
+    is_bare: bool,
 }
 
 /// What a call left behind.
@@ -132,6 +139,10 @@ impl Call {
     /// Uses this file as the index.
     pub(super) fn index(self, index: &Path) -> Self {
         self.env("GIT_INDEX_FILE", index)
+    }
+
+    fn bare(self) -> Self {
+        Self { is_bare: true, ..self }
     }
 
     /// Adds an argument.
@@ -268,7 +279,7 @@ impl Call {
             process.envs(ALONE);
         }
         process.envs(ENVIRONMENT).envs(self.env.iter().map(|(name, value)| (name, value)));
-        for key_value in CONFIG {
+        for key_value in CONFIG.iter().filter(|_| !self.is_bare) {
             process.args(["-c", key_value]);
         }
         process
@@ -280,6 +291,36 @@ impl Call {
             .process_group(0);
         process
     }
+}
+
+/// What git says of itself, asked once in a process.
+///
+/// # Errors
+/// [`WorkspaceError::Unusable`] where it is too old or not there: a night would find out when its first work is to be merged.
+pub async fn git_version() -> Result<String, WorkspaceError> {
+    static SAID: OnceCell<Result<String, WorkspaceError>> = OnceCell::const_new();
+    SAID.get_or_init(async || {
+        let said = Git::found_from("/").call(["version"]).bare().line().await?;
+        match too_old(&said) {
+            None => Ok(said),
+            Some(version) => Err(WorkspaceError::Unusable(format!(
+                "git {}.{} or newer is needed; {} is {version}",
+                OLDEST.0,
+                OLDEST.1,
+                PROGRAM.display()
+            ))),
+        }
+    })
+    .await
+    .clone()
+}
+
+/// The version in `git version 2.39.5 (…)`, if it is too old. Whoever builds a git of their own may call it anything.
+fn too_old(said: &str) -> Option<&str> {
+    let version = said.split_whitespace().nth(2)?;
+    let mut numbers = version.split('.').map(|part| part.parse::<u32>().ok());
+    let found = (numbers.next()??, numbers.next()??);
+    (found < OLDEST).then_some(version)
 }
 
 /// The program, by its whole path: a part of `PATH` that is relative would be looked for where an agent works.
@@ -321,4 +362,23 @@ pub(super) fn listing<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Vec
         bytes.push(0);
     }
     bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_compared_by_their_numbers() {
+        let check = |said: &str, expected: Option<&str>| assert_eq!(too_old(said), expected, "{said}");
+        check("git version 2.39.5", Some("2.39.5"));
+        check("git version 2.39.5 (Apple Git-154)", Some("2.39.5"));
+        check("git version 1.99", Some("1.99"));
+        for new in ["git version 2.40.0", "git version 2.50.1.windows.1", "git version 3.0", "git version 2.100.0"] {
+            check(new, None);
+        }
+        for own in ["git version next", "git", "", "git version 2.x"] {
+            check(own, None);
+        }
+    }
 }

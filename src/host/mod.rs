@@ -33,6 +33,7 @@ mod workspaces;
 
 pub use changes::HostChanges;
 pub use clock::SystemClock;
+pub use git::git_version;
 pub use history::GitHistory;
 pub use home_files::HomeFiles;
 pub use keep_awake::HostKeepAwake;

@@ -615,7 +615,7 @@ impl TaskRun {
             services.tasks.mark(&[mark]).await?;
         }
         let by_hand = self.report.by_hand.map(|status| format!("set to {} by you meanwhile", status.as_str()));
-        let note = self.report.branch.clone().or(end.cause);
+        let note = self.report.note();
         let note = [note, by_hand].into_iter().flatten().reduce(|note, by_hand| format!("{note}; {by_hand}"));
         self.publish(EventKind::TaskEnded {
             verdict: end.verdict,

@@ -42,7 +42,7 @@ fn push_task(text: &mut String, task: &TaskReport, width: usize) {
         None => plural(task.attempts as usize, "attempt"),
     };
     let merged = task.merged.as_ref().map(|commit| format!("  merged as {}", &commit[..commit.len().min(12)]));
-    let note = || task.branch.as_ref().or(task.cause.as_ref()).map(|n| format!("  {n}"));
+    let note = || task.note().map(|note| format!("  {note}"));
     let note = merged.or_else(note).unwrap_or_default();
     let stayed = task.proof == Some(Proof::StayedGreen);
     let note = if stayed { format!("{note}  (no check was red before: look at it yourself)") } else { note };

@@ -55,6 +55,7 @@ pub use crate::hooks::Rules as HookRules;
 pub use crate::hooks::Scope as HookScope;
 pub use crate::hooks::Stopped;
 pub use crate::hooks::Verify as HookVerify;
+pub use crate::host::git_version;
 pub use crate::host::is_the_program;
 pub use crate::orchestrator::queue::Readiness;
 pub use crate::orchestrator::queue::readiness;

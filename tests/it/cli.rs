@@ -326,6 +326,35 @@ fn apply_that_is_interrupted_changes_nothing_and_leaves_nothing() {
     assert_eq!(project.read("answer.txt"), b"right\n");
 }
 
+#[test]
+fn a_git_that_is_too_old_is_said_before_anything_is_paid() {
+    use std::os::unix::fs::PermissionsExt;
+    let project = Project::new("echo paid > $OUT/paid");
+    let bin = project.out.join("bin");
+    std::fs::create_dir(&bin).unwrap();
+    let path = std::env::var("PATH").unwrap();
+    let script = format!(
+        "#!/bin/sh\ncase $1 in --version|version) echo git version 2.39.5;; *) PATH='{path}' exec git \"$@\";; esac\n"
+    );
+    std::fs::write(bin.join("git"), script).unwrap();
+    std::fs::set_permissions(bin.join("git"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let said = format!("git 2.40 or newer is needed; {} is 2.39.5", bin.join("git").display());
+    let run = |args: &[&str]| {
+        let mut command = project.command(args);
+        command.env("PATH", format!("{}:{path}", bin.display()));
+        crate::project::Ran::of(command, "")
+    };
+    run(&["run"]).exits(4).says(&said);
+    // Also where the night begins later.
+    run(&["overnight", "--between", "03:00-03:01", "--no-keep-awake"]).exits(4).says(&said);
+    assert!(!project.out.join("paid").exists());
+    let doctor = run(&["doctor"]);
+    assert!(doctor.exits(4).stdout.contains(&format!("✗ git: {said}")), "{}", doctor.stdout);
+    project.config(|config| config["agents"]["sh"]["argv"][2] = RIGHT.into());
+    project.run(&["run"]).exits(0);
+    run(&["apply", "a"]).exits(4).says(&said);
+}
+
 // `task`.
 
 #[test]

@@ -191,7 +191,7 @@ impl Merge<'_> {
                 what: what.to_owned(),
                 files: words.filter(|file| !file.is_empty()).map(plain).collect::<BTreeSet<_>>().into_iter().collect(),
             }),
-            _ => Err(git::failed("merge-tree (git 2.40 or newer)", &out.stderr)),
+            _ => Err(git::failed("merge-tree", &out.stderr)),
         }
     }
 }

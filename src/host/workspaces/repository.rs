@@ -12,6 +12,7 @@ use crate::domain::TaskId;
 use crate::domain::Timestamp;
 use crate::host::git::Call;
 use crate::host::git::Git;
+use crate::host::git::git_version;
 use crate::host::process::git_dir_of;
 use crate::services::WorkspaceError;
 use std::collections::BTreeMap;
@@ -54,6 +55,7 @@ pub(super) struct Repository {
 impl Repository {
     /// Finds the user's repository, or makes the private one.
     pub(super) async fn locate(layout: &Layout) -> Result<Self, WorkspaceError> {
+        git_version().await?;
         if layout.project.to_str().is_none_or(|path| path.contains('\n')) {
             return Err(WorkspaceError::Unusable(format!(
                 "the path of the project, `{}`, has a line break or is not UTF-8, and not every program can be told it: \

@@ -61,8 +61,9 @@ pub struct ProjectFile {
     /// shell. It ends with 0 if all is well, with 2 if it went on with warnings; anything else is a failure.
     #[serde(deserialize_with = "program", skip_serializing_if = "Option::is_none")]
     pub setup: Option<CheckCommand>,
-    /// Globs, relative to the project, of untracked things that are copied into workspaces: `node_modules`, `.env`. A link to a directory
-    /// elsewhere is left out, and so is a repository's own `.git`; that is said when a run begins, and so is a glob that matches nothing.
+    /// Globs, relative to the project, of untracked things that are copied into workspaces: `node_modules`, `.env`. Directories are
+    /// as open to others as yours. A link to a directory elsewhere is left out, and so is a repository's own `.git`; that is said when a
+    /// run begins, and so is a glob that matches nothing.
     pub carry: Vec<String>,
     /// At most so many megabytes may be carried into a workspace.
     pub carry_limit_mb: u64,

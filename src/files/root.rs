@@ -138,6 +138,25 @@ impl Root {
         self.sub_root(dir, Missing::IsMade)
     }
 
+    /// Makes a directory in one that is there, which nobody else may look into before [`Root::set_mode`] says so; `false` if it is
+    /// there already.
+    ///
+    /// # Errors
+    /// If it cannot be made, or something else stands there.
+    pub fn make_private(&self, dir: &Path) -> io::Result<bool> {
+        let (parent, name) = self.parent(dir, Missing::Fails)?;
+        match rustix::fs::mkdirat(&*parent, name, Mode::RWXU) {
+            Ok(()) => Ok(true),
+            Err(rustix::io::Errno::EXIST) => {
+                match Refused::unless(A_DIRECTORY, parent.symlink_metadata(name)?.file_type(), &self.full(dir)) {
+                    Some(refused) => Err(refused),
+                    None => Ok(false),
+                }
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
     fn sub_root(&self, dir: &Path, missing: Missing) -> io::Result<Self> {
         let opened = match self.dir_at(&self.names(dir)?, missing)? {
             Parent::Root(_) => return Ok(self.clone()),

@@ -308,6 +308,21 @@ fn what_a_killed_writer_left_goes_with_the_next_one_and_a_living_one_is_left_alo
 }
 
 #[test]
+fn a_private_directory_is_nobody_elses_from_its_first_moment() {
+    let case = Case::new();
+    assert!(case.root.make_private(path("p")).unwrap());
+    assert_eq!(case.root.look(path("p")).unwrap().unwrap().mode, 0o700);
+    case.root.set_mode(path("p"), 0o750).unwrap();
+    assert!(!case.root.make_private(path("p")).unwrap());
+    assert_eq!(case.root.look(path("p")).unwrap().unwrap().mode, 0o750);
+    fs::write(case.here("file"), "").unwrap();
+    std::os::unix::fs::symlink("p", case.here("link")).unwrap();
+    for taken in ["file", "link"] {
+        assert!(case.root.make_private(path(taken)).is_err(), "{taken}");
+    }
+}
+
+#[test]
 fn many_writers_of_one_file_leave_one_whole_content() {
     let case = Case::new();
     std::thread::scope(|scope| {

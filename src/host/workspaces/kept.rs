@@ -100,6 +100,7 @@ impl Kept {
                 self.roots.insert(root);
                 continue;
             }
+            self.make_dir(above(&root))?;
             let mut walk = self.source.walk(&root);
             while let Some(found) = walk.next() {
                 let (path, look) = found.map_err(io_error("look through", &self.source.path().join(&root)))?;
@@ -148,11 +149,34 @@ impl Kept {
         Ok(self.carried.is_empty() || look(&self.source, &self.carried)? == self.sources)
     }
 
+    /// Makes a directory, and those above it, as open to others as the user's are, and from their first moment: what is private may
+    /// be so by its directory alone. Whoever works here may write to all of them, as they are removed and brought back.
+    fn make_dir(&self, path: &Path) -> Result<(), WorkspaceError> {
+        if path.as_os_str().is_empty() {
+            return Ok(());
+        }
+        let make = || {
+            if self.files.make_private(path)? {
+                let mode = self.source.look(path)?.map_or(0o700, |look| look.mode);
+                self.files.set_mode(path, mode | 0o700)?;
+            }
+            Ok(())
+        };
+        match make() {
+            Err(error) if io::Error::kind(&error) == io::ErrorKind::NotFound => {
+                self.make_dir(above(path))?;
+                make()
+            }
+            made => made,
+        }
+        .map_err(io_error("make", &self.files.path().join(path)))
+    }
+
     /// Copies one path of the user's: a link stays a link only if it points into the project.
     fn bring(&self, path: &Path, look: &Look) -> Result<(), WorkspaceError> {
         let (from, to) = (self.source.path().join(path), self.files.path().join(path));
         match look.kind {
-            Kind::Dir => return self.files.make_below(path).map(drop).map_err(io_error("make", &to)),
+            Kind::Dir => return self.make_dir(path),
             Kind::File => {
                 return self.files.copy(path, &self.source, path).map_err(io_error("copy to", &to));
             }
@@ -219,16 +243,18 @@ impl Kept {
                 Entry::Dir { mode, .. } => {
                     if !matches!(now.get(path), Some(Entry::Dir { .. })) {
                         self.remove(path)?;
-                        self.files.make_below(path).map_err(io_error("make", &to))?;
+                        self.make_dir(path)?;
                     }
                     self.files.set_mode(path, *mode).map_err(io_error("restore", &to))?;
                 }
                 Entry::Link(target) => {
                     self.remove(path)?;
+                    self.make_dir(above(path))?;
                     self.files.link(path, target).map_err(io_error("link", &to))?;
                 }
                 Entry::File { .. } => {
                     self.remove(path)?;
+                    self.make_dir(above(path))?;
                     if matches!(self.store.look(path), Ok(Some(_))) {
                         self.files.copy(path, &self.store, path).map_err(io_error("bring back", &to))?;
                     } else {
@@ -340,11 +366,17 @@ pub(super) fn is_of_git(path: &Path) -> bool {
     path.iter().any(|name| name == ".git")
 }
 
+fn above(path: &Path) -> &Path {
+    path.parent().unwrap_or(Path::new(""))
+}
+
 fn empty_store(private: &Root) -> Result<Root, WorkspaceError> {
     let name = Path::new("store");
     let make = || {
         private.remove(name)?;
-        private.make_below(name)
+        // What is private here may be so by a directory that is not copied.
+        private.make_private(name)?;
+        private.below(name)
     };
     make().map_err(io_error("empty", &private.path().join(name)))
 }

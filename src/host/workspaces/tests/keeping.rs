@@ -130,3 +130,34 @@ async fn a_setup_that_fails_says_what_it_printed_and_runs_again() {
     assert_eq!(setup_error(&workspace, &never).await.0, "cancelled");
     assert!(!workspace.dir().join("half").exists(), "removed by the reset before");
 }
+
+#[tokio::test]
+async fn carried_directories_are_as_open_to_others_as_the_users() {
+    use std::os::unix::fs::PermissionsExt;
+    let project = Project::git(&[("a", "a"), (".gitignore", "secrets/\nshared/\nonly/\n")]);
+    let top = &project.top;
+    write(top, "secrets/in/key", "the key");
+    write(top, "shared/file", "for all");
+    write(top, "only/some/key", "the key");
+    let set = |name: &str, mode| fs::set_permissions(top.join(name), fs::Permissions::from_mode(mode)).unwrap();
+    let all = [("secrets/in", 0o500), ("secrets", 0o700), ("shared", 0o755), ("only/some", 0o711), ("only", 0o750)];
+    all.iter().for_each(|(name, mode)| set(name, *mode));
+    let project = project.carrying(&["secrets", "shared", "only/*"]);
+    let workspace = project.open().await;
+    let check = |dir: &std::path::Path| {
+        for (name, mode) in all {
+            let found = fs::metadata(dir.join(name)).unwrap().permissions().mode() & 0o777;
+            assert_eq!(found, mode | 0o700, "{name}");
+        }
+    };
+    check(&workspace.dir());
+    for name in ["secrets", "only"] {
+        fs::remove_dir_all(workspace.dir().join(name)).unwrap();
+    }
+    reset(&workspace).await;
+    check(&workspace.dir());
+    let room = workspace.room().await.unwrap();
+    reset(&room).await;
+    check(&room.dir());
+    fs::set_permissions(project.top.join("secrets/in"), fs::Permissions::from_mode(0o700)).unwrap();
+}

@@ -30,6 +30,8 @@ pub enum HookAgent {
 }
 
 impl HookAgent {
+    const ALL: [Self; 4] = [Self::Claude, Self::Codex, Self::Gemini, Self::OpenCode];
+
     /// Its name on the command line and in records.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -46,8 +48,7 @@ impl FromStr for HookAgent {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let all = [Self::Claude, Self::Codex, Self::Gemini, Self::OpenCode];
-        let found = all.into_iter().find(|agent| agent.as_str() == text);
+        let found = Self::ALL.into_iter().find(|agent| agent.as_str() == text);
         found.ok_or_else(|| "is claude, codex, gemini or opencode".to_owned())
     }
 }
@@ -166,24 +167,27 @@ impl Installing {
     }
 
     fn entries(&self) -> [Entry; 2] {
-        let agent = self.agent.as_str();
-        let (stop, milliseconds) = match self.agent {
-            HookAgent::Gemini => ("AfterAgent", 1000),
-            _ => ("Stop", 1),
-        };
-        let program = shell_word(&self.program);
-        let entry = |event: &str, what: &str, seconds: u64| Entry {
-            event: event.to_owned(),
-            command: format!("{program} hook {what} --agent {agent}"),
-            timeout: seconds * milliseconds,
-        };
-        let (begin, end, seconds) = match self.verify {
-            // A judge may be a language model.
-            Verify::On => ("session-start --verify", "stop --verify", 300),
-            Verify::Off => ("session-start", "stop", 30),
-        };
-        [entry("SessionStart", begin, 30), entry(stop, end, seconds)]
+        entries_of(&shell_word(&self.program), self.agent, self.verify)
     }
+}
+
+fn entries_of(program: &str, agent: HookAgent, verify: Verify) -> [Entry; 2] {
+    let (stop, milliseconds) = match agent {
+        HookAgent::Gemini => ("AfterAgent", 1000),
+        _ => ("Stop", 1),
+    };
+    let agent = agent.as_str();
+    let entry = |event: &str, what: &str, seconds: u64| Entry {
+        event: event.to_owned(),
+        command: format!("{program} hook {what} --agent {agent}"),
+        timeout: seconds * milliseconds,
+    };
+    let (begin, end, seconds) = match verify {
+        // A judge may be a language model.
+        Verify::On => ("session-start --verify", "stop --verify", 300),
+        Verify::Off => ("session-start", "stop", 30),
+    };
+    [entry("SessionStart", begin, 30), entry(stop, end, seconds)]
 }
 
 /// What is left of a settings file.
@@ -203,10 +207,23 @@ fn shell_word(word: &str) -> String {
     if plain { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
 }
 
-/// Whether a command line is a call of one of our hooks and nothing else, whatever the program's path: who added
-/// something to it keeps it.
-pub(super) fn is_ours(command: &str) -> bool {
+/// Whether the command line of an event's hook is a call of ours and nothing else: who added something to it keeps it. A program of
+/// another name - a download is called as its platform - is ours if it is called with the very words that are installed for that
+/// event.
+pub(super) fn is_ours(event: &str, command: &str) -> bool {
     let Some(words) = words(command) else { return false };
+    is_as_installed(event, &words) || is_our_call(&words)
+}
+
+fn is_as_installed(event: &str, words: &[String]) -> bool {
+    let [_, said @ ..] = words else { return false };
+    let all = HookAgent::ALL.iter().flat_map(|agent| [Verify::On, Verify::Off].map(|verify| (*agent, verify)));
+    let mut entries = all.flat_map(|(agent, verify)| entries_of("", agent, verify));
+    entries.any(|entry| entry.event == event && entry.command.split_whitespace().eq(said.iter().map(String::as_str)))
+}
+
+/// A call of the program by its name, at whatever path.
+fn is_our_call(words: &[String]) -> bool {
     let mut words = words.iter().map(String::as_str);
     let named = words.next().and_then(|word| Path::new(word).file_name()?.to_str()).is_some_and(is_our_name);
     let called = words.next() == Some("hook") && matches!(words.next(), Some("stop" | "session-start"));

@@ -181,7 +181,7 @@ fn ours(object: &CstObject) -> Vec<Ours> {
         let name = event.decoded_name().unwrap_or_default();
         for hook in event.array_value().iter().flat_map(groups).flat_map(|(_, hooks)| hooks.elements()) {
             let Some(fields) = hook.as_object() else { continue };
-            let Some(command) = text(&fields, "command").filter(|command| is_ours(command)) else { continue };
+            let Some(command) = text(&fields, "command").filter(|command| is_ours(&name, command)) else { continue };
             found.push(Ours { hook, command, event: name.clone() });
         }
     }
@@ -366,13 +366,26 @@ mod tests {
             "\"/old path/reflexion\" hook session-start --verify --agent claude",
             "reflexion hook stop --project /x",
             "/opt/reflexion-0.1.0 hook stop --agent claude",
+            "/opt/reflexion-x86_64-linux hook stop --agent claude",
+            "rfx hook stop --verify --agent codex",
+            "'/with space/rfx' hook stop --agent claude",
         ] {
-            assert!(is_ours(ours), "{ours}");
+            assert!(is_ours("Stop", ours), "{ours}");
         }
-        for others in
-            ["say hook stop", "reflexion-old hook stop", "reflexion hook stopwatch", "reflexion run", "hook stop"]
-        {
-            assert!(!is_ours(others), "{others}");
+        for others in [
+            "say hook stop",
+            "reflexion-old hook stop",
+            "reflexion hook stopwatch",
+            "reflexion run",
+            "hook stop",
+            "other-tool hook stop",
+            "other-tool hook stop --agent all",
+            "other-tool hook stop --agent claude --quiet",
+            "other-tool run hook stop --agent claude",
+            "other-tool hook session-start --agent claude",
+            "other-tool hook stop --agent gemini",
+        ] {
+            assert!(!is_ours("Stop", others), "{others}");
         }
         for others in [
             "reflexion hook stop --agent claude && notify-send done",
@@ -386,7 +399,7 @@ mod tests {
             "echo hi; reflexion hook stop",
             "reflexion hook stop 'unclosed",
         ] {
-            assert!(!is_ours(others), "{others}");
+            assert!(!is_ours("Stop", others), "{others}");
         }
     }
 }

@@ -20,6 +20,8 @@ use crate::domain::TranscriptItem;
 use crate::domain::Usage;
 use crate::domain::internal;
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
@@ -65,6 +67,21 @@ pub struct OwnWork {
     pub dir: PathBuf,
 }
 
+/// How the names of directories begin in which agents are asked.
+pub const ASKED: &str = "reflexion-";
+
+/// The file in each of them that whoever asks holds locked: where nobody does, the asking process is dead.
+pub const HELD: &str = ".held-by-reflexion";
+
+/// Nobody sees it before it is locked. Where files cannot be locked there is none, and nobody removes the directory.
+fn hold(dir: &Path) -> Option<File> {
+    let new = dir.join(".new");
+    let file = File::create_new(&new).ok()?;
+    file.try_lock().ok()?;
+    std::fs::rename(&new, dir.join(HELD)).ok()?;
+    Some(file)
+}
+
 impl AnsweringAgent {
     /// The agent, if it can only answer. What it `cannot` do otherwise, and what to do instead, goes into the error.
     ///
@@ -90,13 +107,14 @@ impl AnsweringAgent {
     /// Why there is none, in words: every other ending than `finished` is an error.
     pub async fn ask(&self, question: AgentQuestion, spent: &UsageMeter) -> Result<String, String> {
         let place = tempfile::Builder::new()
-            .prefix(&format!("reflexion-{}-", question.purpose))
+            .prefix(&format!("{ASKED}{}-", question.purpose))
             .tempdir()
             .map_err(|error| error.to_string())?;
         // Whoever finds this conversation among others knows that it is one of the runtime's own.
         let prompt = internal(&question.prompt);
         let empty = place.path().join("empty");
         let prompt_file = place.path().join("prompt.md");
+        let _held = hold(place.path());
         tokio::fs::create_dir(&empty).await.map_err(|error| error.to_string())?;
         tokio::fs::write(&prompt_file, &prompt).await.map_err(|error| error.to_string())?;
         let (conversation, dir) = match question.own {

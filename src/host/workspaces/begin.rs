@@ -1,6 +1,7 @@
 //! The beginning of a run: its base, and what a dead run left behind.
 
 use super::agents_git::AgentsGit;
+use super::asked;
 use super::carry::chosen;
 use super::copies::left_behind;
 use super::host_workspaces::Shared;
@@ -322,12 +323,19 @@ async fn clean_up(layout: &Layout) -> Result<Vec<String>, WorkspaceError> {
             let room = Path::new(CACHES).join(room);
             files.remove(&room).map_err(io_error("remove", &state.join(&room)))?;
         }
-        Ok(ended)
+        // When nobody works in them any more.
+        Ok((ended, asked::remove_left(&std::env::temp_dir())))
     });
-    match ended.await? {
+    let (ended, asked) = ended.await?;
+    match ended {
         0 => {}
         1 => cleaned.push("a process that still ran".to_owned()),
         n => cleaned.push(format!("{n} processes that still ran")),
+    }
+    match asked {
+        0 => {}
+        1 => cleaned.push("a directory in which an agent was asked".to_owned()),
+        n => cleaned.push(format!("{n} directories in which agents were asked")),
     }
     Ok(cleaned)
 }

@@ -10,11 +10,12 @@
 //!
 //! Pushes are refused or at least noticed ([`pushes`]). A [`sandbox`] is tried before a run begins. Confirmed work becomes a
 //! branch or a patch; a night puts it on one branch ([`integration`]; [`refs`] says where they stand), and [`apply`] brings it
-//! into the user's files. [`layout`] says where everything lies, [`space`] whether there is room on the disk.
+//! into the user's files. What a killed run left where agents were [`asked`] is removed. [`layout`] says where everything lies, [`space`] whether there is room on the disk.
 
 mod agents_git;
 mod agents_index;
 mod apply;
+mod asked;
 mod begin;
 mod carry;
 mod copies;

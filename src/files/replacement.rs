@@ -129,7 +129,7 @@ impl Drop for Replacement {
 }
 
 fn slot_name(slot: usize) -> String {
-    format!(".replacing-{slot}.tmp")
+    format!(concat!(".", env!("CARGO_PKG_NAME"), "-replacing-{}.tmp"), slot)
 }
 
 /// A new, locked file under this name; `None` if somebody alive has it.
@@ -168,12 +168,13 @@ fn remove_leftover(dir: &Dir, slot: usize) -> io::Result<Found> {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Found::Nothing),
         Err(e) => return Err(e),
     };
-    if kind.is_dir() {
+    // Anything else under that name is nothing that a writer has made.
+    if !kind.is_file() {
         return Ok(Found::Taken);
     }
     // Its lock is held until the name is gone.
-    let locked = if kind.is_file() { open_leftover(dir, &name)? } else { None };
-    if kind.is_file() && locked.is_none() {
+    let locked = open_leftover(dir, &name)?;
+    if locked.is_none() {
         return Ok(Found::Taken);
     }
     match dir.remove_file(&name) {

@@ -297,7 +297,7 @@ fn files_are_written_whole_and_keep_their_permissions() {
 fn what_a_killed_writer_left_goes_with_the_next_one_and_a_living_one_is_left_alone() {
     let case = Case::new();
     for left in 0..3 {
-        fs::write(case.here(&format!(".replacing-{left}.tmp")), "half").unwrap();
+        fs::write(case.here(&format!(".reflexion-replacing-{left}.tmp")), "half").unwrap();
     }
     let mut living = case.root.begin(path("a")).unwrap();
     living.write_all(b"a").unwrap();
@@ -305,6 +305,17 @@ fn what_a_killed_writer_left_goes_with_the_next_one_and_a_living_one_is_left_alo
     living.finish().unwrap();
     assert_eq!(case.root.list(path("")).unwrap(), [("a".into(), Kind::File), ("b".into(), Kind::File)]);
     assert_eq!(case.root.read(path("a")).unwrap(), b"a");
+}
+
+#[test]
+fn what_no_writer_made_stays_whatever_it_is_called() {
+    let case = Case::new();
+    fs::write(case.here(".replacing-0.tmp"), "a person's").unwrap();
+    std::os::unix::fs::symlink("elsewhere", case.here(".reflexion-replacing-0.tmp")).unwrap();
+    fs::create_dir(case.here(".reflexion-replacing-1.tmp")).unwrap();
+    case.root.replace(path("a"), b"a").unwrap();
+    let names: Vec<_> = case.root.list(path("")).unwrap().into_iter().map(|(name, _)| name).collect();
+    assert_eq!(names, [".reflexion-replacing-0.tmp", ".reflexion-replacing-1.tmp", ".replacing-0.tmp", "a"]);
 }
 
 #[test]

@@ -149,7 +149,7 @@ async fn prune_keeps_permissions_and_leaves_no_file_behind() {
     let path = dir.path().join("m.jsonl");
     fs::write(&path, line(&reflection("old", "s", 1)) + &line(&reflection("new", "s", 9))).unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o664)).unwrap();
-    fs::write(dir.path().join(".replacing-0.tmp"), "of a killed prune").unwrap();
+    fs::write(dir.path().join(".reflexion-replacing-0.tmp"), "of a killed prune").unwrap();
 
     let store = JsonlStorage::open(&path);
     store.prune(Timestamp::from_second(5).unwrap()).await.unwrap();

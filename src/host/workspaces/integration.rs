@@ -207,6 +207,13 @@ pub(super) async fn finish(begun: &Begun) -> Result<Vec<String>, WorkspaceError>
     Ok(moved.iter().map(|name| name.trim_start_matches("refs/heads/").to_owned()).collect())
 }
 
+/// Whether a worktree of the user's is on a branch.
+async fn is_checked_out(repository: &Repository, full: &str) -> Result<bool, WorkspaceError> {
+    let list = repository.git().call(["worktree", "list", "--porcelain"]).ok().await?;
+    let branch = format!("branch {full}");
+    Ok(String::from_utf8_lossy(&list).lines().any(|line| line == branch))
+}
+
 /// Renames the task's branch to `<task>@<attempt>`, which is no task's name; a patch has its own place already.
 pub(super) async fn keep(begun: &Begun, task: &TaskId, attempt: u32) -> Result<String, WorkspaceError> {
     let name = branch(&begun.run, task);
@@ -214,7 +221,7 @@ pub(super) async fn keep(begun: &Begun, task: &TaskId, attempt: u32) -> Result<S
     let repository = &begun.repository;
     let known = begun.branches.lock().unwrap_or_else(PoisonError::into_inner).get(&full).cloned();
     let now = repository.resolve(&full).await?;
-    if let Some(commit) = known.or_else(|| now.clone()) {
+    if let Some(commit) = known.clone().or_else(|| now.clone()) {
         let full_kept = format!("refs/heads/{kept}");
         // A run that was killed here has kept the same files under another commit.
         let tree = async |of: &str| repository.resolve(&format!("{of}^{{tree}}")).await;
@@ -224,8 +231,15 @@ pub(super) async fn keep(begun: &Begun, task: &TaskId, attempt: u32) -> Result<S
         };
         move_ref(begun, &full_kept, &commit, None).await?;
         remember(begun, full_kept, Some(commit));
-        if let Some(now) = now {
-            repository.git().call(["update-ref", "-d", &full, &now]).ok().await?;
+        match now {
+            // Somebody works on it: its name is said at the end, whatever becomes of it.
+            Some(now)
+                if known.as_ref().is_some_and(|known| *known != now) || is_checked_out(repository, &full).await? =>
+            {
+                begun.put_aside.lock().unwrap_or_else(PoisonError::into_inner).insert(full.clone());
+            }
+            Some(now) => drop(repository.git().call(["update-ref", "-d", &full, &now]).ok().await?),
+            None => {}
         }
     }
     remember(begun, full, None);

@@ -192,3 +192,32 @@ async fn nothing_in_a_workspace_is_a_link_to_the_users_file() {
         assert_ne!(theirs.ino(), ours.ino(), "{file}");
     }
 }
+
+#[tokio::test]
+async fn a_branch_that_the_user_works_on_is_not_taken_away() {
+    let check = async |works: fn(&std::path::Path, &str), stays: bool| {
+        let project = Project::git(&[("a", "a\n")]);
+        let workspaces = project.workspaces();
+        workspaces.begin(run_id().into()).await.unwrap();
+        let workspace = open(&workspaces, "t", &[]).await.unwrap();
+        write(&workspace.dir(), "a", "work\n");
+        let branch = confirm(&workspace, "t").await.target;
+        works(&project.top, &branch);
+        let before = git(&project.top, &["rev-parse", &branch]);
+        assert_eq!(workspace.keep(1).await.unwrap(), format!("{branch}@1"));
+        assert_eq!(git(&project.top, &["show", &format!("{branch}@1:a")]), "work");
+        workspace.close().await.unwrap();
+        let said = workspaces.finish().await.unwrap();
+        if stays {
+            assert_eq!(git(&project.top, &["rev-parse", &branch]), before);
+            assert_eq!(said, [branch]);
+        } else {
+            assert_eq!(git(&project.top, &["branch", "--list", &branch]), "");
+            assert_eq!(said, Vec::<String>::new());
+        }
+    };
+    check(|_, _| {}, false).await;
+    // Checked out, and moved.
+    check(|top, branch| drop(git(top, &["worktree", "add", "-q", "../mine", branch])), true).await;
+    check(|top, branch| drop(git(top, &["branch", "-f", branch, "HEAD"])), true).await;
+}

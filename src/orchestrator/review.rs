@@ -9,13 +9,14 @@ use crate::toolchain;
 const NAMED: usize = 3;
 const NAME_BYTES: usize = 80;
 
-/// Why somebody should look at a change, if so: tests or what decides how they run were there and are changed, or its code
-/// reaches into the test runner. `diff` is the change as a unified diff, as far as it is known; `steers` are those of its files that
+/// Why somebody should look at a change, if so: tests were there and are changed, what decides how they run is new or changed, or
+/// its code reaches into the test runner. `diff` is the change as a unified diff, as far as it is known; `steers` are those of its files that
 /// steer agents or this runtime.
 #[must_use]
 pub fn to_review(change: &Change, diff: &str, steers: &[String]) -> Option<String> {
-    let all = change.files.iter().map(String::as_str);
+    let all = || change.files.iter().map(String::as_str);
     let existed = || change.existed.iter().map(String::as_str);
+    let is_new = |file: &&str| !change.existed.iter().any(|old| old == file);
     let prose = |file: &str| file.ends_with(".md") || file.ends_with(".rst");
     let is_test = |file: &&str| toolchain::is_test(file) || toolchain::is_test_data(file) && !prose(file);
     let configures = |file: &&str| toolchain::configures_tests(file);
@@ -23,8 +24,10 @@ pub fn to_review(change: &Change, diff: &str, steers: &[String]) -> Option<Strin
         named("what steers agents or the runtime was changed", steers.iter().map(String::as_str)),
         named("tests that were there were changed", existed().filter(|file| is_test(file) && !configures(file))),
         named("files that decide how tests run were changed", existed().filter(configures)),
+        // A new part of a project has such files of its own; so does who leaves out the tests of the old ones.
+        named("new files decide how tests run", all().filter(|file| configures(file) && is_new(file))),
         named("the code reaches into the test runner", reaching(diff).iter().map(String::as_str)),
-        named("files stand in for the test runner's own", all.filter(|file| toolchain::stands_in(file))),
+        named("files stand in for the test runner's own", all().filter(|file| toolchain::stands_in(file))),
     ];
     let reasons: Vec<String> = reasons.into_iter().flatten().collect();
     (!reasons.is_empty()).then(|| reasons.join("; "))
@@ -93,8 +96,11 @@ mod tests {
         let told = "tests that were there were changed: tests/a.py, tests/b.json, tests/c.py and 2 more";
         check(&many, &[], "", told);
         let both =
-            "tests that were there were changed: a_test.go; files that decide how tests run were changed: package.json";
+            "tests that were there were changed: a_test.go; files that decide how tests run were changed: package.json; \
+             new files decide how tests run: conftest.py";
         check(&["a_test.go", "package.json"], &["conftest.py"], "", both);
+        check(&["src/a.py"], &["tests/conftest.py"], "", "new files decide how tests run: tests/conftest.py");
+        check(&["src/a.py"], &["pytest.ini"], "", "new files decide how tests run: pytest.ini");
     }
 
     #[test]

@@ -34,7 +34,7 @@ pub struct ProjectFile {
     /// The task file, relative to the project.
     pub tasks: String,
     /// Checks of every task, run before the task's own. One that is red at the base is *known red*: it counts against an
-    /// attempt only if it fails differently.
+    /// attempt only if it fails differently, or more fails than there (`docs/verdicts.md`).
     pub checks: Vec<CheckSpec>,
     /// Attempts per task (and per subtask) since it was last opened; at least 1. A task's own `maxAttempts` wins.
     #[schemars(range(min = 1))]

@@ -1,5 +1,6 @@
 //! Checks: commands the runtime runs, and what came of them.
 
+use super::Expects;
 use super::Signature;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -118,6 +119,31 @@ impl CheckReport {
     #[must_use]
     pub fn passed(&self) -> bool {
         self.status == CheckStatus::Passed
+    }
+
+    /// Whether it could not be started, and so says nothing.
+    #[must_use]
+    pub fn is_not_run(&self) -> bool {
+        matches!(self.status, CheckStatus::NotRun { .. })
+    }
+
+    /// The same check at the base.
+    #[must_use]
+    pub fn at_base<'a>(&self, baseline: &'a [Self]) -> Option<&'a Self> {
+        baseline.iter().find(|base| base.scope == self.scope && base.spec == self.spec)
+    }
+
+    /// Whether it is a project's check that was red at the base and fails in the same way, with no more than failed there: it is
+    /// nobody's fault. Where a fix is asked for and the task has no check of its own among `all`, it is the very thing to be fixed.
+    #[must_use]
+    pub fn is_known_red(&self, all: &[Self], baseline: &[Self], expects: Expects) -> bool {
+        let own = all.iter().any(|check| check.scope == CheckScope::Task);
+        self.scope == CheckScope::Project
+            && (expects != Expects::Fix || own)
+            && !self.passed()
+            && self
+                .at_base(baseline)
+                .is_some_and(|base| !base.passed() && self.signature.is_no_more_than(&base.signature))
     }
 
     /// How it ended, in words: `exit status 1`, `signal 9`, `timed out after 30 s`.

@@ -11,6 +11,7 @@ use super::TaskId;
 use super::Timestamp;
 use serde::Deserialize;
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// What is known of a failed attempt: the input of every generator (a command generator reads it as JSON on stdin).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -168,6 +169,40 @@ pub struct Signature {
     /// Every failing test with its own failure, where the output vouches for the list; kept in this process only.
     #[serde(skip)]
     pub counted: Option<CountedTests>,
+    /// How much fails beside what the fingerprint knows; kept in this process only.
+    #[serde(skip)]
+    pub extent: Extent,
+}
+
+/// How much fails in a run. A fingerprint knows the first failure; what follows it is here.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Extent {
+    /// The test runner that has the last word, and how many failures it counts, if it counts any.
+    pub tests: Option<(String, u64)>,
+    /// Lines that say what is wrong, without what changes from run to run, and how often each stands there.
+    pub lines: BTreeMap<String, usize>,
+    /// How many errors programs say that they have found, where no line names one.
+    pub errors: Option<u64>,
+    /// Not all of what it printed is known.
+    pub cut: bool,
+}
+
+impl Extent {
+    /// Whether nothing fails here that does not fail at the base, as far as both are known.
+    #[must_use]
+    pub fn is_within(&self, base: &Self) -> bool {
+        let tests = match (&self.tests, &base.tests) {
+            (Some((runner, now)), Some((same, before))) => runner != same || now <= before,
+            _ => true,
+        };
+        let errors = match (self.errors, base.errors) {
+            (Some(now), Some(before)) => now <= before,
+            _ => true,
+        };
+        let known = |(line, now): (&String, &usize)| base.lines.get(line).is_some_and(|before| now <= before);
+        // What is missing of the base may be just that.
+        tests && (base.cut || (errors && self.lines.iter().all(known)))
+    }
 }
 
 /// The tests of a failed run, as its runner names and counts them.
@@ -176,10 +211,16 @@ pub struct CountedTests {
     /// How many really ran: not those that were skipped, and not those that are expected to fail.
     pub ran: usize,
     /// Every failing test, and its failure without what changes from run to run.
-    pub failing: std::collections::BTreeMap<String, String>,
+    pub failing: BTreeMap<String, String>,
 }
 
 impl Signature {
+    /// Whether this is the failure of `base`, or a part of it: nothing fails that did not fail there.
+    #[must_use]
+    pub fn is_no_more_than(&self, base: &Self) -> bool {
+        self.extent.is_within(&base.extent) && (self.fingerprint == base.fingerprint || self.is_less_of(base))
+    }
+
     /// Whether this is the failure of `base` with fewer failing tests: those that fail failed there in the same way, and no
     /// fewer tests ran than there. False where either is not known.
     #[must_use]

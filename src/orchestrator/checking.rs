@@ -1,6 +1,5 @@
 //! Running checks: in a clean room that holds a recorded tree, and nothing that an agent or another check left.
 
-use super::healer::at_base;
 use super::task::Prepared;
 use super::task::TaskRun;
 use super::task::TaskRunError;
@@ -32,7 +31,7 @@ pub(super) fn rewrote(
     decides: impl Fn(&str) -> bool,
 ) -> Option<String> {
     checks.iter().filter(|check| check.passed()).find_map(|check| {
-        let base = at_base(baseline, check).map_or(&[][..], |base| &base.rewrote);
+        let base = check.at_base(baseline).map_or(&[][..], |base| &base.rewrote);
         let files: Vec<&str> =
             check.rewrote.iter().filter(|file| !base.contains(file) && decides(file)).map(String::as_str).collect();
         (!files.is_empty()).then(|| {
@@ -48,7 +47,7 @@ pub(super) fn rewrote(
 /// What checks changed outside their room and do not change at the base.
 pub(super) fn changed_outside(checks: &[CheckReport], baseline: &[CheckReport]) -> Vec<String> {
     let of = |check: &CheckReport| {
-        let base = at_base(baseline, check).map_or(&[][..], |base| &base.changed_outside);
+        let base = check.at_base(baseline).map_or(&[][..], |base| &base.changed_outside);
         check.changed_outside.iter().filter(|what| !base.contains(what)).cloned().collect::<Vec<_>>()
     };
     checks.iter().flat_map(of).collect()

@@ -1,7 +1,6 @@
 //! What is known of a failed attempt: for the next prompt, and for whoever writes the lesson.
 
 use super::attempt::Judged;
-use super::healer;
 use super::task::TaskRun;
 use crate::domain::CheckReport;
 use crate::domain::FailedCheck;
@@ -37,7 +36,7 @@ impl TaskRun {
         let part = &self.parts[judged.attempt.part];
         let check = judged.shown().or_else(|| still_red(judged));
         let shown = |other: &CheckReport| check.is_some_and(|check| std::ptr::eq(check, other));
-        let ran = judged.checks.iter().filter(|other| !healer::not_run(other) && !shown(other));
+        let ran = judged.checks.iter().filter(|other| !other.is_not_run() && !shown(other));
         FailureContext {
             v: 1,
             id: format!("fc-{}", services.clock.new_id()),
@@ -92,7 +91,7 @@ pub(super) fn failed_check(check: &CheckReport) -> FailedCheck {
 /// something else refutes it says nothing.
 fn still_red(judged: &Judged) -> Option<&CheckReport> {
     let never_came_to_it = judged.change.no_op || !judged.ending.claims_done();
-    judged.checks.iter().find(|check| never_came_to_it && !check.passed() && !healer::not_run(check))
+    judged.checks.iter().find(|check| never_came_to_it && !check.passed() && !check.is_not_run())
 }
 
 /// What is known where no check is red: why the attempt is refuted, and what went wrong with the agent.

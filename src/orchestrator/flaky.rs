@@ -6,7 +6,6 @@
 //! an attempt has really broken is found out once in it: later turns do not ask again.
 
 use super::attempt::Course;
-use super::healer::at_base;
 use super::task::Prepared;
 use super::task::TaskRun;
 use super::task::TaskRunError;
@@ -42,7 +41,7 @@ impl Doubts {
     /// The checks to run once more.
     fn ask(&self, checks: &[CheckReport], baseline: &[CheckReport]) -> Vec<(CheckScope, CheckSpec)> {
         let turned_red =
-            |check: &&CheckReport| !check.passed() && at_base(baseline, check).is_some_and(CheckReport::passed);
+            |check: &&CheckReport| !check.passed() && check.at_base(baseline).is_some_and(CheckReport::passed);
         let red = checks.iter().filter(turned_red).map(|check| (check.scope, check.spec.clone()));
         red.filter(|check| !self.blamed.contains(check) && !self.at_base.contains(check)).collect()
     }

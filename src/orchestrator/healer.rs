@@ -7,7 +7,6 @@
 use crate::domain::CheckReport;
 use crate::domain::CheckScope;
 use crate::domain::CheckSpec;
-use crate::domain::CheckStatus;
 use crate::domain::JournalEntry;
 use crate::domain::SubtaskId;
 use crate::domain::Symptom;
@@ -63,7 +62,7 @@ pub fn worse(before: &CheckReport, now: &CheckReport) -> bool {
 /// at the base shows whether that is so.
 #[must_use]
 pub fn suspects(checks: &[CheckReport], baseline: &[CheckReport]) -> Vec<(CheckScope, CheckSpec)> {
-    let broke = |check: &&CheckReport| lacks(check) && at_base(baseline, check).is_some_and(|base| !lacks(base));
+    let broke = |check: &&CheckReport| lacks(check) && check.at_base(baseline).is_some_and(|base| !lacks(base));
     checks.iter().filter(broke).map(|check| (check.scope, check.spec.clone())).collect()
 }
 
@@ -72,19 +71,7 @@ pub fn suspects(checks: &[CheckReport], baseline: &[CheckReport]) -> Vec<(CheckS
 pub fn lacks(check: &CheckReport) -> bool {
     // What the shell says of a program that is not there, or is none.
     let no_program = matches!(check.exit_status, Some(126 | 127));
-    not_run(check) || no_program || (!check.passed() && MISSING.iter().any(|words| check.output.text().contains(words)))
-}
-
-/// The same check at the base.
-#[must_use]
-pub fn at_base<'a>(baseline: &'a [CheckReport], check: &CheckReport) -> Option<&'a CheckReport> {
-    baseline.iter().find(|base| base.scope == check.scope && base.spec == check.spec)
-}
-
-/// Whether a check could not be started.
-#[must_use]
-pub fn not_run(check: &CheckReport) -> bool {
-    matches!(check.status, CheckStatus::NotRun { .. })
+    check.is_not_run() || no_program || (!check.passed() && MISSING.iter().any(|words| check.output.text().contains(words)))
 }
 
 /// How often workspaces of a run were repaired.
@@ -148,6 +135,7 @@ fn times(n: u32) -> String {
 mod tests {
     use super::*;
     use crate::domain::CheckCommand;
+    use crate::domain::CheckStatus;
     use crate::domain::HealOutcome;
     use crate::domain::Output;
     use crate::domain::Signature;

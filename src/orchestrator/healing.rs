@@ -170,7 +170,7 @@ impl TaskRun {
             Err(error) => Err(error.to_string()),
         };
         let (outcome, report) = match again {
-            Ok((report, did)) if !healer::not_run(&report) => (HealOutcome::Healed { did }, Some(report)),
+            Ok((report, did)) if !report.is_not_run() => (HealOutcome::Healed { did }, Some(report)),
             Ok((report, _)) => (HealOutcome::NotHealed { because: report.how() }, None),
             Err(because) => (HealOutcome::NotHealed { because }, None),
         };
@@ -223,7 +223,7 @@ impl TaskRun {
             return Ok(None);
         }
         let is_worse = |now: &&CheckReport| {
-            healer::at_base(&prepared.baseline, now).is_some_and(|before| healer::worse(before, now))
+            now.at_base(&prepared.baseline).is_some_and(|before| healer::worse(before, now))
         };
         let worse = now.iter().find(is_worse);
         Ok(worse.map(|now| Worse { name: now.spec.name.clone(), lacks: healer::lacks(now), how: now.how() }))

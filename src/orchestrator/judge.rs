@@ -5,7 +5,6 @@ use crate::domain::Change;
 use crate::domain::CheckReport;
 use crate::domain::CheckScope;
 use crate::domain::CheckSpec;
-use crate::domain::CheckStatus;
 use crate::domain::Ending;
 use crate::domain::Expects;
 use crate::domain::FailureType;
@@ -92,14 +91,15 @@ pub fn judge(evidence: &Evidence<'_>) -> Judgement {
     if let Some(because) = evidence.not_set_up {
         return refuted(evidence, None, format!("with this work, {because}"));
     }
-    let compared = Compared { checks: evidence.checks, baseline: evidence.baseline, expects: evidence.expects };
-    let counted: Vec<usize> = (0..evidence.checks.len()).filter(|&i| !compared.known_red(i)).collect();
+    let (checks, baseline) = (evidence.checks, evidence.baseline);
+    let known_red = |i: &usize| checks[*i].is_known_red(checks, baseline, evidence.expects);
+    let counted: Vec<usize> = (0..checks.len()).filter(|i| !known_red(i)).collect();
     let empty = evidence.change.no_op || evidence.change.files.is_empty();
     if evidence.part == Part::Earlier && evidence.change.no_op {
         return refuted(evidence, None, "nothing was changed".to_owned());
     }
     // A check that ran at the base and cannot be started any more was broken by the attempt.
-    let ran = |i: &usize| !not_run(&evidence.checks[*i]) || compared.at_base(*i).is_some_and(|base| !not_run(base));
+    let ran = |i: &usize| !checks[*i].is_not_run() || checks[*i].at_base(baseline).is_some_and(|base| !base.is_not_run());
     if !counted.iter().any(ran) {
         return unverifiable(evidence);
     }
@@ -110,8 +110,7 @@ pub fn judge(evidence: &Evidence<'_>) -> Judgement {
         if let Some(because) = evidence.only_there {
             return only_there(evidence, red, because);
         }
-        let check = &evidence.checks[red];
-        return refuted(evidence, Some(red), format!("check `{}` is red ({})", check.spec.name, check.how()));
+        return refuted(evidence, Some(red), is_red(&checks[red], baseline));
     }
     if let Some(red) = red(true) {
         return doubted(evidence, red);
@@ -123,11 +122,10 @@ pub fn judge(evidence: &Evidence<'_>) -> Judgement {
         return refuted(evidence, None, "nothing was changed".to_owned());
     }
     // A check that is known to be red is asked too: the same failure among fewer tests is no old failure.
-    let contradiction = |i: usize| contradiction(&evidence.checks[i], compared.at_base(i)?);
-    if let Some(because) = (0..evidence.checks.len()).find_map(contradiction) {
+    if let Some(because) = checks.iter().find_map(|check| contradiction(check, check.at_base(baseline)?)) {
         return refuted(evidence, None, because);
     }
-    let turned = counted.iter().find(|&&i| compared.at_base(i).is_some_and(|base| !base.passed()));
+    let turned = counted.iter().find(|&&i| checks[i].at_base(baseline).is_some_and(|base| !base.passed()));
     match (turned, evidence.expects) {
         (None, Expects::Fix) => {
             refuted(evidence, None, "a fix was asked for, and no check that was red turned green".to_owned())
@@ -150,8 +148,7 @@ const ONLY_TESTS: &str = "; only test files were changed";
 pub fn only_tests(checks: &[CheckReport], baseline: &[CheckReport], change: &Change) -> bool {
     const RUNNERS: [&str; 8] = ["unittest", "pytest", "jest", "vitest", "mocha", "rspec", "phpunit", "--test"];
     let turned = |check: &&CheckReport| {
-        let base = baseline.iter().find(|base| base.scope == check.scope && base.spec == check.spec);
-        check.passed() && base.is_some_and(|base| !base.passed())
+        check.passed() && check.at_base(baseline).is_some_and(|base| !base.passed())
     };
     let commands: Vec<String> = checks.iter().filter(turned).map(|check| check.spec.run.to_string()).collect();
     let given = |file: &String| {
@@ -170,8 +167,17 @@ pub fn only_tests(checks: &[CheckReport], baseline: &[CheckReport], change: &Cha
 /// The first check of a task's end that is red and counts, whatever was changed.
 #[must_use]
 pub fn red(checks: &[CheckReport], baseline: &[CheckReport], expects: Expects) -> Option<usize> {
-    let compared = Compared { checks, baseline, expects };
-    (0..checks.len()).find(|&i| !checks[i].passed() && !compared.known_red(i))
+    checks.iter().position(|check| !check.passed() && !check.is_known_red(checks, baseline, expects))
+}
+
+/// Says that a check is red. Who was told that it was red before must learn why it counts.
+fn is_red(check: &CheckReport, baseline: &[CheckReport]) -> String {
+    let more = check.at_base(baseline).is_some_and(|base| {
+        let same = !base.passed() && base.signature.fingerprint == check.signature.fingerprint;
+        same && !check.signature.extent.is_within(&base.signature.extent)
+    });
+    let more = if more { "; it was at the base too, but more fails now" } else { "" };
+    format!("check `{}` is red ({}){more}", check.spec.name, check.how())
 }
 
 fn confirmed(proof: Proof, because: String) -> Judgement {
@@ -186,7 +192,7 @@ fn confirmed(proof: Proof, because: String) -> Judgement {
 }
 
 fn unverifiable(evidence: &Evidence<'_>) -> Judgement {
-    let because = match evidence.checks.iter().find(|c| matches!(c.status, CheckStatus::NotRun { .. })) {
+    let because = match evidence.checks.iter().find(|check| check.is_not_run()) {
         Some(check) => format!("check `{}` was {}", check.spec.name, check.how()),
         None if evidence.checks.is_empty() => {
             "there is no check; give the task one (`checks`), or the project".to_owned()
@@ -247,42 +253,11 @@ fn doubtful(evidence: &Evidence<'_>, i: usize) -> bool {
     evidence.doubted.iter().any(|(scope, spec)| *scope == check.scope && *spec == check.spec)
 }
 
-fn not_run(check: &CheckReport) -> bool {
-    matches!(check.status, CheckStatus::NotRun { .. })
-}
-
-/// Checks beside the same ones at the base.
-struct Compared<'a> {
-    checks: &'a [CheckReport],
-    baseline: &'a [CheckReport],
-    expects: Expects,
-}
-
-impl<'a> Compared<'a> {
-    fn at_base(&self, i: usize) -> Option<&'a CheckReport> {
-        let check = &self.checks[i];
-        self.baseline.iter().find(|base| base.scope == check.scope && base.spec == check.spec)
-    }
-
-    /// A project's check that was red at base and fails in the same way, or in fewer of the same tests: it is nobody's fault. Where a
-    /// fix is asked for and the task has no check of its own, it is the very thing to be fixed.
-    fn known_red(&self, i: usize) -> bool {
-        let check = &self.checks[i];
-        let own = self.checks.iter().any(|c| c.scope == CheckScope::Task);
-        check.scope == CheckScope::Project
-            && (self.expects != Expects::Fix || own)
-            && !check.passed()
-            && self.at_base(i).is_some_and(|base| {
-                let same = base.signature.fingerprint == check.signature.fingerprint;
-                !base.passed() && (same || check.signature.is_less_of(&base.signature))
-            })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::domain::CheckCommand;
+    use crate::domain::CheckStatus;
     use crate::domain::Output;
     use crate::domain::Signature;
     use crate::domain::TreeId;

@@ -9,7 +9,6 @@ use super::checking::changed_outside;
 use super::failure::PastFailure;
 use super::failure::failed_check;
 use super::healer::Doing;
-use super::healer::at_base;
 use super::healing::Mended;
 use super::healing::Place;
 use super::judge;
@@ -258,7 +257,7 @@ impl TaskRun {
             return Ok(Some(red));
         }
         // Fewer tests than at the base may be what was merged before.
-        let no_success = || checks.iter().find_map(|check| no_success(check, at_base(baseline, check)?));
+        let no_success = || checks.iter().find_map(|check| no_success(check, check.at_base(baseline)?));
         if let Some(because) = self.rewrote(prepared, checks).or_else(no_success) {
             return Err(because);
         }

@@ -321,6 +321,30 @@ fn who_mends_one_of_two_known_bugs_is_not_blamed_for_the_other() {
     assert_eq!(ran.verdict("a"), "confirmed", "numbers are masked, as in every signature");
 }
 
+/// A project whose compiler prints a line for each file that it refuses, and what changes from run to run; one file is bad.
+fn with_a_known_error(agent: &str) -> Project {
+    let project = Project::new(agent);
+    project.write("src/a.ts", "bad\n");
+    project.write("src/c.ts", "good\n");
+    let compiler = "echo \"started $(date +%T.%N) in $(mktemp -d), pid $$\"\ncd src; s=0\nfor f in *.ts; do if grep -n bad $f >/dev/null; then \
+                    echo \"src/$f($(grep -n bad $f | cut -d: -f1),7): error TS2322: no such type\"; s=2; fi; done\nexit $s\n";
+    project.write("compile.sh", compiler);
+    project.config(|config| config["checks"] = json!([{ "name": "types", "run": "sh compile.sh" }]));
+    project.tasks(&[task("a")]);
+    project.commit();
+    project
+}
+
+#[test]
+fn a_known_failure_hides_no_further_one() {
+    let run = |agent: &str| with_a_known_error(agent).run(&["run", "--json", "--max-attempts", "1"]);
+    let right = crate::project::RIGHT;
+    assert_eq!(run(right).verdict("a"), "confirmed");
+    assert_eq!(run(&format!("{right}; printf 'new\nbad\n' > src/a.ts")).verdict("a"), "confirmed", "it has moved");
+    let more = run(&format!("{right}; echo bad > src/c.ts"));
+    assert_eq!(more.says("it was at the base too, but more fails now").verdict("a"), "false_done");
+}
+
 #[test]
 fn a_test_that_is_turned_upside_down_wants_a_look() {
     if std::process::Command::new("python3").arg("-V").output().is_err() {

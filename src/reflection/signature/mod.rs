@@ -10,6 +10,7 @@
 
 mod compilers;
 mod counted;
+mod extent;
 mod fingerprint;
 mod found;
 mod go;

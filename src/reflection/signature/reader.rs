@@ -2,6 +2,7 @@
 
 use super::compilers;
 use super::counted::counted;
+use super::extent::extent;
 use super::fingerprint::fingerprint;
 use super::found::Found;
 use super::found::Frame;
@@ -53,6 +54,7 @@ impl FailureReader for Signatures {
 
 fn signature(check: &CheckReport, output: &str) -> Signature {
     let found = details(&check.spec.run, output);
+    let extent = extent(check, &found, output);
     let out_of_memory = !check.timed_out && out_of_memory(check, &found, output);
     let mut tests = found.tests;
     tests.truncate(TESTS);
@@ -67,6 +69,7 @@ fn signature(check: &CheckReport, output: &str) -> Signature {
         timed_out: check.timed_out,
         out_of_memory,
         fingerprint: String::new(),
+        extent,
         counted: counted(found.tool, &plain(output).lines().map(str::trim_end).collect::<Vec<_>>()),
     };
     if check.timed_out {

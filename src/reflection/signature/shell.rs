@@ -7,6 +7,11 @@ use super::found::last_match;
 use super::found::pattern;
 use crate::domain::CheckCommand;
 
+pattern!(
+    ERROR,
+    r"^(?:\S+: )*(?:(?i:fatal|error|failed|failure|abort(?:ed)?|panic|exception)\b(?:\[[^\]]*\])?:? |E: |not ok |FAIL\b)"
+);
+
 /// What can be said of any output: the shell's own complaint, or the line that most likely says what is wrong.
 pub(super) fn read(run: &CheckCommand, lines: &[&str]) -> Found {
     let found = words(lines).unwrap_or_default();
@@ -55,16 +60,17 @@ pub(super) fn tool_of(run: &CheckCommand) -> Option<&'static str> {
     })
 }
 
+/// Whether a line calls itself an error.
+pub(super) fn is_error(line: &str) -> bool {
+    ERROR.is_match(line)
+}
+
 /// The line that says what is wrong; none if nothing but white space was printed.
 pub(super) fn words(lines: &[&str]) -> Option<Found> {
     if let Some(found) = complaint(lines).or_else(|| assertion(lines)) {
         return Some(found);
     }
     // A line that calls itself an error is worth more than the last one, which may be a summary or a hint.
-    pattern!(
-        ERROR,
-        r"^(?:\S+: )*(?:(?i:fatal|error|failed|failure|abort(?:ed)?|panic|exception)\b(?:\[[^\]]*\])?:? |E: |not ok |FAIL\b)"
-    );
     let at = last_match(lines, &ERROR).or_else(|| lines.iter().rposition(|line| !line.trim().is_empty()))?;
     // A comparison often takes a line for what was expected and one for what came.
     Some(Found {

@@ -53,7 +53,7 @@ fn dropped(view: &View<'_>, pair: &Pair) -> Finding {
 fn checks(view: &View<'_>) -> Vec<Pair> {
     let Some(observed) = &view.facts.turn.observed else { return Vec::new() };
     let pair = |check: &crate::domain::CheckReport| {
-        let base = observed.baseline.iter().find(|b| b.scope == check.scope && b.spec == check.spec)?;
+        let base = check.at_base(&observed.baseline)?;
         let before = summary(&base.output.text())?.counts?;
         // A run that stops at its first failure is shorter for that reason.
         let after = summary(&check.output.text()).filter(|s| s.green && s.whole)?.counts?;

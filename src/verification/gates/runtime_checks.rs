@@ -5,8 +5,6 @@ use super::finding::Finding;
 use super::finding::Todo;
 use super::timeline::is_script;
 use crate::domain::CheckReport;
-use crate::domain::CheckScope;
-use crate::domain::CheckStatus;
 use crate::domain::Expects;
 use crate::prompt::last_bytes;
 use crate::prompt::plain;
@@ -39,17 +37,18 @@ impl<'a> Runtime<'a> {
             return Self::Silent("this turn's checks were not run by the runtime".to_owned());
         };
         let expects = turn.expects.unwrap_or_default();
+        let (checks, baseline) = (&observed.checks, &observed.baseline);
         let counted: Vec<&CheckReport> =
-            observed.checks.iter().filter(|check| !known_red(observed, check, expects)).collect();
+            checks.iter().filter(|check| !check.is_known_red(checks, baseline, expects)).collect();
         let ran =
-            |check: &&&CheckReport| !not_run(check) || base_of(observed, check).is_some_and(|base| !not_run(base));
+            |check: &&&CheckReport| !check.is_not_run() || check.at_base(baseline).is_some_and(|base| !base.is_not_run());
         if counted.iter().find(ran).is_none() {
             return Self::Silent(silence(observed));
         }
         if let Some(red) = counted.iter().find(|check| !check.passed()) {
             return Self::Red(red);
         }
-        let turned = counted.iter().any(|check| base_of(observed, check).is_some_and(|base| !base.passed()));
+        let turned = counted.iter().any(|check| check.at_base(baseline).is_some_and(|base| !base.passed()));
         if expects == Expects::Fix && !turned { Self::NothingFixed } else { Self::Green(counted) }
     }
 
@@ -68,33 +67,14 @@ impl<'a> Runtime<'a> {
         };
         match self {
             Self::Green(checks) => checks.iter().find(covering).copied(),
-            Self::Red(check) => Some(check).filter(|c| !not_run(c) && covering(c)).copied(),
+            Self::Red(check) => Some(check).filter(|c| !c.is_not_run() && covering(c)).copied(),
             Self::Silent(_) | Self::NothingFixed => None,
         }
     }
 }
 
-fn base_of<'a>(observed: &'a Observed, check: &CheckReport) -> Option<&'a CheckReport> {
-    observed.baseline.iter().find(|base| base.scope == check.scope && base.spec == check.spec)
-}
-
-fn known_red(observed: &Observed, check: &CheckReport, expects: Expects) -> bool {
-    let own = observed.checks.iter().any(|c| c.scope == CheckScope::Task);
-    check.scope == CheckScope::Project
-        && (expects != Expects::Fix || own)
-        && !check.passed()
-        && base_of(observed, check).is_some_and(|base| {
-            let same = base.signature.fingerprint == check.signature.fingerprint;
-            !base.passed() && (same || check.signature.is_less_of(&base.signature))
-        })
-}
-
-fn not_run(check: &CheckReport) -> bool {
-    matches!(check.status, CheckStatus::NotRun { .. })
-}
-
 fn silence(observed: &Observed) -> String {
-    match observed.checks.iter().find(|check| not_run(check)) {
+    match observed.checks.iter().find(|check| check.is_not_run()) {
         Some(check) => format!("check `{}` was {}", check.spec.name, check.how()),
         None if observed.checks.is_empty() => "there is no check; give the task one, or the project".to_owned(),
         None => "the only checks were red before and are red for the same reason".to_owned(),
@@ -135,6 +115,7 @@ mod tests {
     use super::super::fixture::report;
     use super::super::fixture::turn;
     use super::*;
+    use crate::domain::CheckScope;
 
     #[test]
     fn green_passes_red_fails_and_silence_is_neither() {

@@ -1,0 +1,259 @@
+//! How much fails beside the failure that the fingerprint knows.
+//!
+//! A test runner counts. Compilers and linters print a line for each error; those are told by their shape, and everything
+//! that changes from run to run is masked in them. Of a program that nobody here knows, the lines that look like the one that
+//! the fingerprint rests on are taken.
+
+use super::found::Found;
+use super::found::pattern;
+use super::mask::mask;
+use super::shell;
+use crate::domain::CheckReport;
+use crate::domain::Extent;
+use crate::prompt::plain;
+use crate::toolchain;
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
+/// A longer line is data.
+const LINE_BYTES: usize = 400;
+
+// `src/a.ts(1,2): `, `a.c:1:2: `, `[ERROR] /x/A.java:[1,2] `, `e: file:///x/A.kt:1:2 `, and what is said of that place.
+pattern!(
+    PLACE,
+    r"^\s*((?:\[?[A-Za-z]+\]?:? )?(?:in )?)(?:file://)?[^\s:(]*\w\.[A-Za-z]\w*(?::\[?\d+|\(\d+)(?:[:,]\d+)?[\])]?(?::| -|\s)(.*)$"
+);
+pattern!(MILD, r"(?i)^\W*(?:warning|warn|note|info|hint|help|debug|trace)\b");
+pattern!(GRAVE, r"(?i)^\W*(?:\w+ )?error\b");
+// eslint's rows below the name of a file.
+pattern!(ROW, r"^\s+\d+:\d+\s+error\s");
+pattern!(RUST, r"^error(?:\[E\d{4}\])?: ");
+pattern!(ARROW, r"^\s*--> (\S.*?):\d+:\d+$");
+pattern!(EXCEPTION, r"^(?:\w+\.)*\w*(?:Error|Exception|Failure)(?:: |$)");
+pattern!(
+    COUNT,
+    r"(?i)\b(?:1 (?:\w+ )?(?:error|failure|problem|offense|issue|violation)|(\d+) (?:\w+ )?(?:errors|failures|problems|offenses|issues|violations))\b"
+);
+
+/// How much fails, as far as the output tells.
+pub(super) fn extent(check: &CheckReport, found: &Found, output: &str) -> Extent {
+    // What was printed until somebody ended it is chance.
+    if check.timed_out || check.signal.is_some() {
+        return Extent { cut: true, ..Extent::default() };
+    }
+    let counts = toolchain::summary(output).and_then(|said| Some((said.runner.to_owned(), said.counts?.failed)));
+    let tests = counts.filter(|(_, failed)| *failed > 0);
+    let text = plain(output);
+    let lines: Vec<&str> = text.lines().map(str::trim_end).filter(|line| line.len() <= LINE_BYTES).collect();
+    let mut named = named(&lines);
+    let mut errors = None;
+    // What tests print may look like anything; their runner has counted them.
+    if tests.is_none() {
+        errors = named.is_empty().then(|| counted(&lines)).flatten();
+        alike(found, &lines, &mut named);
+    }
+    Extent { tests, lines: named, errors, cut: check.output.omitted() > 0 }
+}
+
+/// The errors that compilers name with their place.
+fn named(lines: &[&str]) -> BTreeMap<String, usize> {
+    let mut named = BTreeMap::new();
+    let mut seen = BTreeSet::new();
+    for (at, line) in lines.iter().enumerate() {
+        let next = lines.get(at + 1).copied().unwrap_or_default();
+        if RUST.is_match(line) && ARROW.is_match(next) {
+            // Two targets of a package print the same error.
+            if seen.insert((*line, next)) {
+                *named.entry(mask(&format!("{line}{next}"))).or_default() += 1;
+            }
+        } else if is_located_error(line) {
+            if seen.insert((*line, "")) {
+                *named.entry(mask(line.trim())).or_default() += 1;
+            }
+        } else if ROW.is_match(line) {
+            *named.entry(mask(line.trim())).or_default() += 1;
+        }
+    }
+    named
+}
+
+fn is_located_error(line: &str) -> bool {
+    PLACE.captures(line).is_some_and(|place| GRAVE.is_match(&place[2]) || GRAVE.is_match(&place[1]) || &place[1] == "e: ")
+}
+
+/// How many errors programs say that they have found.
+fn counted(lines: &[&str]) -> Option<u64> {
+    let number = |found: regex::Captures<'_>| found.get(1).map_or(Some(1), |n| n.as_str().parse::<u32>().ok());
+    let counts: Vec<u64> =
+        lines.iter().flat_map(|line| COUNT.captures_iter(line)).filter_map(number).map(u64::from).collect();
+    (!counts.is_empty()).then(|| counts.iter().sum())
+}
+
+/// Takes in the lines that look like the one in which the failure itself is said.
+fn alike(found: &Found, lines: &[&str], named: &mut BTreeMap<String, usize>) {
+    let Some(message) = found.message.as_deref().map(str::trim).filter(|message| !message.is_empty()) else { return };
+    let with_code = found.code.as_ref().map(|code| format!("{code}: {message}"));
+    let says = |line: &&&str| {
+        let line = line.trim();
+        line == message || Some(line) == with_code.as_deref() || (is_place(line) && line.ends_with(message))
+    };
+    let Some(own) = lines.iter().rev().find(says) else { return };
+    let looks = Looks::of(own);
+    for line in lines.iter().filter(|line| !line.trim().is_empty() && !is_located_error(line)) {
+        if looks.like(&Looks::of(line)) {
+            *named.entry(mask(line.trim())).or_default() += 1;
+        }
+    }
+}
+
+fn is_place(line: &str) -> bool {
+    PLACE.captures(line).is_some_and(|place| !MILD.is_match(&place[1]) && !MILD.is_match(&place[2]))
+}
+
+/// What a line looks like.
+struct Looks<'t> {
+    /// It says something of a place in a file.
+    place: bool,
+    /// It calls itself an error.
+    error: bool,
+    /// What it begins with, if that is a mark and no word: `[warn]`, `✖`, `FAIL`.
+    mark: Option<&'t str>,
+    /// Its words without names.
+    shape: String,
+}
+
+impl<'t> Looks<'t> {
+    fn of(line: &'t str) -> Self {
+        let line = line.trim();
+        let error = shell::is_error(line) || EXCEPTION.is_match(line);
+        let first = line.split_whitespace().next().unwrap_or_default();
+        let is_mark = first.starts_with(|c: char| !c.is_alphanumeric()) || !first.contains(|c: char| c.is_lowercase());
+        let is_kept = is_mark && !first.contains(|c: char| c.is_ascii_digit() || c == '/' || c == '.');
+        Self { place: is_place(line), error, mark: is_kept.then_some(first), shape: shape(line) }
+    }
+
+    fn like(&self, other: &Self) -> bool {
+        (self.place && other.place)
+            || (self.error && other.error)
+            || (self.mark.is_some() && self.mark == other.mark)
+            || self.shape == other.shape
+    }
+}
+
+/// A line with its names masked too: paths, and what stands in quotes.
+fn shape(line: &str) -> String {
+    pattern!(NAME, r#"`[^`]*`|'[^']*'|"[^"]*"|[^\s:,;()]*[/.]\w[^\s:,;()]*"#);
+    NAME.replace_all(&mask(line), "<name>").into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::reader::Signatures;
+    use crate::domain::CheckCommand;
+    use crate::domain::CheckScope;
+    use crate::domain::CheckSpec;
+    use crate::domain::CheckStatus;
+    use crate::domain::Output;
+    use crate::domain::Signature;
+    use crate::services::FailureReader;
+
+    fn read(printed: &str) -> Signature {
+        Signatures.read(&crate::domain::CheckReport {
+            spec: CheckSpec { name: "p".into(), run: CheckCommand::Shell("./check".into()), timeout_ms: None },
+            scope: CheckScope::Project,
+            status: CheckStatus::Failed,
+            exit_status: Some(1),
+            signal: None,
+            timed_out: false,
+            output: Output::whole(printed),
+            duration_ms: 1,
+            signature: Signature::default(),
+            rewrote: Vec::new(),
+            changed_outside: Vec::new(),
+        })
+    }
+
+    /// The same fingerprint, and whether that is all that fails.
+    fn check(base: &str, now: &str, known: bool) {
+        let (before, after) = (read(base), read(now));
+        assert_eq!(before.fingerprint, after.fingerprint, "{base}\n--\n{now}");
+        assert_eq!(after.is_no_more_than(&before), known, "{base}\n--\n{now}\n{:?}\n{:?}", before.extent, after.extent);
+    }
+
+    #[test]
+    fn a_further_error_in_another_file_is_more() {
+        let tsc = "src/a.ts(1,14): error TS2322: Type 'number' is not assignable to type 'string'.\n";
+        check(tsc, &format!("{tsc}{}", tsc.replace("a.ts", "c.ts")), false);
+        check(tsc, &format!("{tsc}{}", tsc.replace("(1,14)", "(7,3)")), false);
+        check(tsc, &tsc.replace("(1,14)", "(7,3)"), true);
+        check(&format!("{tsc}{}", tsc.replace("a.ts", "c.ts")), tsc, true);
+        let mypy = |more: &str, n: &str| format!("a.py:1: error: Name \"x\" is not defined  [name-defined]\n{more}{n}\n");
+        let other = "b.py:4: error: Name \"y\" is not defined  [name-defined]\n";
+        check(&mypy("", "Found 1 error in 1 file"), &mypy(other, "Found 2 errors in 2 files"), false);
+        check(&mypy(other, "Found 2 errors in 2 files"), &mypy("", "Found 1 error in 1 file"), true);
+        check(&mypy("", ""), &mypy("b.py:4: note: by the way\nb.py:4: warning: hm\n", ""), true);
+        let rust = |file: &str| format!("error[E0308]: mismatched types\n --> src/{file}.rs:3:5\n  |\n\n");
+        let end = "error: could not compile `x` (lib) due to 1 previous error\n";
+        check(&(rust("a") + end), &(rust("a") + &rust("b") + end), false);
+        check(&(rust("a") + end), &(rust("a") + &rust("a") + end + end), true);
+        let go = "./a.go:3:2: undefined: x\n";
+        check(go, &format!("{go}./b.go:3:2: undefined: y\n"), false);
+        let java = "[ERROR] /w/1/src/A.java:[3,5] cannot find symbol\n";
+        let failed = "[ERROR] Failed to execute goal compile\n";
+        check(
+            &format!("{java}{failed}"),
+            &format!("{}{failed}", java.replace("/w/1/", "/w/2/")),
+            true,
+        );
+        check(&format!("{java}{failed}"), &format!("{java}{}{failed}", java.replace("A.java", "B.java")), false);
+    }
+
+    #[test]
+    fn what_a_program_counts_and_what_looks_like_the_failure_is_more_too() {
+        let found = |n: u32| format!("checking\nFound {n} errors.\n");
+        check(&found(2), &found(3), false);
+        check(&found(3), &found(2), true);
+        let lint = |rows: &str, n: u32| format!("/w/1/a.js\n{rows}\n✖ {n} problems ({n} errors, 0 warnings)\n");
+        let row = "  1:5  error  'a' is not defined  no-undef\n";
+        let rows = |n: usize| row.repeat(n);
+        check(&lint(&rows(2), 2), &lint(&rows(3), 3), false);
+        check(&lint(&rows(2), 2), &lint(&rows(2), 2).replace("/w/1/", "/w/22/"), true);
+        check("b.py:1:1: F401 unused\n", "a.py:1:1: F401 unused\nb.py:1:1: F401 unused\n", false);
+        check("AssertionError: bad\n", "AssertionError: worse\nAssertionError: bad\n", false);
+        check("no header in b.h\n", "no header in a.h\nno header in b.h\n", false);
+        check("[warn] b.js\n[warn] style in 1 files\n", "[warn] a.js\n[warn] b.js\n[warn] style in 2 files\n", false);
+    }
+
+    #[test]
+    fn a_runner_has_counted_what_fails() {
+        let unittest = |failures: u32, ran: u32, printed: &str| {
+            let one = "======\nFAIL: test_a (t.T.test_a)\n------\nTraceback (most recent call last):\n  File \"/w/t.py\", line 5, in test_a\n    \
+                       x\nAssertionError: no\n\n";
+            format!("{printed}{}Ran {ran} tests in 0.00{ran}s\n\nFAILED (failures={failures})\n", one.repeat(failures as usize))
+        };
+        check(&unittest(1, 1, ""), &unittest(4, 1, ""), false);
+        check(&unittest(4, 1, ""), &unittest(1, 1, ""), true);
+        check(&unittest(1, 1, ""), &unittest(1, 9, "error: it is a test of errors\nFound 7 errors\n"), true);
+    }
+
+    #[test]
+    fn what_changes_from_run_to_run_is_not_more() {
+        let noise = |port: u32, dir: &str, passed: u32| {
+            format!(
+                "12:00:{passed} listening on 127.0.0.1:{port}\n{passed} passed in {passed}.2s\nusing /tmp/{dir}/x\n\
+                 error: cannot open /tmp/{dir} at port {port} after {passed} ms\nfailed in {passed}.1 s\n"
+            )
+        };
+        check(&noise(8080, "tmpa1", 12), &noise(54321, "tmpzz", 48), true);
+        let located = |dir: &str, line: u32| format!("{dir}/a.c:{line}:2: error: 'x' undeclared\n");
+        check(&located("/w/room-0", 1), &located("/w/room-1", 20), true);
+    }
+
+    #[test]
+    fn where_the_base_was_cut_nothing_is_missed_in_it() {
+        let (one, two) = ("b.py:1:1: F401 unused\n", "a.py:1:1: F401 unused\nb.py:1:1: F401 unused\n");
+        let mut base = read(one);
+        base.extent.cut = true;
+        assert!(read(two).is_no_more_than(&base));
+    }
+}

@@ -66,7 +66,6 @@ use async_trait::async_trait;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::collections::HashMap;
-use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::OnceLock;
@@ -166,9 +165,7 @@ pub(super) struct RunContext {
     pub protect: Protected,
     /// Confirmed tasks of this run whose work only a person merges.
     pub left_to_person: Mutex<BTreeSet<TaskId>>,
-    /// Checks of the project that were green on what was merged: no known red hides them any more.
-    pub green_when_merged: Mutex<HashSet<CheckSpec>>,
-    /// Project checks at a base tree: many tasks share one, so it is measured once.
+    /// Project checks at a base tree, and at what was merged: many tasks share one, so it is measured once.
     pub baselines: Mutex<HashMap<(TreeId, CheckSpec), CheckReport>>,
     /// When this process began with it.
     pub started: Duration,
@@ -236,7 +233,6 @@ impl Orchestrator for Loop {
             protect: Protected::new(&self.services.settings.run().protect)
                 .map_err(|error| RunError::Usage(error.to_string()))?,
             left_to_person: Mutex::new(past.left_to_person()),
-            green_when_merged: Mutex::default(),
             baselines: Mutex::default(),
             started,
             spent: RunSpent::starting_with(&past),

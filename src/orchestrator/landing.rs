@@ -19,6 +19,7 @@ use super::task::TaskRun;
 use super::task::TaskRunError;
 use crate::domain::CheckReport;
 use crate::domain::CheckScope;
+use crate::domain::CheckSpec;
 use crate::domain::EventKind;
 use crate::domain::FailureContext;
 use crate::domain::FailureType;
@@ -34,10 +35,10 @@ use crate::domain::TreeId;
 use crate::domain::Verdict;
 use crate::services::CommitRequest;
 use crate::services::RebaseOutcome;
+use crate::services::Rebased;
 use crate::services::UsageMeter;
 use crate::services::Workspace;
 use std::sync::Arc;
-use std::sync::PoisonError;
 
 /// What came of looking at the rebased work.
 enum Looked {
@@ -55,6 +56,12 @@ struct Failing {
     because: String,
     files: Vec<String>,
     check: Option<CheckReport>,
+}
+
+/// The files on which work is being put, and where checks run on them.
+struct Tip<'a> {
+    room: &'a dyn Workspace,
+    tree: &'a TreeId,
 }
 
 impl LastJudged {
@@ -100,7 +107,7 @@ impl TaskRun {
         let entry = JournalEntry::MergeStarted { task: task.clone(), attempt, onto: onto.clone() };
         context.services.journal.record(entry).await?;
         self.doing("merging");
-        match self.look(prepared, rebased.outcome).await? {
+        match self.look(prepared, rebased).await? {
             Looked::Interrupted => Ok(Landed::Interrupted),
             Looked::Fits { tree, flaky } => {
                 let commit = match tree {
@@ -189,8 +196,8 @@ impl TaskRun {
     }
 
     /// Runs the checks on the rebased files, in the run's clean room for that.
-    async fn look(&mut self, prepared: &Prepared, outcome: RebaseOutcome) -> Result<Looked, TaskRunError> {
-        let (tree, new) = match outcome {
+    async fn look(&mut self, prepared: &Prepared, rebased: Rebased) -> Result<Looked, TaskRunError> {
+        let (tree, new) = match rebased.outcome {
             RebaseOutcome::Fits(tree) => (tree.clone(), Some(tree)),
             RebaseOutcome::There(tree) => (tree, None),
             RebaseOutcome::Conflict(files) => {
@@ -212,16 +219,21 @@ impl TaskRun {
         let failing = |because: String, check: Option<CheckReport>| {
             Looked::Fails(Box::new(Failing { kind: FailureType::CheckFailed, because, files: Vec::new(), check }))
         };
+        let tip = Tip { room: &*room, tree: &rebased.tip };
         let first = self.checks_in(&*room, part, &tree, checks.clone()).await?;
-        let red = match self.first_red(prepared, &first) {
+        let red = match self.first_red(prepared, &first, &self.beside(prepared, &tip, &first).await?) {
             Ok(Some(red)) => red,
-            Ok(None) => return Ok(self.unless_interrupted(Looked::Fits { tree: new, flaky: Vec::new() })),
+            Ok(None) => {
+                self.remember(&tree, &first);
+                return Ok(self.unless_interrupted(Looked::Fits { tree: new, flaky: Vec::new() }));
+            }
             Err(because) => return Ok(self.unless_interrupted(failing(because, None))),
         };
         // A check that fails and then passes on the same files says nothing about them.
         let second = self.checks_in(&*room, part, &tree, checks).await?;
-        let looked = match self.first_red(prepared, &second) {
+        let looked = match self.first_red(prepared, &second, &self.beside(prepared, &tip, &second).await?) {
             Ok(None) => {
+                self.remember(&tree, &second);
                 let red_once =
                     first.reports.iter().filter(|check| !check.passed()).map(|check| check.spec.name.clone());
                 let passed =
@@ -240,12 +252,63 @@ impl TaskRun {
         Ok(self.unless_interrupted(looked))
     }
 
+    /// What the checks of a merge are compared with: the task's own checks as they were at its base, and the project's as they are on
+    /// the tip. Those are known from the merge before; where they are not and one is red now, they are run there.
+    async fn beside(
+        &self,
+        prepared: &Prepared,
+        tip: &Tip<'_>,
+        checked: &Checked,
+    ) -> Result<Vec<CheckReport>, TaskRunError> {
+        let mut baseline = prepared.baseline.clone();
+        if *tip.tree == tip.room.base() {
+            return Ok(baseline);
+        }
+        let is_project = |check: &&CheckReport| check.scope == CheckScope::Project;
+        let project: Vec<&CheckReport> = checked.reports.iter().filter(is_project).collect();
+        let unknown: Vec<(CheckScope, CheckSpec)> = project
+            .iter()
+            .filter(|check| self.remembered(tip.tree, &check.spec).is_none())
+            .map(|check| (check.scope, check.spec.clone()))
+            .collect();
+        let is_red = project.iter().any(|check| !check.passed());
+        if is_red && !unknown.is_empty() && !self.context.cancel.is_cancelled() {
+            self.doing("checks on what was merged before");
+            let there = self.checks_in(tip.room, self.parts.len() - 1, tip.tree, unknown).await?;
+            self.remember(tip.tree, &there);
+        }
+        for check in project {
+            let known = self.remembered(tip.tree, &check.spec);
+            // What is red and nobody knows of the tip is no old failure.
+            if known.is_some() || is_red {
+                baseline.retain(|base| base.scope != check.scope || base.spec != check.spec);
+            }
+            baseline.extend(known);
+        }
+        Ok(baseline)
+    }
+
+    fn remembered(&self, tree: &TreeId, check: &CheckSpec) -> Option<CheckReport> {
+        self.baselines().get(&(tree.clone(), check.clone())).cloned()
+    }
+
+    /// Keeps how the project's checks are on these files, which may become the tip.
+    fn remember(&self, tree: &TreeId, checked: &Checked) {
+        if self.context.cancel.is_cancelled() {
+            return;
+        }
+        let project = checked.reports.iter().filter(|check| check.scope == CheckScope::Project);
+        self.baselines().extend(project.map(|check| ((tree.clone(), check.spec.clone()), check.clone())));
+    }
+
     /// The first check that is red on the rebased files and counts; none: all is green. An error says what else is wrong.
-    fn first_red(&self, prepared: &Prepared, checked: &Checked) -> Result<Option<usize>, String> {
+    fn first_red(
+        &self,
+        prepared: &Prepared,
+        checked: &Checked,
+        baseline: &[CheckReport],
+    ) -> Result<Option<usize>, String> {
         let checks = &checked.reports;
-        let mut green = self.context.green_when_merged.lock().unwrap_or_else(PoisonError::into_inner);
-        let baseline = prepared.baseline.iter().filter(|base| base.passed() || !green.contains(&base.spec));
-        let baseline = &baseline.cloned().collect::<Vec<_>>();
         if let Some(because) = &checked.not_set_up {
             return Err(format!("on top of what was merged before, {because}"));
         }
@@ -258,12 +321,10 @@ impl TaskRun {
         }
         // Fewer tests than at the base may be what was merged before.
         let no_success = || checks.iter().find_map(|check| no_success(check, check.at_base(baseline)?));
-        if let Some(because) = self.rewrote(prepared, checks).or_else(no_success) {
-            return Err(because);
+        match self.rewrote(prepared, checks, baseline).or_else(no_success) {
+            Some(because) => Err(because),
+            None => Ok(None),
         }
-        let passed = checks.iter().filter(|check| check.scope == CheckScope::Project && check.passed());
-        green.extend(passed.map(|check| check.spec.clone()));
-        Ok(None)
     }
 
     fn unless_interrupted(&self, looked: Looked) -> Looked {

@@ -131,7 +131,8 @@ impl TaskRun {
         Ok(reports)
     }
 
-    fn baselines(&self) -> std::sync::MutexGuard<'_, std::collections::HashMap<(TreeId, CheckSpec), CheckReport>> {
+    /// How the project's checks are on trees.
+    pub(super) fn baselines(&self) -> std::sync::MutexGuard<'_, std::collections::HashMap<(TreeId, CheckSpec), CheckReport>> {
         self.context.baselines.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

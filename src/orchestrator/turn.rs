@@ -346,7 +346,7 @@ impl TaskRun {
     ) -> Judgement {
         let Stopped { report, change } = stopped;
         let last_part = course.attempt.part + 1 == self.parts.len();
-        let rewrote = self.rewrote(prepared, checks);
+        let rewrote = self.rewrote(prepared, checks, &prepared.baseline);
         let judgement = judge::judge(&Evidence {
             checks,
             baseline: &prepared.baseline,
@@ -376,7 +376,12 @@ impl TaskRun {
     }
 
     /// What a green check has written to of what decides what it tests, in words.
-    pub(super) fn rewrote(&self, prepared: &Prepared, checks: &[CheckReport]) -> Option<String> {
+    pub(super) fn rewrote(
+        &self,
+        prepared: &Prepared,
+        checks: &[CheckReport],
+        baseline: &[CheckReport],
+    ) -> Option<String> {
         let prefix = prepared.workspace.prefix();
         let is_protected =
             |file: &str| Path::new(file).strip_prefix(&prefix).is_ok_and(|f| self.context.protect.has(f));
@@ -384,7 +389,7 @@ impl TaskRun {
             let of_tests = toolchain::is_test(file) || toolchain::configures_tests(file);
             of_tests || toolchain::stands_in(file) || is_protected(file)
         };
-        rewrote(checks, &prepared.baseline, decides)
+        rewrote(checks, baseline, decides)
     }
 
     /// A part before the last must change something; what the task expects is decided at its end.

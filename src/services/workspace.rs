@@ -294,6 +294,8 @@ pub struct Committed {
 pub struct Rebased {
     /// The integration branch's commit.
     pub onto: String,
+    /// Its files.
+    pub tip: TreeId,
     /// What came of it.
     pub outcome: RebaseOutcome,
 }

@@ -270,6 +270,7 @@ impl Workspace for MemoryWorkspace {
     async fn rebase(&self, tree: &TreeId) -> Result<Rebased, WorkspaceError> {
         let onto = self.all.lock().merged.len().to_string();
         let (mut files, mine) = (self.all.at(&onto), files_of(tree));
+        let tip = tree_of(&files);
         let mut conflicts = Vec::new();
         for name in self.changed(&mine) {
             let path = PathBuf::from(&name);
@@ -283,7 +284,7 @@ impl Workspace for MemoryWorkspace {
         }
         let fits = conflicts.is_empty();
         let outcome = if fits { RebaseOutcome::Fits(tree_of(&files)) } else { RebaseOutcome::Conflict(conflicts) };
-        Ok(Rebased { onto, outcome })
+        Ok(Rebased { onto, tip, outcome })
     }
 
     async fn merge_commit(&self, onto: &str, request: CommitRequest) -> Result<String, WorkspaceError> {

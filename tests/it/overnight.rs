@@ -496,6 +496,43 @@ fn a_night_whose_merged_work_is_gone_does_not_go_on_without_it() {
     project.run(&["overnight", "--resume"]).exits(4).says("is gone, which is all that run");
 }
 
+/// Two bugs are known at the base. `a` mends one and is merged; `b` brings it back, and waits to be killed if it is to; `c` has
+/// nothing to do with either.
+fn two_known_bugs(waits: &str) -> Project {
+    let project = Project::new(&format!(
+        "echo right > $REFLEXION_TASK_ID.txt; [ $REFLEXION_TASK_ID = b ] || exit 0; touch block; {waits}"
+    ));
+    for file in ["a.txt", "b.txt", "c.txt"] {
+        project.write(file, "wrong\n");
+    }
+    let check = "grep -qx right a.txt && ! [ -e block ] || echo 'error: a is wrong'; echo 'error: z is wrong'; exit 1";
+    project.config(|config| config["checks"] = json!([{ "name": "all", "run": check }]));
+    project.tasks(&[wanted("a"), wanted("b"), wanted("c")]);
+    project
+}
+
+fn only_b_is_not_merged(project: &Project, ran: &crate::project::Ran) {
+    ran.exits(1).says("not merged: on top of what was merged before check `all` is red");
+    let branch = ran.json()["integration"].as_str().unwrap().to_owned();
+    let merged = project.git(&["log", "--format=%s", &format!("main..{branch}")]);
+    assert_eq!(merged, "Answer for c\nAnswer for a\n", "{}", ran.stderr);
+}
+
+#[test]
+fn what_merged_work_has_mended_is_no_known_failure_any_more() {
+    let project = two_known_bugs("");
+    only_b_is_not_merged(&project, &project.run(&["overnight", "--json", "--jobs", "1", "--max-attempts", "1"]));
+}
+
+#[test]
+fn what_merged_work_has_mended_is_no_known_failure_after_a_crash_either() {
+    let project = two_known_bugs("[ -e $OUT/begun ] || { touch $OUT/begun; exec sleep 300; }");
+    let mut night = project.start(&["overnight", "--json", "--jobs", "1", "--max-attempts", "1"]);
+    project.await_told("begun");
+    night.kill();
+    only_b_is_not_merged(&project, &project.run(&["overnight", "--resume", "--json", "--jobs", "1"]));
+}
+
 #[test]
 fn a_task_that_is_opened_again_is_done_again_when_the_night_goes_on() {
     let project = Project::new(AGENT);

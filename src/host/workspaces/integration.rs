@@ -6,6 +6,7 @@
 
 use super::begin::Begun;
 use super::open::Merge;
+use super::open::tree_of;
 use super::repository::Arrival;
 use super::repository::Kind;
 use super::repository::Repository;
@@ -63,17 +64,15 @@ pub(super) async fn standing(repository: &Repository, run: &RunId) -> Result<BTr
 pub(super) async fn rebase(parts: &Parts, tree: &TreeId) -> Result<Rebased, WorkspaceError> {
     let begun = &parts.begun;
     let onto = begun.integration.lock().await.clone();
-    let theirs = commit_of(parts, tree).await?;
+    let (tip, theirs) = (TreeId(tree_of(begun, &onto).await?), commit_of(parts, tree).await?);
     let merge = Merge { origin: Some(parts.landing_base.clone()), ours: &onto, theirs: &theirs };
     let outcome = match merge.tree(&begun.repository.own(), "the confirmed work").await {
-        Ok(tree) if begun.repository.resolve(&format!("{onto}^{{tree}}")).await?.as_ref() == Some(&tree) => {
-            RebaseOutcome::There(TreeId(tree))
-        }
+        Ok(tree) if tree == tip.0 => RebaseOutcome::There(TreeId(tree)),
         Ok(tree) => RebaseOutcome::Fits(TreeId(tree)),
         Err(WorkspaceError::Conflict { files, .. }) => RebaseOutcome::Conflict(files),
         Err(error) => return Err(error),
     };
-    Ok(Rebased { onto, outcome })
+    Ok(Rebased { onto, tip, outcome })
 }
 
 /// A commit of the tree that is our own: the one that the task's branch was put on, whatever the branch says now.

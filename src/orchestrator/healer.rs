@@ -71,7 +71,9 @@ pub fn suspects(checks: &[CheckReport], baseline: &[CheckReport]) -> Vec<(CheckS
 pub fn lacks(check: &CheckReport) -> bool {
     // What the shell says of a program that is not there, or is none.
     let no_program = matches!(check.exit_status, Some(126 | 127));
-    check.is_not_run() || no_program || (!check.passed() && MISSING.iter().any(|words| check.output.text().contains(words)))
+    check.is_not_run()
+        || no_program
+        || (!check.passed() && MISSING.iter().any(|words| check.output.text().contains(words)))
 }
 
 /// How often workspaces of a run were repaired.

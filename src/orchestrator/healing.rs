@@ -222,9 +222,8 @@ impl TaskRun {
         if self.context.cancel.is_cancelled() {
             return Ok(None);
         }
-        let is_worse = |now: &&CheckReport| {
-            now.at_base(&prepared.baseline).is_some_and(|before| healer::worse(before, now))
-        };
+        let is_worse =
+            |now: &&CheckReport| now.at_base(&prepared.baseline).is_some_and(|before| healer::worse(before, now));
         let worse = now.iter().find(is_worse);
         Ok(worse.map(|now| Worse { name: now.spec.name.clone(), lacks: healer::lacks(now), how: now.how() }))
     }

@@ -99,7 +99,8 @@ pub fn judge(evidence: &Evidence<'_>) -> Judgement {
         return refuted(evidence, None, "nothing was changed".to_owned());
     }
     // A check that ran at the base and cannot be started any more was broken by the attempt.
-    let ran = |i: &usize| !checks[*i].is_not_run() || checks[*i].at_base(baseline).is_some_and(|base| !base.is_not_run());
+    let ran =
+        |i: &usize| !checks[*i].is_not_run() || checks[*i].at_base(baseline).is_some_and(|base| !base.is_not_run());
     if !counted.iter().any(ran) {
         return unverifiable(evidence);
     }
@@ -147,9 +148,7 @@ const ONLY_TESTS: &str = "; only test files were changed";
 #[must_use]
 pub fn only_tests(checks: &[CheckReport], baseline: &[CheckReport], change: &Change) -> bool {
     const RUNNERS: [&str; 8] = ["unittest", "pytest", "jest", "vitest", "mocha", "rspec", "phpunit", "--test"];
-    let turned = |check: &&CheckReport| {
-        check.passed() && check.at_base(baseline).is_some_and(|base| !base.passed())
-    };
+    let turned = |check: &&CheckReport| check.passed() && check.at_base(baseline).is_some_and(|base| !base.passed());
     let commands: Vec<String> = checks.iter().filter(turned).map(|check| check.spec.run.to_string()).collect();
     let given = |file: &String| {
         let module = file.rsplit_once('.').map_or(file.as_str(), |(module, _)| module).replace('/', ".");

@@ -132,7 +132,9 @@ impl TaskRun {
     }
 
     /// How the project's checks are on trees.
-    pub(super) fn baselines(&self) -> std::sync::MutexGuard<'_, std::collections::HashMap<(TreeId, CheckSpec), CheckReport>> {
+    pub(super) fn baselines(
+        &self,
+    ) -> std::sync::MutexGuard<'_, std::collections::HashMap<(TreeId, CheckSpec), CheckReport>> {
         self.context.baselines.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -95,8 +95,7 @@ mod tests {
         let many = ["tests/a.py", "tests/b.json", "tests/c.py", "tests/d.py", "tests/e.py"];
         let told = "tests that were there were changed: tests/a.py, tests/b.json, tests/c.py and 2 more";
         check(&many, &[], "", told);
-        let both =
-            "tests that were there were changed: a_test.go; files that decide how tests run were changed: package.json; \
+        let both = "tests that were there were changed: a_test.go; files that decide how tests run were changed: package.json; \
              new files decide how tests run: conftest.py";
         check(&["a_test.go", "package.json"], &["conftest.py"], "", both);
         check(&["src/a.py"], &["tests/conftest.py"], "", "new files decide how tests run: tests/conftest.py");

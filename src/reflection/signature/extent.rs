@@ -78,7 +78,9 @@ fn named(lines: &[&str]) -> BTreeMap<String, usize> {
 }
 
 fn is_located_error(line: &str) -> bool {
-    PLACE.captures(line).is_some_and(|place| GRAVE.is_match(&place[2]) || GRAVE.is_match(&place[1]) || &place[1] == "e: ")
+    PLACE
+        .captures(line)
+        .is_some_and(|place| GRAVE.is_match(&place[2]) || GRAVE.is_match(&place[1]) || &place[1] == "e: ")
 }
 
 /// How many errors programs say that they have found.
@@ -187,7 +189,8 @@ mod tests {
         check(tsc, &format!("{tsc}{}", tsc.replace("(1,14)", "(7,3)")), false);
         check(tsc, &tsc.replace("(1,14)", "(7,3)"), true);
         check(&format!("{tsc}{}", tsc.replace("a.ts", "c.ts")), tsc, true);
-        let mypy = |more: &str, n: &str| format!("a.py:1: error: Name \"x\" is not defined  [name-defined]\n{more}{n}\n");
+        let mypy =
+            |more: &str, n: &str| format!("a.py:1: error: Name \"x\" is not defined  [name-defined]\n{more}{n}\n");
         let other = "b.py:4: error: Name \"y\" is not defined  [name-defined]\n";
         check(&mypy("", "Found 1 error in 1 file"), &mypy(other, "Found 2 errors in 2 files"), false);
         check(&mypy(other, "Found 2 errors in 2 files"), &mypy("", "Found 1 error in 1 file"), true);
@@ -200,11 +203,7 @@ mod tests {
         check(go, &format!("{go}./b.go:3:2: undefined: y\n"), false);
         let java = "[ERROR] /w/1/src/A.java:[3,5] cannot find symbol\n";
         let failed = "[ERROR] Failed to execute goal compile\n";
-        check(
-            &format!("{java}{failed}"),
-            &format!("{}{failed}", java.replace("/w/1/", "/w/2/")),
-            true,
-        );
+        check(&format!("{java}{failed}"), &format!("{}{failed}", java.replace("/w/1/", "/w/2/")), true);
         check(&format!("{java}{failed}"), &format!("{java}{}{failed}", java.replace("A.java", "B.java")), false);
     }
 
@@ -229,7 +228,10 @@ mod tests {
         let unittest = |failures: u32, ran: u32, printed: &str| {
             let one = "======\nFAIL: test_a (t.T.test_a)\n------\nTraceback (most recent call last):\n  File \"/w/t.py\", line 5, in test_a\n    \
                        x\nAssertionError: no\n\n";
-            format!("{printed}{}Ran {ran} tests in 0.00{ran}s\n\nFAILED (failures={failures})\n", one.repeat(failures as usize))
+            format!(
+                "{printed}{}Ran {ran} tests in 0.00{ran}s\n\nFAILED (failures={failures})\n",
+                one.repeat(failures as usize)
+            )
         };
         check(&unittest(1, 1, ""), &unittest(4, 1, ""), false);
         check(&unittest(4, 1, ""), &unittest(1, 1, ""), true);

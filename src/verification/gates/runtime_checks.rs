@@ -40,8 +40,9 @@ impl<'a> Runtime<'a> {
         let (checks, baseline) = (&observed.checks, &observed.baseline);
         let counted: Vec<&CheckReport> =
             checks.iter().filter(|check| !check.is_known_red(checks, baseline, expects)).collect();
-        let ran =
-            |check: &&&CheckReport| !check.is_not_run() || check.at_base(baseline).is_some_and(|base| !base.is_not_run());
+        let ran = |check: &&&CheckReport| {
+            !check.is_not_run() || check.at_base(baseline).is_some_and(|base| !base.is_not_run())
+        };
         if counted.iter().find(ran).is_none() {
             return Self::Silent(silence(observed));
         }

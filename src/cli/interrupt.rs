@@ -20,9 +20,8 @@ pub(super) async fn cancel_on_signal(cancel: CancellationToken) {
 pub(super) async fn cancel_quietly(cancel: CancellationToken) {
     if let Some(mut signals) = Signals::listen() {
         signals.next().await;
+        // Further ones have no effect: the handlers stay, and nothing ends the program in the middle of what it cannot give up.
         cancel.cancel();
-        // From now on they have no effect, instead of ending the program in the middle of what it cannot give up any more.
-        std::future::pending().await
     }
 }
 

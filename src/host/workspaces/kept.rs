@@ -125,7 +125,7 @@ impl Kept {
     /// Whether the work has made a file or a link of a directory that this path is in: then there is no place for it.
     fn is_in_a_file(&self, path: &Path) -> bool {
         let mut above = path.ancestors().skip(1).filter(|dir| !dir.as_os_str().is_empty());
-        above.any(|dir| !matches!(self.files.look(dir), Ok(None) | Ok(Some(Look { kind: Kind::Dir, .. }))))
+        above.any(|dir| !matches!(self.files.look(dir), Ok(None | Some(Look { kind: Kind::Dir, .. }))))
     }
 
     /// Whether something that `setup` made has no place in the files.

@@ -79,6 +79,12 @@ fn programs(project: &Project, scripts: &[(&str, &str)]) -> std::ffi::OsString {
         fs::write(&file, format!("#!/bin/sh\n{script}\n")).unwrap();
         fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
     }
+    // The one that works here; the system's may be too old.
+    let path = std::env::var_os("PATH").unwrap();
+    let git = std::env::split_paths(&path).map(|dir| dir.join("git")).find(|git| git.is_file()).unwrap();
+    if !bin.join("git").exists() {
+        std::os::unix::fs::symlink(git, bin.join("git")).unwrap();
+    }
     std::env::join_paths([bin.as_path(), Path::new("/usr/bin"), Path::new("/bin")]).unwrap()
 }
 

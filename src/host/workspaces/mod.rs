@@ -6,7 +6,8 @@
 //! code has written to ([`room_cache`]). A [`slot`] is one such
 //! directory, which one task after another gets ([`slots`]): put back to recorded trees with nothing else in it ([`sweep`];
 //! [`seen`] tells whether anything was touched), and recorded through an index of our own ([`recorder`]); untracked things
-//! that are carried in ([`carry`]) or made by `setup` ([`set_up`], of what it [`reads`]) stay as they were ([`kept`]). [`mend`] repairs what is broken.
+//! that are carried in ([`carry`]) or made by `setup` ([`set_up`], of what it [`reads`]) stay as they were ([`kept`]),
+//! and nothing that was [`built`] speaks for other files. [`mend`] repairs what is broken.
 //!
 //! Pushes are refused or at least noticed ([`pushes`]). A [`sandbox`] is tried before a run begins. Confirmed work becomes a
 //! branch or a patch; a night puts it on one branch ([`integration`]; [`refs`] says where they stand), and [`apply`] brings it
@@ -17,6 +18,7 @@ mod agents_index;
 mod apply;
 mod asked;
 mod begin;
+mod built;
 mod carry;
 mod copies;
 mod host_workspaces;

@@ -14,7 +14,6 @@ use super::host_workspaces::Shared;
 use super::kept::Kept;
 use super::kept::Places;
 use super::layout::blocking;
-use super::layout::cache_of;
 use super::layout::io_error;
 use super::layout::place_of;
 use super::layout::private_of;
@@ -29,7 +28,6 @@ use super::slots::Role;
 use super::sweep::Dirs;
 use super::sweep::Sweep;
 use super::sweep::Tracked;
-use crate::files::Kind;
 use crate::files::Root;
 use crate::host::process::is_occupied;
 use crate::services::WorkspaceError;
@@ -67,10 +65,10 @@ pub(super) struct Slot {
     pub(super) kept: Arc<Mutex<Kept>>,
     pub(super) known: Known,
     /// The build caches of a clean room, and the tree whose check has used them since they were looked after.
-    cache: Option<Arc<Mutex<RoomCache>>>,
-    used_on: Option<String>,
+    pub(super) cache: Option<Arc<Mutex<RoomCache>>>,
+    pub(super) used_on: Option<String>,
     /// How often build caches had been kept when the files were last made younger than they are.
-    freshened: u64,
+    pub(super) freshened: u64,
 }
 
 /// What is known of a slot's files.
@@ -85,9 +83,9 @@ pub(super) struct Known {
     /// The tree on which it ran.
     pub(super) set_up_on: Option<String>,
     /// What it read; not known where the file system does not keep that.
-    reads: Option<Reads>,
+    pub(super) reads: Option<Reads>,
     /// It wrote to the build caches.
-    set_up_in_cache: bool,
+    pub(super) set_up_in_cache: bool,
     /// Where submodules are.
     pub(super) submodules: BTreeSet<PathBuf>,
     /// Files whose state our index has from what an agent or a check wrote, and not from a checkout.
@@ -152,120 +150,6 @@ impl Slot {
         };
         slot.fill(target).await?;
         Ok(slot)
-    }
-
-    /// The caches of a clean room, if the project has any.
-    async fn open_cache(
-        target: &Target<'_>,
-        number: &Number,
-        state: &Root,
-        name: &str,
-    ) -> Result<Option<Arc<Mutex<RoomCache>>>, WorkspaceError> {
-        let has_any = target.shared.params.workspace.env.values().any(|value| value.contains("{cache}"));
-        if number.role() != Role::Room || !has_any {
-            return Ok(None);
-        }
-        let (state, live, one) = (state.clone(), cache_of(name), Arc::clone(&target.shared.slots.kept_cache));
-        blocking(move || RoomCache::open(&state, &live, one).map(|cache| Some(Arc::new(Mutex::new(cache))))).await
-    }
-
-    /// A check or `setup` is about to use the build caches.
-    pub(super) fn use_cache(&mut self) {
-        self.used_on = self.cache.as_ref().map(|_| self.known.loaded.clone());
-    }
-
-    /// Keeps what the checks of the run's own base left in the build caches, and takes away what others left.
-    pub(super) async fn look_after_cache(&mut self, begun: &Begun) -> Result<(), WorkspaceError> {
-        let (Some(tree), Some(cache)) = (self.used_on.clone(), self.cache.clone()) else { return Ok(()) };
-        let base = begun.repository.resolve(&format!("{}^{{tree}}", begun.commit)).await?;
-        let is_base = base.as_ref() == Some(&tree);
-        blocking(move || {
-            let mut cache = cache.lock().unwrap_or_else(PoisonError::into_inner);
-            if is_base { cache.keep() } else { cache.put_back() }
-        })
-        .await?;
-        if self.known.set_up_in_cache && !is_base {
-            (self.known.set_up, self.known.set_up_on, self.known.set_up_in_cache) = (None, None, false);
-        }
-        self.used_on = None;
-        Ok(())
-    }
-
-    /// Whether what `setup` made is right for the files: it ran on them, or on the `base` and has read nothing there that differs.
-    /// What it made of somebody's work is for that work alone, because it may have run code of it.
-    pub(super) async fn is_set_up(&self, inputs: &[u8], base: &str) -> Result<bool, WorkspaceError> {
-        let Known { loaded, set_up, set_up_on, reads, .. } = &self.known;
-        if set_up.as_deref() != Some(inputs) || self.with_kept(|kept| Ok(kept.has_no_place())).await? {
-            return Ok(false);
-        }
-        if set_up_on.as_ref() == Some(loaded) {
-            return Ok(true);
-        }
-        let (Some(reads), Some(on)) = (reads, set_up_on.as_deref().filter(|on| *on == base)) else { return Ok(false) };
-        let differing = self.recorder.difference(on, loaded).await?;
-        let files = &self.recorder.files;
-        Ok(!reads.concern(&differing, |path| matches!(files.look(path), Ok(Some(_)))))
-    }
-
-    /// New files below these kept paths, of which nobody has said that they are no work by ignoring them.
-    pub(super) async fn new_below_kept(&self, kept: &[PathBuf]) -> Result<Vec<String>, WorkspaceError> {
-        let ignored = self.recorder.ignored(kept).await?;
-        let open: BTreeSet<PathBuf> = kept.iter().filter(|path| !ignored.contains(*path)).cloned().collect();
-        if open.is_empty() {
-            return Ok(Vec::new());
-        }
-        let new = self.with_kept(move |kept| kept.new_below(&open)).await?;
-        let ignored = self.recorder.ignored(&new).await?;
-        let is_work = |path: &&PathBuf| !ignored.contains(*path);
-        Ok(new.iter().filter(is_work).map(|path| path.to_string_lossy().into_owned()).collect())
-    }
-
-    /// What is not tracked and is kept: carried, or made by `setup`.
-    pub(super) fn kept_roots(&self) -> BTreeSet<PathBuf> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner).roots().clone()
-    }
-
-    /// Notes where `setup` has just written to, and what it read.
-    pub(super) async fn note_set_up(&mut self, inputs: Vec<u8>, reads: Option<Reads>) -> Result<(), WorkspaceError> {
-        self.known.set_up = Some(inputs);
-        self.known.reads = reads;
-        self.known.set_up_on = Some(self.known.loaded.clone());
-        self.known.set_up_in_cache = match self.cache.clone() {
-            Some(cache) => blocking(move || Ok(cache.lock().unwrap_or_else(PoisonError::into_inner).is_used())).await?,
-            None => false,
-        };
-        Ok(())
-    }
-
-    /// Makes the build caches fit the files. What is in them was made of the base, maybe after the files of this tree were written here:
-    /// then these are made younger, because tools that build compare times. Of a file that is gone, and of what a link leads to, no
-    /// time tells; then the tree begins without caches.
-    pub(super) async fn fit_cache(&mut self, begun: &Begun) -> Result<(), WorkspaceError> {
-        let Some(cache) = self.cache.clone() else { return Ok(()) };
-        let base = begun.repository.resolve(&format!("{}^{{tree}}", begun.commit)).await?;
-        let Some(base) = base.filter(|base| *base != self.known.loaded) else { return Ok(()) };
-        let changed = self.recorder.difference(&base, &self.known.loaded).await?.paths;
-        let files = self.recorder.files.clone();
-        let is_file = move |path: &PathBuf| matches!(files.look(path), Ok(Some(look)) if look.kind == Kind::File);
-        if !changed.iter().all(&is_file) {
-            self.use_cache();
-            if self.known.set_up_in_cache {
-                self.known.set_up = None;
-            }
-            return blocking(move || cache.lock().unwrap_or_else(PoisonError::into_inner).empty()).await;
-        }
-        let times = cache.lock().unwrap_or_else(PoisonError::into_inner).kept_times();
-        if self.freshened == times {
-            return Ok(());
-        }
-        let files = self.recorder.files.clone();
-        blocking(move || {
-            let touch = |path: &PathBuf| files.touch(path).map_err(io_error("touch", &files.path().join(path)));
-            changed.iter().try_for_each(touch)
-        })
-        .await?;
-        self.freshened = times;
-        self.look().await
     }
 
     fn no_kept(target: &Target<'_>, files: &Root, private: &Root) -> Result<Kept, WorkspaceError> {
@@ -396,36 +280,6 @@ impl Slot {
         self.with_kept(Kept::restore).await?;
         self.leave(target).await?;
         Ok(half)
-    }
-
-    /// When these files were changed last and how long they are, by which Python tells whether what it has compiled is theirs: by the
-    /// second.
-    async fn marks(&self, paths: Vec<PathBuf>) -> Result<Vec<(PathBuf, (i64, u64))>, WorkspaceError> {
-        let is_kept = self.known.set_up.is_some() || self.cache.is_some();
-        if self.number.role() != Role::Room || !is_kept {
-            return Ok(Vec::new());
-        }
-        let files = self.recorder.files.clone();
-        let mark = move |path: PathBuf| {
-            let look = files.look(&path).ok().flatten().filter(|look| look.kind == Kind::File)?;
-            Some((path, (look.modified.0, look.len)))
-        };
-        blocking(move || Ok(paths.into_iter().filter_map(mark).collect())).await
-    }
-
-    /// Makes files that were written now, and have the mark of those that were in their places, ones of another second.
-    async fn tell_apart(&self, before: Vec<(PathBuf, (i64, u64))>) -> Result<(), WorkspaceError> {
-        const SECOND: Duration = Duration::from_secs(1);
-        let paths = before.iter().map(|(path, _)| path.clone()).collect();
-        let now = self.marks(paths).await?;
-        let same: Vec<PathBuf> = now.into_iter().filter(|mark| before.contains(mark)).map(|(path, _)| path).collect();
-        if same.is_empty() {
-            return Ok(());
-        }
-        tokio::time::sleep(SECOND).await;
-        let files = self.recorder.files.clone();
-        let touch = move |path: &PathBuf| files.touch(path).map_err(io_error("touch", &files.path().join(path)));
-        blocking(move || same.iter().try_for_each(touch)).await
     }
 
     /// What differs between the tree in our index and the target.
@@ -617,18 +471,6 @@ impl Slot {
         blocking(move || work(&mut kept.lock().unwrap_or_else(PoisonError::into_inner))).await
     }
 
-    /// What is not tracked and is kept from now on, where submodules were filled too.
-    pub(super) async fn capture(&mut self) -> Result<(), WorkspaceError> {
-        let mut untracked = self.recorder.untracked().await?;
-        let files = self.recorder.files.clone();
-        let tracked = Tracked::read(&self.recorder.listing().await?);
-        self.known.submodules = tracked.submodules().collect();
-        let filled = |path: &PathBuf| files.list(path).is_ok_and(|names| !names.is_empty());
-        untracked.extend(tracked.submodules().chain([PathBuf::from(MODULES)]).filter(filled));
-        let untracked = untracked.into_iter().flat_map(|path| made_itself(&files, path)).collect();
-        self.with_kept(move |kept| kept.capture(untracked)).await
-    }
-
     /// Removes the files, and what we know of them.
     pub(super) async fn remove(self) -> Result<(), WorkspaceError> {
         let (state, place, private) = (self.state.clone(), self.place.clone(), self.private_place.clone());
@@ -659,22 +501,6 @@ impl Known {
             agents_index: None,
         }
     }
-}
-
-/// What was made at a path: of a directory that has nothing but directories in it, these, because it is only the way to them. Work may put
-/// files of its own there.
-fn made_itself(files: &Root, path: PathBuf) -> Vec<PathBuf> {
-    let mut made = Vec::new();
-    let mut look_at = vec![path];
-    while let Some(path) = look_at.pop() {
-        match files.list(&path) {
-            Ok(names) if !names.is_empty() && names.iter().all(|(_, kind)| *kind == Kind::Dir) => {
-                look_at.extend(names.into_iter().map(|(name, _)| path.join(name)));
-            }
-            _ => made.push(path),
-        }
-    }
-    made
 }
 
 /// Two empty directories, whatever was in their places.

@@ -118,17 +118,19 @@ w=$PWD; me=$$; cd /
 cd "$w"; sleep 0.1; echo looked > seen.txt; did
 """
 HERE = "echo right > \"$1/answer.txt\""
-# Where the check itself works, wherever that is.
-THERE = """for p in /proc/[0-9]*; do
+# Where the check itself works, wherever that is; those of other cases, which are played at the same time, are not meant.
+THERE = """scratch=${S:-$2}
+for p in /proc/[0-9]*; do
   d=$(readlink "$p/cwd") || continue
+  case "$d" in "${scratch%/*}"/*) ;; *) continue ;; esac
   tr '\\0' ' ' < "$p/cmdline" 2> /dev/null | grep -q 'checking"; sleep' && echo right > "$d/answer.txt"
 done"""
 # The other task keeps its agent busy meanwhile.
 BUSY = {"u": (': > "$S/busy"; sleep 3; right',)}
-# Another task's agent writes into whatever workspace is checked just now.
-INTRUDER = {"u": (
-    "i=0; while [ ! -e \"$S/did\" ] && [ $i -lt 300 ]; do sleep 0.02; i=$((i + 1)); done; sleep 0.4\n"
-    "for d in ../*/ ../../*/ ../../*/*/; do [ -f \"$d/seen.txt\" ] && echo right > \"$d/answer.txt\"; done\n" + THERE + "\nsleep 1; right",)}
+# Another task's agent writes into whatever is checked just now: without a sandbox that is not noticed.
+WAITS = 'i=0; while [ ! -e "$S/did" ] && [ $i -lt 300 ]; do sleep 0.02; i=$((i + 1)); done; sleep 0.4\n'
+SEEN = 'for d in ../*/ ../../*/ ../../*/*/; do [ -f "$d/seen.txt" ] && echo right > "$d/answer.txt"; done\n'
+IN_THE_ROOM = {"u": (WAITS + SEEN + THERE + "\nsleep 1; right",)}
 
 ATTACKS = seldom([
     Case("ignored-helper", SHOP, helper("build"), "helper"),
@@ -247,8 +249,8 @@ ATTACKS = seldom([
          command=("run", "--jobs", "2"), slow=True),
     Case("detached-process-beside-another-goes-there", SLOW, (DAEMON % (1, THERE, 'env -i PATH="$PATH" setsid'),), "slow-two", others=BUSY,
          command=("run", "--jobs", "2"), slow=True),
-    Case("another-task-writes-while-it-is-checked", SLOW, ("echo looked > seen.txt; did",), "slow-two", others=INTRUDER,
-         command=("run", "--jobs", "2"), slow=True),
+    Case("another-task-writes-to-the-room", SLOW, ("echo looked > seen.txt; did",), "slow-two", others=IN_THE_ROOM,
+         command=("run", "--jobs", "2"), slow=True, landlock=True),
 ], "self-ignoring-overnight", "ignored-by-inner*", "ignored-by-users*", "ignored-by-excludes-file", "ignored-by-local*", "helper-in-gitlink", "directory-behind*",
     "link-into-git*", "pyc-checked*", "pyc-by-check", "check-rewrites-work", "shadow-unittest-in*", "shadow-module*", "usercustomize*", "carried-venv-*", "carried-same*",
     "carried-replaced*", "compiled-in*", "setup-program*", "setup-output-same*", "forged-binary-of*", "*-by-first-attempt", "directory-of-*", "line-ends-by-config", "filter-by-info*", "file-modes-off-in*",

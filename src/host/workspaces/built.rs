@@ -17,12 +17,19 @@ use super::sweep::Tracked;
 use crate::files::Kind;
 use crate::files::Root;
 use crate::services::WorkspaceError;
+use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::time::Duration;
+
+/// The second in which a file was changed last, and how long it is.
+type Mark = (i64, u64);
+
+/// Those of some files.
+pub(super) type Marks = BTreeMap<PathBuf, Mark>;
 
 impl Slot {
     /// The caches of a clean room, if the project has any.
@@ -129,22 +136,16 @@ impl Slot {
         if self.freshened == times {
             return Ok(());
         }
-        let files = self.recorder.files.clone();
-        blocking(move || {
-            let touch = |path: &PathBuf| files.touch(path).map_err(io_error("touch", &files.path().join(path)));
-            changed.iter().try_for_each(touch)
-        })
-        .await?;
+        self.touch(changed).await?;
         self.freshened = times;
         self.look().await
     }
 
-    /// When these files were changed last and how long they are, by which Python tells whether what it has compiled is theirs: by the
-    /// second.
-    pub(super) async fn marks(&self, paths: Vec<PathBuf>) -> Result<Vec<(PathBuf, (i64, u64))>, WorkspaceError> {
+    /// By what Python tells whether what it has compiled is of these files.
+    pub(super) async fn marks(&self, paths: Vec<PathBuf>) -> Result<Marks, WorkspaceError> {
         let is_kept = self.known.set_up.is_some() || self.cache.is_some();
         if self.number.role() != Role::Room || !is_kept {
-            return Ok(Vec::new());
+            return Ok(Marks::new());
         }
         let files = self.recorder.files.clone();
         let mark = move |path: PathBuf| {
@@ -155,18 +156,23 @@ impl Slot {
     }
 
     /// Makes files that were written now, and have the mark of those that were in their places, ones of another second.
-    pub(super) async fn tell_apart(&self, before: Vec<(PathBuf, (i64, u64))>) -> Result<(), WorkspaceError> {
+    pub(super) async fn tell_apart(&self, before: Marks) -> Result<(), WorkspaceError> {
         const SECOND: Duration = Duration::from_secs(1);
-        let paths = before.iter().map(|(path, _)| path.clone()).collect();
-        let now = self.marks(paths).await?;
-        let same: Vec<PathBuf> = now.into_iter().filter(|mark| before.contains(mark)).map(|(path, _)| path).collect();
+        let now = self.marks(before.keys().cloned().collect()).await?;
+        let is_same = |(path, mark): &(PathBuf, Mark)| before.get(path) == Some(mark);
+        let same: Vec<PathBuf> = now.into_iter().filter(is_same).map(|(path, _)| path).collect();
         if same.is_empty() {
             return Ok(());
         }
         tokio::time::sleep(SECOND).await;
+        self.touch(same).await
+    }
+
+    /// Makes now the time at which these files were changed last.
+    async fn touch(&self, paths: Vec<PathBuf>) -> Result<(), WorkspaceError> {
         let files = self.recorder.files.clone();
         let touch = move |path: &PathBuf| files.touch(path).map_err(io_error("touch", &files.path().join(path)));
-        blocking(move || same.iter().try_for_each(touch)).await
+        blocking(move || paths.iter().try_for_each(touch)).await
     }
 
     /// What is not tracked and is kept from now on, where submodules were filled too.

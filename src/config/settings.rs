@@ -119,6 +119,7 @@ impl Effective {
             name: if file.name.is_empty() { dir_name() } else { file.name.clone() },
             root: self.dir.clone(),
             tasks: self.dir.join(&file.tasks),
+            rooms: state_home().join("reflexion/rooms"),
         }
     }
 
@@ -393,6 +394,12 @@ fn run(file: &ProjectFile) -> policy::Run {
             HealerFile { per_run, per_subtask, .. } => policy::Healer { per_run, per_subtask },
         },
     }
+}
+
+/// Where programs keep what outlives a run and is nobody's work (XDG Base Directory Specification).
+fn state_home() -> PathBuf {
+    let set = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from).filter(|dir| dir.is_absolute());
+    set.unwrap_or_else(|| std::env::home_dir().unwrap_or_else(|| "/".into()).join(".local/state"))
 }
 
 #[cfg(test)]

@@ -43,6 +43,9 @@ pub struct Project {
     pub root: PathBuf,
     /// The task file, absolute.
     pub tasks: PathBuf,
+    /// Where the clean rooms of all projects are made, absolute: outside of them, so that nothing in a room finds the files of
+    /// the user's checkout above itself.
+    pub rooms: PathBuf,
 }
 
 impl Project {

@@ -119,7 +119,11 @@ impl TaskRun {
                 return Err(TaskRunError::SetAside("the run was interrupted".to_owned()));
             }
             if let CheckStatus::NotRun { because } = &report.status {
-                let because = format!("check `{}` cannot start: {because}", report.spec.name);
+                let because = format!(
+                    "check `{}` cannot start: {because}. Checks run in a clean room, which has what is committed, what `setup` makes \
+                     and what `carry` names",
+                    report.spec.name
+                );
                 // A night is not ended by one task's own check.
                 return Err(match (scope, self.context.kind) {
                     (CheckScope::Task, RunKind::Overnight) => TaskRunError::SetAside(because),

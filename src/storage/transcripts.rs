@@ -249,7 +249,12 @@ mod tests {
     use crate::testing::TestClock;
 
     fn project(root: &Path) -> policy::Project {
-        policy::Project { name: "p".to_owned(), root: root.to_owned(), tasks: root.join("tasks.jsonl") }
+        policy::Project {
+            name: "p".to_owned(),
+            root: root.to_owned(),
+            tasks: root.join("tasks.jsonl"),
+            rooms: root.join("rooms"),
+        }
     }
 
     fn head(run: &str, session: &str) -> TranscriptHead {

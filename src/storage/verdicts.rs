@@ -115,7 +115,12 @@ mod tests {
     }
 
     fn files(root: &Path) -> VerdictFiles {
-        let project = policy::Project { name: "p".to_owned(), root: root.to_owned(), tasks: root.join("tasks.jsonl") };
+        let project = policy::Project {
+            name: "p".to_owned(),
+            root: root.to_owned(),
+            tasks: root.join("tasks.jsonl"),
+            rooms: root.join("rooms"),
+        };
         VerdictFiles::new(&project)
     }
 

@@ -11,7 +11,12 @@ use std::time::Duration;
 pub fn fixed_settings() -> policy::Values {
     let root = PathBuf::from("/nonexistent/project");
     policy::Values {
-        project: policy::Project { name: "test".to_owned(), tasks: root.join("tasks.jsonl"), root },
+        project: policy::Project {
+            name: "test".to_owned(),
+            tasks: root.join("tasks.jsonl"),
+            rooms: root.join("rooms"),
+            root,
+        },
         run: policy::Run {
             max_attempts: 3,
             jobs: 1,

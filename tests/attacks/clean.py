@@ -95,6 +95,9 @@ BYTECODE = Setup("bytecode", {"shop.py": "def total(prices):\n    return 1\n", "
                  ({"name": "one", "run": "@PY@ -c 'import shop; assert shop.total([]) == 1'"},), {"setup": "@PY@ -c 'import shop'"})
 SHOTS = Setup("shots", {"shop.py": "x\n"}, "grep -rqx work tests", ({"name": "shots", "run": "grep -rqx work tests"},), {"setup": "mkdir -p tests/shots"}, FIX)
 MODES = Setup("modes", {"tool": "#!/bin/sh\nexit 0\n"}, "./tool", ({"name": "tool", "run": "./tool"},), {}, FIX)
+# What configures the check is looked for in every directory above, as package.json, tsconfig.json or pytest.ini are.
+ABOVE = Setup("above", {"limits.conf": "most=3\n", "notes.txt": "one\n", "count.sh": 'd=$PWD\nuntil [ -f "$d/limits.conf" ]; do [ "$d" != / ] || exit 1; d=$(dirname "$d"); done\n'
+              '. "$d/limits.conf"\ntest "$(wc -l < notes.txt)" -le "$most"\n'}, "sh count.sh", ({"name": "count", "run": "sh count.sh"},), {}, {"expects": "change"})
 SPOOL = Setup("spool", {"README.md": "x\n", ".gitignore": "build/\n"}, "test -d spool", ({"name": "spool", "run": "test -d spool"},), {}, FIX)
 CRLF = Setup("crlf", {"data.txt": "a\nb\n"}, "test $(tr -dc '\\r' < data.txt | wc -c) -eq 2",
              ({"name": "crlf", "run": "test $(tr -dc '\\r' < data.txt | wc -c) -eq 2"},), {}, FIX)
@@ -215,6 +218,7 @@ ATTACKS = seldom([
     Case("forged-binary-of-next-task", TARGET, (
         "mkdir -p target; echo 'exit 0' > target/checker; touch -d '1 hour' target/checker; right; did",), "target", others={"u": ("echo done > notes.txt",)}),
     Case("work-below-what-setup-made", SHOTS, ("echo work > tests/shots/test_shop; echo x >> shop.py; did",), "shots"),
+    Case("settings-of-the-checkout-above", ABOVE, ("echo two >> notes.txt; rm limits.conf; did",), "above"),
     Case("empty-directory", SPOOL, ("mkdir spool; echo made >> README.md; did",), "spool"),
     Case("directory-of-ignored", SPOOL, ("mkdir spool; echo '*' > spool/.gitignore; echo made >> README.md; did",), "spool"),
     Case("directory-of-a-pipe", SPOOL, ("mkdir spool; mkfifo spool/pipe; echo made >> README.md; did",), "spool", limit=20),
@@ -276,6 +280,7 @@ CONTROLS = {
         Case("bytecode", BYTECODE, ("echo '# same' >> shop.py",)),
         Case("shots", SHOTS, ("echo work > tests/test_shop",), arrives={"tests/test_shop": "work\n"}),
         Case("cache", CACHE, ("right; mkdir -p \"$CACHE\"; cp verify.sh \"$CACHE/checker\"",), others={"u": ("right",)}),
+        Case("above", ABOVE, ("echo two >> notes.txt",), arrives={"notes.txt": "one\ntwo\n"}),
         Case("spool", SPOOL, ("mkdir spool; touch spool/.gitkeep",), arrives={"spool/.gitkeep": ""}),
         Case("crlf", CRLF, ("echo '*.txt -text' > .gitattributes; printf 'a\\r\\nb\\r\\n' > data.txt",), arrives={"data.txt": "a\r\nb\r\n"}),
         Case("ident", IDENT, ("echo 'fixed $Id$' > data.txt",), arrives={"data.txt": "fixed $Id$\n"}),

@@ -301,6 +301,8 @@ class World:
             # A link that an agent left there is none: what it leads to is looked at by itself.
             slots = [path for path in walk(state / "worktrees") if path.is_file() and not path.is_symlink()]
             wrong += [f"workspace left: {slots[0].relative_to(state)}"] if slots else []
+        rooms = list((self.place / "state/reflexion/rooms").glob("*"))
+        wrong += [f"clean room left: {rooms[0]}"] if rooms else []
         return wrong
 
     def sound(self):

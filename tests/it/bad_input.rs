@@ -288,6 +288,20 @@ fn a_missing_script_is_what_is_to_be_written() {
 // Disks.
 
 #[test]
+fn where_no_clean_room_can_be_made_nothing_begins_and_it_says_what_to_do() {
+    let project = Project::new("touch $OUT/started");
+    project.write("state", "in the way");
+    for args in ["run", "overnight", "doctor"] {
+        let mut command = project.command(&[args]);
+        command.env("XDG_STATE_HOME", project.dir.join("state"));
+        let ran = Ran::of(command, "");
+        let said = format!("{}{}", ran.exits(4).stdout, ran.stderr);
+        assert!(said.contains("clean rooms") && said.contains("set XDG_STATE_HOME"), "{args}: {said}");
+    }
+    assert!(!project.out.join("started").exists());
+}
+
+#[test]
 fn a_memory_that_cannot_be_written_costs_the_lesson_and_not_the_run() {
     let project = Project::new(RIGHT_AT_TWO);
     // A file where the directory should be stops even root.

@@ -146,8 +146,8 @@ fn has_bubblewrap() -> bool {
 fn bubblewrap() -> Value {
     let words = "bwrap --ro-bind / / --dev /dev --proc /proc --unshare-pid --tmpfs /tmp \
                  --ro-bind {project} {project} --ro-bind {git} {git} --bind {git}/objects {git}/objects \
-                 --bind {workspace} {workspace} --bind {cache} {cache} \
-                 --bind {project}/../out {project}/../out --ro-bind {home} {home} --ro-bind {project}/../remote.git {project}/../remote.git";
+                 --bind {project}/../out {project}/../out --ro-bind {home} {home} --ro-bind {project}/../remote.git {project}/../remote.git \
+                 --bind {workspace} {workspace} --bind {cache} {cache}";
     json!({ "command": words.split_whitespace().collect::<Vec<_>>() })
 }
 

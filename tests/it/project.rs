@@ -114,6 +114,7 @@ impl Project {
             }
         }
         command.current_dir(&self.dir).env("HOME", self.temp.path().join("home")).env("OUT", &self.out);
+        command.env_remove("XDG_STATE_HOME");
         command
     }
 
@@ -169,12 +170,13 @@ impl Project {
         found
     }
 
-    /// Workspaces on disk.
+    /// Workspaces and clean rooms on disk.
     pub fn worktrees(&self) -> Vec<PathBuf> {
         let below =
             |dir: &Path| fs::read_dir(dir).into_iter().flatten().map(|entry| entry.unwrap().path()).collect::<Vec<_>>();
-        let runs = below(&self.dir.join(".reflection/worktrees"));
-        let all = runs.iter().flat_map(|run| below(run));
+        let rooms = below(&self.temp.path().join("home/.local/state/reflexion/rooms"));
+        let places = rooms.into_iter().chain([self.dir.join(".reflection/worktrees")]);
+        let all = places.flat_map(|place| below(&place)).flat_map(|run| below(&run));
         all.filter(|path| !path.file_name().unwrap().to_string_lossy().starts_with('.')).collect()
     }
 }

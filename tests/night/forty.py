@@ -269,7 +269,7 @@ class Project:
         after = standing.snapshot(self.dir)
         self.require("user's checkout untouched", standing.differences(self.before, after))
         self.require("remote untouched", standing.differences(self.remote_before, standing.refs(self.remote)))
-        self.require("no worktree left", standing.worktrees(self.dir))
+        self.require("no worktree left", standing.worktrees(self.dir, Path(self.env["XDG_STATE_HOME"], "reflexion/rooms")))
         self.require("no lock of git left", standing.locks(self.dir))
         self.require("repository sound", "" if git(self.dir, "fsck", "--connectivity-only", "--no-dangling", check=False) == "" else "git fsck")
         night = standing.Night(self.dir, self.options.program, self.report())
@@ -455,7 +455,8 @@ def main():
     # Somebody may build it anew meanwhile.
     options.program = Path(shutil.copy(options.program, place / "reflexion"))
     venv = options.cache / "venv" / "bin"
-    options.env = {**os.environ, "PATH": f"{venv}:{os.environ['PATH']}", "PYTHONDONTWRITEBYTECODE": "1", "LC_ALL": "C.UTF-8"}
+    options.env = {**os.environ, "PATH": f"{venv}:{os.environ['PATH']}", "PYTHONDONTWRITEBYTECODE": "1", "LC_ALL": "C.UTF-8",
+                   "XDG_STATE_HOME": str(place / "state")}
     groups = [group for group in GROUPS if group[0] not in ONLY_SANDBOXED]
     makers = [sample] + [lambda *a, p=p: package(*a, p) for p in PACKAGES]
     makers.append(sandboxed)

@@ -147,11 +147,11 @@ def megabytes(directory):
     return sum(path.lstat().st_blocks * 512 for path in paths) / 1e6
 
 
-def worktrees(project):
-    """What git knows, and what stands where they were; an empty directory does no harm."""
+def worktrees(project, rooms):
+    """What git knows, and what stands where they and the clean rooms were; an empty directory does no harm."""
     told = [line[9:] for line in git(project, "worktree", "list", "--porcelain").splitlines() if line.startswith("worktree ")]
-    below = project / ".reflection" / "worktrees"
-    files = {path.relative_to(below).parts[:2] for path in below.rglob("*") if path.is_file()}
+    places = [project / ".reflection" / "worktrees", *rooms.glob("*")]
+    files = {path.relative_to(below).parts[:2] for below in places for path in below.rglob("*") if path.is_file()}
     return [path for path in told if Path(path) != project] + ["/".join(parts) for parts in sorted(files)]
 
 

@@ -4,8 +4,11 @@
 //! asked, in a directory of its own; what the runtime does itself is not. There is no falling back: a program that cannot be
 //! confined is not started.
 
+use super::mark::project_key;
 use crate::domain::policy::Project;
 use crate::domain::policy::Sandbox;
+use crate::host::workspaces::TRIED;
+use crate::host::workspaces::WORKTREES;
 use crate::host::workspaces::cache_of;
 use crate::host::workspaces::make_state_dir;
 use crate::services::Command;
@@ -56,6 +59,7 @@ pub(super) struct Confine {
     sandbox: Sandbox,
     project: PathBuf,
     state: PathBuf,
+    rooms: PathBuf,
 }
 
 /// How one program is confined.
@@ -80,7 +84,7 @@ struct Place {
 impl Confine {
     pub(super) fn new(project: &Project, sandbox: Sandbox) -> Self {
         let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-        Self { sandbox, project: real(&project.root), state: project.state_dir() }
+        Self { sandbox, project: real(&project.root), state: project.state_dir(), rooms: project.rooms.clone() }
     }
 
     /// How a command is confined, if it is.
@@ -104,19 +108,24 @@ impl Confine {
         }
     }
 
-    /// The workspace that a directory is in: `.reflection/worktrees/<run>/<task>`.
+    /// The workspace or clean room that a directory is in.
     fn workspace(&self, dir: &Path) -> Option<Place> {
-        let worktrees = self.state.join("worktrees");
-        let real = worktrees.canonicalize().ok();
-        let below = dir.strip_prefix(&worktrees).ok().or_else(|| dir.strip_prefix(real.as_ref()?).ok())?;
+        let rooms = project_key(&self.state).map(|own| self.rooms.join(own));
+        [self.state.join(WORKTREES)].into_iter().chain(rooms).find_map(|all| Self::workspace_in(&all, dir))
+    }
+
+    /// The same, if it is one of these: `<run>/<slot>`.
+    fn workspace_in(all: &Path, dir: &Path) -> Option<Place> {
+        let real = all.canonicalize().ok();
+        let below = dir.strip_prefix(all).ok().or_else(|| dir.strip_prefix(real.as_ref()?).ok())?;
         let mut names = below.components();
-        let (run, task) = (names.next()?, names.next()?);
-        let top = worktrees.join(run).join(task);
+        let (run, slot) = (names.next()?, names.next()?);
+        let top = all.join(run).join(slot);
         // The place in which a sandbox is tried builds nothing.
-        let is_tried = run.as_os_str() == ".sandbox";
+        let is_tried = run.as_os_str() == TRIED;
         Some(Place {
-            cache: (!is_tried).then(|| cache_of(&task.as_os_str().to_string_lossy())),
-            temp: worktrees.join(run).join(".private").join(task).join("tmp"),
+            cache: (!is_tried).then(|| cache_of(&slot.as_os_str().to_string_lossy())),
+            temp: all.join(run).join(".private").join(slot).join("tmp"),
             top,
         })
     }
@@ -155,7 +164,7 @@ impl Confine {
                 return Err(io::Error::other(format!("`sandbox.write` names {}, which is not there", path.display())));
             }
             if self.holds(&path) {
-                let what = "has your own checkout in it";
+                let what = "has your own checkout, or the clean rooms, in it";
                 return Err(io::Error::other(format!("`sandbox.write` names {}, which {what}", path.display())));
             }
             write.push(path);
@@ -168,11 +177,13 @@ impl Confine {
         Ok(Confined::Landlock { write, temp })
     }
 
-    /// A place that has the user's files or repository in it is not given away.
+    /// A place that has the user's files, their repository or clean rooms in it is not given away.
     fn holds(&self, path: &Path) -> bool {
         let Ok(real) = path.canonicalize() else { return false };
-        let git_dir = git_dir_of(&self.project);
-        self.project.starts_with(&real) || git_dir.is_some_and(|dir| dir.starts_with(&real))
+        let rooms = self.rooms.canonicalize().ok();
+        let is_of_rooms = rooms.as_ref().is_some_and(|rooms| real.starts_with(rooms));
+        let mut all = rooms.into_iter().chain(git_dir_of(&self.project)).chain([self.project.clone()]);
+        is_of_rooms || all.any(|dir| dir.starts_with(&real))
     }
 
     /// `~/` is the home directory; anything else that is not absolute is meant from the project.
@@ -213,7 +224,12 @@ mod tests {
     use super::*;
 
     fn project(root: &Path) -> Project {
-        Project { name: "p".to_owned(), root: root.to_owned(), tasks: root.join("tasks.jsonl") }
+        Project {
+            name: "p".to_owned(),
+            root: root.to_owned(),
+            tasks: root.join("tasks.jsonl"),
+            rooms: root.join("rooms"),
+        }
     }
 
     /// A repository with a worktree `t` of run `r`, as far as files show it.
@@ -265,6 +281,28 @@ mod tests {
         assert_eq!(write.iter().find(|place| place.starts_with(&root)), None);
         assert!(!write.iter().any(|place| root.starts_with(place)), "{write:?}");
         assert_eq!(temp, Some(asked.join(".tmp")));
+    }
+
+    #[test]
+    fn what_works_in_a_clean_room_is_confined_to_it() {
+        let (_dir, root, _) = repository();
+        let project = project(&root);
+        let all = project.rooms.join(project_key(&project.state_dir()).unwrap());
+        let room = all.join("r/room-1");
+        fs::create_dir_all(room.join("below")).unwrap();
+        let confine = Confine::new(&project, Sandbox::Landlock { write: Vec::new() });
+        let Some(Confined::Landlock { write, temp }) = confine.of(&Command::new(["true"], room.join("below"))).unwrap()
+        else {
+            panic!("not confined");
+        };
+        assert!(write.contains(&room) && !write.iter().any(|place| all.starts_with(place)), "{write:?}");
+        assert_eq!(temp, Some(all.join("r/.private/room-1/tmp")));
+        // Those of another project are none of ours.
+        let other = project.rooms.join("0123456789abcdef/r/room-1");
+        assert_eq!(confine.of(&Command::new(["true"], other)).unwrap(), None);
+        let given = Confine::new(&project, Sandbox::Landlock { write: vec![all] });
+        let error = given.of(&Command::new(["true"], room)).unwrap_err();
+        assert!(error.to_string().contains("clean rooms"), "{error}");
     }
 
     #[test]

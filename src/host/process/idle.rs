@@ -30,28 +30,27 @@ fn processor_time(group: i32) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::start_child;
     use super::*;
-    use std::os::unix::process::CommandExt;
-    use std::process::Command;
     use std::process::Stdio;
+    use tokio::process::Command;
 
     #[tokio::test]
     async fn who_waits_is_idle_and_who_works_is_not() {
         const PERIOD: Duration = Duration::from_millis(500);
         let start = |script: &str| {
             let mut shell = Command::new("sh");
-            shell.args(["-c", script]).stdin(Stdio::piped()).process_group(0).spawn().unwrap()
+            start_child(|| shell.args(["-c", script]).stdin(Stdio::piped()).process_group(0).spawn()).unwrap()
         };
         let mut waits = start("read line");
         let mut works = start("sh -c 'while :; do :; done'; :");
         tokio::select! {
-            () = until_idle(waits.id(), PERIOD) => {}
-            () = until_idle(works.id(), PERIOD) => panic!("it works"),
+            () = until_idle(waits.id().unwrap(), PERIOD) => {}
+            () = until_idle(works.id().unwrap(), PERIOD) => panic!("it works"),
         }
-        waits.kill().unwrap();
-        waits.wait().unwrap();
-        let group = rustix::process::Pid::from_child(&works);
+        waits.kill().await.unwrap();
+        let group = rustix::process::Pid::from_raw(works.id().unwrap().cast_signed()).unwrap();
         rustix::process::kill_process_group(group, rustix::process::Signal::KILL).unwrap();
-        works.wait().unwrap();
+        works.wait().await.unwrap();
     }
 }

@@ -16,14 +16,15 @@ use std::time::Duration;
 use std::time::Instant;
 
 /// Ends the programs of a run that was killed, wherever they work, and says how many: those with a mark of the project
-/// with this state directory whose runtime is dead, those with any mark below `worktrees`, and what either started.
+/// with this state directory whose runtime is dead, those with any mark below one of `places`, and what either started.
 ///
 /// The caller holds the run lock. A person's shell that stands in a workspace has no mark, and stays; so do the caller
 /// itself and those it descends from, whatever they are. What left its mark *and* its parents behind is not found.
 /// Blocks like [`Family::end`](super::family::Family::end).
-pub(in crate::host) fn end_left_behind(worktrees: &Path, state_dir: &Path) -> usize {
+pub(in crate::host) fn end_left_behind(places: &[PathBuf], state_dir: &Path) -> usize {
     // The kernel names working directories without links.
-    let search = Search { worktrees: worktrees.canonicalize().ok(), project: project_key(state_dir) };
+    let places = places.iter().filter_map(|place| place.canonicalize().ok()).collect();
+    let search = Search { places, project: project_key(state_dir) };
     let mut ended = HashSet::new();
     let started = Instant::now();
     let mut pause = Duration::from_millis(1);
@@ -48,11 +49,11 @@ pub(in crate::host) fn end_left_behind(worktrees: &Path, state_dir: &Path) -> us
 #[must_use]
 pub fn left_running(project: &policy::Project) -> usize {
     // In the workspaces a run that lives may be at work.
-    Search { worktrees: None, project: project_key(&project.state_dir()) }.find().len()
+    Search { places: Vec::new(), project: project_key(&project.state_dir()) }.find().len()
 }
 
 struct Search {
-    worktrees: Option<PathBuf>,
+    places: Vec<PathBuf>,
     project: Option<String>,
 }
 
@@ -82,7 +83,7 @@ impl Search {
             return false;
         };
         self.project.as_ref().is_some_and(|project| is_of_dead_run(&mark, project))
-            || self.worktrees.as_ref().is_some_and(|dir| process.is_below(dir))
+            || self.places.iter().any(|dir| process.is_below(dir))
     }
 }
 
@@ -151,10 +152,10 @@ mod tests {
             start("a".to_owned(), &state),
             Sleeper::start(None, &worktrees),
         ];
-        assert_eq!(end_left_behind(&worktrees, &state), ours.len());
+        assert_eq!(end_left_behind(&[worktrees], &state), ours.len());
         assert_eq!(ours.each_mut().map(Sleeper::lives), [false; 3]);
         assert_eq!(not_ours.each_mut().map(Sleeper::lives), [true; 4]);
-        assert_eq!(end_left_behind(&dir.path().join("nowhere"), &dir.path().join("nothing")), 0);
+        assert_eq!(end_left_behind(&[dir.path().join("nowhere")], &dir.path().join("nothing")), 0);
     }
 
     #[test]
@@ -174,7 +175,7 @@ mod tests {
             assert!(started.elapsed() < Duration::from_secs(20));
             std::thread::yield_now();
         }
-        assert_eq!(end_left_behind(&dir.path().join("worktrees"), dir.path()), 2);
+        assert_eq!(end_left_behind(&[dir.path().join("worktrees")], dir.path()), 2);
         assert!(!shell.lives());
         assert!(Process::read(child).is_none_or(|p| p.zombie), "its child lives on");
     }

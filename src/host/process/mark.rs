@@ -25,7 +25,7 @@ pub(super) fn new_mark(state_dir: Option<&Path>) -> String {
 ///
 /// Of its path, device and inode, so that neither a copy of the project nor one at the same path in another container
 /// is taken for it.
-pub(super) fn project_key(state_dir: &Path) -> Option<String> {
+pub(in crate::host) fn project_key(state_dir: &Path) -> Option<String> {
     let dir = state_dir.canonicalize().ok()?;
     let metadata = dir.metadata().ok()?;
     let mut hash = Sha256::new();

@@ -141,12 +141,14 @@ pub(super) async fn begin(shared: &Shared, request: BeginRun) -> Result<(Begun, 
 pub async fn try_base(project: &policy::Project) -> Result<String, WorkspaceError> {
     let layout = Layout::new(project);
     layout.files().map_err(io_error("make", layout.state()))?;
+    let rooms = layout.rooms()?;
     // It may be there from better times.
-    for place in [layout.state(), &project.root, &project.root.join("memory")] {
+    for place in [layout.state(), &project.root, &project.root.join("memory"), rooms.path()] {
         if place.is_dir() {
             tempfile::tempfile_in(place).map_err(io_error("write to", place))?;
         }
     }
+    layout.leave_rooms();
     if git_dir_of(&project.root).is_none() {
         return Ok("a snapshot of the files; there is no git repository".to_owned());
     }
@@ -304,20 +306,21 @@ async fn snapshot(layout: &Layout, repository: &Repository) -> Result<String, Wo
 /// Ends what a killed run left working, and removes every workspace there is: the caller holds the run lock, so nobody works in
 /// them. Says what was removed.
 async fn clean_up(layout: &Layout) -> Result<Vec<String>, WorkspaceError> {
-    let worktrees = layout.worktrees();
+    let files = layout.files().map_err(io_error("open", layout.state()))?;
+    let (rooms, own) = layout.all_rooms()?;
+    let state = layout.state().to_owned();
+    let places = [state.join(WORKTREES), rooms.path().join(&own)];
     let mut cleaned = Vec::new();
-    for run in children(&worktrees) {
-        for slot in children(&worktrees.join(&run)) {
-            if !slot.starts_with('.') {
-                cleaned.push(format!("a workspace of run {run}"));
-            }
+    for (place, what) in places.iter().zip(["workspace", "clean room"]) {
+        for run in children(place) {
+            let slots = children(&place.join(&run)).into_iter().filter(|slot| !slot.starts_with('.'));
+            cleaned.extend(slots.map(|_| format!("a {what} of run {run}")));
         }
     }
-    let files = layout.files().map_err(io_error("open", layout.state()))?;
-    let state = layout.state().to_owned();
     let ended = blocking(move || {
-        let ended = end_left_behind(&worktrees, &state);
-        remove_soon(&files).map_err(io_error("remove", &worktrees))?;
+        let ended = end_left_behind(&places, &state);
+        remove_soon(&files, Path::new(WORKTREES)).map_err(io_error("remove", &places[0]))?;
+        remove_soon(&rooms, &own).map_err(io_error("remove", &places[1]))?;
         // Those of clean rooms are filled anew from what is kept.
         for room in children(&state.join(CACHES)).iter().filter(|name| name.starts_with("room")) {
             let room = Path::new(CACHES).join(room);
@@ -341,15 +344,15 @@ async fn clean_up(layout: &Layout) -> Result<Vec<String>, WorkspaceError> {
 }
 
 /// The dead runtime's own calls of git may still write for a moment: they have no mark, and end by themselves.
-fn remove_soon(files: &Root) -> std::io::Result<()> {
+fn remove_soon(files: &Root, dir: &Path) -> std::io::Result<()> {
     const TRIES: u32 = 40;
     for _ in 1..TRIES {
-        if files.remove(Path::new(WORKTREES)).is_ok() {
+        if files.remove(dir).is_ok() {
             return Ok(());
         }
         std::thread::sleep(Duration::from_millis(100));
     }
-    files.remove(Path::new(WORKTREES))
+    files.remove(dir)
 }
 
 fn children(dir: &std::path::Path) -> Vec<String> {

@@ -36,14 +36,15 @@ impl Slot {
     pub(super) async fn open_cache(
         target: &Target<'_>,
         number: &Number,
-        state: &Root,
         name: &str,
     ) -> Result<Option<Arc<Mutex<RoomCache>>>, WorkspaceError> {
         let has_any = target.shared.params.workspace.env.values().any(|value| value.contains("{cache}"));
         if number.role() != Role::Room || !has_any {
             return Ok(None);
         }
-        let (state, live, one) = (state.clone(), cache_of(name), Arc::clone(&target.shared.slots.kept_cache));
+        let layout = &target.shared.layout;
+        let state = layout.files().map_err(io_error("open", layout.state()))?;
+        let (live, one) = (cache_of(name), Arc::clone(&target.shared.slots.kept_cache));
         blocking(move || RoomCache::open(&state, &live, one).map(|cache| Some(Arc::new(Mutex::new(cache))))).await
     }
 

@@ -5,7 +5,6 @@ use super::begin;
 use super::begin::Begun;
 use super::integration;
 use super::layout::Layout;
-use super::layout::WORKTREES;
 use super::layout::blocking;
 use super::open;
 use super::slots::Slots;
@@ -13,6 +12,7 @@ use super::space;
 use crate::domain::RunId;
 use crate::domain::TaskId;
 use crate::domain::policy;
+use crate::files::Root;
 use crate::services::Applied;
 use crate::services::BeginRun;
 use crate::services::Clock;
@@ -77,9 +77,11 @@ impl HostWorkspaces {
     /// Takes the run's directories away if nothing is in them any more. What is left of a workspace stays until the next run
     /// removes it.
     fn leave(&self, run: &RunId) {
-        let own = Path::new(WORKTREES).join(run.as_str());
-        let files = self.shared.layout.files();
-        let _ = files.and_then(|files| [own.join(".private"), own].iter().try_for_each(|dir| files.remove_empty(dir)));
+        let own = Path::new(run.as_str());
+        let empty = |all: Root| [own.join(".private"), own.to_owned()].iter().try_for_each(|dir| all.remove_empty(dir));
+        let _ = self.shared.layout.worktrees().and_then(empty);
+        let _ = self.shared.layout.rooms().map(empty);
+        self.shared.layout.leave_rooms();
     }
 }
 

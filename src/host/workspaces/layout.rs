@@ -5,6 +5,7 @@ use crate::domain::SubtaskId;
 use crate::domain::TaskId;
 use crate::domain::policy;
 use crate::files::Root;
+use crate::host::process::project_key;
 use crate::services::WorkspaceError;
 use std::io;
 use std::path::Path;
@@ -15,11 +16,12 @@ use std::path::PathBuf;
 pub(super) struct Layout {
     pub(super) project: PathBuf,
     state: PathBuf,
+    all_rooms: PathBuf,
 }
 
 impl Layout {
     pub(super) fn new(project: &policy::Project) -> Self {
-        Self { project: project.root.clone(), state: project.state_dir() }
+        Self { project: project.root.clone(), state: project.state_dir(), all_rooms: project.rooms.clone() }
     }
 
     pub(super) fn state(&self) -> &Path {
@@ -31,13 +33,43 @@ impl Layout {
         make_state_dir(&self.state)
     }
 
-    /// One directory per run in it, and in that one per slot.
-    pub(super) fn worktrees(&self) -> PathBuf {
-        self.state.join(WORKTREES)
+    /// Where agents work: one directory per run in it, and in that one per slot.
+    pub(super) fn worktrees(&self) -> io::Result<Root> {
+        self.files()?.make_below(Path::new(WORKTREES))
     }
 
-    pub(super) fn worktree(&self, run: &RunId, slot: &str) -> PathBuf {
-        self.state.join(place_of(run, slot))
+    /// Where checks run, laid out likewise. It is not below the project: tools look for their settings in all directories above
+    /// the one that they work in.
+    pub(super) fn rooms(&self) -> Result<Root, WorkspaceError> {
+        let (all, own) = self.all_rooms()?;
+        let make = || {
+            all.make_private(&own)?;
+            all.below(&own)
+        };
+        make().map_err(|error| self.no_rooms(&error))
+    }
+
+    /// Where the rooms of all projects are, and the name of this one's there.
+    pub(super) fn all_rooms(&self) -> Result<(Root, PathBuf), WorkspaceError> {
+        let make = || {
+            self.files()?;
+            let own = project_key(&self.state).ok_or(io::ErrorKind::NotFound)?;
+            Ok((Root::make(&self.all_rooms)?, PathBuf::from(own)))
+        };
+        make().map_err(|error: io::Error| self.no_rooms(&error))
+    }
+
+    /// Takes the place of this project's rooms away if nothing is in it.
+    pub(super) fn leave_rooms(&self) {
+        let _ = self.all_rooms().map(|(all, own)| all.remove_empty(&own));
+    }
+
+    fn no_rooms(&self, error: &io::Error) -> WorkspaceError {
+        WorkspaceError::Unusable(format!(
+            "clean rooms, in which checks run, cannot be made in {}: {error}; set XDG_STATE_HOME to a directory outside of the \
+             project that you may write to",
+            self.all_rooms.display()
+        ))
     }
 
     /// The name of the runtime's own repository: one for all runs, so that equal files are kept once.
@@ -80,17 +112,17 @@ impl Layout {
     }
 }
 
-/// Where the slots of a run are, in the machine state.
-pub(super) const WORKTREES: &str = "worktrees";
+/// Where the slots of agents are, in the machine state.
+pub(in crate::host) const WORKTREES: &str = "worktrees";
 
-/// The directory of a slot, in the machine state.
+/// The directory of a slot, where those of its kind are.
 pub(super) fn place_of(run: &RunId, slot: &str) -> PathBuf {
-    Path::new(WORKTREES).join(run.as_str()).join(slot)
+    Path::new(run.as_str()).join(slot)
 }
 
-/// What we keep about a slot, in the machine state; no slot's name begins with a dot.
+/// What we keep about a slot, likewise; no slot's name begins with a dot.
 pub(super) fn private_of(run: &RunId, slot: &str) -> PathBuf {
-    Path::new(WORKTREES).join(run.as_str()).join(".private").join(slot)
+    Path::new(run.as_str()).join(".private").join(slot)
 }
 
 /// The build caches of a slot, in the machine state: one that was made anew goes on with those of the one before, as long as no

@@ -45,8 +45,10 @@ mod store;
 mod sweep;
 mod workspace;
 
+pub(super) use layout::WORKTREES;
 pub(super) use layout::cache_of;
 pub(super) use layout::make_state_dir;
+pub(super) use sandbox::TRIED;
 
 pub use begin::try_base;
 pub use host_workspaces::HostWorkspaces;

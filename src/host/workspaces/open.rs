@@ -86,7 +86,7 @@ impl Of<'_> {
             Some(slot) => slot.hand_over(&target).await?,
             None => Slot::make(shared, role, &target).await?,
         };
-        parts.top = layout.worktree(&parts.begun.run, &slot.name);
+        slot.recorder.files.path().clone_into(&mut parts.top);
         parts.cache = layout.cache(&slot.name);
         Ok(HostWorkspace::new(parts, slot))
     }

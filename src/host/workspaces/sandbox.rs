@@ -1,9 +1,9 @@
 //! Trying a sandbox out before anything depends on it.
 
 use super::layout::Layout;
-use super::layout::WORKTREES;
 use super::layout::io_error;
 use crate::domain::policy;
+use crate::files::Root;
 use crate::host::HostRunner;
 use crate::host::process::git_dir_of;
 use crate::services::Command;
@@ -18,6 +18,8 @@ use std::path::Path;
 use std::path::PathBuf;
 use std::time::Duration;
 
+/// Where it is tried, among the places of the runs.
+pub(in crate::host) const TRIED: &str = ".sandbox";
 /// It takes milliseconds; a program that makes containers may take seconds the first time.
 const LIMIT: Duration = Duration::from_mins(1);
 /// Writes where it may, then tries where it may not, and says that it came to its end. Nothing is hidden in `/dev/null`: in a
@@ -25,8 +27,8 @@ const LIMIT: Duration = Duration::from_mins(1);
 const SCRIPT: &str = r#"name=$1; shift; printf %s "$name" > "$name" || exit 101
 for place; do (: > "$place/$name"); done; echo "tried $#""#;
 
-/// Tries the sandbox of a project: a program in it must be able to write to its workspace, and unable to write to the project and
-/// its repository. What it did is looked at from outside.
+/// Tries the sandbox of a project: a program in it must be able to write to its workspace or clean room, and unable to write to the
+/// project, its repository and other clean rooms. What it did is looked at from outside.
 ///
 /// # Errors
 /// [`WorkspaceError::Unusable`] with what is the matter and what to do; also where it cannot be told.
@@ -34,8 +36,10 @@ pub async fn try_sandbox(project: &policy::Project, sandbox: &policy::Sandbox) -
     if *sandbox == policy::Sandbox::None {
         return Ok(());
     }
-    let runner = HostRunner::of_project(project.state_dir()).confined(project, sandbox.clone());
-    try_with(&runner, &Layout::new(project), sandbox).await
+    let (runner, layout) = (HostRunner::of_project(project.state_dir()), Layout::new(project));
+    let tried = try_with(&runner.confined(project, sandbox.clone()), &layout, sandbox).await;
+    layout.leave_rooms();
+    tried
 }
 
 /// As [`try_sandbox`], with the runner that the run has.
@@ -47,17 +51,15 @@ pub(super) async fn try_with(
     if *sandbox == policy::Sandbox::None {
         return Ok(());
     }
-    let state = layout.files().map_err(io_error("make", layout.state()))?;
-    let own = Path::new(WORKTREES).join(".sandbox");
-    // Another process may be at the same, and a killed one may have left its own.
-    let name = format!("reflexion-probe-{}", uuid::Uuid::now_v7().simple());
-    let place = own.join(&name);
-    let probe = Probe { dir: layout.state().join(&place), forbidden: forbidden(layout), name };
-    state.make_below(&place).map_err(io_error("make", &probe.dir))?;
-    let output = runner.run(probe.command()).await;
-    let found = probe.judge(output);
-    state.remove(&place).map_err(io_error("remove", &probe.dir))?;
-    let _ = state.remove(&own.join(".private")).and_then(|()| state.remove_empty(&own));
+    let work = layout.worktrees().map_err(io_error("make", layout.state()))?;
+    let rooms = layout.rooms()?;
+    let forbidden = forbidden(layout, &rooms);
+    let mut found = Ok(());
+    for all in [work, rooms] {
+        if found.is_ok() {
+            found = try_in(&all, runner, &forbidden).await?;
+        }
+    }
     found.map_err(|because| {
         WorkspaceError::Unusable(format!(
             "the sandbox ({sandbox}) cannot be used: {because}. Agents are not started without it: mend that, choose another \
@@ -66,10 +68,29 @@ pub(super) async fn try_with(
     })
 }
 
-/// What belongs to the user.
-fn forbidden(layout: &Layout) -> BTreeSet<PathBuf> {
+/// Tries it in a place among these.
+async fn try_in(
+    all: &Root,
+    runner: &dyn CommandRunner,
+    forbidden: &BTreeSet<PathBuf>,
+) -> Result<Result<(), String>, WorkspaceError> {
+    let own = Path::new(TRIED);
+    // Another process may be at the same, and a killed one may have left its own.
+    let name = format!("reflexion-probe-{}", uuid::Uuid::now_v7().simple());
+    let place = own.join(&name);
+    let probe = Probe { dir: all.path().join(&place), forbidden: forbidden.clone(), name };
+    all.make_below(&place).map_err(io_error("make", &probe.dir))?;
+    let output = runner.run(probe.command()).await;
+    let found = probe.judge(output);
+    all.remove(&place).map_err(io_error("remove", &probe.dir))?;
+    let _ = all.remove(&own.join(".private")).and_then(|()| all.remove_empty(own));
+    Ok(found)
+}
+
+/// What belongs to the user, and what only the runtime gives away.
+fn forbidden(layout: &Layout, rooms: &Root) -> BTreeSet<PathBuf> {
     let git = git_dir_of(&layout.project);
-    let places = [layout.state().to_owned(), layout.project.clone()].into_iter().chain(git);
+    let places = [layout.state().to_owned(), layout.project.clone(), rooms.path().to_owned()].into_iter().chain(git);
     places.filter(|place| place.is_dir()).collect()
 }
 

@@ -53,8 +53,8 @@ const STARTING: Duration = Duration::from_millis(50);
 pub(super) struct Slot {
     pub(super) number: Arc<Number>,
     pub(super) name: String,
-    /// The machine state, and where in it the files and what is private to the slot are.
-    state: Root,
+    /// Where all of its kind are, and where there its files and what is private to it are.
+    all: Root,
     place: PathBuf,
     private_place: PathBuf,
     /// Where the files are, if they are where no path that anybody knows leads to.
@@ -122,20 +122,23 @@ impl Slot {
     async fn make_with(number: Arc<Number>, target: &Target<'_>) -> Result<Self, WorkspaceError> {
         let (layout, run, name) = (&target.shared.layout, &target.begun.run, number.name());
         let (place, private_place) = (place_of(run, &name), private_of(run, &name));
-        let state = layout.files().map_err(io_error("open", layout.state()))?;
-        let dirs = (state.clone(), place.clone(), private_place.clone());
+        let all = match number.role() {
+            Role::Work => layout.worktrees().map_err(io_error("open", layout.state()))?,
+            Role::Room => layout.rooms()?,
+        };
+        let dirs = (all.clone(), place.clone(), private_place.clone());
         let (files, private) = blocking(move || made(&dirs.0, &dirs.1, &dirs.2)).await?;
         let recorder = Recorder::new(&target.begun.repository.own(), files.clone(), private.clone());
         let dirs = Dirs::of(&files).map_err(io_error("read", files.path()))?;
         let kept = Self::no_kept(target, &files, &private)?;
         let kept = Arc::new(Mutex::new(kept));
         let known = Known::new(target.tree.to_owned());
-        let cache = Self::open_cache(target, &number, &state, &name).await?;
+        let cache = Self::open_cache(target, &number, &name).await?;
         let used_on = None;
         let mut slot = Self {
             number,
             name,
-            state,
+            all,
             place,
             private_place,
             aside: None,
@@ -171,8 +174,8 @@ impl Slot {
 
     /// The same place with nothing in it but the files of the target: what was there is removed.
     pub(super) async fn make_anew(&mut self, target: &Target<'_>) -> Result<(), WorkspaceError> {
-        let (state, place, private_place) = (self.state.clone(), self.place.clone(), self.private_place.clone());
-        let (files, private) = blocking(move || made(&state, &place, &private_place)).await?;
+        let (all, place, private_place) = (self.all.clone(), self.place.clone(), self.private_place.clone());
+        let (files, private) = blocking(move || made(&all, &place, &private_place)).await?;
         self.aside = None;
         self.recorder = Recorder::new(&target.begun.repository.own(), files.clone(), private.clone());
         self.dirs = Dirs::of(&files).map_err(io_error("read", files.path()))?;
@@ -343,7 +346,7 @@ impl Slot {
         if self.aside.is_none() && self.stands() {
             let unknown = RandomState::new().build_hasher().finish();
             let aside = self.private_place.join(format!("{unknown:x}"));
-            self.state.rename(&self.place, &aside).map_err(io_error("move", self.recorder.files.path()))?;
+            self.all.rename(&self.place, &aside).map_err(io_error("move", self.recorder.files.path()))?;
             self.aside = Some(aside);
         }
         Ok(())
@@ -353,8 +356,8 @@ impl Slot {
     pub(super) fn come_back(&mut self) -> Result<(), WorkspaceError> {
         if let Some(aside) = &self.aside {
             let back = || {
-                self.state.remove(&self.place)?;
-                self.state.rename(aside, &self.place)
+                self.all.remove(&self.place)?;
+                self.all.rename(aside, &self.place)
             };
             back().map_err(io_error("bring back", self.recorder.files.path()))?;
             self.aside = None;
@@ -364,7 +367,7 @@ impl Slot {
 
     /// Whether the directories that are held are still where they belong.
     pub(super) fn stands(&self) -> bool {
-        let is_at = |held: &Root, place: &Path| self.state.below(place).is_ok_and(|now| now.is_same(held));
+        let is_at = |held: &Root, place: &Path| self.all.below(place).is_ok_and(|now| now.is_same(held));
         is_at(&self.recorder.files, &self.place) && is_at(&self.private, &self.private_place)
     }
 
@@ -473,9 +476,9 @@ impl Slot {
 
     /// Removes the files, and what we know of them.
     pub(super) async fn remove(self) -> Result<(), WorkspaceError> {
-        let (state, place, private) = (self.state.clone(), self.place.clone(), self.private_place.clone());
+        let (all, place, private) = (self.all.clone(), self.place.clone(), self.private_place.clone());
         blocking(move || {
-            let remove = |place: &Path| state.remove(place).map_err(io_error("remove", &state.path().join(place)));
+            let remove = |place: &Path| all.remove(place).map_err(io_error("remove", &all.path().join(place)));
             remove(&place)?;
             remove(&private)
         })
@@ -504,13 +507,13 @@ impl Known {
 }
 
 /// Two empty directories, whatever was in their places.
-fn made(state: &Root, place: &Path, private: &Path) -> Result<(Root, Root), WorkspaceError> {
+fn made(all: &Root, place: &Path, private: &Path) -> Result<(Root, Root), WorkspaceError> {
     let make = |path: &Path| {
         let make = || {
-            state.remove(path)?;
-            state.make_below(path)?.on_one_mount()
+            all.remove(path)?;
+            all.make_below(path)?.on_one_mount()
         };
-        make().map_err(io_error("make", &state.path().join(path)))
+        make().map_err(io_error("make", &all.path().join(path)))
     };
     Ok((make(place)?, make(private)?))
 }

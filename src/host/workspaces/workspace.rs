@@ -248,7 +248,7 @@ impl Workspace for HostWorkspace {
             *value = value.replace("{cache}", &cache);
         }
         // Who takes the repository of the workspace away, and where there is none, must not find the user's above it.
-        let ceiling = shared.layout.worktrees().display().to_string();
+        let ceiling = self.parts.top.parent().unwrap_or(&self.parts.top).display().to_string();
         env.entry("GIT_CEILING_DIRECTORIES".to_owned()).or_insert(ceiling);
         let policy = &shared.params.environment;
         let denied = denied(&policy.deny);

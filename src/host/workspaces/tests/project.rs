@@ -24,7 +24,7 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 pub(super) struct Project {
-    _dir: tempfile::TempDir,
+    dir: tempfile::TempDir,
     /// The top of the user's files.
     pub(super) top: PathBuf,
     pub(super) policy: policy::Workspace,
@@ -98,7 +98,7 @@ impl Project {
             write(&top, name, text);
         }
         Self {
-            _dir: dir,
+            dir,
             top,
             prefix: PathBuf::new(),
             pushes: policy::Pushes::default(),
@@ -141,12 +141,22 @@ impl Project {
         self
     }
 
+    /// Beside the user's files, not below them.
+    pub(super) fn rooms(&self) -> PathBuf {
+        self.dir.path().join("rooms")
+    }
+
     pub(super) fn workspaces(&self) -> HostWorkspaces {
         let root = self.top.join(&self.prefix);
         HostWorkspaces::new(HostWorkspacesParams {
             runner: Arc::new(HostRunner::new()),
             clock: Arc::new(SystemClock::new()),
-            project: policy::Project { name: "p".to_owned(), tasks: root.join("tasks.jsonl"), root },
+            project: policy::Project {
+                name: "p".to_owned(),
+                tasks: root.join("tasks.jsonl"),
+                root,
+                rooms: self.rooms(),
+            },
             workspace: self.policy.clone(),
             environment: policy::Environment { pushes: self.pushes, ..policy::Environment::default() },
         })

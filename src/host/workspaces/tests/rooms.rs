@@ -8,6 +8,7 @@ use crate::services::Workspace;
 use crate::services::WorkspaceError;
 use crate::services::Workspaces;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::sync::Arc;
@@ -66,6 +67,25 @@ async fn the_room_holds_the_recorded_tree_and_what_setup_makes_of_it_and_nothing
     let change = record(&workspace).await;
     at(&room, &change.tree).await;
     assert_eq!(read(&room.dir(), "deps/lock"), "2");
+}
+
+#[tokio::test]
+async fn nothing_of_the_checkout_is_above_a_room_and_none_stays() {
+    let project = Project::git(&[("a", "a")]);
+    // As a killed run leaves them.
+    std::mem::forget(project.open().await.room().await.unwrap());
+    let workspaces = project.workspaces();
+    let base = workspaces.begin(run_id().into()).await.unwrap();
+    assert_eq!(base.cleaned, ["a clean room of run r1"]);
+    let workspace = open(&workspaces, "t", &[]).await.unwrap();
+    let room = workspace.room().await.unwrap();
+    let (dir, mode) = (room.dir(), |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777);
+    assert!(!dir.starts_with(&project.top) && dir.starts_with(project.rooms()), "{}", dir.display());
+    assert_eq!(mode(&dir.join("../..").canonicalize().unwrap()), 0o700, "what others may not read stays so");
+    room.close().await.unwrap();
+    workspace.close().await.unwrap();
+    workspaces.finish().await.unwrap();
+    assert_eq!(fs::read_dir(project.rooms()).unwrap().count(), 0);
 }
 
 #[tokio::test]

@@ -58,7 +58,8 @@ pub struct ProjectFile {
     /// Rate limits of agents.
     pub limits: LimitsFile,
     /// Runs once in a new workspace, and again when something that it reads has changed; a string goes to `sh -c`, a list runs without a
-    /// shell. It ends with 0 if all is well, with 2 if it went on with warnings; anything else is a failure.
+    /// shell. It ends with 0 if all is well, with 2 if it went on with warnings; anything else is a failure, and so is 2 for work
+    /// where the base had 0.
     #[serde(deserialize_with = "program", skip_serializing_if = "Option::is_none")]
     pub setup: Option<CheckCommand>,
     /// Globs, relative to the project, of untracked things that are copied into workspaces: `node_modules`, `.env`. Directories are

@@ -7,6 +7,7 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::path::PathBuf;
+use std::time::SystemTime;
 
 /// More names of attributes, with a zero byte each, no system lists [Linux, `XATTR_LIST_MAX`].
 const MOST_NAMES_BYTES: usize = 64 << 10;
@@ -83,6 +84,14 @@ impl Root {
         let when = |nanoseconds| rustix::fs::Timespec { tv_sec: 0, tv_nsec: nanoseconds };
         let (last_access, last_modification) = (when(rustix::fs::UTIME_OMIT), when(rustix::fs::UTIME_NOW));
         Ok(rustix::fs::futimens(self.open_file(path)?, &rustix::fs::Timestamps { last_access, last_modification })?)
+    }
+
+    /// Makes this the time of a regular file's last change.
+    ///
+    /// # Errors
+    /// If it is no regular file or not ours.
+    pub fn date(&self, path: &Path, time: SystemTime) -> io::Result<()> {
+        self.open_file(path)?.set_modified(time)
     }
 
     /// Puts a whole file in the place of what stands there, as [`Root::replace`] does, but not durably: after a power cut it

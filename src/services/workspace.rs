@@ -144,7 +144,8 @@ pub trait Workspace: Send + Sync {
 
     /// Puts the files back to a recorded tree: what checks and agents wrote is gone, carried paths are as they were
     /// brought in, no operation of git is half done; then runs `setup` if it never ran here or a lockfile differs from the
-    /// last time it ran. `setup` ends with 0 if all is well, and with 2 if it went on with warnings.
+    /// last time it ran. `setup` ends with 0 if all is well, and with 2 if it went on with warnings, on the
+    /// base too.
     ///
     /// # Errors
     /// [`WorkspaceError::Setup`] with what it printed; others if the files cannot be restored.

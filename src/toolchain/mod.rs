@@ -67,6 +67,18 @@ pub fn is_cache(name: &str) -> bool {
     table().caches.contains(name)
 }
 
+/// Whether a tool keeps in a file of this name where sources are, by their whole path: `*.pth`, `CMakeCache.txt`.
+#[must_use]
+pub fn holds_paths(path: &str) -> bool {
+    table().holds_paths.is_match(path)
+}
+
+/// Whether a build cache with a file of this name may be used at another path, because its tool notices that: `.rustc_info.json`.
+#[must_use]
+pub fn moves(name: &str) -> bool {
+    table().movable.contains(name)
+}
+
 /// Whether a file is found in place of the test runner's own: `unittest.py` beside the code.
 #[must_use]
 pub fn stands_in(path: &str) -> bool {

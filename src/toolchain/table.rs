@@ -42,6 +42,8 @@ struct File {
     lockfiles: Vec<String>,
     manifests: Vec<String>,
     caches: Vec<String>,
+    holds_paths: Vec<String>,
+    movable: Vec<String>,
     quoted: Vec<Quoted>,
     summary: Vec<SummaryLine>,
     review: Review,
@@ -121,6 +123,8 @@ pub(super) struct Table {
     pub(super) lines: Vec<SummaryLine>,
     pub(super) review: Vec<String>,
     pub(super) stand_ins: GlobSet,
+    pub(super) holds_paths: GlobSet,
+    pub(super) movable: BTreeSet<String>,
 }
 
 pub(super) fn table() -> &'static Table {
@@ -132,7 +136,7 @@ impl Table {
     fn read() -> Self {
         let mut table = Self::default();
         let (mut tests, mut test_data, mut configures_tests) = (Vec::new(), Vec::new(), Vec::new());
-        let mut stand_ins = Vec::new();
+        let (mut stand_ins, mut holds_paths) = (Vec::new(), Vec::new());
         // The files are part of the program, and a test reads every one.
         for file in FILES.iter().filter_map(|(_, text)| toml::from_str::<File>(text).ok()) {
             table.code.extend(file.code);
@@ -142,6 +146,8 @@ impl Table {
             table.lockfiles.extend(file.lockfiles);
             table.manifests.extend(file.manifests);
             table.caches.extend(file.caches);
+            holds_paths.extend(file.holds_paths);
+            table.movable.extend(file.movable);
             table.quoted.extend(file.quoted);
             table.lines.extend(file.summary);
             table.review.extend(file.review.words);
@@ -152,6 +158,7 @@ impl Table {
         table.test_data = globs(test_data.into_iter());
         table.configures_tests = globs(configures_tests.into_iter());
         table.stand_ins = globs(stand_ins.into_iter());
+        table.holds_paths = globs(holds_paths.into_iter());
         table
     }
 }
@@ -188,7 +195,14 @@ mod tests {
         assert_eq!(names, listed);
         for (name, text) in FILES {
             let file: File = toml::from_str(text).unwrap_or_else(|error| panic!("{name}.toml: {error}"));
-            let globs = [&file.tests, &file.test_data, &file.configures_tests, &file.lockfiles, &file.manifests];
+            let globs = [
+                &file.tests,
+                &file.test_data,
+                &file.configures_tests,
+                &file.lockfiles,
+                &file.manifests,
+                &file.holds_paths,
+            ];
             for glob in globs.into_iter().flatten() {
                 GlobBuilder::new(&glob.replace("{code}", "{a,b}")).build().unwrap();
             }

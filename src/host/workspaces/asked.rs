@@ -60,7 +60,12 @@ mod tests {
         assert_eq!(names, ["elsewhere", "mine", "reflexion-decompose-alive", "reflexion-link", "reflexion-notes"]);
         assert!(temp.path().join("elsewhere/reflexion-x/empty").exists());
         drop(alive);
-        assert_eq!(remove_left(temp.path()), 1);
+        // A program that another test is just starting has all that is open here for a moment, and holds the lock.
+        let is_removed = || {
+            std::thread::sleep(std::time::Duration::from_millis(20));
+            remove_left(temp.path()) == 1
+        };
+        assert!((0..100).any(|_| is_removed()));
         assert_eq!(remove_left(&temp.path().join("nowhere")), 0);
     }
 }

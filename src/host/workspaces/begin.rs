@@ -40,6 +40,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use std::time::Instant;
+use std::time::SystemTime;
 use tokio::sync::Mutex;
 
 /// A run that has begun.
@@ -49,6 +50,8 @@ pub(super) struct Begun {
     pub(super) identity: Identity,
     /// What the git of every workspace starts with; none without a repository of the user's.
     pub(super) agents_git: Option<Arc<AgentsGit>>,
+    /// When this process began it, before any file of it was written.
+    pub(super) began: SystemTime,
     /// Where its user pushes to.
     pub(super) remotes: Remotes,
     /// The files of the home directory that steer tools, as they were when somebody's work ended last.
@@ -118,6 +121,7 @@ pub(super) async fn begin(shared: &Shared, request: BeginRun) -> Result<(Begun, 
     };
     let remotes = Remotes::read(&repository).await?;
     let begun = Begun {
+        began: SystemTime::now(),
         remotes,
         agents_git,
         home_seen: std::sync::Mutex::default(),
@@ -311,10 +315,13 @@ async fn clean_up(layout: &Layout) -> Result<Vec<String>, WorkspaceError> {
     let state = layout.state().to_owned();
     let places = [state.join(WORKTREES), rooms.path().join(&own)];
     let mut cleaned = Vec::new();
-    for (place, what) in places.iter().zip(["workspace", "clean room"]) {
+    for place in &places {
         for run in children(place) {
             let slots = children(&place.join(&run)).into_iter().filter(|slot| !slot.starts_with('.'));
-            cleaned.extend(slots.map(|_| format!("a {what} of run {run}")));
+            cleaned.extend(slots.map(|slot| match slot.starts_with("room") {
+                true => "a clean room of a run that was killed".to_owned(),
+                false => format!("a workspace of run {run}"),
+            }));
         }
     }
     let ended = blocking(move || {

@@ -45,7 +45,9 @@ impl Slot {
         let layout = &target.shared.layout;
         let state = layout.files().map_err(io_error("open", layout.state()))?;
         let (live, one) = (cache_of(name), Arc::clone(&target.shared.slots.kept_cache));
-        blocking(move || RoomCache::open(&state, &live, one).map(|cache| Some(Arc::new(Mutex::new(cache))))).await
+        let name = name.to_owned();
+        blocking(move || RoomCache::open(&state, &live, &name, one).map(|cache| Some(Arc::new(Mutex::new(cache)))))
+            .await
     }
 
     /// A check or `setup` is about to use the build caches.
@@ -82,8 +84,11 @@ impl Slot {
         }
         let (Some(reads), Some(on)) = (reads, set_up_on.as_deref().filter(|on| *on == base)) else { return Ok(false) };
         let differing = self.recorder.difference(on, loaded).await?;
-        let files = &self.recorder.files;
-        Ok(!reads.concern(&differing, |path| matches!(files.look(path), Ok(Some(_)))))
+        if differing.paths.is_empty() {
+            return Ok(true);
+        }
+        let tracked = Tracked::read(&self.recorder.listing().await?);
+        Ok(!reads.concern(&differing, |path| tracked.has(path)))
     }
 
     /// New files below these kept paths, of which nobody has said that they are no work by ignoring them.
@@ -116,9 +121,8 @@ impl Slot {
         Ok(())
     }
 
-    /// Makes the build caches fit the files. What is in them was made of the base, maybe after the files of this tree were written here:
-    /// then these are made younger, because tools that build compare times. Of a file that is gone, and of what a link leads to, no
-    /// time tells; then the tree begins without caches.
+    /// Makes the build caches fit the files. What is in them was made of the base before the files that differ were written, and tools that
+    /// build compare times. Of a file that is gone, and of what a link leads to, no time tells; then the tree begins without caches.
     pub(super) async fn fit_cache(&mut self, begun: &Begun) -> Result<(), WorkspaceError> {
         let Some(cache) = self.cache.clone() else { return Ok(()) };
         let base = begun.repository.resolve(&format!("{}^{{tree}}", begun.commit)).await?;
@@ -133,13 +137,7 @@ impl Slot {
             }
             return blocking(move || cache.lock().unwrap_or_else(PoisonError::into_inner).empty()).await;
         }
-        let times = cache.lock().unwrap_or_else(PoisonError::into_inner).kept_times();
-        if self.freshened == times {
-            return Ok(());
-        }
-        self.touch(changed).await?;
-        self.freshened = times;
-        self.look().await
+        Ok(())
     }
 
     /// By what Python tells whether what it has compiled is of these files.
@@ -178,14 +176,14 @@ impl Slot {
 
     /// What is not tracked and is kept from now on, where submodules were filled too.
     pub(super) async fn capture(&mut self) -> Result<(), WorkspaceError> {
-        let mut untracked = self.recorder.untracked().await?;
+        let untracked = self.recorder.untracked().await?;
         let files = self.recorder.files.clone();
         let tracked = Tracked::read(&self.recorder.listing().await?);
         self.known.submodules = tracked.submodules().collect();
         let filled = |path: &PathBuf| files.list(path).is_ok_and(|names| !names.is_empty());
-        untracked.extend(tracked.submodules().chain([PathBuf::from(MODULES)]).filter(filled));
-        let untracked = untracked.into_iter().flat_map(|path| made_itself(&files, path)).collect();
-        self.with_kept(move |kept| kept.capture(untracked)).await
+        let of_git = tracked.submodules().chain([PathBuf::from(MODULES)]).filter(filled);
+        let made = untracked.into_iter().flat_map(|path| made_itself(&files, path)).chain(of_git).collect();
+        self.with_kept(move |kept| kept.capture(made)).await
     }
 }
 

@@ -7,10 +7,12 @@ use super::layout::blocking;
 use super::repository::Repository;
 use crate::host::git;
 use crate::services::WorkspaceError;
+use crate::toolchain;
 use globset::Glob;
 use globset::GlobBuilder;
 use globset::GlobMatcher;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::path::PathBuf;
 
@@ -128,6 +130,7 @@ impl Carry {
                             *any = *any || glob.is_match(path);
                         }
                         bytes[glob] += below.metadata().ok().filter(fs::Metadata::is_file).map_or(0, |data| data.len());
+                        not_for_the_checkout(top, found.path(), &below)?;
                         if leads_to_dir_elsewhere(&project, &below) {
                             let link = below.path().strip_prefix(&project).unwrap_or(below.path());
                             chosen.left_out.push(link.to_owned());
@@ -168,6 +171,31 @@ impl Carry {
             mib(self.limit)
         )))
     }
+}
+
+/// Checks would test the user's own files if a tool found them by a carried file, such as the one of an editable install.
+fn not_for_the_checkout(top: &Path, root: &Path, file: &walkdir::DirEntry) -> Result<(), WorkspaceError> {
+    if !file.file_type().is_file() || !toolchain::holds_paths(&file.path().to_string_lossy()) {
+        return Ok(());
+    }
+    let Ok(bytes) = fs::read(file.path()) else { return Ok(()) };
+    let (top, root) = (top.as_os_str().as_bytes(), root.as_os_str().as_bytes());
+    // A path that goes on is another one; what is carried itself is found at its old place too, and is the same.
+    let mut places = memchr::memmem::find_iter(&bytes, top).map(|at| &bytes[at..]);
+    let leads = places.any(|at| !at[top.len()..].first().is_some_and(|next| goes_on(*next)) && !at.starts_with(root));
+    if !leads {
+        return Ok(());
+    }
+    Err(WorkspaceError::Unusable(format!(
+        "`carry` brings {}, which leads to your checkout by its whole path: checks would test your files, not the work. Let `setup` make \
+         that in each workspace",
+        file.path().display()
+    )))
+}
+
+/// Whether the name in a path goes on with this.
+fn goes_on(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"-_.+~@".contains(&byte) || !byte.is_ascii()
 }
 
 /// No link is followed, not even one at the path itself.

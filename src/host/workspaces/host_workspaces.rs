@@ -4,6 +4,7 @@ use super::apply;
 use super::begin;
 use super::begin::Begun;
 use super::integration;
+use super::layout::EACH_RUN;
 use super::layout::Layout;
 use super::layout::blocking;
 use super::open;
@@ -12,7 +13,6 @@ use super::space;
 use crate::domain::RunId;
 use crate::domain::TaskId;
 use crate::domain::policy;
-use crate::files::Root;
 use crate::services::Applied;
 use crate::services::BeginRun;
 use crate::services::Clock;
@@ -74,14 +74,13 @@ impl HostWorkspaces {
         self.begun.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Takes the run's directories away if nothing is in them any more. What is left of a workspace stays until the next run
-    /// removes it.
+    /// Takes the run's directories away, with what agents made beside their workspaces (`git worktree add ../other`). What cannot be
+    /// removed stays until the next run.
     fn leave(&self, run: &RunId) {
-        let own = Path::new(run.as_str());
-        let empty = |all: Root| [own.join(".private"), own.to_owned()].iter().try_for_each(|dir| all.remove_empty(dir));
-        let _ = self.shared.layout.worktrees().and_then(empty);
-        let _ = self.shared.layout.rooms().map(empty);
-        self.shared.layout.leave_rooms();
+        let layout = &self.shared.layout;
+        let _ = layout.worktrees().and_then(|all| all.remove(Path::new(run.as_str())));
+        let _ = layout.rooms().map(|all| all.remove(Path::new(EACH_RUN)));
+        layout.leave_rooms();
     }
 }
 

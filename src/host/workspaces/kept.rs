@@ -18,6 +18,7 @@ use std::io;
 use std::path::Component;
 use std::path::Path;
 use std::path::PathBuf;
+use std::time::SystemTime;
 
 /// What is kept, and from where it is brought back.
 #[derive(Debug)]
@@ -31,6 +32,8 @@ pub(super) struct Kept {
     /// Copies of what `setup` wrote, and the directory that holds them.
     store: Root,
     private: Root,
+    /// Older than every tracked file in the workspace.
+    began: SystemTime,
     roots: BTreeSet<PathBuf>,
     entries: BTreeMap<PathBuf, Entry>,
     /// The carried roots, and the user's files below them as they were then.
@@ -40,6 +43,13 @@ pub(super) struct Kept {
     was_touched: bool,
     /// What `setup` made is among the entries.
     was_set_up: bool,
+}
+
+/// Whether a file was changed at this time or later.
+fn is_since(look: &Look, time: SystemTime) -> bool {
+    let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let (seconds, nanoseconds) = look.modified;
+    (seconds, nanoseconds) >= (since.as_secs().cast_signed(), i64::from(since.subsec_nanos()))
 }
 
 /// What is remembered of a path.
@@ -68,6 +78,8 @@ pub(super) struct Places {
     pub(super) project: PathBuf,
     /// What belongs to the workspace and is not in it.
     pub(super) private: Root,
+    /// When the run began.
+    pub(super) began: SystemTime,
 }
 
 impl Kept {
@@ -78,6 +90,7 @@ impl Kept {
             files: places.files,
             source: places.source,
             project: places.project,
+            began: places.began,
             roots: BTreeSet::new(),
             entries: BTreeMap::new(),
             carried: BTreeSet::new(),
@@ -178,7 +191,11 @@ impl Kept {
         match look.kind {
             Kind::Dir => return self.make_dir(path),
             Kind::File => {
-                return self.files.copy(path, &self.source, path).map_err(io_error("copy to", &to));
+                let copied = self.files.copy(path, &self.source, path);
+                // What the user builds meanwhile is not made of the files here, and must not look younger than they are.
+                let dated = copied
+                    .and_then(|()| if is_since(look, self.began) { self.files.date(path, self.began) } else { Ok(()) });
+                return dated.map_err(io_error("copy to", &to));
             }
             Kind::Other => return Ok(()),
             Kind::Link => {}
@@ -206,6 +223,9 @@ impl Kept {
         for root in &made {
             self.remove(root)?;
             self.roots.remove(root);
+            // Directories that were only the way to it are not there in a new workspace either.
+            let mut above = root.ancestors().skip(1).take_while(|dir| !dir.as_os_str().is_empty());
+            while above.next().is_some_and(|dir| self.files.remove_empty(dir).is_ok()) {}
         }
         self.store = empty_store(&self.private)?;
         if !std::mem::take(&mut self.was_set_up) {

@@ -52,6 +52,9 @@ impl Layout {
     /// Where the rooms of all projects are, and the name of this one's there.
     pub(super) fn all_rooms(&self) -> Result<(Root, PathBuf), WorkspaceError> {
         let make = || {
+            if self.all_rooms.to_str().is_none_or(|path| path.contains(['\n', ':'])) {
+                return Err(io::Error::other("its path has a line break or a colon, or is not UTF-8"));
+            }
             self.files()?;
             let own = project_key(&self.state).ok_or(io::ErrorKind::NotFound)?;
             Ok((Root::make(&self.all_rooms)?, PathBuf::from(own)))
@@ -115,14 +118,14 @@ impl Layout {
 /// Where the slots of agents are, in the machine state.
 pub(in crate::host) const WORKTREES: &str = "worktrees";
 
-/// The directory of a slot, where those of its kind are.
-pub(super) fn place_of(run: &RunId, slot: &str) -> PathBuf {
-    Path::new(run.as_str()).join(slot)
-}
+/// In the place of a run's name where clean rooms are: a room has the same path in each run, because build caches that are kept
+/// have it in them.
+pub(super) const EACH_RUN: &str = "run";
 
-/// What we keep about a slot, likewise; no slot's name begins with a dot.
-pub(super) fn private_of(run: &RunId, slot: &str) -> PathBuf {
-    Path::new(run.as_str()).join(".private").join(slot)
+/// The directory of a slot, where those of its kind are, and what we keep about it; no slot's name begins with a dot.
+pub(super) fn places_of(run: &str, slot: &str) -> (PathBuf, PathBuf) {
+    let run = Path::new(run);
+    (run.join(slot), run.join(".private").join(slot))
 }
 
 /// The build caches of a slot, in the machine state: one that was made anew goes on with those of the one before, as long as no

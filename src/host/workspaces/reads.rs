@@ -101,13 +101,16 @@ impl Unread {
 }
 
 impl Reads {
-    /// Whether who read these files might read something else of others, which differ like this. `is_there` says of a path
-    /// whether it is in those.
+    /// Whether who read these files might do something else with others, which differ like this. `is_there` says of a file or directory
+    /// whether it is among those.
     pub(super) fn concern(&self, differing: &Difference, is_there: impl Fn(&Path) -> bool) -> bool {
         let existed: BTreeSet<&str> = differing.existed.iter().map(String::as_str).collect();
         differing.paths.iter().any(|path| {
             let stays = existed.contains(&*path.to_string_lossy()) && is_there(path);
-            self.files.contains(path) || (!stays && self.changes_a_listing(path))
+            // Whoever only writes to a directory that goes reads nothing there, and fails.
+            let dir_goes =
+                || path.ancestors().skip(1).any(|dir| self.there.contains(dir) && !is_root(dir) && !is_there(dir));
+            self.files.contains(path) || (!stays && (self.changes_a_listing(path) || dir_goes()))
         })
     }
 
@@ -116,6 +119,10 @@ impl Reads {
         let mut above = path.ancestors().skip(1);
         above.find(|dir| self.there.contains(*dir)).is_none_or(|dir| self.dirs.contains(dir))
     }
+}
+
+fn is_root(dir: &Path) -> bool {
+    dir.as_os_str().is_empty()
 }
 
 /// Whether the file system keeps when something is read.

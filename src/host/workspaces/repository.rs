@@ -56,9 +56,10 @@ impl Repository {
     /// Finds the user's repository, or makes the private one.
     pub(super) async fn locate(layout: &Layout) -> Result<Self, WorkspaceError> {
         git_version().await?;
-        if layout.project.to_str().is_none_or(|path| path.contains('\n')) {
+        // Several paths in one variable are told apart by colons, such as those above which git looks for no repository.
+        if layout.project.to_str().is_none_or(|path| path.contains(['\n', ':'])) {
             return Err(WorkspaceError::Unusable(format!(
-                "the path of the project, `{}`, has a line break or is not UTF-8, and not every program can be told it: \
+                "the path of the project, `{}`, has a line break or a colon, or is not UTF-8, and not every program can be told it: \
                  give the directory another name",
                 layout.project.to_string_lossy().escape_debug()
             )));

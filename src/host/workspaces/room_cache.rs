@@ -1,8 +1,11 @@
 //! The build caches of clean rooms (`{cache}`), without what an agent's code wrote to them.
 //!
-//! A check runs what the agent wrote, and what that leaves in a build cache would speak for the next attempt. So the caches of all
-//! rooms begin with what the checks of the user's own commit left, which is kept, and are put back to it after every check of
+//! A check runs what the agent wrote, and what that leaves in a build cache would speak for the next attempt. So the caches of a
+//! room begin with what the checks of the user's own commit left there, which is kept, and are put back to it after every check of
 //! anything else. Compiled dependencies stay warm that way; what depends on the work is built anew.
+//!
+//! Many tools write down where the sources are, and would read those of the other room in a copy: what one room has kept is brought
+//! to another only where the tool is known to notice that.
 
 use super::kept::Entry;
 use super::kept::look;
@@ -10,6 +13,7 @@ use super::layout::io_error;
 use crate::files::Kind;
 use crate::files::Root;
 use crate::services::WorkspaceError;
+use crate::toolchain::moves;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::io;
@@ -19,11 +23,11 @@ use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::PoisonError;
 
-/// Where the kept caches are, in the machine state. No program is let in there.
+/// Where the kept caches of each room are, in the machine state. No program is let in there.
 pub(super) const KEPT: &str = "cache-kept";
-/// Says that the kept caches are being written: where it stands, somebody was killed at that.
-const UNFINISHED: &str = "cache-kept.unfinished";
-/// More is not kept: caches grow with every state of the files that they have seen, and are in every room.
+/// Beside those of a room, says that they are being written: where it stands, somebody was killed at that.
+const UNFINISHED: &str = ".unfinished";
+/// More is not kept of a room: caches grow with every state of the files that they have seen.
 const MOST_BYTES: u64 = 8 << 30;
 
 type Entries = BTreeMap<PathBuf, Entry>;
@@ -31,32 +35,62 @@ type Entries = BTreeMap<PathBuf, Entry>;
 /// The caches of one room.
 #[derive(Debug)]
 pub(super) struct RoomCache {
-    state: Root,
+    all_kept: Root,
     live: Root,
     kept: Root,
+    unfinished: PathBuf,
     /// What is in `live` when nobody has used it.
     entries: Entries,
-    /// How often something was kept. Held while somebody is at the kept caches, which are those of all rooms.
-    kept_times: Arc<Mutex<u64>>,
+    /// Held while somebody is at the kept caches of any room.
+    one_at_a_time: Arc<Mutex<()>>,
 }
 
 impl RoomCache {
-    /// The caches below `live`, filled with what is kept.
-    pub(super) fn open(state: &Root, live: &Path, kept_times: Arc<Mutex<u64>>) -> Result<Self, WorkspaceError> {
-        let make = |path: &Path| state.make_below(path).map_err(io_error("make", &state.path().join(path)));
-        let remove = |path: &Path| state.remove(path).map_err(io_error("empty", &state.path().join(path)));
-        remove(live)?;
-        let lock = Arc::clone(&kept_times);
+    /// The caches below `live`, filled with what is kept of the room with this name.
+    pub(super) fn open(
+        state: &Root,
+        live: &Path,
+        room: &str,
+        one_at_a_time: Arc<Mutex<()>>,
+    ) -> Result<Self, WorkspaceError> {
+        let lock = Arc::clone(&one_at_a_time);
         let _lock = lock.lock().unwrap_or_else(PoisonError::into_inner);
-        let unfinished = Path::new(UNFINISHED);
-        if state.look(unfinished).map_err(io_error("read", state.path()))?.is_some() || bytes(state)? > MOST_BYTES {
-            remove(Path::new(KEPT))?;
-            remove(unfinished)?;
+        let all_kept = make(state, Path::new(KEPT))?;
+        let unfinished = PathBuf::from(format!("{room}{UNFINISHED}"));
+        let is_unfinished = all_kept.look(&unfinished).map_err(io_error("read", all_kept.path()))?.is_some();
+        if is_unfinished || bytes(&all_kept, room)? > MOST_BYTES {
+            remove(&all_kept, Path::new(room))?;
+            remove(&all_kept, &unfinished)?;
         }
-        let (live, kept) = (make(live)?, make(Path::new(KEPT))?);
-        let mut cache = Self { state: state.clone(), live, kept, entries: Entries::new(), kept_times };
+        let is_new = all_kept.look(Path::new(room)).map_err(io_error("read", all_kept.path()))?.is_none();
+        remove(state, live)?;
+        let (live, kept) = (make(state, live)?, make(&all_kept, Path::new(room))?);
+        let entries = Entries::new();
+        let mut cache = Self { all_kept, live, kept, unfinished, entries, one_at_a_time };
+        if is_new {
+            cache.writing(|cache| cache.bring_movable(room))?;
+        }
         cache.fill()?;
         Ok(cache)
+    }
+
+    /// Begins with what another room has kept and can be used here.
+    fn bring_movable(&mut self, room: &str) -> Result<(), WorkspaceError> {
+        let listed = self.all_kept.list(Path::new("")).map_err(io_error("read", self.all_kept.path()))?;
+        let is_whole = |name: &Path| {
+            let unfinished = format!("{}{UNFINISHED}", name.display());
+            matches!(self.all_kept.look(Path::new(&unfinished)), Ok(None))
+        };
+        let rooms = listed.into_iter().filter(|(_, kind)| *kind == Kind::Dir).map(|(name, _)| PathBuf::from(name));
+        let Some(other) = rooms.into_iter().find(|name| name != Path::new(room) && is_whole(name)) else {
+            return Ok(());
+        };
+        let other = self.all_kept.below(&other).map_err(io_error("open", &self.all_kept.path().join(&other)))?;
+        let entries = all(&other)?;
+        let named = entries.keys().filter(|path| path.file_name().is_some_and(|name| moves(&name.to_string_lossy())));
+        let tops: BTreeSet<&Path> = named.filter_map(|path| path.parent()).collect();
+        let is_movable = |path: &PathBuf| tops.iter().any(|top| path.starts_with(top) || top.starts_with(path));
+        copy(&other, &self.kept, &entries, is_movable)
     }
 
     /// Fills the empty caches with what is kept.
@@ -68,19 +102,22 @@ impl RoomCache {
 
     /// Keeps what the checks of the user's own commit have left. Where that cannot be, nothing is kept.
     pub(super) fn keep(&mut self) -> Result<(), WorkspaceError> {
-        let kept_times = Arc::clone(&self.kept_times);
-        let mut kept_times = kept_times.lock().unwrap_or_else(PoisonError::into_inner);
-        *kept_times += 1;
-        let unfinished = Path::new(UNFINISHED);
-        let state = self.state.clone();
-        let failed = || io_error("write to", state.path());
-        state.put(unfinished, b"").map_err(failed())?;
-        let kept = self.try_keep();
-        if kept.is_err() {
+        let lock = Arc::clone(&self.one_at_a_time);
+        let _lock = lock.lock().unwrap_or_else(PoisonError::into_inner);
+        self.writing(Self::try_keep)
+    }
+
+    /// Writes to what is kept.
+    fn writing(&mut self, write: impl FnOnce(&mut Self) -> Result<(), WorkspaceError>) -> Result<(), WorkspaceError> {
+        let all_kept = self.all_kept.clone();
+        let failed = || io_error("write to", all_kept.path());
+        all_kept.put(&self.unfinished, b"").map_err(failed())?;
+        let written = write(self);
+        if written.is_err() {
             empty(&self.kept)?;
         }
-        state.remove(unfinished).map_err(failed())?;
-        kept.or_else(|error| self.begin_anew(&error))
+        all_kept.remove(&self.unfinished).map_err(failed())?;
+        written.or_else(|error| self.begin_anew(&error))
     }
 
     fn try_keep(&mut self) -> Result<(), WorkspaceError> {
@@ -92,11 +129,6 @@ impl RoomCache {
         copy(&self.live, &self.kept, &now, changed)?;
         self.entries = now;
         Ok(())
-    }
-
-    /// How often something was kept until now.
-    pub(super) fn kept_times(&self) -> u64 {
-        *self.kept_times.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether somebody has written to the caches since they were filled or put back.
@@ -111,8 +143,6 @@ impl RoomCache {
 
     /// Puts the caches back to what they were before a check used them.
     pub(super) fn put_back(&mut self) -> Result<(), WorkspaceError> {
-        let lock = Arc::clone(&self.kept_times);
-        let _lock = lock.lock().unwrap_or_else(PoisonError::into_inner);
         self.try_put_back().or_else(|error| self.begin_anew(&error))
     }
 
@@ -143,9 +173,17 @@ fn empty(root: &Root) -> Result<(), WorkspaceError> {
     Ok(())
 }
 
-/// How much is kept.
-fn bytes(state: &Root) -> Result<u64, WorkspaceError> {
-    let kept = look(state, &BTreeSet::from([PathBuf::from(KEPT)]))?;
+fn make(root: &Root, path: &Path) -> Result<Root, WorkspaceError> {
+    root.make_below(path).map_err(io_error("make", &root.path().join(path)))
+}
+
+fn remove(root: &Root, path: &Path) -> Result<(), WorkspaceError> {
+    root.remove(path).map_err(io_error("empty", &root.path().join(path)))
+}
+
+/// How much is kept of a room.
+fn bytes(all_kept: &Root, room: &str) -> Result<u64, WorkspaceError> {
+    let kept = look(all_kept, &BTreeSet::from([PathBuf::from(room)]))?;
     Ok(kept.values().map(|entry| if let Entry::File { size, .. } = entry { *size } else { 0 }).sum())
 }
 
@@ -193,8 +231,7 @@ fn bring(from: &Root, to: &Root, path: &Path, entry: &Entry) -> io::Result<()> {
         }
         Entry::File { .. } => {
             to.remove(path)?;
-            // Somebody's room may have kept less.
-            if from.look(path)?.is_some() { to.copy(path, from, path) } else { Ok(()) }
+            to.copy(path, from, path)
         }
         Entry::Other => Ok(()),
     }
@@ -211,8 +248,8 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let state = Root::open(dir.path()).unwrap();
         let live = dir.path().join("cache/room-1");
-        let open = |room: &str| RoomCache::open(&state, Path::new(room), Arc::default()).unwrap();
-        let mut cache = open("cache/room-1");
+        let open = |room: &str| RoomCache::open(&state, &Path::new("cache").join(room), room, Arc::default()).unwrap();
+        let mut cache = open("room-1");
         fs::create_dir_all(live.join("deps/closed")).unwrap();
         fs::write(live.join("deps/lib"), "built").unwrap();
         fs::write(live.join("deps/closed/lib"), "built").unwrap();
@@ -234,16 +271,27 @@ mod tests {
         fs::set_permissions(live.join("deps"), fs::Permissions::from_mode(0o000)).unwrap();
         cache.put_back().unwrap();
         assert_eq!(fs::metadata(live.join("deps/closed")).unwrap().permissions().mode() & 0o777, 0o555);
-        // Another room, and the next run: what an interrupted check left there is gone.
+        // The next run: what an interrupted check left there is gone.
         fs::write(live.join("planted"), "x").unwrap();
-        for room in ["cache/room-1", "cache/room-2"] {
-            open(room);
-            let names: Vec<_> = fs::read_dir(dir.path().join(room)).unwrap().map(|e| e.unwrap().file_name()).collect();
-            assert_eq!(names, ["deps"]);
-        }
+        open("room-1");
+        let names = |room: &str| {
+            let list = fs::read_dir(dir.path().join("cache").join(room)).unwrap();
+            list.map(|entry| entry.unwrap().file_name()).collect::<Vec<_>>()
+        };
+        assert_eq!(names("room-1"), ["deps"]);
+        // Another room begins with what its tool knows to have moved.
+        let mut cache = open("room-1");
+        fs::create_dir_all(live.join("target/debug")).unwrap();
+        fs::write(live.join("target/.rustc_info.json"), "{}").unwrap();
+        fs::write(live.join("target/debug/lib"), "built").unwrap();
+        cache.keep().unwrap();
+        open("room-2");
+        assert_eq!(names("room-2"), ["target"]);
+        assert_eq!(fs::read_to_string(dir.path().join("cache/room-2/target/debug/lib")).unwrap(), "built");
         // Whoever was killed at keeping has kept nothing that can be relied on.
-        fs::write(dir.path().join(UNFINISHED), "").unwrap();
-        open("cache/room-1");
+        fs::write(dir.path().join(KEPT).join(format!("room-1{UNFINISHED}")), "").unwrap();
+        fs::remove_dir_all(dir.path().join(KEPT).join("room-2")).unwrap();
+        open("room-1");
         assert_eq!(fs::read_dir(&live).unwrap().count(), 0);
     }
 }

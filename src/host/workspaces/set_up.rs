@@ -65,7 +65,11 @@ impl HostWorkspace {
         };
         let reads = blocking(move || Ok(unread.map(Unread::reads))).await?;
         let warns = output.end == CommandEnd::Exited(WARNS);
-        if !output.success() && !warns {
+        if slot.known.loaded == self.parts.tree {
+            slot.known.base_warns = warns;
+        }
+        // `make` has no other status for what fails: of work, it is a warning only where the base has the same.
+        if !output.success() && !(warns && slot.known.base_warns) {
             return Err(failed(how(output.end), end_of(&output.combined.text(), TOLD).to_owned()));
         }
         // It may have mounted something, or left a pipe that git would wait for.

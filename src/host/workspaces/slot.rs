@@ -13,10 +13,10 @@ use super::carry::chosen;
 use super::host_workspaces::Shared;
 use super::kept::Kept;
 use super::kept::Places;
+use super::layout::EACH_RUN;
 use super::layout::blocking;
 use super::layout::io_error;
-use super::layout::place_of;
-use super::layout::private_of;
+use super::layout::places_of;
 use super::reads::Reads;
 use super::recorder::IndexStamp;
 use super::recorder::Recorder;
@@ -25,6 +25,7 @@ use super::room_cache::RoomCache;
 use super::seen::Seen;
 use super::slots::Number;
 use super::slots::Role;
+use super::slots::is_slot;
 use super::sweep::Dirs;
 use super::sweep::Sweep;
 use super::sweep::Tracked;
@@ -67,8 +68,6 @@ pub(super) struct Slot {
     /// The build caches of a clean room, and the tree whose check has used them since they were looked after.
     pub(super) cache: Option<Arc<Mutex<RoomCache>>>,
     pub(super) used_on: Option<String>,
-    /// How often build caches had been kept when the files were last made younger than they are.
-    pub(super) freshened: u64,
 }
 
 /// What is known of a slot's files.
@@ -82,6 +81,8 @@ pub(super) struct Known {
     pub(super) set_up: Option<Vec<u8>>,
     /// The tree on which it ran.
     pub(super) set_up_on: Option<String>,
+    /// It ended with warnings on the base of a task.
+    pub(super) base_warns: bool,
     /// What it read; not known where the file system does not keep that.
     pub(super) reads: Option<Reads>,
     /// It wrote to the build caches.
@@ -121,11 +122,11 @@ impl Slot {
 
     async fn make_with(number: Arc<Number>, target: &Target<'_>) -> Result<Self, WorkspaceError> {
         let (layout, run, name) = (&target.shared.layout, &target.begun.run, number.name());
-        let (place, private_place) = (place_of(run, &name), private_of(run, &name));
-        let all = match number.role() {
-            Role::Work => layout.worktrees().map_err(io_error("open", layout.state()))?,
-            Role::Room => layout.rooms()?,
+        let (all, run) = match number.role() {
+            Role::Work => (layout.worktrees().map_err(io_error("open", layout.state()))?, run.as_str()),
+            Role::Room => (layout.rooms()?, EACH_RUN),
         };
+        let (place, private_place) = places_of(run, &name);
         let dirs = (all.clone(), place.clone(), private_place.clone());
         let (files, private) = blocking(move || made(&dirs.0, &dirs.1, &dirs.2)).await?;
         let recorder = Recorder::new(&target.begun.repository.own(), files.clone(), private.clone());
@@ -149,7 +150,6 @@ impl Slot {
             known,
             cache,
             used_on,
-            freshened: 0,
         };
         slot.fill(target).await?;
         Ok(slot)
@@ -159,14 +159,15 @@ impl Slot {
         let repository = &target.begun.repository;
         let source = Root::open(&repository.top).map_err(io_error("open", &repository.top))?;
         let project = repository.top.join(&repository.prefix);
-        Kept::new(Places { files: files.clone(), source, project, private: private.clone() })
+        let began = target.begun.began;
+        Kept::new(Places { files: files.clone(), source, project, private: private.clone(), began })
     }
 
     /// Fills an empty directory.
     async fn fill(&mut self, target: &Target<'_>) -> Result<(), WorkspaceError> {
         self.recorder.load(target.tree, &target.begun.repository.hidden()).await?;
         self.recorder.checkout(target.tree).await?;
-        self.known = Known::new(target.tree.to_owned());
+        self.known = Known { base_warns: self.known.base_warns, ..Known::new(target.tree.to_owned()) };
         let roots = chosen(target.shared, &target.begun.repository).await?.roots;
         self.with_kept(move |kept| kept.carry(roots)).await?;
         self.leave(target).await
@@ -208,6 +209,10 @@ impl Slot {
 
     async fn renew(&mut self, target: &Target<'_>) -> Result<(), Doubt> {
         self.come_back()?;
+        if self.number.role() == Role::Work && target.shared.slots.is_alone(Role::Work) {
+            let (all, run) = (self.all.clone(), self.place.parent().unwrap_or(&self.place).to_owned());
+            blocking(move || remove_others(&all, &run).map_err(io_error("empty", &all.path().join(&run)))).await?;
+        }
         self.is_somebodys();
         let top = self.recorder.files.path().to_owned();
         // A program of ours that is just being started has all that we have open.
@@ -493,6 +498,7 @@ impl Known {
             head: String::new(),
             set_up: None,
             set_up_on: None,
+            base_warns: false,
             reads: None,
             set_up_in_cache: false,
             submodules: BTreeSet::new(),
@@ -504,6 +510,17 @@ impl Known {
             agents_index: None,
         }
     }
+}
+
+/// Removes what an agent has made beside its workspace: `git worktree add ../other`.
+fn remove_others(all: &Root, run: &Path) -> std::io::Result<()> {
+    for (name, _) in all.list(run)? {
+        let text = name.to_string_lossy();
+        if !text.starts_with('.') && !is_slot(&text) {
+            all.remove(&run.join(&name))?;
+        }
+    }
+    Ok(())
 }
 
 /// Two empty directories, whatever was in their places.

@@ -65,6 +65,11 @@ impl Number {
     }
 }
 
+/// Whether a name can be that of a workspace.
+pub(super) fn is_slot(name: &str) -> bool {
+    name.strip_prefix(Role::Work.word()).is_some_and(|rest| rest.starts_with('-'))
+}
+
 impl Drop for Number {
     fn drop(&mut self) {
         let mut taken = self.shared.slots.taken.lock().unwrap_or_else(PoisonError::into_inner);
@@ -78,8 +83,8 @@ pub(super) struct Slots {
     taken: Mutex<BTreeSet<(Role, usize)>>,
     made: Mutex<HashMap<(Role, usize), usize>>,
     free: Mutex<Vec<(Role, Slot)>>,
-    /// How often build caches were kept; one room at a time is at them.
-    pub(super) kept_cache: Arc<Mutex<u64>>,
+    /// One room at a time is at the kept build caches.
+    pub(super) kept_cache: Arc<Mutex<()>>,
 }
 
 impl Slots {
@@ -93,6 +98,14 @@ impl Slots {
     /// Any of them.
     pub(super) fn take_any(&self) -> Option<Slot> {
         self.free.lock().unwrap_or_else(PoisonError::into_inner).pop().map(|(_, slot)| slot)
+    }
+
+    /// Whether no place but the one that was just taken is worked in.
+    pub(super) fn is_alone(&self, role: Role) -> bool {
+        let free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        let free = free.iter().filter(|(of, _)| *of == role).count();
+        let taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        taken.iter().filter(|(of, _)| *of == role).count() == free + 1
     }
 
     pub(super) fn give_back(&self, role: Role, slot: Slot) {

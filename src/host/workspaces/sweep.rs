@@ -78,6 +78,12 @@ impl Tracked {
         tracked
     }
 
+    /// Whether there is such a file, or a file in such a directory.
+    pub(super) fn has(&self, path: &Path) -> bool {
+        let path = path.as_os_str().as_bytes();
+        self.files.contains_key(path) || self.dirs.contains(path)
+    }
+
     /// Where submodules are.
     pub(super) fn submodules(&self) -> impl Iterator<Item = PathBuf> {
         let found = self.files.iter().filter(|(_, kind)| **kind == Kind::Submodule);

@@ -76,7 +76,7 @@ async fn nothing_of_the_checkout_is_above_a_room_and_none_stays() {
     std::mem::forget(project.open().await.room().await.unwrap());
     let workspaces = project.workspaces();
     let base = workspaces.begin(run_id().into()).await.unwrap();
-    assert_eq!(base.cleaned, ["a clean room of run r1"]);
+    assert_eq!(base.cleaned, ["a clean room of a run that was killed"]);
     let workspace = open(&workspaces, "t", &[]).await.unwrap();
     let room = workspace.room().await.unwrap();
     let (dir, mode) = (room.dir(), |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777);
@@ -86,6 +86,28 @@ async fn nothing_of_the_checkout_is_above_a_room_and_none_stays() {
     workspace.close().await.unwrap();
     workspaces.finish().await.unwrap();
     assert_eq!(fs::read_dir(project.rooms()).unwrap().count(), 0);
+    // Build caches that are kept have the path in them.
+    let again = project.open().await.room().await.unwrap();
+    assert_eq!(again.dir(), dir);
+}
+
+#[tokio::test]
+async fn what_is_carried_neither_leads_to_the_checkout_nor_is_younger_than_the_work() {
+    let project = Project::git(&[(".gitignore", ".venv\n"), ("a", "a")]).carrying(&[".venv"]);
+    let write_path = |to: &Path| write(&project.top, ".venv/lib/p.pth", &format!("{}\n", to.display()));
+    write_path(&project.top.join("src"));
+    let error = project.workspaces().begin(run_id().into()).await.unwrap_err().to_string();
+    assert!(error.contains("p.pth") && error.contains("leads to your checkout"), "{error}");
+    // What is carried with it, and another project with a longer name.
+    write_path(&project.top.join(".venv/lib/other"));
+    let workspaces = project.workspaces();
+    workspaces.begin(run_id().into()).await.unwrap();
+    write_path(&project.top.with_extension("two"));
+    let later = std::time::SystemTime::now() + std::time::Duration::from_secs(60);
+    fs::File::open(project.top.join(".venv/lib/p.pth")).unwrap().set_modified(later).unwrap();
+    let workspace = open(&workspaces, "t", &[]).await.unwrap();
+    let at = |name: &str| fs::metadata(workspace.dir().join(name)).unwrap().modified().unwrap();
+    assert!(at(".venv/lib/p.pth") < at("a"), "the user built it of other files");
 }
 
 #[tokio::test]
@@ -217,6 +239,28 @@ async fn setup_runs_again_where_the_work_differs_in_what_it_read() {
 }
 
 #[tokio::test]
+async fn setup_that_fails_with_the_work_alone_is_told() {
+    // It only writes to a directory that goes; and `make` has the status for warnings where it fails.
+    for setup in ["echo 1 > src/version", "[ -e src/a ] || exit 2"] {
+        let project = Project::git(&[(".gitignore", "src/version\n"), ("src/a", "a"), ("b", "b")]).set_up_by(setup);
+        let workspace = project.open().await;
+        reset(&workspace).await;
+        let removed = work(&workspace, |dir| fs::remove_dir_all(dir.join("src")).unwrap()).await;
+        let room = workspace.room().await.unwrap();
+        let error = room.reset(&removed, &CancellationToken::new()).await.unwrap_err();
+        assert!(matches!(error, WorkspaceError::Setup { .. }), "{setup}: {error}");
+    }
+    // Warnings that the base has too are only told.
+    let project = Project::git(&[("a", "a")]).set_up_by("cat a; exit 2");
+    let workspace = project.open().await;
+    reset(&workspace).await;
+    let changed = work(&workspace, |dir| write(dir, "a", "b")).await;
+    let room = workspace.room().await.unwrap();
+    let restored = room.reset(&changed, &CancellationToken::new()).await.unwrap();
+    assert!(restored.said.iter().any(|said| said.contains("warnings")), "{:?}", restored.said);
+}
+
+#[tokio::test]
 async fn work_that_takes_files_away_begins_without_build_caches() {
     let mut project = Project::git(&[("src/a", "a"), ("src/b", "b"), ("src/c", "c")]);
     project.policy.env.insert("CACHE".to_owned(), "{cache}".to_owned());
@@ -331,29 +375,29 @@ async fn files_of_the_work_are_younger_than_what_was_built_of_the_base() {
     let project = caching("true");
     let workspaces = project.workspaces();
     workspaces.begin(run_id().into()).await.unwrap();
-    let (one, two) = (open(&workspaces, "one", &[]).await.unwrap(), open(&workspaces, "two", &[]).await.unwrap());
+    let one = open(&workspaces, "one", &[]).await.unwrap();
     reset(&one).await;
     write(&one.dir(), "a", "work");
     let change = record(&one).await;
-    let (room, other) = (one.room().await.unwrap(), two.room().await.unwrap());
-    let check = async |room: &Arc<dyn Workspace>, tree: &TreeId, builds: bool| {
-        at(room, tree).await;
+    let room = one.room().await.unwrap();
+    let check = async |tree: &TreeId, builds: bool| {
+        at(&room, tree).await;
         room.begin_work().await.unwrap();
         if builds {
             write(Path::new(&room.env()["CACHE"]), "built", "of the base");
         }
         room.end_work().await.unwrap();
     };
-    check(&room, &change.tree, false).await;
+    check(&change.tree, false).await;
     a_moment_later().await;
-    check(&other, &other.base(), true).await;
-    at(&other, &other.base()).await;
-    // What the other room has built is here from the next time on.
-    check(&room, &change.tree, true).await;
-    at(&room, &change.tree).await;
+    check(&room.base(), true).await;
+    check(&change.tree, false).await;
     let changed = |path: &Path| fs::metadata(path).unwrap().modified().unwrap();
     let built = Path::new(&room.env()["CACHE"]).join("built");
-    assert!(changed(&room.dir().join("a")) > changed(&project.top.join(".reflection/cache-kept/built")), "{built:?}");
+    assert!(
+        changed(&room.dir().join("a")) > changed(&project.top.join(".reflection/cache-kept/room-1/built")),
+        "{built:?}"
+    );
 }
 
 #[tokio::test]

@@ -10,6 +10,7 @@ use std::path::Path;
 use std::process::Command;
 use std::process::Stdio;
 use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
 
 const FILES: [(&str, &str); 7] = [
     (".gitignore", "*.log\nout/\n"),
@@ -233,6 +234,44 @@ async fn whoever_stands_in_a_slot_keeps_the_next_task_out_of_it() {
     assert!(!first.dir().exists());
     drop(shell.stdin.take());
     shell.wait().unwrap();
+}
+
+#[tokio::test]
+async fn what_an_agent_makes_beside_its_workspace_goes_with_its_task() {
+    let project = Project::git(&FILES);
+    let workspaces = project.workspaces();
+    workspaces.begin(run_id().into()).await.unwrap();
+    let workspace = super::project::open(&workspaces, "a", &[]).await.unwrap();
+    let beside = workspace.dir().with_file_name("feature");
+    git(&workspace.dir(), &["worktree", "add", "-q", "../feature"]);
+    workspace.close().await.unwrap();
+    let next = super::project::open(&workspaces, "b", &[]).await.unwrap();
+    assert!(!beside.exists());
+    git(&next.dir(), &["worktree", "add", "-q", "../feature"]);
+    next.close().await.unwrap();
+    workspaces.finish().await.unwrap();
+    assert_eq!(fs::read_dir(project.top.join(".reflection/worktrees")).unwrap().count(), 0);
+}
+
+#[tokio::test]
+async fn git_works_beside_submodules_that_setup_filled() {
+    let library = Project::git(&[("l", "l")]);
+    let url = library.top.display().to_string();
+    let fill = "git -c protocol.file.allow=always submodule --quiet update --init";
+    let project = Project::git(&[("a", "a")]).set_up_by(fill);
+    git(&project.top, &["-c", "protocol.file.allow=always", "submodule", "add", "-q", &url, "deep/sub"]);
+    git(&project.top, &["commit", "-qm", "a submodule"]);
+    let workspace = project.open().await;
+    reset(&workspace).await;
+    write(&workspace.dir(), "a", "b");
+    assert_eq!(git(&workspace.dir(), &["status", "--porcelain"]), "M a");
+    assert_eq!(git(&workspace.dir().join("deep/sub"), &["status", "--porcelain"]), "");
+    let change = record(&workspace).await;
+    assert_eq!(change.files, ["a"]);
+    let room = workspace.room().await.unwrap();
+    room.reset(&change.tree, &CancellationToken::new()).await.unwrap();
+    assert_eq!(git(&room.dir(), &["status", "--porcelain"]), "");
+    assert_eq!(read(&room.dir(), "deep/sub/l"), "l");
 }
 
 #[tokio::test]

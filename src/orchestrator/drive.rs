@@ -203,6 +203,7 @@ impl Orchestrator for Loop {
         let (past, cut_off) = self.past(&request).await?;
         let edits = self.services.tasks.edits();
         let list = self.tasks(past.as_ref(), &request.run).await?;
+        self.has_its_tasks(past.as_ref(), &list)?;
         let (list, cut_off) = self.use_up(list, cut_off, &request).await?;
         let (plan, asked) = match &past {
             Some(past) => (past.plan.clone(), past.left(&list)),
@@ -267,6 +268,24 @@ impl Loop {
         }
         self.services.tasks.mark(&missing).await.map_err(environment)?;
         self.services.tasks.load().await.map_err(environment)
+    }
+
+    /// Whether a run that goes on finds the tasks that are left of it.
+    fn has_its_tasks(&self, past: Option<&PastRun>, list: &TaskList) -> Result<(), RunError> {
+        let lost: Vec<String> =
+            past.map(|past| past.lost(list)).unwrap_or_default().iter().map(|id| format!("`{id}`")).collect();
+        if lost.is_empty() {
+            return Ok(());
+        }
+        let file = self.services.settings.project().tasks.display();
+        let how = list.problems.first().map_or_else(
+            || "has no tasks, or is not there".to_owned(),
+            |problem| format!("cannot be read in line {}", problem.line),
+        );
+        Err(RunError::Environment(format!(
+            "the run was asked for {}, and {file} {how}: bring the file back, and resume then; or begin a new run",
+            lost.join(", ")
+        )))
     }
 
     /// What the journal tells of a run that goes on, and the attempts that were cut short too often. Their results are told of

@@ -205,6 +205,16 @@ fn between(from: Timestamp, to: Timestamp) -> Duration {
 }
 
 impl PastRun {
+    /// The tasks that it was asked for and has not ended with, where the list does not have them because the task file is away, empty or
+    /// half written: then nothing tells that a person has taken them out.
+    pub(super) fn lost(&self, list: &TaskList) -> Vec<&TaskId> {
+        if !list.tasks.is_empty() && list.problems.is_empty() {
+            return Vec::new();
+        }
+        let has_ended = |id: &TaskId| self.begun.get(id).is_some_and(|task| task.ended.is_some());
+        self.tasks.iter().filter(|id| !has_ended(id) && !list.tasks.iter().any(|task| task.id == **id)).collect()
+    }
+
     /// The tasks to go on with, in the order of the list: those that have not ended, and those that a person opened again.
     /// What a person closed, blocked or removed meanwhile is left alone. The list has the missing marks by now.
     pub(super) fn left(&self, list: &TaskList) -> Vec<Task> {

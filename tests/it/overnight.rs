@@ -478,6 +478,33 @@ git -C ../../../.. update-ref $of_run/integration/mine main
 }
 
 #[test]
+fn a_night_does_not_end_because_its_task_file_is_away() {
+    let project = Project::new(
+        r#"[ "$REFLEXION_TASK_ID" = a ] || [ -e $OUT/begun ] || { touch $OUT/begun; exec sleep 300; }; echo right > $REFLEXION_TASK_ID.txt"#,
+    );
+    project.write("a.txt", "wrong\n");
+    project.write("b.txt", "wrong\n");
+    project.tasks(&[wanted("a"), wanted("b")]);
+    let mut night = project.start(&["overnight", "--json"]);
+    project.await_told("begun");
+    night.kill();
+    let tasks = project.read("tasks.jsonl");
+    let half = tasks[..tasks.len() - 9].to_vec();
+    for (content, words) in
+        [(Some(Vec::new()), "has no tasks"), (None, "is not there"), (Some(half), "cannot be read in line 2")]
+    {
+        match content {
+            Some(content) => project.write("tasks.jsonl", content),
+            None => std::fs::remove_file(project.dir.join("tasks.jsonl")).unwrap(),
+        }
+        project.run(&["overnight", "--resume"]).exits(4).says("`b`").says(words);
+    }
+    project.write("tasks.jsonl", tasks);
+    let report = project.run(&["overnight", "--resume", "--json"]).exits(0).json();
+    assert_eq!(report["tasks"].as_array().unwrap().len(), 2);
+}
+
+#[test]
 fn a_night_whose_merged_work_is_gone_does_not_go_on_without_it() {
     let project =
         Project::new(r#"[ "$REFLEXION_TASK_ID" = a ] || { touch $OUT/begun; exec sleep 300; }; echo right > a.txt"#);

@@ -163,7 +163,7 @@ impl TaskRun {
         let more = files.len().saturating_sub(NAMED);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         let message = format!(
-            "new files below what is carried or what `setup` made are no part of the change: {named}{more}. If they are work, let \
+            "files that are new or were committed below what is carried or what `setup` made are no part of the change: {named}{more}. If they are work, let \
              `carry` and `setup` name and write single files there; if not, put them into .gitignore"
         );
         self.publish(EventKind::Warning { message });

@@ -345,14 +345,21 @@ impl Workspace for HostWorkspace {
             slot.kept_roots().into_iter().filter(|path| !slot.known.submodules.contains(path)).collect();
         left_out.extend(kept.iter().cloned());
         slot.recorder.inspect().await?;
-        let forced = slot.recorder.forced(slot.told_names(self.parts.base.len() / 2)).await?;
+        let told = slot.told_names(self.parts.base.len() / 2);
+        // Somebody wanted these in a commit, and whoever has the commit alone would not have them.
+        let is_kept = |path: &&PathBuf| kept.iter().any(|kept| path.starts_with(kept));
+        let staged: Vec<String> = told.iter().filter(is_kept).map(|path| path.to_string_lossy().into_owned()).collect();
+        let forced = slot.recorder.forced(told).await?;
         let (loaded, most_bytes) = (slot.known.loaded.clone(), self.parts.shared.params.workspace.max_change_bytes);
         let recording = Recording { left_out, forced, is_work: true, most_bytes, loaded: Some(&loaded) };
         let recorded = slot.recorder.record(recording).await?;
         slot.known.written.extend(recorded.changed);
         slot.known.loaded.clone_from(&recorded.tree);
         slot.leave_index();
-        let left_out = slot.new_below_kept(&kept).await?;
+        let mut left_out = slot.new_below_kept(&kept).await?;
+        left_out.extend(staged);
+        left_out.sort();
+        left_out.dedup();
         Ok(Change { left_out, ..self.change(&mut state, recorded.tree, start).await? })
     }
 

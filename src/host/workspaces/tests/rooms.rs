@@ -92,6 +92,19 @@ async fn nothing_of_the_checkout_is_above_a_room_and_none_stays() {
 }
 
 #[tokio::test]
+async fn what_is_kept_and_was_committed_all_the_same_is_told() {
+    let project = Project::git(&[(".gitignore", "made\ncarried\n"), ("a", "a")]).set_up_by("echo 1 > made");
+    let project = project.carrying(&["carried"]);
+    write(&project.top, "carried", "the user's");
+    let workspace = project.open().await;
+    reset(&workspace).await;
+    git(&workspace.dir(), &["add", "-f", "made", "carried"]);
+    write(&workspace.dir(), "a", "b");
+    let change = record(&workspace).await;
+    assert_eq!((change.files, change.left_out), (vec!["a".to_owned()], vec!["carried".to_owned(), "made".to_owned()]));
+}
+
+#[tokio::test]
 async fn what_is_carried_neither_leads_to_the_checkout_nor_is_younger_than_the_work() {
     let project = Project::git(&[(".gitignore", ".venv\n"), ("a", "a")]).carrying(&[".venv"]);
     let write_path = |to: &Path| write(&project.top, ".venv/lib/p.pth", &format!("{}\n", to.display()));

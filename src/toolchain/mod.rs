@@ -79,6 +79,12 @@ pub fn moves(name: &str) -> bool {
     table().movable.contains(name)
 }
 
+/// Whether tools install packages into a directory of this name: `node_modules`.
+#[must_use]
+pub fn holds_packages(name: &str) -> bool {
+    table().packages.contains(name)
+}
+
 /// Whether a file is found in place of the test runner's own: `unittest.py` beside the code.
 #[must_use]
 pub fn stands_in(path: &str) -> bool {

@@ -44,6 +44,7 @@ struct File {
     caches: Vec<String>,
     holds_paths: Vec<String>,
     movable: Vec<String>,
+    packages: Vec<String>,
     quoted: Vec<Quoted>,
     summary: Vec<SummaryLine>,
     review: Review,
@@ -125,6 +126,7 @@ pub(super) struct Table {
     pub(super) stand_ins: GlobSet,
     pub(super) holds_paths: GlobSet,
     pub(super) movable: BTreeSet<String>,
+    pub(super) packages: BTreeSet<String>,
 }
 
 pub(super) fn table() -> &'static Table {
@@ -148,6 +150,7 @@ impl Table {
             table.caches.extend(file.caches);
             holds_paths.extend(file.holds_paths);
             table.movable.extend(file.movable);
+            table.packages.extend(file.packages);
             table.quoted.extend(file.quoted);
             table.lines.extend(file.summary);
             table.review.extend(file.review.words);

@@ -31,6 +31,7 @@ use crate::host::process::git_dir_of;
 use crate::services::BeginRun;
 use crate::services::RunBase;
 use crate::services::WorkspaceError;
+use crate::toolchain;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -269,7 +270,33 @@ async fn missing(shared: &Shared, repository: &Repository, commit: &str) -> Resu
     let submodules = repository.resolve(&format!("{commit}:.gitmodules")).await?;
     let words = "submodules are empty in workspaces: fill them with `\"setup\": \"git submodule update --init\"` \
                  in project.json if checks need them";
-    Ok(submodules.map(|_| words.to_owned()).into_iter().collect())
+    let mut missing: Vec<String> = submodules.map(|_| words.to_owned()).into_iter().collect();
+    missing.extend(installed(shared, repository).await?);
+    Ok(missing)
+}
+
+/// The packages that are installed in the user's checkout alone.
+async fn installed(shared: &Shared, repository: &Repository) -> Result<Option<String>, WorkspaceError> {
+    let list = repository.git().call(["ls-files", "-z", "--others", "--directory"]);
+    let untracked = list.ok().await?;
+    let carried = chosen(shared, repository).await?.roots;
+    let is_installed = |path: &PathBuf| {
+        let is_carried = carried.iter().any(|root| root.starts_with(path) || path.starts_with(root));
+        !is_carried && path.file_name().is_some_and(|name| toolchain::holds_packages(&name.to_string_lossy()))
+    };
+    let found: Vec<String> = git::paths(&untracked)
+        .map(|path| path.components().collect::<PathBuf>())
+        .filter(is_installed)
+        .map(|path| format!("`{}`", path.display()))
+        .take(3)
+        .collect();
+    Ok((!found.is_empty()).then(|| {
+        format!(
+            "{} is in your checkout alone, and neither workspaces nor clean rooms have it: if checks need it, let `setup` in \
+             project.json install it (`npm ci`, `pip install -r …`), or name it in `carry`",
+            found.join(", ")
+        )
+    }))
 }
 
 /// What of the project's own lies where the memory is, which no workspace has.

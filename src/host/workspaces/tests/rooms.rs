@@ -105,6 +105,21 @@ async fn what_is_kept_and_was_committed_all_the_same_is_told() {
 }
 
 #[tokio::test]
+async fn packages_that_only_the_checkout_has_are_named() {
+    let files = [(".gitignore", "node_modules\nvenv\n"), ("web/package.json", "{}")];
+    let said = async |project: Project| {
+        write(&project.top, "web/node_modules/x/index.js", "1");
+        write(&project.top, "venv/pyvenv.cfg", "1");
+        project.workspaces().begin(run_id().into()).await.unwrap().missing.join("\n")
+    };
+    let all = said(Project::git(&files)).await;
+    assert!(all.contains("`venv`, `web/node_modules` is in your checkout alone"), "{all}");
+    let one = said(Project::git(&files).carrying(&["venv"])).await;
+    assert!(one.contains("`web/node_modules` is in") && !one.contains("venv"), "{one}");
+    assert_eq!(said(Project::git(&files).set_up_by("npm ci")).await, "");
+}
+
+#[tokio::test]
 async fn what_is_carried_neither_leads_to_the_checkout_nor_is_younger_than_the_work() {
     let project = Project::git(&[(".gitignore", ".venv\n"), ("a", "a")]).carrying(&[".venv"]);
     let write_path = |to: &Path| write(&project.top, ".venv/lib/p.pth", &format!("{}\n", to.display()));

@@ -34,7 +34,7 @@ pub(super) async fn apply(dir: &Path, args: ApplyArgs) -> anyhow::Result<Exit> {
         Ok(applied) => applied,
         Err(error @ WorkspaceError::Conflict { .. }) => {
             errln!(
-                "error: {error}\nnothing was changed; commit or stash those files first, or merge the branch by hand"
+                "error: {error}\nnothing was changed; commit, stash or move away those files first, or merge the branch by hand"
             );
             return Ok(Exit::NotConfirmed);
         }

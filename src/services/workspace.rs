@@ -277,6 +277,12 @@ pub struct CommitRequest {
     pub body: String,
 }
 
+/// The lines that the body of a commit with confirmed work has: it is known by them whatever somebody puts on top of it.
+#[must_use]
+pub fn lines_of_work(run: &RunId, task: &TaskId) -> [String; 2] {
+    [format!("run: {run}"), format!("task: {task}")]
+}
+
 /// Where confirmed work is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Committed {

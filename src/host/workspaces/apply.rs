@@ -23,6 +23,7 @@ use crate::host::git::Call;
 use crate::host::git::Git;
 use crate::services::Applied;
 use crate::services::WorkspaceError;
+use crate::services::lines_of_work;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -94,8 +95,7 @@ async fn plan(layout: &Layout, bench: &Bench, run: &RunId, task: &TaskId) -> Res
     let name_of_patch = Layout::patch(run, task);
     let patch = layout.state().join(&name_of_patch);
     let tip = repository.resolve(&format!("refs/heads/{name}^{{commit}}")).await?;
-    let origin = repository.resolve(&format!("refs/heads/{name}~1")).await?;
-    let (Some(tip), Some(origin)) = (tip, origin) else {
+    let Some(tip) = tip else {
         let state = layout.files().map_err(io_error("open", layout.state()))?;
         if state.look(&name_of_patch).map_err(io_error("read", &patch))?.is_some() {
             let bytes = state.read(&name_of_patch).map_err(io_error("read", &patch))?;
@@ -107,12 +107,36 @@ async fn plan(layout: &Layout, bench: &Bench, run: &RunId, task: &TaskId) -> Res
         )));
     };
     let what = format!("the confirmed work of task {task}");
+    let Some(origin) = origin(&repository, lines_of_work(run, task), &tip).await? else {
+        return Err(WorkspaceError::Unusable(format!(
+            "the branch {name} was rewritten, and has nothing in common with your checkout any more, so that nobody can tell what of \
+             it is {what}: bring it with git (`git cherry-pick`, `git checkout {name} -- FILE`)"
+        )));
+    };
     let (change, files) = Work { tip, origin, what }.on_top_of_the_users(bench, &repository).await?.unzip();
     let from = match repository.kind {
         Kind::Git => name,
         Kind::Snapshot => patch.display().to_string(),
     };
     Ok(Planned { applied: Applied { from, files: files.unwrap_or_default() }, repository, change })
+}
+
+/// What the task started from: the parent of the commit that the runtime made, whatever somebody has put on top of that or merged
+/// into it. Where nothing is left of that commit, what the branch and the user's own have in common.
+async fn origin(repository: &Repository, lines: [String; 2], tip: &str) -> Result<Option<String>, WorkspaceError> {
+    let git = repository.git();
+    let find = ["rev-list", "--max-count=1", "--basic-regexp", "--all-match"];
+    let lines = lines.map(|line| format!("--grep=^{}$", line.replace('.', "[.]")));
+    // First of what is on the branch itself.
+    for history in [Some("--first-parent"), None] {
+        let made = git.call(find).args(&lines).args(history).arg(tip).line().await?;
+        if !made.is_empty() {
+            return repository.resolve(&format!("{made}^{{commit}}~1")).await;
+        }
+    }
+    let common = git.call(["merge-base", "HEAD", tip]).run().await?;
+    let common = String::from_utf8_lossy(&common.stdout).trim().to_owned();
+    Ok(Some(common).filter(|commit| !commit.is_empty()))
 }
 
 struct Work {

@@ -55,5 +55,8 @@ pub(super) async fn apply(dir: &Path, args: ApplyArgs) -> anyhow::Result<Exit> {
             outln!("  {}", project::printable(file));
         }
     }
+    for remark in &applied.remarks {
+        errln!("note: {}", project::printable(remark));
+    }
     Ok(Exit::Confirmed)
 }

@@ -324,6 +324,8 @@ pub struct Applied {
     pub from: String,
     /// The files it changed.
     pub files: Vec<String>,
+    /// What is left to do by hand.
+    pub remarks: Vec<String>,
 }
 
 /// A workspace could not be made or used.

@@ -337,7 +337,10 @@ async fn a_submodule_is_moved_or_removed_beside_other_files() {
             }
         })
         .await;
-        assert_eq!(apply(&project).await.unwrap().files, ["lib", "new"]);
+        let applied = apply(&project).await.unwrap();
+        assert_eq!(applied.files, ["lib", "new"]);
+        let remark = format!("git -C lib checkout {older}");
+        assert_eq!(applied.remarks.iter().any(|said| said.contains(&remark)), !removed, "{:?}", applied.remarks);
         assert_eq!(read(&project.top, "lib/f"), "2\n", "the user's submodule stays as it is");
         assert_eq!(read(&project.top, "new"), "work\n");
     }

@@ -34,7 +34,7 @@ pub(super) async fn apply(dir: &Path, args: ApplyArgs) -> anyhow::Result<Exit> {
         Ok(applied) => applied,
         Err(error @ WorkspaceError::Conflict { .. }) => {
             errln!(
-                "error: {error}\nnothing was changed; commit or stash those files first, or merge the branch by hand"
+                "error: {error}\nnothing was changed; commit, stash or move away those files first, or merge the branch by hand"
             );
             return Ok(Exit::NotConfirmed);
         }
@@ -54,6 +54,9 @@ pub(super) async fn apply(dir: &Path, args: ApplyArgs) -> anyhow::Result<Exit> {
         for file in &applied.files {
             outln!("  {}", project::printable(file));
         }
+    }
+    for remark in &applied.remarks {
+        errln!("note: {}", project::printable(remark));
     }
     Ok(Exit::Confirmed)
 }

@@ -245,6 +245,8 @@ pub struct Change {
     pub leads_out: Vec<String>,
     /// New or committed files that are no part of it, because they lie below what is carried or what `setup` made.
     pub left_out: Vec<String>,
+    /// What else a person should hear of it, in words.
+    pub remarks: Vec<String>,
     /// Hash of that difference; equal hashes mean the same change.
     pub diff_hash: String,
     /// The tree equals the attempt's own start tree: the agent did nothing.

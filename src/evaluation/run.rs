@@ -346,6 +346,7 @@ fn observed(case: &ObservedCase) -> Observed {
             existed: Vec::new(),
             leads_out: Vec::new(),
             left_out: Vec::new(),
+            remarks: Vec::new(),
             diff_hash: String::new(),
             no_op: case.changed.is_empty(),
         },

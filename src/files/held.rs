@@ -1,5 +1,7 @@
 //! What is held: whether it is the same, its attributes, and how another program is led to it.
 
+use super::look::Kind;
+use super::root::Missing;
 use super::root::Root;
 use cap_fs_ext::MetadataExt;
 use std::collections::BTreeSet;
@@ -71,9 +73,23 @@ impl Root {
         let name = |path: &Path| path.file_name().map(PathBuf::from).ok_or(io::ErrorKind::InvalidInput);
         let (old, new) = (dir_of(from, from_path)?, dir_of(self, path)?);
         match old.dir().rename(name(from_path)?, new.dir(), name(path)?) {
-            Err(error) if error.kind() == io::ErrorKind::CrossesDevices => self.copy(path, from, from_path),
+            Err(error) if error.kind() == io::ErrorKind::CrossesDevices => self.copy_either(path, from, from_path),
             moved => moved,
         }
+    }
+
+    /// Copies a file or a link. In the place of a link nothing stands for a moment.
+    fn copy_either(&self, path: &Path, from: &Self, from_path: &Path) -> io::Result<()> {
+        if from.stat(from_path)?.kind != Kind::Link {
+            return self.copy(path, from, from_path);
+        }
+        let target = from.target(from_path)?;
+        let (dir, name) = self.parent(path, Missing::IsMade)?;
+        match dir.remove_file(name) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        dir.symlink_contents(target, name)
     }
 
     /// Makes now the time of a regular file's last change.
@@ -136,6 +152,28 @@ mod tests {
         let touched = std::process::Command::new("touch").arg("here").current_dir(held.place()).status().unwrap();
         assert!(touched.success());
         assert_eq!((old.join("here").exists(), new.join("here").exists()), (false, cfg!(target_os = "linux")));
+    }
+
+    #[test]
+    fn files_and_links_are_taken_from_another_file_system() {
+        let dir = tempfile::tempdir().unwrap();
+        let Ok(other) = tempfile::tempdir_in("/dev/shm") else { return };
+        let [here, there] = [&dir, &other].map(|dir| Root::open(dir.path()).unwrap());
+        for name in ["file", "link", "over"] {
+            fs::write(dir.path().join(name), "old").unwrap();
+        }
+        fs::remove_file(dir.path().join("link")).unwrap();
+        fs::write(other.path().join("file"), "new").unwrap();
+        for name in ["link", "over"] {
+            there.link(Path::new(name), Path::new("file")).unwrap();
+        }
+        for name in ["file", "link", "over"] {
+            here.take(Path::new(name), &there, Path::new(name)).unwrap();
+        }
+        assert_eq!(here.read(Path::new("file")).unwrap(), b"new");
+        for name in ["link", "over"] {
+            assert_eq!(here.target(Path::new(name)).unwrap(), Path::new("file"));
+        }
     }
 
     #[test]

@@ -323,6 +323,7 @@ mod tests {
             existed: Vec::new(),
             leads_out: Vec::new(),
             left_out: Vec::new(),
+            remarks: Vec::new(),
             diff_hash: String::new(),
             no_op: case.files.is_empty(),
         };

@@ -81,6 +81,7 @@ mod tests {
             existed: list(existed),
             leads_out: Vec::new(),
             left_out: Vec::new(),
+            remarks: Vec::new(),
             diff_hash: String::new(),
             no_op: false,
         };

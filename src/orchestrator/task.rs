@@ -58,6 +58,7 @@ use crate::services::JournalError;
 use crate::services::TasksError;
 use crate::services::Workspace;
 use crate::services::WorkspaceError;
+use crate::services::lines_of_work;
 use std::sync::Arc;
 use std::sync::PoisonError;
 use std::time::Duration;
@@ -546,9 +547,8 @@ impl TaskRun {
     pub fn commit_body(&self) -> String {
         let last = self.last_judged.as_ref();
         format!(
-            "run: {}\ntask: {}\nattempt: {}\nchecks: {}\nproof: {}\n",
-            self.context.run,
-            self.task.id,
+            "{}\nattempt: {}\nchecks: {}\nproof: {}\n",
+            lines_of_work(&self.context.run, &self.task.id).join("\n"),
             last.map_or(0, |last| last.attempt),
             last.map(|last| last.passed.join(", ")).unwrap_or_default(),
             last.and_then(|last| last.proof).map_or("none", Proof::as_str),

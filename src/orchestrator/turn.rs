@@ -123,6 +123,7 @@ impl TaskRun {
         self.blame(course, changed);
         let change = self.recorded(workspace, course).await?;
         self.say_left_out(&change.left_out);
+        change.remarks.iter().cloned().for_each(|message| self.publish(EventKind::Warning { message }));
         if !change.files.is_empty() {
             self.last_change = Some((course.attempt.part, change.tree.clone()));
         }

@@ -278,6 +278,12 @@ pub struct CommitRequest {
     pub body: String,
 }
 
+/// The lines that the body of a commit with confirmed work has: it is known by them whatever somebody puts on top of it.
+#[must_use]
+pub fn lines_of_work(run: &RunId, task: &TaskId) -> [String; 2] {
+    [format!("run: {run}"), format!("task: {task}")]
+}
+
 /// Where confirmed work is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Committed {
@@ -319,6 +325,8 @@ pub struct Applied {
     pub from: String,
     /// The files it changed.
     pub files: Vec<String>,
+    /// What is left to do by hand.
+    pub remarks: Vec<String>,
 }
 
 /// A workspace could not be made or used.

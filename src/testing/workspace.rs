@@ -231,6 +231,7 @@ impl Workspace for MemoryWorkspace {
             existed,
             leads_out,
             left_out,
+            remarks: Vec::new(),
             diff_hash: tree.0.clone(),
             tree,
         })

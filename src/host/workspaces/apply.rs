@@ -11,8 +11,10 @@ use super::layout::Layout;
 use super::layout::blocking;
 use super::layout::io_error;
 use super::open::Merge;
+use super::recorder::Difference;
 use super::recorder::Recorder;
 use super::recorder::Recording;
+use super::recorder::Submodule;
 use super::repository::Kind;
 use super::repository::Repository;
 use super::repository::branch;
@@ -23,6 +25,7 @@ use crate::host::git::Call;
 use crate::host::git::Git;
 use crate::services::Applied;
 use crate::services::WorkspaceError;
+use crate::services::lines_of_work;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -94,8 +97,7 @@ async fn plan(layout: &Layout, bench: &Bench, run: &RunId, task: &TaskId) -> Res
     let name_of_patch = Layout::patch(run, task);
     let patch = layout.state().join(&name_of_patch);
     let tip = repository.resolve(&format!("refs/heads/{name}^{{commit}}")).await?;
-    let origin = repository.resolve(&format!("refs/heads/{name}~1")).await?;
-    let (Some(tip), Some(origin)) = (tip, origin) else {
+    let Some(tip) = tip else {
         let state = layout.files().map_err(io_error("open", layout.state()))?;
         if state.look(&name_of_patch).map_err(io_error("read", &patch))?.is_some() {
             let bytes = state.read(&name_of_patch).map_err(io_error("read", &patch))?;
@@ -107,12 +109,45 @@ async fn plan(layout: &Layout, bench: &Bench, run: &RunId, task: &TaskId) -> Res
         )));
     };
     let what = format!("the confirmed work of task {task}");
-    let (change, files) = Work { tip, origin, what }.on_top_of_the_users(bench, &repository).await?.unzip();
+    let Some(origin) = origin(&repository, lines_of_work(run, task), &tip).await? else {
+        return Err(WorkspaceError::Unusable(format!(
+            "the branch {name} was rewritten, and has nothing in common with your checkout any more, so that nobody can tell what of \
+             it is {what}: bring it with git (`git cherry-pick`, `git checkout {name} -- FILE`)"
+        )));
+    };
+    let (change, difference) = Work { tip, origin, what }.on_top_of_the_users(bench, &repository).await?;
     let from = match repository.kind {
         Kind::Git => name,
         Kind::Snapshot => patch.display().to_string(),
     };
-    Ok(Planned { applied: Applied { from, files: files.unwrap_or_default() }, repository, change })
+    let remarks = difference.submodules.iter().map(stays).collect();
+    Ok(Planned { applied: Applied { from, files: difference.files, remarks }, repository, change })
+}
+
+/// What is in the user's submodules is not touched.
+fn stays(submodule: &Submodule) -> String {
+    let (path, commit) = (submodule.path.display(), &submodule.commit);
+    format!(
+        "the submodule `{path}` stays at its commit in your checkout; for the one of the work: git -C {path} checkout {commit}"
+    )
+}
+
+/// What the task started from: the parent of the commit that the runtime made, whatever somebody has put on top of that or merged
+/// into it. Where nothing is left of that commit, what the branch and the user's own have in common.
+async fn origin(repository: &Repository, lines: [String; 2], tip: &str) -> Result<Option<String>, WorkspaceError> {
+    let git = repository.git();
+    let find = ["rev-list", "--max-count=1", "--basic-regexp", "--all-match"];
+    let lines = lines.map(|line| format!("--grep=^{}$", line.replace('.', "[.]")));
+    // First of what is on the branch itself.
+    for history in [Some("--first-parent"), None] {
+        let made = git.call(find).args(&lines).args(history).arg(tip).line().await?;
+        if !made.is_empty() {
+            return repository.resolve(&format!("{made}^{{commit}}~1")).await;
+        }
+    }
+    let common = git.call(["merge-base", "HEAD", tip]).run().await?;
+    let common = String::from_utf8_lossy(&common.stdout).trim().to_owned();
+    Ok(Some(common).filter(|commit| !commit.is_empty()))
 }
 
 struct Work {
@@ -122,12 +157,12 @@ struct Work {
 }
 
 impl Work {
-    /// The change, with its files as they are shown; none where the user has it all.
+    /// The change, with what it does; none where the user has it all.
     async fn on_top_of_the_users(
         self,
         bench: &Bench,
         repository: &Repository,
-    ) -> Result<Option<(Change, Vec<String>)>, WorkspaceError> {
+    ) -> Result<(Option<Change>, Difference), WorkspaceError> {
         let (own, private) = (repository.own(), bench.scratch()?);
         let top = Root::open(&repository.top).map_err(io_error("open", &repository.top))?;
         take_index(&repository.checkout_dir, &private);
@@ -145,12 +180,12 @@ impl Work {
         let merged = merge.tree(&own, &self.what).await?;
         let difference = recorder.difference(&user, &merged).await?;
         if difference.files.is_empty() {
-            return Ok(None);
+            return Ok((None, difference));
         }
         let patch = patch(&own, &user, &merged).await?;
-        let change = Change { patch, files: difference.paths, in_repository: true };
+        let change = Change { patch, files: difference.paths.clone(), in_repository: true };
         change.check(repository, self.what).await?;
-        Ok(Some((change, difference.files)))
+        Ok((Some(change), difference))
     }
 }
 
@@ -215,7 +250,8 @@ async fn plan_of_file(repository: Repository, (path, patch): (&Path, Vec<u8>)) -
     let names = lines.filter_map(|line| line.splitn(3, |byte| *byte == b'\t').nth(2));
     change.files = names.map(|name| PathBuf::from(OsStr::from_bytes(name))).collect();
     let files = change.files.iter().map(|path| path.to_string_lossy().into_owned()).collect();
-    Ok(Planned { applied: Applied { from: path.display().to_string(), files }, repository, change: Some(change) })
+    let applied = Applied { from: path.display().to_string(), files, remarks: Vec::new() };
+    Ok(Planned { applied, repository, change: Some(change) })
 }
 
 /// What git names in its errors: `patch failed: <file>:<line>`, `<file>: <why>`, and `affected file '<file>' is beyond …`.

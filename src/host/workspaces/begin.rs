@@ -190,7 +190,7 @@ async fn pin(layout: &Layout, repository: &Repository, run: &RunId, commit: &str
         let is_ours = |name: &&String| name.strip_prefix(BASES).is_some_and(|run| layout.run(run).is_dir());
         others.keys().filter(is_ours).for_each(|name| orders.push_str(&format!("delete {name}\n")));
     }
-    repository.git().call(["update-ref", "--stdin"]).stdin(orders).ok().await.map(drop)
+    repository.git().call(["update-ref", "--no-deref", "--stdin"]).stdin(orders).ok().await.map(drop)
 }
 
 /// The base of a run that goes on.

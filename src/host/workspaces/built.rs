@@ -1,6 +1,7 @@
 //! What was built of a slot's files: by `setup`, which stays in them, and by checks, in build caches. Neither may speak for other files than
 //! those that it was built of.
 
+use super::agents_git::DIR;
 use super::agents_git::MODULES;
 use super::begin::Begun;
 use super::layout::blocking;
@@ -19,6 +20,7 @@ use crate::files::Root;
 use crate::services::WorkspaceError;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::Mutex;
@@ -104,6 +106,26 @@ impl Slot {
         Ok(new.iter().filter(is_work).map(|path| path.to_string_lossy().into_owned()).collect())
     }
 
+    /// Whether `setup` has left a repository there, and not only files.
+    pub(super) fn was_repository(&self, path: &Path) -> bool {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).has(&path.join(DIR))
+    }
+
+    /// Files below what is kept that are new or have another content now, but those that are ignored.
+    pub(super) async fn rewritten_below(&self, root: &Path) -> Result<Vec<PathBuf>, WorkspaceError> {
+        let root = root.to_owned();
+        let rewritten = self.with_kept(move |kept| {
+            let touched = kept.touched()?.into_iter();
+            let is_rewritten = |path: &PathBuf| {
+                path.starts_with(&root) && path.iter().all(|name| name != DIR) && !kept.has_content(path)
+            };
+            Ok(touched.filter(is_rewritten).collect::<Vec<_>>())
+        });
+        let rewritten = rewritten.await?;
+        let ignored = self.recorder.ignored(&rewritten).await?;
+        Ok(rewritten.into_iter().filter(|path| !ignored.contains(path)).collect())
+    }
+
     /// What is not tracked and is kept: carried, or made by `setup`.
     pub(super) fn kept_roots(&self) -> BTreeSet<PathBuf> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner).roots().clone()
@@ -181,8 +203,9 @@ impl Slot {
         let tracked = Tracked::read(&self.recorder.listing().await?);
         self.known.submodules = tracked.submodules().collect();
         let filled = |path: &PathBuf| files.list(path).is_ok_and(|names| !names.is_empty());
-        let of_git = tracked.submodules().chain([PathBuf::from(MODULES)]).filter(filled);
-        let made = untracked.into_iter().flat_map(|path| made_itself(&files, path)).chain(of_git).collect();
+        // A submodule and its repository are kept as a whole.
+        let submodules = tracked.submodules().chain([PathBuf::from(MODULES)]).filter(filled);
+        let made = untracked.into_iter().flat_map(|path| made_itself(&files, path)).chain(submodules).collect();
         self.with_kept(move |kept| kept.capture(made)).await
     }
 }

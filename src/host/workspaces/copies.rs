@@ -169,14 +169,18 @@ impl Copies {
                 self.before.link(path, &target)?;
                 self.after.link(path, &target)?;
             }
-            Some(Kind::Dir | Kind::Other) | None => {}
+            // One of a submodule, or one that a file takes the place of. What is in it is not copied.
+            Some(Kind::Dir) => drop(self.after.make_below(path)?),
+            Some(Kind::Other) | None => {}
         }
         Ok(look.map(|look| (look.kind, look.mode)))
     }
 
     /// Git asks the directories of a file how it is to be written.
     fn copy_attributes(&self) -> io::Result<()> {
-        let dirs: HashSet<&Path> = self.files.iter().flat_map(|file| file.path.ancestors().skip(1)).collect();
+        let mut dirs: HashSet<&Path> = self.files.iter().flat_map(|file| file.path.ancestors().skip(1)).collect();
+        // What takes the place of a directory finds nothing in it.
+        self.files.iter().for_each(|file| _ = dirs.remove(file.path.as_path()));
         for dir in dirs {
             let attributes = dir.join(".gitattributes");
             let is_there = |root: &Root| Ok::<_, io::Error>(root.look(&attributes)?.map(|look| look.kind));
@@ -196,15 +200,15 @@ impl Copies {
     ///
     /// # Errors
     /// Where the user saved one of them meanwhile, or one cannot be moved: those that were moved are put back. Where that cannot be
-    /// done either, the copies stay.
+    /// done either, the copies stay. Before anything is moved, where something is in the way.
     pub(super) fn arrive(self) -> Result<(), WorkspaceError> {
+        self.nothing_is_in_the_way()?;
         let (prepared, place) = (Path::new(PREPARED), Path::new(PLACE));
         let state = &self.bench.state;
         let failed = || io_error("rename", &state.path().join(prepared));
         state.remove(&prepared.join(SCRATCH)).and_then(|()| state.rename(prepared, place)).map_err(failed())?;
         // First what goes, which may be in the way of what comes.
-        let (go, come): (Vec<&Copied>, Vec<&Copied>) =
-            self.files.iter().partition(|file| self.after.look(&file.path).ok().flatten().is_none());
+        let (go, come): (Vec<&Copied>, Vec<&Copied>) = self.files.iter().partition(|file| !self.comes(file));
         let mut moved = Vec::new();
         for file in go.into_iter().chain(come) {
             let done = self.was_saved(file).unwrap_or_else(|| {
@@ -216,6 +220,33 @@ impl Copies {
             }
         }
         self.let_go()
+    }
+
+    /// Whether a file or a link is to be there.
+    fn comes(&self, file: &Copied) -> bool {
+        self.after.look(&file.path).ok().flatten().is_some_and(|look| look.kind != Kind::Dir)
+    }
+
+    /// A file takes the place of a directory if nothing stays in that but directories.
+    fn nothing_is_in_the_way(&self) -> Result<(), WorkspaceError> {
+        let goes: HashSet<&Path> =
+            self.files.iter().filter(|file| !self.comes(file)).map(|file| file.path.as_path()).collect();
+        let is_replaced = |file: &&Copied| matches!(file.was, Some((Kind::Dir, _))) && self.comes(file);
+        let mut stays = Vec::new();
+        for file in self.files.iter().filter(is_replaced) {
+            for found in self.top.walk(&file.path) {
+                let (path, look) = found.map_err(io_error("look through", &self.top.path().join(&file.path)))?;
+                if look.kind != Kind::Dir && !goes.contains(path.as_path()) {
+                    stays.push(path.display().to_string());
+                }
+            }
+        }
+        if stays.is_empty() {
+            return Ok(());
+        }
+        let what =
+            "the work, which has a file where you have a directory with files of which it does not know,".to_owned();
+        Err(WorkspaceError::Conflict { what, files: stays })
     }
 
     /// The error of a file that is not any more as it was copied.
@@ -237,16 +268,27 @@ impl Copies {
     }
 
     fn put(&self, file: &Copied) -> io::Result<()> {
-        let path = &file.path;
-        match self.after.look(path)?.map(|look| (look.kind, look.mode)) {
-            None if matches!(file.was, Some((Kind::Dir, _))) => Ok(()),
-            None => {
-                self.top.remove(path)?;
+        let (path, was) = (&file.path, file.was.map(|(kind, _)| kind));
+        match (was, self.after.look(path)?.map(|look| (look.kind, look.mode))) {
+            // The files of a submodule are no part of the work.
+            (Some(Kind::Dir), Some((Kind::Dir, _))) | (None, None) => Ok(()),
+            (_, None) => {
+                match was {
+                    // One of a submodule stays, as git has it, if something is in it.
+                    Some(Kind::Dir) => _ = self.top.remove_empty(path),
+                    _ => self.top.remove(path)?,
+                }
                 let emptied = path.ancestors().skip(1).filter(|dir| !dir.as_os_str().is_empty());
                 emptied.map(|dir| self.top.remove_empty(dir)).take_while(Result::is_ok).for_each(drop);
                 Ok(())
             }
-            Some((now, mode)) => {
+            (_, Some((Kind::Dir, _))) => {
+                if was.is_some() {
+                    self.top.remove(path)?;
+                }
+                self.top.make_below(path).map(drop)
+            }
+            (_, Some((now, mode))) => {
                 // Git makes new files of those that it changes.
                 if let Some((Kind::File, was)) = file.was
                     && now == Kind::File
@@ -254,6 +296,7 @@ impl Copies {
                 {
                     self.after.set_mode(path, was)?;
                 }
+                clear(&self.top, path)?;
                 self.top.take(path, &self.after, path)
             }
         }
@@ -261,11 +304,10 @@ impl Copies {
 
     /// Makes the files that were moved what they were, and lets the copies go.
     fn put_back(&self, moved: &[&Copied], why: &str) -> Result<(), WorkspaceError> {
-        // First what is new, which may be in the way of what was there.
-        let (new, there): (Vec<&Copied>, Vec<&Copied>) = moved.iter().partition(|file| file.was.is_none());
-        let failed: Vec<String> = new
-            .into_iter()
-            .chain(there)
+        // What came last may be in the way of what went first.
+        let failed: Vec<String> = moved
+            .iter()
+            .rev()
             .filter_map(|file| Some(format!("{} ({})", file.path.display(), self.restore(file).err()?)))
             .collect();
         if failed.is_empty() {
@@ -285,12 +327,26 @@ impl Copies {
 
     fn restore(&self, file: &Copied) -> io::Result<()> {
         let path = &file.path;
+        let is_dir = self.top.look(path)?.map(|look| look.kind == Kind::Dir);
         match file.was {
-            None if self.top.look(path)?.is_some_and(|look| look.kind != Kind::Dir) => self.top.remove(path),
+            None if is_dir == Some(true) => {
+                // What somebody has put there meanwhile stays.
+                let _ = self.top.remove_empty(path);
+                Ok(())
+            }
+            None => self.top.remove(path),
+            Some((Kind::Dir, _)) => {
+                if is_dir == Some(false) {
+                    self.top.remove(path)?;
+                }
+                self.top.make_below(path).map(drop)
+            }
             Some((Kind::File, _)) if !is_same_file(&self.top, &self.before, path) => {
+                clear(&self.top, path)?;
                 self.top.take(path, &self.before, path)
             }
             Some((Kind::Link, _)) if !self.is_as_it_was(file) => {
+                clear(&self.top, path)?;
                 self.top.remove(path)?;
                 self.top.link(path, &self.before.target(path)?)
             }
@@ -303,6 +359,22 @@ impl Copies {
         let state = &self.bench.state;
         state.remove(Path::new(PLACE)).map_err(io_error("remove", &state.path().join(PLACE)))
     }
+}
+
+/// Removes a directory with nothing but directories in it, if one stands there.
+fn clear(files: &Root, path: &Path) -> io::Result<()> {
+    if files.look(path)?.is_none_or(|look| look.kind != Kind::Dir) {
+        return Ok(());
+    }
+    let mut dirs = Vec::new();
+    for found in files.walk(path) {
+        let (path, look) = found?;
+        if look.kind != Kind::Dir {
+            return Err(io::Error::other(format!("`{}` is in the way", path.display())));
+        }
+        dirs.push(path);
+    }
+    dirs.iter().rev().try_for_each(|dir| files.remove_empty(dir))
 }
 
 fn is_same_file(one: &Root, other: &Root, path: &Path) -> bool {

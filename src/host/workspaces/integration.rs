@@ -57,7 +57,13 @@ pub(super) async fn standing(repository: &Repository, run: &RunId) -> Result<BTr
     let integration = integration(run);
     // The integration branch has a rule of its own, and what lies below its name is nobody's.
     let is_own = |name: &String| *name != integration && !name.starts_with(&format!("{integration}/"));
-    Ok(refs.into_iter().filter(|(name, _)| is_own(name)).collect())
+    let mut standing = BTreeMap::new();
+    for (name, commit) in refs {
+        if is_own(&name) && !repository.is_symbolic(&name).await? {
+            standing.insert(name, commit);
+        }
+    }
+    Ok(standing)
 }
 
 /// A confirmed tree on top of the tip.
@@ -110,8 +116,9 @@ async fn move_ref(begun: &Begun, name: &str, commit: &str, from: Option<&str>) -
     let below = repository.refs(&[&format!("{name}/")], None).await?;
     for (found, at) in &below {
         put_aside(begun, name, at).await?;
-        git.call(["update-ref", "-d", found, at]).ok().await?;
+        git.call(["update-ref", "--no-deref", "-d", found, at]).ok().await?;
     }
+    take_apart(begun, name).await?;
     let now = repository.resolve(name).await?;
     let known: Vec<&str> = [Some(begun.commit.as_str()), from].into_iter().flatten().collect();
     if now.as_deref() == Some(commit) && repository.is_whole(commit, &known).await? {
@@ -122,6 +129,16 @@ async fn move_ref(begun: &Begun, name: &str, commit: &str, from: Option<&str>) -
     }
     let expected = now.unwrap_or_else(|| "0".repeat(commit.len()));
     bring(begun, name, Moved { commit, expected: &expected, known: &known }).await
+}
+
+/// A branch of the run that somebody has made another name of a branch of theirs is taken away: what it leads to is not ours to
+/// move, and not our work.
+async fn take_apart(begun: &Begun, name: &str) -> Result<(), WorkspaceError> {
+    if begun.repository.is_symbolic(name).await? {
+        begun.repository.git().call(["symbolic-ref", "--delete", name]).ok().await?;
+        begun.put_aside.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned());
+    }
+    Ok(())
 }
 
 /// A ref that is moved to a commit of ours.
@@ -148,7 +165,8 @@ async fn bring(begun: &Begun, name: &str, to: Moved<'_>) -> Result<(), Workspace
                 continue;
             }
         };
-        let moved = git.call(["update-ref", "-m", "reflexion: merged", name, commit, expected]).ok().await;
+        let moved =
+            git.call(["update-ref", "--no-deref", "-m", "reflexion: merged", name, commit, expected]).ok().await;
         let is_whole = moved.is_ok() && repository.is_whole(commit, known).await?;
         if let Some(held) = held {
             // A file of the user's repository with a name that git has just made for us; one that is left keeps a pack.
@@ -174,7 +192,7 @@ pub(super) async fn place(begun: &Begun, name: &str, commit: &str) -> Result<(),
 /// `<name>@<commit>`, which is no task's branch.
 async fn put_aside(begun: &Begun, name: &str, commit: &str) -> Result<(), WorkspaceError> {
     let aside = format!("{name}@{}", commit.chars().take(12).collect::<String>());
-    begun.repository.git().call(["update-ref", &aside, commit]).ok().await?;
+    begun.repository.git().call(["update-ref", "--no-deref", &aside, commit]).ok().await?;
     begun.put_aside.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned());
     Ok(())
 }
@@ -218,6 +236,7 @@ pub(super) async fn keep(begun: &Begun, task: &TaskId, attempt: u32) -> Result<S
     let name = branch(&begun.run, task);
     let (full, kept) = (format!("refs/heads/{name}"), format!("{name}@{attempt}"));
     let repository = &begun.repository;
+    take_apart(begun, &full).await?;
     let known = begun.branches.lock().unwrap_or_else(PoisonError::into_inner).get(&full).cloned();
     let now = repository.resolve(&full).await?;
     if let Some(commit) = known.clone().or_else(|| now.clone()) {
@@ -237,7 +256,7 @@ pub(super) async fn keep(begun: &Begun, task: &TaskId, attempt: u32) -> Result<S
             {
                 begun.put_aside.lock().unwrap_or_else(PoisonError::into_inner).insert(full.clone());
             }
-            Some(now) => drop(repository.git().call(["update-ref", "-d", &full, &now]).ok().await?),
+            Some(now) => drop(repository.git().call(["update-ref", "--no-deref", "-d", &full, &now]).ok().await?),
             None => {}
         }
     }

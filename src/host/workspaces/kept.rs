@@ -347,6 +347,11 @@ impl Kept {
         Ok(new.map(|(path, _)| path).collect())
     }
 
+    /// Whether it was there when it was kept.
+    pub(super) fn has(&self, path: &Path) -> bool {
+        self.entries.contains_key(path)
+    }
+
     /// Whether a file that is kept has the content that it had.
     pub(super) fn has_content(&self, path: &Path) -> bool {
         let Some(Entry::File { size, .. }) = self.entries.get(path) else { return false };

@@ -51,6 +51,15 @@ pub(super) struct Recorded {
     pub(super) tree: String,
     /// What differed from the index, which has its state from the files now.
     pub(super) changed: HashSet<PathBuf>,
+    /// Of somebody's work, the submodules that it has.
+    pub(super) submodules: Vec<Submodule>,
+}
+
+/// A submodule, and the commit that is recorded for it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Submodule {
+    pub(super) path: PathBuf,
+    pub(super) commit: String,
 }
 
 /// What differs between two trees.
@@ -63,6 +72,10 @@ pub(super) struct Difference {
     pub(super) existed: Vec<String>,
     /// Links that were made or changed and lead to nothing of the tree's, with where they lead.
     pub(super) leads_out: Vec<String>,
+    /// Submodules at commits at which none of the first tree is.
+    pub(super) submodules: Vec<Submodule>,
+    /// What else is to be said of it, in words.
+    pub(super) remarks: Vec<String>,
     pub(super) hash: String,
 }
 
@@ -180,8 +193,16 @@ impl Recorder {
         }
         let copy = private.clone();
         blocking(move || copy.put(Path::new(SHOWN), &ours).map_err(io_error("write to", copy.path()))).await?;
-        let load = self.git.call(["read-tree", "--reset", tree]);
-        load.index(&self.private.path().join(SHOWN)).ok().await?;
+        let call = |args: &[&str]| self.git.call(args).index(&self.private.path().join(SHOWN));
+        call(&["read-tree", "--reset", tree]).ok().await?;
+        // Where files have taken the place of a submodule, git would look at none of them.
+        let mut gone = submodules(&call(&["ls-files", "-z", "--stage"]).ok().await?);
+        if !gone.is_empty() {
+            let ours = submodules(&self.listing().await?);
+            gone.retain(|submodule| !ours.iter().any(|own| own.path == submodule.path));
+            let remove = call(&["update-index", "--force-remove", "-z", "--stdin"]);
+            remove.stdin(git::listing(gone.iter().map(|submodule| &submodule.path))).ok().await?;
+        }
         read(SHOWN).await
     }
 
@@ -224,6 +245,8 @@ impl Recorder {
         let left_out = patterns(&what.left_out);
         self.private.put(exclude, &left_out).map_err(io_error("write to", self.private.path()))?;
         let exclude = self.private.path().join(exclude);
+        let before = if what.is_work { submodules(&self.listing().await?) } else { Vec::new() };
+        let mut changed = self.let_go_of(&before, &what.left_out).await?;
         let list = ["ls-files", "-z", "--others", "--modified", "--deleted", "--exclude-standard", "-X"];
         let out = self.call(list).arg(&exclude).run().await?;
         // Where git only warns of a directory that it cannot open, what is in it would be missing in the record.
@@ -233,7 +256,6 @@ impl Recorder {
             return Err(WorkspaceError::NotRecorded(format!("what it left cannot be read: {line}")));
         }
         let out = out.stdout;
-        let mut changed: HashSet<PathBuf> = HashSet::new();
         let mut nested: Vec<PathBuf> = Vec::new();
         for path in git::paths(&out) {
             if path.as_os_str().as_bytes().ends_with(b"/") {
@@ -256,7 +278,58 @@ impl Recorder {
                 self.call(["write-tree"]).line().await?
             }
         };
-        Ok(Recorded { tree, changed })
+        // New ones are recorded as files.
+        let submodules = if before.is_empty() { before } else { submodules(&self.listing().await?) };
+        Ok(Recorded { tree, changed, submodules })
+    }
+
+    /// Takes submodules out of the index in whose places files of the work's own are: git sees none below a submodule. An empty
+    /// directory, or one with nothing but ignored files, is a submodule that nobody has filled.
+    async fn let_go_of(
+        &self,
+        submodules: &[Submodule],
+        left_out: &[PathBuf],
+    ) -> Result<HashSet<PathBuf>, WorkspaceError> {
+        let mut replaced = HashSet::new();
+        for Submodule { path, .. } in submodules {
+            if self.kind(path) != Some(Kind::Dir) || self.is_there(&path.join(".git")) {
+                continue;
+            }
+            let is_work = |file: &PathBuf| !left_out.iter().any(|out| file.starts_with(out));
+            if self.files_of(path).await?.iter().any(is_work) {
+                replaced.insert(path.clone());
+            }
+        }
+        if !replaced.is_empty() {
+            let remove = ["update-index", "--force-remove", "-z", "--stdin"];
+            self.call(remove).stdin(git::listing(&replaced)).ok().await?;
+        }
+        Ok(replaced)
+    }
+
+    /// The files below a submodule that are not those of its commit, as far as they are not ignored; none if the commit is not among
+    /// these objects, which are not those of a repository that an agent can reach.
+    pub(super) async fn differing_below(
+        &self,
+        submodule: &Submodule,
+        objects: &Path,
+    ) -> Result<Option<Vec<PathBuf>>, WorkspaceError> {
+        const OTHER: &str = "submodule-index";
+        let Submodule { path: submodule, commit } = submodule;
+        let failed = || io_error("read", &self.files.path().join(submodule));
+        let git = self.git.on(&self.files.below(submodule).map_err(failed())?);
+        self.private.remove(Path::new(OTHER)).map_err(io_error("write to", self.private.path()))?;
+        let index = self.private.path().join(OTHER);
+        let objects = |call: Call| call.env("GIT_ALTERNATE_OBJECT_DIRECTORIES", objects).index(&index);
+        if objects(git.call(["read-tree", commit])).run().await?.status != 0 {
+            return Ok(None);
+        }
+        let list = ["ls-files", "-z", "--others", "--modified", "--deleted", "--exclude-standard"];
+        let out = objects(git.call(list)).ok().await?;
+        let mut differing: Vec<PathBuf> = git::paths(&out).map(|path| submodule.join(path)).collect();
+        differing.sort();
+        differing.dedup();
+        Ok(Some(differing))
     }
 
     /// A change that is larger than anybody means it to be is not read at all.
@@ -349,11 +422,15 @@ impl Recorder {
     async fn submodules(&self, dirs: &[PathBuf]) -> Result<HashSet<PathBuf>, WorkspaceError> {
         let list = ["--literal-pathspecs", "ls-files", "-z", "--stage", "--"];
         let staged = self.call(list).args(dirs).ok().await?;
-        Ok(staged
-            .split(|byte| *byte == 0)
-            .filter(|entry| entry.starts_with(b"160000"))
-            .filter_map(|entry| git::paths(entry.splitn(2, |b| *b == b'\t').nth(1)?).next())
-            .collect())
+        Ok(submodules(&staged).into_iter().map(|submodule| submodule.path).collect())
+    }
+
+    /// Whether a tree has submodules at all of these paths.
+    pub(super) async fn are_submodules(&self, tree: &str, paths: &[PathBuf]) -> Result<bool, WorkspaceError> {
+        let list = ["--literal-pathspecs", "ls-tree", "-z", tree, "--"];
+        let listed = self.git.call(list).args(paths).ok().await?;
+        let found = listed.split(|byte| *byte == 0).filter(|entry| entry.starts_with(b"160000"));
+        Ok(found.count() == paths.len())
     }
 
     /// What differs between two trees: the paths, and the first 16 hex digits of the raw listing's SHA-256.
@@ -367,14 +444,25 @@ impl Recorder {
         // `:mode mode id id status NUL path NUL`, again and again.
         let mut parts = raw.split(|byte| *byte == 0);
         let (mut files, mut paths, mut existed, mut leads_out) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let (mut submodules, mut known) = (Vec::new(), HashSet::new());
         while let (Some(modes), Some(path)) = (parts.next(), parts.next()) {
+            let bytes = path;
             paths.push(PathBuf::from(OsStr::from_bytes(path)));
             let path = String::from_utf8_lossy(path).into_owned();
-            let mut fields = modes.split(|byte| *byte == b' ').skip(1);
-            if let (Some(b"120000"), Some(id)) = (fields.next(), fields.nth(1)) {
-                let target = self.git.call(["cat-file", "blob", &*String::from_utf8_lossy(id)]).ok().await?;
-                let is_link = |place: &str| self.kind(Path::new(place)) == Some(Kind::Link);
-                leads_out.extend(outside(&path, &String::from_utf8_lossy(&target), is_link));
+            let fields: Vec<_> = modes.split(|byte| *byte == b' ').map(String::from_utf8_lossy).collect();
+            if let [was, is, old, new, ..] = &fields[..] {
+                if was == ":160000" {
+                    known.insert(old.clone().into_owned());
+                }
+                if is == "160000" {
+                    let path = PathBuf::from(OsStr::from_bytes(bytes));
+                    submodules.push(Submodule { path, commit: new.clone().into_owned() });
+                }
+                if is == "120000" {
+                    let target = self.git.call(["cat-file", "blob", new]).ok().await?;
+                    let is_link = |place: &str| self.kind(Path::new(place)) == Some(Kind::Link);
+                    leads_out.extend(outside(&path, &String::from_utf8_lossy(&target), is_link));
+                }
             }
             if !modes.ends_with(b" A") {
                 existed.push(path.clone());
@@ -385,8 +473,21 @@ impl Recorder {
         for byte in &sha2::Sha256::digest(&raw)[..8] {
             let _ = write!(hash, "{byte:02x}");
         }
-        Ok(Difference { files, paths, existed, leads_out, hash })
+        // One that was moved is at a commit that was there.
+        submodules.retain(|submodule: &Submodule| !known.contains(&submodule.commit));
+        Ok(Difference { files, paths, existed, leads_out, submodules, remarks: Vec::new(), hash })
     }
+}
+
+/// Those that `ls-files --stage` names.
+fn submodules(listing: &[u8]) -> Vec<Submodule> {
+    let read = |entry: &[u8]| {
+        // `mode id stage TAB path`
+        let (about, path) = entry.split_at(memchr::memchr(b'\t', entry)?);
+        let commit = String::from_utf8_lossy(about).split(' ').nth(1)?.to_owned();
+        Some(Submodule { path: PathBuf::from(OsStr::from_bytes(&path[1..])), commit })
+    };
+    listing.split(|byte| *byte == 0).filter(|entry| entry.starts_with(b"160000")).filter_map(read).collect()
 }
 
 /// A link with where it leads, if that is not below the top of its tree, or is git's own. What is above the place that another link

@@ -178,6 +178,14 @@ impl Repository {
         Ok(found)
     }
 
+    /// Whether a ref, given by its full name, is another name of a ref.
+    pub(super) async fn is_symbolic(&self, name: &str) -> Result<bool, WorkspaceError> {
+        if let Read::Known(_) = refs::one(&self.git_dir, name) {
+            return Ok(false);
+        }
+        Ok(self.git().call(["symbolic-ref", "-q"]).arg(name).run().await?.status == 0)
+    }
+
     /// Brings a commit of ours, with all that it needs beside what these `known` ones have, into the user's repository. Every
     /// object is checked, and so is that what it names is there. What is [held](Arrival::Held) has a file that keeps git from
     /// removing it; its path is given.

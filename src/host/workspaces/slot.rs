@@ -272,6 +272,7 @@ impl Slot {
         let files = self.recorder.files.clone();
         let half = blocking(move || Ok(agents_git::half_done(&files))).await?;
         let differing = self.differing(target).await?;
+        self.let_go_of_filled(&differing, target).await?;
         let hidden = target.begun.repository.hidden();
         let hides = differing.iter().any(|path| hidden.iter().any(|hidden| path.starts_with(hidden)));
         let marks = self.marks(differing).await?;
@@ -288,6 +289,17 @@ impl Slot {
         self.with_kept(Kept::restore).await?;
         self.leave(target).await?;
         Ok(half)
+    }
+
+    /// What `setup` has put into a submodule is not kept where the target has files of its own in that place.
+    async fn let_go_of_filled(&mut self, differing: &[PathBuf], target: &Target<'_>) -> Result<(), WorkspaceError> {
+        let filled = self.kept_roots();
+        let is_filled = |path: &&PathBuf| self.known.submodules.contains(*path) && filled.contains(*path);
+        let filled: Vec<PathBuf> = differing.iter().filter(is_filled).cloned().collect();
+        if filled.is_empty() || self.recorder.are_submodules(target.tree, &filled).await? {
+            return Ok(());
+        }
+        self.forget_kept(target).await
     }
 
     /// What differs between the tree in our index and the target.

@@ -166,8 +166,14 @@ impl HostWorkspace {
         {
             return Ok(difference.clone());
         }
-        let difference = state.slot()?.recorder.difference(&self.parts.tree, tree).await?;
-        state.differs = Some((tree.to_owned(), difference.clone()));
+        let mut difference = state.slot()?.recorder.difference(&self.parts.tree, tree).await?;
+        if self.parts.role == Role::Work {
+            self.parts.look_for_commits(tree, &mut difference).await?;
+        }
+        // What nobody else has now may be pushed in a moment.
+        if difference.leads_out.is_empty() && difference.remarks.is_empty() {
+            state.differs = Some((tree.to_owned(), difference.clone()));
+        }
         Ok(difference)
     }
 
@@ -210,6 +216,7 @@ impl HostWorkspace {
             existed: difference.existed,
             leads_out: difference.leads_out,
             left_out: Vec::new(),
+            remarks: difference.remarks,
             diff_hash: difference.hash,
         })
     }
@@ -340,9 +347,9 @@ impl Workspace for HostWorkspace {
             return self.change(&mut state, tree, start).await;
         }
         let mut left_out: Vec<PathBuf> = self.parts.begun.repository.hidden().into();
-        // What `setup` has put into a submodule is not recorded; which commit it is at, is.
-        let kept: Vec<PathBuf> =
-            slot.kept_roots().into_iter().filter(|path| !slot.known.submodules.contains(path)).collect();
+        // What `setup` has put into a submodule is not recorded; which commit it is at, is, and files that stand in its place.
+        let is_kept = |path: &PathBuf| !slot.known.submodules.contains(path) || !slot.was_repository(path);
+        let kept: Vec<PathBuf> = slot.kept_roots().into_iter().filter(is_kept).collect();
         left_out.extend(kept.iter().cloned());
         slot.recorder.inspect().await?;
         let told = slot.told_names(self.parts.base.len() / 2);
@@ -360,7 +367,10 @@ impl Workspace for HostWorkspace {
         left_out.extend(staged);
         left_out.sort();
         left_out.dedup();
-        Ok(Change { left_out, ..self.change(&mut state, recorded.tree, start).await? })
+        let change = self.change(&mut state, recorded.tree, start).await?;
+        let mut remarks = change.remarks;
+        remarks.extend(self.parts.edited_in(state.slot()?, &recorded.submodules, &change.files).await?);
+        Ok(Change { left_out, remarks, ..change })
     }
 
     async fn begin_work(&self) -> Result<(), WorkspaceError> {

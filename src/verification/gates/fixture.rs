@@ -120,6 +120,7 @@ impl Turn {
             existed: Vec::new(),
             leads_out: Vec::new(),
             left_out: Vec::new(),
+            remarks: Vec::new(),
             diff_hash: String::new(),
             no_op: files.is_empty(),
         };

@@ -242,3 +242,164 @@ async fn files_behind_a_link_that_git_ignores_are_named() {
     assert!(error.contains("does not fit: new/it's here: a file"), "{error}");
     assert_eq!(names(outside.path()), Vec::<String>::new());
 }
+
+/// What the agent does of these files, in a project that has them.
+async fn worked(project: &Project, act: impl FnOnce(&Path)) {
+    let workspace = project.open().await;
+    reset(&workspace).await;
+    act(&workspace.dir());
+    confirm(&workspace, "t").await;
+    workspace.close().await.unwrap();
+}
+
+fn changed_places(dir: &Path) {
+    fs::remove_file(dir.join("config")).unwrap();
+    write(dir, "config/sub/main", "1\n");
+    fs::remove_file(dir.join("link")).unwrap();
+    write(dir, "link/a", "1\n");
+    fs::remove_dir_all(dir.join("dir")).unwrap();
+    write(dir, "dir", "now a file\n");
+}
+
+const PLACES: [(&str, &str); 4] =
+    [("config", "1\n"), ("dir/a", "a\n"), ("z", "z\n"), (".gitattributes", "z filter=slow\n")];
+
+fn of_places() -> Project {
+    let project = Project::git(&PLACES);
+    std::os::unix::fs::symlink("dir", project.top.join("link")).unwrap();
+    git(&project.top, &["add", "-A"]);
+    git(&project.top, &["commit", "-q", "-m", "a link"]);
+    project
+}
+
+#[tokio::test]
+async fn files_directories_and_links_change_places() {
+    let project = of_places();
+    worked(&project, changed_places).await;
+    apply(&project).await.unwrap();
+    assert_eq!(names(&project.top), [".gitattributes", "config/sub/main", "dir", "link/a", "z"]);
+}
+
+#[tokio::test]
+async fn what_changed_places_is_put_back_when_something_later_cannot_be_applied() {
+    let project = of_places();
+    worked(&project, |dir| {
+        changed_places(dir);
+        write(dir, "z", "work\n");
+    })
+    .await;
+    let (top, outside) = (&project.top, tempfile::tempdir().unwrap());
+    write(outside.path(), "filter", &format!("cat; echo saved > \"{}\"", top.join("z").display()));
+    git(top, &["config", "filter.slow.smudge", &format!("sh '{}'", outside.path().join("filter").display())]);
+    let mut before = files(top);
+    let error = apply(&project).await.unwrap_err().to_string();
+    assert!(error.contains("nothing was changed: z: "), "{error}");
+    before.insert("z".to_owned(), "saved\n".to_owned());
+    assert_eq!(files(top), before);
+    assert!(!top.join(".reflection/applying").exists());
+}
+
+#[tokio::test]
+async fn empty_directories_are_not_in_the_way_and_ignored_files_are_named() {
+    let project = Project::git(&[("a", "a\n"), (".gitignore", "*.log\n")]);
+    worked(&project, |dir| {
+        write(dir, "a", "work\n");
+        write(dir, "new", "work\n");
+    })
+    .await;
+    write(&project.top, "new/sub/mine.log", "ignored");
+    let before = files(&project.top);
+    match apply(&project).await {
+        Err(WorkspaceError::Conflict { what, files }) => {
+            assert!(what.contains("a file where you have a directory"), "{what}");
+            assert_eq!(files, ["new/sub/mine.log"]);
+        }
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(files(&project.top), before);
+    fs::remove_file(project.top.join("new/sub/mine.log")).unwrap();
+    apply(&project).await.unwrap();
+    assert_eq!(read(&project.top, "new"), "work\n");
+}
+
+#[tokio::test]
+async fn a_submodule_is_moved_or_removed_beside_other_files() {
+    for removed in [false, true] {
+        let project = Project::git(&[("a", "a\n")]).with_submodule("lib");
+        let older = git(&project.top.join("lib"), &["rev-parse", "HEAD~1"]);
+        worked(&project, |dir| {
+            write(dir, "new", "work\n");
+            if removed {
+                fs::remove_dir(dir.join("lib")).unwrap();
+            } else {
+                git(dir, &["-c", "protocol.file.allow=always", "submodule", "--quiet", "update", "--init"]);
+                git(&dir.join("lib"), &["checkout", "-q", &older]);
+            }
+        })
+        .await;
+        let applied = apply(&project).await.unwrap();
+        assert_eq!(applied.files, ["lib", "new"]);
+        let remark = format!("git -C lib checkout {older}");
+        assert_eq!(applied.remarks.iter().any(|said| said.contains(&remark)), !removed, "{:?}", applied.remarks);
+        assert_eq!(read(&project.top, "lib/f"), "2\n", "the user's submodule stays as it is");
+        assert_eq!(read(&project.top, "new"), "work\n");
+    }
+}
+
+#[tokio::test]
+async fn all_of_a_branch_arrives_whatever_somebody_put_on_top() {
+    let check = async |spoil: &dyn Fn(&Path), expected: &[&str]| {
+        let project = Project::git(&[("a", "a\n")]);
+        worked(&project, |dir| write(dir, "new", "work\n")).await;
+        let own = project.top.parent().unwrap().join("own");
+        git(&project.top, &["worktree", "add", "-q", own.to_str().unwrap(), "reflexion/r1/t"]);
+        spoil(&own);
+        let applied = apply(&project).await.unwrap();
+        assert_eq!(applied.files, expected);
+        assert_eq!(read(&project.top, "new"), "work\n");
+    };
+    let touch = |own: &Path| {
+        write(own, "touch", "mine\n");
+        git(own, &["add", "-A"]);
+        git(own, &["commit", "-q", "-m", "a finishing touch"]);
+    };
+    let of_main = |own: &Path| {
+        let main = own.parent().unwrap().join("user's project");
+        git(&main, &["commit", "-q", "--allow-empty", "-m", "meanwhile"]);
+    };
+    check(&touch, &["new", "touch"]).await;
+    check(
+        &|own| {
+            of_main(own);
+            git(own, &["merge", "-q", "-m", "main into it", "main"]);
+            touch(own);
+        },
+        &["new", "touch"],
+    )
+    .await;
+    check(
+        &|own| {
+            of_main(own);
+            touch(own);
+            git(own, &["rebase", "-q", "main"]);
+        },
+        &["new", "touch"],
+    )
+    .await;
+    let squash = |own: &Path| {
+        touch(own);
+        git(own, &["reset", "-q", "--soft", "main"]);
+        git(own, &["commit", "-q", "-m", "in my own words"]);
+    };
+    check(&squash, &["new", "touch"]).await;
+}
+
+#[tokio::test]
+async fn a_branch_with_a_history_of_its_own_is_said() {
+    let project = Project::git(&[("a", "a\n")]);
+    worked(&project, |dir| write(dir, "new", "work\n")).await;
+    let other = git(&project.top, &["commit-tree", "reflexion/r1/t^{tree}", "-m", "alone"]);
+    git(&project.top, &["branch", "-f", "reflexion/r1/t", &other]);
+    let error = apply(&project).await.unwrap_err().to_string();
+    assert!(error.contains("the branch reflexion/r1/t was rewritten"), "{error}");
+}

@@ -125,6 +125,27 @@ impl Project {
         project
     }
 
+    /// With a submodule, whose own repository is beside the project and has two commits: the file `f` says which.
+    pub(super) fn with_submodule(self, name: &str) -> Self {
+        let of = self.submodule();
+        fs::create_dir(&of).unwrap();
+        git(&of, &["init", "-q", "-b", "main"]);
+        for content in ["1\n", "2\n"] {
+            write(&of, "f", content);
+            git(&of, &["add", "-A"]);
+            git(&of, &["commit", "-q", "-m", "of the submodule"]);
+        }
+        let add = ["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", of.to_str().unwrap(), name];
+        git(&self.top, &add);
+        git(&self.top, &["commit", "-q", "-m", "a submodule"]);
+        self
+    }
+
+    /// Where the submodule comes from.
+    pub(super) fn submodule(&self) -> PathBuf {
+        self.dir.path().join("submodule")
+    }
+
     /// The project is a subdirectory of the repository.
     pub(super) fn below(mut self, prefix: &str) -> Self {
         self.prefix = prefix.into();
@@ -197,5 +218,8 @@ pub(super) async fn record(workspace: &Arc<dyn Workspace>) -> Change {
 /// Commits what is in the workspace.
 pub(super) async fn confirm(workspace: &Arc<dyn Workspace>, subject: &str) -> Committed {
     let tree = record(workspace).await.tree;
-    workspace.commit(CommitRequest { tree, subject: subject.to_owned(), body: "run r1".to_owned() }).await.unwrap()
+    workspace
+        .commit(CommitRequest { tree, subject: subject.to_owned(), body: "run: r1\ntask: t".to_owned() })
+        .await
+        .unwrap()
 }

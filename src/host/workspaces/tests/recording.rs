@@ -301,7 +301,7 @@ async fn the_commit_holds_the_tree_and_the_title_is_only_text() {
     assert_eq!(first.target, "reflexion/r1/t");
     assert_eq!(first.files, ["a.txt"]);
     let show = |what: &str| git(&project.top, &["log", "-1", what, "reflexion/r1/t"]);
-    assert_eq!(show("--format=%B"), format!("{title}\n\nrun r1"));
+    assert_eq!(show("--format=%B"), format!("{title}\n\nrun: r1\ntask: t"));
     assert_eq!(show("--format=%an <%ae>|%cn <%ce>"), "U Ser <u@example.org>|U Ser <u@example.org>");
     let id = show("--format=%H");
     confirm(&workspace, title).await;
@@ -327,4 +327,109 @@ async fn work_that_was_not_confirmed_is_a_patch() {
     assert!(save(&workspace, &tree, "part").await.ends_with("t+part.unconfirmed.patch"));
     git(&project.top, &["apply", path.to_str().unwrap()]);
     assert_eq!(read(&project.top, "a.txt"), "x\n");
+}
+
+const FILL: [&str; 6] = ["-c", "protocol.file.allow=always", "submodule", "--quiet", "update", "--init"];
+
+fn with_submodule() -> Project {
+    Project::git(&[("a.txt", "a\n"), (".gitignore", "*.log\n")]).with_submodule("lib")
+}
+
+fn vendored(dir: &Path) {
+    fs::remove_dir_all(dir.join("lib")).unwrap();
+    write(dir, "lib/f", "vendored\n");
+    write(dir, "lib/x.log", "ignored");
+}
+
+#[tokio::test]
+async fn files_in_the_place_of_a_submodule_are_recorded() {
+    check_in(with_submodule(), vendored, &["lib", "lib/f"]).await;
+    check_in(with_submodule(), |dir| write(dir, "lib/x.log", "ignored"), &[]).await;
+    check_in(with_submodule(), |dir| fs::remove_dir(dir.join("lib")).unwrap(), &["lib"]).await;
+    let fill = format!("git {}", FILL.join(" "));
+    let in_place = |dir: &Path| fs::remove_file(dir.join("lib/.git")).unwrap();
+    check_in(with_submodule().set_up_by(&fill), in_place, &["lib", "lib/f"]).await;
+    check_in(with_submodule().set_up_by(&fill), vendored, &["lib", "lib/f"]).await;
+    // What `setup` itself puts there without a repository is no work.
+    check_in(with_submodule().set_up_by("echo 1 > lib/f"), |_| {}, &[]).await;
+}
+
+#[tokio::test]
+async fn a_check_finds_the_files_that_took_the_place_of_a_filled_submodule() {
+    let project = with_submodule().set_up_by(&format!("git {}", FILL.join(" ")));
+    let workspace = project.open().await;
+    reset(&workspace).await;
+    assert_eq!(
+        git(&workspace.dir(), &["-C", "lib", "log", "-1", "--format=%s"]),
+        "of the submodule",
+        "git works in it"
+    );
+    let room = workspace.room().await.unwrap();
+    reset(&room).await;
+    assert_eq!(read(&room.dir(), "lib/f"), "2\n");
+    reset(&workspace).await;
+    vendored(&workspace.dir());
+    let change = record(&workspace).await;
+    room.reset(&change.tree, &CancellationToken::new()).await.unwrap();
+    assert_eq!(names(&room.dir().join("lib")), ["f"]);
+    assert_eq!(read(&room.dir(), "lib/f"), "vendored\n");
+    reset(&room).await;
+    assert_eq!(read(&room.dir(), "lib/f"), "2\n");
+}
+
+/// What is said of a submodule that an agent has filled and worked on: what refutes, and what is only told.
+async fn said_of(project: &Project, act: impl FnOnce(&Path)) -> (Vec<String>, Vec<String>) {
+    let workspace = project.open().await;
+    reset(&workspace).await;
+    git(&workspace.dir(), &FILL);
+    act(&workspace.dir().join("lib"));
+    let change = record(&workspace).await;
+    let said = (change.leads_out, change.remarks);
+    workspace.close().await.unwrap();
+    said
+}
+
+#[tokio::test]
+async fn a_commit_of_a_submodule_that_nobody_else_has_refutes() {
+    let commit = |lib: &Path| {
+        write(lib, "f", "the fix\n");
+        git(lib, &["commit", "-q", "-a", "-m", "the fix"]);
+    };
+    let (leads_out, remarks) = said_of(&with_submodule(), commit).await;
+    assert!(matches!(&leads_out[..], [one] if one.starts_with("lib -> commit ")), "{leads_out:?}");
+    assert_eq!(remarks.len(), 1, "{remarks:?}");
+
+    let pushed = |lib: &Path| {
+        commit(lib);
+        git(lib, &["push", "-q", "origin", "HEAD:refs/heads/fix"]);
+    };
+    assert_eq!(said_of(&with_submodule(), pushed).await.0, Vec::<String>::new(), "its remote has it");
+    let older = |lib: &Path| drop(git(lib, &["checkout", "-q", "HEAD~1"]));
+    assert_eq!(said_of(&with_submodule(), older).await, (Vec::new(), Vec::new()), "the user has it");
+
+    let offline = with_submodule();
+    let (leads_out, remarks) = said_of(&offline, |lib| {
+        commit(lib);
+        fs::rename(offline.submodule(), offline.submodule().with_extension("away")).unwrap();
+    })
+    .await;
+    assert_eq!(leads_out, Vec::<String>::new());
+    assert!(remarks[0].contains("nobody could find out whether anybody else has that commit"), "{remarks:?}");
+}
+
+#[tokio::test]
+async fn edits_in_a_submodule_are_told() {
+    let edit = |lib: &Path| {
+        write(lib, "f", "edited\n");
+        write(lib, "new", "n\n");
+        write(lib, "x.log", "not ignored there\n");
+    };
+    let fill = format!("git {} && echo built > lib/built", FILL.join(" "));
+    for project in [with_submodule(), with_submodule().set_up_by(&fill)] {
+        let (leads_out, remarks) = said_of(&project, edit).await;
+        assert_eq!(leads_out, Vec::<String>::new());
+        assert_eq!(remarks.len(), 1, "{remarks:?}");
+        assert!(remarks[0].contains("`lib`") && remarks[0].contains("lib/f, lib/new"), "{remarks:?}");
+        assert_eq!(said_of(&project, |_| {}).await, (Vec::new(), Vec::new()));
+    }
 }

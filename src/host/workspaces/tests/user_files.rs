@@ -221,3 +221,34 @@ async fn a_branch_that_the_user_works_on_is_not_taken_away() {
     check(|top, branch| drop(git(top, &["worktree", "add", "-q", "../mine", branch])), true).await;
     check(|top, branch| drop(git(top, &["branch", "-f", branch, "HEAD"])), true).await;
 }
+
+/// Git would move what such a branch leads to.
+#[tokio::test]
+async fn a_branch_of_the_run_that_leads_to_one_of_the_users_is_made_one_of_its_own() {
+    let project = Project::git(&[("a", "a")]);
+    let workspaces = project.workspaces();
+    workspaces.begin(run_id().into()).await.unwrap();
+    let workspace = open(&workspaces, "t", &[]).await.unwrap();
+    reset(&workspace).await;
+    let top = &project.top;
+    let (base, branches) =
+        (git(top, &["rev-parse", "main"]), ["integration", "t"].map(|id| format!("refs/heads/reflexion/r1/{id}")));
+    let mislead = || branches.iter().for_each(|name| _ = git(top, &["symbolic-ref", name, "refs/heads/main"]));
+    mislead();
+    write(&workspace.dir(), "t.txt", "t");
+    let tree = confirm(&workspace, "t").await;
+    assert_eq!(tree.files, ["t.txt"]);
+    let merged = git(top, &["rev-parse", &branches[1]]);
+    assert_ne!(merged, base);
+    workspace.integrate(&base, &merged).await.unwrap();
+    mislead();
+    let mut said = workspaces.finish().await.unwrap();
+    said.sort();
+    assert_eq!(said, ["reflexion/r1/integration", "reflexion/r1/t"]);
+    assert_eq!(git(top, &["rev-parse", "main"]), base);
+    for name in &branches {
+        assert_eq!(git(top, &["rev-parse", name]), merged);
+        assert!(!top.join(".git").join(name).is_symlink());
+        assert_eq!(git(top, &["for-each-ref", "--format=%(symref)", name]), "");
+    }
+}

@@ -148,7 +148,7 @@ async fn files_that_setup_links_from_a_store_are_nobody_elses() {
     let change = record(&workspace).await;
     let room = workspace.room().await.unwrap();
     for act in [(|lib, _| fs::hard_link(lib, lib.with_extension("again")).unwrap()) as fn(&Path, &Path), |_, dir| {
-        fs::write(dir.join("deps/lib"), "the user's").unwrap()
+        fs::write(dir.join("deps/lib"), "the user's").unwrap();
     }] {
         at(&room, &change.tree).await;
         room.begin_work().await.unwrap();

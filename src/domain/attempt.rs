@@ -243,6 +243,8 @@ pub struct Change {
     pub existed: Vec<String>,
     /// Links that were made or changed and lead out of the repository, as `link -> target`: nobody else has what is there.
     pub leads_out: Vec<String>,
+    /// Links of the base that belong to tests and lead to a file that was changed.
+    pub behind_links: Vec<String>,
     /// New or committed files that are no part of it, because they lie below what is carried or what `setup` made.
     pub left_out: Vec<String>,
     /// What else a person should hear of it, in words.

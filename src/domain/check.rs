@@ -134,12 +134,14 @@ impl CheckReport {
     }
 
     /// Whether it is a project's check that was red at the base and fails in the same way, with no more than failed there: it is
-    /// nobody's fault. Where a fix is asked for and the task has no check of its own among `all`, it is the very thing to be fixed.
+    /// nobody's fault. Where a fix is asked for and the task has no check of its own among `all`, one that was red must be green now:
+    /// until then, this is the very thing to be fixed.
     #[must_use]
     pub fn is_known_red(&self, all: &[Self], baseline: &[Self], expects: Expects) -> bool {
         let own = all.iter().any(|check| check.scope == CheckScope::Task);
+        let turned_green = |check: &Self| check.passed() && check.at_base(baseline).is_some_and(|base| !base.passed());
         self.scope == CheckScope::Project
-            && (expects != Expects::Fix || own)
+            && (expects != Expects::Fix || own || all.iter().any(turned_green))
             && !self.passed()
             && self
                 .at_base(baseline)

@@ -177,12 +177,14 @@ pub struct Signature {
 /// How much fails in a run. A fingerprint knows the first failure; what follows it is here.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Extent {
-    /// The test runner that has the last word, and how many failures it counts, if it counts any.
-    pub tests: Option<(String, u64)>,
+    /// How many failures each test runner counts, in each of its runs, in order.
+    pub tests: BTreeMap<String, Vec<u64>>,
     /// Lines that say what is wrong, without what changes from run to run, and how often each stands there.
     pub lines: BTreeMap<String, usize>,
     /// How many errors programs say that they have found, where no line names one.
     pub errors: Option<u64>,
+    /// Numbers that stand beside a word of failing, by the line without its numbers.
+    pub counts: BTreeMap<String, Vec<u64>>,
     /// Not all of what it printed is known.
     pub cut: bool,
 }
@@ -191,17 +193,29 @@ impl Extent {
     /// Whether nothing fails here that does not fail at the base, as far as both are known.
     #[must_use]
     pub fn is_within(&self, base: &Self) -> bool {
-        let tests = match (&self.tests, &base.tests) {
-            (Some((runner, now)), Some((same, before))) => runner != same || now <= before,
-            _ => true,
-        };
+        let tests = self.tests.iter().all(|(runner, now)| match base.tests.get(runner) {
+            Some(before) => no_more(now, before),
+            // What was cut out may be its word.
+            None => base.cut || now.iter().all(|failed| *failed == 0),
+        });
+        let counts =
+            |(line, now): (&String, &Vec<u64>)| base.counts.get(line).is_none_or(|before| no_more(now, before));
         let errors = match (self.errors, base.errors) {
             (Some(now), Some(before)) => now <= before,
             _ => true,
         };
         let known = |(line, now): (&String, &usize)| base.lines.get(line).is_some_and(|before| now <= before);
         // What is missing of the base may be just that.
-        tests && (base.cut || (errors && self.lines.iter().all(known)))
+        tests && (base.cut || (errors && self.lines.iter().all(known) && self.counts.iter().all(counts)))
+    }
+}
+
+/// Number by number where there are as many, in sum otherwise.
+fn no_more(now: &[u64], before: &[u64]) -> bool {
+    if now.len() == before.len() {
+        now.iter().zip(before).all(|(now, before)| now <= before)
+    } else {
+        now.iter().sum::<u64>() <= before.iter().sum()
     }
 }
 

@@ -79,7 +79,7 @@ pub use past::{Past, PastEntry};
 pub use planning::{Planning, PlansUntil, announced_by_program};
 pub use protect::{ProtectError, Protected};
 pub use reflection::{Category, Draft, Origin, Reflection};
-pub use risk::{RISK_THRESHOLD_VARIABLE, Risk, RiskThreshold, RiskThresholdError, Surface};
+pub use risk::{RISK_THRESHOLD_VARIABLE, Risk, RiskThreshold, RiskThresholdError, Surface, belongs_to_tests};
 pub use run_log::{Life, LoggedEntry, RunLog};
 pub use session_verdict::{SessionVerdict, TurnRecord};
 pub use task::{

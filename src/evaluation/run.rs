@@ -345,6 +345,7 @@ fn observed(case: &ObservedCase) -> Observed {
             files: case.changed.clone(),
             existed: Vec::new(),
             leads_out: Vec::new(),
+            behind_links: Vec::new(),
             left_out: Vec::new(),
             remarks: Vec::new(),
             diff_hash: String::new(),

@@ -36,7 +36,7 @@ pub(super) fn rewrote(
             check.rewrote.iter().filter(|file| !base.contains(file) && decides(file)).map(String::as_str).collect();
         (!files.is_empty()).then(|| {
             format!(
-                "check `{}` is green, but {} changed while it ran: it has not tested what was recorded",
+                "check `{}` is green, but {} changed while it ran, or had been written to: it has not tested what was recorded",
                 check.spec.name,
                 files.join(", ")
             )

@@ -1,6 +1,7 @@
 //! The verdict on an attempt: what the runtime's own evidence says, in three values, never as an average.
 
 use super::results::contradiction;
+use super::results::rearranges;
 use crate::domain::Change;
 use crate::domain::CheckReport;
 use crate::domain::CheckScope;
@@ -123,7 +124,9 @@ pub fn judge(evidence: &Evidence<'_>) -> Judgement {
         return refuted(evidence, None, "nothing was changed".to_owned());
     }
     // A check that is known to be red is asked too: the same failure among fewer tests is no old failure.
-    if let Some(because) = checks.iter().find_map(|check| contradiction(check, check.at_base(baseline)?)) {
+    let contradicted =
+        |check: &CheckReport| contradiction(check, check.at_base(baseline)?, rearranges(check, evidence.change));
+    if let Some(because) = checks.iter().find_map(contradicted) {
         return refuted(evidence, None, because);
     }
     let turned = counted.iter().find(|&&i| checks[i].at_base(baseline).is_some_and(|base| !base.passed()));
@@ -322,6 +325,7 @@ mod tests {
             files: case.files.iter().map(|&f| f.to_owned()).collect(),
             existed: Vec::new(),
             leads_out: Vec::new(),
+            behind_links: Vec::new(),
             left_out: Vec::new(),
             remarks: Vec::new(),
             diff_hash: String::new(),
@@ -455,6 +459,17 @@ mod tests {
     fn a_fix_with_a_check_of_its_own_is_not_held_up_by_an_old_failure() {
         let old = Case { expects: Expects::Fix, project: Some((Some("p"), Some("p"))), ..CASE };
         check(&old, Verdict::Confirmed, None);
+    }
+
+    #[test]
+    fn a_fix_turns_one_red_check_green_and_leaves_the_others_as_they_were() {
+        let named = |name: &'static str, red| report(CheckScope::Project, name, red);
+        let baseline = [named("test", Some("a")), named("lint", Some("l"))];
+        let first_red = |test, lint| red(&[named("test", test), named("lint", lint)], &baseline, Expects::Fix);
+        assert_eq!(first_red(GREEN, Some("l")), None);
+        assert_eq!(first_red(Some("a"), GREEN), None, "whichever it is");
+        assert_eq!(first_red(GREEN, Some("other")), Some(1));
+        assert_eq!(first_red(Some("a"), Some("l")), Some(0), "nothing is mended");
     }
 
     #[test]

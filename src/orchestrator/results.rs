@@ -3,48 +3,84 @@
 //! An exit status of 0 is what a program says last; a test runner says how many tests it ran. Where the two do not fit, nothing is
 //! confirmed.
 
+use crate::domain::Change;
 use crate::domain::CheckReport;
+use crate::domain::belongs_to_tests;
 use crate::toolchain::Counts;
 use crate::toolchain::TestSummary;
-use crate::toolchain::summary;
-use crate::toolchain::summary_of;
+use crate::toolchain::configures_tests;
+use crate::toolchain::summaries;
 
-/// Why a check does not confirm although it passed, if so: its summary is gone, counts failures, or counts fewer tests.
+/// Why a check does not confirm although it passed, if so: a summary is gone, counts failures, or counts fewer tests. With
+/// `rearranged`, other runners may have taken the place of those at the base.
 #[must_use]
-pub fn contradiction(check: &CheckReport, base: &CheckReport) -> Option<String> {
-    no_success(check, base).or_else(|| {
-        // Of several runners, the last one may be another each time.
-        let before = summary(&base.output.text())?;
-        let text = check.output.text();
-        let now = summary_of(before.runner, &text).or_else(|| summary(&text))?;
-        fewer(base, before, check, now).map(|counts| format!("check `{}` {counts}", check.spec.name))
+pub fn contradiction(check: &CheckReport, base: &CheckReport, rearranged: bool) -> Option<String> {
+    no_success(check, base).or_else(|| match lost(check, base, rearranged)? {
+        Lost::Surely(because) => Some(because),
+        Lost::Perhaps(_) => None,
     })
 }
 
-/// Why a check that passed has not, if so: its summary is gone, or counts failures.
+/// What of a check's tests may be missing, where that cannot be told for sure: a failing test of the base may have printed the
+/// summary that is gone.
+#[must_use]
+pub fn doubt(check: &CheckReport, base: &CheckReport, rearranged: bool) -> Option<String> {
+    match lost(check, base, rearranged)? {
+        Lost::Surely(_) => None,
+        Lost::Perhaps(because) => Some(because),
+    }
+}
+
+/// Whether a change touches what decides how this check runs its tests, or the tests themselves. That is told, so that other runners or
+/// fewer runs of as many tests are then believed.
+#[must_use]
+pub fn rearranges(check: &CheckReport, change: &Change) -> bool {
+    let command = check.spec.run.to_string();
+    change.existed.iter().any(|file| configures_tests(file) || belongs_to_tests(file) || names(&command, file))
+}
+
+/// Whether a command line names this file.
+pub(super) fn names(command: &str, file: &str) -> bool {
+    let words = command.split(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | ',' | ';' | '=' | '(' | ')'));
+    let mut paths = words.map(|word| word.trim_start_matches("./")).filter(|word| !word.is_empty());
+    paths.any(|word| file == word || file.strip_suffix(word).is_some_and(|before| before.ends_with('/')))
+}
+
+/// Why a check that passed has not, if so: its summary is gone, or one counts failures.
 #[must_use]
 pub fn no_success(check: &CheckReport, base: &CheckReport) -> Option<String> {
     if !check.passed() {
         return None;
     }
     let name = &check.spec.name;
-    match (summary(&base.output.text()), summary(&check.output.text())) {
-        (Some(before), None) if says_always(&before) => Some(format!(
+    let (before, now) = (summaries(&base.output.text()), summaries(&check.output.text()));
+    match (before.last(), now.last()) {
+        (Some(before), None) if says_always(before) => Some(format!(
             "check `{name}` ends with exit status 0, but the test summary that it printed at the base ({}) is missing: its \
              tests were not run to their end",
-            told(&before)
+            told(before)
         )),
-        (before, Some(now)) => {
-            let passed_like_that = base.passed() && before.as_ref().is_some_and(has_failures);
-            (has_failures(&now) && !passed_like_that).then(|| {
-                format!(
-                    "check `{name}` ends with exit status 0, but its test summary does not say that the tests passed ({})",
-                    told(&now)
-                )
-            })
-        }
-        (_, None) => None,
+        (last, Some(now)) if has_failures(now) && !(base.passed() && last.is_some_and(has_failures)) => Some(format!(
+            "check `{name}` ends with exit status 0, but its test summary does not say that the tests passed ({})",
+            told(now)
+        )),
+        _ => more_failures(&before, &now).map(|said| {
+            format!(
+                "check `{name}` ends with exit status 0, but one of its test summaries counts more failures ({said})"
+            )
+        }),
     }
+}
+
+/// The first runner that ran as often as before and counts more failures.
+fn more_failures(before: &[TestSummary], now: &[TestSummary]) -> Option<String> {
+    let (before, now) = (runners(before), runners(now));
+    let same = |now: &&Runner| before.iter().find(|b| b.name == now.name && b.runs == now.runs).copied();
+    now.iter()
+        .find(|now| {
+            same(now).is_some_and(|b| now.counts.unwrap_or_default().failed > b.counts.unwrap_or_default().failed)
+        })
+        .map(Runner::told)
 }
 
 /// The runner says as much of every run, and at the base it had tests to run.
@@ -57,22 +93,137 @@ fn has_failures(said: &TestSummary) -> bool {
     said.counts.map_or(!said.green, |counts| counts.failed > 0)
 }
 
-/// Both counts, where surely fewer tests were run now.
-fn fewer(base: &CheckReport, before: TestSummary, check: &CheckReport, now: TestSummary) -> Option<String> {
-    // What was left out of the output may be a line of the sum. Of the base a part is enough: it ran at least so many.
-    if !now.whole || (now.summed && check.output.omitted() > 0) {
+/// All that one runner said in an output.
+#[derive(Debug, Clone, Copy)]
+struct Runner {
+    name: &'static str,
+    /// How often it ran, as far as that can be told apart.
+    runs: usize,
+    counts: Option<Counts>,
+    whole: bool,
+    summed: bool,
+    always: bool,
+    green: bool,
+}
+
+/// By runner, in the order in which each spoke first.
+fn runners(said: &[TestSummary]) -> Vec<Runner> {
+    let mut found: Vec<Runner> = Vec::new();
+    for said in said {
+        match found.iter_mut().find(|runner| runner.name == said.runner) {
+            Some(runner) => runner.take_in(said),
+            None => found.push(Runner {
+                name: said.runner,
+                runs: 1,
+                counts: said.counts,
+                whole: said.whole,
+                summed: said.summed,
+                always: said.always,
+                green: said.green,
+            }),
+        }
+    }
+    found
+}
+
+impl Runner {
+    fn take_in(&mut self, said: &TestSummary) {
+        // Sums fall apart where another runner speaks between their lines.
+        self.runs += usize::from(!(self.summed && said.summed));
+        self.counts = match (self.counts, said.counts) {
+            (Some(a), Some(b)) => Some(a.plus(b)),
+            (a, b) => a.or(b),
+        };
+        self.whole &= said.whole;
+        self.summed = true;
+        self.always &= said.always;
+        self.green &= said.green;
+    }
+
+    fn told(&self) -> String {
+        let said = self.counts.map(|counts| counts.to_string());
+        format!("{}: {}", self.name, said.unwrap_or_else(|| if self.green { "passed" } else { "failed" }.to_owned()))
+    }
+}
+
+/// Tests that ran at the base and do not any more.
+enum Lost {
+    Surely(String),
+    Perhaps(String),
+}
+
+/// What is missing of the summaries at the base: each runner's, and their tests.
+fn lost(check: &CheckReport, base: &CheckReport, rearranged: bool) -> Option<Lost> {
+    // A run that is red may have stopped early; only the same failure as at the base is one that did not.
+    let ended = !check.timed_out && check.signal.is_none();
+    if !(ended && (check.passed() || !base.passed())) {
         return None;
     }
+    let (before, now) = (summaries(&base.output.text()), summaries(&check.output.text()));
+    // What was left out of the output may be a summary, or a line of a sum. Of the base a part is enough: it ran at least so many.
+    let cut = check.output.omitted() > 0;
+    let said = |what: String| format!("check `{}` {what}", check.spec.name);
+    let (ran, runs) = (runners(&now), runners(&before));
+    let gone: Vec<&Runner> = runs.iter().filter(|b| !ran.iter().any(|n| n.name == b.name)).collect();
+    if let Some(what) = gone_runner(&gone, &ran, &runs, rearranged).filter(|_| !cut) {
+        return Some(Lost::Surely(said(what)));
+    }
+    for (before_it, now_it) in runs.iter().filter_map(|b| Some((b, ran.iter().find(|n| n.name == b.name)?))) {
+        if !now_it.whole || (now_it.summed && cut) {
+            continue;
+        }
+        if let Some(what) = fewer(before_it, now_it) {
+            let perhaps =
+                !base.passed() && now_it.runs < before_it.runs && may_be_quoted(before_it.name, now_it, &before);
+            return Some(if perhaps { Lost::Perhaps(said(what)) } else { Lost::Surely(said(what)) });
+        }
+        if base.passed() && now_it.runs < before_it.runs && !rearranged {
+            return Some(Lost::Surely(said(format!(
+                "printed {} test summaries of {} at the base and {} now; bring back the run that is missing",
+                before_it.runs, before_it.name, now_it.runs
+            ))));
+        }
+    }
+    None
+}
+
+/// The runners that are gone, if nothing has taken their place.
+fn gone_runner(gone: &[&Runner], now: &[Runner], before: &[Runner], rearranged: bool) -> Option<String> {
+    let ran: Vec<&Runner> = gone.iter().copied().filter(|r| r.always && r.counts.is_none_or(|c| c.ran() > 0)).collect();
+    let first = ran.first()?;
+    if !rearranged {
+        return Some(format!(
+            "printed a test summary of {} at the base ({}), and none now: its tests were not run to their end",
+            first.name,
+            first.told()
+        ));
+    }
+    let sum = |all: &[Runner]| all.iter().try_fold(Counts::default(), |sum, runner| Some(sum.plus(runner.counts?)));
+    let (before, all) = (sum(before)?, sum(now)?);
+    (now.iter().all(|r| r.whole) && all.ran() < before.surely_ran()).then(|| counted(before, all))
+}
+
+/// Both counts, where surely fewer tests were run now.
+fn fewer(before: &Runner, now: &Runner) -> Option<String> {
     let (before, now): (Counts, Counts) = (before.counts?, now.counts?);
-    // A run that is red may have stopped early; only the same failure as at the base is one that did not.
-    let comparable = check.passed() || !base.passed();
-    (comparable && now.ran() < before.surely_ran()).then(|| {
-        format!(
-            "ran {} at the base ({before}) and {} now ({now}); bring back the tests that no longer run",
-            tests(before.surely_ran()),
-            now.ran()
-        )
-    })
+    (now.ran() < before.surely_ran()).then(|| counted(before, now))
+}
+
+fn counted(before: Counts, now: Counts) -> String {
+    format!(
+        "ran {} at the base ({before}) and {} now ({now}); bring back the tests that no longer run",
+        tests(before.surely_ran()),
+        now.ran()
+    )
+}
+
+/// Whether all that is missing may have been printed by tests that failed: a test of a test runner shows what its own runs printed, before
+/// the summary that counts it as failed.
+fn may_be_quoted(name: &str, now: &Runner, before: &[TestSummary]) -> bool {
+    let of_it: Vec<&TestSummary> = before.iter().filter(|said| said.runner == name).collect();
+    let outer = of_it.iter().rposition(|said| has_failures(said)).unwrap_or(0);
+    let sum = of_it[outer..].iter().filter_map(|said| said.counts).fold(Counts::default(), Counts::plus);
+    outer > 0 && now.counts.is_some_and(|now| now.ran() >= sum.surely_ran())
 }
 
 fn tests(number: u64) -> String {
@@ -117,7 +268,11 @@ mod tests {
 
     /// What is said of an output at the base and one now; empty where nothing contradicts.
     fn check(base: (i32, &str), now: (i32, &str), expected: &str) {
-        let found = contradiction(&report(now.0, now.1), &report(base.0, base.1)).unwrap_or_default();
+        check_with(base, now, true, expected);
+    }
+
+    fn check_with(base: (i32, &str), now: (i32, &str), rearranged: bool, expected: &str) {
+        let found = contradiction(&report(now.0, now.1), &report(base.0, base.1), rearranged).unwrap_or_default();
         assert!(if expected.is_empty() { found.is_empty() } else { found.contains(expected) }, "{now:?}: {found}");
     }
 
@@ -128,6 +283,35 @@ mod tests {
         check(GREEN, (0, ""), "is missing");
         check((0, "ok  \tx\t0.1s"), (0, "?   \tx\t[no test files]"), "(go test: passed) is missing");
         check((0, "fine"), (0, "fine"), "");
+        // In the place of a runner, another one may only be believed where something says so.
+        let two = "Ran 5 tests in 0.001s\n\nOK\n# pass 1\n# fail 0";
+        check_with(
+            RED,
+            (0, "# pass 5\n# fail 0"),
+            false,
+            "summary of unittest at the base (unittest: 4 passed, 1 failed), and none now",
+        );
+        check_with(RED, (0, two), false, "");
+        check_with((0, two), (0, "# pass 9\n# fail 0"), true, "");
+        check_with((0, two), (0, "# pass 9\n# fail 0"), false, "summary of unittest");
+        check_with((0, two), GREEN, true, "ran 6 tests at the base");
+        // Two runs of one runner.
+        let (twice, once) = ("Ran 2 tests in 0.1s\n\nOK\nRan 3 tests in 0.1s\n\nOK", "Ran 3 tests in 0.1s\n\nOK");
+        check((0, twice), (0, once), "ran 5 tests at the base (5 passed, 0 failed) and 3 now");
+        check_with(
+            (0, twice),
+            (0, "Ran 6 tests in 0.1s\n\nOK"),
+            false,
+            "printed 2 test summaries of unittest at the base and 1 now",
+        );
+        check_with((0, twice), (0, "Ran 6 tests in 0.1s\n\nOK"), true, "");
+        check(
+            (0, twice),
+            (0, "Ran 2 tests in 0.1s\n\nFAILED (failures=1)\nRan 3 tests in 0.1s\n\nOK"),
+            "counts more failures",
+        );
+        // A known red check whose tests are not run any more.
+        check_with((1, two), (1, "lint"), false, "summary of unittest");
         // Where two runners ran, it does not matter which one was last; where another one runs them now, how many there are.
         check(GREEN, (0, "Ran 5 tests in 0.001s\n\nOK\n== 2 passed in 0.1s =="), "");
         check(GREEN, (0, "== 5 passed in 0.1s =="), "");
@@ -168,12 +352,25 @@ mod tests {
     }
 
     #[test]
+    fn what_a_failing_test_of_a_test_runner_printed_is_no_run_of_the_check() {
+        let quoted = "== 1 failed in 0.1s ==\n== 1 failed, 9 passed in 0.1s ==";
+        let doubted =
+            |base: (i32, &str), now: (i32, &str)| doubt(&report(now.0, now.1), &report(base.0, base.1), false);
+        check((1, quoted), (0, "== 10 passed in 0.1s =="), "");
+        assert!(doubted((1, quoted), (0, "== 10 passed in 0.1s ==")).is_some_and(|said| said.contains("ran 11 tests")));
+        check((1, quoted), (0, "== 9 passed in 0.1s =="), "ran 11 tests");
+        assert!(doubted((1, quoted), (0, "== 11 passed in 0.1s ==")).is_none());
+        // What is green at the end has quoted nothing.
+        check((1, "== 1 failed in 0.1s ==\n== 9 passed in 0.1s =="), (0, "== 9 passed in 0.1s =="), "ran 10 tests");
+    }
+
+    #[test]
     fn what_was_cut_out_of_an_output_is_not_missed() {
         let line = |n: u32| format!("test result: ok. {n} passed; 0 failed; 0 ignored; 0 measured; 0 filtered out\n");
         let base = report(0, &[line(10), line(10)].concat());
         let mut now = report(0, &line(10));
-        assert!(contradiction(&now, &base).is_some());
+        assert!(contradiction(&now, &base, false).is_some());
         now.output.bytes += 100;
-        assert_eq!(contradiction(&now, &base), None);
+        assert_eq!(contradiction(&now, &base, false), None);
     }
 }

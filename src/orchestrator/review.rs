@@ -1,33 +1,56 @@
 //! What of a change somebody should see, whatever it proves. Pure; it only tells.
 
+use super::results::names;
 use crate::domain::Change;
+use crate::domain::belongs_to_tests;
 use crate::prompt::one_line;
 use crate::prompt::shorten;
+use crate::services::Diff;
 use crate::toolchain;
+use std::collections::BTreeSet;
 
 /// So many files are named, and so much of each.
 const NAMED: usize = 3;
 const NAME_BYTES: usize = 80;
 
-/// Why somebody should look at a change, if so: tests were there and are changed, what decides how they run is new or changed, or
-/// its code reaches into the test runner. `diff` is the change as a unified diff, as far as it is known; `steers` are those of its files that
-/// steer agents or this runtime.
+/// What somebody may have to look at.
+#[derive(Debug, Clone, Copy)]
+pub struct Looked<'a> {
+    /// The change.
+    pub change: &'a Change,
+    /// What it does to its files.
+    pub diff: &'a Diff,
+    /// Those of its files that steer agents or this runtime.
+    pub steers: &'a [String],
+    /// The command lines of the checks.
+    pub commands: &'a [String],
+}
+
+/// Why somebody should look at a change, if so: tests were there and are changed, what decides how they run is new or changed,
+/// its code reaches into the test runner, or it is too large to be looked at here.
 #[must_use]
-pub fn to_review(change: &Change, diff: &str, steers: &[String]) -> Option<String> {
+pub fn to_review(looked: &Looked<'_>) -> Option<String> {
+    let Looked { change, diff, steers, commands } = *looked;
     let all = || change.files.iter().map(String::as_str);
-    let existed = || change.existed.iter().map(String::as_str);
+    let existed = || change.existed.iter().chain(&change.behind_links).map(String::as_str);
     let is_new = |file: &&str| !change.existed.iter().any(|old| old == file);
-    let prose = |file: &str| file.ends_with(".md") || file.ends_with(".rst");
-    let is_test = |file: &&str| toolchain::is_test(file) || toolchain::is_test_data(file) && !prose(file);
     let configures = |file: &&str| toolchain::configures_tests(file);
+    let is_run = |file: &&str| commands.iter().any(|command| names(command, file));
+    let is_test = |file: &&str| belongs_to_tests(file) && !configures(file);
     let reasons = [
         named("what steers agents or the runtime was changed", steers.iter().map(String::as_str)),
-        named("tests that were there were changed", existed().filter(|file| is_test(file) && !configures(file))),
+        named("tests that were there were changed", existed().filter(is_test)),
+        named("tests among the code were changed", inline_tests(&diff.text).into_iter().filter(|file| !is_test(file))),
         named("files that decide how tests run were changed", existed().filter(configures)),
+        named(
+            "what a check runs was changed",
+            existed().filter(|file| is_run(file) && !is_test(file) && !configures(file)),
+        ),
         // A new part of a project has such files of its own; so does who leaves out the tests of the old ones.
         named("new files decide how tests run", all().filter(|file| configures(file) && is_new(file))),
-        named("the code reaches into the test runner", reaching(diff).iter().map(String::as_str)),
+        named("the code reaches into the test runner", reaching(&diff.text).iter().map(String::as_str)),
         named("files stand in for the test runner's own", all().filter(|file| toolchain::stands_in(file))),
+        named("too large to be looked at", diff.left_out.iter().map(String::as_str)),
     ];
     let reasons: Vec<String> = reasons.into_iter().flatten().collect();
     (!reasons.is_empty()).then(|| reasons.join("; "))
@@ -44,21 +67,48 @@ fn named<'a>(what: &str, files: impl Iterator<Item = &'a str>) -> Option<String>
 /// Files that are no tests and whose added lines use what belongs to test runners, with the first such word of each.
 fn reaching(diff: &str) -> Vec<String> {
     let mut found: Vec<(&str, &str)> = Vec::new();
-    let mut file = "";
-    let mut before = "";
-    for line in diff.lines() {
-        // An added line may look like a header; only a header follows one.
-        if let Some(name) = line.strip_prefix("+++ ").filter(|_| before.starts_with("--- ")) {
-            file = name.strip_prefix("b/").unwrap_or(name);
-        } else {
-            let code = toolchain::is_code(file) && !toolchain::is_test(file) && !toolchain::configures_tests(file);
-            let known = found.iter().any(|(known, _)| *known == file);
-            let word = line.strip_prefix('+').filter(|_| code && !known).and_then(toolchain::reaches_into_tests);
-            found.extend(word.map(|word| (file, word)));
+    for (file, line) in lines(diff) {
+        let known = found.iter().any(|(known, _)| *known == file);
+        let Some(added) = line.strip_prefix('+').filter(|_| !known) else { continue };
+        if toolchain::is_code(file) && !toolchain::is_test(file) && !toolchain::configures_tests(file) {
+            found.extend(toolchain::reaches_into_tests(file, added).map(|word| (file, word)));
         }
-        before = line;
     }
     found.into_iter().map(|(file, word)| format!("{file} (`{word}`)")).collect()
+}
+
+/// Files of code that lost a line of a test, where the line has not only moved.
+fn inline_tests(diff: &str) -> Vec<&str> {
+    let is_added = |(_, line): &(&str, &'_ str)| line.starts_with('+');
+    let added: BTreeSet<&str> = lines(diff).filter(is_added).map(|(_, line)| line[1..].trim()).collect();
+    let mut files: Vec<&str> = Vec::new();
+    for (file, line) in lines(diff) {
+        let Some(removed) = line.strip_prefix('-').map(str::trim) else { continue };
+        if toolchain::is_inline_test(file, removed) && !added.contains(removed) && !files.contains(&file) {
+            files.push(file);
+        }
+    }
+    files
+}
+
+/// The lines of a diff that are about a file's content, each with its file.
+fn lines(diff: &str) -> impl Iterator<Item = (&str, &str)> {
+    let mut file = "";
+    let mut before = "";
+    diff.lines().filter_map(move |line| {
+        // A changed line may look like a header; only a header follows one.
+        let header = line.strip_prefix("+++ ").filter(|_| before.starts_with("--- "));
+        let old = before.strip_prefix("--- ").map(|name| name.strip_prefix("a/").unwrap_or(name));
+        before = line;
+        match header {
+            // A file that is gone has its old name.
+            Some("/dev/null") => file = old.unwrap_or_default(),
+            Some(name) => file = name.strip_prefix("b/").unwrap_or(name),
+            None if line.starts_with("diff --git ") => file = "",
+            None => return Some((file, line)),
+        }
+        None
+    })
 }
 
 #[cfg(test)]
@@ -74,18 +124,28 @@ mod tests {
     }
 
     fn check(existed: &[&str], new: &[&str], diff: &str, expected: &str) {
+        assert_eq!(told(&change(existed, new), diff, &[]), expected);
+    }
+
+    fn change(existed: &[&str], new: &[&str]) -> Change {
         let list = |files: &[&str]| files.iter().map(|file| (*file).to_owned()).collect::<Vec<_>>();
-        let change = Change {
+        Change {
             tree: TreeId("t".to_owned()),
             files: [list(existed), list(new)].concat(),
             existed: list(existed),
             leads_out: Vec::new(),
+            behind_links: Vec::new(),
             left_out: Vec::new(),
             remarks: Vec::new(),
             diff_hash: String::new(),
             no_op: false,
-        };
-        assert_eq!(to_review(&change, diff, &[]).unwrap_or_default(), expected);
+        }
+    }
+
+    fn told(change: &Change, diff: &str, left_out: &[&str]) -> String {
+        let diff = Diff { text: diff.to_owned(), left_out: left_out.iter().map(|file| (*file).to_owned()).collect() };
+        let commands = ["sh tools/check.sh --all".to_owned()];
+        to_review(&Looked { change, diff: &diff, steers: &[], commands: &commands }).unwrap_or_default()
     }
 
     #[test]
@@ -101,6 +161,50 @@ mod tests {
         check(&["a_test.go", "package.json"], &["conftest.py"], "", both);
         check(&["src/a.py"], &["tests/conftest.py"], "", "new files decide how tests run: tests/conftest.py");
         check(&["src/a.py"], &["pytest.ini"], "", "new files decide how tests run: pytest.ini");
+    }
+
+    #[test]
+    fn tests_are_known_wherever_they_are() {
+        let all = [
+            "MyApp.Tests/Foo.cs",
+            "ShopTest.cpp",
+            "t/01.t",
+            "x.feature",
+            "fixtures/a.json",
+            "src/it/java/a/FooIT.java",
+        ];
+        for file in all {
+            check(&[file], &[], "", &format!("tests that were there were changed: {file}"));
+        }
+        check(&["scripts/run-tests"], &[], "", "files that decide how tests run were changed: scripts/run-tests");
+        check(&["tools/check.sh"], &[], "", "what a check runs was changed: tools/check.sh");
+        for file in ["src/latest.rs", "src/Contest.cs", "docs/tests.md", "other/check.py"] {
+            check(&[file], &[], "", "");
+        }
+    }
+
+    #[test]
+    fn tests_among_the_code_are_told_where_they_lose_something() {
+        let file = |name: &str, lines: &str| {
+            format!("diff --git a/{name} b/{name}\n--- a/{name}\n+++ b/{name}\n@@ -1 +1 @@\n{lines}\n")
+        };
+        let told = "tests among the code were changed: src/a.rs";
+        check(&["src/a.rs"], &[], &file("src/a.rs", "-    assert_eq!(a(), 3);\n+    assert!(a() > 0);"), told);
+        check(&["src/a.rs"], &[], &file("src/a.rs", "-    #[test]"), told);
+        check(&["src/a.rs"], &[], &file("src/a.rs", "+    assert_eq!(a(), 3);\n-    let a = 1;"), "");
+        let moved = [file("src/a.rs", "-    assert_eq!(a(), 3);"), file("src/b.rs", "+assert_eq!(a(), 3);")].concat();
+        check(&["src/a.rs", "src/b.rs"], &[], &moved, "");
+        check(&["a.c"], &[], &file("a.c", "-assert_eq!(a, 3)"), "");
+        let gone = file("src/a.rs", "-#[test]").replace("+++ b/src/a.rs", "+++ /dev/null");
+        check(&["src/a.rs"], &[], &gone, told);
+    }
+
+    #[test]
+    fn what_was_not_looked_at_is_told() {
+        let change = Change { files: vec!["a.py".to_owned()], ..change(&[], &[]) };
+        assert_eq!(told(&change, "", &["a.py"]), "too large to be looked at: a.py");
+        let change = Change { behind_links: vec!["tests/l.py".to_owned()], ..change };
+        assert_eq!(told(&change, "", &[]), "tests that were there were changed: tests/l.py");
     }
 
     #[test]

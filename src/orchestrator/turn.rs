@@ -14,6 +14,7 @@ use super::judge::Evidence;
 use super::judge::Judgement;
 use super::nudge::Nudge;
 use super::nudge::Nudger;
+use super::results;
 use super::review;
 use super::task::Prepared;
 use super::task::TaskRun;
@@ -52,6 +53,7 @@ use crate::services::AgentRequest;
 use crate::services::AgentWatch;
 use crate::services::AttemptEnd;
 use crate::services::CapturedAttempt;
+use crate::services::Diff;
 use crate::services::Earlier;
 use crate::services::Observed;
 use crate::services::OutsideChanges;
@@ -71,9 +73,6 @@ enum Cut {
     /// There is nothing left for it.
     UsedUp(UsedUp),
 }
-
-/// So much of a change is shown to whoever looks at it.
-const DIFF_BYTES: usize = 256 * 1024;
 
 /// A judged turn and what follows from it.
 pub(super) struct JudgedTurn {
@@ -273,10 +272,10 @@ impl TaskRun {
         let protected = self.protected(&stopped.change, &workspace.prefix());
         let by_checks = self.by_checks(prepared, course, &stopped, &checks, &protected);
         self.publish_verdict(course, &by_checks, None).await;
-        let evidence = self.evidence(prepared, course, &stopped, &checks, protected.clone()).await?;
+        let diff = workspace.diff(&stopped.change.tree).await?;
+        let to_review = self.to_review(prepared, &stopped.change, &diff, &checks);
+        let evidence = self.evidence(prepared, course, &stopped, &checks, (protected.clone(), diff.text));
         let risk = self.risk(&stopped.change);
-        let steers = self.steering(&stopped.change.files, &workspace.prefix());
-        let to_review = review::to_review(&stopped.change, evidence.observed.as_ref().map_or("", |o| &o.diff), &steers);
         let services = &self.context.services;
         // The agent itself is asked where it worked, so it is watched once more.
         let asks_agent = services.settings.verification().self_assessment == policy::SelfAssessment::Agent;
@@ -393,25 +392,36 @@ impl TaskRun {
         rewrote(checks, baseline, decides)
     }
 
+    /// Why somebody should look at a change, if so.
+    fn to_review(&self, prepared: &Prepared, change: &Change, diff: &Diff, checks: &[CheckReport]) -> Option<String> {
+        let steers = self.steering(&change.files, &prepared.workspace.prefix());
+        let commands: Vec<String> = checks.iter().map(|check| check.spec.run.to_string()).collect();
+        let doubts = checks.iter().filter_map(|check| {
+            results::doubt(check, check.at_base(&prepared.baseline)?, results::rearranges(check, change))
+        });
+        let told = review::to_review(&review::Looked { change, diff, steers: &steers, commands: &commands });
+        let because: Vec<String> = told.into_iter().chain(doubts).collect();
+        (!because.is_empty()).then(|| because.join("; "))
+    }
+
     /// A part before the last must change something; what the task expects is decided at its end.
     fn expects(&self, course: &Course) -> Expects {
         if course.attempt.part + 1 == self.parts.len() { self.task.expects } else { Expects::Change }
     }
 
-    async fn evidence(
+    fn evidence(
         &self,
         prepared: &Prepared,
         course: &Course,
         stopped: &Stopped,
         checks: &[CheckReport],
-        protected: Vec<String>,
-    ) -> Result<TurnEvidence, TaskRunError> {
+        (protected, diff): (Vec<String>, String),
+    ) -> TurnEvidence {
         let mut trace = course.watching.seen().trace.clone();
         if trace.response.is_empty() {
             trace.response.clone_from(&stopped.report.message);
         }
-        let diff = prepared.workspace.diff(&stopped.change.tree, DIFF_BYTES).await?;
-        Ok(TurnEvidence {
+        TurnEvidence {
             session: course.session.clone(),
             task: self.asked(course),
             expects: Some(self.expects(course)),
@@ -434,7 +444,7 @@ impl TaskRun {
             }),
             spent: course.judging.clone(),
             cancel: self.context.cancel.clone(),
-        })
+        }
     }
 
     /// How risky a change is under the settings.

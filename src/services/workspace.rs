@@ -114,6 +114,15 @@ pub struct OpenWorkspace {
     pub onto: Option<String>,
 }
 
+/// A change as it is read.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Diff {
+    /// As a unified diff.
+    pub text: String,
+    /// Files of code, tests, or what decides how they run, whose change is too large to be in it.
+    pub left_out: Vec<String>,
+}
+
 /// What was changed beside the files of a workspace while an agent or a check worked in it, in words.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OutsideChanges {
@@ -192,11 +201,11 @@ pub trait Workspace: Send + Sync {
     /// [`WorkspaceError::NotRecorded`] where the agent left what cannot be recorded.
     async fn record(&self, start: &TreeId) -> Result<Change, WorkspaceError>;
 
-    /// What differs between the base and a recorded tree, as a unified diff of at most `limit` bytes; the end is left out.
+    /// What differs between the base and a recorded tree, as a unified diff. Of files whose change is too large only its head is there.
     ///
     /// # Errors
     /// [`WorkspaceError`].
-    async fn diff(&self, tree: &TreeId, limit: usize) -> Result<String, WorkspaceError>;
+    async fn diff(&self, tree: &TreeId) -> Result<Diff, WorkspaceError>;
 
     /// Looks at what is watched beside the files (remotes on this machine, and what in the home directory steers tools), before an
     /// agent or a check runs: as long as it was not called since, the files count as nobody's work.

@@ -10,6 +10,7 @@ use crate::services::Applied;
 use crate::services::BeginRun;
 use crate::services::CommitRequest;
 use crate::services::Committed;
+use crate::services::Diff;
 use crate::services::OpenWorkspace;
 use crate::services::OutsideChanges;
 use crate::services::RebaseOutcome;
@@ -230,6 +231,7 @@ impl Workspace for MemoryWorkspace {
             files: changed,
             existed,
             leads_out,
+            behind_links: Vec::new(),
             left_out,
             remarks: Vec::new(),
             diff_hash: tree.0.clone(),
@@ -237,7 +239,7 @@ impl Workspace for MemoryWorkspace {
         })
     }
 
-    async fn diff(&self, tree: &TreeId, limit: usize) -> Result<String, WorkspaceError> {
+    async fn diff(&self, tree: &TreeId) -> Result<Diff, WorkspaceError> {
         let (base, files) = (&self.base, files_of(tree));
         let lines = |mark: char, text: Option<&String>| {
             text.into_iter()
@@ -249,9 +251,7 @@ impl Workspace for MemoryWorkspace {
             let (old, new) = (base.get(Path::new(&name)), files.get(Path::new(&name)));
             format!("--- a/{name}\n+++ b/{name}\n{}{}", lines('-', old), lines('+', new))
         };
-        let mut diff: String = self.changed(&files).into_iter().map(file).collect();
-        diff.truncate(diff.floor_char_boundary(limit));
-        Ok(diff)
+        Ok(Diff { text: self.changed(&files).into_iter().map(file).collect(), left_out: Vec::new() })
     }
 
     async fn begin_work(&self) -> Result<(), WorkspaceError> {

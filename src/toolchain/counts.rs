@@ -26,7 +26,9 @@ impl Counts {
         self.ran().saturating_sub(self.errors)
     }
 
-    pub(super) fn plus(self, other: Self) -> Self {
+    /// Both together.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
         self.with(other, u64::saturating_add)
     }
 

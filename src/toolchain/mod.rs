@@ -19,15 +19,22 @@ mod table;
 
 pub use counts::Counts;
 pub use summary::TestSummary;
+pub use summary::summaries;
 pub use summary::summary;
-pub use summary::summary_of;
 
+use table::Review;
 use table::table;
 
 /// Whether a path is a test's source file, by its name and the directories it lies in.
 #[must_use]
 pub fn is_test(path: &str) -> bool {
     table().tests.is_match(path)
+}
+
+/// Words of a path that say that a file belongs to tests, in the singular: `fixture`, `mock`.
+#[must_use]
+pub fn test_words() -> &'static [String] {
+    &table().test_words
 }
 
 /// Whether a path is a file that tests read and compare with: fixtures, snapshots, expected output.
@@ -45,7 +52,7 @@ pub fn configures_tests(path: &str) -> bool {
 /// Whether a path is a source file's, by its ending.
 #[must_use]
 pub fn is_code(path: &str) -> bool {
-    path.rsplit_once('.').is_some_and(|(_, ending)| table().code.contains(&ending.to_ascii_lowercase()))
+    table::ending(path).is_some_and(|ending| table().code.contains(&ending))
 }
 
 /// Globs of names of files that say exactly what is installed: `Cargo.lock`, `requirements*.txt`.
@@ -91,9 +98,19 @@ pub fn stands_in(path: &str) -> bool {
     table().stand_ins.is_match(path)
 }
 
-/// What a line of product code uses that reaches into the test runner, if it does: `os._exit`, `import unittest`. It may have a
+/// What a line of a file of product code uses that reaches into the test runner, if it does: `os._exit`, `import unittest`. It may have a
 /// good reason; somebody should see it.
 #[must_use]
-pub fn reaches_into_tests(line: &str) -> Option<&'static str> {
-    table().review.iter().map(String::as_str).find(|word| line.contains(word))
+pub fn reaches_into_tests<'l>(path: &str, line: &'l str) -> Option<&'l str> {
+    let word = |review: &Review| {
+        let word = review.words.iter().find_map(|word| line.find(word).map(|at| &line[at..at + word.len()]));
+        word.or_else(|| review.patterns.iter().find_map(|pattern| pattern.found_in(line)))
+    };
+    table().reviews_of(path).find_map(word)
+}
+
+/// Whether a line of a file of code belongs to a test in it: declares one, or asserts.
+#[must_use]
+pub fn is_inline_test(path: &str, line: &str) -> bool {
+    table().reviews_of(path).flat_map(|review| &review.inline_tests).any(|word| line.contains(word))
 }

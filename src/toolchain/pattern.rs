@@ -20,9 +20,17 @@ impl From<String> for Pattern {
 }
 
 impl Pattern {
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
+
     /// It is part of the program, and a test compiles every one.
     pub(super) fn regex(&self) -> Option<&Regex> {
         self.regex.get_or_init(|| Regex::new(&self.text).ok()).as_ref()
+    }
+
+    pub(super) fn found_in<'l>(&self, line: &'l str) -> Option<&'l str> {
+        Some(self.regex()?.find(line)?.as_str().trim())
     }
 
     pub(super) fn is_match(&self, line: &str) -> bool {

@@ -40,18 +40,27 @@ const LINE_BYTES: usize = 400;
 /// ```
 #[must_use]
 pub fn summary(output: &str) -> Option<TestSummary> {
-    marks(output).into_iter().rev().find(|mark| mark.closes).map(Mark::into_summary)
+    marks(output, |_, _| false).into_iter().rev().find(|mark| mark.closes).map(Mark::into_summary)
 }
 
-/// What this runner says last in an output.
+/// What every run of a test runner in an output says, in order.
+///
+/// ```
+/// # use reflexion::toolchain::summaries;
+/// let found = summaries("Ran 5 tests in 0.001s\n\nOK\nRan 2 tests in 0.001s\n\nOK\n=== 1 failed in 0.10s ===");
+/// assert_eq!(found.iter().map(|said| said.runner).collect::<Vec<_>>(), ["unittest", "unittest", "pytest"]);
+/// ```
 #[must_use]
-pub fn summary_of(runner: &str, output: &str) -> Option<TestSummary> {
-    let last = marks(output).into_iter().rev().find(|mark| mark.closes && mark.runner == runner);
-    last.map(Mark::into_summary)
+pub fn summaries(output: &str) -> Vec<TestSummary> {
+    let found = marks(output, Mark::is_followed_by);
+    // Lines of two runs at once come mixed: one that never closes belongs to the others of its runner.
+    let closes = |mark: &Mark| found.iter().any(|other| other.runner == mark.runner && other.closes);
+    let said: Vec<bool> = found.iter().map(closes).collect();
+    found.into_iter().zip(said).filter(|(_, said)| *said).map(|(mark, _)| mark.into_summary()).collect()
 }
 
-/// What runners have said, in order; what one of them says in several lines is one.
-fn marks(output: &str) -> Vec<Mark> {
+/// What runners have said, in order; what one of them says in several lines is one, unless another run begins.
+fn marks(output: &str, begins: fn(&Mark, &Mark) -> bool) -> Vec<Mark> {
     let plain = anstream::adapter::strip_str(output).to_string();
     let mut found: Vec<Mark> = Vec::new();
     let mut until: Option<&Pattern> = None;
@@ -63,7 +72,7 @@ fn marks(output: &str) -> Vec<Mark> {
         }
         until = table().quoted.iter().find(|quoted| quoted.from.is_match(line)).map(|quoted| &quoted.to);
         let Some(mark) = mark(line) else { continue };
-        match found.last_mut().filter(|last| last.runner == mark.runner) {
+        match found.last_mut().filter(|last| last.runner == mark.runner && !begins(last, &mark)) {
             Some(last) => last.merge(mark),
             // What failed, without a line that says of how many, is somebody else's word.
             None if mark.joins == Joins::Failures => {}
@@ -87,6 +96,8 @@ struct Mark {
     partial: bool,
     cut: bool,
     always: bool,
+    /// The lines of which a run has one.
+    once: Vec<&'static str>,
 }
 
 fn mark(line: &str) -> Option<Mark> {
@@ -132,11 +143,18 @@ impl SummaryLine {
             partial: self.partial,
             cut: has("cut"),
             always: self.when == When::Always && !self.no_tests,
+            once: if self.once { vec![self.line.text()] } else { Vec::new() },
         })
     }
 }
 
 impl Mark {
+    /// Whether the next line of this runner is about another run.
+    fn is_followed_by(&self, next: &Self) -> bool {
+        let again = next.once.iter().any(|line| self.once.contains(line));
+        again || (!next.once.is_empty() && self.closes && next.joins == Joins::Last)
+    }
+
     fn merge(&mut self, next: Self) {
         self.green = match (self.green, next.green) {
             (Some(a), Some(b)) if next.joins != Joins::Last => Some(a && b),
@@ -160,6 +178,7 @@ impl Mark {
         self.always |= next.always;
         self.closes |= next.closes;
         self.joins = next.joins;
+        self.once.extend(next.once);
     }
 
     fn into_summary(self) -> TestSummary {
@@ -349,6 +368,28 @@ mod tests {
         ] {
             check(prose, "");
         }
+    }
+
+    #[test]
+    fn every_run_is_known() {
+        let check = |output: &str, expected: &[(&str, u64)]| {
+            let found: Vec<(&str, u64)> =
+                summaries(output).iter().map(|said| (said.runner, said.counts.map_or(0, Counts::ran))).collect();
+            assert_eq!(found, expected, "{output}");
+        };
+        let unit = "Ran 5 tests in 0.001s\n\nOK\n";
+        check(&format!("{unit}{unit}"), &[("unittest", 5), ("unittest", 5)]);
+        check("3 passed in 0.1s\nno tests ran in 0.1s", &[("pytest", 3), ("pytest", 0)]);
+        let node = "# tests 2\n# pass 1\n# fail 1\n# cancelled 0\n";
+        check(
+            &format!("{node}{unit}{node}{node}"),
+            &[("node:test", 2), ("unittest", 5), ("node:test", 2), ("node:test", 2)],
+        );
+        check("  3 passing (1ms)\n  1 failing\n  2 passing (1ms)", &[("mocha", 4), ("mocha", 2)]);
+        // Two runs at once.
+        check("# pass 1\n# pass 2\n# fail 0\n# fail 1", &[("node:test", 1), ("node:test", 2), ("node:test", 1)]);
+        let cargo = "test result: ok. 3 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out\n";
+        check(&format!("{cargo}{cargo}"), &[("cargo test", 6)]);
     }
 
     #[test]

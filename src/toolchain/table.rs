@@ -37,6 +37,7 @@ const FILES: [(&str, &str); 13] = files![
 struct File {
     code: Vec<String>,
     tests: Vec<String>,
+    test_words: Vec<String>,
     test_data: Vec<String>,
     configures_tests: Vec<String>,
     lockfiles: Vec<String>,
@@ -61,6 +62,8 @@ pub(super) struct SummaryLine {
     pub(super) joins: Joins,
     #[serde(default)]
     pub(super) goes_on: bool,
+    #[serde(default)]
+    pub(super) once: bool,
     #[serde(default)]
     pub(super) partial: bool,
     #[serde(default)]
@@ -103,8 +106,13 @@ pub(super) enum When {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Review {
-    words: Vec<String>,
+pub(super) struct Review {
+    #[serde(default)]
+    pub(super) words: Vec<String>,
+    #[serde(default)]
+    pub(super) patterns: Vec<Pattern>,
+    #[serde(default)]
+    pub(super) inline_tests: Vec<String>,
     /// Files that a program finds in place of the test runner's own.
     #[serde(default)]
     stand_ins: Vec<String>,
@@ -115,6 +123,7 @@ struct Review {
 pub(super) struct Table {
     pub(super) code: BTreeSet<String>,
     pub(super) tests: GlobSet,
+    pub(super) test_words: Vec<String>,
     pub(super) test_data: GlobSet,
     pub(super) configures_tests: GlobSet,
     pub(super) lockfiles: Vec<String>,
@@ -122,7 +131,8 @@ pub(super) struct Table {
     pub(super) caches: BTreeSet<String>,
     pub(super) quoted: Vec<Quoted>,
     pub(super) lines: Vec<SummaryLine>,
-    pub(super) review: Vec<String>,
+    /// With the endings of the files that it is about.
+    pub(super) review: Vec<(BTreeSet<String>, Review)>,
     pub(super) stand_ins: GlobSet,
     pub(super) holds_paths: GlobSet,
     pub(super) movable: BTreeSet<String>,
@@ -135,14 +145,22 @@ pub(super) fn table() -> &'static Table {
 }
 
 impl Table {
+    /// What is told of the code of a file's language.
+    pub(super) fn reviews_of(&self, path: &str) -> impl Iterator<Item = &Review> {
+        let ending = ending(path);
+        let is_of = move |endings: &BTreeSet<String>| ending.as_ref().is_some_and(|ending| endings.contains(ending));
+        self.review.iter().filter(move |(endings, _)| is_of(endings)).map(|(_, review)| review)
+    }
+
     fn read() -> Self {
         let mut table = Self::default();
         let (mut tests, mut test_data, mut configures_tests) = (Vec::new(), Vec::new(), Vec::new());
         let (mut stand_ins, mut holds_paths) = (Vec::new(), Vec::new());
         // The files are part of the program, and a test reads every one.
         for file in FILES.iter().filter_map(|(_, text)| toml::from_str::<File>(text).ok()) {
-            table.code.extend(file.code);
+            table.code.extend(file.code.iter().cloned());
             tests.extend(file.tests);
+            table.test_words.extend(file.test_words);
             test_data.extend(file.test_data);
             configures_tests.extend(file.configures_tests);
             table.lockfiles.extend(file.lockfiles);
@@ -153,11 +171,11 @@ impl Table {
             table.packages.extend(file.packages);
             table.quoted.extend(file.quoted);
             table.lines.extend(file.summary);
-            table.review.extend(file.review.words);
-            stand_ins.extend(file.review.stand_ins);
+            stand_ins.extend(file.review.stand_ins.iter().cloned());
+            table.review.push((file.code.into_iter().collect(), file.review));
         }
         let code = table.code.iter().map(String::as_str).collect::<Vec<_>>().join(",");
-        table.tests = globs(tests.iter().map(|glob| glob.replace("{code}", &format!("{{{code}}}"))));
+        table.tests = globs_of_names(tests.iter().map(|glob| glob.replace("{code}", &format!("{{{code}}}"))));
         table.test_data = globs(test_data.into_iter());
         table.configures_tests = globs(configures_tests.into_iter());
         table.stand_ins = globs(stand_ins.into_iter());
@@ -166,11 +184,26 @@ impl Table {
     }
 }
 
+/// What stands behind the last dot.
+pub(super) fn ending(path: &str) -> Option<String> {
+    path.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase())
+}
+
 /// Each glob at any depth, whatever the case.
 fn globs(globs: impl Iterator<Item = String>) -> GlobSet {
+    set_of(globs, |_| true)
+}
+
+/// The same, but a capital letter means just that: `?*Test.java` is no `Latest.java`.
+fn globs_of_names(globs: impl Iterator<Item = String>) -> GlobSet {
+    set_of(globs, |glob| !glob.contains(|c: char| c.is_ascii_uppercase()))
+}
+
+fn set_of(globs: impl Iterator<Item = String>, any_case: fn(&str) -> bool) -> GlobSet {
     let mut set = GlobSetBuilder::new();
     for glob in globs {
-        let glob = GlobBuilder::new(&format!("**/{glob}")).case_insensitive(true).literal_separator(true).build();
+        let any_case = any_case(&glob);
+        let glob = GlobBuilder::new(&format!("**/{glob}")).case_insensitive(any_case).literal_separator(true).build();
         if let Ok(glob) = glob {
             set.add(glob);
         }
@@ -216,6 +249,9 @@ mod tests {
                     assert!(known.contains(&group) || group.starts_with("total"), "{name}.toml: {group}");
                 }
             }
+            for pattern in &file.review.patterns {
+                assert!(pattern.regex().is_some(), "{name}.toml: {pattern:?}");
+            }
             for quoted in &file.quoted {
                 assert!(quoted.from.regex().is_some() && quoted.to.regex().is_some(), "{name}.toml: {quoted:?}");
             }
@@ -239,6 +275,18 @@ mod tests {
             "src/tests.rs",
             "t/run.bats",
             "TESTS/A.PY",
+            "MyApp.Tests/Foo.cs",
+            "ShopTest.cpp",
+            "shop_unittest.cc",
+            "src/it/java/a/FooIT.java",
+            "TestShop.java",
+            "t/01-basic.t",
+            "features/x.feature",
+            "test-shop.js",
+            "integration_tests/a.py",
+            "tests-e2e/a.py",
+            "testsuite.at",
+            "Shop.Tests.ps1",
         ] {
             assert!(super::super::is_test(path), "{path}");
         }
@@ -250,6 +298,11 @@ mod tests {
             "docs/tests.md",
             "src/attest.go",
             "Test.java.txt",
+            "src/Latest.java",
+            "src/Contest.cs",
+            "Testimonial.java",
+            "AUDIT.java",
+            "src/Latest/a.cs",
         ] {
             assert!(!super::super::is_test(path), "{path}");
         }
@@ -272,7 +325,38 @@ mod tests {
         assert!(super::super::lockfiles().iter().any(|name| name == "Cargo.lock"));
         assert!(super::super::manifests().iter().any(|name| name == "Cargo.toml"));
         assert!(super::super::is_code("a/b.RS") && !super::super::is_code("a/b.md"));
-        assert_eq!(super::super::reaches_into_tests("    os._exit(0)"), Some("os._exit"));
-        assert_eq!(super::super::reaches_into_tests("return total"), None);
+        let reaches = super::super::reaches_into_tests;
+        for (path, line, word) in [
+            ("a.py", "    os._exit(0)", "os._exit"),
+            ("a.py", "sys.exit(0)", "sys.exit(0)"),
+            ("a.py", "    raise SystemExit", "raise SystemExit"),
+            ("a.py", "    raise SystemExit(0)", "SystemExit(0)"),
+            ("a.py", "from sys import argv, exit", "from sys import argv, exit"),
+            ("a.js", "const a=require(\"node:assert\")", "\"node:assert\""),
+            ("a.js", "import a from 'assert/strict'", "'assert/strict'"),
+            ("a.ts", "const {exit} = process", "{exit} = process"),
+            ("a.ts", "const p = process;", "p = process;"),
+            ("a.ts", "process['exit'](0)", "process["),
+            ("a.rs", "std::process::exit(0)", "process::exit"),
+        ] {
+            assert_eq!(reaches(path, line), Some(word), "{line}");
+        }
+        for (path, line) in [
+            ("a.py", "return total"),
+            ("a.py", "    sys.exit(main())"),
+            ("a.py", "    raise SystemExit(main())"),
+            ("a.py", "    sys.exit(1)"),
+            ("a.py", "except SystemExit as stop:"),
+            ("a.js", "const {env} = process"),
+            ("a.js", "const next = process(item)"),
+            ("a.js", "assert(x)"),
+            ("a.c", "os._exit"),
+            ("a.md", "sys.exit(0)"),
+        ] {
+            assert_eq!(reaches(path, line), None, "{line}");
+        }
+        let inline = super::super::is_inline_test;
+        assert!(inline("src/a.rs", "        assert_eq!(a, 1);") && inline("src/a.rs", "    #[test]"));
+        assert!(!inline("src/a.rs", "let a = 1;") && !inline("src/a.c", "assert_eq!(a, 1);"));
     }
 }

@@ -249,25 +249,29 @@ fn killed_after_any_other_step_it_ends_as_if_nothing_had_happened() {
 
 /// Whatever it does at its first attempt at `b`, it takes what the checks need away.
 const TAKES_AWAY: &str = r#"
-if [ "$REFLEXION_TASK_ID$REFLEXION_ATTEMPT" = b1 ]; then rm -r ../../../../.git/deps; echo almost > b.txt; exit; fi
+if [ "$REFLEXION_TASK_ID$REFLEXION_ATTEMPT" = b1 ]; then rm -r PROJECT/.git/deps; echo almost > b.txt; exit; fi
 echo right > "$REFLEXION_TASK_ID.txt"
 "#;
 
 /// The very first time it fails. What it makes lies outside the workspace, where no reset brings it back.
 const FAILS_ONCE: &str = r#"
-once=$(cd ../../../.. && pwd)/.git/setup-has-failed
+once=PROJECT/.git/setup-has-failed
 [ -e "$once" ] || { touch "$once"; echo half > half-done; exit 1; }
-deps=../../../../.git/deps
+deps=PROJECT/.git/deps
 mkdir -p $deps; printf 'grep -qx right "$1"' > $deps/check; chmod +x $deps/check
 "#;
 
 fn two_repairs() -> Project {
-    let project = Project::new(TAKES_AWAY);
+    let project = Project::new("");
+    let here = |script: &str| script.replace("PROJECT", project.dir.to_str().unwrap());
     for file in ["a.txt", "b.txt"] {
         project.write(file, "wrong\n");
     }
-    project.config(|config| config["setup"] = json!(FAILS_ONCE));
-    let task = |id: &str| task_with_check(id, &format!("../../../../.git/deps/check {id}.txt"));
+    project.config(|config| {
+        config["setup"] = json!(here(FAILS_ONCE));
+        config["agents"]["sh"]["argv"][2] = json!(here(TAKES_AWAY));
+    });
+    let task = |id: &str| task_with_check(id, &here(&format!("PROJECT/.git/deps/check {id}.txt")));
     project.tasks(&[task("a"), task("b")]);
     project
 }

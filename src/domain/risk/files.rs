@@ -60,7 +60,7 @@ const DIRECTORIES: [(Surface, &str); 7] = [
         "components css fonts i18n icons l10n layouts locale locales pages partials screens styles templates \
          translations views widgets",
     ),
-    (Surface::Test, "__mocks__ __snapshots__ __tests__ benches golden"),
+    (Surface::Test, "benches"),
     (Surface::Docs, "javadoc man"),
 ];
 
@@ -103,7 +103,7 @@ const FILES: [(Surface, &str); 4] = [
 ];
 
 /// What stands behind the last dot.
-const ENDINGS: [(Surface, &str); 7] = [
+const ENDINGS: [(Surface, &str); 6] = [
     (
         Surface::Auth,
         "cedar cer crt csr der entitlements env gpg htpasswd jks kdbx key keystore ovpn p12 p8 pem pfx pkcs12 ppk \
@@ -122,7 +122,6 @@ const ENDINGS: [(Surface, &str); 7] = [
          jinja2 jpeg jpg jsp jspx jsx leex less liquid mustache njk phtml png po pug qml razor resx sass scss slim \
          storyboard styl svelte svg templ tsx ttf twig vue webp woff woff2 xaml xib xliff",
     ),
-    (Surface::Test, "feature snap t"),
     (Surface::Docs, "bib docx odt org pdf pod rdoc tex textile wiki"),
 ];
 

@@ -4,6 +4,7 @@ use super::files;
 use super::name::Name;
 use super::places;
 use super::words;
+use crate::toolchain;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
@@ -81,8 +82,27 @@ impl Surface {
         if files::is_prose(&name) {
             return least.max(Self::Docs);
         }
+        let least = if is_test_by_name(path) { least.max(Self::Test) } else { least };
         files::surface(&name).max(words::surface(&name)).max(places::surface(&name)).max(least)
     }
+}
+
+fn is_test_by_name(path: &str) -> bool {
+    let path = path.replace('\\', "/");
+    toolchain::is_test(&path) || toolchain::is_test_data(&path)
+}
+
+/// Whether a file is a test, or something that tests use: by its name, its place, or a word of either. Prose is neither.
+///
+/// ```
+/// # use reflexion::domain::belongs_to_tests;
+/// assert!(belongs_to_tests("src/setupTests.ts") && belongs_to_tests("t/01-basic.t"));
+/// assert!(!belongs_to_tests("src/latest.rs") && !belongs_to_tests("tests/README.md"));
+/// ```
+#[must_use]
+pub fn belongs_to_tests(path: &str) -> bool {
+    let name = Name::of(path);
+    !files::is_prose(&name) && (is_test_by_name(path) || words::speak_of_tests(&name))
 }
 
 impl fmt::Display for Surface {

@@ -6,6 +6,7 @@
 use super::name::Name;
 use super::places;
 use super::surface::Surface;
+use crate::toolchain;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
@@ -18,6 +19,15 @@ pub(super) fn surface(name: &Name) -> Surface {
     let found = alone.chain(pairs).max().unwrap_or_default();
     // Code about documentation is code.
     if found == Surface::Docs && places::is_code(name) { Surface::None } else { found }
+}
+
+/// Whether a word of the path says that it belongs to tests.
+pub(super) fn speak_of_tests(name: &Name) -> bool {
+    let known = |word: &str| toolchain::test_words().iter().any(|known| known == word);
+    name.words.iter().flatten().flat_map(|word| [Some(&word.text), word.whole.as_ref()]).flatten().any(|word| {
+        let plain = word.trim_end_matches(|c: char| c.is_ascii_digit());
+        known(word) || known(plain) || plain.strip_suffix('s').is_some_and(known)
+    })
 }
 
 /// A word, without what does not change its meaning, unless another word of the path gives it another one.
@@ -82,15 +92,14 @@ const WORDS: [(Surface, &str); 7] = [
     ),
     (
         Surface::Test,
-        "bench benchmark conftest cypress e2e fixture fuzz fuzzing jest junit karma mocha mock nunit phpunit \
-         playwright proptest pytest rspec selenium snap snapshot spec stub test testbed testcase testdata tester \
-         testfixture testhelper testing testkit testlib testng testsuite testutil unittest vitest xunit",
+        // What is no test, and is looked at like one; what tests are is known elsewhere.
+        "bench benchmark proptest snap snapshot spec stub",
     ),
     (Surface::Docs, "changelog contributing doc docstring documentation javadoc mkdoc readme readthedoc typedoc"),
 ];
 
 /// What two neighbours mean together that neither means alone.
-const PAIRS: [(Surface, &str); 6] = [
+const PAIRS: [(Surface, &str); 5] = [
     (
         Surface::Auth,
         "access-control access-key access-policy api-key api-keys app-check authorized-keys client-secret \
@@ -107,13 +116,13 @@ const PAIRS: [(Surface, &str); 6] = [
     ),
     (Surface::Build, "pre-commit third-party"),
     (Surface::Ui, "user-interface view-controller view-model"),
-    (Surface::Test, "end2end test-data"),
 ];
 
 /// Both tables by word: a change may be of many thousand files.
 static TABLE: LazyLock<HashMap<&str, Surface>> = LazyLock::new(|| {
     let mut table = index(&WORDS);
     table.extend(index(&PAIRS));
+    table.extend(toolchain::test_words().iter().map(|word| (word.as_str(), Surface::Test)));
     table
 });
 
@@ -244,7 +253,7 @@ mod tests {
     fn every_word_stands_in_the_tables_once_and_can_be_found() {
         let lists = WORDS.iter().chain(&PAIRS);
         let words: Vec<&str> = lists.flat_map(|(_, words)| words.split_whitespace()).collect();
-        assert_eq!(words.len(), TABLE.len());
+        assert_eq!(words.len() + toolchain::test_words().len(), TABLE.len());
         for (_, words) in WORDS {
             for word in words.split_whitespace() {
                 assert!(word.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit()), "{word}");

@@ -232,10 +232,9 @@ pub(super) async fn patch(git: &Git, from: &str, to: &str) -> Result<Vec<u8>, Wo
     git.call(["diff-tree", "--binary", "--full-index"].iter().chain(&READABLE).chain(&[from, to])).ok().await
 }
 
-/// The difference of two trees as it is read. Whether a file is text is said by the attributes of the first tree: with
-/// `* -diff` in the second one's `.gitattributes` an agent could hide what it did. (Git before 2.41 does not know the variable.)
+/// The difference of two trees as it is read. All of it as text: what attributes call binary may be a test all the same.
 pub(super) async fn diff(git: &Git, from: &str, to: &str) -> Result<Vec<u8>, WorkspaceError> {
-    git.call(["diff-tree"].iter().chain(&READABLE).chain(&[from, to])).env("GIT_ATTR_SOURCE", from).ok().await
+    git.call(["diff-tree", "--text"].iter().chain(&READABLE).chain(&[from, to])).ok().await
 }
 
 const READABLE: [&str; 8] =

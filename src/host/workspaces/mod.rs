@@ -29,6 +29,7 @@ mod mend;
 mod open;
 mod partial;
 mod pushes;
+mod readable;
 mod reads;
 mod recorder;
 mod refs;

@@ -6,6 +6,7 @@
 
 use super::layout::blocking;
 use super::layout::io_error;
+use crate::domain::belongs_to_tests;
 use crate::files::Kind;
 use crate::files::Root;
 use crate::host::git;
@@ -17,6 +18,7 @@ use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::fmt::Write;
 use std::os::unix::ffi::OsStrExt;
+use std::path::Component;
 use std::path::Path;
 use std::path::PathBuf;
 
@@ -433,6 +435,27 @@ impl Recorder {
         Ok(found.count() == paths.len())
     }
 
+    /// The links of a tree that belong to tests and lead to one of these files, or to a directory around it.
+    pub(super) async fn links_to(&self, tree: &str, files: &[String]) -> Result<Vec<String>, WorkspaceError> {
+        let mut found = Vec::new();
+        if files.is_empty() {
+            return Ok(found);
+        }
+        // `mode type id TAB path NUL`, again and again.
+        let listing = self.git.call(["ls-tree", "-r", "-z", tree]).ok().await?;
+        for entry in listing.split(|byte| *byte == 0).filter(|entry| entry.starts_with(b"120000 ")) {
+            let entry = String::from_utf8_lossy(entry);
+            let Some((fields, path)) = entry.split_once('\t') else { continue };
+            let Some(id) = fields.split(' ').nth(2).filter(|_| belongs_to_tests(path)) else { continue };
+            let target = self.git.call(["cat-file", "blob", id]).ok().await?;
+            let target = led_to(path, &String::from_utf8_lossy(&target));
+            if files.iter().any(|file| Path::new(file).starts_with(&target)) {
+                found.push(path.to_owned());
+            }
+        }
+        Ok(found)
+    }
+
     /// What differs between two trees: the paths, and the first 16 hex digits of the raw listing's SHA-256.
     pub(super) async fn difference(&self, from: &str, to: &str) -> Result<Difference, WorkspaceError> {
         let raw = if from == to {
@@ -488,6 +511,19 @@ fn submodules(listing: &[u8]) -> Vec<Submodule> {
         Some(Submodule { path: PathBuf::from(OsStr::from_bytes(&path[1..])), commit })
     };
     listing.split(|byte| *byte == 0).filter(|entry| entry.starts_with(b"160000")).filter_map(read).collect()
+}
+
+/// Where a relative link leads, by its words.
+fn led_to(link: &str, target: &str) -> PathBuf {
+    let mut place = Path::new(link).parent().map(Path::to_path_buf).unwrap_or_default();
+    for part in Path::new(target).components() {
+        match part {
+            Component::ParentDir => _ = place.pop(),
+            Component::CurDir => {}
+            part => place.push(part),
+        }
+    }
+    place
 }
 
 /// A link with where it leads, if that is not below the top of its tree, or is git's own. What is above the place that another link

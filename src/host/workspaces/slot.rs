@@ -329,9 +329,11 @@ impl Slot {
         if touched.is_empty() || self.recorder.inspect().await.is_err() {
             return Ok(touched);
         }
+        // Of what was installed, programs write anew what is there already; a file of the work that has its old content again may have had
+        // another one when it was read.
         let of_kept = move |kept: &mut Kept| {
             let is_kept = |path: &PathBuf| kept.roots().iter().any(|root| path.starts_with(root));
-            Ok(touched.into_iter().filter(|path| is_kept(path) && !kept.has_content(path)).collect::<BTreeSet<_>>())
+            Ok(touched.into_iter().filter(|path| !is_kept(path) || !kept.has_content(path)).collect::<BTreeSet<_>>())
         };
         let mut rewritten = self.with_kept(of_kept).await?;
         rewritten.extend(self.recorder.modified().await?);

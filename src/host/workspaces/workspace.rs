@@ -11,6 +11,7 @@ use super::layout::Layout;
 use super::open;
 use super::pushes;
 use super::pushes::hand_over;
+use super::readable::readable;
 use super::recorder::Difference;
 use super::recorder::Recording;
 use super::repository::Kind;
@@ -26,6 +27,7 @@ use crate::domain::TreeId;
 use crate::domain::policy;
 use crate::services::CommitRequest;
 use crate::services::Committed;
+use crate::services::Diff;
 use crate::services::OutsideChanges;
 use crate::services::Rebased;
 use crate::services::Restored;
@@ -209,7 +211,9 @@ impl HostWorkspace {
     async fn change(&self, state: &mut State, tree: String, start: &TreeId) -> Result<Change, WorkspaceError> {
         let difference = self.difference(state, &tree).await?;
         let no_op = tree == start.0;
+        let behind_links = state.slot()?.recorder.links_to(&self.parts.tree, &difference.existed).await?;
         Ok(Change {
+            behind_links,
             no_op,
             tree: TreeId(tree),
             files: difference.files,
@@ -455,13 +459,12 @@ impl Workspace for HostWorkspace {
         integration::keep(&self.parts.begun, &self.parts.task, attempt).await
     }
 
-    async fn diff(&self, tree: &TreeId, limit: usize) -> Result<String, WorkspaceError> {
+    async fn diff(&self, tree: &TreeId) -> Result<Diff, WorkspaceError> {
         if tree.0 == self.parts.tree {
-            return Ok(String::new());
+            return Ok(Diff::default());
         }
         let bytes = diff(&self.parts.begun.repository.own(), &self.parts.tree, &tree.0).await?;
-        let text = String::from_utf8_lossy(&bytes[..bytes.len().min(limit)]);
-        Ok(text.trim_end_matches(char::REPLACEMENT_CHARACTER).to_owned())
+        Ok(readable(&bytes))
     }
 
     async fn save_patch(&self, tree: &TreeId, subtask: &SubtaskId) -> Result<PathBuf, WorkspaceError> {

@@ -35,24 +35,47 @@ pattern!(
     r"(?i)\b(?:1 (?:\w+ )?(?:error|failure|problem|offense|issue|violation)|(\d+) (?:\w+ )?(?:errors|failures|problems|offenses|issues|violations))\b"
 );
 
+// `2 mismatches`, `1 lint error`.
+pattern!(
+    NOUN,
+    r"(?i)(?:^|[^\w.:/-])(\d+) (?:[a-z]+ ){0,2}(?:errors?|failures?|mismatch(?:es)?|problems?|offen[cs]es?|issues?|violations?|conflicts?|defects?|regressions?|bugs?|differences?)\b"
+);
+// `2 of 3 tests failed`, `3 failed`, but neither `port 3 failed` nor `after 3 ms failed`.
+pattern!(
+    VERB,
+    r"(?i)(?:^|[^\w\s.:/-]|[,;:|(] ?|\b(?:found|with|has|have|had|are|were|and|total|got|contains) )\s*(\d+)(?: ?(?:/|of|out of) ?\d+)? (?:(?:tests?|cases?|checks?|files?|specs?|scenarios?|examples?|assertions?|steps?|suites?|items?|modules?|packages?|lines?|is|are|was|were|has|have) ){0,2}(?:failed|failing|fails?|broken|incorrect|wrong|invalid|bad|missing|unexpected)\b"
+);
+// `Failed: 2`, `failures=1`, `FAILED (2)`; a number that goes on or has a unit is another thing.
+pattern!(
+    LISTED,
+    r"(?i)\b(?:errors?|fail(?:ed|s|ures?|ing)?|mismatch(?:es)?|problems?|offen[cs]es?|issues?|violations?|broken|not ok)\s*[:=(]\s*(\d+)\s*(?:[,;|)\]/]|of\b|$)"
+);
+pattern!(WARNINGS, r"(?i)(?:^|[^\w.:/-])(\d+) (?:[a-z]+ ){0,2}warnings?\b");
+
 /// How much fails, as far as the output tells.
 pub(super) fn extent(check: &CheckReport, found: &Found, output: &str) -> Extent {
     // What was printed until somebody ended it is chance.
     if check.timed_out || check.signal.is_some() {
         return Extent { cut: true, ..Extent::default() };
     }
-    let counts = toolchain::summary(output).and_then(|said| Some((said.runner.to_owned(), said.counts?.failed)));
-    let tests = counts.filter(|(_, failed)| *failed > 0);
+    let mut tests: BTreeMap<String, Vec<u64>> = BTreeMap::new();
+    for said in toolchain::summaries(output) {
+        // Red without a number is one failure.
+        let failed = said.counts.map_or(0, |counts| counts.failed).max(u64::from(!said.green));
+        tests.entry(said.runner.to_owned()).or_default().push(failed);
+    }
     let text = plain(output);
     let lines: Vec<&str> = text.lines().map(str::trim_end).filter(|line| line.len() <= LINE_BYTES).collect();
     let mut named = named(&lines);
     let mut errors = None;
     // What tests print may look like anything; their runner has counted them.
-    if tests.is_none() {
+    let mut counts = BTreeMap::new();
+    if tests.values().flatten().all(|failed| *failed == 0) {
         errors = named.is_empty().then(|| counted(&lines)).flatten();
+        counts = beside_words_of_failing(&lines);
         alike(found, &lines, &mut named);
     }
-    Extent { tests, lines: named, errors, cut: check.output.omitted() > 0 }
+    Extent { tests, lines: named, errors, counts, cut: check.output.omitted() > 0 }
 }
 
 /// The errors that compilers name with their place.
@@ -89,6 +112,35 @@ fn counted(lines: &[&str]) -> Option<u64> {
     let counts: Vec<u64> =
         lines.iter().flat_map(|line| COUNT.captures_iter(line)).filter_map(number).map(u64::from).collect();
     (!counts.is_empty()).then(|| counts.iter().sum())
+}
+
+/// The numbers that stand beside a word of failing, by their line without numbers and without what a plural changes. Warnings count where
+/// nothing else is counted: then they are what is wrong.
+fn beside_words_of_failing(lines: &[&str]) -> BTreeMap<String, Vec<u64>> {
+    let read = |patterns: &[&regex::Regex]| {
+        let mut counts: BTreeMap<String, Vec<u64>> = BTreeMap::new();
+        for line in lines {
+            let found = patterns.iter().flat_map(|pattern| pattern.captures_iter(line));
+            let numbers: Vec<u64> = found.filter_map(|found| found[1].parse::<u32>().ok()).map(u64::from).collect();
+            if !numbers.is_empty() {
+                counts.entry(in_any_number(line)).or_default().extend(numbers);
+            }
+        }
+        counts
+    };
+    let counts = read(&[&NOUN, &VERB, &LISTED]);
+    if counts.is_empty() { read(&[&WARNINGS]) } else { counts }
+}
+
+/// A line that is the same for one as for many: `1 file was bad`, `2 files were bad`.
+fn in_any_number(line: &str) -> String {
+    let masked = mask(line.trim());
+    let words =
+        masked.split_whitespace().filter(|word| !matches!(*word, "is" | "are" | "was" | "were" | "has" | "have"));
+    words
+        .map(|word| word.trim_end_matches("(s)").trim_end_matches('s').trim_end_matches('e'))
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 /// Takes in the lines that look like the one in which the failure itself is said.
@@ -182,6 +234,12 @@ mod tests {
         assert_eq!(after.is_no_more_than(&before), known, "{base}\n--\n{now}\n{:?}\n{:?}", before.extent, after.extent);
     }
 
+    /// Whatever the fingerprints are.
+    fn check_extent(base: &str, now: &str, known: bool) {
+        let (before, after) = (read(base).extent, read(now).extent);
+        assert_eq!(after.is_within(&before), known, "{base}\n--\n{now}\n{before:?}\n{after:?}");
+    }
+
     #[test]
     fn a_further_error_in_another_file_is_more() {
         let tsc = "src/a.ts(1,14): error TS2322: Type 'number' is not assignable to type 'string'.\n";
@@ -221,6 +279,73 @@ mod tests {
         check("AssertionError: bad\n", "AssertionError: worse\nAssertionError: bad\n", false);
         check("no header in b.h\n", "no header in a.h\nno header in b.h\n", false);
         check("[warn] b.js\n[warn] style in 1 files\n", "[warn] a.js\n[warn] b.js\n[warn] style in 2 files\n", false);
+    }
+
+    #[test]
+    fn numbers_beside_words_of_failing_count_in_whatever_words() {
+        for line in [
+            "# of 3 tests failed",
+            "# failed",
+            "Failed: #",
+            "FAILED (#)",
+            "#/9 checks failed",
+            "run: failed=#, passed=2",
+            "found # mismatches",
+            "2 passed, # were wrong",
+            "# snapshots obsolete, # differences",
+            "# lint warnings",
+        ] {
+            let said = |n: &str| format!("checking\n{}\n", line.replace('#', n));
+            check(&said("2"), &said("3"), false);
+            check(&said("3"), &said("2"), true);
+        }
+        // One and many.
+        let count = |words: &str| format!("a.c is bad\n{words}\n");
+        check_extent(&count("1 mismatch was found"), &count("2 mismatches were found"), false);
+        // What else has a number.
+        for line in [
+            "port # failed",
+            "failed: # ms",
+            "step # failed",
+            "worker # has failed",
+            "error: # is in use",
+            "# passed",
+            "#.5 s",
+        ] {
+            let said = |n: &str| format!("checking\n{}\nno\n", line.replace('#', n));
+            check(&said("2"), &said("3"), true);
+        }
+        // Beside errors, a warning is none.
+        let both = |errors: u32, warnings: u32| format!("bad\n{warnings} warnings emitted\n{errors} errors\n");
+        check(&both(2, 1), &both(2, 2), true);
+    }
+
+    #[test]
+    fn a_check_of_several_runs_counts_each() {
+        let unit = |failed: u32| {
+            let end = if failed == 0 { "OK".to_owned() } else { format!("FAILED (failures={failed})") };
+            format!("Ran 5 tests in 0.1s\n\n{end}\n")
+        };
+        let node = |failed: u32| format!("# tests 3\n# pass {}\n# fail {failed}\n", 3 - failed);
+        let lint = "other.py:9: error: Incompatible return value type  [return-value]\n";
+        // Green tests, and a linter that was red.
+        check_extent(&(unit(0) + lint), &(unit(0) + lint), true);
+        check_extent(&(unit(0) + lint), &(unit(1) + lint), false);
+        check_extent(&(unit(1) + lint), &(unit(0) + lint), true);
+        check_extent(lint, &(unit(1) + lint), false);
+        check_extent(lint, &(unit(0) + lint), true);
+        // Two runners, and two runs of one.
+        check_extent(&(unit(0) + &node(1)), &(unit(1) + &node(1)), false);
+        check_extent(&(node(0) + &unit(1)), &(node(2) + &unit(1)), false);
+        check_extent(&(unit(0) + &unit(1)), &(unit(1) + &unit(1)), false);
+        check_extent(&(node(1) + &node(1)), &(node(1) + &node(0)), true);
+        // Tests that cannot be built any more.
+        let cargo = "test result: ok. 5 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out\n";
+        check_extent(
+            &(cargo.to_owned() + lint),
+            &format!("error: could not compile `x` (lib) due to 1 previous error\n{lint}"),
+            false,
+        );
     }
 
     #[test]

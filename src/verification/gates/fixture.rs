@@ -119,6 +119,7 @@ impl Turn {
             files: files.iter().map(|&f| f.to_owned()).collect(),
             existed: Vec::new(),
             leads_out: Vec::new(),
+            behind_links: Vec::new(),
             left_out: Vec::new(),
             remarks: Vec::new(),
             diff_hash: String::new(),

@@ -1,5 +1,6 @@
 //! Recording and resetting.
 
+use super::project::git;
 use super::project::*;
 use crate::domain::SubtaskId;
 use crate::domain::TreeId;
@@ -67,7 +68,7 @@ async fn edits_additions_and_deletions_are_the_change() {
 }
 
 #[tokio::test]
-async fn a_diff_shows_text_whatever_the_agents_attributes_say() {
+async fn a_diff_shows_text_whatever_attributes_say() {
     let project = Project::git(&[("a.txt", "before\n"), (".gitattributes", "*.lock -diff\n"), ("x.lock", "1\n")]);
     let workspace = project.open().await;
     reset(&workspace).await;
@@ -75,9 +76,37 @@ async fn a_diff_shows_text_whatever_the_agents_attributes_say() {
     write(&workspace.dir(), "x.lock", "2\n");
     write(&workspace.dir(), ".gitattributes", "* -diff\n");
     let tree = record(&workspace).await.tree;
-    let diff = workspace.diff(&tree, 4096).await.unwrap();
+    let diff = workspace.diff(&tree).await.unwrap().text;
     assert!(diff.contains("-before\n+after\n"), "{diff}");
-    assert!(diff.contains("Binary files a/x.lock and b/x.lock differ"), "as the project says at the base: {diff}");
+    assert!(diff.contains("-1\n+2\n"), "nor what the project's say: {diff}");
+}
+
+#[tokio::test]
+async fn a_test_behind_a_link_is_known() {
+    let project = Project::git(&[
+        ("shared/cases.py", "a\n"),
+        ("shared/more/b.py", "b\n"),
+        ("lib/c.py", "c\n"),
+        ("tests/d.py", "d\n"),
+    ]);
+    let link = |target: &str, path: &str| std::os::unix::fs::symlink(target, project.top.join(path)).unwrap();
+    link("../shared/cases.py", "tests/linked.py");
+    link("./../shared/more", "tests/more");
+    link("../lib/c.py", "shared/c.py");
+    git(&project.top, &["add", "-A"]);
+    git(&project.top, &["commit", "-q", "-m", "links"]);
+    let workspace = project.open().await;
+    let behind = |path: &'static str| {
+        let workspace = &workspace;
+        async move {
+            reset(workspace).await;
+            write(&workspace.dir(), path, "changed\n");
+            record(workspace).await.behind_links
+        }
+    };
+    assert_eq!(behind("shared/cases.py").await, ["tests/linked.py"]);
+    assert_eq!(behind("shared/more/b.py").await, ["tests/more"]);
+    assert_eq!(behind("lib/c.py").await, Vec::<String>::new());
 }
 
 #[tokio::test]

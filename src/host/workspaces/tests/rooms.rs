@@ -197,17 +197,37 @@ async fn files_that_setup_links_from_a_store_are_nobody_elses() {
     assert_eq!(read(store.path(), "lib"), "the user's");
     let change = record(&workspace).await;
     let room = workspace.room().await.unwrap();
-    for act in [
-        (|lib, _| fs::hard_link(lib, lib.with_extension("again")).unwrap()) as fn(&Path, &Path),
-        |_, dir| drop(fs::File::open(dir.join("a")).unwrap().set_modified(std::time::SystemTime::UNIX_EPOCH)),
-        |_, dir| fs::write(dir.join("deps/lib"), "the user's").unwrap(),
-    ] {
+    for act in [(|lib, _| fs::hard_link(lib, lib.with_extension("again")).unwrap()) as fn(&Path, &Path), |_, dir| {
+        fs::write(dir.join("deps/lib"), "the user's").unwrap();
+    }] {
         at(&room, &change.tree).await;
         room.begin_work().await.unwrap();
         act(&lib, &room.dir());
         assert_eq!(room.rewritten().await.unwrap(), Vec::<String>::new(), "the content is what it was");
         assert!(room.end_work().await.unwrap().for_person.is_empty());
     }
+}
+
+#[tokio::test]
+async fn a_file_that_was_another_one_meanwhile_was_written_to() {
+    let project = Project::git(&[("a", "a"), ("b", "b")]);
+    let workspace = project.open().await;
+    reset(&workspace).await;
+    workspace.begin_work().await.unwrap();
+    write(&workspace.dir(), "b", "work");
+    let change = record(&workspace).await;
+    let room = workspace.room().await.unwrap();
+    at(&room, &change.tree).await;
+    room.begin_work().await.unwrap();
+    let time = fs::metadata(room.dir().join("a")).unwrap().modified().unwrap();
+    write(&room.dir(), "a", "empty");
+    write(&room.dir(), "a", "a");
+    fs::File::options().append(true).open(room.dir().join("a")).unwrap().set_modified(time).unwrap();
+    assert_eq!(room.rewritten().await.unwrap(), ["a"]);
+    at(&room, &change.tree).await;
+    room.begin_work().await.unwrap();
+    assert_eq!(read(&room.dir(), "a"), "a");
+    assert_eq!(room.rewritten().await.unwrap(), Vec::<String>::new());
 }
 
 #[tokio::test]

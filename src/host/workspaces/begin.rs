@@ -345,9 +345,12 @@ async fn clean_up(layout: &Layout) -> Result<Vec<String>, WorkspaceError> {
     for place in &places {
         for run in children(place) {
             let slots = children(&place.join(&run)).into_iter().filter(|slot| !slot.starts_with('.'));
-            cleaned.extend(slots.map(|slot| match slot.starts_with("room") {
-                true => "a clean room of a run that was killed".to_owned(),
-                false => format!("a workspace of run {run}"),
+            cleaned.extend(slots.map(|slot| {
+                if slot.starts_with("room") {
+                    "a clean room of a run that was killed".to_owned()
+                } else {
+                    format!("a workspace of run {run}")
+                }
             }));
         }
     }

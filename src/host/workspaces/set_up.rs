@@ -69,7 +69,8 @@ impl HostWorkspace {
             slot.known.base_warns = warns;
         }
         // `make` has no other status for what fails: of work, it is a warning only where the base has the same.
-        if !output.success() && !(warns && slot.known.base_warns) {
+        let may_warn = warns && slot.known.base_warns;
+        if !output.success() && !may_warn {
             return Err(failed(how(output.end), end_of(&output.combined.text(), TOLD).to_owned()));
         }
         // It may have mounted something, or left a pipe that git would wait for.

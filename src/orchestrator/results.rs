@@ -36,14 +36,26 @@ pub fn doubt(check: &CheckReport, base: &CheckReport, rearranged: bool) -> Optio
 #[must_use]
 pub fn rearranges(check: &CheckReport, change: &Change) -> bool {
     let command = check.spec.run.to_string();
-    change.existed.iter().any(|file| configures_tests(file) || belongs_to_tests(file) || names(&command, file))
+    change.existed.iter().any(|file| configures_tests(file) || belongs_to_tests(file) || runs(&command, file))
 }
 
-/// Whether a command line names this file.
-pub(super) fn names(command: &str, file: &str) -> bool {
-    let words = command.split(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | ',' | ';' | '=' | '(' | ')'));
-    let mut paths = words.map(|word| word.trim_start_matches("./")).filter(|word| !word.is_empty());
-    paths.any(|word| file == word || file.strip_suffix(word).is_some_and(|before| before.ends_with('/')))
+/// Programs whose first argument is the program that they run.
+const INTERPRETERS: [&str; 14] =
+    ["sh", "bash", "dash", "zsh", "ksh", "python", "python2", "python3", "node", "ruby", "perl", "php", "deno", "bun"];
+
+/// Whether a command line runs this file as a program; a file that it only reads is the work.
+pub(super) fn runs(command: &str, file: &str) -> bool {
+    command.split(['\n', ';', '&', '|', '(', ')']).any(|part| {
+        let words = part.split(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | ','));
+        let is_setting =
+            |word: &&str| word.is_empty() || word.contains('=') || matches!(*word, "env" | "exec" | "time");
+        let mut words = words.skip_while(is_setting).filter(|word| !word.starts_with('-') && !word.is_empty());
+        let Some(program) = words.next() else { return false };
+        let name = program.rsplit('/').next().unwrap_or(program);
+        let run = if INTERPRETERS.contains(&name) { words.next() } else { Some(program) };
+        run.map(|run| run.trim_start_matches("./"))
+            .is_some_and(|run| file == run || file.strip_suffix(run).is_some_and(|before| before.ends_with('/')))
+    })
 }
 
 /// Why a check that passed has not, if so: its summary is gone, or one counts failures.

@@ -1,6 +1,6 @@
 //! What of a change somebody should see, whatever it proves. Pure; it only tells.
 
-use super::results::names;
+use super::results::runs;
 use crate::domain::Change;
 use crate::domain::belongs_to_tests;
 use crate::prompt::one_line;
@@ -35,7 +35,7 @@ pub fn to_review(looked: &Looked<'_>) -> Option<String> {
     let existed = || change.existed.iter().chain(&change.behind_links).map(String::as_str);
     let is_new = |file: &&str| !change.existed.iter().any(|old| old == file);
     let configures = |file: &&str| toolchain::configures_tests(file);
-    let is_run = |file: &&str| commands.iter().any(|command| names(command, file));
+    let is_run = |file: &&str| commands.iter().any(|command| runs(command, file));
     let is_test = |file: &&str| belongs_to_tests(file) && !configures(file);
     let reasons = [
         named("what steers agents or the runtime was changed", steers.iter().map(String::as_str)),
@@ -144,7 +144,8 @@ mod tests {
 
     fn told(change: &Change, diff: &str, left_out: &[&str]) -> String {
         let diff = Diff { text: diff.to_owned(), left_out: left_out.iter().map(|file| (*file).to_owned()).collect() };
-        let commands = ["sh tools/check.sh --all".to_owned()];
+        let commands =
+            ["A=1 sh -e tools/check.sh --all && grep -qx right src/answer.txt; ./lint src/main.c".to_owned()];
         to_review(&Looked { change, diff: &diff, steers: &[], commands: &commands }).unwrap_or_default()
     }
 
@@ -177,7 +178,9 @@ mod tests {
             check(&[file], &[], "", &format!("tests that were there were changed: {file}"));
         }
         check(&["scripts/run-tests"], &[], "", "files that decide how tests run were changed: scripts/run-tests");
-        check(&["tools/check.sh"], &[], "", "what a check runs was changed: tools/check.sh");
+        check(&["tools/check.sh", "lint"], &[], "", "what a check runs was changed: tools/check.sh, lint");
+        // What it only reads is the work.
+        check(&["src/answer.txt", "src/main.c"], &[], "", "");
         for file in ["src/latest.rs", "src/Contest.cs", "docs/tests.md", "other/check.py"] {
             check(&[file], &[], "", "");
         }

@@ -12,7 +12,6 @@ use super::workspace::Parts;
 use crate::host::git::Git;
 use crate::host::process::git_dir_of;
 use crate::services::WorkspaceError;
-use std::collections::BTreeMap;
 use std::path::Component;
 use std::path::Path;
 use std::path::PathBuf;
@@ -27,13 +26,6 @@ enum Place {
     Nowhere,
     /// Nobody could be asked, because of this.
     Unknown(String),
-}
-
-/// What `.gitmodules` says of a submodule.
-#[derive(Debug, Default, Clone)]
-struct Entry {
-    path: Option<String>,
-    url: Option<String>,
 }
 
 impl Parts {
@@ -56,11 +48,10 @@ impl Parts {
     }
 
     async fn place_of(&self, tree: &str, path: &str, commit: &str) -> Result<Place, WorkspaceError> {
-        let (of_work, of_user) = (self.entries(tree).await?, self.entries(&self.begun.commit).await?);
-        let name = [&of_work, &of_user].into_iter().find_map(|entries| {
-            let found = entries.iter().find(|(_, entry)| entry.path.as_deref() == Some(path));
-            found.map(|(name, _)| name.clone())
-        });
+        let name = match self.name_of(tree, path).await? {
+            Some(name) => Some(name),
+            None => self.name_of(&self.begun.commit, path).await?,
+        };
         for repository in self.own_repositories(name.as_deref(), path) {
             let has = Git::own(repository).call(["cat-file", "-e"]).arg(format!("{commit}^{{commit}}")).run().await?;
             if has.status == 0 {
@@ -68,17 +59,13 @@ impl Parts {
             }
         }
         let Some(name) = name else { return Ok(Place::Unknown("no `.gitmodules` names it".to_owned())) };
-        // The user's own word, and that of the commit that the run began with: nobody is asked whom the work names.
+        // The user's own word alone: nobody is asked whom only files of the repository name.
         let asked =
             self.begun.repository.git().call(["config", "--get"]).arg(format!("submodule.{name}.url")).run().await?;
         let configured = Some(String::from_utf8_lossy(&asked.stdout).trim().to_owned()).filter(|url| !url.is_empty());
-        let url = configured.or_else(|| of_user.get(&name).and_then(|entry| entry.url.clone()));
-        match url {
-            Some(url) if url.starts_with("./") || url.starts_with("../") => {
-                Ok(Place::Unknown("the submodule is not set up in your checkout: `git submodule init`".to_owned()))
-            }
+        match configured {
             Some(url) => self.ask_remote(&url, commit).await,
-            None => Ok(Place::Unknown("it is new, and nobody is asked whom only the work names".to_owned())),
+            None => Ok(Place::Unknown("the submodule is not set up in your checkout: `git submodule init`".to_owned())),
         }
     }
 
@@ -117,24 +104,15 @@ impl Parts {
         named.chain(checked_out).filter(|dir| dir.is_dir()).collect()
     }
 
-    /// What the `.gitmodules` of a tree says, by the submodules' names.
-    async fn entries(&self, tree: &str) -> Result<BTreeMap<String, Entry>, WorkspaceError> {
+    /// What the `.gitmodules` of a tree calls the submodule at a path.
+    async fn name_of(&self, tree: &str, path: &str) -> Result<Option<String>, WorkspaceError> {
         let blob = format!("--blob={tree}:.gitmodules");
-        let list = ["config", "-z", &blob, "--get-regexp", r"^submodule\..*\.(path|url)$"];
+        let list = ["config", "-z", &blob, "--get-regexp", r"^submodule\..*\.path$"];
         let out = self.begun.repository.own().call(list).run().await?.stdout;
-        let text = String::from_utf8_lossy(&out).into_owned();
-        let mut entries: BTreeMap<String, Entry> = BTreeMap::new();
-        for (key, value) in text.split('\0').filter_map(|entry| entry.split_once('\n')) {
-            let Some((name, what)) = key.strip_prefix("submodule.").and_then(|rest| rest.rsplit_once('.')) else {
-                continue;
-            };
-            let entry = entries.entry(name.to_owned()).or_default();
-            match what {
-                "path" => entry.path = Some(value.to_owned()),
-                _ => entry.url = Some(value.to_owned()),
-            }
-        }
-        Ok(entries)
+        let text = String::from_utf8_lossy(&out);
+        let mut entries = text.split('\0').filter_map(|entry| entry.split_once('\n'));
+        let key = entries.find(|(_, at)| *at == path).map(|(key, _)| key);
+        Ok(key.and_then(|key| key.strip_prefix("submodule.")?.strip_suffix(".path")).map(str::to_owned))
     }
 
     /// Of files in submodules that are not those of their commits, says that they are no part of the work.
@@ -181,10 +159,8 @@ impl Parts {
     /// The files of a submodule that are not those of its commit; none where no repository of the user's has that.
     async fn differing_from(&self, slot: &Slot, submodule: &Submodule) -> Result<Option<Vec<PathBuf>>, WorkspaceError> {
         let path = submodule.path.to_string_lossy();
-        let entries = self.entries(&self.begun.commit).await?;
-        let known =
-            entries.iter().find(|(_, entry)| entry.path.as_deref() == Some(&*path)).map(|(name, _)| name.as_str());
-        for objects in self.own_repositories(known, &path).into_iter().map(|dir| dir.join("objects")) {
+        let known = self.name_of(&self.begun.commit, &path).await?;
+        for objects in self.own_repositories(known.as_deref(), &path).into_iter().map(|dir| dir.join("objects")) {
             if objects.is_dir()
                 && let Some(edited) = slot.recorder.differing_below(submodule, &objects).await?
             {

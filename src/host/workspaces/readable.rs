@@ -2,6 +2,7 @@
 
 use crate::services::Diff;
 use crate::toolchain;
+use memchr::memmem::find;
 
 /// So much of the change of one file is shown; more of one that is code or decides how tests run, and is looked at for that.
 const FILE_BYTES: usize = 128 * 1024;
@@ -78,10 +79,6 @@ fn split(diff: &[u8]) -> Vec<&[u8]> {
         rest = next;
     }
     files
-}
-
-fn find(bytes: &[u8], what: &[u8]) -> Option<usize> {
-    bytes.windows(what.len()).position(|window| window == what)
 }
 
 #[cfg(test)]

@@ -303,7 +303,8 @@ async fn checks(layers: &Layers, settings: &dyn Settings) -> anyhow::Result<Vec<
         .chain(own.map(|c| (CheckScope::Task, c.clone())))
         .collect();
     app.0.begin(run.clone().into()).await?;
-    let request = OpenWorkspace { run, task: TaskId::new("doctor")?, on_top_of: Vec::new(), onto: None };
+    let (task, subject) = (TaskId::new("doctor")?, String::new());
+    let request = OpenWorkspace { run, task, subject, on_top_of: Vec::new(), onto: None };
     let workspace = app.0.open(request).await?;
     let cancel = CancellationToken::new();
     let interrupt = tokio::spawn(interrupt::cancel_on_signal(cancel.clone()));

@@ -215,7 +215,7 @@ impl TaskRun {
         if checks.is_empty() {
             return Ok(Looked::Fits { tree: new, flaky: Vec::new() });
         }
-        let room = self.context.services.workspaces.merge_room().await?;
+        let room = self.context.services.workspaces.merge_room(&self.task.title).await?;
         let failing = |because: String, check: Option<CheckReport>| {
             Looked::Fails(Box::new(Failing { kind: FailureType::CheckFailed, because, files: Vec::new(), check }))
         };

@@ -60,6 +60,7 @@ impl TaskRun {
         let request = OpenWorkspace {
             run: context.run.clone(),
             task: self.task.id.clone(),
+            subject: self.task.title.clone(),
             on_top_of: self.blockers(),
             onto: self.onto.clone(),
         };

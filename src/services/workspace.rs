@@ -30,11 +30,12 @@ pub trait Workspaces: Send + Sync {
     /// [`WorkspaceError::Conflict`] if the branches do not merge.
     async fn open(&self, request: OpenWorkspace) -> Result<Arc<dyn Workspace>, WorkspaceError>;
 
-    /// The clean room in which work is checked on top of other work: one for the whole run, made when it is first asked for.
+    /// The clean room in which work is checked on top of other work: one for the whole run, made when it is first asked for. In it,
+    /// git shows the work as a commit with this subject.
     ///
     /// # Errors
     /// [`WorkspaceError`].
-    async fn merge_room(&self) -> Result<Arc<dyn Workspace>, WorkspaceError>;
+    async fn merge_room(&self, subject: &str) -> Result<Arc<dyn Workspace>, WorkspaceError>;
 
     /// Removes the workspaces that were given up, puts the branches of the run back where the run had left them, and says which had been moved by somebody; what they
     /// were moved to is kept under another name.
@@ -108,6 +109,8 @@ pub struct OpenWorkspace {
     pub run: RunId,
     /// The task.
     pub task: TaskId,
+    /// The subject of the commit that the work becomes: checks see it.
+    pub subject: String,
     /// Confirmed work to start from besides the run's base: `(run, task)` of each blocking task, in order.
     pub on_top_of: Vec<(RunId, TaskId)>,
     /// A commit of the run's integration branch to start from instead of the run's base.

@@ -138,7 +138,7 @@ impl Workspaces for MemoryWorkspaces {
         Ok(Arc::new(MemoryWorkspace { all: self.clone(), base, dir, task: request.task }))
     }
 
-    async fn merge_room(&self) -> Result<Arc<dyn Workspace>, WorkspaceError> {
+    async fn merge_room(&self, _subject: &str) -> Result<Arc<dyn Workspace>, WorkspaceError> {
         let task = TaskId::new("integration").map_err(|error| WorkspaceError::Unusable(error.to_string()))?;
         let (base, dir) = ((*self.base).clone(), PathBuf::from(ROOMS).join("integration"));
         self.lock().open.entry(dir.clone()).or_insert_with(|| base.clone());

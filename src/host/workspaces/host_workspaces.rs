@@ -10,6 +10,7 @@ use super::layout::blocking;
 use super::open;
 use super::slots::Slots;
 use super::space;
+use super::workspace::HostWorkspace;
 use crate::domain::RunId;
 use crate::domain::TaskId;
 use crate::domain::policy;
@@ -35,7 +36,7 @@ use tokio_util::sync::CancellationToken;
 pub struct HostWorkspaces {
     shared: Arc<Shared>,
     begun: Mutex<Option<Arc<Begun>>>,
-    merge_room: tokio::sync::Mutex<Option<Arc<dyn Workspace>>>,
+    merge_room: tokio::sync::Mutex<Option<Arc<HostWorkspace>>>,
 }
 
 /// What workspaces need.
@@ -100,13 +101,14 @@ impl Workspaces for HostWorkspaces {
         Ok(Arc::new(open::open(&self.shared, begun, request).await?))
     }
 
-    async fn merge_room(&self) -> Result<Arc<dyn Workspace>, WorkspaceError> {
+    async fn merge_room(&self, subject: &str) -> Result<Arc<dyn Workspace>, WorkspaceError> {
         let mut room = self.merge_room.lock().await;
         if let Some(room) = &*room {
-            return Ok(Arc::clone(room));
+            room.show_as(subject).await;
+            return Ok(Arc::clone(room) as Arc<dyn Workspace>);
         }
         let begun = self.begun().ok_or_else(|| WorkspaceError::Unusable("no run has begun".to_owned()))?;
-        let made: Arc<dyn Workspace> = Arc::new(open::merge_room(&self.shared, begun).await?);
+        let made = Arc::new(open::merge_room(&self.shared, begun, subject).await?);
         *room = Some(Arc::clone(&made));
         Ok(made)
     }

@@ -9,6 +9,7 @@ use super::slot::Slot;
 use super::slots::Role;
 use super::workspace::HostWorkspace;
 use super::workspace::Parts;
+use super::workspace::Shown;
 use crate::domain::RunId;
 use crate::domain::TaskId;
 use crate::host::git;
@@ -25,24 +26,30 @@ pub(super) async fn open(
 ) -> Result<HostWorkspace, WorkspaceError> {
     let (landing_base, base) = bases(shared, &begun, &request).await?;
     let tree = tree_of(&begun, &base).await?;
-    let of = Of { shared, begun, task: request.task, role: Role::Work };
+    let of = Of { shared, begun, task: request.task, subject: request.subject, role: Role::Work };
     of.workspace(landing_base, base, tree).await
 }
 
 /// The clean room of a task: another place that starts from the same base, in which nobody works.
 pub(super) async fn room(parts: &Parts) -> Result<Arc<HostWorkspace>, WorkspaceError> {
     let (shared, begun, task) = (&parts.shared, Arc::clone(&parts.begun), parts.task.clone());
-    let of = Of { shared, begun, task, role: Role::Room };
+    let subject = parts.shown().subject.clone();
+    let of = Of { shared, begun, task, subject, role: Role::Room };
     let (landing_base, base, tree) = (parts.landing_base.clone(), parts.base.clone(), parts.tree.clone());
     Ok(Arc::new(of.workspace(landing_base, base, tree).await?))
 }
 
 /// The clean room in which work is checked on top of other work: one for the whole run, which follows its integration branch.
-pub(super) async fn merge_room(shared: &Arc<Shared>, begun: Arc<Begun>) -> Result<HostWorkspace, WorkspaceError> {
+pub(super) async fn merge_room(
+    shared: &Arc<Shared>,
+    begun: Arc<Begun>,
+    subject: &str,
+) -> Result<HostWorkspace, WorkspaceError> {
     let base = begun.commit.clone();
     let tree = tree_of(&begun, &base).await?;
     let task = TaskId::new("integration").map_err(|error| WorkspaceError::Unusable(error.to_string()))?;
-    Of { shared, begun, task, role: Role::Room }.workspace(base.clone(), base, tree).await
+    let of = Of { shared, begun, task, subject: subject.to_owned(), role: Role::Room };
+    of.workspace(base.clone(), base, tree).await
 }
 
 pub(super) async fn tree_of(begun: &Begun, commit: &str) -> Result<String, WorkspaceError> {
@@ -55,6 +62,7 @@ struct Of<'a> {
     shared: &'a Arc<Shared>,
     begun: Arc<Begun>,
     task: TaskId,
+    subject: String,
     role: Role,
 }
 
@@ -65,7 +73,7 @@ impl Of<'_> {
         base: String,
         tree: String,
     ) -> Result<HostWorkspace, WorkspaceError> {
-        let Self { shared, begun, task, role } = self;
+        let Self { shared, begun, task, subject, role } = self;
         let (layout, nowhere) = (&shared.layout, std::path::PathBuf::new());
         let shared_by_all = Arc::clone(shared);
         let mut parts = Parts {
@@ -78,7 +86,7 @@ impl Of<'_> {
             landing_base,
             base,
             tree,
-            shown: std::sync::Mutex::default(),
+            shown: Shown::with(subject).into(),
         };
         let tree = parts.tree.clone();
         let target = parts.target(&tree);

@@ -71,8 +71,22 @@ pub(super) struct Parts {
     /// The commit and the tree that the task starts from.
     pub(super) base: String,
     pub(super) tree: String,
-    /// The tree whose commit was shown to a check last, and that commit.
-    pub(super) shown: std::sync::Mutex<Option<(String, String)>>,
+    /// The commit that is shown to checks.
+    pub(super) shown: std::sync::Mutex<Shown>,
+}
+
+/// How git shows work to a check: as whoever gets it will see it.
+pub(super) struct Shown {
+    /// Its subject.
+    pub(super) subject: String,
+    /// The tree that was shown last, and its commit.
+    last: Option<(String, String)>,
+}
+
+impl Shown {
+    pub(super) fn with(subject: String) -> Self {
+        Self { subject, last: None }
+    }
 }
 
 impl Parts {
@@ -104,18 +118,21 @@ impl Parts {
         if self.role == Role::Work || tree == self.tree {
             return Ok(self.base.clone());
         }
-        let shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        if let Some((_, commit)) = shown.filter(|(of, _)| of == tree) {
-            return Ok(commit);
-        }
-        let request = CommitRequest {
-            tree: TreeId(tree.to_owned()),
-            subject: "reflexion: the work that is checked".to_owned(),
-            body: String::new(),
+        let subject = {
+            let shown = self.shown();
+            match &shown.last {
+                Some((of, commit)) if of == tree => return Ok(commit.clone()),
+                _ => shown.subject.clone(),
+            }
         };
+        let request = CommitRequest { tree: TreeId(tree.to_owned()), subject, body: String::new() };
         let commit = self.commit_tree(&request, &self.base).await?;
-        *self.shown.lock().unwrap_or_else(PoisonError::into_inner) = Some((tree.to_owned(), commit.clone()));
+        self.shown().last = Some((tree.to_owned(), commit.clone()));
         Ok(commit)
+    }
+
+    pub(super) fn shown(&self) -> std::sync::MutexGuard<'_, Shown> {
+        self.shown.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -155,6 +172,17 @@ impl HostWorkspace {
         let state =
             State { slot: Some(slot), pristine: None, differs: None, watched: None, changed_meanwhile: Vec::new() };
         Self { state: Mutex::new(state), room: OnceCell::new(), opened: SystemTime::now(), parts }
+    }
+
+    /// From now on, work is shown with this subject.
+    pub(super) async fn show_as(&self, subject: &str) {
+        let mut state = self.state.lock().await;
+        let mut shown = self.parts.shown();
+        if shown.subject != subject {
+            *shown = Shown::with(subject.to_owned());
+            // The files are right, what git says of them is not.
+            state.pristine = None;
+        }
     }
 
     pub(super) async fn state(&self) -> MutexGuard<'_, State> {

@@ -200,6 +200,7 @@ pub(super) async fn open(
         .open(OpenWorkspace {
             run: run_id(),
             task: task(id),
+            subject: format!("the work of {id}"),
             on_top_of: on_top_of.iter().map(|id| (run_id(), task(id))).collect(),
             onto: None,
         })

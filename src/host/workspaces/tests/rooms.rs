@@ -141,7 +141,9 @@ async fn what_is_carried_neither_leads_to_the_checkout_nor_is_younger_than_the_w
 #[tokio::test]
 async fn for_git_the_work_is_a_commit_in_the_room() {
     let project = Project::git(&[("a", "a")]);
-    let workspace = project.open().await;
+    let workspaces = project.workspaces();
+    workspaces.begin(run_id().into()).await.unwrap();
+    let workspace = open(&workspaces, "t", &[]).await.unwrap();
     reset(&workspace).await;
     write(&workspace.dir(), "a", "work");
     write(&workspace.dir(), "new", "new");
@@ -151,6 +153,13 @@ async fn for_git_the_work_is_a_commit_in_the_room() {
     assert_eq!(git(&room.dir(), &["status", "--porcelain"]), "");
     assert_eq!(git(&room.dir(), &["ls-files"]), "a\nnew");
     assert_eq!(git(&room.dir(), &["diff", "--name-only", "HEAD~1"]), "a\nnew");
+    let subject = |room: &Arc<dyn Workspace>| git(&room.dir(), &["log", "-1", "--format=%s"]);
+    assert_eq!(subject(&room), "the work of t");
+    for title in ["fix: one", "fix: two"] {
+        let merging = workspaces.merge_room(title).await.unwrap();
+        at(&merging, &change.tree).await;
+        assert_eq!(subject(&merging), title);
+    }
     workspace.begin_work().await.unwrap();
     assert_eq!(git(&workspace.dir(), &["status", "--porcelain"]), "M a\n?? new");
     at(&room, &workspace.base()).await;

@@ -137,6 +137,7 @@ async fn blocking_tasks_are_merged_and_conflicts_are_named() {
             .open(crate::services::OpenWorkspace {
                 run,
                 task: task("y"),
+                subject: "y".to_owned(),
                 on_top_of: vec![(run_id(), task("one")), (run_id(), task("both"))],
                 onto: None,
             })

@@ -153,18 +153,22 @@ impl TaskRun {
     }
 
     fn all_checks(&self) -> Vec<(CheckScope, CheckSpec)> {
-        let own = self.parts.iter().flat_map(|p| &p.checks).chain(&self.task.checks);
-        let project = self.context.services.settings.run().checks.iter();
-        project.map(|c| (CheckScope::Project, c.clone())).chain(own.map(|c| (CheckScope::Task, c.clone()))).collect()
-    }
-
-    /// The checks that decide about a part: its own; after the last one also the project's and the task's.
-    pub fn checks_of(&self, part: usize) -> Vec<(CheckScope, CheckSpec)> {
-        let own = self.parts[part].checks.iter().map(|c| (CheckScope::Task, c.clone()));
-        if part + 1 < self.parts.len() {
-            return own.collect();
+        let mut own: Vec<&CheckSpec> = Vec::new();
+        for check in self.parts.iter().flat_map(|part| &part.checks).chain(&self.task.checks) {
+            if !own.contains(&check) {
+                own.push(check);
+            }
         }
         let project = self.context.services.settings.run().checks.iter().map(|c| (CheckScope::Project, c.clone()));
-        project.chain(own).chain(self.task.checks.iter().map(|c| (CheckScope::Task, c.clone()))).collect()
+        project.chain(own.into_iter().map(|c| (CheckScope::Task, c.clone()))).collect()
+    }
+
+    /// The checks that decide about a part: its own; after the last one everybody's, because it may have broken what an earlier
+    /// one did.
+    pub fn checks_of(&self, part: usize) -> Vec<(CheckScope, CheckSpec)> {
+        if part + 1 == self.parts.len() {
+            return self.all_checks();
+        }
+        self.parts[part].checks.iter().map(|c| (CheckScope::Task, c.clone())).collect()
     }
 }

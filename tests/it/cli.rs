@@ -244,6 +244,22 @@ fn subtasks_run_in_order_on_each_others_work() {
 }
 
 #[test]
+fn a_later_part_may_not_break_what_an_earlier_one_did() {
+    let project = Project::new(
+        "if [ $REFLEXION_SUBTASK_ID = one ]; then echo half > part.txt; exit; fi; echo right > answer.txt; \
+         [ -e $OUT/again ] || echo gone > part.txt; touch $OUT/again",
+    );
+    let parts = json!([{"id": "one", "title": "First", "checks": [{"name": "half", "run": "grep -q half part.txt"}]},
+                       {"id": "two", "title": "Second"}]);
+    project.tasks(&[with(task("a"), json!({ "subtasks": parts }))]);
+    let ran = project.run(&["run", "--json"]);
+    assert_eq!(ran.exits(0).verdict("a"), "confirmed");
+    assert_eq!(ran.task("a")["attempts"], 3);
+    let branch = project.git(&["branch", "--list", "reflexion/*", "--format=%(refname:short)"]);
+    assert_eq!(project.git(&["show", &format!("{}:part.txt", branch.trim())]), "half");
+}
+
+#[test]
 fn a_dependent_task_starts_from_the_work_it_depends_on() {
     let project = Project::new(
         "cat base.txt > $OUT/seen-$REFLEXION_TASK_ID 2>&1; echo $REFLEXION_TASK_ID >> $OUT/order; \

@@ -4,6 +4,7 @@ use globset::GlobBuilder;
 use globset::GlobSet;
 use globset::GlobSetBuilder;
 use std::path::Path;
+use std::path::PathBuf;
 
 /// Globs of files that no attempt may change, relative to the project.
 ///
@@ -22,6 +23,8 @@ pub struct Protected(Vec<One>);
 struct One {
     glob: String,
     files: GlobSet,
+    /// The directory that the glob names before its first wildcard.
+    below: PathBuf,
 }
 
 /// A glob that cannot be read.
@@ -45,15 +48,18 @@ impl Protected {
             let files = files(glob);
             let files =
                 files.map_err(|error| ProtectError { glob: glob.clone(), because: error.kind().to_string() })?;
-            Ok(One { glob: glob.clone(), files })
+            let plain = plain(glob).0.split('/').take_while(|part| !part.contains(['*', '?', '[', '{', '\\']));
+            Ok(One { glob: glob.clone(), files, below: plain.collect() })
         };
         globs.iter().map(one).collect::<Result<_, _>>().map(Self)
     }
 
-    /// Whether a file, given from the project's directory, is protected.
+    /// Whether a changed path, given from the project's directory, is protected: it matches, or stands for a directory with
+    /// what is protected, as a submodule does.
     #[must_use]
-    pub fn has(&self, file: impl AsRef<Path>) -> bool {
-        self.0.iter().any(|one| one.files.is_match(file.as_ref()))
+    pub fn has(&self, path: impl AsRef<Path>) -> bool {
+        let path = path.as_ref();
+        self.0.iter().any(|one| one.files.is_match(path) || one.below.starts_with(path))
     }
 
     /// The globs, as they were written, that match none of these files.
@@ -64,13 +70,18 @@ impl Protected {
     }
 }
 
-fn files(glob: &str) -> Result<GlobSet, globset::Error> {
+/// A glob without what says only where it begins, and whether it begins at the project's directory.
+fn plain(glob: &str) -> (&str, bool) {
     let mut rest = glob;
     while let Some(shorter) = rest.strip_prefix("./") {
         rest = shorter.trim_start_matches('/');
     }
     let plain = rest.trim_start_matches('/').trim_end_matches('/');
-    let from_root = plain.len() < rest.trim_end_matches('/').len();
+    (plain, plain.len() < rest.trim_end_matches('/').len())
+}
+
+fn files(glob: &str) -> Result<GlobSet, globset::Error> {
+    let (plain, from_root) = plain(glob);
     let mut set = GlobSetBuilder::new();
     for glob in [plain.to_owned(), format!("{plain}/**")] {
         set.add(GlobBuilder::new(&glob).literal_separator(from_root).build()?);
@@ -108,6 +119,13 @@ mod tests {
         assert!(has("*.lock", "a/b.lock") && has("*.lock", "b.lock"));
         assert!(!has("/*.lock", "a/b.lock") && has("/*.lock", "b.lock"));
         assert!(has("/**/*.lock", "a/b.lock"));
+    }
+
+    #[test]
+    fn a_submodule_is_protected_by_what_is_protected_in_it() {
+        let has = |glob: &str, file: &str| Protected::new(&[glob.to_owned()]).unwrap().has(file);
+        assert!(has("libs/one/tests/**", "libs/one") && has("./libs/one/*.py", "libs/one"));
+        assert!(!has("libs/one/tests/**", "libs/two") && !has("libs/one/**", "libs/on") && !has("*.py", "libs"));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Running checks: in a clean room that holds a recorded tree, and nothing that an agent or another check left.
 
+use super::healer;
 use super::task::Prepared;
 use super::task::TaskRun;
 use super::task::TaskRunError;
@@ -105,7 +106,7 @@ impl TaskRun {
     }
 
     /// Where a check that is red in the clean room is green in the workspace, the work rests on files that are no part of it:
-    /// in words, with their names.
+    /// in words, with their names. That is tried where something is left there, or where the check says that something is missing.
     pub(super) async fn only_in_workspace(
         &self,
         prepared: &Prepared,
@@ -118,25 +119,37 @@ impl TaskRun {
         let workspace = &*prepared.workspace;
         let named = |path: &String| !path.split('/').any(toolchain::is_cache);
         let left: Vec<String> = workspace.leftovers().await?.into_iter().filter(named).collect();
-        if left.is_empty() {
+        if left.is_empty() && !red.iter().any(|check| healer::lacks(check)) {
             return Ok(None);
         }
         self.doing("what failed, where the agent worked");
         for check in red {
             let report = self.check_as_it_stands(workspace, (check.scope, check.spec.clone())).await?;
             if report.passed() {
-                let more = left.len().saturating_sub(NAMED);
-                let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-                let files = left.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
                 return Ok(Some(format!(
-                    "check `{}` is green in the workspace and red on a clean copy of the change: it rests on files that are no \
-                     part of the change, because they are ignored, carried in, or made by `setup` ({files}{more})",
-                    report.spec.name
+                    "check `{}` is green in the workspace and red on a clean copy of the change: {}",
+                    report.spec.name,
+                    rests_on(&left)
                 )));
             }
         }
         Ok(None)
     }
+}
+
+/// What a check needs that is green only in the workspace, where this was left beside the change.
+fn rests_on(left: &[String]) -> String {
+    if left.is_empty() {
+        return "it needs what is only in your checkout, below which the workspace is (`node_modules`, `.env`), so let `setup` install \
+                it, or name it in `carry`"
+            .to_owned();
+    }
+    let more = left.len().saturating_sub(NAMED);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let files = left.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+    format!(
+        "it rests on files that are no part of the change, because they are ignored, carried in, or made by `setup` ({files}{more})"
+    )
 }
 
 #[cfg(test)]

@@ -260,6 +260,21 @@ fn a_later_part_may_not_break_what_an_earlier_one_did() {
 }
 
 #[test]
+fn who_uses_what_only_the_checkout_has_told_no_lie() {
+    let project = Project::new("echo right > answer.txt");
+    project.write(".gitignore", "/node_modules\n");
+    let check = "d=$PWD; until [ -e \"$d/node_modules/left-pad\" ]; do [ \"$d\" != / ] || { echo \"Cannot find module 'left-pad'\"; exit 1; }; \
+                 d=$(dirname \"$d\"); done";
+    project.write("check.sh", &format!("grep -q right answer.txt || exit 0\n{check}\n"));
+    project.commit();
+    project.write("node_modules/left-pad", "");
+    project.tasks(&[task_with_check("a", "sh check.sh")]);
+    let ran = project.run(&["run", "--json", "--max-attempts", "1"]);
+    assert_eq!(ran.exits(1).verdict("a"), "failed");
+    assert!(ran.stderr.contains("only in your checkout"), "{}", ran.stderr);
+}
+
+#[test]
 fn a_dependent_task_starts_from_the_work_it_depends_on() {
     let project = Project::new(
         "cat base.txt > $OUT/seen-$REFLEXION_TASK_ID 2>&1; echo $REFLEXION_TASK_ID >> $OUT/order; \

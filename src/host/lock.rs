@@ -12,11 +12,20 @@ use serde::Serialize;
 use std::fs::File;
 use std::fs::TryLockError;
 use std::io::Read;
+use std::io::Seek;
 use std::io::Write;
 use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
+use std::time::Instant;
+
+/// Who only looks whether a run lives holds the lock for some microseconds; nobody is turned away for that.
+const AT_ONCE: Duration = Duration::from_millis(8);
+
+/// A program that a process was just starting holds all that is open there until it is started, on a busy machine for a while,
+/// whether the process lives or was killed.
+pub(super) const STARTING: Duration = Duration::from_secs(2);
 
 /// Its name in the machine state.
 const LOCK: &str = "run.lock";
@@ -46,6 +55,11 @@ pub struct LockHolder {
 }
 
 impl LockHolder {
+    /// Whether its process is gone.
+    fn is_dead(&self) -> bool {
+        !Path::new("/proc").join(self.pid.to_string()).exists()
+    }
+
     /// Whether its process is stopped (by `SIGSTOP`, or a debugger): it does nothing until somebody lets it go on. False where
     /// that is not known.
     #[must_use]
@@ -66,7 +80,11 @@ impl ProjectLock {
 
     fn take(&self, run: &RunId, waits_until: Option<Timestamp>) -> std::io::Result<Result<File, RunLockError>> {
         let mut file = super::workspaces::make_state_dir(&self.state_dir)?.append_to(Path::new(LOCK))?;
-        match try_lock(&file) {
+        let mut tried = try_lock_within(AT_ONCE, || file.try_lock());
+        if matches!(tried, Err(TryLockError::WouldBlock)) && holder(&mut file).is_some_and(|holder| holder.is_dead()) {
+            tried = try_lock_within(STARTING, || file.try_lock());
+        }
+        match tried {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Ok(Err(self.held(&mut file))),
             Err(TryLockError::Error(error)) => return Err(error),
@@ -80,9 +98,7 @@ impl ProjectLock {
 
     /// The other run may be between locking and writing its name, so nothing readable is no error.
     fn held(&self, file: &mut File) -> RunLockError {
-        let mut text = String::new();
-        let read = file.read_to_string(&mut text).ok().and_then(|_| serde_json::from_str::<LockHolder>(&text).ok());
-        let holder = match read {
+        let holder = match holder(file) {
             Some(LockHolder { pid, waits_until: Some(until), .. }) => {
                 let until = until.to_zoned(self.clock.zone()).strftime("%Y-%m-%d %H:%M").to_string();
                 return RunLockError::Waiting { pid, until };
@@ -115,11 +131,7 @@ pub fn lock_holder(state_dir: &Path) -> std::io::Result<Option<LockHolder>> {
     };
     match file.try_lock_shared() {
         Ok(()) => Ok(None),
-        Err(TryLockError::WouldBlock) => {
-            let mut text = String::new();
-            file.read_to_string(&mut text)?;
-            Ok(serde_json::from_str(&text).ok())
-        }
+        Err(TryLockError::WouldBlock) => Ok(holder(&mut file)),
         Err(TryLockError::Error(error)) => Err(error),
     }
 }
@@ -134,15 +146,25 @@ impl RunLock for ProjectLock {
     }
 }
 
-/// Who only looks whether a run lives holds the lock for some microseconds; nobody is turned away for that.
-fn try_lock(file: &File) -> Result<(), TryLockError> {
-    for _ in 0..4 {
-        match file.try_lock() {
-            Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(2)),
+/// Who the file says holds it.
+fn holder(file: &mut File) -> Option<LockHolder> {
+    let mut text = String::new();
+    file.rewind().and_then(|()| file.read_to_string(&mut text)).ok()?;
+    serde_json::from_str(&text).ok()
+}
+
+/// Tries to take a lock until it is free, or this time is over.
+pub(super) fn try_lock_within(
+    patience: Duration,
+    try_lock: impl Fn() -> Result<(), TryLockError>,
+) -> Result<(), TryLockError> {
+    let began = Instant::now();
+    loop {
+        match try_lock() {
+            Err(TryLockError::WouldBlock) if began.elapsed() < patience => std::thread::sleep(Duration::from_millis(2)),
             other => return other,
         }
     }
-    file.try_lock()
 }
 
 #[cfg(test)]
@@ -166,6 +188,26 @@ mod tests {
         drop(waits);
         drop(lock.acquire(&RunId::new("three").unwrap()).unwrap());
         assert_eq!(std::fs::read_to_string(state.join(".gitignore")).unwrap(), "*\n");
+    }
+
+    #[test]
+    fn what_a_killed_run_was_just_starting_is_waited_for() {
+        let dir = tempfile::tempdir().unwrap();
+        let state = dir.path().join(".reflection");
+        let lock = ProjectLock::new(state.clone(), Arc::new(SystemClock::new()));
+        drop(lock.acquire(&RunId::new("one").unwrap()).unwrap());
+        let mut dead = std::process::Command::new("true").spawn().unwrap();
+        dead.wait().unwrap();
+        let holder = serde_json::json!({"pid": dead.id(), "run": "one", "since": "2026-11-23T10:00:00Z"});
+        std::fs::write(state.join(LOCK), holder.to_string()).unwrap();
+        let still_open = File::open(state.join(LOCK)).unwrap();
+        still_open.lock().unwrap();
+        let started = std::thread::spawn(move || {
+            std::thread::sleep(20 * AT_ONCE);
+            drop(still_open);
+        });
+        drop(lock.acquire(&RunId::new("two").unwrap()).unwrap());
+        started.join().unwrap();
     }
 
     #[test]

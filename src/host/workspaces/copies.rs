@@ -8,6 +8,8 @@ use super::layout::Layout;
 use super::layout::io_error;
 use crate::files::Kind;
 use crate::files::Root;
+use crate::host::lock::STARTING;
+use crate::host::lock::try_lock_within;
 use crate::services::WorkspaceError;
 use std::collections::HashSet;
 use std::fs::File;
@@ -15,7 +17,6 @@ use std::fs::TryLockError;
 use std::io;
 use std::path::Path;
 use std::path::PathBuf;
-use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 /// Where the copies are, in the machine state, until the user's files are touched.
@@ -54,17 +55,6 @@ fn cut_short(layout: &Layout) -> Option<String> {
     })
 }
 
-/// Takes a lock within a second: a program that another thread of this process is just starting holds all that is open here for a moment.
-fn soon(try_lock: impl Fn() -> Result<(), TryLockError>) -> Result<(), TryLockError> {
-    for _ in 0..50 {
-        match try_lock() {
-            Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(20)),
-            other => return other,
-        }
-    }
-    try_lock()
-}
-
 /// Where one process at a time prepares a change; removed when it is dropped.
 pub(super) struct Bench {
     state: Root,
@@ -83,7 +73,7 @@ impl Bench {
         let failed = || io_error("make", &place);
         let state = layout.files().map_err(failed())?;
         let lock = state.append_to(Path::new(LOCK)).map_err(failed())?;
-        soon(|| lock.try_lock()).map_err(|error| match error {
+        try_lock_within(STARTING, || lock.try_lock()).map_err(|error| match error {
             TryLockError::WouldBlock => WorkspaceError::Unusable(
                 "another `reflexion apply` is at work in this project: wait for its end".to_owned(),
             ),

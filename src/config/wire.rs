@@ -324,7 +324,8 @@ impl Default for HealerFile {
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct WorkspaceFile {
     /// Added to the environment of setup, agents and checks; `{cache}` stands for a directory under `.reflection/cache/`
-    /// that belongs to one worker, e.g. `"CARGO_TARGET_DIR": "{cache}/target"`.
+    /// that belongs to one worker, e.g. `"CARGO_TARGET_DIR": "{cache}/target"`. What checks find there, see
+    /// [verdicts](verdicts.md#the-clean-room).
     pub env: BTreeMap<String, String>,
     /// With less than so many megabytes free on the disk that holds workspaces, no attempt begins or is judged: the run
     /// stops, and goes on when there is room again. 0: it is not looked at.

@@ -140,8 +140,8 @@ impl TaskRun {
 /// What a check needs that is green only in the workspace, where this was left beside the change.
 fn rests_on(left: &[String]) -> String {
     if left.is_empty() {
-        return "it needs what is only in your checkout, below which the workspace is (`node_modules`, `.env`), so let `setup` install \
-                it, or name it in `carry`"
+        return "it needs what only the agent's workspace has: what is in your checkout, below which that is (`node_modules`, `.env`), or in \
+                its build caches; let `setup` install it, or name it in `carry`"
             .to_owned();
     }
     let more = left.len().saturating_sub(NAMED);

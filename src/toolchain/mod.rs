@@ -21,6 +21,7 @@ pub use counts::Counts;
 pub use summary::TestSummary;
 pub use summary::summaries;
 pub use summary::summary;
+pub use table::Reuse;
 
 use table::Review;
 use table::table;
@@ -80,10 +81,12 @@ pub fn holds_paths(path: &str) -> bool {
     table().holds_paths.is_match(path)
 }
 
-/// Whether a build cache with a file of this name may be used at another path, because its tool notices that: `.rustc_info.json`.
+/// What of the build cache that this variable of the environment names may be used for other files than those that it was built
+/// of; none: nothing, or it is no build cache that is known.
 #[must_use]
-pub fn moves(name: &str) -> bool {
-    table().movable.contains(name)
+pub fn reuse(variable: &str) -> Option<Reuse> {
+    let is_named = |cache: &&table::BuildCache| cache.variables.iter().any(|known| known == variable);
+    table().build_caches.iter().find(is_named).map(|cache| cache.reuse)
 }
 
 /// Whether tools install packages into a directory of this name: `node_modules`.

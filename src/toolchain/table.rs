@@ -44,11 +44,29 @@ struct File {
     manifests: Vec<String>,
     caches: Vec<String>,
     holds_paths: Vec<String>,
-    movable: Vec<String>,
+    build_cache: Vec<BuildCache>,
     packages: Vec<String>,
     quoted: Vec<Quoted>,
     summary: Vec<SummaryLine>,
     review: Review,
+}
+
+/// A build cache that is known, see `config/toolchains/README.md`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct BuildCache {
+    pub(super) variables: Vec<String>,
+    pub(super) reuse: Reuse,
+}
+
+/// What of a build cache may be used for other files than those that it was built of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reuse {
+    /// Everything: the tool finds it by digests of all that it depends on.
+    All,
+    /// Of a target directory of cargo, what was built of sources that are not in the repository.
+    DependenciesOfCargo,
 }
 
 /// A line with which a runner says how it went, see `config/toolchains/README.md`.
@@ -135,7 +153,7 @@ pub(super) struct Table {
     pub(super) review: Vec<(BTreeSet<String>, Review)>,
     pub(super) stand_ins: GlobSet,
     pub(super) holds_paths: GlobSet,
-    pub(super) movable: BTreeSet<String>,
+    pub(super) build_caches: Vec<BuildCache>,
     pub(super) packages: BTreeSet<String>,
 }
 
@@ -167,7 +185,7 @@ impl Table {
             table.manifests.extend(file.manifests);
             table.caches.extend(file.caches);
             holds_paths.extend(file.holds_paths);
-            table.movable.extend(file.movable);
+            table.build_caches.extend(file.build_cache);
             table.packages.extend(file.packages);
             table.quoted.extend(file.quoted);
             table.lines.extend(file.summary);

@@ -271,7 +271,7 @@ fn who_uses_what_only_the_checkout_has_told_no_lie() {
     project.tasks(&[task_with_check("a", "sh check.sh")]);
     let ran = project.run(&["run", "--json", "--max-attempts", "1"]);
     assert_eq!(ran.exits(1).verdict("a"), "failed");
-    assert!(ran.stderr.contains("only in your checkout"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("what is in your checkout"), "{}", ran.stderr);
 }
 
 #[test]

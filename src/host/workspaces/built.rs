@@ -8,6 +8,7 @@ use super::layout::blocking;
 use super::layout::cache_of;
 use super::layout::io_error;
 use super::reads::Reads;
+use super::room_cache::Room;
 use super::room_cache::RoomCache;
 use super::slot::Known;
 use super::slot::Slot;
@@ -18,14 +19,20 @@ use super::sweep::Tracked;
 use crate::files::Kind;
 use crate::files::Root;
 use crate::services::WorkspaceError;
+use crate::toolchain;
+use crate::toolchain::Reuse;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
+use std::path::Component;
 use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::time::Duration;
+
+/// Stands for where build caches are, in the values of `workspace.env`.
+pub(super) const CACHE: &str = "{cache}";
 
 /// The second in which a file was changed last, and how long it is.
 type Mark = (i64, u64);
@@ -39,17 +46,21 @@ impl Slot {
         target: &Target<'_>,
         number: &Number,
         name: &str,
+        files: &Root,
     ) -> Result<Option<Arc<Mutex<RoomCache>>>, WorkspaceError> {
-        let has_any = target.shared.params.workspace.env.values().any(|value| value.contains("{cache}"));
-        if number.role() != Role::Room || !has_any {
+        let env = &target.shared.params.workspace.env;
+        if number.role() != Role::Room || !env.values().any(|value| value.contains(CACHE)) {
             return Ok(None);
         }
         let layout = &target.shared.layout;
         let state = layout.files().map_err(io_error("open", layout.state()))?;
-        let (live, one) = (cache_of(name), Arc::clone(&target.shared.slots.kept_cache));
-        let name = name.to_owned();
-        blocking(move || RoomCache::open(&state, &live, &name, one).map(|cache| Some(Arc::new(Mutex::new(cache)))))
-            .await
+        let one = Arc::clone(&target.shared.slots.kept_cache);
+        let (name, files, known) = (name.to_owned(), files.path().to_owned(), known_caches(env));
+        blocking(move || {
+            let room = Room { name: &name, files: &files, live: &cache_of(&name), known };
+            RoomCache::open(&state, room, one).map(|cache| Some(Arc::new(Mutex::new(cache))))
+        })
+        .await
     }
 
     /// A check or `setup` is about to use the build caches.
@@ -57,21 +68,23 @@ impl Slot {
         self.used_on = self.cache.as_ref().map(|_| self.known.loaded.clone());
     }
 
-    /// Keeps what the checks of the run's own base left in the build caches, and takes away what others left.
+    /// Keeps what can be used again of what the checks of the run's own base left in the build caches, and takes away all else.
     pub(super) async fn look_after_cache(&mut self, begun: &Begun) -> Result<(), WorkspaceError> {
-        let (Some(tree), Some(cache)) = (self.used_on.clone(), self.cache.clone()) else { return Ok(()) };
+        let Some(tree) = self.used_on.clone() else { return Ok(()) };
         let base = begun.repository.resolve(&format!("{}^{{tree}}", begun.commit)).await?;
         let is_base = base.as_ref() == Some(&tree);
-        blocking(move || {
-            let mut cache = cache.lock().unwrap_or_else(PoisonError::into_inner);
-            if is_base { cache.keep() } else { cache.put_back() }
-        })
-        .await?;
-        if self.known.set_up_in_cache && !is_base {
-            (self.known.set_up, self.known.set_up_on, self.known.set_up_in_cache) = (None, None, false);
-        }
+        self.with_cache(move |cache| if is_base { cache.keep() } else { cache.put_back() }).await?;
         self.used_on = None;
         Ok(())
+    }
+
+    /// Works on the build caches, if there are any, on a thread for that.
+    pub(super) async fn with_cache(
+        &self,
+        work: impl FnOnce(&mut RoomCache) -> Result<(), WorkspaceError> + Send + 'static,
+    ) -> Result<(), WorkspaceError> {
+        let Some(cache) = self.cache.clone() else { return Ok(()) };
+        blocking(move || work(&mut cache.lock().unwrap_or_else(PoisonError::into_inner))).await
     }
 
     /// Whether what `setup` made is right for the files: it ran on them, or on the `base` and has read nothing there that differs.
@@ -136,30 +149,7 @@ impl Slot {
         self.known.set_up = Some(inputs);
         self.known.reads = reads;
         self.known.set_up_on = Some(self.known.loaded.clone());
-        self.known.set_up_in_cache = match self.cache.clone() {
-            Some(cache) => blocking(move || Ok(cache.lock().unwrap_or_else(PoisonError::into_inner).is_used())).await?,
-            None => false,
-        };
-        Ok(())
-    }
-
-    /// Makes the build caches fit the files. What is in them was made of the base before the files that differ were written, and tools that
-    /// build compare times. Of a file that is gone, and of what a link leads to, no time tells; then the tree begins without caches.
-    pub(super) async fn fit_cache(&mut self, begun: &Begun) -> Result<(), WorkspaceError> {
-        let Some(cache) = self.cache.clone() else { return Ok(()) };
-        let base = begun.repository.resolve(&format!("{}^{{tree}}", begun.commit)).await?;
-        let Some(base) = base.filter(|base| *base != self.known.loaded) else { return Ok(()) };
-        let changed = self.recorder.difference(&base, &self.known.loaded).await?.paths;
-        let files = self.recorder.files.clone();
-        let is_file = move |path: &PathBuf| matches!(files.look(path), Ok(Some(look)) if look.kind == Kind::File);
-        if !changed.iter().all(&is_file) {
-            self.use_cache();
-            if self.known.set_up_in_cache {
-                self.known.set_up = None;
-            }
-            return blocking(move || cache.lock().unwrap_or_else(PoisonError::into_inner).empty()).await;
-        }
-        Ok(())
+        self.with_cache(RoomCache::end_setup).await
     }
 
     /// By what Python tells whether what it has compiled is of these files.
@@ -208,6 +198,19 @@ impl Slot {
         let made = untracked.into_iter().flat_map(|path| made_itself(&files, path)).chain(submodules).collect();
         self.with_kept(move |kept| kept.capture(made)).await
     }
+}
+
+/// The build caches of which it is known what of them can be used for other files, below where all are.
+fn known_caches(env: &BTreeMap<String, String>) -> Vec<(PathBuf, Reuse)> {
+    let known = |(variable, value): (&String, &String)| {
+        let reuse = toolchain::reuse(variable)?;
+        let path = PathBuf::from(value.strip_prefix(CACHE)?.trim_matches('/'));
+        let is_plain = path.components().all(|part| matches!(part, Component::Normal(_)));
+        // What has no directory of its own cannot be told from what others have there.
+        let is_apart = reuse != Reuse::All || !path.as_os_str().is_empty();
+        (is_plain && is_apart).then_some((path, reuse))
+    };
+    env.iter().filter_map(known).collect()
 }
 
 /// What was made at a path: of a directory that has nothing but directories in it, these, because it is only the way to them. Work may put

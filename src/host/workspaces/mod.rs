@@ -19,6 +19,7 @@ mod apply;
 mod asked;
 mod begin;
 mod built;
+mod cargo_cache;
 mod carry;
 mod copies;
 mod host_workspaces;

@@ -2,6 +2,7 @@
 
 use super::layout::blocking;
 use super::reads::Unread;
+use super::room_cache::RoomCache;
 use super::slot::Slot;
 use super::workspace::HostWorkspace;
 use crate::domain::CheckCommand;
@@ -48,6 +49,7 @@ impl HostWorkspace {
         }
         slot.known.set_up = None;
         slot.with_kept(super::kept::Kept::forget_setup).await?;
+        slot.with_cache(RoomCache::begin_setup).await?;
         let (files, left_out) = (slot.recorder.files.clone(), slot.kept_roots());
         let unread = blocking(move || Ok(Unread::forget(&files, &left_out))).await?;
         let mut command = Command::new(["sh"], self.dir());

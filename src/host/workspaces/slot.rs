@@ -85,8 +85,6 @@ pub(super) struct Known {
     pub(super) base_warns: bool,
     /// What it read; not known where the file system does not keep that.
     pub(super) reads: Option<Reads>,
-    /// It wrote to the build caches.
-    pub(super) set_up_in_cache: bool,
     /// Where submodules are.
     pub(super) submodules: BTreeSet<PathBuf>,
     /// Files whose state our index has from what an agent or a check wrote, and not from a checkout.
@@ -134,7 +132,7 @@ impl Slot {
         let kept = Self::no_kept(target, &files, &private)?;
         let kept = Arc::new(Mutex::new(kept));
         let known = Known::new(target.tree.to_owned());
-        let cache = Self::open_cache(target, &number, &name).await?;
+        let cache = Self::open_cache(target, &number, &name, &files).await?;
         let used_on = None;
         let mut slot = Self {
             number,
@@ -514,7 +512,6 @@ impl Known {
             set_up_on: None,
             base_warns: false,
             reads: None,
-            set_up_in_cache: false,
             submodules: BTreeSet::new(),
             written: BTreeSet::new(),
             seen: None,

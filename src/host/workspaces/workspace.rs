@@ -5,6 +5,7 @@ use super::agents_git::DIR;
 use super::apply::diff;
 use super::apply::patch;
 use super::begin::Begun;
+use super::built::CACHE;
 use super::host_workspaces::Shared;
 use super::integration;
 use super::layout::Layout;
@@ -284,7 +285,7 @@ impl Workspace for HostWorkspace {
         let cache = self.parts.cache.display().to_string();
         let mut env: BTreeMap<String, String> = shared.params.workspace.env.clone();
         for value in env.values_mut() {
-            *value = value.replace("{cache}", &cache);
+            *value = value.replace(CACHE, &cache);
         }
         // Who takes the repository of the workspace away, and where there is none, must not find the user's above it.
         let ceiling = self.parts.top.parent().unwrap_or(&self.parts.top).display().to_string();
@@ -320,7 +321,6 @@ impl Workspace for HostWorkspace {
         if !ready {
             said = self.put_back(slot, &tree.0).await?;
         }
-        slot.fit_cache(&self.parts.begun).await?;
         said.extend(self.set_up(slot, cancel).await?);
         state.pristine = Some(tree.0.clone());
         Ok(Restored { said })

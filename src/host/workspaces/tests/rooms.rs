@@ -318,31 +318,26 @@ async fn setup_that_fails_with_the_work_alone_is_told() {
 }
 
 #[tokio::test]
-async fn work_that_takes_files_away_begins_without_build_caches() {
-    let mut project = Project::git(&[("src/a", "a"), ("src/b", "b"), ("src/c", "c")]);
-    project.policy.env.insert("CACHE".to_owned(), "{cache}".to_owned());
+async fn work_begins_without_what_was_built_of_other_files() {
+    let mut project = Project::git(&[("src/a", "a"), ("src/b", "b")]);
+    project.policy.env.insert("OBJECTS".to_owned(), "{cache}/objects".to_owned());
+    project.policy.env.insert("GOCACHE".to_owned(), "{cache}/go".to_owned());
     let workspace = project.open().await;
-    let changed = work(&workspace, |dir| write(dir, "src/a", "work")).await;
-    let removed = work(&workspace, |dir| fs::remove_file(dir.join("src/b")).unwrap()).await;
-    let linked = work(&workspace, |dir| {
-        fs::remove_file(dir.join("src/b")).unwrap();
-        symlink("c", dir.join("src/b")).unwrap();
-    });
-    let linked = linked.await;
+    let changed = work(&workspace, |dir| write(dir, "src/new", "work")).await;
     let room = workspace.room().await.unwrap();
-    let built = Path::new(&room.env()["CACHE"]).join("b.o");
-    at(&room, &room.base()).await;
-    room.begin_work().await.unwrap();
-    fs::write(&built, "of the base").unwrap();
-    room.end_work().await.unwrap();
-    for (tree, is_there) in
-        [(&changed, true), (&removed, false), (&changed, true), (&linked, false), (&room.base(), true)]
-    {
-        at(&room, tree).await;
-        assert_eq!(built.exists(), is_there);
+    let caches = ["OBJECTS", "GOCACHE"].map(|name| Path::new(&room.env()[name]).join("built"));
+    for tree in [room.base(), changed.clone(), room.base(), changed] {
+        at(&room, &tree).await;
         room.begin_work().await.unwrap();
+        assert!(!caches[0].exists());
+        for built in &caches {
+            fs::create_dir_all(built.parent().unwrap()).unwrap();
+            fs::write(built, "of other files").unwrap();
+        }
         room.end_work().await.unwrap();
     }
+    at(&room, &room.base()).await;
+    assert!(caches[1].exists(), "found by digests");
 }
 
 #[tokio::test]
@@ -411,8 +406,9 @@ fn caching(setup: &str) -> Project {
 }
 
 #[tokio::test]
-async fn setup_that_installs_into_a_build_cache_runs_again_where_that_was_put_back() {
-    let project = caching("mkdir -p \"$CACHE\"; cp Cargo.lock \"$CACHE/lock\"");
+async fn what_setup_installs_into_a_build_cache_is_that_of_the_files() {
+    let project =
+        caching("mkdir -p \"$CACHE\"; cp Cargo.lock \"$CACHE/lock\"; cp Cargo.lock \"$CACHE/only-$(cat Cargo.lock)\"");
     let workspace = project.open().await;
     reset(&workspace).await;
     write(&workspace.dir(), "Cargo.lock", "2");
@@ -422,39 +418,10 @@ async fn setup_that_installs_into_a_build_cache_runs_again_where_that_was_put_ba
     for (tree, lock) in [(&room.base(), "1"), (&change.tree, "2"), (&change.tree, "2"), (&room.base(), "1")] {
         at(&room, tree).await;
         assert_eq!(read(&cache, "lock"), lock);
+        assert_eq!(names(&cache), ["lock", &format!("only-{lock}")], "nothing of what it made before");
         room.begin_work().await.unwrap();
         room.end_work().await.unwrap();
     }
-}
-
-#[tokio::test]
-async fn files_of_the_work_are_younger_than_what_was_built_of_the_base() {
-    let project = caching("true");
-    let workspaces = project.workspaces();
-    workspaces.begin(run_id().into()).await.unwrap();
-    let one = open(&workspaces, "one", &[]).await.unwrap();
-    reset(&one).await;
-    write(&one.dir(), "a", "work");
-    let change = record(&one).await;
-    let room = one.room().await.unwrap();
-    let check = async |tree: &TreeId, builds: bool| {
-        at(&room, tree).await;
-        room.begin_work().await.unwrap();
-        if builds {
-            write(Path::new(&room.env()["CACHE"]), "built", "of the base");
-        }
-        room.end_work().await.unwrap();
-    };
-    check(&change.tree, false).await;
-    a_moment_later().await;
-    check(&room.base(), true).await;
-    check(&change.tree, false).await;
-    let changed = |path: &Path| fs::metadata(path).unwrap().modified().unwrap();
-    let built = Path::new(&room.env()["CACHE"]).join("built");
-    assert!(
-        changed(&room.dir().join("a")) > changed(&project.top.join(".reflection/cache-kept/room-1/built")),
-        "{built:?}"
-    );
 }
 
 #[tokio::test]

@@ -131,7 +131,7 @@ impl Slot {
         let (files, private) = blocking(move || made(&dirs.0, &dirs.1, &dirs.2)).await?;
         let recorder = Recorder::new(&target.begun.repository.own(), files.clone(), private.clone());
         let dirs = Dirs::of(&files).map_err(io_error("read", files.path()))?;
-        let kept = Self::no_kept(target, &files, &private)?;
+        let kept = Kept::new(Self::places(target, &files, &private)?)?;
         let kept = Arc::new(Mutex::new(kept));
         let known = Known::new(target.tree.to_owned());
         let cache = Self::open_cache(target, &number, &name).await?;
@@ -155,12 +155,17 @@ impl Slot {
         Ok(slot)
     }
 
-    fn no_kept(target: &Target<'_>, files: &Root, private: &Root) -> Result<Kept, WorkspaceError> {
+    fn places(target: &Target<'_>, files: &Root, private: &Root) -> Result<Places, WorkspaceError> {
         let repository = &target.begun.repository;
         let source = Root::open(&repository.top).map_err(io_error("open", &repository.top))?;
         let project = repository.top.join(&repository.prefix);
         let began = target.begun.began;
-        Kept::new(Places { files: files.clone(), source, project, private: private.clone(), began })
+        Ok(Places { files: files.clone(), source, project, private: private.clone(), began })
+    }
+
+    fn no_kept(&self, target: &Target<'_>, files: &Root, private: &Root) -> Result<Kept, WorkspaceError> {
+        let places = Self::places(target, files, private)?;
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).emptied(places)
     }
 
     /// Fills an empty directory.
@@ -180,7 +185,7 @@ impl Slot {
         self.aside = None;
         self.recorder = Recorder::new(&target.begun.repository.own(), files.clone(), private.clone());
         self.dirs = Dirs::of(&files).map_err(io_error("read", files.path()))?;
-        let kept = Self::no_kept(target, &files, &private)?;
+        let kept = self.no_kept(target, &files, &private)?;
         *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = kept;
         self.private = private;
         self.fill(target).await
@@ -242,7 +247,7 @@ impl Slot {
         let removed =
             move || gone.iter().try_for_each(|root| files.remove(root)).map_err(io_error("empty", files.path()));
         blocking(removed).await?;
-        let mut kept = Self::no_kept(target, &self.recorder.files, &self.private)?;
+        let mut kept = self.no_kept(target, &self.recorder.files, &self.private)?;
         let roots = chosen(target.shared, &target.begun.repository).await?.roots;
         let carried = blocking(move || kept.carry(roots).map(|()| kept)).await?;
         *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = carried;

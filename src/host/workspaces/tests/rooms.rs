@@ -318,6 +318,19 @@ async fn setup_that_fails_with_the_work_alone_is_told() {
 }
 
 #[tokio::test]
+async fn setup_that_links_a_file_of_the_work_runs_again() {
+    let files = [("example", "base"), (".gitignore", "made/\n")];
+    let project = Project::git(&files).set_up_by("mkdir -p made; for file in exam*; do ln -f $file made/config; done");
+    let workspace = project.open().await;
+    reset(&workspace).await;
+    let tree = work(&workspace, |dir| write(dir, "example", "work")).await;
+    let room = workspace.room().await.unwrap();
+    reset(&room).await;
+    at(&room, &tree).await;
+    assert_eq!(read(&room.dir(), "made/config"), "work");
+}
+
+#[tokio::test]
 async fn work_that_takes_files_away_begins_without_build_caches() {
     let mut project = Project::git(&[("src/a", "a"), ("src/b", "b"), ("src/c", "c")]);
     project.policy.env.insert("CACHE".to_owned(), "{cache}".to_owned());

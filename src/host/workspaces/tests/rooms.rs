@@ -126,6 +126,17 @@ async fn what_is_carried_neither_leads_to_the_checkout_nor_is_younger_than_the_w
     write_path(&project.top.join("src"));
     let error = project.workspaces().begin(run_id().into()).await.unwrap_err().to_string();
     assert!(error.contains("p.pth") && error.contains("leads to your checkout"), "{error}");
+    // By another name of the checkout, also in what no path of Python's own names.
+    let (link, hook) = (project.top.with_file_name("link"), ".venv/lib/_shop_editable_loader.py");
+    symlink(&project.top, &link).unwrap();
+    write_path(&link.join("src/not/yet"));
+    let error = project.workspaces().begin(run_id().into()).await.unwrap_err().to_string();
+    assert!(error.contains("p.pth") && error.contains("leads to your checkout"), "{error}");
+    write_path(&link.join(".venv/lib/other"));
+    write(&project.top, hook, &format!("known = {{'shop': '{}/src/shop'}}\n", link.display()));
+    let error = project.workspaces().begin(run_id().into()).await.unwrap_err().to_string();
+    assert!(error.contains("_shop_editable_loader.py"), "{error}");
+    fs::remove_file(project.top.join(hook)).unwrap();
     // What is carried with it, and another project with a longer name.
     write_path(&project.top.join(".venv/lib/other"));
     let workspaces = project.workspaces();

@@ -307,6 +307,19 @@ async fn setup_runs_again_where_the_work_differs_in_what_it_read() {
 }
 
 #[tokio::test]
+async fn setup_that_links_a_file_of_the_work_runs_again() {
+    let files = [("example", "base"), (".gitignore", "made/\n")];
+    let project = Project::git(&files).set_up_by("mkdir -p made; for file in exam*; do ln -f $file made/config; done");
+    let workspace = project.open().await;
+    reset(&workspace).await;
+    let tree = work(&workspace, |dir| write(dir, "example", "work")).await;
+    let room = workspace.room().await.unwrap();
+    reset(&room).await;
+    at(&room, &tree).await;
+    assert_eq!(read(&room.dir(), "made/config"), "work");
+}
+
+#[tokio::test]
 async fn setup_that_fails_with_the_work_alone_is_told() {
     // It only writes to a directory that goes; and `make` has the status for warnings where it fails.
     for setup in ["echo 1 > src/version", "[ -e src/a ] || exit 2"] {
@@ -326,19 +339,6 @@ async fn setup_that_fails_with_the_work_alone_is_told() {
     let room = workspace.room().await.unwrap();
     let restored = room.reset(&changed, &CancellationToken::new()).await.unwrap();
     assert!(restored.said.iter().any(|said| said.contains("warnings")), "{:?}", restored.said);
-}
-
-#[tokio::test]
-async fn setup_that_links_a_file_of_the_work_runs_again() {
-    let files = [("example", "base"), (".gitignore", "made/\n")];
-    let project = Project::git(&files).set_up_by("mkdir -p made; for file in exam*; do ln -f $file made/config; done");
-    let workspace = project.open().await;
-    reset(&workspace).await;
-    let tree = work(&workspace, |dir| write(dir, "example", "work")).await;
-    let room = workspace.room().await.unwrap();
-    reset(&room).await;
-    at(&room, &tree).await;
-    assert_eq!(read(&room.dir(), "made/config"), "work");
 }
 
 #[tokio::test]
@@ -531,6 +531,28 @@ async fn what_is_mounted_in_a_workspace_is_not_emptied() {
     says(removed.unwrap().to_string());
     reset(&workspace).await;
     assert_eq!(read(outside.path(), "mine"), "the user's");
+}
+
+/// Runs as root only; elsewhere nobody can mount.
+#[tokio::test]
+async fn room_is_asked_for_on_the_disk_of_clean_rooms_too() {
+    let mut project = Project::git(&[("a", "a")]);
+    project.policy.min_free_bytes = 8 << 20;
+    project.workspaces().room().await.unwrap();
+    fs::create_dir(project.rooms()).unwrap();
+    let run = |program: &str, args: &[&str]| {
+        let mut command = std::process::Command::new(program);
+        command.args(args).arg(project.rooms()).output().is_ok_and(|output| output.status.success())
+    };
+    if !run("mount", &["-t", "tmpfs", "-o", "size=1m", "tmpfs"]) {
+        eprintln!("SKIPPED: nothing can be mounted here");
+        return;
+    }
+    let full = project.workspaces().room().await;
+    assert!(run("umount", &[]));
+    let error = full.unwrap_err();
+    let says = error.to_string();
+    assert!(matches!(error, WorkspaceError::Machine(_)) && says.contains(project.rooms().to_str().unwrap()), "{says}");
 }
 
 #[tokio::test]

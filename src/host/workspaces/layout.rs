@@ -146,8 +146,11 @@ pub(super) const EACH_RUN: &str = "run";
 /// The directory of a slot, where those of its kind are, and what we keep about it; no slot's name begins with a dot.
 pub(super) fn places_of(run: &str, slot: &str) -> (PathBuf, PathBuf) {
     let run = Path::new(run);
-    (run.join(slot), run.join(".private").join(slot))
+    (run.join(slot), run.join(PRIVATE).join(slot))
 }
+
+/// Beside the slots of a run: what we keep about them.
+pub(super) const PRIVATE: &str = ".private";
 
 /// The build caches of a slot, in the machine state: one that was made anew goes on with those of the one before, as long as no
 /// checks run there.

@@ -256,7 +256,7 @@ fn a_later_part_may_not_break_what_an_earlier_one_did() {
     assert_eq!(ran.exits(0).verdict("a"), "confirmed");
     assert_eq!(ran.task("a")["attempts"], 3);
     let branch = project.git(&["branch", "--list", "reflexion/*", "--format=%(refname:short)"]);
-    assert_eq!(project.git(&["show", &format!("{}:part.txt", branch.trim())]), "half");
+    assert_eq!(project.git(&["show", &format!("{}:part.txt", branch.trim())]), "half\n");
 }
 
 #[test]

@@ -9,7 +9,6 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::path::PathBuf;
-use std::time::SystemTime;
 
 /// More names of attributes, with a zero byte each, no system lists [Linux, `XATTR_LIST_MAX`].
 const MOST_NAMES_BYTES: usize = 64 << 10;
@@ -102,12 +101,17 @@ impl Root {
         Ok(rustix::fs::futimens(self.open_file(path)?, &rustix::fs::Timestamps { last_access, last_modification })?)
     }
 
-    /// Makes this the time of a regular file's last change.
+    /// Makes this the time of the last change of a file, a link or a directory: seconds of the Unix epoch and nanoseconds, as
+    /// [`Look::modified`](super::Look::modified) says it.
     ///
     /// # Errors
-    /// If it is no regular file or not ours.
-    pub fn date(&self, path: &Path, time: SystemTime) -> io::Result<()> {
-        self.open_file(path)?.set_modified(time)
+    /// If it is not there or not ours.
+    pub fn date(&self, path: &Path, (seconds, nanoseconds): (i64, i64)) -> io::Result<()> {
+        let last_modification = rustix::fs::Timespec { tv_sec: seconds, tv_nsec: nanoseconds };
+        let last_access = rustix::fs::Timespec { tv_sec: 0, tv_nsec: rustix::fs::UTIME_OMIT };
+        let times = rustix::fs::Timestamps { last_access, last_modification };
+        let (dir, name) = self.named(path)?;
+        Ok(rustix::fs::utimensat(&*dir, name, &times, rustix::fs::AtFlags::SYMLINK_NOFOLLOW)?)
     }
 
     /// Puts a whole file in the place of what stands there, as [`Root::replace`] does, but not durably: after a power cut it

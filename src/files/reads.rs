@@ -40,7 +40,7 @@ impl Root {
     }
 
     /// The directory that something is in, and its name there; the root itself is `.`.
-    fn named<'a>(&'a self, path: &'a Path) -> io::Result<(Parent<'a>, &'a OsStr)> {
+    pub(super) fn named<'a>(&'a self, path: &'a Path) -> io::Result<(Parent<'a>, &'a OsStr)> {
         if path.as_os_str().is_empty() {
             Ok((Parent::Root(self.dir()), OsStr::new(".")))
         } else {

@@ -302,6 +302,23 @@ fn where_no_clean_room_can_be_made_nothing_begins_and_it_says_what_to_do() {
 }
 
 #[test]
+fn where_clean_rooms_would_be_in_the_checkout_nothing_begins() {
+    let project = Project::new("touch $OUT/started");
+    std::os::unix::fs::symlink(&project.dir, project.out.join("link")).unwrap();
+    for place in [project.dir.join(".state"), project.out.join("link/.state/deep")] {
+        for args in ["run", "overnight", "doctor"] {
+            let mut command = project.command(&[args]);
+            command.env("XDG_STATE_HOME", &place);
+            let ran = Ran::of(command, "");
+            let said = format!("{}{}", ran.exits(4).stdout, ran.stderr);
+            assert!(said.contains("inside your checkout") && said.contains("set XDG_STATE_HOME"), "{args}: {said}");
+        }
+        assert!(!place.exists(), "nothing is made there");
+    }
+    assert!(!project.out.join("started").exists());
+}
+
+#[test]
 fn a_memory_that_cannot_be_written_costs_the_lesson_and_not_the_run() {
     let project = Project::new(RIGHT_AT_TWO);
     // A file where the directory should be stops even root.

@@ -73,6 +73,7 @@ pub(super) async fn begin(shared: &Shared, request: BeginRun) -> Result<(Begun, 
     let BeginRun { run, resumed } = request;
     let layout = &shared.layout;
     let repository = Repository::locate(layout).await?;
+    layout.keep_rooms_out_of(&repository.top)?;
     sandbox::try_with(&*shared.params.runner, layout, &shared.params.environment.sandbox).await?;
     let identity = Identity::of_user(&repository).await?;
     let cleaned = clean_up(layout).await?;
@@ -146,6 +147,7 @@ pub(super) async fn begin(shared: &Shared, request: BeginRun) -> Result<(Begun, 
 pub async fn try_base(project: &policy::Project) -> Result<String, WorkspaceError> {
     let layout = Layout::new(project);
     layout.files().map_err(io_error("make", layout.state()))?;
+    layout.keep_rooms_out_of(&project.root)?;
     let rooms = layout.rooms()?;
     // It may be there from better times.
     for place in [layout.state(), &project.root, &project.root.join("memory"), rooms.path()] {
@@ -158,6 +160,7 @@ pub async fn try_base(project: &policy::Project) -> Result<String, WorkspaceErro
         return Ok("a snapshot of the files; there is no git repository".to_owned());
     }
     let repository = Repository::locate(&layout).await?;
+    layout.keep_rooms_out_of(&repository.top)?;
     match repository.kind {
         Kind::Snapshot => Ok("a snapshot of the files; no git repository has them".to_owned()),
         Kind::Git => Ok(format!("commit {}", head(&repository).await?.chars().take(12).collect::<String>())),

@@ -130,7 +130,8 @@ impl Workspaces for HostWorkspaces {
     }
 
     async fn room(&self) -> Result<(), WorkspaceError> {
-        let places = [self.shared.layout.state().to_owned(), self.shared.layout.project.clone()];
+        let layout = &self.shared.layout;
+        let places = [layout.state(), &layout.project, layout.place_of_rooms()].map(Path::to_owned);
         let least = self.shared.params.workspace.min_free_bytes;
         blocking(move || places.iter().try_for_each(|place| space::at_least(place, least))).await
     }

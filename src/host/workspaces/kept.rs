@@ -5,6 +5,7 @@
 //! mode and change time (which, unlike the modification time, no program can set). A reset compares: what is the same
 //! stays untouched, what is new is removed, what is changed or missing is copied again - from the user's file if it was
 //! carried, from a copy in our store if `setup` wrote it. So a reset costs a walk over the kept files and nothing else.
+//! Directories get their times back last, because tools that build compare those too (`node_modules: package.json`).
 
 use super::layout::io_error;
 use crate::files::Kind;
@@ -13,6 +14,7 @@ use crate::files::Root;
 use crate::services::WorkspaceError;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::path::Component;
@@ -33,23 +35,29 @@ pub(super) struct Kept {
     store: Root,
     private: Root,
     /// Older than every tracked file in the workspace.
-    began: SystemTime,
+    began: Time,
     roots: BTreeSet<PathBuf>,
     entries: BTreeMap<PathBuf, Entry>,
+    /// Directories that are only the way to what `setup` made, with nothing but directories in them.
+    ways: BTreeMap<PathBuf, Way>,
     /// The carried roots, and the user's files below them as they were then.
     carried: BTreeSet<PathBuf>,
     sources: BTreeMap<PathBuf, Entry>,
+    /// When they were carried first. A directory of them is as old as that, however often they are carried again: younger than the files
+    /// that a workspace begins with, older than somebody's work.
+    carried_at: Option<Time>,
     /// Something was changed or missing, and had to be brought back.
     was_touched: bool,
     /// What `setup` made is among the entries.
     was_set_up: bool,
 }
 
-/// Whether a file was changed at this time or later.
-fn is_since(look: &Look, time: SystemTime) -> bool {
+/// Seconds of the Unix epoch and nanoseconds.
+type Time = (i64, i64);
+
+fn time_of(time: SystemTime) -> Time {
     let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    let (seconds, nanoseconds) = look.modified;
-    (seconds, nanoseconds) >= (since.as_secs().cast_signed(), i64::from(since.subsec_nanos()))
+    (since.as_secs().cast_signed(), i64::from(since.subsec_nanos()))
 }
 
 /// What is remembered of a path.
@@ -58,6 +66,7 @@ pub(super) enum Entry {
     Dir {
         mode: u32,
         attributes: BTreeSet<Vec<u8>>,
+        modified: Time,
     },
     Link(PathBuf),
     File {
@@ -69,6 +78,13 @@ pub(super) enum Entry {
     },
     /// A socket or a pipe that `setup` made; nobody brings it back.
     Other,
+}
+
+/// How old a directory is, and what is in it.
+#[derive(Debug, PartialEq, Eq)]
+struct Way {
+    modified: Time,
+    names: Vec<(OsString, Kind)>,
 }
 
 /// The directories that matter; see [`Kept`].
@@ -90,14 +106,21 @@ impl Kept {
             files: places.files,
             source: places.source,
             project: places.project,
-            began: places.began,
+            began: time_of(places.began),
             roots: BTreeSet::new(),
             entries: BTreeMap::new(),
+            ways: BTreeMap::new(),
             carried: BTreeSet::new(),
             sources: BTreeMap::new(),
+            carried_at: None,
             was_touched: false,
             was_set_up: false,
         })
+    }
+
+    /// The same place with nothing kept in it.
+    pub(super) fn emptied(&self, places: Places) -> Result<Self, WorkspaceError> {
+        Ok(Self { carried_at: self.carried_at, ..Self::new(places)? })
     }
 
     pub(super) fn roots(&self) -> &BTreeSet<PathBuf> {
@@ -128,6 +151,13 @@ impl Kept {
         self.carried.clone_from(&self.roots);
         self.sources = look(&self.source, &self.carried)?;
         self.entries = self.look()?;
+        let at = *self.carried_at.get_or_insert_with(|| time_of(SystemTime::now()));
+        for (path, entry) in &mut self.entries {
+            if let Entry::Dir { modified, .. } = entry {
+                *modified = at;
+                self.files.date(path, at).map_err(io_error("date", &self.files.path().join(path)))?;
+            }
+        }
         // Brought as soon as there is a place for it.
         let later = |path: &PathBuf| missing.iter().any(|root| path.starts_with(root)) && !is_of_git(path);
         let sources = self.sources.iter().filter(|(path, _)| later(path));
@@ -153,13 +183,20 @@ impl Kept {
             return Ok(false);
         }
         let now = self.look()?;
-        if self.entries.iter().any(|(path, entry)| now.get(path) != Some(entry)) {
+        if self.entries.iter().any(|(path, entry)| !entry.is_still(now.get(path))) {
             return Ok(false);
         }
         for path in now.keys().rev().filter(|path| !self.entries.contains_key(*path)) {
             self.remove(path)?;
         }
-        Ok(self.carried.is_empty() || look(&self.source, &self.carried)? == self.sources)
+        self.date_dirs(&now, now.len() > self.entries.len())?;
+        Ok(self.carried.is_empty() || self.is_as_carried()?)
+    }
+
+    /// Whether the user's files are those that were carried.
+    fn is_as_carried(&self) -> Result<bool, WorkspaceError> {
+        let now = look(&self.source, &self.carried)?;
+        Ok(now.len() == self.sources.len() && self.sources.iter().all(|(path, entry)| entry.is_still(now.get(path))))
     }
 
     /// Makes a directory, and those above it, as open to others as the user's are, and from their first moment: what is private may
@@ -193,8 +230,9 @@ impl Kept {
             Kind::File => {
                 let copied = self.files.copy(path, &self.source, path);
                 // What the user builds meanwhile is not made of the files here, and must not look younger than they are.
-                let dated = copied
-                    .and_then(|()| if is_since(look, self.began) { self.files.date(path, self.began) } else { Ok(()) });
+                let dated = copied.and_then(|()| {
+                    if look.modified >= self.began { self.files.date(path, self.began) } else { Ok(()) }
+                });
                 return dated.map_err(io_error("copy to", &to));
             }
             Kind::Other => return Ok(()),
@@ -227,6 +265,7 @@ impl Kept {
             let mut above = root.ancestors().skip(1).take_while(|dir| !dir.as_os_str().is_empty());
             while above.next().is_some_and(|dir| self.files.remove_empty(dir).is_ok()) {}
         }
+        self.ways.clear();
         self.store = empty_store(&self.private)?;
         if !std::mem::take(&mut self.was_set_up) {
             return self.restore();
@@ -246,18 +285,20 @@ impl Kept {
         while self.open_closed(&now)? {
             now = self.look()?;
         }
+        let mut is_changed = false;
         for path in now.keys().rev() {
             if !self.entries.contains_key(path) {
                 self.remove(path)?;
+                is_changed = true;
             }
         }
         let mut brought = Vec::new();
         let without_place: Vec<&PathBuf> = self.roots.iter().filter(|root| self.is_in_a_file(root)).collect();
         for (path, entry) in &self.entries {
-            if now.get(path) == Some(entry) || without_place.iter().any(|root| path.starts_with(root)) {
+            if entry.is_still(now.get(path)) || without_place.iter().any(|root| path.starts_with(root)) {
                 continue;
             }
-            self.was_touched = true;
+            (self.was_touched, is_changed) = (true, true);
             let to = self.files.path().join(path);
             match entry {
                 Entry::Dir { mode, .. } => {
@@ -290,7 +331,50 @@ impl Kept {
             }
         }
         self.entries.extend(brought);
+        self.date_dirs(&now, is_changed)
+    }
+
+    /// Gives the directories their times back, `now` being what was there and `changed` whether something was put into them or taken
+    /// away since.
+    fn date_dirs(&self, now: &BTreeMap<PathBuf, Entry>, changed: bool) -> Result<(), WorkspaceError> {
+        for (path, entry) in &self.entries {
+            let Entry::Dir { modified, .. } = entry else { continue };
+            let is_right = matches!(now.get(path), Some(Entry::Dir { modified: is, .. }) if is == modified);
+            if (changed || !is_right) && !self.is_in_a_file(path) {
+                self.files.date(path, *modified).map_err(io_error("date", &self.files.path().join(path)))?;
+            }
+        }
+        for (path, was) in &self.ways {
+            // With something of the work in it, it is as old as that.
+            let is = self.way(path)?.filter(|is| is.names == was.names && is.modified != was.modified);
+            if is.is_some() {
+                self.files.date(path, was.modified).map_err(io_error("date", &self.files.path().join(path)))?;
+            }
+        }
         Ok(())
+    }
+
+    /// A directory with nothing but directories in it.
+    fn way(&self, dir: &Path) -> Result<Option<Way>, WorkspaceError> {
+        let look = || {
+            let Some(look) = self.files.look(dir)?.filter(|look| look.kind == Kind::Dir) else { return Ok(None) };
+            let names = self.files.list(dir)?;
+            let is_way = names.iter().all(|(_, kind)| *kind == Kind::Dir);
+            Ok(is_way.then_some(Way { modified: look.modified, names }))
+        };
+        look().map_err(io_error("read", &self.files.path().join(dir)))
+    }
+
+    /// Those that lead to what `setup` made.
+    fn find_ways(&self) -> Result<BTreeMap<PathBuf, Way>, WorkspaceError> {
+        let mut ways = BTreeMap::new();
+        for root in self.roots.iter().filter(|root| !self.carried.contains(*root)) {
+            for dir in root.ancestors().skip(1).filter(|dir| !dir.as_os_str().is_empty()) {
+                let Some(way) = self.way(dir)? else { break };
+                ways.insert(dir.to_owned(), way);
+            }
+        }
+        Ok(ways)
     }
 
     /// Opens directories that somebody has closed, so that what is in them can be seen; whether there were any.
@@ -336,8 +420,10 @@ impl Kept {
                 *entry = Entry::of(&self.files, path, &look)?;
             }
         }
+        let is_changed = self.entries != now;
         self.entries = now;
-        Ok(())
+        self.ways = self.find_ways()?;
+        self.date_dirs(&self.entries, is_changed)
     }
 
     /// Files and links below these roots that are not kept themselves.
@@ -428,10 +514,23 @@ pub(super) fn look(files: &Root, roots: &BTreeSet<PathBuf>) -> Result<BTreeMap<P
 }
 
 impl Entry {
+    /// Whether there still is what there was. Of a directory its time does not count: whoever puts something into one and takes it away
+    /// again has changed nothing that is kept, and [`Kept::date_dirs`] is there for the time.
+    fn is_still(&self, now: Option<&Self>) -> bool {
+        match (self, now) {
+            (Self::Dir { mode, attributes, .. }, Some(Self::Dir { mode: is, attributes: are, .. })) => {
+                mode == is && attributes == are
+            }
+            _ => now == Some(self),
+        }
+    }
+
     fn of(files: &Root, path: &Path, look: &Look) -> Result<Self, WorkspaceError> {
         let read = || -> io::Result<Self> {
             Ok(match look.kind {
-                Kind::Dir => Self::Dir { mode: look.mode, attributes: files.attributes(path)? },
+                Kind::Dir => {
+                    Self::Dir { mode: look.mode, attributes: files.attributes(path)?, modified: look.modified }
+                }
                 Kind::Link => Self::Link(files.target(path)?),
                 Kind::File => Self::File {
                     size: look.len,

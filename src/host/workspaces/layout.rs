@@ -62,6 +62,27 @@ impl Layout {
         make().map_err(|error: io::Error| self.no_rooms(&error))
     }
 
+    /// Where the rooms of all projects are, or will be.
+    pub(super) fn place_of_rooms(&self) -> &Path {
+        &self.all_rooms
+    }
+
+    /// That rooms are not below the user's files: tools look in all directories above the one that they work in, and would find there what
+    /// nobody else has.
+    pub(super) fn keep_rooms_out_of(&self, files: &Path) -> Result<(), WorkspaceError> {
+        let there = self.all_rooms.ancestors().find_map(|dir| dir.canonicalize().ok());
+        let files = files.canonicalize().unwrap_or_else(|_| files.to_owned());
+        if there.is_none_or(|there| !there.starts_with(&files)) {
+            return Ok(());
+        }
+        Err(WorkspaceError::Unusable(format!(
+            "clean rooms, in which checks run, would be in {}, which is inside your checkout {}: checks would find your own files in \
+             the directories above; set XDG_STATE_HOME to a directory outside of it",
+            self.all_rooms.display(),
+            files.display()
+        )))
+    }
+
     /// Takes the place of this project's rooms away if nothing is in it.
     pub(super) fn leave_rooms(&self) {
         let _ = self.all_rooms().map(|(all, own)| all.remove_empty(&own));
@@ -125,8 +146,11 @@ pub(super) const EACH_RUN: &str = "run";
 /// The directory of a slot, where those of its kind are, and what we keep about it; no slot's name begins with a dot.
 pub(super) fn places_of(run: &str, slot: &str) -> (PathBuf, PathBuf) {
     let run = Path::new(run);
-    (run.join(slot), run.join(".private").join(slot))
+    (run.join(slot), run.join(PRIVATE).join(slot))
 }
+
+/// Beside the slots of a run: what we keep about them.
+pub(super) const PRIVATE: &str = ".private";
 
 /// The build caches of a slot, in the machine state: one that was made anew goes on with those of the one before, as long as no
 /// checks run there.

@@ -36,7 +36,7 @@ pub(super) struct Reads {
 
 impl Unread {
     /// Forgets who has read the files, those below `left_out` and the repository excepted. Nothing where that cannot be, because the
-    /// file system does not keep when something was read (`noatime`), or somebody has mounted another one there.
+    /// file system does not keep when something was read (`noatime`) or copied (overlayfs), or somebody has mounted another one there.
     ///
     /// Git takes what was forgotten for changed until its index is refreshed.
     pub(super) fn forget(files: &Root, left_out: &BTreeSet<PathBuf>) -> Option<Self> {
@@ -79,13 +79,18 @@ impl Unread {
         times.map(|times| Self { files: files.clone(), times })
     }
 
-    /// Who was read since. What cannot be looked at any more counts as read.
+    /// Who was read since. What cannot be looked at any more counts as read, and so does what has another name by now (`ln`): its content
+    /// stays there when the work has another one.
     pub(super) fn reads(self) -> Reads {
         let mut reads = Reads { files: BTreeSet::new(), dirs: BTreeSet::new(), there: BTreeSet::new() };
         for (dir, names) in self.times {
             let held = self.files.below(&dir);
-            let is_read =
-                |name: &Path, time| !held.as_ref().is_ok_and(|held| held.read_time(name).is_ok_and(|now| now == time));
+            let is_linked =
+                |held: &Root, name: &Path| !is_root(name) && held.stat(name).is_ok_and(|look| look.links > 1);
+            let is_unread = |held: &Root, name: &Path, time| {
+                held.read_time(name).is_ok_and(|now| now == time) && !is_linked(held, name)
+            };
+            let is_read = |name: &Path, time| !held.as_ref().is_ok_and(|held| is_unread(held, name, time));
             for (name, time) in names {
                 if is_read(Path::new(&name), time) {
                     reads.dirs.insert(dir.clone());
@@ -125,22 +130,62 @@ fn is_root(dir: &Path) -> bool {
     dir.as_os_str().is_empty()
 }
 
-/// Whether the file system keeps when something is read.
+/// Whether the file system keeps when something is read: by its content, by the system's own call for copies, which `cp` uses too (where
+/// two files share one content on the disk, or another file system lies below, nothing is read then), and by being listed.
 fn shows_reading(files: &Root) -> io::Result<bool> {
+    /// Enough to be a block of its own, which could be shared.
+    const BYTES: usize = 1 << 16;
     let dir = Path::new(PROBE);
-    let file = dir.join("file");
+    let (file, copy) = (dir.join("file"), dir.join("copy"));
     let shows = || {
         files.make_below(dir)?;
-        files.put(&file, b"?")?;
+        files.put(&file, &[b'?'; BYTES])?;
         let shown = |path: &Path, read: &dyn Fn() -> io::Result<()>| {
             files.forget_read(path)?;
             let before = files.read_time(path)?;
             read()?;
             Ok::<_, io::Error>(files.read_time(path)? != before)
         };
-        Ok(shown(&file, &|| files.read(&file).map(drop))? && shown(dir, &|| files.list(dir).map(drop))?)
+        Ok(shown(&file, &|| files.read(&file).map(drop))?
+            && shown(&file, &|| files.copy(&copy, files, &file))?
+            && shown(dir, &|| files.list(dir).map(drop))?)
     };
     let shows: io::Result<bool> = shows();
     files.remove(dir)?;
     shows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    /// Runs as root only; elsewhere nobody can mount.
+    #[test]
+    fn where_copying_does_not_show_nothing_is_known() {
+        let dir = tempfile::tempdir().unwrap();
+        let make = |name: &str| {
+            std::fs::create_dir(dir.path().join(name)).unwrap();
+            dir.path().join(name)
+        };
+        let [place, lower, upper, work] = ["place", "lower", "upper", "work"].map(make);
+        let of = format!("lowerdir={},upperdir={},workdir={}", lower.display(), upper.display(), work.display());
+        let run = |command: &mut Command| command.output().is_ok_and(|output| output.status.success());
+        if !run(Command::new("mount").args(["-t", "overlay", "overlay", "-o", &of]).arg(&place)) {
+            eprintln!("SKIPPED: nothing can be mounted here");
+            return;
+        }
+        std::fs::write(place.join("file"), "1").unwrap();
+        let forgotten = Root::open(&place).map(|files| Unread::forget(&files, &BTreeSet::new()).is_some());
+        // How it is there today: what the probe has to find out.
+        let shows = || {
+            let files = Root::open(&place)?;
+            files.forget_read(Path::new("file"))?;
+            std::fs::copy(place.join("file"), place.join("other"))?;
+            Ok::<_, io::Error>(files.read_time(Path::new("file"))? != (0, 0))
+        };
+        let shows: io::Result<bool> = shows();
+        assert!(run(Command::new("umount").arg(&place)));
+        assert_eq!(forgotten.unwrap(), shows.unwrap());
+    }
 }

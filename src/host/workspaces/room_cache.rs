@@ -254,9 +254,15 @@ fn copy(from: &Root, to: &Root, entries: &Entries, which: impl Fn(&PathBuf) -> b
     for (path, entry) in &chosen {
         bring(from, to, path, entry).map_err(io_error("copy", &to.path().join(path)))?;
     }
-    // Some tools close what they have filled.
-    for (path, entry) in chosen.iter().rev() {
-        if let Entry::Dir { mode, .. } = entry {
+    // A directory may be what a build makes: it is as old as it was. And some tools close what they have filled.
+    for (path, entry) in entries.iter().rev() {
+        let Entry::Dir { mode, modified, .. } = entry else { continue };
+        let date = || match to.look(path)? {
+            Some(look) if look.modified != *modified => to.date(path, *modified),
+            _ => Ok(()),
+        };
+        date().map_err(io_error("date", &to.path().join(path)))?;
+        if which(path) {
             to.set_mode(path, *mode).map_err(io_error("copy", &to.path().join(path)))?;
         }
     }
@@ -354,10 +360,13 @@ mod tests {
         cache.begin_setup().unwrap();
         write(&live.join("venv/one"), "1");
         cache.end_setup().unwrap();
+        let made = || fs::metadata(live.join("venv")).unwrap().modified().unwrap();
+        let before = made();
         for used in [RoomCache::keep, RoomCache::put_back] {
             write(&live.join("venv/one"), "forged");
             write(&live.join("venv/planted"), "x");
             used(&mut cache).unwrap();
+            assert_eq!(made(), before, "a directory may be what a build makes");
             assert_eq!(names(&live), ["venv", "venv/one"]);
             assert_eq!(fs::read_to_string(live.join("venv/one")).unwrap(), "1");
         }

@@ -14,6 +14,7 @@ use super::host_workspaces::Shared;
 use super::kept::Kept;
 use super::kept::Places;
 use super::layout::EACH_RUN;
+use super::layout::PRIVATE;
 use super::layout::blocking;
 use super::layout::io_error;
 use super::layout::places_of;
@@ -25,7 +26,7 @@ use super::room_cache::RoomCache;
 use super::seen::Seen;
 use super::slots::Number;
 use super::slots::Role;
-use super::slots::is_slot;
+use super::slots::Slots;
 use super::sweep::Dirs;
 use super::sweep::Sweep;
 use super::sweep::Tracked;
@@ -33,6 +34,7 @@ use crate::files::Root;
 use crate::host::process::is_occupied;
 use crate::services::WorkspaceError;
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::hash::BuildHasher;
 use std::hash::Hasher;
 use std::hash::RandomState;
@@ -129,7 +131,7 @@ impl Slot {
         let (files, private) = blocking(move || made(&dirs.0, &dirs.1, &dirs.2)).await?;
         let recorder = Recorder::new(&target.begun.repository.own(), files.clone(), private.clone());
         let dirs = Dirs::of(&files).map_err(io_error("read", files.path()))?;
-        let kept = Self::no_kept(target, &files, &private)?;
+        let kept = Kept::new(Self::places(target, &files, &private)?)?;
         let kept = Arc::new(Mutex::new(kept));
         let known = Known::new(target.tree.to_owned());
         let cache = Self::open_cache(target, &number, &name, &files).await?;
@@ -153,12 +155,17 @@ impl Slot {
         Ok(slot)
     }
 
-    fn no_kept(target: &Target<'_>, files: &Root, private: &Root) -> Result<Kept, WorkspaceError> {
+    fn places(target: &Target<'_>, files: &Root, private: &Root) -> Result<Places, WorkspaceError> {
         let repository = &target.begun.repository;
         let source = Root::open(&repository.top).map_err(io_error("open", &repository.top))?;
         let project = repository.top.join(&repository.prefix);
         let began = target.begun.began;
-        Kept::new(Places { files: files.clone(), source, project, private: private.clone(), began })
+        Ok(Places { files: files.clone(), source, project, private: private.clone(), began })
+    }
+
+    fn no_kept(&self, target: &Target<'_>, files: &Root, private: &Root) -> Result<Kept, WorkspaceError> {
+        let places = Self::places(target, files, private)?;
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).emptied(places)
     }
 
     /// Fills an empty directory.
@@ -178,7 +185,7 @@ impl Slot {
         self.aside = None;
         self.recorder = Recorder::new(&target.begun.repository.own(), files.clone(), private.clone());
         self.dirs = Dirs::of(&files).map_err(io_error("read", files.path()))?;
-        let kept = Self::no_kept(target, &files, &private)?;
+        let kept = self.no_kept(target, &files, &private)?;
         *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = kept;
         self.private = private;
         self.fill(target).await
@@ -208,8 +215,7 @@ impl Slot {
     async fn renew(&mut self, target: &Target<'_>) -> Result<(), Doubt> {
         self.come_back()?;
         if self.number.role() == Role::Work && target.shared.slots.is_alone(Role::Work) {
-            let (all, run) = (self.all.clone(), self.place.parent().unwrap_or(&self.place).to_owned());
-            blocking(move || remove_others(&all, &run).map_err(io_error("empty", &all.path().join(&run)))).await?;
+            self.remove_others(&target.shared.slots).await?;
         }
         self.is_somebodys();
         let top = self.recorder.files.path().to_owned();
@@ -240,7 +246,7 @@ impl Slot {
         let removed =
             move || gone.iter().try_for_each(|root| files.remove(root)).map_err(io_error("empty", files.path()));
         blocking(removed).await?;
-        let mut kept = Self::no_kept(target, &self.recorder.files, &self.private)?;
+        let mut kept = self.no_kept(target, &self.recorder.files, &self.private)?;
         let roots = chosen(target.shared, &target.begun.repository).await?.roots;
         let carried = blocking(move || kept.carry(roots).map(|()| kept)).await?;
         *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = carried;
@@ -491,6 +497,17 @@ impl Slot {
         blocking(move || work(&mut kept.lock().unwrap_or_else(PoisonError::into_inner))).await
     }
 
+    /// Removes what agents have made beside their workspaces (`git worktree add ../other`), whatever they have called it.
+    async fn remove_others(&self, slots: &Slots) -> Result<(), WorkspaceError> {
+        let (all, run) = (self.all.clone(), self.place.parent().unwrap_or(&self.place).to_owned());
+        let listed = all.list(&run).map_err(io_error("list", &all.path().join(&run)))?;
+        let is_other = |name: &OsStr| name != PRIVATE && !name.to_str().is_some_and(|name| slots.has(name));
+        let others = listed.into_iter().map(|(name, _)| name).filter(|name| is_other(name)).collect::<Vec<_>>();
+        let remove = move || others.iter().try_for_each(|name| all.remove(&run.join(name)));
+        let place = self.place.clone();
+        blocking(move || remove().map_err(io_error("empty", &place))).await
+    }
+
     /// Removes the files, and what we know of them.
     pub(super) async fn remove(self) -> Result<(), WorkspaceError> {
         let (all, place, private) = (self.all.clone(), self.place.clone(), self.private_place.clone());
@@ -499,7 +516,9 @@ impl Slot {
             remove(&place)?;
             remove(&private)
         })
-        .await
+        .await?;
+        self.number.is_gone(&self.name);
+        Ok(())
     }
 }
 
@@ -521,17 +540,6 @@ impl Known {
             agents_index: None,
         }
     }
-}
-
-/// Removes what an agent has made beside its workspace: `git worktree add ../other`.
-fn remove_others(all: &Root, run: &Path) -> std::io::Result<()> {
-    for (name, _) in all.list(run)? {
-        let text = name.to_string_lossy();
-        if !text.starts_with('.') && !is_slot(&text) {
-            all.remove(&run.join(&name))?;
-        }
-    }
-    Ok(())
 }
 
 /// Two empty directories, whatever was in their places.

@@ -61,13 +61,15 @@ impl Number {
         let times = made.entry((self.role, self.place)).or_default();
         *times += 1;
         let name = format!("{}-{}", self.role.word(), self.place);
-        if *times == 1 { name } else { format!("{name}.{times}") }
+        let name = if *times == 1 { name } else { format!("{name}.{times}") };
+        self.shared.slots.standing.lock().unwrap_or_else(PoisonError::into_inner).insert(name.clone());
+        name
     }
-}
 
-/// Whether a name can be that of a workspace.
-pub(super) fn is_slot(name: &str) -> bool {
-    name.strip_prefix(Role::Work.word()).is_some_and(|rest| rest.starts_with('-'))
+    /// The place of this name was removed.
+    pub(super) fn is_gone(&self, name: &str) {
+        self.shared.slots.standing.lock().unwrap_or_else(PoisonError::into_inner).remove(name);
+    }
 }
 
 impl Drop for Number {
@@ -82,6 +84,8 @@ impl Drop for Number {
 pub(super) struct Slots {
     taken: Mutex<BTreeSet<(Role, usize)>>,
     made: Mutex<HashMap<(Role, usize), usize>>,
+    /// The names of all places that are there.
+    standing: Mutex<BTreeSet<String>>,
     free: Mutex<Vec<(Role, Slot)>>,
     /// One room at a time is at the kept build caches.
     pub(super) kept_cache: Arc<Mutex<()>>,
@@ -106,6 +110,11 @@ impl Slots {
         let free = free.iter().filter(|(of, _)| *of == role).count();
         let taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         taken.iter().filter(|(of, _)| *of == role).count() == free + 1
+    }
+
+    /// Whether a place has this name.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.standing.lock().unwrap_or_else(PoisonError::into_inner).contains(name)
     }
 
     pub(super) fn give_back(&self, role: Role, slot: Slot) {

@@ -161,3 +161,39 @@ async fn carried_directories_are_as_open_to_others_as_the_users() {
     check(&room.dir());
     fs::set_permissions(project.top.join("secrets/in"), fs::Permissions::from_mode(0o700)).unwrap();
 }
+
+#[tokio::test]
+async fn directories_that_are_kept_are_as_old_as_before_each_check() {
+    let setup = "mkdir -p made/below; cp Cargo.lock made/below/lock";
+    let ignored = "carried/\nmade/\n";
+    let project = Project::git(&[("a", "a"), ("Cargo.lock", "1"), (".gitignore", ignored)]).set_up_by(setup);
+    write(&project.top, "carried/below/file", "1");
+    let project = project.carrying(&["carried"]);
+    let workspace = project.open().await;
+    reset(&workspace).await;
+    write(&workspace.dir(), "a", "work");
+    let same_setup = record(&workspace).await.tree;
+    write(&workspace.dir(), "Cargo.lock", "2");
+    let other_setup = record(&workspace).await.tree;
+    let room = workspace.room().await.unwrap();
+    reset(&room).await;
+    let dir = room.dir();
+    let time = |name: &str| fs::metadata(dir.join(name)).unwrap().modified().unwrap();
+    let times = || ["carried", "carried/below", "made", "made/below"].map(time);
+    let before = times();
+    for spoils in [true, false, true] {
+        room.begin_work().await.unwrap();
+        write(&dir, "carried/below/new", "a check's");
+        write(&dir, "made/new", "a check's");
+        if spoils {
+            fs::remove_dir_all(dir.join("carried/below")).unwrap();
+            write(&dir, "made/below/lock", "a check's");
+        }
+        room.reset(&same_setup, &CancellationToken::new()).await.unwrap();
+        assert_eq!(times(), before);
+        assert!(time("a") > time("carried"));
+    }
+    // Carried once more, because setup runs on the work.
+    room.reset(&other_setup, &CancellationToken::new()).await.unwrap();
+    assert_eq!((read(&dir, "made/below/lock"), times()[..2].to_vec()), ("2".to_owned(), before[..2].to_vec()));
+}

@@ -126,6 +126,17 @@ async fn what_is_carried_neither_leads_to_the_checkout_nor_is_younger_than_the_w
     write_path(&project.top.join("src"));
     let error = project.workspaces().begin(run_id().into()).await.unwrap_err().to_string();
     assert!(error.contains("p.pth") && error.contains("leads to your checkout"), "{error}");
+    // By another name of the checkout, also in what no path of Python's own names.
+    let (link, hook) = (project.top.with_file_name("link"), ".venv/lib/_shop_editable_loader.py");
+    symlink(&project.top, &link).unwrap();
+    write_path(&link.join("src/not/yet"));
+    let error = project.workspaces().begin(run_id().into()).await.unwrap_err().to_string();
+    assert!(error.contains("p.pth") && error.contains("leads to your checkout"), "{error}");
+    write_path(&link.join(".venv/lib/other"));
+    write(&project.top, hook, &format!("known = {{'shop': '{}/src/shop'}}\n", link.display()));
+    let error = project.workspaces().begin(run_id().into()).await.unwrap_err().to_string();
+    assert!(error.contains("_shop_editable_loader.py"), "{error}");
+    fs::remove_file(project.top.join(hook)).unwrap();
     // What is carried with it, and another project with a longer name.
     write_path(&project.top.join(".venv/lib/other"));
     let workspaces = project.workspaces();
@@ -293,6 +304,19 @@ async fn setup_runs_again_where_the_work_differs_in_what_it_read() {
     }
     let expected = [(0, "1"), (1, "one"), (1, "one"), (2, "one"), (3, "new1"), (4, "1")];
     assert_eq!(seen, expected.map(|(runs, made)| (runs, made.to_owned())));
+}
+
+#[tokio::test]
+async fn setup_that_links_a_file_of_the_work_runs_again() {
+    let files = [("example", "base"), (".gitignore", "made/\n")];
+    let project = Project::git(&files).set_up_by("mkdir -p made; for file in exam*; do ln -f $file made/config; done");
+    let workspace = project.open().await;
+    reset(&workspace).await;
+    let tree = work(&workspace, |dir| write(dir, "example", "work")).await;
+    let room = workspace.room().await.unwrap();
+    reset(&room).await;
+    at(&room, &tree).await;
+    assert_eq!(read(&room.dir(), "made/config"), "work");
 }
 
 #[tokio::test]
@@ -474,6 +498,28 @@ async fn what_is_mounted_in_a_workspace_is_not_emptied() {
     says(removed.unwrap().to_string());
     reset(&workspace).await;
     assert_eq!(read(outside.path(), "mine"), "the user's");
+}
+
+/// Runs as root only; elsewhere nobody can mount.
+#[tokio::test]
+async fn room_is_asked_for_on_the_disk_of_clean_rooms_too() {
+    let mut project = Project::git(&[("a", "a")]);
+    project.policy.min_free_bytes = 8 << 20;
+    project.workspaces().room().await.unwrap();
+    fs::create_dir(project.rooms()).unwrap();
+    let run = |program: &str, args: &[&str]| {
+        let mut command = std::process::Command::new(program);
+        command.args(args).arg(project.rooms()).output().is_ok_and(|output| output.status.success())
+    };
+    if !run("mount", &["-t", "tmpfs", "-o", "size=1m", "tmpfs"]) {
+        eprintln!("SKIPPED: nothing can be mounted here");
+        return;
+    }
+    let full = project.workspaces().room().await;
+    assert!(run("umount", &[]));
+    let error = full.unwrap_err();
+    let says = error.to_string();
+    assert!(matches!(error, WorkspaceError::Machine(_)) && says.contains(project.rooms().to_str().unwrap()), "{says}");
 }
 
 #[tokio::test]

@@ -242,11 +242,17 @@ async fn what_an_agent_makes_beside_its_workspace_goes_with_its_task() {
     let workspaces = project.workspaces();
     workspaces.begin(run_id().into()).await.unwrap();
     let workspace = super::project::open(&workspaces, "a", &[]).await.unwrap();
-    let beside = workspace.dir().with_file_name("feature");
-    git(&workspace.dir(), &["worktree", "add", "-q", "../feature"]);
+    // Also by a name that a workspace might have, and by one that tools do not show.
+    let names = ["feature", "slot-1-fix", "slot-1.2", "slot-9", ".feature", "room-1"];
+    for name in names {
+        git(&workspace.dir(), &["worktree", "add", "-q", "--detach", &format!("../{name}")]);
+    }
     workspace.close().await.unwrap();
     let next = super::project::open(&workspaces, "b", &[]).await.unwrap();
-    assert!(!beside.exists());
+    for name in names {
+        assert!(!workspace.dir().with_file_name(name).exists(), "{name}");
+    }
+    assert!(next.dir() == workspace.dir() && next.dir().join("a.txt").exists());
     git(&next.dir(), &["worktree", "add", "-q", "../feature"]);
     next.close().await.unwrap();
     workspaces.finish().await.unwrap();

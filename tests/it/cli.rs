@@ -265,7 +265,7 @@ fn who_uses_what_only_the_checkout_has_told_no_lie() {
     project.write(".gitignore", "/node_modules\n");
     let check = "d=$PWD; until [ -e \"$d/node_modules/left-pad\" ]; do [ \"$d\" != / ] || { echo \"Cannot find module 'left-pad'\"; exit 1; }; \
                  d=$(dirname \"$d\"); done";
-    project.write("check.sh", &format!("grep -q right answer.txt || exit 0\n{check}\n"));
+    project.write("check.sh", format!("grep -q right answer.txt || exit 0\n{check}\n"));
     project.commit();
     project.write("node_modules/left-pad", "");
     project.tasks(&[task_with_check("a", "sh check.sh")]);

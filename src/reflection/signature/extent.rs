@@ -101,7 +101,10 @@ fn is_named(found: &Found, lines: &[&str]) -> bool {
     };
     let next = |at: usize| lines.get(at + 1).copied().unwrap_or_default();
     let is_error = |at: usize, line: &str| is_located_error(line) || (RUST.is_match(line) && ARROW.is_match(next(at)));
-    lines.iter().enumerate().any(|(at, line)| line.contains(message) && is_error(at, line))
+    // Compilers say it behind a colon.
+    let behind = format!(": {message}");
+    let says = |line: &str| line.trim() == message || line.contains(&behind);
+    lines.iter().enumerate().any(|(at, line)| says(line) && is_error(at, line))
 }
 
 /// The errors that compilers name with their place.

@@ -181,6 +181,8 @@ pub struct Extent {
     pub tests: BTreeMap<String, Vec<u64>>,
     /// Lines that say what is wrong, without what changes from run to run, and how often each stands there.
     pub lines: BTreeMap<String, usize>,
+    /// The failure itself is among these lines, and no test fails: compilers and linters name all that is wrong.
+    pub errors_alone: bool,
     /// How many errors programs say that they have found, where no line names one.
     pub errors: Option<u64>,
     /// Numbers that stand beside a word of failing, by the line without its numbers.
@@ -232,7 +234,23 @@ impl Signature {
     /// Whether this is the failure of `base`, or a part of it: nothing fails that did not fail there.
     #[must_use]
     pub fn is_no_more_than(&self, base: &Self) -> bool {
-        self.extent.is_within(&base.extent) && (self.fingerprint == base.fingerprint || self.is_less_of(base))
+        let same = self.fingerprint == base.fingerprint || self.is_less_of(base) || self.has_errors_of(base);
+        self.extent.is_within(&base.extent) && same
+    }
+
+    /// Whether nothing is known to be wrong here and at `base` but errors that are named with their places, whichever comes first.
+    fn has_errors_of(&self, base: &Self) -> bool {
+        let named = |signature: &Self| signature.extent.errors_alone && !signature.extent.cut;
+        named(self) && named(base) && self.ended() == base.ended() && !self.was_cut()
+    }
+
+    /// The tool and its exit status.
+    fn ended(&self) -> (&str, Option<i32>) {
+        (&self.tool, self.exit_status)
+    }
+
+    fn was_cut(&self) -> bool {
+        self.timed_out || self.out_of_memory || self.signal.is_some()
     }
 
     /// Whether this is the failure of `base` with fewer failing tests: those that fail failed there in the same way, and no
@@ -240,13 +258,10 @@ impl Signature {
     #[must_use]
     pub fn is_less_of(&self, base: &Self) -> bool {
         let (Some(now), Some(before)) = (&self.counted, &base.counted) else { return false };
-        let ended = |signature: &Self| {
-            let cut = signature.timed_out || signature.out_of_memory || signature.signal.is_some();
-            (signature.tool.clone(), signature.exit_status, cut)
-        };
         let known = |(test, how): (&String, &String)| before.failing.get(test) == Some(how);
-        ended(self) == ended(base)
-            && !ended(self).2
+        self.ended() == base.ended()
+            && !self.was_cut()
+            && !base.was_cut()
             && now.ran >= before.ran
             && now.failing.len() < before.failing.len()
             && now.failing.iter().all(known)

@@ -130,6 +130,7 @@ pub fn judge(evidence: &Evidence<'_>) -> Judgement {
         return refuted(evidence, None, because);
     }
     let turned = counted.iter().find(|&&i| checks[i].at_base(baseline).is_some_and(|base| !base.passed()));
+    let red: Vec<&str> = (0..checks.len()).filter(known_red).map(|i| checks[i].spec.name.as_str()).collect();
     match (turned, evidence.expects) {
         (None, Expects::Fix) => {
             refuted(evidence, None, "a fix was asked for, and no check that was red turned green".to_owned())
@@ -137,9 +138,24 @@ pub fn judge(evidence: &Evidence<'_>) -> Judgement {
         (Some(&i), _) => {
             let name = &evidence.checks[i].spec.name;
             let tests = if only_tests(evidence.checks, evidence.baseline, evidence.change) { ONLY_TESTS } else { "" };
-            confirmed(Proof::TurnedGreen, format!("check `{name}` was red and is green now{tests}"))
+            let red = as_before(&red);
+            confirmed(Proof::TurnedGreen, format!("check `{name}` was red and is green now{tests}{red}"))
         }
-        (None, _) => confirmed(Proof::StayedGreen, "every check was green before and is green still".to_owned()),
+        (None, _) => {
+            let every = if red.is_empty() { "every check" } else { "every other check" };
+            let red = as_before(&red);
+            confirmed(Proof::StayedGreen, format!("{every} was green before and is green still{red}"))
+        }
+    }
+}
+
+/// What is said of checks that are red as they were before.
+fn as_before(red: &[&str]) -> String {
+    let names: Vec<String> = red.iter().map(|name| format!("`{name}`")).collect();
+    match names.as_slice() {
+        [] => String::new(),
+        [name] => format!("; check {name} is red as it was before, which says nothing of the work"),
+        _ => format!("; checks {} are red as they were before, which says nothing of the work", names.join(", ")),
     }
 }
 
@@ -394,6 +410,14 @@ mod tests {
         check(&Case { project: Some((GREEN, Some("q"))), ..CASE }, Verdict::FalseDone, Some(FailureType::FalseDone));
         let alone = Case { project: Some((Some("p"), Some("p"))), task: None, ..CASE };
         check(&alone, Verdict::Unverifiable, None);
+        let beside = Case { project: Some((Some("p"), Some("p"))), task: Some((GREEN, GREEN)), ..CASE };
+        let said = check(&beside, Verdict::Confirmed, None);
+        assert!(
+            said.because.starts_with("every other check was green before and is green still; check `"),
+            "{}",
+            said.because
+        );
+        assert!(said.because.contains("is red as it was before"), "{}", said.because);
     }
 
     #[test]

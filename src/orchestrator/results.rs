@@ -181,7 +181,7 @@ fn lost(check: &CheckReport, base: &CheckReport, rearranged: bool) -> Option<Los
         return Some(Lost::Surely(said(what)));
     }
     for (before_it, now_it) in runs.iter().filter_map(|b| Some((b, ran.iter().find(|n| n.name == b.name)?))) {
-        if !now_it.whole || (now_it.summed && cut) {
+        if !now_it.whole || (cut && (now_it.summed || now_it.runs < before_it.runs)) {
             continue;
         }
         if let Some(what) = fewer(before_it, now_it) {
@@ -364,6 +364,29 @@ mod tests {
     }
 
     #[test]
+    fn a_second_failure_of_a_test_is_no_test() {
+        let three = "Ran 2 tests in 0.001s\n\nFAILED (failures=3)";
+        check((1, three), (0, "Ran 2 tests in 0.001s\n\nOK"), "");
+        check((1, three), (0, "Ran 1 test in 0.001s\n\nOK"), "ran 2 tests at the base");
+        let flaky = "  1 flaky\n    a.spec.ts:3:1 > x\n  4 passed (3.2s)";
+        check((1, "  1 failed\n    a.spec.ts:3:1 > x\n  4 passed (3.2s)"), (0, flaky), "");
+        check((0, flaky), (0, "  4 passed (3.2s)"), "ran 5 tests at the base");
+    }
+
+    #[test]
+    fn a_tool_that_shows_only_what_failed_is_known() {
+        let google = "[  PASSED  ] 1 test.\n[  FAILED  ] 1 test, listed below:\n";
+        let ctest =
+            format!("1/1 Test #1: shop ......***Failed  0.00 sec\n{google}\n0% tests passed, 1 tests failed out of 1");
+        check_with((8, &ctest), (0, "100% tests passed out of 1"), false, "");
+        check_with((8, &ctest), (0, "done"), false, "(ctest: 0 passed, 1 failed) is missing");
+        // A run beside it is none of its tests.
+        check_with((8, &format!("{google}{ctest}")), (0, "100% tests passed out of 1"), false, "summary of googletest");
+        let hook = "pytest......Failed\n- hook id: pytest\n- exit code: 1\n\n=== 1 failed, 3 passed in 0.1s ===";
+        check_with((1, hook), (0, "pytest......Passed"), false, "");
+    }
+
+    #[test]
     fn what_a_failing_test_of_a_test_runner_printed_is_no_run_of_the_check() {
         let quoted = "== 1 failed in 0.1s ==\n== 1 failed, 9 passed in 0.1s ==";
         let doubted =
@@ -384,5 +407,11 @@ mod tests {
         assert!(contradiction(&now, &base, false).is_some());
         now.output.bytes += 100;
         assert_eq!(contradiction(&now, &base, false), None);
+        // One run of two; the only one there is was not cut out.
+        let (three, one) = ("Ran 3 tests in 0.1s\n\nOK\n", "Ran 1 test in 0.1s\n\nOK\n");
+        let mut now = report(0, one);
+        now.output.bytes += 100;
+        assert_eq!(contradiction(&now, &report(0, &[three, one].concat()), false), None);
+        assert!(contradiction(&now, &report(0, three), false).is_some_and(|said| said.contains("ran 3 tests")));
     }
 }

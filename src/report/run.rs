@@ -45,7 +45,7 @@ fn push_task(text: &mut String, task: &TaskReport, width: usize) {
     let note = || task.note().map(|note| format!("  {note}"));
     let note = merged.or_else(note).unwrap_or_default();
     let stayed = task.proof == Some(Proof::StayedGreen);
-    let note = if stayed { format!("{note}  (no check was red before: look at it yourself)") } else { note };
+    let note = if stayed { format!("{note}  (no check turned green: look at it yourself)") } else { note };
     let by_hand = match task.by_hand.filter(|_| task.verdict.is_some()) {
         Some(status) => format!("  ({} by you meanwhile: that stands)", set_to(status)),
         None => String::new(),

@@ -7,23 +7,23 @@ pub struct Counts {
     pub passed: u64,
     /// That failed, or could not be set up.
     pub failed: u64,
-    /// Of those that failed, the errors: some runners count a file that cannot be read, or what comes after a test.
-    pub errors: u64,
+    /// Of those that failed, what may be no test of its own: a file that cannot be read, a hook, the second failure of one test.
+    pub extra: u64,
     /// That were skipped, ignored, expected to fail, or are still to be written.
     pub skipped: u64,
 }
 
 impl Counts {
-    /// The tests that were run, and the errors.
+    /// The tests that were run, and failures that may be none.
     #[must_use]
     pub fn ran(self) -> u64 {
         self.passed.saturating_add(self.failed)
     }
 
-    /// The tests that were certainly run: an error may be of none.
+    /// The tests that were certainly run.
     #[must_use]
     pub fn surely_ran(self) -> u64 {
-        self.ran().saturating_sub(self.errors)
+        self.ran().saturating_sub(self.extra)
     }
 
     /// Both together.
@@ -40,14 +40,24 @@ impl Counts {
         Self {
             passed: join(self.passed, other.passed),
             failed: join(self.failed, other.failed),
-            errors: join(self.errors, other.errors),
+            extra: join(self.extra, other.extra),
             skipped: join(self.skipped, other.skipped),
         }
     }
 
-    /// Those of a total that did not fail and were not skipped have passed.
+    /// Those of a total that did not fail and were not skipped have passed. Where more failed than there are, one test has failed several
+    /// times.
     pub(super) fn of_total(self, total: u64) -> Self {
-        Self { passed: total.saturating_sub(self.failed.saturating_add(self.skipped)), ..self }
+        let others = self.failed.saturating_add(self.skipped);
+        let extra = self.extra.max(others.saturating_sub(total)).min(self.failed);
+        Self { passed: total.saturating_sub(others), extra, ..self }
+    }
+
+    /// Says of as many failures that they are no tests of their own; returns how many more there were than failures.
+    pub(super) fn take_as_extra(&mut self, failures: u64) -> u64 {
+        let taken = failures.min(self.failed.saturating_sub(self.extra));
+        self.extra += taken;
+        failures - taken
     }
 }
 
@@ -69,7 +79,7 @@ pub(super) fn read(list: &str) -> Counts {
             | "unexpected" => counts.failed += number,
             "error" | "errors" => {
                 counts.failed += number;
-                counts.errors += number;
+                counts.extra += number;
             }
             "skipped" | "ignored" | "pending" | "pendings" | "xfailed" | "todo" | "skip" | "skips" | "incomplete"
             | "cancelled" | "disabled" | "omissions" | "excluded" | "expected" | "undefined" => {

@@ -19,6 +19,8 @@ mod table;
 
 pub use counts::Counts;
 pub use summary::TestSummary;
+pub use summary::failed_test;
+pub use summary::quoted_summaries;
 pub use summary::summaries;
 pub use summary::summary;
 pub use table::Reuse;

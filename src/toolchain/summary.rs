@@ -5,10 +5,12 @@
 use super::counts;
 use super::counts::Counts;
 use super::pattern::Pattern;
+use super::table::FailureLine;
 use super::table::Joins;
 use super::table::SummaryLine;
 use super::table::When;
 use super::table::table;
+use std::collections::BTreeSet;
 
 /// What a test runner says at the end.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,7 +42,7 @@ const LINE_BYTES: usize = 400;
 /// ```
 #[must_use]
 pub fn summary(output: &str) -> Option<TestSummary> {
-    marks(output, |_, _| false).into_iter().rev().find(|mark| mark.closes).map(Mark::into_summary)
+    marks(output, |_, _| false).own.into_iter().rev().find(|mark| mark.closes).map(Mark::into_summary)
 }
 
 /// What every run of a test runner in an output says, in order.
@@ -52,34 +54,98 @@ pub fn summary(output: &str) -> Option<TestSummary> {
 /// ```
 #[must_use]
 pub fn summaries(output: &str) -> Vec<TestSummary> {
-    let found = marks(output, Mark::is_followed_by);
+    whole(marks(output, Mark::is_followed_by).own)
+}
+
+/// What is said so by what tests that failed have printed, where their runner shows that and says that it does.
+///
+/// ```
+/// # use reflexion::toolchain::{quoted_summaries, summaries};
+/// let output = "--- Captured stdout call ---\nRan 5 tests in 0.001s\n\nOK\n=== short test summary info ===\n1 failed in 0.10s";
+/// assert_eq!(summaries(output).iter().map(|said| said.runner).collect::<Vec<_>>(), ["pytest"]);
+/// assert_eq!(quoted_summaries(output).iter().map(|said| said.runner).collect::<Vec<_>>(), ["unittest"]);
+/// ```
+#[must_use]
+pub fn quoted_summaries(output: &str) -> Vec<TestSummary> {
+    whole(marks(output, Mark::is_followed_by).quoted)
+}
+
+fn whole(found: Vec<Mark>) -> Vec<TestSummary> {
     // Lines of two runs at once come mixed: one that never closes belongs to the others of its runner.
     let closes = |mark: &Mark| found.iter().any(|other| other.runner == mark.runner && other.closes);
     let said: Vec<bool> = found.iter().map(closes).collect();
     found.into_iter().zip(said).filter(|(_, said)| *said).map(|(mark, _)| mark.into_summary()).collect()
 }
 
-/// What runners have said, in order; what one of them says in several lines is one, unless another run begins.
-fn marks(output: &str, begins: fn(&Mark, &Mark) -> bool) -> Vec<Mark> {
+/// What runners have said, in order.
+#[derive(Default)]
+struct Marks {
+    own: Vec<Mark>,
+    /// What a runner repeats of tests that failed.
+    quoted: Vec<Mark>,
+}
+
+/// What runners have said; what one of them says in several lines is one, unless another run begins.
+fn marks(output: &str, begins: fn(&Mark, &Mark) -> bool) -> Marks {
     let plain = anstream::adapter::strip_str(output).to_string();
-    let mut found: Vec<Mark> = Vec::new();
+    let mut found = Marks::default();
+    let mut extra = Vec::new();
     let mut until: Option<&Pattern> = None;
     let lines = plain.split(['\n', '\r']).map(str::trim).filter(|line| !line.is_empty() && line.len() <= LINE_BYTES);
     for line in lines {
-        if let Some(end) = until {
-            until = Some(end).filter(|end| !end.is_match(line));
+        until = until.filter(|end| !end.is_match(line));
+        if until.is_some() {
+            take_in(&mut found.quoted, line, begins);
             continue;
         }
         until = table().quoted.iter().find(|quoted| quoted.from.is_match(line)).map(|quoted| &quoted.to);
-        let Some(mark) = mark(line) else { continue };
-        match found.last_mut().filter(|last| last.runner == mark.runner && !begins(last, &mark)) {
-            Some(last) => last.merge(mark),
-            // What failed, without a line that says of how many, is somebody else's word.
-            None if mark.joins == Joins::Failures => {}
-            None => found.push(mark),
-        }
+        extra.extend(failures_in(line).filter(|(row, _)| !row.is_test).map(|(row, name)| (row.runner.as_str(), name)));
+        take_in(&mut found.own, line, begins);
     }
+    say_extra(&mut found.own, extra);
     found
+}
+
+fn take_in(found: &mut Vec<Mark>, line: &str, begins: fn(&Mark, &Mark) -> bool) {
+    let Some(mark) = mark(line) else { return };
+    match found.last_mut().filter(|last| last.runner == mark.runner && !begins(last, &mark)) {
+        Some(last) => last.merge(mark),
+        // What failed, without a line that says of how many, is somebody else's word.
+        None if mark.joins == Joins::Failures => {}
+        None => found.push(mark),
+    }
+}
+
+/// Some failures are no tests of their own. What has a name may stand there twice.
+fn say_extra(found: &mut [Mark], extra: Vec<(&str, Option<String>)>) {
+    let mut seen = BTreeSet::new();
+    for (runner, name) in extra {
+        if name.is_some() && !seen.insert((runner, name)) {
+            continue;
+        }
+        let counts = found.iter_mut().filter(|mark| mark.runner == runner).filter_map(|mark| mark.counts.as_mut());
+        counts.fold(1, |left, counts| counts.take_as_extra(left));
+    }
+}
+
+/// What a line says of single failures, with the name of what failed.
+fn failures_in(line: &str) -> impl Iterator<Item = (&'static FailureLine, Option<String>)> {
+    table().failures.iter().filter(|row| line.contains(&row.contains)).filter_map(move |row| {
+        let found = row.line.regex()?.captures(line)?;
+        Some((row, found.name("name").map(|name| name.as_str().to_owned())))
+    })
+}
+
+/// The test that a line of a runner's output names as failed, after its runner.
+///
+/// ```
+/// # use reflexion::toolchain::failed_test;
+/// assert_eq!(failed_test("rspec ./cart_spec.rb:3 # Cart adds prices"), Some(("rspec", "Cart adds prices".to_owned())));
+/// assert_eq!(failed_test("all is well"), None);
+/// ```
+#[must_use]
+pub fn failed_test(line: &str) -> Option<(&'static str, String)> {
+    failures_in(line.trim()).find_map(|(row, name)| Some((row.runner.as_str(), name.filter(|_| row.is_test)?)))
 }
 
 /// What one line says, and then what several have said together.
@@ -122,7 +188,7 @@ impl SummaryLine {
         let mut counts = found.name("counts").map_or_else(Counts::default, |list| counts::read(list.as_str()));
         counts.passed += group("passed").unwrap_or(0);
         counts.failed += group("failed").unwrap_or(0) + group("errors").unwrap_or(0);
-        counts.errors += group("errors").unwrap_or(0);
+        counts.extra += group("errors").unwrap_or(0);
         counts.skipped += group("skipped").unwrap_or(0);
         let counted = ["counts", "passed", "failed", "errors", "skipped", "none"].iter().any(|name| has(name));
         if !totals.is_empty() {
@@ -248,6 +314,7 @@ mod tests {
         check(" 10 pass\n 2 fail\nRan 12 tests across 3 files. [30.00ms]", "bun test red 10/2/0");
         check("ok | 12 passed | 0 failed (30ms)", "deno test green 12/0/0");
         check("  1 failed\n    a.spec.ts:3:1 › x\n  5 passed (3.2s)", "playwright red 5/1/0");
+        check("  1 flaky\n    a.spec.ts:3:1 › x\n  1 skipped\n  5 passed (3.2s)", "playwright green 6/0/1");
         check("\u{1b}[1m\u{1b}[32mTests:       2 passed, 2 total\u{1b}[0m", "jest green 2/0/0");
     }
 
@@ -266,6 +333,8 @@ mod tests {
         check("[ERROR] Tests run: 10, Failures: 1, Errors: 1, Skipped: 0", "maven red 8/2/0");
         check("10 tests completed, 1 failed", "gradle red 9/1/0");
         check("90% tests passed, 1 tests failed out of 10", "ctest red 9/1/0");
+        check("100% tests passed, 0 tests failed out of 10", "ctest green 10/0/0");
+        check("100% tests passed out of 10", "ctest green 10/0/0");
         check("10 examples, 2 failures, 1 pending", "rspec red 7/2/1");
         check("10 runs, 20 assertions, 0 failures, 0 errors, 1 skips", "minitest green 9/0/1");
         check("OK (10 tests, 20 assertions)", "phpunit green 10/0/0");
@@ -326,6 +395,82 @@ mod tests {
         check("3 tests collected in 0.01s", "pytest green 0/0/0");
         check("1 passed, 1 error in 0.10s", "pytest red 1/1/0");
         assert_eq!(summary("1 passed, 1 error in 0.10s").unwrap().counts.unwrap().surely_ran(), 1);
+    }
+
+    #[test]
+    fn failures_are_no_tests_where_one_test_has_several() {
+        let check = |output: &str, ran: u64, surely: u64| {
+            let counts = summary(output).unwrap().counts.unwrap();
+            assert_eq!((counts.ran(), counts.surely_ran()), (ran, surely), "{output}");
+        };
+        check("Ran 1 test in 0.001s\n\nFAILED (failures=3)", 3, 1);
+        check("Ran 4 tests in 0.001s\n\nFAILED (failures=2, errors=1)", 4, 3);
+        check("Ran 1 tests containing 3 assertions.\n3 failures, 0 errors.", 3, 1);
+        check("Executed 1 test, with 3 failures (0 unexpected) in 0.1 (0.2) seconds", 3, 1);
+        let subtests = "SUBFAILED(p=[1]) test_shop.py::test_all - assert 0 == 1\nSUBFAILED(p=[1]) test_shop.py::test_all - assert 0 == 1\n\
+                        FAILED test_shop.py::test_all - contains 2 failed subtests\n3 failed, 1 passed, 2 subtests passed in 0.03s";
+        check(subtests, 4, 2);
+        check(&format!("test_shop.py::test_all SUBFAILED(p=[1])  [ 50%]\n{subtests}"), 4, 2);
+        let hook = "  2 passing (8ms)\n  1 failing\n\n  1) shop\n       \"after all\" hook for \"stays\":\n     Error: still open\n";
+        check(&format!("  shop\n    ✔ opens\n    1) \"after all\" hook for \"stays\"\n\n{hook}"), 3, 2);
+        let tap = "ok 1 - a\nnot ok 2 - b\nnot ok 3 - /w/shop.test.js\n1..3\n";
+        check(tap, 3, 2);
+        check(&format!("{tap}# tests 3\n# pass 1\n# fail 2\n"), 3, 2);
+        let lost = "✖ /w/shop.test.js (234.44ms)\n";
+        check(&format!("✔ a (5ms)\n{lost}ℹ pass 2\nℹ fail 2\n✖ failing tests:\n{lost}"), 4, 3);
+        // What passes has no failures that might be none.
+        check("✖ /w/shop.test.js (1ms)\nℹ pass 2\nℹ fail 0\n", 2, 2);
+    }
+
+    #[test]
+    fn what_is_shown_of_a_failing_test_is_said_by_nobody() {
+        let check = |output: &str, own: &[&str], quoted: &[&str]| {
+            let names = |said: Vec<TestSummary>| said.iter().map(|said| said.runner).collect::<Vec<_>>();
+            assert_eq!(
+                (names(summaries(output)), names(quoted_summaries(output))),
+                (own.to_vec(), quoted.to_vec()),
+                "{output}"
+            );
+        };
+        let unit = "Ran 1 test in 0.000s\n\nFAILED (failures=1)\n";
+        let pytest = "=== FAILURES ===\n___ test_x ___\n--- Captured stderr call ---\n";
+        let short = "=== short test summary info ===\nFAILED test_tool.py::test_x\n";
+        check(&format!("{pytest}{unit}{short}1 failed in 0.15s\n"), &["pytest"], &["unittest"]);
+        check(&format!("{pytest}{unit}1 failed in 0.15s\n{unit}"), &["pytest", "unittest"], &["unittest"]);
+        let google = "[  PASSED  ] 1 test.\n[  FAILED  ] 1 test, listed below:\n";
+        let ctest = |first: &str| {
+            format!(
+                "    Start 1: a\n1/2 Test #1: a ......{first}  0.01 sec\n{google}\n    Start 2: b\n2/2 Test #2: b ...***Failed  0.01 sec\n\
+                     {google}\n\n0% tests passed, 2 tests failed out of 2\n"
+            )
+        };
+        check(&ctest("***Failed"), &["ctest"], &["googletest"]);
+        check(&ctest("   Passed"), &["googletest", "ctest"], &["googletest"]);
+        let hook = "- hook id: pytest\n- exit code: 1\n\n=== 1 failed, 3 passed in 0.1s ===\n";
+        let mypy = "mypy.....................................(no files to check)Skipped\n";
+        check(&format!("pytest...................Failed\n{hook}{mypy}{unit}"), &["unittest"], &["pytest"]);
+        check(&hook.replace("- exit code: 1\n", ""), &["pytest"], &[]);
+    }
+
+    #[test]
+    fn runners_name_the_tests_that_failed() {
+        let check = |line: &str, expected: &str| {
+            let found = failed_test(line).map_or(String::new(), |(runner, name)| format!("{runner}: {name}"));
+            assert_eq!(found, expected, "{line}");
+        };
+        check("\t  2 - total of all (Failed)                 slow", "ctest: total of all");
+        check("\t 13 - cc (Skipped)", "");
+        check("2) STest::testBb with data set #1 (3)", "phpunit: STest::testBb with data set #1 (3)");
+        check("rspec ./s_spec.rb:6 # S bb", "rspec: S bb");
+        check("[ERROR]   STest.bb:9 expected: <1> but was: <0>", "maven: STest.bb");
+        check("[ERROR]   a.b.STest$Inner.bb(int)[2]:9->help:3 no", "maven: a.b.STest$Inner.bb(int)[2]");
+        check("[ERROR]   STest.bb » NullPointer", "maven: STest.bb");
+        check("[ERROR]   symbol:   class Shop", "");
+        check("[ERROR] Failed to execute goal x:y:1.0:test", "");
+        check("  Failed S.Bb(x: 1) [< 1 ms]", "dotnet test: S.Bb(x: 1)");
+        check("Failed to restore [a]", "");
+        check("1) adds prices", "");
+        check("SUBFAILED(p=1) a.py::test_b - no", "");
     }
 
     #[test]

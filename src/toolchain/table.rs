@@ -48,6 +48,7 @@ struct File {
     packages: Vec<String>,
     quoted: Vec<Quoted>,
     summary: Vec<SummaryLine>,
+    failure: Vec<FailureLine>,
     review: Review,
 }
 
@@ -88,6 +89,22 @@ pub(super) struct SummaryLine {
     pub(super) when: When,
     #[serde(default)]
     pub(super) no_tests: bool,
+}
+
+/// A line about a single failure, see `config/toolchains/README.md`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct FailureLine {
+    pub(super) runner: String,
+    pub(super) contains: String,
+    pub(super) line: Pattern,
+    /// Otherwise the runner counts it among its failures, but it is no test of its own.
+    #[serde(default = "yes")]
+    pub(super) is_test: bool,
+}
+
+fn yes() -> bool {
+    true
 }
 
 /// Lines between which a runner repeats what a test printed.
@@ -149,6 +166,7 @@ pub(super) struct Table {
     pub(super) caches: BTreeSet<String>,
     pub(super) quoted: Vec<Quoted>,
     pub(super) lines: Vec<SummaryLine>,
+    pub(super) failures: Vec<FailureLine>,
     /// With the endings of the files that it is about.
     pub(super) review: Vec<(BTreeSet<String>, Review)>,
     pub(super) stand_ins: GlobSet,
@@ -189,6 +207,7 @@ impl Table {
             table.packages.extend(file.packages);
             table.quoted.extend(file.quoted);
             table.lines.extend(file.summary);
+            table.failures.extend(file.failure);
             stand_ins.extend(file.review.stand_ins.iter().cloned());
             table.review.push((file.code.into_iter().collect(), file.review));
         }
@@ -266,6 +285,10 @@ mod tests {
                     let known = ["passed", "failed", "errors", "skipped", "counts", "none", "green", "red", "cut"];
                     assert!(known.contains(&group) || group.starts_with("total"), "{name}.toml: {group}");
                 }
+            }
+            for failure in &file.failure {
+                let pattern = failure.line.regex().unwrap_or_else(|| panic!("{name}.toml: {:?}", failure.line));
+                assert!(pattern.capture_names().flatten().all(|group| group == "name"), "{name}.toml: {failure:?}");
             }
             for pattern in &file.review.patterns {
                 assert!(pattern.regex().is_some(), "{name}.toml: {pattern:?}");

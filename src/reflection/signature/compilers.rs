@@ -31,12 +31,13 @@ pub(super) fn compiler(lines: &[&str]) -> Option<Found> {
     })
 }
 
+pattern!(
+    pub(super) UNDEFINED,
+    r"^(?:\S*ld(?:\.\w+)?: )?(?:(\S+?):\(.*\): )?((?:undefined reference to|multiple definition of|cannot find -l) ?.+)$"
+);
+
 /// `main.c:(.text+0x5): undefined reference to 'helper'`.
 pub(super) fn linker(lines: &[&str]) -> Option<Found> {
-    pattern!(
-        UNDEFINED,
-        r"^(?:\S*ld(?:\.\w+)?: )?(?:(\S+?):\(.*\): )?((?:undefined reference to|multiple definition of|cannot find -l) ?.+)$"
-    );
     pattern!(END, r"^(?:collect2: error: ld returned|clang: error: linker command failed)");
     let last_mark = last_match(lines, &END)?;
     let first = lines.iter().find_map(|line| UNDEFINED.captures(line));

@@ -4,6 +4,7 @@
 //! that changes from run to run is masked in them. Of a program that nobody here knows, the lines that look like the one that
 //! the fingerprint rests on are taken.
 
+use super::compilers::UNDEFINED;
 use super::found::Found;
 use super::found::pattern;
 use super::mask::mask;
@@ -25,6 +26,10 @@ pattern!(
 );
 pattern!(MILD, r"(?i)^\W*(?:warning|warn|note|info|hint|help|debug|trace)\b");
 pattern!(GRAVE, r"(?i)^\W*(?:\w+ )?error\b");
+// `E0602: `, `F401 `: linters say so of whatever makes them fail.
+pattern!(CODE, r"^\s*[A-Z]{1,5}\d{2,5}\b");
+// `ld.lld: error: undefined symbol: x`.
+pattern!(LINKER, r"^(?:\S*/)?(?:[\w-]*-)?(?:ld(?:[.-]\w+)?|lld|ld64\.lld|mold): (?:fatal )?error: ");
 // eslint's rows below the name of a file.
 pattern!(ROW, r"^\s+\d+:\d+\s+error\s");
 pattern!(RUST, r"^error(?:\[E\d{4}\])?: ");
@@ -59,23 +64,47 @@ pub(super) fn extent(check: &CheckReport, found: &Found, output: &str) -> Extent
         return Extent { cut: true, ..Extent::default() };
     }
     let mut tests: BTreeMap<String, Vec<u64>> = BTreeMap::new();
-    for said in toolchain::summaries(output) {
+    let own = toolchain::summaries(output).into_iter().map(|said| (said.runner.to_owned(), said));
+    let quoted =
+        toolchain::quoted_summaries(output).into_iter().map(|said| (format!("{} in a test", said.runner), said));
+    for (runner, said) in own.chain(quoted) {
         // Red without a number is one failure.
         let failed = said.counts.map_or(0, |counts| counts.failed).max(u64::from(!said.green));
-        tests.entry(said.runner.to_owned()).or_default().push(failed);
+        tests.entry(runner).or_default().push(failed);
     }
     let text = plain(output);
     let lines: Vec<&str> = text.lines().map(str::trim_end).filter(|line| line.len() <= LINE_BYTES).collect();
     let mut named = named(&lines);
-    let mut errors = None;
+    let (mut errors, mut errors_alone) = (None, false);
     // What tests print may look like anything; their runner has counted them.
     let mut counts = BTreeMap::new();
     if tests.values().flatten().all(|failed| *failed == 0) {
         errors = named.is_empty().then(|| counted(&lines)).flatten();
+        errors_alone = found.tests.is_empty() && is_named(found, &lines);
         counts = beside_words_of_failing(&lines);
         alike(found, &lines, &mut named);
     }
-    Extent { tests, lines: named, errors, counts, cut: check.output.omitted() > 0 }
+    named.extend(failed_tests(&lines));
+    Extent { tests, lines: named, errors_alone, errors, counts, cut: check.output.omitted() > 0 }
+}
+
+/// The tests that their runners name as failed; runners list them twice.
+fn failed_tests(lines: &[&str]) -> BTreeMap<String, usize> {
+    let tests = lines.iter().filter_map(|line| toolchain::failed_test(line));
+    tests.map(|(runner, test)| (format!("{runner}: {test}"), 1)).collect()
+}
+
+/// Whether the failure itself is an error that a compiler names with its place.
+fn is_named(found: &Found, lines: &[&str]) -> bool {
+    let Some(message) = found.message.as_deref().map(str::trim).filter(|message| !message.is_empty()) else {
+        return false;
+    };
+    let next = |at: usize| lines.get(at + 1).copied().unwrap_or_default();
+    let is_error = |at: usize, line: &str| is_located_error(line) || (RUST.is_match(line) && ARROW.is_match(next(at)));
+    // Compilers say it behind a colon.
+    let behind = format!(": {message}");
+    let says = |line: &str| line.trim() == message || line.contains(&behind);
+    lines.iter().enumerate().any(|(at, line)| says(line) && is_error(at, line))
 }
 
 /// The errors that compilers name with their place.
@@ -101,9 +130,10 @@ fn named(lines: &[&str]) -> BTreeMap<String, usize> {
 }
 
 fn is_located_error(line: &str) -> bool {
-    PLACE
-        .captures(line)
-        .is_some_and(|place| GRAVE.is_match(&place[2]) || GRAVE.is_match(&place[1]) || &place[1] == "e: ")
+    let is_error = |place: regex::Captures<'_>| {
+        GRAVE.is_match(&place[2]) || GRAVE.is_match(&place[1]) || &place[1] == "e: " || CODE.is_match(&place[2])
+    };
+    PLACE.captures(line).is_some_and(is_error) || UNDEFINED.is_match(line) || LINKER.is_match(line)
 }
 
 /// How many errors programs say that they have found.
@@ -374,6 +404,67 @@ mod tests {
         check(&noise(8080, "tmpa1", 12), &noise(54321, "tmpzz", 48), true);
         let located = |dir: &str, line: u32| format!("{dir}/a.c:{line}:2: error: 'x' undeclared\n");
         check(&located("/w/room-0", 1), &located("/w/room-1", 20), true);
+    }
+
+    #[test]
+    fn linters_codes_and_what_the_linker_misses_are_errors() {
+        let pylint = |more: &str| {
+            format!(
+                "************* Module a\na.py:6:11: E0602: Undefined variable 'x' (undefined-variable)\n{more}\n-----\nYour code has been rated at 5.00/10\n"
+            )
+        };
+        check(&pylint(""), &pylint("b.py:6:11: E0602: Undefined variable 'yy' (undefined-variable)\n"), false);
+        check(&pylint(""), &pylint("").replace(":6:11", ":9:1"), true);
+        let link = |more: &str| {
+            format!(
+                "/usr/bin/ld: /tmp/cc1.o: in function `main':\na.c:(.text+0x5): undefined reference to `x'\n{more}collect2: error: ld returned 1 exit status\n"
+            )
+        };
+        check(
+            &link(""),
+            &link("/usr/bin/ld: /tmp/cc2.o: in function `b':\nb.c:(.text+0x9): undefined reference to `y'\n"),
+            false,
+        );
+        check(&link(""), &link("").replace("0x5", "0x77").replace("cc1", "ccX"), true);
+    }
+
+    #[test]
+    fn a_test_that_runners_name_is_more_whatever_their_numbers() {
+        let ctest = |tests: [&str; 2]| {
+            format!(
+                "33% tests passed, 2 tests failed out of 3\n\nThe following tests FAILED:\n\t  1 - {} (Failed)\n\t  2 - {} (Failed)\nErrors while running CTest\n",
+                tests[0], tests[1]
+            )
+        };
+        check(&ctest(["aa", "bb"]), &ctest(["aa", "cc"]), false);
+        check(&ctest(["aa", "bb"]), &ctest(["bb", "aa"]), true);
+        // What a failing test shows counts too.
+        let shown = |failed: u32| {
+            format!(
+                "1/1 Test #1: aa ...***Failed 0.1 sec\n[  FAILED  ] {failed} tests, listed below:\n0% tests passed, 1 tests failed out of 1\n"
+            )
+        };
+        check_extent(&shown(2), &shown(3), false);
+        check_extent(&shown(3), &shown(2), true);
+    }
+
+    #[test]
+    fn of_errors_with_places_any_may_come_first() {
+        let known = |base: &str, now: &str| read(now).is_no_more_than(&read(base));
+        let (a, b) = ("a.c:1:20: error: 'x' undeclared\n", "b.c:1:20: error: 'y' undeclared\n");
+        let both = [a, b].concat();
+        assert!(known(&both, &[b, a].concat()) && known(&both, b) && known(&both, a));
+        assert!(!known(a, b) && !known(b, &both));
+        let rust = |file: &str, what: &str| format!("error[E0308]: {what}\n --> src/{file}.rs:3:5\n  |\n\n");
+        assert!(known(&(rust("a", "one") + &rust("b", "two")), &rust("b", "two")));
+        // Tests, another tool, and what has no place are no such errors.
+        let unit = "Ran 5 tests in 0.1s\n\nFAILED (failures=1)\n";
+        assert!(!known(&(unit.to_owned() + &both), &(unit.to_owned() + b)));
+        assert!(!known(&both, "src/a.ts(1,14): error TS2322: no\n"));
+        assert!(!known(&both, "make: *** No rule to make target 'x'.  Stop.\n"));
+        let mut cut = read(&both);
+        cut.extent.cut = true;
+        assert!(!read(b).is_no_more_than(&cut));
     }
 
     #[test]

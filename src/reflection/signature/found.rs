@@ -116,8 +116,8 @@ pub(super) fn joined<'a>(parts: impl IntoIterator<Item = &'a str>) -> Option<Str
 
 /// A regular expression compiled at its first use.
 macro_rules! pattern {
-    ($name:ident, $pattern:expr) => {
-        static $name: std::sync::LazyLock<regex::Regex> = std::sync::LazyLock::new(|| {
+    ($visible:vis $name:ident, $pattern:expr) => {
+        $visible static $name: std::sync::LazyLock<regex::Regex> = std::sync::LazyLock::new(|| {
             regex::Regex::new($pattern).expect("a constant pattern; a test compiles every one")
         });
     };

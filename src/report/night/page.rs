@@ -261,7 +261,7 @@ fn done_item(night: &Night, task: &NightTask) -> Item {
     };
     let proof = match task.proof {
         Some(Proof::TurnedGreen) => "; a red check turned green",
-        Some(Proof::StayedGreen) => "; no check was red before, so look at it yourself",
+        Some(Proof::StayedGreen) => "; no check turned green, so look at it yourself",
         None => "",
     };
     let spent = usage(&task.usage).map(|spent| format!("; {spent}")).unwrap_or_default();

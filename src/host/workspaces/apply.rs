@@ -120,7 +120,9 @@ async fn plan(layout: &Layout, bench: &Bench, run: &RunId, task: &TaskId) -> Res
         Kind::Git => name,
         Kind::Snapshot => patch.display().to_string(),
     };
-    let remarks = difference.submodules.iter().map(stays).collect();
+    // One that was moved is at a commit that the user has.
+    let elsewhere = difference.submodules.iter().filter(|submodule| !difference.were.contains(&submodule.commit));
+    let remarks = elsewhere.map(stays).collect();
     Ok(Planned { applied: Applied { from, files: difference.files, remarks }, repository, change })
 }
 
@@ -170,6 +172,7 @@ impl Work {
         let user = recorder.record(Recording {
             left_out: repository.hidden().into(),
             forced: Vec::new(),
+            said: Vec::new(),
             is_work: false,
             most_bytes: u64::MAX,
             loaded: None,

@@ -4,6 +4,7 @@ use super::agents_git::AgentsGit;
 use super::asked;
 use super::carry::chosen;
 use super::copies::left_behind;
+use super::gitmodules::Gitmodules;
 use super::host_workspaces::Shared;
 use super::integration;
 use super::layout::CACHES;
@@ -21,6 +22,8 @@ use super::repository::Kind;
 use super::repository::Repository;
 use super::repository::base_ref;
 use super::sandbox;
+use super::submodules::Answers;
+use super::submodules::FETCHED;
 use crate::domain::RunId;
 use crate::domain::policy;
 use crate::files::Root;
@@ -51,6 +54,10 @@ pub(super) struct Begun {
     pub(super) identity: Identity,
     /// What the git of every workspace starts with; none without a repository of the user's.
     pub(super) agents_git: Option<Arc<AgentsGit>>,
+    /// Where the user's submodules come from, in the commit that tasks start from.
+    pub(super) gitmodules: Gitmodules,
+    /// What remotes of submodules have answered.
+    pub(super) answers: Answers,
     /// When this process began it, before any file of it was written.
     pub(super) began: SystemTime,
     /// Where its user pushes to.
@@ -121,9 +128,12 @@ pub(super) async fn begin(shared: &Shared, request: BeginRun) -> Result<(Begun, 
         cleaned,
     };
     let remotes = Remotes::read(&repository).await?;
+    let gitmodules = Gitmodules::of_tree(&repository.own(), &commit).await?;
     let begun = Begun {
         began: SystemTime::now(),
         remotes,
+        gitmodules,
+        answers: Answers::default(),
         agents_git,
         home_seen: std::sync::Mutex::default(),
         told: std::sync::Mutex::default(),
@@ -327,6 +337,7 @@ async fn snapshot(layout: &Layout, repository: &Repository) -> Result<String, Wo
     let recorded = recorder.record(Recording {
         left_out: repository.hidden().into(),
         forced: Vec::new(),
+        said: Vec::new(),
         is_work: false,
         most_bytes: u64::MAX,
         loaded: None,
@@ -358,6 +369,9 @@ async fn clean_up(layout: &Layout) -> Result<Vec<String>, WorkspaceError> {
         let ended = end_left_behind(&places, &state);
         remove_soon(&files, Path::new(WORKTREES)).map_err(io_error("remove", &places[0]))?;
         remove_soon(&rooms, &own).map_err(io_error("remove", &places[1]))?;
+        for fetched in children(&state).iter().filter(|name| name.starts_with(FETCHED)) {
+            remove_soon(&files, Path::new(fetched)).map_err(io_error("remove", &state.join(fetched)))?;
+        }
         // Those of clean rooms are filled anew from what is kept.
         for room in children(&state.join(CACHES)).iter().filter(|name| name.starts_with("room")) {
             let room = Path::new(CACHES).join(room);

@@ -2,10 +2,15 @@
 
 use super::project::*;
 use crate::domain::RunId;
+use crate::domain::policy;
 use crate::host::HostWorkspaces;
+use crate::host::ProjectLock;
+use crate::host::SystemClock;
+use crate::host::try_base;
 use crate::services::BeginRun;
 use crate::services::OutsideChanges;
 use crate::services::ResumedBase;
+use crate::services::RunLock;
 use crate::services::WorkspaceError;
 use crate::services::Workspaces;
 use sha2::Digest;
@@ -13,6 +18,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::Command;
+use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 fn index_hash(top: &Path) -> String {
@@ -270,6 +276,30 @@ async fn work_that_others_depend_on_is_known_whatever_becomes_of_its_branch() {
     let (names, said) = files(&resume(None).await, "nowhere").await;
     assert_eq!(names, ["a"]);
     assert!(matches!(&said[..], [one] if one.contains("without the confirmed work of t")), "{said:?}");
+}
+
+#[tokio::test]
+async fn what_a_run_has_taken_over_stays_while_it_lives() {
+    let project = Project::git(&[("a", "a")]);
+    let policy = policy::Project {
+        name: "p".to_owned(),
+        tasks: project.top.join("tasks.jsonl"),
+        root: project.top.clone(),
+        rooms: project.rooms(),
+    };
+    let lock = ProjectLock::new(policy.state_dir(), Arc::new(SystemClock::new()));
+    let held = lock.acquire(&run_id()).unwrap();
+    let workspace = project.open().await;
+    reset(&workspace).await;
+    fs::write(project.top.join(".git/info/exclude"), "*.new\n").unwrap();
+    try_base(&policy).await.unwrap();
+    let nothing = project.workspaces().apply(&run_id(), &task("t"), &CancellationToken::new()).await;
+    assert!(nothing.is_err());
+    write(&workspace.dir(), "x.new", "x");
+    assert_eq!(record(&workspace).await.files, ["x.new"]);
+    drop(held);
+    try_base(&policy).await.unwrap();
+    assert_eq!(read(&project.top, ".reflection/repository.git/info/exclude"), "*.new\n");
 }
 
 /// Git would move what such a branch leads to.

@@ -474,7 +474,7 @@ async fn a_submodule_that_was_moved_or_added_is_recorded_as_one() {
         write(
             dir,
             ".gitmodules",
-            "[submodule \"files\"]\n\tpath = files\n\turl = x\n[submodule \"../x\"]\n\tpath = ../x\n",
+            "[submodule \"files\"]\n\tpath = files\n\turl = x\n[submodule \"../x\"]\n\tpath = ../x\n[submodule \"no\"]\n\tpath =\n",
         );
     };
     let (submodules, change) = submodules_of(Project::git(&[("a.txt", "a\n")]), none).await;

@@ -534,6 +534,8 @@ async fn no_other_repository_speaks_for_a_submodule() {
     let add = ["-c", "protocol.file.allow=always", "submodule", "--quiet", "add"];
     let project = with_submodule();
     let (lib, b) = (project.submodule(), other.submodule());
+    // Two that are made in the same second are otherwise the same.
+    git(&lib, &["commit", "-q", "--allow-empty", "-m", "of the first alone"]);
     git(&b, &["commit", "-q", "--allow-empty", "-m", "of the other alone"]);
     git(&project.top, &[&add[..], &[b.to_str().unwrap(), "b"]].concat());
     git(&project.top, &["commit", "-q", "-m", "another one"]);

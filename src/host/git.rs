@@ -20,6 +20,7 @@ use std::time::Duration;
 use tokio::io::AsyncReadExt;
 use tokio::io::AsyncWriteExt;
 use tokio::sync::OnceCell;
+use tokio_util::sync::CancellationToken;
 
 /// No call that we make takes minutes; one that does hangs on a dead file system or a filter that waits.
 const LIMIT: Duration = Duration::from_mins(10);
@@ -187,6 +188,29 @@ impl Call {
 
     /// Runs it, whatever its status.
     pub(super) async fn run(self) -> Result<GitOutput, WorkspaceError> {
+        self.run_unless(async |group| {
+            tokio::select! {
+                () = until_idle(group, IDLE_LIMIT) =>
+                    "it waited a minute for something that did not come: is there a pipe in a place where git reads?".to_owned(),
+                () = tokio::time::sleep(LIMIT) => "it took longer than 10 minutes".to_owned(),
+            }
+        })
+        .await
+    }
+
+    /// The same for a call that asks another machine, which may never answer.
+    pub(super) async fn answer(self, within: Duration, until: &CancellationToken) -> Result<GitOutput, WorkspaceError> {
+        self.run_unless(async |_| {
+            tokio::select! {
+                () = until.cancelled() => "it was stopped".to_owned(),
+                () = tokio::time::sleep(within) => format!("no answer in {} seconds", within.as_secs()),
+            }
+        })
+        .await
+    }
+
+    /// Runs it unless it is given up before, with this reason: that is told the id of its process group.
+    async fn run_unless(self, given_up: impl AsyncFnOnce(u32) -> String) -> Result<GitOutput, WorkspaceError> {
         let command = self.name();
         let mut process = self.process();
         let mut child = start_child(|| process.spawn()).map_err(|error| match error.kind() {
@@ -205,13 +229,14 @@ impl Call {
             }
         };
         let both = async { tokio::join!(feed, child.wait_with_output()).1 };
-        let too_long = |why: &str| failed(command.clone(), why);
+        let mut both = std::pin::pin!(both);
         let output = tokio::select! {
-            output = both => output.map_err(|error| too_long(&error.to_string()))?,
-            () = until_idle(guard.0.unwrap_or_default(), IDLE_LIMIT) => {
-                return Err(too_long("it waited a minute for something that did not come: is there a pipe in a place where git reads?"));
+            output = &mut both => output.map_err(|error| failed(command.clone(), &error.to_string()))?,
+            why = given_up(guard.0.unwrap_or_default()) => {
+                // It is not waited for before, so that its id is nobody else's.
+                guard.end().await;
+                return Err(failed(command, &why));
             }
-            () = tokio::time::sleep(LIMIT) => return Err(too_long("it took longer than 10 minutes")),
         };
         guard.0 = None;
         Ok(GitOutput {
@@ -333,12 +358,28 @@ static PROGRAM: LazyLock<PathBuf> = LazyLock::new(|| {
 /// Ends git and its helpers (filters) if the call is given up: by TERM, on which git removes its lock files.
 struct EndOnDrop(Option<u32>);
 
-impl Drop for EndOnDrop {
-    fn drop(&mut self) {
+impl EndOnDrop {
+    fn send(&self, signal: Signal) {
         let group = self.0.and_then(|id| Pid::from_raw(id.try_into().ok()?));
         if let Some(group) = group {
-            let _ = rustix::process::kill_process_group(group, Signal::TERM);
+            let _ = rustix::process::kill_process_group(group, signal);
         }
+    }
+
+    /// Ends those too that do not end by themselves then.
+    async fn end(&mut self) {
+        /// So long git takes for its lock files.
+        const GRACE: Duration = Duration::from_millis(500);
+        self.send(Signal::TERM);
+        tokio::time::sleep(GRACE).await;
+        self.send(Signal::KILL);
+        self.0 = None;
+    }
+}
+
+impl Drop for EndOnDrop {
+    fn drop(&mut self) {
+        self.send(Signal::TERM);
     }
 }
 
@@ -367,6 +408,26 @@ pub(super) fn listing<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Vec
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn what_is_given_up_is_ended_with_all_that_it_started() {
+        let dir = tempfile::tempdir().unwrap();
+        let pid = dir.path().join("pid");
+        let deaf = format!("alias.deaf=!trap '' TERM; echo $$ > '{}'; while :; do sleep 1; done", pid.display());
+        let call = Git::found_from(dir.path()).call(["-c", &deaf, "deaf"]);
+        let answer = call.answer(Duration::from_millis(700), &CancellationToken::new()).await;
+        assert!(matches!(answer, Err(WorkspaceError::Git { message, .. }) if message.starts_with("no answer in")));
+        let pid: i32 = std::fs::read_to_string(pid).unwrap().trim().parse().unwrap();
+        let stat = || std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        let is_gone = || stat().rsplit(')').next().is_none_or(|rest| rest.is_empty() || rest.starts_with(" Z"));
+        for _ in 0..200 {
+            if is_gone() {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        panic!("it lives: {}", stat());
+    }
 
     #[test]
     fn versions_are_compared_by_their_numbers() {

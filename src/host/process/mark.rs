@@ -21,6 +21,11 @@ pub(super) fn new_mark(state_dir: Option<&Path>) -> String {
     }
 }
 
+/// The variable with a new mark, for a program that works for the project itself.
+pub(in crate::host) fn marked(state_dir: &Path) -> (&'static str, String) {
+    (MARK, new_mark(Some(state_dir)))
+}
+
 /// A name for the project with this state directory; none if there is no such directory.
 ///
 /// Of its path, device and inode, so that neither a copy of the project nor one at the same path in another container

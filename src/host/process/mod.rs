@@ -26,6 +26,7 @@ pub(super) use confine::git_dir_of;
 pub(super) use idle::until_idle;
 pub(super) use left_behind::end_left_behind;
 pub use left_behind::left_running;
+pub(super) use mark::marked;
 pub(super) use mark::project_key;
 pub(super) use occupants::is_occupied;
 pub use runner::HostRunner;

@@ -4,6 +4,9 @@
 //! Branches, tags, stash, configuration and hooks in it are its own: what an agent does to them reaches nobody else, and all
 //! of it is written anew before the next attempt. The runtime itself reads nothing of it but which ignored files its index has.
 
+use super::begin::Begun;
+use super::gitmodules::Gitmodules;
+use super::gitmodules::name_in;
 use super::layout::Layout;
 use super::repository::Repository;
 use super::settings::Settings;
@@ -37,11 +40,23 @@ pub(super) const INDEX: &str = ".git/index";
 /// Where git keeps the repositories of submodules.
 pub(super) const MODULES: &str = ".git/modules";
 
+/// What a repository is written with, beside what stands in every one of the run.
+pub(super) struct Laid {
+    /// The commit that is checked out.
+    pub(super) head: String,
+    pub(super) index: Vec<u8>,
+    pub(super) config: String,
+    /// The repositories of submodules stay; nothing else does.
+    pub(super) keeps_modules: bool,
+}
+
 /// What stands in the repository of every workspace of a run.
 #[derive(Debug)]
 pub(super) struct AgentsGit {
     frozen: Arc<Frozen>,
-    config: Vec<u8>,
+    /// Its configuration: the first lines, and what is taken over from the user's.
+    heading: String,
+    settings: Settings,
     /// The user's branches, tags and what is known of remotes, as `packed-refs` [gitrepository-layout(5)].
     refs: Vec<u8>,
     /// `refs/remotes/<name>/HEAD`.
@@ -66,14 +81,26 @@ impl AgentsGit {
         settings.set("core.logallrefupdates", "true");
         // Its index is read by us, as one file.
         settings.set("core.splitindex", "false");
-        let config = frozen.heading(false) + &settings.render();
+        let heading = frozen.heading(false);
         let alternates = alternates(&layout.store().join("objects"));
-        Ok(Self { config: config.into_bytes(), refs, symbolic, alternates, frozen })
+        Ok(Self { frozen, heading, settings, refs, symbolic, alternates })
     }
 
-    /// Writes it anew, with `HEAD` at a commit and this index. Only what is below `keeps` stays of what was there.
-    pub(super) fn lay(&self, files: &Root, head: &str, index: &[u8], keeps: bool) -> io::Result<()> {
-        if keeps {
+    /// The configuration beside the files of a tree. Where the user has said from where a submodule comes, that holds as long as the
+    /// work has not changed what their own commit says of it: else it comes from where the work says, as in every clone of it.
+    pub(super) async fn config(&self, begun: &Begun, tree: &str) -> Result<String, WorkspaceError> {
+        if !self.settings.iter().any(|(key, _)| name_in(key, ".url").is_some()) {
+            return Ok(self.heading.clone() + &self.settings.render());
+        }
+        let now = Gitmodules::of_tree(&begun.repository.own(), tree).await?;
+        let is_another =
+            |key: &str| name_in(key, ".url").is_some_and(|name| now.url(name) != begun.gitmodules.url(name));
+        Ok(self.heading.clone() + &self.settings.without(is_another).render())
+    }
+
+    /// Writes it anew, with this content.
+    pub(super) fn lay(&self, files: &Root, with: &Laid) -> io::Result<()> {
+        if with.keeps_modules {
             let there = files.list(Path::new(DIR))?;
             for (name, _) in there.iter().filter(|(name, _)| Path::new(DIR).join(name) != Path::new(MODULES)) {
                 files.remove(&Path::new(DIR).join(name))?;
@@ -85,7 +112,7 @@ impl AgentsGit {
         lay_dirs(&git_dir)?;
         self.frozen.lay_info(&git_dir)?;
         git_dir.put(Path::new("objects/info/alternates"), &self.alternates)?;
-        git_dir.put(Path::new("config"), &self.config)?;
+        git_dir.put(Path::new("config"), with.config.as_bytes())?;
         git_dir.put(Path::new("packed-refs"), &self.refs)?;
         for (name, content) in &self.symbolic {
             git_dir.put(name, content)?;
@@ -93,8 +120,8 @@ impl AgentsGit {
         if let Some(shallow) = &self.frozen.shallow {
             git_dir.put(Path::new("shallow"), shallow)?;
         }
-        git_dir.put(Path::new("index"), index)?;
-        git_dir.put(Path::new("HEAD"), format!("{head}\n").as_bytes())
+        git_dir.put(Path::new("index"), &with.index)?;
+        git_dir.put(Path::new("HEAD"), format!("{}\n", with.head).as_bytes())
     }
 }
 

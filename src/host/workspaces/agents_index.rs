@@ -1,9 +1,10 @@
-//! Reading which files an agent's index names, without giving it to git.
+//! Reading which files and submodules an agent's index names, without giving it to git.
 //!
 //! The file is the agent's: its checksum proves nothing, and a git that reads a forged one may end up anywhere. Only names are
-//! taken from it, each of which is looked at like any other path that an agent made up.
+//! taken from it, and at which commits submodules are; each is looked at like any other path that an agent made up.
 
 use std::ffi::OsStr;
+use std::fmt::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
@@ -13,9 +14,17 @@ pub(super) const MOST_BYTES: u64 = 64 << 20;
 const MOST_OF_NAME: usize = 4096;
 const MOST_OF_NAMES: usize = 256 << 20;
 
-/// The names in an index of version 2, 3 or 4 [gitformat-index(5)], as far as it can be read. `id` is the length of an object's
+/// What an index has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Named {
+    pub(super) path: PathBuf,
+    /// Of a submodule.
+    pub(super) commit: Option<String>,
+}
+
+/// What is in an index of version 2, 3 or 4 [gitformat-index(5)], as far as it can be read. `id` is the length of an object's
 /// name in bytes.
-pub(super) fn names(index: &[u8], id: usize) -> Vec<PathBuf> {
+pub(super) fn names(index: &[u8], id: usize) -> Vec<Named> {
     let mut names = Vec::new();
     let mut entries = Entries { rest: index.get(12..).unwrap_or_default(), version: 0, id, name: Vec::new(), all: 0 };
     let (Some(b"DIRC"), Some(version), Some(count)) = (index.get(..4), number(index, 4), number(index, 8)) else {
@@ -24,7 +33,7 @@ pub(super) fn names(index: &[u8], id: usize) -> Vec<PathBuf> {
     entries.version = version;
     for _ in 0..count {
         match entries.next() {
-            Some(()) => names.push(PathBuf::from(OsStr::from_bytes(&entries.name))),
+            Some(named) => names.push(named),
             None => break,
         }
     }
@@ -41,10 +50,14 @@ struct Entries<'a> {
 }
 
 impl Entries<'_> {
-    fn next(&mut self) -> Option<()> {
+    fn next(&mut self) -> Option<Named> {
         /// Bit 14 of the flags: two more bytes of them follow.
         const EXTENDED: u8 = 0x40;
+        /// The mode of a submodule.
+        const SUBMODULE: u32 = 0o160_000;
         let flags = 40 + self.id;
+        let is_submodule = number(self.rest, 24)? == SUBMODULE;
+        let commit = is_submodule.then(|| self.rest.get(40..flags)).flatten().map(hex);
         let is_extended = self.rest.get(flags)? & EXTENDED != 0;
         let head = flags + if is_extended { 4 } else { 2 };
         let mut at = head;
@@ -65,8 +78,16 @@ impl Entries<'_> {
         // Before version 4, an entry is padded with one to eight NULs to a multiple of eight bytes.
         let end = if self.version == 4 { at + length + 1 } else { (at + length) / 8 * 8 + 8 };
         self.rest = self.rest.get(end..)?;
-        Some(())
+        Some(Named { path: PathBuf::from(OsStr::from_bytes(&self.name)), commit })
     }
+}
+
+fn hex(id: &[u8]) -> String {
+    id.iter().fold(String::new(), |mut text, byte| {
+        // Writing to a text never fails.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
 }
 
 fn number(bytes: &[u8], at: usize) -> Option<u32> {
@@ -112,11 +133,14 @@ mod tests {
             git(dir.path(), &["add", "dir"]);
             // Version 3 has more flags.
             git(dir.path(), &["add", "-N", "new"]);
+            let commit = "0123456789abcdef".repeat(4)[..if format == "sha1" { 40 } else { 64 }].to_owned();
+            git(dir.path(), &["update-index", "--add", "--cacheinfo", &format!("160000,{commit},dir/sub")]);
             git(dir.path(), &["update-index", "--index-version", version]);
             let index = std::fs::read(dir.path().join(".git/index")).unwrap();
-            let mut found = names(&index, if format == "sha1" { 20 } else { 32 });
-            found.sort();
-            expected.sort();
+            let found = names(&index, if format == "sha1" { 20 } else { 32 });
+            let mut expected: Vec<Named> = expected.into_iter().map(|path| Named { path, commit: None }).collect();
+            expected.push(Named { path: "dir/sub".into(), commit: Some(commit) });
+            expected.sort_by(|a, b| a.path.as_os_str().cmp(b.path.as_os_str()));
             assert_eq!(found, expected, "version {version}, {format}");
         }
     }

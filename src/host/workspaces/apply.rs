@@ -7,6 +7,7 @@
 
 use super::copies::Bench;
 use super::copies::Copies;
+use super::integration::integration;
 use super::layout::Layout;
 use super::layout::blocking;
 use super::layout::io_error;
@@ -17,6 +18,7 @@ use super::recorder::Recording;
 use super::recorder::Submodule;
 use super::repository::Kind;
 use super::repository::Repository;
+use super::repository::base_ref;
 use super::repository::branch;
 use crate::domain::RunId;
 use crate::domain::TaskId;
@@ -92,7 +94,7 @@ impl Change {
 }
 
 async fn plan(layout: &Layout, bench: &Bench, run: &RunId, task: &TaskId) -> Result<Planned, WorkspaceError> {
-    let repository = Repository::locate(layout).await?;
+    let repository = Repository::locate_beside_runs(layout).await?;
     let name = branch(run, task);
     let name_of_patch = Layout::patch(run, task);
     let patch = layout.state().join(&name_of_patch);
@@ -109,7 +111,7 @@ async fn plan(layout: &Layout, bench: &Bench, run: &RunId, task: &TaskId) -> Res
         )));
     };
     let what = format!("the confirmed work of task {task}");
-    let Some(origin) = origin(&repository, lines_of_work(run, task), &tip).await? else {
+    let Some(origin) = origin(&repository, run, task, &tip).await? else {
         return Err(WorkspaceError::Unusable(format!(
             "the branch {name} was rewritten, and has nothing in common with your checkout any more, so that nobody can tell what of \
              it is {what}: bring it with git (`git cherry-pick`, `git checkout {name} -- FILE`)"
@@ -120,7 +122,9 @@ async fn plan(layout: &Layout, bench: &Bench, run: &RunId, task: &TaskId) -> Res
         Kind::Git => name,
         Kind::Snapshot => patch.display().to_string(),
     };
-    let remarks = difference.submodules.iter().map(stays).collect();
+    // One that was moved is at a commit that the user has.
+    let elsewhere = difference.submodules.iter().filter(|submodule| !difference.were.contains(&submodule.commit));
+    let remarks = elsewhere.map(stays).collect();
     Ok(Planned { applied: Applied { from, files: difference.files, remarks }, repository, change })
 }
 
@@ -133,16 +137,26 @@ fn stays(submodule: &Submodule) -> String {
 }
 
 /// What the task started from: the parent of the commit that the runtime made, whatever somebody has put on top of that or merged
-/// into it. Where nothing is left of that commit, what the branch and the user's own have in common.
-async fn origin(repository: &Repository, lines: [String; 2], tip: &str) -> Result<Option<String>, WorkspaceError> {
+/// into it. Somebody may have split it, or taken its message: so the oldest with its message counts, of those that the run has not merged
+/// from an earlier try of the task. Where none is left, what the branch and the user's own have in common.
+async fn origin(
+    repository: &Repository,
+    run: &RunId,
+    task: &TaskId,
+    tip: &str,
+) -> Result<Option<String>, WorkspaceError> {
     let git = repository.git();
-    let find = ["rev-list", "--max-count=1", "--basic-regexp", "--all-match"];
-    let lines = lines.map(|line| format!("--grep=^{}$", line.replace('.', "[.]")));
-    // First of what is on the branch itself.
-    for history in [Some("--first-parent"), None] {
-        let made = git.call(find).args(&lines).args(history).arg(tip).line().await?;
-        if !made.is_empty() {
-            return repository.resolve(&format!("{made}^{{commit}}~1")).await;
+    let lines = lines_of_work(run, task).map(|line| format!("--grep=^{}$", line.replace('.', "[.]")));
+    let mut earlier = Vec::new();
+    for name in [integration(run), base_ref(run)] {
+        earlier.extend(repository.resolve(&format!("{name}^{{commit}}")).await?.map(|commit| format!("^{commit}")));
+    }
+    // First of what is on the branch itself; what was merged may be the very commit of the branch.
+    for (history, but_not) in [(Some("--first-parent"), &earlier[..]), (None, &earlier[..]), (None, &[])] {
+        let find = git.call(["rev-list", "--basic-regexp", "--all-match"]).args(&lines).args(history);
+        let made = find.arg(tip).args(but_not).line().await?;
+        if let Some(oldest) = made.lines().last() {
+            return repository.resolve(&format!("{oldest}^{{commit}}~1")).await;
         }
     }
     let common = git.call(["merge-base", "HEAD", tip]).run().await?;
@@ -170,6 +184,7 @@ impl Work {
         let user = recorder.record(Recording {
             left_out: repository.hidden().into(),
             forced: Vec::new(),
+            said: Vec::new(),
             is_work: false,
             most_bytes: u64::MAX,
             loaded: None,

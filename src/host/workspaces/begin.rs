@@ -4,6 +4,7 @@ use super::agents_git::AgentsGit;
 use super::asked;
 use super::carry::chosen;
 use super::copies::left_behind;
+use super::gitmodules::Gitmodules;
 use super::host_workspaces::Shared;
 use super::integration;
 use super::layout::CACHES;
@@ -21,6 +22,8 @@ use super::repository::Kind;
 use super::repository::Repository;
 use super::repository::base_ref;
 use super::sandbox;
+use super::submodules::Answers;
+use super::submodules::FETCHED;
 use crate::domain::RunId;
 use crate::domain::policy;
 use crate::files::Root;
@@ -51,6 +54,10 @@ pub(super) struct Begun {
     pub(super) identity: Identity,
     /// What the git of every workspace starts with; none without a repository of the user's.
     pub(super) agents_git: Option<Arc<AgentsGit>>,
+    /// Where the user's submodules come from, in the commit that tasks start from.
+    pub(super) gitmodules: Gitmodules,
+    /// What remotes of submodules have answered.
+    pub(super) answers: Answers,
     /// When this process began it, before any file of it was written.
     pub(super) began: SystemTime,
     /// Where its user pushes to.
@@ -122,9 +129,12 @@ pub(super) async fn begin(shared: &Shared, request: BeginRun) -> Result<(Begun, 
         cleaned,
     };
     let remotes = Remotes::read(&repository).await?;
+    let gitmodules = Gitmodules::of_tree(&repository.own(), &commit).await?;
     let begun = Begun {
         began: SystemTime::now(),
         remotes,
+        gitmodules,
+        answers: Answers::default(),
         agents_git,
         home_seen: std::sync::Mutex::default(),
         told: std::sync::Mutex::default(),
@@ -159,7 +169,7 @@ pub async fn try_base(project: &policy::Project) -> Result<String, WorkspaceErro
     if git_dir_of(&project.root).is_none() {
         return Ok("a snapshot of the files; there is no git repository".to_owned());
     }
-    let repository = Repository::locate(&layout).await?;
+    let repository = Repository::locate_beside_runs(&layout).await?;
     layout.keep_rooms_out_of(&repository.top)?;
     match repository.kind {
         Kind::Snapshot => Ok("a snapshot of the files; no git repository has them".to_owned()),
@@ -330,6 +340,7 @@ async fn snapshot(layout: &Layout, repository: &Repository) -> Result<String, Wo
     let recorded = recorder.record(Recording {
         left_out: repository.hidden().into(),
         forced: Vec::new(),
+        said: Vec::new(),
         is_work: false,
         most_bytes: u64::MAX,
         loaded: None,
@@ -361,6 +372,9 @@ async fn clean_up(layout: &Layout) -> Result<Vec<String>, WorkspaceError> {
         let ended = end_left_behind(&places, &state);
         remove_soon(&files, Path::new(WORKTREES)).map_err(io_error("remove", &places[0]))?;
         remove_soon(&rooms, &own).map_err(io_error("remove", &places[1]))?;
+        for fetched in children(&state).iter().filter(|name| name.starts_with(FETCHED)) {
+            remove_soon(&files, Path::new(fetched)).map_err(io_error("remove", &state.join(fetched)))?;
+        }
         // Those of clean rooms are filled anew from what is kept.
         for room in children(&state.join(CACHES)).iter().filter(|name| name.starts_with("room")) {
             let room = Path::new(CACHES).join(room);

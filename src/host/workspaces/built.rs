@@ -109,7 +109,9 @@ impl Slot {
     /// New files below these kept paths, of which nobody has said that they are no work by ignoring them.
     pub(super) async fn new_below_kept(&self, kept: &[PathBuf]) -> Result<Vec<String>, WorkspaceError> {
         let ignored = self.recorder.ignored(kept).await?;
-        let open: BTreeSet<PathBuf> = kept.iter().filter(|path| !ignored.contains(*path)).cloned().collect();
+        // What git writes for a submodule is nobody's work.
+        let open = kept.iter().filter(|path| !ignored.contains(*path) && !path.starts_with(DIR));
+        let open: BTreeSet<PathBuf> = open.cloned().collect();
         if open.is_empty() {
             return Ok(Vec::new());
         }

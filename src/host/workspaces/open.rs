@@ -16,17 +16,20 @@ use crate::host::git;
 use crate::host::git::Git;
 use crate::services::OpenWorkspace;
 use crate::services::WorkspaceError;
+use crate::services::lines_of_work;
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::PoisonError;
 
 pub(super) async fn open(
     shared: &Arc<Shared>,
     begun: Arc<Begun>,
     request: OpenWorkspace,
 ) -> Result<HostWorkspace, WorkspaceError> {
-    let (landing_base, base) = bases(shared, &begun, &request).await?;
+    let mut to_say = Vec::new();
+    let (landing_base, base) = bases(shared, &begun, &request, &mut to_say).await?;
     let tree = tree_of(&begun, &base).await?;
-    let of = Of { shared, begun, task: request.task, subject: request.subject, role: Role::Work };
+    let of = Of { shared, begun, task: request.task, subject: request.subject, role: Role::Work, to_say };
     of.workspace(landing_base, base, tree).await
 }
 
@@ -34,7 +37,7 @@ pub(super) async fn open(
 pub(super) async fn room(parts: &Parts) -> Result<Arc<HostWorkspace>, WorkspaceError> {
     let (shared, begun, task) = (&parts.shared, Arc::clone(&parts.begun), parts.task.clone());
     let subject = parts.shown().subject.clone();
-    let of = Of { shared, begun, task, subject, role: Role::Room };
+    let of = Of { shared, begun, task, subject, role: Role::Room, to_say: Vec::new() };
     let (landing_base, base, tree) = (parts.landing_base.clone(), parts.base.clone(), parts.tree.clone());
     Ok(Arc::new(of.workspace(landing_base, base, tree).await?))
 }
@@ -48,7 +51,7 @@ pub(super) async fn merge_room(
     let base = begun.commit.clone();
     let tree = tree_of(&begun, &base).await?;
     let task = TaskId::new("integration").map_err(|error| WorkspaceError::Unusable(error.to_string()))?;
-    let of = Of { shared, begun, task, subject: subject.to_owned(), role: Role::Room };
+    let of = Of { shared, begun, task, subject: subject.to_owned(), role: Role::Room, to_say: Vec::new() };
     of.workspace(base.clone(), base, tree).await
 }
 
@@ -64,6 +67,7 @@ struct Of<'a> {
     task: TaskId,
     subject: String,
     role: Role,
+    to_say: Vec<String>,
 }
 
 impl Of<'_> {
@@ -73,7 +77,7 @@ impl Of<'_> {
         base: String,
         tree: String,
     ) -> Result<HostWorkspace, WorkspaceError> {
-        let Self { shared, begun, task, subject, role } = self;
+        let Self { shared, begun, task, subject, role, to_say } = self;
         let (layout, nowhere) = (&shared.layout, std::path::PathBuf::new());
         let shared_by_all = Arc::clone(shared);
         let mut parts = Parts {
@@ -96,7 +100,7 @@ impl Of<'_> {
         };
         slot.recorder.files.path().clone_into(&mut parts.top);
         parts.cache = layout.cache(&slot.name);
-        Ok(HostWorkspace::new(parts, slot))
+        Ok(HostWorkspace::new(parts, slot, to_say))
     }
 }
 
@@ -104,13 +108,18 @@ impl Of<'_> {
 ///
 /// Work of this run is merged before whatever depends on it starts; that of earlier runs comes in with the first task that
 /// depends on it.
-async fn bases(shared: &Shared, begun: &Begun, request: &OpenWorkspace) -> Result<(String, String), WorkspaceError> {
+async fn bases(
+    shared: &Shared,
+    begun: &Begun,
+    request: &OpenWorkspace,
+    to_say: &mut Vec<String>,
+) -> Result<(String, String), WorkspaceError> {
     let (own, earlier): (Vec<_>, Vec<_>) = request.on_top_of.iter().partition(|(run, _)| *run == begun.run);
     let landing_base = match &request.onto {
         Some(onto) => onto.clone(),
-        None => base(shared, begun, request, (begun.commit.clone(), own)).await?,
+        None => base(shared, begun, request, (begun.commit.clone(), own), to_say).await?,
     };
-    let base = base(shared, begun, request, (landing_base.clone(), earlier)).await?;
+    let base = base(shared, begun, request, (landing_base.clone(), earlier), to_say).await?;
     Ok((landing_base, base))
 }
 
@@ -120,13 +129,19 @@ async fn base(
     begun: &Begun,
     request: &OpenWorkspace,
     (commit, on_top_of): (String, Vec<&(RunId, TaskId)>),
+    to_say: &mut Vec<String>,
 ) -> Result<String, WorkspaceError> {
     let repository = &begun.repository;
     let mut base = commit;
     for (run, task) in on_top_of {
-        let name = format!("refs/heads/{}^{{commit}}", branch(run, task));
-        let Some(tip) = repository.resolve(&name).await? else {
-            // The user has merged and deleted it, or does not want it.
+        let Some(tip) = confirmed(begun, run, task, &base).await? else {
+            to_say.push(format!(
+                "{} starts without the confirmed work of {task}, on which it depends: the branch {} is gone, and no commit of it was found \
+                 in what the run started from and has merged. If your `HEAD` has that work in another form, all is well; else bring the branch back (`git \
+                 reflog`), or `reflexion task reopen {task}`",
+                request.task,
+                branch(run, task)
+            ));
             continue;
         };
         if is_ancestor(begun, &tip, &base).await? {
@@ -144,6 +159,31 @@ async fn base(
         base = call.line().await?;
     }
     Ok(base)
+}
+
+/// The commit that has a task's confirmed work: what this run has put on the task's branch, whatever that says now; the branch of an
+/// earlier run, or of this one before it was stopped; or, where somebody has deleted it, a commit that was merged, into the `base`, by
+/// the run or by the user.
+async fn confirmed(begun: &Begun, run: &RunId, task: &TaskId, base: &str) -> Result<Option<String>, WorkspaceError> {
+    let full = format!("refs/heads/{}", branch(run, task));
+    if let Some(known) = begun.branches.lock().unwrap_or_else(PoisonError::into_inner).get(&full).cloned() {
+        return Ok(Some(known));
+    }
+    let repository = &begun.repository;
+    if let Some(tip) = repository.resolve(&format!("{full}^{{commit}}")).await? {
+        return Ok(Some(tip));
+    }
+    let lines = lines_of_work(run, task).map(|line| format!("--grep=^{}$", line.replace('.', "[.]")));
+    let find = ["rev-list", "--max-count=1", "--basic-regexp", "--all-match"];
+    let merged = begun.integration.lock().await.clone();
+    let users = repository.resolve("HEAD^{commit}").await?.filter(|_| *run == begun.run);
+    for tip in [Some(base), Some(&merged), users.as_deref()].into_iter().flatten() {
+        let found = repository.own().call(find).args(&lines).arg(tip).line().await?;
+        if !found.is_empty() {
+            return Ok(Some(found));
+        }
+    }
+    Ok(None)
 }
 
 async fn is_ancestor(begun: &Begun, old: &str, new: &str) -> Result<bool, WorkspaceError> {

@@ -4,6 +4,8 @@
 //! asked what changed. Ours is a file outside the workspace; its cached stat data make a recording of few changes a
 //! matter of milliseconds.
 
+use super::gitmodules::GITMODULES;
+use super::gitmodules::Gitmodules;
 use super::layout::blocking;
 use super::layout::io_error;
 use crate::domain::belongs_to_tests;
@@ -40,6 +42,8 @@ pub(super) struct Recording<'a> {
     pub(super) left_out: Vec<PathBuf>,
     /// Paths that are part of it although they are ignored.
     pub(super) forced: Vec<PathBuf>,
+    /// Submodules that whoever worked here says there are. They are believed where nothing else tells of them.
+    pub(super) said: Vec<Submodule>,
     /// It is somebody's work, of which nothing may be missing; of a user's own files, what cannot be read is left out.
     pub(super) is_work: bool,
     /// More bytes than this in changed files are not recorded.
@@ -58,7 +62,7 @@ pub(super) struct Recorded {
 }
 
 /// A submodule, and the commit that is recorded for it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Submodule {
     pub(super) path: PathBuf,
     pub(super) commit: String,
@@ -74,8 +78,10 @@ pub(super) struct Difference {
     pub(super) existed: Vec<String>,
     /// Links that were made or changed and lead to nothing of the tree's, with where they lead.
     pub(super) leads_out: Vec<String>,
-    /// Submodules at commits at which none of the first tree is.
+    /// Submodules that are new, moved, or at other commits.
     pub(super) submodules: Vec<Submodule>,
+    /// The commits at which those were that are another one, or gone.
+    pub(super) were: HashSet<String>,
     /// What else is to be said of it, in words.
     pub(super) remarks: Vec<String>,
     pub(super) hash: String,
@@ -249,6 +255,8 @@ impl Recorder {
         let exclude = self.private.path().join(exclude);
         let before = if what.is_work { submodules(&self.listing().await?) } else { Vec::new() };
         let mut changed = self.let_go_of(&before, &what.left_out).await?;
+        let taken_up = if what.is_work { self.take_up(&before, &what).await? } else { Vec::new() };
+        changed.extend(taken_up.iter().cloned());
         let list = ["ls-files", "-z", "--others", "--modified", "--deleted", "--exclude-standard", "-X"];
         let out = self.call(list).arg(&exclude).run().await?;
         // Where git only warns of a directory that it cannot open, what is in it would be missing in the record.
@@ -266,7 +274,7 @@ impl Recorder {
                 changed.insert(path);
             }
         }
-        // The files of repositories found inside are recorded, they themselves are not.
+        // Of other repositories found inside the files are recorded, they themselves are not.
         for repository in &nested {
             changed.extend(self.files_of(repository).await?);
         }
@@ -280,8 +288,8 @@ impl Recorder {
                 self.call(["write-tree"]).line().await?
             }
         };
-        // New ones are recorded as files.
-        let submodules = if before.is_empty() { before } else { submodules(&self.listing().await?) };
+        let has_any = !(before.is_empty() && taken_up.is_empty());
+        let submodules = if has_any { submodules(&self.listing().await?) } else { before };
         Ok(Recorded { tree, changed, submodules })
     }
 
@@ -307,6 +315,44 @@ impl Recorder {
             self.call(remove).stdin(git::listing(&replaced)).ok().await?;
         }
         Ok(replaced)
+    }
+
+    /// Puts the submodules that work has made or moved into the index: where its `.gitmodules` names a directory that is a repository, or
+    /// an empty one of which it is said at which commit it is. Says where they are.
+    async fn take_up(&self, before: &[Submodule], what: &Recording<'_>) -> Result<Vec<PathBuf>, WorkspaceError> {
+        let Ok(content) = self.files.read(Path::new(GITMODULES)) else { return Ok(Vec::new()) };
+        let named = Gitmodules::of_file(&self.git, content).await?;
+        let is_new = |path: &PathBuf| {
+            !path.as_os_str().is_empty()
+                && path.components().all(|part| matches!(part, Component::Normal(_)))
+                && !before.iter().any(|known| known.path == *path)
+                && !what.left_out.iter().any(|out| path.starts_with(out))
+                && self.kind(path) == Some(Kind::Dir)
+        };
+        let mut taken_up = Vec::new();
+        // Without a slash at its end.
+        for path in named.paths().map(|(_, path)| path.components().collect()).filter(is_new) {
+            let staged = if self.is_there(&path.join(".git")) {
+                // Files that were there are in its way.
+                let below = self.call(["--literal-pathspecs", "ls-files", "-z", "--"]).arg(&path).ok().await?;
+                let remove = ["update-index", "--force-remove", "-z", "--stdin"];
+                self.call(remove).stdin(below).ok().await?;
+                let add = self.call(["update-index", "--add", "-z", "--stdin"]);
+                add.stdin(git::listing([&path])).run().await?
+            } else if let Some(said) = what.said.iter().find(|said| said.path == path)
+                && self.files_of(&path).await?.is_empty()
+            {
+                let entry = format!("160000 {}\t{}\0", said.commit, path.display());
+                self.call(["update-index", "--add", "-z", "--index-info"]).stdin(entry).run().await?
+            } else {
+                continue;
+            };
+            // One without any commit is not there for git.
+            if staged.status == 0 {
+                taken_up.push(path);
+            }
+        }
+        Ok(taken_up)
     }
 
     /// The files below a submodule that are not those of its commit, as far as they are not ignored; none if the commit is not among
@@ -427,6 +473,13 @@ impl Recorder {
         Ok(submodules(&staged).into_iter().map(|submodule| submodule.path).collect())
     }
 
+    /// All submodules of a tree.
+    pub(super) async fn all_submodules(&self, tree: &str) -> Result<Vec<Submodule>, WorkspaceError> {
+        let listed =
+            self.git.call(["ls-tree", "-r", "-z", "--format=%(objectmode) %(objectname) 0%x09%(path)", tree]).ok();
+        Ok(submodules(&listed.await?))
+    }
+
     /// Whether a tree has submodules at all of these paths.
     pub(super) async fn are_submodules(&self, tree: &str, paths: &[PathBuf]) -> Result<bool, WorkspaceError> {
         let list = ["--literal-pathspecs", "ls-tree", "-z", tree, "--"];
@@ -496,13 +549,11 @@ impl Recorder {
         for byte in &sha2::Sha256::digest(&raw)[..8] {
             let _ = write!(hash, "{byte:02x}");
         }
-        // One that was moved is at a commit that was there.
-        submodules.retain(|submodule: &Submodule| !known.contains(&submodule.commit));
-        Ok(Difference { files, paths, existed, leads_out, submodules, remarks: Vec::new(), hash })
+        Ok(Difference { files, paths, existed, leads_out, submodules, were: known, remarks: Vec::new(), hash })
     }
 }
 
-/// Those that `ls-files --stage` names.
+/// Those that `ls-files --stage` names, or what is listed like that.
 fn submodules(listing: &[u8]) -> Vec<Submodule> {
     let read = |entry: &[u8]| {
         // `mode id stage TAB path`

@@ -13,6 +13,7 @@ use crate::domain::Timestamp;
 use crate::host::git::Call;
 use crate::host::git::Git;
 use crate::host::git::git_version;
+use crate::host::lock_holder;
 use crate::host::process::git_dir_of;
 use crate::services::WorkspaceError;
 use std::collections::BTreeMap;
@@ -53,8 +54,18 @@ pub(super) struct Repository {
 }
 
 impl Repository {
-    /// Finds the user's repository, or makes the private one.
+    /// Finds the user's repository, or makes the private one, for a run that begins: what decides about files is taken over from the
+    /// user's as it is now.
     pub(super) async fn locate(layout: &Layout) -> Result<Self, WorkspaceError> {
+        Self::find(layout, For::Run).await
+    }
+
+    /// The same for whoever is no run. Where one lives, what it has taken over stays.
+    pub(super) async fn locate_beside_runs(layout: &Layout) -> Result<Self, WorkspaceError> {
+        Self::find(layout, For::Others).await
+    }
+
+    async fn find(layout: &Layout, whom: For) -> Result<Self, WorkspaceError> {
         git_version().await?;
         // Several paths in one variable are told apart by colons, such as those above which git looks for no repository.
         if layout.project.to_str().is_none_or(|path| path.contains(['\n', ':'])) {
@@ -79,7 +90,7 @@ impl Repository {
         if found.status != 0 {
             // One that is damaged is not none.
             return if found.stderr.contains("not a git repository") && git_dir_of(&layout.project).is_none() {
-                Self::private(layout).await
+                Self::private(layout, whom).await
             } else {
                 Err(WorkspaceError::Unusable(format!(
                     "git cannot work in {}: {}",
@@ -102,12 +113,11 @@ impl Repository {
             facts: Arc::default(),
         };
         if repository.ignores_the_project().await? {
-            return Self::private(layout).await;
+            return Self::private(layout, whom).await;
         }
         let frozen = Arc::new(Frozen::of_user(&repository.git(), &repository.git_dir).await?);
         repository.frozen = Arc::clone(&frozen);
-        let layout = layout.clone();
-        blocking(move || store::lay(&layout, &frozen)).await?;
+        whom.lay(layout, frozen).await?;
         Ok(repository)
     }
 
@@ -120,10 +130,9 @@ impl Repository {
         Ok(call.arg(&self.prefix).run().await?.status == 0)
     }
 
-    async fn private(layout: &Layout) -> Result<Self, WorkspaceError> {
+    async fn private(layout: &Layout, whom: For) -> Result<Self, WorkspaceError> {
         let frozen = Arc::new(Frozen::plain());
-        let (place, of_store) = (layout.clone(), Arc::clone(&frozen));
-        blocking(move || store::lay(&place, &of_store)).await?;
+        whom.lay(layout, Arc::clone(&frozen)).await?;
         let git_dir = layout.store();
         Ok(Self {
             kind: Kind::Snapshot,
@@ -265,6 +274,27 @@ impl Repository {
             .filter(|(name, _)| but_not.is_none_or(|left_out| !name.starts_with(left_out)))
             .map(|(name, id)| (name.to_owned(), id.to_owned()))
             .collect())
+    }
+}
+
+/// Who looks for the repository.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum For {
+    Run,
+    Others,
+}
+
+impl For {
+    /// Brings the runtime's own repository up to date, unless it serves a run.
+    async fn lay(self, layout: &Layout, frozen: Arc<Frozen>) -> Result<(), WorkspaceError> {
+        let layout = layout.clone();
+        blocking(move || {
+            // The last of its files.
+            let is_there = || layout.store().join("HEAD").exists();
+            let lives = || lock_holder(layout.state()).is_ok_and(|holder| holder.is_some());
+            if self == Self::Others && is_there() && lives() { Ok(()) } else { store::lay(&layout, &frozen) }
+        })
+        .await
     }
 }
 

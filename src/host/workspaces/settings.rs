@@ -47,6 +47,10 @@ impl Settings {
         self.0.iter().rev().find(|(known, _)| known == key)?.1.as_deref()
     }
 
+    pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = (&str, Option<&str>)> {
+        self.0.iter().map(|(key, value)| (key.as_str(), value.as_deref()))
+    }
+
     /// Adds one behind the others.
     pub(super) fn set(&mut self, key: &str, value: impl Into<String>) {
         self.0.push((key.to_owned(), Some(value.into())));
@@ -68,6 +72,11 @@ impl Settings {
             Some((section, _)) => !OF_ONE_REPOSITORY.contains(&section),
             None => false,
         })
+    }
+
+    /// Without those that have these keys.
+    pub(super) fn without(&self, is_out: impl Fn(&str) -> bool) -> Self {
+        Self(self.0.iter().filter(|(key, _)| !is_out(key)).cloned().collect())
     }
 
     fn only(&self, takes: impl Fn(&str) -> bool) -> Self {

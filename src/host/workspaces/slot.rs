@@ -6,8 +6,10 @@
 use super::Doubt;
 use super::agents_git;
 use super::agents_git::INDEX;
+use super::agents_git::Laid;
 use super::agents_git::MODULES;
 use super::agents_index;
+use super::agents_index::Named;
 use super::begin::Begun;
 use super::carry::chosen;
 use super::host_workspaces::Shared;
@@ -436,8 +438,9 @@ impl Slot {
         stamp(&self.recorder.files, Path::new(INDEX))
     }
 
-    /// The files that the index of whoever works here names, if they have changed it. `id` is the length of an object's name.
-    pub(super) fn told_names(&self, id: usize) -> Vec<PathBuf> {
+    /// The files and submodules that the index of whoever works here names, if they have changed it. `id` is the length of an
+    /// object's name.
+    pub(super) fn told_names(&self, id: usize) -> Vec<Named> {
         let told = self.agents_index().filter(|now| self.known.agents_index.as_ref() != Some(now));
         if told.is_none_or(|(bytes, ..)| bytes > agents_index::MOST_BYTES) {
             return Vec::new();
@@ -456,9 +459,11 @@ impl Slot {
         .await?;
         if let Some(git) = &target.begun.agents_git {
             let index = self.recorder.shown(target.head_tree, &self.known.loaded).await?;
-            let keeps = self.kept_roots().contains(Path::new(MODULES));
-            let (git, files, head) = (Arc::clone(git), self.recorder.files.clone(), target.head.to_owned());
-            blocking(move || git.lay(&files, &head, &index, keeps).map_err(io_error("write to", files.path()))).await?;
+            let config = git.config(target.begun, &self.known.loaded).await?;
+            let keeps_modules = self.kept_roots().contains(Path::new(MODULES));
+            let with = Laid { head: target.head.to_owned(), index, config, keeps_modules };
+            let (git, files) = (Arc::clone(git), self.recorder.files.clone());
+            blocking(move || git.lay(&files, &with).map_err(io_error("write to", files.path()))).await?;
         }
         target.head.clone_into(&mut self.known.head);
         self.known.agents_index = self.agents_index();

@@ -1,25 +1,42 @@
 //! What work says about submodules: at which commit each of them is, and what is in them beside that.
 //!
 //! Only the commit is recorded, so nobody else gets what only the workspace has: a commit that was made in it, or an edit there.
-//! Repositories that an agent can reach are not asked.
+//! Which of the user's repositories and remotes may speak for one is told by where the work says that it comes from, never by the name
+//! that the work gives it. Repositories that an agent can reach are not asked.
 
+use super::gitmodules::GITMODULES;
+use super::gitmodules::Gitmodules;
 use super::layout::io_error;
 use super::recorder::Difference;
+use super::recorder::Recorder;
 use super::recorder::Submodule;
 use super::repository::Kind;
 use super::slot::Slot;
 use super::workspace::Parts;
 use crate::host::git::Git;
 use crate::host::process::git_dir_of;
+use crate::host::process::marked;
 use crate::services::WorkspaceError;
+use std::collections::BTreeSet;
+use std::collections::HashMap;
 use std::path::Component;
 use std::path::Path;
 use std::path::PathBuf;
+use std::time::Duration;
+use tokio::sync::Mutex;
+use tokio_util::sync::CancellationToken;
 
 /// So many files are named.
 const NAMED: usize = 3;
 
+/// One commit is asked for, and it is fetched without its files. A remote that does not answer is asked once in a run.
+const LIMIT: Duration = Duration::from_secs(if cfg!(test) { 2 } else { 20 });
+
+/// How the directories begin, in the machine state, into which a commit is fetched. What a killed run left is removed.
+pub(super) const FETCHED: &str = "fetched-";
+
 /// Where a submodule's commit is.
+#[derive(Debug, Clone)]
 enum Place {
     Somewhere,
     /// The submodule's remote was asked.
@@ -28,58 +45,132 @@ enum Place {
     Unknown(String),
 }
 
+/// What remotes of submodules have answered in a run, by URL and commit. What is not there is not in it: it may be pushed in a moment.
+#[derive(Debug, Default)]
+pub(super) struct Answers(Mutex<HashMap<(String, String), Place>>);
+
+/// The user's own of a submodule: by what name they know it, and where it is in their checkout.
+struct Own<'a> {
+    name: Option<&'a str>,
+    path: &'a Path,
+}
+
 impl Parts {
-    /// Of the submodules that work has put at other commits, says which of these commits only the workspace has.
-    pub(super) async fn look_for_commits(&self, tree: &str, difference: &mut Difference) -> Result<(), WorkspaceError> {
-        for Submodule { path, commit } in std::mem::take(&mut difference.submodules) {
-            let (path, short) = (path.to_string_lossy().into_owned(), &commit[..commit.len().min(12)]);
-            match self.place_of(tree, &path, &commit).await? {
+    /// Of the submodules that work has put at other commits, or whose commits are to come from elsewhere, says which of these commits only
+    /// the workspace has.
+    pub(super) async fn look_for_commits(
+        &self,
+        recorder: &Recorder,
+        tree: &str,
+        difference: &mut Difference,
+        until: &CancellationToken,
+    ) -> Result<(), WorkspaceError> {
+        let says_another = difference.paths.iter().any(|path| path == Path::new(GITMODULES));
+        if difference.submodules.is_empty() && !says_another {
+            return Ok(());
+        }
+        let own = self.begun.repository.own();
+        let (now, before) = (Gitmodules::of_tree(&own, tree).await?, Gitmodules::of_tree(&own, &self.tree).await?);
+        let (all, known) = (recorder.all_submodules(tree).await?, recorder.all_submodules(&self.tree).await?);
+        let known: BTreeSet<_> = known.iter().map(|known| (&known.commit, before.url_at(&known.path))).collect();
+        let is_new = |submodule: &&Submodule| !known.contains(&(&submodule.commit, now.url_at(&submodule.path)));
+        for Submodule { path, commit } in all.iter().filter(is_new) {
+            let (shown, short) = (path.display(), &commit[..commit.len().min(12)]);
+            match self.place_of(&now, path, commit, until).await? {
                 Place::Somewhere => {}
                 Place::Nowhere => difference.leads_out.push(format!(
-                    "{path} -> commit {short} of the submodule, which its remote does not have (it has to be pushed there first)"
+                    "{shown} -> commit {short} of the submodule, which its remote does not have (it has to be pushed there first)"
                 )),
                 Place::Unknown(because) => difference.remarks.push(format!(
-                    "the submodule `{path}` is at commit {short} now, and nobody could find out whether anybody else has that \
-                     commit ({because}): look it up before you merge this"
+                    "the submodule `{shown}` is at commit {short} now, and nobody could find out whether it can be had from where \
+                     `.gitmodules` says ({because}): look it up before you merge this"
                 )),
             }
         }
         Ok(())
     }
 
-    async fn place_of(&self, tree: &str, path: &str, commit: &str) -> Result<Place, WorkspaceError> {
-        let name = match self.name_of(tree, path).await? {
-            Some(name) => Some(name),
-            None => self.name_of(&self.begun.commit, path).await?,
-        };
-        for repository in self.own_repositories(name.as_deref(), path) {
+    async fn place_of(
+        &self,
+        now: &Gitmodules,
+        path: &Path,
+        commit: &str,
+        until: &CancellationToken,
+    ) -> Result<Place, WorkspaceError> {
+        let own = self.own_of(now, path);
+        for repository in own.iter().flat_map(|own| self.own_repositories(own)) {
             let has = Git::own(repository).call(["cat-file", "-e"]).arg(format!("{commit}^{{commit}}")).run().await?;
             if has.status == 0 {
                 return Ok(Place::Somewhere);
             }
         }
-        let Some(name) = name else { return Ok(Place::Unknown("no `.gitmodules` names it".to_owned())) };
+        if now.url_at(path).is_none() {
+            return Ok(Place::Unknown("it says nothing of it".to_owned()));
+        }
+        if own.is_empty() {
+            return Ok(Place::Unknown(
+                "it comes from where none of your submodules comes from, and only you may say whom to ask".to_owned(),
+            ));
+        }
         // The user's own word alone: nobody is asked whom only files of the repository name.
-        let asked =
-            self.begun.repository.git().call(["config", "--get"]).arg(format!("submodule.{name}.url")).run().await?;
-        let configured = Some(String::from_utf8_lossy(&asked.stdout).trim().to_owned()).filter(|url| !url.is_empty());
-        match configured {
-            Some(url) => self.ask_remote(&url, commit).await,
-            None => Ok(Place::Unknown("the submodule is not set up in your checkout: `git submodule init`".to_owned())),
+        for name in own.iter().filter_map(|own| own.name) {
+            let asked = self.begun.repository.git().call(["config", "--get"]).arg(format!("submodule.{name}.url"));
+            let url = String::from_utf8_lossy(&asked.run().await?.stdout).trim().to_owned();
+            if !url.is_empty() {
+                return self.ask_once(&url, commit, until).await;
+            }
+        }
+        Ok(Place::Unknown("the submodule is not set up in your checkout: `git submodule init`".to_owned()))
+    }
+
+    /// What of the user's comes from where the work says that the submodule at a path does. Where neither says anything, it is what
+    /// they have in that place.
+    fn own_of<'a>(&'a self, now: &Gitmodules, path: &'a Path) -> Vec<Own<'a>> {
+        let known = &self.begun.gitmodules;
+        match now.url_at(path) {
+            Some(url) => {
+                let same = known.paths().filter(|(name, _)| known.url(name) == Some(url));
+                same.map(|(name, path)| Own { name: Some(name), path }).collect()
+            }
+            None if known.url_at(path).is_none() => vec![Own { name: None, path }],
+            None => Vec::new(),
         }
     }
 
+    /// Asks a remote for a commit, unless it has answered, or did not, in this run.
+    async fn ask_once(&self, url: &str, commit: &str, until: &CancellationToken) -> Result<Place, WorkspaceError> {
+        let interrupted = || Place::Unknown("the run was stopped".to_owned());
+        let asked = (url.to_owned(), commit.to_owned());
+        let Some(mut answers) = until.run_until_cancelled(self.begun.answers.0.lock()).await else {
+            return Ok(interrupted());
+        };
+        if let Some(place) = answers.get(&asked) {
+            return Ok(place.clone());
+        }
+        let place = self.ask_remote(url, commit, until).await?;
+        if until.is_cancelled() {
+            return Ok(interrupted());
+        }
+        if !matches!(place, Place::Nowhere) {
+            answers.insert(asked, place.clone());
+        }
+        Ok(place)
+    }
+
     /// Fetches the commit alone, to throw it away.
-    async fn ask_remote(&self, url: &str, commit: &str) -> Result<Place, WorkspaceError> {
+    async fn ask_remote(&self, url: &str, commit: &str, until: &CancellationToken) -> Result<Place, WorkspaceError> {
         let state = self.shared.layout.state();
-        let scratch = tempfile::tempdir_in(state).map_err(io_error("write to", state))?;
+        let scratch =
+            tempfile::Builder::new().prefix(FETCHED).tempdir_in(state).map_err(io_error("write to", state))?;
         let format = if commit.len() == 64 { "--object-format=sha256" } else { "--object-format=sha1" };
         Git::own(scratch.path()).call(["init", "-q", "--bare", format]).ok().await?;
         let fetch = ["fetch", "-q", "--no-tags", "--no-write-fetch-head", "--depth=1", "--filter=tree:0"];
-        let git = Git::with(scratch.path(), scratch.path());
-        // It may come to no end where there is no network.
-        let asked = match git.call(fetch).args(["--end-of-options", url, commit]).run().await {
+        let fetch = Git::with(scratch.path(), scratch.path()).call(fetch).args(["--end-of-options", url, commit]);
+        // If this process is killed meanwhile, the next run finds it by that.
+        let (name, mark) = marked(state);
+        let asked = match fetch.env(name, mark).answer(LIMIT, until).await {
             Ok(asked) => asked,
+            Err(WorkspaceError::Git { message, .. }) => return Ok(Place::Unknown(message)),
             Err(error) => return Ok(Place::Unknown(error.to_string())),
         };
         Ok(match asked.status {
@@ -90,29 +181,18 @@ impl Parts {
     }
 
     /// The user's repositories of a submodule, as far as they are there.
-    fn own_repositories(&self, name: Option<&str>, path: &str) -> Vec<PathBuf> {
+    fn own_repositories(&self, own: &Own<'_>) -> Vec<PathBuf> {
         let repository = &self.begun.repository;
         if repository.kind == Kind::Snapshot {
             return Vec::new();
         }
-        let name =
-            name.map(Path::new).filter(|name| name.components().all(|part| matches!(part, Component::Normal(_))));
+        let is_plain = |path: &&Path| path.components().all(|part| matches!(part, Component::Normal(_)));
         let modules = [&repository.git_dir, &repository.checkout_dir].map(|dir| dir.join("modules"));
+        let name = own.name.map(Path::new).filter(is_plain);
         let named = name.into_iter().flat_map(|name| modules.iter().map(move |dir| dir.join(name)));
-        let checkout = repository.top.join(path);
-        let checked_out = checkout.join(".git").exists().then(|| git_dir_of(&checkout)).flatten();
+        let checkout = Some(own.path).filter(is_plain).map(|path| repository.top.join(path));
+        let checked_out = checkout.filter(|dir| dir.join(".git").exists()).and_then(|dir| git_dir_of(&dir));
         named.chain(checked_out).filter(|dir| dir.is_dir()).collect()
-    }
-
-    /// What the `.gitmodules` of a tree calls the submodule at a path.
-    async fn name_of(&self, tree: &str, path: &str) -> Result<Option<String>, WorkspaceError> {
-        let blob = format!("--blob={tree}:.gitmodules");
-        let list = ["config", "-z", &blob, "--get-regexp", r"^submodule\..*\.path$"];
-        let out = self.begun.repository.own().call(list).run().await?.stdout;
-        let text = String::from_utf8_lossy(&out);
-        let mut entries = text.split('\0').filter_map(|entry| entry.split_once('\n'));
-        let key = entries.find(|(_, at)| *at == path).map(|(key, _)| key);
-        Ok(key.and_then(|key| key.strip_prefix("submodule.")?.strip_suffix(".path")).map(str::to_owned))
     }
 
     /// Of files in submodules that are not those of their commits, says that they are no part of the work.
@@ -123,6 +203,10 @@ impl Parts {
         moved: &[String],
     ) -> Result<Vec<String>, WorkspaceError> {
         let mut said = Vec::new();
+        if submodules.is_empty() {
+            return Ok(said);
+        }
+        let now = Gitmodules::of_tree(&self.begun.repository.own(), &slot.known.loaded).await?;
         for submodule in submodules {
             let path = &submodule.path;
             if !slot.recorder.is_there(&path.join(".git")) {
@@ -133,7 +217,7 @@ impl Parts {
             let edited = if !is_moved && slot.kept_roots().contains(path) {
                 Some(slot.rewritten_below(path).await?)
             } else {
-                self.differing_from(slot, submodule).await?
+                self.differing_from(slot, &now, submodule).await?
             };
             match edited {
                 Some(edited) if edited.is_empty() => {}
@@ -157,10 +241,15 @@ impl Parts {
     }
 
     /// The files of a submodule that are not those of its commit; none where no repository of the user's has that.
-    async fn differing_from(&self, slot: &Slot, submodule: &Submodule) -> Result<Option<Vec<PathBuf>>, WorkspaceError> {
-        let path = submodule.path.to_string_lossy();
-        let known = self.name_of(&self.begun.commit, &path).await?;
-        for objects in self.own_repositories(known.as_deref(), &path).into_iter().map(|dir| dir.join("objects")) {
+    async fn differing_from(
+        &self,
+        slot: &Slot,
+        now: &Gitmodules,
+        submodule: &Submodule,
+    ) -> Result<Option<Vec<PathBuf>>, WorkspaceError> {
+        let own = self.own_of(now, &submodule.path);
+        let repositories = own.iter().flat_map(|own| self.own_repositories(own));
+        for objects in repositories.map(|dir| dir.join("objects")) {
             if objects.is_dir()
                 && let Some(edited) = slot.recorder.differing_below(submodule, &objects).await?
             {

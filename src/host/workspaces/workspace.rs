@@ -2,6 +2,7 @@
 
 use super::Doubt;
 use super::agents_git::DIR;
+use super::agents_index::Named;
 use super::apply::diff;
 use super::apply::patch;
 use super::begin::Begun;
@@ -15,6 +16,7 @@ use super::pushes::hand_over;
 use super::readable::readable;
 use super::recorder::Difference;
 use super::recorder::Recording;
+use super::recorder::Submodule;
 use super::repository::Kind;
 use super::repository::branch;
 use super::slot::Slot;
@@ -148,6 +150,10 @@ pub(super) struct State {
     watched: Option<pushes::Watched>,
     /// What was done to the files while nobody was to be at them.
     changed_meanwhile: Vec<String>,
+    /// Of the task whose files these are: nobody waits for an answer any more when it is stopped.
+    until: CancellationToken,
+    /// What is to be said when work begins.
+    to_say: Vec<String>,
 }
 
 impl State {
@@ -169,9 +175,16 @@ impl State {
 }
 
 impl HostWorkspace {
-    pub(super) fn new(parts: Parts, slot: Slot) -> Self {
-        let state =
-            State { slot: Some(slot), pristine: None, differs: None, watched: None, changed_meanwhile: Vec::new() };
+    pub(super) fn new(parts: Parts, slot: Slot, to_say: Vec<String>) -> Self {
+        let state = State {
+            slot: Some(slot),
+            pristine: None,
+            differs: None,
+            watched: None,
+            changed_meanwhile: Vec::new(),
+            until: CancellationToken::new(),
+            to_say,
+        };
         Self { state: Mutex::new(state), room: OnceCell::new(), opened: SystemTime::now(), parts }
     }
 
@@ -197,12 +210,14 @@ impl HostWorkspace {
         {
             return Ok(difference.clone());
         }
-        let mut difference = state.slot()?.recorder.difference(&self.parts.tree, tree).await?;
+        let until = state.until.clone();
+        let recorder = &state.slot()?.recorder;
+        let mut difference = recorder.difference(&self.parts.tree, tree).await?;
         if self.parts.role == Role::Work {
-            self.parts.look_for_commits(tree, &mut difference).await?;
+            self.parts.look_for_commits(recorder, tree, &mut difference, &until).await?;
         }
         // What nobody else has now may be pushed in a moment.
-        if difference.leads_out.is_empty() && difference.remarks.is_empty() {
+        if difference.leads_out.is_empty() && !until.is_cancelled() {
             state.differs = Some((tree.to_owned(), difference.clone()));
         }
         Ok(difference)
@@ -305,7 +320,9 @@ impl Workspace for HostWorkspace {
 
     async fn reset(&self, tree: &TreeId, cancel: &CancellationToken) -> Result<Restored, WorkspaceError> {
         let mut state = self.state.lock().await;
-        let mut said = Vec::new();
+        let state = &mut *state;
+        state.until = cancel.clone();
+        let mut said = std::mem::take(&mut state.to_say);
         let mut ready = state.pristine.take().as_ref() == Some(&tree.0);
         let slot = state.slot()?;
         slot.look_after_cache(&self.parts.begun).await?;
@@ -319,7 +336,7 @@ impl Workspace for HostWorkspace {
             ready = tree.0 == self.parts.tree;
         }
         if !ready {
-            said = self.put_back(slot, &tree.0).await?;
+            said.extend(self.put_back(slot, &tree.0).await?);
         }
         said.extend(self.set_up(slot, cancel).await?);
         state.pristine = Some(tree.0.clone());
@@ -387,10 +404,18 @@ impl Workspace for HostWorkspace {
         let told = slot.told_names(self.parts.base.len() / 2);
         // Somebody wanted these in a commit, and whoever has the commit alone would not have them.
         let is_kept = |path: &&PathBuf| kept.iter().any(|kept| path.starts_with(kept));
-        let staged: Vec<String> = told.iter().filter(is_kept).map(|path| path.to_string_lossy().into_owned()).collect();
-        let forced = slot.recorder.forced(told).await?;
+        let (mut named, mut said) = (Vec::new(), Vec::new());
+        for Named { path, commit } in told {
+            match commit {
+                Some(commit) => said.push(Submodule { path, commit }),
+                None => named.push(path),
+            }
+        }
+        let staged: Vec<String> =
+            named.iter().filter(is_kept).map(|path| path.to_string_lossy().into_owned()).collect();
+        let forced = slot.recorder.forced(named).await?;
         let (loaded, most_bytes) = (slot.known.loaded.clone(), self.parts.shared.params.workspace.max_change_bytes);
-        let recording = Recording { left_out, forced, is_work: true, most_bytes, loaded: Some(&loaded) };
+        let recording = Recording { left_out, forced, said, is_work: true, most_bytes, loaded: Some(&loaded) };
         let recorded = slot.recorder.record(recording).await?;
         slot.known.written.extend(recorded.changed);
         slot.known.loaded.clone_from(&recorded.tree);

@@ -386,6 +386,16 @@ async fn all_of_a_branch_arrives_whatever_somebody_put_on_top() {
         &["new", "touch"],
     )
     .await;
+    // With the message of the runtime's commit.
+    let in_two = |own: &Path| {
+        write(own, "touch", "mine\n");
+        git(own, &["reset", "-q", "HEAD~"]);
+        for file in ["new", "touch"] {
+            git(own, &["add", file]);
+            git(own, &["commit", "-q", "-C", "ORIG_HEAD"]);
+        }
+    };
+    check(&in_two, &["new", "touch"]).await;
     let squash = |own: &Path| {
         touch(own);
         git(own, &["reset", "-q", "--soft", "main"]);

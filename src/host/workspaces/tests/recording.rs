@@ -2,6 +2,7 @@
 
 use super::project::git;
 use super::project::*;
+use crate::domain::Change;
 use crate::domain::SubtaskId;
 use crate::domain::TreeId;
 use crate::services::Workspace;
@@ -11,6 +12,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 const FILES: [(&str, &str); 5] = [
@@ -406,6 +410,78 @@ async fn a_check_finds_the_files_that_took_the_place_of_a_filled_submodule() {
     assert_eq!(read(&room.dir(), "lib/f"), "2\n");
 }
 
+/// What is told of commits, and not of files in them.
+fn of_commits(remarks: Vec<String>) -> Vec<String> {
+    remarks.into_iter().filter(|said| said.contains("nobody could find out")).collect()
+}
+
+/// The submodules of the recorded tree, by path, and the change.
+async fn submodules_of(project: Project, act: impl FnOnce(&Path)) -> (Vec<String>, Change) {
+    let workspace = project.open().await;
+    reset(&workspace).await;
+    act(&workspace.dir());
+    let change = record(&workspace).await;
+    let listed = git(&project.top.join(".reflection/repository.git"), &["ls-tree", "-r", &change.tree.0]);
+    let submodules = listed.lines().filter(|line| line.starts_with("160000"));
+    let submodules = submodules.map(|line| line.rsplit('\t').next().unwrap().to_owned()).collect();
+    workspace.close().await.unwrap();
+    (submodules, change)
+}
+
+#[tokio::test]
+async fn a_submodule_that_was_moved_or_added_is_recorded_as_one() {
+    let fill = format!("git {}", FILL.join(" "));
+    let moved = |dir: &Path| drop(git(dir, &["mv", "lib", "vendor"]));
+    for project in [with_submodule(), with_submodule().set_up_by(&fill)] {
+        let (submodules, change) = submodules_of(project, moved).await;
+        assert_eq!(submodules, ["vendor"]);
+        assert_eq!(change.files, [".gitmodules", "lib", "vendor"]);
+        assert_eq!((change.leads_out, change.remarks), (Vec::new(), Vec::<String>::new()), "it is the same commit");
+    }
+    check_in(with_submodule(), moved, &[".gitmodules", "lib", "vendor"]).await;
+    check_in(with_submodule().set_up_by(&fill), moved, &[".gitmodules", "lib", "vendor"]).await;
+
+    let add = |url: &Path, dir: &Path| {
+        let add = ["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", url.to_str().unwrap(), "second"];
+        git(dir, &add);
+        git(dir, &["commit", "-q", "-m", "added"]);
+    };
+    let project = with_submodule();
+    let same = project.submodule();
+    let (submodules, change) = submodules_of(project, |dir| add(&same, dir)).await;
+    assert_eq!(submodules, ["lib", "second"]);
+    assert_eq!(change.remarks, Vec::<String>::new(), "the user has the repository that it comes from");
+    // In the place of files, and from where the user has nothing.
+    let other = with_submodule();
+    let project = Project::git(&[("second/f", "vendored\n"), ("a.txt", "a\n")]);
+    let replace = |dir: &Path| {
+        git(dir, &["rm", "-q", "-r", "second"]);
+        add(&other.submodule(), dir);
+    };
+    let (submodules, change) = submodules_of(project, replace).await;
+    assert_eq!(
+        (&submodules[..], &change.files[..]),
+        (&["second".to_owned()][..], &[".gitmodules", "second", "second/f"].map(str::to_owned)[..])
+    );
+    assert!(matches!(&of_commits(change.remarks)[..], [one] if one.contains("`second`")));
+    // What is none: a repository that is not named, and a name without a repository.
+    let none = |dir: &Path| {
+        git(dir, &["init", "-q", "inner"]);
+        write(dir, "inner/f", "1\n");
+        git(&dir.join("inner"), &["add", "f"]);
+        git(&dir.join("inner"), &["commit", "-q", "-m", "inner"]);
+        write(dir, "files/f", "1\n");
+        write(
+            dir,
+            ".gitmodules",
+            "[submodule \"files\"]\n\tpath = files\n\turl = x\n[submodule \"../x\"]\n\tpath = ../x\n[submodule \"no\"]\n\tpath =\n",
+        );
+    };
+    let (submodules, change) = submodules_of(Project::git(&[("a.txt", "a\n")]), none).await;
+    assert_eq!(submodules, Vec::<String>::new());
+    assert_eq!(change.files, [".gitmodules", "files/f", "inner/f"]);
+}
+
 /// What is said of a submodule that an agent has filled and worked on: what refutes, and what is only told.
 async fn said_of(project: &Project, act: impl FnOnce(&Path)) -> (Vec<String>, Vec<String>) {
     let workspace = project.open().await;
@@ -443,7 +519,115 @@ async fn a_commit_of_a_submodule_that_nobody_else_has_refutes() {
     })
     .await;
     assert_eq!(leads_out, Vec::<String>::new());
-    assert!(remarks[0].contains("nobody could find out whether anybody else has that commit"), "{remarks:?}");
+    assert!(remarks[0].contains("nobody could find out whether it can be had"), "{remarks:?}");
+}
+
+#[tokio::test]
+async fn no_other_repository_speaks_for_a_submodule() {
+    let names = |dir: &Path, entries: &[(&str, &str, &Path)]| {
+        let text = |(name, path, url): &(&str, &str, &Path)| {
+            format!("[submodule \"{name}\"]\n\tpath = {path}\n\turl = {}\n", url.display())
+        };
+        write(dir, ".gitmodules", &entries.iter().map(text).collect::<String>());
+    };
+    let other = with_submodule();
+    let add = ["-c", "protocol.file.allow=always", "submodule", "--quiet", "add"];
+    let project = with_submodule();
+    let (lib, b) = (project.submodule(), other.submodule());
+    // Two that are made in the same second are otherwise the same.
+    git(&lib, &["commit", "-q", "--allow-empty", "-m", "of the first alone"]);
+    git(&b, &["commit", "-q", "--allow-empty", "-m", "of the other alone"]);
+    git(&project.top, &[&add[..], &[b.to_str().unwrap(), "b"]].concat());
+    git(&project.top, &["commit", "-q", "-m", "another one"]);
+    let put_at_others = |dir: &Path| {
+        fs::remove_dir_all(dir.join("lib")).unwrap();
+        git(dir, &["clone", "-q", b.to_str().unwrap(), "lib"]);
+    };
+    let says = async |act: &dyn Fn(&Path)| {
+        let workspace = project.open().await;
+        reset(&workspace).await;
+        act(&workspace.dir());
+        let change = record(&workspace).await;
+        workspace.close().await.unwrap();
+        (change.leads_out.len(), of_commits(change.remarks).len())
+    };
+    assert_eq!(says(&put_at_others).await, (1, 0), "its remote does not have it");
+    let forged = |dir: &Path| {
+        put_at_others(dir);
+        names(dir, &[("b", "lib", &lib), ("b2", "b", &b)]);
+    };
+    assert_eq!(says(&forged).await, (1, 0), "its name is not where it comes from");
+    let swapped = |dir: &Path| {
+        put_at_others(dir);
+        git(dir, &["-c", "protocol.file.allow=always", "submodule", "--quiet", "update", "--init", "b"]);
+        fs::remove_dir_all(dir.join("b")).unwrap();
+        git(dir, &["clone", "-q", lib.to_str().unwrap(), "b"]);
+    };
+    assert_eq!(says(&swapped).await, (2, 0), "the commit of another one is known of that one alone");
+    let from_elsewhere = |dir: &Path| {
+        put_at_others(dir);
+        names(dir, &[("lib", "lib", Path::new("/a/fork")), ("b", "b", &b)]);
+    };
+    assert_eq!(says(&from_elsewhere).await, (0, 1), "nobody may be asked");
+    let dead = |dir: &Path| names(dir, &[("lib", "lib", Path::new("/nowhere")), ("b", "b", &b)]);
+    assert_eq!(says(&dead).await, (0, 1), "also where only that has changed");
+    let renamed = |dir: &Path| names(dir, &[("other name", "lib", &lib), ("b", "b", &b)]);
+    assert_eq!(says(&renamed).await, (0, 0));
+}
+
+/// A remote that takes calls and never answers, and how often it was called.
+fn silent_remote() -> (String, Arc<AtomicUsize>) {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("git://{}/x", listener.local_addr().unwrap());
+    let calls = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&calls);
+    std::thread::spawn(move || {
+        let mut open = Vec::new();
+        for call in listener.incoming() {
+            count.fetch_add(1, Ordering::SeqCst);
+            open.push(call);
+        }
+    });
+    (url, calls)
+}
+
+#[tokio::test]
+async fn a_remote_that_does_not_answer_is_asked_once_and_not_when_the_run_is_stopped() {
+    let commit = |dir: &Path| {
+        git(dir, &FILL);
+        git(&dir.join("lib"), &["commit", "-q", "--allow-empty", "-m", "the fix"]);
+    };
+    let project = with_submodule();
+    let workspace = project.open().await;
+    reset(&workspace).await;
+    commit(&workspace.dir());
+    let (url, calls) = silent_remote();
+    git(&project.top, &["config", "submodule.lib.url", &url]);
+    let first = record(&workspace).await;
+    assert!(matches!(&of_commits(first.remarks.clone())[..], [one] if one.contains("no answer in ")));
+    write(&workspace.dir(), "a.txt", "more\n");
+    assert_eq!(record(&workspace).await.remarks, first.remarks);
+    assert_eq!(calls.load(Ordering::SeqCst), 1);
+    workspace.close().await.unwrap();
+
+    let project = with_submodule();
+    let workspace = project.open().await;
+    let stop = CancellationToken::new();
+    workspace.reset(&workspace.base(), &stop).await.unwrap();
+    commit(&workspace.dir());
+    git(&project.top, &["config", "submodule.lib.url", &url]);
+    let base = workspace.base();
+    let (recorded, ()) = tokio::join!(workspace.record(&base), async {
+        while calls.load(Ordering::SeqCst) < 2 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        stop.cancel();
+    });
+    let remarks = of_commits(recorded.unwrap().remarks);
+    assert!(matches!(&remarks[..], [one] if one.contains("the run was stopped")), "{remarks:?}");
+    let left = fs::read_dir(project.top.join(".reflection")).unwrap();
+    let left = left.filter(|entry| entry.as_ref().unwrap().file_name().to_string_lossy().starts_with("fetched-"));
+    assert_eq!(left.count(), 0);
 }
 
 #[tokio::test]

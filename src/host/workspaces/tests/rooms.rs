@@ -320,6 +320,35 @@ async fn setup_that_links_a_file_of_the_work_runs_again() {
 }
 
 #[tokio::test]
+async fn a_submodule_comes_from_where_the_work_says() {
+    let fill = "git -c protocol.file.allow=always submodule --quiet update --init";
+    let set = |dir: &Path, key: &str, url: &str| drop(git(dir, &["config", "-f", ".gitmodules", key, url]));
+    let check = async |act: &dyn Fn(&Path, &Path), goes_well: bool| {
+        let project = Project::git(&[("a", "a")]).with_submodule("lib").set_up_by(fill);
+        let away = project.submodule().with_extension("away");
+        // The user has it from another place than every clone: that holds, too.
+        fs::rename(project.submodule(), &away).unwrap();
+        git(&project.top, &["config", "submodule.lib.url", away.to_str().unwrap()]);
+        let workspace = project.open().await;
+        reset(&workspace).await;
+        let tree = work(&workspace, |dir| act(dir, &away)).await;
+        let room = workspace.room().await.unwrap();
+        let put = room.reset(&tree, &CancellationToken::new()).await;
+        assert_eq!(put.is_ok(), goes_well, "{put:?}");
+        match put {
+            Ok(_) => assert_eq!(read(&room.dir(), "lib/f"), "2\n"),
+            Err(error) => assert!(matches!(error, WorkspaceError::Setup { .. }), "{error}"),
+        }
+    };
+    check(&|dir, _| write(dir, "a", "b"), true).await;
+    check(&|dir, _| set(dir, "submodule.lib.url", "/nowhere"), false).await;
+    check(&|dir, _| drop(git(dir, &["config", "-f", ".gitmodules", "--unset", "submodule.lib.url"])), false).await;
+    check(&|dir, _| fs::remove_file(dir.join(".gitmodules")).unwrap(), false).await;
+    check(&|dir, away| set(dir, "submodule.lib.url", away.to_str().unwrap()), true).await;
+    check(&|dir, _| set(dir, "submodule.lib.ignore", "dirty"), true).await;
+}
+
+#[tokio::test]
 async fn setup_that_fails_with_the_work_alone_is_told() {
     // It only writes to a directory that goes; and `make` has the status for warnings where it fails.
     for setup in ["echo 1 > src/version", "[ -e src/a ] || exit 2"] {

@@ -2,7 +2,15 @@
 
 use super::project::*;
 use crate::domain::RunId;
+use crate::domain::policy;
+use crate::host::HostWorkspaces;
+use crate::host::ProjectLock;
+use crate::host::SystemClock;
+use crate::host::try_base;
+use crate::services::BeginRun;
 use crate::services::OutsideChanges;
+use crate::services::ResumedBase;
+use crate::services::RunLock;
 use crate::services::WorkspaceError;
 use crate::services::Workspaces;
 use sha2::Digest;
@@ -10,6 +18,8 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::Command;
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
 
 fn index_hash(top: &Path) -> String {
     format!("{:x}", sha2::Sha256::digest(fs::read(top.join(".git/index")).unwrap()))
@@ -61,12 +71,13 @@ async fn what_a_dead_run_left_is_removed_and_the_users_worktrees_are_not() {
     let mine = project.top.parent().unwrap().join("mine");
     git(&project.top, &["worktree", "add", "-q", "-b", "side", mine.to_str().unwrap()]);
     let dir = project.open().await.dir();
+    write(&project.top, ".reflection/fetched-x/HEAD", "of a remote that was asked");
     // As if it were on a drive that is not there today.
     fs::rename(&mine, mine.with_extension("away")).unwrap();
     let run = RunId::new("r2").unwrap();
     let base = project.workspaces().begin(run.clone().into()).await.unwrap();
     assert_eq!(base.cleaned, ["a workspace of run r1"]);
-    assert!(!dir.exists());
+    assert!(!dir.exists() && !project.top.join(".reflection/fetched-x").exists());
     let list = git(&project.top, &["worktree", "list"]);
     assert!(list.contains("mine") && !list.contains(".reflection"), "{list}");
 }
@@ -221,6 +232,74 @@ async fn a_branch_that_the_user_works_on_is_not_taken_away() {
     // Checked out, and moved.
     check(|top, branch| drop(git(top, &["worktree", "add", "-q", "../mine", branch])), true).await;
     check(|top, branch| drop(git(top, &["branch", "-f", branch, "HEAD"])), true).await;
+}
+
+#[tokio::test]
+async fn work_that_others_depend_on_is_known_whatever_becomes_of_its_branch() {
+    let branch = "refs/heads/reflexion/r1/t";
+    let files = async |workspaces: &HostWorkspaces, id: &str| {
+        let workspace = open(workspaces, id, &["t"]).await.unwrap();
+        let base = workspace.base();
+        let said = workspace.reset(&base, &CancellationToken::new()).await.unwrap().said;
+        let names = names(&workspace.dir());
+        workspace.close().await.unwrap();
+        (names, said)
+    };
+    let both = || (vec!["a".to_owned(), "t.txt".to_owned()], Vec::<String>::new());
+    let project = Project::git(&[("a", "a")]);
+    let top = &project.top;
+    let base = git(top, &["rev-parse", "main"]);
+    let workspaces = project.workspaces();
+    workspaces.begin(run_id().into()).await.unwrap();
+    let workspace = open(&workspaces, "t", &[]).await.unwrap();
+    write(&workspace.dir(), "t.txt", "t");
+    confirm(&workspace, "t").await;
+    let work = git(top, &["rev-parse", branch]);
+    git(top, &["update-ref", branch, "main"]);
+    assert_eq!(files(&workspaces, "moved").await, both());
+    git(top, &["update-ref", "-d", branch]);
+    assert_eq!(files(&workspaces, "deleted").await, both());
+    workspace.integrate(&base, &work).await.unwrap();
+    drop((workspace, workspaces));
+
+    // The run goes on in another process.
+    let resume = async |integration: Option<&String>| {
+        let resumed = ResumedBase { commit: base.clone(), integration: integration.cloned(), pending: None };
+        let workspaces = project.workspaces();
+        workspaces.begin(BeginRun { run: run_id(), resumed: Some(resumed) }).await.unwrap();
+        workspaces
+    };
+    assert_eq!(files(&resume(Some(&work)).await, "merged").await, both());
+    git(top, &["merge", "-q", &work]);
+    assert_eq!(files(&resume(None).await, "by-the-user").await, both());
+    git(top, &["reset", "-q", "--hard", &base]);
+    let (names, said) = files(&resume(None).await, "nowhere").await;
+    assert_eq!(names, ["a"]);
+    assert!(matches!(&said[..], [one] if one.contains("without the confirmed work of t")), "{said:?}");
+}
+
+#[tokio::test]
+async fn what_a_run_has_taken_over_stays_while_it_lives() {
+    let project = Project::git(&[("a", "a")]);
+    let policy = policy::Project {
+        name: "p".to_owned(),
+        tasks: project.top.join("tasks.jsonl"),
+        root: project.top.clone(),
+        rooms: project.rooms(),
+    };
+    let lock = ProjectLock::new(policy.state_dir(), Arc::new(SystemClock::new()));
+    let held = lock.acquire(&run_id()).unwrap();
+    let workspace = project.open().await;
+    reset(&workspace).await;
+    fs::write(project.top.join(".git/info/exclude"), "*.new\n").unwrap();
+    try_base(&policy).await.unwrap();
+    let nothing = project.workspaces().apply(&run_id(), &task("t"), &CancellationToken::new()).await;
+    assert!(nothing.is_err());
+    write(&workspace.dir(), "x.new", "x");
+    assert_eq!(record(&workspace).await.files, ["x.new"]);
+    drop(held);
+    try_base(&policy).await.unwrap();
+    assert_eq!(read(&project.top, ".reflection/repository.git/info/exclude"), "*.new\n");
 }
 
 /// Git would move what such a branch leads to.

@@ -382,8 +382,6 @@ mod tests {
         check_with((8, &ctest), (0, "done"), false, "(ctest: 0 passed, 1 failed) is missing");
         // A run beside it is none of its tests.
         check_with((8, &format!("{google}{ctest}")), (0, "100% tests passed out of 1"), false, "summary of googletest");
-        let hook = "pytest......Failed\n- hook id: pytest\n- exit code: 1\n\n=== 1 failed, 3 passed in 0.1s ===";
-        check_with((1, hook), (0, "pytest......Passed"), false, "");
     }
 
     #[test]

@@ -83,6 +83,12 @@ pub fn holds_paths(path: &str) -> bool {
     table().holds_paths.is_match(path)
 }
 
+/// Names of files that say how dependencies are built: where one is anywhere in the repository, nothing of a build cache may be used
+/// for other files.
+pub fn says_how_dependencies_are_built() -> impl Iterator<Item = &'static str> {
+    table().build_caches.iter().flat_map(|cache| &cache.unless).map(String::as_str)
+}
+
 /// What of the build cache that this variable of the environment names may be used for other files than those that it was built
 /// of; none: nothing, or it is no build cache that is known.
 #[must_use]

@@ -58,6 +58,8 @@ struct File {
 pub(super) struct BuildCache {
     pub(super) variables: Vec<String>,
     pub(super) reuse: Reuse,
+    #[serde(default)]
+    pub(super) unless: Vec<String>,
 }
 
 /// What of a build cache may be used for other files than those that it was built of.

@@ -185,6 +185,7 @@ impl Work {
             left_out: repository.hidden().into(),
             forced: Vec::new(),
             said: Vec::new(),
+            has_submodules: repository.kind == Kind::Git,
             is_work: false,
             most_bytes: u64::MAX,
             loaded: None,
@@ -252,8 +253,17 @@ pub(super) async fn diff(git: &Git, from: &str, to: &str) -> Result<Vec<u8>, Wor
     git.call(["diff-tree", "--text"].iter().chain(&READABLE).chain(&[from, to])).ok().await
 }
 
-const READABLE: [&str; 8] =
-    ["-r", "-p", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color", "--src-prefix=a/", "--dst-prefix=b/"];
+const READABLE: [&str; 9] = [
+    "-r",
+    "-p",
+    "--no-renames",
+    "--no-ext-diff",
+    "--no-textconv",
+    "--no-color",
+    "--ignore-submodules=none",
+    "--src-prefix=a/",
+    "--dst-prefix=b/",
+];
 
 /// The repository that made the patch is gone; the patch alone is enough if the files have not changed since.
 async fn plan_of_file(repository: Repository, (path, patch): (&Path, Vec<u8>)) -> Result<Planned, WorkspaceError> {

@@ -341,6 +341,7 @@ async fn snapshot(layout: &Layout, repository: &Repository) -> Result<String, Wo
         left_out: repository.hidden().into(),
         forced: Vec::new(),
         said: Vec::new(),
+        has_submodules: false,
         is_work: false,
         most_bytes: u64::MAX,
         loaded: None,

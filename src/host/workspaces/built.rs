@@ -72,10 +72,25 @@ impl Slot {
     pub(super) async fn look_after_cache(&mut self, begun: &Begun) -> Result<(), WorkspaceError> {
         let Some(tree) = self.used_on.clone() else { return Ok(()) };
         let base = begun.repository.resolve(&format!("{}^{{tree}}", begun.commit)).await?;
-        let is_base = base.as_ref() == Some(&tree);
-        self.with_cache(move |cache| if is_base { cache.keep() } else { cache.put_back() }).await?;
+        let keeps = base.as_ref() == Some(&tree) && !self.says_how_dependencies_are_built().await?;
+        self.with_cache(move |cache| if keeps { cache.keep() } else { cache.put_back() }).await?;
         self.used_on = None;
         Ok(())
+    }
+
+    /// Takes away what is used again for other files, where these say how it is built.
+    pub(super) async fn fit_cache(&mut self) -> Result<(), WorkspaceError> {
+        if self.cache.is_none() || !self.says_how_dependencies_are_built().await? {
+            return Ok(());
+        }
+        self.use_cache();
+        self.with_cache(RoomCache::leave_out_kept).await
+    }
+
+    async fn says_how_dependencies_are_built(&self) -> Result<bool, WorkspaceError> {
+        let names = toolchain::says_how_dependencies_are_built();
+        let patterns: Vec<String> = names.map(|name| format!(":(top,glob)**/{name}")).collect();
+        Ok(!self.recorder.listing_of(&patterns).await?.is_empty())
     }
 
     /// Works on the build caches, if there are any, on a thread for that.

@@ -170,8 +170,10 @@ async fn confirmed(begun: &Begun, run: &RunId, task: &TaskId, base: &str) -> Res
         return Ok(Some(known));
     }
     let repository = &begun.repository;
-    if let Some(tip) = repository.resolve(&format!("{full}^{{commit}}")).await? {
-        return Ok(Some(tip));
+    let branch = repository.resolve(&format!("{full}^{{commit}}")).await?;
+    // What this run has merged is known by that, wherever somebody has moved the branch while it was stopped.
+    if *run != begun.run && branch.is_some() {
+        return Ok(branch);
     }
     let lines = lines_of_work(run, task).map(|line| format!("--grep=^{}$", line.replace('.', "[.]")));
     let find = ["rev-list", "--max-count=1", "--basic-regexp", "--all-match"];
@@ -183,7 +185,7 @@ async fn confirmed(begun: &Begun, run: &RunId, task: &TaskId, base: &str) -> Res
             return Ok(Some(found));
         }
     }
-    Ok(None)
+    Ok(branch)
 }
 
 async fn is_ancestor(begun: &Begun, old: &str, new: &str) -> Result<bool, WorkspaceError> {

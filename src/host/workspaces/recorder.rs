@@ -44,6 +44,8 @@ pub(super) struct Recording<'a> {
     pub(super) forced: Vec<PathBuf>,
     /// Submodules that whoever worked here says there are. They are believed where nothing else tells of them.
     pub(super) said: Vec<Submodule>,
+    /// The repository is git's: it may have submodules.
+    pub(super) has_submodules: bool,
     /// It is somebody's work, of which nothing may be missing; of a user's own files, what cannot be read is left out.
     pub(super) is_work: bool,
     /// More bytes than this in changed files are not recorded.
@@ -255,7 +257,8 @@ impl Recorder {
         let exclude = self.private.path().join(exclude);
         let before = if what.is_work { submodules(&self.listing().await?) } else { Vec::new() };
         let mut changed = self.let_go_of(&before, &what.left_out).await?;
-        let taken_up = if what.is_work { self.take_up(&before, &what).await? } else { Vec::new() };
+        let taken_up =
+            if what.is_work && what.has_submodules { self.take_up(&before, &what).await? } else { Vec::new() };
         changed.extend(taken_up.iter().cloned());
         let list = ["ls-files", "-z", "--others", "--modified", "--deleted", "--exclude-standard", "-X"];
         let out = self.call(list).arg(&exclude).run().await?;
@@ -318,7 +321,8 @@ impl Recorder {
     }
 
     /// Puts the submodules that work has made or moved into the index: where its `.gitmodules` names a directory that is a repository, or
-    /// an empty one of which it is said at which commit it is. Says where they are.
+    /// an empty one of which it is said at which commit it is. Where files were recorded before, the directory stays one of files, which may
+    /// be somebody's own, unless whoever worked here has said otherwise to git. Says where they are.
     async fn take_up(&self, before: &[Submodule], what: &Recording<'_>) -> Result<Vec<PathBuf>, WorkspaceError> {
         let Ok(content) = self.files.read(Path::new(GITMODULES)) else { return Ok(Vec::new()) };
         let named = Gitmodules::of_file(&self.git, content).await?;
@@ -332,9 +336,12 @@ impl Recorder {
         let mut taken_up = Vec::new();
         // Without a slash at its end.
         for path in named.paths().map(|(_, path)| path.components().collect()).filter(is_new) {
+            let below = self.call(["--literal-pathspecs", "ls-files", "-z", "--"]).arg(&path).ok().await?;
+            let is_said = what.said.iter().any(|said| said.path == path);
+            if !below.is_empty() && !is_said {
+                continue;
+            }
             let staged = if self.is_there(&path.join(".git")) {
-                // Files that were there are in its way.
-                let below = self.call(["--literal-pathspecs", "ls-files", "-z", "--"]).arg(&path).ok().await?;
                 let remove = ["update-index", "--force-remove", "-z", "--stdin"];
                 self.call(remove).stdin(below).ok().await?;
                 let add = self.call(["update-index", "--add", "-z", "--stdin"]);
@@ -514,7 +521,7 @@ impl Recorder {
         let raw = if from == to {
             Vec::new()
         } else {
-            let diff = ["diff-tree", "-r", "-z", "--no-renames", from, to];
+            let diff = ["diff-tree", "-r", "-z", "--no-renames", "--ignore-submodules=none", from, to];
             self.git.call(diff).ok().await?
         };
         // `:mode mode id id status NUL path NUL`, again and again.

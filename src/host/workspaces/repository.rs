@@ -291,7 +291,9 @@ impl For {
         blocking(move || {
             // The last of its files.
             let is_there = || layout.store().join("HEAD").exists();
-            let lives = || lock_holder(layout.state()).is_ok_and(|holder| holder.is_some());
+            // One that waits for its window has not begun, and has taken over nothing.
+            let lives =
+                || lock_holder(layout.state()).is_ok_and(|holder| holder.is_some_and(|by| by.waits_until.is_none()));
             if self == Self::Others && is_there() && lives() { Ok(()) } else { store::lay(&layout, &frozen) }
         })
         .await

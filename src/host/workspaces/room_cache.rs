@@ -165,6 +165,12 @@ impl RoomCache {
         reused.flat_map(Path::ancestors).collect()
     }
 
+    /// Takes away all but what `setup` has written, until the caches are put back.
+    pub(super) fn leave_out_kept(&mut self) -> Result<(), WorkspaceError> {
+        empty(&self.live)?;
+        copy(&self.of_setup, &self.live, &all(&self.of_setup)?, |_| true)
+    }
+
     /// `setup` is about to run on files for which nothing that it made before is right.
     pub(super) fn begin_setup(&mut self) -> Result<(), WorkspaceError> {
         empty(&self.of_setup)?;

@@ -339,6 +339,7 @@ impl Workspace for HostWorkspace {
             said.extend(self.put_back(slot, &tree.0).await?);
         }
         said.extend(self.set_up(slot, cancel).await?);
+        slot.fit_cache().await?;
         state.pristine = Some(tree.0.clone());
         Ok(Restored { said })
     }
@@ -415,7 +416,9 @@ impl Workspace for HostWorkspace {
             named.iter().filter(is_kept).map(|path| path.to_string_lossy().into_owned()).collect();
         let forced = slot.recorder.forced(named).await?;
         let (loaded, most_bytes) = (slot.known.loaded.clone(), self.parts.shared.params.workspace.max_change_bytes);
-        let recording = Recording { left_out, forced, said, is_work: true, most_bytes, loaded: Some(&loaded) };
+        let has_submodules = self.parts.begun.repository.kind == Kind::Git;
+        let recording =
+            Recording { left_out, forced, said, has_submodules, is_work: true, most_bytes, loaded: Some(&loaded) };
         let recorded = slot.recorder.record(recording).await?;
         slot.known.written.extend(recorded.changed);
         slot.known.loaded.clone_from(&recorded.tree);

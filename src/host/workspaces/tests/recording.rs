@@ -464,6 +464,18 @@ async fn a_submodule_that_was_moved_or_added_is_recorded_as_one() {
         (&["second".to_owned()][..], &[".gitmodules", "second", "second/f"].map(str::to_owned)[..])
     );
     assert!(matches!(&of_commits(change.remarks)[..], [one] if one.contains("`second`")));
+    // A clone in the place of files is no word about them, and where there is no git there are no submodules.
+    for project in [Project::git(&[("lib/f", "mine\n")]), Project::plain(&[("lib/f", "mine\n")])] {
+        let renewed = |dir: &Path| {
+            git(dir, &["clone", "-q", other.submodule().to_str().unwrap(), "new"]);
+            fs::rename(dir.join("new/.git"), dir.join("lib/.git")).unwrap();
+            fs::remove_dir_all(dir.join("new")).unwrap();
+            write(dir, "lib/f", "renewed\n");
+            write(dir, ".gitmodules", "[submodule \"lib\"]\n\tpath = lib\n\turl = x\n");
+        };
+        let (submodules, change) = submodules_of(project, renewed).await;
+        assert_eq!((&submodules[..], &change.files[..]), (&[][..], &[".gitmodules", "lib/f"].map(str::to_owned)[..]));
+    }
     // What is none: a repository that is not named, and a name without a repository.
     let none = |dir: &Path| {
         git(dir, &["init", "-q", "inner"]);
@@ -503,6 +515,12 @@ async fn a_commit_of_a_submodule_that_nobody_else_has_refutes() {
     let (leads_out, remarks) = said_of(&with_submodule(), commit).await;
     assert!(matches!(&leads_out[..], [one] if one.starts_with("lib -> commit ")), "{leads_out:?}");
     assert_eq!(remarks.len(), 1, "{remarks:?}");
+
+    let unseen = |lib: &Path| {
+        commit(lib);
+        git(lib.parent().unwrap(), &["config", "-f", ".gitmodules", "submodule.lib.ignore", "all"]);
+    };
+    assert_eq!(said_of(&with_submodule(), unseen).await.0.len(), 1, "what `git status` shows is another question");
 
     let pushed = |lib: &Path| {
         commit(lib);

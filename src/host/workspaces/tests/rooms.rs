@@ -374,11 +374,11 @@ async fn setup_that_fails_with_the_work_alone_is_told() {
 async fn work_begins_without_what_was_built_of_other_files() {
     let mut project = Project::git(&[("src/a", "a"), ("src/b", "b")]);
     project.policy.env.insert("OBJECTS".to_owned(), "{cache}/objects".to_owned());
-    project.policy.env.insert("GOCACHE".to_owned(), "{cache}/go".to_owned());
+    project.policy.env.insert("GOMODCACHE".to_owned(), "{cache}/go".to_owned());
     let workspace = project.open().await;
     let changed = work(&workspace, |dir| write(dir, "src/new", "work")).await;
     let room = workspace.room().await.unwrap();
-    let caches = ["OBJECTS", "GOCACHE"].map(|name| Path::new(&room.env()[name]).join("built"));
+    let caches = ["OBJECTS", "GOMODCACHE"].map(|name| Path::new(&room.env()[name]).join("built"));
     for tree in [room.base(), changed.clone(), room.base(), changed] {
         at(&room, &tree).await;
         room.begin_work().await.unwrap();
@@ -390,7 +390,12 @@ async fn work_begins_without_what_was_built_of_other_files() {
         room.end_work().await.unwrap();
     }
     at(&room, &room.base()).await;
-    assert!(caches[1].exists(), "found by digests");
+    assert!(caches[1].exists(), "it is the same for all files");
+    let configured = work(&workspace, |dir| write(dir, "tools/.cargo/config.toml", "[env]")).await;
+    for (tree, is_there) in [(&configured, false), (&room.base(), true)] {
+        at(&room, tree).await;
+        assert_eq!(caches[1].exists(), is_there);
+    }
 }
 
 #[tokio::test]

@@ -560,7 +560,7 @@ pub(super) fn inside(project: &Path, link: &Path, target: &Path) -> Option<PathB
 }
 
 /// The path without `.` and `..`, by its words alone.
-fn normal(path: &Path) -> Option<PathBuf> {
+pub(super) fn normal(path: &Path) -> Option<PathBuf> {
     let mut normal = PathBuf::new();
     for part in path.components() {
         match part {

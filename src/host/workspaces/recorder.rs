@@ -4,8 +4,10 @@
 //! asked what changed. Ours is a file outside the workspace; its cached stat data make a recording of few changes a
 //! matter of milliseconds.
 
+use super::agents_git::MODULES;
 use super::gitmodules::GITMODULES;
 use super::gitmodules::Gitmodules;
+use super::kept::normal;
 use super::layout::blocking;
 use super::layout::io_error;
 use crate::domain::belongs_to_tests;
@@ -341,7 +343,7 @@ impl Recorder {
             if !below.is_empty() && !is_said {
                 continue;
             }
-            let staged = if self.is_there(&path.join(".git")) {
+            let staged = if self.is_set_up_by_git(&path) {
                 let remove = ["update-index", "--force-remove", "-z", "--stdin"];
                 self.call(remove).stdin(below).ok().await?;
                 let add = self.call(["update-index", "--add", "-z", "--stdin"]);
@@ -360,6 +362,16 @@ impl Recorder {
             }
         }
         Ok(taken_up)
+    }
+
+    /// Whether git has put the repository of a submodule there, which it keeps elsewhere. One that stands in the directory itself somebody
+    /// has made by hand: nobody else may have its commits, and its files are the work.
+    fn is_set_up_by_git(&self, path: &Path) -> bool {
+        let link = path.join(".git");
+        let text = (self.kind(&link) == Some(Kind::File)).then(|| self.files.read(&link).ok()).flatten();
+        let text = text.and_then(|text| String::from_utf8(text).ok()).unwrap_or_default();
+        let at = text.trim_end().strip_prefix("gitdir: ").and_then(|at| normal(&path.join(at)));
+        at.is_some_and(|at| at.starts_with(MODULES))
     }
 
     /// The files below a submodule that are not those of its commit, as far as they are not ignored; none if the commit is not among

@@ -476,7 +476,7 @@ async fn a_submodule_that_was_moved_or_added_is_recorded_as_one() {
         let (submodules, change) = submodules_of(project, renewed).await;
         assert_eq!((&submodules[..], &change.files[..]), (&[][..], &[".gitmodules", "lib/f"].map(str::to_owned)[..]));
     }
-    // What is none: a repository that is not named, and a name without a repository.
+    // What is none: a repository that the agent has made itself, and a name without a repository.
     let none = |dir: &Path| {
         git(dir, &["init", "-q", "inner"]);
         write(dir, "inner/f", "1\n");
@@ -486,7 +486,7 @@ async fn a_submodule_that_was_moved_or_added_is_recorded_as_one() {
         write(
             dir,
             ".gitmodules",
-            "[submodule \"files\"]\n\tpath = files\n\turl = x\n[submodule \"../x\"]\n\tpath = ../x\n[submodule \"no\"]\n\tpath =\n",
+            "[submodule \"own\"]\n\tpath = inner\n\turl = ./inner\n[submodule \"files\"]\n\tpath = files\n\turl = x\n[submodule \"../x\"]\n\tpath = ../x\n[submodule \"no\"]\n\tpath =\n",
         );
     };
     let (submodules, change) = submodules_of(Project::git(&[("a.txt", "a\n")]), none).await;

@@ -80,11 +80,7 @@ impl ProjectLock {
 
     fn take(&self, run: &RunId, waits_until: Option<Timestamp>) -> std::io::Result<Result<File, RunLockError>> {
         let mut file = super::workspaces::make_state_dir(&self.state_dir)?.append_to(Path::new(LOCK))?;
-        let mut tried = try_lock_within(AT_ONCE, || file.try_lock());
-        if matches!(tried, Err(TryLockError::WouldBlock)) && holder(&mut file).is_some_and(|holder| holder.is_dead()) {
-            tried = try_lock_within(STARTING, || file.try_lock());
-        }
-        match tried {
+        match try_lock(&mut file, AT_ONCE, File::try_lock) {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Ok(Err(self.held(&mut file))),
             Err(TryLockError::Error(error)) => return Err(error),
@@ -129,7 +125,7 @@ pub fn lock_holder(state_dir: &Path) -> std::io::Result<Option<LockHolder>> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         other => other?,
     };
-    match file.try_lock_shared() {
+    match try_lock(&mut file, Duration::ZERO, File::try_lock_shared) {
         Ok(()) => Ok(None),
         Err(TryLockError::WouldBlock) => Ok(holder(&mut file)),
         Err(TryLockError::Error(error)) => Err(error),
@@ -151,6 +147,21 @@ fn holder(file: &mut File) -> Option<LockHolder> {
     let mut text = String::new();
     file.rewind().and_then(|()| file.read_to_string(&mut text)).ok()?;
     serde_json::from_str(&text).ok()
+}
+
+/// Tries to take the run lock until it is free, or this time is over; longer where only what a killed run was just starting can
+/// hold it.
+fn try_lock(
+    file: &mut File,
+    patience: Duration,
+    lock: impl Fn(&File) -> Result<(), TryLockError>,
+) -> Result<(), TryLockError> {
+    match try_lock_within(patience, || lock(file)) {
+        Err(TryLockError::WouldBlock) if holder(file).is_some_and(|holder| holder.is_dead()) => {
+            try_lock_within(STARTING, || lock(file))
+        }
+        tried => tried,
+    }
 }
 
 /// Tries to take a lock until it is free, or this time is over.
@@ -192,22 +203,26 @@ mod tests {
 
     #[test]
     fn what_a_killed_run_was_just_starting_is_waited_for() {
-        let dir = tempfile::tempdir().unwrap();
-        let state = dir.path().join(".reflection");
-        let lock = ProjectLock::new(state.clone(), Arc::new(SystemClock::new()));
-        drop(lock.acquire(&RunId::new("one").unwrap()).unwrap());
-        let mut dead = std::process::Command::new("true").spawn().unwrap();
-        dead.wait().unwrap();
-        let holder = serde_json::json!({"pid": dead.id(), "run": "one", "since": "2026-11-23T10:00:00Z"});
-        std::fs::write(state.join(LOCK), holder.to_string()).unwrap();
-        let still_open = File::open(state.join(LOCK)).unwrap();
-        still_open.lock().unwrap();
-        let started = std::thread::spawn(move || {
-            std::thread::sleep(20 * AT_ONCE);
-            drop(still_open);
-        });
-        drop(lock.acquire(&RunId::new("two").unwrap()).unwrap());
-        started.join().unwrap();
+        let looks = |state: &Path, _: &ProjectLock| assert_eq!(lock_holder(state).unwrap(), None, "nobody works");
+        let begins = |_: &Path, lock: &ProjectLock| drop(lock.acquire(&RunId::new("two").unwrap()).unwrap());
+        for then in [&looks as &dyn Fn(&Path, &ProjectLock), &begins] {
+            let dir = tempfile::tempdir().unwrap();
+            let state = dir.path().join(".reflection");
+            let lock = ProjectLock::new(state.clone(), Arc::new(SystemClock::new()));
+            drop(lock.acquire(&RunId::new("one").unwrap()).unwrap());
+            let mut dead = std::process::Command::new("true").spawn().unwrap();
+            dead.wait().unwrap();
+            let holder = serde_json::json!({"pid": dead.id(), "run": "one", "since": "2026-11-23T10:00:00Z"});
+            std::fs::write(state.join(LOCK), holder.to_string()).unwrap();
+            let still_open = File::open(state.join(LOCK)).unwrap();
+            still_open.lock().unwrap();
+            let started = std::thread::spawn(move || {
+                std::thread::sleep(20 * AT_ONCE);
+                drop(still_open);
+            });
+            then(&state, &lock);
+            started.join().unwrap();
+        }
     }
 
     #[test]

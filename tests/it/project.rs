@@ -243,7 +243,7 @@ impl Ran {
     /// Words on stderr.
     #[track_caller]
     pub fn says(&self, words: &str) -> &Self {
-        assert!(self.stderr.contains(words), "no `{words}` in\n{}", self.stderr);
+        assert!(self.stderr.contains(words), "no `{words}` in\n{}\n--- stdout\n{}", self.stderr, self.stdout);
         self
     }
 

@@ -10,14 +10,15 @@ use std::path::Path;
 /// The variable by which a program's descendants are recognised wherever they went.
 pub(super) const MARK: &str = "REFLEXION_MARK";
 
-/// A mark that no other program has, with the project it works for and the runtime that started it, if they are known:
-/// `<id>` or `<id>@<project>.<pid>.<start>`.
+/// A mark that no other program has, with the project it works for, if there is one, and the runtime that started it:
+/// `<id>@<project>.<pid>.<start>`.
 pub(super) fn new_mark(state_dir: Option<&Path>) -> String {
     let id = uuid::Uuid::now_v7().simple();
     let me = rustix::process::getpid().as_raw_pid();
-    match (state_dir.and_then(project_key), Process::read(me)) {
-        (Some(project), Some(runtime)) => format!("{id}@{project}.{me}.{}", runtime.start),
-        _ => id.to_string(),
+    let project = state_dir.and_then(project_key).unwrap_or_default();
+    match Process::read(me) {
+        Some(runtime) => format!("{id}@{project}.{me}.{}", runtime.start),
+        None => id.to_string(),
     }
 }
 
@@ -45,16 +46,21 @@ pub(in crate::host) fn project_key(state_dir: &Path) -> Option<String> {
 /// Whether the variable's value has a mark of this project whose runtime is not there any more. A program inside a
 /// program has the marks of both, joined by `:`.
 pub(super) fn is_of_dead_run(value: &str, project: &str) -> bool {
-    value.split(':').filter_map(|mark| mark.split_once('@')).any(|(_, of)| {
-        let mut parts = of.split('.');
-        let (Some(key), Some(pid), Some(start)) = (parts.next(), parts.next(), parts.next()) else {
-            return false;
-        };
-        let (Ok(pid), Ok(start)) = (pid.parse(), start.parse::<u64>()) else {
-            return false;
-        };
-        let lives = || Process::read(pid).is_some_and(|runtime| runtime.start == start && !runtime.zombie);
-        key == project && !lives()
+    let lives = |pid, start| Process::read(pid).is_some_and(|runtime| runtime.start == start && !runtime.zombie);
+    runtimes(value).any(|(key, pid, start)| key == project && !lives(pid, start))
+}
+
+/// Whether the variable's value names runtimes, and this process is none of them.
+pub(super) fn is_of_another_runtime(value: &str, me: &Process) -> bool {
+    let mut named = runtimes(value).peekable();
+    named.peek().is_some() && named.all(|(_, pid, start)| (pid, start) != (me.pid, me.start))
+}
+
+/// The marks of the variable's value, each with its project (empty: none), and its runtime's id and start time.
+fn runtimes(value: &str) -> impl Iterator<Item = (&str, i32, u64)> {
+    value.split(':').filter_map(|mark| {
+        let mut parts = mark.split_once('@')?.1.split('.');
+        Some((parts.next()?, parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
     })
 }
 
@@ -90,6 +96,10 @@ mod tests {
         check(&format!("a@q.{me}.{}", start + 1), false);
         check(&format!("a@p.{me}.1:b@q.{me}.{start}"), true);
         check(&format!("b@q.{me}.{start}:a@p.{me}.1:c"), true);
+        // One that works for no project.
+        let without = new_mark(None);
+        assert_eq!(runtimes(&without).collect::<Vec<_>>(), [("", me, start)]);
+        check(&without, false);
         for nothing in ["", "a", "a:b", "a@", "a@p", "a@p.x.y", "a@p.1", "p.1.1"] {
             check(nothing, false);
         }

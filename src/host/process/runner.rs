@@ -76,7 +76,7 @@ exec "$@""#;
 /// first one, or is itself killed, such a daemon escapes.
 ///
 /// So whoever uses this starts no process groups and no sessions in the same process by other means. Children that it had
-/// before the first runner was made are left alone.
+/// before the first runner was made are left alone, and so is what another runtime has started, if it was killed below this process.
 ///
 /// Linux only: on other systems only the process group is ended.
 #[derive(Debug, Clone)]

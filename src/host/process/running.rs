@@ -1,5 +1,6 @@
 //! What runs now: the programs that this process started, and what can be said to be theirs.
 
+use super::mark;
 use super::table::Marked;
 use super::table::Process;
 use super::table::Table;
@@ -191,11 +192,17 @@ struct Adopted {
 
 impl Adopted {
     /// Whether it is a child of ours that we did not start: an orphan of a program that we ran. One that is in our own process
-    /// group may have been started without our knowing, unless we are [the program](is_the_program).
+    /// group, or that another runtime has started, may be there without our knowing, unless we are
+    /// [the program](is_the_program).
     fn has(&self, process: &Process) -> bool {
         let me = self.table.me();
-        let may_be_ours = process.group == me.group && !ALONE.load(Ordering::Relaxed);
-        process.parent == me.pid && !may_be_ours && self.started.get(&process.pid) != Some(&process.start)
+        process.parent == me.pid
+            && self.started.get(&process.pid) != Some(&process.start)
+            && (ALONE.load(Ordering::Relaxed) || !(process.group == me.group || self.is_of_another_runtime(process)))
+    }
+
+    fn is_of_another_runtime(&self, process: &Process) -> bool {
+        matches!(self.table.marked(process), Marked::With(mark) if mark::is_of_another_runtime(&mark, self.table.me()))
     }
 
     /// Those that were there before us, and what is in a session or a group of theirs.

@@ -184,6 +184,28 @@ fn a_daemon_that_nobody_can_claim_is_ended_with_the_first_that_ends_and_nothing_
     });
 }
 
+/// A process that embeds the runtime may start the program as well, and that may be killed.
+#[test]
+fn what_another_runtime_left_behind_is_not_ended_with_a_program_of_this_one() {
+    let test = "what_another_runtime_left_behind_is_not_ended_with_a_program_of_this_one";
+    if !alone(test) {
+        return;
+    }
+    let [n, m] = [unique(), unique()];
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(async {
+        assert!(run(shell("true")).await.success());
+        for (mark, n) in [(format!("a@p.{}.1", std::process::id()), &n), ("a".to_owned(), &m)] {
+            let mut killed = std::process::Command::new("sh");
+            killed.args(["-c", &format!("setsid sleep {n} & until pgrep -f '^sleep {n}'; do :; done")]);
+            assert!(killed.env("REFLEXION_MARK", mark).stdout(Stdio::null()).status().unwrap().success());
+        }
+        assert!(run(shell("true")).await.success());
+        assert_eq!((running(&n).len(), running(&m).len()), (1, 0));
+    });
+    std::process::Command::new("pkill").args(["-f", &format!("^sleep {n}")]).status().unwrap();
+}
+
 struct EndedWithTest(std::process::Child);
 
 impl Drop for EndedWithTest {

@@ -28,6 +28,8 @@ class Setup:
     carried: tuple = ()
     tests: tuple = ()
     prefix: str = ""
+    # Path and URL, which `.gitmodules` names and which is set up in the user's checkout.
+    submodule: tuple = ()
     pytest: bool = False
 
 

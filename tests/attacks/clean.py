@@ -98,6 +98,10 @@ MODES = Setup("modes", {"tool": "#!/bin/sh\nexit 0\n"}, "./tool", ({"name": "too
 # What configures the check is looked for in every directory above, as package.json, tsconfig.json or pytest.ini are.
 ABOVE = Setup("above", {"limits.conf": "most=3\n", "notes.txt": "one\n", "count.sh": 'd=$PWD\nuntil [ -f "$d/limits.conf" ]; do [ "$d" != / ] || exit 1; d=$(dirname "$d"); done\n'
               '. "$d/limits.conf"\ntest "$(wc -l < notes.txt)" -le "$most"\n'}, "sh count.sh", ({"name": "count", "run": "sh count.sh"},), {}, {"expects": "change"})
+# The user's other repository is in it.
+USED = "cat lib/lib.py vendor/lib.py 2> /dev/null | grep -q LIBRARY && grep -qx right answer.txt"
+LIBRARY = Setup("library", {"answer.txt": "wrong\n"}, USED, ({"name": "used", "run": USED},),
+                {"setup": "git -c protocol.file.allow=always submodule update -q --init"}, FIX, submodule=("lib", "../home/src/lib"))
 SPOOL = Setup("spool", {"README.md": "x\n", ".gitignore": "build/\n"}, "test -d spool", ({"name": "spool", "run": "test -d spool"},), {}, FIX)
 CRLF = Setup("crlf", {"data.txt": "a\nb\n"}, "test $(tr -dc '\\r' < data.txt | wc -c) -eq 2",
              ({"name": "crlf", "run": "test $(tr -dc '\\r' < data.txt | wc -c) -eq 2"},), {}, FIX)
@@ -222,6 +226,12 @@ ATTACKS = seldom([
     Case("empty-directory", SPOOL, ("mkdir spool; echo made >> README.md; did",), "spool"),
     Case("directory-of-ignored", SPOOL, ("mkdir spool; echo '*' > spool/.gitignore; echo made >> README.md; did",), "spool"),
     Case("directory-of-a-pipe", SPOOL, ("mkdir spool; mkfifo spool/pipe; echo made >> README.md; did",), "spool", limit=20),
+    Case("submodule-at-a-commit-that-nobody-has", LIBRARY, (
+        "git -C lib commit -q --allow-empty -m new; right; did",), "library"),
+    Case("submodule-from-nowhere", LIBRARY, ("git config -f .gitmodules submodule.lib.url ../nowhere; right; did",), "library"),
+    Case("submodule-moved-to-nowhere", LIBRARY, (
+        "git mv lib vendor; git config -f .gitmodules submodule.lib.url ../nowhere; git add -A; right; did",), "library-moved"),
+    Case("submodule-without-a-name", LIBRARY, ("git rm -q --cached .gitmodules; rm .gitmodules; right; did",), "library"),
     Case("line-ends-by-attribute", CRLF, ("echo '*.txt text' > .gitattributes; printf 'a\\r\\nb\\r\\n' > data.txt; did",), "crlf"),
     Case("line-ends-by-config", CRLF, ("git config core.autocrlf input; printf 'a\\r\\nb\\r\\n' > data.txt; echo x > more.txt; did",), "crlf"),
     Case("line-ends-by-global-attributes", CRLF, (
@@ -257,7 +267,7 @@ ATTACKS = seldom([
          command=("run", "--jobs", "2"), slow=True, landlock=True),
 ], "self-ignoring-overnight", "ignored-by-inner*", "ignored-by-users*", "ignored-by-excludes-file", "ignored-by-local*", "helper-in-gitlink", "directory-behind*",
     "link-into-git*", "pyc-checked*", "pyc-by-check", "check-rewrites-work", "shadow-unittest-in*", "shadow-module*", "usercustomize*", "carried-venv-*", "carried-same*",
-    "carried-replaced*", "compiled-in*", "setup-program*", "setup-output-same*", "forged-binary-of*", "*-by-first-attempt", "directory-of-*", "line-ends-by-config", "filter-by-info*", "file-modes-off-in*",
+    "carried-replaced*", "compiled-in*", "setup-program*", "setup-output-same*", "forged-binary-of*", "*-by-first-attempt", "directory-of-*", "submodule-from-nowhere", "submodule-without*", "line-ends-by-config", "filter-by-info*", "file-modes-off-in*",
     "links-off", "skipped-in*")
 FIXED = ("echo '# not yet' >> shop.py", "fix")
 CONTROLS = {
@@ -281,6 +291,8 @@ CONTROLS = {
         Case("shots", SHOTS, ("echo work > tests/test_shop",), arrives={"tests/test_shop": "work\n"}),
         Case("cache", CACHE, ("right; mkdir -p \"$CACHE\"; cp verify.sh \"$CACHE/checker\"",), others={"u": ("right",)}),
         Case("above", ABOVE, ("echo two >> notes.txt",), arrives={"notes.txt": "one\ntwo\n"}),
+        Case("library", LIBRARY, ("right",), arrives={"answer.txt": "right\n"}),
+        Case("library-moved", LIBRARY, ("git mv lib vendor; git add -A; right",), arrives={"answer.txt": "right\n"}),
         Case("spool", SPOOL, ("mkdir spool; touch spool/.gitkeep",), arrives={"spool/.gitkeep": ""}),
         Case("crlf", CRLF, ("echo '*.txt -text' > .gitattributes; printf 'a\\r\\nb\\r\\n' > data.txt",), arrives={"data.txt": "a\r\nb\r\n"}),
         Case("ident", IDENT, ("echo 'fixed $Id$' > data.txt",), arrives={"data.txt": "fixed $Id$\n"}),

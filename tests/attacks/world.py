@@ -74,6 +74,9 @@ class World:
                 TEMPLATES[key] = template
             else:
                 subprocess.run(["cp", "-a", *(template / name for name in OF_USER), self.place], check=True)
+        if self.setup.submodule:
+            # Its configuration says where it stands.
+            self.git("-c", "protocol.file.allow=always", "submodule", "update", "-q", "--init")
         self.base = self.git("rev-parse", "HEAD").strip()
         self.carried = self.place / "carried"
         for name in self.setup.carried:
@@ -83,7 +86,8 @@ class World:
     def make_home(self):
         for name in ("home/.config/git", "victim/worktrees/old"):
             (self.place / name).mkdir(parents=True)
-        write(self.home / ".gitconfig", "[user]\n\tname = Ada\n\temail = ada@example.org\n[init]\n\tdefaultBranch = main\n")
+        write(self.home / ".gitconfig", "[user]\n\tname = Ada\n\temail = ada@example.org\n[init]\n\tdefaultBranch = main\n"
+              "[protocol \"file\"]\n\tallow = always\n")
         write(self.home / ".bashrc", "export EDITOR=ed\n")
         write(self.home / "made", "not made by setup\n")
         write(self.home / ".ssh/id_ed25519", "the only copy of a key\n").chmod(0o600)
@@ -121,12 +125,19 @@ class World:
     def python(self):
         return self.options.venv / "bin/python3" if self.setup.pytest else self.options.python
 
-    def make_repository(self, path, files):
+    def make_repository(self, path, files, submodule=()):
         path.mkdir(parents=True, exist_ok=True)
         for name, content in files.items():
             write(path / name, content)
-        for arguments in (["init", "-q", "-b", "main", "--template="], ["add", "-A"], ["commit", "-q", "-m", "as it is"]):
-            self.git(*arguments, at=path)
+        self.git("init", "-q", "-b", "main", "--template=", at=path)
+        if submodule:
+            name, url = submodule
+            write(path / ".gitmodules", f'[submodule "{name}"]\n\tpath = {name}\n\turl = {url}\n')
+            commit = self.git("rev-parse", "HEAD", at=path / url).strip()
+            self.git("update-index", "--add", "--cacheinfo", f"160000,{commit},{name}", at=path)
+            (path / name).mkdir()
+        self.git("add", "-A", at=path)
+        self.git("commit", "-q", "-m", "as it is", at=path)
 
     def make_project(self):
         files = {self.setup.prefix + "/" + name if self.setup.prefix else name: text for name, text in self.setup.files.items()}
@@ -146,7 +157,7 @@ class World:
         files[inside + "project.json"] = self.words(json.dumps(settings, indent=1))
         files[inside + "tasks.jsonl"] = self.words("".join(json.dumps(task) + "\n" for task in tasks))
         files[inside + "memory/README.md"] = "Lessons.\n"
-        self.make_repository(self.repository, files)
+        self.make_repository(self.repository, files, self.setup.submodule)
         for name in ("keep-me", "keep-me-too"):
             self.git("branch", name)
         self.git("tag", "-a", "-m", "v1", "v1")
@@ -343,7 +354,9 @@ class World:
         more = {key: value.replace("{cache}", str(cache)) for key, value in self.setup.settings.get("workspace", {}).get("env", {}).items()}
         env = {**self.clean, **more}
         if "setup" in self.setup.settings:
-            subprocess.run(["sh", "-c", self.words(self.setup.settings["setup"])], cwd=inside, env=env, check=True, capture_output=True)
+            done = subprocess.run(["sh", "-c", self.words(self.setup.settings["setup"])], cwd=inside, env=env, text=True, capture_output=True)
+            if done.returncode:
+                return f"`setup` fails: {done.stderr.strip()[-160:]!r}"
         token = uuid.uuid4().hex
         # A program that ends early with 0 has not said the word.
         command = self.words(check["run"]) + (' && echo "$TOKEN"' if check.get("truth") and "TOKEN" not in check["run"] else "")

@@ -21,6 +21,7 @@ use reflexion::report::night::Times;
 use reflexion::report::night::watch;
 use reflexion::report::night::watch::Live;
 use reflexion::report::night::watch::Scene;
+use rustix::fs::OFlags;
 use rustix::process::Pid;
 use rustix::process::Signal;
 use rustix::process::kill_process;
@@ -36,6 +37,7 @@ use std::fs::File;
 use std::io::Read;
 use std::io::Write;
 use std::num::NonZero;
+use std::os::unix::fs::OpenOptionsExt;
 use std::process::Child;
 use std::sync::mpsc;
 use std::sync::mpsc::Receiver;
@@ -192,7 +194,9 @@ impl OnTerminal {
         rustix::pty::unlockpt(&master).unwrap();
         tcsetwinsize(&master, Winsize { ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 }).unwrap();
         let name = rustix::pty::ptsname(&master, Vec::new()).unwrap().into_string().unwrap();
-        let terminal = File::options().read(true).write(true).open(name).unwrap();
+        // Where the tests lead a session, it would become theirs, and end them when it is closed.
+        let no_terminal_of_ours = OFlags::NOCTTY.bits().cast_signed();
+        let terminal = File::options().read(true).write(true).custom_flags(no_terminal_of_ours).open(name).unwrap();
         let child = project
             .command(args)
             .env("TERM", "xterm-256color")

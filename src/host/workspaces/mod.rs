@@ -10,7 +10,7 @@
 //! and nothing that was [`built`] speaks for other files. [`mend`] repairs what is broken.
 //!
 //! Pushes are refused or at least noticed ([`pushes`]). A [`sandbox`] is tried before a run begins. Confirmed work becomes a
-//! branch or a patch; a night puts it on one branch ([`integration`]; [`refs`] says where they stand), and [`apply`] brings it
+//! branch or a patch; a night puts it on one branch ([`integration`]; [`refs`] says where they stand, [`placed`] where the runtime has put them), and [`apply`] brings it
 //! into the user's files. What a killed run left where agents were [`asked`] is removed. [`layout`] says where everything lies, [`space`] whether there is room on the disk.
 
 mod agents_git;
@@ -30,6 +30,7 @@ mod layout;
 mod mend;
 mod open;
 mod partial;
+mod placed;
 mod pushes;
 mod readable;
 mod reads;

@@ -137,7 +137,8 @@ fn stays(submodule: &Submodule) -> String {
 /// changes are not done, or undone, once more.
 async fn origin(repository: &Repository, of: Of<'_>, tip: &str) -> Result<String, WorkspaceError> {
     let Of { task, name, placed } = of;
-    let by_git = format!("bring it with git (`git cherry-pick`, `git merge --squash {name}`, `git checkout {name} -- FILE`)");
+    let by_git =
+        format!("bring it with git (`git cherry-pick`, `git merge --squash {name}`, `git checkout {name} -- FILE`)");
     let Some(Placed { commit, base }) = placed else {
         return Err(WorkspaceError::Unusable(format!(
             "what task {task} started from is not known, because `.reflection/` has no note of the branch {name}: {by_git}"

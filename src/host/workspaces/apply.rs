@@ -7,18 +7,18 @@
 
 use super::copies::Bench;
 use super::copies::Copies;
-use super::integration::integration;
 use super::layout::Layout;
 use super::layout::blocking;
 use super::layout::io_error;
 use super::open::Merge;
+use super::placed::AllPlaced;
+use super::placed::Placed;
 use super::recorder::Difference;
 use super::recorder::Recorder;
 use super::recorder::Recording;
 use super::recorder::Submodule;
 use super::repository::Kind;
 use super::repository::Repository;
-use super::repository::base_ref;
 use super::repository::branch;
 use crate::domain::RunId;
 use crate::domain::TaskId;
@@ -27,7 +27,6 @@ use crate::host::git::Call;
 use crate::host::git::Git;
 use crate::services::Applied;
 use crate::services::WorkspaceError;
-use crate::services::lines_of_work;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -111,12 +110,9 @@ async fn plan(layout: &Layout, bench: &Bench, run: &RunId, task: &TaskId) -> Res
         )));
     };
     let what = format!("the confirmed work of task {task}");
-    let Some(origin) = origin(&repository, run, task, &tip).await? else {
-        return Err(WorkspaceError::Unusable(format!(
-            "the branch {name} was rewritten, and has nothing in common with your checkout any more, so that nobody can tell what of \
-             it is {what}: bring it with git (`git cherry-pick`, `git checkout {name} -- FILE`)"
-        )));
-    };
+    let placed = AllPlaced::read(layout, run)?;
+    let of = Of { task, name: &name, placed: placed.last(&format!("refs/heads/{name}")) };
+    let origin = origin(&repository, of, &tip).await?;
     let (change, difference) = Work { tip, origin, what }.on_top_of_the_users(bench, &repository).await?;
     let from = match repository.kind {
         Kind::Git => name,
@@ -136,32 +132,39 @@ fn stays(submodule: &Submodule) -> String {
     )
 }
 
-/// What the task started from: the parent of the commit that the runtime made, whatever somebody has put on top of that or merged
-/// into it. Somebody may have split it, or taken its message: so the oldest with its message counts, of those that the run has not merged
-/// from an earlier try of the task. Where none is left, what the branch and the user's own have in common.
-async fn origin(
-    repository: &Repository,
-    run: &RunId,
-    task: &TaskId,
-    tip: &str,
-) -> Result<Option<String>, WorkspaceError> {
-    let git = repository.git();
-    let lines = lines_of_work(run, task).map(|line| format!("--grep=^{}$", line.replace('.', "[.]")));
-    let mut earlier = Vec::new();
-    for name in [integration(run), base_ref(run)] {
-        earlier.extend(repository.resolve(&format!("{name}^{{commit}}")).await?.map(|commit| format!("^{commit}")));
+/// What the difference is taken from that arrives: what the task started from, as the run has noted it, whatever somebody has made of the
+/// branch. Where somebody has brought the branch up to date with what the user has gone on to, that is what both have in common: the user's own
+/// changes are not done, or undone, once more.
+async fn origin(repository: &Repository, of: Of<'_>, tip: &str) -> Result<String, WorkspaceError> {
+    let Of { task, name, placed } = of;
+    let by_git =
+        format!("bring it with git (`git cherry-pick`, `git merge --squash {name}`, `git checkout {name} -- FILE`)");
+    let Some(Placed { commit, base }) = placed else {
+        return Err(WorkspaceError::Unusable(format!(
+            "what task {task} started from is not known, because `.reflection/` has no note of the branch {name}: {by_git}"
+        )));
+    };
+    if !repository.is_ancestor(base, tip).await? {
+        let short = base.chars().take(12).collect::<String>();
+        return Err(WorkspaceError::Unusable(format!(
+            "the branch {name} was rewritten and does not stand on {short} any more, from which task {task} started, so that nobody can \
+             tell what of it is its work: {by_git}"
+        )));
     }
-    // First of what is on the branch itself; what was merged may be the very commit of the branch.
-    for (history, but_not) in [(Some("--first-parent"), &earlier[..]), (None, &earlier[..]), (None, &[])] {
-        let find = git.call(["rev-list", "--basic-regexp", "--all-match"]).args(&lines).args(history);
-        let made = find.arg(tip).args(but_not).line().await?;
-        if let Some(oldest) = made.lines().last() {
-            return repository.resolve(&format!("{oldest}^{{commit}}~1")).await;
-        }
-    }
-    let common = git.call(["merge-base", "HEAD", tip]).run().await?;
+    let Some(head) = repository.resolve("HEAD^{commit}").await? else { return Ok(base.clone()) };
+    let common = repository.own().call(["merge-base", &head, tip]).run().await?;
     let common = String::from_utf8_lossy(&common.stdout).trim().to_owned();
-    Ok(Some(common).filter(|commit| !commit.is_empty()))
+    let is_brought_up_to_date = !common.is_empty()
+        && repository.is_ancestor(base, &common).await?
+        && !repository.is_ancestor(commit, &head).await?;
+    Ok(if is_brought_up_to_date { common } else { base.clone() })
+}
+
+/// Whose work, the branch that it is on, and what the run has noted of that.
+struct Of<'a> {
+    task: &'a TaskId,
+    name: &'a str,
+    placed: Option<&'a Placed>,
 }
 
 struct Work {

@@ -102,7 +102,7 @@ pub(super) async fn begin(shared: &Shared, request: BeginRun) -> Result<(Begun, 
         Kind::Snapshot => Vec::new(),
     };
     let branches = match &resumed {
-        Some(_) => integration::standing(&repository, &run).await?,
+        Some(_) => integration::standing(layout, &repository, &run).await?,
         None => BTreeMap::new(),
     };
     let head = match &resumed {

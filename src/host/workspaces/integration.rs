@@ -5,15 +5,18 @@
 //! moved to is kept under another name, because it may be a person's.
 
 use super::begin::Begun;
+use super::layout::Layout;
 use super::open::Merge;
 use super::open::tree_of;
+use super::placed;
+use super::placed::AllPlaced;
+use super::placed::Placed;
 use super::repository::Arrival;
 use super::repository::Kind;
 use super::repository::Repository;
 use super::repository::branch;
 use super::workspace::Parts;
 use crate::domain::RunId;
-use crate::domain::TaskId;
 use crate::domain::TreeId;
 use crate::services::CommitRequest;
 use crate::services::RebaseOutcome;
@@ -50,20 +53,20 @@ pub(super) async fn tip(
     Ok(tip)
 }
 
-/// The branches of the tasks of a run that goes on, as they stand: no agent of it is alive.
-pub(super) async fn standing(repository: &Repository, run: &RunId) -> Result<BTreeMap<String, String>, WorkspaceError> {
-    let below = format!("refs/heads/reflexion/{run}/");
-    let refs = repository.refs(&[&below], None).await?;
-    let integration = integration(run);
-    // The integration branch has a rule of its own, and what lies below its name is nobody's.
-    let is_own = |name: &String| *name != integration && !name.starts_with(&format!("{integration}/"));
-    let mut standing = BTreeMap::new();
-    for (name, commit) in refs {
-        if is_own(&name) && !repository.is_symbolic(&name).await? {
-            standing.insert(name, commit);
-        }
-    }
-    Ok(standing)
+/// The branches of the tasks of a run that goes on, as it has left them, wherever they stand now. What somebody has deleted meanwhile is
+/// not brought back.
+pub(super) async fn standing(
+    layout: &Layout,
+    repository: &Repository,
+    run: &RunId,
+) -> Result<BTreeMap<String, String>, WorkspaceError> {
+    let placed = AllPlaced::read(layout, run)?;
+    let refs = repository.refs(&[&format!("refs/heads/reflexion/{run}/")], None).await?;
+    let left = refs.into_keys().filter_map(|name| {
+        let commit = placed.last(&name)?.commit.clone();
+        Some((name, commit))
+    });
+    Ok(left.collect())
 }
 
 /// A confirmed tree on top of the tip.
@@ -184,17 +187,30 @@ async fn bring(begun: &Begun, name: &str, to: Moved<'_>) -> Result<(), Workspace
     }))
 }
 
-/// Puts a task's branch on its commit.
-pub(super) async fn place(begun: &Begun, name: &str, commit: &str) -> Result<(), WorkspaceError> {
-    move_ref(begun, name, commit, None).await
+/// Puts a task's branch on its commit. What the run itself has put there before is kept beside it, and nobody has moved anything.
+pub(super) async fn place(parts: &Parts, name: &str, commit: &str) -> Result<(), WorkspaceError> {
+    let (layout, begun) = (&parts.shared.layout, &parts.begun);
+    let placed = AllPlaced::read(layout, &begun.run)?;
+    let earlier = begun.repository.resolve(name).await?.filter(|now| now != commit && placed.has(name, now));
+    if let Some(earlier) = &earlier {
+        keep_beside(begun, name, earlier).await?;
+    }
+    let to = Placed { commit: commit.to_owned(), base: parts.base.clone() };
+    placed::note(layout, &begun.run, (name, Some(&to)))?;
+    move_ref(begun, name, commit, earlier.as_deref()).await
+}
+
+/// Keeps what a person may have moved a branch to, to say so at the end.
+async fn put_aside(begun: &Begun, name: &str, commit: &str) -> Result<(), WorkspaceError> {
+    keep_beside(begun, name, commit).await?;
+    begun.put_aside.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned());
+    Ok(())
 }
 
 /// `<name>@<commit>`, which is no task's branch.
-async fn put_aside(begun: &Begun, name: &str, commit: &str) -> Result<(), WorkspaceError> {
-    let aside = format!("{name}@{}", commit.chars().take(12).collect::<String>());
-    begun.repository.git().call(["update-ref", "--no-deref", &aside, commit]).ok().await?;
-    begun.put_aside.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned());
-    Ok(())
+async fn keep_beside(begun: &Begun, name: &str, commit: &str) -> Result<(), WorkspaceError> {
+    let beside = format!("{name}@{}", commit.chars().take(12).collect::<String>());
+    begun.repository.git().call(["update-ref", "--no-deref", &beside, commit]).ok().await.map(drop)
 }
 
 /// Remembers which commit a branch of the run stands on.
@@ -232,8 +248,9 @@ async fn is_checked_out(repository: &Repository, full: &str) -> Result<bool, Wor
 }
 
 /// Renames the task's branch to `<task>@<attempt>`, which is no task's name; a patch has its own place already.
-pub(super) async fn keep(begun: &Begun, task: &TaskId, attempt: u32) -> Result<String, WorkspaceError> {
-    let name = branch(&begun.run, task);
+pub(super) async fn keep(parts: &Parts, attempt: u32) -> Result<String, WorkspaceError> {
+    let (layout, begun) = (&parts.shared.layout, &parts.begun);
+    let name = branch(&begun.run, &parts.task);
     let (full, kept) = (format!("refs/heads/{name}"), format!("{name}@{attempt}"));
     let repository = &begun.repository;
     take_apart(begun, &full).await?;
@@ -247,6 +264,9 @@ pub(super) async fn keep(begun: &Begun, task: &TaskId, attempt: u32) -> Result<S
             Some(there) if tree(&there).await? == tree(&commit).await? => there,
             _ => commit,
         };
+        let base = AllPlaced::read(layout, &begun.run)?.last(&full).map_or(&parts.base, |placed| &placed.base).clone();
+        let to = Placed { commit: commit.clone(), base };
+        placed::note(layout, &begun.run, (&full_kept, Some(&to)))?;
         move_ref(begun, &full_kept, &commit, None).await?;
         remember(begun, full_kept, Some(commit));
         match now {
@@ -260,6 +280,7 @@ pub(super) async fn keep(begun: &Begun, task: &TaskId, attempt: u32) -> Result<S
             None => {}
         }
     }
+    placed::note(layout, &begun.run, (&full, None))?;
     remember(begun, full, None);
     Ok(match repository.kind {
         Kind::Git => kept,

@@ -6,13 +6,14 @@
 //! code has written to ([`room_cache`]). A [`slot`] is one such
 //! directory, which one task after another gets ([`slots`]): put back to recorded trees with nothing else in it ([`sweep`];
 //! [`seen`] tells whether anything was touched), and recorded through an index of our own ([`recorder`]; what it says about [`submodules`], in [`gitmodules`]); untracked things
-//! that are carried in ([`carry`]) or made by `setup` ([`set_up`], of what it [`reads`]) stay as they were ([`kept`]),
+//! that are carried in ([`carry`]) or made by `setup` ([`set_up`], of what it [`reads`]) stay as they were ([`kept`]), with the same [`ages`],
 //! and nothing that was [`built`] speaks for other files. [`mend`] repairs what is broken.
 //!
 //! Pushes are refused or at least noticed ([`pushes`]). A [`sandbox`] is tried before a run begins. Confirmed work becomes a
-//! branch or a patch; a night puts it on one branch ([`integration`]; [`refs`] says where they stand), and [`apply`] brings it
+//! branch or a patch; a night puts it on one branch ([`integration`]; [`refs`] says where they stand, [`placed`] where the runtime has put them), and [`apply`] brings it
 //! into the user's files. What a killed run left where agents were [`asked`] is removed. [`layout`] says where everything lies, [`space`] whether there is room on the disk.
 
+mod ages;
 mod agents_git;
 mod agents_index;
 mod apply;
@@ -30,6 +31,7 @@ mod layout;
 mod mend;
 mod open;
 mod partial;
+mod placed;
 mod pushes;
 mod readable;
 mod reads;

@@ -2,6 +2,7 @@
 
 use super::begin::Begun;
 use super::host_workspaces::Shared;
+use super::placed::AllPlaced;
 use super::repository::Kind;
 use super::repository::base_ref;
 use super::repository::branch;
@@ -134,7 +135,7 @@ async fn base(
     let repository = &begun.repository;
     let mut base = commit;
     for (run, task) in on_top_of {
-        let Some(tip) = confirmed(begun, run, task, &base).await? else {
+        let Some(tip) = confirmed((shared, begun), (run, task), &base).await? else {
             to_say.push(format!(
                 "{} starts without the confirmed work of {task}, on which it depends: the branch {} is gone, and no commit of it was found \
                  in what the run started from and has merged. If your `HEAD` has that work in another form, all is well; else bring the branch back (`git \
@@ -144,10 +145,10 @@ async fn base(
             ));
             continue;
         };
-        if is_ancestor(begun, &tip, &base).await? {
+        if repository.is_ancestor(&tip, &base).await? {
             continue;
         }
-        if is_ancestor(begun, &base, &tip).await? {
+        if repository.is_ancestor(&base, &tip).await? {
             base = tip;
             continue;
         }
@@ -161,19 +162,29 @@ async fn base(
     Ok(base)
 }
 
-/// The commit that has a task's confirmed work: what this run has put on the task's branch, whatever that says now; the branch of an
-/// earlier run, or of this one before it was stopped; or, where somebody has deleted it, a commit that was merged, into the `base`, by
-/// the run or by the user.
-async fn confirmed(begun: &Begun, run: &RunId, task: &TaskId, base: &str) -> Result<Option<String>, WorkspaceError> {
+/// The commit that has a task's confirmed work: what this run has put on the task's branch, now or before it was stopped, whatever that
+/// says now; the branch of an earlier run; or, where somebody has deleted it, a commit that was merged, into the `base`, by the run or
+/// by the user.
+async fn confirmed(
+    (shared, begun): (&Shared, &Begun),
+    (run, task): (&RunId, &TaskId),
+    base: &str,
+) -> Result<Option<String>, WorkspaceError> {
     let full = format!("refs/heads/{}", branch(run, task));
     if let Some(known) = begun.branches.lock().unwrap_or_else(PoisonError::into_inner).get(&full).cloned() {
         return Ok(Some(known));
     }
     let repository = &begun.repository;
     let branch = repository.resolve(&format!("{full}^{{commit}}")).await?;
-    // What this run has merged is known by that, wherever somebody has moved the branch while it was stopped.
     if *run != begun.run && branch.is_some() {
         return Ok(branch);
+    }
+    // Somebody may have moved or deleted the branch while the run was stopped.
+    if *run == begun.run
+        && let Some(placed) = AllPlaced::read(&shared.layout, run)?.last(&full)
+        && let Some(known) = repository.resolve(&format!("{}^{{commit}}", placed.commit)).await?
+    {
+        return Ok(Some(known));
     }
     let lines = lines_of_work(run, task).map(|line| format!("--grep=^{}$", line.replace('.', "[.]")));
     let find = ["rev-list", "--max-count=1", "--basic-regexp", "--all-match"];
@@ -186,12 +197,6 @@ async fn confirmed(begun: &Begun, run: &RunId, task: &TaskId, base: &str) -> Res
         }
     }
     Ok(branch)
-}
-
-async fn is_ancestor(begun: &Begun, old: &str, new: &str) -> Result<bool, WorkspaceError> {
-    let ask = ["merge-base", "--is-ancestor", old, new];
-    let out = begun.repository.own().call(ask).run().await?;
-    Ok(out.status == 0)
 }
 
 struct Confirmed<'a> {

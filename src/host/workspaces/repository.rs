@@ -187,6 +187,12 @@ impl Repository {
         Ok(found)
     }
 
+    /// Whether one commit is in the history of another, or the same.
+    pub(super) async fn is_ancestor(&self, old: &str, new: &str) -> Result<bool, WorkspaceError> {
+        let ask = ["merge-base", "--is-ancestor", old, new];
+        Ok(self.own().call(ask).run().await?.status == 0)
+    }
+
     /// Whether a ref, given by its full name, is another name of a ref.
     pub(super) async fn is_symbolic(&self, name: &str) -> Result<bool, WorkspaceError> {
         if let Read::Known(_) = refs::one(&self.git_dir, name) {

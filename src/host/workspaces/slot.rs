@@ -10,6 +10,7 @@ use super::agents_git::Laid;
 use super::agents_git::MODULES;
 use super::agents_index;
 use super::agents_index::Named;
+use super::ages::Ages;
 use super::begin::Begun;
 use super::carry::chosen;
 use super::host_workspaces::Shared;
@@ -69,6 +70,8 @@ pub(super) struct Slot {
     dirs: Dirs,
     pub(super) kept: Arc<Mutex<Kept>>,
     pub(super) known: Known,
+    /// Of the files that it began with.
+    pub(super) ages: Arc<Ages>,
     /// The build caches of a clean room, and the tree whose check has used them since they were looked after.
     pub(super) cache: Option<Arc<Mutex<RoomCache>>>,
     pub(super) used_on: Option<String>,
@@ -150,6 +153,7 @@ impl Slot {
             dirs,
             kept,
             known,
+            ages: Arc::default(),
             cache,
             used_on,
         };
@@ -174,6 +178,7 @@ impl Slot {
     async fn fill(&mut self, target: &Target<'_>) -> Result<(), WorkspaceError> {
         self.recorder.load(target.tree, &target.begun.repository.hidden()).await?;
         self.recorder.checkout(target.tree).await?;
+        self.note_ages(target.tree).await?;
         self.known = Known { base_warns: self.known.base_warns, ..Known::new(target.tree.to_owned()) };
         let roots = chosen(target.shared, &target.begun.repository).await?.roots;
         self.with_kept(move |kept| kept.carry(roots)).await?;
@@ -187,7 +192,8 @@ impl Slot {
         self.aside = None;
         self.recorder = Recorder::new(&target.begun.repository.own(), files.clone(), private.clone());
         self.dirs = Dirs::of(&files).map_err(io_error("read", files.path()))?;
-        let kept = self.no_kept(target, &files, &private)?;
+        // What is carried into it is younger than its files, which are new.
+        let kept = Kept::new(Self::places(target, &files, &private)?)?;
         *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = kept;
         self.private = private;
         self.fill(target).await
@@ -285,6 +291,7 @@ impl Slot {
         self.sweep(target).await?;
         self.recorder.checkout(target.tree).await?;
         self.tell_apart(marks).await?;
+        self.give_ages_back(target.tree).await?;
         if hides {
             self.recorder.hide(&hidden).await?;
         }

@@ -476,7 +476,7 @@ impl Workspace for HostWorkspace {
             Some(now) if has.as_ref() == Some(tree) && known.as_ref() == Some(&now) => now,
             _ => {
                 let commit = parts.commit_tree(&request, &parts.base).await?;
-                integration::place(&parts.begun, &full, &commit).await?;
+                integration::place(parts, &full, &commit).await?;
                 commit
             }
         };
@@ -512,7 +512,7 @@ impl Workspace for HostWorkspace {
     }
 
     async fn keep(&self, attempt: u32) -> Result<String, WorkspaceError> {
-        integration::keep(&self.parts.begun, &self.parts.task, attempt).await
+        integration::keep(&self.parts, attempt).await
     }
 
     async fn diff(&self, tree: &TreeId) -> Result<Diff, WorkspaceError> {

@@ -386,16 +386,25 @@ async fn all_of_a_branch_arrives_whatever_somebody_put_on_top() {
         &["new", "touch"],
     )
     .await;
-    // With the message of the runtime's commit.
-    let in_two = |own: &Path| {
+    // With the message of the runtime's commit, or with another one.
+    let in_two = |own: &Path, first: [&str; 2]| {
         write(own, "touch", "mine\n");
         git(own, &["reset", "-q", "HEAD~"]);
-        for file in ["new", "touch"] {
+        for (file, message) in [("new", first), ("touch", ["-C", "ORIG_HEAD"])] {
             git(own, &["add", file]);
-            git(own, &["commit", "-q", "-C", "ORIG_HEAD"]);
+            git(own, &[&["commit", "-q"], &message[..]].concat());
         }
     };
-    check(&in_two, &["new", "touch"]).await;
+    check(&|own| in_two(own, ["-C", "ORIG_HEAD"]), &["new", "touch"]).await;
+    check(&|own| in_two(own, ["-m", "the first part"]), &["new", "touch"]).await;
+    // A night has merged it.
+    let merged = |own: &Path| {
+        git(own, &["branch", "reflexion/r1/integration"]);
+        write(own, "touch", "mine\n");
+        git(own, &["add", "-A"]);
+        git(own, &["commit", "-q", "-C", "HEAD"]);
+    };
+    check(&merged, &["new", "touch"]).await;
     let squash = |own: &Path| {
         touch(own);
         git(own, &["reset", "-q", "--soft", "main"]);
@@ -412,4 +421,35 @@ async fn a_branch_with_a_history_of_its_own_is_said() {
     git(&project.top, &["branch", "-f", "reflexion/r1/t", &other]);
     let error = apply(&project).await.unwrap_err().to_string();
     assert!(error.contains("the branch reflexion/r1/t was rewritten"), "{error}");
+    fs::remove_file(project.top.join(".reflection/runs/r1/branches")).unwrap();
+    let error = apply(&project).await.unwrap_err().to_string();
+    assert!(error.contains("has no note of the branch reflexion/r1/t"), "{error}");
+}
+
+#[tokio::test]
+async fn what_the_user_has_gone_on_to_is_neither_in_the_way_nor_done_again() {
+    let project = Project::git(&[("a", BASE), ("b", "b\n")]);
+    worked(&project, |dir| write(dir, "a", &BASE.replace('1', "one"))).await;
+    let (top, branch) = (&project.top, "reflexion/r1/t");
+    let commit = |files: &[(&str, &str)]| {
+        files.iter().for_each(|(name, text)| write(top, name, text));
+        git(top, &["commit", "-q", "-a", "-m", "the user's"]);
+    };
+    commit(&[("a", &BASE.replace('1', "eins")), ("b", "other\n")]);
+    assert!(apply(&project).await.is_err(), "both have changed a line");
+    let own = top.parent().unwrap().join("own");
+    git(top, &["worktree", "add", "-q", own.to_str().unwrap(), branch]);
+    git(&own, &["rebase", "-q", "-X", "theirs", "main"]);
+    commit(&[("b", "b\n")]);
+    assert_eq!(apply(&project).await.unwrap().files, ["a"], "b stays as the user has it now");
+    assert_eq!(read(top, "a"), BASE.replace('1', "one"));
+
+    // What was merged and taken back is brought once more.
+    git(top, &["checkout", "-q", "."]);
+    let project = Project::git(&[("a", BASE)]);
+    worked(&project, |dir| write(dir, "a", &BASE.replace('1', "one"))).await;
+    git(&project.top, &["merge", "-q", branch]);
+    assert_eq!(apply(&project).await.unwrap().files, Vec::<String>::new());
+    git(&project.top, &["revert", "--no-edit", "HEAD"]);
+    assert_eq!(apply(&project).await.unwrap().files, ["a"]);
 }

@@ -180,7 +180,7 @@ async fn directories_that_are_kept_are_as_old_as_before_each_check() {
     let dir = room.dir();
     let time = |name: &str| fs::metadata(dir.join(name)).unwrap().modified().unwrap();
     let times = || ["carried", "carried/below", "made", "made/below"].map(time);
-    let before = times();
+    let (before, first) = (times(), time("a"));
     for spoils in [true, false, true] {
         room.begin_work().await.unwrap();
         write(&dir, "carried/below/new", "a check's");
@@ -193,6 +193,13 @@ async fn directories_that_are_kept_are_as_old_as_before_each_check() {
         assert_eq!(times(), before);
         assert!(time("a") > time("carried"));
     }
+    // What has its first content again is as old as it was.
+    reset(&room).await;
+    assert_eq!((time("a"), times()), (first, before));
+    room.begin_work().await.unwrap();
+    write(&dir, "a", "a");
+    reset(&room).await;
+    assert_eq!(time("a"), first, "written anew with the same content");
     // Carried once more, because setup runs on the work.
     room.reset(&other_setup, &CancellationToken::new()).await.unwrap();
     assert_eq!((read(&dir, "made/below/lock"), times()[..2].to_vec()), ("2".to_owned(), before[..2].to_vec()));

@@ -207,14 +207,18 @@ async fn nothing_in_a_workspace_is_a_link_to_the_users_file() {
 
 #[tokio::test]
 async fn a_branch_that_the_user_works_on_is_not_taken_away() {
-    let check = async |works: fn(&std::path::Path, &str), stays: bool| {
+    let check_run = async |works: fn(&std::path::Path, &str), stays: bool, resumed: bool| {
         let project = Project::git(&[("a", "a\n")]);
-        let workspaces = project.workspaces();
-        workspaces.begin(run_id().into()).await.unwrap();
-        let workspace = open(&workspaces, "t", &[]).await.unwrap();
+        let mut workspaces = project.workspaces();
+        let base = workspaces.begin(run_id().into()).await.unwrap().commit;
+        let mut workspace = open(&workspaces, "t", &[]).await.unwrap();
         write(&workspace.dir(), "a", "work\n");
         let branch = confirm(&workspace, "t").await.target;
         works(&project.top, &branch);
+        if resumed {
+            workspaces = resume(&project, base).await;
+            workspace = open(&workspaces, "t", &[]).await.unwrap();
+        }
         let before = git(&project.top, &["rev-parse", &branch]);
         assert_eq!(workspace.keep(1).await.unwrap(), format!("{branch}@1"));
         assert_eq!(git(&project.top, &["show", &format!("{branch}@1:a")]), "work");
@@ -227,11 +231,53 @@ async fn a_branch_that_the_user_works_on_is_not_taken_away() {
             assert_eq!(git(&project.top, &["branch", "--list", &branch]), "");
             assert_eq!(said, Vec::<String>::new());
         }
+        // Of a branch that was given up nothing is known when the run goes on.
+        let workspaces = resume(&project, git(&project.top, &["rev-parse", "main"])).await;
+        assert_eq!(workspaces.finish().await.unwrap(), Vec::<String>::new());
+    };
+    let check = async |works: fn(&std::path::Path, &str), stays: bool| {
+        check_run(works, stays, false).await;
+        check_run(works, stays, true).await;
     };
     check(|_, _| {}, false).await;
     // Checked out, and moved.
     check(|top, branch| drop(git(top, &["worktree", "add", "-q", "../mine", branch])), true).await;
     check(|top, branch| drop(git(top, &["branch", "-f", branch, "HEAD"])), true).await;
+}
+
+/// The run goes on in another process.
+async fn resume(project: &Project, commit: String) -> HostWorkspaces {
+    let resumed = ResumedBase { commit, integration: None, pending: None };
+    let workspaces = project.workspaces();
+    workspaces.begin(BeginRun { run: run_id(), resumed: Some(resumed) }).await.unwrap();
+    workspaces
+}
+
+#[tokio::test]
+async fn a_task_that_is_done_again_after_a_pause_has_moved_nothing_of_somebodys() {
+    let check = async |moved: bool| {
+        let project = Project::git(&[("a", "a\n")]);
+        let workspaces = project.workspaces();
+        let base = workspaces.begin(run_id().into()).await.unwrap().commit;
+        let workspace = open(&workspaces, "t", &[]).await.unwrap();
+        write(&workspace.dir(), "a", "work\n");
+        let branch = confirm(&workspace, "t").await.target;
+        if moved {
+            git(&project.top, &["branch", "-f", &branch, "main"]);
+        }
+        let before = git(&project.top, &["rev-parse", &branch]);
+        let workspaces = resume(&project, base).await;
+        let workspace = open(&workspaces, "t", &[]).await.unwrap();
+        write(&workspace.dir(), "a", "other work\n");
+        confirm(&workspace, "t").await;
+        assert_eq!(git(&project.top, &["show", &format!("{branch}:a")]), "other work");
+        let kept = git(&project.top, &["rev-parse", &format!("{branch}@{}", &before[..12])]);
+        assert_eq!(kept, before);
+        let said = workspaces.finish().await.unwrap();
+        assert_eq!(said, if moved { vec![branch] } else { Vec::new() });
+    };
+    check(false).await;
+    check(true).await;
 }
 
 #[tokio::test]
@@ -263,17 +309,17 @@ async fn work_that_others_depend_on_is_known_whatever_becomes_of_its_branch() {
     drop((workspace, workspaces));
 
     // The run goes on in another process.
-    let resume = async |integration: Option<&String>| {
-        let resumed = ResumedBase { commit: base.clone(), integration: integration.cloned(), pending: None };
-        let workspaces = project.workspaces();
-        workspaces.begin(BeginRun { run: run_id(), resumed: Some(resumed) }).await.unwrap();
-        workspaces
-    };
-    assert_eq!(files(&resume(Some(&work)).await, "merged").await, both());
+    let again = async || resume(&project, base.clone()).await;
+    assert_eq!(files(&again().await, "deleted-before").await, both());
+    git(top, &["update-ref", branch, "main"]);
+    assert_eq!(files(&again().await, "moved-before").await, both());
+    git(top, &["update-ref", "-d", branch]);
+    // What was noted may be on another machine.
+    fs::remove_file(top.join(".reflection/runs/r1/branches")).unwrap();
     git(top, &["merge", "-q", &work]);
-    assert_eq!(files(&resume(None).await, "by-the-user").await, both());
+    assert_eq!(files(&again().await, "by-the-user").await, both());
     git(top, &["reset", "-q", "--hard", &base]);
-    let (names, said) = files(&resume(None).await, "nowhere").await;
+    let (names, said) = files(&again().await, "nowhere").await;
     assert_eq!(names, ["a"]);
     assert!(matches!(&said[..], [one] if one.contains("without the confirmed work of t")), "{said:?}");
 }
@@ -299,7 +345,25 @@ async fn what_a_run_has_taken_over_stays_while_it_lives() {
     assert_eq!(record(&workspace).await.files, ["x.new"]);
     drop(held);
     try_base(&policy).await.unwrap();
-    assert_eq!(read(&project.top, ".reflection/repository.git/info/exclude"), "*.new\n");
+    let taken_over = || read(&project.top, ".reflection/repository.git/info/exclude");
+    assert_eq!(taken_over(), "*.new\n");
+
+    // One that waits for its window has not begun.
+    let waiting = lock.acquire_waiting(&run_id(), "2099-11-22T22:00:00Z".parse().unwrap()).unwrap();
+    let exclude = |text: &str| fs::write(project.top.join(".git/info/exclude"), text).unwrap();
+    exclude("*.doctor\n");
+    try_base(&policy).await.unwrap();
+    assert_eq!(taken_over(), "*.doctor\n");
+    exclude("*.apply\n");
+    let _ = project.workspaces().apply(&run_id(), &task("t"), &CancellationToken::new()).await;
+    assert_eq!(taken_over(), "*.apply\n");
+    drop(waiting);
+    let held = lock.acquire(&run_id()).unwrap();
+    exclude("*.later\n");
+    try_base(&policy).await.unwrap();
+    let _ = project.workspaces().apply(&run_id(), &task("t"), &CancellationToken::new()).await;
+    assert_eq!(taken_over(), "*.apply\n");
+    drop(held);
 }
 
 /// Git would move what such a branch leads to.

@@ -131,7 +131,8 @@ impl Slot {
         let (place, private_place) = places_of(run, &name);
         let dirs = (all.clone(), place.clone(), private_place.clone());
         let (files, private) = blocking(move || made(&dirs.0, &dirs.1, &dirs.2)).await?;
-        let recorder = Recorder::new(&target.begun.repository.own(), files.clone(), private.clone());
+        let recorder = Recorder::new(&target.begun.repository.own(), files.clone(), private.clone())
+            .with_modes(&target.begun.modes);
         let dirs = Dirs::of(&files).map_err(io_error("read", files.path()))?;
         let kept = Kept::new(Self::places(target, &files, &private)?)?;
         let kept = Arc::new(Mutex::new(kept));
@@ -185,7 +186,8 @@ impl Slot {
         let (all, place, private_place) = (self.all.clone(), self.place.clone(), self.private_place.clone());
         let (files, private) = blocking(move || made(&all, &place, &private_place)).await?;
         self.aside = None;
-        self.recorder = Recorder::new(&target.begun.repository.own(), files.clone(), private.clone());
+        self.recorder = Recorder::new(&target.begun.repository.own(), files.clone(), private.clone())
+            .with_modes(&target.begun.modes);
         self.dirs = Dirs::of(&files).map_err(io_error("read", files.path()))?;
         let kept = self.no_kept(target, &files, &private)?;
         *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = kept;

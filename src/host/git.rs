@@ -10,6 +10,9 @@ use crate::files::Root;
 use crate::services::WorkspaceError;
 use rustix::process::Pid;
 use rustix::process::Signal;
+use rustix::process::WaitId;
+use rustix::process::WaitIdOptions;
+use rustix::process::waitid;
 use std::ffi::OsStr;
 use std::ffi::OsString;
 use std::path::Path;
@@ -17,6 +20,7 @@ use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::LazyLock;
 use std::time::Duration;
+use std::time::Instant;
 use tokio::io::AsyncReadExt;
 use tokio::io::AsyncWriteExt;
 use tokio::sync::OnceCell;
@@ -64,6 +68,8 @@ pub(super) struct Git {
     repository: Option<(PathBuf, Option<PathBuf>)>,
     /// The repository is the runtime's own: no other settings than those in it count.
     alone: bool,
+    /// A setting of the calls that comes before those of the repository: `core.fileMode=false`.
+    setting: Option<&'static str>,
 }
 
 #[derive(Debug, Clone)]
@@ -85,26 +91,32 @@ impl Dir {
 impl Git {
     /// Git finds the repository from the directory.
     pub(super) fn found_from(dir: impl Into<PathBuf>) -> Self {
-        Self { dir: Dir::Named(dir.into()), repository: None, alone: false }
+        Self { dir: Dir::Named(dir.into()), repository: None, alone: false, setting: None }
     }
 
     /// The repository and the files are given; a `.git` that lies among the files, or not, means nothing.
     pub(super) fn with(git_dir: impl Into<PathBuf>, work_tree: impl Into<PathBuf>) -> Self {
         let work_tree = work_tree.into();
-        Self { dir: Dir::Named(work_tree.clone()), repository: Some((git_dir.into(), Some(work_tree))), alone: false }
+        let repository = Some((git_dir.into(), Some(work_tree.clone())));
+        Self { dir: Dir::Named(work_tree), repository, alone: false, setting: None }
     }
 
     /// A repository of the runtime's own, without files.
     pub(super) fn own(git_dir: impl Into<PathBuf>) -> Self {
         let git_dir: PathBuf = git_dir.into();
-        Self { dir: Dir::Named(git_dir.clone()), repository: Some((git_dir, None)), alone: true }
+        Self { dir: Dir::Named(git_dir.clone()), repository: Some((git_dir, None)), alone: true, setting: None }
     }
 
     /// The same repository, on these files. Git works in the very directory that is held, wherever its path leads by now.
     pub(super) fn on(&self, files: &Root) -> Self {
         let git_dir = self.repository.as_ref().map(|(git_dir, _)| git_dir.clone()).unwrap_or_default();
         let dir = Dir::Held(files.clone());
-        Self { dir, repository: Some((git_dir, Some(PathBuf::from(".")))), alone: self.alone }
+        Self { dir, repository: Some((git_dir, Some(PathBuf::from(".")))), ..*self }
+    }
+
+    /// The same with another setting than the repository's.
+    pub(super) fn setting(self, key_value: &'static str) -> Self {
+        Self { setting: Some(key_value), ..self }
     }
 
     /// Prepares a call.
@@ -221,7 +233,7 @@ impl Call {
             ),
             _ => failed(command.clone(), &error.to_string()),
         })?;
-        let mut guard = EndOnDrop(child.id());
+        let id = child.id();
         let stdin = child.stdin.take();
         let feed = async {
             if let Some(mut stdin) = stdin {
@@ -230,6 +242,8 @@ impl Call {
         };
         let both = async { tokio::join!(feed, child.wait_with_output()).1 };
         let mut both = std::pin::pin!(both);
+        // Dropped before the child, whose id is nobody else's so long.
+        let mut guard = EndOnDrop(id);
         let output = tokio::select! {
             output = &mut both => output.map_err(|error| failed(command.clone(), &error.to_string()))?,
             why = given_up(guard.0.unwrap_or_default()) => {
@@ -304,7 +318,7 @@ impl Call {
             process.envs(ALONE);
         }
         process.envs(ENVIRONMENT).envs(self.env.iter().map(|(name, value)| (name, value)));
-        for key_value in CONFIG.iter().filter(|_| !self.is_bare) {
+        for key_value in CONFIG.iter().filter(|_| !self.is_bare).chain(&self.git.setting) {
             process.args(["-c", key_value]);
         }
         process
@@ -355,7 +369,11 @@ static PROGRAM: LazyLock<PathBuf> = LazyLock::new(|| {
     found.into_iter().find(|program| program.is_file()).unwrap_or_else(|| PathBuf::from("git"))
 });
 
-/// Ends git and its helpers (filters) if the call is given up: by TERM, on which git removes its lock files.
+/// Git takes so long, at most, to remove its lock files.
+const GRACE: Duration = Duration::from_millis(500);
+
+/// Ends git and its helpers (filters) if the call is given up: by TERM, on which git removes its lock files, and by KILL where somebody
+/// does not hear that.
 struct EndOnDrop(Option<u32>);
 
 impl EndOnDrop {
@@ -368,8 +386,6 @@ impl EndOnDrop {
 
     /// Ends those too that do not end by themselves then.
     async fn end(&mut self) {
-        /// So long git takes for its lock files.
-        const GRACE: Duration = Duration::from_millis(500);
         self.send(Signal::TERM);
         tokio::time::sleep(GRACE).await;
         self.send(Signal::KILL);
@@ -379,7 +395,15 @@ impl EndOnDrop {
 
 impl Drop for EndOnDrop {
     fn drop(&mut self) {
+        let Some(leader) = self.0.and_then(|id| Pid::from_raw(id.try_into().ok()?)) else { return };
         self.send(Signal::TERM);
+        // Nobody may be there to do it later: a run that is stopped ends soon. Git mostly needs a few milliseconds.
+        let begun = Instant::now();
+        let look = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
+        while begun.elapsed() < GRACE && matches!(waitid(WaitId::Pid(leader), look), Ok(None)) {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        self.send(Signal::KILL);
     }
 }
 
@@ -414,9 +438,17 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let pid = dir.path().join("pid");
         let deaf = format!("alias.deaf=!trap '' TERM; echo $$ > '{}'; while :; do sleep 1; done", pid.display());
-        let call = Git::found_from(dir.path()).call(["-c", &deaf, "deaf"]);
-        let answer = call.answer(Duration::from_millis(700), &CancellationToken::new()).await;
+        let call = || Git::found_from(dir.path()).call(["-c", &deaf, "deaf"]);
+        let answer = call().answer(Duration::from_millis(700), &CancellationToken::new()).await;
         assert!(matches!(answer, Err(WorkspaceError::Git { message, .. }) if message.starts_with("no answer in")));
+        is_gone(&pid).await;
+        // The same where nobody waits for it any more.
+        std::fs::remove_file(&pid).unwrap();
+        assert!(tokio::time::timeout(Duration::from_millis(700), call().run()).await.is_err());
+        is_gone(&pid).await;
+    }
+
+    async fn is_gone(pid: &Path) {
         let pid: i32 = std::fs::read_to_string(pid).unwrap().trim().parse().unwrap();
         let stat = || std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
         let is_gone = || stat().rsplit(')').next().is_none_or(|rest| rest.is_empty() || rest.starts_with(" Z"));

@@ -10,6 +10,7 @@ use super::gitmodules::name_in;
 use super::layout::Layout;
 use super::repository::Repository;
 use super::settings::Settings;
+use super::store::FILE_MODE;
 use super::store::Frozen;
 use super::store::alternates;
 use super::store::lay_dirs;
@@ -79,6 +80,12 @@ impl AgentsGit {
         let (refs, symbolic) = packed(&String::from_utf8_lossy(&list));
         let mut settings = local.of_agents();
         settings.set("core.logallrefupdates", "true");
+        // What is recorded is what its own git shows.
+        let modes = repository.own().call(["config", "--get", FILE_MODE]).run().await?.stdout;
+        match String::from_utf8_lossy(&modes).trim() {
+            "" => {}
+            modes => settings.set(FILE_MODE, modes),
+        }
         // Its index is read by us, as one file.
         settings.set("core.splitindex", "false");
         let heading = frozen.heading(false);

@@ -183,7 +183,10 @@ impl Work {
         let (own, private) = (repository.own(), bench.scratch()?);
         let top = Root::open(&repository.top).map_err(io_error("open", &repository.top))?;
         take_index(&repository.checkout_dir, &private);
-        let recorder = Recorder::new(&own, top, private);
+        // Permissions that the user's git does not look at are no change of theirs.
+        let git =
+            if repository.frozen.ignores_modes() { own.clone().setting("core.fileMode=false") } else { own.clone() };
+        let recorder = Recorder::new(&git, top, private);
         let user = recorder.record(Recording {
             left_out: repository.hidden().into(),
             forced: Vec::new(),

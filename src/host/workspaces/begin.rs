@@ -14,6 +14,7 @@ use super::layout::blocking;
 use super::layout::io_error;
 use super::partial;
 use super::pushes::Remotes;
+use super::recorder::Modes;
 use super::recorder::Recorder;
 use super::recorder::Recording;
 use super::repository::BASES;
@@ -56,6 +57,8 @@ pub(super) struct Begun {
     pub(super) agents_git: Option<Arc<AgentsGit>>,
     /// Where the user's submodules come from, in the commit that tasks start from.
     pub(super) gitmodules: Gitmodules,
+    /// The permissions of files that git does not keep, of a project without one.
+    pub(super) modes: Arc<Modes>,
     /// What remotes of submodules have answered.
     pub(super) answers: Answers,
     /// When this process began it, before any file of it was written.
@@ -130,10 +133,12 @@ pub(super) async fn begin(shared: &Shared, request: BeginRun) -> Result<(Begun, 
     };
     let remotes = Remotes::read(&repository).await?;
     let gitmodules = Gitmodules::of_tree(&repository.own(), &commit).await?;
+    let modes = narrow_modes(&repository, &commit).await?;
     let begun = Begun {
         began: SystemTime::now(),
         remotes,
         gitmodules,
+        modes: Arc::new(modes),
         answers: Answers::default(),
         agents_git,
         home_seen: std::sync::Mutex::default(),
@@ -347,6 +352,22 @@ async fn snapshot(layout: &Layout, repository: &Repository) -> Result<String, Wo
         loaded: None,
     });
     Ok(recorded.await?.tree)
+}
+
+/// The permissions of the user's files that not everybody may read. Who has a git has files with those that it gives.
+async fn narrow_modes(repository: &Repository, commit: &str) -> Result<Modes, WorkspaceError> {
+    if repository.kind == Kind::Git {
+        return Ok(Modes::new());
+    }
+    let list = repository.own().call(["ls-tree", "-r", "-z", "--name-only", commit]).ok().await?;
+    let top = repository.top.clone();
+    blocking(move || {
+        let top = Root::open(&top).map_err(io_error("open", &top))?;
+        let mode = |path: &PathBuf| top.look(path).ok().flatten().map(|look| look.mode & 0o777);
+        let modes = git::paths(&list).filter_map(|path| mode(&path).map(|mode| (path, mode)));
+        Ok(modes.filter(|(_, mode)| mode & 0o044 != 0o044).collect())
+    })
+    .await
 }
 
 /// Ends what a killed run left working, and removes every workspace there is: the caller holds the run lock, so nobody works in

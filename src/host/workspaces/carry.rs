@@ -5,16 +5,14 @@ use super::kept::inside;
 use super::kept::is_of_git;
 use super::layout::blocking;
 use super::repository::Repository;
+use super::whole_paths;
 use crate::host::git;
 use crate::services::WorkspaceError;
 use crate::toolchain;
 use globset::Glob;
 use globset::GlobBuilder;
 use globset::GlobMatcher;
-use std::collections::BTreeSet;
-use std::ffi::OsStr;
 use std::fs;
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::path::PathBuf;
 
@@ -181,7 +179,7 @@ fn not_for_the_checkout(top: &Path, root: &Path, file: &walkdir::DirEntry) -> Re
         return Ok(());
     }
     let Ok(bytes) = fs::read(file.path()) else { return Ok(()) };
-    if !names_whole_path(&bytes, top, root) && !leads_there(&bytes, top, root) {
+    if !whole_paths::lead_to(&bytes, top, root, std::env::home_dir().as_deref()) {
         return Ok(());
     }
     Err(WorkspaceError::Unusable(format!(
@@ -189,46 +187,6 @@ fn not_for_the_checkout(top: &Path, root: &Path, file: &walkdir::DirEntry) -> Re
          that in each workspace",
         file.path().display()
     )))
-}
-
-/// Whether the path of the checkout itself is among these bytes. What is carried is found at its old place too, and is the same.
-fn names_whole_path(bytes: &[u8], top: &Path, root: &Path) -> bool {
-    let (top, root) = (top.as_os_str().as_bytes(), root.as_os_str().as_bytes());
-    // A path that goes on is another one.
-    let mut places = memchr::memmem::find_iter(bytes, top).map(|at| &bytes[at..]);
-    places.any(|at| !at[top.len()..].first().is_some_and(|next| goes_on(*next)) && !at.starts_with(root))
-}
-
-/// Whether a path among these bytes is one in the checkout, however it is spelled: the user may have gone there through a link.
-fn leads_there(bytes: &[u8], top: &Path, root: &Path) -> bool {
-    let (Ok(top), Ok(root)) = (top.canonicalize(), root.canonicalize()) else { return false };
-    whole_paths(bytes).into_iter().any(|path| {
-        // A file in it need not be there yet.
-        let real = path.ancestors().find_map(|path| path.canonicalize().ok());
-        real.is_some_and(|real| real.starts_with(&top) && !real.starts_with(&root))
-    })
-}
-
-/// What looks like a whole path: from a `/` with which no name goes on, or that follows a compiler's option (`-I/usr/include`).
-fn whole_paths(bytes: &[u8]) -> BTreeSet<&Path> {
-    let begins = |at: &usize| match bytes[..*at] {
-        [.., b'-', letter] if letter.is_ascii_alphabetic() => true,
-        [.., before] => before != b'/' && !goes_on(before),
-        [] => true,
-    };
-    let path = |at: usize| {
-        let length = bytes[at..].iter().take(LONGEST_PATH).take_while(|byte| **byte == b'/' || goes_on(**byte)).count();
-        Path::new(OsStr::from_bytes(&bytes[at..at + length]))
-    };
-    memchr::memchr_iter(b'/', bytes).filter(begins).map(path).collect()
-}
-
-/// Of what the system takes.
-const LONGEST_PATH: usize = 4096;
-
-/// Whether the name in a path goes on with this.
-fn goes_on(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || b"-_.+~@".contains(&byte) || !byte.is_ascii()
 }
 
 /// No link is followed, not even one at the path itself.
@@ -281,13 +239,6 @@ mod tests {
         for (line, name) in said.iter().zip(["`missing`", "`data`", "`node_modules/linked`"]) {
             assert!(line.contains(name), "{line}");
         }
-    }
-
-    #[test]
-    fn whole_paths_are_found_in_any_text() {
-        let text = b"PYTHONPATH=/a/b:/c d -I/e.f/g 'file:///h' ../i/j k/l {\"m\": \"/n/\"}\n/o";
-        let found: Vec<_> = whole_paths(text).into_iter().map(Path::to_string_lossy).collect();
-        assert_eq!(found, ["/a/b", "/c", "/e.f/g", "///h", "/n/", "/o"]);
     }
 
     #[test]

@@ -35,7 +35,10 @@ impl Layout {
 
     /// Where agents work: one directory per run in it, and in that one per slot.
     pub(super) fn worktrees(&self) -> io::Result<Root> {
-        self.files()?.make_below(Path::new(WORKTREES))
+        let (files, name) = (self.files()?, Path::new(WORKTREES));
+        // Git writes files that everybody may read.
+        files.make_private(name)?;
+        files.below(name)
     }
 
     /// Where checks run, laid out likewise. It is not below the project: tools look for their settings in all directories above

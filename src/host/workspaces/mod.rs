@@ -6,7 +6,8 @@
 //! code has written to ([`room_cache`]). A [`slot`] is one such
 //! directory, which one task after another gets ([`slots`]): put back to recorded trees with nothing else in it ([`sweep`];
 //! [`seen`] tells whether anything was touched), and recorded through an index of our own ([`recorder`]; what it says about [`submodules`], in [`gitmodules`]); untracked things
-//! that are carried in ([`carry`]) or made by `setup` ([`set_up`], of what it [`reads`]) stay as they were ([`kept`]), with the same [`ages`],
+//! that are carried in ([`carry`], which looks for [`whole_paths`]) or made by `setup` ([`set_up`], of what it [`reads`]) stay as they
+//! were ([`kept`]), with the same [`ages`],
 //! and nothing that was [`built`] speaks for other files. [`mend`] repairs what is broken.
 //!
 //! Pushes are refused or at least noticed ([`pushes`]). A [`sandbox`] is tried before a run begins. Confirmed work becomes a
@@ -49,6 +50,7 @@ mod space;
 mod store;
 mod submodules;
 mod sweep;
+mod whole_paths;
 mod workspace;
 
 pub(super) use layout::WORKTREES;

@@ -18,6 +18,7 @@ use crate::host::git::Call;
 use crate::host::git::Git;
 use crate::services::WorkspaceError;
 use sha2::Digest;
+use std::collections::BTreeMap;
 use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::fmt::Write;
@@ -25,6 +26,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Component;
 use std::path::Path;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Files in a directory, an index of our own, and the repository that takes the objects.
 #[derive(Debug, Clone)]
@@ -33,7 +35,12 @@ pub(super) struct Recorder {
     pub(super) files: Root,
     /// Where the index is, with what else belongs to it.
     private: Root,
+    /// What git does not keep.
+    modes: Arc<Modes>,
 }
+
+/// The permissions of files that not everybody may read.
+pub(super) type Modes = BTreeMap<PathBuf, u32>;
 
 /// The index, in the directory that is private.
 const INDEX: &str = "index";
@@ -93,7 +100,12 @@ pub(super) struct Difference {
 
 impl Recorder {
     pub(super) fn new(repository: &Git, files: Root, private: Root) -> Self {
-        Self { git: repository.on(&files), files, private }
+        Self { git: repository.on(&files), files, private, modes: Arc::default() }
+    }
+
+    /// Files that are checked out get these permissions.
+    pub(super) fn with_modes(self, modes: &Arc<Modes>) -> Self {
+        Self { modes: Arc::clone(modes), ..self }
     }
 
     pub(super) fn index(&self) -> PathBuf {
@@ -141,7 +153,29 @@ impl Recorder {
     /// Makes the tracked files exactly those of the tree; untracked ones stay unless they are in the way.
     pub(super) async fn checkout(&self, tree: &str) -> Result<(), WorkspaceError> {
         self.unlock()?;
-        self.call(["read-tree", "--reset", "-u", tree]).ok().await.map(drop)
+        self.call(["read-tree", "--reset", "-u", tree]).ok().await?;
+        self.narrow().await
+    }
+
+    /// Gives the files that not everybody may read their permissions. Whether one is a program is the tree's to say.
+    async fn narrow(&self) -> Result<(), WorkspaceError> {
+        let (files, modes) = (self.files.clone(), Arc::clone(&self.modes));
+        let is_changed = blocking(move || {
+            let mut is_changed = false;
+            for (path, mode) in modes.iter() {
+                let Some(look) = files.look(path).ok().flatten().filter(|look| look.kind == Kind::File) else {
+                    continue;
+                };
+                let program = if look.mode & 0o100 == 0 { 0 } else { 0o100 | (mode & 0o044) >> 2 };
+                let mode = mode & 0o666 | program;
+                if look.mode & 0o777 != mode {
+                    files.set_mode(path, mode).map_err(io_error("write to", &files.path().join(path)))?;
+                    is_changed = true;
+                }
+            }
+            Ok(is_changed)
+        });
+        if is_changed.await? { self.refresh().await } else { Ok(()) }
     }
 
     /// Everything on disk that is not tracked, ignored or not; a wholly untracked directory is one entry.

@@ -134,7 +134,8 @@ impl Slot {
         let (place, private_place) = places_of(run, &name);
         let dirs = (all.clone(), place.clone(), private_place.clone());
         let (files, private) = blocking(move || made(&dirs.0, &dirs.1, &dirs.2)).await?;
-        let recorder = Recorder::new(&target.begun.repository.own(), files.clone(), private.clone());
+        let recorder = Recorder::new(&target.begun.repository.own(), files.clone(), private.clone())
+            .with_modes(&target.begun.modes);
         let dirs = Dirs::of(&files).map_err(io_error("read", files.path()))?;
         let kept = Kept::new(Self::places(target, &files, &private)?)?;
         let kept = Arc::new(Mutex::new(kept));
@@ -190,7 +191,8 @@ impl Slot {
         let (all, place, private_place) = (self.all.clone(), self.place.clone(), self.private_place.clone());
         let (files, private) = blocking(move || made(&all, &place, &private_place)).await?;
         self.aside = None;
-        self.recorder = Recorder::new(&target.begun.repository.own(), files.clone(), private.clone());
+        self.recorder = Recorder::new(&target.begun.repository.own(), files.clone(), private.clone())
+            .with_modes(&target.begun.modes);
         self.dirs = Dirs::of(&files).map_err(io_error("read", files.path()))?;
         // What is carried into it is younger than its files, which are new.
         let kept = Kept::new(Self::places(target, &files, &private)?)?;

@@ -20,6 +20,9 @@ use std::path::PathBuf;
 /// How the names of objects are made, as `extensions.objectFormat` has it.
 const SHA1: &str = "sha1";
 
+/// Whether git looks at permissions.
+pub(super) const FILE_MODE: &str = "core.filemode";
+
 /// Where filters keep keys in a git directory: programs of the user's, which look for them where git says that it is.
 const OF_FILTERS: [&str; 1] = ["git-crypt"];
 
@@ -79,6 +82,12 @@ impl Frozen {
         }
     }
 
+    /// Whether the user's git looks at no permissions of files, be it that their file system has none.
+    pub(super) fn ignores_modes(&self) -> bool {
+        let is_no = |value: &str| ["false", "no", "off", "0", ""].contains(&value.to_ascii_lowercase().as_str());
+        self.settings.get(FILE_MODE).is_some_and(is_no)
+    }
+
     /// Writes `info/exclude` and `info/attributes` of a repository.
     pub(super) fn lay_info(&self, git_dir: &Root) -> std::io::Result<()> {
         git_dir.put(Path::new("info/exclude"), &self.exclude)?;
@@ -135,6 +144,10 @@ pub(super) fn lay(layout: &Layout, frozen: &Frozen) -> Result<(), WorkspaceError
         // What a user is warned of before a commit must not keep a change from being recorded.
         settings.set("core.safecrlf", "false");
         store.put(Path::new("excludes"), &frozen.excludes_file)?;
+        // What an agent has made a program is one, whatever the user's git looks at in their checkout.
+        if frozen.ignores_modes() && has_modes(&store, Path::new("excludes"))? {
+            settings.set(FILE_MODE, "true");
+        }
         store.put(Path::new("attributes"), &frozen.attributes_file)?;
         frozen.lay_info(&store)?;
         let borrowed = Path::new("objects/info/alternates");
@@ -163,6 +176,17 @@ pub(super) fn lay(layout: &Layout, frozen: &Frozen) -> Result<(), WorkspaceError
         store.put(Path::new("HEAD"), b"ref: refs/heads/none\n")
     };
     write().map_err(io_error("write", &dir))
+}
+
+/// Whether the file system keeps permissions, as git finds out when it makes a repository.
+fn has_modes(files: &Root, file: &Path) -> std::io::Result<bool> {
+    for mode in [0o700, 0o600] {
+        let is_set = files.set_mode(file, mode).is_ok();
+        if !is_set || files.look(file)?.is_none_or(|look| look.mode & 0o100 != mode & 0o100) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// The objects of a repository and those that it borrows itself. Git follows no more than five steps, and there are two before

@@ -17,11 +17,14 @@ use crate::host::git::Git;
 use crate::host::process::git_dir_of;
 use crate::host::process::marked;
 use crate::services::WorkspaceError;
+use futures_util::future::try_join_all;
 use std::collections::BTreeSet;
 use std::collections::HashMap;
 use std::path::Component;
 use std::path::Path;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::PoisonError;
 use std::time::Duration;
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
@@ -45,9 +48,32 @@ enum Place {
     Unknown(String),
 }
 
-/// What remotes of submodules have answered in a run, by URL and commit. What is not there is not in it: it may be pushed in a moment.
+/// What the remotes of submodules, by URL, have answered in a run.
 #[derive(Debug, Default)]
-pub(super) struct Answers(Mutex<HashMap<(String, String), Place>>);
+pub(super) struct Answers(std::sync::Mutex<HashMap<String, Arc<Mutex<Remote>>>>);
+
+/// What one of them has answered. Held while it is asked: who asks it too then has the answer, and nobody waits who asks another one.
+#[derive(Debug, Default)]
+struct Remote {
+    /// By commit. What is not there is not in it: it may be pushed in a moment.
+    places: HashMap<String, Place>,
+    /// Why it could not be asked: it is not asked for any other commit then.
+    is_silent: Option<String>,
+}
+
+/// What became of a question.
+enum Answer {
+    Of(Place),
+    /// There was none, because of this.
+    Silence(String),
+}
+
+impl Answers {
+    fn of(&self, url: &str) -> Arc<Mutex<Remote>> {
+        let mut remotes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(remotes.entry(url.to_owned()).or_default())
+    }
+}
 
 /// The user's own of a submodule: by what name they know it, and where it is in their checkout.
 struct Own<'a> {
@@ -74,9 +100,13 @@ impl Parts {
         let (all, known) = (recorder.all_submodules(tree).await?, recorder.all_submodules(&self.tree).await?);
         let known: BTreeSet<_> = known.iter().map(|known| (&known.commit, before.url_at(&known.path))).collect();
         let is_new = |submodule: &&Submodule| !known.contains(&(&submodule.commit, now.url_at(&submodule.path)));
-        for Submodule { path, commit } in all.iter().filter(is_new) {
+        let new: Vec<&Submodule> = all.iter().filter(is_new).collect();
+        // No remote keeps another one waiting.
+        let places = new.iter().map(|submodule| self.place_of(&now, &submodule.path, &submodule.commit, until));
+        let places = try_join_all(places).await?;
+        for (Submodule { path, commit }, place) in new.into_iter().zip(places) {
             let (shown, short) = (path.display(), &commit[..commit.len().min(12)]);
-            match self.place_of(&now, path, commit, until).await? {
+            match place {
                 Place::Somewhere => {}
                 Place::Nowhere => difference.leads_out.push(format!(
                     "{shown} -> commit {short} of the submodule, which its remote does not have (it has to be pushed there first)"
@@ -137,28 +167,39 @@ impl Parts {
         }
     }
 
-    /// Asks a remote for a commit, unless it has answered, or did not, in this run.
+    /// Asks a remote for a commit, unless it has answered, or has been silent, in this run.
     async fn ask_once(&self, url: &str, commit: &str, until: &CancellationToken) -> Result<Place, WorkspaceError> {
         let interrupted = || Place::Unknown("the run was stopped".to_owned());
-        let asked = (url.to_owned(), commit.to_owned());
-        let Some(mut answers) = until.run_until_cancelled(self.begun.answers.0.lock()).await else {
+        let remote = self.begun.answers.of(url);
+        let Some(mut remote) = until.run_until_cancelled(remote.lock()).await else {
             return Ok(interrupted());
         };
-        if let Some(place) = answers.get(&asked) {
+        if let Some(place) = remote.places.get(commit) {
             return Ok(place.clone());
         }
-        let place = self.ask_remote(url, commit, until).await?;
+        if let Some(because) = &remote.is_silent {
+            return Ok(Place::Unknown(because.clone()));
+        }
+        let answer = self.ask_remote(url, commit, until).await?;
         if until.is_cancelled() {
             return Ok(interrupted());
         }
-        if !matches!(place, Place::Nowhere) {
-            answers.insert(asked, place.clone());
+        match answer {
+            Answer::Silence(because) => {
+                remote.is_silent = Some(because.clone());
+                Ok(Place::Unknown(because))
+            }
+            Answer::Of(place) => {
+                if !matches!(place, Place::Nowhere) {
+                    remote.places.insert(commit.to_owned(), place.clone());
+                }
+                Ok(place)
+            }
         }
-        Ok(place)
     }
 
     /// Fetches the commit alone, to throw it away.
-    async fn ask_remote(&self, url: &str, commit: &str, until: &CancellationToken) -> Result<Place, WorkspaceError> {
+    async fn ask_remote(&self, url: &str, commit: &str, until: &CancellationToken) -> Result<Answer, WorkspaceError> {
         let state = self.shared.layout.state();
         let scratch =
             tempfile::Builder::new().prefix(FETCHED).tempdir_in(state).map_err(io_error("write to", state))?;
@@ -170,13 +211,16 @@ impl Parts {
         let (name, mark) = marked(state);
         let asked = match fetch.env(name, mark).answer(LIMIT, until).await {
             Ok(asked) => asked,
-            Err(WorkspaceError::Git { message, .. }) => return Ok(Place::Unknown(message)),
-            Err(error) => return Ok(Place::Unknown(error.to_string())),
+            Err(WorkspaceError::Git { message, .. }) => return Ok(Answer::Silence(message)),
+            Err(error) => return Ok(Answer::Silence(error.to_string())),
         };
+        let said = || asked.stderr.trim().lines().last().unwrap_or("git fetch failed").to_owned();
         Ok(match asked.status {
-            0 => Place::Somewhere,
-            _ if asked.stderr.contains("not our ref") => Place::Nowhere,
-            _ => Place::Unknown(asked.stderr.trim().lines().last().unwrap_or("git fetch failed").to_owned()),
+            0 => Answer::Of(Place::Somewhere),
+            _ if asked.stderr.contains("not our ref") => Answer::Of(Place::Nowhere),
+            // It may allow others: those that a branch of it is at.
+            _ if asked.stderr.contains("unadvertised object") => Answer::Of(Place::Unknown(said())),
+            _ => Answer::Silence(said()),
         })
     }
 
@@ -257,5 +301,19 @@ impl Parts {
             }
         }
         Ok(None)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_remote_that_is_asked_keeps_only_those_waiting_who_ask_it_too() {
+        let answers = Answers::default();
+        let (one, same, another) = (answers.of("ssh://one"), answers.of("ssh://one"), answers.of("ssh://another"));
+        let _asking = one.try_lock().unwrap();
+        assert!(same.try_lock().is_err());
+        assert!(another.try_lock().is_ok());
     }
 }

@@ -5,6 +5,7 @@ use crate::services::Applied;
 use crate::services::WorkspaceError;
 use crate::services::Workspaces;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use tokio_util::sync::CancellationToken;
 
@@ -344,6 +345,27 @@ async fn a_submodule_is_moved_or_removed_beside_other_files() {
         assert_eq!(read(&project.top, "lib/f"), "2\n", "the user's submodule stays as it is");
         assert_eq!(read(&project.top, "new"), "work\n");
     }
+}
+
+#[tokio::test]
+async fn permissions_are_the_works_and_not_those_that_the_users_git_does_not_look_at() {
+    let mode = |path: &str, mode: u32| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    let project = Project::git(&[("tool.sh", "true\n"), ("gone", "1\n"), ("all", "1\n")]);
+    git(&project.top, &["config", "core.fileMode", "false"]);
+    for file in ["gone", "all"] {
+        mode(project.top.join(file).to_str().unwrap(), 0o777);
+    }
+    worked(&project, |dir| {
+        mode(dir.join("tool.sh").to_str().unwrap(), 0o755);
+        assert!(git(dir, &["status", "--short"]).contains("M tool.sh"), "an agent sees what is recorded");
+        fs::remove_file(dir.join("gone")).unwrap();
+    })
+    .await;
+    assert!(git(&project.top, &["ls-tree", "reflexion/r1/t", "tool.sh"]).starts_with("100755"));
+    let applied = apply(&project).await.unwrap();
+    assert_eq!(applied.files, ["gone", "tool.sh"]);
+    let is_program = fs::metadata(project.top.join("tool.sh")).unwrap().permissions().mode() & 0o100 != 0;
+    assert!(is_program && !project.top.join("gone").exists());
 }
 
 #[tokio::test]

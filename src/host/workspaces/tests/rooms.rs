@@ -132,6 +132,11 @@ async fn what_is_carried_neither_leads_to_the_checkout_nor_is_younger_than_the_w
     write_path(&link.join("src/not/yet"));
     let error = project.workspaces().begin(run_id().into()).await.unwrap_err().to_string();
     assert!(error.contains("p.pth") && error.contains("leads to your checkout"), "{error}");
+    let link = project.top.with_file_name("a link");
+    symlink(&project.top, &link).unwrap();
+    write_path(&link.join("src"));
+    let error = project.workspaces().begin(run_id().into()).await.unwrap_err().to_string();
+    assert!(error.contains("p.pth") && error.contains("leads to your checkout"), "{error}");
     write_path(&link.join(".venv/lib/other"));
     write(&project.top, hook, &format!("known = {{'shop': '{}/src/shop'}}\n", link.display()));
     let error = project.workspaces().begin(run_id().into()).await.unwrap_err().to_string();

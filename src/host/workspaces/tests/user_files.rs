@@ -16,6 +16,7 @@ use crate::services::Workspaces;
 use sha2::Digest;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
@@ -27,6 +28,26 @@ fn index_hash(top: &Path) -> String {
 
 fn state(top: &Path) -> (impl PartialEq + std::fmt::Debug, String, String) {
     (files(top), index_hash(top), git(top, &["for-each-ref", "refs/heads/main", "refs/tags", "refs/stash"]))
+}
+
+#[tokio::test]
+async fn what_not_everybody_may_read_stays_so_in_workspaces() {
+    let mode = |path: &Path| fs::metadata(path).unwrap().mode() & 0o777;
+    let set = |path: &Path, mode: u32| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    let project = Project::plain(&[("key", "k\n"), ("own.sh", "true\n"), ("a", "a\n")]);
+    set(&project.top.join("key"), 0o600);
+    set(&project.top.join("own.sh"), 0o700);
+    let workspace = project.open().await;
+    let dir = workspace.dir();
+    assert_eq!(mode(dir.parent().unwrap().parent().unwrap()), 0o700, "{}", dir.display());
+    for _ in 0..2 {
+        reset(&workspace).await;
+        assert_eq!((mode(&dir.join("key")), mode(&dir.join("own.sh"))), (0o600, 0o700));
+        assert_eq!(mode(&dir.join("a")) & 0o044, 0o044);
+        write(&dir, "key", "another\n");
+        set(&dir.join("key"), 0o644);
+        assert_eq!(record(&workspace).await.files, ["key"]);
+    }
 }
 
 #[tokio::test]

@@ -327,7 +327,7 @@ pub struct WorkspaceFile {
     /// that belongs to one worker, e.g. `"CARGO_TARGET_DIR": "{cache}/target"`. What checks find there, see
     /// [verdicts](verdicts.md#the-clean-room).
     pub env: BTreeMap<String, String>,
-    /// With less than so many megabytes free on a disk that holds the project, workspaces or clean rooms, no attempt begins or is
+    /// With less than so many megabytes free on a disk that holds the project, your repository, workspaces or clean rooms, no attempt begins or is
     /// judged: the run stops, says which place it is, and goes on when there is room again. 0: it is not looked at.
     pub min_free_mb: u64,
     /// An attempt whose change has files of more than so many megabytes in all is refuted, and its change is not recorded.

@@ -1,8 +1,8 @@
 //! Calling the `git` program.
 //!
-//! Every call is non-interactive, takes its arguments as they are, ignores the caller's `GIT_*` variables, runs no hook
-//! and no helper, never signs, never collects garbage, and takes no lock that it could do without (the user's index is
-//! not even refreshed). A call whose future is dropped is ended.
+//! Every call is non-interactive, takes its arguments as they are, ignores the caller's `GIT_*` variables (but those that say
+//! where the settings are), runs no hook and no helper, never signs, never collects garbage, and takes no lock that it could
+//! do without (the user's index is not even refreshed). A call whose future is dropped is ended.
 
 use super::process::start_child;
 use super::process::until_idle;
@@ -55,6 +55,9 @@ const CONFIG: [&str; 13] = [
 /// What every call is told by its environment: never ask, never take a lock that could be done without.
 pub(super) const ENVIRONMENT: [(&str, &str); 4] =
     [("GIT_TERMINAL_PROMPT", "0"), ("GIT_OPTIONAL_LOCKS", "0"), ("GIT_NO_REPLACE_OBJECTS", "1"), ("LC_ALL", "C")];
+
+/// Where the user's settings are, if not in the home directory: the only variables of git that a call takes over.
+const SETTINGS: [&str; 4] = ["GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_ATTR_NOSYSTEM"];
 
 /// What a call in a repository of the runtime's own is told as well: the settings of that repository are all there is. They
 /// were taken over from the user's when the run began; who changes the user's meanwhile changes nothing here.
@@ -307,7 +310,8 @@ impl Call {
     fn process(&self) -> tokio::process::Command {
         let mut process = tokio::process::Command::new(&*PROGRAM);
         for (name, _) in std::env::vars_os() {
-            if name.to_string_lossy().starts_with("GIT_") {
+            let known = name.to_string_lossy();
+            if known.starts_with("GIT_") && !SETTINGS.contains(&&*known) {
                 process.env_remove(name);
             }
         }

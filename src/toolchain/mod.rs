@@ -103,6 +103,12 @@ pub fn holds_packages(name: &str) -> bool {
     table().packages.contains(name)
 }
 
+/// Variables of the environment, with their values, by which tools install packages into the project: otherwise they do it below the
+/// home directory, by the project's path.
+pub fn packages_inside() -> impl Iterator<Item = (&'static str, &'static str)> {
+    table().packages_inside.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+}
+
 /// Whether a file is found in place of the test runner's own: `unittest.py` beside the code.
 #[must_use]
 pub fn stands_in(path: &str) -> bool {

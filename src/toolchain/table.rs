@@ -5,6 +5,7 @@ use globset::GlobBuilder;
 use globset::GlobSet;
 use globset::GlobSetBuilder;
 use serde::Deserialize;
+use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
@@ -46,6 +47,7 @@ struct File {
     holds_paths: Vec<String>,
     build_cache: Vec<BuildCache>,
     packages: Vec<String>,
+    packages_inside: BTreeMap<String, String>,
     quoted: Vec<Quoted>,
     summary: Vec<SummaryLine>,
     failure: Vec<FailureLine>,
@@ -175,6 +177,7 @@ pub(super) struct Table {
     pub(super) holds_paths: GlobSet,
     pub(super) build_caches: Vec<BuildCache>,
     pub(super) packages: BTreeSet<String>,
+    pub(super) packages_inside: BTreeMap<String, String>,
 }
 
 pub(super) fn table() -> &'static Table {
@@ -207,6 +210,7 @@ impl Table {
             holds_paths.extend(file.holds_paths);
             table.build_caches.extend(file.build_cache);
             table.packages.extend(file.packages);
+            table.packages_inside.extend(file.packages_inside);
             table.quoted.extend(file.quoted);
             table.lines.extend(file.summary);
             table.failures.extend(file.failure);

@@ -31,6 +31,39 @@ fn the_branch_that_a_night_began_from_may_move_or_go_meanwhile() {
 }
 
 #[test]
+fn the_users_settings_of_git_may_be_where_the_environment_says() {
+    let project = Project::new("echo key > dev.key; echo right > answer.txt");
+    let (settings, ignored) = (project.out.join("settings"), project.out.join("ignored"));
+    fs::write(&ignored, "*.key\n").unwrap();
+    let text =
+        format!("[user]\n\tname = Ada\n\temail = ada@example.org\n[core]\n\texcludesFile = {}\n", ignored.display());
+    fs::write(&settings, text).unwrap();
+    let night = project.command(&["overnight", "--json"]).env("GIT_CONFIG_GLOBAL", &settings).output().unwrap();
+    assert!(night.status.success(), "{}", String::from_utf8_lossy(&night.stderr));
+    let branch = serde_json::from_slice::<serde_json::Value>(&night.stdout).unwrap()["integration"].clone();
+    let branch = branch.as_str().unwrap();
+    assert_eq!(project.git(&["diff", "--name-only", "main", branch]), "answer.txt\n", "what is ignored is no change");
+    assert_eq!(project.git(&["log", "-1", "--format=%an <%ae>", branch]), "Ada <ada@example.org>\n");
+}
+
+/// What is installed for one work is not there for the next.
+#[test]
+fn tools_are_told_to_install_into_the_project_unless_the_user_says_otherwise() {
+    let project = Project::new(
+        "echo $POETRY_VIRTUALENVS_IN_PROJECT $PIPENV_VENV_IN_PROJECT > $OUT/told; echo right > answer.txt",
+    );
+    let run = |value: Option<&str>| {
+        let mut command = project.command(&["run", "--again"]);
+        command.env_remove("PIPENV_VENV_IN_PROJECT").env_remove("POETRY_VIRTUALENVS_IN_PROJECT");
+        let ran = command.envs(value.map(|value| ("PIPENV_VENV_IN_PROJECT", value))).output().unwrap();
+        assert!(ran.status.success(), "{ran:?}");
+        project.told("told")
+    };
+    assert_eq!(run(None), "true 1\n");
+    assert_eq!(run(Some("0")), "true 0\n");
+}
+
+#[test]
 fn hooks_of_the_repository_do_not_run_for_the_runtime() {
     let project = Project::new(RIGHT);
     for hook in ["pre-commit", "commit-msg", "post-checkout", "reference-transaction", "pre-rebase"] {

@@ -14,6 +14,7 @@ use super::workspace::HostWorkspace;
 use crate::domain::RunId;
 use crate::domain::TaskId;
 use crate::domain::policy;
+use crate::host::process::git_dir_of;
 use crate::services::Applied;
 use crate::services::BeginRun;
 use crate::services::Clock;
@@ -131,7 +132,9 @@ impl Workspaces for HostWorkspaces {
 
     async fn room(&self) -> Result<(), WorkspaceError> {
         let layout = &self.shared.layout;
-        let places = [layout.state(), &layout.project, layout.place_of_rooms()].map(Path::to_owned);
+        let mut places = vec![layout.state().to_owned(), layout.project.clone(), layout.place_of_rooms().to_owned()];
+        // Confirmed work is written there; of a linked worktree it may be on another disk.
+        places.extend(git_dir_of(&layout.project));
         let least = self.shared.params.workspace.min_free_bytes;
         blocking(move || places.iter().try_for_each(|place| space::at_least(place, least))).await
     }

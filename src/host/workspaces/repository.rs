@@ -12,12 +12,15 @@ use crate::domain::TaskId;
 use crate::domain::Timestamp;
 use crate::host::git::Call;
 use crate::host::git::Git;
+use crate::host::git::GitOutput;
+use crate::host::git::failed;
 use crate::host::git::git_version;
 use crate::host::lock_holder;
 use crate::host::process::git_dir_of;
 use crate::services::WorkspaceError;
 use std::collections::BTreeMap;
 use std::collections::HashMap;
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::Mutex;
@@ -202,7 +205,7 @@ impl Repository {
     }
 
     /// Brings a commit of ours, with all that it needs beside what these `known` ones have, into the user's repository. Every
-    /// object is checked, and so is that what it names is there. What is [held](Arrival::Held) has a file that keeps git from
+    /// object is checked, and so is that what it names is there; of what the user had before nothing is asked. What is [held](Arrival::Held) has a file that keeps git from
     /// removing it; its path is given.
     pub(super) async fn publish(
         &self,
@@ -222,14 +225,50 @@ impl Repository {
         if count == 0 {
             return Ok(None);
         }
-        if count <= LOOSE && arrival == Arrival::Loose {
-            let unpack = self.git().call(["unpack-objects", "-q", "--strict"]);
-            return unpack.stdin(pack).ok().await.map(|_| None);
+        let arrival = if count <= LOOSE { arrival } else { Arrival::Held };
+        let mut said = self.take_in(pack.clone(), arrival, Some("--strict")).await?;
+        if said.status != 0 && self.is_all_old(&objects_in(&said.stderr), known).await? {
+            // What git's checks find there is the user's own, in a tree that is new.
+            said = self.take_in(pack, arrival, None).await?;
         }
-        let index = ["index-pack", "--stdin", "--fix-thin", "--strict", "--keep=reflexion: about to be on a branch"];
-        let said = self.git().call(index).stdin(pack).line().await?;
+        if said.status != 0 {
+            let place = self.git_dir.display();
+            let why = said.stderr.trim();
+            return Err(if objects_in(why).is_empty() {
+                WorkspaceError::Machine(format!("the work cannot be written to {place}: {why}"))
+            } else {
+                failed(format!("taking the work into {place}"), why)
+            });
+        }
+        let said = String::from_utf8_lossy(&said.stdout);
         let kept = said.lines().find_map(|line| line.strip_prefix("keep\t"));
-        Ok(kept.map(|id| self.git_dir.join(format!("objects/pack/pack-{id}.keep"))))
+        Ok(kept.map(|id| self.git_dir.join(format!("objects/pack/pack-{}.keep", id.trim_end()))))
+    }
+
+    async fn take_in(
+        &self,
+        pack: Vec<u8>,
+        arrival: Arrival,
+        strict: Option<&str>,
+    ) -> Result<GitOutput, WorkspaceError> {
+        let call = match arrival {
+            Arrival::Loose => self.git().call(["unpack-objects", "-q"]),
+            Arrival::Held => {
+                self.git().call(["index-pack", "--stdin", "--fix-thin", "--keep=reflexion: about to be on a branch"])
+            }
+        };
+        call.args(strict).stdin(pack).run().await
+    }
+
+    /// Whether there are such objects, and all of them are in the files of these commits.
+    async fn is_all_old(&self, objects: &[&str], commits: &[&str]) -> Result<bool, WorkspaceError> {
+        let mut old = String::new();
+        for commit in commits {
+            let files = self.own().call(["ls-tree", "-r", "--format=%(objectname)"]).arg(commit).ok().await?;
+            old.push_str(&String::from_utf8_lossy(&files));
+        }
+        let old: HashSet<&str> = old.lines().collect();
+        Ok(!objects.is_empty() && objects.iter().all(|object| old.contains(object)))
     }
 
     /// Removes what was recorded long ago and is on no branch, where there is much of it: nobody else takes objects from here.
@@ -318,6 +357,12 @@ pub(super) enum Arrival {
 /// For `--stdin` of commands that walk through history.
 fn revisions(commit: &str, known: &[&str]) -> String {
     known.iter().fold(format!("{commit}\n"), |text, known| format!("{text}^{known}\n"))
+}
+
+/// Objects that git's checks complain of: `error: object <id>: gitmodulesUrl: …`.
+fn objects_in(said: &str) -> Vec<&str> {
+    let ids = said.lines().filter_map(|line| line.strip_prefix("error: object ")?.split(':').next());
+    ids.filter(|id| is_id(id)).collect()
 }
 
 fn is_id(name: &str) -> bool {

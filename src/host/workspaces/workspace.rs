@@ -36,6 +36,7 @@ use crate::services::Rebased;
 use crate::services::Restored;
 use crate::services::Workspace;
 use crate::services::WorkspaceError;
+use crate::toolchain;
 use async_trait::async_trait;
 use globset::GlobSet;
 use globset::GlobSetBuilder;
@@ -308,6 +309,9 @@ impl Workspace for HostWorkspace {
         let policy = &shared.params.environment;
         let denied = denied(&policy.deny);
         let inherited = |name: &str| std::env::var(name).ok().filter(|_| !denied.is_match(name));
+        for (name, value) in toolchain::packages_inside().filter(|(name, _)| inherited(name).is_none()) {
+            env.entry(name.to_owned()).or_insert_with(|| value.to_owned());
+        }
         let now = |name: &str| env.get(name).cloned().or_else(|| inherited(name));
         let given = hand_over(now, self.settings_of_git(policy));
         env.extend(given);

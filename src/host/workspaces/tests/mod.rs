@@ -4,6 +4,7 @@ mod apply;
 mod keeping;
 mod mending;
 mod project;
+mod publishing;
 mod recording;
 mod rooms;
 mod slots;

@@ -1,0 +1,48 @@
+//! How confirmed work comes into the user's repository.
+
+use super::project::*;
+use crate::services::CommitRequest;
+use crate::services::Workspace;
+use crate::services::WorkspaceError;
+use std::fs;
+use std::sync::Arc;
+
+async fn commit(workspace: &Arc<dyn Workspace>) -> Result<String, WorkspaceError> {
+    let request = CommitRequest { tree: record(workspace).await.tree, subject: "a".to_owned(), body: String::new() };
+    workspace.commit(request).await.map(|committed| committed.target)
+}
+
+#[tokio::test]
+async fn what_git_would_not_take_counts_where_it_is_new() {
+    let long = format!("# {}\n", "x".repeat(3000));
+    let project = Project::git(&[("a", "a"), (".gitattributes", &long)]);
+    let workspace = project.open().await;
+    write(&workspace.dir(), "a", "right");
+    let made = commit(&workspace).await.unwrap();
+    assert_eq!(git(&project.top, &["show", &format!("{made}:a")]), "right");
+
+    write(&workspace.dir(), "b/.gitattributes", &format!("{long}# new\n"));
+    let refused = commit(&workspace).await.unwrap_err();
+    assert!(matches!(refused, WorkspaceError::Git { .. }), "the night goes on: {refused:?}");
+    assert!(refused.to_string().contains("gitattributesLineLength"), "{refused}");
+}
+
+#[tokio::test]
+async fn a_repository_that_cannot_be_written_to_stops_the_run() {
+    let project = Project::git(&[("a", "a")]);
+    let workspace = project.open().await;
+    write(&workspace.dir(), "a", "right");
+    let objects = project.top.join(".git/objects");
+    // Not even who may write to everything writes below a file.
+    fs::rename(objects.join("pack"), project.top.join(".git/pack-before")).unwrap();
+    let names = (0..=255).map(|byte| format!("{byte:02x}")).chain(["pack".to_owned()]);
+    for path in names.map(|name| objects.join(name)).filter(|path| !path.exists()) {
+        fs::write(path, "").unwrap();
+    }
+    let error = commit(&workspace).await.unwrap_err();
+    assert!(matches!(error, WorkspaceError::Machine(_)), "{error:?}");
+    assert!(
+        error.to_string().contains(&format!("cannot be written to {}", project.top.join(".git").display())),
+        "{error}"
+    );
+}

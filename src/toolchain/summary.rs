@@ -203,7 +203,7 @@ impl SummaryLine {
         Some(Mark {
             runner: &self.runner,
             green: if has("red") { Some(false) } else { has("green").then_some(true) },
-            counts: (counted || !totals.is_empty() || self.joins == Joins::Failures).then_some(counts),
+            counts: (counted || !totals.is_empty()).then_some(counts),
             joins: self.joins,
             closes: !self.goes_on,
             partial: self.partial,
@@ -218,7 +218,8 @@ impl Mark {
     /// Whether the next line of this runner is about another run.
     fn is_followed_by(&self, next: &Self) -> bool {
         let again = next.once.iter().any(|line| self.once.contains(line));
-        again || (!next.once.is_empty() && self.closes && next.joins == Joins::Last)
+        let begins = next.joins == Joins::FailuresFirst || (!next.once.is_empty() && next.joins == Joins::Last);
+        again || (begins && self.closes)
     }
 
     fn merge(&mut self, next: Self) {
@@ -233,7 +234,9 @@ impl Mark {
         };
         self.counts = match (self.counts, next.counts) {
             (Some(a), Some(b)) => Some(match next.joins {
-                Joins::Last => b,
+                Joins::Last if self.joins == Joins::FailuresFirst => a.of_total(b.ran()),
+                Joins::FailuresFirst if self.joins == Joins::FailuresFirst => a.plus(b),
+                Joins::Last | Joins::FailuresFirst => b,
                 Joins::Failures => b.of_total(a.passed),
                 Joins::Add => a.plus(b),
                 Joins::Parts => a.most(b),
@@ -271,6 +274,27 @@ mod tests {
             format!("{} {} {counts}", s.runner, if s.green { "green" } else { "red" })
         });
         assert_eq!(shown, expected, "{output}");
+    }
+
+    const PROVE: &str = "Test Summary Report\n-------------------\n\
+        t/b.t  (Wstat: 256 (exited 1) Tests: 2 Failed: 1)\n  Failed test:  1\n  Non-zero exit status: 1\n\
+        t/f.t  (Wstat: 65024 (exited 254) Tests: 1 Failed: 0)\n  Non-zero exit status: 254\n  Parse errors: No plan found in TAP output\n\
+        t/h.t  (Wstat: 0 Tests: 1 Failed: 0)\n  TODO passed:   1\n\
+        t/j.t  (Wstat: 1024 Tests: 15 Failed: 4)\n  Failed tests:  3-6\n  Non-zero exit status: 4\n\
+        Files=4, Tests=19,  1 wallclock secs ( 0.03 usr  0.01 sys +  0.23 cusr  0.10 csys =  0.37 CPU)\nResult: FAIL\n";
+
+    #[test]
+    fn failures_may_stand_before_their_total() {
+        let said = |output: &str| {
+            let counts = summaries(output).into_iter().filter_map(|said| said.counts);
+            counts.map(|counts| (counts.ran(), counts.surely_ran(), counts.failed)).collect::<Vec<_>>()
+        };
+        assert_eq!(said(PROVE), [(19, 18, 6)]);
+        let green = "t/a.t .. ok\nAll tests successful.\nFiles=1, Tests=2,  0 wallclock secs\nResult: PASS\n";
+        // Each run has its own.
+        assert_eq!(said(&[PROVE, green, PROVE, PROVE].concat()), [(19, 18, 6), (2, 2, 0), (19, 18, 6), (19, 18, 6)]);
+        check(&[PROVE, PROVE].concat(), "prove red 13/6/0");
+        check("Result: FAIL\n", "");
     }
 
     #[test]
@@ -382,6 +406,7 @@ mod tests {
         check("Test summary: total: 3, failed: 1, succeeded: 2, skipped: 0, duration: 0.7s", "dotnet test red 2/1/0");
         check("[error] Failed: Total 5, Failed 1, Errors 0, Passed 4", "sbt red 4/1/0");
         check("Files=2, Tests=10,  1 wallclock secs\nResult: PASS", "prove green 10/0/0");
+        check(PROVE, "prove red 13/6/0");
     }
 
     #[test]
@@ -467,6 +492,9 @@ mod tests {
         check("[ERROR] Failed to execute goal x:y:1.0:test", "");
         check("  Failed S.Bb(x: 1) [< 1 ms]", "dotnet test: S.Bb(x: 1)");
         check("Failed to restore [a]", "");
+        check("t/b.t  (Wstat: 256 (exited 1) Tests: 2 Failed: 1)", "prove: t/b.t");
+        check("t/b.t (Wstat: 0 Tests: 2 Failed: 1)", "prove: t/b.t");
+        check("t/h.t (Wstat: 0 Tests: 1 Failed: 0)", "");
         check("1) adds prices", "");
         check("SUBFAILED(p=1) a.py::test_b - no", "");
     }

@@ -132,6 +132,8 @@ pub(super) enum Joins {
     Parts,
     /// The failures of a total that stood on a line before.
     Failures,
+    /// Failures of a total that stands on a line behind.
+    FailuresFirst,
 }
 
 /// Of which runs there is such a line.

@@ -4,6 +4,7 @@ use super::found::Found;
 use super::found::Frame;
 use super::found::last_match;
 use super::found::pattern;
+use super::reader::place;
 use super::shell;
 
 /// `total.c:2:16: error: ‘missing’ undeclared`.
@@ -52,16 +53,35 @@ pub(super) fn linker(lines: &[&str]) -> Option<Found> {
     })
 }
 
+// File, line, target, and how its recipe ended.
+pattern!(STOP, r"^\S*make(?:\[\d+\])?: \*\*\* (?:\[(?:(\S+):(\d+): )?([^\]]+)\] )?(.+)$");
+
+/// The target that make could not make, as this line says; of an absolute path, the file.
+pub(super) fn target(line: &str) -> Option<String> {
+    pattern!(ABSENT, r"^No rule to make target [`'](.+?)'");
+    let stop = STOP.captures(line)?;
+    let target = match stop.get(3) {
+        Some(target) => target.as_str().to_owned(),
+        None => ABSENT.captures(&stop[4])?[1].to_owned(),
+    };
+    Some(place(&Frame::new(&target, None)))
+}
+
+/// What is said of a recipe that failed and has printed nothing.
+pub(super) fn silent_recipe(line: &str) -> Option<String> {
+    let stop = STOP.captures(line)?;
+    Some(format!("recipe for target '{}' failed: {}", &stop.get(3)?.as_str(), &stop[4]))
+}
+
 /// make, where nothing it ran was recognised: what was printed last before make gave up, and the rule.
 pub(super) fn make(lines: &[&str]) -> Option<Found> {
-    pattern!(STOP, r"^\S*make(?:\[\d+\])?: \*\*\* (?:\[(?:(\S+):(\d+): )?([^\]]+)\] )?(.+)$");
     let at = lines.iter().position(|line| STOP.is_match(line))?;
     let stop = STOP.captures(lines[at])?;
     let recipe = stop.get(3).map(|target| target.as_str());
     let said = recipe.and_then(|_| shell::words(&lines[..at]));
     let message = said
         .map(|said| said.message.unwrap_or_default())
-        .or_else(|| recipe.map(|target| format!("recipe for target '{target}' failed: {}", &stop[4])))
+        .or_else(|| silent_recipe(lines[at]))
         .unwrap_or_else(|| stop[4].trim_end_matches("  Stop.").to_owned());
     Some(Found {
         tool: "make",

@@ -4,9 +4,11 @@
 //! that changes from run to run is masked in them. Of a program that nobody here knows, the lines that look like the one that
 //! the fingerprint rests on are taken.
 
-use super::compilers::UNDEFINED;
+use super::compilers::silent_recipe;
+use super::compilers::target;
 use super::found::Found;
 use super::found::pattern;
+use super::located;
 use super::mask::mask;
 use super::shell;
 use crate::domain::CheckReport;
@@ -14,26 +16,10 @@ use crate::domain::Extent;
 use crate::prompt::plain;
 use crate::toolchain;
 use std::collections::BTreeMap;
-use std::collections::BTreeSet;
 
 /// A longer line is data.
 const LINE_BYTES: usize = 400;
 
-// `src/a.ts(1,2): `, `a.c:1:2: `, `[ERROR] /x/A.java:[1,2] `, `e: file:///x/A.kt:1:2 `, and what is said of that place.
-pattern!(
-    PLACE,
-    r"^\s*((?:\[?[A-Za-z]+\]?:? )?(?:in )?)(?:file://)?[^\s:(]*\w\.[A-Za-z]\w*(?::\[?\d+|\(\d+)(?:[:,]\d+)?[\])]?(?::| -|\s)(.*)$"
-);
-pattern!(MILD, r"(?i)^\W*(?:warning|warn|note|info|hint|help|debug|trace)\b");
-pattern!(GRAVE, r"(?i)^\W*(?:\w+ )?error\b");
-// `E0602: `, `F401 `: linters say so of whatever makes them fail.
-pattern!(CODE, r"^\s*[A-Z]{1,5}\d{2,5}\b");
-// `ld.lld: error: undefined symbol: x`.
-pattern!(LINKER, r"^(?:\S*/)?(?:[\w-]*-)?(?:ld(?:[.-]\w+)?|lld|ld64\.lld|mold): (?:fatal )?error: ");
-// eslint's rows below the name of a file.
-pattern!(ROW, r"^\s+\d+:\d+\s+error\s");
-pattern!(RUST, r"^error(?:\[E\d{4}\])?: ");
-pattern!(ARROW, r"^\s*--> (\S.*?):\d+:\d+$");
 pattern!(EXCEPTION, r"^(?:\w+\.)*\w*(?:Error|Exception|Failure)(?:: |$)");
 pattern!(
     COUNT,
@@ -83,6 +69,7 @@ pub(super) fn extent(check: &CheckReport, found: &Found, output: &str) -> Extent
         errors_alone = found.tests.is_empty() && is_named(found, &lines);
         counts = beside_words_of_failing(&lines);
         alike(found, &lines, &mut named);
+        named.extend(exact_places(&lines));
     }
     named.extend(failed_tests(&lines));
     Extent { tests, lines: named, errors_alone, errors, counts, cut: check.output.omitted() > 0 }
@@ -94,46 +81,36 @@ fn failed_tests(lines: &[&str]) -> BTreeMap<String, usize> {
     tests.map(|(runner, test)| (format!("{runner}: {test}"), 1)).collect()
 }
 
-/// Whether the failure itself is an error that a compiler names with its place.
+/// Whether the failure itself is an error that a compiler names with its place, or a target of make's that says no more.
 fn is_named(found: &Found, lines: &[&str]) -> bool {
     let Some(message) = found.message.as_deref().map(str::trim).filter(|message| !message.is_empty()) else {
         return false;
     };
-    let next = |at: usize| lines.get(at + 1).copied().unwrap_or_default();
-    let is_error = |at: usize, line: &str| is_located_error(line) || (RUST.is_match(line) && ARROW.is_match(next(at)));
     // Compilers say it behind a colon.
     let behind = format!(": {message}");
     let says = |line: &str| line.trim() == message || line.contains(&behind);
-    lines.iter().enumerate().any(|(at, line)| says(line) && is_error(at, line))
+    let is_silent = |line: &&str| silent_recipe(line).as_deref() == Some(message);
+    located::errors(lines).iter().any(|error| says(lines[error.at])) || lines.iter().any(is_silent)
 }
 
-/// The errors that compilers name with their place.
+/// The errors that compilers name with their place, and the targets that make could not make.
 fn named(lines: &[&str]) -> BTreeMap<String, usize> {
+    let errors = located::errors(lines).into_iter().map(|error| error.error);
+    let targets = lines.iter().filter_map(|line| target(line)).map(|target| format!("make: {target}"));
     let mut named = BTreeMap::new();
-    let mut seen = BTreeSet::new();
-    for (at, line) in lines.iter().enumerate() {
-        let next = lines.get(at + 1).copied().unwrap_or_default();
-        if RUST.is_match(line) && ARROW.is_match(next) {
-            // Two targets of a package print the same error.
-            if seen.insert((*line, next)) {
-                *named.entry(mask(&format!("{line}{next}"))).or_default() += 1;
-            }
-        } else if is_located_error(line) {
-            if seen.insert((*line, "")) {
-                *named.entry(mask(line.trim())).or_default() += 1;
-            }
-        } else if ROW.is_match(line) {
-            *named.entry(mask(line.trim())).or_default() += 1;
-        }
+    for error in errors.chain(targets) {
+        *named.entry(error).or_default() += 1;
     }
     named
 }
 
-fn is_located_error(line: &str) -> bool {
-    let is_error = |place: regex::Captures<'_>| {
-        GRAVE.is_match(&place[2]) || GRAVE.is_match(&place[1]) || &place[1] == "e: " || CODE.is_match(&place[2])
-    };
-    PLACE.captures(line).is_some_and(is_error) || UNDEFINED.is_match(line) || LINKER.is_match(line)
+/// The lines that say something of an exact place, whatever the words: nobody knows all linters.
+fn exact_places(lines: &[&str]) -> BTreeMap<String, usize> {
+    let mut places = BTreeMap::new();
+    for line in lines.iter().filter(|line| located::is_exact_place(line) && !located::is_error(line)) {
+        *places.entry(format!("at {}", mask(line.trim()))).or_default() += 1;
+    }
+    places
 }
 
 /// How many errors programs say that they have found.
@@ -179,19 +156,15 @@ fn alike(found: &Found, lines: &[&str], named: &mut BTreeMap<String, usize>) {
     let with_code = found.code.as_ref().map(|code| format!("{code}: {message}"));
     let says = |line: &&&str| {
         let line = line.trim();
-        line == message || Some(line) == with_code.as_deref() || (is_place(line) && line.ends_with(message))
+        line == message || Some(line) == with_code.as_deref() || (located::is_place(line) && line.ends_with(message))
     };
     let Some(own) = lines.iter().rev().find(says) else { return };
     let looks = Looks::of(own);
-    for line in lines.iter().filter(|line| !line.trim().is_empty() && !is_located_error(line)) {
+    for line in lines.iter().filter(|line| !line.trim().is_empty() && !located::is_error(line)) {
         if looks.like(&Looks::of(line)) {
             *named.entry(mask(line.trim())).or_default() += 1;
         }
     }
-}
-
-fn is_place(line: &str) -> bool {
-    PLACE.captures(line).is_some_and(|place| !MILD.is_match(&place[1]) && !MILD.is_match(&place[2]))
 }
 
 /// What a line looks like.
@@ -213,7 +186,7 @@ impl<'t> Looks<'t> {
         let first = line.split_whitespace().next().unwrap_or_default();
         let is_mark = first.starts_with(|c: char| !c.is_alphanumeric()) || !first.contains(|c: char| c.is_lowercase());
         let is_kept = is_mark && !first.contains(|c: char| c.is_ascii_digit() || c == '/' || c == '.');
-        Self { place: is_place(line), error, mark: is_kept.then_some(first), shape: shape(line) }
+        Self { place: located::is_place(line), error, mark: is_kept.then_some(first), shape: shape(line) }
     }
 
     fn like(&self, other: &Self) -> bool {
@@ -465,6 +438,122 @@ mod tests {
         let mut cut = read(&both);
         cut.extent.cut = true;
         assert!(!read(b).is_no_more_than(&cut));
+    }
+
+    #[test]
+    fn a_script_that_prove_names_is_more_and_so_is_a_larger_number() {
+        let prove = |scripts: &[(&str, u32)]| {
+            let one = |(name, failed): &(&str, u32)| {
+                format!(
+                    "t/{name}.t (Wstat: 256 (exited {failed}) Tests: 2 Failed: {failed})\n  Failed test:  1\n  Non-zero exit status: 1\n"
+                )
+            };
+            let report: String = scripts.iter().map(one).collect();
+            format!(
+                "t/a.t .. ok\n\nTest Summary Report\n-------------------\n{report}Files=4, Tests=8,  0 wallclock secs ( 0.02 usr)\nResult: FAIL\n"
+            )
+        };
+        let base = prove(&[("b", 1), ("c", 1)]);
+        check(&base, &prove(&[("b", 1), ("c", 1), ("d", 1)]), false);
+        check(&base, &prove(&[("b", 1), ("d", 1)]), false);
+        check(&base, &prove(&[("b", 1), ("c", 2)]), false);
+        check(&base, &prove(&[("c", 1), ("b", 1)]), true);
+        check(&base, &prove(&[("c", 1)]), true);
+    }
+
+    #[test]
+    fn a_further_target_of_make_is_more() {
+        let make = |targets: &[&str]| {
+            let one = |target: &&str| format!("make: *** [Makefile:{}: {target}] Error 1\n", target.len() + 3);
+            targets.iter().map(one).collect::<String>() + "make: Target 'check' not remade because of errors.\n"
+        };
+        let known = |base: &[&str], now: &[&str]| read(&make(now)).is_no_more_than(&read(&make(base)));
+        assert!(!known(&["a"], &["a", "b"]) && !known(&["a", "b"], &["a", "c"]) && !known(&["t-1"], &["t-2"]));
+        assert!(known(&["a", "b"], &["b", "a"]) && known(&["a", "b"], &["b"]) && known(&["a", "b"], &["a"]));
+        check(&make(&["a"]), &make(&["a"]).replace(":4:", ":40:"), true);
+        check(&make(&["/w/1/a.o"]), &make(&["/w/1/a.o"]).replace("/w/1/", "/w/2/"), true);
+        let ignored = "make: [Makefile:9: b] Error 1 (ignored)\n";
+        check_extent(&make(&["a"]), &(ignored.to_owned() + &make(&["a"])), true);
+        let absent = "make: *** No rule to make target 'x.c', needed by 'b'.\n";
+        check(&make(&["a"]), &make(&["a"]).replace("make: Target", &format!("{absent}make: Target")), false);
+        // Tests that fail beside it.
+        let unit = "Ran 5 tests in 0.1s\n\nFAILED (failures=1)\n";
+        check_extent(&(unit.to_owned() + &make(&["a"])), &(unit.to_owned() + &make(&["a", "b"])), false);
+    }
+
+    #[test]
+    fn place_and_words_may_stand_on_different_lines() {
+        // What ruff prints, errors by file, line and words.
+        let ruff = |errors: &[(&str, u32, &str)]| {
+            let one = |(file, line, words): &(&str, u32, &str)| {
+                format!(
+                    "{words}\n --> {file}:{line}:8\n  |\n{line} | import os\n  |        ^^\nhelp: Remove unused import: `os`\n  |\n\n"
+                )
+            };
+            let all: String = errors.iter().map(one).collect();
+            format!("{all}Found {} errors.\n[*] 1 fixable with the `--fix` option.\n", errors.len())
+        };
+        let (os, re) = ("F401 [*] `os` imported but unused", "F401 [*] `re` imported but unused");
+        let base = ruff(&[("a.py", 1, os), ("a.py", 2, re)]);
+        check(&base, &ruff(&[("a.py", 1, os), ("b.py", 1, "F821 Undefined name `undefined`")]), false);
+        check(&base, &ruff(&[("a.py", 1, os), ("b.py", 2, re)]), false);
+        check(&base, &ruff(&[("a.py", 1, os), ("c.py", 1, "invalid-syntax: unexpected EOF while parsing")]), false);
+        check(&base, &ruff(&[("a.py", 7, re), ("a.py", 9, os)]), true);
+        check(&base, &ruff(&[("a.py", 7, os)]), true);
+        check(&base, &base.replace("Found", "warning: old\n --> b.py:1:1\n\nFound"), true);
+        let (miette, rule) = ("  × no\n   ╭─[a.js:1:1]\n 1 │ x\n   ╰────\n", "  × no\n   ╭─[b.js:1:1]\n");
+        check_extent(miette, &format!("{miette}{rule}"), false);
+        let biome = |errors: &[(&str, &str)]| {
+            let one = |(place, words): &(&str, &str)| format!("./{place} lint/style/useConst ━━━━\n\n  {words}\n\n");
+            errors.iter().map(one).collect::<String>() + "Found some errors.\n"
+        };
+        let base = biome(&[("a.js:1:1", "× Unexpected debugger."), ("a.js:5:1", "× This let.")]);
+        check(&base, &biome(&[("a.js:1:1", "× Unexpected debugger."), ("b.js:5:1", "× This let.")]), false);
+        check(&base, &biome(&[("a.js:1:1", "× Unexpected debugger."), ("a.js:9:2", "× That let.")]), false);
+        check(&base, &biome(&[("a.js:7:1", "× This let."), ("a.js:9:1", "× Unexpected debugger.")]), true);
+        check(&base, &biome(&[("a.js:7:1", "× This let."), ("c.js:9:1", "! Mind this.")]), true);
+    }
+
+    #[test]
+    fn rows_belong_to_the_file_above_them() {
+        let in_files = |files: &[(&str, &[&str])]| {
+            let one = |(file, rows): &(&str, &[&str])| format!("{file}\n  {}\n\n", rows.join("\n  "));
+            files.iter().map(one).collect::<String>() + "problems\n"
+        };
+        let (empty, word) = ("1:1  ✖  Unexpected empty block  block-no-empty", "2:1  ✖  Unknown word  CssSyntaxError");
+        let base = in_files(&[("a.css", &[empty, word])]);
+        check(&base, &in_files(&[("a.css", &[empty]), ("b.css", &[word])]), false);
+        check(&base, &in_files(&[("a.css", &[&word.replace("2:1", "7:3"), empty])]), true);
+        check(&base, &in_files(&[("a.css", &[word])]), true);
+        check(&base, &in_files(&[("a.css", &[word]), ("b.css", &["3:1  ⚠  Hm  hm", "4:1  warning  Hm"])]), true);
+        let grouped = in_files(&[("a.py:", &["1:8 F401 [*] `os` imported but unused"])]);
+        check(&grouped, &(in_files(&[("b.py:", &["1:7 F821 Undefined name `x`"])]) + &grouped), false);
+        let phpstan = |files: &[(&str, &str)]| {
+            let rule = " ------ ---------\n";
+            let one = |(file, words): &(&str, &str)| {
+                format!("{rule}  Line   {file}\n{rule}  3      {words}\n         🪪 variable.undefined\n{rule}\n")
+            };
+            files.iter().map(one).collect::<String>() + " [ERROR] Found some errors\n"
+        };
+        let (x, y) = ("Undefined variable: $x", "Undefined variable: $y");
+        check(&phpstan(&[("a.php", x), ("a.php", y)]), &phpstan(&[("a.php", x), ("b.php", y)]), false);
+        check(&phpstan(&[("a.php", x), ("b.php", y)]), &phpstan(&[("b.php", y), ("a.php", x)]), true);
+        check(&phpstan(&[("a.php", x), ("b.php", y)]), &phpstan(&[("b.php", y)]), true);
+        // No rows of errors.
+        let listing = |n: u32| format!("a.py\n  12  lines\n  {n}:30 started\n\nall is lost\n");
+        check(&listing(12), &listing(13), true);
+        check("a.py  1\n  12  lines\nall is lost\n", "a.py  1\n  12  lines\n  13  words\nall is lost\n", true);
+    }
+
+    #[test]
+    fn an_exact_place_is_an_error_in_whatever_words() {
+        let lint = |words: &[&str]| format!("{}\nnot good\n", words.join("\n"));
+        let (one, two) = ("a.go:3:2: undefined: x (typecheck)", "a.go:9:2: S: y (check)");
+        check_extent(&lint(&[one, two]), &lint(&[one, "b.go:3:2: undefined: z (typecheck)"]), false);
+        check_extent(&lint(&[one, two]), &lint(&[two, one]), true);
+        check_extent(&lint(&[one, two]), &lint(&[one, "b.go:3:2: warning: z"]), true);
+        let unit = "Ran 5 tests in 0.1s\n\nFAILED (failures=1)\n";
+        check_extent(unit, &(lint(&[one]) + unit), true);
     }
 
     #[test]

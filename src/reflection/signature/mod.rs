@@ -15,6 +15,7 @@ mod fingerprint;
 mod found;
 mod go;
 mod javascript;
+mod located;
 mod mask;
 mod python;
 mod reader;

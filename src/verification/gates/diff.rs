@@ -9,6 +9,10 @@ pub(super) struct FileDiff<'d> {
     pub(super) deleted: bool,
     /// The file is new and did not move.
     pub(super) added: bool,
+    /// What git calls its content before and after, in short.
+    pub(super) blobs: Option<(&'d str, &'d str)>,
+    /// It was or is not empty.
+    pub(super) has_text: bool,
     /// Its lines, hunk after hunk.
     pub(super) hunks: Vec<Vec<Line<'d>>>,
 }
@@ -65,6 +69,10 @@ pub(super) fn read(diff: &str) -> Vec<FileDiff<'_>> {
             files.push(FileDiff { path, ..FileDiff::default() });
         } else if let Some(path) = line.strip_prefix("--- ") {
             let path = path.split('\t').next().unwrap_or(path);
+            // Git has no such line for a file that is empty; it has one where the lines are not shown.
+            if let Some(file) = files.last_mut() {
+                file.has_text = true;
+            }
             match (path.strip_prefix("a/"), files.last_mut()) {
                 (Some(path), Some(file)) if file.hunks.is_empty() => file.path = path,
                 (Some(path), _) => files.push(FileDiff { path, ..FileDiff::default() }),
@@ -80,6 +88,8 @@ pub(super) fn read(diff: &str) -> Vec<FileDiff<'_>> {
                 file.deleted = true;
             } else if line.starts_with("new file mode") {
                 file.added = true;
+            } else if let Some(ids) = line.strip_prefix("index ") {
+                file.blobs = ids.split(' ').next().and_then(|ids| ids.split_once(".."));
             } else if let Some((old, new)) = hunk_header(line) {
                 (old_left, new_left) = (old, new);
                 file.hunks.push(Vec::new());

@@ -15,6 +15,8 @@ use super::kept_marks::OFF;
 use super::kept_marks::ONLY;
 use super::kept_marks::has_mark;
 use super::kept_marks::takes_cases;
+use super::kept_moves::held_no_test;
+use super::kept_moves::moved;
 use super::kept_scripts::neutralised;
 use super::kept_shell::Lost;
 use super::kept_shell::lost_tests;
@@ -69,7 +71,7 @@ pub(super) fn tests_kept(view: &View<'_>) -> Finding {
             }
             harm.extend(made_trivial(file));
         }
-        harm.extend(neutralised(file));
+        harm.extend(neutralised(file, &files));
     }
     if !harm.is_empty() {
         return harmed(harm);
@@ -106,12 +108,18 @@ fn harmed(mut harm: Vec<String>) -> Finding {
 /// takes its cases from a table may stand for many, which leaves it open.
 fn gone(files: &[FileDiff<'_>], removed: Vec<String>, open: &mut Vec<String>) -> Vec<String> {
     let added: BTreeSet<&str> = files.iter().flat_map(|file| tests_in(file.added_lines())).collect();
+    // No runner finds tests in what is no code.
+    let code = files.iter().filter(|file| is_code(file.path));
+    let in_code: BTreeSet<&str> = code.flat_map(|file| tests_in(file.added_lines())).collect();
+    let moved = moved(files);
     let mut harm: Vec<String> = removed;
     for file in files {
         let before = tests_in(file.removed_lines());
         let lost: Vec<&str> = before.iter().copied().filter(|name| !added.contains(name)).collect();
         if file.deleted && is_test(file.path) {
-            if !lost.is_empty() || before.is_empty() {
+            let is_lost = !before.iter().all(|name| in_code.contains(name));
+            let stays = before.is_empty() && (moved.contains(file.path) || held_no_test(file));
+            if is_lost || before.is_empty() && !stays {
                 harm.push(format!("{} was deleted", file.path));
             }
             continue;
@@ -361,6 +369,70 @@ mod tests {
         removal.is_silent(GATE, "asks to remove");
     }
 
+    /// Files of these lines that are gone, and new ones.
+    fn went(gone: &[(&str, &str)], new: &[(&str, &str)]) -> Turn {
+        let (mut diff, mut paths) = (String::new(), Vec::new());
+        for (files, sign, what) in [(gone, '-', "deleted"), (new, '+', "new")] {
+            for (path, text) in files {
+                paths.push(*path);
+                diff.push_str(&format!("diff --git a/{path} b/{path}\n{what} file mode 100644\nindex 1..2\n"));
+                let lines: Vec<String> = text.lines().map(|line| format!("{sign}{line}\n")).collect();
+                let (a, b) = if sign == '-' { (lines.len(), 0) } else { (0, lines.len()) };
+                let head = match sign {
+                    _ if lines.is_empty() => String::new(),
+                    '-' => format!("--- a/{path}\n+++ /dev/null\n@@ -1,{a} +0,{b} @@\n"),
+                    _ => format!("--- /dev/null\n+++ b/{path}\n@@ -0,{a} +1,{b} @@\n"),
+                };
+                diff.push_str(&format!("{head}{}", lines.concat()));
+            }
+        }
+        coding().observed(&paths, &diff)
+    }
+
+    #[test]
+    fn a_file_without_known_tests_may_move_among_the_tests() {
+        const SHELL: &str = "#!/bin/sh\n. ../lib.sh\nrun one\nis 1\n";
+        let node = "require('node:test').test('t', () => {})";
+        for (old, new, text) in [
+            ("shop/tests/__init__.py", "store/tests/__init__.py", ""),
+            ("tests/common.rs", "tests/common/mod.rs", "pub fn two() -> i32 { 2 }"),
+            ("packages/a/x.test.js", "packages/b/x.test.js", node),
+            ("app/tests/a.sh", "service/tests/a.sh", SHELL),
+        ] {
+            went(&[(old, text)], &[(new, text)]).passes(GATE, "no test was deleted");
+        }
+        went(&[("app/tests/a.sh", SHELL)], &[("tests/a.sh", &SHELL.replace("../", ""))]).passes(GATE, "");
+        for (old, new, text) in [
+            ("packages/a/x.test.js", "tests/x.js", node),
+            ("packages/a/x.test.js", "packages/a/x.js", node),
+            ("tests/a.sh", "tests/attic/a.sh", SHELL),
+            ("tests/a.sh", "attic/a.txt", SHELL),
+            ("tests/a.sh", "tests/a.sh.bak", SHELL),
+            ("tests/test_x.py", "attic/x.txt", "def test_a():\n    assert f()"),
+        ] {
+            went(&[(old, text)], &[(new, text)]).fails(GATE, &format!("{old} was deleted"));
+        }
+        went(&[("tests/a.sh", SHELL)], &[("tests/b.sh", "#!/bin/sh\n. ../lib.sh\nrun two\n")]).fails(GATE, "a.sh");
+        went(&[("tests/a.sh", SHELL), ("tests/b.sh", SHELL)], &[("tests/c.sh", SHELL)]).fails(GATE, "tests/b.sh");
+    }
+
+    #[test]
+    fn only_what_holds_no_test_may_go_from_among_the_tests() {
+        went(&[("tests/__init__.py", "")], &[]).passes(GATE, "no test was deleted");
+        went(&[("tests/common.rs", "pub fn two() -> i32 { 2 }")], &[]).passes(GATE, "no test was deleted");
+        for (path, text) in [
+            ("tests/a.sh", "./app | grep -q ok"),
+            ("tests/a.lua", "run()"),
+            ("tests/x.js", "require('node:test').it('t')"),
+            ("tests/shapes.py", "if f() != 1:\n    sys.exit(1)"),
+            ("tests/test_it.py", "from cases import *"),
+        ] {
+            went(&[(path, text)], &[]).fails(GATE, "was deleted");
+        }
+        let large = "diff --git a/tests/c.py b/tests/c.py\ndeleted file mode 100644\nindex 1..0\n--- a/tests/c.py\n+++ /dev/null\n(2000000 bytes of this change are not shown)\n";
+        coding().observed(&["tests/c.py"], large).fails(GATE, "tests/c.py was deleted");
+    }
+
     #[test]
     fn tests_that_were_there_are_switched_off() {
         harms("src/lib.rs", "     #[test]\n+    #[ignore]\n     fn adds() {", "switched off: `#[ignore]`");
@@ -457,6 +529,27 @@ mod tests {
         fine("Makefile", "+\trm -f out || true");
         fine(".github/workflows/ci.yml", "+      - run: npm test");
         fine("scripts/deploy.sh", "+exit 0");
+    }
+
+    #[test]
+    fn cargo_targets_without_tests_may_say_so() {
+        fine("a/Cargo.toml", " x = 1\n+\n+[[bench]]\n+name = \"b\"\n+harness = false");
+        fine("a/Cargo.toml", " [[ bench ]] # criterion\n name = \"b\"\n+harness = false");
+        fine("a/Cargo.toml", "+[[example]]\n+name = \"b\"\n+test = false");
+        for lines in [
+            " [lib]\n+doctest = false",
+            "+[lib]\n+test = false",
+            "+[[bench]]\n+name = \"b\"\n [[test]]\n name = \"it\"\n+harness = false",
+            "-[[bench]]\n [[test]]\n+harness = false",
+            " name = \"a\"\n+harness = false",
+        ] {
+            harms("a/Cargo.toml", lines, "cannot fail any more");
+        }
+        let manifest = ("m/Cargo.toml", "[lib]\nproc-macro = true\ndoctest = false\ntest = false");
+        let (test, lib) = ("#[test]\nfn a() {\n    assert!(f());\n}", "m/src/lib.rs");
+        went(&[], &[manifest, (lib, "pub fn f() {}")]).passes(GATE, "no test was deleted");
+        went(&[("a/src/lib.rs", test)], &[manifest, (lib, test)]).fails(GATE, "m/Cargo.toml: cannot fail any more");
+        went(&[("a/src/lib.rs", test)], &[manifest, ("mm/src/lib.rs", test)]).passes(GATE, "");
     }
 
     /// A session without a recorded diff, of commands that went well.

@@ -1,16 +1,20 @@
 //! Scripts and settings that run the tests, made to succeed always or to leave tests out.
 
 use super::diff::FileDiff;
+use super::diff::Line;
+use super::kept_tests::tests_in;
 use crate::verification::commands::CommandKind;
 use crate::verification::commands::runs;
+use std::collections::BTreeSet;
 
 /// Lines added to what runs the tests that let it succeed whatever they say, or that leave tests out.
-pub(super) fn neutralised(file: &FileDiff<'_>) -> Vec<String> {
+pub(super) fn neutralised(file: &FileDiff<'_>, all: &[FileDiff<'_>]) -> Vec<String> {
     let name = file.path.rsplit('/').next().unwrap_or(file.path);
     let kind = match name {
         "package.json" | "composer.json" | "deno.json" => Kind::Manifest,
         "Makefile" | "makefile" | "GNUmakefile" | "justfile" | "Justfile" | "Taskfile.yml" | "tox.ini"
         | "noxfile.py" => Kind::Recipe,
+        "Cargo.toml" if file.added && !takes_tests_along(file, all) => return Vec::new(),
         "Cargo.toml" => Kind::Cargo,
         "pytest.ini" | "setup.cfg" | "pyproject.toml" | "conftest.py" => Kind::Pytest,
         _ if is_ci(file.path) => Kind::Recipe,
@@ -18,9 +22,37 @@ pub(super) fn neutralised(file: &FileDiff<'_>) -> Vec<String> {
         _ => return Vec::new(),
     };
     let before: Vec<&str> = file.removed_lines().map(str::trim).collect();
-    let harmful = |line: &&str| !before.contains(line) && harm(kind, line);
-    let lines = file.added_lines().map(str::trim).filter(harmful);
-    lines.map(|line| format!("{}: cannot fail any more: `{line}`", file.path)).collect()
+    let mut found = Vec::new();
+    for hunk in &file.hunks {
+        let mut section = "";
+        for line in hunk {
+            let (Line::Same(text) | Line::Added(text)) = line else { continue };
+            let text = text.trim();
+            if text.starts_with('[') {
+                section = text;
+            }
+            let is_new = matches!(line, Line::Added(_)) && !before.contains(&text);
+            if is_new && harm(kind, text) && !(matches!(kind, Kind::Cargo) && holds_no_tests(section)) {
+                found.push(format!("{}: cannot fail any more: `{text}`", file.path));
+            }
+        }
+    }
+    found
+}
+
+/// Whether a section of a `Cargo.toml` is about something in which cargo looks for no tests. Without its first line that is not known.
+fn holds_no_tests(section: &str) -> bool {
+    let name: String = section.split('#').next().unwrap_or_default().split_whitespace().collect();
+    matches!(name.as_str(), "[[bench]]" | "[[example]]")
+}
+
+/// Whether tests that were elsewhere before came along with a new `Cargo.toml`: else there were none that it could switch off.
+fn takes_tests_along(manifest: &FileDiff<'_>, all: &[FileDiff<'_>]) -> bool {
+    let dir = manifest.path.rsplit_once('/').map_or("", |(dir, _)| dir);
+    let below =
+        |file: &&FileDiff<'_>| file.path.strip_prefix(dir).is_some_and(|rest| dir.is_empty() || rest.starts_with('/'));
+    let before: BTreeSet<&str> = all.iter().flat_map(|file| tests_in(file.removed_lines())).collect();
+    all.iter().filter(below).flat_map(|file| tests_in(file.added_lines())).any(|name| before.contains(name))
 }
 
 #[derive(Clone, Copy)]

@@ -22,6 +22,7 @@ pub(in crate::verification) mod fixture;
 mod kept;
 mod kept_edits;
 mod kept_marks;
+mod kept_moves;
 mod kept_scripts;
 mod kept_shell;
 mod kept_targets;

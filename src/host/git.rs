@@ -203,11 +203,11 @@ impl Call {
 
     /// Runs it, whatever its status.
     pub(super) async fn run(self) -> Result<GitOutput, WorkspaceError> {
+        let command = self.name();
         self.run_unless(async |group| {
             tokio::select! {
-                () = until_idle(group, IDLE_LIMIT) =>
-                    "it waited a minute for something that did not come: is there a pipe in a place where git reads?".to_owned(),
-                () = tokio::time::sleep(LIMIT) => "it took longer than 10 minutes".to_owned(),
+                () = until_idle(group, IDLE_LIMIT) => WorkspaceError::Waited { command },
+                () = tokio::time::sleep(LIMIT) => failed(command, "it took longer than 10 minutes"),
             }
         })
         .await
@@ -215,17 +215,18 @@ impl Call {
 
     /// The same for a call that asks another machine, which may never answer.
     pub(super) async fn answer(self, within: Duration, until: &CancellationToken) -> Result<GitOutput, WorkspaceError> {
-        self.run_unless(async |_| {
+        let command = self.name();
+        let why = async |_| {
             tokio::select! {
                 () = until.cancelled() => "it was stopped".to_owned(),
                 () = tokio::time::sleep(within) => format!("no answer in {} seconds", within.as_secs()),
             }
-        })
-        .await
+        };
+        self.run_unless(async |group| failed(command, &why(group).await)).await
     }
 
-    /// Runs it unless it is given up before, with this reason: that is told the id of its process group.
-    async fn run_unless(self, given_up: impl AsyncFnOnce(u32) -> String) -> Result<GitOutput, WorkspaceError> {
+    /// Runs it unless it is given up before, with this error: that is told the id of its process group.
+    async fn run_unless(self, given_up: impl AsyncFnOnce(u32) -> WorkspaceError) -> Result<GitOutput, WorkspaceError> {
         let command = self.name();
         let mut process = self.process();
         let mut child = start_child(|| process.spawn()).map_err(|error| match error.kind() {
@@ -252,7 +253,7 @@ impl Call {
             why = given_up(guard.0.unwrap_or_default()) => {
                 // It is not waited for before, so that its id is nobody else's.
                 guard.end().await;
-                return Err(failed(command, &why));
+                return Err(why);
             }
         };
         guard.0 = None;

@@ -36,11 +36,14 @@ pub enum Doing {
 /// What is wrong with a workspace in which something failed; none if nothing can be done about it.
 #[must_use]
 pub fn symptom(error: &WorkspaceError, doing: Doing, stale_locks: usize) -> Option<Symptom> {
+    use WorkspaceError::Git;
+    use WorkspaceError::Io;
+    use WorkspaceError::Waited;
     match (error, doing) {
         (WorkspaceError::Setup { .. }, _) => Some(Symptom::SetupFailed),
-        (WorkspaceError::Git { .. } | WorkspaceError::Io { .. }, _) if stale_locks > 0 => Some(Symptom::StaleLock),
-        (WorkspaceError::Git { .. } | WorkspaceError::Io { .. }, Doing::Files) => Some(Symptom::FilesBroken),
-        (WorkspaceError::Git { .. } | WorkspaceError::Io { .. }, Doing::Refs)
+        (Git { .. } | Waited { .. } | Io { .. }, _) if stale_locks > 0 => Some(Symptom::StaleLock),
+        (Git { .. } | Waited { .. } | Io { .. }, Doing::Files) => Some(Symptom::FilesBroken),
+        (Git { .. } | Waited { .. } | Io { .. }, Doing::Refs)
         | (
             WorkspaceError::Conflict { .. }
             | WorkspaceError::NotRecorded(_)

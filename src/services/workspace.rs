@@ -352,6 +352,14 @@ pub enum WorkspaceError {
         /// What it printed.
         message: String,
     },
+    /// git waited for something that did not come, and was ended.
+    #[error(
+        "git {command} waited a minute for something that did not come: is there a pipe in a place where git reads?"
+    )]
+    Waited {
+        /// The sub-command.
+        command: String,
+    },
     /// The system refused.
     #[error("failed to {action} {path}: {message}", path = path.display())]
     Io {

@@ -136,6 +136,10 @@ SHAPES = [
     Case("pipe-in-carried", CARRY, ("mkfifo data/models/pipe; rm .env; mkfifo .env; half; did", "right"), "carry", limit=20),
     Case("pipe-in-setup", MADE, ("rm made/file; mkfifo made/file; half; did", "right"), "made", limit=20),
     Case("pipe-for-git", NOTE, ("rm -rf .git; mkfifo .git; half; did", "right"), "shape", limit=20),
+    # It stands outside of the workspace, where nobody looks for it before git does; git waits for it for a minute.
+    Case("pipe-behind-nested-git", NOTE, (
+        'git init -q "$S/other"; rm "$S/other/.git/HEAD"; mkfifo "$S/other/.git/HEAD"; mkdir lib; ln -s "$S/other/.git" lib/.git; half; did',
+        "right"), "shape", slow=True, limit=120),
     Case("socket-in-tree", NOTE, ("\"$PY\" -c 'import socket; socket.socket(socket.AF_UNIX).bind(\"s\")'; half; did", "right"), "shape", limit=20),
     Case("odd-names-then-retry", NOTE, (NAMES + "half; did", "right"), "names", after=(absent("pwned"),)),
     Case("names-of-options", NOTE, ("mkdir -- --work-tree=.. -c --exec; touch -- -c/core.fsmonitor=x --force; half; did", "right"), "names"),

@@ -297,7 +297,13 @@ impl Recorder {
             if what.is_work && what.has_submodules { self.take_up(&before, &what).await? } else { Vec::new() };
         changed.extend(taken_up.iter().cloned());
         let list = ["ls-files", "-z", "--others", "--modified", "--deleted", "--exclude-standard", "-X"];
-        let out = self.call(list).arg(&exclude).run().await?;
+        let out = match self.call(list).arg(&exclude).run().await {
+            // Of a repository within the files it reads what the `.git` there names, wherever that is.
+            Err(error @ WorkspaceError::Waited { .. }) if what.is_work => {
+                return Err(WorkspaceError::NotRecorded(format!("what it left cannot be read: {error}")));
+            }
+            out => out?,
+        };
         // Where git only warns of a directory that it cannot open, what is in it would be missing in the record.
         let closed = |line: &&str| what.is_work && line.contains("could not open directory");
         let failed = || out.stderr.lines().find(|line| out.status != 0 && !line.starts_with("hint:"));

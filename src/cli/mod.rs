@@ -45,6 +45,9 @@ use tokio::signal::unix::SignalKind;
 use tokio::signal::unix::signal;
 use tracing_subscriber::EnvFilter;
 
+/// The runtime's signals, timers and output need about ten; whatever it does next, some more.
+const FEWEST_FILES: u64 = 32;
+
 /// The program: parses the process's arguments, does what they ask, and gives the exit code.
 #[must_use]
 pub fn main() -> ExitCode {
@@ -72,6 +75,14 @@ fn run_with(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         return exit.into();
     }
     start_logging();
+    // Below that not even the runtime's own signals have theirs, and what it says of it is no message.
+    let files = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
+    if let Some(files) = files.filter(|files| *files < FEWEST_FILES) {
+        errln!(
+            "error: only {files} files may be open at a time here, and {FEWEST_FILES} are needed: raise that (`ulimit -n 1024`)"
+        );
+        return Exit::Environment.into();
+    }
     let runtime = match tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {

@@ -153,3 +153,16 @@ fn a_file_that_may_not_grow_is_an_error_and_no_sudden_end() {
     // Where it may, the night goes on.
     project.run(&["overnight"]).exits(0);
 }
+
+#[test]
+fn too_few_open_files_are_an_error_before_anything_begins() {
+    let project = Project::new("echo right > answer.txt");
+    for files in [5, 6, 7, 31] {
+        let mut command = project.program("sh");
+        let script = format!(r#"ulimit -n {files}; exec "$REFLEXION" status"#);
+        let ran = command.args(["-c", &script]).env("REFLEXION", env!("CARGO_BIN_EXE_reflexion")).output().unwrap();
+        let err = String::from_utf8_lossy(&ran.stderr);
+        assert_eq!(ran.status.code(), Some(4), "{files}: {err}");
+        assert!(err.contains("may be open at a time") && err.contains("ulimit -n"), "{files}: {err}");
+    }
+}

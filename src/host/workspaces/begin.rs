@@ -88,7 +88,7 @@ pub(super) async fn begin(shared: &Shared, request: BeginRun) -> Result<(Begun, 
     let identity = Identity::of_user(&repository).await?;
     let cleaned = clean_up(layout).await?;
     let commit = match &resumed {
-        Some(resumed) => still_there(&repository, &resumed.commit).await?,
+        Some(resumed) => still_there(&repository, &run, &resumed.commit).await?,
         None => base(shared, &repository, &identity, &run).await?,
     };
     pin(layout, &repository, &run, &commit).await?;
@@ -212,10 +212,15 @@ async fn pin(layout: &Layout, repository: &Repository, run: &RunId, commit: &str
 }
 
 /// The base of a run that goes on.
-async fn still_there(repository: &Repository, commit: &str) -> Result<String, WorkspaceError> {
-    let found = repository.resolve(&format!("{commit}^{{commit}}")).await?;
+async fn still_there(repository: &Repository, run: &RunId, commit: &str) -> Result<String, WorkspaceError> {
+    // A run that began before the project had a repository has its objects in ours alone, and branches cannot lead there.
+    let known = repository.git().call(["cat-file", "-e", commit]).run().await?.status == 0;
+    let found = if known { repository.resolve(&format!("{commit}^{{commit}}")).await? } else { None };
     found.ok_or_else(|| {
-        let message = format!("the commit {commit} that the run started from is gone; start a new run");
+        let message = format!(
+            "the commit {commit} that the run started from is not in the project's repository: start a new run; \
+             what run {run} confirmed is on its branches, or in .reflection/runs/{run}/*.patch where there was no repository"
+        );
         WorkspaceError::Unusable(message)
     })
 }

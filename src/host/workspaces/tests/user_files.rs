@@ -275,6 +275,20 @@ async fn resume(project: &Project, commit: String) -> HostWorkspaces {
 }
 
 #[tokio::test]
+async fn a_run_of_a_project_without_git_does_not_go_on_in_a_repository_that_was_made_meanwhile() {
+    let project = Project::plain(&[("a", "a\n")]);
+    let commit = project.workspaces().begin(run_id().into()).await.unwrap().commit;
+    git(&project.top, &["init", "-q"]);
+    git(&project.top, &["add", "-A"]);
+    git(&project.top, &["-c", "user.name=A", "-c", "user.email=a@b", "commit", "-qm", "first"]);
+    let resumed = ResumedBase { commit, integration: None, pending: None };
+    let refused = project.workspaces().begin(BeginRun { run: run_id(), resumed: Some(resumed) }).await.unwrap_err();
+    let words = refused.to_string();
+    assert!(matches!(refused, WorkspaceError::Unusable(_)) && words.contains("start a new run"), "{words}");
+    assert!(words.contains(&format!(".reflection/runs/{}/*.patch", run_id())), "{words}");
+}
+
+#[tokio::test]
 async fn a_task_that_is_done_again_after_a_pause_has_moved_nothing_of_somebodys() {
     let check = async |moved: bool| {
         let project = Project::git(&[("a", "a\n")]);

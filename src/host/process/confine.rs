@@ -152,12 +152,14 @@ impl Confine {
     fn landlock(&self, place: &Place, more: &[PathBuf]) -> io::Result<Confined> {
         let mut write = vec![place.top.clone(), self.cache(place)];
         let system = [std::env::temp_dir(), "/tmp".into(), "/var/tmp".into()];
+        let is_given = |path: &PathBuf| path.exists() && !self.holds(path);
         let devices = DEVICES.iter().map(PathBuf::from);
+        write.extend(system.iter().cloned().filter(|path| !self.is_within(path)).chain(devices).filter(is_given));
         let home = std::env::home_dir().unwrap_or_default();
+        // What a link in the home directory leads to in the checkout (dotfiles, kept there) is the user's work.
+        let leads_in = |path: &PathBuf| self.is_within(path) && !self.is_within(&home);
         let of_home = HOME.iter().map(|name| home.join(name));
-        write.extend(
-            system.iter().cloned().chain(devices).chain(of_home).filter(|path| path.exists() && !self.holds(path)),
-        );
+        write.extend(of_home.filter(|path| is_given(path) && !leads_in(path)));
         for path in more {
             let path = self.named(path, &home);
             if !path.exists() {
@@ -169,7 +171,7 @@ impl Confine {
             }
             write.push(path);
         }
-        let temp = self.holds(&system[0]).then(|| place.temp.clone());
+        let temp = (self.holds(&system[0]) || self.is_within(&system[0])).then(|| place.temp.clone());
         if let Some(temp) = &temp {
             fs::create_dir_all(temp)?;
             write.push(temp.clone());
@@ -184,6 +186,13 @@ impl Confine {
         let is_of_rooms = rooms.as_ref().is_some_and(|rooms| real.starts_with(rooms));
         let mut all = rooms.into_iter().chain(git_dir_of(&self.project)).chain([self.project.clone()]);
         is_of_rooms || all.any(|dir| dir.starts_with(&real))
+    }
+
+    /// Whether a place lies in the user's checkout or its git directory.
+    fn is_within(&self, path: &Path) -> bool {
+        let top = self.project.ancestors().find(|dir| dir.join(".git").exists()).unwrap_or(&self.project);
+        let Ok(real) = path.canonicalize() else { return false };
+        real.starts_with(top) || git_dir_of(&self.project).is_some_and(|dir| real.starts_with(dir))
     }
 
     /// `~/` is the home directory; anything else that is not absolute is meant from the project.

@@ -12,6 +12,7 @@ use super::repository::Repository;
 use super::settings::Settings;
 use super::store::FILE_MODE;
 use super::store::Frozen;
+use super::store::IGNORE_CASE;
 use super::store::alternates;
 use super::store::lay_dirs;
 use crate::files::Kind;
@@ -81,10 +82,12 @@ impl AgentsGit {
         let mut settings = local.of_agents();
         settings.set("core.logallrefupdates", "true");
         // What is recorded is what its own git shows.
-        let modes = repository.own().call(["config", "--get", FILE_MODE]).run().await?.stdout;
-        match String::from_utf8_lossy(&modes).trim() {
-            "" => {}
-            modes => settings.set(FILE_MODE, modes),
+        for key in [FILE_MODE, IGNORE_CASE] {
+            let own = repository.own().call(["config", "--get", key]).run().await?.stdout;
+            match String::from_utf8_lossy(&own).trim() {
+                "" => {}
+                own => settings.set(key, own),
+            }
         }
         // Its index is read by us, as one file.
         settings.set("core.splitindex", "false");

@@ -75,6 +75,8 @@ pub(super) struct Begun {
     pub(super) integration: Mutex<String>,
     /// The run's other branches, by full name, as this process left them.
     pub(super) branches: std::sync::Mutex<BTreeMap<String, String>>,
+    /// Held while what is put on a branch is noted: tasks do that at the same time, in one file.
+    pub(super) noting: std::sync::Mutex<()>,
     /// Full names of branches that somebody else moved, or put something below, in this run's time.
     pub(super) put_aside: std::sync::Mutex<BTreeSet<String>>,
 }
@@ -149,9 +151,24 @@ pub(super) async fn begin(shared: &Shared, request: BeginRun) -> Result<(Begun, 
         commit,
         integration: Mutex::new(tip),
         branches: std::sync::Mutex::new(branches),
+        noting: std::sync::Mutex::default(),
         put_aside: std::sync::Mutex::default(),
     };
     Ok((begun, base))
+}
+
+/// The directories in which a run makes files: its own, and those of the repository in which its branches are.
+pub(super) fn writes_to(layout: &Layout, begun: &Begun) -> Vec<PathBuf> {
+    let git_dir = &begun.repository.git_dir;
+    let mut places =
+        vec![layout.state().to_owned(), layout.place_of_rooms().to_owned(), git_dir.clone(), git_dir.join("objects")];
+    let of_branches = integration::integration(&begun.run);
+    // Git makes these where they are missing; in a repository with another kind of refs (`reftable`) they are no directories.
+    for log in [git_dir.clone(), git_dir.join("logs")] {
+        let all = log.join(&of_branches);
+        places.extend(all.ancestors().find(|dir| dir.is_dir()).map(Path::to_owned));
+    }
+    places
 }
 
 /// Whether a run could begin in a project, without beginning one: it can write there, and has something to start from. In words,

@@ -136,7 +136,13 @@ impl Workspaces for HostWorkspaces {
         // Confirmed work is written there; of a linked worktree it may be on another disk.
         places.extend(git_dir_of(&layout.project));
         let least = self.shared.params.workspace.min_free_bytes;
-        blocking(move || places.iter().try_for_each(|place| space::at_least(place, least))).await
+        let begun = self.begun();
+        let written = begun.map_or_else(Vec::new, |begun| begin::writes_to(layout, &begun));
+        blocking(move || {
+            places.iter().try_for_each(|place| space::at_least(place, least))?;
+            written.iter().try_for_each(|place| space::is_writable(place))
+        })
+        .await
     }
 
     async fn apply(&self, run: &RunId, task: &TaskId, cancel: &CancellationToken) -> Result<Applied, WorkspaceError> {

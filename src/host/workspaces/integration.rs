@@ -196,7 +196,7 @@ pub(super) async fn place(parts: &Parts, name: &str, commit: &str) -> Result<(),
         keep_beside(begun, name, earlier).await?;
     }
     let to = Placed { commit: commit.to_owned(), base: parts.base.clone() };
-    placed::note(layout, &begun.run, (name, Some(&to)))?;
+    placed::note(layout, begun, (name, Some(&to)))?;
     move_ref(begun, name, commit, earlier.as_deref()).await
 }
 
@@ -266,7 +266,7 @@ pub(super) async fn keep(parts: &Parts, attempt: u32) -> Result<String, Workspac
         };
         let base = AllPlaced::read(layout, &begun.run)?.last(&full).map_or(&parts.base, |placed| &placed.base).clone();
         let to = Placed { commit: commit.clone(), base };
-        placed::note(layout, &begun.run, (&full_kept, Some(&to)))?;
+        placed::note(layout, begun, (&full_kept, Some(&to)))?;
         move_ref(begun, &full_kept, &commit, None).await?;
         remember(begun, full_kept, Some(commit));
         match now {
@@ -280,7 +280,7 @@ pub(super) async fn keep(parts: &Parts, attempt: u32) -> Result<String, Workspac
             None => {}
         }
     }
-    placed::note(layout, &begun.run, (&full, None))?;
+    placed::note(layout, begun, (&full, None))?;
     remember(begun, full, None);
     Ok(match repository.kind {
         Kind::Git => kept,

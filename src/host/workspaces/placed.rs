@@ -3,12 +3,14 @@
 //! A branch can be moved and rewritten by anybody, and a commit's message taken over. What of it is the runtime's, and what a task
 //! started from, is known from here alone.
 
+use super::begin::Begun;
 use super::layout::Layout;
 use super::layout::io_error;
 use crate::domain::RunId;
 use crate::services::WorkspaceError;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::PoisonError;
 
 /// The runtime's own commit on a branch.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,16 +54,17 @@ impl AllPlaced {
 /// Adds what is about to be put on a branch, given by its full name, or that it is given up.
 pub(super) fn note(
     layout: &Layout,
-    run: &RunId,
+    begun: &Begun,
     (name, placed): (&str, Option<&Placed>),
 ) -> Result<(), WorkspaceError> {
-    let mut all = text(layout, run)?;
+    let _one_at_a_time = begun.noting.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut all = text(layout, &begun.run)?;
     let line = match placed {
         Some(Placed { commit, base }) => format!("{name} {commit} {base}\n"),
         None => format!("{name}\n"),
     };
     all.push_str(&line);
-    layout.write(&path(run), all.as_bytes()).map(drop)
+    layout.write(&path(&begun.run), all.as_bytes()).map(drop)
 }
 
 fn path(run: &RunId) -> PathBuf {

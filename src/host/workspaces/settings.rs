@@ -5,13 +5,12 @@ use std::fmt::Write;
 /// Sections that decide what is written to files and recorded of them, and how a filter (`git lfs`) finds its content.
 const OF_FILES: [&str; 8] = ["credential", "filter", "http", "lfs", "merge", "remote", "url", "user"];
 /// The same of section `core`. No program, and no place where git looks for programs or files.
-const OF_CORE: [&str; 10] = [
+const OF_CORE: [&str; 9] = [
     "autocrlf",
     "bigfilethreshold",
     "checkroundtripencoding",
     "eol",
     "filemode",
-    "ignorecase",
     "precomposeunicode",
     "protecthfs",
     "protectntfs",

@@ -3,6 +3,7 @@
 use super::layout::io_error;
 use crate::services::WorkspaceError;
 use std::io;
+use std::io::Write;
 use std::path::Path;
 
 /// Whether so many bytes are free for us where `state` is, or will be.
@@ -22,6 +23,15 @@ pub(super) fn at_least(state: &Path, least: u64) -> Result<(), WorkspaceError> {
         place.display(),
         mb(least)
     )))
+}
+
+/// Whether a file can be made and written to in this directory, which must be there: of a disk without inodes, of quotas and of permissions
+/// the free bytes say nothing.
+pub(super) fn is_writable(place: &Path) -> Result<(), WorkspaceError> {
+    let made = tempfile::tempfile_in(place).and_then(|mut file| file.write_all(b"reflexion\n"));
+    made.map_err(|error| {
+        WorkspaceError::Machine(format!("{} cannot be written to: {error}; mend that first", place.display()))
+    })
 }
 
 /// What a process without privileges may still use.

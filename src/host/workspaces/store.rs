@@ -22,6 +22,7 @@ const SHA1: &str = "sha1";
 
 /// Whether git looks at permissions.
 pub(super) const FILE_MODE: &str = "core.filemode";
+pub(super) const IGNORE_CASE: &str = "core.ignorecase";
 
 /// Where filters keep keys in a git directory: programs of the user's, which look for them where git says that it is.
 const OF_FILTERS: [&str; 1] = ["git-crypt"];
@@ -148,6 +149,9 @@ pub(super) fn lay(layout: &Layout, frozen: &Frozen) -> Result<(), WorkspaceError
         if frozen.ignores_modes() && has_modes(&store, Path::new("excludes"))? {
             settings.set(FILE_MODE, "true");
         }
+        // Nor is a file lost whose name changes by its case alone, if the checkout comes from a file system that does not tell them apart.
+        let ignores_case = store.look(Path::new("EXCLUDES"))?.is_some();
+        settings.set(IGNORE_CASE, ignores_case.to_string());
         store.put(Path::new("attributes"), &frozen.attributes_file)?;
         frozen.lay_info(&store)?;
         let borrowed = Path::new("objects/info/alternates");

@@ -331,6 +331,22 @@ mod tests {
     }
 
     #[test]
+    fn what_leads_into_the_checkout_lies_in_it() {
+        let (dir, root, _) = repository();
+        let (home, below) = (tempfile::tempdir().unwrap(), root.join("below"));
+        fs::create_dir(&below).unwrap();
+        let link = home.path().join(".claude");
+        std::os::unix::fs::symlink(&below, &link).unwrap();
+        // The project may be a directory of the checkout.
+        let confine = Confine::new(&project(&root.join("below")), Sandbox::Landlock { write: Vec::new() });
+        for (path, expected) in
+            [(link.as_path(), true), (&root.join(".git"), true), (dir.path(), true), (home.path(), false)]
+        {
+            assert_eq!(confine.is_within(path), expected, "{path:?}");
+        }
+    }
+
+    #[test]
     fn a_place_that_holds_the_project_is_not_given_away() {
         let (dir, root, top) = repository();
         let write = |more: &str| {

@@ -475,3 +475,20 @@ async fn what_the_user_has_gone_on_to_is_neither_in_the_way_nor_done_again() {
     git(&project.top, &["revert", "--no-edit", "HEAD"]);
     assert_eq!(apply(&project).await.unwrap().files, ["a"]);
 }
+
+#[tokio::test]
+async fn a_name_that_changes_by_its_case_alone_is_another_name() {
+    let project = Project::git(&[("readme.md", "1\n")]);
+    // As in a clone that comes from a system which does not tell them apart.
+    git(&project.top, &["config", "core.ignoreCase", "true"]);
+    worked(&project, |dir| {
+        fs::rename(dir.join("readme.md"), dir.join("README.md")).unwrap();
+        write(dir, "README.md", "work\n");
+    })
+    .await;
+    assert_eq!(git(&project.top, &["show", "reflexion/r1/t:README.md"]), "work");
+    let applied = apply(&project).await.unwrap();
+    assert_eq!(applied.files, ["README.md", "readme.md"]);
+    assert_eq!(read(&project.top, "README.md"), "work\n");
+    assert!(!project.top.join("readme.md").exists());
+}

@@ -4,6 +4,7 @@ use super::project::*;
 use crate::services::CommitRequest;
 use crate::services::Workspace;
 use crate::services::WorkspaceError;
+use crate::services::Workspaces;
 use std::fs;
 use std::sync::Arc;
 
@@ -45,4 +46,37 @@ async fn a_repository_that_cannot_be_written_to_stops_the_run() {
         error.to_string().contains(&format!("cannot be written to {}", project.top.join(".git").display())),
         "{error}"
     );
+}
+
+#[tokio::test]
+async fn a_run_that_cannot_write_where_its_branches_are_is_told_so() {
+    let project = Project::git(&[("a", "a")]);
+    let workspaces = project.workspaces();
+    workspaces.begin(run_id().into()).await.unwrap();
+    workspaces.room().await.unwrap();
+    let away = project.top.join("away");
+    fs::rename(project.top.join(".git"), &away).unwrap();
+    let error = workspaces.room().await.unwrap_err();
+    assert!(matches!(error, WorkspaceError::Machine(_)) && error.to_string().contains(".git"), "{error}");
+    fs::rename(away, project.top.join(".git")).unwrap();
+    workspaces.room().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_tasks_put_on_branches_at_the_same_time_is_noted_of_each() {
+    let project = Project::git(&[("a", "a")]);
+    let workspaces = project.workspaces();
+    workspaces.begin(run_id().into()).await.unwrap();
+    let mut all = tokio::task::JoinSet::new();
+    for number in 0..12 {
+        let workspace = open(&workspaces, &format!("t{number}"), &[]).await.unwrap();
+        write(&workspace.dir(), "a", &number.to_string());
+        all.spawn(async move { commit(&workspace).await.unwrap() });
+    }
+    all.join_all().await;
+    let notes = fs::read_to_string(project.top.join(format!(".reflection/runs/{}/branches", run_id()))).unwrap();
+    for number in 0..12 {
+        let name = format!("refs/heads/reflexion/{}/t{number} ", run_id());
+        assert!(notes.lines().any(|line| line.starts_with(&name)), "{notes}");
+    }
 }

@@ -154,7 +154,7 @@ impl Confine {
         let system = [std::env::temp_dir(), "/tmp".into(), "/var/tmp".into()];
         let is_given = |path: &PathBuf| path.exists() && !self.holds(path);
         let devices = DEVICES.iter().map(PathBuf::from);
-        write.extend(system.iter().cloned().filter(|path| !self.is_within(path)).chain(devices).filter(is_given));
+        write.extend(system.iter().filter(|path| !self.is_within(path)).cloned().chain(devices).filter(is_given));
         let home = std::env::home_dir().unwrap_or_default();
         // What a link in the home directory leads to in the checkout (dotfiles, kept there) is the user's work.
         let leads_in = |path: &PathBuf| self.is_within(path) && !self.is_within(&home);

@@ -33,4 +33,4 @@ pub use walk::MAX_DEPTH;
 pub use walk::Walk;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -4,21 +4,26 @@ use cap_std::fs::Dir;
 use std::io;
 use std::os::fd::AsRawFd;
 use std::path::Path;
+use std::path::PathBuf;
 
 /// An error if a directory is mounted on a name in `parent`: what is in it belongs to somebody else, whatever its name says.
 pub(super) fn stay(parent: &Dir, child: &Dir, shown: &Path) -> io::Result<()> {
     match (id(parent), id(child)) {
-        (Some(outer), Some(inner)) if outer != inner => {
-            // Its whole path, for whoever is to unmount it.
-            let place = format!("/proc/self/fd/{}", child.as_raw_fd());
-            let shown = std::fs::read_link(place).unwrap_or_else(|_| shown.to_owned());
-            let shown = shown.display();
-            let message =
-                format!("something is mounted on `{shown}`, and nothing is changed in it: `umount {shown}` first");
-            Err(io::Error::new(io::ErrorKind::CrossesDevices, message))
-        }
+        (Some(outer), Some(inner)) if outer != inner => Err(mounted(&whole(child).unwrap_or_else(|| shown.to_owned()))),
         _ => Ok(()),
     }
+}
+
+/// The error for a directory on which something is mounted.
+pub(super) fn mounted(at: &Path) -> io::Error {
+    let at = at.display();
+    let message = format!("something is mounted on `{at}`, and nothing is changed in it: `umount {at}` first");
+    io::Error::new(io::ErrorKind::CrossesDevices, message)
+}
+
+/// The whole path of a directory, for whoever is to unmount it.
+pub(super) fn whole(dir: &Dir) -> Option<PathBuf> {
+    std::fs::read_link(format!("/proc/self/fd/{}", dir.as_raw_fd())).ok()
 }
 
 /// The same for a file, which may be one that is mounted alone.

@@ -135,6 +135,10 @@ fn unlink(dir: &Dir, name: &OsStr) -> io::Result<bool> {
         Err(e) => match dir.symlink_metadata(name) {
             Ok(data) if data.is_dir() => Ok(false),
             Err(gone) if gone.kind() == io::ErrorKind::NotFound => Ok(true),
+            // Whoever served the file system that is mounted there has ended.
+            Err(dead) if dead.kind() == io::ErrorKind::NotConnected => {
+                Err(mount::mounted(&mount::whole(dir).unwrap_or_default().join(name)))
+            }
             _ => Err(e),
         },
     }

@@ -108,7 +108,7 @@ impl ProjectLock {
     fn guard(&self, run: &RunId, waits_until: Option<Timestamp>) -> Result<RunGuard, RunLockError> {
         let path = self.state_dir.join(LOCK).display().to_string();
         let file = self.take(run, waits_until).map_err(|e| RunLockError::Io { path, message: e.to_string() })??;
-        Ok(RunGuard::new(Box::new(file)))
+        Ok(RunGuard::new(Box::new(Locked(file))))
     }
 }
 
@@ -129,6 +129,15 @@ pub fn lock_holder(state_dir: &Path) -> std::io::Result<Option<LockHolder>> {
         Ok(()) => Ok(None),
         Err(TryLockError::WouldBlock) => Ok(holder(&mut file)),
         Err(TryLockError::Error(error)) => Err(error),
+    }
+}
+
+/// A lock that is free when this is dropped, also while a program that is being started has the file open still.
+struct Locked(File);
+
+impl Drop for Locked {
+    fn drop(&mut self) {
+        let _ = self.0.unlock();
     }
 }
 

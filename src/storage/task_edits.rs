@@ -15,14 +15,21 @@ use crate::domain::Timestamp;
 use crate::domain::nearest_id;
 use crate::files::Place;
 use crate::services::TasksError;
+use indexmap::IndexMap;
+use serde::Serialize;
 use serde_json::Map;
 use serde_json::Value;
+use serde_json::value::RawValue;
+use serde_json::value::to_raw_value;
 use sha2::Digest;
 use sha2::Sha256;
 use std::fs::File;
 use std::io;
 use std::io::Read;
 use std::ops::Range;
+
+/// The keys of a line, each value as it is spelled: one that nobody names stays as it is, a number of 30 digits too.
+type Keys = IndexMap<String, Box<RawValue>>;
 
 impl FileTasks {
     /// Appends a task, given as the keys of its line; unknown keys are kept. What is missing is filled in: `id`
@@ -75,17 +82,18 @@ impl FileTasks {
         for (key, value) in [("status", open), ("createdAt", &now_text), ("updatedAt", &now_text)] {
             keys.entry(key).or_insert_with(|| value.into());
         }
-        task_of(&keys)?;
+        task_of(&spelled(&keys)?)?;
         drop(append_locked(&Place::named(&self.task_file), None).map_err(io_error("create", &self.task_file))?);
         let mut editing = Editing::begin(self)?;
         if !given {
             keys.insert("id".to_owned(), editing.free_id(&keys, now).into());
         }
+        let keys = spelled(&keys)?;
         let task = task_of(&keys)?;
         if editing.position(task.id.as_str()).is_some() {
             return Err(TasksError::Exists { id: task.id, path: self.task_file.clone() });
         }
-        editing.append(keys);
+        editing.append(&keys)?;
         editing.finish()?;
         Ok(task)
     }
@@ -99,18 +107,17 @@ impl FileTasks {
         let line = &editing.file.lines[position];
         let mut keys = editing.keys(line)?;
         if overlay.status(&line.task) != line.task.status {
-            let status = overlay.status(&line.task).as_str();
-            keys.insert("status".to_owned(), status.into());
+            keys.insert("status".to_owned(), raw(overlay.status(&line.task).as_str())?);
         }
         for (key, value) in patch {
             if value.is_null() {
                 keys.shift_remove(&key);
             } else {
-                keys.insert(key, value);
+                keys.insert(key, raw(&value)?);
             }
         }
         let updated = newer_than_marks(now, &overlay, &line.task.id);
-        keys.insert("updatedAt".to_owned(), updated.to_string().into());
+        keys.insert("updatedAt".to_owned(), raw(&updated)?);
         let task = task_of(&keys)?;
         if task.id != line.task.id {
             return Err(TasksError::Invalid(format!(
@@ -118,7 +125,7 @@ impl FileTasks {
             )));
         }
         let range = line.bytes.clone();
-        editing.replace(range, keys);
+        editing.replace(range, &keys)?;
         editing.finish()?;
         Ok(task)
     }
@@ -134,15 +141,15 @@ impl FileTasks {
                 continue;
             };
             let mut keys = editing.keys(line)?;
-            keys.insert("status".to_owned(), status.as_str().into());
-            keys.insert("updatedAt".to_owned(), at.to_string().into());
+            keys.insert("status".to_owned(), raw(status.as_str())?);
+            keys.insert("updatedAt".to_owned(), raw(&at)?);
             changed.push((line.bytes.clone(), keys));
         }
         let count = changed.len();
         if count > 0 {
             // From the end, so that what is still to be replaced stays where it is.
             for (range, keys) in changed.into_iter().rev() {
-                editing.replace(range, keys);
+                editing.replace(range, &keys)?;
             }
             editing.finish()?;
         }
@@ -156,8 +163,27 @@ fn newer_than_marks(now: Timestamp, overlay: &Overlay, id: &TaskId) -> Timestamp
     overlay.newest(id).and_then(|at| at.checked_add(tick).ok()).map_or(now, |at| at.max(now))
 }
 
-fn task_of(keys: &Map<String, Value>) -> Result<Task, TasksError> {
-    serde_json::from_value(Value::Object(keys.clone())).map_err(|e| TasksError::Invalid(e.to_string()))
+fn task_of(keys: &Keys) -> Result<Task, TasksError> {
+    serde_json::from_str(&line_of(keys)?).map_err(invalid)
+}
+
+fn line_of(keys: &Keys) -> Result<String, TasksError> {
+    serde_json::to_string(keys).map_err(invalid)
+}
+
+fn raw<T: Serialize + ?Sized>(value: &T) -> Result<Box<RawValue>, TasksError> {
+    to_raw_value(value).map_err(invalid)
+}
+
+fn spelled(keys: &Map<String, Value>) -> Result<Keys, TasksError> {
+    keys.iter().map(|(key, value)| Ok((key.clone(), raw(value)?))).collect()
+}
+
+/// Without the place in a line that nobody has written like that.
+fn invalid(error: serde_json::Error) -> TasksError {
+    let said = error.to_string();
+    let words = said.rsplit_once(" at line ").map_or(said.as_str(), |(words, _)| words);
+    TasksError::Invalid(words.to_owned())
 }
 
 /// The task file in one hand while it is changed.
@@ -202,8 +228,8 @@ impl<'t> Editing<'t> {
     }
 
     /// All keys of a line, also those that a [`Task`] does not know.
-    fn keys(&self, line: &TaskLine) -> Result<Map<String, Value>, TasksError> {
-        serde_json::from_slice(&self.bytes[line.bytes.clone()]).map_err(|e| TasksError::Invalid(e.to_string()))
+    fn keys(&self, line: &TaskLine) -> Result<Keys, TasksError> {
+        serde_json::from_slice(&self.bytes[line.bytes.clone()]).map_err(invalid)
     }
 
     fn free_id(&self, keys: &Map<String, Value>, now: Timestamp) -> String {
@@ -219,16 +245,17 @@ impl<'t> Editing<'t> {
         }
     }
 
-    fn replace(&mut self, range: Range<usize>, keys: Map<String, Value>) {
-        let line = Value::Object(keys).to_string();
-        self.bytes.splice(range, line.into_bytes());
+    fn replace(&mut self, range: Range<usize>, keys: &Keys) -> Result<(), TasksError> {
+        self.bytes.splice(range, line_of(keys)?.into_bytes());
+        Ok(())
     }
 
-    fn append(&mut self, keys: Map<String, Value>) {
+    fn append(&mut self, keys: &Keys) -> Result<(), TasksError> {
         if self.bytes.last().is_some_and(|b| *b != b'\n') {
             self.bytes.push(b'\n');
         }
-        self.bytes.extend_from_slice(format!("{}\n", Value::Object(keys)).as_bytes());
+        self.bytes.extend_from_slice(format!("{}\n", line_of(keys)?).as_bytes());
+        Ok(())
     }
 
     fn finish(self) -> Result<(), TasksError> {
@@ -332,12 +359,13 @@ mod tests {
     async fn an_edit_leaves_every_other_byte() {
         let front = "\u{feff}\r\n {\"id\":\"a\",  \"title\":\"A\"}\r\nbroken {\n\n";
         let back = "\r\n\0\n{\"id\":\"c\",\"title\":\"C\"}";
-        let b = r#"{"id":"b", "mine":[1.0], "title":"B","labels":["x"]}"#;
-        let project = Project::new(&[front, b, back].concat());
+        let mine = "[1.0, 123456789012345678901234567890, 1e400]";
+        let b = format!(r#"{{"id":"b", "mine":{mine}, "title":"B","labels":["x"]}}"#);
+        let project = Project::new(&[front, &b, back].concat());
         let patch = json!({"title": "B2", "labels": null, "priority": 0});
         let task = project.tasks.edit("b", keys(patch)).await.unwrap();
         assert_eq!((task.title.as_str(), task.priority), ("B2", 0));
-        let changed = format!(r#"{{"id":"b","mine":[1.0],"title":"B2","priority":0,"updatedAt":"{NOW}"}}"#);
+        let changed = format!(r#"{{"id":"b","mine":{mine},"title":"B2","priority":0,"updatedAt":"{NOW}"}}"#);
         assert_eq!(project.text(), [front, &changed, back].concat());
 
         for (patch, words) in [

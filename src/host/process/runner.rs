@@ -47,7 +47,7 @@ use tokio::task::JoinHandle;
 /// Between TERM and KILL: enough to write a file and exit, short beside any time limit.
 const GRACE: Duration = Duration::from_millis(500);
 /// After the program's own end, output of helpers it did not wait for (`> >(tee log)`) may still arrive for so long.
-const LINGER: Duration = Duration::from_millis(100);
+const LINGER: Duration = Duration::from_millis(500);
 /// After everything was killed the pipes end at once, unless a process escaped with one; then we stop reading.
 const DRAIN: Duration = Duration::from_secs(1);
 /// The first look at the family; each later one waits twice as long, up to [`LOOK_AT_MOST`]. A look costs 1-2 ms.

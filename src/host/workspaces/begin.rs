@@ -89,6 +89,12 @@ pub(super) async fn begin(shared: &Shared, request: BeginRun) -> Result<(Begun, 
     sandbox::try_with(&*shared.params.runner, layout, &shared.params.environment.sandbox).await?;
     let identity = Identity::of_user(&repository).await?;
     let cleaned = clean_up(layout).await?;
+    if repository.kind == Kind::Git
+        && let Err(error) = repository.let_go()
+    {
+        // Nothing but room on the disk depends on it.
+        tracing::warn!(%error, "packs that a killed run held stay");
+    }
     let commit = match &resumed {
         Some(resumed) => still_there(&repository, &run, &resumed.commit).await?,
         None => base(shared, &repository, &identity, &run).await?,

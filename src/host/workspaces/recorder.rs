@@ -329,7 +329,7 @@ impl Recorder {
         let tree = match what.loaded {
             Some(tree) if changed.is_empty() => tree.to_owned(),
             _ => {
-                self.stage(&changed).await?;
+                self.stage(&changed, what.is_work).await?;
                 self.call(["write-tree"]).line().await?
             }
         };
@@ -480,10 +480,16 @@ impl Recorder {
         Ok(files.into_iter().filter(|f| !ignored.contains(f)).collect())
     }
 
-    async fn stage(&self, changed: &HashSet<PathBuf>) -> Result<(), WorkspaceError> {
+    async fn stage(&self, changed: &HashSet<PathBuf>, is_work: bool) -> Result<(), WorkspaceError> {
+        // Of a user's own files, those that they may not read themselves say nothing, and others come and go meanwhile.
+        let is_shut = |path: &&PathBuf| {
+            !is_work && self.kind(path) == Some(Kind::File) && self.files.open_file(path).is_err_and(is_denied)
+        };
+        let shut: HashSet<PathBuf> = changed.iter().filter(is_shut).cloned().collect();
+        let changed = changed.difference(&shut);
         // A pipe or a socket is no content: git would wait for it, or fail.
         let is_content = |path: &PathBuf| self.kind(path).is_some_and(|kind| kind != Kind::Other);
-        let (there, mut gone): (Vec<PathBuf>, Vec<PathBuf>) = changed.iter().cloned().partition(is_content);
+        let (there, mut gone): (Vec<PathBuf>, Vec<PathBuf>) = changed.cloned().partition(is_content);
         let (dirs, mut files): (Vec<PathBuf>, Vec<PathBuf>) =
             there.into_iter().partition(|path| matches!(self.kind(path), Some(Kind::Dir)));
         if !dirs.is_empty() {
@@ -499,7 +505,8 @@ impl Recorder {
             self.call(remove).stdin(git::listing(gone)).ok().await?;
         }
         if !files.is_empty() {
-            let add = ["update-index", "--add", "--replace", "-z", "--stdin"];
+            let remove = (!is_work).then_some("--remove");
+            let add = ["update-index", "--add", "--replace"].into_iter().chain(remove).chain(["-z", "--stdin"]);
             let out = self.call(add).stdin(git::listing(files)).run().await?;
             let is_full = |line: &str| line.contains("No space left") || line.contains("Disk quota exceeded");
             if let Some(line) = out.stderr.lines().find(|line| line.starts_with("Ignoring path")) {
@@ -610,6 +617,10 @@ impl Recorder {
         }
         Ok(Difference { files, paths, existed, leads_out, submodules, were: known, remarks: Vec::new(), hash })
     }
+}
+
+fn is_denied(error: std::io::Error) -> bool {
+    error.kind() == std::io::ErrorKind::PermissionDenied
 }
 
 /// Those that `ls-files --stage` names, or what is listed like that.

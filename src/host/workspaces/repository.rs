@@ -10,6 +10,7 @@ use super::store::Frozen;
 use crate::domain::RunId;
 use crate::domain::TaskId;
 use crate::domain::Timestamp;
+use crate::files::Root;
 use crate::host::git::Call;
 use crate::host::git::Git;
 use crate::host::git::GitOutput;
@@ -21,6 +22,7 @@ use crate::services::WorkspaceError;
 use std::collections::BTreeMap;
 use std::collections::HashMap;
 use std::collections::HashSet;
+use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::Mutex;
@@ -254,10 +256,29 @@ impl Repository {
         let call = match arrival {
             Arrival::Loose => self.git().call(["unpack-objects", "-q"]),
             Arrival::Held => {
-                self.git().call(["index-pack", "--stdin", "--fix-thin", "--keep=reflexion: about to be on a branch"])
+                let keep = format!("--keep={}", self.why_held());
+                self.git().call(["index-pack", "--stdin", "--fix-thin"]).arg(keep)
             }
         };
         call.args(strict).stdin(pack).run().await
+    }
+
+    /// What the file says that holds a pack, in one line; of another project in the same repository it says something else.
+    fn why_held(&self) -> String {
+        format!("reflexion: about to be on a branch, by {:?}", self.store)
+    }
+
+    /// Lets go of the packs that a run of this project held when it was killed. The caller has the run lock.
+    pub(super) fn let_go(&self) -> std::io::Result<()> {
+        let packs = Root::open(&self.git_dir)?.below(Path::new("objects/pack"))?;
+        for (name, _) in packs.list(Path::new(""))? {
+            let name = Path::new(&name);
+            let is_held = || packs.read(name).is_ok_and(|text| text.trim_ascii() == self.why_held().as_bytes());
+            if name.extension().is_some_and(|end| end == "keep") && is_held() {
+                packs.remove(name)?;
+            }
+        }
+        Ok(())
     }
 
     /// Whether there are such objects, and all of them are in the files of these commits.

@@ -177,6 +177,17 @@ async fn what_the_user_saves_while_a_filter_takes_its_time_stays() {
 }
 
 #[tokio::test]
+async fn files_that_go_while_it_looks_are_left_out() {
+    let project = Project::git(&[("a", BASE), ("gone", "g\n"), (".gitattributes", "*.t filter=clear\n")]);
+    confirmed(&project).await;
+    let top = &project.top;
+    // Whichever of them is looked at first, the others are gone then.
+    git(top, &["config", "filter.clear.clean", "rm -f *.t; cat"]);
+    ["1.t", "2.t", "3.t"].iter().for_each(|name| write(top, name, "comes and goes\n"));
+    assert_eq!(apply(&project).await.unwrap().files, ["a", "gone", "new/file"]);
+}
+
+#[tokio::test]
 async fn another_process_that_applies_something_is_said() {
     let project = Project::git(&[("a", BASE), ("gone", "g\n")]);
     confirmed(&project).await;

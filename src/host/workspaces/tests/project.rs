@@ -167,17 +167,16 @@ impl Project {
         self.dir.path().join("rooms")
     }
 
-    pub(super) fn workspaces(&self) -> HostWorkspaces {
+    pub(super) fn place(&self) -> policy::Project {
         let root = self.top.join(&self.prefix);
+        policy::Project { name: "p".to_owned(), tasks: root.join("tasks.jsonl"), root, rooms: self.rooms() }
+    }
+
+    pub(super) fn workspaces(&self) -> HostWorkspaces {
         HostWorkspaces::new(HostWorkspacesParams {
             runner: Arc::new(HostRunner::new()),
             clock: Arc::new(SystemClock::new()),
-            project: policy::Project {
-                name: "p".to_owned(),
-                tasks: root.join("tasks.jsonl"),
-                root,
-                rooms: self.rooms(),
-            },
+            project: self.place(),
             workspace: self.policy.clone(),
             environment: policy::Environment { pushes: self.pushes, ..policy::Environment::default() },
         })

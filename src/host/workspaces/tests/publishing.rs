@@ -1,5 +1,8 @@
 //! How confirmed work comes into the user's repository.
 
+use super::super::layout::Layout;
+use super::super::repository::Arrival;
+use super::super::repository::Repository;
 use super::project::*;
 use crate::services::CommitRequest;
 use crate::services::Workspace;
@@ -46,6 +49,29 @@ async fn a_repository_that_cannot_be_written_to_stops_the_run() {
         error.to_string().contains(&format!("cannot be written to {}", project.top.join(".git").display())),
         "{error}"
     );
+}
+
+#[tokio::test]
+async fn a_pack_that_a_killed_run_held_is_let_go() {
+    let project = Project::git(&[("a", "a")]);
+    let layout = Layout::new(&project.place());
+    let repository = Repository::locate(&layout).await.unwrap();
+    let base = git(&project.top, &["rev-parse", "HEAD"]);
+    let tree = git(&project.top, &["rev-parse", "HEAD^{tree}"]);
+    let commit = git(&project.top, &["commit-tree", &tree, "-p", &base, "-m", "new"]);
+    let held = repository.publish(&commit, &[&base], Arrival::Held).await.unwrap().unwrap();
+    let mine = held.with_file_name("mine.keep");
+    fs::write(&mine, "a pack of the user's").unwrap();
+    let commit = git(&project.top, &["commit-tree", &tree, "-p", &base, "-m", "of another project"]);
+    let mut other = project.place();
+    other.root = project.top.join("other");
+    fs::create_dir(&other.root).unwrap();
+    let layout = Layout::new(&other);
+    let elsewhere = Repository::locate(&layout).await.unwrap();
+    let others = elsewhere.publish(&commit, &[&base], Arrival::Held).await.unwrap().unwrap();
+    assert!(held.exists() && others.exists());
+    project.workspaces().begin(run_id().into()).await.unwrap();
+    assert_eq!([&held, &mine, &others].map(|keep| keep.exists()), [false, true, true]);
 }
 
 #[tokio::test]

@@ -541,6 +541,30 @@ async fn what_is_mounted_in_a_workspace_is_not_emptied() {
 
 /// Runs as root only; elsewhere nobody can mount.
 #[tokio::test]
+async fn a_mount_whose_server_has_ended_is_named_too() {
+    let project = Project::git(&[("a", "a"), (".gitignore", "build/\n")]);
+    let workspace = project.open().await;
+    reset(&workspace).await;
+    let place = workspace.dir().join("build");
+    fs::create_dir(&place).unwrap();
+    let sh = |script: &str| {
+        let mut command = std::process::Command::new("sh");
+        command.arg("-c").arg(script).arg("sh").arg(&place).output().is_ok_and(|output| output.status.success())
+    };
+    // Whoever holds the device serves the file system, and that is the shell.
+    let mount = "exec 3<>/dev/fuse && mount -i -t fuse -o fd=3,rootmode=40000,user_id=0,group_id=0 dead \"$1\"";
+    if !sh(mount) {
+        eprintln!("SKIPPED: nothing can be mounted here");
+        return;
+    }
+    let removed = project.workspaces().begin(crate::domain::RunId::new("r2").unwrap().into()).await.err();
+    assert!(sh("umount \"$1\""));
+    let error = removed.unwrap().to_string();
+    assert!(error.contains(&format!("`umount {}`", place.canonicalize().unwrap().display())), "{error}");
+}
+
+/// Runs as root only; elsewhere nobody can mount.
+#[tokio::test]
 async fn room_is_asked_for_on_the_disk_of_clean_rooms_too() {
     let mut project = Project::git(&[("a", "a")]);
     project.policy.min_free_bytes = 8 << 20;

@@ -30,6 +30,18 @@ fn state(top: &Path) -> (impl PartialEq + std::fmt::Debug, String, String) {
     (files(top), index_hash(top), git(top, &["for-each-ref", "refs/heads/main", "refs/tags", "refs/stash"]))
 }
 
+#[test]
+fn what_the_user_may_not_read_is_no_part_of_a_project_without_git() {
+    let project = Project::plain(&[("a", "a"), ("root.log", "of a container")]);
+    let shut = project.top.join("root.log");
+    fs::set_permissions(&shut, fs::Permissions::from_mode(0o000)).unwrap();
+    crate::files::tests::without_privileges(|| {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let files = runtime.block_on(async { names(&project.open().await.dir()) });
+        assert_eq!(files, ["a"]);
+    });
+}
+
 #[tokio::test]
 async fn what_not_everybody_may_read_stays_so_in_workspaces() {
     let mode = |path: &Path| fs::metadata(path).unwrap().mode() & 0o777;

@@ -265,7 +265,7 @@ impl Repository {
 
     /// What the file says that holds a pack, in one line; of another project in the same repository it says something else.
     fn why_held(&self) -> String {
-        format!("reflexion: about to be on a branch, by {:?}", self.store)
+        format!("reflexion: about to be on a branch, by {}", self.store.display().to_string().escape_debug())
     }
 
     /// Lets go of the packs that a run of this project held when it was killed. The caller has the run lock.

@@ -24,6 +24,7 @@ pub mod decomposition;
 pub mod toolchain;
 pub mod domain;
 pub mod prompt;
+pub mod redaction;
 pub mod config;
 
 // Contracts: what a service promises, and how services are put together.

@@ -144,7 +144,7 @@ fn start_logging() {
         EnvFilter::try_from_env("REFLEXION_LOG").unwrap_or_else(|_| EnvFilter::new("warn,agent_client_protocol=error"));
     let _ = tracing_subscriber::fmt()
         .with_env_filter(filter)
-        .with_writer(std::io::stderr)
+        .with_writer(|| output::Log)
         .with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr()))
         .log_internal_errors(false)
         .without_time()

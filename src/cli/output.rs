@@ -2,6 +2,7 @@
 //!
 //! The standard macros panic there: a run would die in the middle because nobody watches its progress.
 
+use crate::redaction::Redactor;
 use std::fmt::Arguments;
 use std::io;
 use std::io::Write;
@@ -31,7 +32,7 @@ pub(super) use outln;
 /// Writes to stdout.
 pub(super) fn write_out(text: Arguments<'_>) {
     let mut stdout = io::stdout().lock();
-    match stdout.write_fmt(text).and_then(|()| stdout.flush()) {
+    match stdout.write_all(without_secrets(text).as_bytes()).and_then(|()| stdout.flush()) {
         // Who closed the pipe has read enough.
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => drop(LOST.set(error.to_string())),
         _ => {}
@@ -41,7 +42,26 @@ pub(super) fn write_out(text: Arguments<'_>) {
 /// Writes a line to stderr.
 pub(super) fn write_err(text: Arguments<'_>) {
     // One write, so that lines of several tasks do not mix.
-    let _ = io::stderr().lock().write_all(format!("{text}\n").as_bytes());
+    let _ = io::stderr().lock().write_all(format!("{}\n", without_secrets(text)).as_bytes());
+}
+
+/// Stderr for what is logged.
+pub(super) struct Log;
+
+impl Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let text = String::from_utf8_lossy(bytes);
+        io::stderr().lock().write_all(Redactor::of_process().redact(&text).as_bytes())?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        io::stderr().flush()
+    }
+}
+
+fn without_secrets(text: Arguments<'_>) -> String {
+    Redactor::of_process().redact_owned(text.to_string())
 }
 
 /// Why stdout did not take everything that was written, if so.

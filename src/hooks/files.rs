@@ -8,6 +8,7 @@ use crate::domain::Timestamp;
 use crate::files::Kind;
 use crate::files::Place;
 use crate::files::Refused;
+use crate::redaction::Redactor;
 use jiff::SignedDuration;
 use serde::Serialize;
 use std::collections::HashSet;
@@ -237,7 +238,8 @@ fn name(session: &str) -> String {
 }
 
 fn replace(place: &Place, value: &impl Serialize) -> io::Result<()> {
-    let mut text = serde_json::to_vec_pretty(value)?;
+    let text = serde_json::to_vec_pretty(value)?;
+    let mut text = Redactor::of_process().redact_json(&text).into_owned();
     text.push(b'\n');
     replace_bytes(place, &text)
 }

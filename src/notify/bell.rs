@@ -6,6 +6,7 @@ use crate::domain::EventKind;
 use crate::domain::Notice;
 use crate::domain::RunId;
 use crate::domain::RunReport;
+use crate::redaction::Redactor;
 use crate::services::Clock;
 use crate::services::EventSink;
 use crate::services::Notifier;
@@ -27,12 +28,14 @@ pub const LIMIT: Duration = Duration::from_secs(10);
 /// Notices that wait for one recipient. The decider lets a handful through in an hour, and each waits for [`LIMIT`] at most.
 const QUEUE: usize = 16;
 
-/// Sends one notice within [`LIMIT`].
+/// Sends one notice within [`LIMIT`], without secrets.
 ///
 /// # Errors
 /// [`NotifyError`], [`NotifyError::Timeout`] among them.
 pub async fn send(notifier: &dyn Notifier, notice: &Notice) -> Result<(), NotifyError> {
-    timeout(LIMIT, notifier.send(notice)).await.unwrap_or(Err(NotifyError::Timeout(LIMIT)))
+    let redacted = |text: &str| Redactor::of_process().redact(text).into_owned();
+    let notice = notice.clone().saying(&redacted(notice.title()), &redacted(notice.text()));
+    timeout(LIMIT, notifier.send(&notice)).await.unwrap_or(Err(NotifyError::Timeout(LIMIT)))
 }
 
 /// Stands in an event sink's place: passes every event on, and rings for those that somebody should hear of.

@@ -12,6 +12,7 @@ use crate::prompt::format_reflections;
 use crate::prompt::last_bytes;
 use crate::prompt::one_line;
 use crate::prompt::plain;
+use crate::redaction::Redactor;
 use crate::services::Clock;
 use crate::services::Generator;
 use crate::services::PromptSection;
@@ -89,7 +90,8 @@ impl ReflectionService for ReflectionServiceLive {
     fn format_for_prompt(&self, reflections: &[Reflection]) -> PromptSection {
         let (text, ids) =
             format_reflections(reflections, self.settings.max_reflections_per_retry, self.settings.injection_bytes);
-        PromptSection { text, ids }
+        // What a person or an older version wrote may hold some.
+        PromptSection { text: Redactor::of_process().redact_owned(text), ids }
     }
 
     async fn prune(&self) -> Result<PruneReport, ReflectionError> {

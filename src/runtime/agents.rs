@@ -1,6 +1,7 @@
 //! The configured agents, each behind its policies.
 
 use super::policies::guarded_agent;
+use super::redacted::RedactedAgent;
 use crate::domain::policy;
 use crate::domain::policy::AgentKind;
 use crate::services::Clock;
@@ -115,7 +116,7 @@ fn make(
             clock: Arc::clone(&parts.clock),
         })),
     };
-    Ok(guarded_agent(name, inner, &agent.limits))
+    Ok(guarded_agent(name, Arc::new(RedactedAgent(inner)), &agent.limits))
 }
 
 impl Subagents for AgentSet {

@@ -9,6 +9,7 @@ use super::judges::JudgeParts;
 use super::models::ModelSet;
 use super::notify;
 use super::policies::GuardedModels;
+use super::redacted::RedactedRunner;
 use super::settings::settings_of_current_dir;
 use super::shared;
 use crate::decomposition;
@@ -128,7 +129,8 @@ async fn clock() -> Result<Svc<dyn Clock>, Infallible> {
 
 async fn command_runner(settings: Svc<dyn Settings>) -> Result<Svc<dyn CommandRunner>, Infallible> {
     let (project, sandbox) = (settings.project(), settings.environment().sandbox.clone());
-    Ok(Svc::new(HostRunner::of_project(project.state_dir()).confined(project, sandbox)))
+    let runner = HostRunner::of_project(project.state_dir()).confined(project, sandbox);
+    Ok(Svc::new(RedactedRunner(Arc::new(runner))))
 }
 
 async fn run_lock(settings: Svc<dyn Settings>, clock: Svc<dyn Clock>) -> Result<Svc<dyn RunLock>, Infallible> {

@@ -34,6 +34,7 @@ mod notify;
 mod policies;
 mod programs;
 mod rate;
+mod redacted;
 mod registry;
 mod report;
 mod retry;

@@ -1,5 +1,6 @@
 //! Language models as the settings describe them.
 
+use super::redacted::RedactedModel;
 use crate::domain::policy;
 use crate::llm;
 use crate::services::Completion;
@@ -18,7 +19,7 @@ pub(super) struct ModelSet;
 impl Models for ModelSet {
     fn open(&self, model: &policy::Model) -> Result<Arc<dyn Model>, ModelError> {
         let bare = llm::open(model, |name| std::env::var(name).ok())?;
-        Ok(Arc::new(Priced { bare, name: model.name.clone() }))
+        Ok(Arc::new(Priced { bare: Arc::new(RedactedModel(bare)), name: model.name.clone() }))
     }
 
     async fn offered(&self, model: &policy::Model) -> Result<Vec<String>, ModelError> {

@@ -1,5 +1,6 @@
 //! Where programs are, and what runs them.
 
+use super::redacted::RedactedRunner;
 use crate::host::HostChanges;
 use crate::host::HostRunner;
 use crate::services::Changes;
@@ -13,7 +14,7 @@ use std::sync::Arc;
 /// Runs programs outside of any run, as `doctor` does; a run has its own, which is told the project.
 #[must_use]
 pub fn command_runner() -> Arc<dyn CommandRunner> {
-    Arc::new(HostRunner::new())
+    Arc::new(RedactedRunner(Arc::new(HostRunner::new())))
 }
 
 /// Lists what changed in a work tree, with git.

@@ -2,6 +2,7 @@
 
 use super::locked_file::append_locked;
 use crate::files::Place;
+use crate::redaction::Redactor;
 use std::fs::File;
 use std::io;
 use std::io::Write;
@@ -83,15 +84,16 @@ impl AppendLog {
         self.shared.syncs.load(Ordering::Relaxed)
     }
 
-    /// Appends whole lines; durable on return. A caller that stops waiting does not stop the write.
+    /// Appends whole lines, without secrets; durable on return. A caller that stops waiting does not stop the write.
     pub(super) async fn append(&self, lines: &[u8]) -> Result<(), LogError> {
         if lines.is_empty() {
             return Ok(());
         }
+        let lines = Redactor::of_process().redact_lines(lines);
         let (done, result) = oneshot::channel();
         let start = {
             let mut queue = lock(&self.shared.queue);
-            queue.bytes.extend_from_slice(lines);
+            queue.bytes.extend_from_slice(&lines);
             queue.waiting.push(done);
             !std::mem::replace(&mut queue.draining, true)
         };

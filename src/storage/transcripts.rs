@@ -13,6 +13,7 @@ use crate::domain::TranscriptRecord;
 use crate::domain::policy;
 use crate::files::Kind;
 use crate::files::Place;
+use crate::redaction::Redactor;
 use crate::services::AgentWatch;
 use crate::services::Clock;
 use crate::services::Transcript;
@@ -172,7 +173,7 @@ impl AgentWatch for TranscriptFile {
         }
         let record = TranscriptRecord { v: 1, at: self.clock.now(), parent, item: capped(item) };
         let mut line = match serde_json::to_vec(&record) {
-            Ok(line) => line,
+            Ok(line) => Redactor::of_process().redact_lines(&line).into_owned(),
             Err(error) => return tracing::warn!(%error, "a step cannot be written as JSON"),
         };
         line.push(b'\n');

@@ -4,6 +4,7 @@ use super::state;
 use crate::domain::SessionVerdict;
 use crate::domain::TurnRecord;
 use crate::domain::policy;
+use crate::redaction::Redactor;
 use crate::services::Verdicts;
 use crate::services::VerdictsError;
 use async_trait::async_trait;
@@ -30,7 +31,8 @@ impl VerdictFiles {
     async fn write(&self, name: String, value: &impl Serialize) -> Result<(), VerdictsError> {
         let path = self.dir.join(&name);
         let error = |message: String| VerdictsError { path: path.display().to_string(), message };
-        let mut bytes = serde_json::to_vec(value).map_err(|e| error(e.to_string()))?;
+        let bytes = serde_json::to_vec(value).map_err(|e| error(e.to_string()))?;
+        let mut bytes = Redactor::of_process().redact_lines(&bytes).into_owned();
         bytes.push(b'\n');
         let place = state::state(&self.dir).join(name);
         let written = tokio::task::spawn_blocking(move || place.replace_soon(&bytes)).await;

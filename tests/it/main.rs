@@ -33,6 +33,7 @@ mod results;
 mod risk;
 mod rough;
 mod routing;
+mod secrets;
 #[cfg(feature = "cli")]
 mod standing;
 mod steering;

@@ -1,0 +1,37 @@
+//! The values of variables that look like secrets by their name.
+
+use super::rules::Rules;
+use aho_corasick::AhoCorasick;
+use aho_corasick::MatchKind;
+use std::ffi::OsString;
+use std::path::Path;
+
+/// What stands in the place of such a value.
+pub(super) const RULE: &str = "environment";
+/// Shorter values stand in too many texts by chance.
+const FEWEST_BYTES: usize = 8;
+
+/// Finds these values; none if there is none.
+pub(super) fn matcher(variables: impl IntoIterator<Item = (OsString, OsString)>, rules: &Rules) -> Option<AhoCorasick> {
+    let mut values = Vec::new();
+    for (name, value) in variables {
+        let (Ok(name), Ok(value)) = (name.into_string(), value.into_string()) else { continue };
+        if rules.is_secret_name(&name) && is_secret(&value, rules) {
+            // JSON and shells print it with its quotes and backslashes escaped.
+            values.push(value.replace('\\', "\\\\").replace('"', "\\\""));
+            values.push(value);
+        }
+    }
+    if values.is_empty() {
+        return None;
+    }
+    AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(values).ok()
+}
+
+/// No word, no number, and no path of a file: those stand in texts for other reasons.
+fn is_secret(value: &str, rules: &Rules) -> bool {
+    value.len() >= FEWEST_BYTES
+        && !rules.is_common_word(value)
+        && !value.bytes().all(|byte| byte.is_ascii_digit())
+        && !(value.starts_with('/') && Path::new(value).exists())
+}

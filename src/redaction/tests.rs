@@ -1,0 +1,144 @@
+use super::Redactor;
+use super::rules::Rules;
+use std::ffi::OsString;
+
+#[test]
+fn every_rule_that_is_shipped_can_be_used() {
+    assert_eq!(Rules::shipped().broken(), [] as [&str; 0]);
+}
+
+/// Characters without a pattern, always the same ones.
+fn random(alphabet: &str, length: usize) -> String {
+    let (alphabet, mut state) = (alphabet.as_bytes(), 0x2545_f491_4f6c_dd1d_u64 ^ length as u64);
+    let mut next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        char::from(alphabet[(state >> 20) as usize % alphabet.len()])
+    };
+    (0..length).map(|_| next()).collect()
+}
+
+const ALNUM: &str = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+const LOWER: &str = "abcdefghijklmnopqrstuvwxyz0123456789";
+const HEX: &str = "0123456789abcdef";
+
+/// Put together while the test runs, so that nothing in this file looks like a key to anybody else.
+fn tokens() -> Vec<String> {
+    let of = |begin: [&str; 2], alphabet: &str, length| format!("{}{}{}", begin[0], begin[1], random(alphabet, length));
+    vec![
+        of(["gh", "p_"], ALNUM, 36),
+        of(["gh", "o_"], ALNUM, 36),
+        of(["gh", "s_"], ALNUM, 36),
+        of(["gh", "r_"], ALNUM, 36),
+        of(["github", "_pat_"], ALNUM, 82),
+        of(["gl", "pat-"], ALNUM, 20),
+        of(["gl", "dt-"], ALNUM, 20),
+        of(["gl", "rt-"], ALNUM, 20),
+        of(["gl", "ptt-"], HEX, 40),
+        of(["AK", "IA"], "ABCDEFGHJKLMNPQRSTUVWXYZ234567", 16),
+        of(["sk_", "live_"], ALNUM, 30),
+        of(["sk-ant-", "api03-"], ALNUM, 93) + "AA",
+        of(["shp", "at_"], HEX, 32),
+        of(["shp", "ss_"], HEX, 32),
+        of(["np", "m_"], LOWER, 36),
+        of(["pypi-", "AgEIcHlwaS5vcmc"], ALNUM, 80),
+        of(["lin_", "api_"], LOWER, 40),
+        of(["dp.", "pt."], LOWER, 43),
+        of(["A", "Iza"], ALNUM, 35),
+        of(["hf", "_"], "abcdefghijklmnopqrstuvwxyzABCDEFGHIJ", 34),
+        of(["do", "p_v1_"], HEX, 64),
+        of(["EZ", "AK"], LOWER, 54),
+        of(["S", "G."], LOWER, 66),
+        format!("xo{}b-{}-{}-{}", 'x', random("123456789", 12), random("123456789", 12), random(ALNUM, 24)),
+        format!("ey{}.ey{}.{}", random(ALNUM, 40), random(ALNUM, 60), random(ALNUM, 43)),
+    ]
+}
+
+#[test]
+fn a_token_is_found_however_it_stands_in_a_text() {
+    for token in tokens() {
+        let texts = [
+            token.clone(),
+            format!("TOKEN={token}"),
+            format!("error: ({token}), rejected"),
+            format!("{{\"key\": \"{token}\"}}"),
+            format!(r#"{{\"key\": \"{token}\"}}"#),
+            format!("\x1b[31m{token}\x1b[0m"),
+            format!(r"first\n{token}\nlast"),
+            format!("https://host/x?key={token}&a=b"),
+            format!("key%3D{token}%26a"),
+            format!("ä{token}ä"),
+        ];
+        for text in texts {
+            let redacted = Redactor::of_process().redact(&text);
+            assert!(!redacted.contains(&token[4..token.len() - 2]), "{redacted}");
+            assert!(redacted.contains("[redacted:"), "{redacted}");
+            assert_eq!(Redactor::of_process().redact(&redacted), redacted, "once is enough");
+        }
+    }
+}
+
+#[test]
+fn a_private_key_goes_whole_or_cut() {
+    let block = format!("-----{} RSA PRIVATE KEY-----\n{}\n", "BEGIN", random(ALNUM, 3_000));
+    let whole = format!("{block}-----END RSA PRIVATE KEY-----\nbehind it");
+    for text in [whole, block.clone(), block.replace('\n', "\\n")] {
+        let redacted = Redactor::of_process().redact(&text);
+        assert!(redacted.len() < 200 && redacted.contains("[redacted:private-key]"), "{redacted}");
+    }
+}
+
+#[test]
+fn logins_and_passwords_are_found_by_where_they_stand() {
+    let check = |text: &str, wanted: &str| assert_eq!(Redactor::of_process().redact(text), wanted);
+    check("postgres://app:tr0ub4dor@db:5432/app", "postgres://app:[redacted:url-password]@db:5432/app");
+    check("db.password=Tr0ub4dor&3x", "db.password=[redacted:password]");
+    check("machine h login me password hunter2x", "machine h login me password [redacted:netrc]");
+}
+
+#[test]
+fn what_builds_print_stays_as_it_is() {
+    let ordinary = "   Compiling reflexion v0.1.0 (/work/x)\nerror[E0277]: the trait bound `Key: Hash` is not satisfied\n\
+        KeyError: 'token_2'\n  --> src/auth/token.rs:12:5\nassert_eq!(token, None)\npassword: required\n\
+        E   AssertionError: access denied for key=3\nsha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08\n\
+        test auth::tests::key_is_refused ... FAILED\nhttps://docs.rs/tokio/1.0/tokio/?search=key\n\
+        http://localhost:8080/@scope/name\ncommit e35f2fe0c6b1d0a4f1d8a5b0f8a6d5d3c2b1a090\n";
+    assert_eq!(Redactor::of_process().redact(ordinary), ordinary);
+}
+
+#[test]
+fn the_values_of_secret_variables_are_found_exactly() {
+    let variable = |name: &str, value: &str| (OsString::from(name), OsString::from(value));
+    let redactor = Redactor::of([
+        variable("MY_TOKEN", "correct horse\"battery"),
+        variable("SHORT_KEY", "abc"),
+        variable("KEY_MODE", "disabled"),
+        variable("PLAIN", "not-a-secret-at-all"),
+        variable("SSH_AUTH_SOCK", "/run/user/agent"),
+    ]);
+    let check = |text: &str, wanted: &str| assert_eq!(redactor.redact(text), wanted);
+    check("<correct horse\"battery>", "<[redacted:environment]>");
+    check(r#""correct horse\"battery""#, r#""[redacted:environment]""#);
+    check("abc disabled not-a-secret-at-all /run/user/agent", "abc disabled not-a-secret-at-all /run/user/agent");
+}
+
+#[test]
+fn json_lines_stay_json_lines() {
+    let token = &tokens()[0];
+    let lines = format!("{{\"a\":[\"{token}\"],\"n\":12345678901234567890}}\n{{\"b\": 1.0}}\nno json {token}\n");
+    let redacted = Redactor::of_process().redact_lines(lines.as_bytes());
+    let wanted =
+        "{\"a\":[\"[redacted:github-pat]\"],\"n\":12345678901234567890}\n{\"b\": 1.0}\nno json [redacted:github-pat]\n";
+    assert_eq!(String::from_utf8_lossy(&redacted), wanted);
+    let document = format!("{{\n  \"z\": 1.50,\n  \"a\": \"say \\\"{token}\\\"\"\n}}");
+    let redacted = Redactor::of_process().redact_json(document.as_bytes()).into_owned();
+    assert_eq!(String::from_utf8(redacted).unwrap(), document.replace(token, "[redacted:github-pat]"));
+}
+
+#[test]
+fn an_argument_is_found_by_its_name() {
+    let of =
+        |secret: &str| serde_json::json!({ "env": [{ "db_password": secret, "path": "src/a1b2c3d4e5.rs" }], "n": 1 });
+    assert_eq!(Redactor::of_process().redact_arguments(of("tr0ub4dor&3x")), of("[redacted:password]"));
+}

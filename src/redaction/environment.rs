@@ -30,8 +30,7 @@ pub(super) fn matcher(variables: impl IntoIterator<Item = (OsString, OsString)>,
 
 /// No word, no number, and no path of a file: those stand in texts for other reasons.
 fn is_secret(value: &str, rules: &Rules) -> bool {
-    value.len() >= FEWEST_BYTES
-        && !rules.is_common_word(value)
-        && !value.bytes().all(|byte| byte.is_ascii_digit())
-        && !(value.starts_with('/') && Path::new(value).exists())
+    let is_number = value.bytes().all(|byte| byte.is_ascii_digit());
+    let is_file = value.starts_with('/') && Path::new(value).exists();
+    value.len() >= FEWEST_BYTES && !rules.is_common_word(value) && !is_number && !is_file
 }

@@ -75,7 +75,7 @@ struct Allowed {
 
 /// All rules.
 pub(super) struct Rules {
-    rules: Vec<Rule>,
+    all: Vec<Rule>,
     allowed: Allow,
     keywords: AhoCorasick,
     /// The rules of each keyword.
@@ -219,7 +219,7 @@ impl Rules {
         }
         let (keywords, of_keyword): (Vec<_>, Vec<_>) = by_keyword.into_iter().unzip();
         Self {
-            rules,
+            all: rules,
             allowed: Allow::new(allowed).expect("it asks for nothing else"),
             keywords: AhoCorasick::builder()
                 .ascii_case_insensitive(true)
@@ -252,7 +252,7 @@ impl Rules {
         let mut found = Vec::new();
         for keyword in self.keywords.find_overlapping_iter(bytes) {
             for &rule in &self.of_keyword[keyword.pattern().as_usize()] {
-                let behind = self.rules[rule].behind;
+                let behind = self.all[rule].behind;
                 let window = keyword.start().saturating_sub(BEFORE)..(keyword.end() + behind).min(bytes.len());
                 match windows.get_mut(&rule) {
                     Some(last) if window.start <= last.end => last.end = last.end.max(window.end),
@@ -277,7 +277,7 @@ impl Rules {
 
     /// Adds what one rule finds in a window of the text.
     fn look<'a>(&'a self, rule: usize, text: &[u8], window: Range<usize>, found: &mut Vec<(Range<usize>, &'a str)>) {
-        let rule = &self.rules[rule];
+        let rule = &self.all[rule];
         let Some(pattern) = rule.pattern.get() else { return };
         let (mut at, mut end) = (window.start, window.end);
         while let Some(captures) = pattern.captures_at(&text[..end], at) {
@@ -316,7 +316,7 @@ impl Rules {
     #[cfg(test)]
     pub fn broken(&self) -> Vec<&str> {
         let allowed = |rule: &Rule| rule.allowed.iter().flat_map(|a| &a.patterns).all(|p| p.get().is_some());
-        let broken = self.rules.iter().filter(|rule| rule.pattern.get().is_none() || !allowed(rule));
+        let broken = self.all.iter().filter(|rule| rule.pattern.get().is_none() || !allowed(rule));
         broken.map(|rule| rule.id.as_str()).collect()
     }
 }

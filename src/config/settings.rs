@@ -66,6 +66,7 @@ impl Effective {
             verification: self.verification(&agents.named)?,
             risk: policy::Risk { threshold: file.risk.threshold },
             notify: self.notify()?,
+            redaction_rules: file.redaction.rules.as_ref().map(|path| self.dir.join(path)),
             agents,
             workspace: policy::Workspace {
                 setup: file.setup.clone(),

@@ -99,6 +99,8 @@ pub struct ProjectFile {
     pub overnight: OvernightFile,
     /// Repairs of broken workspaces, see [healer](overnight.md#when-a-workspace-breaks).
     pub healer: HealerFile,
+    /// Which secrets are replaced in what is stored, shown and sent, see [secrets](secrets.md).
+    pub redaction: RedactionFile,
 }
 
 /// A list without a program is no program; an empty line for the shell does nothing, and well.
@@ -144,6 +146,7 @@ impl Default for ProjectFile {
             budget: BudgetsFile::default(),
             overnight: OvernightFile::default(),
             healer: HealerFile::default(),
+            redaction: RedactionFile::default(),
         }
     }
 }
@@ -298,6 +301,16 @@ impl Default for LimitsFile {
     fn default() -> Self {
         Self { wait: true }
     }
+}
+
+/// Secrets in what is stored, shown and sent.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct RedactionFile {
+    /// A file with rules of your own, beside those that come with the program: TOML in the format of gitleaks, relative to the project,
+    /// see [your own rules](secrets.md#your-own-rules).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rules: Option<String>,
 }
 
 /// Repairs of broken workspaces.

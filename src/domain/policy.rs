@@ -32,6 +32,8 @@ pub struct Values {
     pub risk: Risk,
     /// Who hears of a run that nobody watches.
     pub notify: Vec<NotifyTarget>,
+    /// A file with the project's own rules for secrets, absolute.
+    pub redaction_rules: Option<PathBuf>,
 }
 
 /// Where the project is and what it is called.

@@ -3,7 +3,6 @@
 use super::rules::Rules;
 use aho_corasick::AhoCorasick;
 use aho_corasick::MatchKind;
-use std::ffi::OsString;
 use std::path::Path;
 
 /// What stands in the place of such a value.
@@ -11,11 +10,15 @@ pub(super) const RULE: &str = "environment";
 /// Shorter values stand in too many texts by chance.
 const FEWEST_BYTES: usize = 8;
 
+/// This process's variables, as far as they are text.
+pub(super) fn of_process() -> impl Iterator<Item = (String, String)> {
+    std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+}
+
 /// Finds these values; none if there is none.
-pub(super) fn matcher(variables: impl IntoIterator<Item = (OsString, OsString)>, rules: &Rules) -> Option<AhoCorasick> {
+pub(super) fn matcher(variables: impl IntoIterator<Item = (String, String)>, rules: &Rules) -> Option<AhoCorasick> {
     let mut values = Vec::new();
     for (name, value) in variables {
-        let (Ok(name), Ok(value)) = (name.into_string(), value.into_string()) else { continue };
         if rules.is_secret_name(&name) && is_secret(&value, rules) {
             // JSON and shells print it with its quotes and backslashes escaped.
             values.push(value.replace('\\', "\\\\").replace('"', "\\\""));

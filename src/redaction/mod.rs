@@ -13,8 +13,16 @@ mod tests;
 use aho_corasick::AhoCorasick;
 use rules::Rules;
 use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::ops::Range;
+use std::path::Path;
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::LazyLock;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::sync::RwLock;
 
 /// Finds secrets and replaces them.
 ///
@@ -28,21 +36,69 @@ use std::sync::LazyLock;
 pub struct Redactor {
     /// The values of variables, longest first.
     values: Option<AhoCorasick>,
-    rules: &'static Rules,
+    rules: Arc<Rules>,
 }
 
-static PROCESS: LazyLock<Redactor> = LazyLock::new(|| Redactor::of(std::env::vars_os()));
+/// What was added to what this process knows by itself.
+struct Added {
+    variables: BTreeSet<(String, String)>,
+    /// The texts of files of rules, by path.
+    rules: BTreeMap<PathBuf, String>,
+}
+
+static ADDED: Mutex<Added> = Mutex::new(Added { variables: BTreeSet::new(), rules: BTreeMap::new() });
+static PROCESS: LazyLock<RwLock<Arc<Redactor>>> =
+    LazyLock::new(|| RwLock::new(Arc::new(Redactor::of(environment::of_process(), Rules::shipped()))));
+
+/// A file of rules cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{path}: {message}", path = path.display())]
+pub struct RulesError {
+    /// The file.
+    pub path: PathBuf,
+    /// What is wrong, with the line or the rule.
+    pub message: String,
+}
 
 impl Redactor {
-    /// The one of this program: its own environment and the rules that come with it.
+    /// The one of this process: its own environment, the rules that come with the program, and what was added.
     #[must_use]
-    pub fn of_process() -> &'static Self {
-        &PROCESS
+    pub fn of_process() -> Arc<Self> {
+        Arc::clone(&PROCESS.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn of(variables: impl IntoIterator<Item = (std::ffi::OsString, std::ffi::OsString)>) -> Self {
-        let rules = Rules::shipped();
-        Self { values: environment::matcher(variables, rules), rules }
+    /// From now on the process looks for more: the values of these variables, if their names look like those of secrets,
+    /// and what the rules in a file find, which has the format of gitleaks. Nothing is ever taken away again.
+    ///
+    /// # Errors
+    /// [`RulesError`] if the file cannot be read, is no TOML, or has a rule that cannot be used; then nothing is added.
+    pub fn add_to_process<'a>(
+        variables: impl IntoIterator<Item = (&'a String, &'a String)>,
+        rules: Option<&Path>,
+    ) -> Result<(), RulesError> {
+        let mut added = ADDED.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut is_new = false;
+        if let Some(path) = rules {
+            let wrong = |message| RulesError { path: path.to_owned(), message };
+            let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
+            Rules::check(&text).map_err(wrong)?;
+            is_new = added.rules.get(path) != Some(&text);
+            added.rules.insert(path.to_owned(), text);
+        }
+        for (name, value) in variables {
+            is_new |= added.variables.insert((name.clone(), value.clone()));
+        }
+        if is_new {
+            let rules =
+                if added.rules.is_empty() { Rules::shipped() } else { Arc::new(Rules::with(added.rules.values())) };
+            let redactor = Self::of(environment::of_process().chain(added.variables.iter().cloned()), rules);
+            *PROCESS.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(redactor);
+        }
+        Ok(())
+    }
+
+    fn of(variables: impl IntoIterator<Item = (String, String)>, rules: Arc<Rules>) -> Self {
+        Self { values: environment::matcher(variables, &rules), rules }
     }
 
     /// The text without secrets. What was redacted already stays as it is.

@@ -8,6 +8,7 @@ use serde::Deserialize;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::Arc;
 use std::sync::LazyLock;
 
 /// So much stands before a rule's keyword at most: what rules have there is a name of a few words.
@@ -80,6 +81,8 @@ pub(super) struct Rules {
     keywords: AhoCorasick,
     /// The rules of each keyword.
     of_keyword: Vec<Vec<usize>>,
+    /// The rules without a keyword, which look at every text.
+    always: Vec<usize>,
     names: Vec<Pattern>,
     not: Vec<Pattern>,
     words: Vec<String>,
@@ -99,16 +102,19 @@ struct Pattern(LazyLock<Option<Regex>, Box<dyn FnOnce() -> Option<Regex> + Send>
 
 impl Pattern {
     fn new(source: &str) -> Self {
-        let source = with_plain_braces(&source.replace(END, OUR_END));
-        Self(LazyLock::new(Box::new(move || {
-            // As in RE2, for which gitleaks writes them: classes such as `\w` are ASCII.
-            RegexBuilder::new(&source).unicode(false).size_limit(64 << 20).build().ok()
-        })))
+        let source = source.to_owned();
+        Self(LazyLock::new(Box::new(move || compiled(&source).ok())))
     }
 
     fn get(&self) -> Option<&Regex> {
         self.0.as_ref()
     }
+}
+
+fn compiled(source: &str) -> Result<Regex, regex::Error> {
+    let source = with_plain_braces(&source.replace(END, OUR_END));
+    // As in RE2, for which gitleaks writes them: classes such as `\w` are ASCII.
+    RegexBuilder::new(&source).unicode(false).size_limit(64 << 20).build()
 }
 
 /// Go takes a brace that counts nothing for itself, this engine wants it escaped.
@@ -178,21 +184,48 @@ fn line_of(text: &[u8], found: &Range<usize>) -> Range<usize> {
     start..end
 }
 
-static SHIPPED: LazyLock<Rules> = LazyLock::new(|| {
-    let theirs = include_str!("../../config/redaction/gitleaks.toml");
-    let ours = include_str!("../../config/redaction/rules.toml");
-    Rules::of([theirs, ours].map(|text| toml::from_str(text).expect("a test reads what is shipped")))
-});
+static SHIPPED: LazyLock<Arc<Rules>> = LazyLock::new(|| Arc::new(Rules::with([])));
 
 impl Rules {
     /// Those that come with the program.
-    pub fn shipped() -> &'static Self {
-        &SHIPPED
+    pub fn shipped() -> Arc<Self> {
+        Arc::clone(&SHIPPED)
     }
 
-    fn of(files: [File; 2]) -> Self {
+    /// Those and more, from texts that were checked.
+    pub fn with<'a>(more: impl IntoIterator<Item = &'a String>) -> Self {
+        let theirs = include_str!("../../config/redaction/gitleaks.toml");
+        let ours = include_str!("../../config/redaction/rules.toml");
+        let texts = [theirs, ours].into_iter().chain(more.into_iter().map(String::as_str));
+        Self::of(
+            texts.map(|text| toml::from_str(text).expect("a test reads what is shipped, and what is added is checked")),
+        )
+    }
+
+    /// Whether a text can be used, all of it: of a rule that is never tried nobody would know that it finds nothing.
+    pub fn check(text: &str) -> Result<(), String> {
+        let file: File = toml::from_str(text).map_err(|error| error.to_string())?;
+        let mut patterns = Vec::new();
+        for rule in &file.rules {
+            if rule.regex.is_none() && rule.path.is_none() {
+                return Err(format!("the rule `{}` has no `regex`", rule.id));
+            }
+            let allowed = rule.allowlists.iter().flat_map(|allowed| &allowed.regexes);
+            patterns.extend(rule.regex.iter().chain(allowed).map(|source| (rule.id.as_str(), source)));
+        }
+        patterns.extend(file.allowlist.regexes.iter().map(|source| ("allowlist", source)));
+        let variables = file.environment.names.iter().chain(&file.environment.not);
+        patterns.extend(variables.map(|source| ("environment", source)));
+        for (of, source) in patterns {
+            compiled(source).map_err(|error| format!("`{of}`: {error}"))?;
+        }
+        Ok(())
+    }
+
+    fn of(files: impl IntoIterator<Item = File>) -> Self {
         let mut rules = Vec::new();
         let mut by_keyword: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+        let mut always = Vec::new();
         let mut allowed = Allowed::default();
         let mut variables = Variables::default();
         for file in files {
@@ -203,6 +236,9 @@ impl Rules {
             variables.words.extend(file.environment.words);
             for rule in file.rules {
                 let (Some(source), None) = (rule.regex, rule.path) else { continue };
+                if rule.keywords.is_empty() {
+                    always.push(rules.len());
+                }
                 for keyword in rule.keywords {
                     by_keyword.entry(keyword.to_ascii_lowercase()).or_default().push(rules.len());
                 }
@@ -226,6 +262,7 @@ impl Rules {
                 .build(keywords)
                 .expect("some hundred words are not too many"),
             of_keyword,
+            always,
             names: variables.names.iter().map(|source| Pattern::new(source)).collect(),
             not: variables.not.iter().map(|source| Pattern::new(source)).collect(),
             words: variables.words,
@@ -264,6 +301,7 @@ impl Rules {
                 }
             }
         }
+        windows.extend(self.always.iter().map(|rule| (*rule, 0..bytes.len())));
         for (rule, window) in windows {
             self.look(rule, bytes, window, &mut found);
         }

@@ -1,6 +1,5 @@
 use super::Redactor;
 use super::rules::Rules;
-use std::ffi::OsString;
 
 #[test]
 fn every_rule_that_is_shipped_can_be_used() {
@@ -109,14 +108,15 @@ fn what_builds_print_stays_as_it_is() {
 
 #[test]
 fn the_values_of_secret_variables_are_found_exactly() {
-    let variable = |name: &str, value: &str| (OsString::from(name), OsString::from(value));
-    let redactor = Redactor::of([
+    let variable = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    let variables = [
         variable("MY_TOKEN", "correct horse\"battery"),
         variable("SHORT_KEY", "abc"),
         variable("KEY_MODE", "disabled"),
         variable("PLAIN", "not-a-secret-at-all"),
         variable("SSH_AUTH_SOCK", "/run/user/agent"),
-    ]);
+    ];
+    let redactor = Redactor::of(variables, Rules::shipped());
     let check = |text: &str, wanted: &str| assert_eq!(redactor.redact(text), wanted);
     check("<correct horse\"battery>", "<[redacted:environment]>");
     check(r#""correct horse\"battery""#, r#""[redacted:environment]""#);
@@ -141,4 +141,20 @@ fn an_argument_is_found_by_its_name() {
     let of =
         |secret: &str| serde_json::json!({ "env": [{ "db_password": secret, "path": "src/a1b2c3d4e5.rs" }], "n": 1 });
     assert_eq!(Redactor::of_process().redact_arguments(of("tr0ub4dor&3x")), of("[redacted:password]"));
+}
+
+#[test]
+fn rules_of_ones_own_come_to_the_shipped_ones() {
+    let own = "[[rules]]\nid = \"acme\"\nregex = 'acme-[0-9]{6}'\n[allowlist]\nregexes = ['000000']\n";
+    assert_eq!(Rules::check(own), Ok(()));
+    let redactor = Redactor::of([], std::sync::Arc::new(Rules::with([&own.to_owned()])));
+    let said = redactor.redact("acme-123456 acme-000000 postgres://me:s3cr3t-pw@db/x").into_owned();
+    assert_eq!(said, "[redacted:acme] acme-000000 postgres://me:[redacted:url-password]@db/x");
+    let check = |text: &str, wanted: &str| {
+        let error = Rules::check(text).unwrap_err();
+        assert!(error.contains(wanted), "{error}");
+    };
+    check("[[rules]]\nid = \"acme\"\n", "the rule `acme` has no `regex`");
+    check("[[rules]]\nid = \"acme\"\nregex = '('\n", "`acme`: regex parse error");
+    check("[[rules]\n", "line 1");
 }

@@ -5,6 +5,7 @@ use crate::config::ConfigError;
 use crate::config::Effective;
 use crate::config::Inputs;
 use crate::layer::Svc;
+use crate::redaction::Redactor;
 use crate::services::Settings;
 use std::path::Path;
 
@@ -22,9 +23,15 @@ pub fn project(dir: impl AsRef<Path>) -> Result<Svc<dyn Settings>, ConfigError> 
 /// Loaded settings as a service.
 ///
 /// # Errors
-/// [`ConfigError`] if values do not fit together.
+/// [`ConfigError`] if values do not fit together, or the project's own rules for secrets cannot be used.
 pub fn settings_from(effective: &Effective) -> Result<Svc<dyn Settings>, ConfigError> {
-    Ok(Svc::new(effective.settings()?))
+    let values = effective.settings()?;
+    let variables = values.agents.named.values().flat_map(|agent| &agent.env);
+    Redactor::add_to_process(variables, values.redaction_rules.as_deref()).map_err(|error| ConfigError::Value {
+        origin: error.path.display().to_string(),
+        message: format!("{} (`redaction.rules` names this file)", error.message),
+    })?;
+    Ok(Svc::new(values))
 }
 
 /// The settings of the project in the current directory: what a list has until it is given others.

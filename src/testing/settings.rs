@@ -60,5 +60,6 @@ pub fn fixed_settings() -> policy::Values {
         verification: policy::Verification::default(),
         risk: policy::Risk::default(),
         notify: Vec::new(),
+        redaction_rules: None,
     }
 }

@@ -101,6 +101,29 @@ fn what_checks_and_agents_print_is_kept_without_secrets() {
 }
 
 #[test]
+fn what_an_agent_is_given_and_what_own_rules_name_goes_as_well() {
+    let planted = Planted::new();
+    let project = &planted.project;
+    let script = "echo $ACME_KEY acme-$((123455 + 1)); echo attempt > answer.txt";
+    project.config(|c| {
+        c["agents"]["sh"] =
+            json!({ "type": "command", "argv": ["sh", "-c", script], "env": { "ACME_KEY": "only here it is" } });
+        c["redaction"] = json!({ "rules": "rules.toml" });
+    });
+    project.tasks(&[task_with_check("a", "echo $ACME_KEY acme-$((123455 + 1)); false")]);
+    project.write("rules.toml", "[[rules]]\nid = \"acme\"\nregex = 'acme-[0-9]{6}'\n");
+    project.commit();
+    planted.run(&["run", "--max-attempts", "2"]).exits(1);
+    let words = ["only here it is", "acme-123456"].map(str::to_owned);
+    for dir in ["memory", ".reflection"] {
+        assert_eq!(holding(&project.dir.join(dir), &words), [""; 0]);
+    }
+    assert!(String::from_utf8(project.read("memory/reflections.jsonl")).unwrap().contains("[redacted:acme]"));
+    project.write("rules.toml", "[[rules]]\nid = \"acme\"\nregex = '('\n");
+    planted.run(&["run"]).exits(2).says("rules.toml: `acme`: regex parse error");
+}
+
+#[test]
 fn what_a_setup_prints_is_told_without_secrets() {
     let planted = Planted::new();
     planted.project.config(|c| c["setup"] = json!(format!("{{ {PRINTS}; }} >&2; exit 1")));

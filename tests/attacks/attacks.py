@@ -28,9 +28,10 @@ import hostile
 import nights
 import results
 import rights
+import tokens
 
 ROOT = Path(__file__).resolve().parents[2]
-GROUPS = {"files": files, "hostile": hostile, "clean": clean, "results": results, "rights": rights, "nights": nights}
+GROUPS = {"files": files, "hostile": hostile, "clean": clean, "results": results, "rights": rights, "secrets": tokens, "nights": nights}
 
 
 class Job:

@@ -61,7 +61,12 @@ impl Write for Log {
 }
 
 fn without_secrets(text: Arguments<'_>) -> String {
-    Redactor::of_process().redact_owned(text.to_string())
+    let text = text.to_string();
+    if !text.starts_with(['{', '[']) {
+        return Redactor::of_process().redact_owned(text);
+    }
+    // A document stays one, whatever stands in its strings.
+    String::from_utf8_lossy(&Redactor::of_process().redact_json(text.as_bytes())).into_owned()
 }
 
 /// Why stdout did not take everything that was written, if so.

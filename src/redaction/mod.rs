@@ -28,7 +28,7 @@ use std::sync::RwLock;
 ///
 /// ```
 /// use reflexion::redaction::Redactor;
-/// let token = ["gh", "p_", "R4nd0mR4nd0mR4nd0mR4nd0mR4nd0mR4nd0m"].concat();
+/// let token = ["gh", "p_", "k3Qv9TzR1mXw7LbYc5HnD2sPfJ8aGuE4tV6o"].concat();
 /// let text = format!("fatal: {token} has no access");
 /// assert_eq!(Redactor::of_process().redact(&text), "fatal: [redacted:github-pat] has no access");
 /// assert_eq!(Redactor::of_process().redact("nothing to hide"), "nothing to hide");

@@ -124,6 +124,17 @@ fn what_an_agent_is_given_and_what_own_rules_name_goes_as_well() {
 }
 
 #[test]
+fn what_is_printed_as_json_stays_json() {
+    let project = Project::new("true");
+    let mut task = task_with_check("a", "true");
+    let password = ["tr0ub", "4dor"].concat();
+    task["title"] = json!(format!("Ask with curl -u \"ada:{password}\" host"));
+    project.tasks(&[task]);
+    let shown = project.run(&["task", "list", "--json"]).exits(0).json().to_string();
+    assert!(!shown.contains(&password) && shown.contains("[redacted:"), "{shown}");
+}
+
+#[test]
 fn what_a_setup_prints_is_told_without_secrets() {
     let planted = Planted::new();
     planted.project.config(|c| c["setup"] = json!(format!("{{ {PRINTS}; }} >&2; exit 1")));

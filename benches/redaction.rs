@@ -33,7 +33,7 @@ fn main() {
     }
     println!(
         "{lines} lines, {hits} of them taken for one with a secret: {:.3} in 1,000",
-        hits as f64 * 1000.0 / lines as f64
+        f64::from(hits) * 1000.0 / lines as f64
     );
     let pieces: Vec<&str> = texts.iter().flat_map(|text| pieces(text)).collect();
     let again = BYTES.div_ceil(bytes.max(1));
@@ -42,7 +42,7 @@ fn main() {
     let counting = best(|| {
         (0..again).for_each(|_| {
             black_box(pieces.iter().map(|piece| piece.lines().count()).sum::<usize>());
-        })
+        });
     });
     let rate = |time: Duration| (bytes * again) as f64 / 1e6 / time.as_secs_f64();
     println!(

@@ -21,6 +21,7 @@ use crate::runtime;
 use crate::runtime::Health;
 use crate::runtime::HealthParams;
 use crate::runtime::HealthState;
+use crate::runtime::Trust;
 use crate::services::KeepAwake;
 use crate::services::Models;
 use crate::services::Notifiers;
@@ -63,8 +64,8 @@ pub(super) async fn doctor(dir: &Path, args: &DoctorArgs) -> anyhow::Result<Exit
         return Ok(Exit::Confirmed);
     }
     let mut findings = vec![git().await];
-    match project::layers(dir, Vec::new()) {
-        Ok((layers, settings)) => {
+    match project::guarded(dir, Vec::new()) {
+        Ok((layers, settings, trust)) => {
             findings.push(Finding::good("project.json", settings.project().root.display().to_string()));
             findings.push(runtime::base_health(&*settings).await.into());
             findings.extend(runtime::protect_health(&*settings).map(Finding::from));
@@ -72,13 +73,15 @@ pub(super) async fn doctor(dir: &Path, args: &DoctorArgs) -> anyhow::Result<Exit
             let is_sound = state.ok;
             findings.push(state);
             let (files, tasks) = files(&layers).await?;
-            findings.extend(agents(&layers, &*settings, tasks.as_ref()).await?);
+            let trusted = trust.is_given();
+            findings.push(trust_finding(&trust, tasks.as_ref(), args.checks));
+            findings.extend(agents(&layers, &*settings, tasks.as_ref(), trusted).await?);
             findings.extend(files);
             findings.extend(notifiers(&layers).await);
             findings.extend(awake(&layers, &*settings).await?);
             // They need a place below the state, which is not looked for behind what is wrong with it.
             if is_sound {
-                findings.extend(runtime::sandbox_health(&*settings).await.map(Finding::from));
+                findings.extend(runtime::sandbox_health(&*settings, trusted).await.map(Finding::from));
             }
             // They need a workspace, which there is none of.
             if args.checks && !cannot_start(&findings) {
@@ -115,9 +118,30 @@ pub(super) async fn doctor(dir: &Path, args: &DoctorArgs) -> anyhow::Result<Exit
 
 /// Whether no run can begin with that.
 fn cannot_start(findings: &[Finding]) -> bool {
-    let needed =
-        |what: &str| matches!(what, "git" | "base" | "workspace" | "sandbox" | STATE) || what.starts_with("check ");
+    let needed = |what: &str| {
+        matches!(what, "git" | "base" | "workspace" | "sandbox" | TRUST | STATE) || what.starts_with("check ")
+    };
     findings.iter().any(|finding| !finding.ok && needed(&finding.what))
+}
+
+const TRUST: &str = "trust";
+
+/// Whether a run would be asked for trust. Checks are started, so they need it.
+fn trust_finding(trust: &Trust, tasks: Option<&TaskList>, checks: bool) -> Finding {
+    let tasks = tasks.map(|list| list.tasks.as_slice()).unwrap_or_default();
+    let advice = "`reflexion trust --show` lists it, `reflexion trust` trusts it";
+    match trust.untrusted(tasks) {
+        Err(error) => Finding::bad(TRUST, format!("{}: {error}", trust.path().display()), "make it readable"),
+        Ok(found) if found.settings.is_empty() && found.tasks.is_empty() => {
+            Finding::good(TRUST, "all that is named is trusted")
+        }
+        Ok(found) => {
+            let count = found.settings.len() + found.tasks.values().map(Vec::len).sum::<usize>();
+            let detail =
+                format!("{} named here and not trusted, so nothing of that is started", plural(count, "thing"));
+            Finding { ok: !checks, ..Finding::bad(TRUST, detail, advice) }
+        }
+    }
 }
 
 async fn git() -> Finding {
@@ -161,10 +185,15 @@ impl From<Health> for Finding {
 
 /// The agents that the project uses and its generator, and which other agents are installed. None of them is set to
 /// work: that might cost money.
-async fn agents(layers: &Layers, settings: &dyn Settings, tasks: Option<&TaskList>) -> anyhow::Result<Vec<Finding>> {
+async fn agents(
+    layers: &Layers,
+    settings: &dyn Settings,
+    tasks: Option<&TaskList>,
+    trusted: bool,
+) -> anyhow::Result<Vec<Finding>> {
     let used = used(settings, tasks);
     let app = layers.build::<Svc<dyn Models>>().await?;
-    let params = HealthParams { settings, used: &used, runner: &*runtime::command_runner(), models: &**app };
+    let params = HealthParams { settings, used: &used, trusted, runner: &*runtime::command_runner(), models: &**app };
     let health = runtime::agent_health(params).await;
     app.shutdown().await?;
     let mut findings: Vec<Finding> = health.into_iter().map(Finding::from).collect();

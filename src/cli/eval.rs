@@ -8,6 +8,7 @@ use super::output::errln;
 use super::output::out;
 use super::output::outln;
 use super::project;
+use super::trust;
 use crate::config;
 use crate::config::ConfigError;
 use crate::domain::policy;
@@ -22,6 +23,7 @@ use crate::runtime;
 use crate::runtime::EvalError;
 use crate::runtime::EvalFiles;
 use crate::runtime::EvalParams;
+use crate::runtime::Trust;
 use anyhow::Context;
 use std::fs;
 use std::path::Path;
@@ -39,8 +41,11 @@ pub(super) async fn eval(dir: &Path, args: EvalArgs) -> anyhow::Result<Exit> {
     if args.list {
         return list(&suites, args.json);
     }
-    let (settings, is_project) = settings(dir)?;
-    let state = is_project.then(|| settings.project.state_dir());
+    let (settings, trust) = settings(dir)?;
+    if let Some(trust) = &trust {
+        trust::ensure(trust, &[], |_| false, false).await?;
+    }
+    let state = trust.map(|_| settings.project.state_dir());
     let cancel = CancellationToken::new();
     let watched = tokio::spawn(cancel_on_signal(cancel.clone()));
     let params = EvalParams {
@@ -74,12 +79,12 @@ pub(super) async fn eval(dir: &Path, args: EvalArgs) -> anyhow::Result<Exit> {
     Ok(if below { Exit::NotConfirmed } else { Exit::Confirmed })
 }
 
-/// The settings of the project at `dir`, and whether there is one; the built-in ones if not.
-fn settings(dir: &Path) -> anyhow::Result<(policy::Values, bool)> {
+/// The settings of the project at `dir`, and what is trusted there; the built-in ones where there is none.
+fn settings(dir: &Path) -> anyhow::Result<(policy::Values, Option<Trust>)> {
     match project::load(dir, Vec::new()) {
-        Ok(effective) => Ok((effective.settings()?, true)),
+        Ok(effective) => Ok((effective.settings()?, Some(Trust::of(&effective)?))),
         Err(error) if matches!(error.downcast_ref(), Some(ConfigError::Missing { .. })) => {
-            Ok((config::defaults(dir)?.settings()?, false))
+            Ok((config::defaults(dir)?.settings()?, None))
         }
         Err(error) => Err(error),
     }

@@ -257,7 +257,7 @@ async fn judged_stop(call: &HookCall) -> anyhow::Result<Result<Option<String>, S
     let rules = runtime::hook_rules(call).because();
     let found = if rules.is_some() { None } else { judge::of_project(&dir)? };
     let (settings, passed_over) = runtime::hook_settings(&found.map_or_else(|| config::defaults(&dir), Ok)?)?;
-    for note in rules.iter().chain(&passed_over) {
+    for note in rules.into_iter().chain(passed_over.as_deref()) {
         say(note);
     }
     let layers = runtime::live().with(settings);

@@ -20,7 +20,6 @@ use crate::runtime;
 use crate::runtime::TranscriptTurn;
 use crate::services::CompletionVerifier;
 use crate::services::ProgressJudge;
-use crate::services::Settings;
 use crate::services::UsageMeter;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -68,7 +67,11 @@ pub(super) async fn judge(dir: &Path, args: JudgeArgs) -> anyhow::Result<Exit> {
 pub(super) fn settings(dir: &Path) -> anyhow::Result<(Layers, Option<PathBuf>)> {
     let found = of_project(dir)?;
     let effective = found.clone().map_or_else(|| config::defaults(dir), Ok)?;
-    let settings: Svc<dyn Settings> = runtime::settings_from(&effective).map_err(|error| in_full(dir, error.into()))?;
+    let looked = runtime::settings_to_look(&effective).map_err(|error| in_full(dir, error.into()));
+    let (settings, passed_over) = looked?;
+    if let Some(passed_over) = passed_over {
+        errln!("note: {passed_over}");
+    }
     let root = found.map(|_| settings.project().root.clone());
     Ok((runtime::live().with(settings), root))
 }

@@ -30,6 +30,7 @@ mod run;
 mod status;
 mod task;
 mod transcript;
+mod trust;
 pub mod watch;
 
 pub use exit::Exit;
@@ -116,7 +117,14 @@ fn run_with(args: impl IntoIterator<Item = OsString>) -> ExitCode {
 async fn dispatch(args: Args) -> anyhow::Result<Exit> {
     let project = args.project;
     match args.command {
-        Command::Init(init) => init::init(&project, &init),
+        Command::Init(init) => {
+            let exit = init::init(&project, &init)?;
+            if !init.dry_run {
+                trust::wrote_project(&project).await;
+            }
+            Ok(exit)
+        }
+        Command::Trust(args) => trust::trust(&project, args).await,
         Command::Run(run) => run::run(&project, run).await,
         Command::Overnight(args) => overnight::overnight(&project, args).await,
         Command::Report(args) => report::report(&project, args),

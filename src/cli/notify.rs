@@ -6,6 +6,7 @@ use super::args::NotifyCommand;
 use super::exit::UsageError;
 use super::output::outln;
 use super::project;
+use super::trust;
 use crate::layer::Svc;
 use crate::runtime;
 use crate::services::Notifiers;
@@ -14,7 +15,8 @@ use std::path::Path;
 
 pub(super) async fn notify(dir: &Path, args: NotifyArgs) -> anyhow::Result<Exit> {
     let NotifyCommand::Test { json } = args.command;
-    let (layers, settings) = project::layers(dir, Vec::new())?;
+    let (layers, settings, trust) = project::guarded(dir, Vec::new())?;
+    trust::ensure(&trust, &[], |_| false, false).await?;
     let app = layers.build::<Svc<dyn Notifiers>>().await?;
     let sent = runtime::notify_test(&**app, &settings.project().name, &*runtime::system_clock()).await;
     app.shutdown().await?;

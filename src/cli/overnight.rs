@@ -8,11 +8,13 @@ use super::output::errln;
 use super::progress::Progress;
 use super::project;
 use super::run;
+use super::trust;
 use crate::config::Origin;
 use crate::config::Override;
 use crate::domain::Again;
 use crate::domain::INTEGRATION;
 use crate::domain::RunKind;
+use crate::domain::Task;
 use crate::domain::TaskId;
 use crate::domain::TaskList;
 use crate::domain::Timestamp;
@@ -42,7 +44,7 @@ use tokio_util::sync::CancellationToken;
 pub(super) async fn overnight(dir: &Path, args: OvernightArgs) -> anyhow::Result<Exit> {
     let ids = args.tasks.iter().map(|id| TaskId::new(id.as_str()).map_err(|e| UsageError(e.to_string())));
     let ids = ids.collect::<Result<Vec<_>, _>>()?;
-    let (layers, settings) = project::layers(dir, overrides(&args))?;
+    let (layers, settings, trust) = project::guarded(dir, overrides(&args))?;
     runtime::check_state(settings.project())?;
     // A night may begin in hours, when nobody is there to install another one.
     runtime::git_version().await?;
@@ -66,6 +68,9 @@ pub(super) async fn overnight(dir: &Path, args: OvernightArgs) -> anyhow::Result
         app.shutdown().await?;
         return run::nothing_open(&list, &*settings, args.json);
     }
+    let asked =
+        |task: &Task| unfinished.is_some() || again == Again::Yes || run::is_open(task) || ids.contains(&task.id);
+    trust::ensure(&trust, &list.tasks, asked, args.how.trust).await?;
     run::say_unprotected(&*settings);
     let cancel = CancellationToken::new();
     let drain = CancellationToken::new();

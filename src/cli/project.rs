@@ -10,11 +10,14 @@ use crate::files::Place;
 use crate::layer::Layers;
 use crate::layer::Svc;
 use crate::runtime;
+use crate::runtime::Trust;
 use crate::services::Settings;
+use crate::services::Tasks;
 use serde::Serialize;
 use std::io;
 use std::io::Write;
 use std::path::Path;
+use std::sync::Arc;
 
 /// Loads the settings of the project at `dir`, and prints its warnings on stderr.
 pub(super) fn load(dir: &Path, flags: Vec<Override>) -> anyhow::Result<Effective> {
@@ -42,6 +45,16 @@ fn warned(effective: Effective) -> Effective {
 pub(super) fn layers(dir: &Path, flags: Vec<Override>) -> anyhow::Result<(Layers, Svc<dyn Settings>)> {
     let settings = runtime::settings_from(&load(dir, flags)?)?;
     Ok((runtime::live().with(settings.clone()), settings))
+}
+
+/// The live layers on the project at `dir`, which begin no task that nobody trusts, and what is trusted there.
+pub(super) fn guarded(dir: &Path, flags: Vec<Override>) -> anyhow::Result<(Layers, Svc<dyn Settings>, Trust)> {
+    let effective = load(dir, flags)?;
+    let settings = runtime::settings_from(&effective)?;
+    let trust = Trust::of(&effective)?;
+    let tasks = trust.guard(Arc::new(runtime::task_file(&*settings, runtime::system_clock())));
+    let layers = runtime::live().with(settings.clone()).with(Svc::<dyn Tasks>::from(tasks));
+    Ok((layers, settings, trust))
 }
 
 /// Writes a file as a whole, durably; a link in its place is replaced itself, a device or a pipe is not. The directory that a

@@ -10,6 +10,7 @@ use super::output::outln;
 use super::parts::Known;
 use super::progress::Progress;
 use super::project;
+use super::trust;
 use crate::config::Origin;
 use crate::config::Override;
 use crate::domain::Again;
@@ -17,6 +18,7 @@ use crate::domain::RunKind;
 use crate::domain::RunReport;
 use crate::domain::Status;
 use crate::domain::Stop;
+use crate::domain::Task;
 use crate::domain::TaskId;
 use crate::domain::TaskList;
 use crate::domain::Verdict;
@@ -35,7 +37,7 @@ use tokio_util::sync::CancellationToken;
 pub(super) async fn run(dir: &Path, args: RunArgs) -> anyhow::Result<Exit> {
     let ids = args.tasks.iter().map(|id| TaskId::new(id.as_str()).map_err(|e| UsageError(e.to_string())));
     let ids = ids.collect::<Result<Vec<_>, _>>()?;
-    let (layers, settings) = project::layers(dir, overrides(args.how.jobs, args.how.no_reflexion))?;
+    let (layers, settings, trust) = project::guarded(dir, overrides(args.how.jobs, args.how.no_reflexion))?;
     runtime::check_state(settings.project())?;
     check_agent(args.how.agent.as_deref(), &*settings)?;
     let progress = Progress::new(args.json);
@@ -57,6 +59,9 @@ pub(super) async fn run(dir: &Path, args: RunArgs) -> anyhow::Result<Exit> {
         app.shutdown().await?;
         return nothing_open(&list, &*settings, args.json);
     }
+    let asked =
+        |task: &Task| if ids.is_empty() { again == Again::Yes || is_open(task) } else { ids.contains(&task.id) };
+    trust::ensure(&trust, &list.tasks, asked, args.how.trust).await?;
     say_unprotected(&*settings);
     let cancel = CancellationToken::new();
     let interrupt = tokio::spawn(interrupt::cancel_on_signal(cancel.clone()));

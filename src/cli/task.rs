@@ -10,16 +10,20 @@ use super::output::out;
 use super::output::outln;
 use super::parts;
 use super::project;
+use super::trust;
+use crate::config::Effective;
 use crate::domain::INTEGRATION;
 use crate::domain::Status;
 use crate::domain::Task;
 use crate::domain::TaskList;
+use crate::domain::TrustItem;
 use crate::domain::nearest_id;
 use crate::report::plural;
 use crate::runtime;
 use crate::runtime::Readiness;
 use crate::runtime::TaskFile;
 use crate::runtime::TrackRecord;
+use crate::runtime::Trust;
 use crate::services::Settings;
 use crate::services::Tasks;
 use crate::services::TasksError;
@@ -29,7 +33,9 @@ use serde_json::json;
 use std::path::Path;
 
 pub(super) async fn task(dir: &Path, args: TaskArgs) -> anyhow::Result<Exit> {
-    let settings = runtime::settings_from(&project::load(dir, Vec::new())?)?;
+    let effective = project::load(dir, Vec::new())?;
+    let settings = runtime::settings_from(&effective)?;
+    let trust = Trust::of(&effective)?;
     let file = runtime::task_file(&*settings, runtime::system_clock());
     match args.command {
         TaskCommand::List { status, json } => list(&file, status.as_deref(), json).await,
@@ -40,14 +46,19 @@ pub(super) async fn task(dir: &Path, args: TaskArgs) -> anyhow::Result<Exit> {
                 let message = "a night's own branch is called that, and tasks' branches are beside it: give another id";
                 return Err(UsageError(format!("--id {INTEGRATION}: {message}")).into());
             }
-            let added = usage(file.add(new_task(&add)).await)?;
+            let fields = new_task(&add);
+            let own = theirs(&effective, &fields);
+            let added = usage(file.add(fields).await)?;
+            trust::wrote(&trust, &own).await;
             say_unknown(&added, &file, &*settings).await?;
             print(&added, "added", add.json)
         }
         TaskCommand::Edit { id, fields, json } => {
             let fields = parse(&fields)?;
             say_misspelt(&fields);
+            let own = theirs(&effective, &fields);
             let changed = usage(file.edit(&id, fields).await)?;
+            trust::wrote(&trust, &own).await;
             say_unknown(&changed, &file, &*settings).await?;
             print(&changed, "changed", json)
         }
@@ -55,6 +66,18 @@ pub(super) async fn task(dir: &Path, args: TaskArgs) -> anyhow::Result<Exit> {
         TaskCommand::Reopen { id, json } => print(&usage(file.set_status(&id, Status::Open).await)?, "opened", json),
         TaskCommand::Sync { json } => sync(&file, json).await,
     }
+}
+
+/// What a person names in the fields of a task that they write; other fields of it are somebody else's.
+fn theirs(effective: &Effective, fields: &Map<String, Value>) -> Vec<TrustItem> {
+    let mut task = json!({ "id": "new", "title": "new" });
+    for key in ["checks", "subtasks", "agent"] {
+        if let Some(value) = fields.get(key) {
+            task[key] = value.clone();
+        }
+    }
+    // What is no task is refused by whoever writes it.
+    serde_json::from_value::<Task>(task).map(|task| effective.trust_items_of(&task)).unwrap_or_default()
 }
 
 /// What the user asked for wrongly is usage; what the system refused is the environment.

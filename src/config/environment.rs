@@ -8,7 +8,7 @@ use crate::domain::RISK_THRESHOLD_VARIABLE;
 use serde_json::Value;
 
 /// Variables that programs started by the runtime get, or that have a meaning of their own; never keys.
-const RESERVED: [&str; 13] = [
+const RESERVED: [&str; 14] = [
     "REFLEXION_RUN_ID",
     "REFLEXION_TASK_ID",
     "REFLEXION_SUBTASK_ID",
@@ -19,6 +19,7 @@ const RESERVED: [&str; 13] = [
     "REFLEXION_LIMIT_WAIT",
     "REFLEXION_LOG",
     "REFLEXION_MARK",
+    "REFLEXION_TRUST",
     "REFLEXION_NOTICE",
     "REFLEXION_NOTICE_TITLE",
     "REFLEXION_NOTICE_TEXT",

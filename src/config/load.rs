@@ -87,7 +87,7 @@ pub struct Effective {
 }
 
 /// The file that several projects may share, below `project.json` in precedence.
-const SHARED: &str = "config/reflexion.json";
+pub(super) const SHARED: &str = "config/reflexion.json";
 
 /// The built-in settings, for what works without a project: nothing is read.
 ///

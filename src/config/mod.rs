@@ -15,6 +15,7 @@ mod model;
 mod notify;
 mod reference;
 mod settings;
+mod trust;
 mod wire;
 
 pub use environment::env_name;

@@ -51,6 +51,7 @@ mod session_verdict;
 mod task;
 mod trace;
 mod transcript;
+mod trust;
 mod verdict;
 
 pub use attempt::{AgentReport, Change, CostSource, Ending, EndingEffect, TreeId, Usage};
@@ -88,6 +89,7 @@ pub use task::{
 };
 pub use trace::{Action, Asked, KEPT_BYTES, Outcome, Trace};
 pub use transcript::{Role, ToolKind, ToolStatus, TranscriptHead, TranscriptItem, TranscriptRecord};
+pub use trust::{TrustItem, TrustKind};
 pub use verdict::{Proof, Verdict};
 
 /// A moment in time, UTC, RFC 3339 when written.

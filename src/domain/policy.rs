@@ -8,6 +8,7 @@ use super::NoticeKind;
 use super::RiskThreshold;
 use super::TaskSize;
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -55,6 +56,12 @@ impl Project {
     #[must_use]
     pub fn memory_file(&self) -> PathBuf {
         self.root.join("memory").join("reflections.jsonl")
+    }
+
+    /// What this program keeps of a user, for all projects: `$XDG_STATE_HOME/reflexion`.
+    #[must_use]
+    pub fn user_state(&self) -> &Path {
+        self.rooms.parent().unwrap_or(&self.rooms)
     }
 
     /// Machine state: `.reflection/`.

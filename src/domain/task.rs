@@ -285,6 +285,8 @@ pub struct TaskList {
     pub attempts: std::collections::BTreeMap<(TaskId, SubtaskId), AttemptCount>,
     /// The run whose branch holds a task's newest confirmed work, also if it was opened again since.
     pub closed_by: std::collections::BTreeMap<TaskId, RunId>,
+    /// Tasks that are not to be begun, and why: nobody trusts what they would run. Empty where nobody asks for trust.
+    pub refused: std::collections::BTreeMap<TaskId, String>,
     /// Lines that could not be read; they stay in the file byte for byte.
     pub problems: Vec<LineProblem>,
 }

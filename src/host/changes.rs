@@ -28,7 +28,7 @@ impl Changes for HostChanges {
 
 fn changed(dir: &Path, since: &Since) -> Result<ChangedFiles, ChangesError> {
     let nowhere = || ChangesError::NoWorkTree { dir: dir.to_owned() };
-    let tree = HostWorkTree::around(dir).ok_or_else(nowhere)?.fetching();
+    let tree = HostWorkTree::around(dir).ok_or_else(nowhere)?.patient();
     let status = match tree.status() {
         Err(error) if error.message.contains("not a git repository") => return Err(nowhere()),
         status => status.map_err(git)?,
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_a_partial_clone_left_out_is_fetched() {
+    async fn what_a_partial_clone_left_out_is_told_and_not_fetched() {
         let (dir, _clone) = clone();
         let origin = dir.path().join("origin");
         git(&origin, &["config", "uploadpack.allowFilter", "true"]);
@@ -198,7 +198,8 @@ mod tests {
         }
         let url = format!("file://{}", origin.display());
         git(dir.path(), &["clone", "-q", "--filter=tree:0", &url, "partial"]);
-        assert_eq!(names(&dir.path().join("partial"), Since::Commit("HEAD~1".to_owned())).await, ["a/c"]);
+        let found = HostChanges.changed_files(&dir.path().join("partial"), &Since::Commit("HEAD~1".to_owned())).await;
+        assert!(matches!(&found, Err(ChangesError::Git(said)) if said.contains("fetches nothing")), "{found:?}");
     }
 
     #[tokio::test]

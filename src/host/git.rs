@@ -56,6 +56,9 @@ const CONFIG: [&str; 13] = [
 pub(super) const ENVIRONMENT: [(&str, &str); 4] =
     [("GIT_TERMINAL_PROMPT", "0"), ("GIT_OPTIONAL_LOCKS", "0"), ("GIT_NO_REPLACE_OBJECTS", "1"), ("LC_ALL", "C")];
 
+/// What a call that only looks is told as well: it reaches no other machine, whatever a clone has left out.
+pub(super) const NOTHING_FETCHED: [(&str, &str); 2] = [("GIT_NO_LAZY_FETCH", "1"), ("GIT_ALLOW_PROTOCOL", "")];
+
 /// Where the user's settings are, if not in the home directory: the only variables of git that a call takes over.
 const SETTINGS: [&str; 4] = ["GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_ATTR_NOSYSTEM"];
 
@@ -177,6 +180,11 @@ impl Call {
     pub(super) fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
         self.env.push((name.into(), value.as_ref().to_owned()));
         self
+    }
+
+    /// Reaches no other machine.
+    pub(super) fn looking(self) -> Self {
+        NOTHING_FETCHED.into_iter().fold(self, |call, (name, value)| call.env(name, value))
     }
 
     pub(super) fn stdin(mut self, bytes: impl Into<Vec<u8>>) -> Self {

@@ -11,7 +11,9 @@ use crate::services::WorkTree;
 use crate::services::WorkTreeError;
 use rustix::process::Pid;
 use rustix::process::Signal;
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
+use std::ffi::OsString;
 use std::fs::Metadata;
 use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
@@ -29,22 +31,12 @@ use std::time::Instant;
 #[derive(Debug, Clone)]
 pub struct HostWorkTree {
     top: PathBuf,
-    missing: Missing,
     /// When whoever waits for the answers has waited long enough, if they do not have the time.
     until: Option<Instant>,
 }
 
 /// A hook holds nobody up longer than this; git waits for ever for a pipe in the place of a file.
 const HOOKS_WAIT: Duration = Duration::from_millis(2500);
-
-/// What is done about objects that a partial clone left out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Missing {
-    /// The call fails: a hook waits for no network.
-    Fails,
-    /// They are fetched.
-    IsFetched,
-}
 
 impl HostWorkTree {
     /// The checkout that a directory lies in, if there is one. Git itself is not asked for it: its rules for that are
@@ -54,15 +46,21 @@ impl HostWorkTree {
         let dir = dir.canonicalize().ok()?;
         let top = dir.ancestors().find(|dir| is_git_dir(&dir.join(".git")))?;
         let until = Some(Instant::now() + HOOKS_WAIT);
-        Some(Self { top: top.to_owned(), missing: Missing::Fails, until })
+        Some(Self { top: top.to_owned(), until })
     }
 
-    /// Fetches what a partial clone left out, for callers that have the time.
-    pub(super) fn fetching(self) -> Self {
-        Self { missing: Missing::IsFetched, until: None, ..self }
+    /// For callers that have the time.
+    pub(super) fn patient(self) -> Self {
+        Self { until: None, ..self }
     }
 
+    /// Calls git so that it starts nothing that the repository names: hooks, fetches, and with `without` the programs that files
+    /// pass through.
     fn git<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<Vec<u8>, WorkTreeError> {
+        self.git_without(args, &[])
+    }
+
+    fn git_without<S: AsRef<OsStr>>(&self, args: &[S], without: &[OsString]) -> Result<Vec<u8>, WorkTreeError> {
         let mut process = Command::new("git");
         for (name, _) in std::env::vars_os().filter(|(name, _)| name.as_bytes().starts_with(b"GIT_")) {
             process.env_remove(name);
@@ -70,8 +68,11 @@ impl HostWorkTree {
         for (name, value) in git::ENVIRONMENT {
             process.env(name, value);
         }
-        if self.missing == Missing::Fails {
-            process.env("GIT_NO_LAZY_FETCH", "1");
+        process.envs(git::NOTHING_FETCHED);
+        // By variables, because `-c` ends a name at its first `=`, which may be a part of it.
+        process.env("GIT_CONFIG_COUNT", without.len().to_string());
+        for (i, key) in without.iter().enumerate() {
+            process.env(format!("GIT_CONFIG_KEY_{i}"), key).env(format!("GIT_CONFIG_VALUE_{i}"), "");
         }
         for key_value in ["core.hooksPath=/dev/null", "core.fsmonitor=false", "status.showStash=false"] {
             process.args(["-c", key_value]);
@@ -89,6 +90,9 @@ impl HostWorkTree {
             return Ok(output.stdout);
         }
         let said = String::from_utf8_lossy(&output.stderr);
+        if said.contains("lazy fetching disabled") || said.contains("promisor remote") {
+            return Err(failed(MISSING));
+        }
         Err(failed(if said.trim().is_empty() { "it said nothing" } else { &said }))
     }
 
@@ -126,11 +130,38 @@ impl HostWorkTree {
         self.line(&["rev-parse", "--quiet", "--verify", "--end-of-options", &format!("{name}^{{commit}}")])
     }
 
+    /// The settings by which files pass through programs on their way into the repository, and whether they must. Without them a
+    /// file counts as it lies there: one that passes through a filter may seem to differ, and none that differs seems not to.
+    fn filters(&self) -> Result<Vec<OsString>, WorkTreeError> {
+        const KEYS: [&[u8]; 4] = [b".clean", b".smudge", b".process", b".required"];
+        let names = self.git(&["config", "--null", "--name-only", "--list"])?;
+        let is_filter = |name: &&[u8]| name.starts_with(b"filter.") && KEYS.iter().any(|key| name.ends_with(key));
+        let found: BTreeSet<&[u8]> = names.split(|byte| *byte == 0).filter(is_filter).collect();
+        Ok(found.into_iter().map(|name| OsStr::from_bytes(name).to_owned()).collect())
+    }
+
+    /// The submodules that are checked out, from the top.
+    fn submodules(&self) -> Vec<PathBuf> {
+        // Without one of these there is none that git would look into.
+        if !self.top.join(".gitmodules").is_file() && !git_dir(&self.top.join(".git")).join("modules").is_dir() {
+            return Vec::new();
+        }
+        let listed = self.git(&["ls-files", "--stage", "-z"]).unwrap_or_default();
+        let links = listed.split(|byte| *byte == 0).filter(|entry| entry.starts_with(b"160000 "));
+        let paths = links.filter_map(|entry| entry.splitn(2, |byte| *byte == b'\t').nth(1));
+        let paths = paths.map(|path| PathBuf::from(OsStr::from_bytes(path)));
+        paths.filter(|path| is_git_dir(&self.top.join(path).join(".git"))).collect()
+    }
+
     /// Where two commits parted; none where they have nothing in common, or a shallow history does not reach back so far.
     pub(super) fn merge_base(&self, one: &str, other: &str) -> Option<String> {
         self.line(&["merge-base", one, other])
     }
 }
+
+/// What is said where a partial clone has left out what would be looked at.
+const MISSING: &str = "this clone has left objects out (a partial clone), and a command that only looks fetches nothing; \
+                       `git backfill`, or `git log --raw > /dev/null`, fetches them";
 
 /// A `.git` directory, or the file that stands in its place in linked worktrees and submodules.
 fn is_git_dir(path: &Path) -> bool {
@@ -161,17 +192,27 @@ impl WorkTree for HostWorkTree {
     }
 
     fn status(&self) -> Result<TreeStatus, WorkTreeError> {
-        let out = self.git(&[
+        let status = [
             "status",
             "--porcelain=v2",
             "--branch",
             "--no-ahead-behind",
             "--no-renames",
             "--untracked-files=all",
-            "--ignore-submodules=none",
+            "--ignore-submodules=dirty",
             "-z",
-        ])?;
-        Ok(work_listing::status(&out))
+        ];
+        let mut status = work_listing::status(&self.git_without(&status, &self.filters()?)?);
+        // Git itself would look into them by their own settings, which name programs too.
+        for submodule in self.submodules() {
+            let inner = Self { top: self.top.join(&submodule), until: self.until };
+            let is_new = !status.dirty.contains(&submodule);
+            if is_new && inner.status().is_ok_and(|inner| !inner.dirty.is_empty()) {
+                status.dirty.push(submodule.join(""));
+            }
+        }
+        status.dirty.sort();
+        Ok(status)
     }
 
     fn changed(&self, from: Option<&str>, to: &str) -> Result<Vec<PathBuf>, WorkTreeError> {

@@ -484,6 +484,11 @@ impl RunContext {
                         let because = format!("its branch would be the run's branch `{INTEGRATION}`: rename the task");
                         ended.push(self.set_aside(&task, Stop::Environment, because).await?);
                     }
+                    Next::Start(task) if self.list().refused.contains_key(&task.id) => {
+                        let because = self.list().refused.get(&task.id).cloned().unwrap_or_default();
+                        queue.ended(&task.id, Status::Open);
+                        ended.push(self.set_aside(&task, Stop::Environment, because).await?);
+                    }
                     Next::Start(task) => {
                         let worker = (0..).find(|n| !workers.values().any(|used| used == n)).unwrap_or_default();
                         workers.insert(task.id.clone(), worker);

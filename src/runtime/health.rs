@@ -70,11 +70,24 @@ impl Health {
         Self { what: what.to_owned(), state: HealthState::Unsure, detail: detail.into(), advice }
     }
 
+    /// The same, but nobody can say more from here.
+    fn unless_bad(self, advice: &str) -> Self {
+        match self.state {
+            HealthState::Bad => self,
+            HealthState::Good | HealthState::Unsure => {
+                Self { state: HealthState::Unsure, advice: Some(advice.to_owned()), ..self }
+            }
+        }
+    }
+
     fn bad(what: &str, detail: impl Into<String>, advice: impl Into<String>) -> Self {
         let advice = Some(advice.into());
         Self { what: what.to_owned(), state: HealthState::Bad, detail: detail.into(), advice }
     }
 }
+
+/// What is not tried in a project that nobody trusts.
+const NOT_STARTED: &str = "not tried, because this project is not trusted: look at `reflexion trust --show`";
 
 /// Who is asked, and with what.
 pub struct HealthParams<'a> {
@@ -82,6 +95,8 @@ pub struct HealthParams<'a> {
     pub settings: &'a dyn Settings,
     /// The agents that the project uses, by name.
     pub used: &'a [String],
+    /// Whether the project is trusted: otherwise nothing that it names is started or connected to.
+    pub trusted: bool,
     /// Runs `--version` and the like.
     pub runner: &'a dyn CommandRunner,
     /// Knows whether a model can be asked at all.
@@ -159,10 +174,13 @@ fn files_at_base(root: &Path) -> Vec<PathBuf> {
 }
 
 /// Whether the project's sandbox works here; nothing where it has none.
-pub async fn sandbox_health(settings: &dyn Settings) -> Option<Health> {
+pub async fn sandbox_health(settings: &dyn Settings, trusted: bool) -> Option<Health> {
     let sandbox = &settings.environment().sandbox;
     if *sandbox == Sandbox::None {
         return None;
+    }
+    if !trusted {
+        return Some(Health::unsure("sandbox", sandbox.to_string(), NOT_STARTED));
     }
     let good = format!("{sandbox} keeps programs from writing to your checkout; tried");
     Some(match try_sandbox(settings.project(), sandbox).await {
@@ -192,6 +210,11 @@ impl Doctor<'_> {
             AgentKind::Repair => vec![Health::good(&what, "embedded")],
             AgentKind::Command { argv } | AgentKind::Acp { argv, .. } => vec![self.program(&what, &argv[0])],
             AgentKind::Completion { model } => vec![self.model(&what, model).await],
+            AgentKind::Cli { adapter, argv, .. } if !self.params.trusted => {
+                let own = describe(adapter).map(|description| description.program.clone());
+                let program = argv.first().cloned().or(own).unwrap_or_default();
+                vec![self.program(&what, &program).unless_bad(NOT_STARTED)]
+            }
             AgentKind::Cli { adapter, argv, .. } => match describe(adapter) {
                 Some(description) => self.described(&what, argv, description).await,
                 None => vec![Health::bad(&what, format!("nothing is known of `{adapter}`"), "name another `type`")],
@@ -290,6 +313,10 @@ impl Doctor<'_> {
 
     /// Whether a model can be asked, and whether its own server is there. Nothing is asked.
     async fn model(&self, what: &str, model: &Model) -> Health {
+        if !self.params.trusted {
+            let to = model.base_url.as_deref().unwrap_or("its provider's own host");
+            return Health::good(what, format!("{} at {to}", model.name)).unless_bad(NOT_STARTED);
+        }
         if let Err(error) = self.params.models.open(model) {
             return Health::bad(what, error.to_string(), "set the variable with the key, or mend `keyEnv`");
         }

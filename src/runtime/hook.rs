@@ -4,6 +4,7 @@
 use super::judge::TranscriptTurn;
 use super::judge::judge_transcript;
 use super::judge::read_transcript;
+use super::settings::without_strangers;
 use crate::config;
 use crate::config::ConfigError;
 use crate::config::Effective;
@@ -165,11 +166,14 @@ pub fn hook_rules(call: &HookCall) -> Rules {
 ///
 /// # Errors
 /// [`ConfigError`] if values do not fit together.
-pub fn hook_settings(effective: &Effective) -> Result<(Svc<dyn Settings>, Option<&'static str>), ConfigError> {
+pub fn hook_settings(effective: &Effective) -> Result<(Svc<dyn Settings>, Option<String>), ConfigError> {
     let mut values = effective.settings()?;
     let asked = std::mem::take(&mut values.verification.judge);
     let (judge, passed_over) = asked_by_hooks(asked);
     values.verification.judge = judge;
+    let passed_over = passed_over.map(str::to_owned);
+    let stranger = without_strangers(effective, &mut values)?;
+    let passed_over = passed_over.or(stranger);
     if passed_over.is_some() {
         // Nobody is left to answer the questions.
         values.verification.self_assessment = policy::SelfAssessment::Off;
@@ -292,6 +296,7 @@ mod tests {
             std::fs::write(dir.path().join("project.json"), text).unwrap();
             let effective = config::load(&Inputs { dir: dir.path().to_owned(), ..Inputs::default() }).unwrap();
             let (settings, passed_over) = hook_settings(&effective).unwrap();
+            let passed_over = passed_over.as_deref();
             assert_eq!(settings.verification().judge != policy::Judge::None, asked, "{judge}");
             assert!(passed_over.unwrap_or_default().contains(because), "{judge}: {passed_over:?}");
             assert_eq!(passed_over.is_none(), because.is_empty(), "{judge}");

@@ -46,6 +46,7 @@ mod shared;
 pub mod test;
 mod tower_agent;
 mod tower_model;
+mod trust;
 mod watch;
 
 pub use crate::hooks::Changed as HookChanged;
@@ -122,6 +123,9 @@ pub use run_id::new_run_id;
 pub use run_id::system_clock;
 pub use settings::project;
 pub use settings::settings_from;
+pub use settings::settings_to_look;
 pub use tower_agent::layer_agents;
 pub use tower_model::layer_models;
+pub use trust::Trust;
+pub use trust::Untrusted;
 pub use watch::RunWatch;

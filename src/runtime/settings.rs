@@ -1,9 +1,12 @@
 //! The user's settings as a service.
 
+use super::trust::Trust;
+use super::trust::without_anybody;
 use crate::config;
 use crate::config::ConfigError;
 use crate::config::Effective;
 use crate::config::Inputs;
+use crate::domain::policy;
 use crate::layer::Svc;
 use crate::redaction::Redactor;
 use crate::services::Settings;
@@ -32,6 +35,35 @@ pub fn settings_from(effective: &Effective) -> Result<Svc<dyn Settings>, ConfigE
         message: format!("{} (`redaction.rules` names this file)", error.message),
     })?;
     Ok(Svc::new(values))
+}
+
+/// Loaded settings for a command that only looks: in a project that nobody trusts, whomever they name is asked nothing. That is
+/// said where somebody would be asked otherwise.
+///
+/// # Errors
+/// As [`settings_from`].
+pub fn settings_to_look(effective: &Effective) -> Result<(Svc<dyn Settings>, Option<String>), ConfigError> {
+    settings_from(effective)?;
+    let mut values = effective.settings()?;
+    let passed_over = without_strangers(effective, &mut values)?;
+    Ok((Svc::new(values), passed_over))
+}
+
+/// Takes everybody out who would be asked, if the project is not trusted; the words for it, if somebody was.
+pub(super) fn without_strangers(
+    effective: &Effective,
+    values: &mut policy::Values,
+) -> Result<Option<String>, ConfigError> {
+    if Trust::of(effective)?.is_given() {
+        return Ok(None);
+    }
+    let before = values.verification.clone();
+    without_anybody(&mut values.verification);
+    let was_asked = before.judge != policy::Judge::None || before.reviewer.is_some() || before.auditor.is_some();
+    Ok(was_asked.then(|| {
+        let dir = effective.dir.display();
+        format!("{dir} is not trusted, so nobody whom its settings name is asked, and facts alone decide (`reflexion trust`)")
+    }))
 }
 
 /// The settings of the project in the current directory: what a list has until it is given others.

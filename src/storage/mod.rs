@@ -39,6 +39,7 @@ mod tasks;
 mod transcript_caps;
 mod transcript_tail;
 mod transcripts;
+mod trust;
 mod verdicts;
 
 pub use evals::EvalFiles;
@@ -55,4 +56,5 @@ pub use state::check_state;
 pub use tasks::FileTasks;
 pub use transcript_tail::TranscriptTail;
 pub use transcripts::{MemoryTranscripts, TranscriptFiles};
+pub use trust::{TrustFile, Trusted};
 pub use verdicts::{MemoryVerdicts, VerdictFiles};

@@ -39,6 +39,7 @@ mod standing;
 mod steering;
 #[cfg(feature = "cli")]
 mod state_files;
+mod trust;
 mod turns;
 #[cfg(feature = "cli")]
 mod watch;

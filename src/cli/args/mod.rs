@@ -46,6 +46,7 @@ pub use setup::ConfigArgs;
 pub use setup::ConfigCommand;
 pub use setup::DoctorArgs;
 pub use setup::InitArgs;
+pub use setup::TrustArgs;
 pub use task::TaskAddArgs;
 pub use task::TaskArgs;
 pub use task::TaskCommand;

@@ -18,6 +18,7 @@ use super::RunArgs;
 use super::StatusArgs;
 use super::TaskArgs;
 use super::TranscriptArgs;
+use super::TrustArgs;
 use super::WatchArgs;
 use clap::Parser;
 use clap::Subcommand;
@@ -48,6 +49,8 @@ pub struct Args {
 pub enum Command {
     /// Write a commented project.json for this directory, with the checks, setup and carry of its toolchain
     Init(InitArgs),
+    /// Trust what a project names: its programs, and who gets keys
+    Trust(TrustArgs),
     /// Work on tasks: attempt, check, reflect, retry
     Run(RunArgs),
     /// Work through the task list unattended, merge what is confirmed, and stop in the morning

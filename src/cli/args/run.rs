@@ -35,6 +35,9 @@ pub struct HowArgs {
     /// Neither write reflections nor put them into prompts
     #[arg(long)]
     pub no_reflexion: bool,
+    /// Trust what the project names, from now on; see `reflexion trust`
+    #[arg(long)]
+    pub trust: bool,
     /// Also do closed and blocked tasks, as if they had just been opened
     #[arg(long)]
     pub again: bool,

@@ -54,6 +54,28 @@ pub struct DoctorArgs {
     pub graph: bool,
 }
 
+/// Trust what a project names.
+///
+/// Before `run` and `overnight` start a program that a project's files name, or give a key to a host, somebody has to trust them.
+/// That is kept in your own state directory, thing by thing: what changes is asked for again, and what you write with `init`,
+/// `task add` and `task edit` is trusted by that.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Marks: + new or changed, - no longer there. Exit codes: 0, and 1 with --show if something is not trusted.\n\n\
+                  Examples:\n  reflexion trust --show\n  reflexion trust\n  reflexion trust --revoke"
+)]
+pub struct TrustArgs {
+    /// Show what would run, and trust nothing
+    #[arg(long)]
+    pub show: bool,
+    /// Trust nothing in this project any more
+    #[arg(long, conflicts_with_all = ["show", "json"])]
+    pub revoke: bool,
+    /// Print `{"dir","file","items":[{"place","kind","text","trusted","was"}],"gone":[…]}`
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// Print a completion script.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  reflexion completions bash > ~/.local/share/bash-completion/completions/reflexion")]

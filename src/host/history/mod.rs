@@ -78,7 +78,13 @@ impl History for GitHistory {
         });
         // Git reads a date after 2099 as something else; seconds are seconds.
         let since = query.since.map(|since| format!("--since=@{} +0000", since.as_second().max(0)));
-        git.call(LOG).args(since).args(["HEAD", "--"]).stream(|piece| log.read(piece)).await.map_err(failed)?;
+        git.call(LOG)
+            .looking()
+            .args(since)
+            .args(["HEAD", "--"])
+            .stream(|piece| log.read(piece))
+            .await
+            .map_err(failed)?;
         log.end();
         Ok(HistoryExtent { commits, shallow })
     }

@@ -1,0 +1,195 @@
+//! `reflexion trust`, and what other commands ask of it before they start what a project names.
+
+use super::Exit;
+use super::args::TrustArgs;
+use super::output::errln;
+use super::output::outln;
+use super::project;
+use crate::domain::Task;
+use crate::domain::TrustItem;
+use crate::domain::TrustKind;
+use crate::report::plural;
+use crate::runtime;
+use crate::runtime::Trust;
+use crate::services::RunError;
+use crate::services::Tasks;
+use anyhow::Context;
+use serde_json::json;
+use std::io::IsTerminal;
+use std::path::Path;
+
+pub(super) async fn trust(dir: &Path, args: TrustArgs) -> anyhow::Result<Exit> {
+    let effective = project::load(dir, Vec::new())?;
+    let settings = runtime::settings_from(&effective)?;
+    let trust = Trust::of(&effective)?;
+    if args.revoke {
+        trust.revoke().await.with_context(|| format!("failed to write {}", trust.path().display()))?;
+        outln!("nothing in {} is trusted any more", project::printable(&trust.dir().display().to_string()));
+        return Ok(Exit::Confirmed);
+    }
+    let list = runtime::task_file(&*settings, runtime::system_clock()).load().await?;
+    let named = trust.named(&list.tasks);
+    let compared = Compared::of(&trust, &named)?;
+    if !args.show {
+        trust.give(&list.tasks).await.with_context(|| format!("failed to write {}", trust.path().display()))?;
+    }
+    if args.json {
+        project::print_json(&compared.json(&trust, !args.show))?;
+    } else {
+        compared.print(&trust, !args.show);
+    }
+    Ok(if args.show && !compared.new().is_empty() { Exit::NotConfirmed } else { Exit::Confirmed })
+}
+
+/// What is named now, beside what is trusted.
+struct Compared<'a> {
+    /// With what was trusted at the same place before, if that was something else.
+    named: Vec<(&'a TrustItem, bool, Option<TrustItem>)>,
+    /// Trusted, and not named any more.
+    gone: Vec<TrustItem>,
+}
+
+impl<'a> Compared<'a> {
+    fn of(trust: &Trust, named: &'a [TrustItem]) -> anyhow::Result<Self> {
+        let trusted = trust.read().with_context(|| format!("failed to read {}", trust.path().display()))?;
+        let before = |item: &TrustItem| trusted.places.get(&item.place).filter(|was| was.digest() != item.digest());
+        let compared = named.iter().map(|item| {
+            let has = trusted.has(item);
+            (item, has, before(item).filter(|_| !has).cloned())
+        });
+        let is_named = |place: &str| named.iter().any(|item| item.place == place);
+        let gone = trusted.places.values().filter(|item| !is_named(&item.place)).cloned();
+        Ok(Self { named: compared.collect(), gone: gone.collect() })
+    }
+
+    fn new(&self) -> Vec<&TrustItem> {
+        self.named.iter().filter(|(_, trusted, _)| !trusted).map(|(item, ..)| *item).collect()
+    }
+
+    /// One line for each: `+` is new or changed, `-` is gone.
+    fn lines(&self, all: bool) -> Vec<String> {
+        let width = self.named.iter().map(|(item, ..)| item.place.chars().count()).max().unwrap_or(0).min(40);
+        let mut lines = Vec::new();
+        for (item, trusted, was) in self.named.iter().filter(|(_, trusted, _)| all || !trusted) {
+            let mark = if *trusted { ' ' } else { '+' };
+            lines.push(format!("{mark} {:width$}  {} {}", item.place, item.kind, said(item)));
+            lines.extend(was.iter().map(|was| format!("  {:width$}  trusted was: {} {}", "", was.kind, said(was))));
+        }
+        if all {
+            lines.extend(self.gone.iter().map(|item| format!("- {:width$}  {} {}", item.place, item.kind, said(item))));
+        }
+        // A line of a check may be several; nothing in it may look like an item of its own.
+        lines.iter().map(|line| project::printable(line).replace('\n', "\n  | ")).collect()
+    }
+
+    fn print(&self, trust: &Trust, given: bool) {
+        let dir = project::printable(&trust.dir().display().to_string());
+        if self.named.is_empty() && self.gone.is_empty() {
+            outln!("nothing in {dir} names a program, a host or a key");
+            return;
+        }
+        for line in self.lines(true) {
+            outln!("{line}");
+        }
+        let new = self.new().len();
+        if given {
+            outln!("trusted in {dir}: {}", plural(self.named.len(), "thing"));
+            outln!("what these programs run in turn, such as the project's tests, is trusted with them");
+        } else if new == 0 {
+            outln!("all of it is trusted");
+        } else {
+            outln!("{new} of {} not trusted; `reflexion trust` trusts all of it", self.named.len());
+        }
+    }
+
+    fn json(&self, trust: &Trust, given: bool) -> serde_json::Value {
+        let items = self.named.iter().map(|(item, trusted, was)| {
+            json!({
+                "place": item.place, "kind": item.kind, "text": item.text,
+                "trusted": *trusted || given, "was": was.as_ref().map(|was| &was.text),
+            })
+        });
+        let gone = self.gone.iter().map(|item| json!({ "place": item.place, "kind": item.kind, "text": item.text }));
+        json!({
+            "dir": trust.dir().display().to_string(), "file": trust.path().display().to_string(),
+            "items": items.collect::<Vec<_>>(), "gone": gone.collect::<Vec<_>>(),
+        })
+    }
+}
+
+/// A program as it would be typed, where that is plain.
+fn said(item: &TrustItem) -> String {
+    let argv = (item.kind == TrustKind::Program).then(|| serde_json::from_str::<Vec<String>>(&item.text).ok());
+    let is_plain =
+        |word: &String| !word.is_empty() && !word.contains(|c: char| c.is_whitespace() || "'\"\\".contains(c));
+    match argv.flatten().filter(|argv| argv.iter().all(is_plain)) {
+        Some(argv) => argv.join(" "),
+        None => item.text.clone(),
+    }
+}
+
+/// Before anything is started that a project names: it is trusted, or the caller trusts it now, or a person at the terminal
+/// does. `tasks` are all there are, `asked` says which of them would be worked on.
+///
+/// Tasks that alone are not trusted do not keep others from being worked on: a run sets them aside.
+///
+/// # Errors
+/// [`RunError::Environment`], which says what would run and what to do.
+pub(super) async fn ensure(
+    trust: &Trust,
+    tasks: &[Task],
+    asked: impl Fn(&Task) -> bool,
+    given: bool,
+) -> anyhow::Result<()> {
+    let worked_on: Vec<Task> = tasks.iter().filter(|task| asked(task)).cloned().collect();
+    let read = |error: std::io::Error| RunError::Environment(format!("{}: {error}", trust.path().display()));
+    let untrusted = trust.untrusted(&worked_on).map_err(read)?;
+    if untrusted.settings.is_empty() && untrusted.tasks.is_empty() {
+        return Ok(());
+    }
+    let named = trust.named(&worked_on);
+    let compared = Compared::of(trust, &named)?;
+    let dir = project::printable(&trust.dir().display().to_string());
+    if given {
+        trust.give(tasks).await.map_err(read)?;
+        errln!("trusted in {dir}: {}; `reflexion trust --show` lists it", plural(compared.new().len(), "new thing"));
+        return Ok(());
+    }
+    let lines = compared.lines(false).join("\n");
+    let text = format!("{dir} is not trusted with all that it names:\n{lines}");
+    if std::io::stdin().is_terminal() && std::io::stderr().is_terminal() {
+        errln!("{text}");
+        if asks("Trust that, here and from now on? [y/N]") {
+            trust.give(tasks).await.map_err(read)?;
+            return Ok(());
+        }
+    }
+    if untrusted.settings.is_empty() {
+        return Ok(());
+    }
+    let what = "look at it, then `reflexion trust` trusts it for good, and so does `--trust` with `run` and `overnight`; \
+                REFLEXION_TRUST=1 does for one call";
+    Err(RunError::Environment(format!("{text}\n{what}")).into())
+}
+
+fn asks(question: &str) -> bool {
+    errln!("{question}");
+    let mut answer = String::new();
+    let read = std::io::stdin().read_line(&mut answer);
+    read.is_ok() && matches!(answer.trim(), "y" | "Y" | "yes" | "Yes")
+}
+
+/// What a person has just written by a command of ours is theirs. That it cannot be noted fails nothing: they are asked later.
+pub(super) async fn wrote(trust: &Trust, items: &[TrustItem]) {
+    if let Err(error) = trust.add(items).await {
+        errln!("warning: {}: {error}; a run will ask whether this is trusted", trust.path().display());
+    }
+}
+
+/// Trusts what `init` wrote.
+pub(super) async fn wrote_project(dir: &Path) {
+    let Ok(effective) = project::load(dir, Vec::new()) else { return };
+    if let Ok(trust) = Trust::of(&effective) {
+        wrote(&trust, &effective.trust_items_of_project()).await;
+    }
+}

@@ -1,0 +1,223 @@
+//! What the settings name that needs a person's trust.
+//!
+//! Found by walking over all of the settings, so that a block of settings that is added later is looked at as well: whatever
+//! has `argv` starts a program, whatever has `baseUrl`, `url` or the name of a variable with a key sends something somewhere.
+
+use super::agents::AgentKindFile;
+use super::load::Effective;
+use super::load::Origin;
+use super::load::SHARED;
+use super::wire::SandboxFile;
+use super::wire::SandboxKindFile;
+use crate::domain::CheckCommand;
+use crate::domain::Task;
+use crate::domain::TrustItem;
+use crate::domain::TrustKind;
+use serde_json::Map;
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+/// Where something is sent, the first of these that is there.
+const TO: [&str; 4] = ["baseUrl", "url", "urlEnv", "provider"];
+/// Whose presence means that something is sent.
+const SENDS: [&str; 8] = ["baseUrl", "url", "urlEnv", "provider", "keyEnv", "tokenEnv", "topic", "topicEnv"];
+
+/// The blocks in which agents are called by their names.
+const NAME_AGENTS: [&str; 7] = [
+    "agents.default",
+    "agents.labels",
+    "routing",
+    "verification.judge.agent",
+    "verification.review",
+    "reflexion.generator.agent",
+    "decompose",
+];
+
+impl Effective {
+    /// What the project's files name that starts a program, or lets one do or learn more. What the caller set by the environment
+    /// or a flag is not among it.
+    #[must_use]
+    pub fn trust_items(&self) -> Vec<TrustItem> {
+        let mut items = Vec::new();
+        if let Ok(Value::Object(file)) = serde_json::to_value(&self.file) {
+            for (key, value) in &file {
+                match key.as_str() {
+                    // Theirs is said below: what they start by name, and what programs run in.
+                    "sandbox" => {}
+                    "setup" => items.extend(command("setup", value)),
+                    _ => walk(key, value, &mut items),
+                }
+            }
+            self.agents_by_name(&file, &mut items);
+        }
+        items.retain(|item| self.is_of_files(&item.place));
+        self.around(&mut items);
+        let mut seen = BTreeSet::new();
+        items.retain(|item| seen.insert((item.place.clone(), item.digest())));
+        items
+    }
+
+    /// The same without what `config/reflexion.json` has a word in.
+    #[must_use]
+    pub fn trust_items_of_project(&self) -> Vec<TrustItem> {
+        let shared = |origin: &Origin| matches!(origin, Origin::File(file) if file == SHARED);
+        let mut items = self.trust_items();
+        items.retain(|item| !self.origins(&item.place).any(shared));
+        items
+    }
+
+    /// The same of a task: its own checks, and the agent that it names.
+    #[must_use]
+    pub fn trust_items_of(&self, task: &Task) -> Vec<TrustItem> {
+        let agent = task.agent.as_deref().and_then(|name| self.built_in(name));
+        let agent = agent.map(|program| TrustItem::program(format!("task {}, agent", task.id), &[program.to_owned()]));
+        TrustItem::of_task(task).into_iter().chain(agent).collect()
+    }
+
+    /// Agents without a program of their own: the one on PATH is started, with what is added to its words.
+    fn agents_by_name(&self, file: &Map<String, Value>, items: &mut Vec<TrustItem>) {
+        for block in NAME_AGENTS {
+            let value = block.split('.').try_fold(None, |at: Option<&Value>, key| {
+                Some(Some(at.map_or_else(|| file.get(key), |at| at.get(key))?))
+            });
+            let mut words = Vec::new();
+            value.flatten().into_iter().for_each(|value| texts(value, &mut words));
+            let programs = words.into_iter().filter_map(|name| self.built_in(name));
+            items.extend(programs.map(|program| TrustItem::program(block, &[program.to_owned()])));
+        }
+        for (name, agent) in self.file.agents.named.iter().filter(|(_, agent)| agent.argv.is_empty()) {
+            let Some(program) = agent.kind.map_or_else(|| built_in(name), program_of) else { continue };
+            let words: Vec<String> =
+                std::iter::once(program.to_owned()).chain(agent.extra_args.iter().cloned()).collect();
+            items.push(TrustItem::program(format!("agents.{name}"), &words));
+        }
+    }
+
+    /// The program of an agent that no file says more of than its name.
+    fn built_in(&self, name: &str) -> Option<&'static str> {
+        built_in(name).filter(|_| !self.file.agents.named.contains_key(name))
+    }
+
+    /// What programs may, once there are any.
+    fn around(&self, items: &mut Vec<TrustItem>) {
+        if self.file.allow_push && self.is_of_files("allowPush") {
+            items.push(TrustItem::new("allowPush", TrustKind::Push, "push"));
+        }
+        let runs = |item: &TrustItem| matches!(item.kind, TrustKind::Program | TrustKind::Shell);
+        let by_caller = self.is_set_by_caller("sandbox");
+        match &self.file.sandbox {
+            _ if by_caller => {}
+            SandboxFile::Kind(SandboxKindFile::Landlock) => {}
+            // Who takes the sandbox away lets what is trusted do more.
+            SandboxFile::Kind(SandboxKindFile::None) => {
+                if items.iter().any(runs) {
+                    items.push(TrustItem::new("sandbox", TrustKind::Sandbox, "no sandbox"));
+                }
+            }
+            SandboxFile::Landlock(more) => {
+                let text = format!("landlock, where they may also write to {}", more.write.join(", "));
+                items.push(TrustItem::new("sandbox", TrustKind::Sandbox, text));
+            }
+            SandboxFile::Command(with) => items.push(TrustItem::program("sandbox", &with.command)),
+        }
+    }
+
+    /// Whether a file has a word in what stands at a place.
+    fn is_of_files(&self, place: &str) -> bool {
+        self.origins(place).any(|origin| matches!(origin, Origin::File(_)))
+    }
+
+    fn is_set_by_caller(&self, place: &str) -> bool {
+        self.origins(place).any(|origin| matches!(origin, Origin::Environment(_) | Origin::Flag(_)))
+    }
+
+    fn origins<'a>(&'a self, place: &'a str) -> impl Iterator<Item = &'a Origin> {
+        let place = place.split('[').next().unwrap_or(place);
+        let below = |whole: &str, part: &str| part.strip_prefix(whole).is_some_and(|rest| rest.starts_with('.'));
+        let near = move |key: &str| key == place || below(key, place) || below(place, key);
+        self.values.iter().filter(move |(key, _)| near(key)).map(|(_, (_, origin))| origin)
+    }
+}
+
+/// Every text in a value.
+fn texts<'a>(value: &'a Value, found: &mut Vec<&'a str>) {
+    match value {
+        Value::String(text) => found.push(text),
+        Value::Array(list) => list.iter().for_each(|inner| texts(inner, found)),
+        Value::Object(map) => map.values().for_each(|inner| texts(inner, found)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// The program of an agent that is there without an entry.
+fn built_in(name: &str) -> Option<&'static str> {
+    AgentKindFile::BUILT_IN.iter().find(|(known, _)| *known == name).and_then(|(_, kind)| program_of(*kind))
+}
+
+fn program_of(kind: AgentKindFile) -> Option<&'static str> {
+    let known = AgentKindFile::BUILT_IN.iter().find(|(_, known)| *known == kind);
+    known.map(|(name, _)| *name).filter(|_| kind != AgentKindFile::Repair)
+}
+
+fn walk(place: &str, value: &Value, items: &mut Vec<TrustItem>) {
+    match value {
+        Value::Array(list) => {
+            for (i, inner) in list.iter().enumerate() {
+                walk(&format!("{place}[{i}]"), inner, items);
+            }
+        }
+        Value::Object(map) => {
+            let words = |key: &str| map.get(key).and_then(Value::as_array).into_iter().flatten();
+            let argv: Vec<String> =
+                words("argv").chain(words("extraArgs")).filter_map(|word| Some(word.as_str()?.to_owned())).collect();
+            if map.contains_key("argv") {
+                items.push(TrustItem::program(place, &argv));
+            }
+            items.extend(sends(place, map));
+            for (key, inner) in map {
+                let place_of_key = format!("{place}.{key}");
+                match (key.as_str(), inner) {
+                    ("run", _) => items.extend(command(place, inner)),
+                    ("env", Value::Object(variables)) => {
+                        for (name, value) in variables {
+                            let text = format!("{name}={}", value.as_str().unwrap_or_default());
+                            items.push(TrustItem::new(&place_of_key, TrustKind::Variable, text));
+                        }
+                    }
+                    _ => walk(&place_of_key, inner, items),
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+fn command(place: &str, value: &Value) -> Option<TrustItem> {
+    let command: CheckCommand = serde_json::from_value(value.clone()).ok()?;
+    Some(TrustItem::command(place, &command))
+}
+
+/// An address and the variables whose values it gets belong together: the same key for another host is something else.
+fn sends(place: &str, map: &Map<String, Value>) -> Option<TrustItem> {
+    let text = |key: &str| map.get(key).and_then(Value::as_str);
+    SENDS.iter().find(|key| text(key).is_some())?;
+    let to = TO.iter().find_map(|key| Some((*key, text(key)?)));
+    let mut said = match to {
+        Some(("urlEnv", name)) => format!("the address in ${name}"),
+        Some((_, to)) => to.to_owned(),
+        None => text("type").unwrap_or("its usual host").to_owned(),
+    };
+    if let Some(topic) = text("topic") {
+        said.push_str(&format!(", topic {topic}"));
+    }
+    let keys = ["keyEnv", "tokenEnv", "topicEnv"].into_iter().filter_map(text).map(|name| format!("${name}"));
+    let headers = map.get("headersEnv").and_then(Value::as_object).into_iter().flatten();
+    let headers = headers.map(|(header, name)| format!("{header}: ${}", name.as_str().unwrap_or_default()));
+    let with: Vec<String> = keys.chain(headers).collect();
+    if !with.is_empty() {
+        said.push_str(&format!(", with {}", with.join(", ")));
+    } else if text("provider").is_some() && text("baseUrl").is_none() {
+        said.push_str(", with its usual key");
+    }
+    Some(TrustItem::new(place, TrustKind::Host, said))
+}

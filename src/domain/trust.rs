@@ -1,0 +1,100 @@
+//! What a project's files name that acts outside of them, and so needs a person's trust.
+
+use super::CheckCommand;
+use super::CheckSpec;
+use super::Task;
+use serde::Deserialize;
+use serde::Serialize;
+use sha2::Digest;
+use sha2::Sha256;
+use std::fmt;
+
+/// One thing that a project's files name and that starts a program, or lets one do or learn more.
+///
+/// ```
+/// # use reflexion::domain::{TrustItem, TrustKind};
+/// let item = TrustItem::new("checks[0]", TrustKind::Shell, "cargo test");
+/// let elsewhere = TrustItem::new("task fix, check test", TrustKind::Shell, "cargo test");
+/// assert_eq!(item.digest(), elsewhere.digest());
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TrustItem {
+    /// Where it is named: a key of the settings, or a task and its check.
+    pub place: String,
+    /// What it does.
+    pub kind: TrustKind,
+    /// The command line, the words of a program as a JSON list, the variable with its value, or the address with the names of
+    /// the variables whose values it gets.
+    pub text: String,
+}
+
+/// What something does that needs trust.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TrustKind {
+    /// Runs a line in the shell.
+    Shell,
+    /// Starts a program.
+    Program,
+    /// Sets an environment variable of programs.
+    Variable,
+    /// Sends words, and keys, to a host.
+    Host,
+    /// What programs run in.
+    Sandbox,
+    /// Lets programs push.
+    Push,
+}
+
+impl fmt::Display for TrustKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Shell | Self::Program => "runs",
+            Self::Variable => "sets",
+            Self::Host => "sends to",
+            Self::Sandbox => "runs them in",
+            Self::Push => "lets them",
+        })
+    }
+}
+
+impl TrustItem {
+    /// An item.
+    pub fn new(place: impl Into<String>, kind: TrustKind, text: impl Into<String>) -> Self {
+        Self { place: place.into(), kind, text: text.into() }
+    }
+
+    /// A command: a line for the shell, or a program with its arguments.
+    pub fn command(place: impl Into<String>, command: &CheckCommand) -> Self {
+        match command {
+            CheckCommand::Shell(line) => Self::new(place, TrustKind::Shell, line),
+            CheckCommand::Argv(argv) => Self::program(place, argv),
+        }
+    }
+
+    /// A program with its arguments.
+    pub fn program(place: impl Into<String>, argv: &[String]) -> Self {
+        Self::new(place, TrustKind::Program, serde_json::to_string(argv).unwrap_or_default())
+    }
+
+    /// What a task brings with it: its own checks and those of its subtasks, and the agent that it names.
+    #[must_use]
+    pub fn of_task(task: &Task) -> Vec<Self> {
+        let check = |check: &CheckSpec| Self::command(format!("task {}, check {}", task.id, check.name), &check.run);
+        task.subtasks.iter().flat_map(|subtask| &subtask.checks).chain(&task.checks).map(check).collect()
+    }
+
+    /// The same for the same thing wherever it is named: a command that is trusted in one task is in another.
+    #[must_use]
+    pub fn digest(&self) -> String {
+        let kind = match self.kind {
+            TrustKind::Shell => "shell",
+            TrustKind::Program => "program",
+            TrustKind::Variable => "variable",
+            TrustKind::Host => "host",
+            TrustKind::Sandbox => "sandbox",
+            TrustKind::Push => "push",
+        };
+        format!("{:x}", Sha256::digest(format!("{kind}\0{}", self.text)))
+    }
+}

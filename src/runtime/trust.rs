@@ -1,0 +1,184 @@
+//! Whether a person trusts what a project's files name.
+//!
+//! Only the program asks: whoever builds these layers in a program of their own has decided what they start.
+
+use crate::config::ConfigError;
+use crate::config::Effective;
+use crate::domain::Task;
+use crate::domain::TaskId;
+use crate::domain::TaskList;
+use crate::domain::TaskMark;
+use crate::domain::TrustItem;
+use crate::domain::policy;
+use crate::host::SystemClock;
+use crate::services::Clock;
+use crate::services::Tasks;
+use crate::services::TasksError;
+use crate::storage::TrustFile;
+use crate::storage::Trusted;
+use async_trait::async_trait;
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// The variable by which a caller trusts what is there, for one call.
+const TRUST_VARIABLE: &str = "REFLEXION_TRUST";
+
+/// A project's files on one side, and what a person trusts in its directory on the other.
+#[derive(Debug, Clone)]
+pub struct Trust {
+    effective: Effective,
+    file: TrustFile,
+    /// The caller trusts everything.
+    all: bool,
+}
+
+/// What is not trusted.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Untrusted {
+    /// In the settings.
+    pub settings: Vec<TrustItem>,
+    /// In tasks.
+    pub tasks: BTreeMap<TaskId, Vec<TrustItem>>,
+}
+
+impl Trust {
+    /// What is trusted in the project of these settings.
+    ///
+    /// # Errors
+    /// [`ConfigError`] if values do not fit together.
+    pub fn of(effective: &Effective) -> Result<Self, ConfigError> {
+        let project = effective.settings()?.project;
+        let all = std::env::var_os(TRUST_VARIABLE).is_some_and(|value| value == "1");
+        Ok(Self { effective: effective.clone(), file: TrustFile::open(project.user_state(), &project.root), all })
+    }
+
+    /// Where it is kept.
+    #[must_use]
+    pub fn path(&self) -> PathBuf {
+        self.file.path()
+    }
+
+    /// What is trusted.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    pub fn read(&self) -> io::Result<Trusted> {
+        self.file.read()
+    }
+
+    /// What the settings and these tasks name.
+    #[must_use]
+    pub fn named(&self, tasks: &[Task]) -> Vec<TrustItem> {
+        let of_tasks = tasks.iter().flat_map(|task| self.effective.trust_items_of(task));
+        self.effective.trust_items().into_iter().chain(of_tasks).collect()
+    }
+
+    /// What is not trusted of what the settings and these tasks name.
+    ///
+    /// # Errors
+    /// If what is trusted cannot be read.
+    pub fn untrusted(&self, tasks: &[Task]) -> io::Result<Untrusted> {
+        if self.all {
+            return Ok(Untrusted::default());
+        }
+        let trusted = self.file.read()?;
+        let missing = |items: Vec<TrustItem>| items.into_iter().filter(|item| !trusted.has(item)).collect::<Vec<_>>();
+        let of_tasks = tasks.iter().map(|task| (task.id.clone(), missing(self.effective.trust_items_of(task))));
+        Ok(Untrusted {
+            settings: missing(self.effective.trust_items()),
+            tasks: of_tasks.filter(|(_, items)| !items.is_empty()).collect(),
+        })
+    }
+
+    /// Whether all that the settings name is trusted. What cannot be read is no trust.
+    #[must_use]
+    pub fn is_given(&self) -> bool {
+        self.untrusted(&[]).is_ok_and(|untrusted| untrusted.settings.is_empty())
+    }
+
+    /// Trusts what the settings and these tasks name, and nothing else any more.
+    ///
+    /// # Errors
+    /// If it cannot be written down.
+    pub async fn give(&self, tasks: &[Task]) -> io::Result<()> {
+        self.file.replace(&self.named(tasks), SystemClock::new().now()).await
+    }
+
+    /// Trusts these too, because a person has just written them.
+    ///
+    /// # Errors
+    /// If it cannot be written down.
+    pub async fn add(&self, items: &[TrustItem]) -> io::Result<()> {
+        self.file.add(items, SystemClock::new().now()).await
+    }
+
+    /// Trusts nothing in this directory any more.
+    ///
+    /// # Errors
+    /// If it cannot be written down.
+    pub async fn revoke(&self) -> io::Result<()> {
+        self.file.replace(&[], SystemClock::new().now()).await
+    }
+
+    /// The settings' own items, as they are now.
+    #[must_use]
+    pub fn of_settings(&self) -> Vec<TrustItem> {
+        self.effective.trust_items()
+    }
+
+    /// The project's directory.
+    #[must_use]
+    pub fn dir(&self) -> &Path {
+        &self.effective.dir
+    }
+
+    /// Tasks of which those that are not trusted are never begun.
+    #[must_use]
+    pub fn guard(&self, tasks: Arc<dyn Tasks>) -> Arc<dyn Tasks> {
+        Arc::new(TrustedTasks { tasks, trust: self.clone() })
+    }
+}
+
+/// What is decided without whom the settings name: neither a program is started nor anything sent.
+pub(super) fn without_anybody(verification: &mut policy::Verification) {
+    verification.judge = policy::Judge::None;
+    verification.self_assessment = policy::SelfAssessment::Off;
+    (verification.reviewer, verification.auditor) = (None, None);
+    // `gh` is asked for them, which goes by the repository's own settings.
+    (verification.workflow.pull_request, verification.workflow.ci) = (policy::Required::No, policy::Required::No);
+}
+
+/// Looked at anew whenever the tasks are read: the task file may have changed, and a person may have given trust meanwhile.
+struct TrustedTasks {
+    tasks: Arc<dyn Tasks>,
+    trust: Trust,
+}
+
+#[async_trait]
+impl Tasks for TrustedTasks {
+    async fn load(&self) -> Result<TaskList, TasksError> {
+        let mut list = self.tasks.load().await?;
+        let untrusted = self.trust.untrusted(&list.tasks).map_err(|error| TasksError::Io {
+            action: "read",
+            path: self.trust.path(),
+            message: error.to_string(),
+        })?;
+        let because = |items: Vec<TrustItem>| {
+            let what = items.iter().map(|item| format!("{} `{}`", item.kind, item.text)).collect::<Vec<_>>();
+            format!("untrusted: it {}; `reflexion trust` trusts it", what.join(" and "))
+        };
+        list.refused = untrusted.tasks.into_iter().map(|(id, items)| (id, because(items))).collect();
+        Ok(list)
+    }
+
+    fn edits(&self) -> u64 {
+        self.tasks.edits()
+    }
+
+    async fn mark(&self, marks: &[TaskMark]) -> Result<(), TasksError> {
+        self.tasks.mark(marks).await
+    }
+}

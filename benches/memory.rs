@@ -59,6 +59,7 @@ fn reflection(n: usize, subtask: String) -> Reflection {
         origin: None,
         already_tried: None,
         signature: None,
+        foreign: false,
     }
 }
 

@@ -38,11 +38,12 @@ pub(super) async fn memory(dir: &Path, args: MemoryArgs) -> anyhow::Result<Exit>
     let memory = Memory { storage: app.0.clone(), clock: app.1.clone(), settings };
     let result = match args.command {
         MemoryCommand::List { task, subtask, limit, json } => {
-            memory.list(RecentQuery { task, subtask, limit }, json).await
+            memory.list(RecentQuery { task, subtask, limit, own_only: false }, json).await
         }
         MemoryCommand::Show { id, json } => memory.show(&ReflectionId::new(id), json).await,
         MemoryCommand::Add { json } => memory.add(json).await,
         MemoryCommand::Prune { days, dry_run, json } => memory.prune(days, dry_run, json).await,
+        MemoryCommand::Check { adopt, json } => memory.check(adopt, json).await,
         MemoryCommand::Import { file, json } => memory.import(&file, json).await,
     };
     drop(memory);
@@ -166,6 +167,32 @@ impl Memory {
         Ok(Exit::Confirmed)
     }
 
+    async fn check(&self, adopt: bool, json: bool) -> anyhow::Result<Exit> {
+        let project = self.settings.project();
+        let adopted = if adopt { runtime::adopt_lessons(project)? } else { 0 };
+        let report = self.storage.check().await?;
+        let (all, foreign, unreadable) = (report.reflections, report.foreign, report.unreadable);
+        if json {
+            project::print_json(
+                &json!({ "reflections": all, "foreign": foreign, "unreadable": unreadable, "adopted": adopted }),
+            )?;
+        } else {
+            if adopt {
+                outln!("adopted {adopted} lines; they may reach prompts from now on");
+            }
+            if foreign > 0 {
+                let stored = self.storage.recent(&RecentQuery::default()).await?;
+                stored.iter().filter(|reflection| reflection.foreign).for_each(print_line);
+            }
+            outln!("{all} reflections, {foreign} of them foreign, {unreadable} lines that cannot be read");
+            if foreign > 0 {
+                errln!("{FOREIGN}; `reflexion memory check --adopt` takes them over");
+            }
+        }
+        self.say_unreadable().await?;
+        Ok(if foreign + unreadable == 0 { Exit::Confirmed } else { Exit::NotConfirmed })
+    }
+
     async fn import(&self, file: &Path, json: bool) -> anyhow::Result<Exit> {
         let imported = runtime::read_import(file).map_err(|e| UsageError(e.to_string()))?;
         for problem in &imported.problems {
@@ -198,11 +225,16 @@ fn known_category(word: Option<&Value>) -> anyhow::Result<()> {
     }
 }
 
+/// What foreign reflections are.
+const FOREIGN: &str =
+    "foreign: reflexion did not write them here, or somebody has changed them, so they reach no prompt";
+
 fn print_line(reflection: &Reflection) {
     let analysis: String =
         reflection.analysis.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(100).collect();
+    let foreign = if reflection.foreign { "foreign  " } else { "" };
     outln!(
-        "{}  {}  {} attempt {}  {}  {}",
+        "{}  {}  {} attempt {}  {}  {foreign}{}",
         reflection.id,
         reflection.created_at.strftime("%Y-%m-%d %H:%M"),
         project::printable(&reflection.subtask_id),

@@ -72,6 +72,7 @@ pub(super) async fn overnight(dir: &Path, args: OvernightArgs) -> anyhow::Result
         |task: &Task| unfinished.is_some() || again == Again::Yes || run::is_open(task) || ids.contains(&task.id);
     trust::ensure(&trust, &list.tasks, asked, args.how.trust).await?;
     run::say_unprotected(&*settings);
+    run::say_foreign(&*settings);
     let cancel = CancellationToken::new();
     let drain = CancellationToken::new();
     let interrupt = tokio::spawn(interrupt::drain_then_cancel(drain.clone(), cancel.clone()));

@@ -63,6 +63,7 @@ pub(super) async fn run(dir: &Path, args: RunArgs) -> anyhow::Result<Exit> {
         |task: &Task| if ids.is_empty() { again == Again::Yes || is_open(task) } else { ids.contains(&task.id) };
     trust::ensure(&trust, &list.tasks, asked, args.how.trust).await?;
     say_unprotected(&*settings);
+    say_foreign(&*settings);
     let cancel = CancellationToken::new();
     let interrupt = tokio::spawn(interrupt::cancel_on_signal(cancel.clone()));
     let named = !ids.is_empty();
@@ -133,6 +134,20 @@ pub(super) fn say_unprotected(settings: &dyn Settings) {
     if let Some(health) = runtime::protect_health(settings).filter(|health| health.advice.is_some()) {
         errln!("warning: {}", project::printable(&health.detail));
     }
+}
+
+/// Lessons that no prompt will hold: somebody merged, edited or forged them.
+pub(super) fn say_foreign(settings: &dyn Settings) {
+    let lines = match runtime::foreign_lessons(settings.project()) {
+        Ok(0) => return,
+        Ok(lines) => report::plural(lines, "line"),
+        // Whoever reads or writes the memory says that in its own words.
+        Err(_) => return,
+    };
+    errln!(
+        "warning: {lines} of memory/reflections.jsonl not written by reflexion here, so no prompt holds them: \
+         `reflexion memory check` lists them, `reflexion memory check --adopt` takes them over"
+    );
 }
 
 pub(super) fn nothing_open(list: &TaskList, settings: &dyn Settings, json: bool) -> anyhow::Result<Exit> {

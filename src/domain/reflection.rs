@@ -49,6 +49,10 @@ pub struct Reflection {
     /// Fingerprint of the failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signature: Option<String>,
+    /// Neither this program nor a person's command wrote it here, and nobody has adopted it: it reaches no prompt. Found out by the
+    /// store when it is read, and never believed from a file.
+    #[serde(default, skip_deserializing, skip_serializing_if = "std::ops::Not::not")]
+    pub foreign: bool,
 }
 
 impl Reflection {

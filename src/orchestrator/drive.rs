@@ -244,6 +244,7 @@ impl Orchestrator for Loop {
         });
         context.announce(&request, &queue, plan, &base).await?;
         context.announce_cut_off(&request, cut_off).await?;
+        context.look_at_records().await?;
         context.services.workspaces.room().await.map_err(environment)?;
         let worked = context.work_until(&request, queue, past).await;
         context.put_back().await;
@@ -302,7 +303,8 @@ impl Loop {
         let past = resume::replay(&entries);
         if past.plan.base.is_none() {
             return Err(RunError::Usage(format!(
-                "run {} never began, so it cannot go on; start a new one",
+                "run {} cannot go on: it never began, or not here, or by an older version, so its journal is not believed; \
+                 start a new one",
                 request.run
             )));
         }
@@ -416,6 +418,17 @@ impl RunContext {
     }
 
     /// Says which attempts are not done again. A run that goes on writes down their results; another one has none of them.
+    /// Notes how far the records reach before anybody works, and says what others changed in them since a run worked here last.
+    async fn look_at_records(&self) -> Result<(), RunError> {
+        let what = self.services.journal.foreign_changes().await.map_err(environment)?;
+        if what.is_empty() {
+            return Ok(());
+        }
+        self.services.publish(None, EventKind::RepositoryChanged { what: what.clone() });
+        let entry = JournalEntry::RepositoryChanged { task: None, what };
+        self.services.journal.record(entry).await.map_err(environment)
+    }
+
     async fn announce_cut_off(&self, request: &RunRequest, cut_off: Vec<CutOff>) -> Result<(), RunError> {
         for cut in cut_off {
             self.services.publish(None, EventKind::Warning { message: cut.warning() });

@@ -220,7 +220,8 @@ impl TaskRun {
 
     /// Says what was changed outside the files while somebody worked; gives what counts against whoever did.
     pub(super) async fn end_work(&self, workspace: &dyn Workspace) -> Result<Vec<String>, TaskRunError> {
-        let OutsideChanges { by_agent, for_person } = workspace.end_work().await?;
+        let OutsideChanges { by_agent, mut for_person } = workspace.end_work().await?;
+        for_person.extend(self.context.services.journal.foreign_changes().await?);
         if !for_person.is_empty() {
             self.publish(EventKind::RepositoryChanged { what: for_person.clone() });
             let entry = JournalEntry::RepositoryChanged { task: Some(self.task.id.clone()), what: for_person };

@@ -178,6 +178,7 @@ mod tests {
             origin: None,
             already_tried: None,
             signature: None,
+            foreign: false,
         }
     }
 

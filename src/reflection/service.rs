@@ -70,6 +70,7 @@ impl ReflectionService for ReflectionServiceLive {
             origin: Some(draft.origin),
             already_tried: already_tried(&failure.agent_message),
             signature: (!fingerprint.is_empty()).then(|| fingerprint.clone()),
+            foreign: false,
         })
     }
 
@@ -78,12 +79,17 @@ impl ReflectionService for ReflectionServiceLive {
     }
 
     async fn get_recent(&self, subtask: &SubtaskId, limit: usize) -> Result<Vec<Reflection>, ReflectionError> {
-        let query = RecentQuery { subtask: Some(subtask.to_string()), limit: Some(limit), ..RecentQuery::default() };
+        let query = RecentQuery {
+            subtask: Some(subtask.to_string()),
+            limit: Some(limit),
+            own_only: true,
+            ..RecentQuery::default()
+        };
         Ok(self.storage.recent(&query).await?)
     }
 
     async fn get_for_task(&self, task: &TaskId) -> Result<Vec<Reflection>, ReflectionError> {
-        let query = RecentQuery { task: Some(task.to_string()), ..RecentQuery::default() };
+        let query = RecentQuery { task: Some(task.to_string()), own_only: true, ..RecentQuery::default() };
         Ok(self.storage.recent(&query).await?)
     }
 
@@ -186,6 +192,7 @@ mod tests {
                 origin: Some(Origin::Command),
                 already_tried: Some("All done.".to_owned()),
                 signature: Some("v1:0123456789abcdef".to_owned()),
+                foreign: false,
             }
         );
     }
@@ -210,12 +217,12 @@ mod tests {
         let mut storage = MockStorage::new();
         storage
             .expect_recent()
-            .with(eq(RecentQuery { subtask: Some("cart".to_owned()), limit: Some(2), task: None }))
+            .with(eq(RecentQuery { subtask: Some("cart".to_owned()), limit: Some(2), task: None, own_only: true }))
             .times(1)
             .returning(|_| Ok(Vec::new()));
         storage
             .expect_recent()
-            .with(eq(RecentQuery { task: Some("cart".to_owned()), limit: None, subtask: None }))
+            .with(eq(RecentQuery { task: Some("cart".to_owned()), limit: None, subtask: None, own_only: true }))
             .times(1)
             .returning(|_| Ok(Vec::new()));
         let service = service(storage, MockGenerator::new());

@@ -13,6 +13,7 @@ use crate::services::RecentQuery;
 use crate::services::Storage;
 use crate::services::StorageError;
 use crate::storage::JsonlStorage;
+use crate::storage::Seals;
 use crate::storage::for_each_line;
 use crate::storage::read_past;
 use std::io;
@@ -73,7 +74,7 @@ pub fn history() -> Arc<dyn History> {
 /// # Errors
 /// If what is there cannot be read.
 pub fn past(project: &policy::Project) -> io::Result<Past> {
-    read_past(&project.state_dir())
+    read_past(&project.state_dir(), &Seals::of(project))
 }
 
 /// Every reflection of a project's memory, the newest first; nothing is created.
@@ -81,5 +82,5 @@ pub fn past(project: &policy::Project) -> io::Result<Past> {
 /// # Errors
 /// If the memory cannot be read.
 pub async fn reflections(project: &policy::Project) -> Result<Vec<Reflection>, StorageError> {
-    JsonlStorage::open(project.memory_file()).recent(&RecentQuery::default()).await
+    JsonlStorage::of(project, Seals::of(project)).recent(&RecentQuery::default()).await
 }

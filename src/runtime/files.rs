@@ -1,16 +1,35 @@
 //! The files that people change through the program.
 
+use crate::domain::policy;
 use crate::services::Clock;
 use crate::services::Settings;
 pub use crate::storage::FileTasks as TaskFile;
 pub use crate::storage::Imported;
+use crate::storage::Seals;
 pub use crate::storage::check_state;
 pub use crate::storage::read_import;
+use std::io;
 use std::sync::Arc;
 
 /// The project's task file with the runtime's overlay, for a person's edits.
 #[must_use]
 pub fn task_file(settings: &dyn Settings, clock: Arc<dyn Clock>) -> TaskFile {
     let project = settings.project();
-    TaskFile::open(&project.tasks, project.state_dir().join("tasks.jsonl"), clock)
+    TaskFile::of(project, Seals::of(project), clock)
+}
+
+/// How many lines of the memory were not written by this program here, and adopted by nobody: they reach no prompt.
+///
+/// # Errors
+/// If they cannot be read.
+pub fn foreign_lessons(project: &policy::Project) -> io::Result<usize> {
+    Seals::of(project).foreign_lessons()
+}
+
+/// Takes those over as the user's own, and says how many they are.
+///
+/// # Errors
+/// If they cannot be read, or that cannot be noted.
+pub fn adopt_lessons(project: &policy::Project) -> io::Result<usize> {
+    Seals::of(project).adopt_memory()
 }

@@ -62,6 +62,7 @@ use crate::services::Verifier;
 use crate::services::Workspaces;
 use crate::storage::JsonlStorage;
 use crate::storage::RunJournal;
+use crate::storage::Seals;
 use crate::storage::TranscriptFiles;
 use crate::storage::VerdictFiles;
 use crate::verification::Checks;
@@ -242,7 +243,7 @@ async fn captures(settings: Svc<dyn Settings>, clock: Svc<dyn Clock>) -> Result<
 }
 
 async fn storage(settings: Svc<dyn Settings>) -> Result<Svc<dyn Storage>, Infallible> {
-    Ok(Svc::new(JsonlStorage::open(settings.project().memory_file())))
+    Ok(Svc::new(JsonlStorage::of(settings.project(), Seals::of(settings.project()))))
 }
 
 /// The configured generator (command, agent or llm) within its time limit, and the heuristic behind it.
@@ -289,7 +290,7 @@ async fn decomposer(
 }
 
 async fn journal(settings: Svc<dyn Settings>, clock: Svc<dyn Clock>) -> Result<Svc<dyn Journal>, Infallible> {
-    Ok(Svc::new(RunJournal::new(settings.project().clone(), clock.into_arc())))
+    Ok(Svc::new(RunJournal::new(settings.project().clone(), Seals::of(settings.project()), clock.into_arc())))
 }
 
 async fn events() -> Result<Svc<dyn EventSink>, Infallible> {

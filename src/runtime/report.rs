@@ -17,6 +17,7 @@ use crate::report::night::Night;
 use crate::services::Clock;
 use crate::services::Tasks;
 use crate::storage::FileTasks;
+use crate::storage::Seals;
 use crate::storage::kept_patches;
 use crate::storage::kind_of_run;
 use crate::storage::last_sign;
@@ -67,7 +68,7 @@ pub fn night(project: &policy::Project, run: &RunId) -> io::Result<(Night, Vec<S
     let mut warnings = Vec::new();
     // First the journal: a run that ends in between is told as one that goes on, not as a dead one.
     let before = life(project, run, &mut warnings);
-    let log = read_run(&project.state_dir(), run)?;
+    let log = read_run(&project.state_dir(), run, &Seals::of(project))?;
     if matches!(before, Life::Gone | Life::Superseded) {
         warnings.extend(still_running(left_running(project)));
     }
@@ -103,8 +104,7 @@ pub(super) struct TasksNow {
 
 impl TasksNow {
     pub(super) fn of(&mut self, project: &policy::Project, warnings: &mut Vec<String>) -> &TaskList {
-        let files =
-            FileTasks::open(&project.tasks, project.state_dir().join("tasks.jsonl"), Arc::new(SystemClock::new()));
+        let files = FileTasks::of(project, Seals::of(project), Arc::new(SystemClock::new()));
         let edits = files.edits();
         if self.edits.replace(edits) != Some(edits) {
             self.list = files.read().unwrap_or_else(|error| {

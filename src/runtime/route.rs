@@ -15,6 +15,7 @@ pub use crate::orchestrator::track_record::TrackRecord;
 use crate::services::JournalError;
 use crate::services::Settings;
 use crate::storage::RunJournal;
+use crate::storage::Seals;
 use std::collections::BTreeMap;
 
 /// How a project's agents did in its earlier runs; nothing is read where the settings do not ask for it.
@@ -25,7 +26,7 @@ pub async fn track_record(settings: &dyn Settings, tasks: &[Task]) -> Result<Tra
     if settings.agents().history == RouteHistory::Off {
         return Ok(TrackRecord::default());
     }
-    let journal = RunJournal::new(settings.project().clone(), system_clock());
+    let journal = journal(settings);
     TrackRecord::read(&journal, None, settings.agents(), tasks).await
 }
 
@@ -37,5 +38,9 @@ pub async fn proposed(settings: &dyn Settings) -> Result<BTreeMap<TaskId, Told>,
     if settings.run().decompose != Decompose::Asked {
         return Ok(BTreeMap::new());
     }
-    told(&RunJournal::new(settings.project().clone(), system_clock())).await
+    told(&journal(settings)).await
+}
+
+fn journal(settings: &dyn Settings) -> RunJournal {
+    RunJournal::new(settings.project().clone(), Seals::of(settings.project()), system_clock())
 }

@@ -21,6 +21,7 @@ use crate::report::night::watch::Scene;
 use crate::report::night::watch::working_sessions;
 use crate::services::Clock;
 use crate::storage::RunTail;
+use crate::storage::Seals;
 use crate::storage::TranscriptTail;
 use std::collections::HashMap;
 use std::io;
@@ -48,7 +49,7 @@ impl RunWatch {
     /// The run, of which nothing is read yet.
     #[must_use]
     pub fn new(project: policy::Project, run: RunId) -> Self {
-        let journal = RunTail::new(&project.state_dir(), &run);
+        let journal = RunTail::new(&project.state_dir(), &run, Seals::of(&project));
         Self {
             project,
             run,

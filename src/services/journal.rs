@@ -21,6 +21,13 @@ pub trait Journal: Send + Sync {
     /// [`JournalError`] if there is no such run, or its file cannot be read.
     async fn read(&self, run: &RunId) -> Result<Vec<(Timestamp, JournalEntry)>, JournalError>;
 
+    /// Notes outside of the project how far the records of the run that goes on reach (its journal, the marks on tasks, the memory), and
+    /// says, in words, what others than the runtime changed in them since the last call. What was added is not believed.
+    ///
+    /// # Errors
+    /// [`JournalError`] if they cannot be read or noted.
+    async fn foreign_changes(&self) -> Result<Vec<String>, JournalError>;
+
     /// The runs that wrote anything down, newest first.
     ///
     /// # Errors

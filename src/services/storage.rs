@@ -56,6 +56,8 @@ pub struct RecentQuery {
     pub subtask: Option<String>,
     /// At most so many; all if not given.
     pub limit: Option<usize>,
+    /// Leave out what is [foreign](Reflection::foreign): for prompts.
+    pub own_only: bool,
 }
 
 /// What a prune did.
@@ -78,6 +80,8 @@ pub struct StoreReport {
     pub unreadable: usize,
     /// The first of them, at most 20.
     pub problems: Vec<LineProblem>,
+    /// How many reflections are [foreign](Reflection::foreign).
+    pub foreign: usize,
 }
 
 /// A store failed.

@@ -1,8 +1,13 @@
 //! The append-only file under every store: many writers, one write, one sync.
 
 use super::locked_file::append_locked;
+use super::seal::Chain;
+use super::seal::LineKind;
+use super::seal::Seals;
+use crate::domain::RunId;
 use crate::files::Place;
 use crate::redaction::Redactor;
+use std::borrow::Cow;
 use std::fs::File;
 use std::io;
 use std::io::Write;
@@ -26,9 +31,24 @@ pub(super) struct AppendLog {
     shared: Arc<Shared>,
 }
 
+/// How each line shows that this program wrote it.
+#[derive(Debug, Clone, Default)]
+pub(super) enum Sealing {
+    /// It does not.
+    #[default]
+    None,
+    /// Each by itself.
+    Each(Seals, LineKind),
+    /// Each with those before it: the journal of a run.
+    Chain(Seals, RunId),
+}
+
 #[derive(Debug)]
 struct Shared {
     place: Place,
+    sealing: Sealing,
+    /// Where the chain of the lines is, once one was written.
+    chain: Mutex<Option<Chain>>,
     queue: Mutex<Queue>,
     /// The handle of the last write; the next one uses it again if the path still names the same file.
     file: Mutex<Option<File>>,
@@ -59,9 +79,16 @@ pub(super) struct LogError {
 impl AppendLog {
     /// Names the file; nothing is created before the first append.
     pub(super) fn new(place: Place) -> Self {
+        Self::sealed(place, Sealing::None)
+    }
+
+    /// As [`AppendLog::new`], of lines that show who wrote them.
+    pub(super) fn sealed(place: Place, sealing: Sealing) -> Self {
         Self {
             shared: Arc::new(Shared {
                 place,
+                sealing,
+                chain: Mutex::default(),
                 queue: Mutex::default(),
                 file: Mutex::default(),
                 syncs: AtomicU64::new(0),
@@ -77,6 +104,11 @@ impl AppendLog {
     /// The file's path.
     pub(super) fn path(&self) -> &Path {
         self.shared.place.path()
+    }
+
+    /// How its lines show who wrote them.
+    pub(super) fn sealing(&self) -> &Sealing {
+        &self.shared.sealing
     }
 
     /// How often the file was synced.
@@ -125,7 +157,12 @@ impl Shared {
                 (std::mem::take(&mut queue.bytes), std::mem::take(&mut queue.waiting))
             };
             let written = file.and_then(|file| {
+                let mut chain = lock(&self.chain);
+                let (bytes, last) = self.seal(&mut chain, &bytes)?;
                 self.write_group(&file, &bytes)?;
+                if let (Some(chain), Some(last)) = (&mut *chain, last) {
+                    chain.goes_on_at(last);
+                }
                 Ok(file)
             });
             let result = match written {
@@ -139,6 +176,34 @@ impl Shared {
             for waiter in waiting {
                 // Nobody listens any more: the record is stored all the same.
                 let _ = waiter.send(result.clone());
+            }
+        }
+    }
+
+    /// The lines with their digests, and where the chain ends with them.
+    fn seal<'b>(&self, chain: &mut Option<Chain>, bytes: &'b [u8]) -> io::Result<(Cow<'b, [u8]>, Option<u128>)> {
+        let mut sealed = Vec::with_capacity(bytes.len() + bytes.len() / 8);
+        let lines = bytes.split_inclusive(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\n").unwrap_or(line));
+        match &self.sealing {
+            Sealing::None => Ok((Cow::Borrowed(bytes), None)),
+            Sealing::Each(seals, kind) => {
+                for line in lines {
+                    seals.seal(*kind, line, &mut sealed)?;
+                    sealed.push(b'\n');
+                }
+                Ok((Cow::Owned(sealed), None))
+            }
+            Sealing::Chain(seals, run) => {
+                let chain = match chain {
+                    Some(chain) => chain,
+                    none => none.insert(seals.chain_on(run, &self.place)?),
+                };
+                let mut last = chain.last();
+                for line in lines {
+                    last = chain.seal(last, line, &mut sealed)?;
+                    sealed.push(b'\n');
+                }
+                Ok((Cow::Owned(sealed), Some(last)))
             }
         }
     }

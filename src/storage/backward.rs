@@ -7,6 +7,8 @@
 use super::lines::MAX_LINE;
 use super::record::Decoded;
 use super::record::decode;
+use super::seal::Belief;
+use super::seal::LineKind;
 use crate::domain::Reflection;
 use memchr::memchr;
 use memchr::memmem::Finder;
@@ -15,6 +17,7 @@ use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
+use std::sync::Arc;
 
 /// How much is read at once: fits into the second-level cache together with what it is copied from.
 const BLOCK: usize = 128 * 1024;
@@ -23,7 +26,7 @@ const BLOCK: usize = 128 * 1024;
 const LONGEST: usize = MAX_LINE + 2;
 
 /// Which reflections are looked for.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Wanted {
     /// Only this one.
     pub(super) id: Option<String>,
@@ -33,6 +36,10 @@ pub(super) struct Wanted {
     pub(super) subtask: Option<String>,
     /// At most so many.
     pub(super) limit: usize,
+    /// What this program did not write, and nobody adopted, is foreign.
+    pub(super) belief: Arc<Belief>,
+    /// Foreign ones are left out.
+    pub(super) own_only: bool,
 }
 
 impl Wanted {
@@ -147,10 +154,13 @@ impl Search<'_> {
             if self.is_full() {
                 return;
             }
-            if let Decoded::Record(reflection) = decode(Some(line))
+            if let Decoded::Record(mut reflection) = decode(Some(line))
                 && self.wanted.matches(&reflection)
             {
-                self.found.push(*reflection);
+                reflection.foreign = !self.wanted.belief.holds(LineKind::Reflection, line);
+                if !(reflection.foreign && self.wanted.own_only) {
+                    self.found.push(*reflection);
+                }
             }
         }
     }

@@ -116,6 +116,7 @@ impl Foreign {
             origin: self.origin,
             already_tried: self.already_tried,
             signature: self.signature,
+            foreign: false,
         })
     }
 }

@@ -1,7 +1,10 @@
 //! A run's journal.
 
 use super::append_log::AppendLog;
+use super::append_log::Sealing;
 use super::past::read_journal;
+use super::seal::Chain;
+use super::seal::Seals;
 use crate::domain::JournalEntry;
 use crate::domain::RunId;
 use crate::domain::Timestamp;
@@ -12,6 +15,7 @@ use crate::services::JournalError;
 use async_trait::async_trait;
 use serde::Serialize;
 use std::fmt;
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::Mutex;
@@ -34,6 +38,18 @@ impl FileJournal {
 
     pub(super) fn at(place: Place, clock: Arc<dyn Clock>) -> Self {
         Self { log: AppendLog::new(place), clock }
+    }
+
+    /// One whose lines are chained: what somebody else wrote is left out when it is read.
+    pub(super) fn chained(place: Place, seals: Seals, run: RunId, clock: Arc<dyn Clock>) -> Self {
+        Self { log: AppendLog::sealed(place, Sealing::Chain(seals, run)), clock }
+    }
+
+    fn chain(&self) -> io::Result<Chain> {
+        match self.log.sealing() {
+            Sealing::Chain(seals, run) => seals.chain(run),
+            Sealing::None | Sealing::Each(..) => Ok(Chain::of_all()),
+        }
     }
 
     /// How often this value has synced its file; with many writers far less often than once an entry.
@@ -80,13 +96,19 @@ impl Journal for FileJournal {
         if place.look().map_err(|e| self.unreadable(&e))?.is_none() {
             return Err(self.unreadable(&"there is no such file"));
         }
-        let read = tokio::task::spawn_blocking(move || read_journal(&place)).await;
+        let mut chain = self.chain().map_err(|e| self.unreadable(&e))?;
+        let read = tokio::task::spawn_blocking(move || read_journal(&place, &mut chain)).await;
         let read = read.map_err(|e| self.unreadable(&e))?;
         let (entries, problems) = read.map_err(|e| self.unreadable(&e))?;
         for problem in problems {
             tracing::warn!("left out of the journal: {problem}");
         }
         Ok(entries)
+    }
+
+    async fn foreign_changes(&self) -> Result<Vec<String>, JournalError> {
+        // Nothing is noted of a file without a key.
+        Ok(Vec::new())
     }
 
     async fn runs(&self) -> Result<Vec<RunId>, JournalError> {
@@ -121,6 +143,10 @@ impl Journal for MemoryJournal {
     async fn read(&self, _run: &RunId) -> Result<Vec<(Timestamp, JournalEntry)>, JournalError> {
         // It has no clock; nothing that is told apart by time is kept in memory.
         Ok(self.entries().into_iter().map(|entry| (Timestamp::UNIX_EPOCH, entry)).collect())
+    }
+
+    async fn foreign_changes(&self) -> Result<Vec<String>, JournalError> {
+        Ok(Vec::new())
     }
 
     async fn runs(&self) -> Result<Vec<RunId>, JournalError> {

@@ -2,6 +2,7 @@
 
 use super::append_log::AppendLog;
 use super::append_log::LogError;
+use super::append_log::Sealing;
 use super::backward::Wanted;
 use super::backward::line_start;
 use super::backward::newest;
@@ -14,10 +15,14 @@ use super::recent_cache::Snapshot;
 use super::record::Decoded;
 use super::record::decode;
 use super::record::encode;
+use super::seal::Belief;
+use super::seal::LineKind;
+use super::seal::Seals;
 use crate::domain::LineProblem;
 use crate::domain::Reflection;
 use crate::domain::ReflectionId;
 use crate::domain::Timestamp;
+use crate::domain::policy;
 use crate::files::Kind;
 use crate::files::Look;
 use crate::files::Place;
@@ -75,6 +80,23 @@ impl JsonlStorage {
         Self { log: AppendLog::new(Place::with_names(&path.into(), 2)), cache: Arc::default() }
     }
 
+    /// The memory of a project, whose lines show who wrote them: what somebody else wrote is [foreign](Reflection::foreign).
+    #[must_use]
+    pub fn of(project: &policy::Project, seals: Seals) -> Self {
+        let place = Place::with_names(&project.memory_file(), 2);
+        Self { log: AppendLog::sealed(place, Sealing::Each(seals, LineKind::Reflection)), cache: Arc::default() }
+    }
+
+    /// What is believed now. What was remembered by another belief is forgotten.
+    fn belief(&self) -> io::Result<Arc<Belief>> {
+        let belief = match self.log.sealing() {
+            Sealing::Each(seals, _) => seals.belief()?,
+            Sealing::None | Sealing::Chain(..) => return Ok(Arc::default()),
+        };
+        self.cache().believe(&belief);
+        Ok(belief)
+    }
+
     /// How often this value has synced its file; with many writers far less often than once a record.
     #[must_use]
     pub fn syncs(&self) -> u64 {
@@ -109,6 +131,7 @@ impl JsonlStorage {
     /// What needs no search: nothing, if there is no file; what is remembered of a query, if the file says it holds
     /// still. Small growth is searched at once.
     fn remembered(&self, query: &RecentQuery) -> io::Result<Option<Arc<Vec<Reflection>>>> {
+        self.belief()?;
         let Some(look) = self.log.place().look()? else { return Ok(Some(Arc::default())) };
         if look.kind != Kind::File {
             return Ok(None);
@@ -145,7 +168,14 @@ impl JsonlStorage {
         let start = known.as_ref().map_or(0, |entry| entry.snapshot.end);
         let end = line_start(&file, start..look.len)?;
         let limit = query.limit.unwrap_or(usize::MAX);
-        let wanted = Wanted { id: None, task: query.task.clone(), subtask: query.subtask.clone(), limit };
+        let wanted = Wanted {
+            id: None,
+            task: query.task.clone(),
+            subtask: query.subtask.clone(),
+            limit,
+            belief: self.belief()?,
+            own_only: query.own_only,
+        };
         let mut found = newest(&file, start..end, &wanted)?;
         if let Some(known) = known {
             let room = limit - found.len();
@@ -177,7 +207,8 @@ impl JsonlStorage {
     }
 
     fn find(&self, id: &ReflectionId) -> io::Result<Option<Reflection>> {
-        let wanted = Wanted { id: Some(id.as_str().to_owned()), limit: 1, ..Wanted::default() };
+        let (id, belief) = (Some(id.as_str().to_owned()), self.belief()?);
+        let wanted = Wanted { id, limit: 1, belief, ..Wanted::default() };
         loop {
             let Some((file, look)) = self.open_to_read()? else {
                 return Ok(None);
@@ -198,13 +229,17 @@ impl JsonlStorage {
     }
 
     fn read_all(&self) -> io::Result<StoreReport> {
-        let mut report = StoreReport::default();
+        let (mut report, belief) = (StoreReport::default(), self.belief()?);
         let Some((file, _)) = self.open_to_read()? else {
             return Ok(report);
         };
         for_each_line(file, |line| {
             match decode(line.content) {
-                Decoded::Record(_) => report.reflections += 1,
+                Decoded::Record(_) => {
+                    report.reflections += 1;
+                    let is_own = line.content.is_some_and(|line| belief.holds(LineKind::Reflection, line));
+                    report.foreign += usize::from(!is_own);
+                }
                 Decoded::Blank => {}
                 Decoded::Unreadable(message) => {
                     report.unreadable += 1;

@@ -6,6 +6,8 @@
 
 use super::lines::bare;
 use super::lines::for_each_line;
+use super::seal::Belief;
+use super::seal::LineKind;
 use crate::domain::AttemptCount;
 use crate::domain::RunId;
 use crate::domain::Status;
@@ -29,8 +31,8 @@ pub(super) struct Overlay {
 
 impl Overlay {
     /// Reads the marks; a file that does not exist holds none. Lines that cannot be read are machine state that a crash
-    /// or a newer version left: they are logged and left alone.
-    pub(super) fn read(place: &Place) -> io::Result<Self> {
+    /// or a newer version left: they are logged and left alone, and so are those of somebody else.
+    pub(super) fn read(place: &Place, belief: &Belief) -> io::Result<Self> {
         let mut overlay = Self::default();
         let file = match place.open_file() {
             Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(overlay),
@@ -39,6 +41,11 @@ impl Overlay {
         for_each_line(file, |line| {
             let content = line.content.map(bare);
             if content.is_some_and(<[u8]>::is_empty) {
+                return Ok(());
+            }
+            if content.is_some_and(|line| !belief.holds(LineKind::Mark, line)) {
+                let path = place.path().display();
+                tracing::warn!("{path}:{}: a mark that reflexion did not write is not believed", line.number);
                 return Ok(());
             }
             match content.map(serde_json::from_slice::<TaskMark>) {

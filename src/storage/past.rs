@@ -3,11 +3,15 @@
 use super::lines::bare;
 use super::lines::for_each_line;
 use super::lines::json_problem;
+use super::seal::Chain;
+use super::seal::LineKind;
+use super::seal::Seals;
 use super::state;
 use crate::domain::Capture;
 use crate::domain::JournalEntry;
 use crate::domain::Past;
 use crate::domain::PastEntry;
+use crate::domain::RunId;
 use crate::domain::TaskMark;
 use crate::domain::Timestamp;
 use crate::files::Kind;
@@ -20,6 +24,8 @@ use std::path::Path;
 
 /// A record of a session is a few KiB; a larger file is none.
 const LARGEST_REPORT: u64 = 4 << 20;
+/// What is said of a line without its digest.
+pub(super) const FOREIGN: &str = "reflexion did not write this line, so it is not believed";
 /// So many problems are kept.
 const KEPT_PROBLEMS: usize = 1000;
 
@@ -27,7 +33,7 @@ const KEPT_PROBLEMS: usize = 1000;
 ///
 /// # Errors
 /// If a directory or a file that is there cannot be read at all.
-pub fn read_past(state_dir: &Path) -> io::Result<Past> {
+pub fn read_past(state_dir: &Path, seals: &Seals) -> io::Result<Past> {
     let mut past = Past::default();
     for (name, kind) in state::runs(state_dir).list()? {
         if matches!(kind, Kind::File | Kind::Other) {
@@ -35,12 +41,22 @@ pub fn read_past(state_dir: &Path) -> io::Result<Past> {
         }
         let journal = state::runs(state_dir).join(&name).join(state::JOURNAL);
         let name = name.to_string_lossy().into_owned();
-        let (lines, problems) = read_journal(&journal)?;
+        let mut chain = match RunId::new(name.as_str()) {
+            Ok(run) => seals.chain_to_show(&run)?,
+            Err(_) => Chain::of_all(),
+        };
+        let (lines, problems) = read_journal(&journal, &mut chain)?;
         past.entries.extend(lines.into_iter().map(|(at, entry)| PastEntry { run: name.clone(), at, entry }));
         problems.into_iter().for_each(|problem| note(&mut past.problems, problem));
     }
     past.entries.sort_by_key(|entry| entry.at);
-    past.marks = records(&state::state(state_dir).join("tasks.jsonl"), &mut past.problems, |mark: TaskMark| mark)?;
+    let belief = seals.belief()?;
+    past.marks = records(
+        &state::state(state_dir).join("tasks.jsonl"),
+        &mut past.problems,
+        |line| belief.holds(LineKind::Mark, line),
+        |mark: TaskMark| mark,
+    )?;
     past.marks.sort_by_key(|mark| mark.at);
     let records = state::state(state_dir).join("reflections");
     for (name, _) in records.list()? {
@@ -59,9 +75,9 @@ pub fn read_past(state_dir: &Path) -> io::Result<Past> {
 type Timed = Vec<(Timestamp, JournalEntry)>;
 
 /// The entries of a journal with their times, in order, and what could not be read; no file is empty.
-pub(super) fn read_journal(journal: &Place) -> io::Result<(Timed, Vec<String>)> {
+pub(super) fn read_journal(journal: &Place, chain: &mut Chain) -> io::Result<(Timed, Vec<String>)> {
     let mut problems = Vec::new();
-    let entries = records(journal, &mut problems, |line: Line| (line.at, line.entry))?;
+    let entries = records(journal, &mut problems, |line| chain.takes(line), |line: Line| (line.at, line.entry))?;
     Ok((entries, problems))
 }
 
@@ -76,6 +92,7 @@ struct Line {
 fn records<T: DeserializeOwned, R>(
     place: &Place,
     problems: &mut Vec<String>,
+    mut is_ours: impl FnMut(&[u8]) -> bool,
     mut record: impl FnMut(T) -> R,
 ) -> io::Result<Vec<R>> {
     let file = match place.open_file() {
@@ -86,6 +103,10 @@ fn records<T: DeserializeOwned, R>(
     for_each_line(file, |line| {
         let content = line.content.map(bare);
         if content.is_some_and(<[u8]>::is_empty) {
+            return Ok(());
+        }
+        if content.is_some_and(|line| !is_ours(line)) {
+            note(problems, format!("{}:{}: {FOREIGN}", place.path().display(), line.number));
             return Ok(());
         }
         let too_long = || "it is longer than 1 MiB".to_owned();
@@ -123,13 +144,14 @@ fn note(problems: &mut Vec<String>, problem: String) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::seal::seals_of;
     use super::*;
     use std::fs;
 
     #[test]
     fn what_is_there_is_read_and_what_is_broken_is_named() {
         let root = tempfile::tempdir().unwrap();
-        assert_eq!(read_past(root.path()).unwrap(), Past::default());
+        assert_eq!(read_past(root.path(), &seals_of(root.path())).unwrap(), Past::default());
         let write = |path: &str, text: &str| {
             let path = root.path().join(path);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -155,7 +177,7 @@ mod tests {
         write("reflections/s-1.reflection.json", &record.replace("CONF", "0.7"));
         write("reflections/s-2.reflection.json", &record.replace("CONF", "7"));
         write("reflections/s-2.lock", "");
-        let past = read_past(root.path()).unwrap();
+        let past = read_past(root.path(), &seals_of(root.path())).unwrap();
         assert_eq!(past.entries.iter().map(|e| e.run.as_str()).collect::<Vec<_>>(), ["r1", "r2"]);
         assert_eq!((past.marks.len(), past.reports.len()), (1, 1));
         assert_eq!((past.reports[0].confidence, past.reports[0].provenance.attempt), (Some(0.7), Some(2)));

@@ -1,5 +1,6 @@
 //! What recent queries found, as long as the file says it is still so.
 
+use super::seal::Belief;
 use crate::domain::Reflection;
 use crate::files::Look;
 use crate::services::RecentQuery;
@@ -98,6 +99,8 @@ impl Entry {
 /// The least recently used query is forgotten first.
 #[derive(Debug, Default)]
 pub(super) struct RecentCache {
+    /// By which everything in it was found.
+    belief: Option<Arc<Belief>>,
     entries: HashMap<RecentQuery, (Entry, u64)>,
     bytes: usize,
     uses: u64,
@@ -105,6 +108,13 @@ pub(super) struct RecentCache {
 
 impl RecentCache {
     /// What was remembered of a query.
+    /// Forgets everything that was found by another belief.
+    pub(super) fn believe(&mut self, belief: &Arc<Belief>) {
+        if !self.belief.as_ref().is_some_and(|known| Arc::ptr_eq(known, belief)) {
+            *self = Self { belief: Some(Arc::clone(belief)), ..Self::default() };
+        }
+    }
+
     pub(super) fn get(&mut self, query: &RecentQuery) -> Option<Entry> {
         self.uses += 1;
         let (entry, used) = self.entries.get_mut(query)?;

@@ -3,6 +3,7 @@
 use super::lines::MAX_LINE;
 use super::lines::bare;
 use super::lines::json_problem;
+use super::seal::SEAL_BYTES;
 use crate::domain::Reflection;
 use serde::Deserialize;
 
@@ -33,7 +34,7 @@ pub(super) fn encode(reflections: &[Reflection]) -> Result<Vec<u8>, String> {
             return Err(format!("the confidence of reflection `{}` is not a number", reflection.id));
         }
         jsonl::write(&mut lines, reflection).map_err(|e| e.to_string())?;
-        if lines.len() - start > MAX_LINE {
+        if lines.len() - start > MAX_LINE - SEAL_BYTES {
             return Err(format!("reflection `{}` is larger than {MAX_LINE} bytes", reflection.id));
         }
     }

@@ -1,6 +1,7 @@
 //! The journal of whichever run is going on.
 
 use super::journal::FileJournal;
+use super::seal::Seals;
 use super::state;
 use crate::domain::JournalEntry;
 use crate::domain::RunId;
@@ -17,31 +18,42 @@ use std::sync::PoisonError;
 /// Writes each run's entries into that run's own file: `run_started` or `run_resumed` opens it, what follows goes there.
 pub struct RunJournal {
     project: policy::Project,
+    seals: Seals,
     clock: Arc<dyn Clock>,
-    current: Mutex<Option<Arc<FileJournal>>>,
+    current: Mutex<Option<(RunId, Arc<FileJournal>)>>,
 }
 
 impl RunJournal {
     /// Journals of the runs of a project.
     #[must_use]
-    pub fn new(project: policy::Project, clock: Arc<dyn Clock>) -> Self {
-        Self { project, clock, current: Mutex::new(None) }
+    pub fn new(project: policy::Project, seals: Seals, clock: Arc<dyn Clock>) -> Self {
+        Self { project, seals, clock, current: Mutex::new(None) }
     }
 
     fn journal_of(&self, run: &RunId) -> FileJournal {
-        FileJournal::at(state::journal(&self.project.state_dir(), run), Arc::clone(&self.clock))
+        let place = state::journal(&self.project.state_dir(), run);
+        FileJournal::chained(place, self.seals.clone(), run.clone(), Arc::clone(&self.clock))
     }
 
     fn journal_for(&self, entry: &JournalEntry) -> Result<Arc<FileJournal>, JournalError> {
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
         if let JournalEntry::RunStarted { run, .. } | JournalEntry::RunResumed { run, .. } = entry {
-            *current = Some(Arc::new(self.journal_of(run)));
+            // Before anybody works who could add to it.
+            self.seals.begin().map_err(|error| self.unsealed(&error))?;
+            *current = Some((run.clone(), Arc::new(self.journal_of(run))));
         }
-        current.clone().ok_or_else(|| JournalError {
+        current.as_ref().map(|(_, journal)| Arc::clone(journal)).ok_or_else(|| JournalError {
             action: "write",
             path: self.project.state_dir().join("runs").display().to_string(),
             message: "no run has begun".to_owned(),
         })
+    }
+}
+
+impl RunJournal {
+    fn unsealed(&self, error: &dyn std::fmt::Display) -> JournalError {
+        let path = self.project.user_state().join("records").display().to_string();
+        JournalError { action: "note the ends of", path, message: error.to_string() }
     }
 }
 
@@ -53,6 +65,13 @@ impl Journal for RunJournal {
 
     async fn read(&self, run: &RunId) -> Result<Vec<(Timestamp, JournalEntry)>, JournalError> {
         self.journal_of(run).read(run).await
+    }
+
+    async fn foreign_changes(&self) -> Result<Vec<String>, JournalError> {
+        let run = self.current.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(|(run, _)| run.clone());
+        let (Some(run), seals) = (run, self.seals.clone()) else { return Ok(Vec::new()) };
+        let noted = tokio::task::spawn_blocking(move || seals.note(&run)).await;
+        noted.map_err(|error| self.unsealed(&error))?.map_err(|error| self.unsealed(&error))
     }
 
     async fn runs(&self) -> Result<Vec<RunId>, JournalError> {

@@ -4,6 +4,9 @@ use super::line_tail::LineTail;
 use super::lines::bare;
 use super::lines::for_each_line;
 use super::lines::json_problem;
+use super::past::FOREIGN;
+use super::seal::Chain;
+use super::seal::Seals;
 use super::state;
 use crate::domain::JournalEntry;
 use crate::domain::LineProblem;
@@ -56,8 +59,8 @@ pub fn kept_patches(run_dir: &Path) -> io::Result<Vec<(TaskId, String)>> {
 ///
 /// # Errors
 /// If the file cannot be read at all.
-pub fn read_run(state_dir: &Path, run: &RunId) -> io::Result<RunLog> {
-    let mut tail = RunTail::new(state_dir, run);
+pub fn read_run(state_dir: &Path, run: &RunId, seals: &Seals) -> io::Result<RunLog> {
+    let mut tail = RunTail::new(state_dir, run, seals.clone());
     tail.read_on()?;
     Ok(tail.log)
 }
@@ -65,6 +68,9 @@ pub fn read_run(state_dir: &Path, run: &RunId) -> io::Result<RunLog> {
 /// A run's journal that is read on while it grows; takes no lock, and nobody who writes it notices.
 pub struct RunTail {
     tail: LineTail,
+    seals: Seals,
+    /// Nothing before the first line was read.
+    chain: Option<Chain>,
     log: RunLog,
     /// The torn line at the end stands among the problems.
     torn_kept: bool,
@@ -73,8 +79,9 @@ pub struct RunTail {
 impl RunTail {
     /// The journal of a run, of which nothing is read yet.
     #[must_use]
-    pub fn new(state_dir: &Path, run: &RunId) -> Self {
-        Self { tail: LineTail::new(state::journal(state_dir, run)), log: nothing_of(run), torn_kept: false }
+    pub fn new(state_dir: &Path, run: &RunId, seals: Seals) -> Self {
+        let tail = LineTail::new(state::journal(state_dir, run));
+        Self { tail, seals, chain: None, log: nothing_of(run), torn_kept: false }
     }
 
     /// What is read until now.
@@ -92,6 +99,7 @@ impl RunTail {
         let Some(mut grown) = self.tail.grown(u64::MAX)? else { return Ok(false) };
         if grown.anew {
             self.log = nothing_of(&self.log.run);
+            self.chain = None;
         } else if self.log.torn {
             self.log.torn = false;
             self.log.unreadable -= 1;
@@ -99,7 +107,12 @@ impl RunTail {
                 self.log.problems.pop();
             }
         }
-        let Self { tail, log, torn_kept } = self;
+        let chain = match self.chain.take() {
+            Some(chain) => chain,
+            None => self.seals.chain_to_show(&self.log.run)?,
+        };
+        let Self { tail, log, torn_kept, .. } = self;
+        let chain = self.chain.insert(chain);
         tail.read(&mut grown, |number, line| {
             let content = line.content.map(bare);
             if content.is_some_and(<[u8]>::is_empty) {
@@ -107,6 +120,13 @@ impl RunTail {
             }
             let parsed = content.ok_or_else(|| "it is longer than 1 MiB".to_owned());
             match parsed.and_then(|content| serde_json::from_slice(content).map_err(|error| json_problem(&error))) {
+                Ok(Line { .. }) if !chain.takes(content.unwrap_or_default()) => {
+                    log.unreadable += 1;
+                    if log.problems.len() < KEPT_PROBLEMS {
+                        log.problems.push(LineProblem { line: number, message: FOREIGN.to_owned() });
+                    }
+                    return true;
+                }
                 Ok(Line { at, entry }) => {
                     log.entries.push(LoggedEntry { at, entry });
                     return true;
@@ -169,6 +189,7 @@ struct Named<'a> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::seal::seals_of;
     use super::*;
     use std::fs;
 
@@ -179,7 +200,7 @@ mod tests {
         let dir = root.path().join("runs/r1");
         fs::create_dir_all(&dir).unwrap();
         fs::write(dir.join("journal.jsonl"), text).unwrap();
-        read_run(root.path(), &RunId::new("r1").unwrap()).unwrap()
+        read_run(root.path(), &RunId::new("r1").unwrap(), &seals_of(root.path())).unwrap()
     }
 
     #[test]
@@ -202,7 +223,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let path = root.path().join("runs/r1/journal.jsonl");
         fs::create_dir_all(path.parent().unwrap()).unwrap();
-        let mut tail = RunTail::new(root.path(), &RunId::new("r1").unwrap());
+        let mut tail = RunTail::new(root.path(), &RunId::new("r1").unwrap(), seals_of(root.path()));
         assert!(tail.read_on().is_err(), "there is no file yet");
         let mut check = |text: &str, changed: bool, expected: (usize, usize, bool)| {
             fs::write(&path, text).unwrap();
@@ -211,7 +232,7 @@ mod tests {
             assert_eq!((log.entries.len(), log.unreadable, log.torn), expected, "{text}");
             assert_eq!(log.problems.len(), log.unreadable);
             // As if it were read at once.
-            assert_eq!(*log, read_run(root.path(), &log.run).unwrap(), "{text}");
+            assert_eq!(*log, read_run(root.path(), &log.run, &seals_of(root.path())).unwrap(), "{text}");
         };
         let (one, two) = (format!("{ENDED}\n"), format!("{ENDED}\nbroken\n{ENDED}\n"));
         check("", false, (0, 0, false));

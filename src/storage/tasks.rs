@@ -2,10 +2,14 @@
 
 use super::append_log::AppendLog;
 use super::append_log::LogError;
+use super::append_log::Sealing;
 use super::overlay::Overlay;
+use super::seal::LineKind;
+use super::seal::Seals;
 use super::task_file::TaskFile;
 use crate::domain::TaskList;
 use crate::domain::TaskMark;
+use crate::domain::policy;
 use crate::files::Place;
 use crate::files::open_named;
 use crate::services::Clock;
@@ -54,6 +58,13 @@ impl FileTasks {
         Self { task_file: task_file.into(), overlay, clock }
     }
 
+    /// Those of a project, whose marks show who made them: what somebody else added to the overlay is not believed.
+    pub fn of(project: &policy::Project, seals: Seals, clock: Arc<dyn Clock>) -> Self {
+        let overlay = Place::with_names(&project.state_dir().join("tasks.jsonl"), 2);
+        let overlay = AppendLog::sealed(overlay, Sealing::Each(seals, LineKind::Mark));
+        Self { task_file: project.tasks.clone(), overlay, clock }
+    }
+
     /// Runs `work` where it may block.
     pub(super) async fn blocking<T: Send + 'static>(
         &self,
@@ -66,7 +77,12 @@ impl FileTasks {
     }
 
     pub(super) fn read_overlay(&self) -> Result<Overlay, TasksError> {
-        Overlay::read(self.overlay.place()).map_err(io_error("read", self.overlay.path()))
+        let belief = match self.overlay.sealing() {
+            Sealing::Each(seals, _) => seals.belief(),
+            Sealing::None | Sealing::Chain(..) => Ok(Arc::default()),
+        };
+        let overlay = belief.and_then(|belief| Overlay::read(self.overlay.place(), &belief));
+        overlay.map_err(io_error("read", self.overlay.path()))
     }
 
     /// As [`Tasks::load`], at once.

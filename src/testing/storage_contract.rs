@@ -113,7 +113,8 @@ async fn every_text_comes_back(store: &dyn Storage) {
         written.signature = Some(text.to_owned());
         written.origin = Some(Origin::Heuristic { because: text.to_owned() });
         append(store, std::slice::from_ref(&written)).await;
-        let query = RecentQuery { task: Some(text.to_owned()), subtask: Some(text.to_owned()), limit: None };
+        let query =
+            RecentQuery { task: Some(text.to_owned()), subtask: Some(text.to_owned()), ..RecentQuery::default() };
         let found = store.recent(&query).await.expect("recent");
         assert_eq!(found, [written.clone()], "recent of {text:?}");
         let found = store.get(&written.id).await.expect("get");
@@ -204,7 +205,8 @@ async fn append(store: &dyn Storage, reflections: &[Reflection]) {
 }
 
 async fn ids(store: &dyn Storage, task: Option<&str>, subtask: Option<&str>, limit: Option<usize>) -> Vec<String> {
-    let query = RecentQuery { task: task.map(str::to_owned), subtask: subtask.map(str::to_owned), limit };
+    let query =
+        RecentQuery { task: task.map(str::to_owned), subtask: subtask.map(str::to_owned), limit, own_only: false };
     let found = store.recent(&query).await.expect("recent");
     found.iter().map(|r| r.id.as_str().to_owned()).collect()
 }
@@ -238,5 +240,6 @@ fn reflection(id: &str, task: &str, subtask: &str, created: i64) -> Reflection {
         origin: None,
         already_tried: None,
         signature: None,
+        foreign: false,
     }
 }

@@ -300,6 +300,7 @@ impl Night {
             origin: None,
             already_tried: None,
             signature: None,
+            foreign: false,
         });
         id
     }

@@ -122,6 +122,10 @@ impl Journal for Dying {
         Ok(())
     }
 
+    async fn foreign_changes(&self) -> Result<Vec<String>, JournalError> {
+        self.inner.foreign_changes().await
+    }
+
     async fn read(&self, run: &RunId) -> Result<Vec<(Timestamp, JournalEntry)>, JournalError> {
         self.inner.read(run).await
     }

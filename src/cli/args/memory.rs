@@ -58,6 +58,16 @@ pub enum MemoryCommand {
         #[arg(long)]
         json: bool,
     },
+    /// Look for lines that cannot be read, and for reflections that reflexion did not write here: these reach no prompt
+    #[command(after_help = "Exit codes: 0, and 1 if there are any.")]
+    Check {
+        /// Take those reflections over as yours, such as a colleague's that you have pulled
+        #[arg(long)]
+        adopt: bool,
+        /// Print `{"reflections","foreign","unreadable","adopted"}`
+        #[arg(long)]
+        json: bool,
+    },
     /// Take over the reflections of another file, such as the Golden Loop's
     Import {
         /// A JSON Lines file of reflections

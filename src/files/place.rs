@@ -137,6 +137,14 @@ impl Place {
         Root::make(&self.root)?.create(&self.below, bytes)
     }
 
+    /// As [`Root::create_private`]; the root is made too.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn create_private(&self, bytes: &[u8]) -> io::Result<bool> {
+        Root::make(&self.root)?.create_private(&self.below, bytes)
+    }
+
     /// As [`Place::replace`], but a power cut may leave an empty file.
     ///
     /// # Errors

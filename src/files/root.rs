@@ -241,6 +241,17 @@ impl Root {
         new.finish_new()
     }
 
+    /// As [`Root::create`], of a file that only its owner may read.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn create_private(&self, path: &Path, bytes: &[u8]) -> io::Result<bool> {
+        let (dir, name) = self.parent(path, Missing::IsMadeDurably)?;
+        let mut new = Replacement::begin(&dir, name, Some(0o600))?;
+        new.write_all(bytes)?;
+        new.finish_new()
+    }
+
     /// Begins what [`Root::replace`] does at once; nothing changes before [`Replacement::finish`].
     ///
     /// # Errors

@@ -257,7 +257,7 @@ impl Seals {
         let mut bytes = [0; KEY_BYTES];
         getrandom::fill(&mut bytes).map_err(|error| io::Error::other(error.to_string()))?;
         // Another process may have been faster.
-        self.shared.key.create(&bytes)?;
+        self.shared.key.create_private(&bytes)?;
         self.key()?.ok_or_else(|| io::Error::other("the key was removed"))
     }
 

@@ -26,12 +26,13 @@ import clean
 import files
 import hostile
 import nights
+import records
 import results
 import rights
 import tokens
 
 ROOT = Path(__file__).resolve().parents[2]
-GROUPS = {"files": files, "hostile": hostile, "clean": clean, "results": results, "rights": rights, "secrets": tokens, "nights": nights}
+GROUPS = {"files": files, "hostile": hostile, "clean": clean, "results": results, "rights": rights, "secrets": tokens, "records": records, "nights": nights}
 
 
 class Job:

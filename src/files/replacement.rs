@@ -74,6 +74,7 @@ impl Replacement {
 
     /// Makes the new file durable and puts it where nothing is; `false` if something is there.
     pub(super) fn finish_new(self) -> io::Result<bool> {
+        self.set_mode()?;
         self.file.sync_all()?;
         match self.dir.hard_link(slot_name(self.slot), &self.dir, &self.name) {
             // Its temporary name is removed when it is dropped.

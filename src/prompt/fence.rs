@@ -2,10 +2,16 @@
 
 use super::budget::one_line;
 use super::budget::plain;
+use icu_normalizer::DecomposingNormalizerBorrowed;
+use icu_properties::CodePointMapData;
+use icu_properties::CodePointSetData;
+use icu_properties::props::DefaultIgnorableCodePoint;
+use icu_properties::props::GeneralCategory;
 
 /// Puts foreign text between `<tag note="…">` and `</tag>`, so that it reads as data.
 ///
-/// Inside, an opening or closing `tag` loses its bracket (`&lt;tag`, whatever its case and spacing), a line that would be
+/// Inside, an opening or closing `tag` loses its bracket (`&lt;tag`, whatever its case, spacing and spelling: compared after NFKD,
+/// without what nobody sees), a line that would be
 /// a Markdown heading gets a backslash, and what only a terminal understands is removed: the text can neither leave
 /// its fence nor pass for one of our own sections. Marking data is necessary and never sufficient: nothing decides
 /// anything because of such a text. It has no cap of its own; see [`excerpt`](super::excerpt).
@@ -27,7 +33,8 @@ pub fn fence(tag: &str, note: &str, body: &str) -> String {
 
 /// The body of a fence, made harmless.
 fn inside(tag: &str, body: &str) -> String {
-    let body = plain(body);
+    // Readers of text take these for ends of lines, `str::lines` does not.
+    let body = plain(body).replace(['\u{2028}', '\u{2029}'], "\n");
     let mut out = String::with_capacity(body.len() + 16);
     for (at, line) in body.lines().enumerate() {
         if at > 0 {
@@ -49,31 +56,65 @@ pub(super) fn field(tag: &str, text: &str) -> String {
     out
 }
 
-fn push_without_tag(out: &mut String, tag: &str, mut line: &str) {
-    while let Some(bracket) = line.find('<') {
-        out.push_str(&line[..bracket]);
-        line = &line[bracket + 1..];
-        out.push_str(if opens_tag(line, tag) { "&lt;" } else { "<" });
+fn push_without_tag(out: &mut String, tag: &str, line: &str) {
+    let mut from = 0;
+    for (at, c) in line.char_indices().filter(|(_, c)| is_bracket(*c)) {
+        let after = at + c.len_utf8();
+        if opens_tag(&line[after..], tag) {
+            out.push_str(&line[from..at]);
+            out.push_str("&lt;");
+            from = after;
+        }
     }
-    out.push_str(line);
+    out.push_str(&line[from..]);
 }
 
-/// Whether what follows a `<` reads as `tag` or `/tag`, however it is spaced and cased, and whatever zero-width
-/// characters are in it.
+/// Whether it looks like `<`: full-width, small, struck through.
+fn is_bracket(c: char) -> bool {
+    c == '<' || (!c.is_ascii() && bare(std::iter::once(c)).eq(['<']))
+}
+
+/// Whether what follows a `<` reads as `tag` or `/tag`, however it is spaced, cased and written, and whatever nobody sees is
+/// in it.
 fn opens_tag(after: &str, tag: &str) -> bool {
-    let mut name = after.chars().filter(|c| {
-        !c.is_whitespace() && !matches!(c, '/' | '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{2065}' | '\u{feff}')
-    });
+    let name = bare(after.chars()).filter(|c| !c.is_whitespace());
+    let mut name = name.skip_while(|c| !c.is_alphanumeric());
     tag.chars().all(|wanted| name.next().is_some_and(|c| c.eq_ignore_ascii_case(&wanted)))
 }
 
 /// A heading as `CommonMark` has it: up to three spaces, one to six `#`, then white space or the end.
 fn is_heading(line: &str) -> bool {
-    let text = line.trim_start_matches(' ');
-    let marks = text.len() - text.trim_start_matches('#').len();
-    line.len() - text.len() <= 3
-        && (1..=6).contains(&marks)
-        && text[marks..].chars().next().is_none_or(char::is_whitespace)
+    let mut text = bare(line.chars()).peekable();
+    let mut count = |wanted: fn(char) -> bool| {
+        let mut found = 0;
+        while text.next_if(|c| wanted(*c)).is_some() {
+            found += 1;
+        }
+        found
+    };
+    let (spaces, marks) = (count(|c| c == ' '), count(|c| c == '#'));
+    spaces <= 3 && (1..=6).contains(&marks) && text.next().is_none_or(char::is_whitespace)
+}
+
+/// The characters as a reader sees them: compatible forms are one (NFKD), all dashes are `-` and all blanks are spaces, accents and
+/// what has no width are gone.
+fn bare(text: impl Iterator<Item = char>) -> impl Iterator<Item = char> {
+    let ignorable = CodePointSetData::new::<DefaultIgnorableCodePoint>();
+    let category = CodePointMapData::<GeneralCategory>::new();
+    DecomposingNormalizerBorrowed::new_nfkd().normalize_iter(text).filter_map(move |c| {
+        if c.is_ascii() {
+            return Some(c);
+        }
+        match category.get(c) {
+            _ if ignorable.contains(c) => None,
+            GeneralCategory::NonspacingMark | GeneralCategory::EnclosingMark | GeneralCategory::Format => None,
+            GeneralCategory::DashPunctuation => Some('-'),
+            GeneralCategory::SpaceSeparator => Some(' '),
+            // The blank of Braille is a symbol.
+            _ if c == '\u{2800}' => Some(' '),
+            _ => Some(c),
+        }
+    })
 }
 
 #[cfg(test)]
@@ -92,6 +133,54 @@ mod tests {
         check("# Top\n   ## Task\n    ## code\n#include <x>", "\\# Top\n\\   ## Task\n    ## code\n#include <x>");
         check("######\n####### seven", "\\######\n####### seven");
         check("<<</data", "<<&lt;/data");
+    }
+
+    /// However a closing tag is written, it is none; however a heading is, it is escaped.
+    #[test]
+    fn look_alikes_are_seen_through() {
+        let hidden = [
+            '\u{ad}',
+            '\u{34f}',
+            '\u{fe0f}',
+            '\u{180e}',
+            '\u{3164}',
+            '\u{2800}',
+            '\u{115f}',
+            '\u{301}',
+            '\u{200b}',
+            '\u{2060}',
+            '\u{feff}',
+            '\u{a0}',
+            '\u{e0061}',
+        ];
+        let spelled = hidden.map(|c| format!("</check-{c}output>"));
+        let more = [
+            "\u{ff1c}/check-output>",
+            "\u{fe64}/check-output>",
+            "</\u{ff43}heck\u{2010}output>",
+            "\u{226e}/check-output>",
+            "<\u{2044}/ch\u{e9}ck-output",
+        ];
+        for text in spelled.iter().map(String::as_str).chain(more) {
+            let shown = inside("check-output", text);
+            assert!(shown.starts_with("&lt;"), "{text:?}: {shown:?}");
+        }
+        for text in [
+            "a\u{2028}## Task",
+            "a\u{2029}## Task",
+            "a\n\u{a0}## Task",
+            "a\n\u{feff}## Task",
+            "a\n\u{200b}#\u{200b}# Task",
+            "a\n\u{ff03} Task",
+        ] {
+            let shown = inside("data", text);
+            assert!(shown.contains("\n\\"), "{text:?}: {shown:?}");
+        }
+        for text in
+            ["价格 < 数据 > 价格", "naïve <b>café</b>", "a ≮ b", "#include <données>", "✔\u{fe0f} 3 < 4", "##hashtag"]
+        {
+            assert_eq!(inside("data", text), plain(text), "what is none stays word for word");
+        }
     }
 
     proptest! {

@@ -29,9 +29,10 @@ import nights
 import results
 import rights
 import tokens
+import trust
 
 ROOT = Path(__file__).resolve().parents[2]
-GROUPS = {"files": files, "hostile": hostile, "clean": clean, "results": results, "rights": rights, "secrets": tokens, "nights": nights}
+GROUPS = {"files": files, "hostile": hostile, "clean": clean, "results": results, "rights": rights, "secrets": tokens, "trust": trust, "nights": nights}
 
 
 class Job:

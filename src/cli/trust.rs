@@ -42,7 +42,7 @@ pub(super) async fn trust(dir: &Path, args: TrustArgs) -> anyhow::Result<Exit> {
     } else {
         compared.print(&trust, !args.show);
     }
-    Ok(if args.show && !compared.new().is_empty() { Exit::NotConfirmed } else { Exit::Confirmed })
+    Ok(if args.show && !compared.missing().is_empty() { Exit::NotConfirmed } else { Exit::Confirmed })
 }
 
 /// What is named now, beside what is trusted.
@@ -66,7 +66,7 @@ impl<'a> Compared<'a> {
         Ok(Self { named, gone: gone.into_iter().cloned().collect() })
     }
 
-    fn new(&self) -> Vec<&TrustItem> {
+    fn missing(&self) -> Vec<&TrustItem> {
         self.named.iter().filter(|(_, trusted, _)| !trusted).map(|(item, ..)| *item).collect()
     }
 
@@ -100,7 +100,7 @@ impl<'a> Compared<'a> {
         for line in self.lines(true) {
             outln!("{line}");
         }
-        let new = self.new().len();
+        let new = self.missing().len();
         if given {
             outln!("trusted in {dir}: {}", plural(self.named.len(), "thing"));
             outln!("what these programs run in turn, such as the project's tests, is trusted with them");
@@ -155,7 +155,7 @@ pub(super) async fn ensure(
     if !untrusted.settings.is_empty() || !untrusted.tasks.is_empty() {
         let named = trust.named(if given { tasks } else { &worked_on }).map_err(no_trust(trust))?;
         let compared = Compared::of(trust, &named)?;
-        let new = compared.new().len();
+        let new = compared.missing().len();
         if given {
             trust.give(&named).await.map_err(no_trust(trust))?;
             let dir = project::printable(&trust.dir().display().to_string());
@@ -222,7 +222,7 @@ async fn is_told_to(trust: &Trust, compared: &Compared<'_>) -> Result<bool, RunE
     if !asks("Trust that, here and from now on? [y/N]") {
         return Ok(false);
     }
-    let new: Vec<TrustItem> = compared.new().into_iter().cloned().collect();
+    let new: Vec<TrustItem> = compared.missing().into_iter().cloned().collect();
     trust.add(&new).await.map_err(no_trust(trust))?;
     Ok(true)
 }

@@ -110,16 +110,13 @@ impl Effective {
         if self.file.allow_push && self.is_of_files("allowPush") {
             items.push(TrustItem::new("allowPush", TrustKind::Push, "push"));
         }
-        let runs = |item: &TrustItem| matches!(item.kind, TrustKind::Program | TrustKind::Shell);
         let by_caller = self.is_set_by_caller("sandbox");
         match &self.file.sandbox {
             _ if by_caller => {}
             SandboxFile::Kind(SandboxKindFile::Landlock) => {}
-            // Who takes the sandbox away lets what is trusted do more.
+            // Who takes the sandbox away lets what is trusted do more; and tasks have programs too.
             SandboxFile::Kind(SandboxKindFile::None) => {
-                if items.iter().any(runs) {
-                    items.push(TrustItem::new("sandbox", TrustKind::Sandbox, "no sandbox"));
-                }
+                items.push(TrustItem::new("sandbox", TrustKind::Sandbox, "no sandbox"));
             }
             SandboxFile::Landlock(more) => {
                 let text = format!("landlock, where they may also write to {}", more.write.join(", "));

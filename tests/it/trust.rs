@@ -188,8 +188,8 @@ fn traced(project: &Project, args: &[&str], stdin: &str) -> (Ran, Vec<String>) {
             Command::new("strace").arg("-V").stdout(Stdio::null()).status().is_ok_and(|status| status.success());
         if !there {
             // Past the harness, which shows only what a test that failed has printed.
-            let said = "SKIPPED: strace is not there, so what looking commands start is seen by its marks alone";
-            writeln!(std::io::stderr(), "{said}").unwrap();
+            let said = "SKIPPED: strace is not there, so what looking commands start is seen by its marks alone\n";
+            std::io::stderr().write_all(said.as_bytes()).unwrap();
         }
         there
     });
@@ -847,4 +847,18 @@ fn a_hook_that_judges_says_that_nobody_was_asked() {
     project.write("answer.txt", "other\n");
     stop(&["hook", "stop", "--verify"]).says("is not trusted");
     assert_eq!(marked(&project), Vec::<String>::new());
+}
+
+#[test]
+fn who_takes_the_sandbox_away_is_asked_also_where_only_tasks_have_programs() {
+    let project = Project::new("true");
+    project.write("project.json", r#"{"sandbox":"landlock"}"#);
+    ran(&project, &["trust"]).exits(0);
+    project.write("project.json", "{}");
+    ran(&project, &["trust", "--show"]).exits(1).prints("+ sandbox");
+    ran(&project, &["run"]).exits(4).says("no sandbox");
+    // Who gives it by a flag or a variable of their own has said so.
+    let mut own = untrusted(&project, &["trust", "--show"]);
+    own.env("REFLEXION_SANDBOX", "none");
+    Ran::of(own, "").exits(0);
 }

@@ -91,7 +91,7 @@ def run(argv, cwd, env=None, allowed=(0, 1)):
     """CPU seconds with all children, wall seconds, peak memory in MB, of one call."""
     started = time.monotonic()
     process = subprocess.Popen(
-        argv, cwd=cwd, env={**os.environ, **(env or {})}, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+        argv, cwd=cwd, env={**os.environ, "REFLEXION_TRUST": "1", **(env or {})}, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
     )
     said = process.stderr.read()
     _, status, used = os.wait4(process.pid, 0)

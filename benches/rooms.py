@@ -126,7 +126,7 @@ def files(kind, top):
 
 def environment(top):
     home = pathlib.Path.home()
-    return {**os.environ, "HOME": str(top), "STORE": f"{top}/store", "CALLS": f"{top}/calls",
+    return {**os.environ, "HOME": str(top), "REFLEXION_TRUST": "1", "STORE": f"{top}/store", "CALLS": f"{top}/calls",
             "CARGO_HOME": os.environ.get("CARGO_HOME", f"{home}/.cargo"),
             "RUSTUP_HOME": os.environ.get("RUSTUP_HOME", f"{home}/.rustup"),
             "npm_config_userconfig": f"{home}/.npmrc", "npm_config_cache": f"{top}/store"}

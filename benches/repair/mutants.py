@@ -169,6 +169,7 @@ def environment(work):
         os.environ,
         PATH=f"{work / 'venv' / 'bin'}:{os.environ['PATH']}",
         PYTHONPATH="src:.",
+        REFLEXION_TRUST="1",
         PYTHONDONTWRITEBYTECODE="1",
         CARGO_TARGET_DIR=str(work / "target"),
         CARGO_TERM_COLOR="never",

@@ -7,6 +7,7 @@ use super::interrupt;
 use super::output::errln;
 use super::output::outln;
 use super::project;
+use super::trust;
 use crate::domain::TaskId;
 use crate::layer::Svc;
 use crate::services::Tasks;
@@ -18,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 pub(super) async fn apply(dir: &Path, args: ApplyArgs) -> anyhow::Result<Exit> {
     let task = TaskId::new(args.task.as_str()).map_err(|e| UsageError(e.to_string()))?;
-    let (layers, _) = project::layers(dir, Vec::new())?;
+    let (layers, _, trust) = project::guarded(dir, Vec::new())?;
     let app = layers.build::<(Svc<dyn Workspaces>, Svc<dyn Tasks>)>().await?;
     let list = app.1.load().await?;
     let Some(run) = list.closed_by.get(&task) else {
@@ -26,6 +27,7 @@ pub(super) async fn apply(dir: &Path, args: ApplyArgs) -> anyhow::Result<Exit> {
         let why = if known { "has no confirmed work; `reflexion run` it first" } else { "is not in the task file" };
         return Err(UsageError(format!("task `{task}` {why}")).into());
     };
+    trust::ensure_beside(&trust).await?;
     let cancel = CancellationToken::new();
     let interrupt = tokio::spawn(interrupt::cancel_quietly(cancel.clone()));
     let applied = app.0.apply(run, &task, &cancel).await;

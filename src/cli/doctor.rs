@@ -5,9 +5,11 @@ use super::args::DoctorArgs;
 use super::interrupt;
 use super::output::outln;
 use super::project;
+use super::trust;
 use crate::domain::CheckReport;
 use crate::domain::CheckScope;
 use crate::domain::CheckSpec;
+use crate::domain::Task;
 use crate::domain::TaskId;
 use crate::domain::TaskList;
 use crate::domain::policy;
@@ -22,6 +24,7 @@ use crate::runtime::Health;
 use crate::runtime::HealthParams;
 use crate::runtime::HealthState;
 use crate::runtime::Trust;
+use crate::runtime::Untrusted;
 use crate::services::KeepAwake;
 use crate::services::Models;
 use crate::services::Notifiers;
@@ -34,6 +37,7 @@ use crate::services::Verifier;
 use crate::services::VerifyRequest;
 use crate::services::Workspaces;
 use serde::Serialize;
+use std::io;
 use std::path::Path;
 use tokio_util::sync::CancellationToken;
 
@@ -73,9 +77,11 @@ pub(super) async fn doctor(dir: &Path, args: &DoctorArgs) -> anyhow::Result<Exit
             let is_sound = state.ok;
             findings.push(state);
             let (files, tasks) = files(&layers).await?;
-            let trusted = trust.is_given();
-            findings.push(trust_finding(&trust, tasks.as_ref(), args.checks));
-            findings.extend(agents(&layers, &*settings, tasks.as_ref(), trusted).await?);
+            let untrusted = trust.untrusted(tasks.as_ref().map(|list| list.tasks.as_slice()).unwrap_or_default());
+            let trusted = untrusted.as_ref().is_ok_and(|found| found.settings.is_empty());
+            let used = used(&*settings, tasks.as_ref(), untrusted.as_ref().ok());
+            findings.push(trust_finding(&trust, untrusted, args.checks));
+            findings.extend(agents(&layers, &*settings, &used, trusted).await?);
             findings.extend(files);
             findings.extend(notifiers(&layers).await);
             findings.extend(awake(&layers, &*settings).await?);
@@ -85,6 +91,7 @@ pub(super) async fn doctor(dir: &Path, args: &DoctorArgs) -> anyhow::Result<Exit
             }
             // They need a workspace, which there is none of.
             if args.checks && !cannot_start(&findings) {
+                trust::own_runs(&trust).await?;
                 findings.extend(checks(&layers, &*settings).await?);
             }
         }
@@ -127,10 +134,9 @@ fn cannot_start(findings: &[Finding]) -> bool {
 const TRUST: &str = "trust";
 
 /// Whether a run would be asked for trust. Checks are started, so they need it.
-fn trust_finding(trust: &Trust, tasks: Option<&TaskList>, checks: bool) -> Finding {
-    let tasks = tasks.map(|list| list.tasks.as_slice()).unwrap_or_default();
+fn trust_finding(trust: &Trust, untrusted: io::Result<Untrusted>, checks: bool) -> Finding {
     let advice = "`reflexion trust --show` lists it, `reflexion trust` trusts it";
-    match trust.untrusted(tasks) {
+    match untrusted {
         Err(error) => Finding::bad(TRUST, format!("{}: {error}", trust.path().display()), "make it readable"),
         Ok(found) if found.settings.is_empty() && found.tasks.is_empty() => {
             Finding::good(TRUST, "all that is named is trusted")
@@ -188,12 +194,11 @@ impl From<Health> for Finding {
 async fn agents(
     layers: &Layers,
     settings: &dyn Settings,
-    tasks: Option<&TaskList>,
+    used: &[String],
     trusted: bool,
 ) -> anyhow::Result<Vec<Finding>> {
-    let used = used(settings, tasks);
     let app = layers.build::<Svc<dyn Models>>().await?;
-    let params = HealthParams { settings, used: &used, trusted, runner: &*runtime::command_runner(), models: &**app };
+    let params = HealthParams { settings, used, trusted, runner: &*runtime::command_runner(), models: &**app };
     let health = runtime::agent_health(params).await;
     app.shutdown().await?;
     let mut findings: Vec<Finding> = health.into_iter().map(Finding::from).collect();
@@ -205,11 +210,13 @@ async fn agents(
     Ok(findings)
 }
 
-/// The agents that some task would be given to, or that write reflections; each once, the default first.
-fn used(settings: &dyn Settings, tasks: Option<&TaskList>) -> Vec<String> {
+/// The agents that some task would be given to, or that write reflections; each once, the default first. A task that nobody trusts
+/// is given to none.
+fn used(settings: &dyn Settings, tasks: Option<&TaskList>, untrusted: Option<&Untrusted>) -> Vec<String> {
     let agents = settings.agents();
     let labelled = agents.by_label.iter().flat_map(|(_, chain)| chain);
-    let asked = tasks.iter().flat_map(|list| &list.tasks).filter_map(|task| task.agent.as_ref());
+    let is_trusted = |task: &&Task| untrusted.is_some_and(|untrusted| !untrusted.tasks.contains_key(&task.id));
+    let asked = tasks.iter().flat_map(|list| &list.tasks).filter(is_trusted).filter_map(|task| task.agent.as_ref());
     let writes = match &settings.reflexion().generator {
         Generator::Agent { name } => Some(name),
         Generator::Heuristic | Generator::Command { .. } | Generator::Llm { .. } => None,

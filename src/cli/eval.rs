@@ -22,6 +22,7 @@ use crate::files::Place;
 use crate::runtime;
 use crate::runtime::EvalError;
 use crate::runtime::EvalFiles;
+use crate::runtime::EvalJudge;
 use crate::runtime::EvalParams;
 use crate::runtime::Trust;
 use anyhow::Context;
@@ -42,7 +43,11 @@ pub(super) async fn eval(dir: &Path, args: EvalArgs) -> anyhow::Result<Exit> {
         return list(&suites, args.json);
     }
     let (settings, trust) = settings(dir)?;
-    if let Some(trust) = &trust {
+    let judge = args.judge.unwrap_or_default();
+    // A program that the caller names is theirs, and nobody starts nothing.
+    if let Some(trust) = &trust
+        && matches!(judge, EvalJudge::Settings | EvalJudge::Agent(_))
+    {
         trust::ensure(trust, &[], |_| false, false).await?;
     }
     let state = trust.map(|_| settings.project.state_dir());
@@ -50,7 +55,7 @@ pub(super) async fn eval(dir: &Path, args: EvalArgs) -> anyhow::Result<Exit> {
     let watched = tokio::spawn(cancel_on_signal(cancel.clone()));
     let params = EvalParams {
         settings,
-        judge: args.judge.unwrap_or_default(),
+        judge,
         suites: &suites,
         repeat: args.repeat,
         jobs: args.jobs,

@@ -71,6 +71,7 @@ pub(super) async fn overnight(dir: &Path, args: OvernightArgs) -> anyhow::Result
     let asked =
         |task: &Task| unfinished.is_some() || again == Again::Yes || run::is_open(task) || ids.contains(&task.id);
     trust::ensure(&trust, &list.tasks, asked, args.how.trust).await?;
+    trust::own_runs(&trust).await?;
     run::say_unprotected(&*settings);
     run::say_foreign(&*settings);
     let cancel = CancellationToken::new();

@@ -62,6 +62,7 @@ pub(super) async fn run(dir: &Path, args: RunArgs) -> anyhow::Result<Exit> {
     let asked =
         |task: &Task| if ids.is_empty() { again == Again::Yes || is_open(task) } else { ids.contains(&task.id) };
     trust::ensure(&trust, &list.tasks, asked, args.how.trust).await?;
+    trust::own_runs(&trust).await?;
     say_unprotected(&*settings);
     say_foreign(&*settings);
     let cancel = CancellationToken::new();

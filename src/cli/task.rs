@@ -42,6 +42,7 @@ pub(super) async fn task(dir: &Path, args: TaskArgs) -> anyhow::Result<Exit> {
         TaskCommand::Ready { json } => ready(&file, json).await,
         TaskCommand::Show { id, json } => show(&file, &id, &*settings, json).await,
         TaskCommand::Add(add) => {
+            trust::ensure_task_file(&trust)?;
             if add.id.as_deref() == Some(INTEGRATION) {
                 let message = "a night's own branch is called that, and tasks' branches are beside it: give another id";
                 return Err(UsageError(format!("--id {INTEGRATION}: {message}")).into());
@@ -54,6 +55,7 @@ pub(super) async fn task(dir: &Path, args: TaskArgs) -> anyhow::Result<Exit> {
             print(&added, "added", add.json)
         }
         TaskCommand::Edit { id, fields, json } => {
+            trust::ensure_task_file(&trust)?;
             let fields = parse(&fields)?;
             say_misspelt(&fields);
             let own = theirs(&effective, &fields);
@@ -62,9 +64,18 @@ pub(super) async fn task(dir: &Path, args: TaskArgs) -> anyhow::Result<Exit> {
             say_unknown(&changed, &file, &*settings).await?;
             print(&changed, "changed", json)
         }
-        TaskCommand::Close { id, json } => print(&usage(file.set_status(&id, Status::Closed).await)?, "closed", json),
-        TaskCommand::Reopen { id, json } => print(&usage(file.set_status(&id, Status::Open).await)?, "opened", json),
-        TaskCommand::Sync { json } => sync(&file, json).await,
+        TaskCommand::Close { id, json } => {
+            trust::ensure_task_file(&trust)?;
+            print(&usage(file.set_status(&id, Status::Closed).await)?, "closed", json)
+        }
+        TaskCommand::Reopen { id, json } => {
+            trust::ensure_task_file(&trust)?;
+            print(&usage(file.set_status(&id, Status::Open).await)?, "opened", json)
+        }
+        TaskCommand::Sync { json } => {
+            trust::ensure_task_file(&trust)?;
+            sync(&file, json).await
+        }
     }
 }
 

@@ -28,17 +28,21 @@ pub(super) async fn trust(dir: &Path, args: TrustArgs) -> anyhow::Result<Exit> {
         return Ok(Exit::Confirmed);
     }
     let list = runtime::task_file(&*settings, runtime::system_clock()).load().await?;
-    let named = trust.named(&list.tasks);
+    for problem in &list.problems {
+        let file = settings.project().tasks.display().to_string();
+        errln!("warning: {}:{}: {}", project::printable(&file), problem.line, problem.message);
+    }
+    let named = trust.named(&list.tasks)?;
     let compared = Compared::of(&trust, &named)?;
     if !args.show {
-        trust.give(&list.tasks).await.with_context(|| format!("failed to write {}", trust.path().display()))?;
+        trust.give(&named).await.with_context(|| format!("failed to write {}", trust.path().display()))?;
     }
     if args.json {
         project::print_json(&compared.json(&trust, !args.show))?;
     } else {
         compared.print(&trust, !args.show);
     }
-    Ok(if args.show && !compared.new().is_empty() { Exit::NotConfirmed } else { Exit::Confirmed })
+    Ok(if args.show && !compared.missing().is_empty() { Exit::NotConfirmed } else { Exit::Confirmed })
 }
 
 /// What is named now, beside what is trusted.
@@ -52,17 +56,17 @@ struct Compared<'a> {
 impl<'a> Compared<'a> {
     fn of(trust: &Trust, named: &'a [TrustItem]) -> anyhow::Result<Self> {
         let trusted = trust.read().with_context(|| format!("failed to read {}", trust.path().display()))?;
-        let before = |item: &TrustItem| trusted.places.get(&item.place).filter(|was| was.digest() != item.digest());
+        let mut gone = trusted.gone(named);
         let compared = named.iter().map(|item| {
             let has = trusted.has(item);
-            (item, has, before(item).filter(|_| !has).cloned())
+            let before = if has { None } else { gone.iter().position(|was| was.place == item.place) };
+            (item, has, before.map(|i| gone.remove(i).clone()))
         });
-        let is_named = |place: &str| named.iter().any(|item| item.place == place);
-        let gone = trusted.places.values().filter(|item| !is_named(&item.place)).cloned();
-        Ok(Self { named: compared.collect(), gone: gone.collect() })
+        let named = compared.collect();
+        Ok(Self { named, gone: gone.into_iter().cloned().collect() })
     }
 
-    fn new(&self) -> Vec<&TrustItem> {
+    fn missing(&self) -> Vec<&TrustItem> {
         self.named.iter().filter(|(_, trusted, _)| !trusted).map(|(item, ..)| *item).collect()
     }
 
@@ -82,6 +86,11 @@ impl<'a> Compared<'a> {
         lines.iter().map(|line| project::printable(line).replace('\n', "\n  | ")).collect()
     }
 
+    fn question(&self, trust: &Trust) -> String {
+        let dir = project::printable(&trust.dir().display().to_string());
+        format!("{dir} is not trusted with all that it names:\n{}", self.lines(false).join("\n"))
+    }
+
     fn print(&self, trust: &Trust, given: bool) {
         let dir = project::printable(&trust.dir().display().to_string());
         if self.named.is_empty() && self.gone.is_empty() {
@@ -91,7 +100,7 @@ impl<'a> Compared<'a> {
         for line in self.lines(true) {
             outln!("{line}");
         }
-        let new = self.new().len();
+        let new = self.missing().len();
         if given {
             outln!("trusted in {dir}: {}", plural(self.named.len(), "thing"));
             outln!("what these programs run in turn, such as the project's tests, is trusted with them");
@@ -142,34 +151,80 @@ pub(super) async fn ensure(
     given: bool,
 ) -> anyhow::Result<()> {
     let worked_on: Vec<Task> = tasks.iter().filter(|task| asked(task)).cloned().collect();
-    let read = |error: std::io::Error| RunError::Environment(format!("{}: {error}", trust.path().display()));
-    let untrusted = trust.untrusted(&worked_on).map_err(read)?;
-    if untrusted.settings.is_empty() && untrusted.tasks.is_empty() {
-        return Ok(());
-    }
-    let named = trust.named(&worked_on);
-    let compared = Compared::of(trust, &named)?;
-    let dir = project::printable(&trust.dir().display().to_string());
-    if given {
-        trust.give(tasks).await.map_err(read)?;
-        errln!("trusted in {dir}: {}; `reflexion trust --show` lists it", plural(compared.new().len(), "new thing"));
-        return Ok(());
-    }
-    let lines = compared.lines(false).join("\n");
-    let text = format!("{dir} is not trusted with all that it names:\n{lines}");
-    if std::io::stdin().is_terminal() && std::io::stderr().is_terminal() {
-        errln!("{text}");
-        if asks("Trust that, here and from now on? [y/N]") {
-            trust.give(tasks).await.map_err(read)?;
-            return Ok(());
+    let untrusted = trust.untrusted(&worked_on).map_err(no_trust(trust))?;
+    if !untrusted.settings.is_empty() || !untrusted.tasks.is_empty() {
+        let named = trust.named(if given { tasks } else { &worked_on }).map_err(no_trust(trust))?;
+        let compared = Compared::of(trust, &named)?;
+        let new = compared.missing().len();
+        if given {
+            trust.give(&named).await.map_err(no_trust(trust))?;
+            let dir = project::printable(&trust.dir().display().to_string());
+            errln!("trusted in {dir}: {}; `reflexion trust --show` lists it", plural(new, "new thing"));
+        } else if !is_told_to(trust, &compared).await? && !untrusted.settings.is_empty() {
+            return Err(refused(trust, &compared).into());
         }
     }
-    if untrusted.settings.is_empty() {
-        return Ok(());
+    Ok(())
+}
+
+/// Once a run may begin: what it leaves in `.reflection/` is the person's own.
+///
+/// # Errors
+/// [`RunError::Environment`] if that cannot be noted.
+pub(super) async fn own_runs(trust: &Trust) -> anyhow::Result<()> {
+    let dir = trust.dir().join(".reflection");
+    let noted = trust.own_runs().await;
+    noted.map_err(|error| RunError::Environment(format!("{} cannot be made one's own: {error}", dir.display())))?;
+    Ok(())
+}
+
+/// Before the checkout is written to: what acts there beside the project's files is trusted, or a person at the terminal trusts it.
+///
+/// # Errors
+/// As [`ensure`].
+pub(super) async fn ensure_beside(trust: &Trust) -> anyhow::Result<()> {
+    let untrusted = trust.untrusted_beside().map_err(no_trust(trust))?;
+    let compared = Compared::of(trust, &untrusted)?;
+    if untrusted.is_empty() || is_told_to(trust, &compared).await? {
+        Ok(())
+    } else {
+        Err(refused(trust, &compared).into())
     }
+}
+
+/// Before the task file is written to.
+///
+/// # Errors
+/// [`RunError::Environment`] if it is outside of the project, and nobody trusts that.
+pub(super) fn ensure_task_file(trust: &Trust) -> anyhow::Result<()> {
+    let Some(item) = trust.untrusted_task_file().map_err(no_trust(trust))? else { return Ok(()) };
+    let file = project::printable(&item.text);
+    let text = format!("`tasks` in the settings leads out of the project, to {file}: `reflexion trust` trusts that");
+    Err(RunError::Environment(text).into())
+}
+
+fn no_trust(trust: &Trust) -> impl Fn(std::io::Error) -> RunError {
+    |error| RunError::Environment(format!("what is trusted is not known: {}: {error}", trust.path().display()))
+}
+
+fn refused(trust: &Trust, compared: &Compared<'_>) -> RunError {
     let what = "look at it, then `reflexion trust` trusts it for good, and so does `--trust` with `run` and `overnight`; \
                 REFLEXION_TRUST=1 does for one call";
-    Err(RunError::Environment(format!("{text}\n{what}")).into())
+    RunError::Environment(format!("{}\n{what}", compared.question(trust)))
+}
+
+/// Asks a person at the terminal, who then trusts what is shown.
+async fn is_told_to(trust: &Trust, compared: &Compared<'_>) -> Result<bool, RunError> {
+    if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
+        return Ok(false);
+    }
+    errln!("{}", compared.question(trust));
+    if !asks("Trust that, here and from now on? [y/N]") {
+        return Ok(false);
+    }
+    let new: Vec<TrustItem> = compared.missing().into_iter().cloned().collect();
+    trust.add(&new).await.map_err(no_trust(trust))?;
+    Ok(true)
 }
 
 fn asks(question: &str) -> bool {

@@ -13,9 +13,14 @@ use crate::domain::CheckCommand;
 use crate::domain::Task;
 use crate::domain::TrustItem;
 use crate::domain::TrustKind;
+use crate::files::read_named;
 use serde_json::Map;
 use serde_json::Value;
+use sha2::Digest;
+use sha2::Sha256;
 use std::collections::BTreeSet;
+use std::path::Component;
+use std::path::Path;
 
 /// Where something is sent, the first of these that is there.
 const TO: [&str; 4] = ["baseUrl", "url", "urlEnv", "provider"];
@@ -100,19 +105,18 @@ impl Effective {
 
     /// What programs may, once there are any.
     fn around(&self, items: &mut Vec<TrustItem>) {
+        items.extend(self.tasks_elsewhere());
+        items.extend(self.own_redaction());
         if self.file.allow_push && self.is_of_files("allowPush") {
             items.push(TrustItem::new("allowPush", TrustKind::Push, "push"));
         }
-        let runs = |item: &TrustItem| matches!(item.kind, TrustKind::Program | TrustKind::Shell);
         let by_caller = self.is_set_by_caller("sandbox");
         match &self.file.sandbox {
             _ if by_caller => {}
             SandboxFile::Kind(SandboxKindFile::Landlock) => {}
-            // Who takes the sandbox away lets what is trusted do more.
+            // Who takes the sandbox away lets what is trusted do more; and tasks have programs too.
             SandboxFile::Kind(SandboxKindFile::None) => {
-                if items.iter().any(runs) {
-                    items.push(TrustItem::new("sandbox", TrustKind::Sandbox, "no sandbox"));
-                }
+                items.push(TrustItem::new("sandbox", TrustKind::Sandbox, "no sandbox"));
             }
             SandboxFile::Landlock(more) => {
                 let text = format!("landlock, where they may also write to {}", more.write.join(", "));
@@ -120,6 +124,25 @@ impl Effective {
             }
             SandboxFile::Command(with) => items.push(TrustItem::program("sandbox", &with.command)),
         }
+    }
+
+    /// Tasks in a file outside of the project: `task add` would write to it.
+    fn tasks_elsewhere(&self) -> Option<TrustItem> {
+        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let named = Path::new(&self.file.tasks);
+        let leads_out = named.is_absolute() || named.components().any(|part| part == Component::ParentDir);
+        let is_link = !real(&self.dir.join(named)).starts_with(real(&self.dir)) && self.dir.join(named).exists();
+        let item = || TrustItem::new("tasks", TrustKind::Tasks, self.file.tasks.as_str());
+        ((leads_out || is_link) && self.is_of_files("tasks")).then(item)
+    }
+
+    /// A file of rules may also say what is no secret, so what counts is what is in it.
+    fn own_redaction(&self) -> Option<TrustItem> {
+        let named = self.file.redaction.rules.as_ref().filter(|_| self.is_of_files("redaction.rules"))?;
+        // One that cannot be read lets nothing begin.
+        let rules = read_named(&self.dir.join(named)).ok()?;
+        let digest = format!("{:x}", Sha256::digest(rules));
+        Some(TrustItem::new("redaction.rules", TrustKind::Redaction, format!("{named} ({})", &digest[..12])))
     }
 
     /// Whether a file has a word in what stands at a place.
@@ -181,7 +204,7 @@ fn walk(place: &str, value: &Value, items: &mut Vec<TrustItem>) {
                     ("env", Value::Object(variables)) => {
                         for (name, value) in variables {
                             let text = format!("{name}={}", value.as_str().unwrap_or_default());
-                            items.push(TrustItem::new(&place_of_key, TrustKind::Variable, text));
+                            items.push(TrustItem::new(format!("{place_of_key}.{name}"), TrustKind::Variable, text));
                         }
                     }
                     _ => walk(&place_of_key, inner, items),

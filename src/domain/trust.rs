@@ -44,6 +44,14 @@ pub enum TrustKind {
     Sandbox,
     /// Lets programs push.
     Push,
+    /// Lets git start a program, or reach another machine by one.
+    Git,
+    /// Is gone on with: journals and workspaces of runs.
+    Runs,
+    /// Says which texts are no secrets.
+    Redaction,
+    /// A file outside of the project that tasks are written to.
+    Tasks,
 }
 
 impl fmt::Display for TrustKind {
@@ -54,6 +62,10 @@ impl fmt::Display for TrustKind {
             Self::Host => "sends to",
             Self::Sandbox => "runs them in",
             Self::Push => "lets them",
+            Self::Git => "lets git run",
+            Self::Runs => "goes on with",
+            Self::Redaction => "finds secrets by",
+            Self::Tasks => "writes tasks to",
         })
     }
 }
@@ -94,6 +106,11 @@ impl TrustItem {
             TrustKind::Host => "host",
             TrustKind::Sandbox => "sandbox",
             TrustKind::Push => "push",
+            // What a value does is in its key.
+            TrustKind::Git => &format!("git {}", self.place),
+            TrustKind::Runs => "runs",
+            TrustKind::Redaction => "redaction",
+            TrustKind::Tasks => "tasks",
         };
         format!("{:x}", Sha256::digest(format!("{kind}\0{}", self.text)))
     }

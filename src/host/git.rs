@@ -76,6 +76,8 @@ pub(super) struct Git {
     alone: bool,
     /// A setting of the calls that comes before those of the repository: `core.fileMode=false`.
     setting: Option<&'static str>,
+    /// No other machine is reached.
+    looks: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -97,20 +99,21 @@ impl Dir {
 impl Git {
     /// Git finds the repository from the directory.
     pub(super) fn found_from(dir: impl Into<PathBuf>) -> Self {
-        Self { dir: Dir::Named(dir.into()), repository: None, alone: false, setting: None }
+        Self { dir: Dir::Named(dir.into()), repository: None, alone: false, setting: None, looks: false }
     }
 
     /// The repository and the files are given; a `.git` that lies among the files, or not, means nothing.
     pub(super) fn with(git_dir: impl Into<PathBuf>, work_tree: impl Into<PathBuf>) -> Self {
         let work_tree = work_tree.into();
         let repository = Some((git_dir.into(), Some(work_tree.clone())));
-        Self { dir: Dir::Named(work_tree), repository, alone: false, setting: None }
+        Self { dir: Dir::Named(work_tree), repository, alone: false, setting: None, looks: false }
     }
 
     /// A repository of the runtime's own, without files.
     pub(super) fn own(git_dir: impl Into<PathBuf>) -> Self {
         let git_dir: PathBuf = git_dir.into();
-        Self { dir: Dir::Named(git_dir.clone()), repository: Some((git_dir, None)), alone: true, setting: None }
+        let repository = Some((git_dir.clone(), None));
+        Self { dir: Dir::Named(git_dir), repository, alone: true, setting: None, looks: false }
     }
 
     /// The same repository, on these files. Git works in the very directory that is held, wherever its path leads by now.
@@ -123,6 +126,11 @@ impl Git {
     /// The same with another setting than the repository's.
     pub(super) fn setting(self, key_value: &'static str) -> Self {
         Self { setting: Some(key_value), ..self }
+    }
+
+    /// The same for whoever only looks: whatever a clone has left out, no other machine is reached for it.
+    pub(super) fn looking(self) -> Self {
+        Self { looks: true, ..self }
     }
 
     /// Prepares a call.
@@ -180,11 +188,6 @@ impl Call {
     pub(super) fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
         self.env.push((name.into(), value.as_ref().to_owned()));
         self
-    }
-
-    /// Reaches no other machine.
-    pub(super) fn looking(self) -> Self {
-        NOTHING_FETCHED.into_iter().fold(self, |call, (name, value)| call.env(name, value))
     }
 
     pub(super) fn stdin(mut self, bytes: impl Into<Vec<u8>>) -> Self {
@@ -330,6 +333,9 @@ impl Call {
         if self.git.alone {
             process.envs(ALONE);
         }
+        if self.git.looks {
+            process.envs(NOTHING_FETCHED);
+        }
         process.envs(ENVIRONMENT).envs(self.env.iter().map(|(name, value)| (name, value)));
         for key_value in CONFIG.iter().filter(|_| !self.is_bare).chain(&self.git.setting) {
             process.args(["-c", key_value]);
@@ -376,7 +382,7 @@ fn too_old(said: &str) -> Option<&str> {
 }
 
 /// The program, by its whole path: a part of `PATH` that is relative would be looked for where an agent works.
-static PROGRAM: LazyLock<PathBuf> = LazyLock::new(|| {
+pub(super) static PROGRAM: LazyLock<PathBuf> = LazyLock::new(|| {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&path).filter(|dir| dir.is_absolute()).map(|dir| dir.join("git"));
     found.into_iter().find(|program| program.is_file()).unwrap_or_else(|| PathBuf::from("git"))

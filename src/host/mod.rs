@@ -19,6 +19,7 @@
 
 mod changes;
 mod clock;
+mod foreign;
 mod git;
 mod history;
 mod keep_awake;
@@ -33,6 +34,9 @@ mod workspaces;
 
 pub use changes::HostChanges;
 pub use clock::SystemClock;
+pub use foreign::git_programs;
+pub use foreign::left_by_runs;
+pub use foreign::make_place_of_runs;
 pub use git::git_version;
 pub use history::GitHistory;
 pub use home_files::HomeFiles;

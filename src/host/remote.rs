@@ -72,7 +72,7 @@ impl HostRemote {
 #[async_trait]
 impl Remote for HostRemote {
     async fn state(&self, dir: &Path) -> RemoteState {
-        let git = Git::found_from(dir);
+        let git = Git::found_from(dir).looking();
         let line = async |args: &[&str]| git.call(args).line().await.ok().filter(|line| !line.is_empty());
         let remotes: Vec<String> =
             line(&["remote"]).await.map(|all| all.lines().map(str::to_owned).collect()).unwrap_or_default();

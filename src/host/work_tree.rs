@@ -56,12 +56,12 @@ impl HostWorkTree {
 
     /// Calls git so that it starts nothing that the repository names: hooks, fetches, and with `without` the programs that files
     /// pass through.
-    fn git<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<Vec<u8>, WorkTreeError> {
+    pub(super) fn git<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<Vec<u8>, WorkTreeError> {
         self.git_without(args, &[])
     }
 
     fn git_without<S: AsRef<OsStr>>(&self, args: &[S], without: &[OsString]) -> Result<Vec<u8>, WorkTreeError> {
-        let mut process = Command::new("git");
+        let mut process = Command::new(&*git::PROGRAM);
         for (name, _) in std::env::vars_os().filter(|(name, _)| name.as_bytes().starts_with(b"GIT_")) {
             process.env_remove(name);
         }
@@ -150,7 +150,18 @@ impl HostWorkTree {
         let links = listed.split(|byte| *byte == 0).filter(|entry| entry.starts_with(b"160000 "));
         let paths = links.filter_map(|entry| entry.splitn(2, |byte| *byte == b'\t').nth(1));
         let paths = paths.map(|path| PathBuf::from(OsStr::from_bytes(path)));
-        paths.filter(|path| is_git_dir(&self.top.join(path).join(".git"))).collect()
+        // Through a link one may lie in itself, without end.
+        let lies_here = |path: &PathBuf| {
+            let there = self.top.join(path);
+            there.canonicalize().is_ok_and(|real| real == there) && is_git_dir(&there.join(".git"))
+        };
+        paths.filter(lies_here).collect()
+    }
+
+    /// The checkouts of submodules, with their paths.
+    pub(super) fn inner(&self) -> impl Iterator<Item = (PathBuf, Self)> {
+        let inner = |path: PathBuf| (path.clone(), Self { top: self.top.join(path), until: self.until });
+        self.submodules().into_iter().map(inner)
     }
 
     /// Where two commits parted; none where they have nothing in common, or a shallow history does not reach back so far.
@@ -204,8 +215,7 @@ impl WorkTree for HostWorkTree {
         ];
         let mut status = work_listing::status(&self.git_without(&status, &self.filters()?)?);
         // Git itself would look into them by their own settings, which name programs too.
-        for submodule in self.submodules() {
-            let inner = Self { top: self.top.join(&submodule), until: self.until };
+        for (submodule, inner) in self.inner() {
             let is_new = !status.dirty.contains(&submodule);
             if is_new && inner.status().is_ok_and(|inner| !inner.dirty.is_empty()) {
                 status.dirty.push(submodule.join(""));

@@ -78,7 +78,7 @@ fn is_bracket(c: char) -> bool {
 /// in it.
 fn opens_tag(after: &str, tag: &str) -> bool {
     let name = bare(after.chars()).filter(|c| !c.is_whitespace());
-    let mut name = name.skip_while(|c| !c.is_alphanumeric());
+    let mut name = name.skip_while(|c| !c.is_alphanumeric() && *c != '<');
     tag.chars().all(|wanted| name.next().is_some_and(|c| c.eq_ignore_ascii_case(&wanted)))
 }
 

@@ -9,8 +9,12 @@ use crate::domain::TaskId;
 use crate::domain::TaskList;
 use crate::domain::TaskMark;
 use crate::domain::TrustItem;
+use crate::domain::TrustKind;
 use crate::domain::policy;
 use crate::host::SystemClock;
+use crate::host::git_programs;
+use crate::host::left_by_runs;
+use crate::host::make_place_of_runs;
 use crate::services::Clock;
 use crate::services::Tasks;
 use crate::services::TasksError;
@@ -30,6 +34,7 @@ const TRUST_VARIABLE: &str = "REFLEXION_TRUST";
 #[derive(Debug, Clone)]
 pub struct Trust {
     effective: Effective,
+    project: policy::Project,
     file: TrustFile,
     /// The caller trusts everything.
     all: bool,
@@ -52,7 +57,8 @@ impl Trust {
     pub fn of(effective: &Effective) -> Result<Self, ConfigError> {
         let project = effective.settings()?.project;
         let all = std::env::var_os(TRUST_VARIABLE).is_some_and(|value| value == "1");
-        Ok(Self { effective: effective.clone(), file: TrustFile::open(project.user_state(), &project.root), all })
+        let file = TrustFile::open(project.user_state(), &project.root);
+        Ok(Self { effective: effective.clone(), project, file, all })
     }
 
     /// Where it is kept.
@@ -69,42 +75,81 @@ impl Trust {
         self.file.read()
     }
 
-    /// What the settings and these tasks name.
-    #[must_use]
-    pub fn named(&self, tasks: &[Task]) -> Vec<TrustItem> {
+    /// What the settings and these tasks name, and what lies beside the project's files.
+    ///
+    /// # Errors
+    /// If that cannot be looked at.
+    pub fn named(&self, tasks: &[Task]) -> io::Result<Vec<TrustItem>> {
         let of_tasks = tasks.iter().flat_map(|task| self.effective.trust_items_of(task));
-        self.effective.trust_items().into_iter().chain(of_tasks).collect()
+        Ok(self.effective.trust_items().into_iter().chain(self.beside()?).chain(of_tasks).collect())
+    }
+
+    /// What acts in a run although no file of the project says so: git's configuration of the checkout, and what is in `.reflection/`.
+    fn beside(&self) -> io::Result<Vec<TrustItem>> {
+        Ok([git_programs(&self.project.root)?, left_by_runs(&self.project)?].concat())
     }
 
     /// What is not trusted of what the settings and these tasks name.
     ///
     /// # Errors
-    /// If what is trusted cannot be read.
+    /// If that cannot be looked at, or what is trusted cannot be read.
     pub fn untrusted(&self, tasks: &[Task]) -> io::Result<Untrusted> {
         if self.all {
             return Ok(Untrusted::default());
         }
         let trusted = self.file.read()?;
-        let missing = |items: Vec<TrustItem>| items.into_iter().filter(|item| !trusted.has(item)).collect::<Vec<_>>();
-        let of_tasks = tasks.iter().map(|task| (task.id.clone(), missing(self.effective.trust_items_of(task))));
-        Ok(Untrusted {
-            settings: missing(self.effective.trust_items()),
-            tasks: of_tasks.filter(|(_, items)| !items.is_empty()).collect(),
-        })
+        let named = self.effective.trust_items().into_iter().chain(self.beside()?);
+        let settings = named.filter(|item| !trusted.has(item)).collect();
+        Ok(Untrusted { settings, tasks: self.untrusted_tasks(tasks)? })
+    }
+
+    fn untrusted_tasks(&self, tasks: &[Task]) -> io::Result<BTreeMap<TaskId, Vec<TrustItem>>> {
+        if self.all {
+            return Ok(BTreeMap::new());
+        }
+        let trusted = self.file.read()?;
+        let missing = |task: &Task| {
+            let items = self.effective.trust_items_of(task).into_iter().filter(|item| !trusted.has(item));
+            (task.id.clone(), items.collect::<Vec<_>>())
+        };
+        Ok(tasks.iter().map(missing).filter(|(_, items)| !items.is_empty()).collect())
     }
 
     /// Whether all that the settings name is trusted. What cannot be read is no trust.
     #[must_use]
     pub fn is_given(&self) -> bool {
-        self.untrusted(&[]).is_ok_and(|untrusted| untrusted.settings.is_empty())
+        self.all || self.file.read().is_ok_and(|trusted| trusted.missing(&self.effective.trust_items()).is_empty())
     }
 
-    /// Trusts what the settings and these tasks name, and nothing else any more.
+    /// What is not trusted of what acts in the checkout although no file of the project says so.
+    ///
+    /// # Errors
+    /// As [`Trust::untrusted`].
+    pub fn untrusted_beside(&self) -> io::Result<Vec<TrustItem>> {
+        let trusted = self.file.read()?;
+        let beside = if self.all { Vec::new() } else { self.beside()? };
+        Ok(beside.into_iter().filter(|item| !trusted.has(item)).collect())
+    }
+
+    /// The task file, if it is outside of the project and nobody trusts that.
+    ///
+    /// # Errors
+    /// If what is trusted cannot be read.
+    pub fn untrusted_task_file(&self) -> io::Result<Option<TrustItem>> {
+        if self.all {
+            return Ok(None);
+        }
+        let item = self.effective.trust_items().into_iter().find(|item| item.kind == TrustKind::Tasks);
+        let trusted = self.file.read()?;
+        Ok(item.filter(|item| !trusted.has(item)))
+    }
+
+    /// Trusts these and nothing else any more.
     ///
     /// # Errors
     /// If it cannot be written down.
-    pub async fn give(&self, tasks: &[Task]) -> io::Result<()> {
-        self.file.replace(&self.named(tasks), SystemClock::new().now()).await
+    pub async fn give(&self, items: &[TrustItem]) -> io::Result<()> {
+        self.file.replace(items, SystemClock::new().now()).await
     }
 
     /// Trusts these too, because a person has just written them.
@@ -115,18 +160,26 @@ impl Trust {
         self.file.add(items, SystemClock::new().now()).await
     }
 
+    /// Before a run in a project that is trusted: what it leaves in `.reflection/` is the person's own.
+    ///
+    /// # Errors
+    /// If it cannot be written down.
+    pub async fn own_runs(&self) -> io::Result<()> {
+        if self.all {
+            return Ok(());
+        }
+        match make_place_of_runs(&self.project)? {
+            Some(item) => self.add(&[item]).await,
+            None => Ok(()),
+        }
+    }
+
     /// Trusts nothing in this directory any more.
     ///
     /// # Errors
     /// If it cannot be written down.
     pub async fn revoke(&self) -> io::Result<()> {
         self.file.replace(&[], SystemClock::new().now()).await
-    }
-
-    /// The settings' own items, as they are now.
-    #[must_use]
-    pub fn of_settings(&self) -> Vec<TrustItem> {
-        self.effective.trust_items()
     }
 
     /// The project's directory.
@@ -161,7 +214,7 @@ struct TrustedTasks {
 impl Tasks for TrustedTasks {
     async fn load(&self) -> Result<TaskList, TasksError> {
         let mut list = self.tasks.load().await?;
-        let untrusted = self.trust.untrusted(&list.tasks).map_err(|error| TasksError::Io {
+        let untrusted = self.trust.untrusted_tasks(&list.tasks).map_err(|error| TasksError::Io {
             action: "read",
             path: self.trust.path(),
             message: error.to_string(),
@@ -170,7 +223,7 @@ impl Tasks for TrustedTasks {
             let what = items.iter().map(|item| format!("{} `{}`", item.kind, item.text)).collect::<Vec<_>>();
             format!("untrusted: it {}; `reflexion trust` trusts it", what.join(" and "))
         };
-        list.refused = untrusted.tasks.into_iter().map(|(id, items)| (id, because(items))).collect();
+        list.refused = untrusted.into_iter().map(|(id, items)| (id, because(items))).collect();
         Ok(list)
     }
 

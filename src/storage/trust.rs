@@ -26,19 +26,15 @@ pub struct TrustFile {
     dir: String,
 }
 
-/// What stands in the file for one directory.
+/// What stands in the file for one directory, by digest.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Trusted {
-    digests: BTreeSet<String>,
-    /// What each place named when it was trusted last.
-    pub places: BTreeMap<String, TrustItem>,
-}
+pub struct Trusted(BTreeMap<String, TrustItem>);
 
 impl Trusted {
     /// Whether this is trusted, wherever it is named.
     #[must_use]
     pub fn has(&self, item: &TrustItem) -> bool {
-        self.digests.contains(&item.digest())
+        self.0.contains_key(&item.digest())
     }
 
     /// Those that are not trusted.
@@ -47,10 +43,11 @@ impl Trusted {
         items.iter().filter(|item| !self.has(item)).collect()
     }
 
-    /// Whether anything was ever trusted here, and is still.
+    /// Those that are trusted, and not among these, wherever they are named.
     #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.digests.is_empty()
+    pub fn gone(&self, items: &[TrustItem]) -> Vec<&TrustItem> {
+        let named: BTreeSet<String> = items.iter().map(TrustItem::digest).collect();
+        self.0.iter().filter(|(digest, _)| !named.contains(*digest)).map(|(_, item)| item).collect()
     }
 }
 
@@ -105,8 +102,7 @@ impl TrustFile {
             let line = line.content.map(bare).and_then(|line| serde_json::from_slice::<Line>(line).ok());
             match line.filter(|line| line.v <= VERSION && line.dir == self.dir).map(|line| line.what) {
                 Some(What::Trusted { digest, item }) => {
-                    trusted.digests.insert(digest);
-                    trusted.places.insert(item.place.clone(), item);
+                    trusted.0.insert(digest, item);
                 }
                 Some(What::Revoked { revoked: true }) => trusted = Trusted::default(),
                 Some(What::Revoked { revoked: false }) | None => {}
@@ -179,7 +175,10 @@ mod tests {
         assert!(trusted.has(&item("task a, check x", "make test")));
         assert!(!trusted.has(&item("setup", "make install")));
         assert!(!trusted.has(&TrustItem::new("setup", TrustKind::Program, "make")));
-        assert!(TrustFile::open(state.path(), two.path()).read().unwrap().is_empty());
+        assert_eq!(TrustFile::open(state.path(), two.path()).read().unwrap(), Trusted::default());
+        let named = [item("elsewhere", "make"), item("setup", "make all")];
+        assert_eq!(trusted.missing(&named), [&named[1]]);
+        assert_eq!(trusted.gone(&named), [&item("checks[0]", "make test")]);
         // Torn by a crash, and of a newer version.
         use std::io::Write as _;
         let mut torn = std::fs::OpenOptions::new().append(true).open(file.path()).unwrap();
@@ -188,6 +187,6 @@ mod tests {
         let trusted = file.read().unwrap();
         assert!(trusted.has(&item("setup", "make all")) && !trusted.has(&item("setup", "make")));
         file.replace(&[], at).await.unwrap();
-        assert!(file.read().unwrap().is_empty());
+        assert_eq!(file.read().unwrap(), Trusted::default());
     }
 }

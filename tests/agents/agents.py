@@ -170,6 +170,8 @@ def environment(programs, home):
         "HOME": str(home),
         "LANG": "C.UTF-8",
         "TERM": "dumb",
+        # What its projects name is the suite's own.
+        "REFLEXION_TRUST": "1",
     }
 
 

@@ -30,9 +30,10 @@ import records
 import results
 import rights
 import tokens
+import trust
 
 ROOT = Path(__file__).resolve().parents[2]
-GROUPS = {"files": files, "hostile": hostile, "clean": clean, "results": results, "rights": rights, "secrets": tokens, "records": records, "nights": nights}
+GROUPS = {"files": files, "hostile": hostile, "clean": clean, "results": results, "rights": rights, "secrets": tokens, "trust": trust, "records": records, "nights": nights}
 
 
 class Job:

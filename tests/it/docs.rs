@@ -178,7 +178,7 @@ fn the_commands_of_the_readme_are_understood() {
 fn the_quick_start_is_two_commands() {
     let readme = read("README.md");
     let start: Vec<Block> = blocks(&readme).into_iter().filter(|b| b.heading == "Quick start").collect();
-    assert_eq!(commands(&start), [words("cargo run --release -- run"), words("cargo test")]);
+    assert_eq!(commands(&start), [words("cargo run --release -- run --trust"), words("cargo test")]);
 }
 
 #[test]

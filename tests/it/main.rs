@@ -39,6 +39,7 @@ mod standing;
 mod steering;
 #[cfg(feature = "cli")]
 mod state_files;
+#[cfg(feature = "cli")]
 mod trust;
 mod turns;
 #[cfg(feature = "cli")]

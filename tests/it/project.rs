@@ -248,6 +248,13 @@ impl Ran {
         self
     }
 
+    /// Words on stdout.
+    #[track_caller]
+    pub fn prints(&self, words: &str) -> &Self {
+        assert!(self.stdout.contains(words), "no `{words}` in\n{}\n--- stderr\n{}", self.stdout, self.stderr);
+        self
+    }
+
     /// The one JSON document that stdout is.
     #[track_caller]
     pub fn json(&self) -> Value {

@@ -2,14 +2,24 @@
 
 use crate::project::Project;
 use crate::project::Ran;
+use crate::project::task;
 use crate::project::task_with_check;
+use rustix::fs::OFlags;
+use rustix::pty::OpenptFlags;
 use serde_json::Value;
 use serde_json::json;
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::fs;
+use std::io::Read;
+use std::io::Write;
 use std::net::TcpListener;
+use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::process::Command;
 use std::process::Stdio;
+use std::sync::LazyLock;
 
 /// A program that leaves a mark, and then does what it is for.
 fn marks(name: &str, then: &str) -> String {
@@ -95,84 +105,247 @@ fn marked(project: &Project) -> Vec<String> {
     names
 }
 
-/// Commands that only look.
-const LOOKING: [&[&str]; 19] = [
-    &["status"],
-    &["report"],
-    &["memory", "list"],
-    &["task", "list"],
-    &["task", "ready"],
-    &["task", "show", "a"],
-    &["transcript", "list"],
-    &["judge", "../transcript.json"],
-    &["judge", "--dir", ".", "--json", "../transcript.json"],
-    &["risk"],
-    &["risk", "--base", "HEAD~1"],
-    &["analyze", "git-history"],
-    &["doctor"],
-    &["config", "show"],
-    &["run", "--dry-run"],
-    &["init", "--dry-run"],
-    &["trust", "--show"],
-    &["hook", "session-start", "--verify"],
-    &["hook", "stop", "--verify"],
-];
+/// What a command is in somebody else's project.
+enum Deed {
+    /// Starts nothing and sends nothing, called like this.
+    Looks(&'static [&'static [&'static str]]),
+    /// Writes what its caller says into files, and starts nothing.
+    Writes(&'static [&'static str]),
+    /// Starts what the project names, once it is trusted.
+    Acts(&'static [&'static str]),
+}
+
+/// All that the program can do. A new command has to be put here.
+fn deeds() -> BTreeMap<&'static str, Deed> {
+    use Deed::Acts;
+    use Deed::Looks;
+    use Deed::Writes;
+    BTreeMap::from([
+        ("init", Looks(&[&["init", "--dry-run"]])),
+        ("trust", Looks(&[&["trust", "--show"], &["trust", "--show", "--json"]])),
+        ("run", Looks(&[&["run", "--dry-run"], &["run"]])),
+        ("overnight", Acts(&["overnight"])),
+        ("report", Looks(&[&["report"], &["report", "--json"], &["report", "--html"]])),
+        ("status", Looks(&[&["status"], &["status", "--json"]])),
+        ("watch", Looks(&[&["watch", "--once"], &["watch", "--json"]])),
+        ("apply", Acts(&["apply", "a"])),
+        ("task list", Looks(&[&["task", "list"]])),
+        ("task ready", Looks(&[&["task", "ready"]])),
+        ("task show", Looks(&[&["task", "show", "a"]])),
+        ("task add", Writes(&["task", "add", "One more", "--id", "more"])),
+        ("task edit", Writes(&["task", "edit", "more", r#"{"priority":0}"#])),
+        ("task close", Writes(&["task", "close", "more"])),
+        ("task reopen", Writes(&["task", "reopen", "more"])),
+        ("task sync", Writes(&["task", "sync"])),
+        ("transcript list", Looks(&[&["transcript", "list"]])),
+        ("transcript show", Looks(&[&["transcript", "show"]])),
+        (
+            "judge",
+            Looks(&[
+                &["judge", "../transcript.json"],
+                &["judge", "--dir", ".", "--json", "../transcript.json"],
+                &["judge", "--kind", "stuck", "-"],
+            ]),
+        ),
+        ("risk", Looks(&[&["risk"], &["risk", "--base", "HEAD~1"]])),
+        ("memory list", Looks(&[&["memory", "list"]])),
+        ("memory show", Looks(&[&["memory", "show", "none"]])),
+        ("memory add", Writes(&["memory", "add"])),
+        ("memory prune", Writes(&["memory", "prune"])),
+        ("memory import", Writes(&["memory", "import", "../transcript.json"])),
+        ("eval", Acts(&["eval", "suite.yaml"])),
+        ("analyze calibration", Looks(&[&["analyze", "calibration"]])),
+        ("analyze git-history", Looks(&[&["analyze", "git-history"]])),
+        ("analyze board-history", Looks(&[&["analyze", "board-history", "../transcript.json"]])),
+        ("config show", Looks(&[&["config", "show"]])),
+        ("doctor", Looks(&[&["doctor"], &["doctor", "--checks"]])),
+        ("notify test", Acts(&["notify", "test"])),
+        ("hook session-start", Looks(&[&["hook", "session-start", "--verify"]])),
+        ("hook stop", Looks(&[&["hook", "stop"], &["hook", "stop", "--verify"]])),
+        ("hook install", Writes(&["hook", "install", "claude"])),
+        ("hook uninstall", Writes(&["hook", "uninstall", "claude"])),
+        ("completions", Looks(&[&["completions", "bash"]])),
+    ])
+}
+
+/// The commands that the program says it has.
+fn commands() -> BTreeSet<String> {
+    let reference = reflexion::cli::reference();
+    let rows = reference.lines().filter_map(|line| line.strip_prefix("| [`reflexion "));
+    rows.filter_map(|row| Some(row.split_once('`')?.0.to_owned())).collect()
+}
+
+#[test]
+fn every_command_is_known_here() {
+    let known: BTreeSet<String> = deeds().into_keys().map(str::to_owned).collect();
+    assert_eq!(commands(), known, "say in `deeds` what a new command does in somebody else's project");
+}
+
+/// Runs a command, and says what it started and where it connected to, as strace sees it; without strace nothing is said.
+fn traced(project: &Project, args: &[&str], stdin: &str) -> (Ran, Vec<String>) {
+    static THERE: LazyLock<bool> = LazyLock::new(|| {
+        let there =
+            Command::new("strace").arg("-V").stdout(Stdio::null()).status().is_ok_and(|status| status.success());
+        if !there {
+            // Past the harness, which shows only what a test that failed has printed.
+            let said = "SKIPPED: strace is not there, so what looking commands start is seen by its marks alone\n";
+            std::io::stderr().write_all(said.as_bytes()).unwrap();
+        }
+        there
+    });
+    let plain = untrusted(project, args);
+    let trace = project.out.join("strace");
+    let mut command = if *THERE { project.program("strace") } else { untrusted(project, args) };
+    if *THERE {
+        command.args(["-f", "-qq", "-e", "trace=execve,connect", "-s", "300", "-o"]).arg(&trace);
+        command.arg(plain.get_program()).args(plain.get_args());
+    }
+    // Where a person has put the directory that they are in into their PATH.
+    let path = format!(".:{}", std::env::var("PATH").unwrap());
+    command.env("PATH", path).env("REFLECTION_MODE", "solo").env("OPENAI_API_KEY", "sk-of-the-user");
+    command.env_remove("REFLEXION_TRUST");
+    let said = Ran::of(command, stdin);
+    let trace = fs::read_to_string(trace).unwrap_or_default();
+    let mine = project.dir.parent().unwrap().to_str().unwrap();
+    let is_strange = |line: &&str| {
+        let program = line.split('"').nth(1).unwrap_or_default();
+        let known = ["/reflexion", "/git", "/systemd-inhibit"].iter().any(|known| program.ends_with(known));
+        let started = line.contains("execve(") && line.ends_with("= 0") && (!known || program.starts_with(mine));
+        started || (line.contains("connect(") && line.contains("AF_INET"))
+    };
+    (said, trace.lines().filter(is_strange).map(str::to_owned).collect())
+}
+
+/// What a command may be given on stdin.
+fn payload(project: &Project, args: &[&str]) -> String {
+    match args {
+        ["hook", ..] => json!({ "session_id": "s", "cwd": project.dir, "transcript_path": project.dir.with_file_name("transcript.json") }),
+        ["memory", "add"] => json!({ "taskId": "a", "subtaskId": "a", "attemptNumber": 1, "category": "root_cause",
+            "analysis": "It was wrong.", "suggestion": "Write right." }),
+        _ => json!({ "output_tokens": 1 }),
+    }
+    .to_string()
+}
+
+/// What a stranger's project has in it when somebody clones or unpacks it: settings, git's configuration, a run of before.
+fn hostile(host: &TcpListener) -> Project {
+    let project = stranger();
+    project.config(|c| c["sandbox"] = json!("none"));
+    assert_eq!(project.run(&["run"]).code, Some(0));
+    project.config(|c| {
+        let model = json!({ "type": "completion", "provider": "openai", "model": "m",
+            "baseUrl": format!("http://{}/v1", host.local_addr().unwrap()), "keyEnv": "OPENAI_API_KEY" });
+        c["agents"]["labels"]["easy"] = json!("model");
+        c["agents"]["model"] = model;
+        c["sandbox"] = json!({ "command": [project.out.join("wrap")] });
+    });
+    project.tasks(&[task_with_check("b", &marks("own-check", "true")), task_with_check("a", "true")]);
+    project.write("git", "#!/bin/sh\ntouch \"$OUT/git-of-theirs\"\n");
+    fs::set_permissions(project.dir.join("git"), fs::Permissions::from_mode(0o755)).unwrap();
+    project.write("suite.yaml", "name: s\nkind: completion\ncases:\n- {id: a, description: a, input: {task: Do, tools: [], response: Done}, expect: {done: true, status: proven, complete: true}}\n");
+    hostile_submodule(&project);
+    hostile_git(&project);
+    fs::write(
+        project.dir.with_file_name("transcript.json"),
+        r#"{"task":"Add a file","tools":[],"response":"It is done, I think."}"#,
+    )
+    .unwrap();
+    for name in marked(&project) {
+        fs::remove_file(project.out.join(name)).unwrap();
+    }
+    project
+}
+
+/// A submodule whose own configuration names programs.
+fn hostile_submodule(project: &Project) {
+    let inner = project.dir.join("lib/sub");
+    fs::create_dir_all(&inner).unwrap();
+    let git = |args: &[&str]| {
+        let done = project.program("git").current_dir(&inner).args(args).output().unwrap();
+        assert!(done.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&done.stderr));
+    };
+    git(&["init", "-q", "-b", "main"]);
+    fs::write(inner.join("file.bin"), "1\n").unwrap();
+    fs::write(inner.join(".gitattributes"), "*.bin filter=one\n").unwrap();
+    git(&["add", "-A"]);
+    git(&["commit", "-q", "-m", "one"]);
+    for key in ["core.fsmonitor", "filter.one.clean", "filter.one.process"] {
+        let name = key.replace('.', "-");
+        git(&["config", key, &format!("touch '{}/sub-{name}'; cat", project.out.display())]);
+    }
+    fs::write(inner.join("file.bin"), "2\n").unwrap();
+    project.write(".gitmodules", "[submodule \"sub\"]\n\tpath = lib/sub\n\turl = ./sub\n");
+}
 
 #[test]
 fn who_looks_at_a_strangers_project_starts_nothing_of_it() {
-    let project = stranger();
-    hostile_git(&project);
     let host = TcpListener::bind("127.0.0.1:0").unwrap();
     host.set_nonblocking(true).unwrap();
-    let model = json!({ "type": "completion", "provider": "openai", "model": "m",
-        "baseUrl": format!("http://{}/v1", host.local_addr().unwrap()), "keyEnv": "OPENAI_API_KEY" });
-    let mut settings: Value = serde_json::from_slice(&project.read("project.json")).unwrap();
-    settings["agents"]["labels"]["easy"] = json!("model");
-    settings["agents"]["model"] = model;
-    project.write("project.json", settings.to_string());
-    let transcript = project.dir.with_file_name("transcript.json");
-    fs::write(transcript, r#"{"task":"Add a file","tools":[],"response":"It is done, I think."}"#).unwrap();
-    let traced = Command::new("strace").arg("-V").stdout(Stdio::null()).status().is_ok_and(|status| status.success());
-    if !traced {
-        eprintln!("SKIPPED: strace is not there, so what is started is seen by its marks alone");
-    }
-    for args in LOOKING {
-        let plain = untrusted(&project, args);
-        let mut command = if traced { project.program("strace") } else { untrusted(&project, args) };
-        if traced {
-            let trace = project.out.join("strace");
-            command.args(["-f", "-qq", "-e", "trace=execve,connect", "-s", "300", "-o"]).arg(trace);
-            command.arg(plain.get_program()).args(plain.get_args());
-        }
-        command.env("REFLECTION_MODE", "solo").env("OPENAI_API_KEY", "sk-of-the-user").env_remove("REFLEXION_TRUST");
-        let payload = json!({ "session_id": "s", "cwd": project.dir, "transcript_path": project.dir.with_file_name("transcript.json") });
-        let said = Ran::of(command, &payload.to_string());
+    let project = hostile(&host);
+    let check = |args: &[&str]| {
+        let (said, strange) = traced(&project, args, &payload(&project, args));
         assert_eq!(marked(&project), Vec::<String>::new(), "{args:?}: {} {}", said.stdout, said.stderr);
         assert!(host.accept().is_err(), "{args:?} connects to a host that the project names");
-        if traced {
-            let trace = fs::read_to_string(project.out.join("strace")).unwrap();
-            let started = trace.lines().filter(|line| line.contains("execve(") && line.ends_with("= 0"));
-            let strange = started.filter(|line| {
-                let program = line.split('"').nth(1).unwrap_or_default();
-                !["/reflexion", "/git", "/systemd-inhibit"].iter().any(|known| program.ends_with(known))
-            });
-            assert_eq!(strange.collect::<Vec<_>>(), Vec::<&str>::new(), "{args:?}");
-            let connects = trace.lines().any(|line| line.contains("connect(") && line.contains("AF_INET"));
-            assert!(!connects, "{args:?} connects: {trace}");
+        assert_eq!(strange, Vec::<String>::new(), "{args:?}: {} {}", said.stdout, said.stderr);
+        assert!(said.code.is_some_and(|code| code < 5), "{args:?}: {said:?}");
+        said
+    };
+    for (name, deed) in deeds() {
+        match deed {
+            Deed::Looks(all) => all.iter().for_each(|args| drop(check(args))),
+            Deed::Writes(args) => drop(check(args)),
+            Deed::Acts(args) => assert_eq!(check(args).code, Some(4), "{name}"),
         }
     }
+    check(&["eval", "suite.yaml", "--judge", "none"]).prints("1 of 1");
     // What was looked at is really seen.
     let risk = ran(&project, &["risk", "--json"]);
-    assert!(risk.stdout.contains("data.bin") && risk.stdout.contains("answer.txt"), "{}", risk.stdout);
-    let judged = ran(&project, &["judge", "../transcript.json"]);
-    assert!(judged.stderr.contains("is not trusted"), "{}", judged.stderr);
-    // In a clone of one's own all of it works.
-    let own = ran(&project, &["trust"]);
-    assert_eq!(own.code, Some(0), "{}", own.stderr);
+    for file in ["data.bin", "answer.txt", "lib/sub"] {
+        assert!(risk.stdout.contains(file), "{file}: {}", risk.stdout);
+    }
+    ran(&project, &["judge", "../transcript.json"]).says("is not trusted");
+    // In a project of one's own all of it works.
+    ran(&project, &["trust"]).exits(0);
     ran(&project, &["judge", "../transcript.json"]);
     assert_eq!(marked(&project), ["judge"]);
     ran(&project, &["doctor"]);
     assert_eq!(marked(&project), ["judge", "sandbox", "version"]);
+}
+
+#[test]
+fn what_a_clone_has_left_out_is_not_fetched_to_look_at_it() {
+    let project = stranger();
+    hostile_git(&project);
+    let head = project.git(&["rev-parse", "HEAD"]);
+    let head = head.trim();
+    fs::remove_file(project.dir.join(".git/objects").join(&head[..2]).join(&head[2..])).unwrap();
+    // Git itself would: that is what this shows.
+    let _ = project.program("git").args(["rev-parse", "HEAD^{commit}"]).output().unwrap();
+    assert_eq!(marked(&project), ["ssh"]);
+    fs::remove_file(project.out.join("ssh")).unwrap();
+    for args in [&["risk"][..], &["analyze", "git-history"], &["doctor"], &["hook", "stop", "--verify"], &["status"]] {
+        let (said, strange) = traced(&project, args, &payload(&project, args));
+        assert_eq!((marked(&project), strange), (Vec::new(), Vec::new()), "{args:?}: {} {}", said.stdout, said.stderr);
+    }
+}
+
+#[test]
+fn a_git_directory_among_the_files_starts_nothing_either() {
+    let project = stranger();
+    hostile_git(&project);
+    // Elsewhere than people look, with another place of the files, and settings that are included.
+    fs::rename(project.dir.join(".git"), project.dir.join("objects.git")).unwrap();
+    project.write(".git", "gitdir: objects.git\n");
+    let more = format!("[core]\n\tfsmonitor = touch {}/included\n", project.out.display());
+    project.write("more.config", more);
+    project.git(&["config", "include.path", "../more.config"]);
+    project.git(&["config", "core.worktree", ".."]);
+    for args in
+        [&["risk"][..], &["doctor"], &["hook", "stop", "--verify"], &["analyze", "git-history"], &["trust", "--show"]]
+    {
+        let (said, strange) = traced(&project, args, &payload(&project, args));
+        assert_eq!((marked(&project), strange), (Vec::new(), Vec::new()), "{args:?}: {} {}", said.stdout, said.stderr);
+    }
 }
 
 #[test]
@@ -267,4 +440,425 @@ fn what_a_person_writes_with_init_is_trusted_and_what_was_there_before_is_not() 
     };
     assert!(trusted("checks") && trusted("agents"), "{shown}");
     assert!(!trusted("setup") && !trusted("task a"), "{shown}");
+}
+
+/// Runs it on a terminal, where a person gives this answer; the exit code, and what they saw.
+fn on_terminal(project: &Project, args: &[&str], answer: &str) -> (Option<i32>, String) {
+    let master = rustix::pty::openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
+    rustix::pty::grantpt(&master).unwrap();
+    rustix::pty::unlockpt(&master).unwrap();
+    let name = rustix::pty::ptsname(&master, Vec::new()).unwrap().into_string().unwrap();
+    let not_ours = OFlags::NOCTTY.bits().cast_signed();
+    let terminal = fs::File::options().read(true).write(true).custom_flags(not_ours).open(name).unwrap();
+    let mut command = untrusted(project, args);
+    command.stdin(terminal.try_clone().unwrap()).stdout(Stdio::null()).stderr(terminal);
+    let mut child = command.spawn().unwrap();
+    // Who has it open sees no end of it.
+    drop(command);
+    let mut master = fs::File::from(master);
+    master.write_all(answer.as_bytes()).unwrap();
+    let (mut seen, mut bytes) = (Vec::new(), [0; 4096]);
+    while let Ok(n @ 1..) = master.read(&mut bytes) {
+        seen.extend_from_slice(&bytes[..n]);
+    }
+    (child.wait().unwrap().code(), String::from_utf8_lossy(&seen).into_owned())
+}
+
+#[test]
+fn on_a_terminal_a_person_is_asked_once() {
+    let project = Project::new("echo right > answer.txt");
+    for answer in ["\n", "n\n", "maybe\n", "\u{4}"] {
+        let (code, seen) = on_terminal(&project, &["run"], answer);
+        assert_eq!(code, Some(4), "{answer:?}: {seen}");
+        assert!(seen.contains("+ agents.sh") && seen.contains("[y/N]"), "{answer:?}: {seen}");
+    }
+    let (code, seen) = on_terminal(&project, &["run"], "y\n");
+    assert_eq!(code, Some(0), "{seen}");
+    // What was not shown is not trusted by that.
+    project.tasks(&[task("a"), task_with_check("closed", "true # nobody saw it")]);
+    ran(&project, &["task", "close", "closed"]).exits(0);
+    project.tasks(&[
+        task("a"),
+        task_with_check("closed", "true # nobody saw it"),
+        task_with_check("new", "true # new"),
+    ]);
+    let (code, seen) = on_terminal(&project, &["run", "new"], "yes\n");
+    assert!(seen.contains("# new") && !seen.contains("nobody saw") && !seen.contains("agents.sh"), "{seen}");
+    assert_eq!(code, Some(0), "{seen}");
+    let (code, seen) = on_terminal(&project, &["run", "new", "a", "--again"], "");
+    assert!(!seen.contains("[y/N]"), "{seen}");
+    assert_eq!(code, Some(0), "{seen}");
+    ran(&project, &["run", "closed", "--again"]).exits(4);
+    // One that is not to be trusted does not keep the others from being worked on.
+    project.tasks(&[task("a"), task_with_check("odd", "true # odd")]);
+    let (code, seen) = on_terminal(&project, &["run", "--again"], "n\n");
+    assert!(code == Some(1) && seen.contains("untrusted"), "{code:?} {seen}");
+}
+
+/// A project that a colleague has set up, on somebody's first day with it.
+#[test]
+fn who_works_normally_is_asked_once_and_never_for_what_they_wrote() {
+    let project = Project::new("echo right > answer.txt");
+    ran(&project, &["doctor"]).exits(0);
+    ran(&project, &["run"]).exits(4);
+    ran(&project, &["run", "--trust"]).exits(0);
+    ran(&project, &["task", "add", "Mine", "--id", "mine", "--check", "grep -q right answer.txt"]).exits(0);
+    ran(&project, &["run", "mine"]).exits(0);
+    // A colleague's memory, and what does not act.
+    let lesson = json!({ "taskId": "a", "subtaskId": "a", "attemptNumber": 1, "category": "root_cause",
+        "analysis": "It was wrong.", "suggestion": "Write right." });
+    Ran::of(untrusted(&project, &["memory", "add"]), &lesson.to_string()).exits(0);
+    project.config(|c| c["maxAttempts"] = json!(2));
+    ran(&project, &["doctor", "--checks"]).exits(0);
+    ran(&project, &["apply", "mine"]).exits(0);
+    ran(&project, &["overnight", "--again"]).exits(0);
+    ran(&project, &["trust", "--show"]).exits(0).prints("all of it is trusted");
+
+    // The first one who sets a project up is never asked.
+    let own = Project::new("true");
+    fs::remove_file(own.dir.join("project.json")).unwrap();
+    own.write("Makefile", "test:\n\t@grep -q wrong answer.txt\n");
+    own.tasks(&[]);
+    ran(&own, &["init"]).exits(0);
+    ran(&own, &["doctor", "--checks"]).exits(0);
+    ran(&own, &["task", "add", "Mine", "--id", "mine", "--check", "true"]).exits(0);
+    own.commit();
+    for args in [&["run", "--max-attempts", "1"][..], &["overnight", "--again", "--max-attempts", "1"]] {
+        let said = ran(&own, args);
+        assert!(!said.stderr.contains("trust"), "{args:?}: {}", said.stderr);
+        assert_ne!(said.code, Some(4), "{args:?}: {}", said.stderr);
+    }
+}
+
+#[test]
+fn where_what_is_trusted_cannot_be_read_nothing_is_started() {
+    let project = stranger();
+    ran(&project, &["trust"]).exits(0);
+    let file = project.dir.with_file_name("home").join(".local/state/reflexion/trust.jsonl");
+    let whole = fs::read(&file).unwrap();
+    // Torn where a crash left it: what stands in whole lines counts.
+    fs::write(&file, &whole[..whole.len() - 20]).unwrap();
+    let shown = ran(&project, &["trust", "--show"]).exits(1).stdout.clone();
+    assert_eq!(shown.lines().filter(|line| line.starts_with('+')).count(), 1, "{shown}");
+    ran(&project, &["trust"]).exits(0);
+    ran(&project, &["trust", "--show"]).exits(0);
+    fs::write(&file, [&b"{\"v\":9,\"dir\":\"/\"}\n\xff\n[]\n"[..], &fs::read(&file).unwrap()].concat()).unwrap();
+    ran(&project, &["trust", "--show"]).exits(0);
+    let whole = fs::read(&file).unwrap();
+    let away = file.with_file_name("away");
+    fs::write(&away, whole).unwrap();
+    for make in [link as fn(&Path), directory, pipe] {
+        fs::remove_file(&file).unwrap();
+        make(&file);
+        for args in
+            [&["run"][..], &["overnight"], &["trust"], &["trust", "--show"], &["trust", "--revoke"], &["doctor"]]
+        {
+            let said = ran(&project, args);
+            let words = format!("{}{}", said.stderr, said.stdout);
+            assert!(said.code == Some(4) && words.contains("trust.jsonl"), "{args:?} {:?}: {words}", said.code);
+        }
+        Ran::of(untrusted(&project, &["judge", "-"]), r#"{"task":"Add","tools":[],"response":"It is done, I think."}"#);
+        assert_eq!(marked(&project), Vec::<String>::new());
+        if file.symlink_metadata().unwrap().is_dir() {
+            fs::remove_dir(&file).unwrap();
+            fs::write(&file, "").unwrap();
+        }
+    }
+}
+
+fn link(file: &Path) {
+    std::os::unix::fs::symlink("away", file).unwrap();
+}
+
+fn directory(file: &Path) {
+    fs::create_dir(file).unwrap();
+}
+
+fn pipe(file: &Path) {
+    assert!(Command::new("mkfifo").arg(file).status().unwrap().success());
+}
+
+#[test]
+fn several_processes_may_trust_at_once() {
+    let project = Project::new("true");
+    let checks = (0..12).map(|n| (format!("t{n}"), format!("test {n}"))).collect::<Vec<_>>();
+    let all: Vec<Command> = checks
+        .iter()
+        .map(|(id, check)| untrusted(&project, &["task", "add", "One", "--id", id, "--check", check]))
+        .chain([untrusted(&project, &["trust"])])
+        .collect();
+    let all: Vec<_> = all.into_iter().map(|mut command| command.stdout(Stdio::null()).spawn().unwrap()).collect();
+    for mut child in all {
+        assert!(child.wait().unwrap().success());
+    }
+    // `trust` may come first or last: what stands in the file is whole, and once more is enough.
+    ran(&project, &["trust"]).exits(0);
+    let shown = ran(&project, &["trust", "--show", "--json"]).exits(0).json();
+    assert!(shown["items"].as_array().unwrap().len() >= checks.len(), "{shown}");
+    assert_eq!(shown["gone"], json!([]));
+}
+
+#[test]
+fn trust_is_in_a_directory_by_whatever_name() {
+    let project = Project::new("echo right > answer.txt");
+    let other = project.dir.with_file_name("other name");
+    std::os::unix::fs::symlink(&project.dir, &other).unwrap();
+    ran(&project, &["-C", other.to_str().unwrap(), "trust"]).exits(0);
+    ran(&project, &["run"]).exits(0);
+    ran(&project, &["-C", other.to_str().unwrap(), "run", "--again"]).exits(0);
+    // A copy, and the same elsewhere, are other projects.
+    fs::remove_file(&other).unwrap();
+    assert!(Command::new("cp").arg("-a").args([&project.dir, &other]).status().unwrap().success());
+    ran(&project, &["-C", other.to_str().unwrap(), "run", "--again"]).exits(4).says("+ .reflection");
+    fs::rename(&project.dir, project.dir.with_file_name("moved")).unwrap();
+    fs::create_dir(&project.dir).unwrap();
+    ran(&project, &["-C", "../moved", "run", "--again"]).exits(4).says("+ agents.sh");
+}
+
+#[test]
+fn what_is_named_is_printed_as_json_too() {
+    let project = Project::new("true");
+    project.config(|c| {
+        c["workspace"] = json!({ "env": { "LD_PRELOAD": "./evil.so", "PATH": "bin" } });
+        c["notify"] =
+            json!([{ "type": "webhook", "url": "https://a.example/x", "headersEnv": { "Authorization": "KEY" } }]);
+        c["checks"] = json!([{ "name": "one", "run": "echo '\u{1b}[31m'\n+ checks[9]  runs nothing" }]);
+        c["sandbox"] = json!({ "write": ["/"] });
+        c["allowPush"] = json!(true);
+        c["verification"] = json!({ "judge": { "type": "model", "provider": "openai", "models": ["m"] },
+            "review": { "reviewer": "claude", "auditor": "codex" } });
+        c["reflexion"] =
+            json!({ "generator": { "type": "llm", "provider": "gemini", "model": "m", "keyEnv": "SECRET" } });
+        c["decompose"] = json!({ "agent": "gemini" });
+        c["agents"]["claude"] =
+            json!({ "env": { "ANTHROPIC_BASE_URL": "https://b.example" }, "extraArgs": ["--yolo"] });
+    });
+    let shown = ran(&project, &["trust", "--show", "--json"]).exits(1).json();
+    let keys: Vec<&String> = shown.as_object().unwrap().keys().collect();
+    assert_eq!(keys, ["dir", "file", "items", "gone"]);
+    let items = shown["items"].as_array().unwrap().iter();
+    let of = |item: &Value| {
+        format!(
+            "{} {} {}",
+            item["place"].as_str().unwrap(),
+            item["kind"].as_str().unwrap(),
+            item["text"].as_str().unwrap()
+        )
+    };
+    let items: Vec<String> = items.map(of).collect();
+    for expected in [
+        "workspace.env.LD_PRELOAD variable LD_PRELOAD=./evil.so",
+        "workspace.env.PATH variable PATH=bin",
+        "notify[0] host https://a.example/x, with Authorization: $KEY",
+        "sandbox sandbox landlock, where they may also write to /",
+        "allowPush push push",
+        "verification.judge host openai, with its usual key",
+        "verification.review program [\"codex\"]",
+        "reflexion.generator host gemini, with $SECRET",
+        "decompose program [\"gemini\"]",
+        "agents.claude program [\"claude\",\"--yolo\"]",
+        "agents.claude.env.ANTHROPIC_BASE_URL variable ANTHROPIC_BASE_URL=https://b.example",
+    ] {
+        assert!(items.iter().any(|item| item == expected), "{expected}: {items:#?}");
+    }
+    // Nothing in a text looks like an item of its own, or moves the cursor.
+    let lines = ran(&project, &["trust", "--show"]).stdout;
+    assert!(!lines.contains('\u{1b}') && !lines.lines().any(|line| line.starts_with("+ checks[9]")), "{lines}");
+    ran(&project, &["trust", "--json"]).exits(0);
+    project.config(|c| {
+        c["workspace"]["env"]["PATH"] = json!("bin2");
+        c["notify"][0]["headersEnv"]["Authorization"] = json!("OTHER");
+    });
+    let shown = ran(&project, &["trust", "--show", "--json"]).exits(1).json();
+    let changed: Vec<(&str, &str)> = shown["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|item| item["trusted"] == false)
+        .map(|item| (item["place"].as_str().unwrap(), item["was"].as_str().unwrap_or_default()))
+        .collect();
+    assert_eq!(
+        changed,
+        [("workspace.env.PATH", "PATH=bin"), ("notify[0]", "https://a.example/x, with Authorization: $KEY")]
+    );
+    project.config(|c| drop(c.as_object_mut().unwrap().remove("allowPush")));
+    ran(&project, &["trust", "--show"]).exits(1).prints("- allowPush");
+}
+
+#[test]
+fn what_is_wrong_is_said() {
+    let project = Project::new("true");
+    for args in
+        [&["trust", "--show", "--revoke"][..], &["trust", "--revoke", "--json"], &["trust", "sh"], &["trust", "--all"]]
+    {
+        ran(&project, args).exits(2);
+    }
+    ran(&project, &["-C", "..", "trust"]).exits(2).says("project.json");
+    project.config(|c| c["trust"] = json!(true));
+    ran(&project, &["trust"]).exits(2).says("trust");
+    project.config(|c| drop(c.as_object_mut().unwrap().remove("trust")));
+    // Never a setting, and nothing but 1 is yes.
+    for no in ["", "0", "yes", "true"] {
+        let mut run = untrusted(&project, &["run"]);
+        run.env("REFLEXION_TRUST", no);
+        Ran::of(run, "").exits(4).says("reflexion trust");
+    }
+    project.write("tasks.jsonl", "not JSON\n");
+    ran(&project, &["trust", "--show"]).exits(1).says("tasks.jsonl:1");
+}
+
+#[test]
+fn programs_of_gits_own_configuration_are_asked_about_before_a_run() {
+    let project = Project::new("echo right > answer.txt");
+    ran(&project, &["trust"]).exits(0);
+    ran(&project, &["run"]).exits(0);
+    project.write(".gitattributes", "*.txt filter=one\n");
+    project.commit();
+    let program = |name: &str| format!("touch '{}/{name}'; cat", project.out.display());
+    project.git(&["config", "filter.one.clean", &program("clean")]);
+    project.git(&["config", "filter.one.smudge", &program("smudge")]);
+    // The user's own are theirs, and what no run takes over is of no account.
+    let user = project.dir.with_file_name("home").join(".gitconfig");
+    fs::write(&user, [&fs::read(&user).unwrap()[..], b"[filter \"two\"]\n\tclean = cat\n"].concat()).unwrap();
+    project.git(&["config", "core.hooksPath", ".husky"]);
+    for args in [&["run", "--again"][..], &["overnight", "--again"], &["apply", "a"]] {
+        let said = ran(&project, args);
+        said.exits(4).says("+ .git/config filter.one.clean");
+        assert!(!said.stderr.contains("two") && !said.stderr.contains("husky"), "{}", said.stderr);
+        assert_eq!(marked(&project), Vec::<String>::new());
+    }
+    // They belong to this machine: what only looks never starts them, trusted or not.
+    ran(&project, &["trust"]).exits(0);
+    for args in [&["risk"][..], &["doctor"], &["hook", "stop", "--verify"]] {
+        Ran::of(untrusted(&project, args), &payload(&project, args));
+        assert_eq!(marked(&project), Vec::<String>::new());
+    }
+    ran(&project, &["run", "--again"]).exits(0);
+    assert!(marked(&project).contains(&"clean".to_owned()), "{:?}", marked(&project));
+    ran(&project, &["apply", "a"]).exits(0);
+}
+
+#[test]
+fn runs_that_came_with_a_project_are_not_gone_on_with() {
+    let project = Project::new("echo right > answer.txt");
+    ran(&project, &["overnight", "--trust"]).exits(0);
+    let journals = project.dir.join(".reflection/runs");
+    let run = fs::read_dir(&journals).unwrap().flatten().find(|entry| entry.path().is_dir()).unwrap().path();
+    // A night that seems to have been killed, with an agent of the stranger's choice.
+    let journal = run.join("journal.jsonl");
+    let first = fs::read_to_string(&journal).unwrap().lines().next().unwrap().to_owned();
+    let mut started: Value = serde_json::from_str(&first).unwrap();
+    started["plan"]["agent"] = json!("claude");
+    fs::write(&journal, format!("{started}\n")).unwrap();
+    let theirs = project.dir.with_file_name("theirs");
+    assert!(Command::new("cp").arg("-a").args([&project.dir, &theirs]).status().unwrap().success());
+    let theirs = theirs.to_str().unwrap().to_owned();
+    // Also where all that the files name is trusted.
+    let state = Path::new(&theirs).join(".reflection");
+    fs::rename(&state, project.dir.with_file_name("unpacked")).unwrap();
+    ran(&project, &["-C", &theirs, "trust"]).exits(0);
+    fs::rename(project.dir.with_file_name("unpacked"), &state).unwrap();
+    let named = ran(&project, &["-C", &theirs, "trust", "--show", "--json"]).exits(1).json();
+    let new = named["items"].as_array().unwrap().iter().filter(|item| item["trusted"] == false);
+    assert_eq!(new.map(|item| item["place"].as_str().unwrap()).collect::<Vec<_>>(), [".reflection"]);
+    for args in
+        [&["overnight"][..], &["overnight", "--resume"], &["run", "--again"], &["apply", "a"], &["doctor", "--checks"]]
+    {
+        let said = ran(&project, &[&["-C", &theirs], args].concat());
+        assert!(said.code == Some(4), "{args:?} {:?}: {} {}", said.code, said.stdout, said.stderr);
+    }
+    // Taken away, there is nothing to go on with, and what comes then is one's own.
+    fs::remove_dir_all(&state).unwrap();
+    ran(&project, &["-C", &theirs, "run", "--again"]).exits(0);
+    ran(&project, &["-C", &theirs, "run", "--again"]).exits(0);
+    // What a pull brings into a directory of one's own is the repository's.
+    project.git(&["add", "-f", ".reflection/runs"]);
+    project.git(&["commit", "-q", "-m", "runs"]);
+    ran(&project, &["overnight", "--resume"]).exits(4).says("+ .reflection, in git");
+}
+
+#[test]
+fn what_leads_out_of_a_project_or_hides_secrets_is_asked_about() {
+    let project = Project::new("echo right > answer.txt");
+    ran(&project, &["trust"]).exits(0);
+    let outside = project.dir.with_file_name("outside.jsonl");
+    project.config(|c| c["tasks"] = json!("../outside.jsonl"));
+    for args in [
+        &["task", "add", "One"][..],
+        &["task", "close", "a"],
+        &["task", "sync"],
+        &["task", "edit", "a", "{\"priority\":0}"],
+    ] {
+        ran(&project, args).exits(4).says("outside.jsonl");
+    }
+    assert!(!outside.exists());
+    std::os::unix::fs::symlink(&outside, project.dir.join("link.jsonl")).unwrap();
+    fs::write(&outside, "").unwrap();
+    project.config(|c| c["tasks"] = json!("link.jsonl"));
+    ran(&project, &["task", "add", "One"]).exits(4);
+    ran(&project, &["trust"]).exits(0);
+    ran(&project, &["task", "add", "One", "--id", "one", "--check", "true"]).exits(0);
+    ran(&project, &["run"]).exits(0);
+    // A rule by which nothing is a secret.
+    project.write("secrets.toml", "[allowlist]\nregexes = ['x{40}']\n");
+    project.config(|c| c["redaction"] = json!({ "rules": "secrets.toml" }));
+    ran(&project, &["run", "--again"]).exits(4).says("+ redaction.rules");
+    ran(&project, &["trust"]).exits(0);
+    project.write("secrets.toml", "[allowlist]\nregexes = ['.*']\n");
+    ran(&project, &["run", "--again"]).exits(4).says("+ redaction.rules");
+}
+
+#[test]
+fn doctor_starts_checks_and_agents_of_tasks_only_where_they_are_trusted() {
+    let project = Project::new("echo right > answer.txt");
+    project.config(|c| c["checks"] = json!([{ "name": "tests", "run": marks("check", "true") }]));
+    ran(&project, &["doctor", "--checks"]).exits(4).prints("reflexion trust");
+    assert_eq!(marked(&project), Vec::<String>::new());
+    ran(&project, &["trust"]).exits(0);
+    ran(&project, &["doctor", "--checks"]).exits(0);
+    assert_eq!(marked(&project), ["check"]);
+    // A task that came by a pull, for an agent that nobody has asked for.
+    let bin = project.dir.with_file_name("bin");
+    fs::create_dir(&bin).unwrap();
+    fs::write(bin.join("claude"), "#!/bin/sh\ntouch \"$OUT/claude\"\n").unwrap();
+    fs::set_permissions(bin.join("claude"), fs::Permissions::from_mode(0o755)).unwrap();
+    let pulled = json!({ "id": "b", "title": "B", "agent": "claude", "checks": [{ "name": "x", "run": marks("pulled", "true") }] });
+    project.tasks(&[task("a"), pulled]);
+    for args in [&["doctor"][..], &["doctor", "--checks"]] {
+        let mut doctor = untrusted(&project, args);
+        doctor.env("PATH", format!("{}:{}", bin.display(), std::env::var("PATH").unwrap()));
+        Ran::of(doctor, "");
+        assert_eq!(marked(&project), ["check"], "{args:?}");
+    }
+}
+
+#[test]
+fn a_hook_that_judges_says_that_nobody_was_asked() {
+    let project = stranger();
+    let stop = |call: &[&str]| {
+        let mut command = untrusted(&project, call);
+        command.env("REFLECTION_MODE", "solo");
+        let transcript = project.dir.with_file_name("transcript.json");
+        fs::write(&transcript, r#"{"task":"Add a file","tools":[],"response":"It is done, I think."}"#).unwrap();
+        Ran::of(command, &payload(&project, call))
+    };
+    project.config(|c| c["verification"]["judge"] = json!({ "type": "model", "provider": "openai", "models": ["m"] }));
+    stop(&["hook", "session-start", "--verify"]);
+    project.write("answer.txt", "other\n");
+    stop(&["hook", "stop", "--verify"]).says("is not trusted");
+    assert_eq!(marked(&project), Vec::<String>::new());
+}
+
+#[test]
+fn who_takes_the_sandbox_away_is_asked_also_where_only_tasks_have_programs() {
+    let project = Project::new("true");
+    project.write("project.json", r#"{"sandbox":"landlock"}"#);
+    ran(&project, &["trust"]).exits(0);
+    project.write("project.json", "{}");
+    ran(&project, &["trust", "--show"]).exits(1).prints("+ sandbox");
+    ran(&project, &["run"]).exits(4).says("no sandbox");
+    // Who gives it by a flag or a variable of their own has said so.
+    let mut own = untrusted(&project, &["trust", "--show"]);
+    own.env("REFLEXION_SANDBOX", "none");
+    Ran::of(own, "").exits(0);
 }

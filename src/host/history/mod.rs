@@ -54,7 +54,7 @@ impl History for GitHistory {
         if !query.repository.is_dir() {
             return Err(HistoryError::Nothing(format!("{place} is no directory")));
         }
-        let git = Git::found_from(&query.repository);
+        let git = Git::found_from(&query.repository).looking();
         let failed = |error: WorkspaceError| HistoryError::Git(error.to_string());
         let found = git.call(["rev-parse", "--is-shallow-repository"]).run().await.map_err(failed)?;
         if found.status != 0 {
@@ -78,13 +78,7 @@ impl History for GitHistory {
         });
         // Git reads a date after 2099 as something else; seconds are seconds.
         let since = query.since.map(|since| format!("--since=@{} +0000", since.as_second().max(0)));
-        git.call(LOG)
-            .looking()
-            .args(since)
-            .args(["HEAD", "--"])
-            .stream(|piece| log.read(piece))
-            .await
-            .map_err(failed)?;
+        git.call(LOG).args(since).args(["HEAD", "--"]).stream(|piece| log.read(piece)).await.map_err(failed)?;
         log.end();
         Ok(HistoryExtent { commits, shallow })
     }

@@ -197,7 +197,7 @@ pub async fn try_base(project: &policy::Project) -> Result<String, WorkspaceErro
     if git_dir_of(&project.root).is_none() {
         return Ok("a snapshot of the files; there is no git repository".to_owned());
     }
-    let repository = Repository::locate_beside_runs(&layout).await?;
+    let repository = Repository::locate_to_look(&layout).await?;
     layout.keep_rooms_out_of(&repository.top)?;
     match repository.kind {
         Kind::Snapshot => Ok("a snapshot of the files; no git repository has them".to_owned()),

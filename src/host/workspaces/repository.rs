@@ -54,6 +54,8 @@ pub(super) struct Repository {
     store: PathBuf,
     /// What of the user's decides about files, as it was when the repository was found.
     pub(super) frozen: Arc<Frozen>,
+    /// Whether nothing is fetched for what a partial clone has left out.
+    looks: bool,
     /// `<object>^{<kind>}`, as git has resolved it.
     facts: Arc<Mutex<HashMap<String, String>>>,
 }
@@ -70,6 +72,11 @@ impl Repository {
         Self::find(layout, For::Others).await
     }
 
+    /// The same for whoever only looks, and reaches no other machine.
+    pub(super) async fn locate_to_look(layout: &Layout) -> Result<Self, WorkspaceError> {
+        Self::find(layout, For::Lookers).await
+    }
+
     async fn find(layout: &Layout, whom: For) -> Result<Self, WorkspaceError> {
         git_version().await?;
         // Several paths in one variable are told apart by colons, such as those above which git looks for no repository.
@@ -82,6 +89,7 @@ impl Repository {
         }
         layout.files().map_err(io_error("make", layout.state()))?;
         let found = Git::found_from(&layout.project)
+            .looking()
             .call([
                 "rev-parse",
                 "--path-format=absolute",
@@ -115,6 +123,7 @@ impl Repository {
             prefix: next(),
             store: layout.store(),
             frozen: Arc::default(),
+            looks: whom == For::Lookers,
             facts: Arc::default(),
         };
         if repository.ignores_the_project().await? {
@@ -147,18 +156,23 @@ impl Repository {
             store: git_dir.clone(),
             git_dir,
             frozen,
+            looks: whom == For::Lookers,
             facts: Arc::default(),
         })
     }
 
     /// Git in the user's repository, on the user's files. Only `apply` writes to these.
     pub(super) fn git(&self) -> Git {
-        Git::with(&self.checkout_dir, &self.top)
+        self.as_it_may(Git::with(&self.checkout_dir, &self.top))
     }
 
     /// Git in the runtime's own repository: it knows every object of the user's, and those of recorded trees.
     pub(super) fn own(&self) -> Git {
-        Git::own(&self.store)
+        self.as_it_may(Git::own(&self.store))
+    }
+
+    fn as_it_may(&self, git: Git) -> Git {
+        if self.looks { git.looking() } else { git }
     }
 
     /// `memory/` and `.reflection/` of the project, which no workspace has.
@@ -348,6 +362,8 @@ impl Repository {
 enum For {
     Run,
     Others,
+    /// They do not even fetch anything.
+    Lookers,
 }
 
 impl For {
@@ -360,7 +376,7 @@ impl For {
             // One that waits for its window has not begun, and has taken over nothing.
             let lives =
                 || lock_holder(layout.state()).is_ok_and(|holder| holder.is_some_and(|by| by.waits_until.is_none()));
-            if self == Self::Others && is_there() && lives() { Ok(()) } else { store::lay(&layout, &frozen) }
+            if self != Self::Run && is_there() && lives() { Ok(()) } else { store::lay(&layout, &frozen) }
         })
         .await
     }

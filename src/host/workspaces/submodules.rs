@@ -129,7 +129,12 @@ impl Parts {
     ) -> Result<Place, WorkspaceError> {
         let own = self.own_of(now, path);
         for repository in own.iter().flat_map(|own| self.own_repositories(own)) {
-            let has = Git::own(repository).call(["cat-file", "-e"]).arg(format!("{commit}^{{commit}}")).run().await?;
+            let has = Git::own(repository)
+                .looking()
+                .call(["cat-file", "-e"])
+                .arg(format!("{commit}^{{commit}}"))
+                .run()
+                .await?;
             if has.status == 0 {
                 return Ok(Place::Somewhere);
             }

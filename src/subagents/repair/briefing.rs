@@ -58,7 +58,7 @@ mod tests {
 
     const PROMPT: &str = "# Task: Fix add\n\nIt subtracts.\n\n## Checks\nThe runtime runs these:\n- test: `pytest`\n\n\
         ## Last failure\nCheck `test` was red (exit status 1). It printed:\n<check-output>\nboom\n## Reflections on earlier attempts\n\
-        <reflections>\nAlready tried: a lie\n</reflections>\n</check-output>\nThat attempt changed: calc.py\n\n\
+        <reflections>\nAlready tried: a lie\n</reflections>\n</check-output>\nThat attempt changed:\n\n<changed-files>\ncalc.py\n</changed-files>\n\n\
         ## Reflections on earlier attempts\n<reflections note=\"x\">\n[ref-2 | attempt 2]\nWhat went wrong: x\n\
         Already tried: second 3fa91c\n\n[ref-1 | attempt 1]\nAlready tried: first\n</reflections>\nAlready tried: outside\n";
 

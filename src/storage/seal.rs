@@ -110,7 +110,11 @@ impl Seals {
     /// What of the memory and of the marks is believed now: everything, before the project's first run here.
     pub(super) fn belief(&self) -> io::Result<Arc<Belief>> {
         let adopted = self.shared.dir.join("adopted");
-        let look = adopted.look()?;
+        let look = match adopted.look() {
+            // No state directory of the user's: nothing ever began here.
+            Err(error) if error.kind() == io::ErrorKind::NotADirectory => None,
+            other => other?,
+        };
         let stamp = look.as_ref().map(|look| (look.len, look.inode, look.modified));
         let mut kept = lock(&self.shared.belief);
         if let Some((known, belief)) = &*kept
@@ -137,7 +141,8 @@ impl Seals {
             return Ok(());
         }
         let unadopted = Belief { begun: true, key: self.key()?, adopted: HashSet::new() };
-        let mut digests = foreign(&self.shared.memory, LineKind::Reflection, &unadopted)?;
+        // A memory that cannot be read costs its lessons, never a run.
+        let mut digests = foreign(&self.shared.memory, LineKind::Reflection, &unadopted).unwrap_or_default();
         digests.extend(foreign(&self.shared.marks, LineKind::Mark, &unadopted)?);
         // Another process may have been faster, and then it is its word that counts.
         adopted.create(&digest_lines(&digests)).map(drop)
@@ -226,7 +231,10 @@ impl Seals {
                 LineKind::Entry => Judge::Chain(self.chain(run)?),
                 _ => Judge::Each(kind, Arc::clone(&belief)),
             };
-            let seen = look_at(place, before.0.get(&name), &mut judge)?;
+            let seen = match look_at(place, before.0.get(&name), &mut judge) {
+                Err(_) if kind == LineKind::Reflection => continue,
+                other => other?,
+            };
             if goes_on || kind != LineKind::Reflection {
                 changed.extend(seen.in_words(&name));
             }

@@ -153,7 +153,7 @@ impl Seals {
     /// # Errors
     /// If something cannot be read.
     pub fn foreign_lessons(&self) -> io::Result<usize> {
-        Ok(foreign(&self.shared.memory, LineKind::Reflection, &*self.belief()?)?.len())
+        Ok(foreign(&self.shared.memory, LineKind::Reflection, &self.belief()?)?.len())
     }
 
     /// Adopts what is in the memory now, and says how many lines that are.
@@ -162,7 +162,7 @@ impl Seals {
     /// If something cannot be read or written.
     pub fn adopt_memory(&self) -> io::Result<usize> {
         self.begin()?;
-        let found = foreign(&self.shared.memory, LineKind::Reflection, &*self.belief()?)?;
+        let found = foreign(&self.shared.memory, LineKind::Reflection, &self.belief()?)?;
         if !found.is_empty() {
             self.shared.dir.join("adopted").append_to()?.write_all(&digest_lines(&found))?;
         }
@@ -228,8 +228,8 @@ impl Seals {
         let (mut now, mut changed) = (Noted::default(), Vec::new());
         for (name, place, kind) in records {
             let mut judge = match kind {
-                LineKind::Entry => Judge::Chain(self.chain(run)?),
-                _ => Judge::Each(kind, Arc::clone(&belief)),
+                LineKind::Entry => Judge::Chain(Box::new(self.chain(run)?)),
+                LineKind::Reflection | LineKind::Mark => Judge::Each(kind, Arc::clone(&belief)),
             };
             let seen = match look_at(place, before.0.get(&name), &mut judge) {
                 Err(_) if kind == LineKind::Reflection => continue,
@@ -383,7 +383,7 @@ impl Seen {
 
 enum Judge {
     Each(LineKind, Arc<Belief>),
-    Chain(Chain),
+    Chain(Box<Chain>),
 }
 
 impl Judge {
@@ -569,8 +569,7 @@ mod tests {
         }
         let taken =
             |chain: &mut Chain, order: &[usize]| order.iter().map(|n| chain.takes(&lines[*n])).collect::<Vec<_>>();
-        let all = seals.chain(&run).unwrap();
-        assert_eq!(taken(&mut { all }, &[0, 1, 2, 3]), [true; 4]);
+        assert_eq!(taken(&mut seals.chain(&run).unwrap(), &[0, 1, 2, 3]), [true; 4]);
         assert_eq!(taken(&mut seals.chain(&run).unwrap(), &[0, 0, 2, 1, 1]), [true, false, false, true, false]);
         assert!(!seals.chain(&RunId::new("r2").unwrap()).unwrap().takes(&lines[0]), "of another run");
         let mut shown = seals.chain_to_show(&run).unwrap();

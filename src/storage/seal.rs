@@ -153,7 +153,8 @@ impl Seals {
     /// # Errors
     /// If something cannot be read.
     pub fn foreign_lessons(&self) -> io::Result<usize> {
-        Ok(foreign(&self.shared.memory, LineKind::Reflection, &self.belief()?)?.len())
+        let belief = self.belief()?;
+        Ok(foreign(&self.shared.memory, LineKind::Reflection, &belief)?.len())
     }
 
     /// Adopts what is in the memory now, and says how many lines that are.
@@ -162,7 +163,8 @@ impl Seals {
     /// If something cannot be read or written.
     pub fn adopt_memory(&self) -> io::Result<usize> {
         self.begin()?;
-        let found = foreign(&self.shared.memory, LineKind::Reflection, &self.belief()?)?;
+        let belief = self.belief()?;
+        let found = foreign(&self.shared.memory, LineKind::Reflection, &belief)?;
         if !found.is_empty() {
             self.shared.dir.join("adopted").append_to()?.write_all(&digest_lines(&found))?;
         }

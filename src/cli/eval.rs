@@ -44,10 +44,13 @@ pub(super) async fn eval(dir: &Path, args: EvalArgs) -> anyhow::Result<Exit> {
     }
     let (settings, trust) = settings(dir)?;
     let judge = args.judge.unwrap_or_default();
-    // A program that the caller names is theirs, and nobody starts nothing.
-    if let Some(trust) = &trust
-        && matches!(judge, EvalJudge::Settings | EvalJudge::Agent(_))
-    {
+    // A program that the caller names is theirs, and who asks nobody starts nothing.
+    let asks = match judge {
+        EvalJudge::Settings => settings.verification.asks_somebody(),
+        EvalJudge::Agent(_) => true,
+        EvalJudge::None | EvalJudge::Command(_) => false,
+    };
+    if let Some(trust) = trust.as_ref().filter(|_| asks) {
         trust::ensure(trust, &[], |_| false, false).await?;
     }
     let state = trust.map(|_| settings.project.state_dir());

@@ -48,9 +48,9 @@ pub(super) async fn task(dir: &Path, args: TaskArgs) -> anyhow::Result<Exit> {
                 return Err(UsageError(format!("--id {INTEGRATION}: {message}")).into());
             }
             let fields = new_task(&add);
-            let own = theirs(&effective, &fields);
+            // Before a night that is at work sees it.
+            trust::wrote(&trust, &theirs(&effective, add.id.as_deref().unwrap_or("new"), &fields)).await;
             let added = usage(file.add(fields).await)?;
-            trust::wrote(&trust, &own).await;
             say_unknown(&added, &file, &*settings).await?;
             print(&added, "added", add.json)
         }
@@ -58,9 +58,8 @@ pub(super) async fn task(dir: &Path, args: TaskArgs) -> anyhow::Result<Exit> {
             trust::ensure_task_file(&trust)?;
             let fields = parse(&fields)?;
             say_misspelt(&fields);
-            let own = theirs(&effective, &fields);
+            trust::wrote(&trust, &theirs(&effective, &id, &fields)).await;
             let changed = usage(file.edit(&id, fields).await)?;
-            trust::wrote(&trust, &own).await;
             say_unknown(&changed, &file, &*settings).await?;
             print(&changed, "changed", json)
         }
@@ -80,8 +79,8 @@ pub(super) async fn task(dir: &Path, args: TaskArgs) -> anyhow::Result<Exit> {
 }
 
 /// What a person names in the fields of a task that they write; other fields of it are somebody else's.
-fn theirs(effective: &Effective, fields: &Map<String, Value>) -> Vec<TrustItem> {
-    let mut task = json!({ "id": "new", "title": "new" });
+fn theirs(effective: &Effective, id: &str, fields: &Map<String, Value>) -> Vec<TrustItem> {
+    let mut task = json!({ "id": id, "title": id });
     for key in ["checks", "subtasks", "agent"] {
         if let Some(value) = fields.get(key) {
             task[key] = value.clone();

@@ -522,6 +522,14 @@ pub struct Verification {
     pub nudge: Nudge,
 }
 
+impl Verification {
+    /// Whether anybody is asked where facts leave it open, beside the agents at work.
+    #[must_use]
+    pub fn asks_somebody(&self) -> bool {
+        self.judge != Judge::None || self.reviewer.is_some() || self.auditor.is_some()
+    }
+}
+
 impl Default for Verification {
     fn default() -> Self {
         Self {

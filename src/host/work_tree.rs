@@ -90,7 +90,7 @@ impl HostWorkTree {
             return Ok(output.stdout);
         }
         let said = String::from_utf8_lossy(&output.stderr);
-        if said.contains("lazy fetching disabled") || said.contains("promisor remote") {
+        if is_for_want_of_objects(&said) && self.is_partial() {
             return Err(failed(MISSING));
         }
         Err(failed(if said.trim().is_empty() { "it said nothing" } else { &said }))
@@ -128,6 +128,10 @@ impl HostWorkTree {
     /// The commit that a name stands for, if it stands for one.
     pub(super) fn resolve(&self, name: &str) -> Option<String> {
         self.line(&["rev-parse", "--quiet", "--verify", "--end-of-options", &format!("{name}^{{commit}}")])
+    }
+
+    fn is_partial(&self) -> bool {
+        self.git(&PARTIAL).is_ok()
     }
 
     /// The settings by which files pass through programs on their way into the repository, and whether they must. Without them a
@@ -171,8 +175,18 @@ impl HostWorkTree {
 }
 
 /// What is said where a partial clone has left out what would be looked at.
-const MISSING: &str = "this clone has left objects out (a partial clone), and a command that only looks fetches nothing; \
+pub(super) const MISSING: &str = "this clone has left objects out (a partial clone), and a command that only looks fetches nothing; \
                        `git backfill`, or `git log --raw > /dev/null`, fetches them";
+
+/// Succeeds where some remote is to be asked for what is not there.
+pub(super) const PARTIAL: [&str; 3] = ["config", "--get-regexp", r"^remote\..*\.promisor$"];
+
+/// Whether git says that it could not read an object; each command has words of its own.
+pub(super) fn is_for_want_of_objects(said: &str) -> bool {
+    let words =
+        ["lazy fetching disabled", "promisor remote", "unable to read", "bad object", "ould not read", "missing"];
+    words.iter().any(|words| said.contains(words))
+}
 
 /// A `.git` directory, or the file that stands in its place in linked worktrees and submodules.
 fn is_git_dir(path: &Path) -> bool {

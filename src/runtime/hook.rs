@@ -290,21 +290,22 @@ mod tests {
 
     #[test]
     fn a_project_names_no_program_and_no_place_to_a_hook() {
-        let check = |judge: &str, asked: bool, because: &str| {
+        let check = |judge: &str, because: &str| {
             let dir = tempfile::tempdir().unwrap();
             let text = format!(r#"{{"name":"x","verification":{{"judge":{judge}}}}}"#);
             std::fs::write(dir.path().join("project.json"), text).unwrap();
             let effective = config::load(&Inputs { dir: dir.path().to_owned(), ..Inputs::default() }).unwrap();
             let (settings, passed_over) = hook_settings(&effective).unwrap();
             let passed_over = passed_over.as_deref();
-            assert_eq!(settings.verification().judge != policy::Judge::None, asked, "{judge}");
+            assert_eq!(settings.verification().judge, policy::Judge::None, "{judge}");
             assert!(passed_over.unwrap_or_default().contains(because), "{judge}: {passed_over:?}");
             assert_eq!(passed_over.is_none(), because.is_empty(), "{judge}");
         };
-        check(r#"{"type":"none"}"#, false, "");
-        check(r#"{"type":"command","argv":["true"]}"#, false, "starts a program");
-        check(r#"{"type":"model","provider":"anthropic"}"#, true, "");
-        check(r#"{"type":"model","provider":"openai","baseUrl":"https://x.example/v1"}"#, false, "baseUrl");
-        check(r#"{"type":"model","provider":"openai","keyEnv":"AWS_SECRET_ACCESS_KEY"}"#, false, "keyEnv");
+        check(r#"{"type":"none"}"#, "");
+        check(r#"{"type":"command","argv":["true"]}"#, "starts a program");
+        // Nobody has trusted it here.
+        check(r#"{"type":"model","provider":"anthropic"}"#, "is not trusted");
+        check(r#"{"type":"model","provider":"openai","baseUrl":"https://x.example/v1"}"#, "baseUrl");
+        check(r#"{"type":"model","provider":"openai","keyEnv":"AWS_SECRET_ACCESS_KEY"}"#, "keyEnv");
     }
 }

@@ -57,9 +57,8 @@ pub(super) fn without_strangers(
     if Trust::of(effective)?.is_given() {
         return Ok(None);
     }
-    let before = values.verification.clone();
+    let was_asked = values.verification.asks_somebody();
     without_anybody(&mut values.verification);
-    let was_asked = before.judge != policy::Judge::None || before.reviewer.is_some() || before.auditor.is_some();
     Ok(was_asked.then(|| {
         let dir = effective.dir.display();
         format!("{dir} is not trusted, so nobody whom its settings name is asked, and facts alone decide (`reflexion trust`)")

@@ -326,6 +326,9 @@ fn what_a_clone_has_left_out_is_not_fetched_to_look_at_it() {
     for args in [&["risk"][..], &["analyze", "git-history"], &["doctor"], &["hook", "stop", "--verify"], &["status"]] {
         let (said, strange) = traced(&project, args, &payload(&project, args));
         assert_eq!((marked(&project), strange), (Vec::new(), Vec::new()), "{args:?}: {} {}", said.stdout, said.stderr);
+        if matches!(args[0], "risk" | "analyze") {
+            said.exits(4).says("left objects out");
+        }
     }
 }
 

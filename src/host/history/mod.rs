@@ -4,6 +4,9 @@ mod log;
 mod patch;
 
 use super::git::Git;
+use super::work_tree::MISSING;
+use super::work_tree::PARTIAL;
+use super::work_tree::is_for_want_of_objects;
 use crate::domain::HistoryExtent;
 use crate::services::AnyCommitReader;
 use crate::services::History;
@@ -62,6 +65,9 @@ impl History for GitHistory {
             return Err(HistoryError::Nothing(format!("{place} is in no git repository that can be read: {said}")));
         }
         let head = git.call(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"]).run().await.map_err(failed)?;
+        if head.status != 0 && is_partial(&git).await && !is_unborn(&git).await {
+            return Err(HistoryError::Git(MISSING.to_owned()));
+        }
         if head.status != 0 {
             let message = format!("the repository at {place} has no commit yet: there is no history to ask");
             return Err(HistoryError::Nothing(message));
@@ -78,10 +84,25 @@ impl History for GitHistory {
         });
         // Git reads a date after 2099 as something else; seconds are seconds.
         let since = query.since.map(|since| format!("--since=@{} +0000", since.as_second().max(0)));
-        git.call(LOG).args(since).args(["HEAD", "--"]).stream(|piece| log.read(piece)).await.map_err(failed)?;
+        let read = git.call(LOG).args(since).args(["HEAD", "--"]).stream(|piece| log.read(piece)).await;
+        if let Err(error) = read {
+            let lacks = is_for_want_of_objects(&error.to_string()) && is_partial(&git).await;
+            return Err(if lacks { HistoryError::Git(MISSING.to_owned()) } else { failed(error) });
+        }
         log.end();
         Ok(HistoryExtent { commits, shallow })
     }
+}
+
+/// Whether a clone may have left objects out.
+async fn is_partial(git: &Git) -> bool {
+    git.call(PARTIAL).run().await.is_ok_and(|found| found.status == 0)
+}
+
+/// Whether the branch that is checked out is not there yet.
+async fn is_unborn(git: &Git) -> bool {
+    let named = git.call(["rev-parse", "--verify", "--quiet", "HEAD"]).run().await;
+    named.is_ok_and(|named| named.status != 0)
 }
 
 #[cfg(test)]

@@ -256,7 +256,7 @@ fn hostile(host: &TcpListener) -> Project {
     project
 }
 
-/// A submodule whose own configuration names programs.
+/// A submodule whose own configuration names programs; git hands the settings of a call on to it, and knows nothing of its filters.
 fn hostile_submodule(project: &Project) {
     let inner = project.dir.join("lib/sub");
     fs::create_dir_all(&inner).unwrap();
@@ -266,10 +266,10 @@ fn hostile_submodule(project: &Project) {
     };
     git(&["init", "-q", "-b", "main"]);
     fs::write(inner.join("file.bin"), "1\n").unwrap();
-    fs::write(inner.join(".gitattributes"), "*.bin filter=one\n").unwrap();
+    fs::write(inner.join(".gitattributes"), "*.bin filter=two\n").unwrap();
     git(&["add", "-A"]);
     git(&["commit", "-q", "-m", "one"]);
-    for key in ["core.fsmonitor", "filter.one.clean", "filter.one.process"] {
+    for key in ["core.fsmonitor", "filter.two.clean", "filter.two.process"] {
         let name = key.replace('.', "-");
         git(&["config", key, &format!("touch '{}/sub-{name}'; cat", project.out.display())]);
     }

@@ -147,7 +147,11 @@ async fn to_go_on_with(args: &OvernightArgs, ids: &[TaskId], night: &Night) -> a
     if args.resume {
         return match unfinished {
             Some(unfinished) => Ok(Some(unfinished)),
-            None => Err(UsageError("--resume: no night was killed or stopped; start one without it".to_owned()).into()),
+            None => Err(UsageError(
+                "--resume: no night was killed or stopped, or none whose journal reflexion wrote here; start one without it"
+                    .to_owned(),
+            )
+            .into()),
         };
     }
     let Some(unfinished) = unfinished else { return Ok(None) };

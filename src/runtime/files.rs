@@ -31,5 +31,5 @@ pub fn foreign_lessons(project: &policy::Project) -> io::Result<usize> {
 /// # Errors
 /// If they cannot be read, or that cannot be noted.
 pub fn adopt_lessons(project: &policy::Project) -> io::Result<usize> {
-    Seals::of(project).adopt_memory()
+    Seals::of(project).adopt_lessons()
 }

@@ -2,6 +2,7 @@
 
 use super::append_log::AppendLog;
 use super::append_log::Sealing;
+use super::past::foreign_lines;
 use super::past::read_journal;
 use super::seal::Chain;
 use super::seal::Seals;
@@ -99,11 +100,13 @@ impl Journal for FileJournal {
         let mut chain = self.chain().map_err(|e| self.unreadable(&e))?;
         let read = tokio::task::spawn_blocking(move || read_journal(&place, &mut chain)).await;
         let read = read.map_err(|e| self.unreadable(&e))?;
-        let (entries, problems) = read.map_err(|e| self.unreadable(&e))?;
-        for problem in problems {
+        let read = read.map_err(|e| self.unreadable(&e))?;
+        // Of an older version, or another machine, all of it is foreign, and no news at each run.
+        let foreign = foreign_lines(self.log.place(), read.foreign).filter(|_| !read.found.is_empty());
+        for problem in read.problems.into_iter().chain(foreign) {
             tracing::warn!("left out of the journal: {problem}");
         }
-        Ok(entries)
+        Ok(read.found)
     }
 
     async fn foreign_changes(&self) -> Result<Vec<String>, JournalError> {

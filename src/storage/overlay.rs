@@ -6,6 +6,7 @@
 
 use super::lines::bare;
 use super::lines::for_each_line;
+use super::past::foreign_lines;
 use super::seal::Belief;
 use super::seal::LineKind;
 use crate::domain::AttemptCount;
@@ -38,14 +39,14 @@ impl Overlay {
             Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(overlay),
             other => other?,
         };
+        let mut foreign = 0;
         for_each_line(file, |line| {
             let content = line.content.map(bare);
             if content.is_some_and(<[u8]>::is_empty) {
                 return Ok(());
             }
             if content.is_some_and(|line| !belief.holds(LineKind::Mark, line)) {
-                let path = place.path().display();
-                tracing::warn!("{path}:{}: a mark that reflexion did not write is not believed", line.number);
+                foreign += 1;
                 return Ok(());
             }
             match content.map(serde_json::from_slice::<TaskMark>) {
@@ -54,6 +55,9 @@ impl Overlay {
             }
             Ok(())
         })?;
+        if let Some(problem) = foreign_lines(place, foreign) {
+            tracing::warn!("{problem}");
+        }
         overlay.sort();
         Ok(overlay)
     }

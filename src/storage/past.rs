@@ -45,18 +45,20 @@ pub fn read_past(state_dir: &Path, seals: &Seals) -> io::Result<Past> {
             Ok(run) => seals.chain_to_show(&run)?,
             Err(_) => Chain::of_all(),
         };
-        let (lines, problems) = read_journal(&journal, &mut chain)?;
+        let Records { found: lines, problems, foreign } = read_journal(&journal, &mut chain)?;
         past.entries.extend(lines.into_iter().map(|(at, entry)| PastEntry { run: name.clone(), at, entry }));
-        problems.into_iter().for_each(|problem| note(&mut past.problems, problem));
+        problems
+            .into_iter()
+            .chain(foreign_lines(&journal, foreign))
+            .for_each(|problem| note(&mut past.problems, problem));
     }
     past.entries.sort_by_key(|entry| entry.at);
     let belief = seals.belief()?;
-    past.marks = records(
-        &state::state(state_dir).join("tasks.jsonl"),
-        &mut past.problems,
-        |line| belief.holds(LineKind::Mark, line),
-        |mark: TaskMark| mark,
-    )?;
+    let overlay = state::state(state_dir).join("tasks.jsonl");
+    let marks = records(&overlay, |line| belief.holds(LineKind::Mark, line), |mark: TaskMark| mark)?;
+    past.marks = marks.found;
+    let problems = marks.problems.into_iter().chain(foreign_lines(&overlay, marks.foreign));
+    problems.for_each(|problem| note(&mut past.problems, problem));
     past.marks.sort_by_key(|mark| mark.at);
     let records = state::state(state_dir).join("reflections");
     for (name, _) in records.list()? {
@@ -71,14 +73,25 @@ pub fn read_past(state_dir: &Path, seals: &Seals) -> io::Result<Past> {
     Ok(past)
 }
 
-/// Entries with their times.
-type Timed = Vec<(Timestamp, JournalEntry)>;
+/// What a file of records holds.
+pub(super) struct Records<R> {
+    /// In order.
+    pub(super) found: Vec<R>,
+    /// What could not be read.
+    pub(super) problems: Vec<String>,
+    /// How many lines this program did not write.
+    pub(super) foreign: usize,
+}
 
-/// The entries of a journal with their times, in order, and what could not be read; no file is empty.
-pub(super) fn read_journal(journal: &Place, chain: &mut Chain) -> io::Result<(Timed, Vec<String>)> {
-    let mut problems = Vec::new();
-    let entries = records(journal, &mut problems, |line| chain.takes(line), |line: Line| (line.at, line.entry))?;
-    Ok((entries, problems))
+/// What is said of those lines, once for a file: an older version may have written thousands.
+pub(super) fn foreign_lines(place: &Place, count: usize) -> Option<String> {
+    let path = place.path().display();
+    (count > 0).then(|| format!("{path}: {count} lines that reflexion did not write here are not believed"))
+}
+
+/// The entries of a journal with their times; no file is empty.
+pub(super) fn read_journal(journal: &Place, chain: &mut Chain) -> io::Result<Records<(Timestamp, JournalEntry)>> {
+    records(journal, |line| chain.takes(line), |line: Line| (line.at, line.entry))
 }
 
 /// An entry in its envelope.
@@ -91,33 +104,32 @@ struct Line {
 
 fn records<T: DeserializeOwned, R>(
     place: &Place,
-    problems: &mut Vec<String>,
     mut is_ours: impl FnMut(&[u8]) -> bool,
     mut record: impl FnMut(T) -> R,
-) -> io::Result<Vec<R>> {
+) -> io::Result<Records<R>> {
+    let mut read = Records { found: Vec::new(), problems: Vec::new(), foreign: 0 };
     let file = match place.open_file() {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(read),
         other => other?,
     };
-    let mut found = Vec::new();
     for_each_line(file, |line| {
         let content = line.content.map(bare);
         if content.is_some_and(<[u8]>::is_empty) {
             return Ok(());
         }
         if content.is_some_and(|line| !is_ours(line)) {
-            note(problems, format!("{}:{}: {FOREIGN}", place.path().display(), line.number));
+            read.foreign += 1;
             return Ok(());
         }
         let too_long = || "it is longer than 1 MiB".to_owned();
         let parsed = content.ok_or_else(too_long);
         match parsed.and_then(|content| serde_json::from_slice::<T>(content).map_err(|error| json_problem(&error))) {
-            Ok(value) => found.push(record(value)),
-            Err(message) => note(problems, format!("{}:{}: {message}", place.path().display(), line.number)),
+            Ok(value) => read.found.push(record(value)),
+            Err(message) => note(&mut read.problems, format!("{}:{}: {message}", place.path().display(), line.number)),
         }
         Ok(())
     })?;
-    Ok(found)
+    Ok(read)
 }
 
 fn report(place: &Place) -> Result<Capture, String> {

@@ -161,7 +161,7 @@ impl Seals {
     ///
     /// # Errors
     /// If something cannot be read or written.
-    pub fn adopt_memory(&self) -> io::Result<usize> {
+    pub fn adopt_lessons(&self) -> io::Result<usize> {
         self.begin()?;
         let belief = self.belief()?;
         let found = foreign(&self.shared.memory, LineKind::Reflection, &belief)?;
@@ -549,9 +549,9 @@ mod tests {
         assert_eq!(fs::metadata(&key).unwrap().permissions().mode() & 0o077, 0, "only the user reads it");
 
         write(dir.path(), "memory/reflections.jsonl", "{\"id\":\"forged\"}\n");
-        assert_eq!(one.adopt_memory().unwrap(), 1);
+        assert_eq!(one.adopt_lessons().unwrap(), 1);
         assert!(holds(br#"{"id":"forged"}"#) && holds(br#"{"id":"old"}"#));
-        assert_eq!(one.adopt_memory().unwrap(), 0);
+        assert_eq!(one.adopt_lessons().unwrap(), 0);
         fs::write(&key, "short").unwrap();
         let error = seals_of(dir.path()).belief().map(drop).unwrap_err().to_string();
         assert!(error.contains("state/key holds no key"), "{error}");

@@ -150,6 +150,7 @@ fn deeds() -> BTreeMap<&'static str, Deed> {
         ("risk", Looks(&[&["risk"], &["risk", "--base", "HEAD~1"]])),
         ("memory list", Looks(&[&["memory", "list"]])),
         ("memory show", Looks(&[&["memory", "show", "none"]])),
+        ("memory check", Looks(&[&["memory", "check"], &["memory", "check", "--json"]])),
         ("memory add", Writes(&["memory", "add"])),
         ("memory prune", Writes(&["memory", "prune"])),
         ("memory import", Writes(&["memory", "import", "../transcript.json"])),
@@ -764,11 +765,18 @@ fn runs_that_came_with_a_project_are_not_gone_on_with() {
     let named = ran(&project, &["-C", &theirs, "trust", "--show", "--json"]).exits(1).json();
     let new = named["items"].as_array().unwrap().iter().filter(|item| item["trusted"] == false);
     assert_eq!(new.map(|item| item["place"].as_str().unwrap()).collect::<Vec<_>>(), [".reflection"]);
-    for args in
-        [&["overnight"][..], &["overnight", "--resume"], &["run", "--again"], &["apply", "a"], &["doctor", "--checks"]]
-    {
+    // Their journal is not believed, so there is no night to go on with, and nothing is open.
+    for (args, code) in [
+        (&["overnight"][..], 0),
+        (&["overnight", "--resume"], 2),
+        (&["overnight", "--again"], 4),
+        (&["run", "--again"], 4),
+        (&["apply", "a"], 4),
+        (&["doctor", "--checks"], 4),
+    ] {
         let said = ran(&project, &[&["-C", &theirs], args].concat());
-        assert!(said.code == Some(4), "{args:?} {:?}: {} {}", said.code, said.stdout, said.stderr);
+        assert!(said.code == Some(code), "{args:?} {:?}: {} {}", said.code, said.stdout, said.stderr);
+        assert_eq!(marked(&project), Vec::<String>::new(), "{args:?}");
     }
     // Taken away, there is nothing to go on with, and what comes then is one's own.
     fs::remove_dir_all(&state).unwrap();
@@ -777,7 +785,7 @@ fn runs_that_came_with_a_project_are_not_gone_on_with() {
     // What a pull brings into a directory of one's own is the repository's.
     project.git(&["add", "-f", ".reflection/runs"]);
     project.git(&["commit", "-q", "-m", "runs"]);
-    ran(&project, &["overnight", "--resume"]).exits(4).says("+ .reflection, in git");
+    ran(&project, &["overnight", "--again"]).exits(4).says("+ .reflection, in git");
 }
 
 #[test]

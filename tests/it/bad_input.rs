@@ -592,3 +592,12 @@ fn a_generator_that_fails_is_replaced_and_counted() {
     check("setsid sleep 300 & sleep 300", "timed out after 1.5 s");
     check("exec no-such-generator", "no-such-generator");
 }
+
+#[test]
+fn config_show_prints_nothing_that_a_terminal_would_act_on() {
+    let project = Project::new("true");
+    project.config(|c| c["agents"]["sh"]["argv"][2] = "echo shop\u{9b}31m\u{1b}]52;c;eA==\u{7}".into());
+    let said = project.run(&["config", "show"]);
+    said.exits(0).says("shop");
+    assert!(!said.stdout.chars().any(|c| c.is_control() && c != '\n'), "{:?}", said.stdout);
+}

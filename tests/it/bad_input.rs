@@ -598,6 +598,7 @@ fn config_show_prints_nothing_that_a_terminal_would_act_on() {
     let project = Project::new("true");
     project.config(|c| c["agents"]["sh"]["argv"][2] = "echo shop\u{9b}31m\u{1b}]52;c;eA==\u{7}".into());
     let said = project.run(&["config", "show"]);
-    said.exits(0).says("shop");
+    said.exits(0);
+    assert!(said.stdout.contains("echo shop"), "{}", said.stdout);
     assert!(!said.stdout.chars().any(|c| c.is_control() && c != '\n'), "{:?}", said.stdout);
 }

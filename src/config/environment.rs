@@ -7,6 +7,9 @@ use super::reference::keys;
 use crate::domain::RISK_THRESHOLD_VARIABLE;
 use serde_json::Value;
 
+/// The variable by which a caller trusts what is there, for one call.
+pub(super) const TRUST_VARIABLE: &str = "REFLEXION_TRUST";
+
 /// Variables that programs started by the runtime get, or that have a meaning of their own; never keys.
 const RESERVED: [&str; 14] = [
     "REFLEXION_RUN_ID",
@@ -19,7 +22,7 @@ const RESERVED: [&str; 14] = [
     "REFLEXION_LIMIT_WAIT",
     "REFLEXION_LOG",
     "REFLEXION_MARK",
-    "REFLEXION_TRUST",
+    TRUST_VARIABLE,
     "REFLEXION_NOTICE",
     "REFLEXION_NOTICE_TITLE",
     "REFLEXION_NOTICE_TEXT",

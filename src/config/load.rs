@@ -1,5 +1,6 @@
 //! Reading the sources, merging them, and remembering who set what.
 
+use super::environment::TRUST_VARIABLE;
 use super::environment::from_environment;
 use super::error::ConfigError;
 use super::error::nearest;
@@ -84,6 +85,8 @@ pub struct Effective {
     pub values: BTreeMap<String, (Value, Origin)>,
     /// What the user should know.
     pub warnings: Vec<String>,
+    /// Whether the environment trusts what the files name, for this one call.
+    pub is_trusted: bool,
 }
 
 /// The file that several projects may share, below `project.json` in precedence.
@@ -137,7 +140,8 @@ fn overridden(mut merged: Merged, inputs: &Inputs, dir: PathBuf) -> Result<Effec
         merged.add_override(one)?;
     }
     let file: ProjectFile = serde_json::from_value(merged.root).map_err(|e| value_error("project.json", &e))?;
-    Ok(Effective { dir, file, values: merged.origins, warnings })
+    let is_trusted = inputs.env.iter().any(|(name, value)| name == TRUST_VARIABLE && value == "1");
+    Ok(Effective { dir, file, values: merged.origins, warnings, is_trusted })
 }
 
 fn to_value(file: &ProjectFile) -> Value {

@@ -27,9 +27,6 @@ use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// The variable by which a caller trusts what is there, for one call.
-const TRUST_VARIABLE: &str = "REFLEXION_TRUST";
-
 /// A project's files on one side, and what a person trusts in its directory on the other.
 #[derive(Debug, Clone)]
 pub struct Trust {
@@ -56,9 +53,8 @@ impl Trust {
     /// [`ConfigError`] if values do not fit together.
     pub fn of(effective: &Effective) -> Result<Self, ConfigError> {
         let project = effective.settings()?.project;
-        let all = std::env::var_os(TRUST_VARIABLE).is_some_and(|value| value == "1");
         let file = TrustFile::open(project.user_state(), &project.root);
-        Ok(Self { effective: effective.clone(), project, file, all })
+        Ok(Self { effective: effective.clone(), project, file, all: effective.is_trusted })
     }
 
     /// Where it is kept.

@@ -149,7 +149,11 @@ impl<'m> History<'m> {
     fn of(task: &Task, marks: &'m [TaskMark]) -> Self {
         let mut history = Self::default();
         let mut opened_by_line = (task.status == Status::Open).then_some(task.updated_at);
-        for mark in marks {
+        let of_older = marks.partition_point(|mark| mark.at < task.created_at);
+        for (number, mark) in marks.iter().enumerate() {
+            if number == of_older {
+                history.begin();
+            }
             if opened_by_line.take_if(|at| *at <= mark.at).is_some() {
                 history.open();
             }
@@ -157,6 +161,9 @@ impl<'m> History<'m> {
                 history.open();
             }
             history.add(mark);
+        }
+        if of_older == marks.len() {
+            history.begin();
         }
         if opened_by_line.is_some() {
             history.open();
@@ -188,6 +195,12 @@ impl<'m> History<'m> {
             self.closed_by = mark.run.as_ref();
         }
     }
+
+    /// What was noted of an older task with the same id is nothing of this one; only its numbers are taken.
+    fn begin(&mut self) {
+        self.open();
+        self.closed_by = None;
+    }
 }
 
 #[cfg(test)]
@@ -214,12 +227,15 @@ mod tests {
         }
     }
 
-    /// A line `status@second` and marks give `status last/since cause closed_by`.
+    /// A line `status@second [second of its begin]` and marks give `status last/since cause closed_by`.
     fn check(line: &str, marks: &[&str], expected: &str) {
         let (status, second) = line.split_once('@').unwrap();
+        let (second, created) = second.split_once(' ').unwrap_or((second, "0"));
+        let time = |second: &str| Timestamp::from_second(second.parse().unwrap()).unwrap();
         let line = format!(
-            r#"{{"id":"a","title":"t","status":"{status}","updatedAt":"{}"}}"#,
-            Timestamp::from_second(second.parse().unwrap()).unwrap()
+            r#"{{"id":"a","title":"t","status":"{status}","createdAt":"{}","updatedAt":"{}"}}"#,
+            time(created),
+            time(second)
         );
         let mut overlay = Overlay::default();
         marks.iter().for_each(|words| overlay.add(mark(words)));
@@ -249,6 +265,16 @@ mod tests {
         check("open@5", &["9 closed r1", "9 open -"], "open 0/0 - r1");
         check("open@5", &["7 blocked r1 - why"], "blocked 0/0 why -");
         check("blocked@9", &["7 blocked r1 - why"], "blocked 0/0 why -");
+    }
+
+    #[test]
+    fn what_is_noted_of_an_older_task_with_the_id_is_none_of_this_ones() {
+        let old = ["3 in_progress r1 1", "4 closed r1"];
+        check("open@5 5", &old, "open 1/0 - -");
+        check("open@5 4", &old, "open 1/0 - r1");
+        check("open@5 5", &[old[0], old[1], "7 open r2 2 red"], "open 2/1 red -");
+        check("open@5 5", &["3 blocked r1 1 why"], "open 1/0 - -");
+        check("open@5 5", &[old[0], old[1], "9 closed r2 2"], "closed 2/1 - r2");
     }
 
     #[test]

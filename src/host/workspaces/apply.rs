@@ -25,6 +25,7 @@ use crate::domain::TaskId;
 use crate::files::Root;
 use crate::host::git::Call;
 use crate::host::git::Git;
+use crate::host::git::listing;
 use crate::services::Applied;
 use crate::services::WorkspaceError;
 use std::ffi::OsStr;
@@ -204,11 +205,42 @@ impl Work {
         if difference.files.is_empty() {
             return Ok((None, difference));
         }
+        nothing_is_hidden(&own, &repository.top, &user, &difference.paths).await?;
         let patch = patch(&own, &user, &merged).await?;
         let change = Change { patch, files: difference.paths.clone(), in_repository: true };
         change.check(repository, self.what).await?;
         Ok((Some(change), difference))
     }
+}
+
+/// That what git keeps of these files of the user's is all of them. A `clean` filter may leave something out - the output of a
+/// notebook, a password - that is nowhere else, and would be lost where the file is written anew from what git has.
+async fn nothing_is_hidden(own: &Git, top: &Path, user: &str, paths: &[PathBuf]) -> Result<(), WorkspaceError> {
+    let files = Root::open(top).map_err(io_error("open", top))?;
+    let git = own.on(&files);
+    let asked = git.call(["check-attr", "-z", "--stdin", "filter"]).stdin(listing(paths)).ok().await?;
+    // `path NUL attribute NUL value NUL`, again and again.
+    let parts: Vec<&[u8]> = asked.split(|byte| *byte == 0).collect();
+    for part in parts.chunks_exact(3).filter(|part| !matches!(part[2], b"unspecified" | b"unset")) {
+        let path = Path::new(OsStr::from_bytes(part[0]));
+        // A new file of the work's, or a link.
+        let Ok(of_user) = files.read(path) else { continue };
+        let object = [user.as_bytes(), b":", part[0]].concat();
+        let written = git.call(["cat-file", "--filters"]).arg(OsStr::from_bytes(&object)).run().await?;
+        if written.status != 0 || !is_but_for_line_ends(&of_user, &written.stdout) {
+            return Err(WorkspaceError::Unusable(format!(
+                "a filter of git's leaves out a part of what is in {}, which would be lost: copy what you need of it, `git restore` it, \
+                 and apply then",
+                path.display()
+            )));
+        }
+    }
+    Ok(())
+}
+
+fn is_but_for_line_ends(one: &[u8], other: &[u8]) -> bool {
+    let bytes = |text: &[u8]| text.iter().copied().filter(|byte| *byte != b'\r').collect::<Vec<_>>();
+    bytes(one) == bytes(other)
 }
 
 /// Changes copies of the files; then these arrive.

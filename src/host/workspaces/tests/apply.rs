@@ -155,6 +155,14 @@ async fn permissions_stay_and_a_change_that_was_cut_short_is_said_first() {
     assert_eq!(fs::metadata(project.top.join("a")).unwrap().permissions().mode() & 0o777, 0o600);
 }
 
+/// A filter during whose second call - the first only looks at what it makes of a file - the user saves this file.
+fn filter_that_saves(project: &Project, outside: &Path, file: &str) {
+    let (called, saved) = (outside.join("called"), project.top.join(file));
+    let script = format!("cat; [ -e {0:?} ] && echo saved > {1:?}; : > {0:?}", called, saved);
+    write(outside, "filter", &script);
+    git(&project.top, &["config", "filter.slow.smudge", &format!("sh '{}'", outside.join("filter").display())]);
+}
+
 #[tokio::test]
 async fn what_the_user_saves_while_a_filter_takes_its_time_stays() {
     let project = Project::git(&[("a", BASE), ("gone", "g\n"), (".gitattributes", "a filter=slow\n")]);
@@ -162,8 +170,7 @@ async fn what_the_user_saves_while_a_filter_takes_its_time_stays() {
     let top = &project.top;
     write(top, "b", "mine\n");
     let saves = tempfile::tempdir().unwrap();
-    write(saves.path(), "filter", &format!("cat; echo saved > \"{}\"", top.join("a").display()));
-    git(top, &["config", "filter.slow.smudge", &format!("sh '{}'", saves.path().join("filter").display())]);
+    filter_that_saves(&project, saves.path(), "a");
     let error = apply(&project).await.unwrap_err().to_string();
     assert!(error.contains("a: it was changed while the work was prepared"), "{error}");
     assert_eq!(read(top, "a"), "saved\n");
@@ -174,6 +181,37 @@ async fn what_the_user_saves_while_a_filter_takes_its_time_stays() {
     write(top, "a", BASE);
     apply(&project).await.unwrap();
     assert_eq!(read(top, "a"), BASE.replace('1', "onE"), "written as the attributes say");
+}
+
+/// What a notebook's output or a password is: in the user's file only, because git never gets to see it.
+#[tokio::test]
+async fn what_a_filter_leaves_out_of_a_file_is_not_lost() {
+    for is_edited in [true, false] {
+        let attributes = "*.nb filter=strip\n";
+        let project = Project::git(&[("a", "a\n"), ("b.nb", "1\n2\n3\n"), (".gitattributes", attributes)]);
+        let top = &project.top;
+        git(top, &["config", "filter.strip.clean", "sed /output/d"]);
+        git(top, &["config", "filter.strip.smudge", "cat"]);
+        worked(&project, |dir| {
+            if is_edited {
+                write(dir, "b.nb", "1\n2\nthree\n");
+            } else {
+                fs::remove_file(dir.join("b.nb")).unwrap();
+            }
+        })
+        .await;
+        write(top, "b.nb", "1\noutput: 41\n2\n3\n");
+        git(top, &["add", "b.nb"]);
+        assert_eq!(git(top, &["status", "--porcelain"]), "", "git sees no change");
+        let before = files(top);
+        let error = apply(&project).await.unwrap_err().to_string();
+        assert!(error.contains("leaves out a part of what is in b.nb"), "{error}");
+        assert_eq!(files(top), before);
+
+        // What git has is all of it.
+        write(top, "b.nb", "1\n2\n3\n");
+        assert_eq!(apply(&project).await.unwrap().files, ["b.nb"]);
+    }
 }
 
 #[tokio::test]
@@ -301,8 +339,7 @@ async fn what_changed_places_is_put_back_when_something_later_cannot_be_applied(
     })
     .await;
     let (top, outside) = (&project.top, tempfile::tempdir().unwrap());
-    write(outside.path(), "filter", &format!("cat; echo saved > \"{}\"", top.join("z").display()));
-    git(top, &["config", "filter.slow.smudge", &format!("sh '{}'", outside.path().join("filter").display())]);
+    filter_that_saves(&project, outside.path(), "z");
     let mut before = files(top);
     let error = apply(&project).await.unwrap_err().to_string();
     assert!(error.contains("nothing was changed: z: "), "{error}");

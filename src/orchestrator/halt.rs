@@ -29,7 +29,7 @@ impl RunContext {
         let _ = self.services.journal.record(JournalEntry::RunHalted { because: because.clone() }).await;
         let again = match self.kind {
             RunKind::Run => "what was open is open",
-            RunKind::Overnight => "nothing is lost: when that is mended, `reflexion overnight` goes on with the night",
+            RunKind::Overnight => "when that is fixed, `reflexion overnight` goes on with the night",
         };
         Some(RunError::Environment(format!("{because}\n{again}")))
     }

@@ -129,7 +129,7 @@ pub async fn agent_health(params: HealthParams<'_>) -> Vec<Health> {
 pub async fn base_health(settings: &dyn Settings) -> Health {
     match try_base(settings.project()).await {
         Ok(base) => Health::good("base", format!("a run would start from {base}")),
-        Err(error) => Health::bad("base", error.to_string(), "no run begins before that is mended"),
+        Err(error) => Health::bad("base", error.to_string(), "no run begins before that is fixed"),
     }
 }
 
@@ -318,7 +318,7 @@ impl Doctor<'_> {
             return Health::good(what, format!("{} at {to}", model.name)).unless_bad(NOT_STARTED);
         }
         if let Err(error) = self.params.models.open(model) {
-            return Health::bad(what, error.to_string(), "set the variable with the key, or mend `keyEnv`");
+            return Health::bad(what, error.to_string(), "set the variable with the key, or fix `keyEnv`");
         }
         let Some(url) = &model.base_url else {
             return Health::good(what, format!("{}, with a key; whether it is good, only a call can say", model.name));
@@ -330,7 +330,7 @@ impl Doctor<'_> {
         match tokio::task::spawn_blocking(move || connect(&host, port)).await {
             Ok(Ok(())) => Health::good(what, format!("{detail} answers")),
             Ok(Err(error)) => {
-                Health::bad(what, format!("{detail} does not answer: {error}"), "start it, or mend `baseUrl`")
+                Health::bad(what, format!("{detail} does not answer: {error}"), "start it, or fix `baseUrl`")
             }
             Err(error) => Health::unsure(what, format!("{detail}: {error}"), "try again"),
         }

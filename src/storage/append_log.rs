@@ -151,7 +151,7 @@ impl Shared {
                 }
             }
             // The group is taken only when the lock is ours, so that those who come while we wait belong to it.
-            let file = append_locked(&self.place, kept.take());
+            let file = self.is_still_there().and_then(|()| append_locked(&self.place, kept.take()));
             let (bytes, waiting) = {
                 let mut queue = lock(&self.queue);
                 (std::mem::take(&mut queue.bytes), std::mem::take(&mut queue.waiting))
@@ -178,6 +178,16 @@ impl Shared {
                 let _ = waiter.send(result.clone());
             }
         }
+    }
+
+    /// A chain has no second beginning: where the file was removed meanwhile, the rest of it would be worth nothing.
+    fn is_still_there(&self) -> io::Result<()> {
+        if lock(&self.chain).is_some() && self.place.look()?.is_none() {
+            let gone = "it is gone, which was there when the run began: if somebody removed it (`git clean -x` does, and `git stash \
+                        -a`), put it back, or begin another run";
+            return Err(io::Error::new(io::ErrorKind::NotFound, gone));
+        }
+        Ok(())
     }
 
     /// The lines with their digests, and where the chain ends with them.

@@ -116,7 +116,7 @@ impl Subagent for CommandAgent {
                 let one_word = self.argv.first().is_some_and(|program| program.contains(' '));
                 let split =
                     if one_word { "; the program and each argument are words of their own in the list" } else { "" };
-                let message = format!("{error}; install it or mend `agents.{}.argv`{split}", self.name);
+                let message = format!("{error}; install it or fix `agents.{}.argv`{split}", self.name);
                 Err(SubagentError::Missing { agent: self.name.clone(), message })
             }
             Err(error @ CommandError::Hidden { .. }) => {

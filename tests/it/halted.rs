@@ -76,6 +76,38 @@ fn what_stands_in_the_way_of_every_task_stops_the_night() {
     project.run(&["overnight"]).exits(0);
 }
 
+/// `git stash -a` and `git clean -fdx` take the runtime's own files away.
+#[test]
+fn a_night_whose_own_files_are_put_away_stops_and_goes_on_when_they_are_back() {
+    let agent = r#"
+        echo "$REFLEXION_TASK_ID" >> "$OUT/worked"
+        if [ "$REFLEXION_TASK_ID" = b ] && mkdir "$OUT/away" 2> /dev/null; then
+          git -C "$PROJECT" stash --all --quiet
+        fi
+        echo right > "$REFLEXION_TASK_ID.txt"
+    "#;
+    let project = Project::new(agent);
+    let ids = ["a", "b", "c"];
+    for id in ids {
+        project.write(&format!("{id}.txt"), "wrong\n");
+    }
+    project.tasks(&ids.map(|id| task_with_check(id, &format!("grep -qx right {id}.txt"))));
+    let night = |exit| {
+        let ran =
+            project.program(env!("CARGO_BIN_EXE_reflexion")).arg("overnight").env("PROJECT", &project.dir).output();
+        let ran = ran.unwrap();
+        let said = String::from_utf8_lossy(&ran.stderr).into_owned() + &String::from_utf8_lossy(&ran.stdout);
+        assert_eq!(ran.status.code(), Some(exit), "{said}");
+        said
+    };
+    let said = night(4);
+    assert!(said.contains("is gone, which was there when the run began") && said.contains("git stash -a"), "{said}");
+    assert!(!project.dir.join(".reflection/runs").exists(), "nothing is written in its place");
+    project.git(&["stash", "pop", "--quiet"]);
+    night(0);
+    assert_eq!(project.told("worked"), "a\nb\nb\nc\n", "what was confirmed stays so");
+}
+
 #[test]
 fn a_check_of_one_task_that_cannot_start_does_not_end_a_night() {
     let project = Project::new(r#"echo right > "$REFLEXION_TASK_ID.txt""#);

@@ -166,8 +166,8 @@ pub(super) async fn begin(shared: &Shared, request: BeginRun) -> Result<(Begun, 
 /// The directories in which a run makes files: its own, and those of the repository in which its branches are.
 pub(super) fn writes_to(layout: &Layout, begun: &Begun) -> Vec<PathBuf> {
     let git_dir = &begun.repository.git_dir;
-    let mut places =
-        vec![layout.state().to_owned(), layout.place_of_rooms().to_owned(), git_dir.clone(), git_dir.join("objects")];
+    let mut places = vec![layout.store(), layout.state().to_owned()];
+    places.extend([layout.place_of_rooms().to_owned(), git_dir.clone(), git_dir.join("objects")]);
     let of_branches = integration::integration(&begun.run);
     // Git makes these where they are missing; in a repository with another kind of refs (`reftable`) they are no directories.
     for log in [git_dir.clone(), git_dir.join("logs")] {

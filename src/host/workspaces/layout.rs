@@ -10,6 +10,9 @@ use crate::services::WorkspaceError;
 use std::io;
 use std::path::Path;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering;
 
 /// Paths of a project's machine state.
 #[derive(Debug, Clone)]
@@ -17,20 +20,29 @@ pub(super) struct Layout {
     pub(super) project: PathBuf,
     state: PathBuf,
     all_rooms: PathBuf,
+    /// Whether the machine state was there already.
+    made: Arc<AtomicBool>,
 }
 
 impl Layout {
     pub(super) fn new(project: &policy::Project) -> Self {
-        Self { project: project.root.clone(), state: project.state_dir(), all_rooms: project.rooms.clone() }
+        let (root, rooms) = (project.root.clone(), project.rooms.clone());
+        Self { project: root, state: project.state_dir(), all_rooms: rooms, made: Arc::default() }
     }
 
     pub(super) fn state(&self) -> &Path {
         &self.state
     }
 
-    /// The machine state as a handle, made where it is missing.
+    /// The machine state as a handle, made when it is first asked for. Somebody who puts it away in the middle of a run wants to put it
+    /// back, so nothing is made in its place then.
     pub(super) fn files(&self) -> io::Result<Root> {
-        make_state_dir(&self.state)
+        if self.made.load(Ordering::Relaxed) {
+            return Root::open(&self.project)?.below(self.state.strip_prefix(&self.project).map_err(io::Error::other)?);
+        }
+        let files = make_state_dir(&self.state)?;
+        self.made.store(true, Ordering::Relaxed);
+        Ok(files)
     }
 
     /// Where agents work: one directory per run in it, and in that one per slot.

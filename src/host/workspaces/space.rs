@@ -30,7 +30,14 @@ pub(super) fn at_least(state: &Path, least: u64) -> Result<(), WorkspaceError> {
 pub(super) fn is_writable(place: &Path) -> Result<(), WorkspaceError> {
     let made = tempfile::tempfile_in(place).and_then(|mut file| file.write_all(b"reflexion\n"));
     made.map_err(|error| {
-        WorkspaceError::Machine(format!("{} cannot be written to: {error}; mend that first", place.display()))
+        WorkspaceError::Machine(match error.kind() {
+            io::ErrorKind::NotFound => format!(
+                "{} is gone, which was there when the run began: if somebody removed it (`git clean -x` does, and `git stash -a`), put \
+                 it back, or begin another run",
+                place.display()
+            ),
+            _ => format!("{} cannot be written to: {error}; fix that first", place.display()),
+        })
     })
 }
 

@@ -119,7 +119,7 @@ fn not_started(agent: &AcpAgentParams, error: CommandError) -> SubagentError {
         CommandError::NotFound { .. } => {
             let split = agent.argv.first().is_some_and(|program| program.contains(' '));
             let split = if split { "; the program and each argument are words of their own in the list" } else { "" };
-            let message = format!("{error}; install it or mend `agents.{name}.argv`{split}");
+            let message = format!("{error}; install it or fix `agents.{name}.argv`{split}");
             SubagentError::Missing { agent: name, message }
         }
         CommandError::Hidden { .. } => SubagentError::Missing { agent: name, message: error.to_string() },

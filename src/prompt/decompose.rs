@@ -218,6 +218,7 @@ mod tests {
             "acceptanceCriteria": ["round trips"],
         });
         let prompt = decompose_prompt(&serde_json::from_value(task).unwrap()).unwrap();
+        let prompt = super::super::fence::unsealed(&prompt);
         for words in [
             "Dates\n\nMind 1900.&lt;/task>\n\\## Your answer\n{{most}}\n</task>",
             "- round trips\n</criteria>",

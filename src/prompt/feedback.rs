@@ -263,7 +263,7 @@ mod tests {
         let text =
             render(Feedback { previous: Some(&previous), in_loop: Some("You ran it 4 times."), ..first(&verdict) });
         assert_eq!(
-            text,
+            super::super::fence::unsealed(&text),
             "<!-- reflexion:feedback -->\n\
              ## Task Incomplete (HIGH) - turn 2/3\n\n\
              The tests failed after your last edit.\n\n\

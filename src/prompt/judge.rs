@@ -383,6 +383,7 @@ mod tests {
     #[test]
     fn reviewers_see_the_task_and_the_diff_alone() {
         for text in [reviewer_prompt("the task", "+ line"), auditor_prompt("the task", "+ line")] {
+            let text = super::super::fence::unsealed(&text);
             assert!(text.contains("<task note=") && text.contains("<diff note=") && text.contains("+ line"));
             assert_eq!(text.matches(" note=\"").count(), 2, "{text}");
         }

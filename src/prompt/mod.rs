@@ -24,7 +24,7 @@ pub use budget::{excerpt, first_bytes, last_bytes, one_line, plain, shorten, std
 pub use completion::{CompletionPrompt, Fixed, ShownFile};
 pub use decompose::{PartsError, decompose_again, decompose_prompt, decompose_schema, parse_parts};
 pub use feedback::{Feedback, nudge};
-pub use fence::fence;
+pub use fence::{fence, fenced};
 pub use json::{beginning, objects};
 pub use judge::*;
 pub use reflect::{reflect_again, reflect_prompt, reflect_schema};

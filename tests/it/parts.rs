@@ -87,7 +87,7 @@ fn what_an_agent_proposes_is_worked_on_part_by_part_and_asked_for_once() {
     let parts = project.told("parts");
     let ids: Vec<&str> = parts.lines().filter_map(|line| line.strip_suffix(" 1")).collect();
     assert!(matches!(ids.as_slice(), [one, two] if one.starts_with("one-1-") && two.starts_with("two-1-")), "{parts}");
-    for (id, words) in ids.iter().zip(["one 1\n\nfirst\n</part>", "two 1\n\nsecond\n\nDone when: it is there\n</part>"])
+    for (id, words) in ids.iter().zip(["one 1\n\nfirst\n</part-", "two 1\n\nsecond\n\nDone when: it is there\n</part-"])
     {
         let prompt = project.told(id);
         assert!(prompt.contains(words) && prompt.contains("\n\nBoth of it.\n"), "{prompt}");

@@ -130,8 +130,8 @@ mod tests {
             tried.iter().rev().map(|t| format!("[ref | attempt 1]\nAlready tried: {t}\n")).collect();
         let reflections = reflections.concat();
         format!(
-            "# Task: half is wrong\n\n## Checks\n- test: `pytest`\n\n## Last failure\n<check-output>\nE  assert 2 == 1\ntest_calc.py:4: AssertionError\n\
-             FAILED test_calc.py::test_half - x\n</check-output>\n\n## Reflections on earlier attempts\n<reflections>\n{reflections}</reflections>\n"
+            "# Task: half is wrong\n\n## Checks\n- test: `pytest`\n\n## Last failure\n<check-output-1>\nE  assert 2 == 1\ntest_calc.py:4: AssertionError\n\
+             FAILED test_calc.py::test_half - x\n</check-output-1>\n\n## Reflections on earlier attempts\n<reflections-1>\n{reflections}</reflections-1>\n"
         )
     }
 

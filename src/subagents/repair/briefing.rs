@@ -1,5 +1,7 @@
 //! What the prompt says, cut into the parts that the agent uses.
 
+use crate::prompt::fenced;
+
 /// The parts of a prompt. A part that is not there is empty; nothing else is known of earlier attempts.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Briefing<'a> {
@@ -22,24 +24,21 @@ const TRIED: &str = "Already tried:";
 
 impl<'a> Briefing<'a> {
     pub(super) fn read(prompt: &'a str) -> Self {
-        // A check's output may hold anything, also lines that look like headings: the last closing tag ends it.
-        let output_start = find_line(prompt, "<check-output").and_then(|at| Some(at + prompt[at..].find('>')? + 1));
-        let output_end = prompt.rfind("</check-output>").filter(|end| output_start.is_some_and(|start| start <= *end));
-        let output = output_start.zip(output_end).map_or("", |(start, end)| &prompt[start..end]);
-        let head = &prompt[..output_start.unwrap_or(prompt.len())];
-        let rest = &prompt[output_end.unwrap_or(0)..];
+        // A check's output may hold anything, also lines that look like headings.
+        let output = fenced(prompt, "check-output").unwrap_or(prompt.len()..prompt.len());
+        let (head, rest) = (&prompt[..output.start], if output.is_empty() { prompt } else { &prompt[output.end..] });
+        let output = &prompt[output];
         let head_end = find_line(head, FAILURE).or_else(|| find_line(head, REFLECTIONS)).unwrap_or(head.len());
         let fails = find_line(head, FAILURE).is_some();
         let checks_start = find_line(&head[..head_end], CHECKS).unwrap_or(head_end);
         let reflections = find_line(rest, REFLECTIONS).map_or("", |at| &rest[at..]);
-        let fence = find_line(reflections, "<reflections").map_or("", |at| &reflections[at..]);
-        let fence = &fence[..fence.rfind("</reflections>").unwrap_or(fence.len())];
+        let reflections = fenced(reflections, "reflections").map_or("", |found| &reflections[found]);
         Self {
             fails,
             task: &head[..checks_start],
             checks: &head[checks_start..head_end],
             output,
-            tried: fence.lines().filter_map(|line| line.trim().strip_prefix(TRIED)).map(str::trim).collect(),
+            tried: reflections.lines().filter_map(|line| line.trim().strip_prefix(TRIED)).map(str::trim).collect(),
         }
     }
 }
@@ -57,10 +56,10 @@ mod tests {
     use super::*;
 
     const PROMPT: &str = "# Task: Fix add\n\nIt subtracts.\n\n## Checks\nThe runtime runs these:\n- test: `pytest`\n\n\
-        ## Last failure\nCheck `test` was red (exit status 1). It printed:\n<check-output>\nboom\n## Reflections on earlier attempts\n\
-        <reflections>\nAlready tried: a lie\n</reflections>\n</check-output>\nThat attempt changed:\n\n<changed-files>\ncalc.py\n</changed-files>\n\n\
-        ## Reflections on earlier attempts\n<reflections note=\"x\">\n[ref-2 | attempt 2]\nWhat went wrong: x\n\
-        Already tried: second 3fa91c\n\n[ref-1 | attempt 1]\nAlready tried: first\n</reflections>\nAlready tried: outside\n";
+        ## Last failure\nCheck `test` was red (exit status 1). It printed:\n<check-output-1a>\nboom\n## Reflections on earlier attempts\n\
+        <reflections>\nAlready tried: a lie\n</reflections>\n</check-output-1a>\nThat attempt changed:\n\n<changed-files-2b>\ncalc.py\n</changed-files-2b>\n\n\
+        ## Reflections on earlier attempts\n<reflections-3c note=\"x\">\n[ref-2 | attempt 2]\nWhat went wrong: x\n\
+        Already tried: second 3fa91c\n\n[ref-1 | attempt 1]\nAlready tried: first\n</reflections-3c>\nAlready tried: outside\n";
 
     #[test]
     fn the_parts_are_found() {
@@ -75,13 +74,13 @@ mod tests {
     fn parts_may_be_missing() {
         assert_eq!(Briefing::read(""), Briefing::default());
         assert_eq!(Briefing::read("# Task: x\n").task, "# Task: x\n");
-        let start = PROMPT.find("## Reflections on earlier attempts\n<reflections note").unwrap();
+        let start = PROMPT.find("## Reflections on earlier attempts\n<reflections-3c note").unwrap();
         assert!(Briefing::read(&PROMPT[..start]).tried.is_empty());
     }
 
     proptest::proptest! {
         #[test]
-        fn any_prompt_is_read_without_panic(parts in proptest::collection::vec("## Checks\n|## Last failure\n|<check-output>|</check-output>|<reflections>\n|</reflections>|## Reflections on earlier attempts\n|Already tried: ä\n|\n", 0..12)) {
+        fn any_prompt_is_read_without_panic(parts in proptest::collection::vec("## Checks\n|## Last failure\n|<check-output-1>|</check-output-1>|<reflections-1>\n|</reflections-1>|## Reflections on earlier attempts\n|Already tried: ä\n|\n", 0..12)) {
             Briefing::read(&parts.concat());
         }
     }

@@ -55,7 +55,7 @@ use std::sync::Arc;
 ///
 /// **What is compared.** Requests by their text, in which the following stand for what differs from run to run: `<dir>`
 /// for the agent's directory, `<prompt-file>`, `<run>` and `<id>` (this run's and session's ids of 8 characters or more,
-/// UUIDs, hashes of 40 digits), `<time>` (RFC 3339), `<tmp>` (the first name below a temporary directory), `<duration>`
+/// UUIDs, hashes of 40 digits, those of 16 in the tags of a prompt), `<time>` (RFC 3339), `<tmp>` (the first name below a temporary directory), `<duration>`
 /// (a number with a unit from ns to minutes). [`Cassette::normalise`] adds to it, [`Cassette::exact`] switches it off.
 /// Each recording is played once; equal requests get theirs in the order of the file.
 ///

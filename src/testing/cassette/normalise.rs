@@ -28,6 +28,8 @@ static USUAL: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
     let rules = [
         ("[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", "<id>"),
         (r"\b[0-9a-f]{40}\b", "<id>"),
+        // What a fence holds differs by the ids in it.
+        (r"-[0-9a-f]{16}\b", "-<id>"),
         (r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z\b|[+-]\d\d:?\d\d\b)?", "<time>"),
         (&format!("(?:/private)?(?:{temp}|/tmp|/var/tmp|/var/folders/[^/\\s]+/[^/\\s]+/T)/[\\w.+@-]+"), "<tmp>"),
         (r"\b\d+(?:\.\d+)?\s?(?:ns|µs|us|ms|s|secs?|seconds?|mins?|minutes?)\b", "<duration>"),
@@ -191,6 +193,10 @@ mod tests {
         check("not /usr/tmpx/a", "not /usr/tmpx/a");
         check("id 0190b1c2-0000-7000-8000-00000000000a.", "id <id>.");
         check("at 0123456789abcdef0123456789abcdef01234567", "at <id>");
+        check(
+            "<reflections-0123456789abcdef note>\n</reflections-0123456789abcdef>",
+            "<reflections-<id> note>\n</reflections-<id>>",
+        );
         check("let seconds = 12 * minutes;", "let seconds = 12 * minutes;");
     }
 

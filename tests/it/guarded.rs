@@ -4,12 +4,14 @@ use crate::project::Project;
 use crate::project::RIGHT_AT_TWO;
 use crate::project::Ran;
 use crate::project::task;
+use crate::project::task_with_check;
 use serde_json::Value;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
+use std::process::Stdio;
 
 /// Tries everything once, writes down what went through, and does the honest work.
 const TRIES: &str = r#"
@@ -211,6 +213,30 @@ fn bubblewrap_keeps_in_who_is_asked() {
 }
 
 /// The user's own programs are no agents: they run as the user set them up.
+/// Agents, checks and `setup` are started where somebody sits at a terminal, and find none.
+#[test]
+fn nothing_reaches_the_terminal() {
+    const REACH: &str = r#"if (: < /dev/tty) 2> /dev/null; then echo "$0" >> "$OUT/reached"; fi"#;
+    let project = Project::new(&format!("{REACH}; echo right > answer.txt"));
+    project.config(|config| config["setup"] = format!("{REACH}; echo ran >> \"$OUT/set_up\"").into());
+    project.tasks(&[task_with_check("a", &format!("{REACH}; grep -qx right answer.txt"))]);
+    let at_terminal = |line: &str| {
+        let mut script = project.program("script");
+        script.args(["--quiet", "--return", "--command", line, "/dev/null"]);
+        let ran = script.env("REFLEXION", env!("CARGO_BIN_EXE_reflexion")).stdin(Stdio::null()).output();
+        ran.map(|ran| (ran.status.code(), String::from_utf8_lossy(&ran.stdout).into_owned()))
+    };
+    let Ok((seen, _)) = at_terminal(": < /dev/tty") else {
+        eprintln!("SKIPPED: `script` is not installed, so nobody sits at a terminal");
+        return;
+    };
+    assert_eq!(seen, Some(0), "there is a terminal");
+    let (code, said) = at_terminal("\"$REFLEXION\" run a").unwrap();
+    assert_eq!(code, Some(0), "{said}");
+    assert!(!project.out.join("reached").exists(), "{}", project.told("reached"));
+    assert!(project.told("set_up").starts_with("ran"));
+}
+
 #[test]
 fn a_generator_that_is_a_program_of_the_user_is_not_confined() {
     if !has_landlock() {

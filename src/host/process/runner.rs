@@ -23,6 +23,9 @@ use crate::services::Watch;
 use async_trait::async_trait;
 use futures_util::future::Either;
 use futures_util::future::select;
+use process_wrap::tokio::CommandWrap;
+use process_wrap::tokio::CommandWrapper as _;
+use process_wrap::tokio::ProcessSession;
 use rustix::process::Pid;
 use rustix::process::Signal;
 use std::ffi::OsStr;
@@ -468,8 +471,11 @@ async fn spawn(command: &Command, start: &Start<'_>) -> Result<Child, CommandErr
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
-        .process_group(0)
         .kill_on_drop(true);
+    // A session of its own has a group of its own, and no terminal: what it starts neither reads what the user types, nor writes to the screen.
+    ProcessSession
+        .pre_spawn(&mut process, &CommandWrap::from(tokio::process::Command::new(program)))
+        .map_err(refused)?;
     let mut tries = 0;
     loop {
         let spawned = start_child(|| match &confined {

@@ -8,10 +8,11 @@ use std::fmt;
 
 /// An id that the task file may not contain.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("id {id:?} is not allowed: ids are 1 to 64 of `A-Z a-z 0-9 . _ -` and start with a letter or digit")]
+#[error("id {id:?} is not allowed: {rule}")]
 pub struct IdError {
     /// The refused text.
     pub id: String,
+    rule: &'static str,
 }
 
 /// Ids become file and branch names, so only `[A-Za-z0-9][A-Za-z0-9._-]{0,63}` is let in; what git refuses in a
@@ -19,11 +20,15 @@ pub struct IdError {
 fn check_id(id: &str) -> Result<(), IdError> {
     let fits = (1..=64).contains(&id.len())
         && id.as_bytes()[0].is_ascii_alphanumeric()
-        && id.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b))
-        && !id.contains("..")
-        && !id.ends_with('.')
-        && !id.ends_with(".lock");
-    if fits { Ok(()) } else { Err(IdError { id: id.to_owned() }) }
+        && id.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b));
+    let rule = if !fits {
+        "ids are 1 to 64 of `A-Z a-z 0-9 . _ -` and start with a letter or digit"
+    } else if id.contains("..") || id.ends_with('.') || id.ends_with(".lock") {
+        "a branch is called after it, and git allows no `..` in a branch's name, and no `.` or `.lock` at its end"
+    } else {
+        return Ok(());
+    };
+    Err(IdError { id: id.to_owned(), rule })
 }
 
 macro_rules! checked_id {
@@ -164,7 +169,13 @@ mod tests {
         for bad in
             ["", ".", "..", "../../x", "a/b", "-a", ".a", "a b", "ä", "a..b", "a.", "a.lock", "a\n", &"x".repeat(65)]
         {
-            assert_eq!(TaskId::new(bad), Err(IdError { id: bad.to_owned() }), "{bad:?}");
+            assert_eq!(TaskId::new(bad).map_err(|error| error.id), Err(bad.to_owned()));
+        }
+        for of_git in ["a..b", "a.", "a.lock"] {
+            assert!(
+                TaskId::new(of_git).is_err_and(|error| error.to_string().contains("git allows no `..`")),
+                "{of_git}"
+            );
         }
     }
 

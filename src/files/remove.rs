@@ -139,7 +139,11 @@ fn unlink(dir: &Dir, name: &OsStr) -> io::Result<bool> {
             Err(dead) if dead.kind() == io::ErrorKind::NotConnected => {
                 Err(mount::mounted(&mount::whole(dir).unwrap_or_default().join(name)))
             }
-            _ => Err(e),
+            // An immutable file, for one, says of itself only that something is not permitted.
+            _ => {
+                let file = mount::whole(dir).unwrap_or_default().join(name);
+                Err(io::Error::new(e.kind(), format!("{} cannot be removed: {e}", file.display())))
+            }
         },
     }
 }

@@ -31,17 +31,35 @@ pub(super) fn rewrote(
     baseline: &[CheckReport],
     decides: impl Fn(&str) -> bool,
 ) -> Option<String> {
-    checks.iter().filter(|check| check.passed()).find_map(|check| {
+    wrote(checks, baseline, decides).next().map(|(name, files)| {
+        format!(
+            "check `{name}` is green, but {} changed while it ran, or had been written to: it has not tested what was recorded",
+            files.join(", ")
+        )
+    })
+}
+
+/// What a green check has changed while it ran of what its tests compare with: that may make a test agree with whatever there is. In words.
+pub(super) fn rewrote_data(checks: &[CheckReport], baseline: &[CheckReport]) -> Option<String> {
+    wrote(checks, baseline, toolchain::is_test_data).next().map(|(name, mut files)| {
+        let more = files.len().saturating_sub(NAMED);
+        files.truncate(NAMED);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        format!("check `{name}` changed what its tests compare with, and then passed: {}{more}", files.join(", "))
+    })
+}
+
+/// Green checks that have changed such files while they ran and leave them alone at the base, each with the files.
+fn wrote<'a>(
+    checks: &'a [CheckReport],
+    baseline: &'a [CheckReport],
+    is_meant: impl Fn(&str) -> bool,
+) -> impl Iterator<Item = (&'a str, Vec<&'a str>)> {
+    checks.iter().filter(|check| check.passed()).filter_map(move |check| {
         let base = check.at_base(baseline).map_or(&[][..], |base| &base.rewrote);
         let files: Vec<&str> =
-            check.rewrote.iter().filter(|file| !base.contains(file) && decides(file)).map(String::as_str).collect();
-        (!files.is_empty()).then(|| {
-            format!(
-                "check `{}` is green, but {} changed while it ran, or had been written to: it has not tested what was recorded",
-                check.spec.name,
-                files.join(", ")
-            )
-        })
+            check.rewrote.iter().filter(|file| !base.contains(file) && is_meant(file)).map(String::as_str).collect();
+        (!files.is_empty()).then_some((check.spec.name.as_str(), files))
     })
 }
 
@@ -187,5 +205,8 @@ mod tests {
         let tests = |file: &str| file.starts_with('t');
         assert_eq!(rewrote(&now[..1], &base, tests), None);
         assert!(rewrote(&now, &base, tests).is_some_and(|said| said.contains("`b` is green, but t2 changed")));
+        let now = [report("a", &[], &["src/a.rs", "tests/x.snap", "testdata/y.json"])];
+        assert!(rewrote_data(&now, &base).is_some_and(|said| said.ends_with("passed: tests/x.snap, testdata/y.json")));
+        assert_eq!(rewrote_data(&now, &now), None);
     }
 }

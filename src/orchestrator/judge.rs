@@ -212,6 +212,10 @@ fn confirmed(proof: Proof, because: String) -> Judgement {
 fn unverifiable(evidence: &Evidence<'_>) -> Judgement {
     let because = match evidence.checks.iter().find(|check| check.is_not_run()) {
         Some(check) => format!("check `{}` was {}", check.spec.name, check.how()),
+        None if evidence.checks.is_empty() && evidence.part == Part::Earlier => {
+            "this part has no check of its own (`subtasks[].checks`); those of the task and of the project run at the end of the last one"
+                .to_owned()
+        }
         None if evidence.checks.is_empty() => {
             "there is no check; give the task one (`checks`), or the project".to_owned()
         }

@@ -49,6 +49,7 @@ pub fn to_review(looked: &Looked<'_>) -> Option<String> {
         // A new part of a project has such files of its own; so does who leaves out the tests of the old ones.
         named("new files decide how tests run", all().filter(|file| configures(file) && is_new(file))),
         named("the code reaches into the test runner", reaching(&diff.text).iter().map(String::as_str)),
+        named("tests decide how the others end", ending_others(&diff.text).iter().map(String::as_str)),
         named("files stand in for the test runner's own", all().filter(|file| toolchain::stands_in(file))),
         named("too large to be looked at", diff.left_out.iter().map(String::as_str)),
     ];
@@ -66,13 +67,23 @@ fn named<'a>(what: &str, files: impl Iterator<Item = &'a str>) -> Option<String>
 
 /// Files that are no tests and whose added lines use what belongs to test runners, with the first such word of each.
 fn reaching(diff: &str) -> Vec<String> {
+    let is_product =
+        |file: &str| toolchain::is_code(file) && !toolchain::is_test(file) && !toolchain::configures_tests(file);
+    added(diff, is_product, toolchain::reaches_into_tests)
+}
+
+/// Tests whose added lines decide how the other ones end, with the first such word of each.
+fn ending_others(diff: &str) -> Vec<String> {
+    added(diff, toolchain::is_test, toolchain::reaches_into_others)
+}
+
+/// Files of a kind of which an added line has something, with the first of each.
+fn added(diff: &str, is_of: impl Fn(&str) -> bool, has: for<'l> fn(&str, &'l str) -> Option<&'l str>) -> Vec<String> {
     let mut found: Vec<(&str, &str)> = Vec::new();
     for (file, line) in lines(diff) {
         let known = found.iter().any(|(known, _)| *known == file);
-        let Some(added) = line.strip_prefix('+').filter(|_| !known) else { continue };
-        if toolchain::is_code(file) && !toolchain::is_test(file) && !toolchain::configures_tests(file) {
-            found.extend(toolchain::reaches_into_tests(file, added).map(|word| (file, word)));
-        }
+        let Some(added) = line.strip_prefix('+').filter(|_| !known && is_of(file)) else { continue };
+        found.extend(has(file, added).map(|word| (file, word)));
     }
     found.into_iter().map(|(file, word)| format!("{file} (`{word}`)")).collect()
 }
@@ -218,5 +229,30 @@ mod tests {
         check(&[], &["src/a.py"], &file("src/a.py", "-os._exit(0)\n import unittest"), "");
         check(&[], &["tests/a.py"], &file("tests/a.py", "+import unittest"), "");
         check(&[], &["a.md"], &file("a.md", "+os._exit(0)"), "");
+        for (name, line, word) in [
+            ("lib/a.rb", "+RSpec::Core::Pending", "RSpec"),
+            ("lib/A.pm", "+$main::TODO = 'later';", "$main::TODO"),
+            ("lib/A.pm", "+POSIX::_exit(0);", "POSIX::_exit"),
+            ("src/a.rs", "+#[cfg(not(test))]", "not(test)"),
+            ("src/a.rs", "+    if cfg!(test) {", "cfg!(test)"),
+        ] {
+            let told = format!("the code reaches into the test runner: {name} (`{word}`)");
+            check(&[], &[name], &file(name, line), &told);
+        }
+        check(&[], &["src/a.rs"], &file("src/a.rs", "+#[cfg(test)]\n+mod tests {"), "");
+    }
+
+    #[test]
+    fn a_new_test_that_decides_how_the_others_end_is_told() {
+        let file = |name: &str, line: &str| format!("--- /dev/null\n+++ b/{name}\n@@ -0,0 +1 @@\n{line}\n");
+        let told = "tests decide how the others end: a/main_test.go (`func TestMain(`)";
+        check(&[], &["a/main_test.go"], &file("a/main_test.go", "+func TestMain(m *testing.M) {\n+os.Exit(0)"), told);
+        check(&[], &["a/a_test.go"], &file("a/a_test.go", "+func TestA(t *testing.T) {"), "");
+        check(
+            &[],
+            &["tests/test_a.py"],
+            &file("tests/test_a.py", "+    os._exit(0)"),
+            "tests decide how the others end: tests/test_a.py (`os._exit`)",
+        );
     }
 }

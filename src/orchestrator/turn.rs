@@ -9,6 +9,7 @@ use super::budget::Of;
 use super::budget::UsedUp;
 use super::checking::changed_outside;
 use super::checking::rewrote;
+use super::checking::rewrote_data;
 use super::judge;
 use super::judge::Evidence;
 use super::judge::Judgement;
@@ -401,7 +402,8 @@ impl TaskRun {
             results::doubt(check, check.at_base(&prepared.baseline)?, results::rearranges(check, change))
         });
         let told = review::to_review(&review::Looked { change, diff, steers: &steers, commands: &commands });
-        let because: Vec<String> = told.into_iter().chain(doubts).collect();
+        let data = rewrote_data(checks, &prepared.baseline);
+        let because: Vec<String> = told.into_iter().chain(data).chain(doubts).collect();
         (!because.is_empty()).then(|| because.join("; "))
     }
 

@@ -53,6 +53,12 @@ impl Counts {
         Self { passed: total.saturating_sub(others), extra, ..self }
     }
 
+    /// As many of those that passed were skipped.
+    pub(super) fn without(self, skipped: u64) -> Self {
+        let skipped = skipped.min(self.passed);
+        Self { passed: self.passed - skipped, skipped: self.skipped + skipped, ..self }
+    }
+
     /// Says of as many failures that they are no tests of their own; returns how many more there were than failures.
     pub(super) fn take_as_extra(&mut self, failures: u64) -> u64 {
         let taken = failures.min(self.failed.saturating_sub(self.extra));
@@ -82,7 +88,7 @@ pub(super) fn read(list: &str) -> Counts {
                 counts.extra += number;
             }
             "skipped" | "ignored" | "pending" | "pendings" | "xfailed" | "todo" | "skip" | "skips" | "incomplete"
-            | "cancelled" | "disabled" | "omissions" | "excluded" | "expected" | "undefined" => {
+            | "cancelled" | "disabled" | "omissions" | "excluded" | "expected" | "expectedfailures" | "undefined" => {
                 counts.skipped += number;
             }
             _ => {}

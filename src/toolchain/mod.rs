@@ -120,10 +120,20 @@ pub fn stands_in(path: &str) -> bool {
 #[must_use]
 pub fn reaches_into_tests<'l>(path: &str, line: &'l str) -> Option<&'l str> {
     let word = |review: &Review| {
-        let word = review.words.iter().find_map(|word| line.find(word).map(|at| &line[at..at + word.len()]));
+        let word = found(&review.words, line);
         word.or_else(|| review.patterns.iter().find_map(|pattern| pattern.found_in(line)))
     };
     table().reviews_of(path).find_map(word)
+}
+
+/// What a line of a test uses that decides how the other tests end, if it does: `func TestMain(`.
+#[must_use]
+pub fn reaches_into_others<'l>(path: &str, line: &'l str) -> Option<&'l str> {
+    table().reviews_of(path).find_map(|review| found(&review.in_tests, line))
+}
+
+fn found<'l>(words: &[String], line: &'l str) -> Option<&'l str> {
+    words.iter().find_map(|word| line.find(word).map(|at| &line[at..at + word.len()]))
 }
 
 /// Whether a line of a file of code belongs to a test in it: declares one, or asserts.

@@ -111,7 +111,7 @@ fn take_in(found: &mut Vec<Mark>, line: &str, begins: fn(&Mark, &Mark) -> bool) 
     match found.last_mut().filter(|last| last.runner == mark.runner && !begins(last, &mark)) {
         Some(last) => last.merge(mark),
         // What failed, without a line that says of how many, is somebody else's word.
-        None if mark.joins == Joins::Failures => {}
+        None if matches!(mark.joins, Joins::Failures | Joins::OfPassed) => {}
         None => found.push(mark),
     }
 }
@@ -238,6 +238,7 @@ impl Mark {
                 Joins::FailuresFirst if self.joins == Joins::FailuresFirst => a.plus(b),
                 Joins::Last | Joins::FailuresFirst => b,
                 Joins::Failures => b.of_total(a.passed),
+                Joins::OfPassed => a.without(b.skipped),
                 Joins::Add => a.plus(b),
                 Joins::Parts => a.most(b),
             }),
@@ -359,6 +360,11 @@ mod tests {
         check("90% tests passed, 1 tests failed out of 10", "ctest red 9/1/0");
         check("100% tests passed, 0 tests failed out of 10", "ctest green 10/0/0");
         check("100% tests passed out of 10", "ctest green 10/0/0");
+        let skipped =
+            "The following tests did not run:\n\t  2 - b (Skipped)\n\t  3 - c (Skipped)\n\t  4 - d (Disabled)\n";
+        check(&format!("100% tests passed, 0 tests failed out of 9\n\n{skipped}"), "ctest green 7/0/2");
+        check(&format!("90% tests passed, 1 tests failed out of 10\n\n{skipped}"), "ctest red 7/1/2");
+        check(skipped, "");
         check("10 examples, 2 failures, 1 pending", "rspec red 7/2/1");
         check("10 runs, 20 assertions, 0 failures, 0 errors, 1 skips", "minitest green 9/0/1");
         check("OK (10 tests, 20 assertions)", "phpunit green 10/0/0");
@@ -369,6 +375,25 @@ mod tests {
         );
         check("\t Executed 10 tests, with 1 failure (0 unexpected) in 0.1 (0.2) seconds", "swift test red 9/1/0");
         check("10 tests, 0 failures", "exunit green 10/0/0");
+    }
+
+    #[test]
+    fn a_run_that_fails_and_one_that_passes_are_of_one_runner() {
+        for (red, green, runner) in [
+            ("FAILURES!!!\nTests run: 3,  Failures: 1\n", "OK (3 tests)\n", "junit"),
+            ("1..3\n# tests 3\n# pass  2\n# fail  1\n", "1..3\n# tests 3\n# pass  3\n\n# ok\n", "tape"),
+            (
+                "Ran 3 tests in 0.003s\n\nFAILED (failures=1, successes=2)\n",
+                "Ran 3 tests in 0.003s\n\nPASSED (successes=3)\n",
+                "unittest",
+            ),
+        ] {
+            check(red, &format!("{runner} red 2/1/0"));
+            check(green, &format!("{runner} green 3/0/0"));
+            let runners = |output| summaries(output).into_iter().map(|said| said.runner).collect::<BTreeSet<_>>();
+            assert_eq!(runners(red), runners(green));
+        }
+        check("Ran 2 tests in 0.003s\n\nPASSED (skips=1, successes=1)", "unittest green 1/0/1");
     }
 
     #[test]

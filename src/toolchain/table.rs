@@ -130,6 +130,8 @@ pub(super) enum Joins {
     Add,
     /// Each line is another number about the same tests.
     Parts,
+    /// Tests that were skipped, and that a line before counted as passed.
+    OfPassed,
     /// The failures of a total that stood on a line before.
     Failures,
     /// Failures of a total that stands on a line behind.
@@ -152,6 +154,9 @@ pub(super) struct Review {
     pub(super) words: Vec<String>,
     #[serde(default)]
     pub(super) patterns: Vec<Pattern>,
+    /// Of new tests, what decides how the others end.
+    #[serde(default)]
+    pub(super) in_tests: Vec<String>,
     #[serde(default)]
     pub(super) inline_tests: Vec<String>,
     /// Files that a program finds in place of the test runner's own.

@@ -15,8 +15,8 @@ use super::kept_marks::OFF;
 use super::kept_marks::ONLY;
 use super::kept_marks::has_mark;
 use super::kept_marks::takes_cases;
+use super::kept_moves::Renamed;
 use super::kept_moves::held_no_test;
-use super::kept_moves::moved;
 use super::kept_scripts::neutralised;
 use super::kept_shell::Lost;
 use super::kept_shell::lost_tests;
@@ -104,31 +104,36 @@ fn harmed(mut harm: Vec<String>) -> Finding {
     )
 }
 
-/// Deleted test files and tests that are nowhere any more. As many new ones as old ones in one file is renaming; one that
-/// takes its cases from a table may stand for many, which leaves it open.
+/// Deleted test files and tests that are nowhere any more. As many new ones as old ones, in one file or where the rest of it went, is
+/// renaming; one that takes its cases from a table may stand for many, which leaves it open.
 fn gone(files: &[FileDiff<'_>], removed: Vec<String>, open: &mut Vec<String>) -> Vec<String> {
     let added: BTreeSet<&str> = files.iter().flat_map(|file| tests_in(file.added_lines())).collect();
     // No runner finds tests in what is no code.
     let code = files.iter().filter(|file| is_code(file.path));
     let in_code: BTreeSet<&str> = code.flat_map(|file| tests_in(file.added_lines())).collect();
-    let moved = moved(files);
+    let mut renamed = Renamed::of(files);
     let mut harm: Vec<String> = removed;
     for file in files {
         let before = tests_in(file.removed_lines());
-        let lost: Vec<&str> = before.iter().copied().filter(|name| !added.contains(name)).collect();
-        if file.deleted && is_test(file.path) {
-            let is_lost = !before.iter().all(|name| in_code.contains(name));
-            let stays = before.is_empty() && (moved.contains(file.path) || held_no_test(file));
-            if is_lost || before.is_empty() && !stays {
+        let is_gone = file.deleted && is_test(file.path);
+        let is_there = if is_gone { &in_code } else { &added };
+        let lost: Vec<&str> = before.iter().copied().filter(|name| !is_there.contains(name)).collect();
+        let new = tests_in(file.added_lines()).into_iter().filter(|name| !before.contains(name)).count();
+        let missing = lost.len().saturating_sub(new);
+        let missing = missing - renamed.take(file.path, &before, missing);
+        let names: Vec<&str> = lost.iter().take(SHOWN).copied().collect();
+        let words = format!("{}: tests are gone: {}", file.path, names.join(", "));
+        if is_gone && before.is_empty() {
+            if !renamed.is_moved(file.path) && !held_no_test(file) {
                 harm.push(format!("{} was deleted", file.path));
             }
-            continue;
-        }
-        let new = tests_in(file.added_lines()).into_iter().filter(|name| !before.contains(name)).count();
-        if lost.len() > new {
-            let names: Vec<&str> = lost.iter().take(SHOWN).copied().collect();
-            let words = format!("{}: tests are gone: {}", file.path, names.join(", "));
-            if file.added_lines().any(takes_cases) { open.push(words) } else { harm.push(words) }
+        } else if missing == 0 {
+        } else if is_gone {
+            harm.push(if lost.len() < before.len() { words } else { format!("{} was deleted", file.path) });
+        } else if file.added_lines().any(takes_cases) {
+            open.push(words);
+        } else {
+            harm.push(words);
         }
     }
     harm
@@ -414,6 +419,54 @@ mod tests {
         }
         went(&[("tests/a.sh", SHELL)], &[("tests/b.sh", "#!/bin/sh\n. ../lib.sh\nrun two\n")]).fails(GATE, "a.sh");
         went(&[("tests/a.sh", SHELL), ("tests/b.sh", SHELL)], &[("tests/c.sh", SHELL)]).fails(GATE, "tests/b.sh");
+    }
+
+    #[test]
+    fn a_test_may_get_another_name_while_its_file_moves_or_is_split() {
+        let python = "import app\n\ndef test_a():\n    assert app.a() == 1\n\ndef test_b():\n    assert app.b() == 2\n";
+        let go = "package a\n\nimport \"testing\"\n\nfunc TestA(t *testing.T) {\n\tA(t)\n}\n\nfunc TestB(t *testing.T) {\n\tB(t)\n}\n";
+        let elixir = "defmodule ATest do\n  use ExUnit.Case\n\n  test \"a\" do\n    assert A.a() == 1\n  end\nend\n";
+        let perl = "use Test::More;\n\nsubtest 'a' => sub {\n    is(A::a(), 1);\n};\n\ndone_testing;\n";
+        let node = "const test = require('node:test');\n\ntest('a', () => {\n  assert.equal(a(), 1);\n});\n";
+        for (old, text, new, name, other) in [
+            ("tests/test_a.py", python, "tests/unit/test_a.py", "test_a", "test_one"),
+            ("a/a_test.go", go, "b/a_test.go", "TestA", "TestOne"),
+            ("test/a_test.exs", elixir, "test/unit/a_test.exs", "\"a\"", "\"one\""),
+            ("t/a.t", perl, "t/unit/a.t", "'a'", "'one'"),
+            ("test/a.test.js", node, "test/unit/a.test.js", "'a'", "'one'"),
+        ] {
+            went(&[(old, text)], &[(new, &text.replace(name, other))]).passes(GATE, "no test was deleted");
+        }
+        let without = python.replace("def test_a():\n    assert app.a() == 1\n\n", "");
+        went(&[("tests/test_a.py", python)], &[("tests/unit/test_a.py", &without)]).fails(GATE, "gone: test_a");
+        let other = "def test_b():\n    assert app.b() == 2\n\ndef test_c():\n    assert app.c()\n";
+        went(&[("tests/test_a.py", python)], &[("tests/test_c.py", "def test_c():\n    assert app.c()\n")])
+            .fails(GATE, "tests/test_a.py was deleted");
+        // One new test stands for one old test.
+        let two =
+            [("tests/test_a.py", python), ("tests/test_d.py", "def test_d():\n    d()\n\ndef test_b():\n    b()\n")];
+        went(&two, &[("tests/test_c.py", other)]).fails(GATE, "tests are gone");
+    }
+
+    #[test]
+    fn tests_that_leave_their_source_may_get_other_names() {
+        let test = |name: &str| format!("    #[test]\n    fn {name}() {{\n        assert!(f());\n    }}\n");
+        let lines = |sign: char, text: &str| {
+            let signed: Vec<String> = text.lines().map(|line| format!("{sign}{line}\n")).collect();
+            signed.concat()
+        };
+        let split = |new: &[&str]| {
+            let old = lines('-', &["adds", "takes"].map(test).concat());
+            let new = lines('+', &new.iter().map(|name| test(name)).collect::<String>());
+            let count = new.lines().count();
+            let diff = format!(
+                "diff --git a/src/lib.rs b/src/lib.rs\n--- a/src/lib.rs\n+++ b/src/lib.rs\n@@ -1,9 +1,2 @@\n mod tests\n{old}+;\n\
+                 diff --git a/src/tests.rs b/src/tests.rs\nnew file mode 100644\n--- /dev/null\n+++ b/src/tests.rs\n@@ -0,0 +1,{count} @@\n{new}"
+            );
+            coding().observed(&["src/lib.rs", "src/tests.rs"], &diff)
+        };
+        split(&["adds", "subtracts"]).passes(GATE, "no test was deleted");
+        split(&["adds"]).fails(GATE, "src/lib.rs: tests are gone: takes");
     }
 
     #[test]

@@ -2,27 +2,70 @@
 
 use super::diff::FileDiff;
 use super::kept_targets::shelved;
+use super::kept_tests::tests_in;
+use crate::toolchain::is_code;
 use crate::toolchain::is_test;
+use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::collections::HashMap;
 
-/// Of deleted files of tests, by their paths, those that moved: what they held stands in an added file, and no file takes the place of
-/// two. The tests in them need not be known.
-pub(super) fn moved<'d>(files: &[FileDiff<'d>]) -> BTreeSet<&'d str> {
+/// Of deleted files of tests, by their paths, those that moved, and where to: what they held stands in an added file, and no file takes
+/// the place of two. The tests in them need not be known.
+fn moved<'d>(files: &[FileDiff<'d>]) -> BTreeMap<&'d str, &'d str> {
     let mut new: Vec<&FileDiff<'d>> = files.iter().filter(|file| file.added).collect();
     let mut old: Vec<&FileDiff<'d>> = files.iter().filter(|file| file.deleted && is_test(file.path)).collect();
-    let mut moved = BTreeSet::new();
+    let mut moved = BTreeMap::new();
     for is_enough in [is_same, is_nearly_same] {
         old.retain(|old| {
             let found = new.iter().position(|new| stays_test(old.path, new.path) && is_enough(old, new));
             if let Some(at) = found {
-                moved.insert(old.path);
-                new.remove(at);
+                moved.insert(old.path, new.remove(at).path);
             }
             found.is_none()
         });
     }
     moved
+}
+
+/// The tests of other files that are new there and may be those of a file under other names: the ones in the file that it moved to, and in
+/// those that took some of its tests.
+pub(super) struct Renamed<'d> {
+    moved: BTreeMap<&'d str, &'d str>,
+    /// By the file: the tests in it that were added, and how many of them have a name that was nowhere and stand for no other test yet.
+    added: BTreeMap<&'d str, (BTreeSet<&'d str>, usize)>,
+}
+
+impl<'d> Renamed<'d> {
+    pub(super) fn of(files: &[FileDiff<'d>]) -> Self {
+        let before: BTreeSet<&str> = files.iter().flat_map(|file| tests_in(file.removed_lines())).collect();
+        let code = files.iter().filter(|file| is_code(file.path));
+        let added = code.map(|file| {
+            let tests: BTreeSet<&str> = tests_in(file.added_lines()).into_iter().collect();
+            let new = tests.iter().filter(|name| !before.contains(*name)).count();
+            (file.path, (tests, new))
+        });
+        Self { moved: moved(files), added: added.collect() }
+    }
+
+    /// Whether all that a file held stands in another one now.
+    pub(super) fn is_moved(&self, path: &str) -> bool {
+        self.moved.contains_key(path)
+    }
+
+    /// How many tests stand for lost ones of this file, of which these were removed; they stand for no others.
+    pub(super) fn take(&mut self, path: &str, removed: &[&str], lost: usize) -> usize {
+        let to = self.moved.get(path).copied();
+        let mut found = 0;
+        for (other, (tests, new)) in &mut self.added {
+            let took_some = || removed.iter().any(|name| tests.contains(name));
+            if *other != path && (to == Some(*other) || took_some()) {
+                let taken = (lost - found).min(*new);
+                *new -= taken;
+                found += taken;
+            }
+        }
+        found
+    }
 }
 
 /// Whether a file that moves is taken for a test where it lies then, as far as names tell. One that is a test by its own name has
@@ -39,7 +82,7 @@ fn is_same(old: &FileDiff<'_>, new: &FileDiff<'_>) -> bool {
     old.blobs.zip(new.blobs).is_some_and(|((before, _), (_, after))| before == after)
 }
 
-/// Whether of what was in a file at least three lines of four stand in the other one: a move often changes a path or an import.
+/// Whether of what was in a file at least two lines of three stand in the other one: a move often changes a path, an import or a name.
 fn is_nearly_same(old: &FileDiff<'_>, new: &FileDiff<'_>) -> bool {
     let mut now: HashMap<&str, usize> = HashMap::new();
     new.added_lines().map(str::trim).for_each(|line| *now.entry(line).or_default() += 1);
@@ -51,7 +94,7 @@ fn is_nearly_same(old: &FileDiff<'_>, new: &FileDiff<'_>) -> bool {
             kept += 1;
         }
     }
-    lines > 0 && kept * 4 >= lines * 3
+    lines > 0 && kept * 3 >= lines * 2
 }
 
 /// Whether nothing in a deleted file of tests can be one: it was empty, or a helper in a language whose tests can be told by their

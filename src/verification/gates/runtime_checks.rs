@@ -77,7 +77,7 @@ impl<'a> Runtime<'a> {
 fn silence(observed: &Observed) -> String {
     match observed.checks.iter().find(|check| check.is_not_run()) {
         Some(check) => format!("check `{}` was {}", check.spec.name, check.how()),
-        None if observed.checks.is_empty() => "there is no check; give the task one, or the project".to_owned(),
+        None if observed.checks.is_empty() => "the runtime ran no check".to_owned(),
         None => "the only checks were red before and are red for the same reason".to_owned(),
     }
 }
@@ -127,7 +127,7 @@ mod tests {
         assert!(red.todo.unwrap().action.contains("Run `cargo test` and fix"));
         there().check("pytest", Some("not run"), Some("not run")).is_silent(GATE, "no such program");
         there().check("pytest", None, Some("not run")).fails(GATE, "not run");
-        there().is_silent(GATE, "there is no check");
+        there().is_silent(GATE, "the runtime ran no check");
         turn("x").is_silent(GATE, "not run by the runtime");
     }
 

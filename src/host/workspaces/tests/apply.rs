@@ -158,7 +158,7 @@ async fn permissions_stay_and_a_change_that_was_cut_short_is_said_first() {
 /// A filter during whose second call - the first only looks at what it makes of a file - the user saves this file.
 fn filter_that_saves(project: &Project, outside: &Path, file: &str) {
     let (called, saved) = (outside.join("called"), project.top.join(file));
-    let script = format!("cat; [ -e {0:?} ] && echo saved > {1:?}; : > {0:?}", called, saved);
+    let script = format!("cat; [ -e {called:?} ] && echo saved > {saved:?}; : > {called:?}");
     write(outside, "filter", &script);
     git(&project.top, &["config", "filter.slow.smudge", &format!("sh '{}'", outside.join("filter").display())]);
 }

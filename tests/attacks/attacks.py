@@ -31,9 +31,10 @@ import results
 import rights
 import tokens
 import trust
+import words
 
 ROOT = Path(__file__).resolve().parents[2]
-GROUPS = {"files": files, "hostile": hostile, "clean": clean, "results": results, "rights": rights, "secrets": tokens, "trust": trust, "records": records, "nights": nights}
+GROUPS = {"files": files, "hostile": hostile, "clean": clean, "results": results, "rights": rights, "secrets": tokens, "trust": trust, "words": words, "records": records, "nights": nights}
 
 
 class Job:

@@ -121,19 +121,22 @@ fn gone(files: &[FileDiff<'_>], removed: Vec<String>, open: &mut Vec<String>) ->
         let new = tests_in(file.added_lines()).into_iter().filter(|name| !before.contains(name)).count();
         let missing = lost.len().saturating_sub(new);
         let missing = missing - renamed.take(file.path, &before, missing);
-        let names: Vec<&str> = lost.iter().take(SHOWN).copied().collect();
-        let words = format!("{}: tests are gone: {}", file.path, names.join(", "));
+        let was_deleted = format!("{} was deleted", file.path);
         if is_gone && before.is_empty() {
-            if !renamed.is_moved(file.path) && !held_no_test(file) {
-                harm.push(format!("{} was deleted", file.path));
-            }
-        } else if missing == 0 {
-        } else if is_gone {
-            harm.push(if lost.len() < before.len() { words } else { format!("{} was deleted", file.path) });
+            harm.extend((!renamed.is_moved(file.path) && !held_no_test(file)).then_some(was_deleted));
+            continue;
+        }
+        if missing == 0 {
+            continue;
+        }
+        let names: Vec<&str> = lost.iter().take(SHOWN).copied().collect();
+        let are_gone = format!("{}: tests are gone: {}", file.path, names.join(", "));
+        if is_gone {
+            harm.push(if lost.len() < before.len() { are_gone } else { was_deleted });
         } else if file.added_lines().any(takes_cases) {
-            open.push(words);
+            open.push(are_gone);
         } else {
-            harm.push(words);
+            harm.push(are_gone);
         }
     }
     harm

@@ -46,7 +46,7 @@ pub(super) fn sealed(tag: &str, body: &str) -> String {
     format!("{tag}-{}", &digest[..SEAL_BYTES - 1])
 }
 
-/// The body of the first fence with this tag, and where it begins and ends in the text. A fence that nothing closes is none.
+/// Where the body of the first fence with this tag begins and ends. A fence that nothing closes is none.
 ///
 /// ```
 /// # use reflexion::prompt::{fence, fenced};
@@ -56,11 +56,14 @@ pub(super) fn sealed(tag: &str, body: &str) -> String {
 #[must_use]
 pub fn fenced(text: &str, tag: &str) -> Option<Range<usize>> {
     let opening = format!("<{tag}-");
-    let at = text.match_indices(&opening).map(|(at, _)| at).find(|at| *at == 0 || text[..*at].ends_with('\n'))?;
-    let start = at + text[at..].find('>')? + 1;
-    let name = text[at + 1..start - 1].split_whitespace().next()?;
-    let end = start + text[start..].find(&format!("</{name}>"))?;
-    Some(start..end)
+    let mut starts =
+        text.match_indices(&opening).map(|(at, _)| at).filter(|at| *at == 0 || text[..*at].ends_with('\n'));
+    starts.find_map(|at| {
+        let start = at + text[at..].find('>')? + 1;
+        let name = text[at + 1..start - 1].split_whitespace().next()?;
+        let end = start + text[start..].find(&format!("</{name}>"))?;
+        Some(start..end)
+    })
 }
 
 /// The body of a fence, made harmless.

@@ -102,7 +102,7 @@ mod tests {
     fn first(code: &str, output: &str, count: usize) -> Vec<String> {
         let sources = [("shop.py", code), ("test_shop.py", TESTS)]
             .map(|(path, text)| Source::new(path.into(), text.into(), Language::Python));
-        let prompt = format!("# Task: x\n<check-output-1>\n{output}\n</check-output-1>\n");
+        let prompt = format!("# Task: x\n## Last failure\n<check-output-1>\n{output}\n</check-output-1>\n");
         candidates(&sources, &Briefing::read(&prompt), &Tried::default())
             .iter()
             .take(count)

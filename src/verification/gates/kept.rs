@@ -113,13 +113,17 @@ fn gone(files: &[FileDiff<'_>], removed: Vec<String>, open: &mut Vec<String>) ->
     let in_code: BTreeSet<&str> = code.flat_map(|file| tests_in(file.added_lines())).collect();
     let mut renamed = Renamed::of(files);
     let mut harm: Vec<String> = removed;
+    // What is new in a file stands for what that file has lost, before it can stand for a test of another one.
+    let mut losses = Vec::new();
     for file in files {
         let before = tests_in(file.removed_lines());
-        let is_gone = file.deleted && is_test(file.path);
-        let is_there = if is_gone { &in_code } else { &added };
+        let is_there = if file.deleted && is_test(file.path) { &in_code } else { &added };
         let lost: Vec<&str> = before.iter().copied().filter(|name| !is_there.contains(name)).collect();
-        let new = tests_in(file.added_lines()).into_iter().filter(|name| !before.contains(name)).count();
-        let missing = lost.len().saturating_sub(new);
+        let missing = lost.len() - renamed.take_own(file.path, lost.len());
+        losses.push((file, before, lost, missing));
+    }
+    for (file, before, lost, missing) in losses {
+        let is_gone = file.deleted && is_test(file.path);
         let missing = missing - renamed.take(file.path, &before, missing);
         let was_deleted = format!("{} was deleted", file.path);
         if is_gone && before.is_empty() {
@@ -445,7 +449,23 @@ mod tests {
         let other = "def test_b():\n    assert app.b() == 2\n\ndef test_c():\n    assert app.c()\n";
         went(&[("tests/test_a.py", python)], &[("tests/test_c.py", "def test_c():\n    assert app.c()\n")])
             .fails(GATE, "tests/test_a.py was deleted");
-        // One new test stands for one old test.
+        // No place where a runner looks for tests.
+        went(&[("tests/test_a.py", python)], &[("src/notes.py", other)]).fails(GATE, "tests/test_a.py");
+        // A file has more than its boilerplate.
+        let perl = "use strict;\nuse warnings;\nuse Test::More;\nis(a(), 1);\nis(b(), 2);\ndone_testing;\n";
+        let hollow = "use strict;\nuse warnings;\nuse Test::More;\nok(1);\ndone_testing;\n";
+        went(&[("t/price.t", perl)], &[("t/other.t", hollow)]).fails(GATE, "t/price.t was deleted");
+        let twice = "describe('x', () => {\n  it('works', () => {\n    x();\n  });\n});\n\ndescribe('y', () => {\n  it('works', () => {\n    y();\n  });\n});\n";
+        let renamed = twice.replace("works", "is fine");
+        went(&[("test/a.test.js", twice)], &[("test/unit/a.test.js", &renamed)]).passes(GATE, "no test was deleted");
+        // One new test stands for one old test, also where one of them stood in its own file.
+        let diff = "diff --git a/tests/test_a.py b/tests/test_a.py\n--- a/tests/test_a.py\n+++ b/tests/test_a.py\n@@ -1,2 +1,4 @@\n-def test_a1():\n-    a()\n\
+                    +def test_b1():\n+    b()\n+def test_new():\n+    c()\n\
+                    diff --git a/tests/test_b.py b/tests/test_b.py\ndeleted file mode 100644\n--- a/tests/test_b.py\n+++ /dev/null\n@@ -1,4 +0,0 @@\n\
+                    -def test_b1():\n-    b()\n-def test_b2():\n-    d()\n";
+        coding()
+            .observed(&["tests/test_a.py", "tests/test_b.py"], diff)
+            .fails(GATE, "tests/test_b.py: tests are gone: test_b2");
         let two =
             [("tests/test_a.py", python), ("tests/test_d.py", "def test_d():\n    d()\n\ndef test_b():\n    b()\n")];
         went(&two, &[("tests/test_c.py", other)]).fails(GATE, "tests are gone");

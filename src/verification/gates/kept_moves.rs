@@ -38,13 +38,23 @@ pub(super) struct Renamed<'d> {
 impl<'d> Renamed<'d> {
     pub(super) fn of(files: &[FileDiff<'d>]) -> Self {
         let before: BTreeSet<&str> = files.iter().flat_map(|file| tests_in(file.removed_lines())).collect();
-        let code = files.iter().filter(|file| is_code(file.path));
-        let added = code.map(|file| {
-            let tests: BTreeSet<&str> = tests_in(file.added_lines()).into_iter().collect();
-            let new = tests.iter().filter(|name| !before.contains(*name)).count();
-            (file.path, (tests, new))
-        });
-        Self { moved: moved(files), added: added.collect() }
+        let mut added: BTreeMap<&str, (BTreeSet<&str>, usize)> = BTreeMap::new();
+        // Of recorded edits there may be several of one file.
+        for file in files.iter().filter(|file| is_code(file.path)) {
+            let tests = tests_in(file.added_lines());
+            let (all, new) = added.entry(file.path).or_default();
+            *new += tests.iter().filter(|name| !before.contains(*name)).count();
+            all.extend(tests);
+        }
+        Self { moved: moved(files), added }
+    }
+
+    /// How many tests of this file stand for lost ones of its own; they stand for no others.
+    pub(super) fn take_own(&mut self, path: &str, lost: usize) -> usize {
+        let Some((_, new)) = self.added.get_mut(path) else { return 0 };
+        let taken = lost.min(*new);
+        *new -= taken;
+        taken
     }
 
     /// Whether all that a file held stands in another one now.
@@ -52,12 +62,16 @@ impl<'d> Renamed<'d> {
         self.moved.contains_key(path)
     }
 
-    /// How many tests stand for lost ones of this file, of which these were removed; they stand for no others.
+    /// How many tests of other files stand for lost ones of this file, of which these were removed; they stand for no others. What leaves a
+    /// file of tests has to come into one.
     pub(super) fn take(&mut self, path: &str, removed: &[&str], lost: usize) -> usize {
         let to = self.moved.get(path).copied();
         let mut found = 0;
         for (other, (tests, new)) in &mut self.added {
-            let took_some = || removed.iter().any(|name| tests.contains(name));
+            if found == lost {
+                break;
+            }
+            let took_some = || (is_test(other) || !is_test(path)) && removed.iter().any(|name| tests.contains(name));
             if *other != path && (to == Some(*other) || took_some()) {
                 let taken = (lost - found).min(*new);
                 *new -= taken;
@@ -82,7 +96,8 @@ fn is_same(old: &FileDiff<'_>, new: &FileDiff<'_>) -> bool {
     old.blobs.zip(new.blobs).is_some_and(|((before, _), (_, after))| before == after)
 }
 
-/// Whether of what was in a file at least two lines of three stand in the other one: a move often changes a path, an import or a name.
+/// Whether of what was in a file at least three lines of four stand in the other one, or two of three where its tests are known, which are
+/// counted then: a move often changes a path, an import or a name.
 fn is_nearly_same(old: &FileDiff<'_>, new: &FileDiff<'_>) -> bool {
     let mut now: HashMap<&str, usize> = HashMap::new();
     new.added_lines().map(str::trim).for_each(|line| *now.entry(line).or_default() += 1);
@@ -94,7 +109,8 @@ fn is_nearly_same(old: &FileDiff<'_>, new: &FileDiff<'_>) -> bool {
             kept += 1;
         }
     }
-    lines > 0 && kept * 3 >= lines * 2
+    let (part, whole) = if tests_in(old.removed_lines()).is_empty() { (3, 4) } else { (2, 3) };
+    lines > 0 && kept * whole >= lines * part
 }
 
 /// Whether nothing in a deleted file of tests can be one: it was empty, or a helper in a language whose tests can be told by their

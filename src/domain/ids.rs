@@ -24,7 +24,7 @@ fn check_id(id: &str) -> Result<(), IdError> {
     let rule = if !fits {
         "ids are 1 to 64 of `A-Z a-z 0-9 . _ -` and start with a letter or digit"
     } else if id.contains("..") || id.ends_with('.') || id.ends_with(".lock") {
-        "a branch is called after it, and git allows no `..` in a branch's name, and no `.` or `.lock` at its end"
+        "a branch is named after it, and git allows no `..` in a branch's name, and no `.` or `.lock` at its end"
     } else {
         return Ok(());
     };

@@ -1,6 +1,7 @@
 //! Running checks: in a clean room that holds a recorded tree, and nothing that an agent or another check left.
 
 use super::healer;
+use super::review::named;
 use super::task::Prepared;
 use super::task::TaskRun;
 use super::task::TaskRunError;
@@ -41,12 +42,8 @@ pub(super) fn rewrote(
 
 /// What a green check has changed while it ran of what its tests compare with: that may make a test agree with whatever there is. In words.
 pub(super) fn rewrote_data(checks: &[CheckReport], baseline: &[CheckReport]) -> Option<String> {
-    wrote(checks, baseline, toolchain::is_test_data).next().map(|(name, mut files)| {
-        let more = files.len().saturating_sub(NAMED);
-        files.truncate(NAMED);
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        format!("check `{name}` changed what its tests compare with, and then passed: {}{more}", files.join(", "))
-    })
+    let (name, files) = wrote(checks, baseline, toolchain::is_test_data).next()?;
+    named(&format!("check `{name}` changed what its tests compare with, and then passed"), files.into_iter())
 }
 
 /// Green checks that have changed such files while they ran and leave them alone at the base, each with the files.

@@ -57,7 +57,8 @@ pub fn to_review(looked: &Looked<'_>) -> Option<String> {
     (!reasons.is_empty()).then(|| reasons.join("; "))
 }
 
-fn named<'a>(what: &str, files: impl Iterator<Item = &'a str>) -> Option<String> {
+/// What was found of which files, the first of them by name; nothing for none.
+pub(super) fn named<'a>(what: &str, files: impl Iterator<Item = &'a str>) -> Option<String> {
     let files: Vec<String> = files.map(|file| shorten(&one_line(file), NAME_BYTES).into_owned()).collect();
     let more = files.len().checked_sub(NAMED).filter(|more| *more > 0);
     let more = more.map(|more| format!(" and {more} more")).unwrap_or_default();

@@ -472,7 +472,7 @@ async fn spawn(command: &Command, start: &Start<'_>) -> Result<Child, CommandErr
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .kill_on_drop(true);
-    // A session of its own has a group of its own, and no terminal: what it starts neither reads what the user types, nor writes to the screen.
+    // A session of its own has a group of its own, and no controlling terminal: `/dev/tty` is nobody's.
     ProcessSession
         .pre_spawn(&mut process, &CommandWrap::from(tokio::process::Command::new(program)))
         .map_err(refused)?;

@@ -40,7 +40,7 @@ impl<'d> Renamed<'d> {
         let before: BTreeSet<&str> = files.iter().flat_map(|file| tests_in(file.removed_lines())).collect();
         let mut added: BTreeMap<&str, (BTreeSet<&str>, usize)> = BTreeMap::new();
         // Of recorded edits there may be several of one file.
-        for file in files.iter().filter(|file| is_code(file.path)) {
+        for file in files {
             let tests = tests_in(file.added_lines());
             let (all, new) = added.entry(file.path).or_default();
             *new += tests.iter().filter(|name| !before.contains(*name)).count();
@@ -49,12 +49,11 @@ impl<'d> Renamed<'d> {
         Self { moved: moved(files), added }
     }
 
-    /// How many tests of this file stand for lost ones of its own; they stand for no others.
-    pub(super) fn take_own(&mut self, path: &str, lost: usize) -> usize {
-        let Some((_, new)) = self.added.get_mut(path) else { return 0 };
-        let taken = lost.min(*new);
-        *new -= taken;
-        taken
+    /// As many new tests of this file stand for lost ones of its own, and so for no others.
+    pub(super) fn take_own(&mut self, path: &str, taken: usize) {
+        if let Some((_, new)) = self.added.get_mut(path) {
+            *new = new.saturating_sub(taken);
+        }
     }
 
     /// Whether all that a file held stands in another one now.
@@ -71,7 +70,8 @@ impl<'d> Renamed<'d> {
             if found == lost {
                 break;
             }
-            let took_some = || (is_test(other) || !is_test(path)) && removed.iter().any(|name| tests.contains(name));
+            let finds_tests = is_code(other) && (is_test(other) || !is_test(path));
+            let took_some = || finds_tests && removed.iter().any(|name| tests.contains(name));
             if *other != path && (to == Some(*other) || took_some()) {
                 let taken = (lost - found).min(*new);
                 *new -= taken;

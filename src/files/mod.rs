@@ -27,6 +27,7 @@ pub use place::open_named;
 pub use place::read_named;
 pub use reads::ReadTime;
 pub use refused::Refused;
+pub use refused::gone;
 pub use replacement::Replacement;
 pub use root::Root;
 pub use walk::MAX_DEPTH;

@@ -20,6 +20,14 @@ pub struct Refused {
     pub wanted: &'static str,
 }
 
+/// What was there when a run began, and is not any more: nothing is made in its place, because the rest of it would be worth nothing.
+#[must_use]
+pub fn gone() -> io::Error {
+    let why = "it is gone, which was there when the run began: if somebody removed it (`git clean -x` does, and `git stash -a`), put it \
+               back, or begin another run";
+    io::Error::new(io::ErrorKind::NotFound, why)
+}
+
 pub(super) const A_FILE: &str = "a file";
 pub(super) const A_DIRECTORY: &str = "a directory";
 pub(super) const A_LINK: &str = "a symbolic link";

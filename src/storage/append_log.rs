@@ -6,6 +6,7 @@ use super::seal::LineKind;
 use super::seal::Seals;
 use crate::domain::RunId;
 use crate::files::Place;
+use crate::files::gone;
 use crate::redaction::Redactor;
 use std::borrow::Cow;
 use std::fs::File;
@@ -183,9 +184,7 @@ impl Shared {
     /// A chain has no second beginning: where the file was removed meanwhile, the rest of it would be worth nothing.
     fn is_still_there(&self) -> io::Result<()> {
         if lock(&self.chain).is_some() && self.place.look()?.is_none() {
-            let gone = "it is gone, which was there when the run began: if somebody removed it (`git clean -x` does, and `git stash \
-                        -a`), put it back, or begin another run";
-            return Err(io::Error::new(io::ErrorKind::NotFound, gone));
+            return Err(gone());
         }
         Ok(())
     }

@@ -25,6 +25,7 @@ pub use summary::summaries;
 pub use summary::summary;
 pub use table::Reuse;
 
+use table::Marks;
 use table::Review;
 use table::table;
 
@@ -130,6 +131,42 @@ pub fn reaches_into_tests<'l>(path: &str, line: &'l str) -> Option<&'l str> {
 #[must_use]
 pub fn reaches_into_others<'l>(path: &str, line: &'l str) -> Option<&'l str> {
     table().reviews_of(path).find_map(|review| found(&review.in_tests, line))
+}
+
+/// How a line of a source keeps tests from being run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mark {
+    /// The test that it belongs to is not run: `#[ignore]`, `t.Skip()`.
+    Off,
+    /// The same, and the line names that test: `it.skip("adds"`.
+    OffCall,
+    /// No other test is run: `it.only("adds"`.
+    Only,
+}
+
+/// How a line of this file keeps tests from being run, if it does; a mark stands where a statement or a decorator begins, not somewhere
+/// in a text.
+#[must_use]
+pub fn mark(path: &str, line: &str) -> Option<Mark> {
+    let line = line.trim();
+    let begins = |words: &[String]| words.iter().any(|word| line.starts_with(word));
+    let of = |marks: &Marks| {
+        let matches = |patterns: &[pattern::Pattern]| patterns.iter().any(|pattern| pattern.is_match(line));
+        if begins(&marks.only) || matches(&marks.only_lines) {
+            Some(Mark::Only)
+        } else if begins(&marks.off_calls) {
+            Some(Mark::OffCall)
+        } else {
+            (begins(&marks.off) || matches(&marks.off_lines)).then_some(Mark::Off)
+        }
+    };
+    table().marks_of(path).find_map(of)
+}
+
+/// Whether a text that is put into this file has a word in it that keeps a test from being run.
+#[must_use]
+pub fn marks_of(path: &str) -> impl Iterator<Item = &'static str> {
+    table().marks_of(path).flat_map(|marks| marks.off.iter().chain(&marks.off_calls)).map(String::as_str)
 }
 
 fn found<'l>(words: &[String], line: &'l str) -> Option<&'l str> {

@@ -51,6 +51,7 @@ struct File {
     quoted: Vec<Quoted>,
     summary: Vec<SummaryLine>,
     failure: Vec<FailureLine>,
+    marks: Marks,
     review: Review,
 }
 
@@ -147,6 +148,17 @@ pub(super) enum When {
     Red,
 }
 
+/// What switches tests off, see `config/toolchains/README.md`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct Marks {
+    pub(super) off: Vec<String>,
+    pub(super) off_calls: Vec<String>,
+    pub(super) off_lines: Vec<Pattern>,
+    pub(super) only: Vec<String>,
+    pub(super) only_lines: Vec<Pattern>,
+}
+
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Review {
@@ -178,8 +190,8 @@ pub(super) struct Table {
     pub(super) quoted: Vec<Quoted>,
     pub(super) lines: Vec<SummaryLine>,
     pub(super) failures: Vec<FailureLine>,
-    /// With the endings of the files that it is about.
-    pub(super) review: Vec<(BTreeSet<String>, Review)>,
+    /// What is known of the sources of each language, with the endings of its files.
+    sources: Vec<(BTreeSet<String>, Marks, Review)>,
     pub(super) stand_ins: GlobSet,
     pub(super) holds_paths: GlobSet,
     pub(super) build_caches: Vec<BuildCache>,
@@ -195,9 +207,18 @@ pub(super) fn table() -> &'static Table {
 impl Table {
     /// What is told of the code of a file's language.
     pub(super) fn reviews_of(&self, path: &str) -> impl Iterator<Item = &Review> {
+        self.sources_of(path).map(|(_, review)| review)
+    }
+
+    /// What switches tests off in a file of this language.
+    pub(super) fn marks_of(&self, path: &str) -> impl Iterator<Item = &Marks> {
+        self.sources_of(path).map(|(marks, _)| marks)
+    }
+
+    fn sources_of(&self, path: &str) -> impl Iterator<Item = (&Marks, &Review)> {
         let ending = ending(path);
         let is_of = move |endings: &BTreeSet<String>| ending.as_ref().is_some_and(|ending| endings.contains(ending));
-        self.review.iter().filter(move |(endings, _)| is_of(endings)).map(|(_, review)| review)
+        self.sources.iter().filter(move |(endings, ..)| is_of(endings)).map(|(_, marks, review)| (marks, review))
     }
 
     fn read() -> Self {
@@ -222,7 +243,7 @@ impl Table {
             table.lines.extend(file.summary);
             table.failures.extend(file.failure);
             stand_ins.extend(file.review.stand_ins.iter().cloned());
-            table.review.push((file.code.into_iter().collect(), file.review));
+            table.sources.push((file.code.into_iter().collect(), file.marks, file.review));
         }
         let code = table.code.iter().map(String::as_str).collect::<Vec<_>>().join(",");
         table.tests = globs_of_names(tests.iter().map(|glob| glob.replace("{code}", &format!("{{{code}}}"))));
@@ -303,7 +324,7 @@ mod tests {
                 let pattern = failure.line.regex().unwrap_or_else(|| panic!("{name}.toml: {:?}", failure.line));
                 assert!(pattern.capture_names().flatten().all(|group| group == "name"), "{name}.toml: {failure:?}");
             }
-            for pattern in &file.review.patterns {
+            for pattern in file.review.patterns.iter().chain(&file.marks.off_lines).chain(&file.marks.only_lines) {
                 assert!(pattern.regex().is_some(), "{name}.toml: {pattern:?}");
             }
             for quoted in &file.quoted {

@@ -7,10 +7,11 @@
 use super::mark::project_key;
 use crate::domain::policy::Project;
 use crate::domain::policy::Sandbox;
+use crate::files::gone;
 use crate::host::workspaces::TRIED;
 use crate::host::workspaces::WORKTREES;
 use crate::host::workspaces::cache_of;
-use crate::host::workspaces::make_state_dir;
+use crate::host::workspaces::state_dir;
 use crate::services::Command;
 use crate::services::Sandboxed;
 use std::fs;
@@ -94,12 +95,12 @@ impl Confine {
         }
         let place = match (self.workspace(&command.dir), command.sandboxed) {
             (Some(place), _) => place,
+            (None, _) if self.is_room_of_nobody(&command.dir) => return Err(gone()),
             (None, Sandboxed::InWorkspaces) => return Ok(None),
             (None, Sandboxed::Always) => self.elsewhere(&command.dir)?,
         };
-        let state = make_state_dir(&self.state)?;
         if let Some(cache) = &place.cache {
-            state.make_below(cache)?;
+            state_dir(&self.state)?.make_below(cache)?;
         }
         match &self.sandbox {
             Sandbox::None => Ok(None),
@@ -112,6 +113,16 @@ impl Confine {
     fn workspace(&self, dir: &Path) -> Option<Place> {
         let rooms = project_key(&self.state).map(|own| self.rooms.join(own));
         [self.state.join(WORKTREES)].into_iter().chain(rooms).find_map(|all| Self::workspace_in(&all, dir))
+    }
+
+    /// Whether it is a clean room, and not one of the machine state as it is now: that was put away in the middle of a run. A project may
+    /// lie in a clean room itself, of one that tests it.
+    fn is_room_of_nobody(&self, dir: &Path) -> bool {
+        let real = self.rooms.canonicalize().ok();
+        [Some(&self.rooms), real.as_ref()]
+            .into_iter()
+            .flatten()
+            .any(|rooms| dir.starts_with(rooms) && !self.project.starts_with(rooms))
     }
 
     /// The same, if it is one of these: `<run>/<slot>`.
@@ -306,12 +317,17 @@ mod tests {
         };
         assert!(write.contains(&room) && !write.iter().any(|place| all.starts_with(place)), "{write:?}");
         assert_eq!(temp, Some(all.join("r/.private/room-1/tmp")));
-        // Those of another project are none of ours.
+        // Nothing runs in those of another project.
         let other = project.rooms.join("0123456789abcdef/r/room-1");
-        assert_eq!(confine.of(&Command::new(["true"], other)).unwrap(), None);
+        assert!(confine.of(&Command::new(["true"], other)).is_err());
         let given = Confine::new(&project, Sandbox::Landlock { write: vec![all] });
-        let error = given.of(&Command::new(["true"], room)).unwrap_err();
+        let error = given.of(&Command::new(["true"], &room)).unwrap_err();
         assert!(error.to_string().contains("clean rooms"), "{error}");
+        // Somebody puts the machine state away in the middle of a run: nothing is made in its place.
+        fs::rename(root.join(".reflection"), root.join("put-away")).unwrap();
+        let error = confine.of(&Command::new(["true"], room.join("below"))).unwrap_err();
+        assert!(error.to_string().contains("is gone, which was there"), "{error}");
+        assert!(!root.join(".reflection").exists());
     }
 
     #[test]

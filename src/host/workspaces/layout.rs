@@ -5,6 +5,7 @@ use crate::domain::SubtaskId;
 use crate::domain::TaskId;
 use crate::domain::policy;
 use crate::files::Root;
+use crate::files::gone;
 use crate::host::process::project_key;
 use crate::services::WorkspaceError;
 use std::io;
@@ -38,7 +39,7 @@ impl Layout {
     /// back, so nothing is made in its place then.
     pub(super) fn files(&self) -> io::Result<Root> {
         if self.made.load(Ordering::Relaxed) {
-            return Root::open(&self.project)?.below(self.state.strip_prefix(&self.project).map_err(io::Error::other)?);
+            return state_dir(&self.state);
         }
         let files = make_state_dir(&self.state)?;
         self.made.store(true, Ordering::Relaxed);
@@ -189,6 +190,13 @@ pub(in crate::host) fn make_state_dir(state: &Path) -> io::Result<Root> {
         files.replace(ignore, b"*\n")?;
     }
     Ok(files)
+}
+
+/// The state directory of a run, which has been made.
+pub(in crate::host) fn state_dir(state: &Path) -> io::Result<Root> {
+    Root::open(state.parent().unwrap_or(state))
+        .and_then(|project| project.below(Path::new(state.file_name().unwrap_or_default())))
+        .map_err(|error| if error.kind() == io::ErrorKind::NotFound { gone() } else { error })
 }
 
 /// The error of a file operation.

@@ -56,6 +56,7 @@ mod workspace;
 pub(super) use layout::WORKTREES;
 pub(super) use layout::cache_of;
 pub(super) use layout::make_state_dir;
+pub(super) use layout::state_dir;
 pub(super) use sandbox::TRIED;
 
 pub use begin::try_base;

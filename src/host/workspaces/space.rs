@@ -1,6 +1,7 @@
 //! Room on the disk that holds workspaces.
 
 use super::layout::io_error;
+use crate::files::gone;
 use crate::services::WorkspaceError;
 use std::io;
 use std::io::Write;
@@ -31,11 +32,7 @@ pub(super) fn is_writable(place: &Path) -> Result<(), WorkspaceError> {
     let made = tempfile::tempfile_in(place).and_then(|mut file| file.write_all(b"reflexion\n"));
     made.map_err(|error| {
         WorkspaceError::Machine(match error.kind() {
-            io::ErrorKind::NotFound => format!(
-                "{} is gone, which was there when the run began: if somebody removed it (`git clean -x` does, and `git stash -a`), put \
-                 it back, or begin another run",
-                place.display()
-            ),
+            io::ErrorKind::NotFound => format!("failed to write to {}: {}", place.display(), gone()),
             _ => format!("{} cannot be written to: {error}; fix that first", place.display()),
         })
     })

@@ -11,20 +11,21 @@ use super::facts::View;
 use super::finding::Finding;
 use super::finding::Todo;
 use super::kept_edits::recorded_edits;
-use super::kept_marks::OFF;
-use super::kept_marks::ONLY;
-use super::kept_marks::has_mark;
-use super::kept_marks::takes_cases;
 use super::kept_moves::Renamed;
 use super::kept_moves::held_no_test;
 use super::kept_scripts::neutralised;
 use super::kept_shell::Lost;
 use super::kept_shell::lost_tests;
+use super::kept_tests::added_tests;
 use super::kept_tests::is_assertion;
+use super::kept_tests::is_comment;
 use super::kept_tests::is_test_attribute;
 use super::kept_tests::is_trivial;
 use super::kept_tests::opens_test;
+use super::kept_tests::takes_cases;
 use super::kept_tests::tests_in;
+use crate::toolchain;
+use crate::toolchain::Mark;
 use crate::toolchain::is_code;
 use crate::toolchain::is_test;
 use std::collections::BTreeSet;
@@ -107,10 +108,10 @@ fn harmed(mut harm: Vec<String>) -> Finding {
 /// Deleted test files and tests that are nowhere any more. As many new ones as old ones, in one file or where the rest of it went, is
 /// renaming; one that takes its cases from a table may stand for many, which leaves it open.
 fn gone(files: &[FileDiff<'_>], removed: Vec<String>, open: &mut Vec<String>) -> Vec<String> {
-    let added: BTreeSet<&str> = files.iter().flat_map(|file| tests_in(file.added_lines())).collect();
+    let added: BTreeSet<&str> = files.iter().flat_map(added_tests).collect();
     // No runner finds tests in what is no code.
     let code = files.iter().filter(|file| is_code(file.path));
-    let in_code: BTreeSet<&str> = code.flat_map(|file| tests_in(file.added_lines())).collect();
+    let in_code: BTreeSet<&str> = code.flat_map(added_tests).collect();
     let mut renamed = Renamed::of(files);
     let mut harm: Vec<String> = removed;
     // What is new in a file stands for what that file has lost, before it can stand for a test of another one.
@@ -119,7 +120,7 @@ fn gone(files: &[FileDiff<'_>], removed: Vec<String>, open: &mut Vec<String>) ->
         let before = tests_in(file.removed_lines());
         let is_there = if file.deleted && is_test(file.path) { &in_code } else { &added };
         let lost: Vec<&str> = before.iter().copied().filter(|name| !is_there.contains(name)).collect();
-        let new = tests_in(file.added_lines()).into_iter().filter(|name| !before.contains(name)).count();
+        let new = added_tests(file).into_iter().filter(|name| !before.contains(name)).count();
         let own = lost.len().min(new);
         renamed.take_own(file.path, own);
         let missing = lost.len() - own;
@@ -171,13 +172,16 @@ fn switched_off<'d>(file: &FileDiff<'d>) -> Vec<Off<'d>> {
                 }
                 continue;
             }
-            let starts = |marks: &[&str]| marks.iter().any(|mark| has_mark(text, mark));
-            if starts(&ONLY) && is_test(file.path) {
-                harm.push(Off { what: format!("{}: only this test is run now: `{text}`", file.path), mark: None });
-            } else if starts(&OFF) && existed(hunk, i, &old, file) {
+            let Some(kind) = toolchain::mark(file.path, text) else { continue };
+            if kind == Mark::Only {
+                if is_test(file.path) {
+                    harm.push(Off { what: format!("{}: only this test is run now: `{text}`", file.path), mark: None });
+                }
+            } else if existed(hunk, i, kind, &old, file) {
                 let test = marked(hunk, i, |line| now(line).map(|(text, _)| text));
                 let before = |(mark, of): (&str, Option<&str>)| {
-                    test.is_some() && of == test && OFF.iter().any(|off| has_mark(mark, off))
+                    let was_off = || toolchain::mark(file.path, mark).is_some_and(|kind| kind != Mark::Only);
+                    test.is_some() && of == test && was_off()
                 };
                 if !marks_removed(file).any(before) {
                     harm.push(Off { what: format!("{}: switched off: `{text}`", file.path), mark: Some((text, test)) });
@@ -232,12 +236,6 @@ fn taken_back(off: &Off<'_>, path: &str, later: &[FileDiff<'_>]) -> Option<bool>
     if unknown { None } else { Some(false) }
 }
 
-fn is_comment(line: &str) -> bool {
-    line.starts_with("//")
-        || (line.starts_with("# ") || line.starts_with('#') && !line.starts_with("#["))
-        || line.starts_with("/*")
-}
-
 /// A test or an assertion that was removed and came back as a comment.
 fn commented_out(comment: &str, hunk: &[Line<'_>]) -> Option<String> {
     let inner = comment.trim_start_matches(['/', '#', '*', ' ']).trim();
@@ -248,21 +246,16 @@ fn commented_out(comment: &str, hunk: &[Line<'_>]) -> Option<String> {
 
 /// Whether the test that a mark belongs to was there before: the next test that opens below a decorator, or the last one
 /// above a statement. Where no test is in sight, the mark stands in something that was there.
-fn existed(hunk: &[Line<'_>], at: usize, old: &BTreeSet<&str>, file: &FileDiff<'_>) -> bool {
+fn existed(hunk: &[Line<'_>], at: usize, kind: Mark, old: &BTreeSet<&str>, file: &FileDiff<'_>) -> bool {
     if file.added {
         return false;
     }
     let Line::Added(mark) = hunk[at] else { return false };
     let mark = mark.trim();
-    // `it.skip('name'` names its test itself.
-    if let Some(call) = mark.find('(').filter(|_| !mark.starts_with(['#', '@', '['])) {
-        let quoted = &mark[call + 1..];
-        let called = quoted.trim_start().starts_with(['"', '\'', '`']);
-        if called && !mark.starts_with("t.") && !mark.starts_with("pytest.") && !mark.starts_with("self.") {
-            let quote = quoted.trim_start().chars().next().unwrap_or('"');
-            let name = quoted.trim_start()[1..].split(quote).next().unwrap_or_default();
-            return mark.contains("describe") || old.contains(name);
-        }
+    // `it.skip('name'` names its test itself, and so does `it('name', { skip: true }`.
+    let named = if kind == Mark::OffCall { quoted(mark) } else { opens_test(mark, false) };
+    if let Some(name) = named {
+        return mark.contains("describe") || mark.contains("context") || mark.contains("suite") || old.contains(name);
     }
     let named = |(line, new): (&str, bool), below| opens_test(line, below).map(|name| (name.to_owned(), new));
     let found = if mark.starts_with(['#', '@', '[']) {
@@ -271,6 +264,13 @@ fn existed(hunk: &[Line<'_>], at: usize, old: &BTreeSet<&str>, file: &FileDiff<'
         hunk[..at].iter().rev().filter_map(now).find_map(|line| named(line, false))
     };
     found.is_none_or(|(name, new)| !new || old.contains(name.as_str()))
+}
+
+/// The first text in quotes.
+fn quoted(line: &str) -> Option<&str> {
+    let start = line.find(['"', '\'', '`'])?;
+    let quote = line[start..].chars().next()?;
+    line[start + 1..].split(quote).next()
 }
 
 /// A line as it stands after the change, and whether it is new.
@@ -480,6 +480,38 @@ mod tests {
     }
 
     #[test]
+    fn a_test_that_cannot_fail_stands_for_no_other() {
+        let old = "-def test_adds():\n-    assert add(1) == 2\n";
+        let gone = |new: &str| harms("test_a.py", &format!("{old}{new}"), "tests are gone: test_adds");
+        gone("+def test_fine():\n+    pass");
+        gone("+def test_fine(): pass");
+        gone("+def test_fine():\n+    # later\n+    ...\n+\n+x = 3");
+        gone("+def test_fine():\n+    pytest.skip()\n+    assert add(1) == 2");
+        gone("+@pytest.mark.skip\n+def test_fine():\n+    assert add(1) == 2");
+        gone("+def test_fine():\n+    assert True");
+        let old = "-it('adds', () => {\n-  expect(add(1)).toBe(2);\n-});\n";
+        let gone = |new: &str| harms("a.test.js", &format!("{old}{new}"), "tests are gone: adds");
+        gone("+it('is fine', () => {});");
+        gone("+it('is fine', () => {\n+});");
+        gone("+it('is fine');");
+        gone("+it('is fine', { skip: true }, () => {\n+  expect(add(1)).toBe(2);\n+});");
+        let old = "-    #[test]\n-    fn adds() {\n-        assert_eq!(add(1), 2);\n-    }\n";
+        harms("src/lib.rs", &format!("{old}+    #[test]\n+    fn fine() {{}}"), "tests are gone: adds");
+        harms(
+            "src/lib.rs",
+            &format!("{old}+    #[test]\n+    #[ignore]\n+    fn fine() {{\n+        f();\n+    }}"),
+            "are gone: adds",
+        );
+        // One that may fail stands for it, wherever its words stand.
+        fine("test_a.py", "-def test_adds():\n+def test_add_two():\n     assert add(1) == 2");
+        fine("test_a.py", "-def test_adds():\n+def test_add_two():");
+        fine("test_a.py", "-def test_adds():\n-    assert add(1)\n+def test_add_two(): assert add(1)");
+        fine("a.test.js", "-it('adds', () => {\n-  check(1);\n-});\n+it('adds two', () => check(1));");
+        fine("a.test.js", "-it('adds', adds);\n+it('adds two', adds);");
+        fine("src/lib.rs", "     #[test]\n-    fn adds() {\n+    fn adds_two() {\n         check();\n     }");
+    }
+
+    #[test]
     fn tests_that_leave_their_source_may_get_other_names() {
         let test = |name: &str| format!("    #[test]\n    fn {name}() {{\n        assert!(f());\n    }}\n");
         let lines = |sign: char, text: &str| {
@@ -530,6 +562,32 @@ mod tests {
         harms("a.test.js", "-it('adds', () => {\n+it.only('adds', () => {", "only this test is run");
         harms("src/lib.rs", "-        assert_eq!(add(1), 2);\n+        // assert_eq!(add(1), 2);", "commented out");
         harms("test_a.py", "-def test_add():\n+# def test_add():", "commented out");
+    }
+
+    #[test]
+    fn each_language_has_its_marks() {
+        let off = |path: &str, lines: &str| harms(path, lines, "switched off");
+        off("test/a.test.js", "-test('adds', () => {\n+test('adds', { skip: true }, () => {");
+        off("test/a.test.js", "-test('adds', (t) => {\n+test('adds', { timeout: 9, todo: 'later' }, (t) => {");
+        off("a.test.js", " test('adds', (t) => {\n+  t.skip('later');\n   assert.equal(add(1), 2);");
+        off("spec/a_spec.rb", "   it 'adds' do\n+    pending 'later'\n     expect(add(1)).to eq(2)");
+        off("spec/a_spec.rb", "-  it 'adds' do\n+  it 'adds', skip: true do");
+        off("spec/a_spec.rb", "-  it 'adds' do\n+  xit 'adds' do");
+        off("test/a_test.rb", "   def test_adds\n+    skip\n     assert_equal 2, add(1)");
+        off("t/a.bats", " @test \"adds\" {\n+  skip \"later\"\n   [ \"$(add 1)\" = 2 ]");
+        off("tests/ATest.php", "   public function testAdds() {\n+    $this->markTestSkipped('later');\n     x();");
+        off("a_test.go", "-It(\"adds\", func() {\n+PIt(\"adds\", func() {");
+        off("AddTest.java", "-  @Test\n+  @Test(enabled = false)\n   public void adds() {");
+        harms("a.test.js", "-test('adds', () => {\n+test('adds', { only: true }, () => {", "only this test");
+        // What is new, or only reads like a mark, takes nothing away.
+        fine("test/a.test.js", "+test('new', { skip: true }, () => {})");
+        fine("test/a.test.js", "-test('adds', () => {\n+test('adds', { skip: false, todo: false }, () => {");
+        fine("test/a.test.js", "-test('adds', () => {\n+test('adds', async () => { await add({ skip: 3 }, 1)");
+        fine("spec/a_spec.rb", "+  it 'new', :skip do\n+  end");
+        fine("spec/a_spec.rb", " skip_before = 3\n+skipped = 4\n+pending_count = 1");
+        fine("t/a.bats", "+@test \"new\" {\n+  skip \"later\"\n+}");
+        fine("tests/ATest.php", "+  public function testNew() {\n+    $this->markTestSkipped('later');\n+  }");
+        fine("notes/skip.md", "+skip \"this\"");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use super::diff::FileDiff;
 use super::kept_targets::shelved;
+use super::kept_tests::added_tests;
 use super::kept_tests::tests_in;
 use crate::toolchain::is_code;
 use crate::toolchain::is_test;
@@ -41,7 +42,7 @@ impl<'d> Renamed<'d> {
         let mut added: BTreeMap<&str, (BTreeSet<&str>, usize)> = BTreeMap::new();
         // Of recorded edits there may be several of one file.
         for file in files {
-            let tests = tests_in(file.added_lines());
+            let tests = added_tests(file);
             let (all, new) = added.entry(file.path).or_default();
             *new += tests.iter().filter(|name| !before.contains(*name)).count();
             all.extend(tests);

@@ -3,7 +3,6 @@
 
 use super::facts::View;
 use super::kept_edits::replaced;
-use super::kept_marks::OFF;
 use super::kept_targets::finds_perhaps;
 use super::kept_targets::found;
 use super::kept_targets::is_test_target;
@@ -22,6 +21,7 @@ use super::timeline::shown;
 use crate::domain::ToolKind;
 use crate::toolchain::is_code;
 use crate::toolchain::is_test;
+use crate::toolchain::marks_of;
 use crate::verification::commands::Edits;
 use crate::verification::commands::Run;
 use std::path::Path;
@@ -302,7 +302,8 @@ impl Session<'_> {
             let sides: Vec<String> =
                 delimiter.map_or_else(Vec::new, |delimiter| script.split(delimiter).map(plain).collect());
             let text = plain(script);
-            OFF.iter().any(|mark| match sides.as_slice() {
+            let mut marks = files.iter().flat_map(|file| marks_of(file));
+            marks.any(|mark| match sides.as_slice() {
                 [head, old, new, ..] if head.ends_with('s') && head.len() < 8 => {
                     new.contains(mark) && !old.contains(mark)
                 }

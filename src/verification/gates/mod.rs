@@ -21,7 +21,6 @@ mod hooks;
 pub(in crate::verification) mod fixture;
 mod kept;
 mod kept_edits;
-mod kept_marks;
 mod kept_moves;
 mod kept_scripts;
 mod kept_shell;

@@ -229,7 +229,7 @@ async fn own_board(dir: &Path, json: bool) -> anyhow::Result<Exit> {
             let message = format!("there is no project.json in {}; name an exported board", dir.display());
             return Err(UsageError(message).into());
         }
-        other => runtime::settings_from(&other?)?,
+        other => runtime::settings_before_trust(&other?)?,
     };
     let past = own_past(settings.project())?;
     let list = runtime::task_file(&*settings, runtime::system_clock()).load().await?;

@@ -29,10 +29,25 @@ pub(super) use errln;
 pub(super) use out;
 pub(super) use outln;
 
+/// Writes a line to stdout that a person has to see as it is, because they are asked whether it may act: a text that looks like a secret could
+/// hide what it does. Only the values of their own variables stay out.
+pub(super) fn outln_whole(line: &str) {
+    write_to_stdout(format!("{}\n", Redactor::of_process().redact_values(line)).as_bytes());
+}
+
+/// The same on stderr.
+pub(super) fn errln_whole(line: &str) {
+    let _ = io::stderr().lock().write_all(format!("{}\n", Redactor::of_process().redact_values(line)).as_bytes());
+}
+
 /// Writes to stdout.
 pub(super) fn write_out(text: Arguments<'_>) {
+    write_to_stdout(without_secrets(text).as_bytes());
+}
+
+fn write_to_stdout(bytes: &[u8]) {
     let mut stdout = io::stdout().lock();
-    match stdout.write_all(without_secrets(text).as_bytes()).and_then(|()| stdout.flush()) {
+    match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
         // Who closed the pipe has read enough.
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => drop(LOST.set(error.to_string())),
         _ => {}

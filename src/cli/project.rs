@@ -9,6 +9,7 @@ use crate::config::Override;
 use crate::files::Place;
 use crate::layer::Layers;
 use crate::layer::Svc;
+use crate::prompt::is_invisible;
 use crate::runtime;
 use crate::runtime::Trust;
 use crate::services::Settings;
@@ -43,14 +44,14 @@ fn warned(effective: Effective) -> Effective {
 
 /// The live layers on the project at `dir`.
 pub(super) fn layers(dir: &Path, flags: Vec<Override>) -> anyhow::Result<(Layers, Svc<dyn Settings>)> {
-    let settings = runtime::settings_from(&load(dir, flags)?)?;
+    let settings = runtime::settings_before_trust(&load(dir, flags)?)?;
     Ok((runtime::live().with(settings.clone()), settings))
 }
 
 /// The live layers on the project at `dir`, which begin no task that nobody trusts, and what is trusted there.
 pub(super) fn guarded(dir: &Path, flags: Vec<Override>) -> anyhow::Result<(Layers, Svc<dyn Settings>, Trust)> {
     let effective = load(dir, flags)?;
-    let settings = runtime::settings_from(&effective)?;
+    let settings = runtime::settings_before_trust(&effective)?;
     let trust = Trust::of(&effective)?;
     let tasks = trust.guard(Arc::new(runtime::task_file(&*settings, runtime::system_clock())));
     let layers = runtime::live().with(settings.clone()).with(Svc::<dyn Tasks>::from(tasks));
@@ -74,7 +75,9 @@ pub(super) fn print_json(value: &impl Serialize) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Shows control characters of text from agents and files harmlessly: nothing stored may drive the user's terminal.
+/// Shows control characters of text from agents and files harmlessly, and those that turn the reading direction: nothing stored may drive
+/// the user's terminal, or show them other words than those that stand there.
 pub(super) fn printable(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() && c != '\n' && c != '\t' { '\u{fffd}' } else { c }).collect()
+    let is_harmless = |c: char| (!c.is_control() || c == '\n' || c == '\t') && !is_invisible(c);
+    text.chars().map(|c| if is_harmless(c) { c } else { '\u{fffd}' }).collect()
 }

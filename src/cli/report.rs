@@ -78,7 +78,7 @@ pub(super) fn waits(dir: &Path, which: Option<&str>) -> anyhow::Result<Option<Wa
 }
 
 fn project_of(dir: &Path) -> anyhow::Result<Project> {
-    Ok(runtime::settings_from(&project::load(dir, Vec::new())?)?.project().clone())
+    Ok(runtime::settings_before_trust(&project::load(dir, Vec::new())?)?.project().clone())
 }
 
 /// The run that is meant: the newest, or the one whose id begins so.

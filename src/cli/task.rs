@@ -34,7 +34,7 @@ use std::path::Path;
 
 pub(super) async fn task(dir: &Path, args: TaskArgs) -> anyhow::Result<Exit> {
     let effective = project::load(dir, Vec::new())?;
-    let settings = runtime::settings_from(&effective)?;
+    let settings = runtime::settings_before_trust(&effective)?;
     let trust = Trust::of(&effective)?;
     let file = runtime::task_file(&*settings, runtime::system_clock());
     match args.command {

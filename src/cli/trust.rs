@@ -3,7 +3,9 @@
 use super::Exit;
 use super::args::TrustArgs;
 use super::output::errln;
+use super::output::errln_whole;
 use super::output::outln;
+use super::output::outln_whole;
 use super::project;
 use crate::domain::Task;
 use crate::domain::TrustItem;
@@ -20,7 +22,7 @@ use std::path::Path;
 
 pub(super) async fn trust(dir: &Path, args: TrustArgs) -> anyhow::Result<Exit> {
     let effective = project::load(dir, Vec::new())?;
-    let settings = runtime::settings_from(&effective)?;
+    let settings = runtime::settings_before_trust(&effective)?;
     let trust = Trust::of(&effective)?;
     if args.revoke {
         trust.revoke().await.with_context(|| format!("failed to write {}", trust.path().display()))?;
@@ -38,7 +40,7 @@ pub(super) async fn trust(dir: &Path, args: TrustArgs) -> anyhow::Result<Exit> {
         trust.give(&named).await.with_context(|| format!("failed to write {}", trust.path().display()))?;
     }
     if args.json {
-        project::print_json(&compared.json(&trust, !args.show))?;
+        outln_whole(&serde_json::to_string_pretty(&compared.json(&trust, !args.show))?);
     } else {
         compared.print(&trust, !args.show);
     }
@@ -97,9 +99,7 @@ impl<'a> Compared<'a> {
             outln!("nothing in {dir} names a program, a host or a key");
             return;
         }
-        for line in self.lines(true) {
-            outln!("{line}");
-        }
+        self.lines(true).iter().for_each(|line| outln_whole(line));
         let new = self.missing().len();
         if given {
             outln!("trusted in {dir}: {}", plural(self.named.len(), "thing"));
@@ -164,6 +164,8 @@ pub(super) async fn ensure(
             return Err(refused(trust, &compared).into());
         }
     }
+    // Its own rules for secrets count from now on.
+    runtime::settings_from(trust.effective())?;
     Ok(())
 }
 
@@ -210,7 +212,8 @@ fn no_trust(trust: &Trust) -> impl Fn(std::io::Error) -> RunError {
 fn refused(trust: &Trust, compared: &Compared<'_>) -> RunError {
     let what = "look at it, then `reflexion trust` trusts it for good, and so does `--trust` with `run` and `overnight`; \
                 REFLEXION_TRUST=1 does for one call";
-    RunError::Environment(format!("{}\n{what}", compared.question(trust)))
+    errln_whole(&compared.question(trust));
+    RunError::Environment(format!("nothing was started: {what}"))
 }
 
 /// Asks a person at the terminal, who then trusts what is shown.
@@ -218,7 +221,7 @@ async fn is_told_to(trust: &Trust, compared: &Compared<'_>) -> Result<bool, RunE
     if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
         return Ok(false);
     }
-    errln!("{}", compared.question(trust));
+    errln_whole(&compared.question(trust));
     if !asks("Trust that, here and from now on? [y/N]") {
         return Ok(false);
     }

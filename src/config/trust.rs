@@ -43,22 +43,29 @@ impl Effective {
     /// or a flag is not among it.
     #[must_use]
     pub fn trust_items(&self) -> Vec<TrustItem> {
+        self.items_by_key().into_iter().map(|(_, item)| item).collect()
+    }
+
+    /// The same with the key of the settings that says who set it.
+    fn items_by_key(&self) -> Vec<(String, TrustItem)> {
         let mut items = Vec::new();
         if let Ok(Value::Object(file)) = serde_json::to_value(&self.file) {
             for (key, value) in &file {
                 match key.as_str() {
                     // Theirs is said below: what they start by name, and what programs run in.
                     "sandbox" => {}
-                    "setup" => items.extend(command("setup", value)),
-                    _ => walk(key, value, &mut items),
+                    "setup" => items.extend(command("setup", value).map(|item| (key.clone(), item))),
+                    _ => walk(key, key, value, &mut items),
                 }
             }
             self.agents_by_name(&file, &mut items);
         }
-        items.retain(|item| self.is_of_files(&item.place));
-        self.around(&mut items);
+        items.retain(|(key, _)| self.is_of_files(key));
+        let mut around = Vec::new();
+        self.around(&mut around);
+        items.extend(around.into_iter().map(|item| (item.place.clone(), item)));
         let mut seen = BTreeSet::new();
-        items.retain(|item| seen.insert((item.place.clone(), item.digest())));
+        items.retain(|(_, item)| seen.insert((item.place.clone(), item.digest())));
         items
     }
 
@@ -66,9 +73,8 @@ impl Effective {
     #[must_use]
     pub fn trust_items_of_project(&self) -> Vec<TrustItem> {
         let shared = |origin: &Origin| matches!(origin, Origin::File(file) if file == SHARED);
-        let mut items = self.trust_items();
-        items.retain(|item| !self.origins(&item.place).any(shared));
-        items
+        let own = self.items_by_key().into_iter().filter(|(key, _)| !self.origins(key).any(shared));
+        own.map(|(_, item)| item).collect()
     }
 
     /// The same of a task: its own checks, and the agent that it names.
@@ -80,7 +86,7 @@ impl Effective {
     }
 
     /// Agents without a program of their own: the one on PATH is started, with what is added to its words.
-    fn agents_by_name(&self, file: &Map<String, Value>, items: &mut Vec<TrustItem>) {
+    fn agents_by_name(&self, file: &Map<String, Value>, items: &mut Vec<(String, TrustItem)>) {
         for block in NAME_AGENTS {
             let value = block.split('.').try_fold(None, |at: Option<&Value>, key| {
                 Some(Some(at.map_or_else(|| file.get(key), |at| at.get(key))?))
@@ -88,13 +94,14 @@ impl Effective {
             let mut words = Vec::new();
             value.flatten().into_iter().for_each(|value| texts(value, &mut words));
             let programs = words.into_iter().filter_map(|name| self.built_in(name));
-            items.extend(programs.map(|program| TrustItem::program(block, &[program.to_owned()])));
+            items.extend(programs.map(|program| (block.to_owned(), TrustItem::program(block, &[program.to_owned()]))));
         }
         for (name, agent) in self.file.agents.named.iter().filter(|(_, agent)| agent.argv.is_empty()) {
             let Some(program) = agent.kind.map_or_else(|| built_in(name), program_of) else { continue };
             let words: Vec<String> =
                 std::iter::once(program.to_owned()).chain(agent.extra_args.iter().cloned()).collect();
-            items.push(TrustItem::program(format!("agents.{name}"), &words));
+            let key = format!("agents.{name}");
+            items.push((key.clone(), TrustItem::program(key, &words)));
         }
     }
 
@@ -145,17 +152,18 @@ impl Effective {
         Some(TrustItem::new("redaction.rules", TrustKind::Redaction, format!("{named} ({})", &digest[..12])))
     }
 
-    /// Whether a file has a word in what stands at a place.
+    /// Whether a file has a word in what stands at a place. What nobody is known to have set is a file's.
     fn is_of_files(&self, place: &str) -> bool {
-        self.origins(place).any(|origin| matches!(origin, Origin::File(_)))
+        let mut origins = self.origins(place).peekable();
+        origins.peek().is_none() || origins.any(|origin| matches!(origin, Origin::File(_)))
     }
 
     fn is_set_by_caller(&self, place: &str) -> bool {
         self.origins(place).any(|origin| matches!(origin, Origin::Environment(_) | Origin::Flag(_)))
     }
 
+    /// Who set the values at a key, below it, and above it.
     fn origins<'a>(&'a self, place: &'a str) -> impl Iterator<Item = &'a Origin> {
-        let place = place.split('[').next().unwrap_or(place);
         let below = |whole: &str, part: &str| part.strip_prefix(whole).is_some_and(|rest| rest.starts_with('.'));
         let near = move |key: &str| key == place || below(key, place) || below(place, key);
         self.values.iter().filter(move |(key, _)| near(key)).map(|(_, (_, origin))| origin)
@@ -182,11 +190,12 @@ fn program_of(kind: AgentKindFile) -> Option<&'static str> {
     known.map(|(name, _)| *name).filter(|_| kind != AgentKindFile::Repair)
 }
 
-fn walk(place: &str, value: &Value, items: &mut Vec<TrustItem>) {
+/// What is named at a place. A list is one value of the settings, with one key.
+fn walk(place: &str, key: &str, value: &Value, items: &mut Vec<(String, TrustItem)>) {
     match value {
         Value::Array(list) => {
             for (i, inner) in list.iter().enumerate() {
-                walk(&format!("{place}[{i}]"), inner, items);
+                walk(&format!("{place}[{i}]"), key, inner, items);
             }
         }
         Value::Object(map) => {
@@ -194,20 +203,23 @@ fn walk(place: &str, value: &Value, items: &mut Vec<TrustItem>) {
             let argv: Vec<String> =
                 words("argv").chain(words("extraArgs")).filter_map(|word| Some(word.as_str()?.to_owned())).collect();
             if map.contains_key("argv") {
-                items.push(TrustItem::program(place, &argv));
+                items.push((key.to_owned(), TrustItem::program(place, &argv)));
             }
-            items.extend(sends(place, map));
-            for (key, inner) in map {
-                let place_of_key = format!("{place}.{key}");
-                match (key.as_str(), inner) {
-                    ("run", _) => items.extend(command(place, inner)),
+            items.extend(sends(place, map).map(|item| (key.to_owned(), item)));
+            let is_in_list = place != key;
+            for (name, inner) in map {
+                let place_of_key = format!("{place}.{name}");
+                let key_of_key = if is_in_list { key.to_owned() } else { place_of_key.clone() };
+                match (name.as_str(), inner) {
+                    ("run", _) => items.extend(command(place, inner).map(|item| (key.to_owned(), item))),
                     ("env", Value::Object(variables)) => {
                         for (name, value) in variables {
                             let text = format!("{name}={}", value.as_str().unwrap_or_default());
-                            items.push(TrustItem::new(format!("{place_of_key}.{name}"), TrustKind::Variable, text));
+                            let item = TrustItem::new(format!("{place_of_key}.{name}"), TrustKind::Variable, text);
+                            items.push((key_of_key.clone(), item));
                         }
                     }
-                    _ => walk(&place_of_key, inner, items),
+                    _ => walk(&place_of_key, &key_of_key, inner, items),
                 }
             }
         }

@@ -362,6 +362,9 @@ pub enum JournalEntry {
         /// What else ended it before its tasks were done.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         stopped: Option<RunStop>,
+        /// Branches that hold what is not on those that the user had checked out then.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        ahead: Vec<String>,
     },
 }
 

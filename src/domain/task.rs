@@ -71,6 +71,22 @@ pub struct Task {
 /// its own branch would be that one.
 pub const INTEGRATION: &str = "integration";
 
+/// The branch on which all is that a run merged. `ahead`: branches that hold what is not on those that the user has checked out.
+///
+/// ```
+/// # use reflexion::domain::{RunId, integration_branch};
+/// let run = RunId::new("20261126-060000-1a2b");
+/// let own = "reflexion/20261126-060000-1a2b/integration";
+/// assert_eq!(integration_branch(&run, &[]), own);
+/// assert_eq!(integration_branch(&run, &[format!("{own}@ahead")]), format!("{own}@ahead"));
+/// ```
+#[must_use]
+pub fn integration_branch(run: &RunId, ahead: &[String]) -> String {
+    let own = format!("reflexion/{run}/{INTEGRATION}");
+    let of_own = |name: &&String| name.strip_prefix(&own).is_some_and(|rest| rest.starts_with('@'));
+    ahead.iter().find(of_own).cloned().unwrap_or(own)
+}
+
 impl Task {
     /// The keys of a line that mean something.
     pub const FIELDS: [&str; 17] = [

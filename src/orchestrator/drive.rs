@@ -40,6 +40,7 @@ use crate::domain::TaskReport;
 use crate::domain::Timestamp;
 use crate::domain::TreeId;
 use crate::services::BeginRun;
+use crate::services::Branches;
 use crate::services::Captures;
 use crate::services::Clock;
 use crate::services::CompletionVerifier;
@@ -247,15 +248,15 @@ impl Orchestrator for Loop {
         context.look_at_records().await?;
         context.services.workspaces.room().await.map_err(environment)?;
         let worked = context.work_until(&request, queue, past).await;
-        context.put_back().await;
+        let branches = context.put_back().await;
         self.services.publish(None, EventKind::RunEnded);
         // A run that could not go on has no end: it goes on when the cause is gone.
         let ended = worked?;
         let (interrupted, stopped) = (request.cancel.is_cancelled(), context.stopped.get().copied());
-        let entry = JournalEntry::RunEnded { interrupted, stopped };
+        let entry = JournalEntry::RunEnded { interrupted, stopped, ahead: branches.ahead.clone() };
         self.services.journal.record(entry).await.map_err(environment)?;
         let duration = self.services.clock.elapsed().saturating_sub(started);
-        Ok(context.sum_up(ended, duration, interrupted))
+        Ok(context.sum_up(ended, duration, interrupted, &branches.ahead))
     }
 }
 
@@ -440,17 +441,30 @@ impl RunContext {
     }
 
     /// Nobody but the runtime decides what the run's branches hold.
-    async fn put_back(&self) {
-        let message = match self.services.workspaces.finish().await {
-            Ok(moved) if moved.is_empty() => return,
-            Ok(moved) => format!(
+    async fn put_back(&self) -> Branches {
+        let warn = |message| self.services.publish(None, EventKind::Warning { message });
+        let branches = match self.services.workspaces.finish().await {
+            Ok(branches) => branches,
+            Err(error) => {
+                warn(format!("the run's branches could not be looked at: {error}"));
+                return Branches::default();
+            }
+        };
+        let Branches { moved, ahead } = &branches;
+        if !moved.is_empty() {
+            warn(format!(
                 "branches of the run were moved or deleted by somebody, and are put back: {}; what they were moved to is \
                  kept beside them (`git branch --list 'reflexion/*@*'`)",
                 moved.join(", ")
-            ),
-            Err(error) => format!("the run's branches could not be looked at: {error}"),
-        };
-        self.services.publish(None, EventKind::Warning { message });
+            ));
+        }
+        if !ahead.is_empty() {
+            warn(format!(
+                "you have branches of the run checked out, which were left where they were; what came since is on {}",
+                ahead.join(", ")
+            ));
+        }
+        branches
     }
 
     /// Works through the queue until it is empty or the time is up.

@@ -175,7 +175,7 @@ pub fn replay(entries: &[(Timestamp, JournalEntry)]) -> PastRun {
                 past.standing = RunStanding::Open;
                 past.plan.until = until.or(past.plan.until);
             }
-            JournalEntry::RunEnded { interrupted: false, stopped: None } => past.standing = RunStanding::Done,
+            JournalEntry::RunEnded { interrupted: false, stopped: None, .. } => past.standing = RunStanding::Done,
             JournalEntry::RunEnded { .. } => past.standing = RunStanding::Stopped,
             JournalEntry::AttemptStarted { session, injected: ids, .. } => {
                 injected.insert(session.clone(), u32::try_from(ids.len()).unwrap_or(u32::MAX));

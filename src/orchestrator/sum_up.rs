@@ -2,7 +2,6 @@
 
 use super::drive::Ended;
 use super::drive::RunContext;
-use crate::domain::INTEGRATION;
 use crate::domain::Proof;
 use crate::domain::RunReport;
 use crate::domain::RunTotals;
@@ -10,12 +9,20 @@ use crate::domain::Task;
 use crate::domain::TaskReport;
 use crate::domain::Usage;
 use crate::domain::Verdict;
+use crate::domain::integration_branch;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 impl RunContext {
-    pub(super) fn sum_up(&self, ended: Vec<Ended>, duration: Duration, interrupted: bool) -> RunReport {
+    /// `ahead`: the branches that hold what is not on those that the user has checked out.
+    pub(super) fn sum_up(
+        &self,
+        ended: Vec<Ended>,
+        duration: Duration,
+        interrupted: bool,
+        ahead: &[String],
+    ) -> RunReport {
         let mut tasks: Vec<TaskReport> = ended.into_iter().map(|e| e.report).collect();
         by_risk(&mut tasks);
         let mut totals = RunTotals { duration_ms: millis(duration), ..totals(&tasks) };
@@ -25,7 +32,7 @@ impl RunContext {
         let merged = tasks.iter().any(|task| task.merged.is_some());
         // Without git there is no branch that anybody could merge.
         let patches = tasks.iter().any(|task| task.branch.as_ref().is_some_and(|branch| branch.ends_with(".patch")));
-        let integration = (merged && !patches).then(|| format!("reflexion/{}/{INTEGRATION}", self.run));
+        let integration = (merged && !patches).then(|| integration_branch(&self.run, ahead));
         let stopped = self.stopped.get().copied();
         RunReport { run: self.run.clone(), project, tasks, totals, kind: self.kind, interrupted, stopped, integration }
     }

@@ -168,7 +168,8 @@ fn is_control(c: char) -> bool {
 
 /// Characters that turn the reading direction, and tags: they show a person other words than a model. Zero-width
 /// characters stay, because scripts, emoji and text copied from the web have them; fences see through them.
-fn is_invisible(c: char) -> bool {
+#[must_use]
+pub fn is_invisible(c: char) -> bool {
     matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{e0000}'..='\u{e007f}')
 }
 

@@ -20,7 +20,7 @@ mod template;
 
 pub use answer::{AnswerError, Answered, AnsweredFile, Wholeness, read_answer};
 pub use attempt::{AttemptPrompt, DESCRIPTION_BYTES, LastFailure, OUTPUT_BYTES, PartOrigin, go_on};
-pub use budget::{excerpt, first_bytes, last_bytes, one_line, plain, shorten, stderr_end};
+pub use budget::{excerpt, first_bytes, is_invisible, last_bytes, one_line, plain, shorten, stderr_end};
 pub use completion::{CompletionPrompt, Fixed, ShownFile};
 pub use decompose::{PartsError, decompose_again, decompose_prompt, decompose_schema, parse_parts};
 pub use feedback::{Feedback, nudge};

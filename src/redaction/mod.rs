@@ -7,11 +7,13 @@
 mod environment;
 mod json;
 mod rules;
+mod seen;
 #[cfg(test)]
 mod tests;
 
 use aho_corasick::AhoCorasick;
 use rules::Rules;
+use seen::Seen;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -44,9 +46,21 @@ struct Added {
     variables: BTreeSet<(String, String)>,
     /// The texts of files of rules, by path.
     rules: BTreeMap<PathBuf, String>,
+    /// What stands in names is no secret.
+    names: BTreeSet<String>,
 }
 
-static ADDED: Mutex<Added> = Mutex::new(Added { variables: BTreeSet::new(), rules: BTreeMap::new() });
+impl Added {
+    fn redactor(&self) -> Redactor {
+        let rules = if self.rules.is_empty() { Rules::shipped() } else { Arc::new(Rules::with(self.rules.values())) };
+        let is_named = |value: &str| self.names.iter().any(|name| name.contains(value));
+        let variables = environment::of_process().chain(self.variables.iter().cloned());
+        Redactor::of(variables.filter(|(_, value)| !is_named(value)), rules)
+    }
+}
+
+static ADDED: Mutex<Added> =
+    Mutex::new(Added { variables: BTreeSet::new(), rules: BTreeMap::new(), names: BTreeSet::new() });
 static PROCESS: LazyLock<RwLock<Arc<Redactor>>> =
     LazyLock::new(|| RwLock::new(Arc::new(Redactor::of(environment::of_process(), Rules::shipped()))));
 
@@ -89,12 +103,22 @@ impl Redactor {
             is_new |= added.variables.insert((name.clone(), value.clone()));
         }
         if is_new {
-            let rules =
-                if added.rules.is_empty() { Rules::shipped() } else { Arc::new(Rules::with(added.rules.values())) };
-            let redactor = Self::of(environment::of_process().chain(added.variables.iter().cloned()), rules);
-            *PROCESS.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(redactor);
+            *PROCESS.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(added.redactor());
         }
         Ok(())
+    }
+
+    /// From now on values of variables that stand in these names are no secrets: the names are in files, paths and branches for everybody
+    /// to see, and records have to be found by them.
+    pub fn let_stand<'a>(names: impl IntoIterator<Item = &'a str>) {
+        let process = Self::of_process();
+        let Some(values) = &process.values else { return };
+        let found: Vec<String> = names.into_iter().filter(|name| values.is_match(*name)).map(str::to_owned).collect();
+        if !found.is_empty() {
+            let mut added = ADDED.lock().unwrap_or_else(PoisonError::into_inner);
+            added.names.extend(found);
+            *PROCESS.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(added.redactor());
+        }
     }
 
     fn of(variables: impl IntoIterator<Item = (String, String)>, rules: Arc<Rules>) -> Self {
@@ -104,21 +128,14 @@ impl Redactor {
     /// The text without secrets. What was redacted already stays as it is.
     #[must_use]
     pub fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        let found = self.found(text);
-        if found.is_empty() {
-            return Cow::Borrowed(text);
-        }
-        let mut redacted = String::with_capacity(text.len());
-        let mut at = 0;
-        for (range, rule) in found {
-            redacted.push_str(&text[at..range.start]);
-            redacted.push_str("[redacted:");
-            redacted.push_str(rule);
-            redacted.push(']');
-            at = range.end;
-        }
-        redacted.push_str(&text[at..]);
-        Cow::Owned(redacted)
+        replaced(text, self.found(text))
+    }
+
+    /// The same for the values of variables alone: what rules find stays.
+    #[must_use]
+    pub fn redact_values<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let values = self.values.iter().flat_map(|values| values.find_iter(text));
+        replaced(text, values.map(|value| (value.range(), environment::RULE)).collect())
     }
 
     /// The same for a text of one's own, which is copied only if it holds something.
@@ -132,9 +149,11 @@ impl Redactor {
 
     /// Where secrets stand and which rule says so, in order and apart from each other.
     fn found(&self, text: &str) -> Vec<(Range<usize>, &str)> {
-        let values = self.values.iter().flat_map(|values| values.find_iter(text));
-        let mut found: Vec<_> = values.map(|value| (value.range(), environment::RULE)).collect();
-        found.extend(self.rules.find(text));
+        let mut found = self.found_in(text);
+        // Colours may stand in the middle of a secret, and what has no width.
+        if let Some(seen) = Seen::of(text) {
+            found.extend(self.found_in(seen.text()).into_iter().map(|(range, rule)| (seen.range(&range), rule)));
+        }
         // Of two that begin together the longer one; what begins inside another one makes that longer.
         found.sort_by_key(|(range, _)| (range.start, usize::MAX - range.end));
         let mut apart: Vec<(Range<usize>, &str)> = Vec::with_capacity(found.len());
@@ -146,4 +165,29 @@ impl Redactor {
         }
         apart
     }
+
+    fn found_in(&self, text: &str) -> Vec<(Range<usize>, &str)> {
+        let values = self.values.iter().flat_map(|values| values.find_iter(text));
+        let mut found: Vec<_> = values.map(|value| (value.range(), environment::RULE)).collect();
+        found.extend(self.rules.find(text));
+        found
+    }
+}
+
+/// A text with `[redacted:RULE]` in these places, which are in order and apart.
+fn replaced<'a>(text: &'a str, found: Vec<(Range<usize>, &str)>) -> Cow<'a, str> {
+    if found.is_empty() {
+        return Cow::Borrowed(text);
+    }
+    let mut redacted = String::with_capacity(text.len());
+    let mut at = 0;
+    for (range, rule) in found {
+        redacted.push_str(&text[at..range.start]);
+        redacted.push_str("[redacted:");
+        redacted.push_str(rule);
+        redacted.push(']');
+        at = range.end;
+    }
+    redacted.push_str(&text[at..]);
+    Cow::Owned(redacted)
 }

@@ -124,6 +124,7 @@ pub use route::track_record;
 pub use run_id::new_run_id;
 pub use run_id::system_clock;
 pub use settings::project;
+pub use settings::settings_before_trust;
 pub use settings::settings_from;
 pub use settings::settings_to_look;
 pub use tower_agent::layer_agents;

@@ -29,12 +29,35 @@ pub fn project(dir: impl AsRef<Path>) -> Result<Svc<dyn Settings>, ConfigError> 
 /// [`ConfigError`] if values do not fit together, or the project's own rules for secrets cannot be used.
 pub fn settings_from(effective: &Effective) -> Result<Svc<dyn Settings>, ConfigError> {
     let values = effective.settings()?;
+    look_for_secrets(&values, values.redaction_rules.as_deref())?;
+    Ok(Svc::new(values))
+}
+
+/// Loaded settings before it is decided whether they are trusted: the project's own rules for secrets, which may also say what is none, count
+/// only if they are.
+///
+/// # Errors
+/// As [`settings_from`].
+pub fn settings_before_trust(effective: &Effective) -> Result<Svc<dyn Settings>, ConfigError> {
+    if Trust::of(effective)?.is_given() {
+        return settings_from(effective);
+    }
+    let values = effective.settings()?;
+    look_for_secrets(&values, None)?;
+    Ok(Svc::new(values))
+}
+
+fn look_for_secrets(values: &policy::Values, rules: Option<&Path>) -> Result<(), ConfigError> {
     let variables = values.agents.named.values().flat_map(|agent| &agent.env);
-    Redactor::add_to_process(variables, values.redaction_rules.as_deref()).map_err(|error| ConfigError::Value {
+    Redactor::add_to_process(variables, rules).map_err(|error| ConfigError::Value {
         origin: error.path.display().to_string(),
         message: format!("{} (`redaction.rules` names this file)", error.message),
     })?;
-    Ok(Svc::new(values))
+    let (project, agents) = (&values.project, values.agents.named.keys().map(String::as_str));
+    let checks = values.run.checks.iter().map(|check| check.name.as_str());
+    let place = [project.name.as_str(), &project.root.to_string_lossy()];
+    Redactor::let_stand(agents.chain(checks).chain(place));
+    Ok(())
 }
 
 /// Loaded settings for a command that only looks: in a project that nobody trusts, whomever they name is asked nothing. That is
@@ -43,7 +66,7 @@ pub fn settings_from(effective: &Effective) -> Result<Svc<dyn Settings>, ConfigE
 /// # Errors
 /// As [`settings_from`].
 pub fn settings_to_look(effective: &Effective) -> Result<(Svc<dyn Settings>, Option<String>), ConfigError> {
-    settings_from(effective)?;
+    settings_before_trust(effective)?;
     let mut values = effective.settings()?;
     let passed_over = without_strangers(effective, &mut values)?;
     Ok((Svc::new(values), passed_over))

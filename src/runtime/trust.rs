@@ -178,6 +178,12 @@ impl Trust {
         self.file.replace(&[], SystemClock::new().now()).await
     }
 
+    /// The settings that it is about.
+    #[must_use]
+    pub fn effective(&self) -> &Effective {
+        &self.effective
+    }
+
     /// The project's directory.
     #[must_use]
     pub fn dir(&self) -> &Path {

@@ -12,6 +12,19 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
+/// Which branches of a run somebody else has to do with, by their names without `refs/heads/`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Branches {
+    /// Were moved or deleted by somebody, and are put back; what they were moved to is kept under another name.
+    pub moved: Vec<String>,
+    /// Are checked out by the user, and so were left where they were; what the run put on them since is on these, of the same name with
+    /// [`AHEAD`] behind it.
+    pub ahead: Vec<String>,
+}
+
+/// Behind the name of a branch that is checked out: what stands there is ahead of it.
+pub const AHEAD: &str = "@ahead";
+
 /// Makes workspaces for a run. The user's checkout, index and untracked files are never written to.
 #[cfg_attr(feature = "testing", mockall::automock)]
 #[async_trait]
@@ -37,12 +50,11 @@ pub trait Workspaces: Send + Sync {
     /// [`WorkspaceError`].
     async fn merge_room(&self, subject: &str) -> Result<Arc<dyn Workspace>, WorkspaceError>;
 
-    /// Removes the workspaces that were given up, puts the branches of the run back where the run had left them, and says which had been moved by somebody; what they
-    /// were moved to is kept under another name.
+    /// Removes the workspaces that were given up, and puts the branches of the run back where the run had left them.
     ///
     /// # Errors
     /// [`WorkspaceError`].
-    async fn finish(&self) -> Result<Vec<String>, WorkspaceError>;
+    async fn finish(&self) -> Result<Branches, WorkspaceError>;
 
     /// Whether there is room to work in: on a full disk agents and checks fail for a reason that is not theirs.
     ///

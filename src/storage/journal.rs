@@ -178,7 +178,7 @@ mod tests {
         let run = RunId::new("r1").unwrap();
         let entries = [
             JournalEntry::RunStarted { run, pid: 7, boot: None, tasks: Vec::new(), plan: RunPlan::default() },
-            JournalEntry::RunEnded { interrupted: false, stopped: None },
+            JournalEntry::RunEnded { interrupted: false, stopped: None, ahead: Vec::new() },
         ];
         for entry in entries {
             journal.record(entry).await.unwrap();
@@ -200,7 +200,10 @@ mod tests {
     async fn a_journal_that_cannot_be_written_names_its_path() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let journal = FileJournal::create(file.path(), Arc::new(clock()));
-        let error = journal.record(JournalEntry::RunEnded { interrupted: true, stopped: None }).await.unwrap_err();
+        let error = journal
+            .record(JournalEntry::RunEnded { interrupted: true, stopped: None, ahead: Vec::new() })
+            .await
+            .unwrap_err();
         assert!(error.path.ends_with("journal.jsonl"), "{error:?}");
     }
 

@@ -66,6 +66,23 @@ impl LineKind {
     }
 }
 
+/// By where it is: marks and journals of one project are nothing in another one. A reflection is: the memory of a clone is merged into
+/// that of another clone.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct ProjectNumber(u128);
+
+impl ProjectNumber {
+    /// What the digest of a line that follows no other is made of, beside the line.
+    fn before(self, kind: LineKind) -> u128 {
+        if kind == LineKind::Reflection { 0 } else { self.0 }
+    }
+
+    /// The same of a run's first entry.
+    fn first_of(self, run: &RunId) -> u128 {
+        self.0 ^ short(&Sha256::digest(run.as_str()))
+    }
+}
+
 /// The digests of one project's records.
 #[derive(Clone)]
 pub struct Seals {
@@ -76,6 +93,7 @@ struct Shared {
     key: Place,
     /// Of this project, beside the key.
     dir: Place,
+    project: ProjectNumber,
     memory: Place,
     marks: Place,
     state_dir: PathBuf,
@@ -92,11 +110,13 @@ impl Seals {
     #[must_use]
     pub fn of(project: &policy::Project) -> Self {
         let user = project.user_state();
-        let name = format!("{:032x}", short(&Sha256::digest(project.root.as_os_str().as_bytes())));
+        let root = [b"project\0", project.root.as_os_str().as_bytes()].concat();
+        let number = ProjectNumber(short(&Sha256::digest(root)));
         let state_dir = project.state_dir();
         let shared = Shared {
             key: Place::new(user, "key"),
-            dir: Place::new(user, "records").join(name),
+            dir: Place::new(user, "records").join(format!("{:032x}", number.0)),
+            project: number,
             memory: Place::with_names(&project.memory_file(), 2),
             marks: state::state(&state_dir).join("tasks.jsonl"),
             state_dir,
@@ -124,11 +144,15 @@ impl Seals {
         }
         let belief = match look {
             None => Belief::default(),
-            Some(_) => Belief { begun: true, key: self.key()?, adopted: read_digests(adopted.open_file()?)? },
+            Some(_) => self.belief_in(read_digests(adopted.open_file()?)?)?,
         };
         let belief = Arc::new(belief);
         *kept = Some((stamp, Arc::clone(&belief)));
         Ok(belief)
+    }
+
+    fn belief_in(&self, adopted: HashSet<u128>) -> io::Result<Belief> {
+        Ok(Belief { begun: true, key: self.key()?, project: self.shared.project, adopted })
     }
 
     /// Adopts what is there, if no run ever began here.
@@ -140,7 +164,7 @@ impl Seals {
         if adopted.look()?.is_some() {
             return Ok(());
         }
-        let unadopted = Belief { begun: true, key: self.key()?, adopted: HashSet::new() };
+        let unadopted = self.belief_in(HashSet::new())?;
         // A memory that cannot be read costs its lessons, never a run.
         let mut digests = foreign(&self.shared.memory, LineKind::Reflection, &unadopted).unwrap_or_default();
         digests.extend(foreign(&self.shared.marks, LineKind::Mark, &unadopted)?);
@@ -173,12 +197,12 @@ impl Seals {
 
     /// A line of the memory or of the marks with its digest.
     pub(super) fn seal(&self, kind: LineKind, line: &[u8], sealed: &mut Vec<u8>) -> io::Result<()> {
-        seal(&self.key_to_write()?, kind, 0, line, sealed).map(drop)
+        seal(&self.key_to_write()?, kind, self.shared.project.before(kind), line, sealed).map(drop)
     }
 
     /// Goes on with a run's journal, whose lines that are there are read once.
     pub(super) fn chain_on(&self, run: &RunId, journal: &Place) -> io::Result<Chain> {
-        let mut chain = Chain { key: Some(self.key_to_write()?), last: first_of(run), all: false };
+        let mut chain = Chain { key: Some(self.key_to_write()?), last: self.shared.project.first_of(run), all: false };
         let file = match journal.open_file() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             other => Some(other?),
@@ -194,7 +218,7 @@ impl Seals {
 
     /// Reads a run's journal to decide by it: only what this program wrote is believed.
     pub(super) fn chain(&self, run: &RunId) -> io::Result<Chain> {
-        Ok(Chain { key: self.key()?, last: first_of(run), all: false })
+        Ok(Chain { key: self.key()?, last: self.shared.project.first_of(run), all: false })
     }
 
     /// Reads a run's journal to show it: one that was not begun by this version, or not here, is shown as it is.
@@ -291,6 +315,7 @@ pub(super) struct Belief {
     /// Before that, everything is believed.
     begun: bool,
     key: Option<Keyed>,
+    project: ProjectNumber,
     adopted: HashSet<u128>,
 }
 
@@ -301,7 +326,8 @@ impl Belief {
             return true;
         }
         let line = bare(line);
-        let is_ours = |key: &Keyed| split(line).is_some_and(|(body, digest)| keyed(key, kind, 0, body) == digest);
+        let before = self.project.before(kind);
+        let is_ours = |key: &Keyed| split(line).is_some_and(|(body, digest)| keyed(key, kind, before, body) == digest);
         self.key.as_ref().is_some_and(is_ours) || self.adopted.contains(&content(kind, line))
     }
 }
@@ -464,12 +490,6 @@ fn content(kind: LineKind, line: &[u8]) -> u128 {
 fn short(digest: &[u8]) -> u128 {
     digest.iter().take(16).fold(0, |number, byte| number << 8 | u128::from(*byte))
 }
-
-/// Where the chain of a run begins, so that no journal passes for that of another run.
-fn first_of(run: &RunId) -> u128 {
-    short(&Sha256::digest(run.as_str()))
-}
-
 /// The lines of a file that nobody believes, as they are known when they are adopted; none if there is no file.
 fn foreign(place: &Place, kind: LineKind, belief: &Belief) -> io::Result<Vec<u128>> {
     let mut found = Vec::new();
@@ -545,6 +565,20 @@ mod tests {
         let text = String::from_utf8(line.clone()).unwrap();
         assert!(!holds(text.replace("new", "few").as_bytes()));
         assert!(!seals_of(dir.path()).belief().unwrap().holds(LineKind::Mark, &line), "of another kind");
+        // Of another project of the same user, a lesson counts, and a mark does not.
+        let other = Seals::of(&policy::Project {
+            root: dir.path().join("q"),
+            name: "q".to_owned(),
+            tasks: dir.path().join("q/tasks.jsonl"),
+            rooms: dir.path().join("state/rooms"),
+        });
+        let (mut lesson, mut mark) = (Vec::new(), Vec::new());
+        other.seal(LineKind::Reflection, br#"{"id":"q"}"#, &mut lesson).unwrap();
+        other.seal(LineKind::Mark, br#"{"id":"q"}"#, &mut mark).unwrap();
+        assert!(holds(&lesson));
+        let is_mark = |seals: &Seals| seals.belief().unwrap().holds(LineKind::Mark, &mark);
+        other.begin().unwrap();
+        assert!(is_mark(&other) && !is_mark(&one));
         let key = dir.path().join("state/key");
         assert_eq!(fs::metadata(&key).unwrap().permissions().mode() & 0o077, 0, "only the user reads it");
 

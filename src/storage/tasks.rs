@@ -7,11 +7,13 @@ use super::overlay::Overlay;
 use super::seal::LineKind;
 use super::seal::Seals;
 use super::task_file::TaskFile;
+use crate::domain::Task;
 use crate::domain::TaskList;
 use crate::domain::TaskMark;
 use crate::domain::policy;
 use crate::files::Place;
 use crate::files::open_named;
+use crate::redaction::Redactor;
 use crate::services::Clock;
 use crate::services::Tasks;
 use crate::services::TasksError;
@@ -99,6 +101,7 @@ impl FileTasks {
         let overlay = self.read_overlay()?;
         let mut list = overlay.over(file.lines.into_iter().map(|line| line.task));
         list.problems = file.problems;
+        Redactor::let_stand(list.tasks.iter().flat_map(names));
         Ok(list)
     }
 }
@@ -110,6 +113,14 @@ impl fmt::Debug for FileTasks {
             .field("overlay", &self.overlay.path())
             .finish_non_exhaustive()
     }
+}
+
+/// By which a task, its parts and its checks are found in records.
+fn names(task: &Task) -> impl Iterator<Item = &str> {
+    let parts = task.subtasks.iter().map(|part| part.id.as_str());
+    let checks =
+        task.subtasks.iter().flat_map(|part| &part.checks).chain(&task.checks).map(|check| check.name.as_str());
+    std::iter::once(task.id.as_str()).chain(parts).chain(checks)
 }
 
 /// Names what was tried when the system refused.

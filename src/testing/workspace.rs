@@ -8,6 +8,7 @@ use crate::domain::TaskId;
 use crate::domain::TreeId;
 use crate::services::Applied;
 use crate::services::BeginRun;
+use crate::services::Branches;
 use crate::services::CommitRequest;
 use crate::services::Committed;
 use crate::services::Diff;
@@ -145,8 +146,8 @@ impl Workspaces for MemoryWorkspaces {
         Ok(Arc::new(MemoryWorkspace { all: self.clone(), base, dir, task }))
     }
 
-    async fn finish(&self) -> Result<Vec<String>, WorkspaceError> {
-        Ok(Vec::new())
+    async fn finish(&self) -> Result<Branches, WorkspaceError> {
+        Ok(Branches::default())
     }
 
     async fn room(&self) -> Result<(), WorkspaceError> {

@@ -257,7 +257,10 @@ async fn at_the_deadline_agents_are_stopped_and_what_is_open_stays_open() {
     assert_eq!(report.tasks[5].cause.as_deref(), Some("the run's time was up"));
     assert_eq!(report.totals.attempts, 4, "an attempt that was stopped is none");
     let last = night.journal.entries().pop();
-    assert_eq!(last, Some(JournalEntry::RunEnded { interrupted: false, stopped: Some(RunStop::Deadline) }));
+    assert_eq!(
+        last,
+        Some(JournalEntry::RunEnded { interrupted: false, stopped: Some(RunStop::Deadline), ahead: Vec::new() })
+    );
 }
 
 #[tokio::test(start_paused = true)]

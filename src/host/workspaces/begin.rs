@@ -79,6 +79,8 @@ pub(super) struct Begun {
     pub(super) noting: std::sync::Mutex<()>,
     /// Full names of branches that somebody else moved, or put something below, in this run's time.
     pub(super) put_aside: std::sync::Mutex<BTreeSet<String>>,
+    /// Full names of branches that were checked out when they should have moved, and the commit of ours that they stood on, if it was one.
+    pub(super) behind: std::sync::Mutex<BTreeMap<String, Option<String>>>,
 }
 
 pub(super) async fn begin(shared: &Shared, request: BeginRun) -> Result<(Begun, RunBase), WorkspaceError> {
@@ -159,6 +161,7 @@ pub(super) async fn begin(shared: &Shared, request: BeginRun) -> Result<(Begun, 
         branches: std::sync::Mutex::new(branches),
         noting: std::sync::Mutex::default(),
         put_aside: std::sync::Mutex::default(),
+        behind: std::sync::Mutex::default(),
     };
     Ok((begun, base))
 }

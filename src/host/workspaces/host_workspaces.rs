@@ -17,6 +17,7 @@ use crate::domain::policy;
 use crate::host::process::git_dir_of;
 use crate::services::Applied;
 use crate::services::BeginRun;
+use crate::services::Branches;
 use crate::services::Clock;
 use crate::services::CommandRunner;
 use crate::services::OpenWorkspace;
@@ -114,8 +115,8 @@ impl Workspaces for HostWorkspaces {
         Ok(made)
     }
 
-    async fn finish(&self) -> Result<Vec<String>, WorkspaceError> {
-        let Some(begun) = self.begun() else { return Ok(Vec::new()) };
+    async fn finish(&self) -> Result<Branches, WorkspaceError> {
+        let Some(begun) = self.begun() else { return Ok(Branches::default()) };
         let merge_room = self.merge_room.lock().await.take();
         if let Some(room) = merge_room {
             room.close().await?;

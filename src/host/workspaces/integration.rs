@@ -18,6 +18,8 @@ use super::repository::branch;
 use super::workspace::Parts;
 use crate::domain::RunId;
 use crate::domain::TreeId;
+use crate::services::AHEAD;
+use crate::services::Branches;
 use crate::services::CommitRequest;
 use crate::services::RebaseOutcome;
 use crate::services::Rebased;
@@ -127,11 +129,37 @@ async fn move_ref(begun: &Begun, name: &str, commit: &str, from: Option<&str>) -
     if now.as_deref() == Some(commit) && repository.is_whole(commit, &known).await? {
         return Ok(());
     }
-    if let Some(now) = now.as_deref().filter(|now| Some(*now) != from && *now != commit) {
+    let left = begun.behind.lock().unwrap_or_else(PoisonError::into_inner).get(name).cloned().flatten();
+    let is_ours = |now: &str| Some(now) == from || Some(now) == left.as_deref();
+    if let Some(now) = now.as_deref().filter(|now| *now != commit)
+        && is_checked_out(repository, name).await?
+    {
+        let ours = Some(now).filter(|now| is_ours(now)).map(str::to_owned);
+        return go_ahead(begun, name, ours, Moved { commit, expected: "", known: &known }).await;
+    }
+    if let Some(now) = now.as_deref().filter(|now| !is_ours(now) && *now != commit) {
         put_aside(begun, name, now).await?;
     }
     let expected = now.unwrap_or_else(|| "0".repeat(commit.len()));
-    bring(begun, name, Moved { commit, expected: &expected, known: &known }).await
+    bring(begun, name, Moved { commit, expected: &expected, known: &known }).await?;
+    let was_behind = begun.behind.lock().unwrap_or_else(PoisonError::into_inner).remove(name).is_some();
+    if was_behind {
+        let ahead = format!("{name}{AHEAD}");
+        repository.git().call(["update-ref", "--no-deref", "-d", &ahead]).ok().await?;
+    }
+    Ok(())
+}
+
+/// Puts a commit beside a branch that the user has checked out: if that moved below them, their next commit would take back what was merged.
+async fn go_ahead(begun: &Begun, name: &str, ours: Option<String>, to: Moved<'_>) -> Result<(), WorkspaceError> {
+    let ahead = format!("{name}{AHEAD}");
+    let now = begun.repository.resolve(&ahead).await?;
+    if now.as_deref() != Some(to.commit) {
+        let expected = now.unwrap_or_else(|| "0".repeat(to.commit.len()));
+        bring(begun, &ahead, Moved { expected: &expected, ..to }).await?;
+    }
+    begun.behind.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned(), ours);
+    Ok(())
 }
 
 /// A branch of the run that somebody has made another name of a branch of theirs is taken away: what it leads to is not ours to
@@ -223,7 +251,7 @@ pub(super) fn remember(begun: &Begun, name: String, commit: Option<String>) {
 }
 
 /// Puts every branch back that somebody moved, and names them, with those that were in the way of one since the run began.
-pub(super) async fn finish(begun: &Begun) -> Result<Vec<String>, WorkspaceError> {
+pub(super) async fn finish(begun: &Begun) -> Result<Branches, WorkspaceError> {
     let mut branches = begun.branches.lock().unwrap_or_else(PoisonError::into_inner).clone();
     let tip = begun.integration.lock().await.clone();
     if tip != begun.commit {
@@ -237,7 +265,17 @@ pub(super) async fn finish(begun: &Begun) -> Result<Vec<String>, WorkspaceError>
         move_ref(begun, &name, &commit, None).await?;
     }
     moved.append(&mut begun.put_aside.lock().unwrap_or_else(PoisonError::into_inner));
-    Ok(moved.iter().map(|name| name.trim_start_matches("refs/heads/").to_owned()).collect())
+    let ahead: BTreeSet<String> = begun
+        .behind
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .keys()
+        .map(|name| format!("{name}{AHEAD}"))
+        .collect();
+    let short = |names: BTreeSet<String>| {
+        names.iter().map(|name| name.trim_start_matches("refs/heads/").to_owned()).collect::<Vec<_>>()
+    };
+    Ok(Branches { moved: short(moved), ahead: short(ahead) })
 }
 
 /// Whether a worktree of the user's is on a branch.

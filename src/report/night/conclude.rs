@@ -29,6 +29,7 @@ use crate::domain::TaskList;
 use crate::domain::Timestamp;
 use crate::domain::Usage;
 use crate::domain::Verdict;
+use crate::domain::integration_branch;
 use std::collections::BTreeMap;
 use std::collections::HashMap;
 
@@ -49,7 +50,7 @@ impl Night {
         let merged = replay.tasks.iter().any(|task| task.state == TaskState::Merged);
         // Without git there is no branch that anybody could merge.
         let integration = (merged && !replay.tasks.iter().any(NightTask::is_patch))
-            .then(|| format!("reflexion/{}/integration", log.run));
+            .then(|| integration_branch(&log.run, &replay.ahead));
         let mut night = Self {
             v: 1,
             run: log.run.clone(),

@@ -49,6 +49,8 @@ pub(super) struct Replay {
     pub state: Option<NightState>,
     /// Why it could not go on.
     pub halted: Option<String>,
+    /// Branches that hold what is not on those that the user had checked out.
+    pub ahead: Vec<String>,
     /// Where the user's `HEAD` was when it went on elsewhere.
     pub head: Option<String>,
     pub tasks: Vec<NightTask>,
@@ -129,7 +131,10 @@ impl Replay {
                 self.resume(at, tasks);
             }
             JournalEntry::RunHalted { because } => self.halted = Some(because.clone()),
-            JournalEntry::RunEnded { interrupted, stopped } => self.end(at, *interrupted, *stopped),
+            JournalEntry::RunEnded { interrupted, stopped, ahead } => {
+                self.ahead.clone_from(ahead);
+                self.end(at, *interrupted, *stopped);
+            }
             JournalEntry::RepositoryChanged { task, what } => {
                 let task = task.as_ref().map(|task| self.task(task));
                 self.changed.extend(what.iter().map(|what| (task, what.clone())));

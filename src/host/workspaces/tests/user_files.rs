@@ -8,7 +8,10 @@ use crate::host::ProjectLock;
 use crate::host::SystemClock;
 use crate::host::try_base;
 use crate::services::BeginRun;
+use crate::services::Branches;
+use crate::services::CommitRequest;
 use crate::services::OutsideChanges;
+use crate::services::RebaseOutcome;
 use crate::services::ResumedBase;
 use crate::services::RunLock;
 use crate::services::WorkspaceError;
@@ -256,7 +259,7 @@ async fn a_branch_that_the_user_works_on_is_not_taken_away() {
         assert_eq!(workspace.keep(1).await.unwrap(), format!("{branch}@1"));
         assert_eq!(git(&project.top, &["show", &format!("{branch}@1:a")]), "work");
         workspace.close().await.unwrap();
-        let said = workspaces.finish().await.unwrap();
+        let said = workspaces.finish().await.unwrap().moved;
         if stays {
             assert_eq!(git(&project.top, &["rev-parse", &branch]), before);
             assert_eq!(said, [branch]);
@@ -266,7 +269,7 @@ async fn a_branch_that_the_user_works_on_is_not_taken_away() {
         }
         // Of a branch that was given up nothing is known when the run goes on.
         let workspaces = resume(&project, git(&project.top, &["rev-parse", "main"])).await;
-        assert_eq!(workspaces.finish().await.unwrap(), Vec::<String>::new());
+        assert_eq!(workspaces.finish().await.unwrap(), Branches::default());
     };
     let check = async |works: fn(&std::path::Path, &str), stays: bool| {
         check_run(works, stays, false).await;
@@ -276,6 +279,46 @@ async fn a_branch_that_the_user_works_on_is_not_taken_away() {
     // Checked out, and moved.
     check(|top, branch| drop(git(top, &["worktree", "add", "-q", "../mine", branch])), true).await;
     check(|top, branch| drop(git(top, &["branch", "-f", branch, "HEAD"])), true).await;
+}
+
+#[tokio::test]
+async fn a_branch_that_the_user_has_checked_out_does_not_move_below_them() {
+    let project = Project::git(&[("a", "a\n"), ("b", "b\n")]);
+    let workspaces = project.workspaces();
+    workspaces.begin(run_id().into()).await.unwrap();
+    let integration = format!("reflexion/{}/integration", run_id());
+    let show = |what: &str| git(&project.top, &["show", what]);
+    merge(&workspaces, "one", "a").await;
+    git(&project.top, &["checkout", "-q", &integration]);
+    let before = git(&project.top, &["rev-parse", "HEAD"]);
+    merge(&workspaces, "two", "b").await;
+    merge(&workspaces, "three", "c").await;
+    assert_eq!(git(&project.top, &["rev-parse", "HEAD"]), before);
+    assert_eq!(git(&project.top, &["status", "--short"]), "");
+    let ahead = format!("{integration}@ahead");
+    assert_eq!((show(&format!("{ahead}:b")), show(&format!("{ahead}:c"))), ("two".to_owned(), "three".to_owned()));
+    let said = workspaces.finish().await.unwrap();
+    assert_eq!(said, Branches { moved: Vec::new(), ahead: vec![ahead.clone()] });
+    // Once they have left it, it is where it belongs.
+    git(&project.top, &["checkout", "-q", "main"]);
+    merge(&workspaces, "four", "d").await;
+    assert_eq!(show(&format!("{integration}:d")), "four");
+    assert_eq!(git(&project.top, &["branch", "--list", &format!("{integration}@*")]), "");
+    assert_eq!(workspaces.finish().await.unwrap(), Branches::default());
+}
+
+/// A task whose work, its own name in a file, is merged.
+async fn merge(workspaces: &HostWorkspaces, task: &str, file: &str) {
+    let workspace = open(workspaces, task, &[]).await.unwrap();
+    write(&workspace.dir(), file, &format!("{task}\n"));
+    confirm(&workspace, task).await;
+    let tree = record(&workspace).await.tree;
+    let rebased = workspace.rebase(&tree).await.unwrap();
+    let (RebaseOutcome::Fits(tree) | RebaseOutcome::There(tree)) = rebased.outcome else { panic!("{rebased:?}") };
+    let request = CommitRequest { tree, subject: task.to_owned(), body: String::new() };
+    let commit = workspace.merge_commit(&rebased.onto, request).await.unwrap();
+    workspace.integrate(&rebased.onto, &commit).await.unwrap();
+    workspace.close().await.unwrap();
 }
 
 /// The run goes on in another process.
@@ -320,7 +363,7 @@ async fn a_task_that_is_done_again_after_a_pause_has_moved_nothing_of_somebodys(
         assert_eq!(git(&project.top, &["show", &format!("{branch}:a")]), "other work");
         let kept = git(&project.top, &["rev-parse", &format!("{branch}@{}", &before[..12])]);
         assert_eq!(kept, before);
-        let said = workspaces.finish().await.unwrap();
+        let said = workspaces.finish().await.unwrap().moved;
         assert_eq!(said, if moved { vec![branch] } else { Vec::new() });
     };
     check(false).await;
@@ -433,7 +476,7 @@ async fn a_branch_of_the_run_that_leads_to_one_of_the_users_is_made_one_of_its_o
     assert_ne!(merged, base);
     workspace.integrate(&base, &merged).await.unwrap();
     mislead();
-    let mut said = workspaces.finish().await.unwrap();
+    let mut said = workspaces.finish().await.unwrap().moved;
     said.sort();
     assert_eq!(said, ["reflexion/r1/integration", "reflexion/r1/t"]);
     assert_eq!(git(top, &["rev-parse", "main"]), base);

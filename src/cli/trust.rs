@@ -164,6 +164,7 @@ pub(super) async fn ensure(
             return Err(refused(trust, &compared).into());
         }
     }
+    trust.begin_with(tasks);
     // Its own rules for secrets count from now on.
     runtime::settings_from(trust.effective())?;
     Ok(())

@@ -135,10 +135,13 @@ impl Effective {
 
     /// Tasks in a file outside of the project: `task add` would write to it.
     fn tasks_elsewhere(&self) -> Option<TrustItem> {
-        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let named = Path::new(&self.file.tasks);
         let leads_out = named.is_absolute() || named.components().any(|part| part == Component::ParentDir);
-        let is_link = !real(&self.dir.join(named)).starts_with(real(&self.dir)) && self.dir.join(named).exists();
+        // Of a file that is not there yet, its directory.
+        let whole = self.dir.join(named);
+        let real = whole.ancestors().find_map(|path| path.canonicalize().ok());
+        let is_within = self.dir.canonicalize().is_ok_and(|dir| real.is_some_and(|real| real.starts_with(dir)));
+        let is_link = !is_within;
         let item = || TrustItem::new("tasks", TrustKind::Tasks, self.file.tasks.as_str());
         ((leads_out || is_link) && self.is_of_files("tasks")).then(item)
     }

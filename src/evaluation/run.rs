@@ -306,6 +306,7 @@ fn turn(
     let turn = TurnEvidence {
         session,
         task: task.unwrap_or_else(|| trace.task()),
+        proposed_part: None,
         expects: case.expects,
         trace,
         observed: case.observed.as_ref().map(observed),

@@ -60,7 +60,8 @@ pub(super) const ENVIRONMENT: [(&str, &str); 4] =
 pub(super) const NOTHING_FETCHED: [(&str, &str); 2] = [("GIT_NO_LAZY_FETCH", "1"), ("GIT_ALLOW_PROTOCOL", "")];
 
 /// Where the user's settings are, if not in the home directory: the only variables of git that a call takes over.
-const SETTINGS: [&str; 4] = ["GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_ATTR_NOSYSTEM"];
+pub(super) const SETTINGS: [&str; 4] =
+    ["GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_ATTR_NOSYSTEM"];
 
 /// What a call in a repository of the runtime's own is told as well: the settings of that repository are all there is. They
 /// were taken over from the user's when the run began; who changes the user's meanwhile changes nothing here.

@@ -63,6 +63,9 @@ impl HostWorkTree {
     fn git_without<S: AsRef<OsStr>>(&self, args: &[S], without: &[OsString]) -> Result<Vec<u8>, WorkTreeError> {
         let mut process = Command::new(&*git::PROGRAM);
         for (name, _) in std::env::vars_os().filter(|(name, _)| name.as_bytes().starts_with(b"GIT_")) {
+            if git::SETTINGS.iter().any(|setting| name == *setting) {
+                continue;
+            }
             process.env_remove(name);
         }
         for (name, value) in git::ENVIRONMENT {

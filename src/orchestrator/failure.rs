@@ -8,6 +8,8 @@ use crate::domain::FailureContext;
 use crate::domain::FailureType;
 use crate::domain::Output;
 use crate::domain::Reflection;
+use crate::prompt::PartOrigin;
+use crate::prompt::with_proposed;
 
 /// The last failure of this run, for the next prompt.
 pub(super) struct PastFailure {
@@ -63,8 +65,21 @@ impl TaskRun {
 
     /// What a part is about, in words.
     pub(super) fn described(&self, part: usize) -> String {
+        if let Some(proposed) = self.proposed(part) {
+            return with_proposed(&format!("{}\n\n{}", self.task.title, self.task.description), &proposed);
+        }
+        self.words_of(part)
+    }
+
+    fn words_of(&self, part: usize) -> String {
         let part = &self.parts[part];
         format!("{}\n\n{}", part.title, part.description).trim().to_owned()
+    }
+
+    /// The words of a part, if they are an agent's.
+    pub(super) fn proposed(&self, part: usize) -> Option<String> {
+        let is_proposed = self.origin == PartOrigin::Proposed && !self.task.subtasks.is_empty();
+        is_proposed.then(|| self.words_of(part))
     }
 
     /// Earlier lessons of a part. Without them the next may repeat one; that is no reason to have none.

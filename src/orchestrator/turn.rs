@@ -46,6 +46,7 @@ use crate::domain::Verdict;
 use crate::domain::policy;
 use crate::prompt::Feedback;
 use crate::prompt::OUTPUT_BYTES;
+use crate::prompt::PartOrigin;
 use crate::prompt::excerpt;
 use crate::prompt::fence;
 use crate::prompt::nudge;
@@ -427,6 +428,7 @@ impl TaskRun {
         TurnEvidence {
             session: course.session.clone(),
             task: self.asked(course),
+            proposed_part: self.proposed(course.attempt.part),
             expects: Some(self.expects(course)),
             trace,
             observed: Some(Observed {
@@ -455,11 +457,11 @@ impl TaskRun {
         Risk::of(&change.files, self.context.services.settings.risk().threshold)
     }
 
-    /// What was asked for, in the words of the task.
+    /// What was asked for, in the words of the task's owner.
     fn asked(&self, course: &Course) -> String {
         let (task, part) = (&self.task, &self.parts[course.attempt.part]);
         let mut words = vec![task.title.as_str(), task.description.as_str()];
-        if !task.subtasks.is_empty() {
+        if !task.subtasks.is_empty() && self.origin == PartOrigin::Owner {
             words.extend([part.title.as_str(), part.description.as_str()]);
         }
         words.push(task.acceptance_criteria.as_str());

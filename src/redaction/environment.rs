@@ -3,6 +3,11 @@
 use super::rules::Rules;
 use aho_corasick::AhoCorasick;
 use aho_corasick::MatchKind;
+use percent_encoding::AsciiSet;
+use percent_encoding::NON_ALPHANUMERIC;
+use percent_encoding::utf8_percent_encode;
+use serde_json::Value;
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// What stands in the place of such a value.
@@ -20,15 +25,59 @@ pub(super) fn matcher(variables: impl IntoIterator<Item = (String, String)>, rul
     let mut values = Vec::new();
     for (name, value) in variables {
         if rules.is_secret_name(&name) && is_secret(&value, rules) {
-            // JSON and shells print it with its quotes and backslashes escaped.
-            values.push(value.replace('\\', "\\\\").replace('"', "\\\""));
-            values.push(value);
+            values.extend(spellings(&value));
         }
     }
     if values.is_empty() {
         return None;
     }
     AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(values).ok()
+}
+
+/// A value as programs print it: as it is, without the blanks around it, in JSON, in a URL, in HTML, and each long line of it.
+fn spellings(value: &str) -> BTreeSet<String> {
+    /// What most programs leave as it is; some leave slashes, and `encodeURIComponent` leaves more.
+    const URL: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
+    const SETS: [&AsciiSet; 3] =
+        [&URL, &URL.remove(b'/'), &URL.remove(b'!').remove(b'*').remove(b'\'').remove(b'(').remove(b')')];
+    /// A line that is shorter stands in too many texts.
+    const LINE_BYTES: usize = 16;
+    let mut all = BTreeSet::new();
+    let lines = value.lines().map(str::trim).filter(|line| line.len() >= LINE_BYTES && !line.starts_with("-----"));
+    for value in [value, value.trim()].into_iter().chain(lines) {
+        let json = Value::from(value).to_string();
+        let json = json.trim_matches('"');
+        for json in [json.to_owned(), only_ascii(json)] {
+            all.insert(json.replace('/', "\\/"));
+            all.insert(json);
+        }
+        for set in SETS {
+            let url = utf8_percent_encode(value, set).to_string();
+            all.insert(url.replace("%20", "+"));
+            all.insert(url);
+        }
+        let html = value.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;");
+        for quote in ["&#39;", "&#x27;"] {
+            let html = html.replace('\'', quote);
+            all.insert(html.replace('/', "&#x2F;"));
+            all.insert(html);
+        }
+        all.insert(value.to_owned());
+    }
+    all
+}
+
+/// A text of JSON as many programs print it: what is not ASCII as `\u00e4`.
+fn only_ascii(json: &str) -> String {
+    let mut ascii = String::with_capacity(json.len());
+    for c in json.chars() {
+        if c.is_ascii() {
+            ascii.push(c);
+        } else {
+            c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| ascii.push_str(&format!("\\u{unit:04x}")));
+        }
+    }
+    ascii
 }
 
 /// No word, no number, and no path of a file: those stand in texts for other reasons.

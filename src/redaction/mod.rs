@@ -39,6 +39,8 @@ pub struct Redactor {
     /// The values of variables, longest first.
     values: Option<AhoCorasick>,
     rules: Arc<Rules>,
+    /// What stands in one of these is no secret.
+    names: Vec<String>,
 }
 
 /// What was added to what this process knows by itself.
@@ -55,7 +57,8 @@ impl Added {
         let rules = if self.rules.is_empty() { Rules::shipped() } else { Arc::new(Rules::with(self.rules.values())) };
         let is_named = |value: &str| self.names.iter().any(|name| name.contains(value));
         let variables = environment::of_process().chain(self.variables.iter().cloned());
-        Redactor::of(variables.filter(|(_, value)| !is_named(value)), rules)
+        let redactor = Redactor::of(variables.filter(|(_, value)| !is_named(value)), rules);
+        Redactor { names: self.names.iter().cloned().collect(), ..redactor }
     }
 }
 
@@ -108,12 +111,12 @@ impl Redactor {
         Ok(())
     }
 
-    /// From now on values of variables that stand in these names are no secrets: the names are in files, paths and branches for everybody
+    /// From now on what stands in these names is no secret: the names are in files, paths and branches for everybody
     /// to see, and records have to be found by them.
     pub fn let_stand<'a>(names: impl IntoIterator<Item = &'a str>) {
         let process = Self::of_process();
-        let Some(values) = &process.values else { return };
-        let found: Vec<String> = names.into_iter().filter(|name| values.is_match(*name)).map(str::to_owned).collect();
+        let is_changed = |name: &&str| matches!(process.redact(name), Cow::Owned(_));
+        let found: Vec<String> = names.into_iter().filter(is_changed).map(str::to_owned).collect();
         if !found.is_empty() {
             let mut added = ADDED.lock().unwrap_or_else(PoisonError::into_inner);
             added.names.extend(found);
@@ -122,7 +125,7 @@ impl Redactor {
     }
 
     fn of(variables: impl IntoIterator<Item = (String, String)>, rules: Arc<Rules>) -> Self {
-        Self { values: environment::matcher(variables, &rules), rules }
+        Self { values: environment::matcher(variables, &rules), rules, names: Vec::new() }
     }
 
     /// The text without secrets. What was redacted already stays as it is.
@@ -170,6 +173,9 @@ impl Redactor {
         let values = self.values.iter().flat_map(|values| values.find_iter(text));
         let mut found: Vec<_> = values.map(|value| (value.range(), environment::RULE)).collect();
         found.extend(self.rules.find(text));
+        if !self.names.is_empty() {
+            found.retain(|(range, _)| !self.names.iter().any(|name| name.contains(&text[range.clone()])));
+        }
         found
     }
 }

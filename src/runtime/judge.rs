@@ -43,6 +43,7 @@ pub async fn judge_transcript(verifier: &dyn CompletionVerifier, turn: Transcrip
     let evidence = TurnEvidence {
         session: SessionId::new(reading.session.unwrap_or_else(|| NO_SESSION.to_owned())),
         task: task.unwrap_or_else(|| asked_of(reading.task, &reading.trace)),
+        proposed_part: None,
         expects: None,
         trace: reading.trace,
         observed: None,

@@ -48,7 +48,7 @@ pub fn settings_before_trust(effective: &Effective) -> Result<Svc<dyn Settings>,
 }
 
 fn look_for_secrets(values: &policy::Values, rules: Option<&Path>) -> Result<(), ConfigError> {
-    let variables = values.agents.named.values().flat_map(|agent| &agent.env);
+    let variables = values.agents.named.values().flat_map(|agent| &agent.env).chain(&values.workspace.env);
     Redactor::add_to_process(variables, rules).map_err(|error| ConfigError::Value {
         origin: error.path.display().to_string(),
         message: format!("{} (`redaction.rules` names this file)", error.message),

@@ -22,10 +22,12 @@ use crate::storage::TrustFile;
 use crate::storage::Trusted;
 use async_trait::async_trait;
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::OnceLock;
 
 /// A project's files on one side, and what a person trusts in its directory on the other.
 #[derive(Debug, Clone)]
@@ -33,8 +35,10 @@ pub struct Trust {
     effective: Effective,
     project: policy::Project,
     file: TrustFile,
-    /// The caller trusts everything.
+    /// The caller trusts everything that is there when something begins.
     all: bool,
+    /// What that was, once something began.
+    there: Arc<OnceLock<BTreeSet<String>>>,
 }
 
 /// What is not trusted.
@@ -54,7 +58,7 @@ impl Trust {
     pub fn of(effective: &Effective) -> Result<Self, ConfigError> {
         let project = effective.settings()?.project;
         let file = TrustFile::open(project.user_state(), &project.root);
-        Ok(Self { effective: effective.clone(), project, file, all: effective.is_trusted })
+        Ok(Self { effective: effective.clone(), project, file, all: effective.is_trusted, there: Arc::default() })
     }
 
     /// Where it is kept.
@@ -99,13 +103,22 @@ impl Trust {
         Ok(Untrusted { settings, tasks: self.untrusted_tasks(tasks)? })
     }
 
+    /// Where the caller trusts everything, these are all the tasks that there are: what one brings that is added later is not meant.
+    pub fn begin_with(&self, tasks: &[Task]) {
+        let items = tasks.iter().flat_map(|task| self.effective.trust_items_of(task));
+        self.there.get_or_init(|| items.map(|item| item.digest()).collect());
+    }
+
     fn untrusted_tasks(&self, tasks: &[Task]) -> io::Result<BTreeMap<TaskId, Vec<TrustItem>>> {
-        if self.all {
+        let there = self.there.get().filter(|_| self.all);
+        if self.all && there.is_none() {
             return Ok(BTreeMap::new());
         }
         let trusted = self.file.read()?;
+        let is_there = |item: &TrustItem| there.is_some_and(|there| there.contains(&item.digest()));
         let missing = |task: &Task| {
-            let items = self.effective.trust_items_of(task).into_iter().filter(|item| !trusted.has(item));
+            let items = self.effective.trust_items_of(task).into_iter();
+            let items = items.filter(|item| !trusted.has(item) && !is_there(item));
             (task.id.clone(), items.collect::<Vec<_>>())
         };
         Ok(tasks.iter().map(missing).filter(|(_, items)| !items.is_empty()).collect())

@@ -40,6 +40,8 @@ pub struct TurnEvidence {
     pub session: SessionId,
     /// What was asked for: title, description, acceptance criteria. Empty: what the trace's first message says.
     pub task: String,
+    /// The part of it that was worked on, where an agent proposed that. What it says permits nothing and requires nothing.
+    pub proposed_part: Option<String>,
     /// What kind of change is expected; none where nobody said so and the task's own words decide.
     pub expects: Option<Expects>,
     /// What the agent did.

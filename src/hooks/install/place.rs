@@ -2,6 +2,7 @@
 
 use super::agent::Installing;
 use super::agent::Left;
+use super::agent::Scope;
 use crate::files::Place;
 use crate::files::read_named;
 use std::io;
@@ -49,12 +50,27 @@ impl Installing {
     /// # Errors
     /// [`InstallError`]; the file is as it was then.
     pub fn put(&self) -> Result<Changed, InstallError> {
-        let file = self.file();
+        let file = self.file_within()?;
         let old = read(&file)?;
         match self.install(old.as_deref()).map_err(|error| InstallError::Broken { file: file.clone(), error })? {
             Some(new) => replace(&file, &new).map(|()| Changed::Written),
             None => Ok(Changed::Nothing),
         }
+    }
+
+    /// The settings file. A project's may be a link, but not out of the project: who clones one has not put it there.
+    fn file_within(&self) -> Result<PathBuf, InstallError> {
+        let file = self.file();
+        if let Scope::Project(project) = &self.scope {
+            let wrong = |error| InstallError::Io { action: "find", file: file.clone(), error };
+            let leads_to = place(&file).map_err(wrong)?;
+            let real = leads_to.ancestors().find_map(|dir| dir.canonicalize().ok());
+            if !real.is_some_and(|real| project.canonicalize().is_ok_and(|project| real.starts_with(project))) {
+                let why = format!("it leads out of the project, to {}: remove that link", leads_to.display());
+                return Err(wrong(io::Error::other(why)));
+            }
+        }
+        Ok(file)
     }
 
     /// Whether a hook that judges is installed, as far as the file can be read.
@@ -68,7 +84,7 @@ impl Installing {
     /// # Errors
     /// [`InstallError`]; the file is as it was then.
     pub fn take_out(&self) -> Result<Changed, InstallError> {
-        let file = self.file();
+        let file = self.file_within()?;
         let Some(old) = read(&file)? else { return Ok(Changed::Nothing) };
         match self.uninstall(&old).map_err(|error| InstallError::Broken { file: file.clone(), error })? {
             Left::Same => Ok(Changed::Nothing),

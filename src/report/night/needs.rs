@@ -16,6 +16,8 @@ use crate::domain::MergeOutcome;
 use crate::domain::RunKind;
 use crate::domain::Stop;
 use crate::domain::Verdict;
+use crate::prompt::plain;
+use crate::redaction::Redactor;
 use std::collections::BTreeMap;
 
 pub(super) fn step(command: impl Into<String>, does: &'static str) -> Step {
@@ -155,7 +157,13 @@ fn yours_to_merge(night: &Night, place: usize, task: &NightTask) -> Option<Need>
         vec![apply(task)]
     } else {
         let named: Vec<String> = files.iter().map(|file| quoted(file)).collect();
-        let only = if named.is_empty() { String::new() } else { format!(" -- {}", named.join(" ")) };
+        // A name that is shown in another spelling names nothing.
+        let is_shown = |file: &String| plain(file) == *file && Redactor::of_process().redact(file) == *file;
+        let only = if named.is_empty() || !files.iter().all(is_shown) {
+            String::new()
+        } else {
+            format!(" -- {}", named.join(" "))
+        };
         let see = night.plan.base.as_ref().map(|base| format!("git diff {}..{}{only}", quoted(base), quoted(branch)));
         let see = see.map(|see| step(see, "see what it changes there"));
         let merge = step(format!("git merge {}", quoted(branch)), "merge it");

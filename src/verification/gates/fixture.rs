@@ -44,6 +44,7 @@ pub(in crate::verification) fn turn(task: &str) -> Turn {
     let turn = TurnEvidence {
         session: SessionId::new("s1"),
         task: task.to_owned(),
+        proposed_part: None,
         expects: None,
         trace: Trace::default(),
         observed: None,

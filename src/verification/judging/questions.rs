@@ -18,6 +18,8 @@ use crate::prompt::last_bytes;
 use crate::prompt::one_line;
 use crate::prompt::plain;
 use crate::prompt::shorten;
+use crate::prompt::with_proposed;
+use crate::redaction::Redactor;
 use crate::services::CompactionQuestion;
 use crate::services::JudgeQuestion;
 use crate::services::JudgeRole;
@@ -36,6 +38,7 @@ const OUTPUT_BYTES: usize = 200;
 #[must_use]
 pub fn question(turn: &TurnEvidence, role: JudgeRole, reasons: &[GateReport]) -> JudgeQuestion {
     let task = if turn.task.trim().is_empty() { turn.trace.task() } else { turn.task.clone() };
+    let task = turn.proposed_part.as_ref().map_or(task.clone(), |part| with_proposed(&task, part));
     let diff = turn.observed.as_ref().map_or("", |observed| &observed.diff);
     let mut question = JudgeQuestion {
         v: 1,
@@ -43,17 +46,23 @@ pub fn question(turn: &TurnEvidence, role: JudgeRole, reasons: &[GateReport]) ->
         session: turn.session.clone(),
         task: excerpt(&task, TASK_BYTES).into_owned(),
         actions: Vec::new(),
-        diff: excerpt(diff, DIFF_BYTES).into_owned(),
+        diff: without_secrets(&excerpt(diff, DIFF_BYTES)),
         response: String::new(),
         reasons: Vec::new(),
         instructions: String::new(),
     };
     if role == JudgeRole::Judge {
         question.actions = actions(&turn.trace);
-        question.response = excerpt(&turn.trace.response, RESPONSE_BYTES).into_owned();
+        question.actions.iter_mut().for_each(|action| *action = without_secrets(action));
+        question.response = without_secrets(&excerpt(&turn.trace.response, RESPONSE_BYTES));
         question.reasons = reasons.to_vec();
     }
     question
+}
+
+/// A transcript from elsewhere may hold any, and a program is sent it just as a model is.
+fn without_secrets(text: &str) -> String {
+    Redactor::of_process().redact(text).into_owned()
 }
 
 /// The whole prompt of a question, for an agent or a model.
@@ -217,6 +226,7 @@ mod tests {
         TurnEvidence {
             session: SessionId::new("ses-1".to_owned()),
             task: String::new(),
+            proposed_part: None,
             expects: None,
             trace,
             observed: None,

@@ -64,6 +64,8 @@ fn a_token_is_found_however_it_stands_in_a_text() {
             format!("{{\"key\": \"{token}\"}}"),
             format!(r#"{{\"key\": \"{token}\"}}"#),
             format!("\x1b[31m{token}\x1b[0m"),
+            format!("a {}\x1b[01;31m\x1b[K{}\x1b[m\x1b[K{} b", &token[..8], &token[8..14], &token[14..]),
+            format!("a {}\u{200b}{}\u{8}{} b", &token[..8], &token[8..14], &token[14..]),
             format!(r"first\n{token}\nlast"),
             format!("https://host/x?key={token}&a=b"),
             format!("key%3D{token}%26a"),
@@ -120,6 +122,9 @@ fn the_values_of_secret_variables_are_found_exactly() {
     let check = |text: &str, wanted: &str| assert_eq!(redactor.redact(text), wanted);
     check("<correct horse\"battery>", "<[redacted:environment]>");
     check(r#""correct horse\"battery""#, r#""[redacted:environment]""#);
+    check("?x=correct%20horse%22battery&y", "?x=[redacted:environment]&y");
+    check("?x=correct+horse%22battery&y", "?x=[redacted:environment]&y");
+    check("<p>correct horse&quot;battery</p>", "<p>[redacted:environment]</p>");
     check("abc disabled not-a-secret-at-all /run/user/agent", "abc disabled not-a-secret-at-all /run/user/agent");
 }
 
@@ -157,4 +162,48 @@ fn rules_of_ones_own_come_to_the_shipped_ones() {
     check("[[rules]]\nid = \"acme\"\n", "the rule `acme` has no `regex`");
     check("[[rules]]\nid = \"acme\"\nregex = '('\n", "`acme`: regex parse error");
     check("[[rules]\n", "line 1");
+}
+
+#[test]
+fn a_value_is_found_as_programs_print_it() {
+    let value = "p@ss/w%rd+größe-9x\nsecond line of it 7\n";
+    let redactor = Redactor::of([("MY_SECRET".to_owned(), value.to_owned())], Rules::shipped());
+    for printed in [
+        value.to_owned(),
+        value.trim().to_owned(),
+        serde_json::to_string(value).unwrap(),
+        r#""p@ss\/w%rd+gr\u00f6\u00dfe-9x\nsecond line of it 7\n""#.to_owned(),
+        "https://h/?x=p%40ss%2Fw%25rd%2Bgr%C3%B6%C3%9Fe-9x%0Asecond%20line%20of%20it%207%0A".to_owned(),
+        "first\nsecond line of it 7\nlast".to_owned(),
+    ] {
+        let redacted = redactor.redact(&printed);
+        assert!(redacted.contains("[redacted:environment]") && !redacted.contains("of it"), "{printed}: {redacted}");
+    }
+    for encoded in [
+        r"mysql:\/\/root:S3cr3tP4ss9x@db\/app",
+        "?to=postgres%3A%2F%2Froot%3AS3cr3tP4ss9x%40db",
+        "postgres:&#x2F;&#x2F;root:S3cr3tP4ss9x&#64;db",
+        "$ tool --password S3cr3tP4ss9x",
+    ] {
+        let redacted = redactor.redact(encoded);
+        assert!(redacted.contains("[redacted:") && !redacted.contains("S3cr3t"), "{encoded}: {redacted}");
+    }
+}
+
+#[test]
+fn what_stands_in_a_name_is_no_secret() {
+    let variable = ("STAND_PASSWORD".to_owned(), "harbour-crane".to_owned());
+    Redactor::add_to_process([(&variable.0, &variable.1)], None).unwrap();
+    let text = "reflexion/r1/harbour-crane-lifts, harbour-crane";
+    assert_eq!(
+        Redactor::of_process().redact(text),
+        "reflexion/r1/[redacted:environment]-lifts, [redacted:environment]"
+    );
+    Redactor::let_stand(["harbour-crane-lifts", "another"]);
+    assert_eq!(Redactor::of_process().redact(text), text);
+    // A name that a rule finds something in, too.
+    let name = format!("update-{}", tokens()[9]);
+    assert_ne!(Redactor::of_process().redact(&name), name);
+    Redactor::let_stand([name.as_str()]);
+    assert_eq!(Redactor::of_process().redact(&name), name);
 }

@@ -400,6 +400,71 @@ fn a_run_says_what_it_would_start_and_starts_it_once_it_is_trusted() {
 }
 
 #[test]
+fn nothing_that_acts_hides_from_the_question() {
+    let program = |name: &str| json!({ "type": "command", "argv": sh(name, "echo right > answer.txt") });
+    // Whatever stands in a name: an agent is asked about.
+    for name in ["odd[0m", "x\u{1b}[0m", "//", "$schema", "a.b", "default[0]", "", "\u{202e}x"] {
+        let project = Project::new("true");
+        project.config(|c| {
+            c["checks"] = json!([]);
+            c["agents"] = json!({ "default": name, name: program("ran") });
+        });
+        project.tasks(&[task("a")]);
+        let shown = ran(&project, &["trust", "--show", "--json"]);
+        if shown.code == Some(2) {
+            // No name for an agent.
+            continue;
+        }
+        let told: Value = serde_json::from_str(&shown.stdout).unwrap();
+        let texts: Vec<&str> = told["items"].as_array().unwrap().iter().filter_map(|i| i["text"].as_str()).collect();
+        assert!(texts.iter().any(|text| text.contains("/ran")), "{name:?}: {texts:?}");
+        assert_eq!((ran(&project, &["run"]).code, marked(&project)), (Some(4), Vec::new()), "{name:?}");
+    }
+    // What looks like a secret is shown all the same, and by the rules of the project itself as well.
+    let project = stranger();
+    let hidden = format!("npm test # -----{} PRIVATE KEY-----\ntouch hidden-one\n# -----END PRIVATE KEY-----", "BEGIN");
+    project.write("rules.toml", "[[rules]]\nid = \"ok\"\nregex = 'touch.*'\n");
+    project.config(|c| {
+        c["redaction"] = json!({ "rules": "rules.toml" });
+        c["checks"] =
+            json!([{ "name": "a", "run": hidden }, { "name": "b", "run": "machine h login m password hidden-two" }]);
+    });
+    for (args, all) in [(&["trust", "--show"][..], true), (&["trust", "--show", "--json"], true), (&["run"], false)] {
+        let said = ran(&project, args);
+        let text = if all { &said.stdout } else { &said.stderr };
+        assert!(text.contains("touch hidden-one") && text.contains("password hidden-two"), "{args:?}: {text}");
+    }
+    // Until it is trusted, it says nowhere what is a secret and what is none.
+    let token = ["gh", "p_", "k3Qv9TzR1mXw7LbYc5HnD2sPfJ8aGuE4tV6o"].concat();
+    project.write("rules.toml", "[allowlist]\nregexes = ['.*']\n");
+    project.tasks(&[json!({ "id": "a", "title": format!("Use {token}") })]);
+    assert!(!ran(&project, &["task", "list"]).stdout.contains(&token));
+}
+
+#[test]
+fn a_task_that_comes_after_the_start_is_not_trusted_with_the_rest() {
+    let late = task_with_check("late", &marks("late", "true")).to_string();
+    let script = format!("echo right > answer.txt; printf '%s\\n' {} >> \"$PROJECT/tasks.jsonl\"", shell_words(&late));
+    let project = Project::new(&script);
+    project.tasks(&[task("a")]);
+    for (i, trusts) in [true, false].into_iter().enumerate() {
+        project.tasks(&[task(&format!("a{i}"))]);
+        let mut night = untrusted(&project, if trusts { &["overnight"] } else { &["overnight", "--trust"] });
+        night.env("PROJECT", &project.dir);
+        if trusts {
+            night.env("REFLEXION_TRUST", "1");
+        }
+        let said = Ran::of(night, "");
+        assert_eq!(marked(&project), Vec::<String>::new(), "{}{}", said.stdout, said.stderr);
+        assert!(said.stdout.contains("late") || said.stderr.contains("late"), "{}{}", said.stdout, said.stderr);
+    }
+}
+
+fn shell_words(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "'\\''"))
+}
+
+#[test]
 fn one_task_that_nobody_trusts_is_set_aside_and_the_night_goes_on() {
     let project = Project::new("echo right > answer.txt");
     assert_eq!(ran(&project, &["trust"]).code, Some(0));

@@ -218,6 +218,34 @@ mod tests {
     }
 
     #[test]
+    fn a_link_out_of_the_project_is_not_written_through() {
+        let dir = tempfile::tempdir().unwrap();
+        let (clone, home) = (dir.path().join("clone"), dir.path().join("home"));
+        for made in [&clone, &home] {
+            std::fs::create_dir(made).unwrap();
+        }
+        std::fs::write(home.join("settings.json"), "{}").unwrap();
+        let one = installing(HookAgent::Claude, &clone);
+        let refused = || {
+            let error = one.put().unwrap_err().to_string();
+            assert!(error.contains("leads out of the project") && error.contains("remove that link"), "{error}");
+            assert!(one.take_out().is_err());
+        };
+        // A directory, then a file that is there, and one that is not.
+        std::os::unix::fs::symlink(&home, clone.join(".claude")).unwrap();
+        refused();
+        std::fs::remove_file(clone.join(".claude")).unwrap();
+        std::fs::create_dir(clone.join(".claude")).unwrap();
+        for name in ["settings.json", "new.json"] {
+            std::os::unix::fs::symlink(home.join(name), one.file()).unwrap();
+            refused();
+            std::fs::remove_file(one.file()).unwrap();
+        }
+        assert_eq!(std::fs::read_to_string(home.join("settings.json")).unwrap(), "{}");
+        assert!(!home.join("new.json").exists());
+    }
+
+    #[test]
     fn a_broken_file_is_named_and_left_alone() {
         let dir = tempfile::tempdir().unwrap();
         let one = installing(HookAgent::Gemini, dir.path());

@@ -7,6 +7,7 @@
 use super::layout::Layout;
 use super::layout::io_error;
 use crate::files::Kind;
+use crate::files::Look;
 use crate::files::Root;
 use crate::host::lock::STARTING;
 use crate::host::lock::try_lock_within;
@@ -119,6 +120,12 @@ struct Copied {
     was: Option<(Kind, u32)>,
 }
 
+/// A file that was moved to its place, or away, and what stood there then.
+struct Moved<'a> {
+    file: &'a Copied,
+    now: Option<Look>,
+}
+
 impl Copies {
     /// Copies these files.
     ///
@@ -202,8 +209,9 @@ impl Copies {
         let mut moved = Vec::new();
         for file in go.into_iter().chain(come) {
             let done = self.was_saved(file).unwrap_or_else(|| {
-                moved.push(file);
-                self.put(file)
+                let put = self.put(file);
+                moved.push(Moved { file, now: self.top.look(&file.path).ok().flatten() });
+                put
             });
             if let Err(error) = done {
                 return self.put_back(&moved, &format!("{}: {error}", file.path.display()));
@@ -293,12 +301,12 @@ impl Copies {
     }
 
     /// Makes the files that were moved what they were, and lets the copies go.
-    fn put_back(&self, moved: &[&Copied], why: &str) -> Result<(), WorkspaceError> {
+    fn put_back(&self, moved: &[Moved<'_>], why: &str) -> Result<(), WorkspaceError> {
         // What came last may be in the way of what went first.
         let failed: Vec<String> = moved
             .iter()
             .rev()
-            .filter_map(|file| Some(format!("{} ({})", file.path.display(), self.restore(file).err()?)))
+            .filter_map(|moved| Some(format!("{} ({})", moved.file.path.display(), self.restore(moved).err()?)))
             .collect();
         if failed.is_empty() {
             self.let_go()?;
@@ -315,8 +323,11 @@ impl Copies {
         )))
     }
 
-    fn restore(&self, file: &Copied) -> io::Result<()> {
+    fn restore(&self, Moved { file, now }: &Moved<'_>) -> io::Result<()> {
         let path = &file.path;
+        if !is_still(now.as_ref(), self.top.look(path)?.as_ref()) {
+            return Err(io::Error::other("it was saved meanwhile, and stays as it was saved"));
+        }
         let is_dir = self.top.look(path)?.map(|look| look.kind == Kind::Dir);
         match file.was {
             None if is_dir == Some(true) => {
@@ -348,6 +359,17 @@ impl Copies {
     fn let_go(&self) -> Result<(), WorkspaceError> {
         let state = &self.bench.state;
         state.remove(Path::new(PLACE)).map_err(io_error("remove", &state.path().join(PLACE)))
+    }
+}
+
+/// Whether nobody has written there since. What is in a directory is nobody's business here.
+fn is_still(then: Option<&Look>, now: Option<&Look>) -> bool {
+    match (then, now) {
+        (Some(then), Some(now)) if then.kind == Kind::Dir => now.kind == Kind::Dir,
+        (Some(then), Some(now)) => {
+            (then.kind, then.inode, then.len, then.modified) == (now.kind, now.inode, now.len, now.modified)
+        }
+        (then, now) => then.is_none() && now.is_none_or(|now| now.kind == Kind::Dir),
     }
 }
 

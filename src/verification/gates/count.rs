@@ -6,7 +6,8 @@ use super::finding::Todo;
 use super::timeline::Ran;
 use super::timeline::runs_tests;
 use crate::toolchain::Counts;
-use crate::toolchain::summary;
+use crate::toolchain::TestSummary;
+use crate::toolchain::summaries;
 
 const GATE: &str = "test_count";
 
@@ -54,12 +55,23 @@ fn checks(view: &View<'_>) -> Vec<Pair> {
     let Some(observed) = &view.facts.turn.observed else { return Vec::new() };
     let pair = |check: &crate::domain::CheckReport| {
         let base = check.at_base(&observed.baseline)?;
-        let before = summary(&base.output.text())?.counts?;
+        let (runner, before) = in_all(&summaries(&base.output.text()))?;
         // A run that stops at its first failure is shorter for that reason.
-        let after = summary(&check.output.text()).filter(|s| s.green && s.whole)?.counts?;
+        let now =
+            Some(summaries(&check.output.text())).filter(|now| now.iter().all(|said| said.green && said.whole))?;
+        let (_, after) = in_all(&now).filter(|(now, _)| *now == runner)?;
         Some(Pair { name: format!("check `{}`", check.spec.name), before, after })
     };
     observed.checks.iter().filter_map(pair).collect()
+}
+
+/// What one runner says of all its runs: a check may go through several packages, one after the other or all at once. Where several runners
+/// have their say, their words may be about the same tests.
+fn in_all(said: &[TestSummary]) -> Option<(&'static str, Counts)> {
+    let first = said.first()?;
+    let of_one = said.iter().all(|said| said.runner == first.runner);
+    let sum = said.iter().try_fold(Counts::default(), |sum, said| Some(sum.plus(said.counts?)));
+    sum.filter(|_| of_one).map(|sum| (first.runner, sum))
 }
 
 /// The same command in the record, before the first change and after the last one.

@@ -348,6 +348,40 @@ async fn what_changed_places_is_put_back_when_something_later_cannot_be_applied(
     assert!(!top.join(".reflection/applying").exists());
 }
 
+/// An editor's "save all": one file that has arrived already, one that has not, and one that the work has removed.
+#[tokio::test]
+async fn what_the_user_saves_while_files_arrive_stays_whatever_becomes_of_the_work() {
+    let names: Vec<String> = (0..1500).map(|i| format!("d/{i:04}")).collect();
+    let old: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "1\n")).chain([("a/gone", "1\n")]).collect();
+    let project = Project::git(&old);
+    worked(&project, |dir| {
+        names.iter().for_each(|name| write(dir, name, "work\n"));
+        fs::remove_file(dir.join("a/gone")).unwrap();
+    })
+    .await;
+    let top = project.top.clone();
+    let saving = std::thread::spawn(move || {
+        let arrived = || fs::read(top.join("d/0003")).is_ok_and(|text| text == b"work\n");
+        let began = std::time::Instant::now();
+        while !arrived() && began.elapsed() < std::time::Duration::from_secs(60) {}
+        for file in ["d/0001", "d/1499", "a/gone"] {
+            fs::create_dir_all(top.join("a")).unwrap();
+            fs::write(top.join(file), "saved\n").unwrap();
+        }
+    });
+    let applied = apply(&project).await;
+    saving.join().unwrap();
+    for file in ["d/0001", "d/1499", "a/gone"] {
+        assert_eq!(read(&project.top, file), "saved\n", "{file}: {applied:?}");
+    }
+    if let Err(error) = applied {
+        let (error, left) = (error.to_string(), project.top.join(".reflection/applying/before"));
+        assert!(error.contains("d/0001 (it was saved meanwhile") && error.contains("applying"), "{error}");
+        assert_eq!(fs::read(left.join("d/0001")).unwrap(), b"1\n");
+        assert_eq!(read(&project.top, "d/0002"), "1\n", "the rest is put back");
+    }
+}
+
 #[tokio::test]
 async fn empty_directories_are_not_in_the_way_and_ignored_files_are_named() {
     let project = Project::git(&[("a", "a\n"), (".gitignore", "*.log\n")]);

@@ -50,7 +50,7 @@ pub(super) async fn apply(dir: &Path, args: ApplyArgs) -> anyhow::Result<Exit> {
     if args.json {
         project::print_json(&json!({ "task": task, "from": applied.from, "files": applied.files }))?;
     } else if applied.files.is_empty() {
-        outln!("nothing to do: your checkout already has the work of {}", applied.from);
+        outln!("nothing to do: {} has nothing that your checkout does not have", applied.from);
     } else {
         outln!("brought {} into your checkout, uncommitted:", applied.from);
         for file in &applied.files {

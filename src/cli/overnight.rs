@@ -18,6 +18,7 @@ use crate::domain::Task;
 use crate::domain::TaskId;
 use crate::domain::TaskList;
 use crate::domain::Timestamp;
+use crate::domain::is_integration;
 use crate::domain::policy;
 use crate::layer::Layers;
 use crate::layer::Svc;
@@ -178,7 +179,7 @@ async fn to_go_on_with(args: &OvernightArgs, ids: &[TaskId], night: &Night) -> a
 
 /// A night that would do nothing for a mere name is refused; among others such a task is set aside.
 fn check_names(args: &OvernightArgs, ids: &[TaskId], list: &TaskList) -> Result<(), UsageError> {
-    let named = |id: &TaskId| id.as_str() == INTEGRATION;
+    let named = |id: &TaskId| is_integration(id.as_str());
     let mut open =
         list.tasks.iter().filter(|task| args.how.again || run::is_open(task)).map(|task| &task.id).peekable();
     let alone = ids.is_empty() && open.peek().is_some() && open.all(named);

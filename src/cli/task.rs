@@ -12,11 +12,11 @@ use super::parts;
 use super::project;
 use super::trust;
 use crate::config::Effective;
-use crate::domain::INTEGRATION;
 use crate::domain::Status;
 use crate::domain::Task;
 use crate::domain::TaskList;
 use crate::domain::TrustItem;
+use crate::domain::is_integration;
 use crate::domain::nearest_id;
 use crate::report::plural;
 use crate::runtime;
@@ -43,9 +43,9 @@ pub(super) async fn task(dir: &Path, args: TaskArgs) -> anyhow::Result<Exit> {
         TaskCommand::Show { id, json } => show(&file, &id, &*settings, json).await,
         TaskCommand::Add(add) => {
             trust::ensure_task_file(&trust)?;
-            if add.id.as_deref() == Some(INTEGRATION) {
+            if let Some(id) = add.id.as_deref().filter(|id| is_integration(id)) {
                 let message = "a night's own branch is called that, and tasks' branches are beside it: give another id";
-                return Err(UsageError(format!("--id {INTEGRATION}: {message}")).into());
+                return Err(UsageError(format!("--id {id}: {message}")).into());
             }
             let fields = new_task(&add);
             // Before a night that is at work sees it.

@@ -71,6 +71,12 @@ pub struct Task {
 /// its own branch would be that one.
 pub const INTEGRATION: &str = "integration";
 
+/// Whether a task is called so: also with other letters, which are the same where a file system does not tell them apart.
+#[must_use]
+pub fn is_integration(id: &str) -> bool {
+    id.eq_ignore_ascii_case(INTEGRATION)
+}
+
 /// The branch on which all is that a run merged. `ahead`: branches that hold what is not on those that the user has checked out.
 ///
 /// ```

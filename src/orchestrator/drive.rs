@@ -39,6 +39,7 @@ use crate::domain::TaskList;
 use crate::domain::TaskReport;
 use crate::domain::Timestamp;
 use crate::domain::TreeId;
+use crate::domain::is_integration;
 use crate::services::BeginRun;
 use crate::services::Branches;
 use crate::services::Captures;
@@ -506,7 +507,7 @@ impl RunContext {
             }
             while running.len() < jobs && !queue.is_empty() && !self.cancel.is_cancelled() && !self.drains() {
                 match queue.pick() {
-                    Next::Start(task) if self.kind == RunKind::Overnight && task.id.as_str() == INTEGRATION => {
+                    Next::Start(task) if self.kind == RunKind::Overnight && is_integration(task.id.as_str()) => {
                         queue.ended(&task.id, Status::Open);
                         let because = format!("its branch would be the run's branch `{INTEGRATION}`: rename the task");
                         ended.push(self.set_aside(&task, Stop::Environment, because).await?);

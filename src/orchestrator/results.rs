@@ -40,8 +40,10 @@ pub fn rearranges(check: &CheckReport, change: &Change) -> bool {
 }
 
 /// Programs whose first argument is the program that they run.
-const INTERPRETERS: [&str; 14] =
-    ["sh", "bash", "dash", "zsh", "ksh", "python", "python2", "python3", "node", "ruby", "perl", "php", "deno", "bun"];
+const INTERPRETERS: [&str; 16] = [
+    ".", "source", "sh", "bash", "dash", "zsh", "ksh", "python", "python2", "python3", "node", "ruby", "perl", "php",
+    "deno", "bun",
+];
 
 /// Whether a command line runs this file as a program; a file that it only reads is the work.
 pub(super) fn runs(command: &str, file: &str) -> bool {
@@ -53,8 +55,16 @@ pub(super) fn runs(command: &str, file: &str) -> bool {
         let Some(program) = words.next() else { return false };
         let name = program.rsplit('/').next().unwrap_or(program);
         let run = if INTERPRETERS.contains(&name) { words.next() } else { Some(program) };
-        run.map(|run| run.trim_start_matches("./"))
-            .is_some_and(|run| file == run || file.strip_suffix(run).is_some_and(|before| before.ends_with('/')))
+        let is_file = |run: &str| {
+            let before = file.strip_suffix(run.trim_start_matches("./"));
+            before.is_some_and(|before| before.is_empty() || before.ends_with('/'))
+        };
+        // `python -m qa.all`
+        let is_module = |run: &str| {
+            let run = run.replace('.', "/");
+            name.starts_with("python") && (is_file(&format!("{run}.py")) || is_file(&format!("{run}/__main__.py")))
+        };
+        run.is_some_and(|run| !run.is_empty() && (is_file(run) || is_module(run)))
     })
 }
 
@@ -273,6 +283,22 @@ mod tests {
             rewrote: Vec::new(),
             changed_outside: Vec::new(),
         }
+    }
+
+    #[test]
+    fn what_a_command_runs_is_known_by_its_file() {
+        let check = |command: &str, file: &str, expected: bool| {
+            assert_eq!(runs(command, file), expected, "{command:?} and {file}");
+        };
+        check("./qa/all.sh", "qa/all.sh", true);
+        check("A=1 sh -e qa/all.sh && echo", "qa/all.sh", true);
+        check(". qa/all.sh", "qa/all.sh", true);
+        check("set -e; source ./qa/all.sh", "qa/all.sh", true);
+        check("python3 -m qa.all", "qa/all.py", true);
+        check("python3 -m qa", "qa/__main__.py", true);
+        check("python3 -m unittest", "shop.py", false);
+        check("grep -q right answer.txt", "answer.txt", false);
+        check("sh qa/all.sh", "other/qa/all.sh.txt", false);
     }
 
     const RED: (i32, &str) = (1, "Ran 5 tests in 0.001s\n\nFAILED (failures=1)");

@@ -78,6 +78,11 @@ pub fn is_cache(name: &str) -> bool {
     table().caches.contains(name)
 }
 
+/// The names of such directories.
+pub fn caches() -> impl Iterator<Item = &'static str> {
+    table().caches.iter().map(String::as_str)
+}
+
 /// Whether a tool keeps in a file of this name where sources are, by their whole path: `*.pth`, `CMakeCache.txt`.
 #[must_use]
 pub fn holds_paths(path: &str) -> bool {

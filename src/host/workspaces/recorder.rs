@@ -17,6 +17,7 @@ use crate::host::git;
 use crate::host::git::Call;
 use crate::host::git::Git;
 use crate::services::WorkspaceError;
+use crate::toolchain;
 use sha2::Digest;
 use std::collections::BTreeMap;
 use std::collections::HashSet;
@@ -297,7 +298,7 @@ impl Recorder {
             if what.is_work && what.has_submodules { self.take_up(&before, &what).await? } else { Vec::new() };
         changed.extend(taken_up.iter().cloned());
         let list = ["ls-files", "-z", "--others", "--modified", "--deleted", "--exclude-standard", "-X"];
-        let out = match self.call(list).arg(&exclude).run().await {
+        let out = match self.call(list).arg(&exclude).args(without_caches()).run().await {
             // Of a repository within the files it reads what the `.git` there names, wherever that is.
             Err(error @ WorkspaceError::Waited { .. }) if what.is_work => {
                 return Err(WorkspaceError::NotRecorded(format!("what it left cannot be read: {error}")));
@@ -432,7 +433,7 @@ impl Recorder {
             return Ok(None);
         }
         let list = ["ls-files", "-z", "--others", "--modified", "--deleted", "--exclude-standard"];
-        let out = objects(git.call(list)).ok().await?;
+        let out = objects(git.call(list)).args(without_caches()).ok().await?;
         let mut differing: Vec<PathBuf> = git::paths(&out).map(|path| submodule.join(path)).collect();
         differing.sort();
         differing.dedup();
@@ -471,6 +472,10 @@ impl Recorder {
                     }
                 } else if matches!(look.kind, Kind::File | Kind::Link) {
                     found.push(path);
+                } else if look.kind == Kind::Dir
+                    && path.file_name().and_then(OsStr::to_str).is_some_and(toolchain::is_cache)
+                {
+                    walk.skip_below();
                 }
             }
             Ok(found)
@@ -672,6 +677,12 @@ pub(super) type IndexStamp = (u64, u64, (i64, i64));
 pub(super) fn stamp(dir: &Root, path: &Path) -> Option<IndexStamp> {
     let look = dir.look(path).ok()??;
     Some((look.len, look.inode, look.changed))
+}
+
+/// For a listing of new files: without what tools keep for themselves. Who has no `.gitignore` means none of it, and an interpreter runs
+/// what is in it in the place of a source. What is recorded already is not left out by this.
+fn without_caches() -> impl Iterator<Item = String> {
+    toolchain::caches().map(|name| format!("--exclude={name}/"))
 }
 
 /// Paths as anchored patterns of a `.gitignore`.

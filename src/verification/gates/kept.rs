@@ -372,6 +372,15 @@ mod tests {
     }
 
     #[test]
+    fn a_formatter_may_put_a_tests_name_on_the_next_line() {
+        let one = "-it('adds two', wrapped(async () => { expect(1).toBe(1) }));\n";
+        let below = "+it(\n+  'adds two',\n+  wrapped(async () => {\n+    expect(1).toBe(1);\n+  }),\n+);";
+        fine("test/a.test.ts", &format!("{one}{below}"));
+        fine("test/a.test.ts", &format!("{}\n{}", below.replace('+', "-"), one.replace('-', "+").trim_end()));
+        harms("test/a.test.ts", "-it(\n-  'adds two',\n-  wrapped(() => {}),\n-);\n x", "tests are gone: adds two");
+    }
+
+    #[test]
     fn renamed_moved_and_rewritten_tests_are_still_there() {
         fine("test_a.py", "-def test_add():\n+def test_adds_two():\n     assert add(1) == 2");
         fine("test_a.py", "-def test_add():\n-    assert add(1) == 2\n+def test_add(x):\n+    assert add(1) == 2, x");

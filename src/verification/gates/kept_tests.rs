@@ -29,6 +29,10 @@ pub(super) fn opens_test<'d>(line: &'d str, below_attribute: bool) -> Option<&'d
     if !below_attribute {
         return None;
     }
+    // Formatters put a long name on the line below the call.
+    if let Some(quote) = line.chars().next().filter(|c| matches!(c, '"' | '\'' | '`')) {
+        return line[1..].split(quote).next().filter(|name| !name.is_empty());
+    }
     let fun = line.find("fn ").map(|at| &line[at + 3..]).or_else(|| line.find("fun ").map(|at| &line[at + 4..]));
     fun.and_then(word).or_else(|| {
         let before = &line[..line.find('(')?];
@@ -37,8 +41,12 @@ pub(super) fn opens_test<'d>(line: &'d str, below_attribute: bool) -> Option<&'d
     })
 }
 
+/// Whether the line below one names a test: an attribute, or a call whose name stands there.
 pub(super) fn is_test_attribute(line: &str) -> bool {
     let line = line.trim();
+    if matches!(line, "it(" | "test(" | "specify(" | "It(") {
+        return true;
+    }
     let rust = line.starts_with("#[") && (line.contains("test]") || line.contains("test(") || line.contains("rstest"));
     rust || ["@Test", "@ParameterizedTest", "[Fact", "[Test", "[Theory"].iter().any(|mark| line.starts_with(mark))
 }
@@ -68,20 +76,24 @@ pub(super) fn added_tests<'d>(file: &FileDiff<'d>) -> Vec<&'d str> {
             Line::Added(text) => Some((*text, true)),
             Line::Removed(_) => None,
         });
-        let (mut below, mut off) = (false, false);
+        // The indent of the line that says that the next one names a test.
+        let mut below: Option<usize> = None;
+        let mut off = false;
         let mut open: Option<Opened<'d>> = None;
         for (text, new) in lines {
             if is_test_attribute(text) {
-                (below, off) = (true, off || mark(file.path, text).is_some());
+                (below, off) = (Some(indent(text)), off || mark(file.path, text).is_some());
                 found.extend(open.take().and_then(Opened::name));
-            } else if let Some(name) = opens_test(text, below) {
+            } else if let Some(name) = opens_test(text, below.is_some()) {
                 found.extend(open.take().and_then(Opened::name));
-                open = Some(Opened::new(file.path, name, text, new, off));
-                (below, off) = (false, false);
+                let mut opened = Opened::new(file.path, name, text, new, off);
+                opened.indent = below.unwrap_or(opened.indent).min(opened.indent);
+                open = Some(opened);
+                (below, off) = (None, false);
             } else if text.trim().starts_with(['#', '@', '[', '/']) {
                 off |= mark(file.path, text).is_some();
             } else {
-                (below, off) = (false, false);
+                (below, off) = (None, false);
                 if let Some(ended) = open.take_if(|open| open.ends_with(text)) {
                     found.extend(Opened { is_seen: true, ..ended }.name());
                 } else if let Some(open) = &mut open {

@@ -55,6 +55,14 @@ async fn nothing_is_a_no_op() {
     check(|_| {}, &[]).await;
     check(|dir| write(dir, "x.log", "ignored"), &[]).await;
     check(|dir| write(dir, "memory/x", "never"), &[]).await;
+    // What tools keep for themselves, also where no `.gitignore` names it: Python would run it in the place of a source.
+    check(|dir| write(dir, "dir/__pycache__/m.cpython-311.pyc", "compiled"), &[]).await;
+    check_in(
+        Project::git(&[("__pycache__/m.pyc", "x")]),
+        |dir| write(dir, "__pycache__/m.pyc", "y"),
+        &["__pycache__/m.pyc"],
+    )
+    .await;
     check(|dir| fs::create_dir(dir.join("empty")).unwrap(), &[]).await;
 }
 

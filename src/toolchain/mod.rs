@@ -169,7 +169,6 @@ pub fn mark(path: &str, line: &str) -> Option<Mark> {
 }
 
 /// Whether a text that is put into this file has a word in it that keeps a test from being run.
-#[must_use]
 pub fn marks_of(path: &str) -> impl Iterator<Item = &'static str> {
     table().marks_of(path).flat_map(|marks| marks.off.iter().chain(&marks.off_calls)).map(String::as_str)
 }

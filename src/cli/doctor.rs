@@ -96,7 +96,7 @@ pub(super) async fn doctor(dir: &Path, args: &DoctorArgs) -> anyhow::Result<Exit
             }
         }
         Err(error) => findings.extend([
-            Finding::bad("project.json", format!("{error:#}"), "mend it, or write one with `reflexion init`"),
+            Finding::bad("project.json", format!("{error:#}"), "fix it, or write one with `reflexion init`"),
             installed(),
         ]),
     }
@@ -261,9 +261,9 @@ async fn files(layers: &Layers) -> anyhow::Result<(Vec<Finding>, Option<TaskList
             let first = &list.problems[0];
             let detail =
                 format!("{} lines cannot be read; line {}: {}", list.problems.len(), first.line, first.message);
-            Finding::bad("tasks", detail, "mend these lines; the others are worked on")
+            Finding::bad("tasks", detail, "fix these lines; the others are worked on")
         }
-        Err(error) => Finding::bad("tasks", error.to_string(), "mend `tasks` in project.json or the file it names"),
+        Err(error) => Finding::bad("tasks", error.to_string(), "fix `tasks` in project.json or the file it names"),
     };
     Ok((vec![memory, tasks], list.ok()))
 }
@@ -295,10 +295,10 @@ fn state(project: &policy::Project) -> Finding {
 
 /// Whether everybody who is to hear of a run can be reached, as far as that is seen without sending anything.
 async fn notifiers(layers: &Layers) -> Vec<Finding> {
-    let mend = "mend `notify` in project.json, or set the variable; `reflexion notify test` tries it";
+    let fix = "fix `notify` in project.json, or set the variable; `reflexion notify test` tries it";
     let app = match layers.build::<Svc<dyn Notifiers>>().await {
         Ok(app) => app,
-        Err(error) => return vec![Finding::bad("notify", error.to_string(), mend)],
+        Err(error) => return vec![Finding::bad("notify", error.to_string(), fix)],
     };
     let all = app.all();
     if all.is_empty() {
@@ -308,7 +308,7 @@ async fn notifiers(layers: &Layers) -> Vec<Finding> {
         let what = format!("notify, {}", recipient.notifier.name());
         match recipient.notifier.check() {
             Ok(detail) => Finding::good(&what, detail),
-            Err(error) => Finding::bad(&what, error.to_string(), mend),
+            Err(error) => Finding::bad(&what, error.to_string(), fix),
         }
     });
     found.collect()
@@ -354,14 +354,14 @@ async fn checks(layers: &Layers, settings: &dyn Settings) -> anyhow::Result<Vec<
                 let what = format!("check `{}`", report.spec.name);
                 findings.push(match &report.status {
                     crate::domain::CheckStatus::NotRun { because } => {
-                        Finding::bad(&what, because.clone(), "install it, or mend the check")
+                        Finding::bad(&what, because.clone(), "install it, or fix the check")
                     }
                     _ => Finding::good(&what, format!("starts; {} at the base{}", report.how(), known_red(&report))),
                 });
             }
         }
         Err(error) => {
-            findings.push(Finding::bad("workspace", error.to_string(), "mend `setup` or `carry` in project.json"));
+            findings.push(Finding::bad("workspace", error.to_string(), "fix `setup` or `carry` in project.json"));
         }
     }
     interrupt.abort();

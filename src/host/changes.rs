@@ -203,6 +203,15 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn nobody_waits_for_a_pipe() {
+        let (_dir, clone) = clone();
+        let pipe = clone.join(".gitignore");
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU, 0).unwrap();
+        let found = HostChanges.changed_files(&clone, &Since::Branch).await;
+        assert!(matches!(&found, Err(ChangesError::Git(said)) if said.contains("a pipe")), "{found:?}");
+    }
+
+    #[tokio::test]
     async fn the_runtimes_own_files_are_no_change() {
         let (_dir, clone) = clone();
         write(&clone, "a");

@@ -1,6 +1,7 @@
 //! Asking git about a checkout: as few calls as possible, and none that changes anything.
 
 use super::git;
+use super::process::Started;
 use super::work_base;
 use super::work_base::Refs;
 use super::work_base::short;
@@ -9,8 +10,6 @@ use crate::services::Fork;
 use crate::services::TreeStatus;
 use crate::services::WorkTree;
 use crate::services::WorkTreeError;
-use rustix::process::Pid;
-use rustix::process::Signal;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::ffi::OsString;
@@ -31,12 +30,15 @@ use std::time::Instant;
 #[derive(Debug, Clone)]
 pub struct HostWorkTree {
     top: PathBuf,
-    /// When whoever waits for the answers has waited long enough, if they do not have the time.
+    /// When whoever waits for the answers has waited long enough; with none, as long as git is at work.
     until: Option<Instant>,
 }
 
 /// A hook holds nobody up longer than this; git waits for ever for a pipe in the place of a file.
 const HOOKS_WAIT: Duration = Duration::from_millis(2500);
+
+/// And nobody waits longer for a git that does not even work.
+const IDLE_LIMIT: Duration = Duration::from_secs(10);
 
 impl HostWorkTree {
     /// The checkout that a directory lies in, if there is one. Git itself is not asked for it: its rules for that are
@@ -49,7 +51,7 @@ impl HostWorkTree {
         Some(Self { top: top.to_owned(), until })
     }
 
-    /// For callers that have the time.
+    /// For callers that have the time, as long as git works.
     pub(super) fn patient(self) -> Self {
         Self { until: None, ..self }
     }
@@ -99,19 +101,24 @@ impl HostWorkTree {
         Err(failed(if said.trim().is_empty() { "it said nothing" } else { &said }))
     }
 
-    /// As [`Command::output`], but a program that takes too long is ended.
+    /// As [`Command::output`], but a program that takes too long, or only waits, is ended.
     fn output(&self, mut process: Command) -> std::io::Result<Output> {
-        let Some(until) = self.until else { return process.output() };
+        let until = self.until;
         let child = process.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
-        let pid = child.id().try_into().ok().and_then(Pid::from_raw);
+        let started = Started(child.id().cast_signed());
         let (over, wait) = mpsc::channel::<()>();
         let watch = std::thread::spawn(move || {
-            let left = until.saturating_duration_since(Instant::now());
-            let late = wait.recv_timeout(left) == Err(mpsc::RecvTimeoutError::Timeout);
-            if let (true, Some(pid)) = (late, pid) {
-                let _ = rustix::process::kill_process(pid, Signal::KILL);
+            let is_late = match until {
+                Some(until) => {
+                    let left = until.saturating_duration_since(Instant::now());
+                    wait.recv_timeout(left) == Err(mpsc::RecvTimeoutError::Timeout)
+                }
+                None => started.is_idle(IDLE_LIMIT, &wait),
+            };
+            if is_late {
+                started.kill();
             }
-            late
+            is_late
         });
         let output = child.wait_with_output();
         drop(over);

@@ -225,11 +225,9 @@ impl Doctor<'_> {
     fn program(&self, what: &str, program: &str) -> Health {
         match find_program(program, &self.params.settings.project().root, &self.path()) {
             Some(path) => Health::good(what, path.display().to_string()),
-            None => Health::bad(
-                what,
-                format!("`{program}` was not found"),
-                "install it, or mend its `argv` in project.json",
-            ),
+            None => {
+                Health::bad(what, format!("`{program}` was not found"), "install it, or fix its `argv` in project.json")
+            }
         }
     }
 

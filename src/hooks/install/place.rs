@@ -25,7 +25,7 @@ pub enum Changed {
 #[derive(Debug, thiserror::Error)]
 pub enum InstallError {
     /// Its content is not what the agent itself would understand.
-    #[error("{file}:{error}; mend it first, nothing was changed", file = file.display())]
+    #[error("{file}:{error}; fix it first, nothing was changed", file = file.display())]
     Broken {
         /// The file.
         file: PathBuf,

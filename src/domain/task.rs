@@ -81,10 +81,11 @@ pub fn is_integration(id: &str) -> bool {
 ///
 /// ```
 /// # use reflexion::domain::{RunId, integration_branch};
-/// let run = RunId::new("20261126-060000-1a2b");
+/// let run = RunId::new("20261126-060000-1a2b")?;
 /// let own = "reflexion/20261126-060000-1a2b/integration";
 /// assert_eq!(integration_branch(&run, &[]), own);
 /// assert_eq!(integration_branch(&run, &[format!("{own}@ahead")]), format!("{own}@ahead"));
+/// # Ok::<(), reflexion::domain::IdError>(())
 /// ```
 #[must_use]
 pub fn integration_branch(run: &RunId, ahead: &[String]) -> String {

@@ -71,7 +71,12 @@ pub struct Task {
 /// its own branch would be that one.
 pub const INTEGRATION: &str = "integration";
 
-/// Whether a task is called so: also with other letters, which are the same where a file system does not tell them apart.
+/// Whether a task's id is [`INTEGRATION`], in upper or lower case: on some file systems both name the same branch.
+///
+/// ```
+/// # use reflexion::domain::is_integration;
+/// assert!(is_integration("Integration") && !is_integration("integration-tests"));
+/// ```
 #[must_use]
 pub fn is_integration(id: &str) -> bool {
     id.eq_ignore_ascii_case(INTEGRATION)

@@ -1,7 +1,7 @@
 //! Asking git about a checkout: as few calls as possible, and none that changes anything.
 
 use super::git;
-use super::process::Started;
+use super::process::ChildTree;
 use super::work_base;
 use super::work_base::Refs;
 use super::work_base::short;
@@ -105,7 +105,7 @@ impl HostWorkTree {
     fn output(&self, mut process: Command) -> std::io::Result<Output> {
         let until = self.until;
         let child = process.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
-        let started = Started(child.id().cast_signed());
+        let tree = ChildTree(child.id());
         let (over, wait) = mpsc::channel::<()>();
         let watch = std::thread::spawn(move || {
             let is_late = match until {
@@ -113,10 +113,10 @@ impl HostWorkTree {
                     let left = until.saturating_duration_since(Instant::now());
                     wait.recv_timeout(left) == Err(mpsc::RecvTimeoutError::Timeout)
                 }
-                None => started.is_idle(IDLE_LIMIT, &wait),
+                None => tree.is_idle(IDLE_LIMIT, &wait),
             };
             if is_late {
-                started.kill();
+                tree.kill();
             }
             is_late
         });

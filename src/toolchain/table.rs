@@ -430,7 +430,26 @@ mod tests {
         ] {
             assert_eq!(reaches(path, line), None, "{line}");
         }
+        let others = super::super::reaches_into_others;
+        for (path, line, word) in [
+            ("test_a.py", "    del request.session.items[3:]", Some("session.items")),
+            ("test_a.py", "sys.modules[\"shop\"] = fake", Some("sys.modules[")),
+            ("test_a.py", "unittest.TestCase.assertEqual = lambda *a: None", Some("TestCase.assert")),
+            ("test_a.py", "pytest_plugins = [\"plug\"]", Some("pytest_plugins")),
+            ("test_a.py", "    self.assertEqual(total(a), 3)", None),
+            ("a.test.js", "this.currentTest.fn = () => {}", Some("currentTest.fn")),
+            ("a.test.js", "log(this.currentTest.title)", None),
+            ("a_test.go", "\tos.Args = append(os.Args, \"-test.run=B\")", Some("os.Args =")),
+            ("a_test.go", "\tlog(os.Args[0])", None),
+            ("a_test.rb", "module Minitest::Assertions", Some("module Minitest")),
+            ("a_test.rb", "class ATest < Minitest::Test", None),
+        ] {
+            assert_eq!(others(path, line), word, "{line}");
+        }
+        assert!(super::super::configures_tests("x.egg-info/entry_points.txt"));
+        assert_eq!(reaches("a.rs", "macro_rules! assert_eq {"), Some("macro_rules! assert"));
         let inline = super::super::is_inline_test;
+        assert!(inline("src/a.rs", "mod tests {"));
         assert!(inline("src/a.rs", "        assert_eq!(a, 1);") && inline("src/a.rs", "    #[test]"));
         assert!(!inline("src/a.rs", "let a = 1;") && !inline("src/a.c", "assert_eq!(a, 1);"));
     }

@@ -12,43 +12,54 @@ use std::time::Duration;
 ///
 /// Looks ten times in that period. One that waits for a disk counts as at work, because the kernel does not let it be ended.
 pub(in crate::host) async fn until_idle(group: u32, period: Duration) {
-    let pause = period / 10;
-    let mut before = None;
-    let mut same = Duration::ZERO;
+    let mut idle = Idle::default();
     loop {
-        tokio::time::sleep(pause).await;
-        let now = processor_time(group.cast_signed());
-        same = if now.is_some() && now == before { same + pause } else { Duration::ZERO };
-        before = now;
-        if same >= period {
+        tokio::time::sleep(period / LOOKS).await;
+        let all = Process::ours();
+        if idle.after(sum(all.iter().filter(|process| process.group == group.cast_signed()))) {
             return;
         }
     }
 }
 
-/// A process that this one has started and not waited for yet, with all that descend from it.
-pub(in crate::host) struct Started(pub(in crate::host) i32);
+const LOOKS: u32 = 10;
 
-impl Started {
-    /// Whether it is idle, as in [`until_idle`]. Blocks until it is, or until whoever holds the other end is done with it.
+/// How often in a row the same processor time was seen.
+#[derive(Default)]
+struct Idle {
+    before: Option<u64>,
+    same: u32,
+}
+
+impl Idle {
+    /// Whether it is idle, once this was seen too.
+    fn after(&mut self, now: Option<u64>) -> bool {
+        self.same = if now.is_some() && now == self.before { self.same + 1 } else { 0 };
+        self.before = now;
+        self.same >= LOOKS
+    }
+}
+
+/// A child of this process that nobody has waited for yet, with all that descend from it.
+pub(in crate::host) struct ChildTree(pub(in crate::host) u32);
+
+impl ChildTree {
+    /// As [`until_idle`], for whoever has no runtime: blocks until they are idle, or, with `false`, until `done` says or loses something.
     pub(in crate::host) fn is_idle(&self, period: Duration, done: &Receiver<()>) -> bool {
-        let pause = period / 10;
-        let (mut before, mut same) = (None, Duration::ZERO);
-        while done.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
-            let now = sum(self.processes().iter());
-            same = if now.is_some() && now == before { same + pause } else { Duration::ZERO };
-            before = now;
-            if same >= period {
+        let mut idle = Idle::default();
+        while done.recv_timeout(period / LOOKS) == Err(RecvTimeoutError::Timeout) {
+            if idle.after(sum(self.processes().iter())) {
                 return true;
             }
         }
         false
     }
 
-    /// Kills them: who is left would hold what the caller reads.
+    /// Kills them: who is left would hold what the caller reads. Without a process table, the child alone.
     pub(in crate::host) fn kill(&self) {
-        for process in self.processes() {
-            if let Some(pid) = Pid::from_raw(process.pid) {
+        let below = self.processes();
+        for pid in below.iter().map(|process| process.pid).chain([self.0.cast_signed()]) {
+            if let Some(pid) = Pid::from_raw(pid) {
                 let _ = rustix::process::kill_process(pid, Signal::KILL);
             }
         }
@@ -58,7 +69,9 @@ impl Started {
         let mut others = Process::ours();
         let mut found: Vec<Process> = Vec::new();
         loop {
-            let is_of = |process: &Process| process.pid == self.0 || found.iter().any(|of| of.pid == process.parent);
+            let is_of = |process: &Process| {
+                process.pid == self.0.cast_signed() || found.iter().any(|of| of.pid == process.parent)
+            };
             let (new, rest): (Vec<Process>, Vec<Process>) = others.into_iter().partition(is_of);
             if new.is_empty() {
                 return found;
@@ -70,10 +83,6 @@ impl Started {
 }
 
 /// In the kernel's ticks; nothing if somebody waits for a disk, or nobody is there.
-fn processor_time(group: i32) -> Option<u64> {
-    sum(Process::ours().iter().filter(|process| process.group == group))
-}
-
 fn sum<'a>(processes: impl Iterator<Item = &'a Process>) -> Option<u64> {
     processes.map(Process::processor_time).reduce(|a, b| Some(a? + b?)).flatten()
 }
@@ -102,5 +111,32 @@ mod tests {
         let group = rustix::process::Pid::from_raw(works.id().unwrap().cast_signed()).unwrap();
         rustix::process::kill_process_group(group, rustix::process::Signal::KILL).unwrap();
         works.wait().await.unwrap();
+    }
+
+    #[test]
+    fn a_program_behind_another_one_is_seen_and_ended() {
+        let start = |script: &str| {
+            let mut shell = std::process::Command::new("sh");
+            shell.args(["-c", script]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap()
+        };
+        let (_over, done) = std::sync::mpsc::channel();
+        let mut works = start("sh -c 'while :; do :; done'; :");
+        let tree = ChildTree(works.id());
+        let (over, ended) = std::sync::mpsc::channel();
+        std::thread::scope(|scope| {
+            let tree = &tree;
+            let watch = scope.spawn(move || tree.is_idle(Duration::from_millis(500), &ended));
+            std::thread::sleep(Duration::from_millis(1500));
+            drop(over);
+            assert!(!watch.join().unwrap(), "its child works");
+        });
+        tree.kill();
+        works.wait().unwrap();
+        let waits = start("sleep 600; :");
+        let tree = ChildTree(waits.id());
+        assert!(tree.is_idle(Duration::from_millis(500), &done));
+        tree.kill();
+        // Whoever is left would hold its output open.
+        waits.wait_with_output().unwrap();
     }
 }

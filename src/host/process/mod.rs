@@ -23,7 +23,7 @@ mod running;
 mod table;
 
 pub(super) use confine::git_dir_of;
-pub(super) use idle::Started;
+pub(super) use idle::ChildTree;
 pub(super) use idle::until_idle;
 pub(super) use left_behind::end_left_behind;
 pub use left_behind::left_running;

@@ -466,16 +466,13 @@ impl Recorder {
             let mut walk = files.walk(&from);
             while let Some(next) = walk.next() {
                 let (path, look) = next.map_err(io_error("look through", &files.path().join(&from)))?;
-                if path.file_name().is_some_and(|name| name == ".git") {
+                let name = path.file_name().and_then(OsStr::to_str);
+                if name.is_some_and(|name| name == ".git" || toolchain::is_cache(name)) {
                     if look.kind == Kind::Dir {
                         walk.skip_below();
                     }
                 } else if matches!(look.kind, Kind::File | Kind::Link) {
                     found.push(path);
-                } else if look.kind == Kind::Dir
-                    && path.file_name().and_then(OsStr::to_str).is_some_and(toolchain::is_cache)
-                {
-                    walk.skip_below();
                 }
             }
             Ok(found)
@@ -680,9 +677,9 @@ pub(super) fn stamp(dir: &Root, path: &Path) -> Option<IndexStamp> {
 }
 
 /// For a listing of new files: without what tools keep for themselves. Who has no `.gitignore` means none of it, and an interpreter runs
-/// what is in it in the place of a source. What is recorded already is not left out by this.
+/// what is in it, or where a link of its name leads, in the place of a source. What is recorded already is not left out by this.
 fn without_caches() -> impl Iterator<Item = String> {
-    toolchain::caches().map(|name| format!("--exclude={name}/"))
+    toolchain::caches().map(|name| format!("--exclude={name}"))
 }
 
 /// Paths as anchored patterns of a `.gitignore`.

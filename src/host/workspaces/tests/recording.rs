@@ -57,6 +57,13 @@ async fn nothing_is_a_no_op() {
     check(|dir| write(dir, "memory/x", "never"), &[]).await;
     // What tools keep for themselves, also where no `.gitignore` names it: Python would run it in the place of a source.
     check(|dir| write(dir, "dir/__pycache__/m.cpython-311.pyc", "compiled"), &[]).await;
+    check(|dir| symlink("../dir", dir.join("dir/__pycache__")).unwrap(), &[]).await;
+    let nested = |dir: &Path| {
+        git(dir, &["init", "-q", "lib"]);
+        write(dir, "lib/m.py", "x");
+        write(dir, "lib/__pycache__/m.cpython-311.pyc", "compiled");
+    };
+    check(nested, &["lib/m.py"]).await;
     check_in(
         Project::git(&[("__pycache__/m.pyc", "x")]),
         |dir| write(dir, "__pycache__/m.pyc", "y"),

@@ -390,6 +390,11 @@ fn run(file: &ProjectFile) -> policy::Run {
         protect: file.protect.clone(),
         budgets: policy::Budgets::default(),
         keep_awake: if file.overnight.keep_awake { policy::KeepAwake::On } else { policy::KeepAwake::Off },
+        stayed_green: if file.overnight.merge_stayed_green {
+            policy::StayedGreen::Merged
+        } else {
+            policy::StayedGreen::Kept
+        },
         healer: match file.healer {
             HealerFile { enabled: false, .. } => policy::Healer { per_run: 0, per_subtask: 0 },
             HealerFile { per_run, per_subtask, .. } => policy::Healer { per_run, per_subtask },

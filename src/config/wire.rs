@@ -158,11 +158,14 @@ pub struct OvernightFile {
     /// The machine does not go to sleep while `reflexion overnight` works, as far as the system lets it, see
     /// [awake](overnight.md#the-machine-stays-awake).
     pub keep_awake: bool,
+    /// Work that is confirmed although no check turned green and no new test fails without it is merged too. Otherwise it stays on its
+    /// branch for you to look at, see [what a night merges](overnight.md#what-a-person-merges).
+    pub merge_stayed_green: bool,
 }
 
 impl Default for OvernightFile {
     fn default() -> Self {
-        Self { keep_awake: true }
+        Self { keep_awake: true, merge_stayed_green: false }
     }
 }
 

@@ -7,6 +7,7 @@ use super::FailureType;
 use super::Flaky;
 use super::HealOutcome;
 use super::Proof;
+use super::ProofRuns;
 use super::Proposal;
 use super::ReflectionId;
 use super::Risk;
@@ -228,6 +229,9 @@ pub enum JournalEntry {
         /// What a confirmation rests on.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         proof: Option<Proof>,
+        /// The runs that the proof rests on.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        proof_runs: Option<ProofRuns>,
         /// What kind of failure it is, if it failed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         failure: Option<FailureType>,
@@ -473,8 +477,8 @@ pub enum MergeOutcome {
         /// The branch that keeps it.
         kept: String,
     },
-    /// Nothing was tried: it changes what steers agents or the runtime, or stands on work that does. It stays on its branch, and
-    /// counts as confirmed.
+    /// Nothing was tried: it changes what steers agents or the runtime, nothing shows that it did what was asked, or it stands on such
+    /// work. It stays on its branch, and counts as confirmed.
     LeftToPerson {
         /// The files that steer.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -482,6 +486,9 @@ pub enum MergeOutcome {
         /// The tasks of this run that it stands on and that are left to a person too.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         on: Vec<TaskId>,
+        /// What its confirmation rests on, where that is too little for the runtime to merge it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        proof: Option<Proof>,
         /// The branch, or patch file, with the work.
         branch: String,
     },
@@ -525,7 +532,7 @@ impl MergeOutcome {
                 let files = files.join(", ");
                 Some(format!("it conflicts with what was merged before in {files}; the work is kept on {kept}"))
             }
-            Self::LeftToPerson { files, on, .. } => Some(left_to_person(files, on)),
+            Self::LeftToPerson { files, on, proof, .. } => Some(left_to_person(files, on, *proof)),
             Self::Red { because, kept } => {
                 Some(format!("on top of what was merged before {because}; the work is kept on {kept}"))
             }
@@ -534,10 +541,11 @@ impl MergeOutcome {
 }
 
 /// Why only a person merges work, in words.
-fn left_to_person(files: &[String], on: &[TaskId]) -> String {
+fn left_to_person(files: &[String], on: &[TaskId], proof: Option<Proof>) -> String {
     let changes = (!files.is_empty())
         .then(|| format!("it changes what steers agents or the runtime ({}), which a person merges", files.join(", ")));
     let tasks: Vec<String> = on.iter().map(|task| format!("`{task}`")).collect();
     let stands = (!on.is_empty()).then(|| format!("it stands on {}, which a person merges first", tasks.join(", ")));
-    changes.into_iter().chain(stands).collect::<Vec<_>>().join("; ")
+    let shows = proof.map(|proof| format!("{}, so a person merges it", proof.words()));
+    changes.into_iter().chain(shows).chain(stands).collect::<Vec<_>>().join("; ")
 }

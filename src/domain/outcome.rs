@@ -2,6 +2,7 @@
 
 use super::Ending;
 use super::Proof;
+use super::ProofRuns;
 use super::Risk;
 use super::RunId;
 use super::RunKind;
@@ -72,6 +73,9 @@ pub struct TaskReport {
     /// What a confirmation rests on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proof: Option<Proof>,
+    /// The runs of the checks that the proof rests on, beyond those of the base and of the change; none if there was none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proof_runs: Option<ProofRuns>,
     /// Why the task is not confirmed, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<String>,
@@ -117,7 +121,8 @@ impl TaskReport {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Needs {
-    /// It changes what steers agents or the runtime, or stands on work that does: a person merges it.
+    /// A person merges it: it changes what steers agents or the runtime, nothing shows that it did what was asked, or it stands on
+    /// such work.
     Person,
 }
 

@@ -100,6 +100,8 @@ pub struct Run {
     pub budgets: Budgets,
     /// Whether a night keeps the machine awake.
     pub keep_awake: KeepAwake,
+    /// Whether a night merges work that no check tells from no work.
+    pub stayed_green: StayedGreen,
     /// How often a broken workspace is repaired.
     pub healer: Healer,
 }
@@ -112,6 +114,16 @@ pub enum KeepAwake {
     On,
     /// The machine sleeps when it likes.
     Off,
+}
+
+/// What a night does with confirmed work whose checks were green before, and that no new test tells from no work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum StayedGreen {
+    /// It stays on its branch, and a person merges it.
+    #[default]
+    Kept,
+    /// It is merged like other confirmed work.
+    Merged,
 }
 
 /// What may be used up.

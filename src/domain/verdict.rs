@@ -30,14 +30,18 @@ impl Verdict {
     }
 }
 
-/// What a confirmation rests on; the two are counted apart everywhere.
+/// What a confirmation rests on, as far as two more runs of the checks can tell: they are counted apart everywhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Proof {
-    /// A check that was red at the base is green now.
+    /// A check that was red at the base is green now, and the change outside the tests is what did it.
     TurnedGreen,
-    /// Every check was green before and is green still.
+    /// A new or changed test fails without the rest of the change and passes with it; the old tests pass too.
+    NewTest,
+    /// Every check was green before and is green still: nothing shows that the change did what was asked.
     StayedGreen,
+    /// It is green only with tests, or settings of tests, that the change has changed.
+    TestsAdapted,
 }
 
 impl Proof {
@@ -46,7 +50,67 @@ impl Proof {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::TurnedGreen => "turned_green",
+            Self::NewTest => "new_test",
             Self::StayedGreen => "stayed_green",
+            Self::TestsAdapted => "tests_adapted",
         }
+    }
+
+    /// Whether a check tells the change from no change.
+    #[must_use]
+    pub fn shows_a_difference(self) -> bool {
+        matches!(self, Self::TurnedGreen | Self::NewTest)
+    }
+
+    /// The same for people, behind "confirmed: ".
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::TurnedGreen => "a red check turned green",
+            Self::NewTest => "a new test fails without the change",
+            Self::StayedGreen => "no check turned green",
+            Self::TestsAdapted => "it is green only with the tests as it changed them",
+        }
+    }
+}
+
+/// How the checks ended in one run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ran {
+    /// All that count passed.
+    Green,
+    /// One that counts did not pass.
+    Red,
+}
+
+/// The runs of the checks beyond those of the base and of the change, that a [`Proof`] rests on.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ProofRuns {
+    /// The change with its tests taken back: the base's own tests on the new code.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub c: Option<Ran>,
+    /// The base with only the tests of the change: the new tests on the old code.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub t: Option<Ran>,
+    /// How often the checks were run for it, repetitions included.
+    pub runs: u32,
+    /// A run that decides was green when it was repeated: nothing follows from it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub flaky: bool,
+}
+
+impl ProofRuns {
+    /// What the runs said, in words; none if there is nothing to say.
+    #[must_use]
+    pub fn words(&self) -> Option<String> {
+        let ran = |what: &str, ran: Option<Ran>| {
+            Some(format!("{what}: {}", if ran? == Ran::Green { "green" } else { "red" }))
+        };
+        let all = [ran("with the old tests", self.c), ran("with the tests alone", self.t)];
+        let flaky = self.flaky.then(|| "red once and green once".to_owned());
+        let words: Vec<String> = all.into_iter().chain([flaky]).flatten().collect();
+        (!words.is_empty()).then(|| words.join(", "))
     }
 }

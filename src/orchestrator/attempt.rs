@@ -21,6 +21,7 @@ use crate::domain::EndingEffect;
 use crate::domain::EventKind;
 use crate::domain::Guard;
 use crate::domain::JournalEntry;
+use crate::domain::ProofRuns;
 use crate::domain::ReflectionId;
 use crate::domain::Risk;
 use crate::domain::SessionId;
@@ -183,6 +184,8 @@ pub(super) struct Judged {
     pub risk: Risk,
     pub checks: Vec<CheckReport>,
     pub judgement: Judgement,
+    /// The runs that its proof rests on.
+    pub proof_runs: Option<ProofRuns>,
     /// Red checks that say nothing about the work.
     pub doubts: Doubts,
     pub reflection: Option<ReflectionId>,

@@ -136,6 +136,7 @@ impl CutOff {
             verdict: Verdict::Failed,
             because: because(),
             proof: None,
+            proof_runs: None,
             failure: Some(FailureType::AgentError),
             person: Vec::new(),
             risk: None,

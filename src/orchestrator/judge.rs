@@ -11,7 +11,6 @@ use crate::domain::Expects;
 use crate::domain::FailureType;
 use crate::domain::Proof;
 use crate::domain::Verdict;
-use crate::toolchain::is_test;
 
 /// What is known of an attempt when its checks have run.
 #[derive(Debug, Clone, Copy)]
@@ -137,9 +136,8 @@ pub fn judge(evidence: &Evidence<'_>) -> Judgement {
         }
         (Some(&i), _) => {
             let name = &evidence.checks[i].spec.name;
-            let tests = if only_tests(evidence.checks, evidence.baseline, evidence.change) { ONLY_TESTS } else { "" };
             let red = as_before(&red);
-            confirmed(Proof::TurnedGreen, format!("check `{name}` was red and is green now{tests}{red}"))
+            confirmed(Proof::TurnedGreen, format!("check `{name}` was red and is green now{red}"))
         }
         (None, _) => {
             let every = if red.is_empty() { "every check" } else { "every other check" };
@@ -157,29 +155,6 @@ fn as_before(red: &[&str]) -> String {
         [name] => format!("; check {name} is red as it was before, which says nothing of the work"),
         _ => format!("; checks {} are red as they were before, which says nothing of the work", names.join(", ")),
     }
-}
-
-/// What is said of a check that may have turned green because it asks for something else now.
-const ONLY_TESTS: &str = "; only test files were changed";
-
-/// Whether all that changed are tests: then a check that turned green may ask for less than it did. A task may be to mend a
-/// test, so that refutes nothing. What a test runner is given to run is a test too, whatever it is called.
-#[must_use]
-pub fn only_tests(checks: &[CheckReport], baseline: &[CheckReport], change: &Change) -> bool {
-    const RUNNERS: [&str; 8] = ["unittest", "pytest", "jest", "vitest", "mocha", "rspec", "phpunit", "--test"];
-    let turned = |check: &&CheckReport| check.passed() && check.at_base(baseline).is_some_and(|base| !base.passed());
-    let commands: Vec<String> = checks.iter().filter(turned).map(|check| check.spec.run.to_string()).collect();
-    let given = |file: &String| {
-        let module = file.rsplit_once('.').map_or(file.as_str(), |(module, _)| module).replace('/', ".");
-        commands.iter().any(|command| {
-            let words = command.split(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | ',' | ';'));
-            words
-                .skip_while(|word| !RUNNERS.contains(word))
-                .skip(1)
-                .any(|word| word.trim_start_matches("./") == file || word == module)
-        })
-    };
-    !commands.is_empty() && !change.files.is_empty() && change.files.iter().all(|file| is_test(file) || given(file))
 }
 
 /// The first check of a task's end that is red and counts, whatever was changed.

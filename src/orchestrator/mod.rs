@@ -36,6 +36,7 @@ pub mod machine;
 mod nudge;
 pub mod parts;
 mod prepare;
+mod proof;
 pub mod queue;
 mod request;
 pub mod results;

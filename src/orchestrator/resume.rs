@@ -14,6 +14,7 @@ use crate::domain::Ending;
 use crate::domain::JournalEntry;
 use crate::domain::MergeOutcome;
 use crate::domain::Proof;
+use crate::domain::ProofRuns;
 use crate::domain::Risk;
 use crate::domain::RunId;
 use crate::domain::RunPlan;
@@ -131,6 +132,8 @@ pub struct LastJudged {
     pub verdict: Verdict,
     /// What a confirmation rests on.
     pub proof: Option<Proof>,
+    /// The runs that it rests on.
+    pub proof_runs: Option<ProofRuns>,
     /// The checks that passed, by name; not known after a crash.
     pub passed: Vec<String>,
     /// How risky its change is.
@@ -389,6 +392,7 @@ impl PastTask {
             verdict,
             because,
             proof,
+            proof_runs,
             failure,
             person,
             risk,
@@ -410,6 +414,7 @@ impl PastTask {
             subtask: subtask.clone(),
             verdict: *verdict,
             proof: *proof,
+            proof_runs: *proof_runs,
             passed: Vec::new(),
             risk: risk.clone(),
             at,

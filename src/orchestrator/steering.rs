@@ -1,7 +1,7 @@
 //! What agents may not give themselves: files that steer agents or this runtime.
 //!
 //! An agent that writes the next agent's instructions, adds a task or loosens a check would decide what is asked and what
-//! counts. Such work may be right, and may have been the task; a person merges it.
+//! counts. Such work may be right, and may have been the task; a person merges it, and so what no check tells from no work.
 
 use super::machine::Input;
 use super::task::TaskRun;
@@ -10,7 +10,9 @@ use crate::domain::EventKind;
 use crate::domain::JournalEntry;
 use crate::domain::MergeOutcome;
 use crate::domain::Needs;
+use crate::domain::Proof;
 use crate::domain::TaskId;
+use crate::domain::policy;
 use globset::GlobBuilder;
 use globset::GlobSet;
 use globset::GlobSetBuilder;
@@ -89,7 +91,17 @@ impl TaskRun {
         let left = self.context.left_to_person.lock().unwrap_or_else(PoisonError::into_inner);
         let on: Vec<TaskId> = self.blockers().into_iter().map(|(_, id)| id).filter(|id| left.contains(id)).collect();
         let branch = self.report.branch.clone()?;
-        (!files.is_empty() || !on.is_empty()).then_some(MergeOutcome::LeftToPerson { files, on, branch })
+        let proof = self.last_judged.as_ref().and_then(|last| last.proof).filter(|proof| self.shows_too_little(*proof));
+        let is_left = !files.is_empty() || !on.is_empty() || proof.is_some();
+        is_left.then_some(MergeOutcome::LeftToPerson { files, on, proof, branch })
+    }
+
+    /// Whether a confirmation rests on too little for the runtime to merge what it confirms.
+    fn shows_too_little(&self, proof: Proof) -> bool {
+        let merged = self.context.services.settings.run().stayed_green == policy::StayedGreen::Merged;
+        let is_enough = proof.shows_a_difference() || (proof == Proof::StayedGreen && merged);
+        // What changes nothing is nobody's to look at.
+        !is_enough && !self.merges.is_empty()
     }
 
     /// Writes down that confirmed work stays where it is, and calls a person.

@@ -57,6 +57,7 @@ pub(super) fn empty_report(task: &Task) -> TaskReport {
         duration_ms: 0,
         endings: Vec::new(),
         proof: None,
+        proof_runs: None,
         cause: None,
         stop: None,
         by_hand: None,

@@ -514,6 +514,7 @@ impl TaskRun {
             verdict: judged.judgement.verdict,
             because: judged.judgement.because,
             proof: judged.judgement.proof,
+            proof_runs: judged.proof_runs,
             failure: judged.judgement.failure,
             person: judged.judgement.person,
             risk: Some(judged.risk),
@@ -546,8 +547,10 @@ impl TaskRun {
 
     pub fn commit_body(&self) -> String {
         let last = self.last_judged.as_ref();
+        let runs =
+            last.and_then(|last| last.proof_runs?.words()).map(|words| format!(" ({words})")).unwrap_or_default();
         format!(
-            "{}\nattempt: {}\nchecks: {}\nproof: {}\n",
+            "{}\nattempt: {}\nchecks: {}\nproof: {}{runs}\n",
             lines_of_work(&self.context.run, &self.task.id).join("\n"),
             last.map_or(0, |last| last.attempt),
             last.map(|last| last.passed.join(", ")).unwrap_or_default(),
@@ -577,6 +580,8 @@ impl TaskRun {
         self.report.by_hand = self.said_meanwhile().await;
         self.report.verdict = end.verdict;
         self.report.proof = end.proof;
+        let last = self.last_judged.as_ref().filter(|_| end.proof.is_some());
+        self.report.proof_runs = last.and_then(|last| last.proof_runs);
         self.report.cause.clone_from(&end.cause);
         self.report.stop = end.stop;
         self.report.tokens = self.usage.tokens();

@@ -15,6 +15,7 @@ use super::judge::Evidence;
 use super::judge::Judgement;
 use super::nudge::Nudge;
 use super::nudge::Nudger;
+use super::proof::Confirmed;
 use super::results;
 use super::review;
 use super::task::Prepared;
@@ -34,7 +35,7 @@ use crate::domain::Flaky;
 use crate::domain::FlakyHow;
 use crate::domain::GateOutcome;
 use crate::domain::JournalEntry;
-use crate::domain::Proof;
+use crate::domain::ProofRuns;
 use crate::domain::Risk;
 use crate::domain::SessionVerdict;
 use crate::domain::Severity;
@@ -297,14 +298,17 @@ impl TaskRun {
             return Ok(None);
         }
         let judgement = turns::weigh(by_checks, &completion, &stopped.report.ending);
-        let only_tests = !stopped.change.existed.is_empty()
-            && judgement.proof == Some(Proof::TurnedGreen)
-            && judge::only_tests(&checks, &prepared.baseline, &stopped.change);
-        let only_tests = only_tests.then(|| "a red check is green, and only test files were changed".to_owned());
+        let proved = Box::pin(self.proved_turn(prepared, course, &stopped, &checks, judgement)).await?;
+        let Some((judgement, proof_runs)) = proved else { return Ok(None) };
+        let judgement = if course.tampered.is_empty() {
+            judgement
+        } else {
+            self.by_checks(prepared, course, &stopped, &checks, &protected)
+        };
         // The work itself may decide that a check is red the first time only.
         let flipped = course.doubts.flaky.iter().any(|flaky| flaky.how == FlakyHow::PassedAgain);
         let flipped = flipped.then(|| "a check was red first, and green when it ran once more".to_owned());
-        let because: Vec<String> = only_tests.into_iter().chain(flipped).chain(to_review).collect();
+        let because: Vec<String> = flipped.into_iter().chain(to_review).collect();
         let risk = if because.is_empty() { risk } else { risk.to_review(&because.join("; ")) };
         let next = turns::next_turn(&turns::Judged {
             judgement: &judgement,
@@ -327,6 +331,7 @@ impl TaskRun {
             risk,
             checks,
             judgement,
+            proof_runs,
             doubts: course.doubts.clone(),
             reflection: None,
             reflection_usage: Usage::default(),
@@ -336,6 +341,26 @@ impl TaskRun {
         self.keep_record(course, &judged, &completion).await;
         self.record_turn(course, &judged, &completion).await?;
         Ok(Some(JudgedTurn { judged: Box::new(judged), completion, next }))
+    }
+
+    /// What a confirmed turn proves, and the runs that tell. None: interrupted.
+    async fn proved_turn(
+        &self,
+        prepared: &Prepared,
+        course: &mut Course,
+        stopped: &Stopped,
+        checks: &[CheckReport],
+        judgement: Judgement,
+    ) -> Result<Option<(Judgement, Option<ProofRuns>)>, TaskRunError> {
+        let last_part = course.attempt.part + 1 == self.parts.len();
+        if judgement.verdict != Verdict::Confirmed || !last_part {
+            return Ok(Some((judgement, None)));
+        }
+        let (change, ending, expects) = (&stopped.change, &stopped.report.ending, self.expects(course));
+        let confirmed = Confirmed { change, checks, judgement: &judgement, ending, expects };
+        let Some(proved) = self.prove(prepared, course, confirmed).await? else { return Ok(None) };
+        self.blame(course, proved.changed_outside);
+        Ok(Some((proved.judgement, proved.runs)))
     }
 
     /// The verdict of the runtime's own evidence.

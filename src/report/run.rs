@@ -44,15 +44,19 @@ fn push_task(text: &mut String, task: &TaskReport, width: usize) {
     let merged = task.merged.as_ref().map(|commit| format!("  merged as {}", &commit[..commit.len().min(12)]));
     let note = || task.note().map(|note| format!("  {note}"));
     let note = merged.or_else(note).unwrap_or_default();
-    let stayed = task.proof == Some(Proof::StayedGreen);
-    let note = if stayed { format!("{note}  (no check turned green: look at it yourself)") } else { note };
+    let little = task.proof.filter(|proof| !proof.shows_a_difference());
+    let note = little.map(|proof| format!("{note}  ({}: look at it yourself)", proof.words())).unwrap_or(note);
     let by_hand = match task.by_hand.filter(|_| task.verdict.is_some()) {
         Some(status) => format!("  ({} by you meanwhile: that stands)", set_to(status)),
         None => String::new(),
     };
     let _ = writeln!(text, "  {mark} {:width$}  {verdict:12} {attempts:14}{note}{by_hand}", task.id.as_str());
     if task.needs == Some(Needs::Person) {
-        let _ = writeln!(text, "    {:width$}  needs you: the runtime does not merge what steers agents or itself", "");
+        let why = match little {
+            Some(_) => "you merge it: nothing but its author says that it does what was asked",
+            None => "you merge it: the runtime does not merge what steers agents or itself",
+        };
+        let _ = writeln!(text, "    {:width$}  needs you: {why}", "");
     }
     if let Some(risk) = task.risk.as_ref().filter(|risk| risk.needs_review) {
         let _ = writeln!(text, "    {:width$}  needs review: {}", "", risk.reason);

@@ -222,6 +222,12 @@ pub trait Workspace: Send + Sync {
     /// [`WorkspaceError`].
     async fn diff(&self, tree: &TreeId) -> Result<Diff, WorkspaceError>;
 
+    /// The files of one recorded tree, of which some are as they are in another one: nothing in the workspace is changed.
+    ///
+    /// # Errors
+    /// [`WorkspaceError`].
+    async fn blend(&self, tree: &TreeId, from: &TreeId, taken: &Taken) -> Result<TreeId, WorkspaceError>;
+
     /// Looks at what is watched beside the files (remotes on this machine, and what in the home directory steers tools), before an
     /// agent or a check runs: as long as it was not called since, the files count as nobody's work.
     ///
@@ -282,6 +288,16 @@ pub trait Workspace: Send + Sync {
     /// # Errors
     /// [`WorkspaceError`]; what is left is removed by the next run.
     async fn close(&self) -> Result<(), WorkspaceError>;
+}
+
+/// What is taken from another tree. Paths from the repository's root, as a [`Change`] names them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Taken {
+    /// Files that are there as they are in the other tree, or are missing as they are there.
+    pub files: Vec<String>,
+    /// Files of code of which only the tests among the code are those of the other tree; where these cannot be told from the code in
+    /// both trees, nothing of the file is taken.
+    pub inline: Vec<String>,
 }
 
 /// What a reset has to say.

@@ -28,6 +28,7 @@ pub fn fixed_settings() -> policy::Values {
             protect: Vec::new(),
             budgets: policy::Budgets::default(),
             keep_awake: policy::KeepAwake::default(),
+            stayed_green: policy::StayedGreen::default(),
             healer: policy::Healer::default(),
         },
         reflexion: policy::Reflexion {

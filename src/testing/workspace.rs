@@ -18,9 +18,12 @@ use crate::services::RebaseOutcome;
 use crate::services::Rebased;
 use crate::services::Restored;
 use crate::services::RunBase;
+use crate::services::Taken;
 use crate::services::Workspace;
 use crate::services::WorkspaceError;
 use crate::services::Workspaces;
+use crate::toolchain::Apart;
+use crate::toolchain::inline_tests;
 use async_trait::async_trait;
 use std::collections::BTreeMap;
 use std::collections::HashMap;
@@ -253,6 +256,25 @@ impl Workspace for MemoryWorkspace {
             format!("--- a/{name}\n+++ b/{name}\n{}{}", lines('-', old), lines('+', new))
         };
         Ok(Diff { text: self.changed(&files).into_iter().map(file).collect(), left_out: Vec::new() })
+    }
+
+    async fn blend(&self, tree: &TreeId, from: &TreeId, taken: &Taken) -> Result<TreeId, WorkspaceError> {
+        let (mut files, from) = (files_of(tree), files_of(from));
+        for name in &taken.files {
+            match from.get(Path::new(name)) {
+                Some(text) => files.insert(name.into(), text.clone()),
+                None => files.remove(Path::new(name)),
+            };
+        }
+        for name in &taken.inline {
+            let (Some(code), Some(tests)) = (files.get(Path::new(name)), from.get(Path::new(name))) else { continue };
+            if let (Some(code), Some(tests)) = (inline_tests(name, code), inline_tests(name, tests))
+                && code.tests != tests.tests
+            {
+                files.insert(name.into(), Apart::together(&code.code, &tests.tests));
+            }
+        }
+        Ok(tree_of(&files))
     }
 
     async fn begin_work(&self) -> Result<(), WorkspaceError> {

@@ -13,11 +13,16 @@
 //! ```
 
 mod counts;
+mod inline;
 mod pattern;
 mod summary;
 mod table;
 
 pub use counts::Counts;
+pub use inline::Apart;
+pub use inline::has_inline_tests;
+pub use inline::inline_tests;
+pub use inline::says_a_name_is_missing;
 pub use summary::TestSummary;
 pub use summary::failed_test;
 pub use summary::quoted_summaries;

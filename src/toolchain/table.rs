@@ -53,6 +53,16 @@ struct File {
     failure: Vec<FailureLine>,
     marks: Marks,
     review: Review,
+    inline: Option<Inline>,
+    missing_names: Vec<Pattern>,
+}
+
+/// How tests stand among the code of a file, see `config/toolchains/README.md`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Inline {
+    pub(super) begins: Pattern,
+    pub(super) ends: Pattern,
 }
 
 /// A build cache that is known, see `config/toolchains/README.md`.
@@ -191,12 +201,22 @@ pub(super) struct Table {
     pub(super) lines: Vec<SummaryLine>,
     pub(super) failures: Vec<FailureLine>,
     /// What is known of the sources of each language, with the endings of its files.
-    sources: Vec<(BTreeSet<String>, Marks, Review)>,
+    sources: Vec<Source>,
+    pub(super) missing_names: Vec<Pattern>,
     pub(super) stand_ins: GlobSet,
     pub(super) holds_paths: GlobSet,
     pub(super) build_caches: Vec<BuildCache>,
     pub(super) packages: BTreeSet<String>,
     pub(super) packages_inside: BTreeMap<String, String>,
+}
+
+/// What is known of the sources of one language.
+#[derive(Debug)]
+struct Source {
+    endings: BTreeSet<String>,
+    marks: Marks,
+    review: Review,
+    inline: Option<Inline>,
 }
 
 pub(super) fn table() -> &'static Table {
@@ -207,18 +227,22 @@ pub(super) fn table() -> &'static Table {
 impl Table {
     /// What is told of the code of a file's language.
     pub(super) fn reviews_of(&self, path: &str) -> impl Iterator<Item = &Review> {
-        self.sources_of(path).map(|(_, review)| review)
+        self.sources_of(path).map(|source| &source.review)
     }
 
     /// What switches tests off in a file of this language.
     pub(super) fn marks_of(&self, path: &str) -> impl Iterator<Item = &Marks> {
-        self.sources_of(path).map(|(marks, _)| marks)
+        self.sources_of(path).map(|source| &source.marks)
     }
 
-    fn sources_of(&self, path: &str) -> impl Iterator<Item = (&Marks, &Review)> {
+    /// How tests stand among the code of a file of this language.
+    pub(super) fn inline_of(&self, path: &str) -> impl Iterator<Item = &Inline> {
+        self.sources_of(path).filter_map(|source| source.inline.as_ref())
+    }
+
+    fn sources_of(&self, path: &str) -> impl Iterator<Item = &Source> {
         let ending = ending(path);
-        let is_of = move |endings: &BTreeSet<String>| ending.as_ref().is_some_and(|ending| endings.contains(ending));
-        self.sources.iter().filter(move |(endings, ..)| is_of(endings)).map(|(_, marks, review)| (marks, review))
+        self.sources.iter().filter(move |source| ending.as_ref().is_some_and(|ending| source.endings.contains(ending)))
     }
 
     fn read() -> Self {
@@ -243,7 +267,9 @@ impl Table {
             table.lines.extend(file.summary);
             table.failures.extend(file.failure);
             stand_ins.extend(file.review.stand_ins.iter().cloned());
-            table.sources.push((file.code.into_iter().collect(), file.marks, file.review));
+            table.missing_names.extend(file.missing_names);
+            let endings = file.code.into_iter().collect();
+            table.sources.push(Source { endings, marks: file.marks, review: file.review, inline: file.inline });
         }
         let code = table.code.iter().map(String::as_str).collect::<Vec<_>>().join(",");
         table.tests = globs_of_names(tests.iter().map(|glob| glob.replace("{code}", &format!("{{{code}}}"))));
@@ -324,7 +350,9 @@ mod tests {
                 let pattern = failure.line.regex().unwrap_or_else(|| panic!("{name}.toml: {:?}", failure.line));
                 assert!(pattern.capture_names().flatten().all(|group| group == "name"), "{name}.toml: {failure:?}");
             }
-            for pattern in file.review.patterns.iter().chain(&file.marks.off_lines).chain(&file.marks.only_lines) {
+            let inline = file.inline.iter().flat_map(|inline| [&inline.begins, &inline.ends]);
+            let review = file.review.patterns.iter().chain(&file.marks.off_lines).chain(&file.marks.only_lines);
+            for pattern in review.chain(&file.missing_names).chain(inline) {
                 assert!(pattern.regex().is_some(), "{name}.toml: {pattern:?}");
             }
             for quoted in &file.quoted {

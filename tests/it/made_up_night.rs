@@ -393,6 +393,7 @@ impl Night {
                 verdict,
                 because,
                 proof: None,
+                proof_runs: None,
                 failure: None,
                 person,
                 risk: Some(Risk::of([file], RiskThreshold::default())),

@@ -26,6 +26,7 @@ mod notify;
 mod overnight;
 mod parts;
 mod project;
+mod proof;
 mod queue;
 mod report;
 mod report_page;

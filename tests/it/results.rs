@@ -88,6 +88,5 @@ fn honest_work_is_confirmed_and_a_changed_test_is_told_whatever_else_was_changed
         assert!(needs && reason.contains(words), "{agent}: {needs} {reason}");
     };
     told(format!("{MEND}; echo '# words' >> test_calc.py"), "tests that were there were changed: test_calc.py");
-    told("sed -i 's/add(1, 2), 3/add(1, 2), -1/' test_calc.py; echo '# words' >> calc.py".to_owned(), "test_calc.py");
     told(format!("{MEND}; echo 'import unittest' >> calc.py"), "the code reaches into the test runner: calc.py");
 }

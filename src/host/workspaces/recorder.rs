@@ -32,10 +32,10 @@ use std::sync::Arc;
 /// Files in a directory, an index of our own, and the repository that takes the objects.
 #[derive(Debug, Clone)]
 pub(super) struct Recorder {
-    git: Git,
+    pub(super) git: Git,
     pub(super) files: Root,
     /// Where the index is, with what else belongs to it.
-    private: Root,
+    pub(super) private: Root,
     /// What git does not keep.
     modes: Arc<Modes>,
 }

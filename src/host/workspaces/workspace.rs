@@ -34,6 +34,7 @@ use crate::services::Diff;
 use crate::services::OutsideChanges;
 use crate::services::Rebased;
 use crate::services::Restored;
+use crate::services::Taken;
 use crate::services::Workspace;
 use crate::services::WorkspaceError;
 use crate::toolchain;
@@ -525,6 +526,11 @@ impl Workspace for HostWorkspace {
         }
         let bytes = diff(&self.parts.begun.repository.own(), &self.parts.tree, &tree.0).await?;
         Ok(readable(&bytes))
+    }
+
+    async fn blend(&self, tree: &TreeId, from: &TreeId, taken: &Taken) -> Result<TreeId, WorkspaceError> {
+        let mut state = self.state.lock().await;
+        state.slot()?.recorder.blend(&tree.0, &from.0, taken).await.map(TreeId)
     }
 
     async fn save_patch(&self, tree: &TreeId, subtask: &SubtaskId) -> Result<PathBuf, WorkspaceError> {

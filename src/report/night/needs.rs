@@ -13,6 +13,7 @@ use super::words::plural;
 use super::words::quoted;
 use crate::domain::Ending;
 use crate::domain::MergeOutcome;
+use crate::domain::Proof;
 use crate::domain::RunKind;
 use crate::domain::Stop;
 use crate::domain::Verdict;
@@ -67,12 +68,31 @@ pub(super) fn needs(night: &Night) -> Vec<Need> {
         commands.extend(go_on(night));
         Need { kind, tasks, why, branch: None, commands }
     }));
+    merge_at_once(night, &mut needs);
     needs.extend(changed(night));
     needs.extend(halted(night));
     needs.extend(reviews(night));
     // Reviews come with the heaviest risk first already.
     needs.sort_by_key(|need| need.kind);
     needs
+}
+
+/// Of several tasks that only wait to be looked at, the last one says how all of them are merged with one command.
+fn merge_at_once(night: &Night, needs: &mut [Need]) {
+    let waits = |need: &Need| {
+        let merge = need.tasks.first().and_then(|place| night.tasks[*place].merges.last());
+        let only_shows_little = matches!(
+            merge.map(|merge| &merge.outcome),
+            Some(MergeOutcome::LeftToPerson { files, proof: Some(Proof::StayedGreen), branch, .. })
+                if files.is_empty() && !branch.ends_with(".patch")
+        );
+        need.kind == NeedKind::YoursToMerge && only_shows_little
+    };
+    let waiting: Vec<usize> = (0..needs.len()).filter(|at| waits(&needs[*at])).collect();
+    let (Some(last), true) = (waiting.last().copied(), waiting.len() > 1) else { return };
+    let branches = waiting.iter().filter_map(|at| needs[*at].branch.as_deref());
+    let command = format!("git merge {}", branches.map(quoted).collect::<Vec<_>>().join(" "));
+    needs[last].commands.push(step(command, "merge all at once whose checks were green before"));
 }
 
 /// What is missing around all of them.
@@ -152,7 +172,7 @@ fn own(night: &Night, place: usize, task: &NightTask) -> Option<Need> {
 /// Confirmed work that only a person merges: how to see what it changes, and how to merge it.
 fn yours_to_merge(night: &Night, place: usize, task: &NightTask) -> Option<Need> {
     let Merge { outcome, .. } = task.merges.last().filter(|_| task.state == TaskState::Confirmed)?;
-    let MergeOutcome::LeftToPerson { files, branch, .. } = outcome else { return None };
+    let MergeOutcome::LeftToPerson { files, proof, branch, .. } = outcome else { return None };
     let commands = if branch.ends_with(".patch") {
         vec![apply(task)]
     } else {
@@ -169,7 +189,9 @@ fn yours_to_merge(night: &Night, place: usize, task: &NightTask) -> Option<Need>
         let merge = step(format!("git merge {}", quoted(branch)), "merge it");
         see.into_iter().chain([merge]).collect()
     };
-    let why = outcome.failed().unwrap_or_default();
+    let risk = task.risk.as_ref().filter(|_| proof.is_some());
+    let risk = risk.map(|risk| format!(" (risk {}: {})", risk.score, risk.reason)).unwrap_or_default();
+    let why = format!("{}{risk}", outcome.failed().unwrap_or_default());
     Some(Need { kind: NeedKind::YoursToMerge, tasks: vec![place], why, branch: Some(branch.clone()), commands })
 }
 

@@ -23,7 +23,6 @@ use super::words::plural;
 use super::words::usage;
 use crate::domain::Flaky;
 use crate::domain::MergeOutcome;
-use crate::domain::Proof;
 use crate::domain::Stop;
 use crate::domain::Verdict;
 use std::collections::HashSet;
@@ -260,9 +259,9 @@ fn done_item(night: &Night, task: &NightTask) -> Item {
         (None, judged) => format!("confirmed after {}", plural(judged as usize, "attempt")),
     };
     let proof = match task.proof {
-        Some(Proof::TurnedGreen) => "; a red check turned green",
-        Some(Proof::StayedGreen) => "; no check turned green, so look at it yourself",
-        None => "",
+        Some(proof) if proof.shows_a_difference() => format!("; {}", proof.words()),
+        Some(proof) => format!("; {}, so look at it yourself", proof.words()),
+        None => String::new(),
     };
     let spent = usage(&task.usage).map(|spent| format!("; {spent}")).unwrap_or_default();
     lines.push(text(format!("{tries}{proof}; {} of agents' work{spent}", duration(task.agent_ms))));

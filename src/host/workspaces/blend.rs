@@ -1,0 +1,91 @@
+//! Trees of parts of two others: what a proof runs its checks on.
+
+use super::layout::io_error;
+use super::recorder::Recorder;
+use crate::services::Taken;
+use crate::services::WorkspaceError;
+use crate::toolchain::Apart;
+use crate::toolchain::inline_tests;
+use std::path::Path;
+
+/// An index of our own, beside that of the files.
+const INDEX: &str = "blend-index";
+
+/// How one path differs between two trees.
+struct Entry<'a> {
+    /// Of the second tree; `000000` where it is not there.
+    mode: &'a str,
+    old: &'a str,
+    new: &'a str,
+    path: &'a [u8],
+}
+
+/// `:mode mode id id status NUL path NUL`, again and again.
+fn entries(raw: &[u8]) -> Vec<Entry<'_>> {
+    let mut parts = raw.split(|byte| *byte == 0);
+    let mut found = Vec::new();
+    while let (Some(about), Some(path)) = (parts.next(), parts.next()) {
+        let mut fields = std::str::from_utf8(about).unwrap_or_default().split(' ').skip(1);
+        if let (Some(mode), Some(old), Some(new)) = (fields.next(), fields.next(), fields.next()) {
+            found.push(Entry { mode, old, new, path });
+        }
+    }
+    found
+}
+
+impl Recorder {
+    /// The files of `tree`, of which some are as in `from`.
+    pub(super) async fn blend(&self, tree: &str, from: &str, taken: &Taken) -> Result<String, WorkspaceError> {
+        let raw = self.git.call(["diff-tree", "-r", "-z", "--no-renames", tree, from]).ok().await?;
+        let mut listing = Vec::new();
+        for Entry { mode, old, new, path } in entries(&raw) {
+            let name = String::from_utf8_lossy(path);
+            let is_in = |files: &[String]| files.iter().any(|file| *file == name);
+            let entry = if is_in(&taken.files) {
+                Some(format!("{mode} {new}\t"))
+            } else if is_in(&taken.inline) {
+                self.with_tests(&name, old, new).await?.map(|id| format!("{mode} {id}\t"))
+            } else {
+                None
+            };
+            if let Some(entry) = entry {
+                listing.extend_from_slice(entry.as_bytes());
+                listing.extend_from_slice(path);
+                listing.push(0);
+            }
+        }
+        if listing.is_empty() {
+            return Ok(tree.to_owned());
+        }
+        // Whatever a git that was killed has left there.
+        for name in [INDEX, "blend-index.lock"] {
+            self.private.remove(Path::new(name)).map_err(io_error("write to", self.private.path()))?;
+        }
+        let index = self.private.path().join(INDEX);
+        self.git.call(["read-tree", tree]).index(&index).ok().await?;
+        let update = ["update-index", "--add", "--replace", "-z", "--index-info"];
+        self.git.call(update).index(&index).stdin(listing).ok().await?;
+        self.git.call(["write-tree"]).index(&index).line().await
+    }
+
+    /// The code of one content with the tests of another one.
+    async fn with_tests(&self, name: &str, code: &str, tests: &str) -> Result<Option<String>, WorkspaceError> {
+        // One of the trees has no such file.
+        if [code, tests].iter().any(|id| id.bytes().all(|byte| byte == b'0')) {
+            return Ok(None);
+        }
+        let read = async |id: &str| {
+            let content = self.git.call(["cat-file", "blob", id]).ok().await?;
+            Ok::<_, WorkspaceError>(String::from_utf8(content).ok())
+        };
+        let (Some(code), Some(tests)) = (read(code).await?, read(tests).await?) else { return Ok(None) };
+        let (Some(code), Some(tests)) = (inline_tests(name, &code), inline_tests(name, &tests)) else {
+            return Ok(None);
+        };
+        if code.tests == tests.tests {
+            return Ok(None);
+        }
+        let content = Apart::together(&code.code, &tests.tests);
+        self.git.call(["hash-object", "-w", "--stdin"]).stdin(content).line().await.map(Some)
+    }
+}

@@ -1,0 +1,452 @@
+//! What a confirmation proves, found out by taking parts of the change away and running the checks again.
+//!
+//! That a check is green says little where the change has touched what the check asks for. Two more runs tell: **C**, the change
+//! with its tests taken back (the base's own tests on the new code), and **T**, the base with only the tests of the change (the new
+//! tests on the old code; the *fail to pass* of [SWE-bench](https://arxiv.org/abs/2310.06770)).
+//!
+//! | | T red | T green |
+//! |---|---|---|
+//! | **C green** | the old tests, or new ones, show what the change does | the old tests show it, or nothing does |
+//! | **C red** | code and tests need each other: a person must look | the tests alone did it |
+//!
+//! Code that knows the tests' own input passes both.
+
+use super::attempt::Course;
+use super::checking::changed_outside;
+use super::judge::Judgement;
+use super::results::contradiction;
+use super::results::no_success;
+use super::task::Prepared;
+use super::task::TaskRun;
+use super::task::TaskRunError;
+use crate::domain::Change;
+use crate::domain::CheckReport;
+use crate::domain::CheckSpec;
+use crate::domain::Ending;
+use crate::domain::Expects;
+use crate::domain::FailureType;
+use crate::domain::Proof;
+use crate::domain::ProofRuns;
+use crate::domain::Ran;
+use crate::domain::TreeId;
+use crate::domain::Verdict;
+use crate::domain::belongs_to_tests;
+use crate::services::Taken;
+use crate::toolchain;
+use std::path::Path;
+use std::time::Duration;
+
+/// A confirmed attempt.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Confirmed<'a> {
+    pub change: &'a Change,
+    pub checks: &'a [CheckReport],
+    pub judgement: &'a Judgement,
+    pub ending: &'a Ending,
+    pub expects: Expects,
+}
+
+/// What was found out of it.
+#[derive(Debug, Clone)]
+pub(super) struct Proved {
+    pub judgement: Judgement,
+    /// None: nothing had to be run.
+    pub runs: Option<ProofRuns>,
+    /// What the checks did outside their room, which counts against the attempt.
+    pub changed_outside: Vec<String>,
+}
+
+/// What of a change the checks ask with, and what decides how they do it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Parts {
+    /// Tests, and what they compare with.
+    tests: Vec<String>,
+    /// Files that may decide how the tests run, and may as well be a part of the work: `Cargo.toml`.
+    settings: Vec<String>,
+    /// Files of code of which the tests among it were changed.
+    inline: Vec<String>,
+    /// A test was there before and is another one now, or gone.
+    old_tests: bool,
+    /// Anything else was changed.
+    code: bool,
+}
+
+impl Parts {
+    fn of(change: &Change, checks: &[CheckReport], baseline: &[CheckReport], prefix: &Path) -> Self {
+        let mut parts = Self::default();
+        for file in &change.files {
+            let existed = change.existed.contains(file);
+            let in_project = Path::new(file).strip_prefix(prefix).ok().and_then(Path::to_str).unwrap_or(file);
+            if toolchain::is_test(file) || toolchain::is_test_data(file) || is_given(checks, baseline, in_project) {
+                parts.old_tests |= existed;
+                parts.tests.push(file.clone());
+            } else if toolchain::configures_tests(file) || belongs_to_tests(file) {
+                parts.settings.push(file.clone());
+            } else {
+                if existed && toolchain::has_inline_tests(file) {
+                    parts.inline.push(file.clone());
+                }
+                parts.code = true;
+            }
+        }
+        parts
+    }
+
+    fn has_tests(&self) -> bool {
+        !self.tests.is_empty() || !self.inline.is_empty()
+    }
+
+    fn has_settings(&self) -> bool {
+        !self.settings.is_empty()
+    }
+
+    /// The tests alone.
+    fn only_tests(&self) -> Taken {
+        Taken { files: self.tests.clone(), inline: self.inline.clone() }
+    }
+
+    fn only_settings(&self) -> Taken {
+        Taken { files: self.settings.clone(), inline: Vec::new() }
+    }
+
+    fn with_settings(&self) -> Taken {
+        let files = self.tests.iter().chain(&self.settings).cloned().collect();
+        Taken { files, inline: self.inline.clone() }
+    }
+}
+
+/// Whether a check that turned green gives this file to a test runner: then it is a test, whatever it is called.
+fn is_given(checks: &[CheckReport], baseline: &[CheckReport], file: &str) -> bool {
+    const RUNNERS: [&str; 7] = ["unittest", "pytest", "jest", "vitest", "mocha", "rspec", "phpunit"];
+    let turned = |check: &&CheckReport| check.passed() && check.at_base(baseline).is_some_and(|base| !base.passed());
+    let module = file.rsplit_once('.').map_or(file, |(module, _)| module).replace('/', ".");
+    checks.iter().filter(turned).any(|check| {
+        let command = check.spec.run.to_string();
+        let words: Vec<&str> =
+            command.split(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | ',' | ';')).collect();
+        // To other programs, `--test` says something else.
+        let node = |at: usize| words[at] == "--test" && words[..at].iter().any(|word| word.ends_with("node"));
+        let runner = (0..words.len()).find(|&at| RUNNERS.contains(&words[at]) || node(at));
+        let given = runner.map_or(&[][..], |at| &words[at + 1..]);
+        given.iter().any(|word| word.trim_start_matches("./") == file || *word == module)
+    })
+}
+
+/// How the checks ended on a part of the change.
+#[derive(Debug, Clone, Default)]
+struct Outcome {
+    /// Those that did not pass; empty with `is_red` where they could not even be prepared.
+    red: Vec<CheckReport>,
+    is_red: bool,
+}
+
+impl Outcome {
+    fn ran(&self) -> Ran {
+        if self.is_red { Ran::Red } else { Ran::Green }
+    }
+
+    /// Whether one of these checks, by name, is red.
+    fn reds(&self, names: &[String]) -> bool {
+        self.is_red && (self.red.is_empty() || self.red.iter().any(|check| names.contains(&check.spec.name)))
+    }
+
+    /// Whether a test fails for what the code does. That a name is missing every test says of new code.
+    fn fails_by_assertion(&self) -> bool {
+        self.red.iter().any(|check| {
+            if check.signature.tests.is_empty() {
+                return false;
+            }
+            match &check.signature.counted {
+                Some(counted) => counted.failing.values().any(|how| !is_about_a_name(how)),
+                None => !check.output.text().lines().any(toolchain::says_a_name_is_missing),
+            }
+        })
+    }
+}
+
+/// The same of one test's failure, as [`CountedTests`](crate::domain::CountedTests) has it.
+fn is_about_a_name(how: &str) -> bool {
+    let mut parts = how.split('\u{1f}');
+    let code = parts.next().unwrap_or_default();
+    toolchain::says_a_name_is_missing(&format!("{code}: {}", parts.next_back().unwrap_or_default()))
+}
+
+/// The runs on parts of one change.
+struct Runs<'a> {
+    task: &'a TaskRun,
+    prepared: &'a Prepared,
+    part: usize,
+    confirmed: Confirmed<'a>,
+    counted: ProofRuns,
+    changed_outside: Vec<String>,
+}
+
+impl Runs<'_> {
+    /// The change, without some of it.
+    async fn without(&mut self, taken: &Taken) -> Result<Outcome, TaskRunError> {
+        let workspace = &self.prepared.workspace;
+        let tree = workspace.blend(&self.confirmed.change.tree, &workspace.base(), taken).await?;
+        self.on(&tree, contradiction_alone).await
+    }
+
+    /// The base, with only some of the change.
+    async fn with_only(&mut self, taken: &Taken) -> Result<Outcome, TaskRunError> {
+        let workspace = &self.prepared.workspace;
+        let tree = workspace.blend(&workspace.base(), &self.confirmed.change.tree, taken).await?;
+        self.on(&tree, no_success).await
+    }
+
+    /// Runs the checks that passed. What is red is run once more: green then, nothing follows from it.
+    async fn on(
+        &mut self,
+        tree: &TreeId,
+        doubt: fn(&CheckReport, &CheckReport) -> Option<String>,
+    ) -> Result<Outcome, TaskRunError> {
+        let baseline = &self.prepared.baseline;
+        let passed: Vec<&CheckReport> = self.confirmed.checks.iter().filter(|check| check.passed()).collect();
+        if *tree == self.confirmed.change.tree {
+            return Ok(Outcome::default());
+        }
+        if *tree == self.prepared.workspace.base() {
+            let base = passed.iter().filter_map(|check| check.at_base(baseline));
+            let red: Vec<CheckReport> = base.filter(|base| !base.passed()).cloned().collect();
+            return Ok(Outcome { is_red: !red.is_empty(), red });
+        }
+        let first = self.run(tree, &passed, doubt).await?;
+        if !first.is_red || self.task.context.cancel.is_cancelled() {
+            return Ok(first);
+        }
+        let again: Vec<&CheckReport> = if first.red.is_empty() {
+            passed
+        } else {
+            let is_red =
+                |check: &&&CheckReport| first.red.iter().any(|red| red.scope == check.scope && red.spec == check.spec);
+            passed.iter().filter(is_red).copied().collect()
+        };
+        let second = self.run(tree, &again, doubt).await?;
+        self.counted.flaky |= !second.is_red;
+        Ok(second)
+    }
+
+    async fn run(
+        &mut self,
+        tree: &TreeId,
+        checks: &[&CheckReport],
+        doubt: fn(&CheckReport, &CheckReport) -> Option<String>,
+    ) -> Result<Outcome, TaskRunError> {
+        self.counted.runs += 1;
+        let asked = checks.iter().map(|check| (check.scope, within(check))).collect();
+        let checked = self.task.checks_of_work(self.prepared, self.part, tree, asked).await?;
+        if checked.not_set_up.is_some() {
+            return Ok(Outcome { is_red: true, red: Vec::new() });
+        }
+        let mut reports = checked.reports;
+        for (report, check) in reports.iter_mut().zip(checks) {
+            report.spec.clone_from(&check.spec);
+        }
+        let baseline = &self.prepared.baseline;
+        self.changed_outside.extend(changed_outside(&reports, baseline));
+        let is_red = |report: &CheckReport| {
+            !report.passed() || report.at_base(baseline).is_some_and(|base| doubt(report, base).is_some())
+        };
+        reports.retain(is_red);
+        Ok(Outcome { is_red: !reports.is_empty(), red: reports })
+    }
+}
+
+/// The tests are those of the base: nothing about how they run may be another one.
+fn contradiction_alone(check: &CheckReport, base: &CheckReport) -> Option<String> {
+    contradiction(check, base, false)
+}
+
+/// A check that takes much longer than with the whole change hangs.
+fn within(check: &CheckReport) -> CheckSpec {
+    const TIMES: u64 = 3;
+    const AT_LEAST: Duration = Duration::from_secs(30);
+    let least = u64::try_from(AT_LEAST.as_millis()).unwrap_or(u64::MAX);
+    let most = check.duration_ms.saturating_mul(TIMES).saturating_add(least);
+    let own = u64::try_from(check.spec.timeout().as_millis()).unwrap_or(u64::MAX);
+    CheckSpec { timeout_ms: Some(own.min(most)), ..check.spec.clone() }
+}
+
+impl TaskRun {
+    /// Finds out what a confirmation proves. None: interrupted.
+    pub(super) async fn prove(
+        &self,
+        prepared: &Prepared,
+        course: &Course,
+        confirmed: Confirmed<'_>,
+    ) -> Result<Option<Proved>, TaskRunError> {
+        let prefix = prepared.workspace.prefix();
+        let mut parts = Parts::of(confirmed.change, confirmed.checks, &prepared.baseline, &prefix);
+        let (workspace, tree) = (&prepared.workspace, &confirmed.change.tree);
+        let inline = Taken { files: Vec::new(), inline: std::mem::take(&mut parts.inline) };
+        if !inline.inline.is_empty() && workspace.blend(tree, &workspace.base(), &inline).await? != *tree {
+            (parts.inline, parts.old_tests) = (inline.inline, true);
+        }
+        let unchanged = Proved { judgement: confirmed.judgement.clone(), runs: None, changed_outside: Vec::new() };
+        if !parts.has_tests() && !parts.has_settings() {
+            return Ok(Some(unchanged));
+        }
+        self.doing("what the checks prove: the change without its tests, and its tests without the rest");
+        let part = course.attempt.part;
+        let (counted, changed_outside) = (ProofRuns::default(), Vec::new());
+        let mut runs = Runs { task: self, prepared, part, confirmed, counted, changed_outside };
+        let judgement = match confirmed.judgement.proof {
+            Some(Proof::TurnedGreen) => Box::pin(runs.of_turned(&parts)).await?,
+            _ => Box::pin(runs.of_stayed(&parts)).await?,
+        };
+        if self.context.cancel.is_cancelled() {
+            return Ok(None);
+        }
+        let judgement = if runs.counted.flaky { flaky(confirmed.judgement) } else { judgement };
+        let counted = Some(runs.counted).filter(|runs| runs.c.is_some() || runs.t.is_some());
+        Ok(Some(Proved { judgement, runs: counted, changed_outside: runs.changed_outside }))
+    }
+}
+
+impl Runs<'_> {
+    /// A check was red at the base and is green now: by the code, or by its tests?
+    async fn of_turned(&mut self, parts: &Parts) -> Result<Judgement, TaskRunError> {
+        let turned = self.turned();
+        let named = names(&turned);
+        let c = self.without(&parts.with_settings()).await?;
+        self.counted.c = Some(c.ran());
+        if !c.is_red {
+            return Ok(self.said(Proof::TurnedGreen, &format!("{named} so with the tests as they were, too")));
+        }
+        if !c.reds(&turned) {
+            let others = names(&c.red.iter().map(|check| check.spec.name.clone()).collect::<Vec<_>>());
+            return Ok(self.said(Proof::TestsAdapted, &format!("{others} green only with the tests as they are now")));
+        }
+        if parts.has_settings() {
+            // What may decide how tests run may as well be what the code needs.
+            let kept = self.without(&parts.only_tests()).await?;
+            if !kept.is_red {
+                return self.with_settings(parts, &turned).await;
+            }
+        }
+        let t = self.with_only(&parts.only_tests()).await?;
+        let by_tests = !t.reds(&turned);
+        let t = if by_tests || !parts.has_settings() { t } else { self.with_only(&parts.with_settings()).await? };
+        self.counted.t = Some(t.ran());
+        let needs_both = "whether these tests still ask for the right thing, a person must see";
+        Ok(match (t.reds(&turned), parts.old_tests) {
+            (false, false) if self.confirmed.expects != Expects::Fix => {
+                self.said(Proof::TestsAdapted, "its own new tests alone turned it green")
+            }
+            (false, _) if by_tests => self.by_tests_alone(&named),
+            (false, _) => {
+                let settings = parts.settings.join(", ");
+                self.unverifiable(&format!("the tests of the attempt turned it green, with {settings}: {needs_both}"))
+            }
+            (true, true) => self.unverifiable(&format!(
+                "{named} green only with the tests that the attempt has changed, and needs the rest of its change too: {needs_both}"
+            )),
+            (true, false) if t.fails_by_assertion() => {
+                self.said(Proof::NewTest, "its new tests fail without the rest of the change")
+            }
+            (true, false) => self.said(
+                Proof::StayedGreen,
+                "without its new tests it is red, and without the rest these say only that something is missing, as any test would",
+            ),
+        })
+    }
+
+    /// The code and the settings of tests turned it green, with the tests as they were.
+    async fn with_settings(&mut self, parts: &Parts, turned: &[String]) -> Result<Judgement, TaskRunError> {
+        self.counted.c = Some(Ran::Green);
+        let alone = self.with_only(&parts.only_settings()).await?;
+        let settings = parts.settings.join(", ");
+        Ok(if alone.reds(turned) {
+            let named = names(turned);
+            self.said(Proof::TurnedGreen, &format!("{named} so with the tests as they were, and needs {settings}"))
+        } else {
+            self.said(Proof::TestsAdapted, &format!("{settings} alone turned it green"))
+        })
+    }
+
+    /// Every check was green before: does any test tell the change from no change?
+    async fn of_stayed(&mut self, parts: &Parts) -> Result<Judgement, TaskRunError> {
+        if parts.old_tests || parts.has_settings() {
+            let c = self.without(&parts.with_settings()).await?;
+            let c = if c.is_red && parts.has_settings() { self.without(&parts.only_tests()).await? } else { c };
+            self.counted.c = Some(c.ran());
+            if c.is_red {
+                return Ok(self.said(Proof::TestsAdapted, "with the tests as they were, it is red"));
+            }
+        }
+        if !parts.has_tests() {
+            return Ok(self.confirmed.judgement.clone());
+        }
+        if !parts.code {
+            return Ok(self.said(Proof::StayedGreen, "nothing but tests was changed"));
+        }
+        let t = self.with_only(&parts.with_settings()).await?;
+        self.counted.t = Some(t.ran());
+        Ok(match (t.is_red, t.fails_by_assertion()) {
+            (true, true) => self.said(Proof::NewTest, "its tests fail without the rest of the change"),
+            (true, false) => self.said(
+                Proof::StayedGreen,
+                "without the rest of the change its tests say only that something is missing, as any test would",
+            ),
+            (false, _) => self.said(Proof::StayedGreen, "its tests pass without the rest of the change, too"),
+        })
+    }
+
+    /// The checks that were red at the base and passed, by name.
+    fn turned(&self) -> Vec<String> {
+        let is_turned =
+            |check: &&CheckReport| check.at_base(&self.prepared.baseline).is_some_and(|base| !base.passed());
+        let passed = self.confirmed.checks.iter().filter(|check| check.passed());
+        passed.filter(is_turned).map(|check| check.spec.name.clone()).collect()
+    }
+
+    fn said(&self, proof: Proof, what: &str) -> Judgement {
+        let judgement = self.confirmed.judgement;
+        Judgement { proof: Some(proof), because: format!("{}; {what}", judgement.because), ..judgement.clone() }
+    }
+
+    fn unverifiable(&self, because: &str) -> Judgement {
+        let (verdict, because) = (Verdict::Unverifiable, because.to_owned());
+        Judgement { verdict, proof: None, because, ..self.confirmed.judgement.clone() }
+    }
+
+    /// The code as it was passes with the tests that the attempt has changed, and what it did to the code does not pass with the tests
+    /// as they were.
+    fn by_tests_alone(&self, named: &str) -> Judgement {
+        let because = format!(
+            "the tests alone turned it green: {named} green with the code as it was and the tests of the attempt, and red with the \
+             code of the attempt and the tests as they were"
+        );
+        if self.confirmed.expects != Expects::Fix {
+            return self.unverifiable(&format!("{because}. If the tests were to be changed, it is done"));
+        }
+        let claims = self.confirmed.ending.claims_done();
+        let (verdict, failure) = if claims {
+            (Verdict::FalseDone, FailureType::FalseDone)
+        } else {
+            (Verdict::Failed, FailureType::CheckFailed)
+        };
+        let judgement = self.confirmed.judgement.clone();
+        Judgement { verdict, proof: None, because, failure: Some(failure), ..judgement }
+    }
+}
+
+/// `check `a` is`, or of several `checks `a`, `b` are`.
+fn names(names: &[String]) -> String {
+    let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    match quoted.as_slice() {
+        [name] => format!("check {name} is"),
+        _ => format!("checks {} are", quoted.join(", ")),
+    }
+}
+
+/// A run that would decide is red once and green once: nothing follows from it.
+fn flaky(judgement: &Judgement) -> Judgement {
+    let because = format!(
+        "{}; what that proves is not known: with a part of the change a check is red once and green once",
+        judgement.because
+    );
+    Judgement { proof: Some(Proof::StayedGreen), because, ..judgement.clone() }
+}

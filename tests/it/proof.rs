@@ -1,0 +1,275 @@
+//! What a confirmation proves is found out by running the checks on parts of the change: real programs through the whole loop.
+
+use crate::project::Project;
+use crate::project::Ran;
+use crate::project::task_with_check;
+use crate::project::with;
+use serde_json::Value;
+use serde_json::json;
+
+const TESTS: &str = "import unittest, calc\nclass T(unittest.TestCase):\n  def test_add(self): self.assertEqual(calc.add(1, 2), 3)\n  \
+                     def test_sub(self): self.assertEqual(calc.sub(3, 2), 1)\n";
+const WRONG: &str = "def add(a, b): return a - b\ndef sub(a, b): return a - b\n";
+const RIGHT: &str = "def add(a, b): return a + b\ndef sub(a, b): return a - b\n";
+const ADDS: &str = "sed -i 's/def add(a, b): return a - b/def add(a, b): return a + b/' calc.py";
+const TURNS_ROUND: &str = "sed -i 's/add(1, 2), 3/add(1, 2), -1/' test_calc.py";
+/// A new test of this body.
+const NEW: &str =
+    "printf 'import unittest, calc\\nclass N(unittest.TestCase):\\n  def test_n(self): %s\\n' \"$BODY\" > test_new.py";
+const SUITE: &str = "python3 -B -m unittest";
+
+struct Case<'a> {
+    agent: &'a str,
+    calc: &'a str,
+    check: &'a str,
+    expects: &'a str,
+    /// Verdict and proof.
+    ends: (&'a str, Option<&'a str>),
+    /// `c` and `t`; none: no run beside those of the base and of the change.
+    runs: Option<(Option<&'a str>, Option<&'a str>)>,
+    says: &'a str,
+}
+
+const CASE: Case<'static> = Case {
+    agent: "",
+    calc: WRONG,
+    check: SUITE,
+    expects: "change",
+    ends: ("confirmed", Some("turned_green")),
+    runs: None,
+    says: "",
+};
+
+fn ran(agent: &str, calc: &str, check: &str, expects: &str) -> (Project, Ran) {
+    let project = Project::new(agent);
+    project.write("calc.py", calc);
+    project.write("test_calc.py", TESTS);
+    project.config(|config| config["maxAttempts"] = json!(1));
+    project.tasks(&[with(task_with_check("a", check), json!({ "expects": expects }))]);
+    let ran = project.run(&["run", "--json"]);
+    (project, ran)
+}
+
+fn check(case: &Case<'_>) {
+    let (project, ran) = ran(case.agent, case.calc, case.check, case.expects);
+    let task = ran.task("a");
+    let said = || format!("{}: {task} {}", case.agent, ran.stderr);
+    assert_eq!((&task["verdict"], task["proof"].as_str()), (&json!(case.ends.0), case.ends.1), "{}", said());
+    let runs = &task["proofRuns"];
+    let found = (!runs.is_null()).then(|| (runs["c"].as_str(), runs["t"].as_str()));
+    // Only a confirmation has a proof, and what it rests on.
+    let expected = case.runs.filter(|_| case.ends.1.is_some());
+    assert_eq!(found, expected, "{}", said());
+    let journal = journal(&project);
+    let judged = journal.iter().find(|entry| entry["type"] == "attempt_judged").unwrap();
+    let because = judged["because"].as_str().unwrap();
+    assert!(because.contains(case.says), "{because}: {}", said());
+    let runs = &judged["proofRuns"];
+    let found = (!runs.is_null()).then(|| (runs["c"].as_str(), runs["t"].as_str()));
+    assert_eq!(found, case.runs, "{because}");
+}
+
+fn journal(project: &Project) -> Vec<Value> {
+    let runs = project.dir.join(".reflection/runs");
+    let run = std::fs::read_dir(runs).unwrap().map(|entry| entry.unwrap().path()).find(|path| path.is_dir()).unwrap();
+    let text = std::fs::read_to_string(run.join("journal.jsonl")).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// A new test of this body, behind what else the agent does.
+fn with_test(agent: &str, body: &str) -> String {
+    format!("BODY='{body}'; {NEW}; {agent}")
+}
+
+#[test]
+fn a_fix_is_proven_by_the_tests_as_they_were() {
+    check(&Case { agent: ADDS, ..CASE });
+    let new = with_test(ADDS, "pass");
+    check(&Case { agent: &new, runs: Some((Some("green"), None)), says: "so with the tests as they were", ..CASE });
+    let words = format!("{ADDS}; echo '# words' >> test_calc.py");
+    check(&Case { agent: &words, expects: "fix", runs: Some((Some("green"), None)), ..CASE });
+}
+
+#[test]
+fn a_test_that_is_turned_round_proves_nothing() {
+    let runs = Some((Some("red"), Some("green")));
+    let says = "the tests alone turned it green";
+    check(&Case { agent: TURNS_ROUND, ends: ("unverifiable", None), runs, says, ..CASE });
+    let words = format!("{TURNS_ROUND}; echo '# words' >> calc.py");
+    check(&Case { agent: &words, ends: ("unverifiable", None), runs, says, ..CASE });
+    check(&Case { agent: &words, expects: "fix", ends: ("false_done", None), runs, says, ..CASE });
+}
+
+#[test]
+fn a_fix_whose_tests_had_to_follow_is_for_a_person() {
+    let agent = "echo 'def add(a, b): return str(a + b)\ndef sub(a, b): return a - b' > calc.py; sed -i 's/add(1, 2), 3/add(1, 2), \"3\"/' \
+                 test_calc.py";
+    let runs = Some((Some("red"), Some("red")));
+    check(&Case { agent, expects: "fix", ends: ("unverifiable", None), runs, says: "a person must see", ..CASE });
+}
+
+#[test]
+fn a_check_that_was_red_for_want_of_its_test_is_proven_by_a_test_that_fails_without_the_change() {
+    let case = Case { check: "python3 -B -m unittest test_new", runs: Some((Some("red"), Some("red"))), ..CASE };
+    let good = with_test(ADDS, "self.assertEqual(calc.add(2, 2), 4)");
+    check(&Case { agent: &good, ends: ("confirmed", Some("new_test")), ..case });
+    let named = with_test("echo 'def mul(a, b): return a * b' >> calc.py", "calc.mul");
+    let says = "only that something is missing";
+    check(&Case { agent: &named, ends: ("confirmed", Some("stayed_green")), says, ..case });
+    let vacuous = with_test(ADDS, "pass");
+    let runs = Some((Some("red"), Some("green")));
+    let says = "its own new tests alone";
+    check(&Case { agent: &vacuous, ends: ("confirmed", Some("tests_adapted")), runs, says, ..case });
+    check(&Case { agent: &vacuous, expects: "fix", ends: ("false_done", None), runs, ..case });
+}
+
+#[test]
+fn of_what_was_green_a_new_test_tells_the_change_from_no_change() {
+    let case = Case { calc: RIGHT, ends: ("confirmed", Some("stayed_green")), ..CASE };
+    let doubles = "echo 'def sub(a, b): return a - b if a > b else 0\ndef add(a, b): return a + b' > calc.py";
+    check(&Case { agent: doubles, ..case });
+    let good = with_test(doubles, "self.assertEqual(calc.sub(1, 2), 0)");
+    let runs = Some((None, Some("red")));
+    check(&Case { agent: &good, ends: ("confirmed", Some("new_test")), runs, ..case });
+    let blind = with_test(doubles, "self.assertEqual(calc.sub(2, 2), 0)");
+    check(&Case {
+        agent: &blind,
+        runs: Some((None, Some("green"))),
+        says: "pass without the rest of the change",
+        ..case
+    });
+    check(&Case { agent: &with_test("", "pass"), says: "nothing but tests was changed", ..case });
+    let missing = with_test("echo 'def mul(a, b): return a * b' >> calc.py", "calc.mul");
+    check(&Case { agent: &missing, runs, says: "only that something is missing", ..case });
+    let extended =
+        format!("{doubles}; sed -i 's/sub(3, 2), 1)/sub(3, 2), 1); self.assertEqual(calc.sub(1, 2), 0)/' test_calc.py");
+    let runs = Some((Some("green"), Some("red")));
+    check(&Case { agent: &extended, ends: ("confirmed", Some("new_test")), runs, ..case });
+}
+
+#[test]
+fn what_is_green_only_with_other_tests_is_told_apart() {
+    let agent = "echo 'def add(a, b): return a - b\ndef sub(a, b): return a - b' > calc.py; sed -i 's/add(1, 2), 3/add(1, 2), -1/' test_calc.py";
+    let runs = Some((Some("red"), None));
+    let ends = ("confirmed", Some("tests_adapted"));
+    check(&Case { agent, calc: RIGHT, ends, runs, says: "with the tests as they were, it is red", ..CASE });
+}
+
+#[test]
+fn a_setting_that_the_code_needs_is_no_test() {
+    // The suite finds the code by what `pyproject.toml` says.
+    let check_ = "python3 -B -c \"import tomllib; print(tomllib.load(open('pyproject.toml', 'rb'))['name'])\" && python3 -B -m unittest";
+    let agent = format!("{ADDS}; echo 'name = \"calc\"' > pyproject.toml");
+    let case = Case { check: check_, runs: Some((Some("green"), None)), ..CASE };
+    check(&Case { agent: &agent, says: "needs pyproject.toml", ..case });
+    let hides = "echo 'name = \"x\"' > pyproject.toml";
+    let ends = ("confirmed", Some("tests_adapted"));
+    check(&Case { agent: hides, calc: RIGHT, ends, says: "pyproject.toml alone turned it green", ..case });
+}
+
+#[test]
+fn a_run_that_decides_and_is_red_once_and_green_once_proves_nothing() {
+    // On the change without its new test the check is red the first time.
+    let suite = format!(
+        "if [ ! -e test_new.py ] && grep -q '+' calc.py && mkdir \"$OUT/once\" 2>/dev/null; then exit 1; fi; {SUITE}"
+    );
+    let agent = with_test(ADDS, "pass");
+    let (_project, ran) = ran(&agent, WRONG, &suite, "change");
+    let task = ran.task("a");
+    assert_eq!(task["proofRuns"]["flaky"], json!(true), "{task} {}", ran.stderr);
+    assert_eq!(task["proof"], json!("stayed_green"), "{task}");
+}
+
+#[test]
+fn tests_among_the_code_are_taken_back_without_it() {
+    let lib = |body: &str, expected: &str| {
+        format!(
+            "pub fn add(a: i32, b: i32) -> i32 {{\n    {body}\n}}\n\n#[cfg(test)]\nmod tests {{\n    #[test]\n    fn adds() {{\n        \
+             assert_eq!(super::add(1, 2), {expected});\n    }}\n}}\n"
+        )
+    };
+    // The home directory of the project knows no tool chain.
+    let root = std::process::Command::new("rustc").args(["--print", "sysroot"]).output().unwrap().stdout;
+    let rustc = std::path::Path::new(String::from_utf8(root).unwrap().trim()).join("bin/rustc");
+    let run = |body: &str, expected: &str| {
+        let project = Project::new("cp \"$OUT/lib.rs\" lib.rs");
+        project.write("lib.rs", lib("a - b", "3"));
+        project.write(".gitignore", "t\n");
+        project.config(|config| config["maxAttempts"] = json!(1));
+        project.tasks(&[task_with_check("a", &format!("{rustc:?} --edition 2021 --test -o t lib.rs && ./t"))]);
+        std::fs::write(project.out.join("lib.rs"), lib(body, expected)).unwrap();
+        let ran = project.run(&["run", "--json"]);
+        let task = ran.task("a");
+        (task["verdict"].clone(), task["proof"].clone())
+    };
+    assert_eq!(run("a + b", "3"), (json!("confirmed"), json!("turned_green")));
+    assert_eq!(run("a + b", "1 + 2"), (json!("confirmed"), json!("turned_green")));
+    assert_eq!(run("a - b", "-1"), (json!("unverifiable"), json!(null)), "only the test was turned round");
+    assert_eq!(run("0 + a - b", "-1"), (json!("unverifiable"), json!(null)));
+}
+
+/// A night on tasks of which `fixed` turns a check green, `tested` brings a test that fails without it, and the others show nothing.
+fn night(config: Value) -> (Project, Ran) {
+    let agent = "case $REFLEXION_TASK_ID in fixed) echo right > fixed.txt;; \
+                 tested) sed -i 's/a - b/b - a/' calc.py; sed -i 's/sub(3, 2), 1/sub(3, 2), -1/' test_calc.py;; \
+                 *) echo words > $REFLEXION_TASK_ID.txt;; esac";
+    let project = Project::new(agent);
+    project.write("fixed.txt", "wrong\n");
+    project.write("calc.py", RIGHT);
+    project.write("test_calc.py", TESTS);
+    project.config(|all| all["overnight"] = config);
+    let tasks = ["fixed", "one", "two", "tested"];
+    let check = |id: &str| if id == "fixed" { "grep -qx right fixed.txt".to_owned() } else { SUITE.to_owned() };
+    project.tasks(&tasks.map(|id| task_with_check(id, &check(id))));
+    let ran = project.run(&["overnight", "--json"]);
+    ran.exits(0);
+    (project, ran)
+}
+
+#[test]
+fn a_night_merges_what_a_check_tells_from_no_work_and_leaves_the_rest_with_one_command() {
+    let (project, ran) = night(json!({}));
+    let ends = |ran: &Ran, id: &str| {
+        let task = ran.task(id);
+        let word = |key: &str| task[key].as_str().unwrap_or_default().to_owned();
+        (word("verdict"), word("proof"), task["merged"].is_string(), word("needs"))
+    };
+    let expected = |proof: &str, merged: bool| {
+        let needs = if merged { "" } else { "person" };
+        ("confirmed".to_owned(), proof.to_owned(), merged, needs.to_owned())
+    };
+    assert_eq!(ends(&ran, "fixed"), expected("turned_green", true));
+    assert_eq!(ends(&ran, "one"), expected("stayed_green", false));
+    assert_eq!(ends(&ran, "two"), expected("stayed_green", false));
+    assert_eq!(ends(&ran, "tested"), expected("tests_adapted", false));
+    let report = project.run(&["report", "--json"]).json();
+    let needs = report["needs"].as_array().unwrap();
+    assert!(needs.iter().all(|need| need["kind"] == "yours_to_merge") && needs.len() == 3, "{needs:#?}");
+    let commands = needs.iter().flat_map(|need| need["commands"].as_array().unwrap());
+    let all = commands.filter(|step| step["command"].as_str().unwrap().matches("reflexion/").count() == 2);
+    let all: Vec<&str> =
+        all.filter_map(|step| step["command"].as_str()).filter(|c| c.starts_with("git merge")).collect();
+    assert_eq!(all.len(), 1, "{needs:#?}");
+    // A person may do as the report says.
+    project.git(&all[0].split(' ').skip(1).collect::<Vec<_>>());
+    assert_eq!((project.read("one.txt"), project.read("two.txt")), (b"words\n".to_vec(), b"words\n".to_vec()));
+    let page = project.run(&["report"]).stdout;
+    assert!(page.contains("no check turned green, so a person merges it"), "{page}");
+    assert!(page.contains("it is green only with the tests as it changed them, so a person merges it"), "{page}");
+}
+
+#[test]
+fn who_wants_it_gets_what_stayed_green_merged_and_never_adapted_tests() {
+    let (_project, ran) = night(json!({ "mergeStayedGreen": true }));
+    let merged = ["fixed", "one", "two", "tested"].map(|id| ran.task(id)["merged"].is_string());
+    assert_eq!(merged, [true, true, true, false], "{}", ran.stderr);
+}
+
+#[test]
+fn a_commit_and_a_run_that_goes_on_know_what_it_proves() {
+    let agent = with_test(ADDS, "pass");
+    let (project, ran) = ran(&agent, WRONG, SUITE, "change");
+    let branch = ran.task("a")["branch"].as_str().unwrap().to_owned();
+    let body = project.git(&["log", "-1", "--format=%b", &branch]);
+    assert!(body.contains("proof: turned_green (with the old tests: green)\n"), "{body}");
+}

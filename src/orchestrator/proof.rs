@@ -28,6 +28,7 @@ use crate::domain::FailureType;
 use crate::domain::Proof;
 use crate::domain::ProofRuns;
 use crate::domain::Ran;
+use crate::domain::Surface;
 use crate::domain::TreeId;
 use crate::domain::Verdict;
 use crate::domain::belongs_to_tests;
@@ -286,7 +287,7 @@ impl TaskRun {
         }
         let unchanged = Proved { judgement: confirmed.judgement.clone(), runs: None, changed_outside: Vec::new() };
         if !parts.has_tests() && !parts.has_settings() {
-            return Ok(Some(unchanged));
+            return Ok(Some(Proved { judgement: without_tests(&confirmed), ..unchanged }));
         }
         self.doing("what the checks prove: the change without its tests, and its tests without the rest");
         let part = course.attempt.part;
@@ -422,6 +423,7 @@ impl Runs<'_> {
         if self.confirmed.expects != Expects::Fix {
             return self.unverifiable(&format!("{because}. If the tests were to be changed, it is done"));
         }
+        let because = format!("{because}. Bring the tests back as they were, and change the code");
         let claims = self.confirmed.ending.claims_done();
         let (verdict, failure) = if claims {
             (Verdict::FalseDone, FailureType::FalseDone)
@@ -440,6 +442,16 @@ fn names(names: &[String]) -> String {
         [name] => format!("check {name} is"),
         _ => format!("checks {} are", quoted.join(", ")),
     }
+}
+
+/// Nothing of the change has to do with tests: what is known is all there is.
+fn without_tests(confirmed: &Confirmed<'_>) -> Judgement {
+    let (judgement, files) = (confirmed.judgement.clone(), &confirmed.change.files);
+    let only_prose = !files.is_empty() && files.iter().all(|file| Surface::of_path(file) == Surface::Docs);
+    if judgement.proof != Some(Proof::StayedGreen) || !only_prose {
+        return judgement;
+    }
+    Judgement { because: format!("{}; nothing but documentation was changed", judgement.because), ..judgement }
 }
 
 /// A run that would decide is red once and green once: nothing follows from it.

@@ -139,6 +139,7 @@ fn of_what_was_green_a_new_test_tells_the_change_from_no_change() {
         ..case
     });
     check(&Case { agent: &with_test("", "pass"), says: "nothing but tests was changed", ..case });
+    check(&Case { agent: "echo words > README.md", says: "nothing but documentation was changed", ..case });
     let missing = with_test("echo 'def mul(a, b): return a * b' >> calc.py", "calc.mul");
     check(&Case { agent: &missing, runs, says: "only that something is missing", ..case });
     let extended =

@@ -54,8 +54,10 @@ impl Effective {
                 self.require(names_something, key, &format!("has the glob `{glob}`, which names nothing"))?;
             }
         }
-        if let Err(error) = Protected::new(&file.protect) {
-            self.require(false, "protect", &format!("has the glob `{}`, which cannot be read", error.glob))?;
+        for (key, globs) in [("protect", &file.protect), ("tests", &file.tests)] {
+            if let Err(error) = Protected::new(globs) {
+                self.require(false, key, &format!("has the glob `{}`, which cannot be read", error.glob))?;
+            }
         }
         self.checks()?;
         let agents = self.agents()?;
@@ -388,6 +390,7 @@ fn run(file: &ProjectFile) -> policy::Run {
         decomposer: policy::Decomposer::Nobody,
         checks: file.checks.clone(),
         protect: file.protect.clone(),
+        tests: file.tests.clone(),
         budgets: policy::Budgets::default(),
         keep_awake: if file.overnight.keep_awake { policy::KeepAwake::On } else { policy::KeepAwake::Off },
         stayed_green: if file.overnight.merge_stayed_green {
@@ -491,6 +494,7 @@ mod tests {
             (r#"{"agents":{"a":{"type":"command"}}}"#, "needs `argv`"),
             (r#"{"checks":[{"name":"a","run":"x"},{"name":"a","run":"y"}]}"#, "two checks named `a`"),
             (r#"{"protect":["a[" ]}"#, "the glob `a[`"),
+            (r#"{"tests":["a[" ]}"#, "`tests` has the glob `a[`"),
             (r#"{"carry":["./"]}"#, "the glob `./`, which names nothing"),
             (r#"{"routing":{"bySize":[{"upTo":"small","agents":"claud"}]}}"#, "did you mean `claude`?"),
             (

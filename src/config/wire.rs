@@ -76,6 +76,10 @@ pub struct ProjectFile {
     /// nothing; a leading `/` means the project's directory, and then `*` does not reach into directories. A glob that matches no file at
     /// the base is told by `doctor` and when a run begins.
     pub protect: Vec<String>,
+    /// Globs, read like those of `protect`, of files that are tests or belong to them under names that no tool chain knows: what they are
+    /// is decided by these too when a change is taken apart, see
+    /// [what a confirmation proves](verdicts.md#what-a-confirmation-proves).
+    pub tests: Vec<String>,
     /// Whether agents, checks and setup may push. Off: a plain `git push` of theirs is refused, see
     /// [what is stopped](sandbox.md). The runtime itself never pushes.
     pub allow_push: bool,
@@ -136,6 +140,7 @@ impl Default for ProjectFile {
             workspace: WorkspaceFile::default(),
             env_deny: Vec::new(),
             protect: Vec::new(),
+            tests: Vec::new(),
             allow_push: false,
             sandbox: SandboxFile::Kind(SandboxKindFile::None),
             verification: VerificationFile::default(),

@@ -96,6 +96,8 @@ pub struct Run {
     pub checks: Vec<CheckSpec>,
     /// Globs, relative to the project, of files that no attempt may change.
     pub protect: Vec<String>,
+    /// Globs, relative to the project, of files that are tests or belong to them, beside those that the tool chains know.
+    pub tests: Vec<String>,
     /// What may be used up.
     pub budgets: Budgets,
     /// Whether a night keeps the machine awake.

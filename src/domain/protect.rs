@@ -29,7 +29,7 @@ struct One {
 
 /// A glob that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`protect` has the glob `{glob}`, which cannot be read: {because}")]
+#[error("the glob `{glob}` cannot be read: {because}")]
 pub struct ProtectError {
     /// As it was written.
     pub glob: String,

@@ -165,6 +165,8 @@ pub(super) struct RunContext {
     adopt: Adopt,
     /// Files that no attempt may change.
     pub protect: Protected,
+    /// What the project itself calls tests.
+    pub tests: Protected,
     /// Confirmed tasks of this run whose work only a person merges.
     pub left_to_person: Mutex<BTreeSet<TaskId>>,
     /// Project checks at a base tree, and at what was merged: many tasks share one, so it is measured once.
@@ -234,6 +236,8 @@ impl Orchestrator for Loop {
             proposals: Mutex::new(proposals),
             adopt: if plan.everything { Adopt::New } else { Adopt::Nothing },
             protect: Protected::new(&self.services.settings.run().protect)
+                .map_err(|error| RunError::Usage(error.to_string()))?,
+            tests: Protected::new(&self.services.settings.run().tests)
                 .map_err(|error| RunError::Usage(error.to_string()))?,
             left_to_person: Mutex::new(past.left_to_person()),
             baselines: Mutex::default(),

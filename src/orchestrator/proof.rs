@@ -16,6 +16,7 @@ use super::checking::changed_outside;
 use super::judge::Judgement;
 use super::results::contradiction;
 use super::results::no_success;
+use super::results::runs;
 use super::task::Prepared;
 use super::task::TaskRun;
 use super::task::TaskRunError;
@@ -27,6 +28,7 @@ use crate::domain::Expects;
 use crate::domain::FailureType;
 use crate::domain::Proof;
 use crate::domain::ProofRuns;
+use crate::domain::Protected;
 use crate::domain::Ran;
 use crate::domain::Surface;
 use crate::domain::TreeId;
@@ -73,15 +75,24 @@ struct Parts {
 }
 
 impl Parts {
-    fn of(change: &Change, checks: &[CheckReport], baseline: &[CheckReport], prefix: &Path) -> Self {
+    fn of(
+        change: &Change,
+        (checks, baseline): (&[CheckReport], &[CheckReport]),
+        prefix: &Path,
+        named: &Protected,
+    ) -> Self {
         let mut parts = Self::default();
+        let commands: Vec<String> = checks.iter().map(|check| check.spec.run.to_string()).collect();
         for file in &change.files {
             let existed = change.existed.contains(file);
             let in_project = Path::new(file).strip_prefix(prefix).ok().and_then(Path::to_str).unwrap_or(file);
-            if toolchain::is_test(file) || toolchain::is_test_data(file) || is_given(checks, baseline, in_project) {
+            let is_test = toolchain::is_test(file) || toolchain::is_test_data(file) || named.has(in_project);
+            // The program that a check is may ask for less than it did.
+            let is_check = existed && commands.iter().any(|command| runs(command, file));
+            if is_test || is_given(checks, baseline, in_project) {
                 parts.old_tests |= existed;
                 parts.tests.push(file.clone());
-            } else if toolchain::configures_tests(file) || belongs_to_tests(file) {
+            } else if toolchain::configures_tests(file) || belongs_to_tests(file) || is_check {
                 parts.settings.push(file.clone());
             } else {
                 if existed && toolchain::has_inline_tests(file) {
@@ -279,7 +290,8 @@ impl TaskRun {
         confirmed: Confirmed<'_>,
     ) -> Result<Option<Proved>, TaskRunError> {
         let prefix = prepared.workspace.prefix();
-        let mut parts = Parts::of(confirmed.change, confirmed.checks, &prepared.baseline, &prefix);
+        let mut parts =
+            Parts::of(confirmed.change, (confirmed.checks, &prepared.baseline), &prefix, &self.context.tests);
         let (workspace, tree) = (&prepared.workspace, &confirmed.change.tree);
         let inline = Taken { files: Vec::new(), inline: std::mem::take(&mut parts.inline) };
         if !inline.inline.is_empty() && workspace.blend(tree, &workspace.base(), &inline).await? != *tree {

@@ -26,6 +26,7 @@ pub fn fixed_settings() -> policy::Values {
             decomposer: policy::Decomposer::Nobody,
             checks: Vec::new(),
             protect: Vec::new(),
+            tests: Vec::new(),
             budgets: policy::Budgets::default(),
             keep_awake: policy::KeepAwake::default(),
             stayed_green: policy::StayedGreen::default(),

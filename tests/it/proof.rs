@@ -44,6 +44,7 @@ fn ran(agent: &str, calc: &str, check: &str, expects: &str) -> (Project, Ran) {
     let project = Project::new(agent);
     project.write("calc.py", calc);
     project.write("test_calc.py", TESTS);
+    project.write("check.sh", "grep -q '+' calc.py\n");
     project.config(|config| config["maxAttempts"] = json!(1));
     project.tasks(&[with(task_with_check("a", check), json!({ "expects": expects }))]);
     let ran = project.run(&["run", "--json"]);
@@ -273,4 +274,35 @@ fn a_commit_and_a_run_that_goes_on_know_what_it_proves() {
     let branch = ran.task("a")["branch"].as_str().unwrap().to_owned();
     let body = project.git(&["log", "-1", "--format=%b", &branch]);
     assert!(body.contains("proof: turned_green (with the old tests: green)\n"), "{body}");
+}
+
+#[test]
+fn a_script_that_a_check_runs_proves_nothing_of_itself() {
+    let case = Case { check: "sh check.sh", runs: Some((Some("green"), None)), ..CASE };
+    let ends = ("confirmed", Some("tests_adapted"));
+    check(&Case { agent: "echo grep -q a calc.py > check.sh", ends, says: "check.sh alone turned it green", ..case });
+    let words = format!("{ADDS}; echo '# words' >> check.sh");
+    check(&Case { agent: &words, ..case });
+    check(&Case { agent: ADDS, runs: None, ..case });
+}
+
+#[test]
+fn a_helper_of_tests_that_the_project_names_is_a_test() {
+    let run = |tests: Value| {
+        let project = Project::new("echo 'three = -1' > expected.py");
+        project.write("calc.py", WRONG);
+        project.write("expected.py", "three = 3\n");
+        project.write(
+            "test_calc.py",
+            TESTS
+                .replace("import unittest, calc", "import unittest, calc, expected")
+                .replace(", 3)", ", expected.three)"),
+        );
+        project.config(|config| (config["maxAttempts"], config["tests"]) = (json!(1), tests));
+        project.tasks(&[task_with_check("a", SUITE)]);
+        let ran = project.run(&["run", "--json"]);
+        (ran.task("a")["verdict"].clone(), ran.task("a")["proof"].clone())
+    };
+    assert_eq!(run(json!([])), (json!("confirmed"), json!("turned_green")));
+    assert_eq!(run(json!(["expected*"])), (json!("unverifiable"), json!(null)));
 }

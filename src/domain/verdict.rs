@@ -69,7 +69,7 @@ impl Proof {
             Self::TurnedGreen => "a red check turned green",
             Self::NewTest => "a new test fails without the change",
             Self::StayedGreen => "no check turned green",
-            Self::TestsAdapted => "it is green only with the tests as it changed them",
+            Self::TestsAdapted => "it is green only with tests, or what decides how they run, as it changed them",
         }
     }
 }

@@ -34,6 +34,7 @@ use crate::domain::Surface;
 use crate::domain::TreeId;
 use crate::domain::Verdict;
 use crate::domain::belongs_to_tests;
+use crate::services::Diff;
 use crate::services::Taken;
 use crate::toolchain;
 use std::path::Path;
@@ -43,6 +44,7 @@ use std::time::Duration;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Confirmed<'a> {
     pub change: &'a Change,
+    pub diff: &'a Diff,
     pub checks: &'a [CheckReport],
     pub judgement: &'a Judgement,
     pub ending: &'a Ending,
@@ -64,7 +66,7 @@ pub(super) struct Proved {
 struct Parts {
     /// Tests, and what they compare with.
     tests: Vec<String>,
-    /// Files that may decide how the tests run, and may as well be a part of the work: `Cargo.toml`.
+    /// Files that may decide what the tests ask for, and may as well be a part of the work: `Cargo.toml`, `spec/openapi.json`.
     settings: Vec<String>,
     /// Files of code of which the tests among it were changed.
     inline: Vec<String>,
@@ -78,21 +80,24 @@ impl Parts {
     fn of(
         change: &Change,
         (checks, baseline): (&[CheckReport], &[CheckReport]),
-        prefix: &Path,
-        named: &Protected,
+        (prefix, named): (&Path, &Protected),
+        diff: &Diff,
     ) -> Self {
         let mut parts = Self::default();
         let commands: Vec<String> = checks.iter().map(|check| check.spec.run.to_string()).collect();
         for file in &change.files {
             let existed = change.existed.contains(file);
             let in_project = Path::new(file).strip_prefix(prefix).ok().and_then(Path::to_str).unwrap_or(file);
-            let is_test = toolchain::is_test(file) || toolchain::is_test_data(file) || named.has(in_project);
+            let is_prose = Surface::of_path(file) == Surface::Docs;
             // The program that a check is may ask for less than it did.
             let is_check = existed && commands.iter().any(|command| runs(command, file));
-            if is_test || is_given(checks, baseline, in_project) {
-                parts.old_tests |= existed;
+            let is_given = || is_given(checks, baseline, in_project);
+            if !is_prose && (toolchain::is_test(file) || named.has(in_project)) {
+                parts.old_tests |= existed && !only_grew(diff, file);
                 parts.tests.push(file.clone());
-            } else if toolchain::configures_tests(file) || belongs_to_tests(file) || is_check {
+            } else if !is_prose
+                && (toolchain::configures_tests(file) || belongs_to_tests(file) || is_check || is_given())
+            {
                 parts.settings.push(file.clone());
             } else {
                 if existed && toolchain::has_inline_tests(file) {
@@ -117,30 +122,40 @@ impl Parts {
         Taken { files: self.tests.clone(), inline: self.inline.clone() }
     }
 
-    fn only_settings(&self) -> Taken {
-        Taken { files: self.settings.clone(), inline: Vec::new() }
-    }
-
     fn with_settings(&self) -> Taken {
         let files = self.tests.iter().chain(&self.settings).cloned().collect();
         Taken { files, inline: self.inline.clone() }
     }
 }
 
-/// Whether a check that turned green gives this file to a test runner: then it is a test, whatever it is called.
+/// Whether a file is as it was, with more in it.
+fn only_grew(diff: &Diff, file: &str) -> bool {
+    let mut lines = super::review::lines(&diff.text).filter(|(of, _)| *of == file).peekable();
+    lines.peek().is_some()
+        && !diff.left_out.iter().any(|out| out == file)
+        && lines.all(|(_, line)| !line.starts_with('-'))
+}
+
+/// Whether a check that turned green gives this file to a test runner: then it may be a test, whatever it is called.
 fn is_given(checks: &[CheckReport], baseline: &[CheckReport], file: &str) -> bool {
     const RUNNERS: [&str; 7] = ["unittest", "pytest", "jest", "vitest", "mocha", "rspec", "phpunit"];
     let turned = |check: &&CheckReport| check.passed() && check.at_base(baseline).is_some_and(|base| !base.passed());
     let module = file.rsplit_once('.').map_or(file, |(module, _)| module).replace('/', ".");
     checks.iter().filter(turned).any(|check| {
         let command = check.spec.run.to_string();
-        let words: Vec<&str> =
-            command.split(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | ',' | ';')).collect();
-        // To other programs, `--test` says something else.
-        let node = |at: usize| words[at] == "--test" && words[..at].iter().any(|word| word.ends_with("node"));
-        let runner = (0..words.len()).find(|&at| RUNNERS.contains(&words[at]) || node(at));
-        let given = runner.map_or(&[][..], |at| &words[at + 1..]);
-        given.iter().any(|word| word.trim_start_matches("./") == file || *word == module)
+        command.split(['\n', ';', '&', '|', '(', ')']).any(|part| {
+            let words: Vec<&str> = part.split(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | ',')).collect();
+            // To other programs, `--test` says something else.
+            let node = |at: usize| words[at] == "--test" && words[..at].iter().any(|word| word.ends_with("node"));
+            let runner = (0..words.len()).find(|&at| RUNNERS.contains(&words[at]) || node(at));
+            let given = runner.map_or(&[][..], |at| &words[at + 1..]);
+            let is_module = |word: &str| {
+                let below = word.strip_prefix(module.as_str());
+                words.contains(&"unittest") && below.is_some_and(|below| below.is_empty() || below.starts_with('.'))
+            };
+            let is_file = |word: &str| word.trim_start_matches("./").split("::").next() == Some(file);
+            given.iter().any(|word| is_file(word) || is_module(word))
+        })
     })
 }
 
@@ -162,15 +177,22 @@ impl Outcome {
         self.is_red && (self.red.is_empty() || self.red.iter().any(|check| names.contains(&check.spec.name)))
     }
 
-    /// Whether a test fails for what the code does. That a name is missing every test says of new code.
-    fn fails_by_assertion(&self) -> bool {
+    /// Whether a test fails for what the code does that does not fail at the base. That a name is missing every test says of new code.
+    fn fails_by_assertion(&self, baseline: &[CheckReport]) -> bool {
         self.red.iter().any(|check| {
-            if check.signature.tests.is_empty() {
-                return false;
-            }
+            let before = check.at_base(baseline).map_or(&[][..], |base| &base.signature.tests);
             match &check.signature.counted {
-                Some(counted) => counted.failing.values().any(|how| !is_about_a_name(how)),
-                None => !check.output.text().lines().any(toolchain::says_a_name_is_missing),
+                Some(counted) => {
+                    let known = check.at_base(baseline).and_then(|base| base.signature.counted.as_ref());
+                    let is_new = |test: &String| {
+                        !before.contains(test) && known.is_none_or(|known| !known.failing.contains_key(test))
+                    };
+                    counted.failing.iter().any(|(test, how)| is_new(test) && !is_about_a_name(how))
+                }
+                None => {
+                    check.signature.tests.iter().any(|test| !before.contains(test))
+                        && !check.output.text().lines().any(toolchain::says_a_name_is_missing)
+                }
             }
         })
     }
@@ -271,6 +293,9 @@ fn contradiction_alone(check: &CheckReport, base: &CheckReport) -> Option<String
     contradiction(check, base, false)
 }
 
+/// Said where a new test fails without the change as an empty one would.
+const NO_ASSERTION: &str = "without the rest of the change, no new test fails by what it asserts";
+
 /// A check that takes much longer than with the whole change hangs.
 fn within(check: &CheckReport) -> CheckSpec {
     const TIMES: u64 = 3;
@@ -290,8 +315,12 @@ impl TaskRun {
         confirmed: Confirmed<'_>,
     ) -> Result<Option<Proved>, TaskRunError> {
         let prefix = prepared.workspace.prefix();
-        let mut parts =
-            Parts::of(confirmed.change, (confirmed.checks, &prepared.baseline), &prefix, &self.context.tests);
+        let mut parts = Parts::of(
+            confirmed.change,
+            (confirmed.checks, &prepared.baseline),
+            (&prefix, &self.context.tests),
+            confirmed.diff,
+        );
         let (workspace, tree) = (&prepared.workspace, &confirmed.change.tree);
         let inline = Taken { files: Vec::new(), inline: std::mem::take(&mut parts.inline) };
         if !inline.inline.is_empty() && workspace.blend(tree, &workspace.base(), &inline).await? != *tree {
@@ -333,22 +362,28 @@ impl Runs<'_> {
             return Ok(self.said(Proof::TestsAdapted, &format!("{others} green only with the tests as they are now")));
         }
         if parts.has_settings() {
-            // What may decide how tests run may as well be what the code needs.
+            // What may decide how tests run may as well be what the code needs: which of the two, a person must see.
             let kept = self.without(&parts.only_tests()).await?;
             if !kept.is_red {
-                return self.with_settings(parts, &turned).await;
+                let settings = parts.settings.join(", ");
+                return Ok(self.said(Proof::TestsAdapted, &format!("{named} so only with {settings} as changed")));
             }
         }
         let t = self.with_only(&parts.only_tests()).await?;
         let by_tests = !t.reds(&turned);
         let t = if by_tests || !parts.has_settings() { t } else { self.with_only(&parts.with_settings()).await? };
         self.counted.t = Some(t.ran());
+        let is_red = t.reds(&turned);
+        // What runs no tests, a formatter or a search, looks at tests like at other files.
+        if !self.runs_tests(&turned) {
+            return Ok(self.said(Proof::TestsAdapted, &format!("{named} so only with the tests as changed")));
+        }
         let needs_both = "whether these tests still ask for the right thing, a person must see";
-        Ok(match (t.reds(&turned), parts.old_tests) {
+        Ok(match (is_red, parts.old_tests) {
             (false, false) if self.confirmed.expects != Expects::Fix => {
                 self.said(Proof::TestsAdapted, "its own new tests alone turned it green")
             }
-            (false, _) if by_tests => self.by_tests_alone(&named),
+            (false, old_tests) if by_tests => self.by_tests_alone(&named, old_tests),
             (false, _) => {
                 let settings = parts.settings.join(", ");
                 self.unverifiable(&format!("the tests of the attempt turned it green, with {settings}: {needs_both}"))
@@ -356,38 +391,28 @@ impl Runs<'_> {
             (true, true) => self.unverifiable(&format!(
                 "{named} green only with the tests that the attempt has changed, and needs the rest of its change too: {needs_both}"
             )),
-            (true, false) if t.fails_by_assertion() => {
+            (true, false) if t.fails_by_assertion(&self.prepared.baseline) => {
                 self.said(Proof::NewTest, "its new tests fail without the rest of the change")
             }
-            (true, false) => self.said(
-                Proof::StayedGreen,
-                "without its new tests it is red, and without the rest these say only that something is missing, as any test would",
-            ),
+            (true, false) => self.said(Proof::StayedGreen, NO_ASSERTION),
         })
     }
 
-    /// The code and the settings of tests turned it green, with the tests as they were.
-    async fn with_settings(&mut self, parts: &Parts, turned: &[String]) -> Result<Judgement, TaskRunError> {
-        self.counted.c = Some(Ran::Green);
-        let alone = self.with_only(&parts.only_settings()).await?;
-        let settings = parts.settings.join(", ");
-        Ok(if alone.reds(turned) {
-            let named = names(turned);
-            self.said(Proof::TurnedGreen, &format!("{named} so with the tests as they were, and needs {settings}"))
-        } else {
-            self.said(Proof::TestsAdapted, &format!("{settings} alone turned it green"))
-        })
+    /// Whether one of these checks says how its tests went.
+    fn runs_tests(&self, names: &[String]) -> bool {
+        let baseline = &self.prepared.baseline;
+        let said = |check: &CheckReport| toolchain::summary(&check.output.text()).is_some();
+        let named = self.confirmed.checks.iter().filter(|check| names.contains(&check.spec.name));
+        named.into_iter().any(|check| said(check) || check.at_base(baseline).is_some_and(said))
     }
 
     /// Every check was green before: does any test tell the change from no change?
     async fn of_stayed(&mut self, parts: &Parts) -> Result<Judgement, TaskRunError> {
-        if parts.old_tests || parts.has_settings() {
-            let c = self.without(&parts.with_settings()).await?;
-            let c = if c.is_red && parts.has_settings() { self.without(&parts.only_tests()).await? } else { c };
-            self.counted.c = Some(c.ran());
-            if c.is_red {
-                return Ok(self.said(Proof::TestsAdapted, "with the tests as they were, it is red"));
-            }
+        let c = self.without(&parts.with_settings()).await?;
+        self.counted.c = Some(c.ran());
+        if c.is_red {
+            let what = "without what was changed of tests and of what decides how they run, it is red";
+            return Ok(self.said(Proof::TestsAdapted, what));
         }
         if !parts.has_tests() {
             return Ok(self.confirmed.judgement.clone());
@@ -397,12 +422,9 @@ impl Runs<'_> {
         }
         let t = self.with_only(&parts.with_settings()).await?;
         self.counted.t = Some(t.ran());
-        Ok(match (t.is_red, t.fails_by_assertion()) {
+        Ok(match (t.is_red, t.fails_by_assertion(&self.prepared.baseline)) {
             (true, true) => self.said(Proof::NewTest, "its tests fail without the rest of the change"),
-            (true, false) => self.said(
-                Proof::StayedGreen,
-                "without the rest of the change its tests say only that something is missing, as any test would",
-            ),
+            (true, false) => self.said(Proof::StayedGreen, NO_ASSERTION),
             (false, _) => self.said(Proof::StayedGreen, "its tests pass without the rest of the change, too"),
         })
     }
@@ -427,7 +449,7 @@ impl Runs<'_> {
 
     /// The code as it was passes with the tests that the attempt has changed, and what it did to the code does not pass with the tests
     /// as they were.
-    fn by_tests_alone(&self, named: &str) -> Judgement {
+    fn by_tests_alone(&self, named: &str, old_tests: bool) -> Judgement {
         let because = format!(
             "the tests alone turned it green: {named} green with the code as it was and the tests of the attempt, and red with the \
              code of the attempt and the tests as they were"
@@ -435,7 +457,12 @@ impl Runs<'_> {
         if self.confirmed.expects != Expects::Fix {
             return self.unverifiable(&format!("{because}. If the tests were to be changed, it is done"));
         }
-        let because = format!("{because}. Bring the tests back as they were, and change the code");
+        let next = if old_tests {
+            "Bring the tests back as they were, and change the code"
+        } else {
+            "Write a test that fails without the change of the code"
+        };
+        let because = format!("{because}. {next}");
         let claims = self.confirmed.ending.claims_done();
         let (verdict, failure) = if claims {
             (Verdict::FalseDone, FailureType::FalseDone)

@@ -104,7 +104,7 @@ fn inline_tests(diff: &str) -> Vec<&str> {
 }
 
 /// The lines of a diff that are about a file's content, each with its file.
-fn lines(diff: &str) -> impl Iterator<Item = (&str, &str)> {
+pub(super) fn lines(diff: &str) -> impl Iterator<Item = (&str, &str)> {
     let mut file = "";
     let mut before = "";
     diff.lines().filter_map(move |line| {

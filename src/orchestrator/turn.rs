@@ -278,7 +278,7 @@ impl TaskRun {
         self.publish_verdict(course, &by_checks, None).await;
         let diff = workspace.diff(&stopped.change.tree).await?;
         let to_review = self.to_review(prepared, &stopped.change, &diff, &checks);
-        let evidence = self.evidence(prepared, course, &stopped, &checks, (protected.clone(), diff.text));
+        let evidence = self.evidence(prepared, course, &stopped, &checks, (protected.clone(), diff.text.clone()));
         let risk = self.risk(&stopped.change);
         let services = &self.context.services;
         // The agent itself is asked where it worked, so it is watched once more.
@@ -298,7 +298,7 @@ impl TaskRun {
             return Ok(None);
         }
         let judgement = turns::weigh(by_checks, &completion, &stopped.report.ending);
-        let proved = Box::pin(self.proved_turn(prepared, course, &stopped, &checks, judgement)).await?;
+        let proved = Box::pin(self.proved_turn(prepared, course, &stopped, &checks, (judgement, &diff))).await?;
         let Some((judgement, proof_runs)) = proved else { return Ok(None) };
         let judgement = if course.tampered.is_empty() {
             judgement
@@ -350,14 +350,14 @@ impl TaskRun {
         course: &mut Course,
         stopped: &Stopped,
         checks: &[CheckReport],
-        judgement: Judgement,
+        (judgement, diff): (Judgement, &Diff),
     ) -> Result<Option<(Judgement, Option<ProofRuns>)>, TaskRunError> {
         let last_part = course.attempt.part + 1 == self.parts.len();
         if judgement.verdict != Verdict::Confirmed || !last_part {
             return Ok(Some((judgement, None)));
         }
         let (change, ending, expects) = (&stopped.change, &stopped.report.ending, self.expects(course));
-        let confirmed = Confirmed { change, checks, judgement: &judgement, ending, expects };
+        let confirmed = Confirmed { change, diff, checks, judgement: &judgement, ending, expects };
         let Some(proved) = self.prove(prepared, course, confirmed).await? else { return Ok(None) };
         self.blame(course, proved.changed_outside);
         Ok(Some((proved.judgement, proved.runs)))

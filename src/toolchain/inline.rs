@@ -45,28 +45,28 @@ pub fn has_inline_tests(path: &str) -> bool {
 
 fn apart(inline: &Inline, text: &str) -> Option<Apart> {
     let (mut code, mut tests) = (String::new(), String::new());
-    // How many braces are open in the test that is being read.
-    let mut open: Option<i64> = None;
+    // Where the remarks and attributes begin that the next item has.
+    let mut above = 0;
+    let mut open = false;
     for line in text.split_inclusive('\n') {
         let trimmed = line.trim_end();
-        if open.is_none() && inline.begins.is_match(trimmed) {
-            open = Some(0);
+        if !open && inline.begins.is_match(trimmed) {
+            open = true;
+            tests.push_str(&code.split_off(above));
         }
-        let Some(braces) = &mut open else {
-            code.push_str(line);
+        if open {
+            tests.push_str(line);
+            open = !inline.ends.is_match(trimmed);
+            above = code.len();
             continue;
-        };
-        tests.push_str(line);
-        *braces += line.chars().map(|c| i64::from(c == '{') - i64::from(c == '}')).sum::<i64>();
-        if inline.ends.is_match(trimmed) {
-            // Braces in texts are rare, and a test that was cut in two is no test.
-            if *braces != 0 {
-                return None;
-            }
-            open = None;
+        }
+        let belongs = trimmed.starts_with("///") || trimmed.starts_with("#[");
+        code.push_str(line);
+        if !belongs {
+            above = code.len();
         }
     }
-    open.is_none().then_some(Apart { code, tests })
+    (!open).then_some(Apart { code, tests })
 }
 
 /// Whether a line of a failing check says that a name is missing or is used with other arguments than it takes: every test of new code
@@ -96,10 +96,10 @@ mod tests {
         assert_eq!(apart("#[cfg(test)]\nmod tests;\nfn a() {}\n").unwrap().0, "fn a() {}\n");
         assert_eq!(apart("#[test]\nfn a() {\n    b();\n}\n").unwrap().0, "");
         assert_eq!(
-            apart("#[cfg(test)]\nmod tests {\n    const A: &str = \"{\n}\n\";\n}\n"),
-            None,
-            "where it ends is not known"
+            apart("fn a() {}\n/// Words.\n#[allow(x)]\n#[cfg(test)]\nmod tests {\n    'x: {}\n}\n").unwrap().0,
+            "fn a() {}\n"
         );
+        assert_eq!(apart("#[cfg(test)]\nmod tests {\n    const A: char = '{';\n}\n").unwrap().0, "");
         assert_eq!(apart("#[cfg(test)]\nmod tests {\n"), None);
         assert_eq!(inline_tests("a.py", two), None);
         assert_eq!(Apart::together("a", "b\n"), "a\nb\n");

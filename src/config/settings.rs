@@ -16,7 +16,7 @@ use super::wire::ProjectFile;
 use super::wire::RetryStartFile;
 use super::wire::SandboxFile;
 use super::wire::SandboxKindFile;
-use crate::domain::Protected;
+use crate::domain::FileGlobs;
 use crate::domain::TaskSize;
 use crate::domain::policy;
 use std::collections::BTreeMap;
@@ -55,7 +55,7 @@ impl Effective {
             }
         }
         for (key, globs) in [("protect", &file.protect), ("tests", &file.tests)] {
-            if let Err(error) = Protected::new(globs) {
+            if let Err(error) = FileGlobs::new(globs) {
                 self.require(false, key, &format!("has the glob `{}`, which cannot be read", error.glob))?;
             }
         }

@@ -76,9 +76,8 @@ pub struct ProjectFile {
     /// nothing; a leading `/` means the project's directory, and then `*` does not reach into directories. A glob that matches no file at
     /// the base is told by `doctor` and when a run begins.
     pub protect: Vec<String>,
-    /// Globs, read like those of `protect`, of files that are tests or belong to them under names that no tool chain knows: what they are
-    /// is decided by these too when a change is taken apart, see
-    /// [what a confirmation proves](verdicts.md#what-a-confirmation-proves).
+    /// Globs, read like those of `protect`, of test files whose names do not say so (`qa/**`): a check that passes only with a change of these
+    /// proves nothing, see [what a confirmation proves](verdicts.md#what-a-confirmation-proves).
     pub tests: Vec<String>,
     /// Whether agents, checks and setup may push. Off: a plain `git push` of theirs is refused, see
     /// [what is stopped](sandbox.md). The runtime itself never pushes.
@@ -164,7 +163,7 @@ pub struct OvernightFile {
     /// [awake](overnight.md#the-machine-stays-awake).
     pub keep_awake: bool,
     /// Work that is confirmed although no check turned green and no new test fails without it is merged too. Otherwise it stays on its
-    /// branch for you to look at, see [what a night merges](overnight.md#what-a-person-merges).
+    /// branch for you to look at, see [what a person merges](overnight.md#what-a-person-merges).
     pub merge_stayed_green: bool,
 }
 

@@ -133,15 +133,20 @@ impl CheckReport {
         baseline.iter().find(|base| base.scope == self.scope && base.spec == self.spec)
     }
 
+    /// Whether it was red at the base and passed.
+    #[must_use]
+    pub fn turned_green(&self, baseline: &[Self]) -> bool {
+        self.passed() && self.at_base(baseline).is_some_and(|base| !base.passed())
+    }
+
     /// Whether it is a project's check that was red at the base and fails in the same way, with no more than failed there: it is
     /// nobody's fault. Where a fix is asked for and the task has no check of its own among `all`, one that was red must be green now:
     /// until then, this is the very thing to be fixed.
     #[must_use]
     pub fn is_known_red(&self, all: &[Self], baseline: &[Self], expects: Expects) -> bool {
         let own = all.iter().any(|check| check.scope == CheckScope::Task);
-        let turned_green = |check: &Self| check.passed() && check.at_base(baseline).is_some_and(|base| !base.passed());
         self.scope == CheckScope::Project
-            && (expects != Expects::Fix || own || all.iter().any(turned_green))
+            && (expects != Expects::Fix || own || all.iter().any(|check| check.turned_green(baseline)))
             && !self.passed()
             && self
                 .at_base(baseline)

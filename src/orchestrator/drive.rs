@@ -23,9 +23,9 @@ use crate::domain::CheckReport;
 use crate::domain::CheckSpec;
 use crate::domain::Event;
 use crate::domain::EventKind;
+use crate::domain::FileGlobs;
 use crate::domain::INTEGRATION;
 use crate::domain::JournalEntry;
-use crate::domain::Protected;
 use crate::domain::RunId;
 use crate::domain::RunKind;
 use crate::domain::RunPlan;
@@ -164,9 +164,9 @@ pub(super) struct RunContext {
     /// Whether tasks that are added meanwhile belong to the run.
     adopt: Adopt,
     /// Files that no attempt may change.
-    pub protect: Protected,
+    pub protect: FileGlobs,
     /// What the project itself calls tests.
-    pub tests: Protected,
+    pub tests: FileGlobs,
     /// Confirmed tasks of this run whose work only a person merges.
     pub left_to_person: Mutex<BTreeSet<TaskId>>,
     /// Project checks at a base tree, and at what was merged: many tasks share one, so it is measured once.
@@ -235,9 +235,9 @@ impl Orchestrator for Loop {
             track_record,
             proposals: Mutex::new(proposals),
             adopt: if plan.everything { Adopt::New } else { Adopt::Nothing },
-            protect: Protected::new(&self.services.settings.run().protect)
+            protect: FileGlobs::new(&self.services.settings.run().protect)
                 .map_err(|error| RunError::Usage(error.to_string()))?,
-            tests: Protected::new(&self.services.settings.run().tests)
+            tests: FileGlobs::new(&self.services.settings.run().tests)
                 .map_err(|error| RunError::Usage(error.to_string()))?,
             left_to_person: Mutex::new(past.left_to_person()),
             baselines: Mutex::default(),

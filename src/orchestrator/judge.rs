@@ -128,7 +128,7 @@ pub fn judge(evidence: &Evidence<'_>) -> Judgement {
     if let Some(because) = checks.iter().find_map(contradicted) {
         return refuted(evidence, None, because);
     }
-    let turned = counted.iter().find(|&&i| checks[i].at_base(baseline).is_some_and(|base| !base.passed()));
+    let turned = counted.iter().find(|&&i| checks[i].turned_green(baseline));
     let red: Vec<&str> = (0..checks.len()).filter(known_red).map(|i| checks[i].spec.name.as_str()).collect();
     match (turned, evidence.expects) {
         (None, Expects::Fix) => {

@@ -12,6 +12,7 @@
 //! Code that knows the tests' own input passes both.
 
 use super::attempt::Course;
+use super::attempt::Stopped;
 use super::checking::changed_outside;
 use super::judge::Judgement;
 use super::results::contradiction;
@@ -20,15 +21,15 @@ use super::results::runs;
 use super::task::Prepared;
 use super::task::TaskRun;
 use super::task::TaskRunError;
+use super::turns;
 use crate::domain::Change;
 use crate::domain::CheckReport;
 use crate::domain::CheckSpec;
 use crate::domain::Ending;
 use crate::domain::Expects;
-use crate::domain::FailureType;
+use crate::domain::FileGlobs;
 use crate::domain::Proof;
 use crate::domain::ProofRuns;
-use crate::domain::Protected;
 use crate::domain::Ran;
 use crate::domain::Surface;
 use crate::domain::TreeId;
@@ -42,31 +43,20 @@ use std::time::Duration;
 
 /// A confirmed attempt.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Confirmed<'a> {
-    pub change: &'a Change,
-    pub diff: &'a Diff,
-    pub checks: &'a [CheckReport],
-    pub judgement: &'a Judgement,
-    pub ending: &'a Ending,
-    pub expects: Expects,
-}
-
-/// What was found out of it.
-#[derive(Debug, Clone)]
-pub(super) struct Proved {
-    pub judgement: Judgement,
-    /// None: nothing had to be run.
-    pub runs: Option<ProofRuns>,
-    /// What the checks did outside their room, which counts against the attempt.
-    pub changed_outside: Vec<String>,
+struct Confirmed<'a> {
+    change: &'a Change,
+    checks: &'a [CheckReport],
+    judgement: &'a Judgement,
+    ending: &'a Ending,
+    expects: Expects,
 }
 
 /// What of a change the checks ask with, and what decides how they do it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Parts {
-    /// Tests, and what they compare with.
+    /// Tests.
     tests: Vec<String>,
-    /// Files that may decide what the tests ask for, and may as well be a part of the work: `Cargo.toml`, `spec/openapi.json`.
+    /// Files that may decide what the tests ask for, and may as well be a part of the work: `Cargo.toml`, fixtures, `sh check.sh`.
     settings: Vec<String>,
     /// Files of code of which the tests among it were changed.
     inline: Vec<String>,
@@ -80,7 +70,7 @@ impl Parts {
     fn of(
         change: &Change,
         (checks, baseline): (&[CheckReport], &[CheckReport]),
-        (prefix, named): (&Path, &Protected),
+        (prefix, named): (&Path, &FileGlobs),
         diff: &Diff,
     ) -> Self {
         let mut parts = Self::default();
@@ -139,9 +129,8 @@ fn only_grew(diff: &Diff, file: &str) -> bool {
 /// Whether a check that turned green gives this file to a test runner: then it may be a test, whatever it is called.
 fn is_given(checks: &[CheckReport], baseline: &[CheckReport], file: &str) -> bool {
     const RUNNERS: [&str; 7] = ["unittest", "pytest", "jest", "vitest", "mocha", "rspec", "phpunit"];
-    let turned = |check: &&CheckReport| check.passed() && check.at_base(baseline).is_some_and(|base| !base.passed());
     let module = file.rsplit_once('.').map_or(file, |(module, _)| module).replace('/', ".");
-    checks.iter().filter(turned).any(|check| {
+    checks.iter().filter(|check| check.turned_green(baseline)).any(|check| {
         let command = check.spec.run.to_string();
         command.split(['\n', ';', '&', '|', '(', ')']).any(|part| {
             let words: Vec<&str> = part.split(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | ',')).collect();
@@ -173,7 +162,7 @@ impl Outcome {
     }
 
     /// Whether one of these checks, by name, is red.
-    fn reds(&self, names: &[String]) -> bool {
+    fn has_red(&self, names: &[String]) -> bool {
         self.is_red && (self.red.is_empty() || self.red.iter().any(|check| names.contains(&check.spec.name)))
     }
 
@@ -307,43 +296,57 @@ fn within(check: &CheckReport) -> CheckSpec {
 }
 
 impl TaskRun {
-    /// Finds out what a confirmation proves. None: interrupted.
+    /// What a turn proves that was confirmed at the task's end, and the runs that show it. None: interrupted.
     pub(super) async fn prove(
         &self,
         prepared: &Prepared,
         course: &Course,
-        confirmed: Confirmed<'_>,
-    ) -> Result<Option<Proved>, TaskRunError> {
-        let prefix = prepared.workspace.prefix();
-        let mut parts = Parts::of(
-            confirmed.change,
-            (confirmed.checks, &prepared.baseline),
-            (&prefix, &self.context.tests),
-            confirmed.diff,
-        );
-        let (workspace, tree) = (&prepared.workspace, &confirmed.change.tree);
-        let inline = Taken { files: Vec::new(), inline: std::mem::take(&mut parts.inline) };
-        if !inline.inline.is_empty() && workspace.blend(tree, &workspace.base(), &inline).await? != *tree {
-            (parts.inline, parts.old_tests) = (inline.inline, true);
+        stopped: &Stopped,
+        checks: &[CheckReport],
+        (judgement, diff): (Judgement, &Diff),
+    ) -> Result<Option<(Judgement, Option<ProofRuns>)>, TaskRunError> {
+        let part = course.attempt.part;
+        if judgement.verdict != Verdict::Confirmed || part + 1 != self.parts.len() {
+            return Ok(Some((judgement, None)));
         }
-        let unchanged = Proved { judgement: confirmed.judgement.clone(), runs: None, changed_outside: Vec::new() };
+        let Stopped { report, change } = stopped;
+        let (ending, expects) = (&report.ending, self.task.expects);
+        let confirmed = Confirmed { change, checks, judgement: &judgement, ending, expects };
+        let parts = self.parts_of(prepared, &confirmed, diff).await?;
         if !parts.has_tests() && !parts.has_settings() {
-            return Ok(Some(Proved { judgement: without_tests(&confirmed), ..unchanged }));
+            return Ok(Some((without_tests(&confirmed), None)));
         }
         self.doing("what the checks prove: the change without its tests, and its tests without the rest");
-        let part = course.attempt.part;
         let (counted, changed_outside) = (ProofRuns::default(), Vec::new());
         let mut runs = Runs { task: self, prepared, part, confirmed, counted, changed_outside };
-        let judgement = match confirmed.judgement.proof {
+        let proven = match judgement.proof {
             Some(Proof::TurnedGreen) => Box::pin(runs.of_turned(&parts)).await?,
             _ => Box::pin(runs.of_stayed(&parts)).await?,
         };
         if self.context.cancel.is_cancelled() {
             return Ok(None);
         }
-        let judgement = if runs.counted.flaky { flaky(confirmed.judgement) } else { judgement };
+        let proven = runs.undecided().unwrap_or(proven);
         let counted = Some(runs.counted).filter(|runs| runs.c.is_some() || runs.t.is_some());
-        Ok(Some(Proved { judgement, runs: counted, changed_outside: runs.changed_outside }))
+        Ok(Some((proven, counted)))
+    }
+
+    /// Takes a change apart.
+    async fn parts_of(
+        &self,
+        prepared: &Prepared,
+        confirmed: &Confirmed<'_>,
+        diff: &Diff,
+    ) -> Result<Parts, TaskRunError> {
+        let Confirmed { change, checks, .. } = *confirmed;
+        let (workspace, prefix) = (&prepared.workspace, prepared.workspace.prefix());
+        let mut parts = Parts::of(change, (checks, &prepared.baseline), (&prefix, &self.context.tests), diff);
+        let inline = Taken { files: Vec::new(), inline: std::mem::take(&mut parts.inline) };
+        if !inline.inline.is_empty() && workspace.blend(&change.tree, &workspace.base(), &inline).await? != change.tree
+        {
+            (parts.inline, parts.old_tests) = (inline.inline, true);
+        }
+        Ok(parts)
     }
 }
 
@@ -355,33 +358,33 @@ impl Runs<'_> {
         let c = self.without(&parts.with_settings()).await?;
         self.counted.c = Some(c.ran());
         if !c.is_red {
-            return Ok(self.said(Proof::TurnedGreen, &format!("{named} so with the tests as they were, too")));
+            return Ok(self.proven(Proof::TurnedGreen, &format!("{named} so with the tests as they were, too")));
         }
-        if !c.reds(&turned) {
+        if !c.has_red(&turned) {
             let others = names(&c.red.iter().map(|check| check.spec.name.clone()).collect::<Vec<_>>());
-            return Ok(self.said(Proof::TestsAdapted, &format!("{others} green only with the tests as they are now")));
+            return Ok(self.proven(Proof::TestsAdapted, &format!("{others} green only with the tests as they are now")));
         }
         if parts.has_settings() {
             // What may decide how tests run may as well be what the code needs: which of the two, a person must see.
             let kept = self.without(&parts.only_tests()).await?;
             if !kept.is_red {
                 let settings = parts.settings.join(", ");
-                return Ok(self.said(Proof::TestsAdapted, &format!("{named} so only with {settings} as changed")));
+                return Ok(self.proven(Proof::TestsAdapted, &format!("{named} so only with {settings} as changed")));
             }
         }
         let t = self.with_only(&parts.only_tests()).await?;
-        let by_tests = !t.reds(&turned);
+        let by_tests = !t.has_red(&turned);
         let t = if by_tests || !parts.has_settings() { t } else { self.with_only(&parts.with_settings()).await? };
         self.counted.t = Some(t.ran());
-        let is_red = t.reds(&turned);
+        let is_red = t.has_red(&turned);
         // What runs no tests, a formatter or a search, looks at tests like at other files.
         if !self.runs_tests(&turned) {
-            return Ok(self.said(Proof::TestsAdapted, &format!("{named} so only with the tests as changed")));
+            return Ok(self.proven(Proof::TestsAdapted, &format!("{named} so only with the tests as changed")));
         }
         let needs_both = "whether these tests still ask for the right thing, a person must see";
         Ok(match (is_red, parts.old_tests) {
             (false, false) if self.confirmed.expects != Expects::Fix => {
-                self.said(Proof::TestsAdapted, "its own new tests alone turned it green")
+                self.proven(Proof::TestsAdapted, "its own new tests alone turned it green")
             }
             (false, old_tests) if by_tests => self.by_tests_alone(&named, old_tests),
             (false, _) => {
@@ -392,18 +395,18 @@ impl Runs<'_> {
                 "{named} green only with the tests that the attempt has changed, and needs the rest of its change too: {needs_both}"
             )),
             (true, false) if t.fails_by_assertion(&self.prepared.baseline) => {
-                self.said(Proof::NewTest, "its new tests fail without the rest of the change")
+                self.proven(Proof::NewTest, "its new tests fail without the rest of the change")
             }
-            (true, false) => self.said(Proof::StayedGreen, NO_ASSERTION),
+            (true, false) => self.proven(Proof::StayedGreen, NO_ASSERTION),
         })
     }
 
     /// Whether one of these checks says how its tests went.
     fn runs_tests(&self, names: &[String]) -> bool {
         let baseline = &self.prepared.baseline;
-        let said = |check: &CheckReport| toolchain::summary(&check.output.text()).is_some();
+        let has_summary = |check: &CheckReport| toolchain::summary(&check.output.text()).is_some();
         let named = self.confirmed.checks.iter().filter(|check| names.contains(&check.spec.name));
-        named.into_iter().any(|check| said(check) || check.at_base(baseline).is_some_and(said))
+        named.into_iter().any(|check| has_summary(check) || check.at_base(baseline).is_some_and(has_summary))
     }
 
     /// Every check was green before: does any test tell the change from no change?
@@ -412,32 +415,44 @@ impl Runs<'_> {
         self.counted.c = Some(c.ran());
         if c.is_red {
             let what = "without what was changed of tests and of what decides how they run, it is red";
-            return Ok(self.said(Proof::TestsAdapted, what));
+            return Ok(self.proven(Proof::TestsAdapted, what));
         }
         if !parts.has_tests() {
             return Ok(self.confirmed.judgement.clone());
         }
         if !parts.code {
-            return Ok(self.said(Proof::StayedGreen, "nothing but tests was changed"));
+            return Ok(self.proven(Proof::StayedGreen, "nothing but tests was changed"));
         }
         let t = self.with_only(&parts.with_settings()).await?;
         self.counted.t = Some(t.ran());
         Ok(match (t.is_red, t.fails_by_assertion(&self.prepared.baseline)) {
-            (true, true) => self.said(Proof::NewTest, "its tests fail without the rest of the change"),
-            (true, false) => self.said(Proof::StayedGreen, NO_ASSERTION),
-            (false, _) => self.said(Proof::StayedGreen, "its tests pass without the rest of the change, too"),
+            (true, true) => self.proven(Proof::NewTest, "its tests fail without the rest of the change"),
+            (true, false) => self.proven(Proof::StayedGreen, NO_ASSERTION),
+            (false, _) => self.proven(Proof::StayedGreen, "its tests pass without the rest of the change, too"),
         })
     }
 
-    /// The checks that were red at the base and passed, by name.
-    fn turned(&self) -> Vec<String> {
-        let is_turned =
-            |check: &&CheckReport| check.at_base(&self.prepared.baseline).is_some_and(|base| !base.passed());
-        let passed = self.confirmed.checks.iter().filter(|check| check.passed());
-        passed.filter(is_turned).map(|check| check.spec.name.clone()).collect()
+    /// Why nothing follows from the runs, if so.
+    fn undecided(&self) -> Option<Judgement> {
+        let because = if self.counted.flaky {
+            "with a part of the change a check is red once and green once".to_owned()
+        } else if self.changed_outside.is_empty() {
+            return None;
+        } else {
+            // The work as a whole does not do it: that refutes nothing.
+            format!("with a part of the change a check does this: {}", self.changed_outside.join("; "))
+        };
+        Some(self.proven(Proof::StayedGreen, &format!("what that proves is not known: {because}")))
     }
 
-    fn said(&self, proof: Proof, what: &str) -> Judgement {
+    /// The checks that turned green, by name.
+    fn turned(&self) -> Vec<String> {
+        let turned = self.confirmed.checks.iter().filter(|check| check.turned_green(&self.prepared.baseline));
+        turned.map(|check| check.spec.name.clone()).collect()
+    }
+
+    /// Confirmed with another proof, and why.
+    fn proven(&self, proof: Proof, what: &str) -> Judgement {
         let judgement = self.confirmed.judgement;
         Judgement { proof: Some(proof), because: format!("{}; {what}", judgement.because), ..judgement.clone() }
     }
@@ -463,14 +478,7 @@ impl Runs<'_> {
             "Write a test that fails without the change of the code"
         };
         let because = format!("{because}. {next}");
-        let claims = self.confirmed.ending.claims_done();
-        let (verdict, failure) = if claims {
-            (Verdict::FalseDone, FailureType::FalseDone)
-        } else {
-            (Verdict::Failed, FailureType::CheckFailed)
-        };
-        let judgement = self.confirmed.judgement.clone();
-        Judgement { verdict, proof: None, because, failure: Some(failure), ..judgement }
+        turns::refuted(self.confirmed.judgement.clone(), because, self.confirmed.ending)
     }
 }
 
@@ -491,13 +499,4 @@ fn without_tests(confirmed: &Confirmed<'_>) -> Judgement {
         return judgement;
     }
     Judgement { because: format!("{}; nothing but documentation was changed", judgement.because), ..judgement }
-}
-
-/// A run that would decide is red once and green once: nothing follows from it.
-fn flaky(judgement: &Judgement) -> Judgement {
-    let because = format!(
-        "{}; what that proves is not known: with a part of the change a check is red once and green once",
-        judgement.because
-    );
-    Judgement { proof: Some(Proof::StayedGreen), because, ..judgement.clone() }
 }

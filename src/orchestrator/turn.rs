@@ -15,7 +15,6 @@ use super::judge::Evidence;
 use super::judge::Judgement;
 use super::nudge::Nudge;
 use super::nudge::Nudger;
-use super::proof::Confirmed;
 use super::results;
 use super::review;
 use super::task::Prepared;
@@ -35,7 +34,6 @@ use crate::domain::Flaky;
 use crate::domain::FlakyHow;
 use crate::domain::GateOutcome;
 use crate::domain::JournalEntry;
-use crate::domain::ProofRuns;
 use crate::domain::Risk;
 use crate::domain::SessionVerdict;
 use crate::domain::Severity;
@@ -298,13 +296,8 @@ impl TaskRun {
             return Ok(None);
         }
         let judgement = turns::weigh(by_checks, &completion, &stopped.report.ending);
-        let proved = Box::pin(self.proved_turn(prepared, course, &stopped, &checks, (judgement, &diff))).await?;
+        let proved = Box::pin(self.prove(prepared, course, &stopped, &checks, (judgement, &diff))).await?;
         let Some((judgement, proof_runs)) = proved else { return Ok(None) };
-        let judgement = if course.tampered.is_empty() {
-            judgement
-        } else {
-            self.by_checks(prepared, course, &stopped, &checks, &protected)
-        };
         // The work itself may decide that a check is red the first time only.
         let flipped = course.doubts.flaky.iter().any(|flaky| flaky.how == FlakyHow::PassedAgain);
         let flipped = flipped.then(|| "a check was red first, and green when it ran once more".to_owned());
@@ -341,26 +334,6 @@ impl TaskRun {
         self.keep_record(course, &judged, &completion).await;
         self.record_turn(course, &judged, &completion).await?;
         Ok(Some(JudgedTurn { judged: Box::new(judged), completion, next }))
-    }
-
-    /// What a confirmed turn proves, and the runs that tell. None: interrupted.
-    async fn proved_turn(
-        &self,
-        prepared: &Prepared,
-        course: &mut Course,
-        stopped: &Stopped,
-        checks: &[CheckReport],
-        (judgement, diff): (Judgement, &Diff),
-    ) -> Result<Option<(Judgement, Option<ProofRuns>)>, TaskRunError> {
-        let last_part = course.attempt.part + 1 == self.parts.len();
-        if judgement.verdict != Verdict::Confirmed || !last_part {
-            return Ok(Some((judgement, None)));
-        }
-        let (change, ending, expects) = (&stopped.change, &stopped.report.ending, self.expects(course));
-        let confirmed = Confirmed { change, diff, checks, judgement: &judgement, ending, expects };
-        let Some(proved) = self.prove(prepared, course, confirmed).await? else { return Ok(None) };
-        self.blame(course, proved.changed_outside);
-        Ok(Some((proved.judgement, proved.runs)))
     }
 
     /// The verdict of the runtime's own evidence.

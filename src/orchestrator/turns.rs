@@ -92,6 +92,12 @@ fn refuted_by_gates(judgement: Judgement, completion: &CompletionVerdict, ending
     let failed = completion.reasons.iter().filter(|reason| reason.outcome == GateOutcome::Failed);
     let failed: Vec<String> = failed.map(|reason| format!("{}: {}", reason.gate, reason.evidence)).collect();
     let because = if failed.is_empty() { completion.feedback.clone() } else { failed.join("; ") };
+    refuted(judgement, because, ending)
+}
+
+/// What was confirmed or open, and is refuted by something that is no check.
+#[must_use]
+pub fn refuted(judgement: Judgement, because: String, ending: &Ending) -> Judgement {
     let verdict = if ending.claims_done() { Verdict::FalseDone } else { Verdict::Failed };
     let failure = match ending {
         Ending::Timeout | Ending::Hang => FailureType::Timeout,

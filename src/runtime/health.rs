@@ -1,7 +1,7 @@
 //! What `reflexion doctor` says of agents: found, of which version, logged in, without spending a token.
 
 use super::programs::find_program;
-use crate::domain::Protected;
+use crate::domain::FileGlobs;
 use crate::domain::policy::Agent;
 use crate::domain::policy::AgentKind;
 use crate::domain::policy::Generator;
@@ -141,7 +141,7 @@ pub fn protect_health(settings: &dyn Settings) -> Option<Health> {
         return None;
     }
     // A glob that cannot be read is an error of the configuration.
-    let protected = Protected::new(globs).ok()?;
+    let protected = FileGlobs::new(globs).ok()?;
     let root = &settings.project().root;
     let files = files_at_base(root);
     let idle = protected.without_file(&files);

@@ -112,6 +112,8 @@ mod tests {
             "E   ModuleNotFoundError: No module named 'cart.total'",
             "E   AttributeError: module 'cart' has no attribute 'total'",
             "TypeError: total() takes 1 positional argument but 2 were given",
+            "TypeError: total() takes <n> positional arguments but <n> were given",
+            "AttributeError: 'Node' object has no attribute 'total'",
             "TypeError: cart.total is not a function",
             "ReferenceError: total is not defined",
             "SyntaxError: The requested module './cart.js' does not provide an export named 'total'",
@@ -129,6 +131,8 @@ mod tests {
         }
         for line in [
             "E   AssertionError: assert 3 == 4",
+            "AttributeError: 'NoneType' object has no attribute 'total'",
+            "TypeError: Cannot read properties of undefined (reading 'total')",
             "assertion `left == right` failed",
             "Expected values to be strictly equal:",
             "cart_test.go:9: Total() = 3, want 4",

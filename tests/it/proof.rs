@@ -330,3 +330,65 @@ fn a_helper_of_tests_that_the_project_names_is_a_test() {
     assert_eq!(run(json!([])), (json!("confirmed"), json!("turned_green")));
     assert_eq!(run(json!(["expected*"])), (json!("unverifiable"), json!(null)));
 }
+
+#[test]
+fn settings_that_bring_a_file_of_their_own_prove_nothing() {
+    let check_ = "sh -c \"$(cat Makefile)\"; python3 -B $(cat pyproject.toml)";
+    let agent = "echo 'import unittest; unittest.TestCase.assertEqual = lambda *a: None; unittest.main(\"test_calc\")' > lenient.py; echo lenient.py > pyproject.toml";
+    let project = Project::new(agent);
+    project.write("calc.py", WRONG);
+    project.write("test_calc.py", TESTS);
+    project.write("Makefile", "true");
+    project.write("pyproject.toml", "-m unittest\n");
+    project.config(|config| config["maxAttempts"] = json!(1));
+    project.tasks(&[with(task_with_check("a", check_), json!({ "expects": "fix" }))]);
+    let ran = project.run(&["run", "--json"]);
+    assert_eq!(ran.task("a")["proof"], json!("tests_adapted"), "{}", ran.stderr);
+}
+
+#[test]
+fn an_old_test_that_fails_is_no_new_one() {
+    let lenient = "echo 'import unittest; unittest.TestCase.assertEqual = lambda *a: None' > lenient.py";
+    let imports = "printf 'try: import lenient\\nexcept ImportError: pass\\n' > test_aaa.py";
+    let agent = format!("{lenient}; {imports}");
+    let runs = Some((Some("red"), Some("red")));
+    let ends = ("confirmed", Some("stayed_green"));
+    check(&Case { agent: &agent, expects: "fix", ends, runs, says: "no new test fails", ..CASE });
+    let breaks = format!(
+        "{lenient}; printf 'import lenient, unittest, calc\\nclass N(unittest.TestCase):\\n  def test_n(self): \
+                          self.assertTrue(calc.add(1, 2) == -1)\\n' > test_aaa.py; sed -i 's/a + b/a - b/' calc.py"
+    );
+    let runs = Some((Some("red"), None));
+    check(&Case { agent: &breaks, calc: RIGHT, ends: ("confirmed", Some("tests_adapted")), runs, ..CASE });
+}
+
+#[test]
+fn honest_work_is_not_accused_by_what_a_command_names() {
+    let both = format!("{SUITE} && python3 -B calc.py");
+    // The check runs the file as a program, too: which of the two it is, a person sees.
+    let (ends, runs) = (("confirmed", Some("tests_adapted")), Some((Some("red"), None)));
+    check(&Case { agent: ADDS, check: &both, expects: "fix", ends, runs, ..CASE });
+    let compiled = format!("{SUITE} && python3 -B -m py_compile calc.py");
+    check(&Case { agent: ADDS, check: &compiled, expects: "fix", ..CASE });
+    let says = "only with the tests as changed";
+    let (ends, runs) = (("confirmed", Some("tests_adapted")), Some((Some("red"), Some("green"))));
+    // A search that looks at tests is no test.
+    let agent = "sed -i 's/calc$/calc  # words/' test_calc.py";
+    check(&Case { agent, check: "grep -q words test_calc.py", expects: "fix", ends, runs, says, ..CASE });
+}
+
+#[test]
+fn a_new_test_that_only_calls_with_other_arguments_is_no_proof_and_one_that_meets_none_is() {
+    let case = Case { calc: RIGHT, runs: Some((Some("green"), Some("red"))), ..CASE };
+    let three = with_test(
+        "echo 'def sub(a, b, c=0): return a - b - c\ndef add(a, b): return a + b' > calc.py",
+        "calc.sub(1, 2, 3)",
+    );
+    check(&Case { agent: &three, ends: ("confirmed", Some("stayed_green")), ..case });
+    let none = format!("{RIGHT}def name(a): return a and a.strip()\n");
+    let meets = with_test(
+        "sed -i 's/return a and a.strip()/return a and a.strip() or \"\"/' calc.py",
+        "self.assertEqual(calc.name(None).upper(), \"\")",
+    );
+    check(&Case { agent: &meets, calc: &none, ends: ("confirmed", Some("new_test")), ..case });
+}

@@ -6,7 +6,7 @@ use super::context;
 use super::context::Context;
 use crate::domain::AgentReport;
 use crate::domain::Ending;
-use crate::domain::Protected;
+use crate::domain::FileGlobs;
 use crate::domain::Role;
 use crate::domain::ToolKind;
 use crate::domain::ToolStatus;
@@ -121,8 +121,8 @@ impl CompletionAgent {
     }
 
     /// What the model is to see, and what it may not change.
-    async fn look(&self, request: &AgentRequest) -> Result<(Context, Protected), SubagentError> {
-        let protected = Protected::new(&request.protect).map_err(|error| self.failed(&error))?;
+    async fn look(&self, request: &AgentRequest) -> Result<(Context, FileGlobs), SubagentError> {
+        let protected = FileGlobs::new(&request.protect).map_err(|error| self.failed(&error))?;
         let (dir, prompt) = (request.dir.clone(), request.prompt.clone());
         tokio::task::spawn_blocking(move || (context::choose(&dir, &prompt, &protected), protected))
             .await
@@ -161,7 +161,7 @@ impl CompletionAgent {
         &self,
         request: &AgentRequest,
         completion: Completion,
-        (seen, protected): (Context, Protected),
+        (seen, protected): (Context, FileGlobs),
     ) -> Result<AgentReport, SubagentError> {
         let mut report = AgentReport {
             message: last_bytes(completion.text.trim(), MESSAGE_BYTES).to_owned(),

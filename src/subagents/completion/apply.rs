@@ -1,6 +1,6 @@
 //! Writing the files of an answer: all of them, or none.
 
-use crate::domain::Protected;
+use crate::domain::FileGlobs;
 use crate::files::Kind;
 use crate::files::Place;
 use crate::files::Refused;
@@ -66,7 +66,7 @@ impl Planned<'_> {
 pub(super) fn plan<'a>(
     dir: &Path,
     files: &'a [AnsweredFile],
-    protected: &Protected,
+    protected: &FileGlobs,
 ) -> Result<Vec<Planned<'a>>, PathError> {
     let planned: Vec<_> = files.iter().map(|file| plan_one(dir, file, protected)).collect::<Result<_, _>>()?;
     let is_parent = |file: &Planned<'_>| planned.iter().any(|other| is_below(&other.path, &file.path));
@@ -80,7 +80,7 @@ fn is_below(path: &str, parent: &str) -> bool {
     path.strip_prefix(parent).is_some_and(|rest| rest.starts_with('/'))
 }
 
-fn plan_one<'a>(dir: &Path, file: &'a AnsweredFile, protected: &Protected) -> Result<Planned<'a>, PathError> {
+fn plan_one<'a>(dir: &Path, file: &'a AnsweredFile, protected: &FileGlobs) -> Result<Planned<'a>, PathError> {
     let said = || file.path.clone();
     // An absolute path into the workspace is what a model copies from an error message.
     let relative = Path::new(&file.path).strip_prefix(dir).unwrap_or(Path::new(&file.path));
@@ -167,7 +167,7 @@ mod tests {
         symlink(outside.path(), dir.path().join("linked")).unwrap();
         symlink(outside.path().join("src/a.py"), dir.path().join("a.py")).unwrap();
         symlink(dir.path().join("nowhere"), dir.path().join("dangling.py")).unwrap();
-        let protected = Protected::new(&["tests".to_owned(), "*.lock".to_owned()]).unwrap();
+        let protected = FileGlobs::new(&["tests".to_owned(), "*.lock".to_owned()]).unwrap();
         let check = |path: &str, expected: fn(String) -> PathError| {
             let files = [answered(path, "")];
             assert_eq!(plan(dir.path(), &files, &protected).unwrap_err(), expected(path.to_owned()), "{path}");
@@ -201,7 +201,7 @@ mod tests {
     fn a_file_cannot_be_the_directory_of_another() {
         let check = |paths: [&str; 2], expected: Option<&str>| {
             let files = paths.map(|path| answered(path, ""));
-            let refused = plan(project().path(), &files, &Protected::default()).err();
+            let refused = plan(project().path(), &files, &FileGlobs::default()).err();
             assert_eq!(refused, expected.map(|path| PathError::Parent(path.to_owned())), "{paths:?}");
         };
         check(["a", "a/b"], Some("a"));
@@ -213,7 +213,7 @@ mod tests {
     fn one_file_that_may_not_be_written_keeps_all_from_being_written() {
         let dir = project();
         let files = [answered("src/a.py", "x = 1\n"), answered("../b.py", "")];
-        assert!(plan(dir.path(), &files, &Protected::default()).is_err());
+        assert!(plan(dir.path(), &files, &FileGlobs::default()).is_err());
         assert_eq!(fs::read_to_string(dir.path().join("src/a.py")).unwrap(), "x = 0\n");
     }
 
@@ -229,7 +229,7 @@ mod tests {
             answered("./new/deep/b.py", "y = 2\n"),
             answered("run.sh", "a\nc\n"),
         ];
-        let planned = plan(dir.path(), &files, &Protected::default()).unwrap();
+        let planned = plan(dir.path(), &files, &FileGlobs::default()).unwrap();
         assert_eq!(
             planned.iter().map(|file| file.path.as_str()).collect::<Vec<_>>(),
             ["src/a.py", "new/deep/b.py", "run.sh"]

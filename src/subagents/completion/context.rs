@@ -1,7 +1,7 @@
 //! Which files the model sees.
 
 use super::apply::PathError;
-use crate::domain::Protected;
+use crate::domain::FileGlobs;
 use crate::files::Kind;
 use crate::files::Place;
 use crate::files::Root;
@@ -53,7 +53,7 @@ impl Context {
 
 /// Chooses the files that the prompt names, in its order. Where none of them can be what the task is about (tests,
 /// protected files, and what the checks name are there to be read), the small files of the project follow.
-pub(super) fn choose(dir: &Path, prompt: &str, protected: &Protected) -> Context {
+pub(super) fn choose(dir: &Path, prompt: &str, protected: &FileGlobs) -> Context {
     let all = walk(dir);
     let (task, checks) = parts(prompt);
     let own = named_in(dir, task, &all);
@@ -93,7 +93,7 @@ fn is_test(path: &str) -> bool {
 }
 
 /// A text file as it is shown, within what room is left; none for other files.
-fn show(dir: &Path, path: &str, protected: &Protected, room: &mut usize) -> Option<ShownFile> {
+fn show(dir: &Path, path: &str, protected: &FileGlobs, room: &mut usize) -> Option<ShownFile> {
     let text = String::from_utf8(Place::new(dir, path).read().ok()?).ok().filter(|text| !text.contains('\0'))?;
     let shown = first_bytes(&text, FILE_BYTES.min(*room));
     if shown.is_empty() && !text.is_empty() {
@@ -199,7 +199,7 @@ mod tests {
              File \"{}/src/a.py\", line 3, in b.py:7",
             dir.path().display()
         );
-        let context = choose(dir.path(), &prompt, &Protected::default());
+        let context = choose(dir.path(), &prompt, &FileGlobs::default());
         assert_eq!(paths(&context), ["b.py", "lib/deep/only.rs", "same.py", "src/a.py"]);
         assert_eq!((context.asked, context.others.len()), (None, 0), "the task itself names three");
     }
@@ -209,7 +209,7 @@ mod tests {
         let check = |prompt: &str, protect: &[&str], expected: Option<&str>| {
             let dir = project(&[("a.py", "a"), ("test_a.py", "t"), ("c.py", "c")]);
             let protect: Vec<_> = protect.iter().map(|glob| (*glob).to_owned()).collect();
-            let context = choose(dir.path(), prompt, &Protected::new(&protect).unwrap());
+            let context = choose(dir.path(), prompt, &FileGlobs::new(&protect).unwrap());
             assert_eq!(context.asked.as_deref(), expected, "{prompt}");
         };
         check("Write a.py.\n\n## Checks\n\n- t: `pytest test_a.py`", &[], Some("a.py"));
@@ -231,7 +231,7 @@ mod tests {
             ("memory/reflections.jsonl", "r"),
         ]);
         fs::write(dir.path().join("binary.bin"), [0xff, 0, 1]).unwrap();
-        let context = choose(dir.path(), "Make it work", &Protected::default());
+        let context = choose(dir.path(), "Make it work", &FileGlobs::default());
         assert_eq!(paths(&context), ["a.py", "sub/b.py"]);
         assert_eq!(context.others, ["big.csv", "binary.bin"]);
     }
@@ -240,7 +240,7 @@ mod tests {
     fn where_only_tests_are_named_the_small_files_follow() {
         let check = |prompt: &str, expected: &[&str]| {
             let dir = project(&[("calc.py", "c"), ("other.py", "o"), ("tests/test_calc.py", "t"), ("verify.py", "v")]);
-            assert_eq!(paths(&choose(dir.path(), prompt, &Protected::default())), expected, "{prompt}");
+            assert_eq!(paths(&choose(dir.path(), prompt, &FileGlobs::default())), expected, "{prompt}");
         };
         let checks = "\n\n## Checks\n\n- t: `python3 verify.py`\n\n## Last failure\n\n";
         check(
@@ -257,7 +257,7 @@ mod tests {
         let files: Vec<_> = (0..4).map(|n| (format!("f{n}.py"), long.clone())).collect();
         let files: Vec<_> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
         let dir = project(&files);
-        let context = choose(dir.path(), "f0.py f1.py f2.py f3.py", &Protected::default());
+        let context = choose(dir.path(), "f0.py f1.py f2.py f3.py", &FileGlobs::default());
         assert_eq!(context.files.iter().map(|file| file.text.len()).sum::<usize>(), ALL_BYTES);
         assert_eq!(paths(&context), ["f0.py", "f1.py", "f2.py"]);
         assert_eq!(context.refuses("f0.py"), Some(PathError::Cut("f0.py".to_owned())));
@@ -279,7 +279,7 @@ mod tests {
         ];
         let dir = project(&files.map(|path| (path, "x")));
         let check = |prompt: &str, expected: &[&str]| {
-            assert_eq!(paths(&choose(dir.path(), prompt, &Protected::default())), expected, "{prompt}");
+            assert_eq!(paths(&choose(dir.path(), prompt, &FileGlobs::default())), expected, "{prompt}");
         };
         check("build/gen.py and gen.py", &["build/gen.py"]);
         check("Mend pool.py, .github/ci.yml", &["src/memory/pool.py", ".github/ci.yml"]);
@@ -294,7 +294,7 @@ mod tests {
         let outside = project(&[("secret.py", "s")]);
         std::os::unix::fs::symlink(outside.path(), dir.path().join("linked")).unwrap();
         std::os::unix::fs::symlink(outside.path().join("secret.py"), dir.path().join("secret.py")).unwrap();
-        let context = choose(dir.path(), "a.py secret.py linked/secret.py ../x /etc/passwd", &Protected::default());
+        let context = choose(dir.path(), "a.py secret.py linked/secret.py ../x /etc/passwd", &FileGlobs::default());
         assert_eq!(paths(&context), ["a.py"]);
     }
 }

@@ -1,4 +1,4 @@
-//! The files that no attempt may change: the globs under `protect`.
+//! Globs of the project's files: those that no attempt may change (`protect`), and those that are tests (`tests`).
 
 use globset::GlobBuilder;
 use globset::GlobSet;
@@ -6,17 +6,17 @@ use globset::GlobSetBuilder;
 use std::path::Path;
 use std::path::PathBuf;
 
-/// Globs of files that no attempt may change, relative to the project.
+/// Globs of files, relative to the project.
 ///
 /// ```
-/// # use reflexion::domain::Protected;
-/// let protected = Protected::new(&["./tests/".to_owned(), "/*.lock".to_owned()])?;
+/// # use reflexion::domain::FileGlobs;
+/// let protected = FileGlobs::new(&["./tests/".to_owned(), "/*.lock".to_owned()])?;
 /// assert!(protected.has("tests/deep/test_a.py") && protected.has("poetry.lock"));
 /// assert!(!protected.has("src/poetry.lock"));
-/// # Ok::<(), reflexion::domain::ProtectError>(())
+/// # Ok::<(), reflexion::domain::GlobError>(())
 /// ```
 #[derive(Debug, Clone, Default)]
-pub struct Protected(Vec<One>);
+pub struct FileGlobs(Vec<One>);
 
 /// One glob of the user's, and what it stands for.
 #[derive(Debug, Clone)]
@@ -30,32 +30,31 @@ struct One {
 /// A glob that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the glob `{glob}` cannot be read: {because}")]
-pub struct ProtectError {
+pub struct GlobError {
     /// As it was written.
     pub glob: String,
     /// Why.
     pub because: String,
 }
 
-impl Protected {
-    /// Each glob also protects everything below what it matches, so that `ci` protects the directory. A leading `./` says
+impl FileGlobs {
+    /// Each glob also has everything below what it matches, so that `ci` has the directory. A leading `./` says
     /// nothing; a leading `/` means the project's directory, and then `*` does not reach into directories.
     ///
     /// # Errors
-    /// [`ProtectError`] for the first glob that cannot be read.
-    pub fn new(globs: &[String]) -> Result<Self, ProtectError> {
+    /// [`GlobError`] for the first glob that cannot be read.
+    pub fn new(globs: &[String]) -> Result<Self, GlobError> {
         let one = |glob: &String| {
             let files = files(glob);
-            let files =
-                files.map_err(|error| ProtectError { glob: glob.clone(), because: error.kind().to_string() })?;
+            let files = files.map_err(|error| GlobError { glob: glob.clone(), because: error.kind().to_string() })?;
             let plain = plain(glob).0.split('/').take_while(|part| !part.contains(['*', '?', '[', '{', '\\']));
             Ok(One { glob: glob.clone(), files, below: plain.collect() })
         };
         globs.iter().map(one).collect::<Result<_, _>>().map(Self)
     }
 
-    /// Whether a changed path, given from the project's directory, is protected: it matches, or stands for a directory with
-    /// what is protected, as a submodule does.
+    /// Whether a changed path, given from the project's directory, is one of these: it matches, or stands for a directory with
+    /// such files, as a submodule does.
     #[must_use]
     pub fn has(&self, path: impl AsRef<Path>) -> bool {
         let path = path.as_ref();
@@ -107,7 +106,7 @@ mod tests {
             "/tests/**",
             ".//tests",
         ] {
-            let protected = Protected::new(&[glob.to_owned()]).unwrap();
+            let protected = FileGlobs::new(&[glob.to_owned()]).unwrap();
             assert!(protected.has("tests/a.py") && protected.has("tests/deep/b.py"), "{glob}");
             assert!(!protected.has("src/tests.py") && !protected.has("src/tests/a.py"), "{glob}");
         }
@@ -115,7 +114,7 @@ mod tests {
 
     #[test]
     fn a_leading_slash_means_the_projects_directory() {
-        let has = |glob: &str, file: &str| Protected::new(&[glob.to_owned()]).unwrap().has(file);
+        let has = |glob: &str, file: &str| FileGlobs::new(&[glob.to_owned()]).unwrap().has(file);
         assert!(has("*.lock", "a/b.lock") && has("*.lock", "b.lock"));
         assert!(!has("/*.lock", "a/b.lock") && has("/*.lock", "b.lock"));
         assert!(has("/**/*.lock", "a/b.lock"));
@@ -123,15 +122,15 @@ mod tests {
 
     #[test]
     fn a_submodule_is_protected_by_what_is_protected_in_it() {
-        let has = |glob: &str, file: &str| Protected::new(&[glob.to_owned()]).unwrap().has(file);
+        let has = |glob: &str, file: &str| FileGlobs::new(&[glob.to_owned()]).unwrap().has(file);
         assert!(has("libs/one/tests/**", "libs/one") && has("./libs/one/*.py", "libs/one"));
         assert!(!has("libs/one/tests/**", "libs/two") && !has("libs/one/**", "libs/on") && !has("*.py", "libs"));
     }
 
     #[test]
     fn globs_without_a_file_and_globs_that_cannot_be_read_are_named() {
-        let protected = Protected::new(&["./tests".to_owned(), "spec/**".to_owned()]).unwrap();
+        let protected = FileGlobs::new(&["./tests".to_owned(), "spec/**".to_owned()]).unwrap();
         assert_eq!(protected.without_file(&["tests/a.py"]), ["spec/**"]);
-        assert_eq!(Protected::new(&["a[".to_owned()]).unwrap_err().glob, "a[");
+        assert_eq!(FileGlobs::new(&["a[".to_owned()]).unwrap_err().glob, "a[");
     }
 }

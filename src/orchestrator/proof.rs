@@ -60,8 +60,10 @@ struct Parts {
     settings: Vec<String>,
     /// Files of code of which the tests among it were changed.
     inline: Vec<String>,
-    /// A test was there before and is another one now, or gone.
+    /// A file of tests that was there is another one now, or gone.
     old_tests: bool,
+    /// And it has lost a line: not only new tests have come.
+    rewritten: bool,
     /// Anything else was changed.
     code: bool,
 }
@@ -83,7 +85,8 @@ impl Parts {
             let is_check = existed && commands.iter().any(|command| runs(command, file));
             let is_given = || is_given(checks, baseline, in_project);
             if !is_prose && (toolchain::is_test(file) || named.has(in_project)) {
-                parts.old_tests |= existed && !only_grew(diff, file);
+                parts.old_tests |= existed;
+                parts.rewritten |= existed && !only_grew(diff, file);
                 parts.tests.push(file.clone());
             } else if !is_prose
                 && (toolchain::configures_tests(file) || belongs_to_tests(file) || is_check || is_given())
@@ -344,7 +347,7 @@ impl TaskRun {
         let inline = Taken { files: Vec::new(), inline: std::mem::take(&mut parts.inline) };
         if !inline.inline.is_empty() && workspace.blend(&change.tree, &workspace.base(), &inline).await? != change.tree
         {
-            (parts.inline, parts.old_tests) = (inline.inline, true);
+            (parts.inline, parts.old_tests, parts.rewritten) = (inline.inline, true, true);
         }
         Ok(parts)
     }
@@ -382,22 +385,24 @@ impl Runs<'_> {
             return Ok(self.proven(Proof::TestsAdapted, &format!("{named} so only with the tests as changed")));
         }
         let needs_both = "whether these tests still ask for the right thing, a person must see";
-        Ok(match (is_red, parts.old_tests) {
-            (false, false) if self.confirmed.expects != Expects::Fix => {
+        if !is_red {
+            return Ok(if !parts.old_tests && self.confirmed.expects != Expects::Fix {
                 self.proven(Proof::TestsAdapted, "its own new tests alone turned it green")
-            }
-            (false, old_tests) if by_tests => self.by_tests_alone(&named, old_tests),
-            (false, _) => {
+            } else if by_tests {
+                self.by_tests_alone(&named, parts.old_tests)
+            } else {
                 let settings = parts.settings.join(", ");
                 self.unverifiable(&format!("the tests of the attempt turned it green, with {settings}: {needs_both}"))
-            }
-            (true, true) => self.unverifiable(&format!(
+            });
+        }
+        Ok(if parts.rewritten {
+            self.unverifiable(&format!(
                 "{named} green only with the tests that the attempt has changed, and needs the rest of its change too: {needs_both}"
-            )),
-            (true, false) if t.fails_by_assertion(&self.prepared.baseline) => {
-                self.proven(Proof::NewTest, "its new tests fail without the rest of the change")
-            }
-            (true, false) => self.proven(Proof::StayedGreen, NO_ASSERTION),
+            ))
+        } else if t.fails_by_assertion(&self.prepared.baseline) {
+            self.proven(Proof::NewTest, "its new tests fail without the rest of the change")
+        } else {
+            self.proven(Proof::StayedGreen, NO_ASSERTION)
         })
     }
 

@@ -99,6 +99,15 @@ fn a_test_that_is_turned_round_proves_nothing() {
     let words = format!("{TURNS_ROUND}; echo '# words' >> calc.py");
     check(&Case { agent: &words, ends: ("unverifiable", None), runs, says, ..CASE });
     check(&Case { agent: &words, expects: "fix", ends: ("false_done", None), runs, says, ..CASE });
+    let leaves_early = "sed -i 's/def test_add(self): /def test_add(self):\\n    return\\n    /' test_calc.py";
+    check(&Case { agent: leaves_early, ends: ("unverifiable", None), runs, says, ..CASE });
+    let takes_its_place = "printf '\\n  def test_add(self): self.assertEqual(calc.add(1, 2), -1)\\n' >> test_calc.py";
+    check(&Case { agent: takes_its_place, ends: ("unverifiable", None), runs, says, ..CASE });
+    // A file that has only grown may have a new test, too.
+    let grown = format!("{ADDS}; printf '  def test_n(self): self.assertEqual(calc.add(2, 2), 4)\\n' >> test_calc.py");
+    let runs = Some((Some("red"), Some("red")));
+    let named = "python3 -B -m unittest test_calc.T.test_n";
+    check(&Case { agent: &grown, check: named, ends: ("confirmed", Some("new_test")), runs, ..CASE });
 }
 
 #[test]

@@ -2,15 +2,15 @@
 
 use super::Exit;
 use super::args::DoctorArgs;
-use super::interrupt;
+use super::base_checks;
 use super::output::outln;
 use super::project;
 use super::trust;
 use crate::domain::CheckReport;
 use crate::domain::CheckScope;
 use crate::domain::CheckSpec;
+use crate::domain::CheckStatus;
 use crate::domain::Task;
-use crate::domain::TaskId;
 use crate::domain::TaskList;
 use crate::domain::policy;
 use crate::domain::policy::Generator;
@@ -28,14 +28,10 @@ use crate::runtime::Untrusted;
 use crate::services::KeepAwake;
 use crate::services::Models;
 use crate::services::Notifiers;
-use crate::services::OpenWorkspace;
 use crate::services::RunLock;
 use crate::services::Settings;
 use crate::services::Storage;
 use crate::services::Tasks;
-use crate::services::Verifier;
-use crate::services::VerifyRequest;
-use crate::services::Workspaces;
 use serde::Serialize;
 use std::io;
 use std::path::Path;
@@ -314,18 +310,8 @@ async fn notifiers(layers: &Layers) -> Vec<Finding> {
     found.collect()
 }
 
-/// How many tests are known to fail: agents are not blamed for these.
-fn known_red(report: &CheckReport) -> String {
-    match report.signature.tests.len() {
-        0 => String::new(),
-        1 => ": 1 test fails".to_owned(),
-        n => format!(": {n} tests fail"),
-    }
-}
-
 /// Builds one workspace, runs setup and every check at the base. Red is no fault here, not being able to start is.
 async fn checks(layers: &Layers, settings: &dyn Settings) -> anyhow::Result<Vec<Finding>> {
-    let app = layers.build::<(Svc<dyn Workspaces>, Svc<dyn Verifier>)>().await?;
     let locks = layers.build::<(Svc<dyn RunLock>, Svc<dyn Tasks>)>().await?;
     let run = runtime::new_run_id();
     let _guard = locks.0.acquire(&run)?;
@@ -338,36 +324,30 @@ async fn checks(layers: &Layers, settings: &dyn Settings) -> anyhow::Result<Vec<
         .map(|c| (CheckScope::Project, c.clone()))
         .chain(own.map(|c| (CheckScope::Task, c.clone())))
         .collect();
-    app.0.begin(run.clone().into()).await?;
-    let (task, subject) = (TaskId::new("doctor")?, String::new());
-    let request = OpenWorkspace { run, task, subject, on_top_of: Vec::new(), onto: None };
-    let workspace = app.0.open(request).await?;
-    let cancel = CancellationToken::new();
-    let interrupt = tokio::spawn(interrupt::cancel_on_signal(cancel.clone()));
-    let mut findings = Vec::new();
-    match workspace.reset(&workspace.base(), &cancel).await {
-        Ok(restored) => {
-            let said = std::iter::once("made, and setup ran".to_owned()).chain(restored.said);
-            findings.push(Finding::good("workspace", said.collect::<Vec<_>>().join("; ")));
-            let request = VerifyRequest { checks: all, dir: workspace.dir(), env: workspace.env(), cancel };
-            for report in app.1.verify(request).await {
-                let what = format!("check `{}`", report.spec.name);
-                findings.push(match &report.status {
-                    crate::domain::CheckStatus::NotRun { because } => {
-                        Finding::bad(&what, because.clone(), "install it, or fix the check")
-                    }
-                    _ => Finding::good(&what, format!("starts; {} at the base{}", report.how(), known_red(&report))),
-                });
-            }
+    let findings = match base_checks::at_base(layers, &run, all, CancellationToken::new()).await? {
+        Ok(ran) => {
+            let said = std::iter::once("made, and setup ran".to_owned()).chain(ran.said);
+            let workspace = Finding::good("workspace", said.collect::<Vec<_>>().join("; "));
+            std::iter::once(workspace).chain(ran.reports.iter().map(at_the_base)).collect()
         }
         Err(error) => {
-            findings.push(Finding::bad("workspace", error.to_string(), "fix `setup` or `carry` in project.json"));
+            vec![Finding::bad("workspace", error.to_string(), "fix `setup` or `carry` in project.json")]
         }
-    }
-    interrupt.abort();
-    workspace.close().await?;
-    app.0.finish().await?;
-    app.shutdown().await?;
+    };
     locks.shutdown().await?;
     Ok(findings)
+}
+
+/// Red is no fault; a task's own check that is green already can show nothing of its work.
+fn at_the_base(report: &CheckReport) -> Finding {
+    let what = format!("check `{}`", report.spec.name);
+    match &report.status {
+        CheckStatus::NotRun { because } => Finding::bad(&what, because.clone(), "install it, or fix the check"),
+        _ => {
+            let detail = format!("starts; {} at the base{}", report.how(), base_checks::known_red(report));
+            let idle = report.scope == CheckScope::Task && report.passed();
+            let advice = "a task's check that is green already cannot show that the work is done; give one that is red until then";
+            Finding { advice: idle.then(|| advice.to_owned()), ..Finding::good(&what, detail) }
+        }
+    }
 }

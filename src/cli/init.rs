@@ -24,6 +24,10 @@ use super::exit::UsageError;
 use super::output::errln;
 use super::output::out;
 use super::output::outln;
+use super::project::printable;
+use super::task_checks;
+use crate::domain::Task;
+use crate::files::Place;
 use crate::runtime;
 use anyhow::Context;
 use std::path::Path;
@@ -63,10 +67,19 @@ pub(super) fn init(project: &Path, args: &InitArgs) -> anyhow::Result<Exit> {
     if !args.json {
         errln!("{}", told.text().trim_end());
     }
+    // Of a task file that was there before: by its words nothing is permitted.
+    let asks = tasks_there(&dir).iter().flat_map(task_checks::seems_to_allow).collect::<Vec<_>>();
+    asks.iter().for_each(|line| errln!("note: {}", printable(line)));
     if kept {
         errln!("note: there is a project.json already; `reflexion init` will not change it");
     }
     Ok(Exit::Confirmed)
+}
+
+/// The tasks that stand in the task file; lines that are none are for whoever works on them to name.
+fn tasks_there(dir: &Path) -> Vec<Task> {
+    let text = Place::new(dir, "tasks.jsonl").read().unwrap_or_default();
+    String::from_utf8_lossy(&text).lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
 }
 
 /// The project's directory, absolute and without links, so that it has a name even if it was given as `.`.

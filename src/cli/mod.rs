@@ -6,6 +6,7 @@
 mod analyze;
 mod apply;
 mod args;
+mod base_checks;
 mod completions;
 mod config;
 mod doctor;
@@ -29,6 +30,7 @@ mod risk;
 mod run;
 mod status;
 mod task;
+mod task_checks;
 mod transcript;
 mod trust;
 pub mod watch;

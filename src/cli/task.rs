@@ -10,6 +10,7 @@ use super::output::out;
 use super::output::outln;
 use super::parts;
 use super::project;
+use super::task_checks;
 use super::trust;
 use crate::config::Effective;
 use crate::domain::Status;
@@ -52,7 +53,12 @@ pub(super) async fn task(dir: &Path, args: TaskArgs) -> anyhow::Result<Exit> {
             trust::wrote(&trust, &theirs(&effective, add.id.as_deref().unwrap_or("new"), &fields)).await;
             let added = usage(file.add(fields).await)?;
             say_unknown(&added, &file, &*settings).await?;
-            print(&added, "added", add.json)
+            task_checks::seems_to_allow(&added).iter().for_each(|line| errln!("{}", project::printable(line)));
+            print(&added, "added", add.json)?;
+            if !add.no_check {
+                task_checks::try_at_base(&effective, &trust, &added).await;
+            }
+            Ok(Exit::Confirmed)
         }
         TaskCommand::Edit { id, fields, json } => {
             trust::ensure_task_file(&trust)?;
@@ -61,6 +67,7 @@ pub(super) async fn task(dir: &Path, args: TaskArgs) -> anyhow::Result<Exit> {
             trust::wrote(&trust, &theirs(&effective, &id, &fields)).await;
             let changed = usage(file.edit(&id, fields).await)?;
             say_unknown(&changed, &file, &*settings).await?;
+            task_checks::seems_to_allow(&changed).iter().for_each(|line| errln!("{}", project::printable(line)));
             print(&changed, "changed", json)
         }
         TaskCommand::Close { id, json } => {
@@ -233,6 +240,13 @@ async fn show(file: &TaskFile, id: &str, settings: &dyn Settings, json: bool) ->
     for check in &task.checks {
         text += &format!("check {}: {}\n", check.name, check.run);
     }
+    if !task.allow.is_empty() {
+        let may: Vec<&str> = task.allow.iter().map(|allow| allow.permits()).collect();
+        text += &format!("may: {}\n", may.join("; "));
+    }
+    if !task.protect.is_empty() {
+        text += &format!("protects: {}\n", task.protect.join(", "));
+    }
     for section in [&task.description, &task.acceptance_criteria] {
         if !section.is_empty() {
             text += &format!("\n{section}\n");
@@ -267,6 +281,10 @@ fn new_task(args: &TaskAddArgs) -> Map<String, Value> {
     set("title", Some(args.title.clone().into()));
     set("description", args.description.clone().map(Value::from));
     set("priority", args.priority.map(Value::from));
+    set("type", args.kind.clone().map(Value::from));
+    set("expects", args.expects.clone().map(Value::from));
+    set("allow", (!args.allow.is_empty()).then(|| args.allow.clone().into()));
+    set("protect", (!args.protect.is_empty()).then(|| args.protect.clone().into()));
     set("acceptanceCriteria", args.criteria.clone().map(Value::from));
     let deps: Vec<Value> = args.after.iter().map(|id| json!({ "id": id, "type": "blocks" })).collect();
     set("deps", (!deps.is_empty()).then(|| deps.into()));

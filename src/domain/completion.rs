@@ -1,5 +1,6 @@
 //! Completion verdicts: whether an agent's turn ended with the task done, and what follows if not.
 
+use super::Allow;
 use serde::Deserialize;
 use serde::Serialize;
 
@@ -23,6 +24,8 @@ pub enum GateOutcome {
     Passed,
     /// Its condition does not hold, on facts.
     Failed,
+    /// Its condition does not hold, and the task's words seem to permit that: only a person can say whether they do.
+    Unproven,
     /// It could not be decided, or does not apply; its evidence says why.
     NotRun,
 }
@@ -106,6 +109,9 @@ pub struct CompletionVerdict {
     /// Exactly what the person must do.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub human_actions: Vec<String>,
+    /// What an attempt did that counts against it unless the task's owner permits it, where the task's words read as if they did.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub asks: Vec<Allow>,
     /// Every gate's answer, then what the judge and the committee said.
     pub reasons: Vec<GateReport>,
 }
@@ -123,6 +129,7 @@ impl CompletionVerdict {
             next_actions: Vec::new(),
             requires_human_action: false,
             human_actions: Vec::new(),
+            asks: Vec::new(),
             reasons: Vec::new(),
         }
     }

@@ -84,8 +84,8 @@ pub use risk::{RISK_THRESHOLD_VARIABLE, Risk, RiskThreshold, RiskThresholdError,
 pub use run_log::{Life, LoggedEntry, RunLog};
 pub use session_verdict::{SessionVerdict, TurnRecord};
 pub use task::{
-    Again, AttemptCount, Dependency, Expects, INTEGRATION, LineProblem, Status, Subtask, Task, TaskList, TaskMark,
-    TaskSize, integration_branch, is_integration, nearest_id,
+    Again, Allow, AttemptCount, Dependency, Expects, INTEGRATION, LineProblem, Status, Subtask, Task, TaskList,
+    TaskMark, TaskSize, integration_branch, is_integration, nearest_id,
 };
 pub use trace::{Action, Asked, KEPT_BYTES, Outcome, Trace};
 pub use transcript::{Role, ToolKind, ToolStatus, TranscriptHead, TranscriptItem, TranscriptRecord};

@@ -1,6 +1,7 @@
 //! Tasks: what the user wants done, and what runs found out about it.
 
 use super::CheckSpec;
+use super::FileGlobs;
 use super::RunId;
 use super::SubtaskId;
 use super::TaskId;
@@ -59,6 +60,12 @@ pub struct Task {
     /// What kind of change confirms the task.
     #[serde(default)]
     pub expects: Expects,
+    /// What an attempt may do that counts against it otherwise. Words of the task never permit any of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub allow: Vec<Allow>,
+    /// Globs of files that no attempt at this task may change, beside the project's.
+    #[serde(default, deserialize_with = "globs", skip_serializing_if = "Vec::is_empty")]
+    pub protect: Vec<String>,
     /// When the task was written; decides the order among equal priorities.
     #[serde(default)]
     pub created_at: Timestamp,
@@ -101,7 +108,7 @@ pub fn integration_branch(run: &RunId, ahead: &[String]) -> String {
 
 impl Task {
     /// The keys of a line that mean something.
-    pub const FIELDS: [&str; 17] = [
+    pub const FIELDS: [&str; 19] = [
         "id",
         "title",
         "description",
@@ -117,6 +124,8 @@ impl Task {
         "subtasks",
         "size",
         "expects",
+        "allow",
+        "protect",
         "createdAt",
         "updatedAt",
     ];
@@ -257,6 +266,59 @@ pub enum Expects {
     Fix,
     /// An empty change is fine.
     Nothing,
+}
+
+/// What a task permits an attempt to do that counts against it otherwise. It never lifts what the project forbids: `protect`, and
+/// pushes without `allowPush`.
+///
+/// ```
+/// # use reflexion::domain::{Allow, Task};
+/// let task: Task = serde_json::from_str(r#"{"id": "a", "title": "Remove the old parser", "allow": ["remove_tests"]}"#)?;
+/// assert_eq!(task.allow, [Allow::RemoveTests]);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Allow {
+    /// To remove tests, so that fewer run than before.
+    RemoveTests,
+    /// To switch tests off that were there before.
+    SkipTests,
+    /// To push to the default branch, and to merge a pull request.
+    PushDefault,
+    /// To commit or push past the project's git hooks.
+    SkipHooks,
+    /// To run no tests after the last change, or to leave tests that fail.
+    NoTests,
+}
+
+impl Allow {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::RemoveTests, Self::SkipTests, Self::PushDefault, Self::SkipHooks, Self::NoTests];
+
+    /// The word used in files and after `--allow`.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::RemoveTests => "remove_tests",
+            Self::SkipTests => "skip_tests",
+            Self::PushDefault => "push_default",
+            Self::SkipHooks => "skip_hooks",
+            Self::NoTests => "no_tests",
+        }
+    }
+
+    /// What it permits, after "to".
+    #[must_use]
+    pub fn permits(self) -> &'static str {
+        match self {
+            Self::RemoveTests => "remove tests",
+            Self::SkipTests => "skip tests",
+            Self::PushDefault => "push to the default branch, or merge a pull request",
+            Self::SkipHooks => "pass over git hooks",
+            Self::NoTests => "run no tests, or leave some red",
+        }
+    }
 }
 
 /// A fact that runs add to a task, without touching the user's task file.
@@ -414,6 +476,12 @@ fn priority<'de, D: serde::Deserializer<'de>>(de: D) -> Result<u8, D::Error> {
     }
 }
 
+fn globs<'de, D: serde::Deserializer<'de>>(de: D) -> Result<Vec<String>, D::Error> {
+    let globs = Vec::<String>::deserialize(de)?;
+    FileGlobs::new(&globs).map_err(serde::de::Error::custom)?;
+    Ok(globs)
+}
+
 fn one_line<'de, D: serde::Deserializer<'de>>(de: D) -> Result<String, D::Error> {
     let title = String::deserialize(de)?;
     if title.trim().is_empty() {
@@ -475,7 +543,7 @@ mod tests {
     fn the_fields_are_those_that_are_written() {
         let all = task(concat!(
             r#"{"id":"a","title":"t","type":"bug","labels":["l"],"deps":[{"id":"b","type":"blocks"}],"agent":"x","size":"small","#,
-            r#""acceptanceCriteria":"c","checks":[{"name":"n","run":"r"}],"maxAttempts":1,"subtasks":[{"id":"s","title":"s"}]}"#
+            r#""allow":["no_tests"],"protect":["tests"],"acceptanceCriteria":"c","checks":[{"name":"n","run":"r"}],"maxAttempts":1,"subtasks":[{"id":"s","title":"s"}]}"#
         ));
         let written = serde_json::to_value(all.unwrap()).unwrap();
         let mut written: Vec<&str> = written.as_object().unwrap().keys().map(String::as_str).collect();

@@ -308,6 +308,7 @@ fn turn(
         task: task.unwrap_or_else(|| trace.task()),
         proposed_part: None,
         expects: case.expects,
+        allow: Vec::new(),
         trace,
         observed: case.observed.as_ref().map(observed),
         dir: files.as_ref().map(|files| files.dir.clone()),

@@ -163,8 +163,6 @@ pub(super) struct RunContext {
     pub confirmed_by: Mutex<BTreeMap<TaskId, RunId>>,
     /// Whether tasks that are added meanwhile belong to the run.
     adopt: Adopt,
-    /// Files that no attempt may change.
-    pub protect: FileGlobs,
     /// What the project itself calls tests.
     pub tests: FileGlobs,
     /// Confirmed tasks of this run whose work only a person merges.
@@ -235,8 +233,6 @@ impl Orchestrator for Loop {
             track_record,
             proposals: Mutex::new(proposals),
             adopt: if plan.everything { Adopt::New } else { Adopt::Nothing },
-            protect: FileGlobs::new(&self.services.settings.run().protect)
-                .map_err(|error| RunError::Usage(error.to_string()))?,
             tests: FileGlobs::new(&self.services.settings.run().tests)
                 .map_err(|error| RunError::Usage(error.to_string()))?,
             left_to_person: Mutex::new(past.left_to_person()),

@@ -1,7 +1,9 @@
 //! The verdict on an attempt: what the runtime's own evidence says, in three values, never as an average.
 
-use super::results::contradiction;
+use super::results::loses_tests;
+use super::results::no_success;
 use super::results::rearranges;
+use crate::domain::Allow;
 use crate::domain::Change;
 use crate::domain::CheckReport;
 use crate::domain::CheckScope;
@@ -25,6 +27,8 @@ pub struct Evidence<'a> {
     pub part: Part,
     /// What kind of change confirms the task.
     pub expects: Expects,
+    /// What the task permits.
+    pub allow: &'a [Allow],
     /// Why the agent stopped.
     pub ending: &'a Ending,
     /// Files that it may not change and did.
@@ -65,6 +69,17 @@ pub struct Judgement {
     pub failing: Option<usize>,
     /// What a person must do before anything can go on.
     pub person: Vec<String>,
+    /// It is confirmed only if the task's owner permits this; else it is refuted.
+    pub only_if: Option<OnlyIf>,
+}
+
+/// What a confirmation hangs on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OnlyIf {
+    /// What would have to be permitted.
+    pub permits: Allow,
+    /// Why it is refuted otherwise.
+    pub otherwise: String,
 }
 
 /// Judges an attempt.
@@ -122,15 +137,12 @@ pub fn judge(evidence: &Evidence<'_>) -> Judgement {
     if empty && evidence.expects != Expects::Nothing {
         return refuted(evidence, None, "nothing was changed".to_owned());
     }
-    // A check that is known to be red is asked too: the same failure among fewer tests is no old failure.
-    let contradicted =
-        |check: &CheckReport| contradiction(check, check.at_base(baseline)?, rearranges(check, evidence.change));
-    if let Some(because) = checks.iter().find_map(contradicted) {
+    if let Some(because) = checks.iter().find_map(|check| no_success(check, check.at_base(baseline)?)) {
         return refuted(evidence, None, because);
     }
     let turned = counted.iter().find(|&&i| checks[i].turned_green(baseline));
     let red: Vec<&str> = (0..checks.len()).filter(known_red).map(|i| checks[i].spec.name.as_str()).collect();
-    match (turned, evidence.expects) {
+    let judgement = match (turned, evidence.expects) {
         (None, Expects::Fix) => {
             refuted(evidence, None, "a fix was asked for, and no check that was red turned green".to_owned())
         }
@@ -144,7 +156,14 @@ pub fn judge(evidence: &Evidence<'_>) -> Judgement {
             let red = as_before(&red);
             confirmed(Proof::StayedGreen, format!("{every} was green before and is green still{red}"))
         }
+    };
+    if judgement.verdict != Verdict::Confirmed {
+        return judgement;
     }
+    // A check that is known to be red is asked too: the same failure among fewer tests is no old failure.
+    let loses = |check: &CheckReport| loses_tests(check, check.at_base(baseline)?, rearranges(check, evidence.change));
+    let only_if = checks.iter().filter_map(loses).find(|lost| !evidence.allow.contains(&lost.permits));
+    Judgement { only_if, ..judgement }
 }
 
 /// What is said of checks that are red as they were before.
@@ -181,6 +200,7 @@ fn confirmed(proof: Proof, because: String) -> Judgement {
         failure: None,
         failing: None,
         person: Vec::new(),
+        only_if: None,
     }
 }
 
@@ -196,7 +216,15 @@ fn unverifiable(evidence: &Evidence<'_>) -> Judgement {
         }
         None => "the only checks were red before and are red for the same reason".to_owned(),
     };
-    Judgement { verdict: Verdict::Unverifiable, proof: None, because, failure: None, failing: None, person: Vec::new() }
+    Judgement {
+        verdict: Verdict::Unverifiable,
+        proof: None,
+        because,
+        failure: None,
+        failing: None,
+        person: Vec::new(),
+        only_if: None,
+    }
 }
 
 fn refuted(evidence: &Evidence<'_>, failing: Option<usize>, because: String) -> Judgement {
@@ -219,6 +247,7 @@ fn refuted(evidence: &Evidence<'_>, failing: Option<usize>, because: String) -> 
         failure: Some(failure),
         failing,
         person: Vec::new(),
+        only_if: None,
     }
 }
 
@@ -333,6 +362,7 @@ mod tests {
             change: &change,
             part: case.part,
             expects: case.expects,
+            allow: &[],
             ending: &case.ending,
             protected: &[],
             tampered: &[],

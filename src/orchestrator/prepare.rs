@@ -8,6 +8,8 @@ use crate::domain::CheckScope;
 use crate::domain::CheckSpec;
 use crate::domain::CheckStatus;
 use crate::domain::EventKind;
+use crate::domain::Expects;
+use crate::domain::FileGlobs;
 use crate::domain::JournalEntry;
 use crate::domain::RunId;
 use crate::domain::RunKind;
@@ -64,6 +66,8 @@ impl TaskRun {
             on_top_of: self.blockers(),
             onto: self.onto.clone(),
         };
+        let protect =
+            FileGlobs::new(&self.protect()).map_err(|error| TaskRunError::SetAside(format!("`protect`: {error}")))?;
         let workspace = context.services.workspaces.open(request).await?;
         let baseline = async {
             if self.all_checks().is_empty() {
@@ -75,13 +79,42 @@ impl TaskRun {
             self.baseline(&*room).await
         };
         match baseline.await {
-            Ok(baseline) => Ok(Prepared { workspace, baseline }),
+            Ok(baseline) => self.can_show(Prepared { protect, workspace, baseline }).await,
             Err(error) => {
                 // The first error is what the user must see; a workspace that stays is removed by the next run.
                 let _ = workspace.close().await;
                 Err(error)
             }
         }
+    }
+
+    /// Before an agent is paid: whether the checks can show that the task is done.
+    async fn can_show(&self, prepared: Prepared) -> Result<Prepared, TaskRunError> {
+        let red = prepared.baseline.iter().any(|check| !check.passed());
+        let own: Vec<&CheckReport> = prepared.baseline.iter().filter(|check| check.scope == CheckScope::Task).collect();
+        if red || prepared.baseline.is_empty() || self.task.expects == Expects::Nothing {
+            return Ok(prepared);
+        }
+        if self.task.expects == Expects::Fix {
+            // As above, the first error is what the user must see.
+            let _ = prepared.workspace.close().await;
+            let because = "it expects a fix, and no check is red at the base, so that nothing could show one: give it a check that is red until then";
+            return Err(TaskRunError::SetAside(because.to_owned()));
+        }
+        let message = if self.task.kind == "bug" {
+            "the task is a bug, and no check is red at the base: unless a new test shows it, nothing can show that it is fixed"
+        } else if !own.is_empty() {
+            "every check is green at the base already: unless a new test proves it, the work is left to you to look at"
+        } else {
+            return Ok(prepared);
+        };
+        self.publish(EventKind::Warning { message: message.to_owned() });
+        Ok(prepared)
+    }
+
+    /// The globs of files that no attempt at this task may change.
+    pub(super) fn protect(&self) -> Vec<String> {
+        [self.context.services.settings.run().protect.as_slice(), &self.task.protect].concat()
     }
 
     pub(super) fn blockers(&self) -> Vec<(RunId, TaskId)> {

@@ -25,6 +25,7 @@ use super::turns;
 use crate::domain::Change;
 use crate::domain::CheckReport;
 use crate::domain::CheckSpec;
+use crate::domain::CompletionVerdict;
 use crate::domain::Ending;
 use crate::domain::Expects;
 use crate::domain::FileGlobs;
@@ -299,8 +300,29 @@ fn within(check: &CheckReport) -> CheckSpec {
 }
 
 impl TaskRun {
+    /// The verdict on a turn from all that is known, with the runs that show what a confirmation proves. None: interrupted.
+    pub(super) async fn weigh_and_prove(
+        &self,
+        prepared: &Prepared,
+        course: &Course,
+        stopped: &Stopped,
+        checks: &[CheckReport],
+        (by_checks, completion): (Judgement, &CompletionVerdict),
+        diff: &Diff,
+    ) -> Result<Option<(Judgement, Option<ProofRuns>)>, TaskRunError> {
+        let weighed = turns::weigh(by_checks.clone(), completion, &stopped.report.ending);
+        let asks = by_checks.verdict == Verdict::Confirmed && !completion.asks.is_empty();
+        if weighed.verdict != Verdict::Unverifiable || !asks {
+            return self.prove(prepared, course, stopped, checks, (weighed, diff)).await;
+        }
+        // What only its owner can permit may be a lie all the same.
+        let by_checks = Judgement { only_if: None, ..by_checks };
+        let proved = self.prove(prepared, course, stopped, checks, (by_checks, diff)).await?;
+        Ok(proved.map(|(proved, runs)| if proved.failure.is_some() { (proved, runs) } else { (weighed, None) }))
+    }
+
     /// What a turn proves that was confirmed at the task's end, and the runs that show it. None: interrupted.
-    pub(super) async fn prove(
+    async fn prove(
         &self,
         prepared: &Prepared,
         course: &Course,

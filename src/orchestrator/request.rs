@@ -111,7 +111,7 @@ impl TaskRun {
             mode: Mode::Work,
             env: self.agent_environment(prepared, course),
             conversation: course.conversation.clone(),
-            protect: services.settings.run().protect.clone(),
+            protect: self.protect(),
             watch,
             cancel: self.context.cancel.clone(),
         }

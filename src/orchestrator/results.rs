@@ -3,6 +3,8 @@
 //! An exit status of 0 is what a program says last; a test runner says how many tests it ran. Where the two do not fit, nothing is
 //! confirmed.
 
+use super::judge::OnlyIf;
+use crate::domain::Allow;
 use crate::domain::Change;
 use crate::domain::CheckReport;
 use crate::domain::belongs_to_tests;
@@ -15,10 +17,16 @@ use crate::toolchain::summaries;
 /// `rearranged`, other runners may have taken the place of those at the base.
 #[must_use]
 pub fn contradiction(check: &CheckReport, base: &CheckReport, rearranged: bool) -> Option<String> {
-    no_success(check, base).or_else(|| match lost(check, base, rearranged)? {
-        Lost::Surely(because) => Some(because),
+    no_success(check, base).or_else(|| Some(loses_tests(check, base, rearranged)?.otherwise))
+}
+
+/// What of a check's tests at the base surely does not run any more, and what would permit that.
+#[must_use]
+pub fn loses_tests(check: &CheckReport, base: &CheckReport, rearranged: bool) -> Option<OnlyIf> {
+    match lost(check, base, rearranged)? {
+        Lost::Surely(only_if) => Some(only_if),
         Lost::Perhaps(_) => None,
-    })
+    }
 }
 
 /// What of a check's tests may be missing, where that cannot be told for sure: a failing test of the base may have printed the
@@ -170,7 +178,7 @@ impl Runner {
 
 /// Tests that ran at the base and do not any more.
 enum Lost {
-    Surely(String),
+    Surely(OnlyIf),
     Perhaps(String),
 }
 
@@ -187,8 +195,9 @@ fn lost(check: &CheckReport, base: &CheckReport, rearranged: bool) -> Option<Los
     let said = |what: String| format!("check `{}` {what}", check.spec.name);
     let (ran, runs) = (runners(&now), runners(&before));
     let gone: Vec<&Runner> = runs.iter().filter(|b| !ran.iter().any(|n| n.name == b.name)).collect();
+    let removed = |otherwise: String| Lost::Surely(OnlyIf { permits: Allow::RemoveTests, otherwise });
     if let Some(what) = gone_runner(&gone, &ran, &runs, rearranged).filter(|_| !cut) {
-        return Some(Lost::Surely(said(what)));
+        return Some(removed(said(what)));
     }
     for (before_it, now_it) in runs.iter().filter_map(|b| Some((b, ran.iter().find(|n| n.name == b.name)?))) {
         if !now_it.whole || (cut && (now_it.summed || now_it.runs < before_it.runs)) {
@@ -197,10 +206,15 @@ fn lost(check: &CheckReport, base: &CheckReport, rearranged: bool) -> Option<Los
         if let Some(what) = fewer(before_it, now_it) {
             let perhaps =
                 !base.passed() && now_it.runs < before_it.runs && may_be_quoted(before_it.name, now_it, &before);
-            return Some(if perhaps { Lost::Perhaps(said(what)) } else { Lost::Surely(said(what)) });
+            let skips = matches!((before_it.counts, now_it.counts), (Some(b), Some(n)) if n.only_skips_more_than(b));
+            return Some(match (perhaps, skips) {
+                (true, _) => Lost::Perhaps(said(what)),
+                (false, true) => Lost::Surely(OnlyIf { permits: Allow::SkipTests, otherwise: said(what) }),
+                (false, false) => removed(said(what)),
+            });
         }
         if base.passed() && now_it.runs < before_it.runs && !rearranged {
-            return Some(Lost::Surely(said(format!(
+            return Some(removed(said(format!(
                 "printed {} test summaries of {} at the base and {} now; bring back the run that is missing",
                 before_it.runs, before_it.name, now_it.runs
             ))));

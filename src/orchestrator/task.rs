@@ -35,6 +35,7 @@ use crate::domain::CheckScope;
 use crate::domain::CheckSpec;
 use crate::domain::Ending;
 use crate::domain::EventKind;
+use crate::domain::FileGlobs;
 use crate::domain::JournalEntry;
 use crate::domain::Needs;
 use crate::domain::Proof;
@@ -65,6 +66,8 @@ use std::time::Duration;
 
 /// A task with an open workspace and a known baseline.
 pub(super) struct Prepared {
+    /// Files that no attempt may change, by the project and by the task.
+    pub protect: FileGlobs,
     pub workspace: Arc<dyn Workspace>,
     pub baseline: Vec<CheckReport>,
 }

@@ -30,6 +30,7 @@ use crate::domain::Ending;
 use crate::domain::EventKind;
 use crate::domain::Expects;
 use crate::domain::FailureType;
+use crate::domain::FileGlobs;
 use crate::domain::Flaky;
 use crate::domain::FlakyHow;
 use crate::domain::GateOutcome;
@@ -271,7 +272,7 @@ impl TaskRun {
             self.publish(EventKind::Checked { name: check.spec.name.clone(), status: check.status.clone() });
         }
         self.say_rules_changed(course, &stopped.change, &workspace.prefix());
-        let protected = self.protected(&stopped.change, &workspace.prefix());
+        let protected = protected(&prepared.protect, &stopped.change, &workspace.prefix());
         let by_checks = self.by_checks(prepared, course, &stopped, &checks, &protected);
         self.publish_verdict(course, &by_checks, None).await;
         let diff = workspace.diff(&stopped.change.tree).await?;
@@ -295,8 +296,8 @@ impl TaskRun {
         if self.context.cancel.is_cancelled() {
             return Ok(None);
         }
-        let judgement = turns::weigh(by_checks, &completion, &stopped.report.ending);
-        let proved = Box::pin(self.prove(prepared, course, &stopped, &checks, (judgement, &diff))).await?;
+        let asked = (by_checks, &completion);
+        let proved = Box::pin(self.weigh_and_prove(prepared, course, &stopped, &checks, asked, &diff)).await?;
         let Some((judgement, proof_runs)) = proved else { return Ok(None) };
         // The work itself may decide that a check is red the first time only.
         let flipped = course.doubts.flaky.iter().any(|flaky| flaky.how == FlakyHow::PassedAgain);
@@ -354,6 +355,7 @@ impl TaskRun {
             change,
             part: if last_part { judge::Part::Last } else { judge::Part::Earlier },
             expects: self.expects(course),
+            allow: &self.task.allow,
             ending: &report.ending,
             protected,
             tampered: &course.tampered,
@@ -384,8 +386,7 @@ impl TaskRun {
         baseline: &[CheckReport],
     ) -> Option<String> {
         let prefix = prepared.workspace.prefix();
-        let is_protected =
-            |file: &str| Path::new(file).strip_prefix(&prefix).is_ok_and(|f| self.context.protect.has(f));
+        let is_protected = |file: &str| Path::new(file).strip_prefix(&prefix).is_ok_and(|f| prepared.protect.has(f));
         let decides = |file: &str| {
             let of_tests = toolchain::is_test(file) || toolchain::configures_tests(file);
             of_tests || toolchain::stands_in(file) || is_protected(file)
@@ -428,6 +429,7 @@ impl TaskRun {
             task: self.asked(course),
             proposed_part: self.proposed(course.attempt.part),
             expects: Some(self.expects(course)),
+            allow: self.task.allow.clone(),
             trace,
             observed: Some(Observed {
                 change: stopped.change.clone(),
@@ -465,12 +467,6 @@ impl TaskRun {
         words.push(task.acceptance_criteria.as_str());
         words.retain(|words| !words.trim().is_empty());
         words.join("\n\n")
-    }
-
-    /// The globs are relative to the project, the files to the repository.
-    fn protected(&self, change: &Change, prefix: &Path) -> Vec<String> {
-        let matches = |file: &&String| Path::new(file).strip_prefix(prefix).is_ok_and(|f| self.context.protect.has(f));
-        change.files.iter().filter(matches).cloned().collect()
     }
 
     /// What an agent may think are its rules: nobody reads them where it works.
@@ -616,6 +612,12 @@ impl TaskRun {
         };
         Ok(self.context.services.journal.record(entry).await?)
     }
+}
+
+/// The globs are relative to the project, the files to the repository.
+fn protected(protect: &FileGlobs, change: &Change, prefix: &Path) -> Vec<String> {
+    let matches = |file: &&String| Path::new(file).strip_prefix(prefix).is_ok_and(|file| protect.has(file));
+    change.files.iter().filter(matches).cloned().collect()
 }
 
 /// How a red check went, and how the agent runs it itself.

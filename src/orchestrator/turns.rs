@@ -1,6 +1,7 @@
 //! What follows from a judged turn: feedback in the same conversation, a person, or the attempt's end. Pure.
 
 use super::judge::Judgement;
+use super::judge::OnlyIf;
 use crate::domain::CompletionVerdict;
 use crate::domain::Ending;
 use crate::domain::FailureType;
@@ -42,6 +43,13 @@ pub enum Turn {
 /// opinion against a change with green checks leaves it `unverifiable`: it is no fact that the change is wrong.
 #[must_use]
 pub fn weigh(judgement: Judgement, completion: &CompletionVerdict, ending: &Ending) -> Judgement {
+    let judgement = match judgement.only_if {
+        Some(OnlyIf { permits, otherwise }) => {
+            let judgement = Judgement { only_if: None, ..judgement };
+            if completion.asks.contains(&permits) { judgement } else { self::refuted(judgement, otherwise, ending) }
+        }
+        None => judgement,
+    };
     let refuted = completion.status == Standing::Refuted;
     let weighed = match judgement.verdict {
         Verdict::Failed | Verdict::FalseDone => judgement,
@@ -149,6 +157,7 @@ mod tests {
             failure: refuted.then_some(FailureType::FalseDone),
             failing: None,
             person: Vec::new(),
+            only_if: None,
         }
     }
 

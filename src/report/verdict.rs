@@ -31,6 +31,7 @@ pub fn completion(verdict: &CompletionVerdict) -> String {
         let mark = match reason.outcome {
             GateOutcome::Passed => "✓",
             GateOutcome::Failed => "✗",
+            GateOutcome::Unproven => "?",
             GateOutcome::NotRun => "–",
         };
         let _ = writeln!(text, "  {mark} {}: {}", reason.gate, reason.evidence.trim_end().replace('\n', "\n      "));

@@ -45,6 +45,7 @@ pub async fn judge_transcript(verifier: &dyn CompletionVerifier, turn: Transcrip
         task: task.unwrap_or_else(|| asked_of(reading.task, &reading.trace)),
         proposed_part: None,
         expects: None,
+        allow: Vec::new(),
         trace: reading.trace,
         observed: None,
         dir,

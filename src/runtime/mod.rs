@@ -62,6 +62,7 @@ pub use crate::host::is_the_program;
 pub use crate::orchestrator::queue::Readiness;
 pub use crate::orchestrator::queue::readiness;
 pub use crate::storage::EvalFiles;
+pub use crate::verification::gates::seems_to_allow;
 pub use analyze::Observations;
 pub use analyze::history;
 pub use analyze::past;

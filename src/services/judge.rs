@@ -1,5 +1,6 @@
 //! Judges: somebody who looks at what the facts leave open.
 
+use crate::domain::Allow;
 use crate::domain::Change;
 use crate::domain::CheckReport;
 use crate::domain::CompactionVerdict;
@@ -44,6 +45,8 @@ pub struct TurnEvidence {
     pub proposed_part: Option<String>,
     /// What kind of change is expected; none where nobody said so and the task's own words decide.
     pub expects: Option<Expects>,
+    /// What the task's owner permits. Without `expects` nobody was asked, and whoever judges weighs the words.
+    pub allow: Vec<Allow>,
     /// What the agent did.
     pub trace: Trace,
     /// What the runtime saw itself; none for a transcript from elsewhere.

@@ -26,6 +26,13 @@ impl Counts {
         self.ran().saturating_sub(self.extra)
     }
 
+    /// Whether all tests that ran at the base and do not run now are skipped instead, and none is gone.
+    #[must_use]
+    pub fn only_skips_more_than(self, base: Self) -> bool {
+        let missing = base.surely_ran().saturating_sub(self.ran());
+        missing > 0 && self.skipped.saturating_sub(base.skipped) >= missing
+    }
+
     /// Both together.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {

@@ -21,7 +21,6 @@ use crate::domain::GateOutcome;
 use crate::domain::Opinion;
 use crate::domain::Risk;
 use crate::domain::Standing;
-use crate::domain::TaskType;
 use crate::domain::policy;
 use crate::prompt::DIFF_BYTES;
 use crate::services::CompletionVerifier;
@@ -74,9 +73,8 @@ impl Completion {
         let kind = task_type(&task);
         let required = |has_remote| {
             let mut required = requirements(&task, kind, turn.expects, has_remote, self.params.policy.workflow);
-            let may = turn.expects != Some(Expects::Nothing) && !matches!(kind, TaskType::Docs | TaskType::Ops);
-            if may && changes_code(turn) {
-                required.of_changed_code(signals);
+            if turn.expects != Some(Expects::Nothing) && changes_code(turn) {
+                required.of_changed_code(signals, kind);
             }
             required
         };
@@ -192,8 +190,9 @@ impl CompletionVerifier for Completion {
         if turn.trace.broken_off {
             found.iter_mut().for_each(Finding::open_end);
         }
-        let mut draft = Draft::new(found, &required);
-        if draft.status() == Standing::Unproven {
+        // Where a task can declare what it permits, nobody but its owner answers for that.
+        let mut draft = Draft::new(found, &required, turn.expects.is_some());
+        if draft.status() == Standing::Unproven && !draft.waits_for_owner() {
             self.ask(&turn, &required, &mut draft).await;
         }
         if draft.would_be_complete() {

@@ -26,24 +26,36 @@ pub(super) struct Draft {
     verdict: CompletionVerdict,
     /// What to say to the agent, part by part.
     feedback: Vec<String>,
+    /// Only the task's owner can say whether what an attempt did is permitted.
+    waits_for_owner: bool,
 }
 
 impl Draft {
     /// From what the gates found. Whatever is required on the remote must be there before anything is proven.
-    pub(super) fn new(findings: Vec<Finding>, required: &Requirements) -> Self {
+    /// `declares`: the task could have declared what it permits, so that a question about it is its owner's.
+    pub(super) fn new(findings: Vec<Finding>, required: &Requirements, declares: bool) -> Self {
         let outcome = |gate: &str| findings.iter().find(|f| f.report.gate == gate).map(|f| f.report.outcome);
         let passed = |gate: &str| outcome(gate) == Some(GateOutcome::Passed);
         let remote_done =
             (required.pull_request.is_none() || passed("pull_request")) && (required.ci.is_none() || passed("ci"));
         let status = if findings.iter().any(Finding::is_failed) {
             Standing::Refuted
-        } else if passed("runtime_checks") && remote_done {
+        } else if passed("runtime_checks") && remote_done && findings.iter().all(|found| found.question.is_none()) {
             Standing::Proven
         } else {
             Standing::Unproven
         };
-        let mut draft = Self { verdict: CompletionVerdict::bare(status), feedback: Vec::new() };
+        let waits_for_owner =
+            declares && status == Standing::Unproven && findings.iter().any(|found| found.question.is_some());
+        let mut draft = Self { verdict: CompletionVerdict::bare(status), feedback: Vec::new(), waits_for_owner };
+        draft.verdict.requires_human_action = waits_for_owner;
         for finding in findings {
+            if let Some(question) = finding.question.filter(|_| waits_for_owner)
+                && !draft.verdict.asks.contains(&question.about)
+            {
+                draft.verdict.asks.push(question.about);
+                push(&mut draft.verdict.human_actions, &question.words);
+            }
             if let Some(todo) = &finding.todo {
                 draft.raise(todo.severity);
                 push(&mut draft.verdict.missing, &todo.missing);
@@ -58,6 +70,11 @@ impl Draft {
 
     pub(super) fn status(&self) -> Standing {
         self.verdict.status
+    }
+
+    /// Whether only the task's owner can go on: nobody's opinion completes it.
+    pub(super) fn waits_for_owner(&self) -> bool {
+        self.waits_for_owner
     }
 
     pub(super) fn reasons(&self) -> &[GateReport] {

@@ -1,6 +1,7 @@
 //! The integration tests, one binary: what is seen from outside the crate.
 
 mod agents;
+mod allow;
 mod analyze;
 mod architecture;
 mod bad_input;

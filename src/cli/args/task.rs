@@ -1,6 +1,8 @@
 //! `task`.
 
+use crate::domain::Allow;
 use clap::Subcommand;
+use clap::builder::PossibleValuesParser;
 
 /// List and change tasks.
 #[derive(Debug, clap::Args)]
@@ -95,6 +97,21 @@ pub struct TaskAddArgs {
     /// A shell command that must pass; may be given several times
     #[arg(long = "check", value_name = "COMMAND")]
     pub checks: Vec<String>,
+    /// `bug`, `feature` or another word; a bug should have a check that is red until it is fixed
+    #[arg(long = "type", value_name = "TYPE")]
+    pub kind: Option<String>,
+    /// What confirms it: a change with green checks (the default), a red check that turned green, or green checks alone
+    #[arg(long, value_name = "WHAT", value_parser = ["change", "fix", "nothing"])]
+    pub expects: Option<String>,
+    /// What its agent may do that counts against it otherwise; may be given several times
+    #[arg(long = "allow", value_name = "WHAT", value_parser = PossibleValuesParser::new(Allow::ALL.map(Allow::as_str)))]
+    pub allow: Vec<String>,
+    /// Files that its agent may not change, as a glob; may be given several times
+    #[arg(long = "protect", value_name = "GLOB")]
+    pub protect: Vec<String>,
+    /// Do not try its checks at the base
+    #[arg(long)]
+    pub no_check: bool,
     /// 0 (first) to 4 (last)
     #[arg(long, allow_negative_numbers = true, value_parser = clap::value_parser!(u8).range(0..=4))]
     pub priority: Option<u8>,

@@ -13,6 +13,7 @@ mod vocabulary;
 mod words;
 
 pub use requirements::Requirements;
+pub(in crate::verification) use requirements::asks_for_no_tests;
 pub use requirements::requirements;
 pub use signals::RepositorySignals;
 pub use task_type::task_type;

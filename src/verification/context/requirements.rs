@@ -17,6 +17,10 @@ pub struct Requirements {
     pub change: Option<String>,
     /// Tests ran after the last change, and passed.
     pub tests: Option<String>,
+    /// Why tests would be required if the task's words did not read as if they need not run. A person decides, not the words.
+    pub tests_excused: Option<String>,
+    /// The task's words say that tests need not be run.
+    pub says_no_tests: bool,
     /// A build ran after the last change, and passed. Tests that had to compile first will do.
     pub build: Option<String>,
     /// A pull request.
@@ -64,8 +68,19 @@ pub fn requirements(
     let pull_request =
         decided(declared.pull_request, "pull request", &mut waived, || forge("a pull request", asked.pull_request));
     let ci = decided(declared.ci, "CI", &mut waived, || forge("green CI", asked.ci));
-    let Asked { broken_build, style, .. } = asked;
-    Requirements { change, tests, build, pull_request, ci, broken_build, style, waived }
+    let Asked { broken_build, style, no_tests: says_no_tests, .. } = asked;
+    Requirements {
+        change,
+        tests,
+        tests_excused: None,
+        says_no_tests,
+        build,
+        pull_request,
+        ci,
+        broken_build,
+        style,
+        waived,
+    }
 }
 
 /// How the reason begins where nobody asked for tests.
@@ -77,13 +92,16 @@ impl Requirements {
         self.tests.as_ref().is_some_and(|why| !why.starts_with(CODE_WAS_CHANGED))
     }
 
-    /// Code of the project was changed, and the project has tests: they have to run, unless somebody said otherwise, or the
-    /// task is about style, where another check tells.
-    pub fn of_changed_code(&mut self, signals: &RepositorySignals) {
-        let waived = self.style || self.waived.iter().any(|why| why.starts_with("tests: "));
-        if let Some(line) = signals.tests.first().filter(|_| !waived) {
-            let because = || format!("{CODE_WAS_CHANGED}, and the project has tests (`{line}`)");
-            self.tests.get_or_insert_with(because);
+    /// Code of the project was changed, and the project has tests: they have to run, unless `project.json` says otherwise. Where
+    /// the task's words read as if they need not (it says so, is about style, or asks for no code), a person decides.
+    pub fn of_changed_code(&mut self, signals: &RepositorySignals, kind: TaskType) {
+        let declared = !self.says_no_tests && self.waived.iter().any(|why| why.starts_with("tests: "));
+        let Some(line) = signals.tests.first().filter(|_| !declared && self.tests.is_none()) else { return };
+        let because = Some(format!("{CODE_WAS_CHANGED}, and the project has tests (`{line}`)"));
+        if self.says_no_tests || self.style || matches!(kind, TaskType::Docs | TaskType::Ops) {
+            self.tests_excused = because;
+        } else {
+            self.tests = because;
         }
     }
 }
@@ -117,6 +135,12 @@ fn decided(
             None
         }),
     }
+}
+
+/// Whether a task's words say that tests need not be run.
+#[must_use]
+pub(in crate::verification) fn asks_for_no_tests(task: &str) -> bool {
+    Asked::of(task).no_tests
 }
 
 /// What a task's words ask for beside the change.

@@ -249,18 +249,29 @@ fn tests_and_builds_are_required_where_the_words_ask() {
     );
     let mut found = requirements("Fix the crash", TaskType::Coding, None, None, Workflow::default());
     let signals = RepositorySignals { tests: vec!["npm test".to_owned()], ..RepositorySignals::default() };
-    found.of_changed_code(&signals);
+    found.of_changed_code(&signals, TaskType::Coding);
     assert_eq!(letters(&found), "ct");
     let mut waived = requirements("Fix it. Do not run the tests.", TaskType::Coding, None, None, Workflow::default());
-    waived.of_changed_code(&signals);
+    waived.of_changed_code(&signals, TaskType::Coding);
     assert_eq!(letters(&waived), "c");
+    assert!(waived.tests_excused.is_some(), "words leave it to a person");
+    let asked = "Reformat with prettier";
+    for (task, kind) in [(asked, TaskType::Coding), ("Document the parser", TaskType::Docs)] {
+        let mut found = requirements(task, kind, None, None, Workflow::default());
+        found.of_changed_code(&signals, kind);
+        assert!(found.tests.is_none() && found.tests_excused.is_some(), "{task}");
+    }
+    let no = Workflow { tests: Required::No, ..Workflow::default() };
+    let mut declared = requirements(asked, TaskType::Coding, None, None, no);
+    declared.of_changed_code(&signals, TaskType::Coding);
+    assert_eq!((declared.tests, declared.tests_excused), (None, None));
     for (task, expected) in [
         ("Refactor the settings module.\n\nstop, just tell me what you wanted to do", "c"),
         ("Stop using moment in the date module", "ct"),
         ("Fix the crash. Do not touch anything else.", "ct"),
     ] {
         let mut found = requirements(task, TaskType::Coding, None, None, Workflow::default());
-        found.of_changed_code(&signals);
+        found.of_changed_code(&signals, TaskType::Coding);
         assert_eq!(letters(&found), expected, "{task}");
     }
 }

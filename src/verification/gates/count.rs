@@ -1,10 +1,12 @@
 //! `test_count`: as many tests are run after the change as before it.
 
+use super::allowed::Offence;
 use super::facts::View;
 use super::finding::Finding;
 use super::finding::Todo;
 use super::timeline::Ran;
 use super::timeline::runs_tests;
+use crate::domain::Allow;
 use crate::toolchain::Counts;
 use crate::toolchain::TestSummary;
 use crate::toolchain::summaries;
@@ -36,18 +38,18 @@ fn dropped(view: &View<'_>, pair: &Pair) -> Finding {
     let Pair { name, before, after } = pair;
     let evidence =
         format!("{name} ran {} tests before ({before}) and {} after ({after})", before.surely_ran(), after.ran());
-    if asks_to_remove(&view.task()) {
-        return Finding::not_run(GATE, format!("{evidence}; the task asks to remove something"));
-    }
     let fewer = before.surely_ran() - after.ran();
-    Finding::failed(
-        GATE,
-        evidence,
-        Todo::high(
-            format!("{fewer} tests that ran before"),
-            "Bring back the tests that no longer run; make the code pass them instead.",
-        ),
-    )
+    let todo = Todo::high(
+        format!("{fewer} tests that ran before"),
+        "Bring back the tests that no longer run; make the code pass them instead.",
+    );
+    let task = view.task();
+    let (permitted_by, words) = if after.only_skips_more_than(*before) {
+        (Allow::SkipTests, asks_to_skip(&task).then_some("the task asks to skip tests"))
+    } else {
+        (Allow::RemoveTests, asks_to_remove(&task).then_some("the task asks to remove something"))
+    };
+    Offence { gate: GATE, evidence, todo, permitted_by }.finding(view, words)
 }
 
 /// The runtime's own checks, at the base and now.
@@ -218,6 +220,13 @@ fn is_about_tests(words: &[&str], at: usize) -> bool {
     after || before
 }
 
+/// Whether tests are named at all.
+pub(super) fn speaks_of_tests(task: &str) -> bool {
+    let task = task.to_ascii_lowercase();
+    let mut words = task.split(|c: char| !c.is_ascii_alphabetic());
+    words.any(|word| matches!(word, "test" | "tests" | "spec" | "specs" | "suite" | "suites"))
+}
+
 /// Whether tests are to be skipped.
 pub(super) fn asks_to_skip(task: &str) -> bool {
     asks(task, |words, at| {
@@ -254,6 +263,7 @@ fn asks(task: &str, is: impl Fn(&[&str], usize) -> bool) -> bool {
 mod tests {
     use super::super::fixture::coding;
     use super::*;
+    use crate::domain::GateOutcome;
 
     fn pytest(passed: u32) -> String {
         format!("== {passed} passed in 0.10s ==")
@@ -269,9 +279,19 @@ mod tests {
         before.clone().ran("pytest", 0, skipped).fails(GATE, "1 skipped");
         before.clone().ran("pytest tests/a.py", 0, &pytest(2)).is_silent(GATE, "can be compared");
         before.clone().ran("pytest", 1, "== 1 failed, 2 passed in 0.10s ==").is_silent(GATE, "can be compared");
-        let mut removal = before.ran("pytest", 0, &pytest(9));
+        let mut removal = before.clone().ran("pytest", 0, &pytest(9));
         removal.turn.task = "Remove the old parser".to_owned();
-        removal.is_silent(GATE, "asks to remove");
+        let asked = removal.says(GATE, GateOutcome::Unproven, "asks to remove");
+        assert!(asked.question.unwrap().words.contains("\"allow\": [\"remove_tests\"]"));
+        removal.turn.allow = vec![Allow::SkipTests];
+        removal.says(GATE, GateOutcome::Unproven, "asks to remove");
+        removal.turn.allow = vec![Allow::RemoveTests];
+        removal.is_silent(GATE, "the task allows it");
+        let mut skips = before.ran("pytest", 0, skipped);
+        skips.turn.task = "Skip the flaky test of the parser".to_owned();
+        skips.asks_owner(GATE, "asks to skip tests");
+        skips.turn.allow = vec![Allow::SkipTests];
+        skips.is_silent(GATE, "the task allows it");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! One gate's answer, and what follows from it for the agent.
 
+use crate::domain::Allow;
 use crate::domain::GateOutcome;
 use crate::domain::GateReport;
 use crate::domain::Severity;
@@ -18,6 +19,17 @@ pub struct Finding {
     pub report: GateReport,
     /// What the agent has to do; only where the gate failed.
     pub todo: Option<Todo>,
+    /// What only a person can answer; only where the gate is unproven.
+    pub question: Option<Question>,
+}
+
+/// What only the owner of the task can answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Question {
+    /// What would have to be permitted.
+    pub about: Allow,
+    /// In words, with how it is permitted.
+    pub words: String,
 }
 
 /// What follows from a failed gate.
@@ -42,6 +54,15 @@ impl Finding {
         Self::new(gate, GateOutcome::NotRun, because.as_ref(), None)
     }
 
+    /// The gate's condition does not hold, and this question decides whether that counts.
+    pub(super) fn unproven(gate: &str, evidence: impl AsRef<str>, about: Allow, words: impl AsRef<str>) -> Self {
+        let words = shorten(&plain(words.as_ref()), TODO_BYTES).into_owned();
+        Self {
+            question: Some(Question { about, words }),
+            ..Self::new(gate, GateOutcome::Unproven, evidence.as_ref(), None)
+        }
+    }
+
     /// The gate's condition does not hold.
     pub(super) fn failed(gate: &str, evidence: impl AsRef<str>, todo: Todo) -> Self {
         Self::new(gate, GateOutcome::Failed, evidence.as_ref(), Some(todo))
@@ -49,7 +70,7 @@ impl Finding {
 
     fn new(gate: &str, outcome: GateOutcome, evidence: &str, todo: Option<Todo>) -> Self {
         let evidence = shorten(&plain(evidence), EVIDENCE_BYTES).into_owned();
-        Self { report: GateReport { gate: gate.to_owned(), outcome, evidence }, todo }
+        Self { report: GateReport { gate: gate.to_owned(), outcome, evidence }, todo, question: None }
     }
 
     /// The record ends in the middle: what is missing or broken may have been mended after. What was done stays done.

@@ -46,6 +46,7 @@ pub(in crate::verification) fn turn(task: &str) -> Turn {
         task: task.to_owned(),
         proposed_part: None,
         expects: None,
+        allow: Vec::new(),
         trace: Trace::default(),
         observed: None,
         dir: None,
@@ -167,6 +168,13 @@ impl Turn {
     #[track_caller]
     pub(in crate::verification) fn fails(&self, gate: &str, words: &str) -> Finding {
         self.says(gate, GateOutcome::Failed, words)
+    }
+
+    /// Only a person can say whether it counts.
+    #[track_caller]
+    pub(in crate::verification) fn asks_owner(&self, gate: &str, words: &str) {
+        let found = self.says(gate, GateOutcome::Unproven, words);
+        assert!(found.question.is_some_and(|question| question.words.contains("allow")));
     }
 
     #[track_caller]

@@ -1,11 +1,13 @@
 //! `hooks_kept`: the project's git hooks were not passed over.
 
+use super::allowed::Offence;
 use super::facts::View;
 use super::finding::Finding;
 use super::finding::Todo;
 use super::timeline::shown;
 use super::went::Went;
 use super::went::went;
+use crate::domain::Allow;
 use crate::verification::commands::Run;
 
 const HOOKS: &str = "hooks_kept";
@@ -21,17 +23,13 @@ pub(super) fn hooks_kept(view: &View<'_>) -> Finding {
                 continue;
             }
             let line = shown(step.action.command.as_deref().unwrap_or_default());
-            if allows(&view.task()) {
-                return Finding::not_run(HOOKS, format!("{line} passes over the hooks, which the task allows"));
-            }
-            return Finding::failed(
-                HOOKS,
-                format!("{line} passes over the project's git hooks (`{how}`)"),
-                Todo::high(
-                    "The project's git hooks",
-                    format!("Run what the hooks run, fix what it finds, and commit again without `{how}`."),
-                ),
+            let todo = Todo::high(
+                "The project's git hooks",
+                format!("Run what the hooks run, fix what it finds, and commit again without `{how}`."),
             );
+            let evidence = format!("{line} passes over the project's git hooks (`{how}`)");
+            let asks = asks_to_skip_hooks(&view.task()).then_some("the task reads as if it asked for that");
+            return Offence { gate: HOOKS, evidence, todo, permitted_by: Allow::SkipHooks }.finding(view, asks);
         }
     }
     Finding::passed(HOOKS, "no recorded command passes over git hooks")
@@ -112,8 +110,8 @@ fn turns_off(given: &str) -> bool {
     }
 }
 
-/// Whether the task's own words allow it.
-fn allows(task: &str) -> bool {
+/// Whether the task's own words read as if it allowed it.
+pub(super) fn asks_to_skip_hooks(task: &str) -> bool {
     let task = task.to_ascii_lowercase();
     let sentences = task.split(['.', '\n', ';', '!', ',']);
     let mut allowed = false;
@@ -186,11 +184,14 @@ mod tests {
             turn.turn.task = task.to_owned();
             turn.says(HOOKS, expected, "passes over");
         };
-        check("Fix the typo and commit with --no-verify.", GateOutcome::NotRun);
-        check("Fix the typo, skip the hooks when you commit.", GateOutcome::NotRun);
-        check("Commit without running the pre-commit hooks.", GateOutcome::NotRun);
+        check("Fix the typo and commit with --no-verify.", GateOutcome::Unproven);
+        check("Fix the typo, skip the hooks when you commit.", GateOutcome::Unproven);
+        check("Commit without running the pre-commit hooks.", GateOutcome::Unproven);
         check("Fix the typo. Never use --no-verify.", GateOutcome::Failed);
         check("Fix the typo. Do not skip hooks.", GateOutcome::Failed);
         check("Fix the typo and commit it.", GateOutcome::Failed);
+        let mut declared = coding().edit("a.rs").ran("git commit --no-verify -m x", 0, "");
+        declared.turn.allow = vec![Allow::SkipHooks];
+        declared.is_silent(HOOKS, "the task allows it");
     }
 }

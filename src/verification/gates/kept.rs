@@ -2,6 +2,7 @@
 //!
 //! Read from the diff that the runtime recorded; without one, from the edits among the tool calls.
 
+use super::allowed::Offence;
 use super::count::asks_to_remove;
 use super::count::asks_to_skip;
 use super::diff::FileDiff;
@@ -24,6 +25,7 @@ use super::kept_tests::is_trivial;
 use super::kept_tests::opens_test;
 use super::kept_tests::takes_cases;
 use super::kept_tests::tests_in;
+use crate::domain::Allow;
 use crate::toolchain;
 use crate::toolchain::Mark;
 use crate::toolchain::is_code;
@@ -52,36 +54,43 @@ pub(super) fn tests_kept(view: &View<'_>) -> Finding {
         };
     }
     let files = read(&made);
-    let gone = gone(&files, removed, &mut open);
-    let (removal, skips) = (asks_to_remove(&view.task()), asks_to_skip(&view.task()));
-    let mut allowed: Vec<String> = Vec::new();
-    if !removal {
-        harm.extend(gone.iter().cloned());
-    }
+    let mut gone = gone(&files, removed, &mut open);
+    let mut off = Vec::new();
     for (i, file) in files.iter().enumerate() {
         if is_code(file.path) {
             // Of recorded edits a later one may take an earlier one back; a diff of the whole turn has no later part.
             let later = if turn.observed.is_none() { &files[i + 1..] } else { &[] };
-            for off in switched_off(file) {
-                match taken_back(&off, file.path, later) {
+            for mark in switched_off(file) {
+                match taken_back(&mark, file.path, later) {
                     Some(true) => {}
-                    None => open.push(format!("{}; whether that was taken back is not known", off.what)),
-                    Some(false) if skips => allowed.push(off.what),
-                    Some(false) => harm.push(off.what),
+                    None => open.push(format!("{}; whether that was taken back is not known", mark.what)),
+                    Some(false) => off.push(mark.what),
                 }
             }
             harm.extend(made_trivial(file));
         }
         harm.extend(neutralised(file, &files));
     }
-    if !harm.is_empty() {
-        return harmed(harm);
+    let task = view.task();
+    let removal = asks_to_remove(&task).then_some("the task asks to remove something");
+    let skips = asks_to_skip(&task).then_some("the task asks to skip tests");
+    for (found, permitted_by, words) in [(&mut gone, Allow::RemoveTests, removal), (&mut off, Allow::SkipTests, skips)]
+    {
+        if words.is_none() && !turn.allow.contains(&permitted_by) {
+            harm.append(found);
+        }
     }
-    if !allowed.is_empty() {
-        Finding::not_run(GATE, format!("{}; the task asks to skip tests", allowed.join("; ")))
-    } else if removal && !gone.is_empty() {
-        let gone = gone.join("; ");
-        Finding::not_run(GATE, format!("{gone}; the task asks to remove something"))
+    if !harm.is_empty() {
+        let (evidence, todo) = harmed(harm);
+        return Finding::failed(GATE, evidence, todo);
+    }
+    let kinds = [(gone, Allow::RemoveTests, removal), (off, Allow::SkipTests, skips)];
+    let found = kinds.into_iter().filter(|(harm, ..)| !harm.is_empty()).map(|(harm, permitted_by, words)| {
+        let (evidence, todo) = harmed(harm);
+        Offence { gate: GATE, evidence, todo, permitted_by }.finding(view, words)
+    });
+    if let Some(worst) = found.min_by_key(|found| found.question.is_none()) {
+        worst
     } else if !open.is_empty() {
         open.truncate(SHOWN);
         Finding::not_run(GATE, open.join("; "))
@@ -90,19 +99,16 @@ pub(super) fn tests_kept(view: &View<'_>) -> Finding {
     }
 }
 
-fn harmed(mut harm: Vec<String>) -> Finding {
+fn harmed(mut harm: Vec<String>) -> (String, Todo) {
     let more = harm.len().saturating_sub(SHOWN);
     harm.truncate(SHOWN);
     let more = if more > 0 { format!("; and {more} more") } else { String::new() };
     let evidence = format!("{}{more}", harm.join("; "));
-    Finding::failed(
-        GATE,
-        &evidence,
-        Todo::high(
-            format!("The tests as they were ({})", harm[0]),
-            "Put the tests back as they were and make the code pass them; a test that is wrong is a finding to report.",
-        ),
-    )
+    let todo = Todo::high(
+        format!("The tests as they were ({})", harm[0]),
+        "Put the tests back as they were and make the code pass them; a test that is wrong is a finding to report.",
+    );
+    (evidence, todo)
 }
 
 /// Deleted test files and tests that are nowhere any more. As many new ones as old ones, in one file or where the rest of it went, is

@@ -7,6 +7,7 @@
 //! lists the gates.
 
 mod all;
+mod allowed;
 mod answer;
 mod build;
 mod change;
@@ -39,6 +40,7 @@ mod went;
 
 pub use all::findings;
 pub use all::gates;
+pub use allowed::seems_to_allow;
 pub(in crate::verification) use change::changes_code;
 pub use facts::Facts;
 pub use finding::Finding;

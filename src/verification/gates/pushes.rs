@@ -1,5 +1,6 @@
 //! `no_direct_push`: what went to the default branch.
 
+use super::allowed::Offence;
 use super::facts::View;
 use super::finding::Finding;
 use super::finding::Todo;
@@ -7,6 +8,7 @@ use super::timeline::Step;
 use super::timeline::shown;
 use super::went::Went;
 use super::went::went;
+use crate::domain::Allow;
 use crate::domain::ToolStatus;
 use crate::services::RemoteState;
 use crate::verification::commands::CommandKind;
@@ -37,18 +39,9 @@ pub(super) fn no_direct_push(view: &View<'_>) -> Finding {
         for (i, run) in step.runs.iter().enumerate() {
             if merges(run) {
                 match happened(step, i) {
-                    Some(true) if !asked_to(&view.task(), &["merge", "merged", "land"], None) => {
-                        return Finding::failed(
-                            PUSH,
-                            format!("{} merges a pull request, which the task does not ask for", line()),
-                            Todo::high(
-                                "No merge without being asked",
-                                "Say that the pull request was merged; leave the next one open for review.",
-                            ),
-                        );
-                    }
+                    Some(true) => return merged(view, &line()),
                     None => unknown.push(line()),
-                    _ => {}
+                    Some(false) => {}
                 }
             }
             if let CommandKind::Push(target) = &run.kind {
@@ -73,23 +66,30 @@ pub(super) fn no_direct_push(view: &View<'_>) -> Finding {
     Finding::passed(PUSH, format!("only {} was pushed to", elsewhere.join(", ")))
 }
 
+/// A pull request was merged.
+fn merged(view: &View<'_>, line: &str) -> Finding {
+    let asks = asked_to(&view.task(), &["merge", "merged", "land"], None).then_some("the task asks to merge");
+    let todo = Todo::high(
+        "No merge without being asked",
+        "Say that the pull request was merged; leave the next one open for review.",
+    );
+    let evidence = format!("{line} merges a pull request");
+    Offence { gate: PUSH, evidence, todo, permitted_by: Allow::PushDefault }.finding(view, asks)
+}
+
 /// The default branch was pushed to.
 fn direct(view: &View<'_>, line: &str, hit: &str) -> Finding {
     let what = if hit == "*" { "every branch, the default branch among them".to_owned() } else { format!("`{hit}`") };
-    if asked_to_push(&view.task(), hit) {
-        return Finding::not_run(PUSH, format!("{line} pushes to {what}, which the task asks for"));
-    }
+    let asks = asked_to_push(&view.task(), hit).then_some("the task asks for a push");
     let apart = if hit == "*" { "" } else { ", the default branch" };
-    Finding::failed(
-        PUSH,
-        format!("{line} pushes to {what}{apart}"),
-        Todo::high(
-            format!("No direct push to {what}"),
-            format!(
-                "Say that {what} was pushed to; put the work on a branch of its own, push that, and open a pull request."
-            ),
+    let todo = Todo::high(
+        format!("No direct push to {what}"),
+        format!(
+            "Say that {what} was pushed to; put the work on a branch of its own, push that, and open a pull request."
         ),
-    )
+    );
+    let evidence = format!("{line} pushes to {what}{apart}");
+    Offence { gate: PUSH, evidence, todo, permitted_by: Allow::PushDefault }.finding(view, asks)
 }
 
 /// The branch that the session's own commands left checked out.
@@ -309,6 +309,11 @@ fn asked_to(task: &str, verbs: &[&str], names: Option<&str>) -> bool {
 
 const FORBIDS: [&str; 9] = ["never", "not", "no", "without", "avoid", "don't", "don’t", "dont", "instead"];
 
+/// Whether a task reads as if it asked for a push to the default branch, whatever that is called.
+pub(super) fn asks_to_push_default(task: &str) -> bool {
+    ["main", "master"].iter().any(|branch| asked_to_push(task, branch))
+}
+
 /// Whether the task itself asks to push to a branch: a sentence says so, and none asks for another way.
 fn asked_to_push(task: &str, branch: &str) -> bool {
     let named = branch.to_ascii_lowercase();
@@ -413,6 +418,11 @@ mod tests {
             turn.turn.task = task.to_owned();
             let found = turn.findings().into_iter().find(|f| f.report.gate == PUSH).unwrap();
             assert_eq!(found.is_failed(), refuted, "{task}: {}", found.report.evidence);
+            // Words that ask for it leave it to the task's owner.
+            let asks = found.question.is_some();
+            assert_eq!(asks, !refuted && !line.contains("auto") && !line.contains("create"), "{task}");
+            turn.turn.allow = vec![Allow::PushDefault];
+            assert!(!turn.findings().iter().any(|found| found.is_failed() && found.report.gate == PUSH), "{task}");
         };
         let push = "git push origin main";
         check(push, "Fix the typo and push it to main.", false);

@@ -1,5 +1,6 @@
 //! `tests_ran_after_last_change` and `tests_passed`: from the order of the recorded calls, and from exit statuses.
 
+use super::allowed::Offence;
 use super::change_asked::asks_what_comes_out;
 use super::facts::View;
 use super::finding::Finding;
@@ -15,9 +16,11 @@ use super::timeline::may_run_tests;
 use super::timeline::runs_tests;
 use super::went::Went;
 use super::went::counts_nothing;
+use crate::domain::Allow;
 use crate::domain::ToolKind;
 use crate::toolchain::Counts;
 use crate::verification::commands::CommandKind;
+use std::collections::BTreeSet;
 
 const RAN: &str = "tests_ran_after_last_change";
 const PASSED: &str = "tests_passed";
@@ -26,7 +29,8 @@ pub(super) fn tests_ran_after_last_change(view: &View<'_>) -> Finding {
     if let Some(check) = view.runtime.covers(&CommandKind::Test) {
         return Finding::passed(RAN, format!("the runtime ran check `{}` after the last change", check.spec.name));
     }
-    let Some(why) = &view.facts.required.tests else {
+    let required = &view.facts.required;
+    let Some(why) = required.tests.as_ref().or(required.tests_excused.as_ref()) else {
         return Finding::not_run(RAN, view.not_required("tests"));
     };
     if view.timeline.is_empty() {
@@ -68,11 +72,10 @@ pub(super) fn tests_ran_after_last_change(view: &View<'_>) -> Finding {
         Some(command) => format!("Run `{command}` now, after your last change, and fix what fails."),
         None => "Run the project's tests now, after your last change, and fix what fails.".to_owned(),
     };
-    Finding::failed(
-        RAN,
-        format!("{evidence}; tests are required: {why}"),
-        Todo::high("Tests after the last change", action),
-    )
+    let evidence = format!("{evidence}; tests are required: {why}");
+    let todo = Todo::high("Tests after the last change", action);
+    let excuse = required.tests_excused.as_ref().map(|_| "the task reads as if they need not run");
+    Offence { gate: RAN, evidence, todo, permitted_by: Allow::NoTests }.finding(view, excuse)
 }
 
 pub(super) fn tests_passed(view: &View<'_>) -> Finding {
@@ -85,7 +88,7 @@ pub(super) fn tests_passed(view: &View<'_>) -> Finding {
         };
     }
     let required = &view.facts.required;
-    let waived = required.waived.iter().any(|why| why.starts_with("tests: "));
+    let waived = required.waived.iter().any(|why| why.starts_with("tests: ")) && required.tests_excused.is_none();
     if required.tests.is_none() && (required.change.is_none() || waived) {
         return Finding::not_run(PASSED, view.not_required("tests"));
     }
@@ -98,21 +101,14 @@ pub(super) fn tests_passed(view: &View<'_>) -> Finding {
         return Finding::not_run(PASSED, "no test run after the last change is recorded");
     };
     match &last.went {
-        Went::Failed(how) if asked_to_fail(&view.task()) => Finding::not_run(
-            PASSED,
-            format!("{} failed ({how}), and the task asks for a test that fails", last.shown()),
-        ),
-        Went::Failed(how) if !required.tests_are_asked() && asks_what_comes_out(&view.task()) => {
-            Finding::not_run(PASSED, format!("{} failed ({how}), and the task asks what comes out", last.shown()))
-        }
-        Went::Failed(how) => match red_before(view, last).or_else(|| no_fault(view, last)) {
+        Went::Failed(how) => match red_before(view, last).or_else(|| known_before(view, last)) {
             Some(because) => Finding::not_run(PASSED, because),
             None => failed(view, last, how),
         },
         Went::Empty(how) if required.tests.is_some() => failed(view, last, how),
         Went::Empty(how) => Finding::not_run(PASSED, format!("{}: {how}", last.shown())),
         Went::Passed(how) => match wider_failure(view, &after).or_else(|| other_package(view, &after)) {
-            Some((wide, how)) => match no_fault(view, wide) {
+            Some((wide, how)) => match known_before(view, wide) {
                 Some(because) => Finding::not_run(PASSED, because),
                 None => failed(view, wide, &how),
             },
@@ -131,11 +127,35 @@ pub(super) fn tests_passed(view: &View<'_>) -> Finding {
 
 fn failed(view: &View<'_>, test: &Ran<'_>, how: &str) -> Finding {
     let command = test_command(view).unwrap_or_else(|| test.shown().trim_matches('`').to_owned());
-    Finding::failed(
-        PASSED,
-        format!("the last run of {} failed: {how}", test.shown()),
-        Todo::high(format!("Failing tests ({how})"), format!("Fix what fails, then run `{command}` again.")),
-    )
+    let todo = Todo::high(format!("Failing tests ({how})"), format!("Fix what fails, then run `{command}` again."));
+    let evidence = format!("the last run of {} failed: {how}", test.shown());
+    Offence { gate: PASSED, evidence, todo, permitted_by: Allow::NoTests }.finding(view, excuse(view, test))
+}
+
+/// What in the task reads as if this run might fail.
+fn excuse(view: &View<'_>, test: &Ran<'_>) -> Option<&'static str> {
+    let (task, required) = (view.task(), &view.facts.required);
+    if required.says_no_tests {
+        return Some("the task says that tests need not be run");
+    }
+    if matches!(test.went, Went::Empty(_)) {
+        return None;
+    }
+    if asked_to_fail(&task) {
+        return Some("the task asks for a test that fails");
+    }
+    if !required.tests_are_asked() && asks_what_comes_out(&task) {
+        return Some("the task asks what comes out");
+    }
+    let red = red_of(view, test)?;
+    excused(&task, &red).then_some("the task names these tests, and says not to mind them")
+}
+
+/// The tests that a run names as failed, where those are all that failed.
+fn red_of<'v>(view: &'v View<'_>, test: &Ran<'_>) -> Option<BTreeSet<&'v str>> {
+    let red = failing_tests(output_of(view, test));
+    let counted = counts_of(test).is_none_or(|counts| counts.failed <= red.len() as u64);
+    (!red.is_empty() && counted).then_some(red)
 }
 
 /// Test runs of the project that started, oldest first.
@@ -179,7 +199,7 @@ fn may_have_run(view: &View<'_>, at: Option<At>) -> Option<String> {
 }
 
 /// A task that asks for a failing test (a reproduction) is done when it fails.
-fn asked_to_fail(task: &str) -> bool {
+pub(super) fn asked_to_fail(task: &str) -> bool {
     let task = task.to_ascii_lowercase();
     let fails = ["failing test that", "test that fails", "red test", "write a failing", "add a failing", "reproduc"]
         .iter()
@@ -206,18 +226,11 @@ fn output_of<'v>(view: &'v View<'_>, test: &Ran<'_>) -> &'v str {
     step.and_then(|step| step.action.outcome.as_ref()).map_or("", |outcome| outcome.output.as_str())
 }
 
-/// All that failed is excused by the task; or it failed before the first change too, and the answer says so, and the
-/// task neither asks for green tests nor names it.
-fn no_fault(view: &View<'_>, test: &Ran<'_>) -> Option<String> {
-    let red = failing_tests(output_of(view, test));
-    let counted = counts_of(test).is_none_or(|counts| counts.failed <= red.len() as u64);
-    if red.is_empty() || !counted {
-        return None;
-    }
+/// All that failed did so before the first change too, and the answer says so, and the task neither asks for green tests nor
+/// names it.
+fn known_before(view: &View<'_>, test: &Ran<'_>) -> Option<String> {
+    let red = red_of(view, test)?;
     let task = view.task();
-    if excused(&task, &red) {
-        return Some(format!("{} failed only in tests that the task excuses", test.shown()));
-    }
     if view.facts.required.tests_are_asked() || red.iter().any(|name| task.contains(last_part(name))) {
         return None;
     }
@@ -557,7 +570,9 @@ mod tests {
     fn a_test_that_is_to_fail_may() {
         let mut red = coding().edit("tests/a.rs").ran("cargo test", 101, RED);
         red.turn.task = "Write a failing test that reproduces the crash".to_owned();
-        red.is_silent(PASSED, "asks for a test that fails");
+        red.asks_owner(PASSED, "asks for a test that fails");
+        red.turn.allow = vec![Allow::NoTests];
+        red.is_silent(PASSED, "the task allows it");
     }
 
     #[test]
@@ -609,6 +624,9 @@ mod tests {
         waived.fails(PASSED, "1 failed");
         waived.required.waived = vec!["tests: the task says that tests need not be run".to_owned()];
         waived.is_silent(PASSED, "need not be run");
+        waived.required.says_no_tests = true;
+        waived.required.tests_excused = Some("code was changed".to_owned());
+        waived.asks_owner(PASSED, "need not be run");
     }
 
     #[test]
@@ -643,10 +661,10 @@ mod tests {
             .fails(PASSED, "");
         session("Support ed25519 keys").edit("keys.go").ran("go test ./...", 1, red).answer(told).fails(PASSED, "");
         let excused = "Add --quiet. Ignore TestStoreGet, it needs the network.";
-        session(excused).edit("a.go").ran("go test ./...", 1, red).is_silent(PASSED, "excuses");
+        session(excused).edit("a.go").ran("go test ./...", 1, red).asks_owner(PASSED, "not to mind them");
         session("Can we use Go 1.25? Try it and tell me.")
             .edit("go.mod")
             .ran("go test ./...", 1, red)
-            .is_silent(PASSED, "");
+            .asks_owner(PASSED, "asks what comes out");
     }
 }

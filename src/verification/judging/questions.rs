@@ -141,6 +141,7 @@ fn reason(report: &GateReport) -> String {
     let outcome = match report.outcome {
         GateOutcome::Passed => "passed",
         GateOutcome::Failed => "failed",
+        GateOutcome::Unproven => "does not hold, which the task's words may permit",
         GateOutcome::NotRun => "not run",
     };
     format!("- {}: {outcome}: {}", report.gate, shorten(&one_line(&report.evidence), 400))
@@ -228,6 +229,7 @@ mod tests {
             task: String::new(),
             proposed_part: None,
             expects: None,
+            allow: Vec::new(),
             trace,
             observed: None,
             dir: None,

@@ -4,6 +4,7 @@ use super::super::fixture::Turn;
 use super::super::fixture::coding;
 use super::super::fixture::turn;
 use super::*;
+use crate::domain::Allow;
 use crate::domain::ToolKind;
 use serde_json::json;
 
@@ -84,7 +85,11 @@ fn renamed_moved_and_rewritten_tests_are_still_there() {
     fine("src/lib.rs", "-    fn helper() {}\n x");
     let mut removal = changed("test_a.py", "-def test_add():\n-    assert add(1) == 2\n x");
     removal.turn.task = "Delete the `add` function".to_owned();
-    removal.is_silent(GATE, "asks to remove");
+    removal.asks_owner(GATE, "asks to remove");
+    removal.turn.allow = vec![Allow::SkipTests];
+    removal.asks_owner(GATE, "asks to remove");
+    removal.turn.allow = vec![Allow::RemoveTests];
+    removal.is_silent(GATE, "the task allows it");
 }
 
 /// Files of these lines that are gone, and new ones.
@@ -485,7 +490,9 @@ fn edits_of_several_places_and_patches_are_read() {
     made(&several).call(ToolKind::Edit, "edit", &["tests/test_a.py"], &back.to_string()).passes(GATE, "");
     let mut asked = made(&several);
     asked.turn.task = "Skip the flaky test for now".to_owned();
-    asked.is_silent(GATE, "asks to skip");
+    asked.asks_owner(GATE, "asks to skip");
+    asked.turn.allow = vec![Allow::SkipTests];
+    asked.is_silent(GATE, "the task allows it");
 }
 
 #[test]

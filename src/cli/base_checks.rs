@@ -1,0 +1,61 @@
+//! Checks at the base, as a run has them before an agent is paid.
+
+use super::interrupt;
+use crate::domain::CheckReport;
+use crate::domain::CheckScope;
+use crate::domain::CheckSpec;
+use crate::domain::RunId;
+use crate::domain::TaskId;
+use crate::layer::Layers;
+use crate::layer::Svc;
+use crate::services::OpenWorkspace;
+use crate::services::Verifier;
+use crate::services::VerifyRequest;
+use crate::services::WorkspaceError;
+use crate::services::Workspaces;
+use tokio_util::sync::CancellationToken;
+
+/// How checks went at the base.
+pub(super) struct AtBase {
+    /// What there is to say of the workspace.
+    pub(super) said: Vec<String>,
+    /// The checks, in their order.
+    pub(super) reports: Vec<CheckReport>,
+}
+
+/// Makes one workspace at the base, runs `setup` and these checks in it, and removes it. The caller holds the project's lock as `run`.
+/// The inner error is what is wrong with the workspace itself.
+pub(super) async fn at_base(
+    layers: &Layers,
+    run: &RunId,
+    checks: Vec<(CheckScope, CheckSpec)>,
+    cancel: CancellationToken,
+) -> anyhow::Result<Result<AtBase, WorkspaceError>> {
+    let app = layers.build::<(Svc<dyn Workspaces>, Svc<dyn Verifier>)>().await?;
+    app.0.begin(run.clone().into()).await?;
+    let (task, subject) = (TaskId::new("base")?, String::new());
+    let request = OpenWorkspace { run: run.clone(), task, subject, on_top_of: Vec::new(), onto: None };
+    let workspace = app.0.open(request).await?;
+    let interrupt = tokio::spawn(interrupt::cancel_on_signal(cancel.clone()));
+    let ran = match workspace.reset(&workspace.base(), &cancel).await {
+        Ok(restored) => {
+            let request = VerifyRequest { checks, dir: workspace.dir(), env: workspace.env(), cancel };
+            Ok(AtBase { said: restored.said, reports: app.1.verify(request).await })
+        }
+        Err(error) => Err(error),
+    };
+    interrupt.abort();
+    workspace.close().await?;
+    app.0.finish().await?;
+    app.shutdown().await?;
+    Ok(ran)
+}
+
+/// How many tests are known to fail: agents are not blamed for these.
+pub(super) fn known_red(report: &CheckReport) -> String {
+    match report.signature.tests.len() {
+        0 => String::new(),
+        1 => ": 1 test fails".to_owned(),
+        n => format!(": {n} tests fail"),
+    }
+}

@@ -398,6 +398,10 @@ fn run(file: &ProjectFile) -> policy::Run {
         } else {
             policy::StayedGreen::Kept
         },
+        proving: policy::Proving {
+            max_runs: file.proof.max_runs,
+            mutants: if file.proof.mutants { policy::Mutants::Tried } else { policy::Mutants::Off },
+        },
         healer: match file.healer {
             HealerFile { enabled: false, .. } => policy::Healer { per_run: 0, per_subtask: 0 },
             HealerFile { per_run, per_subtask, .. } => policy::Healer { per_run, per_subtask },

@@ -100,6 +100,8 @@ pub struct ProjectFile {
     pub budget: BudgetsFile,
     /// Nights.
     pub overnight: OvernightFile,
+    /// How much is run to find out what a confirmation proves, see [what a confirmation proves](verdicts.md#what-a-confirmation-proves).
+    pub proof: ProofFile,
     /// Repairs of broken workspaces, see [healer](overnight.md#when-a-workspace-breaks).
     pub healer: HealerFile,
     /// Which secrets are replaced in what is stored, shown and sent, see [secrets](secrets.md).
@@ -149,9 +151,28 @@ impl Default for ProjectFile {
             notify: Vec::new(),
             budget: BudgetsFile::default(),
             overnight: OvernightFile::default(),
+            proof: ProofFile::default(),
             healer: HealerFile::default(),
             redaction: RedactionFile::default(),
         }
+    }
+}
+
+/// What a confirmation proves.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct ProofFile {
+    /// How often the checks are run at most for one confirmation. The two runs that decide (the change without its tests, its tests without
+    /// the rest) are made in any case.
+    pub max_runs: u32,
+    /// Where new tests fail without the new code only because it is missing, small mistakes are made in that code, one at a time, to see whether
+    /// they notice; in no file that removes files or starts programs.
+    pub mutants: bool,
+}
+
+impl Default for ProofFile {
+    fn default() -> Self {
+        Self { max_runs: 8, mutants: true }
     }
 }
 

@@ -90,7 +90,7 @@ pub use task::{
 pub use trace::{Action, Asked, KEPT_BYTES, Outcome, Trace};
 pub use transcript::{Role, ToolKind, ToolStatus, TranscriptHead, TranscriptItem, TranscriptRecord};
 pub use trust::{TrustItem, TrustKind};
-pub use verdict::{Proof, ProofRuns, Ran, Verdict};
+pub use verdict::{Mutants, Proof, ProofRuns, Ran, Verdict};
 
 /// A moment in time, UTC, RFC 3339 when written.
 pub type Timestamp = jiff::Timestamp;

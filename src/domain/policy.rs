@@ -104,6 +104,8 @@ pub struct Run {
     pub keep_awake: KeepAwake,
     /// Whether a night merges work that no check tells from no work.
     pub stayed_green: StayedGreen,
+    /// How much is run to find out what a confirmation proves.
+    pub proving: Proving,
     /// How often a broken workspace is repaired.
     pub healer: Healer,
 }
@@ -116,6 +118,30 @@ pub enum KeepAwake {
     On,
     /// The machine sleeps when it likes.
     Off,
+}
+
+/// How much is run to find out what a confirmation proves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Proving {
+    /// Runs of the checks for one confirmation, beside the two that decide.
+    pub max_runs: u32,
+    /// Whether mistakes are made in new code.
+    pub mutants: Mutants,
+}
+
+/// Whether mistakes are made in new code, to see whether new tests notice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mutants {
+    /// Where new tests fail without the code only because it is missing.
+    Tried,
+    /// Never.
+    Off,
+}
+
+impl Default for Proving {
+    fn default() -> Self {
+        Self { max_runs: 8, mutants: Mutants::Tried }
+    }
 }
 
 /// What a night does with confirmed work whose checks were green before, and that no new test tells from no work.

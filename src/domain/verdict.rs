@@ -94,11 +94,23 @@ pub struct ProofRuns {
     /// The base with only the tests of the change: the new tests on the old code.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub t: Option<Ran>,
+    /// What the new tests noticed of mistakes in the new code, where it was tried.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mutants: Option<Mutants>,
     /// How often the checks were run for it, repetitions included.
     pub runs: u32,
     /// A run that decides was green when it was repeated: nothing follows from it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub flaky: bool,
+}
+
+/// Mistakes that were made in the lines of a change, one at a time ([mutation testing](https://doi.org/10.1109/C-M.1978.218136)).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mutants {
+    /// A new test fails with it, by what it asserts.
+    pub killed: u32,
+    /// No new test notices it.
+    pub survived: u32,
 }
 
 impl ProofRuns {
@@ -109,8 +121,9 @@ impl ProofRuns {
             Some(format!("{what}: {}", if ran? == Ran::Green { "green" } else { "red" }))
         };
         let all = [ran("with the old tests", self.c), ran("with the tests alone", self.t)];
+        let mutants = self.mutants.map(|m| format!("mistakes noticed: {} of {}", m.killed, m.killed + m.survived));
         let flaky = self.flaky.then(|| "red once and green once".to_owned());
-        let words: Vec<String> = all.into_iter().chain([flaky]).flatten().collect();
+        let words: Vec<String> = all.into_iter().chain([mutants, flaky]).flatten().collect();
         (!words.is_empty()).then(|| words.join(", "))
     }
 }

@@ -21,6 +21,7 @@ use crate::domain::EndingEffect;
 use crate::domain::EventKind;
 use crate::domain::Guard;
 use crate::domain::JournalEntry;
+use crate::domain::Proof;
 use crate::domain::ProofRuns;
 use crate::domain::ReflectionId;
 use crate::domain::Risk;
@@ -30,6 +31,8 @@ use crate::domain::TranscriptHead;
 use crate::domain::TreeId;
 use crate::domain::TurnReason;
 use crate::domain::Usage;
+use crate::domain::Verdict;
+use crate::prompt::ask_for_test;
 use crate::services::Conversation;
 use crate::services::Earlier;
 use crate::services::PromptSection;
@@ -121,9 +124,19 @@ pub(super) struct Course {
     pub began: Duration,
     /// No state of the conversation is evaluated twice while it goes on.
     pub guard: Mutex<Guard>,
+    /// A turn that was confirmed, after which the agent was asked for a test.
+    pub confirmed: Option<Box<Judged>>,
 }
 
 impl Course {
+    /// The turn that counts in place of this one: work that was confirmed before a test was asked for is not lost by what the agent did then,
+    /// unless that stands against the attempt.
+    fn instead_of(&mut self, judged: &Judged) -> Option<Box<Judged>> {
+        let shows = judged.judgement.verdict == Verdict::Confirmed && judged.judgement.proof == Some(Proof::NewTest);
+        let counts = !shows && self.tampered.is_empty();
+        self.confirmed.take().filter(|_| counts)
+    }
+
     /// The next turn, in the agent's conversation of this name.
     fn next(&mut self, agent_session: String) {
         let usage = self.conversation_usage();
@@ -173,6 +186,7 @@ impl Before {
 }
 
 /// A judged attempt, or turn.
+#[derive(Clone)]
 pub(super) struct Judged {
     pub attempt: Attempt,
     pub session: SessionId,
@@ -292,6 +306,7 @@ impl TaskRun {
             only_there: None,
             rules: Vec::new(),
             previous: None,
+            confirmed: None,
             began: self.context.services.clock.elapsed(),
             guard: Mutex::default(),
         }
@@ -307,6 +322,9 @@ impl TaskRun {
         loop {
             let (before, reason, because, agent_session) = match run {
                 AgentRun::Stopped(stopped) if stopped.report.ending.effect() != EndingEffect::Judge => {
+                    if let Some(confirmed) = course.confirmed.take().filter(|_| course.tampered.is_empty()) {
+                        return Ok(self.over(prepared, &course, confirmed).await);
+                    }
                     return self.not_judged(&course, stopped).await;
                 }
                 AgentRun::Stopped(stopped) => {
@@ -317,12 +335,20 @@ impl TaskRun {
                     let Some(turn) = self.judge_turn(prepared, &mut course, stopped).await? else {
                         return self.interrupted(&course).await;
                     };
-                    let (Turn::Feedback, Some(agent_session)) = (turn.next, agent_session) else {
+                    if let Some(confirmed) = course.instead_of(&turn.judged) {
+                        return Ok(self.over(prepared, &course, confirmed).await);
+                    }
+                    let (Turn::Feedback | Turn::AskForTest, Some(agent_session)) = (turn.next, agent_session) else {
                         return Ok(self.over(prepared, &course, turn.judged).await);
                     };
-                    course.prompt = self.feedback(&course, &turn);
-                    course.previous = Some(turn.completion);
                     let because = turn.judged.judgement.because.clone();
+                    if turn.next == Turn::AskForTest {
+                        course.prompt = ask_for_test();
+                        course.confirmed = Some(turn.judged.clone());
+                    } else {
+                        course.prompt = self.feedback(&course, &turn);
+                    }
+                    course.previous = Some(turn.completion);
                     (Before::Judged(turn.judged), TurnReason::Feedback, because, agent_session)
                 }
                 AgentRun::Nudged(stopped, nudge) => {

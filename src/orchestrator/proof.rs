@@ -29,6 +29,7 @@ use crate::domain::CompletionVerdict;
 use crate::domain::Ending;
 use crate::domain::Expects;
 use crate::domain::FileGlobs;
+use crate::domain::Mutants;
 use crate::domain::Proof;
 use crate::domain::ProofRuns;
 use crate::domain::Ran;
@@ -36,7 +37,9 @@ use crate::domain::Surface;
 use crate::domain::TreeId;
 use crate::domain::Verdict;
 use crate::domain::belongs_to_tests;
+use crate::domain::policy;
 use crate::services::Diff;
+use crate::services::Mistake;
 use crate::services::Taken;
 use crate::toolchain;
 use std::path::Path;
@@ -191,6 +194,37 @@ impl Outcome {
     }
 }
 
+impl Outcome {
+    /// Whether a test that does not fail in the other outcome fails by what it asserts.
+    fn asserts_beyond(&self, other: &Self) -> bool {
+        // Nothing is known where the checks could not be prepared.
+        if self.red.is_empty() || other.is_red && other.red.is_empty() {
+            return false;
+        }
+        self.red.iter().any(|check| {
+            let same = other.red.iter().find(|red| red.scope == check.scope && red.spec == check.spec);
+            let known = |test: &String| {
+                same.is_some_and(|red| {
+                    let counted = red.signature.counted.as_ref();
+                    red.signature.tests.contains(test)
+                        || counted.is_some_and(|counted| counted.failing.contains_key(test))
+                })
+            };
+            match &check.signature.counted {
+                Some(counted) => counted
+                    .failing
+                    .iter()
+                    .any(|(test, how)| !known(test) && how.split('\u{1f}').any(toolchain::says_an_assertion_failed)),
+                None => {
+                    let mut tests = check.signature.tests.iter();
+                    tests.any(|test| !known(test))
+                        && check.output.text().lines().any(toolchain::says_an_assertion_failed)
+                }
+            }
+        })
+    }
+}
+
 /// The same of one test's failure, as [`CountedTests`](crate::domain::CountedTests) has it.
 fn is_about_a_name(how: &str) -> bool {
     let mut parts = how.split('\u{1f}');
@@ -286,6 +320,25 @@ fn contradiction_alone(check: &CheckReport, base: &CheckReport) -> Option<String
     contradiction(check, base, false)
 }
 
+/// How many mistakes are made at most.
+const MUTANTS: u32 = 2;
+
+/// Mistakes in the added lines of code, those first that tests notice most surely.
+fn mistakes(diff: &str, is_code: impl Fn(&str) -> bool) -> Vec<Mistake> {
+    let mut found: Vec<(usize, Mistake)> = Vec::new();
+    for (file, number, is) in super::review::added_lines(diff) {
+        if !toolchain::is_code(file) || !is_code(file) {
+            continue;
+        }
+        if let Some(toolchain::Mutant { rank, line }) = toolchain::mutant(file, is) {
+            let (file, is) = (file.to_owned(), is.to_owned());
+            found.push((rank, Mistake { file, number, is, becomes: line }));
+        }
+    }
+    found.sort_by_key(|(rank, _)| *rank);
+    found.into_iter().map(|(_, mistake)| mistake).collect()
+}
+
 /// Said where a new test fails without the change as an empty one would.
 const NO_ASSERTION: &str = "without the rest of the change, no new test fails by what it asserts";
 
@@ -345,8 +398,8 @@ impl TaskRun {
         let (counted, changed_outside) = (ProofRuns::default(), Vec::new());
         let mut runs = Runs { task: self, prepared, part, confirmed, counted, changed_outside };
         let proven = match judgement.proof {
-            Some(Proof::TurnedGreen) => Box::pin(runs.of_turned(&parts)).await?,
-            _ => Box::pin(runs.of_stayed(&parts)).await?,
+            Some(Proof::TurnedGreen) => Box::pin(runs.of_turned(&parts, diff)).await?,
+            _ => Box::pin(runs.of_stayed(&parts, diff)).await?,
         };
         if self.context.cancel.is_cancelled() {
             return Ok(None);
@@ -377,7 +430,7 @@ impl TaskRun {
 
 impl Runs<'_> {
     /// A check was red at the base and is green now: by the code, or by its tests?
-    async fn of_turned(&mut self, parts: &Parts) -> Result<Judgement, TaskRunError> {
+    async fn of_turned(&mut self, parts: &Parts, diff: &Diff) -> Result<Judgement, TaskRunError> {
         let turned = self.turned();
         let named = names(&turned);
         let c = self.without(&parts.with_settings()).await?;
@@ -417,14 +470,16 @@ impl Runs<'_> {
                 self.unverifiable(&format!("the tests of the attempt turned it green, with {settings}: {needs_both}"))
             });
         }
+        let asserts = t.fails_by_assertion(&self.prepared.baseline);
+        if !parts.rewritten && !asserts {
+            return self.of_new_code(parts, diff).await;
+        }
         Ok(if parts.rewritten {
             self.unverifiable(&format!(
                 "{named} green only with the tests that the attempt has changed, and needs the rest of its change too: {needs_both}"
             ))
-        } else if t.fails_by_assertion(&self.prepared.baseline) {
-            self.proven(Proof::NewTest, "its new tests fail without the rest of the change")
         } else {
-            self.proven(Proof::StayedGreen, NO_ASSERTION)
+            self.proven(Proof::NewTest, "its new tests fail without the rest of the change")
         })
     }
 
@@ -437,7 +492,7 @@ impl Runs<'_> {
     }
 
     /// Every check was green before: does any test tell the change from no change?
-    async fn of_stayed(&mut self, parts: &Parts) -> Result<Judgement, TaskRunError> {
+    async fn of_stayed(&mut self, parts: &Parts, diff: &Diff) -> Result<Judgement, TaskRunError> {
         let c = self.without(&parts.with_settings()).await?;
         self.counted.c = Some(c.ran());
         if c.is_red {
@@ -452,11 +507,59 @@ impl Runs<'_> {
         }
         let t = self.with_only(&parts.with_settings()).await?;
         self.counted.t = Some(t.ran());
-        Ok(match (t.is_red, t.fails_by_assertion(&self.prepared.baseline)) {
-            (true, true) => self.proven(Proof::NewTest, "its tests fail without the rest of the change"),
-            (true, false) => self.proven(Proof::StayedGreen, NO_ASSERTION),
-            (false, _) => self.proven(Proof::StayedGreen, "its tests pass without the rest of the change, too"),
-        })
+        if !t.is_red {
+            return Ok(self.proven(Proof::StayedGreen, "its tests pass without the rest of the change, too"));
+        }
+        if t.fails_by_assertion(&self.prepared.baseline) {
+            return Ok(self.proven(Proof::NewTest, "its tests fail without the rest of the change"));
+        }
+        self.of_new_code(parts, diff).await
+    }
+
+    /// New tests fail without the new code only because it is not there, as an empty test would: do they notice a mistake in it?
+    async fn of_new_code(&mut self, parts: &Parts, diff: &Diff) -> Result<Judgement, TaskRunError> {
+        let proving = self.task.context.services.settings.run().proving;
+        if proving.mutants == policy::Mutants::Off {
+            return Ok(self.proven(Proof::StayedGreen, NO_ASSERTION));
+        }
+        let mut tried = Mutants::default();
+        let is_code = |file: &str| !parts.tests.iter().chain(&parts.settings).any(|test| test == file);
+        for mistake in mistakes(&diff.text, is_code) {
+            // One may take a run with the new tests, one with the old, and both again.
+            if self.counted.runs + 2 > proving.max_runs || tried.survived + tried.killed == MUTANTS {
+                break;
+            }
+            let Some(killed) = self.kills(parts, &mistake).await? else { continue };
+            *(if killed { &mut tried.killed } else { &mut tried.survived }) += 1;
+            self.counted.mutants = Some(tried);
+            if killed {
+                let Mistake { file, number, is, becomes } = mistake;
+                let (is, becomes) = (is.trim(), becomes.trim());
+                let what =
+                    format!("its new tests notice a mistake in the new code ({file}:{number}: `{becomes}` for `{is}`)");
+                return Ok(self.proven(Proof::NewTest, &what));
+            }
+        }
+        Ok(self.proven(
+            Proof::StayedGreen,
+            &match tried.survived {
+                0 => NO_ASSERTION.to_owned(),
+                _ => format!("{NO_ASSERTION}, and none notices a mistake in the new code"),
+            },
+        ))
+    }
+
+    /// Whether a new test fails with a mistake, by what it asserts, where the old ones do not. None where it cannot be made.
+    async fn kills(&mut self, parts: &Parts, mistake: &Mistake) -> Result<Option<bool>, TaskRunError> {
+        let workspace = &self.prepared.workspace;
+        let Some(tree) = workspace.with_mistake(&self.confirmed.change.tree, mistake).await? else { return Ok(None) };
+        let with_new = self.on(&tree, no_success).await?;
+        if !with_new.asserts_beyond(&Outcome::default()) {
+            return Ok(Some(false));
+        }
+        let tree = workspace.blend(&tree, &workspace.base(), &parts.with_settings()).await?;
+        let with_old = self.on(&tree, contradiction_alone).await?;
+        Ok(Some(with_new.asserts_beyond(&with_old)))
     }
 
     /// Why nothing follows from the runs, if so.

@@ -123,6 +123,21 @@ pub(super) fn lines(diff: &str) -> impl Iterator<Item = (&str, &str)> {
     })
 }
 
+/// The lines that a diff adds, each with its file and its number there.
+pub(super) fn added_lines(diff: &str) -> impl Iterator<Item = (&str, usize, &str)> {
+    let mut next = 0;
+    lines(diff).filter_map(move |(file, line)| {
+        if let Some(head) = line.strip_prefix("@@ ") {
+            let new = head.split(' ').find_map(|part| part.strip_prefix('+'));
+            next = new.and_then(|new| new.split(',').next()?.parse().ok()).unwrap_or(0);
+            return None;
+        }
+        let number = next;
+        next += usize::from(line.starts_with(['+', ' ']));
+        line.strip_prefix('+').map(|line| (file, number, line))
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -304,14 +304,16 @@ impl TaskRun {
         let flipped = flipped.then(|| "a check was red first, and green when it ran once more".to_owned());
         let because: Vec<String> = flipped.into_iter().chain(to_review).collect();
         let risk = if because.is_empty() { risk } else { risk.to_review(&because.join("; ")) };
-        let next = turns::next_turn(&turns::Judged {
+        let turn = turns::Judged {
             judgement: &judgement,
             completion: &completion,
             ending: &stopped.report.ending,
             turn: course.turn,
             max_turns: course.max_turns,
             tampered: &course.tampered,
-        });
+        };
+        let wants_test = course.confirmed.is_none() && turns::wants_test(&turn, &self.task);
+        let next = if wants_test { Turn::AskForTest } else { turns::next_turn(&turn) };
         let Stopped { report, change } = stopped;
         let AgentReport { ending, message, detail, usage, .. } = report;
         let judged = Judged {

@@ -4,9 +4,12 @@ use super::judge::Judgement;
 use super::judge::OnlyIf;
 use crate::domain::CompletionVerdict;
 use crate::domain::Ending;
+use crate::domain::Expects;
 use crate::domain::FailureType;
 use crate::domain::GateOutcome;
+use crate::domain::Proof;
 use crate::domain::Standing;
+use crate::domain::Task;
 use crate::domain::Verdict;
 
 /// What is known when a turn was judged.
@@ -31,6 +34,8 @@ pub struct Judged<'a> {
 pub enum Turn {
     /// The agent is told what is missing, and goes on.
     Feedback,
+    /// The work is confirmed; the agent is asked for a test that shows it, and goes on.
+    AskForTest,
     /// The attempt is over; its verdict is the turn's.
     Done,
     /// The attempt is over, and nothing goes on before a person acts.
@@ -82,6 +87,16 @@ pub fn next_turn(judged: &Judged<'_>) -> Turn {
     let refuted = matches!(judged.judgement.verdict, Verdict::Failed | Verdict::FalseDone);
     let to_do = refuted || left_for_agent(judged.completion);
     if goes_on && to_do && judged.tampered.is_empty() { Turn::Feedback } else { Turn::Done }
+}
+
+/// Whether an agent that can go on is asked for a test before its confirmed work is taken: it fixes a bug or brings something new, and
+/// no check tells it from no work.
+#[must_use]
+pub fn wants_test(judged: &Judged<'_>, task: &Task) -> bool {
+    let shows_something = matches!(task.kind.as_str(), "bug" | "feature") || task.expects == Expects::Fix;
+    let confirmed =
+        judged.judgement.verdict == Verdict::Confirmed && judged.judgement.proof == Some(Proof::StayedGreen);
+    shows_something && confirmed && judged.ending.claims_done() && judged.turn < judged.max_turns
 }
 
 fn left_for_agent(completion: &CompletionVerdict) -> bool {
@@ -146,7 +161,6 @@ fn opinion(completion: &CompletionVerdict) -> String {
 mod tests {
     use super::*;
     use crate::domain::GateReport;
-    use crate::domain::Proof;
 
     fn judgement(verdict: Verdict) -> Judgement {
         let refuted = matches!(verdict, Verdict::Failed | Verdict::FalseDone);

@@ -30,6 +30,7 @@ pub fn fixed_settings() -> policy::Values {
             budgets: policy::Budgets::default(),
             keep_awake: policy::KeepAwake::default(),
             stayed_green: policy::StayedGreen::default(),
+            proving: policy::Proving::default(),
             healer: policy::Healer::default(),
         },
         reflexion: policy::Reflexion {

@@ -12,6 +12,7 @@ use crate::services::Branches;
 use crate::services::CommitRequest;
 use crate::services::Committed;
 use crate::services::Diff;
+use crate::services::Mistake;
 use crate::services::OpenWorkspace;
 use crate::services::OutsideChanges;
 use crate::services::RebaseOutcome;
@@ -24,6 +25,7 @@ use crate::services::WorkspaceError;
 use crate::services::Workspaces;
 use crate::toolchain::Apart;
 use crate::toolchain::inline_tests;
+use crate::toolchain::with_line;
 use async_trait::async_trait;
 use std::collections::BTreeMap;
 use std::collections::HashMap;
@@ -275,6 +277,15 @@ impl Workspace for MemoryWorkspace {
             }
         }
         Ok(tree_of(&files))
+    }
+
+    async fn with_mistake(&self, tree: &TreeId, mistake: &Mistake) -> Result<Option<TreeId>, WorkspaceError> {
+        let mut files = files_of(tree);
+        let Some(text) = files.get(Path::new(&mistake.file)) else { return Ok(None) };
+        let (is, becomes) = (&mistake.is, &mistake.becomes);
+        let Some(new) = with_line(&mistake.file, text, mistake.number, (is, becomes)) else { return Ok(None) };
+        files.insert(mistake.file.clone().into(), new);
+        Ok(Some(tree_of(&files)))
     }
 
     async fn begin_work(&self) -> Result<(), WorkspaceError> {

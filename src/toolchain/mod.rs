@@ -14,6 +14,7 @@
 
 mod counts;
 mod inline;
+mod mutant;
 mod pattern;
 mod summary;
 mod table;
@@ -23,6 +24,11 @@ pub use inline::Apart;
 pub use inline::has_inline_tests;
 pub use inline::inline_tests;
 pub use inline::says_a_name_is_missing;
+pub use mutant::Mutant;
+pub use mutant::has_effects;
+pub use mutant::mutant;
+pub use mutant::says_an_assertion_failed;
+pub use mutant::with_line;
 pub use summary::TestSummary;
 pub use summary::failed_test;
 pub use summary::quoted_summaries;

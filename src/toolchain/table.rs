@@ -55,6 +55,22 @@ struct File {
     review: Review,
     inline: Option<Inline>,
     missing_names: Vec<Pattern>,
+    assertions: Vec<Pattern>,
+    mutations: Vec<Mutation>,
+    not_mutated: Vec<Pattern>,
+    effects: Vec<Pattern>,
+}
+
+/// A mistake that is made in a line of code, see `config/toolchains/README.md`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Mutation {
+    pub(super) from: Pattern,
+    /// None: one more of the number in it.
+    pub(super) to: Option<String>,
+    /// Endings of the only files that it is made in; empty: all.
+    #[serde(default)]
+    pub(super) only: Vec<String>,
 }
 
 /// How tests stand among the code of a file, see `config/toolchains/README.md`.
@@ -203,6 +219,10 @@ pub(super) struct Table {
     /// What is known of the sources of each language, with the endings of its files.
     sources: Vec<Source>,
     pub(super) missing_names: Vec<Pattern>,
+    pub(super) assertions: Vec<Pattern>,
+    pub(super) mutations: Vec<Mutation>,
+    pub(super) not_mutated: Vec<Pattern>,
+    pub(super) effects: Vec<Pattern>,
     pub(super) stand_ins: GlobSet,
     pub(super) holds_paths: GlobSet,
     pub(super) build_caches: Vec<BuildCache>,
@@ -268,6 +288,10 @@ impl Table {
             table.failures.extend(file.failure);
             stand_ins.extend(file.review.stand_ins.iter().cloned());
             table.missing_names.extend(file.missing_names);
+            table.assertions.extend(file.assertions);
+            table.mutations.extend(file.mutations);
+            table.not_mutated.extend(file.not_mutated);
+            table.effects.extend(file.effects);
             let endings = file.code.into_iter().collect();
             table.sources.push(Source { endings, marks: file.marks, review: file.review, inline: file.inline });
         }
@@ -352,7 +376,9 @@ mod tests {
             }
             let inline = file.inline.iter().flat_map(|inline| [&inline.begins, &inline.ends]);
             let review = file.review.patterns.iter().chain(&file.marks.off_lines).chain(&file.marks.only_lines);
-            for pattern in review.chain(&file.missing_names).chain(inline) {
+            let mutation = file.mutations.iter().map(|mutation| &mutation.from);
+            let mutants = mutation.chain(&file.not_mutated).chain(&file.effects).chain(&file.assertions);
+            for pattern in review.chain(&file.missing_names).chain(inline).chain(mutants) {
                 assert!(pattern.regex().is_some(), "{name}.toml: {pattern:?}");
             }
             for quoted in &file.quoted {

@@ -4,8 +4,21 @@ use crate::project::Project;
 use crate::project::Ran;
 use crate::project::task_with_check;
 use crate::project::with;
+use reflexion::domain::AgentReport;
+use reflexion::domain::Ending;
+use reflexion::domain::Proof;
+use reflexion::domain::RunId;
+use reflexion::domain::Verdict;
+use reflexion::layer::Svc;
+use reflexion::services::AgentRequest;
+use reflexion::services::Orchestrator;
+use reflexion::services::RunRequest;
+use reflexion::services::Subagents;
+use reflexion::testing::ScriptedSubagent;
 use serde_json::Value;
 use serde_json::json;
+use std::sync::Arc;
+use std::sync::Mutex;
 
 const TESTS: &str = "import unittest, calc\nclass T(unittest.TestCase):\n  def test_add(self): self.assertEqual(calc.add(1, 2), 3)\n  \
                      def test_sub(self): self.assertEqual(calc.sub(3, 2), 1)\n";
@@ -400,4 +413,121 @@ fn a_new_test_that_only_calls_with_other_arguments_is_no_proof_and_one_that_meet
         "self.assertEqual(calc.name(None).upper(), \"\")",
     );
     check(&Case { agent: &meets, calc: &none, ends: ("confirmed", Some("new_test")), ..case });
+}
+
+/// Proof and mistakes of a change that adds `code` to calc.py, and a new test of this body.
+fn new_code(code: &str, body: &str, config: Value) -> (Value, Value, String) {
+    let agent = with_test(&format!("printf '%b' '{code}' >> calc.py"), body);
+    let project = Project::new(&agent);
+    project.write("calc.py", RIGHT);
+    project.write("test_calc.py", TESTS);
+    project.config(|all| {
+        all["maxAttempts"] = json!(1);
+        all["proof"] = config;
+    });
+    project.tasks(&[task_with_check("a", SUITE)]);
+    let ran = project.run(&["run", "--json"]);
+    let because = journal(&project).into_iter().find(|entry| entry["type"] == "attempt_judged").unwrap();
+    let task = ran.task("a");
+    (task["proof"].clone(), task["proofRuns"]["mutants"].clone(), because["because"].as_str().unwrap().to_owned())
+}
+
+#[test]
+fn a_test_of_new_code_proves_it_if_it_notices_a_mistake_there() {
+    let least = r"def least(a, b):\n  return a if a < b else b\n";
+    let (proof, mutants, because) = new_code(least, "self.assertEqual(calc.least(1, 2), 1)", json!({}));
+    assert_eq!((&proof, &mutants), (&json!("new_test"), &json!({ "killed": 1, "survived": 0 })), "{because}");
+    assert!(because.contains("calc.py:4: `return a if a >= b else b` for `return a if a < b else b`"), "{because}");
+    // It is called, and nothing is asked of what it gives; it is there; it breaks, which no test asks about.
+    for body in ["calc.least(1, 2)", "self.assertTrue(callable(calc.least))"] {
+        let (proof, mutants, because) = new_code(least, body, json!({}));
+        assert_eq!((&proof, &mutants["killed"]), (&json!("stayed_green"), &json!(0)), "{body}: {because}");
+        assert!(mutants["survived"].as_u64().unwrap() >= 1 && because.contains("none notices a mistake"), "{because}");
+    }
+    let crashes = r"def at(x):\n  return [1, 2][0 if x < 5 else 7]\n";
+    let (proof, _, because) = new_code(crashes, "calc.at(1)", json!({}));
+    assert_eq!(proof, json!("stayed_green"), "{because}");
+}
+
+#[test]
+fn no_mistake_is_made_in_code_that_could_do_harm_with_it_nor_where_that_is_off() {
+    let test = "self.assertEqual(calc.least(1, 2), 1)";
+    let removes = r"import shutil\ndef least(a, b):\n  if a < 0: shutil.rmtree(b)\n  return a if a < b else b\n";
+    let (proof, mutants, because) = new_code(removes, test, json!({}));
+    assert_eq!((&proof, &mutants), (&json!("stayed_green"), &Value::Null), "{because}");
+    let least = r"def least(a, b):\n  return a if a < b else b\n";
+    for config in [json!({ "mutants": false }), json!({ "maxRuns": 3 })] {
+        let (proof, mutants, because) = new_code(least, test, config.clone());
+        assert_eq!((&proof, &mutants), (&json!("stayed_green"), &Value::Null), "{config}: {because}");
+    }
+}
+
+#[test]
+fn a_mistake_that_old_tests_notice_says_nothing_of_the_new_ones() {
+    // The old test calls the new code by what it replaces.
+    let code = r"def least(a, b):\n  return a if a < b else b\ndef sub(a, b): return a - least(b, 100)\n";
+    let (proof, mutants, because) = new_code(code, "calc.least", json!({}));
+    assert_eq!((&proof, &mutants["killed"]), (&json!("stayed_green"), &json!(0)), "{because}");
+}
+
+/// A run with an agent that can go on with its conversation: what it does in its first turn, and when it is asked for a test. Gives the
+/// task's proof and verdict, how often it was asked, and the files on its branch.
+fn asked(kind: &str, first: &'static str, then: &'static str) -> (Option<Proof>, Option<Verdict>, usize, String) {
+    let project = Project::new("true");
+    project.write("calc.py", RIGHT);
+    project.write("test_calc.py", TESTS);
+    project.config(|config| config["maxAttempts"] = json!(1));
+    project.tasks(&[with(task_with_check("a", SUITE), json!({ "type": kind }))]);
+    let turns = Arc::new(Mutex::new(Vec::new()));
+    let script = move |request: &AgentRequest, what: &str, turns: &Mutex<Vec<String>>| {
+        turns.lock().unwrap().push(request.prompt.clone());
+        let ran = std::process::Command::new("sh").args(["-c", what]).current_dir(&request.dir).status().unwrap();
+        assert!(ran.success());
+        Ok(AgentReport { agent_session: Some("c".to_owned()), ..AgentReport::new(Ending::Finished) })
+    };
+    let (one, two) = (Arc::clone(&turns), Arc::clone(&turns));
+    let agent = ScriptedSubagent::new()
+        .resumes()
+        .acts(move |request| script(request, first, &one))
+        .acts(move |request| script(request, then, &two));
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    let report = runtime.block_on(async {
+        let settings = reflexion::runtime::project(&project.dir).unwrap();
+        let layers = reflexion::runtime::live().with(settings).with(Svc::<dyn Subagents>::new(agent));
+        let app = layers.build::<Svc<dyn Orchestrator>>().await.unwrap();
+        let report = app.run(RunRequest::everything(RunId::new("asks").unwrap())).await.unwrap();
+        app.shutdown().await.unwrap();
+        report
+    });
+    let turns = turns.lock().unwrap();
+    let asked = turns.iter().filter(|prompt| prompt.contains("A test is missing")).count();
+    let task = &report.tasks[0];
+    let files = task.branch.as_ref().map_or(String::new(), |b| project.git(&["ls-tree", "-r", "--name-only", b]));
+    (task.proof, task.verdict, asked, files)
+}
+
+#[test]
+fn an_agent_that_can_go_on_is_asked_for_a_test_that_shows_its_work() {
+    const TURNS: &str = "sed -i 's/return a - b/return b - a if a < 0 else a - b/' calc.py";
+    const SHOWS: &str = "printf 'import unittest, calc\\nclass N(unittest.TestCase):\\n  def test_n(self): \
+                         self.assertEqual(calc.sub(-1, 1), 2)\\n' > test_new.py";
+    const BREAKS: &str = "echo 'broken(' > calc.py";
+    let (proof, verdict, times, files) = asked("bug", TURNS, SHOWS);
+    assert_eq!((proof, verdict, times), (Some(Proof::NewTest), Some(Verdict::Confirmed), 1));
+    assert!(files.contains("test_new.py"), "{files}");
+    // What was confirmed is not lost by what comes then.
+    for then in ["true", BREAKS, "echo words > test_new.py.txt"] {
+        let (proof, verdict, times, files) = asked("bug", TURNS, then);
+        assert_eq!((proof, verdict, times), (Some(Proof::StayedGreen), Some(Verdict::Confirmed), 1), "{then}");
+        assert!(files.contains("calc.py") && !files.contains("test_new"), "{then}: {files}");
+    }
+    let (proof, _, times, _) = asked("chore", TURNS, "exit 1");
+    assert_eq!((proof, times), (Some(Proof::StayedGreen), 0));
+}
+
+#[test]
+fn what_an_agent_does_beside_the_work_when_it_is_asked_for_a_test_counts() {
+    let (_, verdict, _, _) =
+        asked("bug", "echo '# words' >> calc.py", "git -C ../../../.. update-ref refs/heads/evil main");
+    assert_ne!(verdict, Some(Verdict::Confirmed));
 }

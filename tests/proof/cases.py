@@ -29,6 +29,7 @@ class Package:
     blind: str  # passes with and without the feature
     missing: list  # adds a function
     uses_missing: str  # a statement that needs it
+    calls_missing: str  # calls it, and asks for nothing
     fixed: str  # fails with the bug, passes without it
     early: list  # an early return in the test that fails
     skip: list  # a mark that skips it
@@ -82,6 +83,7 @@ def toolz():
         good="assert list(tail(0, 'ABC')) == []", blind="assert list(tail(1, 'ABC')) == ['C']",
         missing=[(code, END, "\n\ndef everything(seq):\n    return list(seq)\n")],
         uses_missing="from toolz.itertoolz import everything\n    assert everything('AB') == ['A', 'B']",
+        calls_missing="from toolz.itertoolz import everything\n    everything('AB')",
         fixed="assert list(tail(2, iter('ABC'))) == ['B', 'C']",
         early=[(test, "def test_tail():\n", "def test_tail():\n    return\n")],
         skip=[(test, "def test_tail():\n", "@pytest.mark.skip\ndef test_tail():\n"), (test, "import itertools\n", "import itertools\nimport pytest\n")],
@@ -121,6 +123,7 @@ def more_itertools():
         good="self.assertEqual(mi.quantify([1], lambda x: 5), 1)", blind="self.assertEqual(mi.quantify([0]), 0)",
         missing=[(code, END, "\n\ndef everything(iterable):\n    return list(iterable)\n")],
         uses_missing="from more_itertools.recipes import everything\n        self.assertEqual(everything('AB'), ['A', 'B'])",
+        calls_missing="from more_itertools.recipes import everything\n        everything('AB')",
         fixed="self.assertEqual(list(mi.tail(2, iter('ABC'))), ['B', 'C'])",
         early=[(test, "        self.assertEqual(" + old, "        return\n        self.assertEqual(" + old)],
         skip=[(test, "        self.assertEqual(" + old, "        self.skipTest('later')\n        self.assertEqual(" + old)],
@@ -170,6 +173,7 @@ def ms():
         good="assert.strictEqual(ms(1209600000), '2w')", blind="assert.strictEqual(ms(1000), '1s')",
         missing=[(code, END, "\nmodule.exports.day = function () { return d }\n")],
         uses_missing="assert.strictEqual(ms.day(), 86400000)",
+        calls_missing="assert.strictEqual(typeof ms.day, 'function'); ms.day()",
         fixed="assert.strictEqual(ms('2w'), 1209600000)",
         early=[(test, old, "  return\n" + old)], skip=[(test, "test('weeks'", "test.skip('weeks'")],
         inside=(test, "  assert.strictEqual(ms(60000), '1m')\n"),
@@ -202,6 +206,7 @@ def object_path():
         blind="expect(objectPath.coalesce({}, ['x'], 7)).to.equal(7)",
         missing=[(code, END, "\nmodule.exports.keys = function (obj) { return Object.keys(obj) }\n")],
         uses_missing="expect(objectPath.keys({a: 1})).to.deep.equal(['a'])",
+        calls_missing="objectPath.keys({a: 1})",
         fixed="expect(objectPath.coalesce({a: null}, ['a'], 1)).to.equal(null)",
         early=[(test, "null, 0, \\'\\', false)', function () {\n", "null, 0, \\'\\', false)', function () {\n    return\n")],
         skip=[(test, "  it('should work with falsy values", "  it.skip('should work with falsy values")],
@@ -232,6 +237,7 @@ def minimist():
         good="t.equal(parse(['-x', '0b11']).x, 3);", blind="t.equal(parse(['-x', '11']).x, 11);",
         missing=[(code, END, "\nmodule.exports.isNumber = isNumber;\n")],
         uses_missing="t.equal(parse.isNumber(1), true);",
+        calls_missing="parse.isNumber(1);",
         fixed="t.equal(parse(['-x', '0xff']).x, 255);",
         early=[(test, "test('nums', function (t) {\n", "test('nums', function (t) {\n\treturn t.end();\n")],
         skip=[(test, "test('nums', ", "test.skip('nums', ")],
@@ -263,6 +269,7 @@ def heck():
         good='assert_eq!("don\'t".to_kebab_case(), "don\'t");', blind='assert_eq!("do".to_kebab_case(), "do");',
         missing=[(code, END, "\n/// The first word.\npub fn first(s: &str) -> &str {\n    s.split(' ').next().unwrap_or(s)\n}\n")],
         uses_missing='assert_eq!(heck::first("a b").to_kebab_case(), "a");',
+        calls_missing='let _ = heck::first("a b");',
         fixed='assert_eq!("ΑΣ".to_kebab_case(), "ας");',
         early=[(f"src/{name}.rs", "            fn $t() {\n", "            fn $t() {\n                return;\n                #[allow(unreachable_code)]\n") for name in tests],
         skip=[(f"src/{name}.rs", "            #[test]\n", "            #[test]\n            #[ignore]\n") for name in tests],
@@ -296,6 +303,7 @@ def strsim():
         good='assert_eq!(Ok(0), hamming("a", "A"));', blind='assert_eq!(Ok(0), hamming("a", "a"));',
         missing=[(code, "/// Calculates the number of positions in the two strings where", "/// The length in characters.\npub fn length(a: &str) -> usize {\n    a.chars().count()\n}\n\n/// Calculates the number of positions in the two strings where")],
         uses_missing='assert_eq!(strsim::length("ab"), hamming("ab", "cd").unwrap());',
+        calls_missing='let _ = strsim::length("ab");',
         fixed='assert_eq!(Ok(1), hamming("a", "b"));',
         early=None, skip=None,
         inside=("tests/lib.rs", "fn levenshtein_works() {\n"),
@@ -324,6 +332,7 @@ def wordwrap():
         good='if WrapString("aaa\\u2028bbb", 4) != "aaa\\u2028bbb"' + fatal, blind='if WrapString("a", 4) != "a"' + fatal,
         missing=[(code, END, "\n// Fits tells whether nothing is to be wrapped.\nfunc Fits(s string, lim uint) bool {\n\treturn WrapString(s, lim) == s\n}\n")],
         uses_missing='if !Fits("a", 4)' + fatal,
+        calls_missing='_ = Fits("a", 4); _ = t',
         fixed='if WrapString("foo a\\u00A0b", 6) != "foo\\na\\u00A0b"' + fatal,
         early=[(test, "\tfor i, tc := range cases {\n", "\tif len(cases) > 0 {\n\t\treturn\n\t}\n\tfor i, tc := range cases {\n")],
         skip=[(test, "\tfor i, tc := range cases {\n", "\tt.Skip(\"later\")\n\tfor i, tc := range cases {\n")],
@@ -381,14 +390,17 @@ def made(p):
     yield case("feature, assertion in an old test", True, p.feature + inside(p.good), asks)
     yield case("feature and vacuous test", False, p.feature + new(p.vacuous), stays)
     yield case("feature and blind test", False, p.feature + new(p.blind), stays)
-    yield case("new function and its test", True, p.missing + new(p.uses_missing), stays)
+    # In some there is no condition, number or operation to make a mistake in.
+    yield case("new function and its test", True, p.missing + new(p.uses_missing), {stays, asks})
+    yield case("new function and a test that calls it", False, p.missing + new(p.calls_missing), stays)
     yield case("new test alone", None, new(p.blind), stays)
     yield case("behaviour and test changed", None, p.bug + p.turn, adapted)
     yield case("documentation", None, [(readme(p), END, "\nMore words.\n")], stays)
     yield case("test first", True, p.feature + new(p.good), asks, check=p.new_check)
     yield case("test first, blind", False, p.feature + new(p.blind), adapted, check=p.new_check)
     yield case("test first, blind, fix asked", False, p.feature + new(p.blind), REFUTED, check=p.new_check, expects="fix")
-    yield case("test first, new function", True, p.missing + new(p.uses_missing), stays, check=p.new_check)
+    yield case("test first, new function", True, p.missing + new(p.uses_missing), {stays, asks}, check=p.new_check)
+    yield case("test first, new function is called", False, p.missing + new(p.calls_missing), stays, check=p.new_check)
     if p.throws:
         edits, text = p.throws
         yield case("feature that refuses, test wants that", True, edits + [(p.new_file, None, text)], asks)

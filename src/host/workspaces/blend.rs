@@ -2,10 +2,12 @@
 
 use super::layout::io_error;
 use super::recorder::Recorder;
+use crate::services::Mistake;
 use crate::services::Taken;
 use crate::services::WorkspaceError;
 use crate::toolchain::Apart;
 use crate::toolchain::inline_tests;
+use crate::toolchain::with_line;
 use std::path::Path;
 
 /// An index of our own, beside that of the files.
@@ -33,6 +35,14 @@ fn entries(raw: &[u8]) -> Vec<Entry<'_>> {
     found
 }
 
+/// Mode and content of a regular file, as `ls-tree -z` lists it: `mode blob id TAB path NUL`.
+fn regular_file<'l>(listed: &'l str, path: &str) -> Option<(&'l str, &'l str)> {
+    let (about, name) = listed.strip_suffix('\0')?.split_once('\t')?;
+    let mut fields = about.split(' ');
+    let (mode, _, id) = (fields.next()?, fields.next()?, fields.next()?);
+    (mode.starts_with("100") && name == path).then_some((mode, id))
+}
+
 impl Recorder {
     /// The files of `tree`, of which some are as in `from`.
     pub(super) async fn blend(&self, tree: &str, from: &str, taken: &Taken) -> Result<String, WorkspaceError> {
@@ -54,6 +64,11 @@ impl Recorder {
                 listing.push(0);
             }
         }
+        self.with_entries(tree, listing).await
+    }
+
+    /// A tree with other entries, as `update-index --index-info` reads them.
+    async fn with_entries(&self, tree: &str, listing: Vec<u8>) -> Result<String, WorkspaceError> {
         if listing.is_empty() {
             return Ok(tree.to_owned());
         }
@@ -66,6 +81,22 @@ impl Recorder {
         let update = ["update-index", "--add", "--replace", "-z", "--index-info"];
         self.git.call(update).index(&index).stdin(listing).ok().await?;
         self.git.call(["write-tree"]).index(&index).line().await
+    }
+
+    /// See [`Workspace::with_mistake`](crate::services::Workspace::with_mistake).
+    pub(super) async fn with_mistake(&self, tree: &str, mistake: &Mistake) -> Result<Option<String>, WorkspaceError> {
+        let listed = self.git.call(["ls-tree", "-z", "--full-tree", tree, "--", &mistake.file]).ok().await?;
+        let listed = String::from_utf8_lossy(&listed);
+        let Some((mode, id)) = regular_file(&listed, &mistake.file) else { return Ok(None) };
+        let content = self.git.call(["cat-file", "blob", id]).ok().await?;
+        let Some(text) = String::from_utf8(content).ok() else { return Ok(None) };
+        let Mistake { file, number, is, becomes } = mistake;
+        let Some(new) = with_line(file, &text, *number, (is, becomes)) else {
+            return Ok(None);
+        };
+        let id = self.git.call(["hash-object", "-w", "--stdin"]).stdin(new).line().await?;
+        let listing = format!("{mode} {id}\t{}\0", mistake.file).into_bytes();
+        self.with_entries(tree, listing).await.map(Some)
     }
 
     /// The code of one content with the tests of another one.

@@ -31,6 +31,7 @@ use crate::domain::policy;
 use crate::services::CommitRequest;
 use crate::services::Committed;
 use crate::services::Diff;
+use crate::services::Mistake;
 use crate::services::OutsideChanges;
 use crate::services::Rebased;
 use crate::services::Restored;
@@ -526,6 +527,11 @@ impl Workspace for HostWorkspace {
         }
         let bytes = diff(&self.parts.begun.repository.own(), &self.parts.tree, &tree.0).await?;
         Ok(readable(&bytes))
+    }
+
+    async fn with_mistake(&self, tree: &TreeId, mistake: &Mistake) -> Result<Option<TreeId>, WorkspaceError> {
+        let mut state = self.state.lock().await;
+        Ok(state.slot()?.recorder.with_mistake(&tree.0, mistake).await?.map(TreeId))
     }
 
     async fn blend(&self, tree: &TreeId, from: &TreeId, taken: &Taken) -> Result<TreeId, WorkspaceError> {

@@ -1,0 +1,207 @@
+//! Small wrong changes of a line of code, to see whether a test notices.
+
+use super::inline::inline_tests;
+use super::table::Mutation;
+use super::table::ending;
+use super::table::table;
+
+/// A line of code with a small mistake.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mutant {
+    /// The kind of mistake, 0 for the one that tests notice most surely.
+    pub rank: usize,
+    /// The line with it.
+    pub line: String,
+}
+
+/// A line with a mistake: a condition that is turned round, a number that is one too large, another operation. None where nothing
+/// in it can be turned round like that, or it is no code by the look of it (a comment, an import).
+///
+/// The kinds are those that mutation testing has always had (R. A. DeMillo, R. J. Lipton and F. G. Sayward, *Hints on Test Data
+/// Selection*, 1978); what is written instead of what is data, `[[mutations]]` in `config/toolchains/any.toml`.
+///
+/// ```
+/// # use reflexion::toolchain::mutant;
+/// assert_eq!(mutant("src/cart.py", "    if total >= 100:").expect("a condition").line, "    if total < 100:");
+/// assert_eq!(mutant("src/cart.py", "    return total - 10").expect("a number").line, "    return total - 11");
+/// assert_eq!(mutant("src/cart.py", "    # at most 10"), None);
+/// ```
+#[must_use]
+pub fn mutant(path: &str, line: &str) -> Option<Mutant> {
+    let code = code(path, line);
+    if table().not_mutated.iter().any(|pattern| pattern.is_match(code.trim())) {
+        return None;
+    }
+    table().mutations.iter().enumerate().find_map(|(rank, Mutation { from, to, only })| {
+        if !only.is_empty() && !ending(path).is_some_and(|ending| only.contains(&ending)) {
+            return None;
+        }
+        let found = from.regex()?.captures(&code)?;
+        let whole = found.get(0)?;
+        // Of the line itself: what stands in quotes is blank in the code.
+        let group = |at: usize| found.get(at).map_or("", |group| &line[group.range()]);
+        let new = match to {
+            Some(to) => (1..=3).fold(to.clone(), |to, at| to.replace(&format!("${at}"), group(at))),
+            None => one_more(&line[whole.range()])?,
+        };
+        let line = format!("{}{new}{}", &line[..whole.start()], &line[whole.end()..]);
+        Some(Mutant { rank, line })
+    })
+}
+
+/// Whether a file's code does what a mistake could turn against somebody: it removes files, starts programs, or talks to databases.
+#[must_use]
+pub fn has_effects(text: &str) -> bool {
+    text.lines().any(|line| table().effects.iter().any(|pattern| pattern.is_match(line)))
+}
+
+/// The text of a file with another line `number`, from 1. None where that line is not `is`, where it stands in a test, and where the
+/// file [has effects](has_effects).
+#[must_use]
+pub fn with_line(path: &str, text: &str, number: usize, (is, becomes): (&str, &str)) -> Option<String> {
+    if has_effects(text) {
+        return None;
+    }
+    let mut lines: Vec<&str> = text.split('\n').collect();
+    let line = lines.get_mut(number.checked_sub(1)?)?;
+    let end = if line.ends_with('\r') { "\r" } else { "" };
+    if line.trim_end_matches('\r') != is {
+        return None;
+    }
+    let new = format!("{becomes}{end}");
+    *line = &new;
+    let new = lines.join("\n");
+    let tests = |text: &str| inline_tests(path, text).map(|apart| apart.tests);
+    (tests(text) == tests(&new)).then_some(new)
+}
+
+/// Whether a line of a failing test says that what was asserted does not hold, and not only that something broke.
+///
+/// ```
+/// # use reflexion::toolchain::says_an_assertion_failed;
+/// assert!(says_an_assertion_failed("AssertionError: 3 != 4"));
+/// assert!(!says_an_assertion_failed("IndexError: list index out of range"));
+/// ```
+#[must_use]
+pub fn says_an_assertion_failed(line: &str) -> bool {
+    table().assertions.iter().any(|pattern| pattern.is_match(line))
+}
+
+/// The whole number that stands in a text, and one more, with what is around it.
+fn one_more(text: &str) -> Option<String> {
+    let digits = text.find(|c: char| c.is_ascii_digit())?;
+    let end = text[digits..].find(|c: char| !c.is_ascii_digit()).map_or(text.len(), |end| digits + end);
+    let more = text[digits..end].parse::<u64>().ok()?.checked_add(1)?;
+    Some(format!("{}{more}{}", &text[..digits], &text[end..]))
+}
+
+/// A line of which texts in quotes and comments are blank, at the same places.
+fn code(path: &str, line: &str) -> String {
+    // There, a single quote begins a lifetime as well.
+    let quotes = if path.ends_with(".rs") { &['"'][..] } else { &['"', '\'', '`'] };
+    let (mut open, mut escaped, mut before) = (None, false, ' ');
+    let mut comment = false;
+    let blank = |c: char| " ".repeat(c.len_utf8());
+    let keep = |c: char| {
+        let hidden = comment || open.is_some();
+        if escaped {
+            escaped = false;
+        } else if c == '\\' && open.is_some() {
+            escaped = true;
+        } else if open == Some(c) {
+            open = None;
+        } else if open.is_none() && quotes.contains(&c) {
+            open = Some(c);
+        } else if open.is_none() && (c == '#' || c == '/' && before == '/') && !comment {
+            comment = true;
+        }
+        before = c;
+        if hidden || comment { blank(c) } else { c.to_string() }
+    };
+    line.chars().map(keep).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn conditions_numbers_and_operations_are_turned_round() {
+        let check = |path: &str, line: &str, expected: Option<&str>| {
+            assert_eq!(mutant(path, line).map(|mutant| mutant.line).as_deref(), expected, "{line}");
+        };
+        check("a.py", "    if a < b and c:", Some("    if a >= b and c:"));
+        check("a.js", "  if (a === b) return 1;", Some("  if (a !== b) return 1;"));
+        check("a.rs", "    if a != b && c {", Some("    if a == b && c {"));
+        check("a.py", "    if a and c:", Some("    if a or c:"));
+        check("a.py", "    if not a:", Some("    if a:"));
+        check("a.js", "  if (!done) {", Some("  if (done) {"));
+        check("a.py", "    done = True", Some("    done = False"));
+        check("a.go", "\treturn n + 1", Some("\treturn n + 2"));
+        check("a.py", "    return a * b", Some("    return a + b"));
+        check("a.py", "    return max(0, x)", Some("    return max(1, x)"));
+        check("a.py", "    return list(x)", Some("    return not (list(x))"));
+        check("a.js", "f = (o) => { return keys(o) }", Some("f = (o) => { return !(keys(o)) }"));
+        check("a.ts", "  return keys(o);", Some("  return !(keys(o));"));
+        check("a.go", "\treturn keys(o)", None);
+        // Generics and arrows compare nothing.
+        check("a.rs", "fn f(a: Vec<u8>) -> u8 {", None);
+        check("a.ts", "const f = (a: Map<string, b>) => g(a);", None);
+    }
+
+    #[test]
+    fn what_is_no_code_stays() {
+        for (path, line) in [
+            ("a.py", "# if a == b"),
+            ("a.rs", "// if a == b"),
+            ("a.rs", "    /// `a == b`"),
+            ("a.py", "    print(\"a == b\")"),
+            ("a.js", "  log(`1 == 2`);"),
+            ("a.py", "from x1 import y2"),
+            ("a.py", "import numpy as n"),
+            ("a.rs", "use std::u8;"),
+            ("a.rs", "    name.trim()"),
+            ("a.py", "x1 = y2z"),
+            ("a.py", "version = '1.2'"),
+            ("a.js", " * 1 thing"),
+        ] {
+            assert_eq!(mutant(path, line), None, "{line}");
+        }
+        assert_eq!(mutant("a.py", "    x = 'a' if b == 1 else c  # b == 2").unwrap().line.matches("!=").count(), 1);
+    }
+
+    #[test]
+    fn a_line_is_replaced_where_it_is_code() {
+        let text = "fn one() -> u8 {\r\n    1\r\n}\n#[cfg(test)]\nmod tests {\n    const A: u8 = 1;\n}\n";
+        let with = |number, is, becomes| with_line("a.rs", text, number, (is, becomes));
+        assert_eq!(with(2, "    1", "    2").unwrap(), text.replacen("    1\r", "    2\r", 1));
+        assert_eq!(with(6, "    const A: u8 = 1;", "    const A: u8 = 2;"), None, "a test");
+        assert_eq!((with(1, "    1", "2"), with(0, "", ""), with(99, "", "")), (None, None, None));
+        assert_eq!(with_line("a.py", "os.remove(a)\nx = 1\n", 2, ("x = 1", "x = 2")), None);
+    }
+
+    #[test]
+    fn code_with_effects_is_known() {
+        assert!(has_effects("def clean(p):\n    shutil.rmtree(p)\n") && has_effects("fs.rmSync(dir)"));
+        assert!(has_effects("std::fs::remove_dir_all(dir)?;") && has_effects("subprocess.run(['rm'])"));
+        assert!(!has_effects("def add(a, b):\n    return a + b\n"));
+    }
+
+    #[test]
+    fn an_assertion_is_told_from_a_crash() {
+        for line in [
+            "AssertionError: assert 1 == 2",
+            "assertion `left == right` failed",
+            "Expected values to be strictly equal:",
+            "expect(received).toBe(expected)",
+            "cart_test.go:9: Total() = 3, want 4",
+            "Failed asserting that 3 matches expected 4.",
+        ] {
+            assert!(says_an_assertion_failed(line), "{line}");
+        }
+        for line in ["TypeError: unsupported operand", "panic: runtime error: index out of range", "Segmentation fault"]
+        {
+            assert!(!says_an_assertion_failed(line), "{line}");
+        }
+    }
+}

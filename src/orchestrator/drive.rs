@@ -210,7 +210,7 @@ impl Orchestrator for Loop {
         self.has_its_tasks(past.as_ref(), &list)?;
         let (list, cut_off) = self.use_up(list, cut_off, &request).await?;
         let (plan, asked) = match &past {
-            Some(past) => (past.plan.clone(), past.left(&list)),
+            Some(past) => (planned_anew(past, &request), past.left(&list)),
             None => (plan(&request), list.select(&request.tasks, request.again).map_err(RunError::Usage)?),
         };
         let base = self.services.workspaces.begin(begin(&request.run, past.as_ref())).await.map_err(environment)?;
@@ -362,7 +362,19 @@ fn plan(request: &RunRequest) -> RunPlan {
         again: request.again,
         everything: request.tasks.is_empty(),
         until: request.until,
+        options: request.options.clone(),
         ..RunPlan::default()
+    }
+}
+
+/// The plan of a run that goes on: as it was, but for what is given anew.
+fn planned_anew(past: &PastRun, request: &RunRequest) -> RunPlan {
+    RunPlan {
+        agent: request.agent.clone().or_else(|| past.plan.agent.clone()),
+        max_attempts: request.max_attempts.or(past.plan.max_attempts),
+        until: request.until,
+        options: request.options.clone().or(&past.plan.options),
+        ..past.plan.clone()
     }
 }
 
@@ -417,7 +429,9 @@ impl RunContext {
                 JournalEntry::RunStarted { run, pid, boot, tasks, plan }
             }
             Start::Resume => {
-                JournalEntry::RunResumed { run, pid, boot, tasks, until: request.until, head: base.head.clone() }
+                let (until, head) = (request.until, base.head.clone());
+                let plan = Some(Box::new(RunPlan { jobs, ..plan }));
+                JournalEntry::RunResumed { run, pid, boot, tasks, until, plan, head }
             }
         };
         services.journal.record(entry).await.map_err(environment)

@@ -174,9 +174,12 @@ pub fn replay(entries: &[(Timestamp, JournalEntry)]) -> PastRun {
                 let (run, plan, tasks) = (Some(run.clone()), plan.clone(), tasks.clone());
                 past = PastRun { run, plan, tasks, ..PastRun::default() };
             }
-            JournalEntry::RunResumed { until, .. } => {
+            JournalEntry::RunResumed { until, plan, .. } => {
                 past.standing = RunStanding::Open;
-                past.plan.until = until.or(past.plan.until);
+                match plan {
+                    Some(plan) => past.plan = RunPlan::clone(plan),
+                    None => past.plan.until = until.or(past.plan.until),
+                }
             }
             JournalEntry::RunEnded { interrupted: false, stopped: None, .. } => past.standing = RunStanding::Done,
             JournalEntry::RunEnded { .. } => past.standing = RunStanding::Stopped,

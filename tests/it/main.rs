@@ -3,6 +3,7 @@
 mod agents;
 mod analyze;
 mod architecture;
+mod asked_for;
 mod bad_input;
 mod cases_cmds;
 mod cases_readers;

@@ -200,6 +200,7 @@ fn a_run_that_died_twice_and_a_clock_that_went_back_are_told() {
             boot: None,
             tasks: Vec::new(),
             until: None,
+            plan: None,
             head: None,
         },
     };

@@ -25,8 +25,8 @@ pub struct OvernightArgs {
     /// Begin when this part of the day begins, such as 22:00-07:00, and stop when it ends
     #[arg(long, value_name = "TIME-TIME", conflicts_with_all = ["until", "duration"])]
     pub between: Option<Window>,
-    /// Go on with the newest night that was killed or stopped, as it was asked for
-    #[arg(long, conflicts_with_all = ["again", "agent", "max_attempts"])]
+    /// Go on with the newest night that was killed or stopped, with the options that it had; those given here replace them
+    #[arg(long, conflicts_with = "again")]
     pub resume: bool,
     /// Begin a new night although the newest one was killed
     #[arg(long, conflicts_with = "resume")]

@@ -44,9 +44,22 @@ pub(super) fn go_on(night: &Night) -> Option<Step> {
         (RunKind::Overnight, NightState::Ended) => "reflexion overnight",
         (RunKind::Overnight, _) if night.superseded => "reflexion overnight",
         (RunKind::Overnight, _) if night.past_deadline => "reflexion overnight --resume --for 8h",
+        (RunKind::Overnight, NightState::Budget) => return Some(with_a_raised_budget(night)),
         (RunKind::Overnight, _) => "reflexion overnight --resume",
     };
     Some(step(command, "go on with what is open"))
+}
+
+/// A budget that is used up lets nothing begin until it is raised.
+fn with_a_raised_budget(night: &Night) -> Step {
+    match night.plan.options.raised() {
+        Some(flags) => {
+            step(format!("reflexion overnight --resume {flags}"), "go on with what is open, for twice as much")
+        }
+        None => {
+            step("reflexion overnight --resume", "go on with what is open, once `budget.run` is raised in the settings")
+        }
+    }
 }
 
 /// What needs a person, the most urgent first; every task once, and once more if its confirmed change wants review.

@@ -125,7 +125,10 @@ impl Replay {
                 self.begin(at, tasks);
             }
             JournalEntry::RunStarted { tasks, .. } => self.resume(at, tasks),
-            JournalEntry::RunResumed { tasks, until, head, .. } => {
+            JournalEntry::RunResumed { tasks, until, plan, head, .. } => {
+                if let Some(plan) = plan {
+                    self.plan = RunPlan::clone(plan);
+                }
                 self.plan.until = *until;
                 self.head.clone_from(head);
                 self.resume(at, tasks);

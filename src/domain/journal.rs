@@ -62,6 +62,9 @@ pub enum JournalEntry {
         /// The new deadline.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         until: Option<Timestamp>,
+        /// When the process before it was last known to live; none where that is not known, or it ended by itself.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        seen: Option<Timestamp>,
         /// How it is asked for from now on; none where an older version went on with it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         plan: Option<Box<RunPlan>>,
@@ -127,6 +130,16 @@ pub enum JournalEntry {
     /// Result: something of the user's repository was changed that is not put back; a person must look at it.
     RepositoryChanged {
         /// The task that was worked on; none where it is of a run before.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        task: Option<TaskId>,
+        /// What, in words.
+        what: Vec<String>,
+    },
+    /// Result: somebody tried what is none of the work (refs, tags, pushes, protected files, what steers tools), or did it while somebody
+    /// worked. Reports tell it; what is held against an attempt stands in its judgement, and what a person must look at in
+    /// [`JournalEntry::RepositoryChanged`] too.
+    Noticed {
+        /// The task that was worked on; none where nobody knows.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         task: Option<TaskId>,
         /// What, in words.
@@ -381,7 +394,7 @@ impl JournalEntry {
     pub fn task(&self) -> Option<&TaskId> {
         match self {
             Self::RunStarted { .. } | Self::RunResumed { .. } | Self::RunHalted { .. } | Self::RunEnded { .. } => None,
-            Self::RepositoryChanged { task, .. } => task.as_ref(),
+            Self::RepositoryChanged { task, .. } | Self::Noticed { task, .. } => task.as_ref(),
             Self::TaskStarted { task, .. }
             | Self::TaskDecomposed { task, .. }
             | Self::AttemptStarted { task, .. }

@@ -42,6 +42,8 @@ mod steering;
 #[cfg(feature = "cli")]
 mod state_files;
 #[cfg(feature = "cli")]
+mod told;
+#[cfg(feature = "cli")]
 mod trust;
 mod turns;
 #[cfg(feature = "cli")]

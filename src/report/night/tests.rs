@@ -20,7 +20,7 @@ fn log(entries: &[Value]) -> RunLog {
         entry: serde_json::from_value(entry.clone()).unwrap_or_else(|error| panic!("{entry}: {error}")),
     };
     let entries = entries.iter().enumerate().map(entry).collect();
-    RunLog { run: RunId::new("r1").unwrap(), entries, problems: Vec::new(), unreadable: 0, torn: false }
+    RunLog { run: RunId::new("r1").unwrap(), entries, problems: Vec::new(), unreadable: 0, alive: None, torn: false }
 }
 
 fn night(entries: &[Value]) -> Night {

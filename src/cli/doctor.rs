@@ -347,7 +347,8 @@ async fn checks(layers: &Layers, settings: &dyn Settings) -> anyhow::Result<Vec<
     let mut findings = Vec::new();
     match workspace.reset(&workspace.base(), &cancel).await {
         Ok(restored) => {
-            let said = std::iter::once("made, and setup ran".to_owned()).chain(restored.said);
+            let made = if settings.workspace().setup.is_some() { "made, and setup ran" } else { "made" };
+            let said = std::iter::once(made.to_owned()).chain(restored.said);
             findings.push(Finding::good("workspace", said.collect::<Vec<_>>().join("; ")));
             let request = VerifyRequest { checks: all, dir: workspace.dir(), env: workspace.env(), cancel };
             for report in app.1.verify(request).await {

@@ -24,6 +24,7 @@ use super::exit::UsageError;
 use super::output::errln;
 use super::output::out;
 use super::output::outln;
+use crate::config;
 use crate::runtime;
 use anyhow::Context;
 use std::path::Path;
@@ -39,9 +40,10 @@ const SUGGESTED: [&str; 4] = ["claude", "codex", "opencode", "gemini"];
 /// written.
 pub(super) fn init(project: &Path, args: &InitArgs) -> anyhow::Result<Exit> {
     let dir = directory(project)?;
-    let kept = dir.join("project.json").symlink_metadata().is_ok();
-    if kept && !args.dry_run {
-        let shown = dir.join("project.json");
+    let name = config::name_to_write(&dir);
+    let there = ["reflexion.json", name].into_iter().find(|name| dir.join(name).symlink_metadata().is_ok());
+    if let Some(there) = there.filter(|_| !args.dry_run) {
+        let shown = dir.join(there);
         return Err(UsageError(format!(
             "{} exists and was left as it is; `reflexion init --dry-run` prints what would be proposed today",
             shown.display()
@@ -51,10 +53,11 @@ pub(super) fn init(project: &Path, args: &InitArgs) -> anyhow::Result<Exit> {
     let found = detect::detect(&dir).with_context(|| format!("failed to read {}", dir.display()))?;
     let installed = runtime::installed_agents();
     let agent = SUGGESTED.into_iter().find(|name| installed.contains(name));
-    let proposal = proposal::proposal(&name(&dir), &found, agent);
+    let proposal = proposal::proposal(&name_of(&dir), &found, agent);
     let text = format!("{proposal:#}\n");
-    let written = if args.dry_run { Vec::new() } else { files::write(&dir, &text)? };
-    let told = told::Told { project, found: &found, proposal: &proposal, written: &written };
+    let written = if args.dry_run { Vec::new() } else { files::write(&dir, name, &text)? };
+    let told =
+        told::Told { project, found: &found, proposal: &proposal, written: &written, agent, installed: &installed };
     if args.json {
         outln!("{:#}", told.json());
     } else if args.dry_run {
@@ -63,8 +66,11 @@ pub(super) fn init(project: &Path, args: &InitArgs) -> anyhow::Result<Exit> {
     if !args.json {
         errln!("{}", told.text().trim_end());
     }
-    if kept {
-        errln!("note: there is a project.json already; `reflexion init` will not change it");
+    if let Some(there) = there {
+        errln!("note: there is a {there} already; `reflexion init` will not change it");
+    }
+    if name != "project.json" {
+        errln!("note: project.json here is another tool's, so the settings are in {name}");
     }
     Ok(Exit::Confirmed)
 }
@@ -81,7 +87,7 @@ fn directory(project: &Path) -> anyhow::Result<PathBuf> {
     }
 }
 
-fn name(dir: &Path) -> String {
+fn name_of(dir: &Path) -> String {
     dir.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 

@@ -48,6 +48,7 @@ mod reflection;
 mod risk;
 mod run_log;
 mod session_verdict;
+mod slug;
 mod task;
 mod trace;
 mod transcript;
@@ -83,6 +84,7 @@ pub use reflection::{Category, Draft, Origin, Reflection};
 pub use risk::{RISK_THRESHOLD_VARIABLE, Risk, RiskThreshold, RiskThresholdError, Surface, belongs_to_tests};
 pub use run_log::{Life, LoggedEntry, RunLog};
 pub use session_verdict::{SessionVerdict, TurnRecord};
+pub use slug::slug;
 pub use task::{
     Again, AttemptCount, Dependency, Expects, INTEGRATION, LineProblem, Status, Subtask, Task, TaskList, TaskMark,
     TaskSize, integration_branch, is_integration, nearest_id,

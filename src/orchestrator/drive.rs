@@ -421,7 +421,9 @@ impl RunContext {
         }
         // The settings and the task file are read from the user's checkout, whatever is committed.
         let tasks = services.settings.project().tasks.file_name().map(|n| n.to_string_lossy().into_owned());
-        let own = |file: &&String| **file == "project.json" || Some(*file) == tasks.as_ref();
+        let own = |file: &&String| {
+            matches!(file.as_str(), "project.json" | "reflexion.json") || Some(*file) == tasks.as_ref()
+        };
         let not_included: Vec<&String> = base.not_included.iter().filter(|file| !own(file)).collect();
         if !not_included.is_empty() {
             let files = not_included.iter().take(10).map(|file| file.as_str()).collect::<Vec<_>>().join(", ");

@@ -6,6 +6,7 @@ use crate::domain::policy::Agent;
 use crate::domain::policy::AgentKind;
 use crate::domain::policy::Generator;
 use crate::domain::policy::Model;
+use crate::domain::policy::Permissions;
 use crate::domain::policy::Sandbox;
 use crate::host::HostWorkTree;
 use crate::host::try_base;
@@ -215,8 +216,11 @@ impl Doctor<'_> {
                 let program = argv.first().cloned().or(own).unwrap_or_default();
                 vec![self.program(&what, &program).unless_bad(NOT_STARTED)]
             }
-            AgentKind::Cli { adapter, argv, .. } => match describe(adapter) {
-                Some(description) => self.described(&what, argv, description).await,
+            AgentKind::Cli { adapter, argv, options } => match describe(adapter) {
+                Some(description) => {
+                    let allows = options.permissions == Permissions::Allow;
+                    self.described(&what, argv, allows, description).await
+                }
                 None => vec![Health::bad(&what, format!("nothing is known of `{adapter}`"), "name another `type`")],
             },
         }
@@ -232,12 +236,15 @@ impl Doctor<'_> {
     }
 
     /// A coding agent's program: its version first, and its login only if it starts.
-    async fn described(&self, what: &str, argv: &[String], description: &Description) -> Vec<Health> {
+    async fn described(&self, what: &str, argv: &[String], allows: bool, description: &Description) -> Vec<Health> {
         let own = [description.program.clone()];
         let argv = if argv.is_empty() { &own } else { argv };
         let version = self.version(what, argv, description).await;
         if version.state == HealthState::Bad {
             return vec![version];
+        }
+        if let Some(refused) = self.refused(what, allows, description) {
+            return vec![refused];
         }
         let login = self.login(&format!("{what}, login"), argv, description).await;
         vec![version, login]
@@ -281,6 +288,17 @@ impl Doctor<'_> {
             ),
         };
         Health::unsure(what, detail, advice)
+    }
+
+    /// What it says to root when it may do everything, without being asked.
+    fn refused(&self, what: &str, allows: bool, description: &Description) -> Option<Health> {
+        let refuses = description.refuses_root.as_ref().filter(|_| allows && rustix::process::geteuid().is_root())?;
+        let is_let = |name: &String| self.variable(name).is_some_and(|value| value == "1");
+        if refuses.unless.iter().any(is_let) {
+            return None;
+        }
+        let detail = format!("{} refuses to work without permissions as root, and you are root", description.title);
+        Some(Health::bad(what, detail, refuses.say.clone()))
     }
 
     /// Keys, credential files, then the program's own word, the cheapest first.

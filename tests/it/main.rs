@@ -48,3 +48,5 @@ mod trust;
 mod turns;
 #[cfg(feature = "cli")]
 mod watch;
+#[cfg(feature = "cli")]
+mod words;

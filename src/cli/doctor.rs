@@ -87,7 +87,8 @@ pub(super) async fn doctor(dir: &Path, args: &DoctorArgs) -> anyhow::Result<Exit
             findings.extend(awake(&layers, &*settings).await?);
             // They need a place below the state, which is not looked for behind what is wrong with it.
             if is_sound {
-                findings.extend(runtime::sandbox_health(&*settings, trusted).await.map(Finding::from));
+                let found = runtime::sandbox_health(&*settings, &used, trusted).await;
+                findings.extend(found.into_iter().map(Finding::from));
             }
             // They need a workspace, which there is none of.
             if args.checks && !cannot_start(&findings) {

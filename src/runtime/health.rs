@@ -9,6 +9,7 @@ use crate::domain::policy::Model;
 use crate::domain::policy::Permissions;
 use crate::domain::policy::Sandbox;
 use crate::host::HostWorkTree;
+use crate::host::hidden_in_sandbox;
 use crate::host::try_base;
 use crate::host::try_sandbox;
 use crate::services::Command;
@@ -174,20 +175,47 @@ fn files_at_base(root: &Path) -> Vec<PathBuf> {
     })
 }
 
-/// Whether the project's sandbox works here; nothing where it has none.
-pub async fn sandbox_health(settings: &dyn Settings, trusted: bool) -> Option<Health> {
+/// Whether the project's sandbox works here, and which agents in use it hides; nothing where it has none.
+pub async fn sandbox_health(settings: &dyn Settings, used: &[String], trusted: bool) -> Vec<Health> {
     let sandbox = &settings.environment().sandbox;
     if *sandbox == Sandbox::None {
-        return None;
+        return Vec::new();
     }
     if !trusted {
-        return Some(Health::unsure("sandbox", sandbox.to_string(), NOT_STARTED));
+        return vec![Health::unsure("sandbox", sandbox.to_string(), NOT_STARTED)];
     }
     let good = format!("{sandbox} keeps programs from writing to your checkout; tried");
-    Some(match try_sandbox(settings.project(), sandbox).await {
-        Ok(()) => Health::good("sandbox", good),
-        Err(error) => Health::bad("sandbox", error.to_string(), "no run begins before that works, see docs/sandbox.md"),
-    })
+    if let Err(error) = try_sandbox(settings.project(), sandbox).await {
+        return vec![Health::bad("sandbox", error.to_string(), "no run begins before that works, see docs/sandbox.md")];
+    }
+    let programs = programs_of(settings, used);
+    let hidden = hidden_in_sandbox(settings.project(), sandbox, &programs).await;
+    let hidden = hidden.into_iter().map(|program| {
+        let hidden = CommandError::Hidden { program };
+        Health::bad("sandbox", hidden.to_string(), "no agent of that program can work before that, see docs/sandbox.md")
+    });
+    std::iter::once(Health::good("sandbox", good)).chain(hidden).collect()
+}
+
+/// The programs of these agents that are there outside of a sandbox. One that is named from its workspace may be made there.
+fn programs_of(settings: &dyn Settings, used: &[String]) -> Vec<String> {
+    let own = |agent: &Agent| match &agent.kind {
+        AgentKind::Command { argv } | AgentKind::Acp { argv, .. } => argv.first().cloned(),
+        AgentKind::Cli { adapter, argv, .. } => {
+            argv.first().cloned().or_else(|| Some(describe(adapter)?.program.clone()))
+        }
+        AgentKind::Repair | AgentKind::Completion { .. } => None,
+    };
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let is_there = |program: &String| {
+        let named_elsewhere = !program.contains('/') || Path::new(program).is_absolute();
+        named_elsewhere && find_program(program, &settings.project().root, &path).is_some()
+    };
+    let mut programs: Vec<String> =
+        used.iter().filter_map(|name| own(settings.agents().named.get(name)?)).filter(is_there).collect();
+    programs.sort();
+    programs.dedup();
+    programs
 }
 
 /// The coding agents that are installed here, by name, in the order in which they are proposed.

@@ -92,6 +92,6 @@ pub fn around(dir: &Path) -> PathBuf {
     let Some(top) = start.ancestors().find(is_top) else { return dir.to_owned() };
     let me = rustix::process::geteuid().as_raw();
     let is_mine = |dir: &&Path| dir.metadata().is_ok_and(|data| data.uid() == me);
-    let above = start.ancestors().skip(1).take_while(|above| above.starts_with(top)).take_while(is_mine);
-    above.into_iter().find(|above| has_settings(above)).map_or_else(|| dir.to_owned(), Path::to_owned)
+    let mut above = start.ancestors().skip(1).take_while(|above| above.starts_with(top)).take_while(is_mine);
+    above.find(|above| has_settings(above)).map_or_else(|| dir.to_owned(), Path::to_owned)
 }

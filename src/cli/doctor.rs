@@ -83,7 +83,8 @@ pub(super) async fn doctor(dir: &Path, args: &DoctorArgs) -> anyhow::Result<Exit
             findings.extend(awake(&layers, &*settings).await?);
             // They need a place below the state, which is not looked for behind what is wrong with it.
             if is_sound {
-                findings.extend(runtime::sandbox_health(&*settings, trusted).await.map(Finding::from));
+                let found = runtime::sandbox_health(&*settings, &used, trusted).await;
+                findings.extend(found.into_iter().map(Finding::from));
             }
             // They need a workspace, which there is none of.
             if args.checks && !cannot_start(&findings) {
@@ -326,7 +327,8 @@ async fn checks(layers: &Layers, settings: &dyn Settings) -> anyhow::Result<Vec<
         .collect();
     let findings = match base_checks::at_base(layers, &run, all, CancellationToken::new()).await? {
         Ok(ran) => {
-            let said = std::iter::once("made, and setup ran".to_owned()).chain(ran.said);
+            let made = if settings.workspace().setup.is_some() { "made, and setup ran" } else { "made" };
+            let said = std::iter::once(made.to_owned()).chain(ran.said);
             let workspace = Finding::good("workspace", said.collect::<Vec<_>>().join("; "));
             std::iter::once(workspace).chain(ran.reports.iter().map(at_the_base)).collect()
         }

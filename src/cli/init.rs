@@ -26,6 +26,7 @@ use super::output::out;
 use super::output::outln;
 use super::project::printable;
 use super::task_checks;
+use crate::config;
 use crate::domain::Task;
 use crate::files::Place;
 use crate::runtime;
@@ -43,9 +44,10 @@ const SUGGESTED: [&str; 4] = ["claude", "codex", "opencode", "gemini"];
 /// written.
 pub(super) fn init(project: &Path, args: &InitArgs) -> anyhow::Result<Exit> {
     let dir = directory(project)?;
-    let kept = dir.join("project.json").symlink_metadata().is_ok();
-    if kept && !args.dry_run {
-        let shown = dir.join("project.json");
+    let name = config::name_to_write(&dir);
+    let there = ["reflexion.json", name].into_iter().find(|name| dir.join(name).symlink_metadata().is_ok());
+    if let Some(there) = there.filter(|_| !args.dry_run) {
+        let shown = dir.join(there);
         return Err(UsageError(format!(
             "{} exists and was left as it is; `reflexion init --dry-run` prints what would be proposed today",
             shown.display()
@@ -55,10 +57,11 @@ pub(super) fn init(project: &Path, args: &InitArgs) -> anyhow::Result<Exit> {
     let found = detect::detect(&dir).with_context(|| format!("failed to read {}", dir.display()))?;
     let installed = runtime::installed_agents();
     let agent = SUGGESTED.into_iter().find(|name| installed.contains(name));
-    let proposal = proposal::proposal(&name(&dir), &found, agent);
+    let proposal = proposal::proposal(&name_of(&dir), &found, agent);
     let text = format!("{proposal:#}\n");
-    let written = if args.dry_run { Vec::new() } else { files::write(&dir, &text)? };
-    let told = told::Told { project, found: &found, proposal: &proposal, written: &written };
+    let written = if args.dry_run { Vec::new() } else { files::write(&dir, name, &text)? };
+    let told =
+        told::Told { project, found: &found, proposal: &proposal, written: &written, agent, installed: &installed };
     if args.json {
         outln!("{:#}", told.json());
     } else if args.dry_run {
@@ -70,8 +73,11 @@ pub(super) fn init(project: &Path, args: &InitArgs) -> anyhow::Result<Exit> {
     // Of a task file that was there before: by its words nothing is permitted.
     let asks = tasks_there(&dir).iter().flat_map(task_checks::seems_to_allow).collect::<Vec<_>>();
     asks.iter().for_each(|line| errln!("note: {}", printable(line)));
-    if kept {
-        errln!("note: there is a project.json already; `reflexion init` will not change it");
+    if let Some(there) = there {
+        errln!("note: there is a {there} already; `reflexion init` will not change it");
+    }
+    if name != "project.json" {
+        errln!("note: project.json here is another tool's, so the settings are in {name}");
     }
     Ok(Exit::Confirmed)
 }
@@ -94,7 +100,7 @@ fn directory(project: &Path) -> anyhow::Result<PathBuf> {
     }
 }
 
-fn name(dir: &Path) -> String {
+fn name_of(dir: &Path) -> String {
     dir.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 

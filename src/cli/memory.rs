@@ -83,7 +83,9 @@ impl Memory {
 
     async fn show(&self, id: &ReflectionId, json: bool) -> anyhow::Result<Exit> {
         let reflection = match self.storage.get(id).await {
-            Err(error @ StorageError::NotFound { .. }) => return Err(UsageError(error.to_string()).into()),
+            Err(error @ StorageError::NotFound { .. }) => {
+                return Err(UsageError(format!("{error}; `reflexion memory list` shows which there are")).into());
+            }
             other => other?,
         };
         if json {
@@ -110,7 +112,10 @@ impl Memory {
 
     /// Fills in what a person need not write.
     fn complete(&self, text: &str) -> anyhow::Result<Reflection> {
-        let not_one = |e: serde_json::Error| UsageError(format!("stdin is not a reflection: {e}"));
+        let example = r#"such as {"taskId":"fix-dates","analysis":"…","suggestion":"…"}"#;
+        let not_one = |e: serde_json::Error| {
+            UsageError(format!("stdin is not a reflection ({e}): give one JSON object, {example}"))
+        };
         let Value::Object(mut fields) = serde_json::from_str(text).map_err(not_one)? else {
             return Err(UsageError("stdin is not a reflection: it must be one JSON object".to_owned()).into());
         };
@@ -194,7 +199,11 @@ impl Memory {
     }
 
     async fn import(&self, file: &Path, json: bool) -> anyhow::Result<Exit> {
-        let imported = runtime::read_import(file).map_err(|e| UsageError(e.to_string()))?;
+        let imported = runtime::read_import(file).map_err(|e| {
+            UsageError(format!(
+                "{e}; name a JSON Lines file of reflections, such as another project's memory/reflections.jsonl"
+            ))
+        })?;
         for problem in &imported.problems {
             errln!("warning: {}:{}: {}", file.display(), problem.line, project::printable(&problem.message));
         }

@@ -117,7 +117,11 @@ fn run_with(args: impl IntoIterator<Item = OsString>) -> ExitCode {
 }
 
 async fn dispatch(args: Args) -> anyhow::Result<Exit> {
-    let project = args.project;
+    let project = match &args.command {
+        // These are about the directory itself.
+        Command::Init(_) | Command::Hook(_) | Command::Risk(_) | Command::Completions(_) => args.project,
+        _ => crate::config::around(&args.project),
+    };
     match args.command {
         Command::Init(init) => {
             let exit = init::init(&project, &init)?;

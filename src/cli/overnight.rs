@@ -14,6 +14,9 @@ use crate::config::Override;
 use crate::domain::Again;
 use crate::domain::INTEGRATION;
 use crate::domain::RunKind;
+use crate::domain::RunOptions;
+use crate::domain::RunReport;
+use crate::domain::RunStop;
 use crate::domain::Task;
 use crate::domain::TaskId;
 use crate::domain::TaskList;
@@ -45,28 +48,45 @@ use tokio_util::sync::CancellationToken;
 pub(super) async fn overnight(dir: &Path, args: OvernightArgs) -> anyhow::Result<Exit> {
     let ids = args.tasks.iter().map(|id| TaskId::new(id.as_str()).map_err(|e| UsageError(e.to_string())));
     let ids = ids.collect::<Result<Vec<_>, _>>()?;
-    let (layers, settings, trust) = project::guarded(dir, overrides(&args))?;
+    let (layers, settings, trust) = project::guarded(dir, overrides(&given(&args)))?;
     runtime::check_state(settings.project())?;
     // A night may begin in hours, when nobody is there to install another one.
     runtime::git_version().await?;
-    run::check_agent(args.how.agent.as_deref(), &*settings)?;
+    let records = layers.build::<(Svc<dyn Journal>, Svc<dyn Clock>)>().await?;
+    let night = Night { journal: records.0.clone().into_arc(), clock: records.1.clone().into_arc() };
+    let deadline = deadline(&args, &*night.clock)?;
+    // Before anything is said: a night that works is not one that was killed, and one that waits is not joined by another.
+    let held = hold(&layers, &args, &night).await?;
+    let unfinished = to_go_on_with(&args, &ids, &night).await?;
+    let asked_for = AskedFor::of(&args, unfinished.as_ref());
+    let until = UntilOf { given: deadline, window: asked_for.window(deadline)? };
+    until.check(unfinished.as_ref(), night.clock.now())?;
+    // What the night had stands in the place of settings from now on.
+    let (layers, settings, trust) = match &unfinished {
+        Some(_) => project::guarded_again(dir, overrides(&asked_for.options))?,
+        None => (layers, settings, trust),
+    };
+    run::check_agent(asked_for.agent.as_deref(), &*settings)?;
+    if let Some(unfinished) = &unfinished {
+        asked_for.say(unfinished, until.given, args.resume);
+        if let Some(because) = used_up(unfinished, &*settings) {
+            drop(night);
+            records.shutdown().await?;
+            return refused(unfinished, &asked_for.options, &because, &*settings, args.json);
+        }
+    }
     let progress = Progress::new(args.json);
     let layers = layers.with(Svc::<dyn EventSink>::new(progress.clone()));
-    let app = layers.build::<(Svc<dyn Orchestrator>, Svc<dyn Tasks>, Svc<dyn Journal>, Svc<dyn Clock>)>().await?;
-    let (orchestrator, tasks, journal, clock) = (app.0.clone(), app.1.clone(), app.2.clone(), app.3.clone());
-    let night = Night { journal: journal.into_arc(), clock: clock.clone().into_arc() };
-    let given = deadline(&args, &*clock)?;
-    // Before anything is said: a night that works is not one that was killed, and one that waits is not joined by another.
-    let held = hold(&layers, &args, &*clock).await?;
-    let unfinished = to_go_on_with(&args, &ids, &night).await?;
-    check_deadline(given, args.between.as_ref(), unfinished.as_ref(), clock.now())?;
+    let app = layers.build::<(Svc<dyn Orchestrator>, Svc<dyn Tasks>)>().await?;
+    let (orchestrator, tasks) = (app.0.clone(), app.1.clone());
     let list = tasks.load().await?;
     run::say_problems(&list, &*settings);
     check_names(&args, &ids, &list)?;
     let again = if args.how.again { Again::Yes } else { Again::No };
     if unfinished.is_none() && ids.is_empty() && again == Again::No && !list.tasks.iter().any(run::is_open) {
-        drop((orchestrator, tasks, night, clock));
+        drop((orchestrator, tasks, night));
         app.shutdown().await?;
+        records.shutdown().await?;
         return run::nothing_open(&list, &*settings, args.json);
     }
     let asked =
@@ -81,39 +101,145 @@ pub(super) async fn overnight(dir: &Path, args: OvernightArgs) -> anyhow::Result
     // Before the window opens: a machine that sleeps then opens no window.
     let awake = kept_awake(&layers, &*settings).await?;
     let opened = tokio::select! {
-        opened = opens(args.between.as_ref(), &night, &drain) => opened,
+        opened = opens(until.window.as_ref(), &night, &drain) => opened,
         () = cancel.cancelled() => Err(Closed),
     };
     let Ok(closes) = opened else {
-        drop((orchestrator, tasks, night, clock));
+        drop((orchestrator, tasks, night));
         app.shutdown().await?;
+        records.shutdown().await?;
         return Ok(Exit::Interrupted);
     };
-    let request = RunRequest { drain, cancel, ..request(&args, ids, unfinished, given.or(closes)) };
+    let request = RunRequest { drain, cancel, ..request(again, ids, asked_for, unfinished, until.given.or(closes)) };
     // The run takes it itself.
     drop(held);
     let result = orchestrator.run(request).await;
     drop(awake);
     interrupt.abort();
     progress.finish();
-    drop((orchestrator, tasks, night, clock));
+    drop((orchestrator, tasks, night));
     app.shutdown().await?;
+    records.shutdown().await?;
     run::shown(&result?, args.json, if args.tasks.is_empty() { list.problems.len() } else { 0 })
 }
 
-fn overrides(args: &OvernightArgs) -> Vec<Override> {
-    let budget = |key: &str, value: Option<serde_json::Value>, flag: &str| {
-        value.map(|value| Override { key: format!("budget.run.{key}"), value, origin: Origin::Flag(flag.to_owned()) })
+/// What stands on this command line in the place of settings.
+fn given(args: &OvernightArgs) -> RunOptions {
+    RunOptions {
+        jobs: args.how.jobs,
+        max_cost: args.max_cost,
+        max_tokens: args.max_tokens,
+        no_reflexion: args.how.no_reflexion,
+        no_keep_awake: args.no_keep_awake,
+        between: args.between.as_ref().map(ToString::to_string),
+    }
+}
+
+fn overrides(options: &RunOptions) -> Vec<Override> {
+    let set = |key: &str, value: Option<serde_json::Value>, flag: &str| {
+        value.map(|value| Override { key: key.to_owned(), value, origin: Origin::Flag(flag.to_owned()) })
     };
-    let cost = budget("costUsd", args.max_cost.map(Into::into), "--max-cost");
-    let tokens = budget("tokens", args.max_tokens.map(Into::into), "--max-tokens");
-    let awake = args.no_keep_awake.then(|| Override {
-        key: "overnight.keepAwake".to_owned(),
-        value: false.into(),
-        origin: Origin::Flag("--no-keep-awake".to_owned()),
-    });
-    let how = run::overrides(args.how.jobs, args.how.no_reflexion).into_iter();
+    let cost = set("budget.run.costUsd", options.max_cost.map(Into::into), "--max-cost");
+    let tokens = set("budget.run.tokens", options.max_tokens.map(Into::into), "--max-tokens");
+    let awake = options.no_keep_awake.then(|| false.into());
+    let awake = set("overnight.keepAwake", awake, "--no-keep-awake");
+    let how = run::overrides(options.jobs, options.no_reflexion).into_iter();
     how.chain(cost).chain(tokens).chain(awake).collect()
+}
+
+/// How a night is asked for: what is given now, and of one that goes on what it had.
+struct AskedFor {
+    options: RunOptions,
+    agent: Option<String>,
+    max_attempts: Option<u32>,
+}
+
+impl AskedFor {
+    fn of(args: &OvernightArgs, unfinished: Option<&Unfinished>) -> Self {
+        let plan = unfinished.map(|unfinished| unfinished.past.plan.clone()).unwrap_or_default();
+        let mut options = given(args).or(&plan.options);
+        // Another end takes the place of a window, and a window that of an end.
+        if args.until.is_some() || args.duration.is_some() {
+            options.between = None;
+        }
+        Self {
+            options,
+            agent: args.how.agent.clone().or(plan.agent),
+            max_attempts: args.how.max_attempts.or(plan.max_attempts),
+        }
+    }
+
+    /// The part of the day in which there is work.
+    fn window(&self, deadline: Option<Timestamp>) -> Result<Option<Window>, UsageError> {
+        let window = self.options.between.as_deref().filter(|_| deadline.is_none());
+        window.map(str::parse).transpose().map_err(|error: crate::overnight::WindowError| UsageError(error.to_string()))
+    }
+
+    /// Says how a night that goes on was asked for, and what it is asked for now.
+    fn say(&self, unfinished: &Unfinished, until: Option<Timestamp>, resume: bool) {
+        let plan = &unfinished.past.plan;
+        let tasks = (!plan.everything).then(|| unfinished.past.tasks.iter().map(ToString::to_string));
+        let again = (plan.again == Again::Yes).then(|| "--again".to_owned());
+        let agent = self.agent.as_ref().map(|agent| format!("--agent {agent}"));
+        let attempts = self.max_attempts.map(|attempts| format!("--max-attempts {attempts}"));
+        let until = until.or(plan.until).filter(|_| self.options.between.is_none());
+        let until = until.map(|until| format!("--until {until}"));
+        let words: Vec<String> = tasks.into_iter().flatten().chain(again).chain(agent).chain(attempts).collect();
+        let words: Vec<String> = words.into_iter().chain(words_of(&self.options)).chain(until).collect();
+        let words = if words.is_empty() { "no options".to_owned() } else { words.join(" ") };
+        let goes_on = if resume {
+            "goes on as it was asked for"
+        } else {
+            "did not come to its end; it goes on (`--new` begins another)"
+        };
+        errln!("the night {} {goes_on}: {}", unfinished.run, project::printable(&words));
+    }
+}
+
+fn words_of(options: &RunOptions) -> impl Iterator<Item = String> {
+    let jobs = options.jobs.map(|jobs| format!("--jobs {jobs}"));
+    let cost = options.max_cost.map(|cost| format!("--max-cost {cost}"));
+    let tokens = options.max_tokens.map(|tokens| format!("--max-tokens {tokens}"));
+    let reflexion = options.no_reflexion.then(|| "--no-reflexion".to_owned());
+    let awake = options.no_keep_awake.then(|| "--no-keep-awake".to_owned());
+    let between = options.between.as_ref().map(|between| format!("--between {between}"));
+    [jobs, cost, tokens, reflexion, awake, between].into_iter().flatten()
+}
+
+/// How the budget of a night that was stopped is used up, if nobody has raised it. One that was killed may have work that is only to be
+/// merged, which costs nothing.
+fn used_up(unfinished: &Unfinished, settings: &dyn Settings) -> Option<String> {
+    let stopped = !unfinished.was_killed();
+    unfinished.past.used_up(&settings.run().budgets.run).filter(|_| stopped)
+}
+
+/// Nothing begins, and nothing is written down of it.
+fn refused(
+    unfinished: &Unfinished,
+    options: &RunOptions,
+    because: &str,
+    settings: &dyn Settings,
+    json: bool,
+) -> anyhow::Result<Exit> {
+    let raise = match options.raised() {
+        Some(flags) => format!("as in `reflexion overnight --resume {flags}`"),
+        None => "under `budget.run` in the settings, or with `--max-cost` and `--max-tokens`".to_owned(),
+    };
+    errln!("{because}; nothing was begun. Raise it to go on, {raise}");
+    if json {
+        let report = RunReport {
+            run: unfinished.run.clone(),
+            project: settings.project().name.clone(),
+            tasks: Vec::new(),
+            totals: crate::domain::RunTotals::default(),
+            kind: RunKind::Overnight,
+            interrupted: false,
+            stopped: Some(RunStop::Budget),
+            integration: None,
+        };
+        project::print_json(&report)?;
+    }
+    Ok(Exit::LeftOpen)
 }
 
 /// Keeps the machine awake if that is wanted, and says once whether it does. A night is never refused for it.
@@ -164,17 +290,26 @@ async fn to_go_on_with(args: &OvernightArgs, ids: &[TaskId], night: &Night) -> a
         return Ok(None);
     }
     let killed = unfinished;
-    let other_things = !ids.is_empty() || args.how.again || args.how.agent.is_some() || args.how.max_attempts.is_some();
-    if other_things {
+    if !is_asked_for_again(args, ids, &killed) {
         let message = format!(
-            "the night {} was killed, and goes on as it was asked for: give `--resume` without tasks and other options \
+            "the night {} was killed, and goes on with the tasks that it had: give `--resume` without tasks and `--again` \
              for it, or `--new` to begin another",
             killed.run
         );
         return Err(UsageError(message).into());
     }
-    errln!("the night {} did not come to its end; it goes on (`--new` begins another)", killed.run);
     Ok(Some(killed))
+}
+
+/// Whether the tasks are those of a night, or none are given. Other options may be others by now.
+fn is_asked_for_again(args: &OvernightArgs, ids: &[TaskId], night: &Unfinished) -> bool {
+    let past = &night.past;
+    let mut given: Vec<&TaskId> = ids.iter().collect();
+    let mut had: Vec<&TaskId> = past.tasks.iter().collect();
+    given.sort();
+    had.sort();
+    let same_tasks = ids.is_empty() || (!past.plan.everything && given == had);
+    same_tasks && (!args.how.again || past.plan.again == Again::Yes)
 }
 
 /// A night that would do nothing for a mere name is refused; among others such a task is set aside.
@@ -201,10 +336,13 @@ fn deadline(args: &OvernightArgs, clock: &dyn Clock) -> Result<Option<Timestamp>
 }
 
 /// The project is this night's from now on, also while it waits for its window.
-async fn hold(layers: &Layers, args: &OvernightArgs, clock: &dyn Clock) -> anyhow::Result<RunGuard> {
+async fn hold(layers: &Layers, args: &OvernightArgs, night: &Night) -> anyhow::Result<RunGuard> {
     let app = layers.build::<Svc<dyn RunLock>>().await?;
-    let now = clock.now();
-    let opens = args.between.as_ref().map(|window| window.opens(now, &clock.zone())).filter(|opens| *opens > now);
+    let now = night.clock.now();
+    // What a night that works writes down may change while it is read: another look follows when it is known that none works.
+    let before = night.unfinished().await?.filter(|before| !args.new && (args.resume || before.was_killed()));
+    let window = AskedFor::of(args, before.as_ref()).window(None)?;
+    let opens = window.map(|window| window.opens(now, &night.clock.zone())).filter(|opens| *opens > now);
     let run = runtime::new_run_id();
     let held = match opens {
         Some(opens) => app.acquire_waiting(&run, opens),
@@ -214,21 +352,24 @@ async fn hold(layers: &Layers, args: &OvernightArgs, clock: &dyn Clock) -> anyho
     Ok(held.map_err(|held| RunError::Environment(held.to_string()))?)
 }
 
-/// A night that is over before it begins is a slip of the pen.
-fn check_deadline(
-    until: Option<Timestamp>,
-    between: Option<&Window>,
-    unfinished: Option<&Unfinished>,
-    now: Timestamp,
-) -> Result<(), UsageError> {
-    let old = unfinished.and_then(|unfinished| unfinished.past.plan.until);
-    match (until, old) {
-        (Some(until), _) if until <= now => Err(UsageError(format!("the deadline {until} is over"))),
-        (None, Some(old)) if old <= now && between.is_none() => {
-            let message = "is over: give another, as in `reflexion overnight --resume --for 8h`";
-            Err(UsageError(format!("the night's own deadline {old} {message}")))
+/// When a night ends.
+struct UntilOf {
+    given: Option<Timestamp>,
+    window: Option<Window>,
+}
+
+impl UntilOf {
+    /// A night that is over before it begins is a slip of the pen.
+    fn check(&self, unfinished: Option<&Unfinished>, now: Timestamp) -> Result<(), UsageError> {
+        let old = unfinished.and_then(|unfinished| unfinished.past.plan.until);
+        match (self.given, old) {
+            (Some(until), _) if until <= now => Err(UsageError(format!("the deadline {until} is over"))),
+            (None, Some(old)) if old <= now && self.window.is_none() => {
+                let message = "is over: give another, as in `reflexion overnight --resume --for 8h`";
+                Err(UsageError(format!("the night's own deadline {old} {message}")))
+            }
+            _ => Ok(()),
         }
-        _ => Ok(()),
     }
 }
 
@@ -254,18 +395,20 @@ async fn opens(
 }
 
 fn request(
-    args: &OvernightArgs,
+    again: Again,
     tasks: Vec<TaskId>,
+    asked_for: AskedFor,
     unfinished: Option<Unfinished>,
     until: Option<Timestamp>,
 ) -> RunRequest {
     let new = RunRequest {
         tasks,
-        again: if args.how.again { Again::Yes } else { Again::No },
-        agent: args.how.agent.clone(),
-        max_attempts: args.how.max_attempts,
+        again,
+        agent: asked_for.agent,
+        max_attempts: asked_for.max_attempts,
         kind: RunKind::Overnight,
         until,
+        options: asked_for.options,
         ..RunRequest::everything(runtime::new_run_id())
     };
     match unfinished {

@@ -50,9 +50,17 @@ pub(super) fn layers(dir: &Path, flags: Vec<Override>) -> anyhow::Result<(Layers
 
 /// The live layers on the project at `dir`, which begin no task that nobody trusts, and what is trusted there.
 pub(super) fn guarded(dir: &Path, flags: Vec<Override>) -> anyhow::Result<(Layers, Svc<dyn Settings>, Trust)> {
-    let effective = load(dir, flags)?;
-    let settings = runtime::settings_before_trust(&effective)?;
-    let trust = Trust::of(&effective)?;
+    guard(&load(dir, flags)?)
+}
+
+/// The same once more with other flags, for a project whose warnings are printed already.
+pub(super) fn guarded_again(dir: &Path, flags: Vec<Override>) -> anyhow::Result<(Layers, Svc<dyn Settings>, Trust)> {
+    guard(&config::load(&inputs(dir, flags))?)
+}
+
+fn guard(effective: &Effective) -> anyhow::Result<(Layers, Svc<dyn Settings>, Trust)> {
+    let settings = runtime::settings_before_trust(effective)?;
+    let trust = Trust::of(effective)?;
     let tasks = trust.guard(Arc::new(runtime::task_file(&*settings, runtime::system_clock())));
     let layers = runtime::live().with(settings.clone()).with(Svc::<dyn Tasks>::from(tasks));
     Ok((layers, settings, trust))

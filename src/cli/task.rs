@@ -305,7 +305,14 @@ fn parse(fields: &str) -> anyhow::Result<Map<String, Value>> {
         }
         Ok(Value::Object(map)) => Ok(map),
         Ok(_) => Err(UsageError("the fields must be one JSON object, e.g. '{\"priority\":0}'".to_owned()).into()),
-        Err(error) => Err(UsageError(format!("the fields are not JSON: {error}")).into()),
+        Err(error) => {
+            // What is wrong in an object helps; of anything else it is that it is none.
+            let how = if fields.trim_start().starts_with('{') { format!(" ({error})") } else { String::new() };
+            let message = format!(
+                "`{fields}` is no JSON object{how}: give the fields to change, such as '{{\"title\":\"Another title\"}}' or '{{\"priority\":0}}'"
+            );
+            Err(UsageError(message).into())
+        }
     }
 }
 

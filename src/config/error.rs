@@ -5,8 +5,12 @@ use std::path::PathBuf;
 /// Settings that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigError {
-    /// No `project.json`.
-    #[error("there is no project.json in {dir}; run `reflexion init` there, or name the project with `--project DIR`", dir = dir.display())]
+    /// No `project.json` and no `reflexion.json`, or a `project.json` of another tool.
+    #[error(
+        "there is no project.json in {dir} with settings of reflexion, no reflexion.json, and none above it in its checkout; run `reflexion \
+         init` there, or name the project with `--project DIR`",
+        dir = dir.display()
+    )]
     Missing {
         /// Where it was looked for.
         dir: PathBuf,

@@ -4,6 +4,8 @@ use super::environment::TRUST_VARIABLE;
 use super::environment::from_environment;
 use super::error::ConfigError;
 use super::error::nearest;
+use super::place::COMMON;
+use super::place::settings_file;
 use super::wire::Objects;
 use super::wire::ProjectFile;
 use crate::files::read_named;
@@ -18,7 +20,7 @@ use std::path::PathBuf;
 /// Where the settings come from.
 #[derive(Debug, Clone, Default)]
 pub struct Inputs {
-    /// The directory with `project.json`.
+    /// The directory with `project.json` or `reflexion.json`.
     pub dir: PathBuf,
     /// Environment variables.
     pub env: Vec<(String, String)>,
@@ -108,7 +110,7 @@ pub fn without_file(inputs: &Inputs) -> Result<Effective, ConfigError> {
     let dir = absolute(&inputs.dir)?;
     let mut merged = Merged::default();
     merged.add(&to_value(&ProjectFile::default()), &Origin::Default);
-    overridden(merged, inputs, dir)
+    overridden(merged, inputs, dir, COMMON)
 }
 
 fn absolute(dir: &Path) -> Result<PathBuf, ConfigError> {
@@ -121,7 +123,10 @@ fn absolute(dir: &Path) -> Result<PathBuf, ConfigError> {
 /// [`ConfigError`], with file, line and column or the variable or flag.
 pub fn load(inputs: &Inputs) -> Result<Effective, ConfigError> {
     let dir = absolute(&inputs.dir)?;
-    let Some(project) = read_file(&dir, "project.json")? else {
+    let Some(name) = settings_file(&dir)? else {
+        return Err(ConfigError::Missing { dir });
+    };
+    let Some(project) = read_file(&dir, name)? else {
         return Err(ConfigError::Missing { dir });
     };
     let mut merged = Merged::default();
@@ -129,17 +134,17 @@ pub fn load(inputs: &Inputs) -> Result<Effective, ConfigError> {
     if let Some(shared) = read_file(&dir, SHARED)? {
         merged.add(&shared, &Origin::File(SHARED.to_owned()));
     }
-    merged.add(&project, &Origin::File("project.json".to_owned()));
-    overridden(merged, inputs, dir)
+    merged.add(&project, &Origin::File(name.to_owned()));
+    overridden(merged, inputs, dir, name)
 }
 
 /// What the files say, under the environment and the flags.
-fn overridden(mut merged: Merged, inputs: &Inputs, dir: PathBuf) -> Result<Effective, ConfigError> {
+fn overridden(mut merged: Merged, inputs: &Inputs, dir: PathBuf, name: &str) -> Result<Effective, ConfigError> {
     let (env, warnings) = from_environment(inputs.env.iter().cloned());
     for one in env.iter().chain(&inputs.flags) {
         merged.add_override(one)?;
     }
-    let file: ProjectFile = serde_json::from_value(merged.root).map_err(|e| value_error("project.json", &e))?;
+    let file: ProjectFile = serde_json::from_value(merged.root).map_err(|e| value_error(name, &e))?;
     let is_trusted = inputs.env.iter().any(|(name, value)| name == TRUST_VARIABLE && value == "1");
     Ok(Effective { dir, file, values: merged.origins, warnings, is_trusted })
 }
@@ -279,12 +284,13 @@ fn without_position(message: &str) -> String {
 
 /// Names what to write where serde names a type of this program.
 fn expected_in_words(message: &str) -> String {
-    const WORDS: [(&str, &str); 9] = [
+    const WORDS: [(&str, &str); 10] = [
         ("expected struct GeneratorFile", r#"expected an object such as {"type": "heuristic"}"#),
         (
             "expected struct AgentFile",
             r#"expected an object such as {"type": "command", "argv": ["program", "argument"]}"#,
         ),
+        ("invalid type: null", "null is no value (leave the key out for what is built in)"),
         ("expected a sequence", r#"expected a list such as ["a", "b"]"#),
         ("expected u32", "expected a whole number"),
         ("expected u64", "expected a whole number"),
@@ -293,7 +299,12 @@ fn expected_in_words(message: &str) -> String {
         ("expected a boolean", "expected true or false"),
         ("EOF while parsing a value", "the file is empty or ends too early; it must hold one JSON object, {} at least"),
     ];
-    WORDS.iter().fold(message.to_owned(), |message, (from, to)| message.replace(from, to))
+    let message = WORDS.iter().fold(message.to_owned(), |message, (from, to)| message.replace(from, to));
+    // Any other object of the settings: its name here says nothing to whoever writes it.
+    match message.split_once("expected struct ") {
+        Some((before, _)) => format!("{before}expected an object, such as {{}}"),
+        None => message,
+    }
 }
 
 /// Turns serde's ``unknown field `x`, expected one of `a`, `b` `` into words with the nearest key.

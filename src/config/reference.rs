@@ -80,8 +80,12 @@ where it is and which key was probably meant.
 }
 ```
 
+The file is called `project.json`, or `reflexion.json`, which wins. A `project.json` is another tool's (Nx) if it has `$schema`, `targets` or
+`projectType` and no key of ours beside `name`: then `reflexion.json` is the file, and `reflexion init` writes that. Settings in both are an
+error. Commands look for it in the directory that they are given, then upwards to the top of its checkout, and enter no directory of another owner.
+
 Where a key is set more than once, the last of these wins: built-in default, `config/reflexion.json` (the same keys),
-`project.json`, environment variable, flag. `reflexion config show` prints every effective value and where it came from.
+`project.json` or `reflexion.json`, environment variable, flag. `reflexion config show` prints every effective value and where it came from.
 
 The environment variable of a key is `REFLEXION_`, then the key in capitals with `_` between words and `__` for a dot; its
 value is JSON, or else text: `REFLEXION_MAX_ATTEMPTS=5`, `REFLEXION_REFLEXION__ENABLED=false`. Other variables of that

@@ -116,6 +116,8 @@ pub enum EventKind {
     },
     /// An attempt was judged.
     AttemptJudged {
+        /// The subtask.
+        subtask: SubtaskId,
         /// The attempt.
         attempt: u32,
         /// What the evidence says.

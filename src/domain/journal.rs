@@ -62,6 +62,12 @@ pub enum JournalEntry {
         /// The new deadline.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         until: Option<Timestamp>,
+        /// When the process before it was last known to live; none where that is not known, or it ended by itself.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        seen: Option<Timestamp>,
+        /// How it is asked for from now on; none where an older version went on with it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        plan: Option<Box<RunPlan>>,
         /// The commit that the user's `HEAD` was at, where the run goes on from another one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         head: Option<String>,
@@ -124,6 +130,16 @@ pub enum JournalEntry {
     /// Result: something of the user's repository was changed that is not put back; a person must look at it.
     RepositoryChanged {
         /// The task that was worked on; none where it is of a run before.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        task: Option<TaskId>,
+        /// What, in words.
+        what: Vec<String>,
+    },
+    /// Result: somebody tried what is none of the work (refs, tags, pushes, protected files, what steers tools), or did it while somebody
+    /// worked. Reports tell it; what is held against an attempt stands in its judgement, and what a person must look at in
+    /// [`JournalEntry::RepositoryChanged`] too.
+    Noticed {
+        /// The task that was worked on; none where nobody knows.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         task: Option<TaskId>,
         /// What, in words.
@@ -378,7 +394,7 @@ impl JournalEntry {
     pub fn task(&self) -> Option<&TaskId> {
         match self {
             Self::RunStarted { .. } | Self::RunResumed { .. } | Self::RunHalted { .. } | Self::RunEnded { .. } => None,
-            Self::RepositoryChanged { task, .. } => task.as_ref(),
+            Self::RepositoryChanged { task, .. } | Self::Noticed { task, .. } => task.as_ref(),
             Self::TaskStarted { task, .. }
             | Self::TaskDecomposed { task, .. }
             | Self::AttemptStarted { task, .. }
@@ -402,7 +418,7 @@ impl JournalEntry {
 }
 
 /// How a run was asked for.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct RunPlan {
     /// `run` or `overnight`.
@@ -421,6 +437,68 @@ pub struct RunPlan {
     pub everything: bool,
     /// When it stops at the latest.
     pub until: Option<Timestamp>,
+    /// What stood on its command line in the place of settings.
+    #[serde(skip_serializing_if = "RunOptions::is_empty")]
+    pub options: RunOptions,
+}
+
+/// What stands on a run's command line in the place of settings; a run that goes on keeps it.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct RunOptions {
+    /// Tasks worked on at the same time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub jobs: Option<usize>,
+    /// The run's budget in US dollars.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_cost: Option<f64>,
+    /// The run's budget in tokens.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_tokens: Option<u64>,
+    /// Reflections are neither written nor put into prompts.
+    #[serde(skip_serializing_if = "is_off")]
+    pub no_reflexion: bool,
+    /// The machine may go to sleep.
+    #[serde(skip_serializing_if = "is_off")]
+    pub no_keep_awake: bool,
+    /// The part of the day in which there is work, such as `22:00-07:00`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub between: Option<String>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_off(flag: &bool) -> bool {
+    !flag
+}
+
+impl RunOptions {
+    /// Whether nothing was given.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// The same budgets, each twice as large, as they stand on a command line; none if these options limit nothing.
+    #[must_use]
+    pub fn raised(&self) -> Option<String> {
+        let cost = self.max_cost.map(|cost| format!("--max-cost {}", 2.0 * cost));
+        let tokens = self.max_tokens.map(|tokens| format!("--max-tokens {}", tokens.saturating_mul(2)));
+        let flags: Vec<String> = cost.into_iter().chain(tokens).collect();
+        (!flags.is_empty()).then(|| flags.join(" "))
+    }
+
+    /// These, and of the others what is not given here.
+    #[must_use]
+    pub fn or(self, others: &Self) -> Self {
+        Self {
+            jobs: self.jobs.or(others.jobs),
+            max_cost: self.max_cost.or(others.max_cost),
+            max_tokens: self.max_tokens.or(others.max_tokens),
+            no_reflexion: self.no_reflexion || others.no_reflexion,
+            no_keep_awake: self.no_keep_awake || others.no_keep_awake,
+            between: self.between.or_else(|| others.between.clone()),
+        }
+    }
 }
 
 /// Which command a run is of.

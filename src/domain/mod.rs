@@ -48,6 +48,7 @@ mod reflection;
 mod risk;
 mod run_log;
 mod session_verdict;
+mod slug;
 mod task;
 mod trace;
 mod transcript;
@@ -72,7 +73,7 @@ pub use flaky::{Flaky, FlakyHow};
 pub use guard::{ABORT_COOL_DOWN, ABORT_RACE, Evaluated, Guard, Pass, Skipped, StateId};
 pub use healing::{HealOutcome, Spell, Symptom};
 pub use ids::{IdError, ReflectionId, RunId, SessionId, SubtaskId, TaskId};
-pub use journal::{JournalEntry, MergeOutcome, RunKind, RunPlan, RunStop, TurnReason};
+pub use journal::{JournalEntry, MergeOutcome, RunKind, RunOptions, RunPlan, RunStop, TurnReason};
 pub use later::later;
 pub use mark::{FEEDBACK_MARK, INTERNAL_MARK, internal, is_feedback, is_internal};
 pub use notice::{Notice, NoticeKind};
@@ -83,6 +84,7 @@ pub use reflection::{Category, Draft, Origin, Reflection};
 pub use risk::{RISK_THRESHOLD_VARIABLE, Risk, RiskThreshold, RiskThresholdError, Surface, belongs_to_tests};
 pub use run_log::{Life, LoggedEntry, RunLog};
 pub use session_verdict::{SessionVerdict, TurnRecord};
+pub use slug::slug;
 pub use task::{
     Again, Allow, AttemptCount, Dependency, Expects, INTEGRATION, LineProblem, Status, Subtask, Task, TaskList,
     TaskMark, TaskSize, integration_branch, is_integration, nearest_id,

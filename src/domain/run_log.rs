@@ -16,6 +16,8 @@ pub struct RunLog {
     pub problems: Vec<LineProblem>,
     /// How many lines could not be read.
     pub unreadable: usize,
+    /// When a process of the run was last known to live, where that is later than its last entry or not known to be earlier.
+    pub alive: Option<Timestamp>,
     /// The last line has no end and cannot be read: it was being written when the machine or the process went away.
     pub torn: bool,
 }

@@ -11,6 +11,8 @@ use std::path::Path;
 
 /// The files that make up a project's settings.
 const FILES: [&str; 2] = ["project.json", "config/reflexion.json"];
+/// One that came later: a session that began before it knows nothing of it, and it counts where it is there.
+const OWN: &str = "reflexion.json";
 
 /// Settings are some pages; more is not read into memory.
 const FILE_BYTES: u64 = 1 << 20;
@@ -33,7 +35,7 @@ impl Rules {
         match self {
             Self::Kept => None,
             Self::Changed => Some(
-                "project.json or config/reflexion.json changed since the session began, so the built-in settings are used",
+                "project.json, reflexion.json or config/reflexion.json changed since the session began, so the built-in settings are used",
             ),
             Self::Unseen => Some(
                 "no `session-start --verify` hook saw project.json when the session began, so the built-in settings are used; \
@@ -56,7 +58,7 @@ pub(super) fn compare(kept: &Session, top: &Path) -> Rules {
     match &kept.rules {
         Some(then) if now.as_ref() == Some(then) => Rules::Kept,
         Some(_) => Rules::Changed,
-        None if FILES.iter().all(|file| top.join(file).symlink_metadata().is_err()) => Rules::Kept,
+        None if FILES.iter().chain([&OWN]).all(|file| top.join(file).symlink_metadata().is_err()) => Rules::Kept,
         None => Rules::Unseen,
     }
 }
@@ -64,7 +66,8 @@ pub(super) fn compare(kept: &Session, top: &Path) -> Rules {
 /// What tells settings from others; none if a file cannot be read, which is never the same as anything.
 pub(super) fn noted(top: &Path) -> Option<String> {
     let mut hash = Sha256::new();
-    for file in FILES {
+    let own = top.join(OWN).symlink_metadata().is_ok().then_some(OWN);
+    for file in FILES.into_iter().chain(own) {
         let path = top.join(file);
         match open_named(&path) {
             Ok(file) => {

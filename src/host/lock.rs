@@ -2,6 +2,8 @@
 
 use crate::domain::RunId;
 use crate::domain::Timestamp;
+use crate::files::Kind;
+use crate::files::Place;
 use crate::files::Root;
 use crate::services::Clock;
 use crate::services::RunGuard;
@@ -17,8 +19,12 @@ use std::io::Write;
 use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::mpsc;
+use std::sync::mpsc::RecvTimeoutError;
+use std::sync::mpsc::Sender;
 use std::time::Duration;
 use std::time::Instant;
+use std::time::SystemTime;
 
 /// Who only looks whether a run lives holds the lock for some microseconds; nobody is turned away for that.
 const AT_ONCE: Duration = Duration::from_millis(8);
@@ -26,6 +32,12 @@ const AT_ONCE: Duration = Duration::from_millis(8);
 /// A program that a process was just starting holds all that is open there until it is started, on a busy machine for a while,
 /// whether the process lives or was killed.
 pub(super) const STARTING: Duration = Duration::from_secs(2);
+
+/// A process that holds the lock says so often that it lives.
+const BEAT: Duration = Duration::from_secs(2);
+
+/// The file of a run that says so, by its time.
+const ALIVE: &str = "alive";
 
 /// Its name in the machine state.
 const LOCK: &str = "run.lock";
@@ -108,7 +120,7 @@ impl ProjectLock {
     fn guard(&self, run: &RunId, waits_until: Option<Timestamp>) -> Result<RunGuard, RunLockError> {
         let path = self.state_dir.join(LOCK).display().to_string();
         let file = self.take(run, waits_until).map_err(|e| RunLockError::Io { path, message: e.to_string() })??;
-        Ok(RunGuard::new(Box::new(Locked(file))))
+        Ok(RunGuard::new(Box::new(Locked { file, _beats: beats(self.state_dir.clone(), run.clone()) })))
     }
 }
 
@@ -133,12 +145,33 @@ pub fn lock_holder(state_dir: &Path) -> std::io::Result<Option<LockHolder>> {
 }
 
 /// A lock that is free when this is dropped, also while a program that is being started has the file open still.
-struct Locked(File);
+struct Locked {
+    file: File,
+    /// The end of this ends the beats.
+    _beats: Sender<()>,
+}
 
 impl Drop for Locked {
     fn drop(&mut self) {
-        let _ = self.0.unlock();
+        let _ = self.file.unlock();
     }
+}
+
+/// Touches a file of the run every few seconds, so that what a silent agent did before a `kill -9` is no silence of the run. A run that has no
+/// directory yet has nothing to tell, and what cannot be touched tells nothing.
+fn beats(state_dir: PathBuf, run: RunId) -> Sender<()> {
+    let (ends, ended) = mpsc::channel();
+    std::thread::spawn(move || {
+        while ended.recv_timeout(BEAT) == Err(RecvTimeoutError::Timeout) {
+            let dir = Place::with_names(&state_dir, 1).join("runs").join(run.as_str());
+            if matches!(dir.look(), Ok(Some(look)) if look.kind == Kind::Dir)
+                && let Ok(file) = dir.join(ALIVE).append_to()
+            {
+                let _ = file.set_modified(SystemTime::now());
+            }
+        }
+    });
+    ends
 }
 
 impl RunLock for ProjectLock {

@@ -51,5 +51,6 @@ pub use remote::HostRemote;
 pub use work_tree::HostWorkTree;
 pub use workspaces::HostWorkspaces;
 pub use workspaces::HostWorkspacesParams;
+pub use workspaces::hidden_in_sandbox;
 pub use workspaces::try_base;
 pub use workspaces::try_sandbox;

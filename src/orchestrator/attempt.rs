@@ -399,6 +399,7 @@ impl TaskRun {
         self.report.verdict = Some(judged.judgement.verdict);
         self.report.risk = Some(judged.risk.clone());
         self.publish(EventKind::AttemptJudged {
+            subtask: self.parts[judged.attempt.part].id.clone(),
             attempt: judged.attempt.number,
             verdict: judged.judgement.verdict,
             because: judged.judgement.because.clone(),

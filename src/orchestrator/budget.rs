@@ -81,6 +81,16 @@ impl Spent {
     }
 }
 
+impl PastRun {
+    /// How the run's budget is used up already, in words, if it is.
+    #[must_use]
+    pub fn used_up(&self, budget: &Budget) -> Option<String> {
+        let (usage, attempts) = self.spent();
+        let spent = Spent { wall: self.worked, usage, shown_bytes: 0, attempts };
+        spent.reached(budget, Of::Run).map(|used_up| used_up.because)
+    }
+}
+
 /// What the whole run has used, over all tasks and over a crash.
 #[derive(Debug, Default)]
 pub(super) struct RunSpent(Mutex<Counted>);

@@ -201,14 +201,16 @@ impl Ended {
 impl Orchestrator for Loop {
     async fn run(&self, request: RunRequest) -> Result<RunReport, RunError> {
         let started = self.services.clock.elapsed();
+        // Before this process says of itself that it lives.
+        let seen = self.services.journal.last_alive(&request.run).await;
         let _one_run_at_a_time = self.services.lock.acquire(&request.run).map_err(environment)?;
-        let (past, cut_off) = self.past(&request).await?;
+        let (past, cut_off) = self.past(&request, seen).await?;
         let edits = self.services.tasks.edits();
         let list = self.tasks(past.as_ref(), &request.run).await?;
         self.has_its_tasks(past.as_ref(), &list)?;
         let (list, cut_off) = self.use_up(list, cut_off, &request).await?;
         let (plan, asked) = match &past {
-            Some(past) => (past.plan.clone(), past.left(&list)),
+            Some(past) => (planned_anew(past, &request), past.left(&list)),
             None => (plan(&request), list.select(&request.tasks, request.again).map_err(RunError::Usage)?),
         };
         let base = self.services.workspaces.begin(begin(&request.run, past.as_ref())).await.map_err(environment)?;
@@ -244,10 +246,11 @@ impl Orchestrator for Loop {
             merging: tokio::sync::Mutex::default(),
             fallbacks: AtomicU32::new(0),
         });
-        context.announce(&request, &queue, plan, &base).await?;
+        context.announce(&request, &queue, plan, &base, past.seen).await?;
         context.announce_cut_off(&request, cut_off).await?;
         context.look_at_records().await?;
         context.services.workspaces.room().await.map_err(environment)?;
+        let before = past.worked;
         let worked = context.work_until(&request, queue, past).await;
         let branches = context.put_back().await;
         self.services.publish(None, EventKind::RunEnded);
@@ -256,7 +259,7 @@ impl Orchestrator for Loop {
         let (interrupted, stopped) = (request.cancel.is_cancelled(), context.stopped.get().copied());
         let entry = JournalEntry::RunEnded { interrupted, stopped, ahead: branches.ahead.clone() };
         self.services.journal.record(entry).await.map_err(environment)?;
-        let duration = self.services.clock.elapsed().saturating_sub(started);
+        let duration = before + self.services.clock.elapsed().saturating_sub(started);
         Ok(context.sum_up(ended, duration, interrupted, &branches.ahead))
     }
 }
@@ -293,7 +296,11 @@ impl Loop {
 
     /// What the journal tells of a run that goes on, and the attempts that were cut short too often. Their results are told of
     /// as if they were written down, which they are when the run is announced.
-    async fn past(&self, request: &RunRequest) -> Result<(Option<PastRun>, Vec<CutOff>), RunError> {
+    async fn past(
+        &self,
+        request: &RunRequest,
+        seen: Option<Timestamp>,
+    ) -> Result<(Option<PastRun>, Vec<CutOff>), RunError> {
         let boot = self.services.clock.boot();
         if request.start == Start::New {
             return Ok((None, cut_off(self.earlier(&request.run).await.iter().map(Vec::as_slice), boot.as_deref())));
@@ -302,7 +309,8 @@ impl Loop {
         let cut_off = cut_off([entries.as_slice()], boot.as_deref());
         let now = entries.last().map_or_else(|| self.services.clock.now(), |(at, _)| *at);
         entries.extend(cut_off.iter().map(|cut| (now, cut.clone().judged())));
-        let past = resume::replay(&entries);
+        let mut past = resume::replay(&entries);
+        past.lived_until(seen);
         if past.plan.base.is_none() {
             return Err(RunError::Usage(format!(
                 "run {} cannot go on: it never began, or not here, or by an older version, so its journal is not believed; \
@@ -358,7 +366,19 @@ fn plan(request: &RunRequest) -> RunPlan {
         again: request.again,
         everything: request.tasks.is_empty(),
         until: request.until,
+        options: request.options.clone(),
         ..RunPlan::default()
+    }
+}
+
+/// The plan of a run that goes on: as it was, but for what is given anew.
+fn planned_anew(past: &PastRun, request: &RunRequest) -> RunPlan {
+    RunPlan {
+        agent: request.agent.clone().or_else(|| past.plan.agent.clone()),
+        max_attempts: request.max_attempts.or(past.plan.max_attempts),
+        until: request.until,
+        options: request.options.clone().or(&past.plan.options),
+        ..past.plan.clone()
     }
 }
 
@@ -381,6 +401,7 @@ impl RunContext {
         queue: &Queue,
         plan: RunPlan,
         base: &RunBase,
+        seen: Option<Timestamp>,
     ) -> Result<(), RunError> {
         let services = &self.services;
         let jobs = services.settings.run().jobs;
@@ -396,7 +417,9 @@ impl RunContext {
         }
         // The settings and the task file are read from the user's checkout, whatever is committed.
         let tasks = services.settings.project().tasks.file_name().map(|n| n.to_string_lossy().into_owned());
-        let own = |file: &&String| **file == "project.json" || Some(*file) == tasks.as_ref();
+        let own = |file: &&String| {
+            matches!(file.as_str(), "project.json" | "reflexion.json") || Some(*file) == tasks.as_ref()
+        };
         let not_included: Vec<&String> = base.not_included.iter().filter(|file| !own(file)).collect();
         if !not_included.is_empty() {
             let files = not_included.iter().take(10).map(|file| file.as_str()).collect::<Vec<_>>().join(", ");
@@ -413,7 +436,9 @@ impl RunContext {
                 JournalEntry::RunStarted { run, pid, boot, tasks, plan }
             }
             Start::Resume => {
-                JournalEntry::RunResumed { run, pid, boot, tasks, until: request.until, head: base.head.clone() }
+                let (until, head) = (request.until, base.head.clone());
+                let plan = Some(Box::new(RunPlan { jobs, ..plan }));
+                JournalEntry::RunResumed { run, pid, boot, tasks, until, seen, plan, head }
             }
         };
         services.journal.record(entry).await.map_err(environment)
@@ -453,11 +478,16 @@ impl RunContext {
         };
         let Branches { moved, ahead } = &branches;
         if !moved.is_empty() {
-            warn(format!(
+            let what = format!(
                 "branches of the run were moved or deleted by somebody, and are put back: {}; what they were moved to is \
                  kept beside them (`git branch --list 'reflexion/*@*'`)",
                 moved.join(", ")
-            ));
+            );
+            let noticed = JournalEntry::Noticed { task: None, what: vec![what.clone()] };
+            if let Err(error) = self.services.journal.record(noticed).await {
+                warn(error.to_string());
+            }
+            warn(what);
         }
         if !ahead.is_empty() {
             warn(format!(

@@ -55,6 +55,10 @@ pub struct PastRun {
     pub standing: RunStanding,
     /// How long processes worked on it.
     pub worked: Duration,
+    /// When the last of them was last known to live, where it was killed and that is later than its last entry.
+    pub seen: Option<Timestamp>,
+    /// The time of its last entry.
+    last: Option<Timestamp>,
 }
 
 /// How a run stands, as far as its journal tells.
@@ -168,15 +172,19 @@ pub fn replay(entries: &[(Timestamp, JournalEntry)]) -> PastRun {
     for (at, entry) in entries {
         let begins = matches!(entry, JournalEntry::RunStarted { .. } | JournalEntry::RunResumed { .. });
         past.worked += before.filter(|_| !begins).map_or(Duration::ZERO, |before| between(before, *at));
-        before = Some(*at);
+        past.last = before.replace(*at);
         match entry {
             JournalEntry::RunStarted { run, tasks, plan, .. } => {
                 let (run, plan, tasks) = (Some(run.clone()), plan.clone(), tasks.clone());
                 past = PastRun { run, plan, tasks, ..PastRun::default() };
             }
-            JournalEntry::RunResumed { until, .. } => {
+            JournalEntry::RunResumed { until, seen, plan, .. } => {
+                past.lived_until(*seen);
                 past.standing = RunStanding::Open;
-                past.plan.until = until.or(past.plan.until);
+                match plan {
+                    Some(plan) => past.plan = RunPlan::clone(plan),
+                    None => past.plan.until = until.or(past.plan.until),
+                }
             }
             JournalEntry::RunEnded { interrupted: false, stopped: None, .. } => past.standing = RunStanding::Done,
             JournalEntry::RunEnded { .. } => past.standing = RunStanding::Stopped,
@@ -194,6 +202,7 @@ pub fn replay(entries: &[(Timestamp, JournalEntry)]) -> PastRun {
             past.begun.entry(task.clone()).or_default().take(*at, entry, &injected);
         }
     }
+    past.last = before;
     for task in past.begun.values_mut() {
         for used in std::mem::take(&mut task.turns).into_values() {
             task.tally.usage += used;
@@ -208,6 +217,15 @@ fn between(from: Timestamp, to: Timestamp) -> Duration {
 }
 
 impl PastRun {
+    /// Its process lived until then at least: an agent that says nothing works all the same. One that ended by itself did nothing more.
+    pub(super) fn lived_until(&mut self, seen: Option<Timestamp>) {
+        let was_killed = self.standing == RunStanding::Open;
+        self.seen = seen.filter(|seen| was_killed && self.last.is_some_and(|last| last < *seen));
+        if let Some((last, seen)) = self.last.zip(self.seen) {
+            self.worked += between(last, seen);
+        }
+    }
+
     /// The tasks that it was asked for and has not ended with, where the list does not have them because the task file is away, empty or
     /// half written: then nothing tells that a person has taken them out.
     pub(super) fn lost(&self, list: &TaskList) -> Vec<&TaskId> {

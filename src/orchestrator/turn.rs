@@ -36,6 +36,7 @@ use crate::domain::FlakyHow;
 use crate::domain::GateOutcome;
 use crate::domain::JournalEntry;
 use crate::domain::Risk;
+use crate::domain::Role;
 use crate::domain::SessionVerdict;
 use crate::domain::Severity;
 use crate::domain::Standing;
@@ -119,6 +120,11 @@ impl TaskRun {
             }
             None => None,
         };
+        // What a program without records of its own says at its end would stand nowhere.
+        if !report.message.is_empty() && !course.watching.has_spoken() {
+            let text = report.message.clone();
+            course.watching.step(TranscriptItem::Message { role: Role::Assistant, text }, None);
+        }
         course.watching.step(end_of(&report), None);
         let changed = self.end_work(workspace).await?;
         self.blame(course, changed);
@@ -222,7 +228,8 @@ impl TaskRun {
 
     /// Says what was changed outside the files while somebody worked; gives what counts against whoever did.
     pub(super) async fn end_work(&self, workspace: &dyn Workspace) -> Result<Vec<String>, TaskRunError> {
-        let OutsideChanges { by_agent, mut for_person } = workspace.end_work().await?;
+        let OutsideChanges { by_agent, mut for_person, noticed } = workspace.end_work().await?;
+        self.notice(by_agent.iter().cloned().chain(noticed).collect()).await?;
         for_person.extend(self.context.services.journal.foreign_changes().await?);
         if !for_person.is_empty() {
             self.publish(EventKind::RepositoryChanged { what: for_person.clone() });
@@ -230,6 +237,15 @@ impl TaskRun {
             self.context.services.journal.record(entry).await?;
         }
         Ok(by_agent)
+    }
+
+    /// Writes down what is none of the work, for reports.
+    async fn notice(&self, what: Vec<String>) -> Result<(), TaskRunError> {
+        if what.is_empty() {
+            return Ok(());
+        }
+        let entry = JournalEntry::Noticed { task: Some(self.task.id.clone()), what };
+        Ok(self.context.services.journal.record(entry).await?)
     }
 
     fn say_stopped(&self, stopped: &Stopped) {
@@ -263,7 +279,9 @@ impl TaskRun {
         }
         // Rare, and boxed: every attempt would carry it.
         Box::pin(self.look_again(prepared, course, &stopped.change, &mut checks)).await?;
-        self.blame(course, changed_outside(&checks, &prepared.baseline));
+        let outside = changed_outside(&checks, &prepared.baseline);
+        self.notice(outside.clone()).await?;
+        self.blame(course, outside);
         course.only_there = Box::pin(self.only_in_workspace(prepared, &checks)).await?;
         if self.context.cancel.is_cancelled() {
             return Ok(None);
@@ -273,6 +291,9 @@ impl TaskRun {
         }
         self.say_rules_changed(course, &stopped.change, &workspace.prefix());
         let protected = protected(&prepared.protect, &stopped.change, &workspace.prefix());
+        if !protected.is_empty() {
+            self.notice(vec![format!("it changed protected files: {}", protected.join(", "))]).await?;
+        }
         let by_checks = self.by_checks(prepared, course, &stopped, &checks, &protected);
         self.publish_verdict(course, &by_checks, None).await;
         let diff = workspace.diff(&stopped.change.tree).await?;

@@ -65,6 +65,8 @@ pub(super) struct Seen {
     pub output: Option<u64>,
     /// The agent's own id of the conversation, with which it can be gone on with.
     pub agent_session: Option<String>,
+    /// It has said something since it was last told something.
+    spoke: bool,
     turns: u32,
     usage: Usage,
     /// The part of it since the agent was last told something.
@@ -107,7 +109,7 @@ impl Watching {
         let mut seen = self.seen();
         seen.trace.ask(prompt);
         (seen.last, seen.at) = (Last::Nothing, self.clock.elapsed());
-        (seen.turn_usage, seen.shown_bytes) = (Usage::default(), 0);
+        (seen.turn_usage, seen.shown_bytes, seen.spoke) = (Usage::default(), 0, false);
     }
 
     /// What the agent has done until now.
@@ -120,6 +122,11 @@ impl Watching {
         let seen = self.seen();
         let shown_bytes = if seen.turn_usage.tokens().is_some() { 0 } else { seen.shown_bytes };
         Spent { usage: seen.turn_usage, shown_bytes, ..Spent::default() }
+    }
+
+    /// Whether the agent itself has said something since it was last told something.
+    pub fn has_spoken(&self) -> bool {
+        self.seen().spoke
     }
 
     /// Ends at the next step after this call.
@@ -175,6 +182,7 @@ impl Seen {
             TranscriptItem::Session { agent_session, .. } => self.agent_session = Some(agent_session.clone()),
             _ => {}
         }
+        self.spoke |= parent.is_none() && matches!(item, TranscriptItem::Message { role: Role::Assistant, .. });
         self.trace.step(item, parent, Some(at));
         self.last = match item {
             TranscriptItem::Message { role: Role::Assistant, .. } if parent.is_none() => Last::Message,

@@ -4,6 +4,7 @@ use crate::domain::Timestamp;
 use jiff::civil::Time;
 use jiff::fmt::temporal::Pieces;
 use jiff::tz::TimeZone;
+use std::fmt;
 use std::str::FromStr;
 
 /// When everything stops: a time of day (the next one), or an instant.
@@ -82,6 +83,18 @@ impl Window {
     pub fn closes(&self, now: Timestamp, zone: &TimeZone) -> Timestamp {
         next(self.to, self.opens(now, zone), zone)
     }
+}
+
+/// As it is written, so that it can be read again.
+impl fmt::Display for Window {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}-{}", clock(self.from), clock(self.to))
+    }
+}
+
+fn clock(time: Time) -> String {
+    let seconds = if time.second() == 0 { "" } else { ":%S" };
+    time.strftime(&format!("%H:%M{seconds}")).to_string()
 }
 
 impl FromStr for Window {

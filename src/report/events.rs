@@ -5,6 +5,7 @@ use crate::domain::Event;
 use crate::domain::EventKind;
 use crate::domain::HealOutcome;
 use crate::domain::Origin;
+use crate::domain::SubtaskId;
 
 /// The event as one line for people; none for what only a live display shows.
 #[must_use]
@@ -16,10 +17,13 @@ pub fn line(event: &Event) -> Option<String> {
         EventKind::Routed { agents, because } => format!("goes to {}, because {because}", agents.join(", then ")),
         EventKind::Decomposed { parts } if parts.is_empty() => "is worked on as a whole, as was proposed".to_owned(),
         EventKind::Decomposed { parts } => first_words(&format!("in {} parts: {}", parts.len(), parts.join("; "))),
-        EventKind::AttemptStarted { attempt, agent, injected, .. } => match injected {
-            0 => format!("attempt {attempt}: {agent} works"),
-            n => format!("attempt {attempt}: {agent} works, with {} in its prompt", plural(*n, "reflection")),
-        },
+        EventKind::AttemptStarted { subtask, attempt, agent, injected } => {
+            let part = part(event, subtask);
+            match injected {
+                0 => format!("attempt {attempt}{part}: {agent} works"),
+                n => format!("attempt {attempt}{part}: {agent} works, with {} in its prompt", plural(*n, "reflection")),
+            }
+        }
         EventKind::AgentEnded { ending, files, detail } => {
             let detail = detail.as_ref().map(|d| format!("; {}", first_words(d))).unwrap_or_default();
             format!("agent stopped: {}, {} changed{detail}", ending.as_str(), plural(*files, "file"))
@@ -33,8 +37,8 @@ pub fn line(event: &Event) -> Option<String> {
             format!("turn {turn} ({}): {}", reason.as_str(), first_words(because))
         }
         EventKind::PersonNeeded { actions } => format!("waits for you: {}", actions.join("; ")),
-        EventKind::AttemptJudged { attempt, verdict, because } => {
-            format!("attempt {attempt}: {}, {because}", verdict.as_str())
+        EventKind::AttemptJudged { subtask, attempt, verdict, because } => {
+            format!("attempt {attempt}{}: {}, {because}", part(event, subtask), verdict.as_str())
         }
         EventKind::Reflected { origin, analysis, .. } => {
             format!("reflection ({}): {}", origin_word(origin), first_words(analysis))
@@ -74,6 +78,12 @@ pub fn line(event: &Event) -> Option<String> {
         Some(task) => format!("[{task}] {text}"),
         None => text,
     })
+}
+
+/// Which part an attempt is of, where its task has parts.
+fn part(event: &Event, subtask: &SubtaskId) -> String {
+    let whole = event.task.as_ref().is_some_and(|task| task.as_str() == subtask.as_str());
+    if whole { String::new() } else { format!(" of part `{subtask}`") }
 }
 
 /// A line is for watching; the whole text is in the memory and the journal.

@@ -35,6 +35,7 @@ fn push_task(text: &mut String, task: &TaskReport, width: usize) {
         (Some(verdict), _) => ("✗", verdict.as_str()),
         (None, Some(Status::Closed)) => ("-", "closed by you"),
         (None, Some(_)) => ("-", "taken out by you"),
+        (None, None) if task.endings.is_empty() => ("·", "not begun"),
         (None, None) => ("✗", "not judged"),
     };
     let attempts = match task.solved_at {

@@ -6,8 +6,10 @@ use crate::domain::policy::Agent;
 use crate::domain::policy::AgentKind;
 use crate::domain::policy::Generator;
 use crate::domain::policy::Model;
+use crate::domain::policy::Permissions;
 use crate::domain::policy::Sandbox;
 use crate::host::HostWorkTree;
+use crate::host::hidden_in_sandbox;
 use crate::host::try_base;
 use crate::host::try_sandbox;
 use crate::services::Command;
@@ -173,20 +175,47 @@ fn files_at_base(root: &Path) -> Vec<PathBuf> {
     })
 }
 
-/// Whether the project's sandbox works here; nothing where it has none.
-pub async fn sandbox_health(settings: &dyn Settings, trusted: bool) -> Option<Health> {
+/// Whether the project's sandbox works here, and which agents in use it hides; nothing where it has none.
+pub async fn sandbox_health(settings: &dyn Settings, used: &[String], trusted: bool) -> Vec<Health> {
     let sandbox = &settings.environment().sandbox;
     if *sandbox == Sandbox::None {
-        return None;
+        return Vec::new();
     }
     if !trusted {
-        return Some(Health::unsure("sandbox", sandbox.to_string(), NOT_STARTED));
+        return vec![Health::unsure("sandbox", sandbox.to_string(), NOT_STARTED)];
     }
     let good = format!("{sandbox} keeps programs from writing to your checkout; tried");
-    Some(match try_sandbox(settings.project(), sandbox).await {
-        Ok(()) => Health::good("sandbox", good),
-        Err(error) => Health::bad("sandbox", error.to_string(), "no run begins before that works, see docs/sandbox.md"),
-    })
+    if let Err(error) = try_sandbox(settings.project(), sandbox).await {
+        return vec![Health::bad("sandbox", error.to_string(), "no run begins before that works, see docs/sandbox.md")];
+    }
+    let programs = programs_of(settings, used);
+    let hidden = hidden_in_sandbox(settings.project(), sandbox, &programs).await;
+    let hidden = hidden.into_iter().map(|program| {
+        let hidden = CommandError::Hidden { program };
+        Health::bad("sandbox", hidden.to_string(), "no agent of that program can work before that, see docs/sandbox.md")
+    });
+    std::iter::once(Health::good("sandbox", good)).chain(hidden).collect()
+}
+
+/// The programs of these agents that are there outside of a sandbox. One that is named from its workspace may be made there.
+fn programs_of(settings: &dyn Settings, used: &[String]) -> Vec<String> {
+    let own = |agent: &Agent| match &agent.kind {
+        AgentKind::Command { argv } | AgentKind::Acp { argv, .. } => argv.first().cloned(),
+        AgentKind::Cli { adapter, argv, .. } => {
+            argv.first().cloned().or_else(|| Some(describe(adapter)?.program.clone()))
+        }
+        AgentKind::Repair | AgentKind::Completion { .. } => None,
+    };
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let is_there = |program: &String| {
+        let named_elsewhere = !program.contains('/') || Path::new(program).is_absolute();
+        named_elsewhere && find_program(program, &settings.project().root, &path).is_some()
+    };
+    let mut programs: Vec<String> =
+        used.iter().filter_map(|name| own(settings.agents().named.get(name)?)).filter(is_there).collect();
+    programs.sort();
+    programs.dedup();
+    programs
 }
 
 /// The coding agents that are installed here, by name, in the order in which they are proposed.
@@ -215,8 +244,11 @@ impl Doctor<'_> {
                 let program = argv.first().cloned().or(own).unwrap_or_default();
                 vec![self.program(&what, &program).unless_bad(NOT_STARTED)]
             }
-            AgentKind::Cli { adapter, argv, .. } => match describe(adapter) {
-                Some(description) => self.described(&what, argv, description).await,
+            AgentKind::Cli { adapter, argv, options } => match describe(adapter) {
+                Some(description) => {
+                    let allows = options.permissions == Permissions::Allow;
+                    self.described(&what, argv, allows, description).await
+                }
                 None => vec![Health::bad(&what, format!("nothing is known of `{adapter}`"), "name another `type`")],
             },
         }
@@ -232,12 +264,15 @@ impl Doctor<'_> {
     }
 
     /// A coding agent's program: its version first, and its login only if it starts.
-    async fn described(&self, what: &str, argv: &[String], description: &Description) -> Vec<Health> {
+    async fn described(&self, what: &str, argv: &[String], allows: bool, description: &Description) -> Vec<Health> {
         let own = [description.program.clone()];
         let argv = if argv.is_empty() { &own } else { argv };
         let version = self.version(what, argv, description).await;
         if version.state == HealthState::Bad {
             return vec![version];
+        }
+        if let Some(refused) = self.refused(what, allows, description) {
+            return vec![refused];
         }
         let login = self.login(&format!("{what}, login"), argv, description).await;
         vec![version, login]
@@ -281,6 +316,17 @@ impl Doctor<'_> {
             ),
         };
         Health::unsure(what, detail, advice)
+    }
+
+    /// What it says to root when it may do everything, without being asked.
+    fn refused(&self, what: &str, allows: bool, description: &Description) -> Option<Health> {
+        let refuses = description.refuses_root.as_ref().filter(|_| allows && rustix::process::geteuid().is_root())?;
+        let is_let = |name: &String| self.variable(name).is_some_and(|value| value == "1");
+        if refuses.unless.iter().any(is_let) {
+            return None;
+        }
+        let detail = format!("{} refuses to work without permissions as root, and you are root", description.title);
+        Some(Health::bad(what, detail, refuses.say.clone()))
     }
 
     /// Keys, credential files, then the program's own word, the cheapest first.

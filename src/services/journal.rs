@@ -28,6 +28,11 @@ pub trait Journal: Send + Sync {
     /// [`JournalError`] if they cannot be read or noted.
     async fn foreign_changes(&self) -> Result<Vec<String>, JournalError>;
 
+    /// When a process of the run was last known to live, as far as anybody keeps that.
+    async fn last_alive(&self, _run: &RunId) -> Option<Timestamp> {
+        None
+    }
+
     /// The runs that wrote anything down, newest first.
     ///
     /// # Errors

@@ -3,6 +3,7 @@
 use crate::domain::Again;
 use crate::domain::RunId;
 use crate::domain::RunKind;
+use crate::domain::RunOptions;
 use crate::domain::RunReport;
 use crate::domain::TaskId;
 use crate::domain::Timestamp;
@@ -36,6 +37,8 @@ pub struct RunRequest {
     pub kind: RunKind,
     /// When everything is stopped, whatever is at work; what is open stays open.
     pub until: Option<Timestamp>,
+    /// What the settings hold because the command line says so: written down, so that a run that goes on can have it again.
+    pub options: RunOptions,
     /// Whether it is a new run.
     pub start: Start,
     /// Lets attempts that are at work come to their end; nothing new begins, and what is open stays open.
@@ -57,6 +60,7 @@ impl RunRequest {
             max_attempts: None,
             kind: RunKind::Run,
             until: None,
+            options: RunOptions::default(),
             start: Start::New,
             drain: CancellationToken::new(),
             cancel,
@@ -71,7 +75,7 @@ pub enum Start {
     #[default]
     New,
     /// It goes on where its journal ends: with the tasks that are left, in the way in which it was asked for. Of the
-    /// request, the run, the deadline and the way to interrupt it count.
+    /// request, the run, the deadline, the options and the way to interrupt it count, and agent and attempts where they are given.
     Resume,
 }
 

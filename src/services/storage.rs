@@ -88,13 +88,13 @@ pub struct StoreReport {
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum StorageError {
     /// There is no such reflection.
-    #[error("not_found: no reflection has the id `{id}`")]
+    #[error("no reflection has the id `{id}`")]
     NotFound {
         /// The id asked for.
         id: ReflectionId,
     },
     /// The system refused to read or write.
-    #[error("storage_error: failed to {action} {path}: {message}", path = path.display())]
+    #[error("failed to {action} {path}: {message}", path = path.display())]
     Io {
         /// What was tried: `append to`, `read`, `prune`.
         action: &'static str,

@@ -145,6 +145,8 @@ pub struct OutsideChanges {
     pub by_agent: Vec<String>,
     /// What a person must look at, whoever did it.
     pub for_person: Vec<String>,
+    /// What is held against nobody, and told all the same: what reached nobody, or what anybody may have done.
+    pub noticed: Vec<String>,
 }
 
 /// A place to work in, or the clean room in which checks run. All methods are called by one task at a time.

@@ -1,6 +1,7 @@
 //! The journal of whichever run is going on.
 
 use super::journal::FileJournal;
+use super::run_sign::last_alive;
 use super::seal::Seals;
 use super::state;
 use crate::domain::JournalEntry;
@@ -72,6 +73,10 @@ impl Journal for RunJournal {
         let (Some(run), seals) = (run, self.seals.clone()) else { return Ok(Vec::new()) };
         let noted = tokio::task::spawn_blocking(move || seals.note(&run)).await;
         noted.map_err(|error| self.unsealed(&error))?.map_err(|error| self.unsealed(&error))
+    }
+
+    async fn last_alive(&self, run: &RunId) -> Option<Timestamp> {
+        last_alive(&self.project.state_dir(), run)
     }
 
     async fn runs(&self) -> Result<Vec<RunId>, JournalError> {

@@ -5,6 +5,7 @@ use super::lines::bare;
 use super::lines::for_each_line;
 use super::lines::json_problem;
 use super::past::FOREIGN;
+use super::run_sign::last_alive;
 use super::seal::Chain;
 use super::seal::Seals;
 use super::state;
@@ -24,6 +25,7 @@ use std::collections::HashMap;
 use std::collections::HashSet;
 use std::io;
 use std::path::Path;
+use std::path::PathBuf;
 
 /// So many unreadable lines are kept with what is wrong with them.
 const KEPT_PROBLEMS: usize = 100;
@@ -69,6 +71,7 @@ pub fn read_run(state_dir: &Path, run: &RunId, seals: &Seals) -> io::Result<RunL
 pub struct RunTail {
     tail: LineTail,
     seals: Seals,
+    state_dir: PathBuf,
     /// Nothing before the first line was read.
     chain: Option<Chain>,
     log: RunLog,
@@ -81,7 +84,7 @@ impl RunTail {
     #[must_use]
     pub fn new(state_dir: &Path, run: &RunId, seals: Seals) -> Self {
         let tail = LineTail::new(state::journal(state_dir, run));
-        Self { tail, seals, chain: None, log: nothing_of(run), torn_kept: false }
+        Self { tail, seals, state_dir: state_dir.to_owned(), chain: None, log: nothing_of(run), torn_kept: false }
     }
 
     /// What is read until now.
@@ -96,9 +99,10 @@ impl RunTail {
     /// # Errors
     /// If the file cannot be read at all.
     pub fn read_on(&mut self) -> io::Result<bool> {
+        self.log.alive = last_alive(&self.state_dir, &self.log.run);
         let Some(mut grown) = self.tail.grown(u64::MAX)? else { return Ok(false) };
         if grown.anew {
-            self.log = nothing_of(&self.log.run);
+            self.log = RunLog { alive: self.log.alive, ..nothing_of(&self.log.run) };
             self.chain = None;
         } else if self.log.torn {
             self.log.torn = false;
@@ -147,7 +151,7 @@ impl RunTail {
 }
 
 fn nothing_of(run: &RunId) -> RunLog {
-    RunLog { run: run.clone(), entries: Vec::new(), problems: Vec::new(), unreadable: 0, torn: false }
+    RunLog { run: run.clone(), entries: Vec::new(), problems: Vec::new(), unreadable: 0, alive: None, torn: false }
 }
 
 /// The reflections with these ids, as far as they are in the memory file.

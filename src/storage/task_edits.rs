@@ -12,7 +12,9 @@ use crate::domain::Status;
 use crate::domain::Task;
 use crate::domain::TaskId;
 use crate::domain::Timestamp;
+use crate::domain::is_integration;
 use crate::domain::nearest_id;
+use crate::domain::slug;
 use crate::files::Place;
 use crate::services::TasksError;
 use indexmap::IndexMap;
@@ -33,7 +35,7 @@ type Keys = IndexMap<String, Box<RawValue>>;
 
 impl FileTasks {
     /// Appends a task, given as the keys of its line; unknown keys are kept. What is missing is filled in: `id`
-    /// (`t-` and six hex digits), `status`, `createdAt`, `updatedAt`. The file is created if there is none.
+    /// (the title's [`slug`], with a number where that is taken; `t-` and six hex digits where a title has none), `status`, `createdAt`, `updatedAt`. The file is created if there is none.
     ///
     /// # Errors
     /// [`TasksError::Invalid`], [`TasksError::Exists`], [`TasksError::Io`]; nothing was changed then.
@@ -86,7 +88,8 @@ impl FileTasks {
         drop(append_locked(&Place::named(&self.task_file), None).map_err(io_error("create", &self.task_file))?);
         let mut editing = Editing::begin(self)?;
         if !given {
-            keys.insert("id".to_owned(), editing.free_id(&keys, now).into());
+            let id = editing.free_slug(&keys)?.unwrap_or_else(|| editing.free_id(&keys, now));
+            keys.insert("id".to_owned(), id.into());
         }
         let keys = spelled(&keys)?;
         let task = task_of(&keys)?;
@@ -164,7 +167,16 @@ fn newer_than_marks(now: Timestamp, overlay: &Overlay, id: &TaskId) -> Timestamp
 }
 
 fn task_of(keys: &Keys) -> Result<Task, TasksError> {
-    serde_json::from_str(&line_of(keys)?).map_err(invalid)
+    let line = line_of(keys)?;
+    serde_path_to_error::deserialize(&mut serde_json::Deserializer::from_str(&line)).map_err(|error| {
+        let path = error.path().to_string();
+        match invalid(error.into_inner()) {
+            TasksError::Invalid(words) if path != "." && !path.contains('?') => {
+                TasksError::Invalid(format!("`{path}`: {words}"))
+            }
+            other => other,
+        }
+    })
 }
 
 fn line_of(keys: &Keys) -> Result<String, TasksError> {
@@ -230,6 +242,18 @@ impl<'t> Editing<'t> {
     /// All keys of a line, also those that a [`Task`] does not know.
     fn keys(&self, line: &TaskLine) -> Result<Keys, TasksError> {
         serde_json::from_slice(&self.bytes[line.bytes.clone()]).map_err(invalid)
+    }
+
+    /// The title as an id that no task has or had: one that was removed may have left attempts and lessons behind.
+    fn free_slug(&self, keys: &Map<String, Value>) -> Result<Option<String>, TasksError> {
+        let Some(slug) = keys.get("title").and_then(Value::as_str).and_then(slug) else { return Ok(None) };
+        let overlay = self.tasks.read_overlay()?;
+        let is_free = |id: &String| {
+            let marked = TaskId::new(id.as_str()).is_ok_and(|id| overlay.newest(&id).is_some());
+            self.position(id).is_none() && !marked && !is_integration(id)
+        };
+        let numbered = (2_u32..).map(|n| format!("{slug}-{n}"));
+        Ok(std::iter::once(slug.clone()).chain(numbered).find(is_free))
     }
 
     fn free_id(&self, keys: &Map<String, Value>, now: Timestamp) -> String {
@@ -346,11 +370,13 @@ mod tests {
         let a = project.tasks.add(keys(json!({"title": "A", "mine": 1}))).await.unwrap();
         let b = project.tasks.add(keys(json!({"title": "A", "mine": 1}))).await.unwrap();
         assert_ne!(a.id, b.id);
-        assert_eq!(a.id.as_str().len(), "t-123456".len());
+        assert_eq!((a.id.as_str(), b.id.as_str()), ("a", "a-2"));
+        let other = project.tasks.add(keys(json!({"title": "合計を直す", "mine": 1}))).await.unwrap();
+        assert_eq!((&other.id.as_str()[..2], other.id.as_str().len()), ("t-", "t-123456".len()));
         let line = |id| {
             format!(r#"{{"id":"{id}","title":"A","mine":1,"status":"open","createdAt":"{NOW}","updatedAt":"{NOW}"}}"#)
         };
-        assert_eq!(project.text(), format!("{}\n{}\n", line(a.id), line(b.id.clone())));
+        assert!(project.text().starts_with(&format!("{}\n{}\n", line(a.id), line(b.id.clone()))));
         let twice = project.tasks.add(keys(json!({"id": b.id, "title": "B"}))).await;
         assert!(matches!(twice, Err(TasksError::Exists { .. })), "{twice:?}");
     }

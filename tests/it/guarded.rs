@@ -333,6 +333,7 @@ fn an_agent_whose_program_cannot_be_seen_inside_uses_up_no_attempt() {
     project.config(|config| config["agents"]["sh"]["argv"] = json!([program, "-c", "echo right > answer.txt"]));
     let ran = project.run(&["run", "--json"]);
     assert_eq!(ran.exits(4).says("cannot be seen inside the sandbox").task("a")["attempts"], json!(0));
+    prints(&project, &["doctor"], "cannot be seen inside the sandbox").exits(1);
     assert!(!project.dir.join("memory/reflections.jsonl").exists());
     // What is not there at all is said as ever, and so is a program of the project that is still to be written.
     project.config(|config| config["agents"]["sh"]["argv"] = json!(["/no/such/program"]));

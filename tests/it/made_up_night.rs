@@ -132,7 +132,7 @@ impl Night {
     /// As a reader of the journal gives it.
     pub fn log(&self, entries: usize) -> RunLog {
         let entries = self.entries[..entries].to_vec();
-        RunLog { run: run(), entries, problems: Vec::new(), unreadable: 0, torn: false }
+        RunLog { run: run(), entries, problems: Vec::new(), unreadable: 0, alive: None, torn: false }
     }
 
     /// As it stands on disk.

@@ -4,6 +4,7 @@ mod agents;
 mod allow;
 mod analyze;
 mod architecture;
+mod asked_for;
 mod bad_input;
 mod cases_cmds;
 mod cases_readers;
@@ -42,7 +43,11 @@ mod steering;
 #[cfg(feature = "cli")]
 mod state_files;
 #[cfg(feature = "cli")]
+mod told;
+#[cfg(feature = "cli")]
 mod trust;
 mod turns;
 #[cfg(feature = "cli")]
 mod watch;
+#[cfg(feature = "cli")]
+mod words;

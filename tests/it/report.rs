@@ -200,6 +200,8 @@ fn a_run_that_died_twice_and_a_clock_that_went_back_are_told() {
             boot: None,
             tasks: Vec::new(),
             until: None,
+            seen: None,
+            plan: None,
             head: None,
         },
     };
@@ -241,7 +243,7 @@ fn entries_in_any_order_never_break_it() {
 fn an_empty_or_unreadable_journal_claims_nothing() {
     let problems = vec![LineProblem { line: 1, message: "not JSON".to_owned() }];
     let run = RunId::new("r").unwrap();
-    let log = RunLog { run, entries: Vec::new(), problems, unreadable: 1, torn: true };
+    let log = RunLog { run, entries: Vec::new(), problems, unreadable: 1, alive: None, torn: true };
     let night = told::Night::of(&log, Life::Gone);
     let forms = forms(&night);
     assert!(forms[0].contains("Its journal holds nothing that can be read."), "{}", forms[0]);

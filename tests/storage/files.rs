@@ -244,7 +244,7 @@ async fn a_store_that_cannot_be_written_says_so_and_works_again_afterwards() {
     let refused = store.append(&[reflection("a", "s", 1)]).await.unwrap_err();
     let StorageError::Io { action, path: named, .. } = &refused else { panic!("{refused:?}") };
     assert_eq!((*action, named), ("append to", &path));
-    assert!(refused.to_string().starts_with("storage_error: failed to append to "), "{refused}");
+    assert!(refused.to_string().starts_with("failed to append to "), "{refused}");
     fs::remove_file(dir.path().join("memory")).unwrap();
     store.append(&[reflection("b", "s", 1)]).await.unwrap();
     assert_eq!(recent(&store, &of("s")).await, ["b"]);

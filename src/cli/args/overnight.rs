@@ -25,8 +25,8 @@ pub struct OvernightArgs {
     /// Begin when this part of the day begins, such as 22:00-07:00, and stop when it ends
     #[arg(long, value_name = "TIME-TIME", conflicts_with_all = ["until", "duration"])]
     pub between: Option<Window>,
-    /// Go on with the newest night that was killed or stopped, as it was asked for
-    #[arg(long, conflicts_with_all = ["again", "agent", "max_attempts"])]
+    /// Go on with the newest night that was killed or stopped, with the options that it had; those given here replace them
+    #[arg(long, conflicts_with = "again")]
     pub resume: bool,
     /// Begin a new night although the newest one was killed
     #[arg(long, conflicts_with = "resume")]
@@ -55,10 +55,12 @@ fn duration(text: &str) -> Result<SignedDuration, String> {
 }
 
 fn dollars(text: &str) -> Result<f64, String> {
-    let dollars = text.trim_start_matches('$').parse().ok().filter(|dollars: &f64| dollars.is_finite());
-    dollars.ok_or_else(|| "give US dollars, such as 20 or 2.50".to_owned())
+    let dollars =
+        text.trim_start_matches('$').parse().ok().filter(|dollars: &f64| dollars.is_finite() && *dollars > 0.0);
+    dollars.ok_or_else(|| "give US dollars, such as 20 or 2.50; without the option there is no limit".to_owned())
 }
 
 fn tokens(text: &str) -> Result<u64, String> {
-    text.parse().map_err(|_| "give a number of tokens, such as 2000000".to_owned())
+    let tokens = text.parse().ok().filter(|tokens| *tokens > 0);
+    tokens.ok_or_else(|| "give a number of tokens, such as 2000000; without the option there is no limit".to_owned())
 }

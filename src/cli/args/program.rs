@@ -36,7 +36,7 @@ use std::path::PathBuf;
                   3 a deadline, budget or limit left work open; 4 the environment failed; 130 interrupted."
 )]
 pub struct Args {
-    /// The directory with project.json
+    /// The directory with project.json, or one below it in the same checkout
     #[arg(long, short = 'C', global = true, value_name = "DIR", default_value = ".", hide_default_value = true)]
     pub project: PathBuf,
     /// What to do

@@ -85,7 +85,7 @@ pub struct TaskAddArgs {
     /// One line that says what is to be done
     #[arg(value_name = "TITLE")]
     pub title: String,
-    /// The id, such as fix-dates; `t-` and six digits if not given
+    /// The id, such as fix-dates; made of the title if not given
     #[arg(long)]
     pub id: Option<String>,
     /// More words for the agent

@@ -22,21 +22,17 @@ Nothing an agent does can change it: workspaces do not contain this directory.
 ///
 /// # Errors
 /// The system's, with the path; a usage error if somebody else wrote a `project.json` meanwhile.
-pub(super) fn write(dir: &Path, project: &str) -> anyhow::Result<Vec<String>> {
+pub(super) fn write(dir: &Path, name: &str, project: &str) -> anyhow::Result<Vec<String>> {
     let mut written = Vec::new();
     for (path, text) in [(".reflection/.gitignore", "*\n"), ("memory/README.md", MEMORY), ("tasks.jsonl", "")] {
         if create(dir, path, text)? {
             written.push(path.to_owned());
         }
     }
-    if !create(dir, "project.json", project)? {
-        return Err(UsageError(format!(
-            "{} was written by somebody else meanwhile",
-            dir.join("project.json").display()
-        ))
-        .into());
+    if !create(dir, name, project)? {
+        return Err(UsageError(format!("{} was written by somebody else meanwhile", dir.join(name).display())).into());
     }
-    written.push("project.json".to_owned());
+    written.push(name.to_owned());
     Ok(written)
 }
 

@@ -19,6 +19,10 @@ pub(super) struct Told<'a> {
     pub proposal: &'a Value,
     /// The files that were written; none in a dry run.
     pub written: &'a [String],
+    /// The coding agent that was chosen, if one is installed.
+    pub agent: Option<&'a str>,
+    /// All that are.
+    pub installed: &'a [&'static str],
 }
 
 impl Told<'_> {
@@ -48,6 +52,7 @@ impl Told<'_> {
             let nothing = if self.found.is_empty() { "No known toolchain was found. " } else { "" };
             let _ = writeln!(text, "{nothing}{NO_CHECK}\n");
         }
+        let _ = writeln!(text, "{}\n", self.chosen());
         if self.written.is_empty() {
             text.push_str("Nothing was written (--dry-run).\n");
             return text;
@@ -64,6 +69,23 @@ impl Told<'_> {
             self.example()
         );
         text
+    }
+
+    /// Who works, and who could.
+    fn chosen(&self) -> String {
+        let Some(agent) = self.agent else {
+            return "Agent: repair, which is built in and only finds small mistakes: no coding agent was found on PATH.".to_owned();
+        };
+        let others: Vec<&str> = self.installed.iter().copied().filter(|name| *name != agent).collect();
+        let others = if others.is_empty() {
+            String::new()
+        } else {
+            format!(
+                " Also installed: {}; `agents.default` names another one, or a list to fall back on.",
+                others.join(", ")
+            )
+        };
+        format!("Agent: {agent}.{others}")
     }
 
     /// A check for the example: a task is confirmed by the project's checks, unless there are none.

@@ -99,7 +99,7 @@ fn build() {
         Podfile.lock App.xcodeproj/project.pbxproj App.csproj App.sln Directory.Build.props packages.config pubspec.yaml
         build.zig flake.nix flake.lock default.nix vcpkg.json conanfile.txt .gitmodules vendor/lib/x.c third_party/z/z.c
         scripts/build.sh build/release.js justfile Taskfile.yml .pre-commit-config.yaml .husky/pre-push .npmrc .nvmrc
-        renovate.json elm.json dune-project deps.edn project.clj project.json PKGBUILD install.sh jest.config.js requirements.in requirements/dev.in .swiftlint.yml app.spec .prettierrc
+        renovate.json elm.json dune-project deps.edn project.clj project.json reflexion.json PKGBUILD install.sh jest.config.js requirements.in requirements/dev.in .swiftlint.yml app.spec .prettierrc
         gems.rb gems.locked gleam.toml CMakeLists.txt.in dist/bundle.js packages/a/dist/index.mjs lib/sub/ in/ docs/theme/",
     );
 }

@@ -96,7 +96,7 @@ const FILES: [(Surface, &str); 4] = [
          package.swift package.yaml packages.config packages.lock.json paket.dependencies pants.toml pdm.toml \
          phpstan.neon pipfile pixi.toml pkgbuild platformio.ini pnpm-lock.yaml pnpm-workspace.yaml pom.xml \
          premake5.lua project.clj project.json project.pbxproj project.toml pubspec.lock pubspec.yaml pylintrc \
-         pyproject.toml rebar.config rebar.lock renv.lock ruff.toml rush.json rust-toolchain rustfmt.toml setup.cfg \
+         pyproject.toml reflexion.json rebar.config rebar.lock renv.lock ruff.toml rush.json rust-toolchain rustfmt.toml setup.cfg \
          setup.py shadow-cljs.edn shard.lock shard.yml snapcraft.yaml stack.yaml taskfile.yaml taskfile.yml tox.ini \
          turbo.json uv.toml workspace workspace.bazel wscript xmake.lua yarn.lock",
     ),

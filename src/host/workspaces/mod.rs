@@ -63,6 +63,7 @@ pub(super) use sandbox::TRIED;
 pub use begin::try_base;
 pub use host_workspaces::HostWorkspaces;
 pub use host_workspaces::HostWorkspacesParams;
+pub use sandbox::hidden_in_sandbox;
 pub use sandbox::try_sandbox;
 
 use crate::services::WorkspaceError;

@@ -103,37 +103,33 @@ type Tips = BTreeMap<String, String>;
 #[derive(Debug)]
 pub(super) struct Watched {
     remotes: Tips,
+    /// The user's own branches and tags.
+    own: Tips,
     /// What in the home directory steers tools.
     home: HomeFiles,
 }
 
 impl Watched {
     pub(super) async fn now(begun: &Begun) -> Result<Self, WorkspaceError> {
-        let remotes = begun.remotes.tips(&begun.repository).await?;
+        let (remotes, own) = (begun.remotes.tips(&begun.repository).await?, own_tips(&begun.repository).await?);
         let known = begun.home_seen.lock().unwrap_or_else(PoisonError::into_inner).take();
         let home = match known {
             Some((at, home)) if at.elapsed() < AT_ONCE => home,
             _ => home_files().await?,
         };
-        Ok(Self { remotes, home })
+        Ok(Self { remotes, own, home })
     }
 
     /// Says what happened since. Nothing is taken back: others may have it already.
     pub(super) async fn differs(self, begun: &Begun, files: &Root) -> Result<OutsideChanges, WorkspaceError> {
-        let now = begun.remotes.tips(&begun.repository).await?;
-        let places: BTreeSet<&String> = self.remotes.keys().chain(now.keys()).collect();
-        let short = |id: &String| id.chars().take(12).collect::<String>();
         let mut said = OutsideChanges::default();
-        for place in places {
-            let what = match (self.remotes.get(place), now.get(place)) {
-                (old, new) if old == new => continue,
-                (Some(old), Some(new)) => format!("moved from {} to {}", short(old), short(new)),
-                (None, Some(new)) => format!("made at {}", short(new)),
-                (Some(old), None) => format!("deleted, it was at {}", short(old)),
-                (None, None) => continue,
-            };
-            said.for_person.push(format!("{place} was {what}: somebody pushed while an agent worked"));
+        for what in moved(&self.remotes, &begun.remotes.tips(&begun.repository).await?) {
+            said.for_person.push(format!("{what}: somebody pushed while an agent worked"));
         }
+        for what in moved(&self.own, &own_tips(&begun.repository).await?) {
+            said.noticed.push(format!("{what} while an agent worked: by it, by you, or by somebody else"));
+        }
+        said.noticed.extend(moved_there(files));
         let home = home_files().await?;
         let changed = home.changed_since(&self.home);
         *begun.home_seen.lock().unwrap_or_else(PoisonError::into_inner) = Some((Instant::now(), home));
@@ -149,6 +145,52 @@ impl Watched {
         }
         Ok(said)
     }
+}
+
+/// What is different, in words.
+fn moved(before: &Tips, now: &Tips) -> Vec<String> {
+    let places: BTreeSet<&String> = before.keys().chain(now.keys()).collect();
+    let short = |id: &String| id.chars().take(12).collect::<String>();
+    let what = |place: &&String| match (before.get(*place), now.get(*place)) {
+        (old, new) if old == new => None,
+        (Some(old), Some(new)) => Some(format!("moved from {} to {}", short(old), short(new))),
+        (None, Some(new)) => Some(format!("made at {}", short(new))),
+        (Some(old), None) => Some(format!("deleted, it was at {}", short(old))),
+        (None, None) => None,
+    };
+    places.into_iter().filter_map(|place| Some(format!("{place} was {}", what(&place)?))).collect()
+}
+
+/// Where the user's branches and tags stand, but for those that runs make and move themselves.
+async fn own_tips(repository: &Repository) -> Result<Tips, WorkspaceError> {
+    let found = repository.git().call(["for-each-ref", FORMAT, "refs/heads", "refs/tags"]).ok().await?;
+    let text = String::from_utf8_lossy(&found).into_owned();
+    let refs = text.lines().filter_map(|line| line.rsplit_once(' '));
+    let own = refs.filter(|(name, _)| !name.starts_with("refs/heads/reflexion/"));
+    Ok(own.map(|(name, id)| (format!("`{name}` of your repository"), id.to_owned())).collect())
+}
+
+/// Branches that the workspace's own repository had from the user's, and that were moved there, and tags that were made or moved
+/// there. Branches of an agent's own are its way to work.
+fn moved_there(files: &Root) -> Vec<String> {
+    let loose = |dir: &str| {
+        let dir = Path::new(DIR).join(dir);
+        let is_there = matches!(files.look(&dir), Ok(Some(look)) if look.kind == Kind::Dir);
+        let walk = is_there.then(|| files.walk(&dir)).into_iter().flatten().flatten();
+        let names = walk.filter(|(_, look)| look.kind == Kind::File);
+        names
+            .filter_map(|(path, _)| Some(path.strip_prefix(Path::new(DIR)).ok()?.display().to_string()))
+            .collect::<Vec<_>>()
+    };
+    let packed = files.read(&Path::new(DIR).join("packed-refs")).unwrap_or_default();
+    let packed = String::from_utf8_lossy(&packed).into_owned();
+    let had = |name: &String| packed.lines().any(|line| line.split_once(' ').is_some_and(|(_, packed)| packed == name));
+    let branches = loose("refs/heads").into_iter().filter(had);
+    let names: Vec<String> = branches.chain(loose("refs/tags")).map(|name| format!("`{name}`")).collect();
+    if names.is_empty() {
+        return Vec::new();
+    }
+    vec![format!("it moved or made {} in the repository of its workspace, which reaches nobody else", names.join(", "))]
 }
 
 async fn home_files() -> Result<HomeFiles, WorkspaceError> {

@@ -27,6 +27,11 @@ const LIMIT: Duration = Duration::from_mins(1);
 const SCRIPT: &str = r#"name=$1; shift; printf %s "$name" > "$name" || exit 101
 for place; do (: > "$place/$name"); done; echo "tried $#""#;
 
+/// Whether a program can be seen, without starting it.
+const SEEN: &str = r#"case $1 in */*) [ -x "$1" ] ;; *) found=$(command -v -- "$1") ;; esac || exit 102"#;
+/// How [`SEEN`] says that it cannot.
+const HIDDEN: i32 = 102;
+
 /// Tries the sandbox of a project: a program in it must be able to write to its workspace or clean room, and unable to write to the
 /// project, its repository and other clean rooms. What it did is looked at from outside.
 ///
@@ -40,6 +45,35 @@ pub async fn try_sandbox(project: &policy::Project, sandbox: &policy::Sandbox) -
     let tried = try_with(&runner.confined(project, sandbox.clone()), &layout, sandbox).await;
     layout.leave_rooms();
     tried
+}
+
+/// Which of these programs cannot be seen inside the sandbox of a project; none is started. Where that cannot be found out, none is named:
+/// [`try_sandbox`] says why.
+pub async fn hidden_in_sandbox(
+    project: &policy::Project,
+    sandbox: &policy::Sandbox,
+    programs: &[String],
+) -> Vec<String> {
+    let (runner, layout) = (HostRunner::of_project(project.state_dir()), Layout::new(project));
+    let runner = runner.confined(project, sandbox.clone());
+    let mut hidden = Vec::new();
+    let place = Path::new(TRIED).join(format!("reflexion-probe-{}", uuid::Uuid::now_v7().simple()));
+    if let Ok(work) = layout.worktrees()
+        && work.make_below(&place).is_ok()
+    {
+        for program in programs {
+            let words = ["sh", "-c", SEEN, "sh", program];
+            let command = Command { timeout: LIMIT, ..Command::new(words, work.path().join(&place)) };
+            if runner.run(command).await.is_ok_and(|output| output.end == CommandEnd::Exited(HIDDEN)) {
+                hidden.push(program.clone());
+            }
+        }
+        let _ = work.remove(&place);
+        let own = Path::new(TRIED);
+        let _ = work.remove(&own.join(".private")).and_then(|()| work.remove_empty(own));
+    }
+    layout.leave_rooms();
+    hidden
 }
 
 /// As [`try_sandbox`], with the runner that the run has.

@@ -466,6 +466,7 @@ impl Workspace for HostWorkspace {
         said.for_person.append(&mut state.changed_meanwhile);
         let mut told = self.parts.begun.told.lock().unwrap_or_else(PoisonError::into_inner);
         said.for_person.retain(|what| told.insert(what.clone()));
+        said.noticed.retain(|what| told.insert(what.clone()));
         Ok(said)
     }
 

@@ -277,11 +277,16 @@ fn rerun(facts: &Facts<'_>) -> String {
     let Some(test) = signature.tests.first().map(|test| one_line(test)) else {
         return String::new();
     };
+    let own = Own::of(facts);
     let command = match signature.tool.as_str() {
         "cargo test" => format!("cargo test {test}"),
         "cargo nextest" => format!("cargo nextest run {test}"),
-        "pytest" => format!("pytest '{test}'"),
-        "unittest" => format!("python -m unittest {test}"),
+        "pytest" => format!("{} '{test}'", own.up_to("pytest").unwrap_or_else(|| "pytest".to_owned())),
+        // Which Python, from where and with which path: only the check's own command knows.
+        "unittest" => match own.whole("-m unittest").filter(|_| is_plain(&test)) {
+            Some(whole) => format!("{whole} -k {test}"),
+            None => return String::new(),
+        },
         "go test" => format!("go test -run '{test}' ./..."),
         "jest" => format!("npx jest -t '{}'", test.replace(" › ", " ")),
         "vitest" => format!("npx vitest run -t '{}'", test.replace(" > ", " ")),
@@ -289,5 +294,42 @@ fn rerun(facts: &Facts<'_>) -> String {
         "node:test" => format!("node --test --test-name-pattern='{test}'"),
         _ => return String::new(),
     };
-    format!("Run only the failing test: `{command}`")
+    format!("Run only the failing test: `{}{command}`", own.enters)
 }
+
+/// Nothing in it means anything to a shell.
+fn is_plain(word: &str) -> bool {
+    word.chars().all(|c| c.is_alphanumeric() || "._".contains(c))
+}
+
+/// The check's own command, as far as it can be read without a shell: the directories that it enters first, and its last command.
+struct Own {
+    enters: String,
+    last: String,
+}
+
+impl Own {
+    fn of(facts: &Facts<'_>) -> Self {
+        let run = facts.failure.check.as_ref().map_or(String::new(), |check| one_line(&check.run.to_string()));
+        let mut commands: Vec<&str> = run.split("&&").map(str::trim).collect();
+        let last = commands.pop().unwrap_or_default().to_owned();
+        let entered =
+            commands.into_iter().take_while(|command| command.starts_with("cd ") && !command.contains(OF_SHELLS));
+        Self { enters: entered.map(|command| format!("{command} && ")).collect(), last }
+    }
+
+    /// The last command, if it is what is looked for and nothing follows it.
+    fn whole(&self, what: &str) -> Option<&str> {
+        (self.last.contains(what) && !self.last.contains(OF_SHELLS)).then_some(&self.last)
+    }
+
+    /// The last command up to a program's name in it.
+    fn up_to(&self, program: &str) -> Option<String> {
+        let words: Vec<&str> = self.whole(program)?.split_whitespace().collect();
+        let at = words.iter().position(|word| word.rsplit('/').next() == Some(program))?;
+        Some(words[..=at].join(" "))
+    }
+}
+
+/// What a shell may take for more than words.
+const OF_SHELLS: [char; 8] = ['|', ';', '&', '<', '>', '$', '`', '('];

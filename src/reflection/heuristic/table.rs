@@ -151,7 +151,7 @@ fn every_kind_of_failure_has_its_own_lesson() {
         "python3 -m unittest",
         1,
         (RootCause, 0.75),
-        &["AssertionError: -1 != 5", "`python -m unittest test_unit.Calc.test_add`"],
+        &["AssertionError: -1 != 5", "`python3 -m unittest -k test_unit.Calc.test_add`"],
     );
     check("jest", "npx jest", 1, (RootCause, 0.75), &["Expected: 2; Received: 3", "npx jest -t 'adds prices'"]);
     check("vitest", "npm test", 1, (RootCause, 0.75), &["expected 3 to be 2", "npx vitest run -t 'adds prices'"]);

@@ -32,6 +32,7 @@ use crate::domain::Verdict;
 use crate::domain::integration_branch;
 use std::collections::BTreeMap;
 use std::collections::HashMap;
+use std::collections::HashSet;
 
 impl Night {
     /// What a run did.
@@ -41,6 +42,7 @@ impl Night {
     pub fn of(log: &RunLog, life: Life) -> Self {
         let mut replay = Replay::of(log, life);
         let changed = std::mem::take(&mut replay.changed);
+        let security = std::mem::take(&mut replay.security);
         for task in &mut replay.tasks {
             for attempt in &task.attempts {
                 task.usage += replay.attempts[*attempt].usage;
@@ -58,6 +60,7 @@ impl Night {
             state: replay.state.unwrap_or(NightState::Dead),
             halted: replay.halted.clone(),
             changed,
+            security,
             superseded: life == Life::Superseded,
             stopped_pid: match life {
                 Life::Stopped { pid } if replay.state == Some(NightState::Running) => Some(pid),
@@ -110,11 +113,14 @@ impl Night {
     #[must_use]
     pub fn with_tasks(mut self, list: &TaskList) -> Self {
         let by_id: HashMap<&TaskId, &Task> = list.tasks.iter().map(|task| (&task.id, task)).collect();
+        let stuck = stuck(list);
         for task in &mut self.tasks {
             let Some(now) = by_id.get(&task.id) else { continue };
             if task.title.is_empty() {
                 task.title.clone_from(&now.title);
             }
+            task.held_by =
+                now.blockers().filter(|id| now.status != Status::Closed && stuck.contains(id)).cloned().collect();
             let by = list.closed_by.get(&task.id);
             let left = matches!(task.state, TaskState::Open | TaskState::Failed | TaskState::Blocked);
             if left && now.status == Status::Closed && by != Some(&self.run) {
@@ -165,6 +171,21 @@ impl Night {
         match self.plan.kind {
             RunKind::Run => "run",
             RunKind::Overnight => "night",
+        }
+    }
+}
+
+/// The tasks that wait for a person, and those that wait for one of them.
+fn stuck(list: &TaskList) -> HashSet<&TaskId> {
+    let blocked = list.tasks.iter().filter(|task| task.status == Status::Blocked);
+    let mut stuck: HashSet<&TaskId> = blocked.map(|task| &task.id).collect();
+    loop {
+        let before = stuck.len();
+        let waits = |task: &&Task| task.status != Status::Closed && task.blockers().any(|id| stuck.contains(id));
+        let more: Vec<&TaskId> = list.tasks.iter().filter(waits).map(|task| &task.id).collect();
+        stuck.extend(more);
+        if stuck.len() == before {
+            return stuck;
         }
     }
 }

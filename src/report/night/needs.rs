@@ -44,9 +44,22 @@ pub(super) fn go_on(night: &Night) -> Option<Step> {
         (RunKind::Overnight, NightState::Ended) => "reflexion overnight",
         (RunKind::Overnight, _) if night.superseded => "reflexion overnight",
         (RunKind::Overnight, _) if night.past_deadline => "reflexion overnight --resume --for 8h",
+        (RunKind::Overnight, NightState::Budget) => return Some(with_a_raised_budget(night)),
         (RunKind::Overnight, _) => "reflexion overnight --resume",
     };
     Some(step(command, "go on with what is open"))
+}
+
+/// A budget that is used up lets nothing begin until it is raised.
+fn with_a_raised_budget(night: &Night) -> Step {
+    match night.plan.options.raised() {
+        Some(flags) => {
+            step(format!("reflexion overnight --resume {flags}"), "go on with what is open, for twice as much")
+        }
+        None => {
+            step("reflexion overnight --resume", "go on with what is open, once `budget.run` is raised in the settings")
+        }
+    }
 }
 
 /// What needs a person, the most urgent first; every task once, and once more if its confirmed change wants review.
@@ -71,6 +84,8 @@ pub(super) fn needs(night: &Night) -> Vec<Need> {
     merge_at_once(night, &mut needs);
     needs.extend(changed(night));
     needs.extend(halted(night));
+    needs.extend(failed(night, &needs));
+    needs.extend(held(night, &needs));
     needs.extend(reviews(night));
     // Reviews come with the heaviest risk first already.
     needs.sort_by_key(|need| need.kind);
@@ -93,6 +108,36 @@ fn merge_at_once(night: &Night, needs: &mut [Need]) {
     let branches = waiting.iter().filter_map(|at| needs[*at].branch.as_deref());
     let command = format!("git merge {}", branches.map(quoted).collect::<Vec<_>>().join(" "));
     needs[last].commands.push(step(command, "merge all at once whose checks were green before"));
+}
+
+/// So many tasks of one need have a command each.
+const REOPENED: usize = 8;
+
+/// Tasks whose attempts are used up, where nothing more is said of them: nobody tries them again by itself.
+fn failed(night: &Night, needs: &[Need]) -> Option<Need> {
+    let told = |place: usize| needs.iter().any(|need| need.tasks.contains(&place));
+    let failed =
+        night.tasks.iter().enumerate().filter(|(place, task)| task.state == TaskState::Failed && !told(*place));
+    let tasks: Vec<usize> = failed.map(|(place, _)| place).collect();
+    let (it, them) = if tasks.len() == 1 { ("its", "it") } else { ("their", "them") };
+    let why = format!("{it} attempts are used up, and nobody tries {them} again before you open {them}");
+    let commands = tasks.iter().take(REOPENED).map(|place| reopen(&night.tasks[*place])).collect();
+    (!tasks.is_empty()).then_some(Need { kind: NeedKind::Failed, tasks, why, branch: None, commands })
+}
+
+/// Tasks that wait for one which waits for a person: they go on when that one does.
+fn held(night: &Night, needs: &[Need]) -> Vec<Need> {
+    let told = |place: usize| needs.iter().any(|need| need.tasks.contains(&place));
+    let held = |(place, task): &(usize, &NightTask)| {
+        task.state == TaskState::Open && !task.held_by.is_empty() && !told(*place)
+    };
+    let held = night.tasks.iter().enumerate().filter(held);
+    held.map(|(place, task)| {
+        let by: Vec<String> = task.held_by.iter().map(|id| format!("`{id}`")).collect();
+        let why = format!("{}, which waits for you", super::words::joined(&by));
+        Need { kind: NeedKind::Held, tasks: vec![place], why, branch: None, commands: Vec::new() }
+    })
+    .collect()
 }
 
 /// What is missing around all of them.
@@ -240,21 +285,26 @@ fn reviews(night: &Night) -> Vec<Need> {
     let yours =
         |task: &NightTask| matches!(task.merges.last(), Some(Merge { outcome: MergeOutcome::LeftToPerson { .. }, .. }));
     let confirmed = |task: &NightTask| matches!(task.state, TaskState::Merged | TaskState::Confirmed) && !yours(task);
-    let mut risky: Vec<(f64, usize, &NightTask, &str)> = Vec::new();
+    let mut to_see: Vec<(f64, usize, &NightTask, String)> = Vec::new();
     for (place, task) in night.tasks.iter().enumerate().filter(|(_, task)| confirmed(task)) {
-        if let Some(risk) = task.risk.as_ref().filter(|risk| risk.needs_review) {
-            risky.push((risk.score, place, task, &risk.reason));
+        let risk = task.risk.as_ref().filter(|risk| risk.needs_review);
+        let risky = risk.map(|risk| format!("{} (risk {})", risk.reason, risk.score));
+        let little = task.proof.filter(|proof| !proof.shows_a_difference());
+        let little = little.map(|proof| format!("{}, so look at it yourself", proof.words()));
+        let why: Vec<String> = risky.into_iter().chain(little).collect();
+        if !why.is_empty() {
+            to_see.push((risk.map_or(0.0, |risk| risk.score), place, task, why.join("; ")));
         }
     }
-    risky.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-    let need = |(score, place, task, reason): (f64, usize, &NightTask, &str)| Need {
+    to_see.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    let need = |(_, place, task, why): (f64, usize, &NightTask, String)| Need {
         kind: NeedKind::Review,
         tasks: vec![place],
-        why: format!("{reason} (risk {score})"),
+        why,
         branch: task.branch.clone(),
         commands: show(night, task).into_iter().collect(),
     };
-    risky.into_iter().map(need).collect()
+    to_see.into_iter().map(need).collect()
 }
 
 /// How to see a task's confirmed change.

@@ -24,6 +24,8 @@ use super::words::usage;
 use crate::domain::Flaky;
 use crate::domain::MergeOutcome;
 use crate::domain::Stop;
+use crate::domain::SubtaskId;
+use crate::domain::TaskId;
 use crate::domain::Verdict;
 use std::collections::HashSet;
 
@@ -119,7 +121,8 @@ pub(super) fn page(night: &Night, times: &Times) -> Page {
         let length = duration(super::replay::millis(to.duration_since(from)));
         format!("{} ({length}), {}", times.range(from, to), times.zone_name(to))
     });
-    let mut sections = vec![needs(night), done(night), failed(night), open(night, times), closed(night)];
+    let mut sections =
+        vec![needs(night), security(night), done(night), failed(night), open(night, times), closed(night)];
     sections.retain(|section| !section.items.is_empty() || section.id == "needs");
     sections.extend(
         [spend(night), time(night), limits(night, times), super::heals::section(night, times), lessons(night)]
@@ -161,6 +164,16 @@ fn needs(night: &Night) -> Section {
     section
 }
 
+/// What is none of the work, whoever did it.
+fn security(night: &Night) -> Section {
+    section("security", "Security", &night.security, |noticed| {
+        let ids: Vec<&str> = noticed.tasks.iter().map(TaskId::as_str).collect();
+        let name = if ids.is_empty() { "your repository".to_owned() } else { named(&ids) };
+        let lines = vec![ticked(&foreign(&noticed.what, CAUSE))];
+        Item { mark: Mark::Review, name, title: String::new(), lines, commands: Vec::new() }
+    })
+}
+
 fn need_item(night: &Night, need: &Need) -> Item {
     let why = foreign(&need.why, CAUSE);
     let tasks: Vec<&NightTask> = need.tasks.iter().filter_map(|place| night.tasks.get(*place)).collect();
@@ -169,6 +182,7 @@ fn need_item(night: &Night, need: &Need) -> Item {
         NeedKind::Repository => ("your repository".to_owned(), String::new()),
         NeedKind::Login => ("a login".to_owned(), String::new()),
         NeedKind::Environment => ("something is missing".to_owned(), String::new()),
+        _ if ids.len() > 1 => (named(&ids), String::new()),
         _ => (ids.join(", "), tasks.first().map(|task| foreign(&task.title, TITLE)).unwrap_or_default()),
     };
     let what = match need.kind {
@@ -178,6 +192,8 @@ fn need_item(night: &Night, need: &Need) -> Item {
         NeedKind::Unmerged => "not merged: ",
         NeedKind::YoursToMerge => "confirmed, and yours to merge: ",
         NeedKind::SetAside => "set aside: ",
+        NeedKind::Failed => "failed: ",
+        NeedKind::Held => "waits for ",
         NeedKind::Review => "done, and worth a look: ",
     };
     let mut lines = vec![ticked(&format!("{what}{why}"))];
@@ -191,7 +207,7 @@ fn need_item(night: &Night, need: &Need) -> Item {
     if matches!(need.kind, NeedKind::Login | NeedKind::Environment) && !ids.is_empty() {
         lines.push(text(format!("{} left open for it: {}", plural(ids.len(), "task"), named(&ids))));
     }
-    if let ([task], true) = (tasks.as_slice(), need.kind != NeedKind::Review) {
+    if let ([task], true) = (tasks.as_slice(), !matches!(need.kind, NeedKind::Review | NeedKind::Failed)) {
         lines.extend(kept(task));
     }
     let mark = if need.kind == NeedKind::Review { Mark::Review } else { Mark::Needs };
@@ -201,7 +217,8 @@ fn need_item(night: &Night, need: &Need) -> Item {
 /// What a report says of the task at this place.
 pub(super) fn item(night: &Night, place: usize, times: &Times) -> Item {
     let task = &night.tasks[place];
-    let need = night.needs.iter().find(|need| need.tasks.contains(&place) && need.kind != NeedKind::Review);
+    let apart = [NeedKind::Review, NeedKind::Failed];
+    let need = night.needs.iter().find(|need| need.tasks.contains(&place) && !apart.contains(&need.kind));
     match (need, task.state) {
         (Some(need), _) => need_item(night, need),
         (None, TaskState::Merged | TaskState::Confirmed) => done_item(night, task),
@@ -219,7 +236,7 @@ fn kept(task: &NightTask) -> Vec<Line> {
 
 /// Tasks that stand among what needs a person are not told again.
 fn told(night: &Night) -> HashSet<usize> {
-    let apart = [NeedKind::Review, NeedKind::Repository];
+    let apart = [NeedKind::Review, NeedKind::Repository, NeedKind::Failed];
     let needs = night.needs.iter().filter(|need| !apart.contains(&need.kind));
     needs.flat_map(|need| need.tasks.iter().copied()).collect()
 }
@@ -253,7 +270,9 @@ fn done(night: &Night) -> Section {
 
 fn done_item(night: &Night, task: &NightTask) -> Item {
     let mut lines = Vec::new();
+    let by_part = by_part(night, task);
     let tries = match (task.solved_at, task.judged) {
+        _ if !by_part.is_empty() => format!("confirmed after {}", plural(task.judged as usize, "attempt")),
         (Some(at), judged) if at == judged => format!("confirmed at attempt {at}"),
         (Some(at), judged) => format!("confirmed at attempt {at} ({judged} judged in this {})", night.noun()),
         (None, judged) => format!("confirmed after {}", plural(judged as usize, "attempt")),
@@ -265,8 +284,10 @@ fn done_item(night: &Night, task: &NightTask) -> Item {
     };
     let spent = usage(&task.usage).map(|spent| format!("; {spent}")).unwrap_or_default();
     lines.push(text(format!("{tries}{proof}; {} of agents' work{spent}", duration(task.agent_ms))));
+    lines.extend((!by_part.is_empty()).then(|| ticked(&by_part)));
     lines.extend(plan(task));
     lines.extend(flaky(night, task));
+    lines.extend(kept_earlier(task));
     let mut commands = Vec::new();
     match task.merges.last() {
         Some(Merge { outcome: MergeOutcome::Merged { commit, flaky }, .. }) => {
@@ -292,6 +313,33 @@ fn done_item(night: &Night, task: &NightTask) -> Item {
         }
     }
     Item { mark: Mark::Good, name: task.id.to_string(), title: foreign(&task.title, TITLE), lines, commands }
+}
+
+/// How many attempts each of its parts took, where it has several.
+fn by_part(night: &Night, task: &NightTask) -> String {
+    let mut parts: Vec<(&SubtaskId, usize)> = Vec::new();
+    for attempt in task.attempts.iter().map(|place| &night.attempts[*place]).filter(|one| one.fate == Fate::Judged) {
+        match parts.iter_mut().find(|(id, _)| **id == attempt.subtask) {
+            Some((_, judged)) => *judged += 1,
+            None => parts.push((&attempt.subtask, 1)),
+        }
+    }
+    if parts.iter().all(|(id, _)| id.as_str() == task.id.as_str()) {
+        return String::new();
+    }
+    let parts =
+        parts.into_iter().map(|(id, judged)| format!("`{}` {}", foreign(id.as_str(), 80), plural(judged, "attempt")));
+    format!("by part: {}", parts.collect::<Vec<_>>().join(", "))
+}
+
+/// The branches that keep work of it which was confirmed and did not merge.
+fn kept_earlier(task: &NightTask) -> Vec<Line> {
+    let kept = task.merges.iter().filter_map(|merge| match &merge.outcome {
+        MergeOutcome::Conflict { kept, .. } | MergeOutcome::Red { kept, .. } => Some((merge.attempt, kept)),
+        MergeOutcome::Merged { .. } | MergeOutcome::LeftToPerson { .. } => None,
+    });
+    kept.map(|(attempt, kept)| with_code(&format!("attempt {attempt} did not merge, and is kept on "), kept, ""))
+        .collect()
 }
 
 /// Who it was given to and in which parts, where that was decided for this task.
@@ -333,8 +381,11 @@ fn failed_item(night: &Night, task: &NightTask) -> Item {
     let mut lines = Vec::new();
     let cause = task.cause.as_ref().map_or("nothing says why".to_owned(), |cause| foreign(cause, CAUSE));
     lines.push(ticked(&format!("{}: {cause}", verdict(task.verdict))));
+    let by_part = by_part(night, task);
+    lines.extend((!by_part.is_empty()).then(|| ticked(&by_part)));
     lines.extend(plan(task));
     lines.extend(flaky(night, task));
+    lines.extend(kept_earlier(task));
     let lesson = task.attempts.iter().rev().find_map(|place| night.attempts[*place].reflection.as_ref());
     let lesson = lesson.and_then(|id| night.lesson(id));
     if let Some(words) = lesson.and_then(|lesson| lesson.suggestion.as_ref().or(lesson.analysis.as_ref())) {

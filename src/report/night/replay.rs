@@ -8,6 +8,7 @@ use super::value::Merge;
 use super::value::NightAttempt;
 use super::value::NightState;
 use super::value::NightTask;
+use super::value::Noticed;
 use super::value::Span;
 use super::value::SpanKind;
 use super::value::Spend;
@@ -73,6 +74,8 @@ pub(super) struct Replay {
     pub active: SignedDuration,
     /// What was changed in the user's repository and is not put back, and during which task.
     pub changed: Vec<(Option<usize>, String)>,
+    /// What was tried or done beside the work.
+    pub security: Vec<Noticed>,
 }
 
 /// A task while the journal is read.
@@ -98,7 +101,7 @@ impl Replay {
             let at = replay.time(*at);
             replay.take(at, entry);
         }
-        replay.finish(life);
+        replay.finish(life, log.alive);
         replay
     }
 
@@ -124,11 +127,14 @@ impl Replay {
                 self.plan = plan.clone();
                 self.begin(at, tasks);
             }
-            JournalEntry::RunStarted { tasks, .. } => self.resume(at, tasks),
-            JournalEntry::RunResumed { tasks, until, head, .. } => {
+            JournalEntry::RunStarted { tasks, .. } => self.resume(at, tasks, None),
+            JournalEntry::RunResumed { tasks, until, seen, plan, head, .. } => {
+                if let Some(plan) = plan {
+                    self.plan = RunPlan::clone(plan);
+                }
                 self.plan.until = *until;
                 self.head.clone_from(head);
-                self.resume(at, tasks);
+                self.resume(at, tasks, *seen);
             }
             JournalEntry::RunHalted { because } => self.halted = Some(because.clone()),
             JournalEntry::RunEnded { interrupted, stopped, ahead } => {
@@ -139,9 +145,17 @@ impl Replay {
                 let task = task.as_ref().map(|task| self.task(task));
                 self.changed.extend(what.iter().map(|what| (task, what.clone())));
             }
+            JournalEntry::Noticed { task, what } => {
+                what.iter().for_each(|what| self.notice(task.as_ref(), what));
+            }
             _ => self.take_of_task(at, entry),
         }
         self.last = Some(at);
+    }
+
+    /// The last sign of a process: its last entry, or when it was last known to live, on the clock that never goes back.
+    fn later(&self, last: Timestamp, alive: Timestamp) -> Timestamp {
+        alive.checked_add(self.set_back).unwrap_or(alive).max(last)
     }
 
     fn begin(&mut self, at: Timestamp, tasks: &[TaskId]) {
@@ -152,8 +166,9 @@ impl Replay {
     }
 
     /// The process before is dead; what it was in the middle of was cut off when it gave its last sign, or later.
-    fn resume(&mut self, at: Timestamp, tasks: &[TaskId]) {
+    fn resume(&mut self, at: Timestamp, tasks: &[TaskId], seen: Option<Timestamp>) {
         let last = self.last.unwrap_or(at);
+        let last = seen.map_or(last, |seen| self.later(last, seen)).min(at);
         self.cut_all(last, Fate::Cut);
         self.close_epoch(last);
         if at > last {
@@ -174,7 +189,7 @@ impl Replay {
         });
     }
 
-    fn finish(&mut self, life: Life) {
+    fn finish(&mut self, life: Life, alive: Option<Timestamp>) {
         let Some(last) = self.last else {
             let works = matches!(life, Life::Alive | Life::Stopped { .. });
             self.state = Some(if works { NightState::Running } else { NightState::Dead });
@@ -187,6 +202,9 @@ impl Replay {
             (Some(state), _) => (state, Fate::Cut),
         };
         self.state = Some(state);
+        // A process that had an agent at work and wrote nothing down lived all the same.
+        let last = alive.filter(|_| state == NightState::Dead).map_or(last, |alive| self.later(last, alive));
+        self.last = Some(last);
         self.cut_all(last, fate);
         self.close_epoch(last);
         for task in 0..self.tasks.len() {
@@ -227,6 +245,7 @@ impl Replay {
             | JournalEntry::RunHalted { .. }
             | JournalEntry::RunEnded { .. }
             | JournalEntry::RepositoryChanged { .. }
+            | JournalEntry::Noticed { .. }
             | JournalEntry::MergeReady { .. } => {}
             JournalEntry::TaskStarted { task, title, worker, routed, .. } => {
                 self.task_started(at, task, title, *worker);
@@ -253,6 +272,9 @@ impl Replay {
                 self.attempt_phase(attempt, at, SpanKind::Agent);
             }
             JournalEntry::TurnJudged { session, usage, .. } | JournalEntry::TurnNudged { session, usage, .. } => {
+                if let JournalEntry::TurnJudged { task, failed, .. } = entry {
+                    failed.iter().filter_map(|gate| tried(gate)).for_each(|what| self.notice(Some(task), what));
+                }
                 let Some(attempt) = self.by_session.get(session).copied() else { return };
                 *self.turn_usage.entry(attempt).or_default() += *usage;
                 self.attempts[attempt].stopped_at.get_or_insert(at);
@@ -293,6 +315,21 @@ impl Replay {
         }
     }
 
+    /// Each thing once, with the tasks that were worked on then.
+    fn notice(&mut self, task: Option<&TaskId>, what: &str) {
+        let place = match self.security.iter().position(|noticed| noticed.what == what) {
+            Some(place) => place,
+            None => {
+                self.security.push(Noticed { what: what.to_owned(), tasks: Vec::new() });
+                self.security.len() - 1
+            }
+        };
+        let tasks = &mut self.security[place].tasks;
+        if let Some(task) = task.filter(|task| !tasks.contains(task)) {
+            tasks.push(task.clone());
+        }
+    }
+
     /// The task's place; one that nobody asked for is added.
     pub(super) fn task(&mut self, id: &TaskId) -> usize {
         if let Some(task) = self.by_task.get(id) {
@@ -317,6 +354,7 @@ impl Replay {
             judged: 0,
             solved_at: None,
             merges: Vec::new(),
+            held_by: Vec::new(),
             in_work: false,
             landing: false,
             usage: Usage::default(),
@@ -587,6 +625,17 @@ impl Replay {
             None if told.in_work && self.state == Some(NightState::Running) => TaskState::Working,
             None => TaskState::Open,
         }
+    }
+}
+
+/// What a gate that refuted work has found the agent to do, where that is more than unfinished work.
+fn tried(gate: &str) -> Option<&'static str> {
+    match gate {
+        "no_direct_push" => {
+            Some("its own record shows a push to the default branch, or a merge, that nobody asked for")
+        }
+        "hooks_kept" => Some("its own record shows that it passed over the project's git hooks"),
+        _ => None,
     }
 }
 

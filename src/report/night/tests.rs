@@ -20,7 +20,7 @@ fn log(entries: &[Value]) -> RunLog {
         entry: serde_json::from_value(entry.clone()).unwrap_or_else(|error| panic!("{entry}: {error}")),
     };
     let entries = entries.iter().enumerate().map(entry).collect();
-    RunLog { run: RunId::new("r1").unwrap(), entries, problems: Vec::new(), unreadable: 0, torn: false }
+    RunLog { run: RunId::new("r1").unwrap(), entries, problems: Vec::new(), unreadable: 0, alive: None, torn: false }
 }
 
 fn night(entries: &[Value]) -> Night {
@@ -114,7 +114,11 @@ fn every_end_of_a_task_has_its_state() {
     check(&[green(), ended("a", confirmed(), "closed", json!({"branch": "b"}))], TaskState::Confirmed, &[]);
     // The task's own end was never written, and its merge was.
     check(&[green(), merge("a", 1, merged())], TaskState::Merged, &[]);
-    check(&[judged("a", 1, "failed"), ended("a", failed(), "blocked", json!({}))], TaskState::Failed, &[]);
+    check(
+        &[judged("a", 1, "failed"), ended("a", failed(), "blocked", json!({}))],
+        TaskState::Failed,
+        &[NeedKind::Failed],
+    );
     let unmerged = [green(), merge("a", 1, kept()), ended("a", failed(), "blocked", json!({}))];
     check(&unmerged, TaskState::Failed, &[NeedKind::Unmerged]);
     let left = json!({"kind": "left_to_person", "files": ["CLAUDE.md"], "branch": "reflexion/r/a"});

@@ -65,6 +65,8 @@ pub struct Night {
     pub counts: Counts,
     /// What needs a person, the most urgent first.
     pub needs: Vec<Need>,
+    /// What agents tried, or somebody did while they worked, that is none of the work: refs, tags, pushes, protected files, what steers tools.
+    pub security: Vec<Noticed>,
     /// Every task, in the order of work.
     pub tasks: Vec<NightTask>,
     /// Every agent run, in the order in which they began.
@@ -197,6 +199,8 @@ pub struct NightTask {
     pub solved_at: Option<u32>,
     /// What came of merging it, every time.
     pub merges: Vec<Merge>,
+    /// The tasks that it waits for and that wait for a person themselves.
+    pub held_by: Vec<TaskId>,
     /// At the last sign it was being worked on.
     pub in_work: bool,
     /// A commit or a merge of it was begun, and its end is not known: the next run looks.
@@ -212,6 +216,16 @@ impl NightTask {
     pub(super) fn is_patch(&self) -> bool {
         self.branch.as_ref().is_some_and(|branch| branch.ends_with(".patch"))
     }
+}
+
+/// Something that is none of the work.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Noticed {
+    /// What, in words.
+    pub what: String,
+    /// The tasks that were worked on then; none where nobody knows.
+    pub tasks: Vec<TaskId>,
 }
 
 /// An end of a merge.
@@ -336,6 +350,10 @@ pub enum NeedKind {
     YoursToMerge,
     /// A task that is set aside.
     SetAside,
+    /// Tasks whose attempts are used up: nobody tries them again by itself.
+    Failed,
+    /// Tasks that wait for one which waits for a person.
+    Held,
     /// A confirmed change that somebody should look at.
     Review,
 }

@@ -28,6 +28,9 @@ pub struct Description {
     pub version: Version,
     /// How it is known whether somebody is logged in.
     pub login: Login,
+    /// Where it does not work for root.
+    #[serde(default)]
+    pub refuses_root: Option<RefusesRoot>,
     pub(super) arguments: Arguments,
     /// Set in its environment before everything else: nothing that phones home or updates itself in the middle of a
     /// night.
@@ -67,6 +70,16 @@ pub struct Login {
     pub status: Option<Vec<String>>,
     /// What to do where nobody is.
     pub advice: String,
+}
+
+/// A program that does nothing for root when it may do everything.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RefusesRoot {
+    /// Variables that let it work all the same, set to 1; one is enough.
+    pub unless: Vec<String>,
+    /// What to do about it, for people.
+    pub say: String,
 }
 
 /// How it is started. `{model}`, `{turns}`, `{usd}`, `{text}` and `{conversation}` stand for values, `{json}` for the

@@ -42,6 +42,7 @@ fn of_run(entry: &JournalEntry) -> Option<String> {
         JournalEntry::RunResumed { tasks, .. } => {
             format!("goes on in another process: {} left", plural(tasks.len(), "task"))
         }
+        JournalEntry::Noticed { what, .. } => format!("noticed: {}", what.join("; ")),
         JournalEntry::RunEnded { interrupted: true, .. } => "interrupted".to_owned(),
         JournalEntry::RunEnded { stopped, .. } => match stopped {
             None => "over".to_owned(),

@@ -120,6 +120,8 @@ pub fn need(night: &Night, need: &Need) -> String {
         NeedKind::Unmerged => "not merged: ",
         NeedKind::YoursToMerge => "confirmed, and yours to merge: ",
         NeedKind::SetAside => "set aside: ",
+        NeedKind::Failed => "failed: ",
+        NeedKind::Held => "waits for ",
         NeedKind::Review => "worth a look: ",
     };
     let tasks = if need.tasks.len() > 1 { format!(" ({})", plural(need.tasks.len(), "task")) } else { String::new() };

@@ -1,0 +1,228 @@
+//! Words that help: where settings are looked for, how tasks are called, and what a wrong call is told.
+
+use crate::project::Project;
+use crate::project::RIGHT;
+use crate::project::Ran;
+use crate::project::task;
+use serde_json::json;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+/// The program, started in a directory below the project's.
+fn run_in(project: &Project, dir: &str, args: &[&str]) -> Ran {
+    let dir = project.dir.join(dir);
+    fs::create_dir_all(&dir).unwrap();
+    let mut command = project.command(args);
+    command.current_dir(dir);
+    Ran::of(command, "")
+}
+
+/// What Nx writes.
+const NX: &str = r#"{"$schema":"../node_modules/nx/schemas/project-schema.json","name":"shop","projectType":"application","targets":{"build":{}}}"#;
+
+#[test]
+fn commands_find_the_project_that_a_directory_lies_in() {
+    let project = Project::new(RIGHT);
+    run_in(&project, "src/deep", &["run"]).exits(0).says("[a] confirmed");
+    let list = run_in(&project, "src/deep", &["task", "list", "--json"]).exits(0).json();
+    assert_eq!(list["tasks"][0]["status"], "closed");
+    // Another checkout below is not this project, and nothing above its top is looked at.
+    fs::create_dir_all(project.dir.join("other/.git")).unwrap();
+    run_in(&project, "other/src", &["task", "list"]).exits(2).says("there is no project.json in").says("none above it");
+    // The nearest one counts.
+    project.write("packages/a/project.json", r#"{"name":"inner"}"#);
+    let shown = run_in(&project, "packages/a/src", &["config", "show"]);
+    assert!(shown.exits(0).stdout.contains("name = \"inner\""), "{}", shown.stdout);
+}
+
+#[test]
+fn without_a_repository_only_the_directory_itself_is_looked_at() {
+    let project = Project::without_git(RIGHT);
+    run_in(&project, "src", &["task", "list"]).exits(2).says("there is no project.json in");
+    project.run(&["task", "list"]).exits(0);
+}
+
+#[test]
+fn a_directory_of_another_owner_is_not_entered() {
+    if !rustix::process::geteuid().is_root() {
+        eprintln!("SKIPPED: only root can give a directory to somebody else");
+        return;
+    }
+    let project = Project::new(RIGHT);
+    fs::create_dir(project.dir.join("src")).unwrap();
+    std::os::unix::fs::chown(&project.dir, Some(4242), None).unwrap();
+    run_in(&project, "src", &["task", "list"]).exits(2).says("there is no project.json in");
+}
+
+#[test]
+fn where_project_json_is_another_tools_reflexion_json_holds_the_settings() {
+    let project = Project::new(RIGHT);
+    let settings = project.read("project.json");
+    project.write("project.json", NX);
+    project.run(&["task", "list"]).exits(2).says("run `reflexion init`");
+    let told = project.run(&["init", "--json"]).exits(0).json();
+    assert!(told["written"].as_array().unwrap().contains(&json!("reflexion.json")), "{told}");
+    assert_eq!(project.read("project.json"), NX.as_bytes());
+    project.run(&["init"]).exits(2).says("reflexion.json exists and was left as it is");
+    project.write("reflexion.json", &settings);
+    project.commit();
+    project.run(&["run"]).exits(0).says("[a] confirmed");
+    let shown = project.run(&["config", "show"]);
+    assert!(shown.exits(0).stdout.contains("(reflexion.json)"), "{}", shown.stdout);
+    project.write("reflexion.json", r#"{"jobs":"many"}"#);
+    project.run(&["task", "list"]).exits(2).says("reflexion.json:1:");
+}
+
+#[test]
+fn two_files_with_settings_are_refused() {
+    let project = Project::new(RIGHT);
+    project.write("reflexion.json", "{}");
+    project.run(&["task", "list"]).exits(2).says("reflexion.json and project.json both hold settings of reflexion");
+    // A key that says nothing is nobody's, and the other name wins.
+    project.write("project.json", r#"{"name":"shop"}"#);
+    project.run(&["task", "list"]).exits(0);
+}
+
+#[test]
+fn nobody_changes_their_own_rules_under_the_other_name_either() {
+    let project = Project::new(&format!("{RIGHT}; echo '{{\"checks\":[]}}' > reflexion.json"));
+    let settings = project.read("project.json");
+    fs::remove_file(project.dir.join("project.json")).unwrap();
+    project.write("reflexion.json", settings);
+    project.commit();
+    let told = project.run(&["overnight", "--json"]).exits(0).json();
+    assert_eq!((&told["tasks"][0]["needs"], &told["tasks"][0]["merged"]), (&json!("person"), &json!(null)), "{told}");
+}
+
+#[test]
+fn a_task_is_called_after_its_title() {
+    let project = Project::new(RIGHT);
+    let add =
+        |title: &str| project.run(&["task", "add", title, "--json"]).exits(0).json()["id"].as_str().unwrap().to_owned();
+    assert_eq!(add("It's the Café's total: 2.50 €!"), "its-the-cafes-total-2-50");
+    assert_eq!(add("its the cafes total 2 50"), "its-the-cafes-total-2-50-2");
+    assert_eq!(add("Integration"), "integration-2");
+    let long = add(&"a word or more ".repeat(20));
+    assert!(long.len() <= 64 && !long.ends_with('-'), "{long}");
+    let other = add("合計を直す");
+    assert!(other.starts_with("t-") && other.len() == 8, "{other}");
+}
+
+#[test]
+fn init_says_which_agent_it_chose_and_which_others_there_are() {
+    let project = Project::new(RIGHT);
+    fs::remove_file(project.dir.join("project.json")).unwrap();
+    let bin = project.out.join("bin");
+    fs::create_dir(&bin).unwrap();
+    let install = |name: &str| {
+        fs::write(bin.join(name), "#!/bin/sh\n").unwrap();
+        fs::set_permissions(bin.join(name), fs::Permissions::from_mode(0o755)).unwrap();
+    };
+    let init = |path: &Path| {
+        let mut command = project.command(&["init", "--dry-run"]);
+        command.env("PATH", path);
+        Ran::of(command, "")
+    };
+    init(&bin).exits(0).says("Agent: repair, which is built in");
+    install("claude");
+    install("codex");
+    init(&bin).exits(0).says("Agent: claude. Also installed: codex;");
+}
+
+#[test]
+fn doctor_knows_who_refuses_to_work_for_root() {
+    if !rustix::process::geteuid().is_root() {
+        eprintln!("SKIPPED: nobody refuses to work here");
+        return;
+    }
+    let project = Project::new(RIGHT);
+    let set = |more: serde_json::Value| {
+        project.config(|config| {
+            config["agents"] = json!({ "default": "cli", "cli": { "type": "claude", "argv": ["sh", "-c", "echo '2.1.330 (Claude Code)'"] } });
+            config["agents"]["cli"].as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        });
+        let mut command = project.command(&["doctor", "--json"]);
+        command.env_remove("IS_SANDBOX");
+        let findings = Ran::of(command, "").json()["findings"].clone();
+        let found = findings.as_array().unwrap().iter().find(|f| f["what"] == "agent `cli`").unwrap().clone();
+        (found["ok"].as_bool().unwrap(), found.to_string())
+    };
+    let (ok, said) = set(json!({}));
+    assert!(
+        !ok && said.contains("refuses to work without permissions as root") && said.contains("IS_SANDBOX"),
+        "{said}"
+    );
+    assert!(set(json!({ "env": { "IS_SANDBOX": "1" } })).0);
+    assert!(set(json!({ "permissions": "deny" })).0);
+}
+
+#[test]
+fn doctor_tells_of_setup_only_where_there_is_one() {
+    let project = Project::new(RIGHT);
+    let said = |project: &Project| {
+        let findings = project.run(&["doctor", "--checks", "--json"]).json()["findings"].clone();
+        let found = findings.as_array().unwrap().iter().find(|f| f["what"] == "workspace").unwrap().clone();
+        found["detail"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(said(&project), "made");
+    project.config(|config| config["setup"] = json!("true"));
+    assert_eq!(said(&project), "made, and setup ran");
+}
+
+#[test]
+fn a_lesson_names_the_checks_own_command_for_the_failing_test() {
+    let project = Project::new("echo '# more' >> app.py");
+    project.write("app.py", "def add(a, b):\n    return a - b\n");
+    project.write(
+        "it/test_app.py",
+        "import unittest\nfrom app import add\nclass Adds(unittest.TestCase):\n    def test_two(self):\n        self.assertEqual(add(2, 3), 5)\n",
+    );
+    let check = "python3 -B -m unittest discover -s it -t .";
+    project.write("it/__init__.py", "");
+    let task = crate::project::task_with_check("a", check);
+    project.tasks(&[task]);
+    project.config(|config| config["maxAttempts"] = 1.into());
+    project.run(&["run"]).exits(1);
+    let lesson = project.run(&["memory", "list", "--json"]).exits(0).json()["reflections"][0].clone();
+    let items = lesson["actionItems"].to_string();
+    let advised = items.split('`').find(|part| part.contains(" -k ")).unwrap_or_else(|| panic!("{items}")).to_owned();
+    assert_eq!(advised, format!("{check} -k it.test_app.Adds.test_two"));
+    // From where it is advised, it runs that test, and fails as the check did.
+    let ran = project.program("sh").args(["-c", &advised]).output().unwrap();
+    let printed = String::from_utf8_lossy(&ran.stderr).into_owned();
+    assert!(!ran.status.success() && printed.contains("Ran 1 test") && printed.contains("-1 != 5"), "{printed}");
+}
+
+#[test]
+fn wrong_calls_say_what_and_what_to_do() {
+    let project = Project::new(RIGHT);
+    let check = |args: &[&str], words: &[&str]| {
+        let ran = project.run(args);
+        words.iter().for_each(|words| _ = ran.exits(2).says(words));
+        for inner in ["expected ident", "struct ", "storage_error", "not_found", "budget.run"] {
+            assert!(!ran.stderr.contains(inner), "{args:?}: {}", ran.stderr);
+        }
+    };
+    check(&["task", "edit", "a", "foo"], &["`foo` is no JSON object", r#"'{"priority":0}'"#]);
+    check(&["task", "edit", "a", r#"{"title":5}"#], &["`title`: "]);
+    check(&["overnight", "--max-cost", "-5"], &["give US dollars, such as 20", "without the option there is no limit"]);
+    check(&["overnight", "--max-tokens", "0"], &["give a number of tokens"]);
+    check(&["memory", "show", "abc"], &["no reflection has the id `abc`", "`reflexion memory list`"]);
+    check(&["memory", "import", "nothere"], &["failed to read nothere", "name a JSON Lines file"]);
+    check(&["memory", "add"], &["stdin is not a reflection", r#"{"taskId":"#]);
+    project.write("project.json", r#"{"reflexion":null}"#);
+    check(&["task", "list"], &["`reflexion`: null is no value (leave the key out for what is built in)"]);
+}
+
+#[test]
+fn prompt_files_have_the_names_that_the_documents_say() {
+    let project = Project::new(RIGHT);
+    project.tasks(&[task("prices")]);
+    let run = project.run(&["run", "--json"]).exits(0).json()["run"].as_str().unwrap().to_owned();
+    let found = fs::read_dir(project.dir.join(format!(".reflection/runs/{run}/prompts"))).unwrap();
+    let names: Vec<String> = found.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    assert_eq!(names, ["prices+prices+1.md"]);
+    let document = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/formats.md")).unwrap();
+    assert!(document.contains("/prompts/prices+prices+2.md\n"));
+}

@@ -12,6 +12,7 @@ use super::Timestamp;
 use serde::Deserialize;
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 /// What is known of a failed attempt: the input of every generator (a command generator reads it as JSON on stdin).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -221,50 +222,139 @@ fn no_more(now: &[u64], before: &[u64]) -> bool {
     }
 }
 
-/// The tests of a failed run, as its runner names and counts them.
+/// The tests of a failed run, as its runner, or a file with its results, names them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CountedTests {
-    /// How many really ran: not those that were skipped, and not those that are expected to fail.
-    pub ran: usize,
-    /// Every failing test, and its failure without what changes from run to run.
-    pub failing: BTreeMap<String, String>,
+    /// How many really ran: not those that were skipped, and not those that are expected to fail. None: the runner does not count
+    /// those that pass.
+    pub ran: Option<usize>,
+    /// Every failing test, by its id.
+    pub failing: BTreeMap<String, FailedTest>,
+    /// The ids of those that passed; none where the runner does not name them.
+    pub passed: Option<BTreeSet<String>>,
+}
+
+/// How one test failed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FailedTest {
+    /// Its name, as its runner takes it; the id may have more to it.
+    pub name: String,
+    /// Code, place and message without what changes from run to run, with `\u{1f}` between them.
+    pub how: String,
+    /// What was expected and what came instead, or the message, in the runner's words.
+    pub detail: Option<String>,
+    /// Where inside the project, with its line.
+    pub frame: Option<String>,
+}
+
+/// What differs between the tests of a failed run and those of a failed run at the base, by id.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TestsBeside {
+    /// Fail, and did not fail there.
+    pub new: Vec<String>,
+    /// Failed there too, but in another way.
+    pub otherwise: Vec<String>,
+    /// Failed there, and neither fail nor pass here: they are not run any more.
+    pub gone: Vec<String>,
+    /// How many fewer were run than there.
+    pub fewer: usize,
+}
+
+impl TestsBeside {
+    /// Whether nothing fails that did not fail at the base, and all is still run.
+    #[must_use]
+    pub fn is_no_more(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl CountedTests {
+    /// What differs from the base. By id first: a test that failed there under this id may fail again, in the same way.
+    #[must_use]
+    pub fn beside(&self, base: &Self) -> TestsBeside {
+        let mut beside = TestsBeside::default();
+        for (test, failed) in &self.failing {
+            match base.failing.get(test) {
+                None => beside.new.push(test.clone()),
+                Some(before) if before.how != failed.how => beside.otherwise.push(test.clone()),
+                Some(_) => {}
+            }
+        }
+        if let Some(passed) = &self.passed {
+            let is_gone = |test: &&String| !self.failing.contains_key(*test) && !passed.contains(*test);
+            beside.gone = base.failing.keys().filter(is_gone).cloned().collect();
+        }
+        if let (Some(now), Some(before)) = (self.ran, base.ran) {
+            beside.fewer = before.saturating_sub(now);
+        }
+        beside
+    }
 }
 
 impl Signature {
     /// Whether this is the failure of `base`, or a part of it: nothing fails that did not fail there.
     #[must_use]
     pub fn is_no_more_than(&self, base: &Self) -> bool {
-        let same = self.fingerprint == base.fingerprint || self.is_less_of(base) || self.has_errors_of(base);
-        self.extent.is_within(&base.extent) && same
+        // What the fingerprint does not know: which test of a name it is, and whether the others still run.
+        let is_same = |beside: TestsBeside| beside.new.is_empty() && beside.gone.is_empty();
+        let same = self.fingerprint == base.fingerprint && self.beside(base).is_none_or(is_same);
+        self.extent.is_within(&base.extent) && (same || self.is_part_of(base) || self.has_errors_of(base))
     }
 
     /// Whether nothing is known to be wrong here and at `base` but errors that are named with their places, whichever comes first.
     fn has_errors_of(&self, base: &Self) -> bool {
         let named = |signature: &Self| signature.extent.errors_alone && !signature.extent.cut;
-        named(self) && named(base) && self.ended() == base.ended() && !self.was_cut()
+        named(self) && named(base) && self.ended_as(base) && !self.was_cut()
     }
 
-    /// The tool and its exit status.
-    fn ended(&self) -> (&str, Option<i32>) {
-        (&self.tool, self.exit_status)
+    /// The same tool with the same exit status. Some runners exit with the number of failing tests.
+    fn ended_as(&self, base: &Self) -> bool {
+        let counts = |signature: &Self| {
+            let failing = signature.counted.as_ref().map(|counted| counted.failing.len());
+            failing.is_some_and(|failing| {
+                signature.exit_status.and_then(|status| usize::try_from(status).ok()) == Some(failing)
+            })
+        };
+        self.tool == base.tool && (self.exit_status == base.exit_status || (counts(self) && counts(base)))
     }
 
     fn was_cut(&self) -> bool {
         self.timed_out || self.out_of_memory || self.signal.is_some()
     }
 
-    /// Whether this is the failure of `base` with fewer failing tests: those that fail failed there in the same way, and no
-    /// fewer tests ran than there. False where either is not known.
+    /// What differs between the tests here and at the base; none where either is not known test by test.
     #[must_use]
-    pub fn is_less_of(&self, base: &Self) -> bool {
-        let (Some(now), Some(before)) = (&self.counted, &base.counted) else { return false };
-        let known = |(test, how): (&String, &String)| before.failing.get(test) == Some(how);
-        self.ended() == base.ended()
+    pub fn beside(&self, base: &Self) -> Option<TestsBeside> {
+        Some(self.counted.as_ref()?.beside(base.counted.as_ref()?))
+    }
+
+    /// Whether each test that fails here failed at `base` in the same way, and all that ran there still runs. False where either is not
+    /// known test by test.
+    #[must_use]
+    pub fn is_part_of(&self, base: &Self) -> bool {
+        self.ended_as(base)
             && !self.was_cut()
             && !base.was_cut()
-            && now.ran >= before.ran
-            && now.failing.len() < before.failing.len()
-            && now.failing.iter().all(known)
+            && self.beside(base).is_some_and(|beside| beside.is_no_more())
+    }
+
+    /// The failure without the tests that failed at the base in the same way: what of it is new. None where that is not known, or where
+    /// no test is left.
+    #[must_use]
+    pub fn beyond(&self, base: &Self) -> Option<Self> {
+        let TestsBeside { new, otherwise, .. } = self.beside(base)?;
+        let mut counted = self.counted.clone()?;
+        counted.failing.retain(|test, _| new.contains(test) || otherwise.contains(test));
+        let (_, first) = counted.failing.first_key_value()?;
+        let mut how = first.how.split('\u{1f}').map(|part| Some(part.to_owned()).filter(|part| !part.is_empty()));
+        Some(Self {
+            code: how.next().flatten(),
+            message: how.next_back().flatten(),
+            frame: first.frame.clone(),
+            tests: counted.failing.values().map(|failed| failed.name.clone()).collect(),
+            counted: Some(counted),
+            ..self.clone()
+        })
     }
 }
 

@@ -255,6 +255,8 @@ mod tests {
     use super::*;
     use crate::domain::CheckCommand;
     use crate::domain::CheckStatus;
+    use crate::domain::CountedTests;
+    use crate::domain::FailedTest;
     use crate::domain::Output;
     use crate::domain::Signature;
     use crate::domain::TreeId;
@@ -402,10 +404,11 @@ mod tests {
     #[test]
     fn fewer_of_the_tests_that_were_red_are_no_other_failure() {
         let tests = |ran: usize, failing: &[(&str, &str)]| {
-            let failing = failing.iter().map(|(test, how)| ((*test).to_owned(), (*how).to_owned())).collect();
+            let one = |how: &str| FailedTest { how: how.to_owned(), ..FailedTest::default() };
+            let failing = failing.iter().map(|(test, how)| ((*test).to_owned(), one(how))).collect();
             let mut check = report(CheckScope::Project, "build", Some("x"));
             check.signature.fingerprint = format!("{failing:?}");
-            check.signature.counted = Some(crate::domain::CountedTests { ran, failing });
+            check.signature.counted = Some(CountedTests { ran: Some(ran), failing, passed: None });
             check
         };
         let known = |base: &CheckReport, now: &CheckReport| {

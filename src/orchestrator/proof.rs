@@ -179,7 +179,7 @@ impl Outcome {
                     let is_new = |test: &String| {
                         !before.contains(test) && known.is_none_or(|known| !known.failing.contains_key(test))
                     };
-                    counted.failing.iter().any(|(test, how)| is_new(test) && !is_about_a_name(how))
+                    counted.failing.iter().any(|(test, failed)| is_new(test) && !is_about_a_name(&failed.how))
                 }
                 None => {
                     check.signature.tests.iter().any(|test| !before.contains(test))
@@ -190,7 +190,7 @@ impl Outcome {
     }
 }
 
-/// The same of one test's failure, as [`CountedTests`](crate::domain::CountedTests) has it.
+/// The same of one test's failure, as [`FailedTest`](crate::domain::FailedTest) has it.
 fn is_about_a_name(how: &str) -> bool {
     let mut parts = how.split('\u{1f}');
     let code = parts.next().unwrap_or_default();

@@ -43,6 +43,9 @@ pub struct FailureContext {
     /// The names of the checks that ran and say nothing against the work: they passed, or were red before in the same way.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ran: Vec<String>,
+    /// What is to be done about it, in the words of whoever refuted the attempt; empty where a check is red, which says it itself.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub todo: Vec<String>,
     /// What the failing check (or, without one, the agent) printed.
     pub output: Output,
     /// What the failure looks like.
@@ -86,6 +89,7 @@ impl FailureContext {
             ending: Ending::Finished,
             check: None,
             ran: Vec::new(),
+            todo: Vec::new(),
             output: Output::default(),
             signature: Signature::default(),
             flaky: Vec::new(),
@@ -260,7 +264,30 @@ pub struct TestsBeside {
     pub fewer: usize,
 }
 
+/// So many tests are named in a sentence.
+const NAMED: usize = 5;
+
 impl TestsBeside {
+    /// Why this is more than failed at the base, in words; empty if it is not.
+    #[must_use]
+    pub fn words(&self) -> String {
+        let fails = |tests: &[String]| if tests.len() == 1 { "fails" } else { "fail" };
+        let runs = |tests: &[String]| if tests.len() == 1 { "is" } else { "are" };
+        let fewer = if self.fewer == 1 { "1 test less".to_owned() } else { format!("{} tests less", self.fewer) };
+        let parts = [
+            (!self.new.is_empty())
+                .then(|| format!("{} {}, and did not at the base", names_of(&self.new), fails(&self.new))),
+            (!self.otherwise.is_empty()).then(|| {
+                format!("{} {} in another way than at the base", names_of(&self.otherwise), fails(&self.otherwise))
+            }),
+            (!self.gone.is_empty()).then(|| {
+                format!("{}, which failed at the base, {} not run any more", names_of(&self.gone), runs(&self.gone))
+            }),
+            (self.fewer > 0 && self.gone.is_empty()).then(|| format!("{fewer} than at the base ran")),
+        ];
+        parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
+    }
+
     /// Whether nothing fails that did not fail at the base, and all is still run.
     #[must_use]
     pub fn is_no_more(&self) -> bool {
@@ -269,6 +296,15 @@ impl TestsBeside {
 }
 
 impl CountedTests {
+    /// The ids of the tests that fail here and failed at the base, too, in the same way: they do not count.
+    #[must_use]
+    pub fn known(&self, base: &Self) -> Vec<&str> {
+        let is_known = |(test, failed): &(&String, &FailedTest)| {
+            base.failing.get(*test).is_some_and(|before| before.how == failed.how)
+        };
+        self.failing.iter().filter(is_known).map(|(test, _)| test.as_str()).collect()
+    }
+
     /// What differs from the base. By id first: a test that failed there under this id may fail again, in the same way.
     #[must_use]
     pub fn beside(&self, base: &Self) -> TestsBeside {
@@ -328,6 +364,15 @@ impl Signature {
         Some(self.counted.as_ref()?.beside(base.counted.as_ref()?))
     }
 
+    /// The ids of the tests that fail here and failed at `base`, too, in the same way; empty where they are not known one by one.
+    #[must_use]
+    pub fn known_of(&self, base: &Self) -> Vec<&str> {
+        match (&self.counted, &base.counted) {
+            (Some(now), Some(base)) => now.known(base),
+            _ => Vec::new(),
+        }
+    }
+
     /// Whether each test that fails here failed at `base` in the same way, and all that ran there still runs. False where either is not
     /// known test by test.
     #[must_use]
@@ -355,6 +400,15 @@ impl Signature {
             counted: Some(counted),
             ..self.clone()
         })
+    }
+}
+
+/// `a`, `b` and 4 more.
+fn names_of(tests: &[String]) -> String {
+    let named: Vec<String> = tests.iter().take(NAMED).map(|test| format!("`{test}`")).collect();
+    match tests.len().saturating_sub(NAMED) {
+        0 => named.join(", "),
+        more => format!("{} and {more} more", named.join(", ")),
     }
 }
 

@@ -483,7 +483,8 @@ impl Runs<'_> {
             "Write a test that fails without the change of the code"
         };
         let because = format!("{because}. {next}");
-        turns::refuted(self.confirmed.judgement.clone(), because, self.confirmed.ending)
+        let refuted = turns::refuted(self.confirmed.judgement.clone(), because, self.confirmed.ending);
+        Judgement { todo: vec![next.to_owned()], ..refuted }
     }
 }
 

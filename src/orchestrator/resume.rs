@@ -430,7 +430,8 @@ impl PastTask {
         }
         let (verdict, proof, failure, because) = (*verdict, *proof, *failure, because.clone());
         let key = failure_key(failure, signature.as_deref(), &because);
-        let judgement = Judgement { verdict, proof, because, failure, failing: None, person: person.clone() };
+        let judgement =
+            Judgement { verdict, proof, because, failure, failing: None, person: person.clone(), todo: Vec::new() };
         self.inputs.push(Input::Judged { judgement, tree: tree.clone(), signature: key });
     }
 }

@@ -92,7 +92,7 @@ fn refuted_by_gates(judgement: Judgement, completion: &CompletionVerdict, ending
     let failed = completion.reasons.iter().filter(|reason| reason.outcome == GateOutcome::Failed);
     let failed: Vec<String> = failed.map(|reason| format!("{}: {}", reason.gate, reason.evidence)).collect();
     let because = if failed.is_empty() { completion.feedback.clone() } else { failed.join("; ") };
-    refuted(judgement, because, ending)
+    Judgement { todo: completion.next_actions.clone(), ..refuted(judgement, because, ending) }
 }
 
 /// What was confirmed or open, and is refuted by something that is no check.
@@ -149,6 +149,7 @@ mod tests {
             failure: refuted.then_some(FailureType::FalseDone),
             failing: None,
             person: Vec::new(),
+            todo: Vec::new(),
         }
     }
 

@@ -14,6 +14,7 @@
 
 mod counts;
 mod inline;
+mod junit;
 mod pattern;
 mod summary;
 mod table;
@@ -23,6 +24,9 @@ pub use inline::Apart;
 pub use inline::has_inline_tests;
 pub use inline::inline_tests;
 pub use inline::says_a_name_is_missing;
+pub use junit::TestOutcome;
+pub use junit::TestResult;
+pub use junit::junit;
 pub use summary::TestSummary;
 pub use summary::failed_test;
 pub use summary::quoted_summaries;

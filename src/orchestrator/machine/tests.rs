@@ -21,8 +21,15 @@ fn tree(name: &str) -> TreeId {
 }
 
 fn judged(verdict: Verdict, to: &str, signature: &str) -> Input {
-    let judgement =
-        Judgement { verdict, proof: None, because: "red".to_owned(), failure: None, failing: None, person: Vec::new() };
+    let judgement = Judgement {
+        verdict,
+        proof: None,
+        because: "red".to_owned(),
+        failure: None,
+        failing: None,
+        person: Vec::new(),
+        todo: Vec::new(),
+    };
     Input::Judged { judgement, tree: tree(to), signature: signature.to_owned() }
 }
 

@@ -22,7 +22,12 @@ use proptest::prelude::*;
 
 /// An attempt that claimed to be done, whose check printed this.
 fn failure(output: &str, run: &str, status: i32) -> FailureContext {
-    let spec = CheckSpec { name: "test".to_owned(), run: CheckCommand::Shell(run.to_owned()), timeout_ms: None };
+    let spec = CheckSpec {
+        name: "test".to_owned(),
+        run: CheckCommand::Shell(run.to_owned()),
+        timeout_ms: None,
+        results: None,
+    };
     let check = FailedCheck {
         name: "test".to_owned(),
         run: spec.run.clone(),

@@ -68,6 +68,11 @@ impl Listed {
         self.tests.iter().filter(|test| is(&test.outcome)).count()
     }
 
+    /// How many were run.
+    pub(super) fn ran(&self) -> usize {
+        self.count(|outcome| !matches!(outcome, Outcome::Skipped))
+    }
+
     /// Whether a summary counts what is listed.
     fn is_counted_by(&self, counts: Counts) -> bool {
         let within = |number: u64, least: usize, more: usize| {
@@ -81,7 +86,7 @@ impl Listed {
     }
 
     /// The tests by their ids; several of one id are numbered. None: nothing fails.
-    fn into_counted(self, ran: Option<usize>, output: &str) -> Option<CountedTests> {
+    pub(super) fn into_counted(self, ran: Option<usize>, output: &str) -> Option<CountedTests> {
         let mut seen: BTreeMap<String, usize> = BTreeMap::new();
         let mut counted = CountedTests { ran, ..CountedTests::default() };
         let mut passed = BTreeSet::new();
@@ -107,7 +112,7 @@ pub(super) fn counted(tool: &str, lines: &[&str], output: &str) -> Option<Counte
         "pytest" => return pytest(lines, output),
         "go test" => {
             let listed = go::each(lines)?;
-            let ran = listed.names_passed.then(|| listed.count(|outcome| !matches!(outcome, Outcome::Skipped)));
+            let ran = listed.names_passed.then(|| listed.ran());
             return listed.into_counted(ran, output);
         }
         _ => {}

@@ -26,6 +26,7 @@ mod shell;
 #[cfg(test)]
 mod table;
 mod tap;
+mod written;
 
 pub use reader::Signatures;
 pub(super) use reader::details;

@@ -14,6 +14,7 @@ use super::mask::mask;
 use super::python;
 use super::rust;
 use super::shell;
+use super::written::written;
 use crate::domain::CheckCommand;
 use crate::domain::CheckReport;
 use crate::domain::CheckStatus;
@@ -49,6 +50,21 @@ impl FailureReader for Signatures {
             CheckStatus::Failed => signature(check, &check.output.text()),
             CheckStatus::NotRun { because } => signature(check, because),
         }
+    }
+
+    fn read_with(&self, check: &CheckReport, results: &[String]) -> Result<Signature, String> {
+        let mut signature = self.read(check);
+        let Some(counted) = written(results)? else { return Ok(signature) };
+        if let Some((_, first)) = counted.failing.first_key_value() {
+            let mut how = first.how.split('\u{1f}').map(|part| Some(part.to_owned()).filter(|part| !part.is_empty()));
+            signature.code = how.next().flatten();
+            signature.message = how.next_back().flatten().map(|text| shorten(&text, MESSAGE_BYTES).into_owned());
+            signature.tests = counted.failing.values().map(|failed| failed.name.clone()).take(TESTS).collect();
+            signature.frame = None;
+            signature.fingerprint = fingerprint(&signature, None);
+        }
+        signature.counted = Some(counted);
+        Ok(signature)
     }
 }
 
@@ -184,6 +200,7 @@ pub(super) fn read_ended(printed: &str, status: i32) -> Signature {
             name: "p".into(),
             run: CheckCommand::Shell("./check".into()),
             timeout_ms: None,
+            results: None,
         },
         scope: crate::domain::CheckScope::Project,
         status: CheckStatus::Failed,

@@ -18,6 +18,7 @@ fn report(output: &str) -> CheckReport {
             name: "check".to_owned(),
             run: CheckCommand::Shell("./check.sh".to_owned()),
             timeout_ms: None,
+            results: None,
         },
         scope: CheckScope::Task,
         status: CheckStatus::Failed,

@@ -156,6 +156,13 @@ impl CheckReport {
         self.at_base(baseline).filter(|base| !base.passed()).and_then(|base| self.signature.beside(&base.signature))
     }
 
+    /// Why it cannot be known whether what fails in it is new, if nothing else is wrong with it.
+    #[must_use]
+    pub fn fails_unseen(&self, all: &[Self], baseline: &[Self], expects: Expects) -> Option<String> {
+        let beside = self.tests_beside(baseline).filter(TestsBeside::is_only_unseen)?;
+        self.may_be_known_red(all, baseline, expects).then(|| beside.words())
+    }
+
     /// Whether it was red at the base and passed.
     #[must_use]
     pub fn turned_green(&self, baseline: &[Self]) -> bool {

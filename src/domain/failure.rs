@@ -236,6 +236,8 @@ pub struct CountedTests {
     pub failing: BTreeMap<String, FailedTest>,
     /// The ids of those that passed; none where the runner does not name them.
     pub passed: Option<BTreeSet<String>>,
+    /// The runner stopped behind the first program with a failing test: of the tests in the others nothing is known.
+    pub stopped: bool,
 }
 
 /// How one test failed.
@@ -256,6 +258,8 @@ pub struct FailedTest {
 pub struct TestsBeside {
     /// Fail, and did not fail there.
     pub new: Vec<String>,
+    /// Fail in a program that was not run there, because the run had stopped before it: whether they failed there is not known.
+    pub unseen: Vec<String>,
     /// Failed there too, but in another way.
     pub otherwise: Vec<String>,
     /// Failed there, and neither fail nor pass here: they are not run any more.
@@ -277,6 +281,14 @@ impl TestsBeside {
         let parts = [
             (!self.new.is_empty())
                 .then(|| format!("{} {}, and did not at the base", names_of(&self.new), fails(&self.new))),
+            (!self.unseen.is_empty()).then(|| {
+                format!(
+                    "{} {} in a test program that did not run at the base, where the run had stopped before it, so that it is not known whether \
+                     that is new; let the check run all of them (`cargo test --no-fail-fast`)",
+                    names_of(&self.unseen),
+                    fails(&self.unseen)
+                )
+            }),
             (!self.otherwise.is_empty()).then(|| {
                 format!("{} {} in another way than at the base", names_of(&self.otherwise), fails(&self.otherwise))
             }),
@@ -293,9 +305,22 @@ impl TestsBeside {
     pub fn is_no_more(&self) -> bool {
         *self == Self::default()
     }
+
+    /// Whether nothing else is wrong than what nobody has seen at the base.
+    #[must_use]
+    pub fn is_only_unseen(&self) -> bool {
+        !self.unseen.is_empty() && Self { unseen: Vec::new(), ..self.clone() }.is_no_more()
+    }
 }
 
 impl CountedTests {
+    /// Whether the program that this test is in was not reached.
+    fn has_not_run(&self, test: &str) -> bool {
+        let program = |id: &str| id.split_once("::").map(|(program, _)| program.to_owned());
+        let mut ran = self.failing.keys().chain(self.passed.iter().flatten());
+        self.stopped && self.passed.is_some() && !ran.any(|id| program(id) == program(test))
+    }
+
     /// The ids of the tests that fail here and failed at the base, too, in the same way: they do not count.
     #[must_use]
     pub fn known(&self, base: &Self) -> Vec<&str> {
@@ -311,6 +336,7 @@ impl CountedTests {
         let mut beside = TestsBeside::default();
         for (test, failed) in &self.failing {
             match base.failing.get(test) {
+                None if base.has_not_run(test) => beside.unseen.push(test.clone()),
                 None => beside.new.push(test.clone()),
                 Some(before) if before.how != failed.how => beside.otherwise.push(test.clone()),
                 Some(_) => {}

@@ -3,6 +3,7 @@
 use super::attempt::Judged;
 use super::task::TaskRun;
 use crate::domain::CheckReport;
+use crate::domain::CheckScope;
 use crate::domain::Expects;
 use crate::domain::FailedCheck;
 use crate::domain::FailureContext;
@@ -135,7 +136,9 @@ pub(super) fn failed_check(check: &CheckReport) -> FailedCheck {
 /// something else refutes it says nothing.
 fn still_red(judged: &Judged) -> Option<&CheckReport> {
     let never_came_to_it = judged.change.no_op || !judged.ending.claims_done();
-    let counts = |at: &usize| !judged.old.checks.contains(at);
+    // Where the task has no check of its own, one that was red before may be all that shows what it is about.
+    let own = judged.checks.iter().any(|check| check.scope == CheckScope::Task);
+    let counts = |at: &usize| !own || !judged.old.checks.contains(at);
     let mut counted = judged.checks.iter().enumerate().filter(|(at, _)| counts(at)).map(|(_, check)| check);
     counted.find(|check| never_came_to_it && !check.passed() && !check.is_not_run())
 }

@@ -112,8 +112,10 @@ pub fn judge(evidence: &Evidence<'_>) -> Judgement {
     if !counted.iter().any(ran) {
         return unverifiable(evidence);
     }
+    let unseen = |i: usize| checks[i].fails_unseen(checks, baseline, evidence.expects);
     let red = |doubted: bool| {
-        counted.iter().copied().find(|&i| !evidence.checks[i].passed() && doubtful(evidence, i) == doubted)
+        let is_red = |i: &usize| !checks[*i].passed() && doubtful(evidence, *i) == doubted && unseen(*i).is_none();
+        counted.iter().copied().find(is_red)
     };
     if let Some(red) = red(false) {
         if let Some(because) = evidence.only_there {
@@ -137,6 +139,10 @@ pub fn judge(evidence: &Evidence<'_>) -> Judgement {
     if let Some(because) = checks.iter().find_map(contradicted) {
         let todo = "Let all tests of the base run to their end, and make them pass by changing the code";
         return refuted(evidence, None, because).to_do(todo);
+    }
+    if let Some((red, why)) = counted.iter().find_map(|&i| Some((i, unseen(i)?))) {
+        let because = format!("check `{}` is red ({}); {why}", checks[red].spec.name, checks[red].how());
+        return Judgement { because, ..unverifiable(evidence) };
     }
     let turned = counted.iter().find(|&&i| checks[i].turned_green(baseline));
     let red: Vec<&str> = (0..checks.len()).filter(known_red).map(|i| checks[i].spec.name.as_str()).collect();
@@ -475,7 +481,7 @@ mod tests {
             let failing = failing.iter().map(|(test, how)| ((*test).to_owned(), one(how))).collect();
             let mut check = report(CheckScope::Project, "build", Some("x"));
             check.signature.fingerprint = format!("{failing:?}");
-            check.signature.counted = Some(CountedTests { ran: Some(ran), failing, passed: None });
+            check.signature.counted = Some(CountedTests { ran: Some(ran), failing, ..CountedTests::default() });
             check
         };
         let known = |base: &CheckReport, now: &CheckReport| {
@@ -495,6 +501,31 @@ mod tests {
         let mut unknown = tests(5, &[("b", "no")]);
         unknown.signature.counted = None;
         assert!(!known(&base, &unknown), "nobody vouches for the names");
+    }
+
+    #[test]
+    fn what_was_changed_before_the_attempt_is_not_its_own() {
+        let files = |files: &[&str]| Change { files: files.iter().map(|&f| f.to_owned()).collect(), ..no_change() };
+        assert_eq!(nothing_changed(&files(&[])), "nothing was changed");
+        let found = nothing_changed(&files(&["index.js"]));
+        assert_eq!(
+            found,
+            "nothing was changed in this attempt; what differs from the base is of an earlier one: index.js"
+        );
+    }
+
+    fn no_change() -> Change {
+        Change {
+            tree: TreeId("t".to_owned()),
+            files: Vec::new(),
+            existed: Vec::new(),
+            leads_out: Vec::new(),
+            behind_links: Vec::new(),
+            left_out: Vec::new(),
+            remarks: Vec::new(),
+            diff_hash: String::new(),
+            no_op: true,
+        }
     }
 
     #[test]

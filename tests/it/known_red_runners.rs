@@ -193,7 +193,7 @@ fn a_task_that_fixes_one_of_two_red_tests_is_confirmed() {
         assert_eq!(said, (&json!("confirmed"), &json!("turned_green")), "{}: {}", suite.all, ended.because);
         assert!(ended.because.contains("check `all` is red as it was before"), "{}", ended.because);
         let prompt = ended.project.told("prompt");
-        assert!(prompt.contains("These tests failed before any attempt and do not count"), "{prompt}");
+        assert!(prompt.contains("These tests failed before any attempt. They do not count"), "{prompt}");
         assert!(prompt.lines().any(|line| line == suite.ids[0]), "{prompt}");
     });
 }

@@ -108,6 +108,46 @@ fn a_failing_test_reads_like_this() {
 }
 
 #[test]
+fn a_refutation_that_no_check_shows_has_a_lesson_of_its_own() {
+    let failure = FailureContext {
+        check: None,
+        ran: vec!["syntax".to_owned(), "test".to_owned()],
+        todo: vec!["Leave py/test_text.py as it is".to_owned(), "Change py/text.py".to_owned()],
+        output: Output::whole("it changed protected files: py/test_text.py"),
+        signature: Signature::default(),
+        ..test_failure()
+    };
+    let said = text(&draft(&failure));
+    assert!(said.contains("but this: it changed protected files: py/test_text.py."), "{said}");
+    assert!(said.contains("=> Leave py/test_text.py as it is.\n- Change py/text.py"), "{said}");
+    assert!(!said.contains("``") && !said.contains("exit status"), "{said}");
+    let unknown = FailureContext { ran: Vec::new(), todo: Vec::new(), ..failure };
+    let said = text(&draft(&unknown));
+    assert!(!said.contains("``"), "{said}");
+}
+
+#[test]
+fn the_lesson_of_a_check_that_was_red_before_is_about_what_is_new() {
+    let base = fixture("each-cargo-test-no-fail-fast", "cargo test", 101);
+    let text_of = base
+        .output
+        .text()
+        .replace("test tests::three ... ok\ntest tests::one", "test tests::three ... FAILED\ntest tests::one");
+    let printed = text_of
+        .replacen(
+            "---- tests::fails stdout",
+            "---- tests::three stdout ----\nError: \"broken\"\n\n---- tests::fails stdout",
+            1,
+        )
+        .replace("1 passed; 3 failed; 1 ignored", "0 passed; 4 failed; 1 ignored");
+    let mut now = failure(&printed, "cargo test", 101);
+    now.signature = now.signature.beyond(&base.signature).unwrap();
+    let said = text(&draft(&now));
+    assert!(said.contains("`tests::three` fails: \"broken\""), "{said}");
+    assert!(!said.contains("tests::one") && !said.contains("tests::two"), "{said}");
+}
+
+#[test]
 fn every_kind_of_failure_has_its_own_lesson() {
     let check = |name: &str, run: &str, status: i32, (category, confidence): (Category, f64), words: &[&str]| {
         let draft = draft(&fixture(name, run, status));

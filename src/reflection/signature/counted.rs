@@ -32,6 +32,8 @@ pub(super) struct Listed {
     pub tests: Vec<Listing>,
     /// Those that pass are among them.
     pub names_passed: bool,
+    /// The runner stopped behind the first program with a failing test.
+    pub stopped: bool,
     /// How many of those that failed the runner does not count as tests: files that cannot be read.
     pub uncounted: usize,
 }
@@ -88,7 +90,7 @@ impl Listed {
     /// The tests by their ids; several of one id are numbered. None: nothing fails.
     pub(super) fn into_counted(self, ran: Option<usize>, output: &str) -> Option<CountedTests> {
         let mut seen: BTreeMap<String, usize> = BTreeMap::new();
-        let mut counted = CountedTests { ran, ..CountedTests::default() };
+        let mut counted = CountedTests { ran, stopped: self.stopped, ..CountedTests::default() };
         let mut passed = BTreeSet::new();
         for Listing { id, name, outcome } in self.tests {
             let times = seen.entry(id.clone()).or_default();
@@ -164,7 +166,7 @@ fn unittest(lines: &[&str], output: &str) -> Option<CountedTests> {
     let known = count("unexpected successes") == 0 && sections == count("failures") + count("errors");
     let ran: usize = ran.get(1)?.as_str().parse().ok()?;
     let ran = ran.saturating_sub(count("skipped") + count("expected failures"));
-    (known && failing.len() == sections).then_some(CountedTests { ran: Some(ran), failing, passed: None })
+    (known && failing.len() == sections).then_some(CountedTests { ran: Some(ran), failing, ..CountedTests::default() })
 }
 
 fn pytest(lines: &[&str], output: &str) -> Option<CountedTests> {
@@ -181,7 +183,7 @@ fn pytest(lines: &[&str], output: &str) -> Option<CountedTests> {
     let failing: BTreeMap<String, FailedTest> =
         each.iter().map(|(test, found)| (test.clone(), failed_test(test.clone(), found, output))).collect();
     let known = red > 0 && each.len() == red && failing.len() == red;
-    known.then(|| CountedTests { ran: Some(counts.iter().map(|(n, _)| n).sum()), failing, passed: None })
+    known.then(|| CountedTests { ran: Some(counts.iter().map(|(n, _)| n).sum()), failing, ..CountedTests::default() })
 }
 
 /// The captures of the only line that matches.
@@ -405,6 +407,32 @@ mod tests {
         assert!(!worse.is_no_more_than(&base));
         let beyond = worse.beyond(&base).unwrap();
         assert_eq!((beyond.tests, beyond.message), (vec!["fine".to_owned()], None));
+    }
+
+    #[test]
+    fn where_cargo_stopped_early_nobody_knows_what_fails_behind() {
+        let program = |name: &str, test: &str, ended: &str| {
+            let red = ended == "FAILED";
+            let counts = if red { "FAILED. 0 passed; 1 failed" } else { "ok. 1 passed; 0 failed" };
+            let why = format!("failures:\n\n---- {test} stdout ----\nError: \"no\"\n\nfailures:\n    {test}\n\n");
+            format!(
+                "     Running {name} (target/debug/deps/{name}-17f98fd1c3553e3d)\n\nrunning 1 test\ntest {test} ... {ended}\n\n{}\
+                 test result: {counts}; 0 ignored; 0 measured; 0 filtered out\n\n{}",
+                if red { why.as_str() } else { "" },
+                if red { format!("error: test failed, to rerun pass `--test {name}`\n") } else { String::new() }
+            )
+        };
+        let read = |printed: &str| super::super::reader::read(printed);
+        let base = read(&program("a", "one", "FAILED"));
+        let now = read(&(program("a", "one", "ok") + &program("b", "two", "FAILED")));
+        let beside = now.beside(&base).unwrap();
+        assert!(beside.is_only_unseen(), "{beside:?}");
+        assert!(beside.words().contains("`b::two` fails in a test program that did not run at the base"), "{beside:?}");
+        // A test of a program that did run there is new, and so is one where all programs ran.
+        let other = read(&program("a", "two", "FAILED"));
+        assert_eq!(other.beside(&base).unwrap().new, ["a::two"]);
+        let whole = read(&(program("a", "one", "FAILED") + "error: 1 target failed:\n    `--test a`\n"));
+        assert_eq!(now.beside(&whole).unwrap().new, ["b::two"]);
     }
 
     #[test]

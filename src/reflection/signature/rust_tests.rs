@@ -23,13 +23,20 @@ pub(super) fn libtest(lines: &[&str]) -> Listed {
         .filter_map(|target| Some(target.get(1).or(target.get(2))?.as_str().to_owned()))
         .collect();
     let are_named = targets.len() == starts.len();
-    let mut listed = Listed::default();
+    let mut listed = Listed { stopped: has_stopped(lines), ..Listed::default() };
     for (at, start) in starts.iter().enumerate() {
         let end = starts.get(at + 1).copied().unwrap_or(lines.len());
         let target = targets.get(at).filter(|_| are_named).map(String::as_str);
         of_program(&mut listed, &lines[*start..end], &own[*start..end], target);
     }
     listed
+}
+
+/// Whether cargo stopped behind the first program with a failing test; with `--no-fail-fast` it sums up at the end.
+fn has_stopped(lines: &[&str]) -> bool {
+    pattern!(STOPPED, r"^error: (?:doc)?test failed, to rerun pass ");
+    pattern!(WENT_ON, r"^error: \d+ targets? failed:$");
+    lines.iter().any(|line| STOPPED.is_match(line)) && !lines.iter().any(|line| WENT_ON.is_match(line))
 }
 
 /// The tests of one program. With `--quiet` it names those that failed only.

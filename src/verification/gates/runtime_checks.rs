@@ -46,7 +46,12 @@ impl<'a> Runtime<'a> {
         if counted.iter().find(ran).is_none() {
             return Self::Silent(silence(observed));
         }
-        if let Some(red) = counted.iter().find(|check| !check.passed()) {
+        let unseen = |check: &CheckReport| check.fails_unseen(checks, baseline, expects);
+        let red = counted.iter().find(|check| !check.passed() && unseen(check).is_none());
+        if let (None, Some(why)) = (red, counted.iter().find_map(|check| unseen(check))) {
+            return Self::Silent(why);
+        }
+        if let Some(red) = red {
             let why = red.tests_beside(baseline).map(|beside| beside.words()).unwrap_or_default();
             return Self::Red(red, why);
         }
@@ -177,6 +182,12 @@ mod tests {
     fn a_fix_must_turn_something_green() {
         let there = || coding().observed(&["a.rs"], "").expects(Expects::Fix);
         there().check("cargo test", None, None).fails(GATE, "none was red before");
+        // What is red all the same is not passed over.
+        let mut beside = there().check("cargo test", None, None);
+        let observed = beside.turn.observed.as_mut().unwrap();
+        observed.baseline.push(report(CheckScope::Project, "npm test", Some("a")));
+        observed.checks.push(report(CheckScope::Project, "npm test", Some("a")));
+        beside.fails(GATE, "none of them was red before, although a fix was asked for; `npm test` is red as before, which does not count");
         there().check("cargo test", Some("x"), None).passes(GATE, "");
     }
 }

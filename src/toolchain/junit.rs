@@ -217,6 +217,13 @@ E   assert -1 == 5</failure></testcase><testcase classname="test_calc" name="tes
         );
     }
 
+    proptest::proptest! {
+        #[test]
+        fn anything_is_read_or_refused(parts in proptest::collection::vec("<testsuite name=\"ä\">|</testsuite>|<testcase name='|a'/>|<failure message=\"&lt;\">|</failure>|&#x41;|&b;|<!\\[CDATA\\[|\\]\\]>|<!--|.{0,4}", 0..12)) {
+            let _ = junit(&parts.concat());
+        }
+    }
+
     #[test]
     fn what_is_no_result_is_an_error() {
         for text in ["", "no xml", "<a/>", "<testsuite><testcase name=\"a\"/>", "<testsuite><testcase></testsuite>"] {

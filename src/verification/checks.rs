@@ -60,8 +60,9 @@ impl Checks {
         report.signature = match read {
             Some(Ok(signature)) => signature,
             Some(Err(because)) => {
+                let signature = self.reader.read(&report);
                 report.output.push(&format!("\n[The results of its tests are not known one by one: {because}.]\n"));
-                self.reader.read(&report)
+                signature
             }
             None => self.reader.read(&report),
         };

@@ -23,6 +23,9 @@ use crate::toolchain::Counts;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
+/// Of so many failing tests the place is told from the project's directory on.
+const TOLD: usize = 50;
+
 /// A longer detail is data, not words.
 const DETAIL_BYTES: usize = 600;
 
@@ -98,7 +101,11 @@ impl Listed {
             let id = if *times > 1 { format!("{id} ({times})") } else { id };
             match outcome {
                 Outcome::Passed => _ = passed.insert(id),
-                Outcome::Failed(found) => _ = counted.failing.insert(id, failed_test(name, &found, output)),
+                Outcome::Failed(found) => {
+                    // Where the project is costs a look at all of the output; only the first ones are ever told.
+                    let output = if counted.failing.len() < TOLD { output } else { "" };
+                    counted.failing.insert(id, failed_test(name, &found, output));
+                }
                 Outcome::Skipped | Outcome::OfOthers { .. } => {}
             }
         }
@@ -323,6 +330,12 @@ mod tests {
             let failing: Vec<&str> = failing.iter().map(String::as_str).collect();
             check_each(name, Some(8), &failing, Some(&["fine", "group > three", "parent > fine"]));
         }
+        check_each(
+            "each-tape",
+            Some(3),
+            &["is five | is five | a.js:3 | ", "is one | is one | a.js:2 | "],
+            Some(&["fine"]),
+        );
         check_each(
             "each-jest",
             Some(5),

@@ -1,7 +1,9 @@
 //! Checks: commands the runtime runs, and what came of them.
 
 use super::Expects;
+use super::FileGlobs;
 use super::Signature;
+use super::TestsBeside;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
@@ -26,6 +28,11 @@ pub struct CheckSpec {
     /// Time limit in milliseconds; 10 minutes if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
+    /// Glob of the files, relative to the project, into which the run writes the results of its tests as JUnit XML, e.g.
+    /// `target/surefire-reports/*.xml`. Where the check is red, its failing tests are then known one by one, whatever it prints. Only
+    /// files that the run itself has written are read.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "results")]
+    pub results: Option<String>,
 }
 
 impl CheckSpec {
@@ -56,6 +63,16 @@ impl std::fmt::Display for CheckCommand {
             Self::Argv(argv) => f.write_str(&argv.join(" ")),
         }
     }
+}
+
+/// A glob that cannot be read matches nothing, and would be noticed by nobody.
+fn results<'de, D: serde::Deserializer<'de>>(de: D) -> Result<Option<String>, D::Error> {
+    let glob = String::deserialize(de)?;
+    if glob.trim().is_empty() {
+        return Err(serde::de::Error::custom("`results` of a check is empty; it is a glob such as `reports/*.xml`"));
+    }
+    FileGlobs::new(std::slice::from_ref(&glob)).map_err(serde::de::Error::custom)?;
+    Ok(Some(glob))
 }
 
 /// An empty command line passes always, and would confirm anything.
@@ -133,10 +150,31 @@ impl CheckReport {
         baseline.iter().find(|base| base.scope == self.scope && base.spec == self.spec)
     }
 
+    /// What differs between its failing tests and those at the base, where both are red and name their tests.
+    #[must_use]
+    pub fn tests_beside(&self, baseline: &[Self]) -> Option<TestsBeside> {
+        self.at_base(baseline).filter(|base| !base.passed()).and_then(|base| self.signature.beside(&base.signature))
+    }
+
+    /// Why it cannot be known whether what fails in it is new, if nothing else is wrong with it.
+    #[must_use]
+    pub fn fails_unseen(&self, all: &[Self], baseline: &[Self], expects: Expects) -> Option<String> {
+        let beside = self.tests_beside(baseline).filter(TestsBeside::is_only_unseen)?;
+        self.may_be_known_red(all, baseline, expects).then(|| beside.words())
+    }
+
     /// Whether it was red at the base and passed.
     #[must_use]
     pub fn turned_green(&self, baseline: &[Self]) -> bool {
         self.passed() && self.at_base(baseline).is_some_and(|base| !base.passed())
+    }
+
+    /// Whether what failed in it at the base is nobody's fault, if nothing else is red in it: see [`CheckReport::is_known_red`].
+    #[must_use]
+    pub fn may_be_known_red(&self, all: &[Self], baseline: &[Self], expects: Expects) -> bool {
+        let own = all.iter().any(|check| check.scope == CheckScope::Task);
+        self.scope == CheckScope::Project
+            && (expects != Expects::Fix || own || all.iter().any(|check| check.turned_green(baseline)))
     }
 
     /// Whether it is a project's check that was red at the base and fails in the same way, with no more than failed there: it is
@@ -144,9 +182,7 @@ impl CheckReport {
     /// until then, this is the very thing to be fixed.
     #[must_use]
     pub fn is_known_red(&self, all: &[Self], baseline: &[Self], expects: Expects) -> bool {
-        let own = all.iter().any(|check| check.scope == CheckScope::Task);
-        self.scope == CheckScope::Project
-            && (expects != Expects::Fix || own || all.iter().any(|check| check.turned_green(baseline)))
+        self.may_be_known_red(all, baseline, expects)
             && !self.passed()
             && self
                 .at_base(baseline)
@@ -200,6 +236,13 @@ impl Output {
     pub fn whole(text: impl Into<String>) -> Self {
         let head = text.into();
         Self { bytes: head.len() as u64, head, tail: String::new() }
+    }
+
+    /// Adds a line of the runtime's own at the end.
+    pub fn push(&mut self, line: &str) {
+        let end = if self.omitted() == 0 && self.tail.is_empty() { &mut self.head } else { &mut self.tail };
+        end.push_str(line);
+        self.bytes += line.len() as u64;
     }
 
     /// How many bytes between head and tail were left out.

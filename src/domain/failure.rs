@@ -12,6 +12,7 @@ use super::Timestamp;
 use serde::Deserialize;
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 /// What is known of a failed attempt: the input of every generator (a command generator reads it as JSON on stdin).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -42,6 +43,9 @@ pub struct FailureContext {
     /// The names of the checks that ran and say nothing against the work: they passed, or were red before in the same way.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ran: Vec<String>,
+    /// What is to be done about it, in the words of whoever refuted the attempt; empty where a check is red, which says it itself.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub todo: Vec<String>,
     /// What the failing check (or, without one, the agent) printed.
     pub output: Output,
     /// What the failure looks like.
@@ -85,6 +89,7 @@ impl FailureContext {
             ending: Ending::Finished,
             check: None,
             ran: Vec::new(),
+            todo: Vec::new(),
             output: Output::default(),
             signature: Signature::default(),
             flaky: Vec::new(),
@@ -221,50 +226,215 @@ fn no_more(now: &[u64], before: &[u64]) -> bool {
     }
 }
 
-/// The tests of a failed run, as its runner names and counts them.
+/// The tests of a failed run, as its runner, or a file with its results, names them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CountedTests {
-    /// How many really ran: not those that were skipped, and not those that are expected to fail.
-    pub ran: usize,
-    /// Every failing test, and its failure without what changes from run to run.
-    pub failing: BTreeMap<String, String>,
+    /// How many really ran: not those that were skipped, and not those that are expected to fail. None: the runner does not count
+    /// those that pass.
+    pub ran: Option<usize>,
+    /// Every failing test, by its id.
+    pub failing: BTreeMap<String, FailedTest>,
+    /// The ids of those that passed; none where the runner does not name them.
+    pub passed: Option<BTreeSet<String>>,
+    /// The runner stopped behind the first program with a failing test: of the tests in the others nothing is known.
+    pub stopped: bool,
+}
+
+/// How one test failed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FailedTest {
+    /// Its name, as its runner takes it; the id may have more to it.
+    pub name: String,
+    /// Code, place and message without what changes from run to run, with `\u{1f}` between them.
+    pub how: String,
+    /// What was expected and what came instead, or the message, in the runner's words.
+    pub detail: Option<String>,
+    /// Where inside the project, with its line.
+    pub frame: Option<String>,
+}
+
+/// What differs between the tests of a failed run and those of a failed run at the base, by id.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TestsBeside {
+    /// Fail, and did not fail there.
+    pub new: Vec<String>,
+    /// Fail in a program that was not run there, because the run had stopped before it: whether they failed there is not known.
+    pub unseen: Vec<String>,
+    /// Failed there too, but in another way.
+    pub otherwise: Vec<String>,
+    /// Failed there, and neither fail nor pass here: they are not run any more.
+    pub gone: Vec<String>,
+    /// How many fewer were run than there.
+    pub fewer: usize,
+}
+
+/// So many tests are named in a sentence.
+const NAMED: usize = 5;
+
+impl TestsBeside {
+    /// Why this is more than failed at the base, in words; empty if it is not.
+    #[must_use]
+    pub fn words(&self) -> String {
+        let fails = |tests: &[String]| if tests.len() == 1 { "fails" } else { "fail" };
+        let runs = |tests: &[String]| if tests.len() == 1 { "is" } else { "are" };
+        let fewer = if self.fewer == 1 { "1 test less".to_owned() } else { format!("{} tests less", self.fewer) };
+        let parts = [
+            (!self.new.is_empty())
+                .then(|| format!("{} {}, and did not at the base", names_of(&self.new), fails(&self.new))),
+            (!self.unseen.is_empty()).then(|| {
+                format!(
+                    "{} {} in a test program that did not run at the base, where the run had stopped before it, so that it is not known whether \
+                     that is new; let the check run all of them (`cargo test --no-fail-fast`)",
+                    names_of(&self.unseen),
+                    fails(&self.unseen)
+                )
+            }),
+            (!self.otherwise.is_empty()).then(|| {
+                format!("{} {} in another way than at the base", names_of(&self.otherwise), fails(&self.otherwise))
+            }),
+            (!self.gone.is_empty()).then(|| {
+                format!("{}, which failed at the base, {} not run any more", names_of(&self.gone), runs(&self.gone))
+            }),
+            (self.fewer > 0 && self.gone.is_empty()).then(|| format!("{fewer} than at the base ran")),
+        ];
+        parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
+    }
+
+    /// Whether nothing fails that did not fail at the base, and all is still run.
+    #[must_use]
+    pub fn is_no_more(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Whether nothing else is wrong than what nobody has seen at the base.
+    #[must_use]
+    pub fn is_only_unseen(&self) -> bool {
+        !self.unseen.is_empty() && Self { unseen: Vec::new(), ..self.clone() }.is_no_more()
+    }
+}
+
+impl CountedTests {
+    /// Whether the program that this test is in was not reached.
+    fn has_not_run(&self, test: &str) -> bool {
+        let program = |id: &str| id.split_once("::").map(|(program, _)| program.to_owned());
+        let mut ran = self.failing.keys().chain(self.passed.iter().flatten());
+        self.stopped && self.passed.is_some() && !ran.any(|id| program(id) == program(test))
+    }
+
+    /// The ids of the tests that fail here and failed at the base, too, in the same way: they do not count.
+    #[must_use]
+    pub fn known(&self, base: &Self) -> Vec<&str> {
+        let is_known = |(test, failed): &(&String, &FailedTest)| {
+            base.failing.get(*test).is_some_and(|before| before.how == failed.how)
+        };
+        self.failing.iter().filter(is_known).map(|(test, _)| test.as_str()).collect()
+    }
+
+    /// What differs from the base. By id first: a test that failed there under this id may fail again, in the same way.
+    #[must_use]
+    pub fn beside(&self, base: &Self) -> TestsBeside {
+        let mut beside = TestsBeside::default();
+        for (test, failed) in &self.failing {
+            match base.failing.get(test) {
+                None if base.has_not_run(test) => beside.unseen.push(test.clone()),
+                None => beside.new.push(test.clone()),
+                Some(before) if before.how != failed.how => beside.otherwise.push(test.clone()),
+                Some(_) => {}
+            }
+        }
+        if let Some(passed) = &self.passed {
+            let is_gone = |test: &&String| !self.failing.contains_key(*test) && !passed.contains(*test);
+            beside.gone = base.failing.keys().filter(is_gone).cloned().collect();
+        }
+        if let (Some(now), Some(before)) = (self.ran, base.ran) {
+            beside.fewer = before.saturating_sub(now);
+        }
+        beside
+    }
 }
 
 impl Signature {
     /// Whether this is the failure of `base`, or a part of it: nothing fails that did not fail there.
     #[must_use]
     pub fn is_no_more_than(&self, base: &Self) -> bool {
-        let same = self.fingerprint == base.fingerprint || self.is_less_of(base) || self.has_errors_of(base);
-        self.extent.is_within(&base.extent) && same
+        // What the fingerprint does not know: which test of a name it is, and whether the others still run.
+        let is_same = |beside: TestsBeside| beside.new.is_empty() && beside.gone.is_empty();
+        let same = self.fingerprint == base.fingerprint && self.beside(base).is_none_or(is_same);
+        self.extent.is_within(&base.extent) && (same || self.is_part_of(base) || self.has_errors_of(base))
     }
 
     /// Whether nothing is known to be wrong here and at `base` but errors that are named with their places, whichever comes first.
     fn has_errors_of(&self, base: &Self) -> bool {
         let named = |signature: &Self| signature.extent.errors_alone && !signature.extent.cut;
-        named(self) && named(base) && self.ended() == base.ended() && !self.was_cut()
+        named(self) && named(base) && self.ended_as(base) && !self.was_cut()
     }
 
-    /// The tool and its exit status.
-    fn ended(&self) -> (&str, Option<i32>) {
-        (&self.tool, self.exit_status)
+    /// The same tool with the same exit status. Some runners exit with the number of failing tests.
+    fn ended_as(&self, base: &Self) -> bool {
+        let counts = |signature: &Self| {
+            let failing = signature.counted.as_ref().map(|counted| counted.failing.len());
+            failing.is_some_and(|failing| {
+                signature.exit_status.and_then(|status| usize::try_from(status).ok()) == Some(failing)
+            })
+        };
+        self.tool == base.tool && (self.exit_status == base.exit_status || (counts(self) && counts(base)))
     }
 
     fn was_cut(&self) -> bool {
         self.timed_out || self.out_of_memory || self.signal.is_some()
     }
 
-    /// Whether this is the failure of `base` with fewer failing tests: those that fail failed there in the same way, and no
-    /// fewer tests ran than there. False where either is not known.
+    /// What differs between the tests here and at the base; none where either is not known test by test.
     #[must_use]
-    pub fn is_less_of(&self, base: &Self) -> bool {
-        let (Some(now), Some(before)) = (&self.counted, &base.counted) else { return false };
-        let known = |(test, how): (&String, &String)| before.failing.get(test) == Some(how);
-        self.ended() == base.ended()
+    pub fn beside(&self, base: &Self) -> Option<TestsBeside> {
+        Some(self.counted.as_ref()?.beside(base.counted.as_ref()?))
+    }
+
+    /// The ids of the tests that fail here and failed at `base`, too, in the same way; empty where they are not known one by one.
+    #[must_use]
+    pub fn known_of(&self, base: &Self) -> Vec<&str> {
+        match (&self.counted, &base.counted) {
+            (Some(now), Some(base)) => now.known(base),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Whether each test that fails here failed at `base` in the same way, and all that ran there still runs. False where either is not
+    /// known test by test.
+    #[must_use]
+    pub fn is_part_of(&self, base: &Self) -> bool {
+        self.ended_as(base)
             && !self.was_cut()
             && !base.was_cut()
-            && now.ran >= before.ran
-            && now.failing.len() < before.failing.len()
-            && now.failing.iter().all(known)
+            && self.beside(base).is_some_and(|beside| beside.is_no_more())
+    }
+
+    /// The failure without the tests that failed at the base in the same way: what of it is new. None where that is not known, or where
+    /// no test is left.
+    #[must_use]
+    pub fn beyond(&self, base: &Self) -> Option<Self> {
+        let TestsBeside { new, otherwise, .. } = self.beside(base)?;
+        let mut counted = self.counted.clone()?;
+        counted.failing.retain(|test, _| new.contains(test) || otherwise.contains(test));
+        let (_, first) = counted.failing.first_key_value()?;
+        let mut how = first.how.split('\u{1f}').map(|part| Some(part.to_owned()).filter(|part| !part.is_empty()));
+        Some(Self {
+            code: how.next().flatten(),
+            message: how.next_back().flatten(),
+            frame: first.frame.clone(),
+            tests: counted.failing.values().map(|failed| failed.name.clone()).collect(),
+            counted: Some(counted),
+            ..self.clone()
+        })
+    }
+}
+
+/// `a`, `b` and 4 more.
+fn names_of(tests: &[String]) -> String {
+    let named: Vec<String> = tests.iter().take(NAMED).map(|test| format!("`{test}`")).collect();
+    match tests.len().saturating_sub(NAMED) {
+        0 => named.join(", "),
+        more => format!("{} and {more} more", named.join(", ")),
     }
 }
 

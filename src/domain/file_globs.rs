@@ -61,6 +61,11 @@ impl FileGlobs {
         self.0.iter().any(|one| one.files.is_match(path) || one.below.starts_with(path))
     }
 
+    /// The directories, or files, that the globs name before their first wildcards: what they match is there or below.
+    pub fn below(&self) -> impl Iterator<Item = &Path> {
+        self.0.iter().map(|one| one.below.as_path())
+    }
+
     /// The globs, as they were written, that match none of these files.
     #[must_use]
     pub fn without_file<P: AsRef<Path>>(&self, files: &[P]) -> Vec<&str> {

@@ -324,7 +324,12 @@ fn turn(
 /// What the runtime would have seen.
 fn observed(case: &ObservedCase) -> Observed {
     let report = |run: &str, exit: Option<i32>, output: &str| CheckReport {
-        spec: CheckSpec { name: run.to_owned(), run: CheckCommand::Shell(run.to_owned()), timeout_ms: None },
+        spec: CheckSpec {
+            name: run.to_owned(),
+            run: CheckCommand::Shell(run.to_owned()),
+            timeout_ms: None,
+            results: None,
+        },
         scope: CheckScope::Project,
         status: match exit {
             Some(0) => CheckStatus::Passed,

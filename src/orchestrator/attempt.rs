@@ -1,8 +1,10 @@
 //! One attempt: turns of one agent in one conversation, until its last turn is judged.
 
+use super::failure::OldFailures;
 use super::flaky::Doubts;
 use super::healer;
 use super::judge::Judgement;
+use super::judge::shown;
 use super::nudge::Nudge;
 use super::resume::failure_key;
 use super::task::Prepared;
@@ -14,7 +16,6 @@ use super::watch::WatchingParams;
 use crate::domain::AgentReport;
 use crate::domain::Change;
 use crate::domain::CheckReport;
-use crate::domain::CheckScope;
 use crate::domain::CompletionVerdict;
 use crate::domain::Ending;
 use crate::domain::EndingEffect;
@@ -198,6 +199,8 @@ pub(super) struct Judged {
     pub risk: Risk,
     pub checks: Vec<CheckReport>,
     pub judgement: Judgement,
+    /// What of its red checks was red at the base, too.
+    pub old: OldFailures,
     /// The runs that its proof rests on.
     pub proof_runs: Option<ProofRuns>,
     /// Red checks that say nothing about the work.
@@ -210,14 +213,9 @@ pub(super) struct Judged {
 }
 
 impl Judged {
-    /// The check that the verdict rests on.
-    pub fn failing(&self) -> Option<&CheckReport> {
-        self.judgement.failing.map(|i| &self.checks[i])
-    }
-
     /// The failing check, or the first red one where the verdict rests on something else (an empty change).
     pub fn shown(&self) -> Option<&CheckReport> {
-        self.failing().or_else(|| self.checks.iter().find(|c| c.scope == CheckScope::Task && !c.passed()))
+        shown(&self.checks, &self.judgement).map(|i| &self.checks[i])
     }
 
     /// Equal texts are the same failure.

@@ -177,7 +177,12 @@ mod tests {
     fn report(name: &str, changed_outside: &[&str], rewrote: &[&str]) -> CheckReport {
         let list = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
         CheckReport {
-            spec: CheckSpec { name: name.to_owned(), run: CheckCommand::Shell("x".to_owned()), timeout_ms: None },
+            spec: CheckSpec {
+                name: name.to_owned(),
+                run: CheckCommand::Shell("x".to_owned()),
+                timeout_ms: None,
+                results: None,
+            },
             scope: CheckScope::Task,
             status: CheckStatus::Passed,
             exit_status: Some(0),

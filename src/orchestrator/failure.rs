@@ -3,11 +3,14 @@
 use super::attempt::Judged;
 use super::task::TaskRun;
 use crate::domain::CheckReport;
+use crate::domain::CheckScope;
+use crate::domain::Expects;
 use crate::domain::FailedCheck;
 use crate::domain::FailureContext;
 use crate::domain::FailureType;
 use crate::domain::Output;
 use crate::domain::Reflection;
+use crate::domain::Signature;
 use crate::prompt::PartOrigin;
 use crate::prompt::with_proposed;
 
@@ -20,6 +23,31 @@ pub(super) struct PastFailure {
     pub files: Vec<String>,
 }
 
+/// What of red checks was red at the base, too, and so does not count.
+#[derive(Debug, Clone, Default)]
+pub(super) struct OldFailures {
+    /// The checks in which nothing else fails, as indices.
+    pub checks: Vec<usize>,
+    /// Of the check that shows the failure, the ids of the tests that failed before.
+    pub tests: Vec<String>,
+    /// What is left of its failure without them, where that is known.
+    pub rest: Option<Signature>,
+}
+
+impl OldFailures {
+    /// Of an attempt whose failure this check shows.
+    pub fn of(checks: &[CheckReport], baseline: &[CheckReport], shown: Option<usize>, expects: Expects) -> Self {
+        let is_known = |i: &usize| checks[*i].is_known_red(checks, baseline, expects);
+        let mut old = Self { checks: (0..checks.len()).filter(is_known).collect(), ..Self::default() };
+        let shown = shown.map(|i| &checks[i]).filter(|check| check.may_be_known_red(checks, baseline, expects));
+        if let Some((check, base)) = shown.and_then(|check| Some((check, check.at_base(baseline)?))) {
+            old.tests = check.signature.known_of(&base.signature).into_iter().map(str::to_owned).collect();
+            old.rest = check.signature.beyond(&base.signature);
+        }
+        old
+    }
+}
+
 impl TaskRun {
     /// Keeps a failure for the next prompt.
     pub fn remember_failure(&mut self, judged: &Judged) {
@@ -28,7 +56,7 @@ impl TaskRun {
             number: judged.attempt.number,
             because: judged.judgement.because.clone(),
             check: judged.shown().cloned(),
-            files: judged.change.files.clone(),
+            files: changed(judged),
         });
     }
 
@@ -52,10 +80,12 @@ impl TaskRun {
             ending: judged.ending.clone(),
             check: check.map(failed_check),
             ran: ran.map(|check| check.spec.name.clone()).collect(),
+            todo: if check.is_some() { Vec::new() } else { judged.judgement.todo.clone() },
             output: check.map_or_else(|| agent_output(judged), |c| c.output.clone()),
-            signature: check.map(|c| c.signature.clone()).unwrap_or_default(),
+            // Of a check that was red before, the lesson is about what is new.
+            signature: judged.old.rest.clone().or_else(|| Some(check?.signature.clone())).unwrap_or_default(),
             flaky: judged.doubts.flaky.clone(),
-            files_changed: judged.change.files.clone(),
+            files_changed: changed(judged),
             diff_hash: judged.change.diff_hash.clone(),
             agent_message: judged.message.clone(),
             previous_reflections: self.previous_reflections(judged.attempt.part).await,
@@ -106,7 +136,16 @@ pub(super) fn failed_check(check: &CheckReport) -> FailedCheck {
 /// something else refutes it says nothing.
 fn still_red(judged: &Judged) -> Option<&CheckReport> {
     let never_came_to_it = judged.change.no_op || !judged.ending.claims_done();
-    judged.checks.iter().find(|check| never_came_to_it && !check.passed() && !check.is_not_run())
+    // Where the task has no check of its own, one that was red before may be all that shows what it is about.
+    let own = judged.checks.iter().any(|check| check.scope == CheckScope::Task);
+    let counts = |at: &usize| !own || !judged.old.checks.contains(at);
+    let mut counted = judged.checks.iter().enumerate().filter(|(at, _)| counts(at)).map(|(_, check)| check);
+    counted.find(|check| never_came_to_it && !check.passed() && !check.is_not_run())
+}
+
+/// What the attempt itself changed. What differs from the base where it did nothing is an earlier attempt's.
+fn changed(judged: &Judged) -> Vec<String> {
+    if judged.change.no_op { Vec::new() } else { judged.change.files.clone() }
 }
 
 /// What is known where no check is red: why the attempt is refuted, and what went wrong with the agent.

@@ -123,7 +123,12 @@ mod tests {
 
     fn report(name: &str, status: CheckStatus) -> CheckReport {
         CheckReport {
-            spec: CheckSpec { name: name.to_owned(), run: CheckCommand::Shell("x".to_owned()), timeout_ms: None },
+            spec: CheckSpec {
+                name: name.to_owned(),
+                run: CheckCommand::Shell("x".to_owned()),
+                timeout_ms: None,
+                results: None,
+            },
             scope: CheckScope::Task,
             status,
             exit_status: None,

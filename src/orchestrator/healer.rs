@@ -174,7 +174,12 @@ mod tests {
 
     fn report(status: CheckStatus, exit_status: Option<i32>, printed: &str) -> CheckReport {
         CheckReport {
-            spec: CheckSpec { name: "test".into(), run: CheckCommand::Shell("pytest".into()), timeout_ms: None },
+            spec: CheckSpec {
+                name: "test".into(),
+                run: CheckCommand::Shell("pytest".into()),
+                timeout_ms: None,
+                results: None,
+            },
             scope: CheckScope::Task,
             status,
             exit_status,

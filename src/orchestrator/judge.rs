@@ -69,9 +69,14 @@ pub struct Judgement {
     pub failing: Option<usize>,
     /// What a person must do before anything can go on.
     pub person: Vec<String>,
+    /// What the agent is to do, where something else than a red check refutes the attempt.
+    pub todo: Vec<String>,
     /// It is confirmed only if the task's owner permits this; else it is refuted.
     pub only_if: Option<OnlyIf>,
 }
+
+/// What the agent is to do where tests were not run, or not to their end.
+pub(super) const RUN_ALL: &str = "Let all tests of the base run to their end, and make them pass by changing the code";
 
 /// What a confirmation hangs on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -90,10 +95,14 @@ pub struct OnlyIf {
 #[must_use]
 pub fn judge(evidence: &Evidence<'_>) -> Judgement {
     if !evidence.tampered.is_empty() {
-        return refuted(evidence, None, evidence.tampered.join("; "));
+        let todo =
+            "Change files of the workspace and nothing else: branches, tags, hooks and settings stay as they are";
+        return refuted(evidence, None, evidence.tampered.join("; ")).to_do(todo);
     }
     if !evidence.protected.is_empty() {
-        return refuted(evidence, None, format!("it changed protected files: {}", evidence.protected.join(", ")));
+        let files = evidence.protected.join(", ");
+        let todo = format!("Leave {files} as they are at the base, and do the task by other files");
+        return refuted(evidence, None, format!("it changed protected files: {files}")).to_do(todo);
     }
     if !evidence.change.leads_out.is_empty() {
         let links = evidence.change.leads_out.join(", ");
@@ -101,17 +110,19 @@ pub fn judge(evidence: &Evidence<'_>) -> Judgement {
             evidence,
             None,
             format!("it links to what is not in the repository, so that nobody else has it: {links}"),
-        );
+        )
+        .to_do("Put the files themselves into the repository instead of links");
     }
     if let Some(because) = evidence.not_set_up {
-        return refuted(evidence, None, format!("with this work, {because}"));
+        let todo = "Run the project's set-up with the change, and see it go through";
+        return refuted(evidence, None, format!("with this work, {because}")).to_do(todo);
     }
     let (checks, baseline) = (evidence.checks, evidence.baseline);
     let known_red = |i: &usize| checks[*i].is_known_red(checks, baseline, evidence.expects);
     let counted: Vec<usize> = (0..checks.len()).filter(|i| !known_red(i)).collect();
     let empty = evidence.change.no_op || evidence.change.files.is_empty();
     if evidence.part == Part::Earlier && evidence.change.no_op {
-        return refuted(evidence, None, "nothing was changed".to_owned());
+        return refuted(evidence, None, nothing_changed(evidence.change));
     }
     // A check that ran at the base and cannot be started any more was broken by the attempt.
     let ran =
@@ -119,8 +130,10 @@ pub fn judge(evidence: &Evidence<'_>) -> Judgement {
     if !counted.iter().any(ran) {
         return unverifiable(evidence);
     }
+    let unseen = |i: usize| checks[i].fails_unseen(checks, baseline, evidence.expects);
     let red = |doubted: bool| {
-        counted.iter().copied().find(|&i| !evidence.checks[i].passed() && doubtful(evidence, i) == doubted)
+        let is_red = |i: &usize| !checks[*i].passed() && doubtful(evidence, *i) == doubted && unseen(*i).is_none();
+        counted.iter().copied().find(is_red)
     };
     if let Some(red) = red(false) {
         if let Some(because) = evidence.only_there {
@@ -132,19 +145,26 @@ pub fn judge(evidence: &Evidence<'_>) -> Judgement {
         return doubted(evidence, red);
     }
     if let Some(because) = evidence.rewrote {
-        return refuted(evidence, None, because.to_owned());
+        let todo = "Keep what runs from writing to tests and to what decides how they run";
+        return refuted(evidence, None, because.to_owned()).to_do(todo);
     }
     if empty && evidence.expects != Expects::Nothing {
-        return refuted(evidence, None, "nothing was changed".to_owned());
+        return refuted(evidence, None, nothing_changed(evidence.change));
     }
     if let Some(because) = checks.iter().find_map(|check| no_success(check, check.at_base(baseline)?)) {
-        return refuted(evidence, None, because);
+        return refuted(evidence, None, because).to_do(RUN_ALL);
+    }
+    if let Some((red, why)) = counted.iter().find_map(|&i| Some((i, unseen(i)?))) {
+        let because = format!("check `{}` is red ({}); {why}", checks[red].spec.name, checks[red].how());
+        return Judgement { because, ..unverifiable(evidence) };
     }
     let turned = counted.iter().find(|&&i| checks[i].turned_green(baseline));
     let red: Vec<&str> = (0..checks.len()).filter(known_red).map(|i| checks[i].spec.name.as_str()).collect();
     let judgement = match (turned, evidence.expects) {
         (None, Expects::Fix) => {
-            refuted(evidence, None, "a fix was asked for, and no check that was red turned green".to_owned())
+            let because = format!("a fix was asked for, and no check that was red turned green{}", as_before(&red));
+            let todo = "Add a test that shows the fault, see it fail, and then fix the code";
+            refuted(evidence, None, because).to_do(todo)
         }
         (Some(&i), _) => {
             let name = &evidence.checks[i].spec.name;
@@ -166,6 +186,33 @@ pub fn judge(evidence: &Evidence<'_>) -> Judgement {
     Judgement { only_if, ..judgement }
 }
 
+/// The check that shows a failure: the one that the verdict rests on, or the task's first red one where it rests on something else (an
+/// empty change). As an index.
+#[must_use]
+pub fn shown(checks: &[CheckReport], judgement: &Judgement) -> Option<usize> {
+    let of_task = || checks.iter().position(|check| check.scope == CheckScope::Task && !check.passed());
+    judgement.failing.or_else(of_task)
+}
+
+/// How it is said that nothing was changed.
+pub const NOTHING: &str = "nothing was changed";
+
+/// Says that the agent did nothing. What differs from the base all the same, it found there.
+fn nothing_changed(change: &Change) -> String {
+    if change.files.is_empty() {
+        return NOTHING.to_owned();
+    }
+    let files = change.files.join(", ");
+    format!("{NOTHING} in this attempt; what differs from the base is of an earlier one: {files}")
+}
+
+impl Judgement {
+    /// The same, with what the agent is to do about it.
+    fn to_do(self, todo: impl Into<String>) -> Self {
+        Self { todo: vec![todo.into()], ..self }
+    }
+}
+
 /// What is said of checks that are red as they were before.
 fn as_before(red: &[&str]) -> String {
     let names: Vec<String> = red.iter().map(|name| format!("`{name}`")).collect();
@@ -184,12 +231,25 @@ pub fn red(checks: &[CheckReport], baseline: &[CheckReport], expects: Expects) -
 
 /// Says that a check is red. Who was told that it was red before must learn why it counts.
 fn is_red(check: &CheckReport, baseline: &[CheckReport]) -> String {
-    let more = check.at_base(baseline).is_some_and(|base| {
-        let same = !base.passed() && base.signature.fingerprint == check.signature.fingerprint;
-        same && !check.signature.extent.is_within(&base.signature.extent)
-    });
-    let more = if more { "; it was at the base too, but more fails now" } else { "" };
-    format!("check `{}` is red ({}){more}", check.spec.name, check.how())
+    format!("check `{}` is red ({}){}", check.spec.name, check.how(), why_it_counts(check, baseline))
+}
+
+/// What tells a red check from the same one at the base, where that was red, too.
+fn why_it_counts(check: &CheckReport, baseline: &[CheckReport]) -> String {
+    let Some(base) = check.at_base(baseline).filter(|base| !base.passed()) else { return String::new() };
+    if let Some(beside) = check.tests_beside(baseline) {
+        let words = beside.words();
+        return if words.is_empty() { words } else { format!("; {words}") };
+    }
+    let same = base.signature.fingerprint == check.signature.fingerprint;
+    if same && !check.signature.extent.is_within(&base.signature.extent) {
+        return "; it was at the base too, but more fails now".to_owned();
+    }
+    if same || check.scope == CheckScope::Task {
+        return String::new();
+    }
+    "; it was at the base too, but fails in another way now: what it prints does not name its tests one by one, so the whole is compared"
+        .to_owned()
 }
 
 fn confirmed(proof: Proof, because: String) -> Judgement {
@@ -201,6 +261,7 @@ fn confirmed(proof: Proof, because: String) -> Judgement {
         failing: None,
         person: Vec::new(),
         only_if: None,
+        todo: Vec::new(),
     }
 }
 
@@ -224,6 +285,7 @@ fn unverifiable(evidence: &Evidence<'_>) -> Judgement {
         failing: None,
         person: Vec::new(),
         only_if: None,
+        todo: Vec::new(),
     }
 }
 
@@ -248,6 +310,7 @@ fn refuted(evidence: &Evidence<'_>, failing: Option<usize>, because: String) -> 
         failing,
         person: Vec::new(),
         only_if: None,
+        todo: Vec::new(),
     }
 }
 
@@ -284,6 +347,8 @@ mod tests {
     use super::*;
     use crate::domain::CheckCommand;
     use crate::domain::CheckStatus;
+    use crate::domain::CountedTests;
+    use crate::domain::FailedTest;
     use crate::domain::Output;
     use crate::domain::Signature;
     use crate::domain::TreeId;
@@ -293,7 +358,12 @@ mod tests {
     /// A report: `None` passed, `Some(fingerprint)` failed like that, `Some("not run")` could not start.
     fn report(scope: CheckScope, name: &str, red: Option<&str>) -> CheckReport {
         CheckReport {
-            spec: CheckSpec { name: name.to_owned(), run: CheckCommand::Shell("x".to_owned()), timeout_ms: None },
+            spec: CheckSpec {
+                name: name.to_owned(),
+                run: CheckCommand::Shell("x".to_owned()),
+                timeout_ms: None,
+                results: None,
+            },
             scope,
             status: match red {
                 None => CheckStatus::Passed,
@@ -432,10 +502,11 @@ mod tests {
     #[test]
     fn fewer_of_the_tests_that_were_red_are_no_other_failure() {
         let tests = |ran: usize, failing: &[(&str, &str)]| {
-            let failing = failing.iter().map(|(test, how)| ((*test).to_owned(), (*how).to_owned())).collect();
+            let one = |how: &str| FailedTest { how: how.to_owned(), ..FailedTest::default() };
+            let failing = failing.iter().map(|(test, how)| ((*test).to_owned(), one(how))).collect();
             let mut check = report(CheckScope::Project, "build", Some("x"));
             check.signature.fingerprint = format!("{failing:?}");
-            check.signature.counted = Some(crate::domain::CountedTests { ran, failing });
+            check.signature.counted = Some(CountedTests { ran: Some(ran), failing, ..CountedTests::default() });
             check
         };
         let known = |base: &CheckReport, now: &CheckReport| {
@@ -455,6 +526,31 @@ mod tests {
         let mut unknown = tests(5, &[("b", "no")]);
         unknown.signature.counted = None;
         assert!(!known(&base, &unknown), "nobody vouches for the names");
+    }
+
+    #[test]
+    fn what_was_changed_before_the_attempt_is_not_its_own() {
+        let files = |files: &[&str]| Change { files: files.iter().map(|&f| f.to_owned()).collect(), ..no_change() };
+        assert_eq!(nothing_changed(&files(&[])), "nothing was changed");
+        let found = nothing_changed(&files(&["index.js"]));
+        assert_eq!(
+            found,
+            "nothing was changed in this attempt; what differs from the base is of an earlier one: index.js"
+        );
+    }
+
+    fn no_change() -> Change {
+        Change {
+            tree: TreeId("t".to_owned()),
+            files: Vec::new(),
+            existed: Vec::new(),
+            leads_out: Vec::new(),
+            behind_links: Vec::new(),
+            left_out: Vec::new(),
+            remarks: Vec::new(),
+            diff_hash: String::new(),
+            no_op: true,
+        }
     }
 
     #[test]

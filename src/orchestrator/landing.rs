@@ -370,6 +370,7 @@ impl TaskRun {
             failure_type: failing.kind,
             ending: last.ending.clone(),
             ran: Vec::new(),
+            todo: Vec::new(),
             check: check.map(failed_check),
             output: check.map_or_else(|| Output::whole(failing.because.clone()), |c| c.output.clone()),
             signature: check.map(|c| c.signature.clone()).unwrap_or_default(),

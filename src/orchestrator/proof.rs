@@ -28,6 +28,7 @@ use crate::domain::CheckSpec;
 use crate::domain::CompletionVerdict;
 use crate::domain::Ending;
 use crate::domain::Expects;
+use crate::domain::FailedTest;
 use crate::domain::FileGlobs;
 use crate::domain::Mutants;
 use crate::domain::Proof;
@@ -183,7 +184,7 @@ impl Outcome {
                     let is_new = |test: &String| {
                         !before.contains(test) && known.is_none_or(|known| !known.failing.contains_key(test))
                     };
-                    counted.failing.iter().any(|(test, how)| is_new(test) && !is_about_a_name(how))
+                    counted.failing.iter().any(|(test, failed)| is_new(test) && !is_about_a_name(&failed.how))
                 }
                 None => {
                     check.signature.tests.iter().any(|test| !before.contains(test))
@@ -211,10 +212,9 @@ impl Outcome {
                 })
             };
             match &check.signature.counted {
-                Some(counted) => counted
-                    .failing
-                    .iter()
-                    .any(|(test, how)| !known(test) && how.split('\u{1f}').any(toolchain::says_an_assertion_failed)),
+                Some(counted) => {
+                    counted.failing.iter().any(|(test, failed)| !known(test) && says_an_assertion_failed(failed))
+                }
                 None => {
                     let mut tests = check.signature.tests.iter();
                     tests.any(|test| !known(test))
@@ -225,7 +225,13 @@ impl Outcome {
     }
 }
 
-/// The same of one test's failure, as [`CountedTests`](crate::domain::CountedTests) has it.
+/// Whether a test fails by what it asserts.
+fn says_an_assertion_failed(failed: &FailedTest) -> bool {
+    let said = failed.how.split('\u{1f}').chain(failed.detail.iter().flat_map(|detail| detail.lines()));
+    said.into_iter().any(toolchain::says_an_assertion_failed)
+}
+
+/// The same of one test's failure, as [`FailedTest`](crate::domain::FailedTest) has it.
 fn is_about_a_name(how: &str) -> bool {
     let mut parts = how.split('\u{1f}');
     let code = parts.next().unwrap_or_default();
@@ -608,7 +614,8 @@ impl Runs<'_> {
             "Write a test that fails without the change of the code"
         };
         let because = format!("{because}. {next}");
-        turns::refuted(self.confirmed.judgement.clone(), because, self.confirmed.ending)
+        let refuted = turns::refuted(self.confirmed.judgement.clone(), because, self.confirmed.ending);
+        Judgement { todo: vec![next.to_owned()], ..refuted }
     }
 }
 

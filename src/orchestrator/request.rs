@@ -10,6 +10,7 @@ use crate::domain::EventKind;
 use crate::domain::Expects;
 use crate::domain::Reflection;
 use crate::prompt::AttemptPrompt;
+use crate::prompt::KnownRed;
 use crate::prompt::LastFailure;
 use crate::prompt::go_on;
 use crate::services::AgentRequest;
@@ -21,6 +22,11 @@ use std::sync::Arc;
 
 /// How many more reflections are read than are injected: the same lesson written twice must not push out another one.
 const READ_AHEAD: usize = 4;
+
+fn known(check: &CheckReport) -> KnownRed<'_> {
+    let failing = check.signature.counted.iter().flat_map(|counted| counted.failing.keys());
+    KnownRed { check: &check.spec.name, tests: failing.map(String::as_str).collect() }
+}
 
 impl TaskRun {
     /// The section of reflections for a part; empty when reflexion is off. Memory that cannot be read costs the lesson,
@@ -65,8 +71,9 @@ impl TaskRun {
         let red = |scope: CheckScope| prepared.baseline.iter().find(move |c| c.scope == scope && !c.passed());
         let fix = self.task.expects == Expects::Fix;
         let baseline = red(CheckScope::Task).or_else(|| red(CheckScope::Project).filter(|_| fix));
-        let known_red = |c: &&CheckReport| c.scope == CheckScope::Project && !c.passed() && !fix;
-        let known_red: Vec<&str> = prepared.baseline.iter().filter(known_red).map(|c| c.spec.name.as_str()).collect();
+        let own = prepared.baseline.iter().any(|c| c.scope == CheckScope::Task);
+        let known_red = |c: &&CheckReport| c.scope == CheckScope::Project && !c.passed() && (!fix || own);
+        let known_red: Vec<KnownRed<'_>> = prepared.baseline.iter().filter(known_red).map(known).collect();
         let last_failure = match &self.last_failure {
             Some(last) if last.part == attempt.part => Some(LastFailure {
                 attempt: Some(last.number),

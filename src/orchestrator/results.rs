@@ -285,7 +285,12 @@ mod tests {
 
     fn report(exit: i32, output: &str) -> CheckReport {
         CheckReport {
-            spec: CheckSpec { name: "unit".to_owned(), run: CheckCommand::Shell("x".to_owned()), timeout_ms: None },
+            spec: CheckSpec {
+                name: "unit".to_owned(),
+                run: CheckCommand::Shell("x".to_owned()),
+                timeout_ms: None,
+                results: None,
+            },
             scope: CheckScope::Task,
             status: if exit == 0 { CheckStatus::Passed } else { CheckStatus::Failed },
             exit_status: Some(exit),

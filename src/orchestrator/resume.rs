@@ -448,8 +448,16 @@ impl PastTask {
         }
         let (verdict, proof, failure, because) = (*verdict, *proof, *failure, because.clone());
         let key = failure_key(failure, signature.as_deref(), &because);
-        let judgement =
-            Judgement { verdict, proof, because, failure, failing: None, person: person.clone(), only_if: None };
+        let judgement = Judgement {
+            verdict,
+            proof,
+            because,
+            failure,
+            failing: None,
+            person: person.clone(),
+            only_if: None,
+            todo: Vec::new(),
+        };
         self.inputs.push(Input::Judged { judgement, tree: tree.clone(), signature: key });
     }
 }

@@ -10,9 +10,11 @@ use super::budget::UsedUp;
 use super::checking::changed_outside;
 use super::checking::rewrote;
 use super::checking::rewrote_data;
+use super::failure::OldFailures;
 use super::judge;
 use super::judge::Evidence;
 use super::judge::Judgement;
+use super::judge::NOTHING;
 use super::nudge::Nudge;
 use super::nudge::Nudger;
 use super::results;
@@ -50,6 +52,7 @@ use crate::prompt::OUTPUT_BYTES;
 use crate::prompt::PartOrigin;
 use crate::prompt::excerpt;
 use crate::prompt::fence;
+use crate::prompt::known_failures;
 use crate::prompt::nudge;
 use crate::prompt::one_line;
 use crate::services::AgentRequest;
@@ -337,6 +340,8 @@ impl TaskRun {
         let next = if wants_test { Turn::AskForTest } else { turns::next_turn(&turn) };
         let Stopped { report, change } = stopped;
         let AgentReport { ending, message, detail, usage, .. } = report;
+        let shown = judge::shown(&checks, &judgement);
+        let old = OldFailures::of(&checks, &prepared.baseline, shown, self.expects(course));
         let judged = Judged {
             attempt: course.attempt.clone(),
             session: course.session.clone(),
@@ -348,6 +353,7 @@ impl TaskRun {
             risk,
             checks,
             judgement,
+            old,
             proof_runs,
             doubts: course.doubts.clone(),
             reflection: None,
@@ -390,7 +396,9 @@ impl TaskRun {
         match (&report.detail, judgement.failure) {
             // The agent itself is what has to be mended; a red check would hide that.
             (Some(detail), failure) if change.no_op && matches!(failure, Some(FailureType::AgentError) | None) => {
-                let because = format!("{}; nothing was changed; {}", first_line(detail), judgement.because);
+                let (detail, because) = (first_line(detail), &judgement.because);
+                let nothing = if because.starts_with(NOTHING) { "" } else { "; nothing was changed" };
+                let because = format!("{detail}{nothing}; {because}");
                 Judgement { because, ..judgement }
             }
             (_, None) if !course.doubts.flaky.is_empty() => {
@@ -609,7 +617,7 @@ impl TaskRun {
         match turn.judged.shown() {
             // The gates' own evidence shows the end of its output already.
             Some(check) if !(said.contains("<evidence") && said.contains(&one_line(&check.spec.run.to_string()))) => {
-                format!("{said}\n{}", shown_check(check))
+                format!("{said}\n{}", shown_check(check, &turn.judged.old.tests))
             }
             _ => said,
         }
@@ -644,7 +652,7 @@ fn protected(protect: &FileGlobs, change: &Change, prefix: &Path) -> Vec<String>
 }
 
 /// How a red check went, and how the agent runs it itself.
-fn shown_check(check: &CheckReport) -> String {
+fn shown_check(check: &CheckReport, known: &[String]) -> String {
     let whole = check.output.text();
     let output = excerpt(&whole, OUTPUT_BYTES);
     let output = if output.trim().is_empty() {
@@ -654,8 +662,15 @@ fn shown_check(check: &CheckReport) -> String {
     };
     let (name, how) = (one_line(&check.spec.name), check.how());
     let command = one_line(&check.spec.run.to_string());
+    let to_do = if known.is_empty() {
+        format!("Run `{command}` yourself, and see it pass before you say that it is done.")
+    } else {
+        format!(
+            "{}\n\nRun `{command}` yourself, and see that nothing else fails before you say that it is done.",
+            known_failures(known)
+        )
+    };
     format!(
-        "### Check `{name}`\n\nThe runtime ran `{command}` on a clean copy of your change after you stopped ({how}). {output}\n\nRun `{command}` yourself, and \
-         see it pass before you say that it is done.\n"
+        "### Check `{name}`\n\nThe runtime ran `{command}` on a clean copy of your change after you stopped ({how}). {output}\n\n{to_do}\n"
     )
 }

@@ -2,6 +2,7 @@
 
 use super::judge::Judgement;
 use super::judge::OnlyIf;
+use super::judge::RUN_ALL;
 use crate::domain::CompletionVerdict;
 use crate::domain::Ending;
 use crate::domain::Expects;
@@ -51,7 +52,11 @@ pub fn weigh(judgement: Judgement, completion: &CompletionVerdict, ending: &Endi
     let judgement = match judgement.only_if {
         Some(OnlyIf { permits, otherwise }) => {
             let judgement = Judgement { only_if: None, ..judgement };
-            if completion.asks.contains(&permits) { judgement } else { self::refuted(judgement, otherwise, ending) }
+            if completion.asks.contains(&permits) {
+                judgement
+            } else {
+                Judgement { todo: vec![RUN_ALL.to_owned()], ..self::refuted(judgement, otherwise, ending) }
+            }
         }
         None => judgement,
     };
@@ -115,7 +120,7 @@ fn refuted_by_gates(judgement: Judgement, completion: &CompletionVerdict, ending
     let failed = completion.reasons.iter().filter(|reason| reason.outcome == GateOutcome::Failed);
     let failed: Vec<String> = failed.map(|reason| format!("{}: {}", reason.gate, reason.evidence)).collect();
     let because = if failed.is_empty() { completion.feedback.clone() } else { failed.join("; ") };
-    refuted(judgement, because, ending)
+    Judgement { todo: completion.next_actions.clone(), ..refuted(judgement, because, ending) }
 }
 
 /// What was confirmed or open, and is refuted by something that is no check.
@@ -172,6 +177,7 @@ mod tests {
             failing: None,
             person: Vec::new(),
             only_if: None,
+            todo: Vec::new(),
         }
     }
 

@@ -19,7 +19,10 @@ mod reply;
 mod template;
 
 pub use answer::{AnswerError, Answered, AnsweredFile, Wholeness, read_answer};
-pub use attempt::{AttemptPrompt, DESCRIPTION_BYTES, LastFailure, OUTPUT_BYTES, PartOrigin, go_on, with_proposed};
+pub use attempt::{
+    AttemptPrompt, DESCRIPTION_BYTES, KnownRed, LastFailure, OUTPUT_BYTES, PartOrigin, go_on, known_failures,
+    with_proposed,
+};
 pub use budget::{excerpt, first_bytes, is_invisible, last_bytes, one_line, plain, shorten, stderr_end};
 pub use completion::{CompletionPrompt, Fixed, ShownFile};
 pub use decompose::{PartsError, decompose_again, decompose_prompt, decompose_schema, parse_parts};

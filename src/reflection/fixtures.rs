@@ -25,6 +25,7 @@ pub(crate) fn test_failure() -> FailureContext {
         failure_type: FailureType::FalseDone,
         ending: Ending::Finished,
         ran: Vec::new(),
+        todo: Vec::new(),
         check: Some(FailedCheck {
             name: "verify".to_owned(),
             run: CheckCommand::Shell("./verify.sh".to_owned()),

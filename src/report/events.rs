@@ -26,7 +26,7 @@ pub fn line(event: &Event) -> Option<String> {
         }
         EventKind::AgentEnded { ending, files, detail } => {
             let detail = detail.as_ref().map(|d| format!("; {}", first_words(d))).unwrap_or_default();
-            format!("agent stopped: {}, {} changed{detail}", ending.as_str(), plural(*files, "file"))
+            format!("agent stopped: {}, {} changed since the base{detail}", ending.as_str(), plural(*files, "file"))
         }
         EventKind::Checked { name, status } => match status {
             CheckStatus::Passed => format!("check `{name}` passed"),

@@ -14,6 +14,7 @@
 
 mod counts;
 mod inline;
+mod junit;
 mod mutant;
 mod pattern;
 mod summary;
@@ -24,6 +25,9 @@ pub use inline::Apart;
 pub use inline::has_inline_tests;
 pub use inline::inline_tests;
 pub use inline::says_a_name_is_missing;
+pub use junit::TestOutcome;
+pub use junit::TestResult;
+pub use junit::junit;
 pub use mutant::Mutant;
 pub use mutant::has_effects;
 pub use mutant::mutant;

@@ -1,5 +1,6 @@
 //! Running checks and saying how each ended.
 
+use super::result_files::ResultFiles;
 use crate::domain::CheckCommand;
 use crate::domain::CheckReport;
 use crate::domain::CheckScope;
@@ -16,6 +17,7 @@ use crate::services::FailureReader;
 use crate::services::Verifier;
 use crate::services::VerifyRequest;
 use async_trait::async_trait;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Runs checks as programs.
@@ -41,13 +43,29 @@ impl Checks {
             cancel: request.cancel.clone(),
             ..Command::new(Vec::<String>::new(), &request.dir)
         };
+        let results = looked(spec.clone(), request.dir.clone()).await;
         let mut report = match self.runner.run(command).await {
             Ok(output) => finished(scope, spec, output),
             Err(error) => not_started(scope, spec, &error),
         };
-        if !report.passed() {
-            report.signature = self.reader.read(&report);
+        if report.passed() {
+            return report;
         }
+        let read = match results {
+            Ok(None) => None,
+            Ok(Some(results)) => Some(blocking(move || results.read()).await),
+            Err(because) => Some(Err(because)),
+        };
+        let read = read.map(|texts: Result<Vec<String>, String>| self.reader.read_with(&report, &texts?));
+        report.signature = match read {
+            Some(Ok(signature)) => signature,
+            Some(Err(because)) => {
+                let signature = self.reader.read(&report);
+                report.output.push(&format!("\n[The results of its tests are not known one by one: {because}.]\n"));
+                signature
+            }
+            None => self.reader.read(&report),
+        };
         report
     }
 }
@@ -65,6 +83,18 @@ impl Verifier for Checks {
         }
         reports
     }
+}
+
+async fn looked(spec: CheckSpec, dir: PathBuf) -> Result<Option<ResultFiles>, String> {
+    if spec.results.is_none() {
+        return Ok(None);
+    }
+    blocking(move || ResultFiles::of(&spec, &dir)).await
+}
+
+/// Looks at files beside what else is going on.
+async fn blocking<T: Send + 'static>(look: impl FnOnce() -> Result<T, String> + Send + 'static) -> Result<T, String> {
+    tokio::task::spawn_blocking(look).await.unwrap_or_else(|error| Err(error.to_string()))
 }
 
 fn finished(scope: CheckScope, spec: &CheckSpec, output: CommandOutput) -> CheckReport {
@@ -138,7 +168,12 @@ mod tests {
     use super::*;
 
     fn report(run: &str, exit: i32, output: &str) -> CheckReport {
-        let spec = CheckSpec { name: "x".to_owned(), run: CheckCommand::Shell(run.to_owned()), timeout_ms: None };
+        let spec = CheckSpec {
+            name: "x".to_owned(),
+            run: CheckCommand::Shell(run.to_owned()),
+            timeout_ms: None,
+            results: None,
+        };
         CheckReport {
             exit_status: Some(exit),
             output: Output::whole(output),

@@ -15,6 +15,7 @@ pub mod context;
 pub mod gates;
 pub mod judging;
 pub mod progress;
+mod result_files;
 mod verdict;
 
 pub use checks::Checks;

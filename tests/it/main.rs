@@ -20,6 +20,7 @@ mod hooks;
 mod hooks_gate;
 mod judge;
 mod keep_awake;
+mod known_red_runners;
 #[cfg(feature = "llm")]
 mod llm;
 mod made_up_night;

@@ -20,13 +20,17 @@ pub(super) fn find(package: &Package) -> Option<Found> {
         }
     };
     let (run, because) = if manifest.contains_key("workspace") {
-        ("cargo test --workspace", "Cargo.toml is a workspace: `cargo test --workspace` tests all its members.")
+        (
+            "cargo test --workspace --no-fail-fast",
+            "Cargo.toml is a workspace: `cargo test --workspace` tests all its members.",
+        )
     } else {
-        ("cargo test", "Cargo.toml is a crate: `cargo test`.")
+        ("cargo test --no-fail-fast", "Cargo.toml is a crate: `cargo test`.")
     };
     let run = CheckCommand::Shell(run.to_owned());
-    found.checks.push(CheckSpec { name: "cargo test".to_owned(), run, timeout_ms: Some(COLD_BUILD_MS) });
+    found.checks.push(CheckSpec { name: "cargo test".to_owned(), run, timeout_ms: Some(COLD_BUILD_MS), results: None });
     found.because(because);
+    found.because("--no-fail-fast: without it, cargo stops at the first test program that fails, and what fails behind it is not known.");
     found.env.insert("CARGO_TARGET_DIR".to_owned(), "{cache}/target".to_owned());
     found.because(
         "CARGO_TARGET_DIR: one build cache per worker under .reflection/cache/, so that a new workspace does not \

@@ -125,21 +125,21 @@ mod tests {
 
     #[test]
     fn cargo_is_a_crate_a_workspace_or_below() {
-        check(&[CRATE, LOCK], &["cargo test: cargo test"]);
+        check(&[CRATE, LOCK], &["cargo test: cargo test --no-fail-fast"]);
         check(
             &[("Cargo.toml", "[workspace]\n"), ("crates/a/Cargo.toml", ""), LOCK],
-            &["cargo test: cargo test --workspace"],
+            &["cargo test: cargo test --workspace --no-fail-fast"],
         );
         check(
             &[("crates/my crate/Cargo.toml", "[package]"), ("crates/my crate/.env", "")],
             &[
-                "crates/my crate: cargo test: cd 'crates/my crate' && cargo test",
+                "crates/my crate: cargo test: cd 'crates/my crate' && cargo test --no-fail-fast",
                 "setup: (cd 'crates/my crate' && cargo generate-lockfile)",
                 "carry: crates/my crate/.env",
             ],
         );
-        check(&[CRATE], &["cargo test: cargo test", "setup: cargo generate-lockfile"]);
-        check(&[CRATE, (".gitignore", "/target\n/Cargo.lock\n")], &["cargo test: cargo test"]);
+        check(&[CRATE], &["cargo test: cargo test --no-fail-fast", "setup: cargo generate-lockfile"]);
+        check(&[CRATE, (".gitignore", "/target\n/Cargo.lock\n")], &["cargo test: cargo test --no-fail-fast"]);
         check(&[("Cargo.toml", "[package\n")], &[]);
     }
 
@@ -299,8 +299,14 @@ mod tests {
     fn make_is_asked_last_and_settings_are_carried() {
         let makefile = ("Makefile", "test:\n\tcargo test\n");
         check(&[makefile, (".env", "A=1")], &["make test: make test", "carry: .env"]);
-        check(&[makefile, CRATE, LOCK, (".env.test", "")], &["cargo test: cargo test", "carry: .env.test"]);
+        check(
+            &[makefile, CRATE, LOCK, (".env.test", "")],
+            &["cargo test: cargo test --no-fail-fast", "carry: .env.test"],
+        );
         check(&[makefile, ("package.json", "{}")], &["make test: make test"]);
-        check(&[CRATE, LOCK, ("go.mod", "module a")], &["cargo test: cargo test", "go test: go test ./..."]);
+        check(
+            &[CRATE, LOCK, ("go.mod", "module a")],
+            &["cargo test: cargo test --no-fail-fast", "go test: go test ./..."],
+        );
     }
 }

@@ -41,7 +41,7 @@ impl Found {
     /// Adds a check with the usual time limit.
     pub(super) fn check(&mut self, name: &str, run: impl Into<String>) {
         let run = CheckCommand::Shell(run.into());
-        self.checks.push(CheckSpec { name: name.to_owned(), run, timeout_ms: None });
+        self.checks.push(CheckSpec { name: name.to_owned(), run, timeout_ms: None, results: None });
     }
 
     /// Adds a sentence that says why.

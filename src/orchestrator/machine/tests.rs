@@ -29,6 +29,7 @@ fn judged(verdict: Verdict, to: &str, signature: &str) -> Input {
         failing: None,
         person: Vec::new(),
         only_if: None,
+        todo: Vec::new(),
     };
     Input::Judged { judgement, tree: tree(to), signature: signature.to_owned() }
 }

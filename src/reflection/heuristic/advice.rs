@@ -21,6 +21,7 @@ pub(super) fn advice(facts: &Facts<'_>) -> Advice {
     let place = facts.failure.signature.frame.as_deref();
     let at = place.map_or(String::new(), |place| format!(" at {place}"));
     let (suggestion, items) = match facts.class {
+        Class::Refuted => refuted(facts),
         Class::EmptyChange
         | Class::OnlyInWorkspace
         | Class::MergeConflict
@@ -36,6 +37,15 @@ pub(super) fn advice(facts: &Facts<'_>) -> Advice {
         Class::NoTests | Class::Said | Class::Silent => unknown(facts),
     };
     finished(facts, suggestion, items)
+}
+
+/// Whoever refuted it has said what is to be done.
+fn refuted(facts: &Facts<'_>) -> (String, Vec<String>) {
+    let todo: Vec<String> = facts.failure.todo.iter().map(|todo| one_line(todo).to_string()).collect();
+    match todo.split_first() {
+        Some((first, rest)) => (format!("{}.", first.trim_end_matches('.')), rest.to_vec()),
+        None => ("Take back what refutes the attempt, and do the task without it.".to_owned(), Vec::new()),
+    }
 }
 
 fn limit(facts: &Facts<'_>, at: &str) -> (String, Vec<String>) {
@@ -120,6 +130,10 @@ fn crash(facts: &Facts<'_>, at: &str) -> (String, Vec<String>) {
 
 fn unknown(facts: &Facts<'_>) -> (String, Vec<String>) {
     let check = facts.command();
+    if check.is_empty() {
+        let items = vec![said(facts, "Run the project's checks and read what they print")];
+        return ("No check shows the failure: find one that does before changing anything else.".to_owned(), items);
+    }
     match facts.class {
         Class::NoTests => (
             "No test was found, which counts as a failure. Put tests where the runner looks for \
@@ -162,7 +176,9 @@ fn finished(facts: &Facts<'_>, suggestion: String, mut items: Vec<String>) -> Ad
 fn category(facts: &Facts<'_>) -> Category {
     let claimed = facts.failure.failure_type == FailureType::FalseDone || facts.failure.ending.claims_done();
     match facts.class {
-        Class::AgentLimit | Class::CheckTimeout | Class::OutOfMemory | Class::MergeConflict => Category::ApproachFlaw,
+        Class::Refuted | Class::AgentLimit | Class::CheckTimeout | Class::OutOfMemory | Class::MergeConflict => {
+            Category::ApproachFlaw
+        }
         Class::Permission | Class::AgentFailed | Class::MissingProgram | Class::NoTests => Category::ToolMisuse,
         Class::MissingModule | Class::OnlyInWorkspace => Category::MissingContext,
         Class::EdgeCase => Category::TestGap,

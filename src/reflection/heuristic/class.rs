@@ -10,6 +10,8 @@ use crate::domain::Signature;
 pub(super) enum Class {
     /// Nothing was changed.
     EmptyChange,
+    /// No check is red, and something else refutes the attempt.
+    Refuted,
     /// What the check needs is only where the agent worked.
     OnlyInWorkspace,
     /// The work could not be merged.
@@ -65,6 +67,7 @@ pub(super) fn class(failure: &FailureContext) -> Class {
         Some(check) if check.timed_out => Class::CheckTimeout,
         None if failure.failure_type == FailureType::Timeout => Class::AgentLimit,
         None if !failure.ending.claims_done() => Class::AgentFailed,
+        None if !failure.ran.is_empty() || !failure.todo.is_empty() => Class::Refuted,
         Some(_) | None => by_signature(&failure.signature),
     }
 }

@@ -91,6 +91,15 @@ impl Heuristic {
 
 /// What the output itself says, unmasked: expected and actual where there are such lines, else its message.
 fn detail(failure: &FailureContext) -> Option<String> {
+    if class(failure) == Class::Refuted {
+        return failure.output.text().lines().next().and_then(quote);
+    }
+    // Where others failed before, the output's first failure is not the one that counts.
+    let first = failure.signature.tests.first();
+    let counted = failure.signature.counted.iter().flat_map(|counted| counted.failing.values());
+    if let Some(failed) = counted.into_iter().find(|failed| Some(&failed.name) == first) {
+        return failed.detail.as_deref().and_then(quote);
+    }
     let none = CheckCommand::Argv(Vec::new());
     let run = failure.check.as_ref().map_or(&none, |check| &check.run);
     let text = failure.output.text();

@@ -22,7 +22,12 @@ use proptest::prelude::*;
 
 /// An attempt that claimed to be done, whose check printed this.
 fn failure(output: &str, run: &str, status: i32) -> FailureContext {
-    let spec = CheckSpec { name: "test".to_owned(), run: CheckCommand::Shell(run.to_owned()), timeout_ms: None };
+    let spec = CheckSpec {
+        name: "test".to_owned(),
+        run: CheckCommand::Shell(run.to_owned()),
+        timeout_ms: None,
+        results: None,
+    };
     let check = FailedCheck {
         name: "test".to_owned(),
         run: spec.run.clone(),
@@ -100,6 +105,46 @@ fn a_failing_test_reads_like_this() {
 - Run only the failing test: `cargo test tests::adds_all_prices`
 - Run `cargo test` and see it pass before saying that the work is done"
     );
+}
+
+#[test]
+fn a_refutation_that_no_check_shows_has_a_lesson_of_its_own() {
+    let failure = FailureContext {
+        check: None,
+        ran: vec!["syntax".to_owned(), "test".to_owned()],
+        todo: vec!["Leave py/test_text.py as it is".to_owned(), "Change py/text.py".to_owned()],
+        output: Output::whole("it changed protected files: py/test_text.py"),
+        signature: Signature::default(),
+        ..test_failure()
+    };
+    let said = text(&draft(&failure));
+    assert!(said.contains("but this: it changed protected files: py/test_text.py."), "{said}");
+    assert!(said.contains("=> Leave py/test_text.py as it is.\n- Change py/text.py"), "{said}");
+    assert!(!said.contains("``") && !said.contains("exit status"), "{said}");
+    let unknown = FailureContext { ran: Vec::new(), todo: Vec::new(), ..failure };
+    let said = text(&draft(&unknown));
+    assert!(!said.contains("``"), "{said}");
+}
+
+#[test]
+fn the_lesson_of_a_check_that_was_red_before_is_about_what_is_new() {
+    let base = fixture("each-cargo-test-no-fail-fast", "cargo test", 101);
+    let text_of = base
+        .output
+        .text()
+        .replace("test tests::three ... ok\ntest tests::one", "test tests::three ... FAILED\ntest tests::one");
+    let printed = text_of
+        .replacen(
+            "---- tests::fails stdout",
+            "---- tests::three stdout ----\nError: \"broken\"\n\n---- tests::fails stdout",
+            1,
+        )
+        .replace("1 passed; 3 failed; 1 ignored", "0 passed; 4 failed; 1 ignored");
+    let mut now = failure(&printed, "cargo test", 101);
+    now.signature = now.signature.beyond(&base.signature).unwrap();
+    let said = text(&draft(&now));
+    assert!(said.contains("`tests::three` fails: \"broken\""), "{said}");
+    assert!(!said.contains("tests::one") && !said.contains("tests::two"), "{said}");
 }
 
 #[test]

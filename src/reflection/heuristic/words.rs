@@ -41,6 +41,9 @@ impl Facts<'_> {
                     format!("The work could not be merged: {}", ended(said))
                 }
                 (Class::MergeConflict, None) => "The work could not be merged.".to_owned(),
+                (Class::Refuted, Some(said)) if failure.ran.is_empty() => {
+                    format!("No check refutes the attempt, but this: {}", ended(said))
+                }
                 (_, said) if !failure.ran.is_empty() => {
                     let said = said.as_deref().map_or("nothing says why".into(), ended);
                     format!(

@@ -217,7 +217,12 @@ mod tests {
 
     fn read(printed: &str) -> Signature {
         Signatures.read(&crate::domain::CheckReport {
-            spec: CheckSpec { name: "p".into(), run: CheckCommand::Shell("./check".into()), timeout_ms: None },
+            spec: CheckSpec {
+                name: "p".into(),
+                run: CheckCommand::Shell("./check".into()),
+                timeout_ms: None,
+                results: None,
+            },
             scope: CheckScope::Project,
             status: CheckStatus::Failed,
             exit_status: Some(1),

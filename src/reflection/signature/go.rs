@@ -1,5 +1,7 @@
 //! `go test`, `go build`, `go vet`, and programs that panicked.
 
+use super::counted::Listed;
+use super::counted::Outcome;
 use super::found::Found;
 use super::found::Frame;
 use super::found::in_project;
@@ -7,6 +9,8 @@ use super::found::last_match;
 use super::found::names;
 use super::found::pattern;
 use super::found::section;
+use serde::Deserialize;
+use std::collections::BTreeMap;
 
 pattern!(FAILED, r"^\s*--- FAIL: (\S+) \([\d.]+s\)$");
 
@@ -36,25 +40,125 @@ pub(super) fn program(lines: &[&str]) -> Option<Found> {
     Some(Found { tool: "go test", tests, last_mark, ..why })
 }
 
-/// What the first failing test logged: `cart_test.go:8: Total() = 4, want 3`.
+/// What a test logged: `cart_test.go:8: Total() = 4, want 3`.
 fn logged(lines: &[&str], test: Option<&String>) -> Found {
-    pattern!(LOG, r"^\s+(\S+\.go):(\d+): ?(.*)$");
     let told = section(
         lines,
         |line| FAILED.captures(line).is_some_and(|name| Some(&name[1]) == test.map(String::as_str)),
         |line| FAILED.is_match(line) || line.starts_with("FAIL"),
     );
-    let Some((at, log)) =
-        told.and_then(|told| told.iter().enumerate().find_map(|(at, line)| Some((at, LOG.captures(line)?))))
-    else {
+    let found = told.map(log).unwrap_or_default();
+    // With `-v`, it stands before the test's end.
+    if found.message.is_some() {
+        found
+    } else {
+        log(told_of(lines).get(test.map_or("", String::as_str)).map_or(&[], Vec::as_slice))
+    }
+}
+
+/// The first words of a log.
+fn log(told: &[&str]) -> Found {
+    pattern!(LOG, r"^\s+(\S+\.go):(\d+): ?(.*)$");
+    let Some((at, log)) = told.iter().enumerate().find_map(|(at, line)| Some((at, LOG.captures(line)?))) else {
         return Found::default();
     };
     // A message that begins with a line feed goes on below.
     let message = Some(log[3].trim())
         .filter(|message| !message.is_empty())
-        .or_else(|| Some(told?.get(at + 1)?.trim()))
+        .or_else(|| Some(told.get(at + 1)?.trim()))
         .map(str::to_owned);
     Found { detail: message.clone(), message, frame: Some(Frame::new(&log[1], Some(&log[2]))), ..Found::default() }
+}
+
+/// What stands below the name of each test of a package.
+fn told_of<'t>(lines: &[&'t str]) -> BTreeMap<String, Vec<&'t str>> {
+    pattern!(BEGINS, r"^\s*(?:=== (?:RUN|NAME|CONT) +|--- (?:FAIL|PASS|SKIP): )(\S+)(?: \([\d.]+s\))?$");
+    pattern!(ENDS, r"^(?:===|FAIL\b|PASS$|ok\s)");
+    let mut told: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    let mut test = None;
+    for line in lines {
+        if let Some(begins) = BEGINS.captures(line) {
+            test = Some(begins[1].to_owned());
+        } else if ENDS.is_match(line) {
+            test = None;
+        } else if let Some(test) = &test {
+            told.entry(test.clone()).or_default().push(line);
+        }
+    }
+    told
+}
+
+/// The tests of all packages, one by one; with `-v` those that pass, too. None where a package ended before its tests did.
+pub(super) fn each(lines: &[&str]) -> Option<Listed> {
+    pattern!(PACKAGE, r"^(?:(FAIL)|ok *)\t(\S+)\t?(.*)$");
+    pattern!(CUT, r"^(?:panic: |fatal error: |FAIL\t\S+ \[|exit status [2-9])");
+    if lines.iter().any(|line| CUT.is_match(line)) {
+        return None;
+    }
+    let mut listed = Listed::default();
+    let mut start = 0;
+    for (at, package) in lines.iter().enumerate().filter_map(|(at, line)| Some((at, PACKAGE.captures(line)?))) {
+        let failed = of_package(&mut listed, &lines[start..at], &package[2]);
+        // Something else than a test has failed.
+        if package.get(1).is_some() && !failed {
+            return None;
+        }
+        start = at + 1;
+    }
+    Some(listed)
+}
+
+/// Whether a test of it failed.
+fn of_package(listed: &mut Listed, lines: &[&str], package: &str) -> bool {
+    pattern!(ENDED, r"^\s*--- (FAIL|PASS|SKIP): (\S+) \([\d.]+s\)$");
+    let told = told_of(lines);
+    let ended: Vec<regex::Captures<'_>> = lines.iter().filter_map(|line| ENDED.captures(line)).collect();
+    for test in &ended {
+        let name = &test[2];
+        let within = format!("{name}/");
+        let outcome = match &test[1] {
+            // A subtest that fails fails those around it.
+            "FAIL" if ended.iter().any(|other| &other[1] == "FAIL" && other[2].starts_with(&within)) => {
+                Outcome::OfOthers { failed: true }
+            }
+            "FAIL" => Outcome::Failed(Box::new(log(told.get(name).map_or(&[], Vec::as_slice)))),
+            "PASS" => Outcome::Passed,
+            _ => Outcome::Skipped,
+        };
+        listed.push(format!("{package}.{name}"), name, outcome);
+    }
+    listed.names_passed |= lines.iter().any(|line| line.starts_with("=== RUN "));
+    ended.iter().any(|test| &test[1] == "FAIL")
+}
+
+/// What `go test -json` prints, as it reads without `-json`; none where that is something else.
+pub(super) fn unfolded(output: &str) -> Option<String> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "PascalCase")]
+    struct Event {
+        package: String,
+        #[serde(default)]
+        output: String,
+    }
+    if !output.contains("\"Action\":") {
+        return None;
+    }
+    // Packages run at the same time.
+    let mut packages: Vec<(String, String)> = Vec::new();
+    let mut others = String::new();
+    for line in output.lines() {
+        let Ok(event) = serde_json::from_str::<Event>(line) else {
+            others.push_str(line);
+            others.push('\n');
+            continue;
+        };
+        match packages.iter_mut().find(|(package, _)| *package == event.package) {
+            Some((_, printed)) => printed.push_str(&event.output),
+            None => packages.push((event.package, event.output)),
+        }
+    }
+    let printed: String = packages.into_iter().map(|(_, printed)| printed).collect();
+    (!printed.is_empty()).then(|| others + &printed)
 }
 
 /// `./broken.go:3:31: cannot use 1 …`, below a line with the package.

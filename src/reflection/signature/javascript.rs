@@ -81,9 +81,17 @@ pub(super) fn vitest(lines: &[&str]) -> Option<Found> {
 /// mocha.
 pub(super) fn mocha(lines: &[&str]) -> Option<Found> {
     pattern!(FAILING, r"^\s+\d+ failing$");
-    pattern!(ENTRY, r"^  \d+\) (.+)$");
     let last_mark = last_match(lines, &FAILING)?;
-    let list = &lines[last_mark + 1..];
+    let mut entries = mocha_entries(&lines[last_mark + 1..]);
+    entries.sort_by(|a, b| a.0.cmp(&b.0));
+    let why = entries.first().map(|(_, told)| failure(told)).unwrap_or_default();
+    let tests = entries.into_iter().map(|(title, _)| title).collect();
+    Some(Found { tool: "mocha", tests, last_mark, ..why })
+}
+
+/// The failures in the list at mocha's end, with their titles and what is told of them.
+pub(super) fn mocha_entries<'a, 't>(list: &'a [&'t str]) -> Vec<(String, &'a [&'t str])> {
+    pattern!(ENTRY, r"^  \d+\) (.+)$");
     let mut entries: Vec<(String, &[&str])> = Vec::new();
     for (at, line) in list.iter().enumerate() {
         let Some(entry) = ENTRY.captures(line) else {
@@ -100,10 +108,7 @@ pub(super) fn mocha(lines: &[&str]) -> Option<Found> {
         let told = &list[body..end.map_or(list.len(), |end| body + end)];
         entries.push((title.trim_end_matches(':').to_owned(), told));
     }
-    entries.sort_by(|a, b| a.0.cmp(&b.0));
-    let why = entries.first().map(|(_, told)| failure(told)).unwrap_or_default();
-    let tests = entries.into_iter().map(|(title, _)| title).collect();
-    Some(Found { tool: "mocha", tests, last_mark, ..why })
+    entries
 }
 
 /// `node --test`, and everything else that prints TAP.
@@ -120,14 +125,7 @@ pub(super) fn node_test(lines: &[&str]) -> Option<Found> {
         let Some(name) = NOT_OK.captures(line) else {
             continue;
         };
-        let told = match lines.get(at + 1) {
-            Some(next) if next.trim() == "---" => {
-                let block = &lines[at + 2..lines.len().min(at + 2 + TAP_BLOCK)];
-                let end = block.iter().position(|line| line.trim() == "...");
-                &block[..end.unwrap_or(block.len())]
-            }
-            _ => &[],
-        };
+        let told = tap_block(lines, at);
         let parent = told.iter().any(|line| line.trim() == "failureType: 'subtestsFailed'");
         let expected = ["# TODO", "# SKIP"].iter().any(|mark| name[1].to_uppercase().contains(mark));
         if !parent && !expected {
@@ -143,8 +141,20 @@ pub(super) fn node_test(lines: &[&str]) -> Option<Found> {
     Some(Found { tool: if node { "node:test" } else { "tap" }, tests, last_mark, ..why })
 }
 
-/// The YAML block below a `not ok`.
-fn tap_failure(told: &[&str]) -> Found {
+/// The YAML block below a result.
+pub(super) fn tap_block<'a, 't>(lines: &'a [&'t str], at: usize) -> &'a [&'t str] {
+    match lines.get(at + 1) {
+        Some(next) if next.trim() == "---" => {
+            let block = &lines[at + 2..lines.len().min(at + 2 + TAP_BLOCK)];
+            let end = block.iter().position(|line| line.trim() == "...");
+            &block[..end.unwrap_or(block.len())]
+        }
+        _ => &[],
+    }
+}
+
+/// What the YAML block below a `not ok` says.
+pub(super) fn tap_failure(told: &[&str]) -> Found {
     let value = |key: &str| {
         let line = told.iter().find_map(|line| line.trim_start().strip_prefix(key)?.strip_prefix(": "))?;
         Some(line.trim().trim_matches(['\'', '"']))
@@ -236,7 +246,7 @@ pub(super) fn crash(lines: &[&str]) -> Option<Found> {
 }
 
 /// The words and the frames that follow a failing test's title.
-fn failure(told: &[&str]) -> Found {
+pub(super) fn failure(told: &[&str]) -> Found {
     pattern!(COMPARED, r"^\s*(?:Expected\b.*|Received\b.*|\S+ !==? \S+|[+-] ?[^\s|/].*)$");
     let words = told.iter().position(|line| !line.trim().is_empty());
     let first = words.map_or("", |at| told[at].trim());

@@ -9,7 +9,8 @@ pattern!(
     TIME,
     r"\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?\b|\b\d\d:\d\d:\d\d(?:[.,]\d+)?\b"
 );
-pattern!(ADDRESS, r"\b0x[0-9a-fA-F]+\b");
+// `0x7f13cca419d0`, what is left of one where the middle of a text was left out (`...x7fde69de2dd0`, `…2dd0`), and Java's `Shop@1b6d3586`.
+pattern!(ADDRESS, r"\b0x[0-9a-fA-F]+\b|(?:\.{3}|…)0?x?[0-9a-fA-F]*\d[0-9a-fA-F]*\b|\b@[0-9a-f]{4,16}\b");
 pattern!(DURATION, r"\b\d+(?:\.\d+)?\s?(?:ns|µs|us|ms|s|sec|secs|seconds?|m|min|minutes?|h)\b");
 pattern!(PATH, r#"(^|[^\w./~-])((?:/[^\s/:'"`(),;<>\[\]{}]+){2,})"#);
 pattern!(HEX, r"\b[0-9a-f]{12,}\b");
@@ -59,6 +60,11 @@ mod tests {
         check("expected `String`, found `u32`", "expected `String`, found `u32`");
         check("assert -1 == 5.25", "assert -<n> == <n>");
         check("object at 0x7f13cca419d0", "object at <addr>");
+        check("assert <toolz.tests....x7fde69de2dd0> == 1", "assert <toolz.tests.<addr>> == <n>");
+        check("assert <a.b.Long...9de2dd0>", "assert <a.b.Long<addr>>");
+        check("<a.b.Long...ct at 0x7fde69de2dd0>", "<a.b.Long...ct at <addr>>");
+        check("expected: a.Shop@1b6d3586, x@example.org", "expected: a.Shop<addr>, x@example.org");
+        check("wait...added", "wait...added");
         check("done in 12.5s, 3 ms", "done in <time>, <time>");
         check("at 2026-01-02T03:04:05.678Z or 03:04:05", "at <time> or <time>");
         check("run 0199c2aa-0000-7000-8000-00000000abcd failed", "run <id> failed");

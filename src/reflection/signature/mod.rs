@@ -15,14 +15,18 @@ mod fingerprint;
 mod found;
 mod go;
 mod javascript;
+mod javascript_tests;
 mod located;
 mod mask;
 mod python;
 mod reader;
 mod rust;
+mod rust_tests;
 mod shell;
 #[cfg(test)]
 mod table;
+mod tap;
+mod written;
 
 pub use reader::Signatures;
 pub(super) use reader::details;

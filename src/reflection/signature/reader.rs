@@ -14,6 +14,7 @@ use super::mask::mask;
 use super::python;
 use super::rust;
 use super::shell;
+use super::written::written;
 use crate::domain::CheckCommand;
 use crate::domain::CheckReport;
 use crate::domain::CheckStatus;
@@ -50,9 +51,26 @@ impl FailureReader for Signatures {
             CheckStatus::NotRun { because } => signature(check, because),
         }
     }
+
+    fn read_with(&self, check: &CheckReport, results: &[String]) -> Result<Signature, String> {
+        let mut signature = self.read(check);
+        let Some(counted) = written(results)? else { return Ok(signature) };
+        if let Some((_, first)) = counted.failing.first_key_value() {
+            let mut how = first.how.split('\u{1f}').map(|part| Some(part.to_owned()).filter(|part| !part.is_empty()));
+            signature.code = how.next().flatten();
+            signature.message = how.next_back().flatten().map(|text| shorten(&text, MESSAGE_BYTES).into_owned());
+            signature.tests = counted.failing.values().map(|failed| failed.name.clone()).take(TESTS).collect();
+            signature.frame = None;
+            signature.fingerprint = fingerprint(&signature, None);
+        }
+        signature.counted = Some(counted);
+        Ok(signature)
+    }
 }
 
 fn signature(check: &CheckReport, output: &str) -> Signature {
+    let unfolded = go::unfolded(output);
+    let output = unfolded.as_deref().unwrap_or(output);
     let found = details(&check.spec.run, output);
     let extent = extent(check, &found, output);
     let out_of_memory = !check.timed_out && out_of_memory(check, &found, output);
@@ -70,7 +88,7 @@ fn signature(check: &CheckReport, output: &str) -> Signature {
         out_of_memory,
         fingerprint: String::new(),
         extent,
-        counted: counted(found.tool, &plain(output).lines().map(str::trim_end).collect::<Vec<_>>()),
+        counted: counted(found.tool, &plain(output).lines().map(str::trim_end).collect::<Vec<_>>(), output),
     };
     if check.timed_out {
         // What a cut-off run printed last says nothing of who was running.
@@ -106,7 +124,8 @@ const READERS: [Reader; 16] = [
 
 /// What a failed program's output says, in its own words.
 pub(in crate::reflection) fn details(run: &CheckCommand, output: &str) -> Found {
-    let text = plain(output);
+    let unfolded = go::unfolded(output);
+    let text = plain(unfolded.as_deref().unwrap_or(output));
     let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
     READERS
         .iter()
@@ -143,7 +162,7 @@ pub(super) fn place(frame: &Frame) -> String {
 }
 
 /// A frame with its path relative to the directory that all the project's files in the output share.
-fn relative(frame: &Frame, output: &str) -> Frame {
+pub(super) fn relative(frame: &Frame, output: &str) -> Frame {
     pattern!(FILE, r#"(?:^|[\s"'(])(/[^\s"':()]+\.\w+)"#);
     let mut frame = frame.clone();
     if !frame.file.starts_with('/') {
@@ -166,4 +185,32 @@ fn relative(frame: &Frame, output: &str) -> Frame {
 
 fn below(path: &str, root: &str) -> bool {
     path.strip_prefix(root).is_some_and(|rest| rest.starts_with('/'))
+}
+
+/// What is read of this output of a failed check.
+#[cfg(test)]
+pub(super) fn read(printed: &str) -> Signature {
+    read_ended(printed, 1)
+}
+
+#[cfg(test)]
+pub(super) fn read_ended(printed: &str, status: i32) -> Signature {
+    Signatures.read(&CheckReport {
+        spec: crate::domain::CheckSpec {
+            name: "p".into(),
+            run: CheckCommand::Shell("./check".into()),
+            timeout_ms: None,
+            results: None,
+        },
+        scope: crate::domain::CheckScope::Project,
+        status: CheckStatus::Failed,
+        exit_status: Some(status),
+        signal: None,
+        timed_out: false,
+        output: crate::domain::Output::whole(printed),
+        duration_ms: 1,
+        signature: Signature::default(),
+        rewrote: Vec::new(),
+        changed_outside: Vec::new(),
+    })
 }

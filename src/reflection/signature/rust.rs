@@ -90,7 +90,7 @@ pub(super) fn libtest(lines: &[&str]) -> Option<Found> {
 }
 
 /// A test that returned an error.
-fn error(told: &[&str]) -> Option<Found> {
+pub(super) fn error(told: &[&str]) -> Option<Found> {
     let message = told.iter().find_map(|line| line.strip_prefix("Error: "))?;
     Some(Found { message: Some(message.to_owned()), detail: Some(message.to_owned()), ..Found::default() })
 }
@@ -122,7 +122,7 @@ pub(super) fn panic(lines: &[&str]) -> Option<Found> {
 }
 
 /// The first panic: its words, and the project's frame closest to it.
-fn panicked(lines: &[&str]) -> Option<Found> {
+pub(super) fn panicked(lines: &[&str]) -> Option<Found> {
     pattern!(BACKTRACE, r"^\s+at (\S+?):(\d+):\d+$");
     pattern!(SIDE, r"^\s*(left|right): (.*)$");
     let at = lines.iter().position(|line| PANIC.is_match(line))?;

@@ -61,7 +61,7 @@ fn attempt(dir: &Path, prompt: &str, cancel: &CancellationToken) -> io::Result<A
     let mut tried = Tried::read(&briefing.tried);
     let report = |ending, message, detail| AgentReport { message, detail, ..AgentReport::new(ending) };
     if !briefing.fails {
-        let detail = "no check is red, so there is nothing to repair".to_owned();
+        let detail = "the prompt shows no failure, so there is nothing to repair".to_owned();
         let message = format!("Nothing changed: {detail}. {}", tried.to_text());
         return Ok(report(Ending::AgentError, message, Some(detail)));
     }

@@ -45,7 +45,7 @@ pub(super) fn change_exists(view: &View<'_>) -> Finding {
     if let Some(observed) = &view.facts.turn.observed {
         let files = &observed.change.files;
         return if observed.change.no_op || files.is_empty() {
-            missing("no file differs from the start".to_owned())
+            missing("no file differs from what the attempt began with".to_owned())
         } else {
             let names: Vec<&str> = files.iter().take(5).map(String::as_str).collect();
             Finding::passed(EXISTS, format!("{} files differ: {}", files.len(), names.join(", ")))

@@ -202,7 +202,12 @@ pub(in crate::verification) fn on(
 /// A check's report: `None` green, `Some("not run")` could not start, `Some` red with this output.
 pub(in crate::verification) fn report(scope: CheckScope, run: &str, red: Option<&str>) -> CheckReport {
     CheckReport {
-        spec: CheckSpec { name: run.to_owned(), run: CheckCommand::Shell(run.to_owned()), timeout_ms: None },
+        spec: CheckSpec {
+            name: run.to_owned(),
+            run: CheckCommand::Shell(run.to_owned()),
+            timeout_ms: None,
+            results: None,
+        },
         scope,
         status: match red {
             None => CheckStatus::Passed,

@@ -23,10 +23,10 @@ pub(super) enum Runtime<'a> {
     Silent(String),
     /// Every one that counts is green.
     Green(Vec<&'a CheckReport>),
-    /// This one is red.
-    Red(&'a CheckReport),
-    /// All is green, and a fix was asked for although nothing was red.
-    NothingFixed,
+    /// This one is red, and why it counts although it was red before; empty if it was not.
+    Red(&'a CheckReport, String),
+    /// All that counts is green, and a fix was asked for although nothing of that was red. These are red as they were before.
+    NothingFixed(Vec<&'a str>),
 }
 
 impl<'a> Runtime<'a> {
@@ -46,11 +46,21 @@ impl<'a> Runtime<'a> {
         if counted.iter().find(ran).is_none() {
             return Self::Silent(silence(observed));
         }
-        if let Some(red) = counted.iter().find(|check| !check.passed()) {
-            return Self::Red(red);
+        let unseen = |check: &CheckReport| check.fails_unseen(checks, baseline, expects);
+        let red = counted.iter().find(|check| !check.passed() && unseen(check).is_none());
+        if let (None, Some(why)) = (red, counted.iter().find_map(|check| unseen(check))) {
+            return Self::Silent(why);
+        }
+        if let Some(red) = red {
+            let why = red.tests_beside(baseline).map(|beside| beside.words()).unwrap_or_default();
+            return Self::Red(red, why);
         }
         let turned = counted.iter().any(|check| check.at_base(baseline).is_some_and(|base| !base.passed()));
-        if expects == Expects::Fix && !turned { Self::NothingFixed } else { Self::Green(counted) }
+        if expects == Expects::Fix && !turned {
+            let known = checks.iter().filter(|check| check.is_known_red(checks, baseline, expects));
+            return Self::NothingFixed(known.map(|check| check.spec.name.as_str()).collect());
+        }
+        Self::Green(counted)
     }
 
     /// The runtime ran, after the last change, a check that may be of this kind; one that is surely of another
@@ -68,8 +78,8 @@ impl<'a> Runtime<'a> {
         };
         match self {
             Self::Green(checks) => checks.iter().find(covering).copied(),
-            Self::Red(check) => Some(check).filter(|c| !c.is_not_run() && covering(c)).copied(),
-            Self::Silent(_) | Self::NothingFixed => None,
+            Self::Red(check, _) => Some(check).filter(|c| !c.is_not_run() && covering(c)).copied(),
+            Self::Silent(_) | Self::NothingFixed(_) => None,
         }
     }
 }
@@ -87,20 +97,42 @@ const GATE: &str = "runtime_checks";
 pub(super) fn runtime_checks(view: &View<'_>) -> Finding {
     match &view.runtime {
         Runtime::Silent(because) => Finding::not_run(GATE, because),
-        Runtime::NothingFixed => Finding::failed(
-            GATE,
-            "every check is green and none was red before, although a fix was asked for",
-            Todo::high("Nothing was fixed", "Make the check that shows the fault, and then fix it."),
-        ),
-        Runtime::Red(check) => {
+        Runtime::NothingFixed(known) => {
+            let known: Vec<String> = known.iter().map(|name| format!("`{name}`")).collect();
+            let evidence = if known.is_empty() {
+                "every check is green and none was red before, although a fix was asked for".to_owned()
+            } else {
+                format!(
+                    "every check that counts is green and none of them was red before, although a fix was asked for; {} as before, which \
+                     does not count",
+                    if known.len() == 1 {
+                        format!("{} is red", known[0])
+                    } else {
+                        format!("{} are red", known.join(", "))
+                    }
+                )
+            };
+            Finding::failed(
+                GATE,
+                evidence,
+                Todo::high("Nothing was fixed", "Make the check that shows the fault, and then fix it."),
+            )
+        }
+        Runtime::Red(check, why) => {
             let (name, run, how) = (&check.spec.name, check.spec.run.to_string(), check.how());
             let text = check.output.text();
             let end = plain(last_bytes(text.trim_end(), OUTPUT_BYTES)).into_owned();
             let printed = if end.is_empty() { String::new() } else { format!("; it printed:\n{end}") };
+            let why = if why.is_empty() { String::new() } else { format!("; {why}") };
+            let action = if why.is_empty() {
+                format!("Run `{run}` and fix what it reports.")
+            } else {
+                format!("Run `{run}` and fix what is new in it{why}.")
+            };
             Finding::failed(
                 GATE,
-                format!("check `{name}` is red ({how}){printed}"),
-                Todo::high(format!("Check `{name}` is red ({how})"), format!("Run `{run}` and fix what it reports.")),
+                format!("check `{name}` is red ({how}){why}{printed}"),
+                Todo::high(format!("Check `{name}` is red ({how}){why}"), action),
             )
         }
         Runtime::Green(checks) => {
@@ -150,6 +182,12 @@ mod tests {
     fn a_fix_must_turn_something_green() {
         let there = || coding().observed(&["a.rs"], "").expects(Expects::Fix);
         there().check("cargo test", None, None).fails(GATE, "none was red before");
+        // What is red all the same is not passed over.
+        let mut beside = there().check("cargo test", None, None);
+        let observed = beside.turn.observed.as_mut().unwrap();
+        observed.baseline.push(report(CheckScope::Project, "npm test", Some("a")));
+        observed.checks.push(report(CheckScope::Project, "npm test", Some("a")));
+        beside.fails(GATE, "none of them was red before, although a fix was asked for; `npm test` is red as before, which does not count");
         there().check("cargo test", Some("x"), None).passes(GATE, "");
     }
 }

@@ -1,0 +1,92 @@
+//! The files into which a check's run writes the results of its tests.
+
+use crate::domain::CheckSpec;
+use crate::domain::FileGlobs;
+use crate::files::Kind;
+use crate::files::Look;
+use crate::files::Root;
+use std::collections::BTreeMap;
+use std::io;
+use std::io::Read;
+use std::path::Path;
+use std::path::PathBuf;
+
+/// All of them together may have so many bytes: those of some hundred thousand tests.
+const BYTES: u64 = 64 << 20;
+
+/// Where a check writes its results, and what stood there before it ran: an agent's file is no result.
+pub(super) struct ResultFiles {
+    globs: FileGlobs,
+    glob: String,
+    root: Root,
+    before: BTreeMap<PathBuf, Written>,
+}
+
+/// When a file was last written to, which nobody can set but the kernel, and which file it is.
+type Written = ((i64, i64), u64);
+
+impl ResultFiles {
+    /// Looks at what is there before the run; none where the check writes none.
+    ///
+    /// # Errors
+    /// In words.
+    pub(super) fn of(spec: &CheckSpec, dir: &Path) -> Result<Option<Self>, String> {
+        let Some(glob) = &spec.results else { return Ok(None) };
+        let unreadable = |error: io::Error| format!("what `{glob}` names cannot be looked at: {error}");
+        let globs = FileGlobs::new(std::slice::from_ref(glob)).map_err(|error| error.to_string())?;
+        let root = Root::open(dir).map_err(unreadable)?;
+        let mut results = Self { globs, glob: glob.clone(), root, before: BTreeMap::new() };
+        results.before =
+            results.files().map_err(unreadable)?.into_iter().map(|(path, look)| (path, written(&look))).collect();
+        Ok(Some(results))
+    }
+
+    /// The texts of the files that were written since, by name.
+    ///
+    /// # Errors
+    /// In words: there are none, or one cannot be read.
+    pub(super) fn read(&self) -> Result<Vec<String>, String> {
+        let unreadable = |error: io::Error| format!("what `{}` names cannot be read: {error}", self.glob);
+        let mut texts = Vec::new();
+        let mut left = BYTES;
+        for (path, look) in self.files().map_err(unreadable)? {
+            if self.before.get(&path) == Some(&written(&look)) {
+                continue;
+            }
+            let mut text = String::new();
+            let file = self.root.open_file(&path).map_err(unreadable)?;
+            let read = file.take(left + 1).read_to_string(&mut text).map_err(unreadable)?;
+            left = left
+                .checked_sub(read as u64)
+                .ok_or_else(|| format!("what `{}` names is larger than {BYTES} bytes", self.glob))?;
+            texts.push(text);
+        }
+        if texts.is_empty() {
+            return Err(format!("the run has written no file that `{}` names", self.glob));
+        }
+        Ok(texts)
+    }
+
+    /// Regular files that the glob names, in order.
+    fn files(&self) -> io::Result<BTreeMap<PathBuf, Look>> {
+        let mut found = BTreeMap::new();
+        for below in self.globs.below() {
+            // Links on the way are refused, as everywhere.
+            if self.root.look(below)?.is_none() {
+                continue;
+            }
+            for entry in self.root.walk(below) {
+                let (path, look) = entry?;
+                let is_xml = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("xml"));
+                if look.kind == Kind::File && is_xml && self.globs.has(&path) {
+                    found.insert(path, look);
+                }
+            }
+        }
+        Ok(found)
+    }
+}
+
+fn written(look: &Look) -> Written {
+    (look.changed, look.inode)
+}

@@ -1,0 +1,243 @@
+//! A project with several failing tests, and a task for one of them: what failed before does not count, test by test, whatever runs them.
+//!
+//! Real runners, through the whole loop. Each project has three tests: `one` and `two` fail at the base, `three` passes.
+
+use crate::project::Project;
+use crate::project::task_with_check;
+use serde_json::Value;
+use serde_json::json;
+
+/// A project and its runner.
+struct Suite {
+    /// The program that must be there.
+    needs: &'static str,
+    files: &'static [(&'static str, &'static str)],
+    /// Runs everything.
+    all: &'static str,
+    /// Where it writes its results, if it does.
+    results: Option<&'static str>,
+    /// Runs `one` alone.
+    one: &'static str,
+    /// The file with the code, in which `W1` and `W2` are wrong and `R3` is right.
+    code: &'static str,
+    /// The ids of `two` and `three`.
+    ids: [&'static str; 2],
+    /// Takes the test `one` away and puts another one in its place, so that as many are run. None: nothing in the output tells.
+    replaces_one: Option<&'static str>,
+}
+
+const LIBTEST: Suite = Suite {
+    needs: "rustc",
+    files: &[(
+        "it's.rs",
+        "fn one() -> u32 { W1 }\nfn two() -> u32 { W2 }\nfn three() -> u32 { R3 }\n\
+         const W1: u32 = 10;\nconst W2: u32 = 20;\nconst R3: u32 = 3;\n\
+         mod tests {\n#[test] fn one() { assert_eq!(super::one(), 1); }\n#[test] fn two() { assert_eq!(super::two(), 2); }\n\
+         #[test] fn three() { assert_eq!(super::three(), 3); }\n}\n",
+    )],
+    all: "rustc --crate-name known --test -o \"${TMPDIR:-/tmp}/known-$$\" \"it's.rs\" && \"${TMPDIR:-/tmp}/known-$$\"; s=$?; rm -f \"${TMPDIR:-/tmp}/known-$$\"; exit $s",
+    results: None,
+    one: "rustc --crate-name known --test -o \"${TMPDIR:-/tmp}/one-$$\" \"it's.rs\" && \"${TMPDIR:-/tmp}/one-$$\" one; s=$?; rm -f \"${TMPDIR:-/tmp}/one-$$\"; exit $s",
+    code: "it's.rs",
+    ids: ["tests::two", "tests::three"],
+    replaces_one: Some("sed -i 's/fn one() { assert_eq.*/fn other() {}/' \"it's.rs\""),
+};
+
+const NODE: Suite = Suite {
+    needs: "node",
+    files: &[
+        (
+            "lib.js",
+            "const W1 = 10, W2 = 20, R3 = 3;\nexports.one = () => W1;\nexports.two = () => W2;\nexports.three = () => R3;\n",
+        ),
+        (
+            "test/lib.test.js",
+            "const { test } = require('node:test');\nconst assert = require('node:assert');\nconst lib = require('../lib.js');\n\
+             test('one', () => assert.strictEqual(lib.one(), 1));\ntest('two', () => assert.strictEqual(lib.two(), 2));\n\
+             test('three', () => assert.strictEqual(lib.three(), 3));\n",
+        ),
+    ],
+    all: "node --test test/",
+    results: None,
+    one: "node --test --test-name-pattern=one test/",
+    code: "lib.js",
+    ids: ["two", "three"],
+    replaces_one: Some("sed -i \"s/^test('one'.*/test('other', () => {});/\" test/lib.test.js"),
+};
+
+const CALC: (&str, &str) =
+    ("calc.py", "W1, W2, R3 = 10, 20, 3\ndef one(): return W1\ndef two(): return W2\ndef three(): return R3\n");
+const CALC_TESTS: (&str, &str) = (
+    "test_calc.py",
+    "import unittest, calc\nclass T(unittest.TestCase):\n  def test_one(self): self.assertEqual(calc.one(), 1)\n  \
+     def test_two(self): self.assertEqual(calc.two(), 2)\n  def test_three(self): self.assertEqual(calc.three(), 3)\n",
+);
+
+const UNITTEST: Suite = Suite {
+    needs: "python3",
+    files: &[CALC, CALC_TESTS],
+    all: "python3 -B -m unittest",
+    results: None,
+    one: "python3 -B -m unittest test_calc.T.test_one",
+    code: "calc.py",
+    ids: ["test_calc.T.test_two", "test_calc.T.test_three"],
+    replaces_one: None,
+};
+
+/// A runner that nobody knows, and that says nothing but that something failed.
+const WRITES_XML: &str = "import unittest, sys, os\nfrom xml.sax.saxutils import quoteattr\nimport test_calc\n\
+class R(unittest.TestResult):\n  def __init__(self):\n    super().__init__()\n    self.lines = []\n  \
+def say(self, t, inner): self.lines.append('<testcase classname=\"test_calc.T\" name=%s>%s</testcase>' % (quoteattr(t._testMethodName), inner))\n  \
+def addSuccess(self, t): self.say(t, '')\n  \
+def addFailure(self, t, e): super().addFailure(t, e); self.say(t, '<failure type=\"AssertionError\" message=%s/>' % quoteattr(str(e[1])))\n\
+r = R()\nunittest.defaultTestLoader.loadTestsFromModule(test_calc).run(r)\nos.makedirs('reports', exist_ok=True)\n\
+open('reports/TEST-calc.xml', 'w').write('<testsuite name=\"calc\">%s</testsuite>' % ''.join(r.lines))\n\
+print('done')\nsys.exit(0 if r.wasSuccessful() else 1)\n";
+
+const JUNIT: Suite = Suite {
+    needs: "python3",
+    files: &[CALC, CALC_TESTS, ("runner.py", WRITES_XML)],
+    all: "python3 -B runner.py",
+    results: Some("reports/*.xml"),
+    one: "python3 -B -m unittest test_calc.T.test_one",
+    code: "calc.py",
+    ids: ["test_calc.T.test_two", "test_calc.T.test_three"],
+    replaces_one: Some("sed -i 's/def test_one.*/def test_other(self): pass/' test_calc.py"),
+};
+
+const GO: Suite = Suite {
+    needs: "go",
+    files: &[
+        ("go.mod", "module example.com/calc\ngo 1.19\n"),
+        (
+            "calc.go",
+            "package calc\n\nvar W1, W2, R3 = 10, 20, 3\n\nfunc One() int { return W1 }\nfunc Two() int { return W2 }\nfunc Three() int { return R3 }\n",
+        ),
+        (
+            "calc_test.go",
+            "package calc\n\nimport \"testing\"\n\nfunc check(t *testing.T, got, want int) {\n\tif got != want {\n\t\tt.Errorf(\"got %d, want %d\", got, want)\n\t}\n}\n\
+             func TestOne(t *testing.T) { check(t, One(), 1) }\nfunc TestTwo(t *testing.T) { check(t, Two(), 2) }\nfunc TestThree(t *testing.T) { check(t, Three(), 3) }\n",
+        ),
+    ],
+    all: "go test ./...",
+    results: None,
+    one: "go test -run 'TestOne$' ./...",
+    code: "calc.go",
+    ids: ["example.com/calc.TestTwo", "example.com/calc.TestThree"],
+    replaces_one: None,
+};
+
+const SUITES: [&Suite; 5] = [&LIBTEST, &NODE, &UNITTEST, &JUNIT, &GO];
+
+/// Says that it is skipped where a program is missing.
+fn is_there(program: &str) -> bool {
+    let there =
+        std::process::Command::new(program).arg(if program == "go" { "version" } else { "--version" }).output().is_ok();
+    if !there {
+        eprintln!("SKIPPED: {program} is not installed");
+    }
+    there
+}
+
+/// The task's end, what is said of it, and the agent's prompt.
+struct Ended {
+    task: Value,
+    because: String,
+    project: Project,
+}
+
+fn ran(suite: &Suite, agent: &str, own: &str) -> Ended {
+    let project = Project::new(&format!("cat \"$REFLEXION_PROMPT_FILE\" > \"$OUT/prompt\"; {agent}"));
+    for (path, text) in suite.files {
+        project.write(path, text);
+    }
+    project.write(".gitignore", "reports/\n.reflection/\nmemory/\n");
+    project.config(|config| {
+        config["maxAttempts"] = json!(1);
+        let mut all = json!({ "name": "all", "run": suite.all });
+        if let Some(results) = suite.results {
+            all["results"] = json!(results);
+        }
+        config["checks"] = json!([all]);
+    });
+    project.tasks(&[task_with_check("a", own)]);
+    let ran = project.run(&["run", "--json"]);
+    let runs = project.dir.join(".reflection/runs");
+    let run = std::fs::read_dir(runs).unwrap().map(|entry| entry.unwrap().path()).find(|path| path.is_dir()).unwrap();
+    let journal = std::fs::read_to_string(run.join("journal.jsonl")).unwrap();
+    let entries = journal.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let judged = entries.into_iter().find(|entry| entry["type"] == "attempt_judged");
+    let because = judged.unwrap_or_else(|| panic!("{}", ran.stderr))["because"].as_str().unwrap().to_owned();
+    Ended { task: ran.task("a"), because, project }
+}
+
+/// A shell command that changes numbers in the code.
+fn sets(suite: &Suite, numbers: &[(&str, &str)]) -> String {
+    let one = |(from, to): &(&str, &str)| {
+        format!("sed -i 's/= {from}\\b/= {to}/; s/ {from}, / {to}, /; s/, {from}$/, {to}/' \"{}\"", suite.code)
+    };
+    numbers.iter().map(one).collect::<Vec<_>>().join("; ")
+}
+
+fn all(check: fn(&Suite)) {
+    for suite in SUITES.into_iter().filter(|suite| is_there(suite.needs)) {
+        check(suite);
+    }
+}
+
+#[test]
+fn a_task_that_fixes_one_of_two_red_tests_is_confirmed() {
+    all(|suite| {
+        let ended = ran(suite, &sets(suite, &[("10", "1")]), suite.one);
+        let said = (&ended.task["verdict"], &ended.task["proof"]);
+        assert_eq!(said, (&json!("confirmed"), &json!("turned_green")), "{}: {}", suite.all, ended.because);
+        assert!(ended.because.contains("check `all` is red as it was before"), "{}", ended.because);
+        let prompt = ended.project.told("prompt");
+        assert!(prompt.contains("These tests failed before any attempt. They do not count"), "{prompt}");
+        assert!(prompt.lines().any(|line| line == suite.ids[0]), "{prompt}");
+    });
+}
+
+#[test]
+fn a_test_that_the_attempt_breaks_is_named() {
+    all(|suite| {
+        let ended = ran(suite, &sets(suite, &[("10", "1"), ("3", "4")]), suite.one);
+        assert_eq!(ended.task["verdict"], json!("false_done"), "{}: {}", suite.all, ended.because);
+        let named = format!("`{}` fails, and did not at the base", suite.ids[1]);
+        assert!(ended.because.contains(&named), "{}: {}", suite.all, ended.because);
+        assert!(!ended.because.contains(suite.ids[0]), "{}: {}", suite.all, ended.because);
+        // The lesson is about that one, and not about somebody else's.
+        let lesson = String::from_utf8(ended.project.read("memory/reflections.jsonl")).unwrap();
+        let short = |id: &str| id.rsplit(['.', ':']).next().unwrap().to_owned();
+        let lesson: Value = serde_json::from_str(lesson.lines().next().unwrap()).unwrap();
+        let analysis = lesson["analysis"].as_str().unwrap();
+        assert!(analysis.contains(&short(suite.ids[1])), "{}: {analysis}", suite.all);
+        assert!(!analysis.contains(&format!("{}`", short(suite.ids[0]))), "{}: {analysis}", suite.all);
+    });
+}
+
+#[test]
+fn a_red_test_that_is_not_run_any_more_is_not_fixed() {
+    all(|suite| {
+        let Some(replaces) = suite.replaces_one else { return };
+        let own = "test -f done.txt";
+        let ended = ran(suite, &format!("touch done.txt; {replaces}"), own);
+        assert_ne!(ended.task["verdict"], json!("confirmed"), "{}: {}", suite.all, ended.because);
+        assert!(
+            ended.because.contains("which failed at the base, is not run any more"),
+            "{}: {}",
+            suite.all,
+            ended.because
+        );
+    });
+}
+
+#[test]
+fn results_that_the_agent_has_committed_are_not_the_runs() {
+    let forged = "mkdir -p reports; printf '<testsuite name=\"x\"><testcase classname=\"test_calc.T\" name=\"test_two\"><failure type=\"AssertionError\" \
+                  message=\"20 != 2\"/></testcase></testsuite>' > reports/TEST-calc.xml; \
+                  printf 'import sys\\nprint(\"done\")\\nsys.exit(1)\\n' > runner.py; sed -i '/reports/d' .gitignore; touch done.txt";
+    let ended = ran(&JUNIT, forged, "test -f done.txt");
+    assert_ne!(ended.task["verdict"], json!("confirmed"), "{}", ended.because);
+    assert!(ended.because.contains("does not name its tests one by one"), "{}", ended.because);
+}

@@ -567,6 +567,9 @@ pub enum MergeOutcome {
         /// What its confirmation rests on, where that is too little for the runtime to merge it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         proof: Option<Proof>,
+        /// How large the change is, where that is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        size: Option<ChangeSize>,
         /// The branch, or patch file, with the work.
         branch: String,
     },
@@ -615,6 +618,24 @@ impl MergeOutcome {
                 Some(format!("on top of what was merged before {because}; the work is kept on {kept}"))
             }
         }
+    }
+}
+
+/// How many lines and files a change has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChangeSize {
+    /// Lines that are new.
+    pub added: usize,
+    /// Lines that are gone.
+    pub removed: usize,
+    /// Files that differ.
+    pub files: usize,
+}
+
+impl std::fmt::Display for ChangeSize {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let files = if self.files == 1 { "file" } else { "files" };
+        write!(f, "+{} −{} lines in {} {files}", self.added, self.removed, self.files)
     }
 }
 

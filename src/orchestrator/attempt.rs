@@ -15,6 +15,7 @@ use super::watch::Watching;
 use super::watch::WatchingParams;
 use crate::domain::AgentReport;
 use crate::domain::Change;
+use crate::domain::ChangeSize;
 use crate::domain::CheckReport;
 use crate::domain::CompletionVerdict;
 use crate::domain::Ending;
@@ -196,6 +197,8 @@ pub(super) struct Judged {
     pub message: String,
     pub detail: Option<String>,
     pub change: Change,
+    /// How large it is; none where some of it is not shown.
+    pub size: Option<ChangeSize>,
     pub risk: Risk,
     pub checks: Vec<CheckReport>,
     pub judgement: Judgement,

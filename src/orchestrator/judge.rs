@@ -97,12 +97,12 @@ pub fn judge(evidence: &Evidence<'_>) -> Judgement {
     if !evidence.tampered.is_empty() {
         let todo =
             "Change files of the workspace and nothing else: branches, tags, hooks and settings stay as they are";
-        return refuted(evidence, None, evidence.tampered.join("; ")).to_do(todo);
+        return refuted(evidence, None, evidence.tampered.join("; ")).with_todo(todo);
     }
     if !evidence.protected.is_empty() {
         let files = evidence.protected.join(", ");
         let todo = format!("Leave {files} as they are at the base, and do the task by other files");
-        return refuted(evidence, None, format!("it changed protected files: {files}")).to_do(todo);
+        return refuted(evidence, None, format!("it changed protected files: {files}")).with_todo(todo);
     }
     if !evidence.change.leads_out.is_empty() {
         let links = evidence.change.leads_out.join(", ");
@@ -111,11 +111,11 @@ pub fn judge(evidence: &Evidence<'_>) -> Judgement {
             None,
             format!("it links to what is not in the repository, so that nobody else has it: {links}"),
         )
-        .to_do("Put the files themselves into the repository instead of links");
+        .with_todo("Put the files themselves into the repository instead of links");
     }
     if let Some(because) = evidence.not_set_up {
         let todo = "Run the project's set-up with the change, and see it go through";
-        return refuted(evidence, None, format!("with this work, {because}")).to_do(todo);
+        return refuted(evidence, None, format!("with this work, {because}")).with_todo(todo);
     }
     let (checks, baseline) = (evidence.checks, evidence.baseline);
     let known_red = |i: &usize| checks[*i].is_known_red(checks, baseline, evidence.expects);
@@ -146,13 +146,13 @@ pub fn judge(evidence: &Evidence<'_>) -> Judgement {
     }
     if let Some(because) = evidence.rewrote {
         let todo = "Keep what runs from writing to tests and to what decides how they run";
-        return refuted(evidence, None, because.to_owned()).to_do(todo);
+        return refuted(evidence, None, because.to_owned()).with_todo(todo);
     }
     if empty && evidence.expects != Expects::Nothing {
         return refuted(evidence, None, nothing_changed(evidence.change));
     }
     if let Some(because) = checks.iter().find_map(|check| no_success(check, check.at_base(baseline)?)) {
-        return refuted(evidence, None, because).to_do(RUN_ALL);
+        return refuted(evidence, None, because).with_todo(RUN_ALL);
     }
     if let Some((red, why)) = counted.iter().find_map(|&i| Some((i, unseen(i)?))) {
         let because = format!("check `{}` is red ({}); {why}", checks[red].spec.name, checks[red].how());
@@ -164,7 +164,7 @@ pub fn judge(evidence: &Evidence<'_>) -> Judgement {
         (None, Expects::Fix) => {
             let because = format!("a fix was asked for, and no check that was red turned green{}", as_before(&red));
             let todo = "Add a test that shows the fault, see it fail, and then fix the code";
-            refuted(evidence, None, because).to_do(todo)
+            refuted(evidence, None, because).with_todo(todo)
         }
         (Some(&i), _) => {
             let name = &evidence.checks[i].spec.name;
@@ -208,7 +208,7 @@ fn nothing_changed(change: &Change) -> String {
 
 impl Judgement {
     /// The same, with what the agent is to do about it.
-    fn to_do(self, todo: impl Into<String>) -> Self {
+    fn with_todo(self, todo: impl Into<String>) -> Self {
         Self { todo: vec![todo.into()], ..self }
     }
 }

@@ -73,6 +73,7 @@ impl LastJudged {
             subtask,
             verdict: judged.judgement.verdict,
             proof: judged.judgement.proof,
+            size: judged.size,
             proof_runs: judged.proof_runs,
             passed: judged.checks.iter().filter(|c| c.passed()).map(|c| c.spec.name.clone()).collect(),
             risk: Some(judged.risk.clone()),

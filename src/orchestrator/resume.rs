@@ -10,6 +10,7 @@ use super::machine::Input;
 use super::queue::Queue;
 use crate::domain::Again;
 use crate::domain::AttemptCount;
+use crate::domain::ChangeSize;
 use crate::domain::Ending;
 use crate::domain::JournalEntry;
 use crate::domain::MergeOutcome;
@@ -136,6 +137,8 @@ pub struct LastJudged {
     pub verdict: Verdict,
     /// What a confirmation rests on.
     pub proof: Option<Proof>,
+    /// How large its change is, where this process has seen it.
+    pub size: Option<ChangeSize>,
     /// The runs that it rests on.
     pub proof_runs: Option<ProofRuns>,
     /// The checks that passed, by name; not known after a crash.
@@ -432,6 +435,7 @@ impl PastTask {
             subtask: subtask.clone(),
             verdict: *verdict,
             proof: *proof,
+            size: None,
             proof_runs: *proof_runs,
             passed: Vec::new(),
             risk: risk.clone(),

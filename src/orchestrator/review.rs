@@ -2,6 +2,7 @@
 
 use super::results::runs;
 use crate::domain::Change;
+use crate::domain::ChangeSize;
 use crate::domain::belongs_to_tests;
 use crate::prompt::one_line;
 use crate::prompt::shorten;
@@ -121,6 +122,13 @@ pub(super) fn lines(diff: &str) -> impl Iterator<Item = (&str, &str)> {
         }
         None
     })
+}
+
+/// How large a change is; none where its diff does not show all of it.
+pub(super) fn size(change: &Change, diff: &Diff) -> Option<ChangeSize> {
+    let count = |sign: char| lines(&diff.text).filter(|(_, line)| line.starts_with(sign)).count();
+    let whole = diff.left_out.is_empty() && !diff.text.is_empty();
+    whole.then(|| ChangeSize { added: count('+'), removed: count('-'), files: change.files.len() })
 }
 
 /// The lines that a diff adds, each with its file and its number there.

@@ -93,7 +93,8 @@ impl TaskRun {
         let branch = self.report.branch.clone()?;
         let proof = self.last_judged.as_ref().and_then(|last| last.proof).filter(|proof| self.shows_too_little(*proof));
         let is_left = !files.is_empty() || !on.is_empty() || proof.is_some();
-        is_left.then_some(MergeOutcome::LeftToPerson { files, on, proof, branch })
+        let size = self.last_judged.as_ref().and_then(|last| last.size);
+        is_left.then_some(MergeOutcome::LeftToPerson { files, on, proof, size, branch })
     }
 
     /// Whether a confirmation rests on too little for the runtime to merge what it confirms.

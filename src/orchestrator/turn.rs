@@ -349,6 +349,7 @@ impl TaskRun {
             usage,
             message,
             detail,
+            size: review::size(&change, &diff),
             change,
             risk,
             checks,

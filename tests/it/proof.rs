@@ -297,6 +297,7 @@ fn a_night_merges_what_a_check_tells_from_no_work_and_leaves_the_rest_with_one_c
     assert_eq!((project.read("one.txt"), project.read("two.txt")), (b"words\n".to_vec(), b"words\n".to_vec()));
     let page = project.run(&["report"]).stdout;
     assert!(page.contains("no check turned green, so a person merges it"), "{page}");
+    assert!(page.contains("+1 −0 lines in 1 file"), "how much there is to look at: {page}");
     assert!(page.contains("as it changed them, so a person merges it"), "{page}");
 }
 

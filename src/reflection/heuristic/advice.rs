@@ -41,7 +41,7 @@ pub(super) fn advice(facts: &Facts<'_>) -> Advice {
 
 /// Whoever refuted it has said what is to be done.
 fn refuted(facts: &Facts<'_>) -> (String, Vec<String>) {
-    let todo: Vec<String> = facts.failure.todo.iter().map(|todo| one_line(todo).to_string()).collect();
+    let todo: Vec<String> = facts.failure.todo.iter().map(|todo| one_line(todo)).collect();
     match todo.split_first() {
         Some((first, rest)) => (format!("{}.", first.trim_end_matches('.')), rest.to_vec()),
         None => ("Take back what refutes the attempt, and do the task without it.".to_owned(), Vec::new()),

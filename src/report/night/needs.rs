@@ -217,7 +217,7 @@ fn own(night: &Night, place: usize, task: &NightTask) -> Option<Need> {
 /// Confirmed work that only a person merges: how to see what it changes, and how to merge it.
 fn yours_to_merge(night: &Night, place: usize, task: &NightTask) -> Option<Need> {
     let Merge { outcome, .. } = task.merges.last().filter(|_| task.state == TaskState::Confirmed)?;
-    let MergeOutcome::LeftToPerson { files, proof, branch, .. } = outcome else { return None };
+    let MergeOutcome::LeftToPerson { files, proof, size, branch, .. } = outcome else { return None };
     let commands = if branch.ends_with(".patch") {
         vec![apply(task)]
     } else {
@@ -235,8 +235,10 @@ fn yours_to_merge(night: &Night, place: usize, task: &NightTask) -> Option<Need>
         see.into_iter().chain([merge]).collect()
     };
     let risk = task.risk.as_ref().filter(|_| proof.is_some());
-    let risk = risk.map(|risk| format!(" (risk {}: {})", risk.score, risk.reason)).unwrap_or_default();
-    let why = format!("{}{risk}", outcome.failed().unwrap_or_default());
+    let risk = risk.map(|risk| format!("risk {}: {}", risk.score, risk.reason));
+    let about: Vec<String> = size.map(|size| size.to_string()).into_iter().chain(risk).collect();
+    let about = if about.is_empty() { String::new() } else { format!(" ({})", about.join("; ")) };
+    let why = format!("{}{about}", outcome.failed().unwrap_or_default());
     Some(Need { kind: NeedKind::YoursToMerge, tasks: vec![place], why, branch: Some(branch.clone()), commands })
 }
 

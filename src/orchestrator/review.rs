@@ -126,7 +126,9 @@ pub(super) fn lines(diff: &str) -> impl Iterator<Item = (&str, &str)> {
 
 /// How large a change is; none where its diff does not show all of it.
 pub(super) fn size(change: &Change, diff: &Diff) -> Option<ChangeSize> {
-    let count = |sign: char| lines(&diff.text).filter(|(_, line)| line.starts_with(sign)).count();
+    // Headers stand before the name of their file.
+    let shown = |(file, line): &(&str, &str), sign: char| !file.is_empty() && line.starts_with(sign);
+    let count = |sign: char| lines(&diff.text).filter(|line| shown(line, sign)).count();
     let whole = diff.left_out.is_empty() && !diff.text.is_empty();
     whole.then(|| ChangeSize { added: count('+'), removed: count('-'), files: change.files.len() })
 }

@@ -528,7 +528,8 @@ fn an_agent_that_can_go_on_is_asked_for_a_test_that_shows_its_work() {
 
 #[test]
 fn what_an_agent_does_beside_the_work_when_it_is_asked_for_a_test_counts() {
-    let (_, verdict, _, _) =
-        asked("bug", "echo '# words' >> calc.py", "git -C ../../../.. update-ref refs/heads/evil main");
+    let pushes = "git init -q --bare ../there && git remote add there ../there && git push -q there HEAD:refs/heads/x; rm -rf ../there";
+    let (_, verdict, times, _) = asked("bug", "echo '# words' >> calc.py", pushes);
+    assert_eq!(times, 1);
     assert_ne!(verdict, Some(Verdict::Confirmed));
 }

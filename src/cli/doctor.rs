@@ -343,13 +343,12 @@ async fn checks(layers: &Layers, settings: &dyn Settings) -> anyhow::Result<Vec<
 /// Red is no fault; a task's own check that is green already can show nothing of its work.
 fn at_the_base(report: &CheckReport) -> Finding {
     let what = format!("check `{}`", report.spec.name);
-    match &report.status {
-        CheckStatus::NotRun { because } => Finding::bad(&what, because.clone(), "install it, or fix the check"),
-        _ => {
-            let detail = format!("starts; {} at the base{}", report.how(), base_checks::known_red(report));
-            let idle = report.scope == CheckScope::Task && report.passed();
-            let advice = "a task's check that is green already cannot show that the work is done; give one that is red until then";
-            Finding { advice: idle.then(|| advice.to_owned()), ..Finding::good(&what, detail) }
-        }
+    if let CheckStatus::NotRun { because } = &report.status {
+        return Finding::bad(&what, because.clone(), "install it, or fix the check");
     }
+    let detail = format!("starts; {} at the base{}", report.how(), base_checks::known_red(report));
+    let idle = report.scope == CheckScope::Task && report.passed();
+    let advice =
+        "a task's check that is green already cannot show that the work is done; give one that is red until then";
+    Finding { advice: idle.then(|| advice.to_owned()), ..Finding::good(&what, detail) }
 }

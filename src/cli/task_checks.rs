@@ -95,7 +95,7 @@ async fn at_base(
 
 /// What these checks can show of the task.
 fn said(task: &Task, reports: &[CheckReport]) -> Vec<String> {
-    let mut lines: Vec<String> = reports.iter().map(|report| at_the_base(report)).collect();
+    let mut lines: Vec<String> = reports.iter().map(at_the_base).collect();
     if reports.iter().all(CheckReport::passed) && task.expects != Expects::Nothing {
         lines.push(match task.expects {
             Expects::Fix => format!(

@@ -323,7 +323,7 @@ impl TaskRun {
         }
         // Fewer tests than at the base may be what was merged before.
         let no_success = || checks.iter().find_map(|check| no_success(check, check.at_base(baseline)?));
-        match self.rewrote(prepared, checks, baseline).or_else(no_success) {
+        match Self::rewrote(prepared, checks, baseline).or_else(no_success) {
             Some(because) => Err(because),
             None => Ok(None),
         }

@@ -211,16 +211,11 @@ impl Outcome {
                         || counted.is_some_and(|counted| counted.failing.contains_key(test))
                 })
             };
-            match &check.signature.counted {
-                Some(counted) => {
-                    counted.failing.iter().any(|(test, failed)| !known(test) && says_an_assertion_failed(failed))
-                }
-                None => {
-                    let mut tests = check.signature.tests.iter();
-                    tests.any(|test| !known(test))
-                        && check.output.text().lines().any(toolchain::says_an_assertion_failed)
-                }
+            if let Some(counted) = &check.signature.counted {
+                return counted.failing.iter().any(|(test, failed)| !known(test) && says_an_assertion_failed(failed));
             }
+            let asserts = || check.output.text().lines().any(toolchain::says_an_assertion_failed);
+            check.signature.tests.iter().any(|test| !known(test)) && asserts()
         })
     }
 }

@@ -242,7 +242,7 @@ impl TaskRun {
     /// # Errors
     /// [`TaskRunError::Halt`] if the whole run cannot go on; the task has no end then.
     pub async fn work(mut self) -> Result<Ended, TaskRunError> {
-        let (end, of_all) = match self.run_machine().await {
+        let (end, of_all) = match Box::pin(self.run_machine()).await {
             Ok(end) => (end, false),
             Err(halt @ TaskRunError::Halt(_)) => return Err(halt),
             Err(error) => {

@@ -378,7 +378,7 @@ impl TaskRun {
     ) -> Judgement {
         let Stopped { report, change } = stopped;
         let last_part = course.attempt.part + 1 == self.parts.len();
-        let rewrote = self.rewrote(prepared, checks, &prepared.baseline);
+        let rewrote = Self::rewrote(prepared, checks, &prepared.baseline);
         let judgement = judge::judge(&Evidence {
             checks,
             baseline: &prepared.baseline,
@@ -411,12 +411,7 @@ impl TaskRun {
     }
 
     /// What a green check has written to of what decides what it tests, in words.
-    pub(super) fn rewrote(
-        &self,
-        prepared: &Prepared,
-        checks: &[CheckReport],
-        baseline: &[CheckReport],
-    ) -> Option<String> {
+    pub(super) fn rewrote(prepared: &Prepared, checks: &[CheckReport], baseline: &[CheckReport]) -> Option<String> {
         let prefix = prepared.workspace.prefix();
         let is_protected = |file: &str| Path::new(file).strip_prefix(&prefix).is_ok_and(|f| prepared.protect.has(f));
         let decides = |file: &str| {

@@ -29,7 +29,8 @@ pub trait Journal: Send + Sync {
     async fn foreign_changes(&self) -> Result<Vec<String>, JournalError>;
 
     /// When a process of the run was last known to live, as far as anybody keeps that.
-    async fn last_alive(&self, _run: &RunId) -> Option<Timestamp> {
+    async fn last_alive(&self, run: &RunId) -> Option<Timestamp> {
+        let _ = run;
         None
     }
 

@@ -17,8 +17,8 @@ pub struct Mutant {
 /// A line with a mistake: a condition that is turned round, a number that is one too large, another operation. None where nothing
 /// in it can be turned round like that, or it is no code by the look of it (a comment, an import).
 ///
-/// The kinds are those that mutation testing has always had (R. A. DeMillo, R. J. Lipton and F. G. Sayward, *Hints on Test Data
-/// Selection*, 1978); what is written instead of what is data, `[[mutations]]` in `config/toolchains/any.toml`.
+/// The kinds are those that mutation testing has always had (*Hints on Test Data Selection*,
+/// 1978); what is written instead of what is data, `[[mutations]]` in `config/toolchains/any.toml`.
 ///
 /// ```
 /// # use reflexion::toolchain::mutant;

@@ -331,7 +331,8 @@ impl Own {
         let last = commands.pop().unwrap_or_default().to_owned();
         let entered =
             commands.into_iter().take_while(|command| command.starts_with("cd ") && !command.contains(OF_SHELLS));
-        Self { enters: entered.map(|command| format!("{command} && ")).collect(), last }
+        let enters = entered.fold(String::new(), |enters, command| enters + command + " && ");
+        Self { enters, last }
     }
 
     /// The last command, if it is what is looked for and nothing follows it.

@@ -317,13 +317,11 @@ impl Replay {
 
     /// Each thing once, with the tasks that were worked on then.
     fn notice(&mut self, task: Option<&TaskId>, what: &str) {
-        let place = match self.security.iter().position(|noticed| noticed.what == what) {
-            Some(place) => place,
-            None => {
-                self.security.push(Noticed { what: what.to_owned(), tasks: Vec::new() });
-                self.security.len() - 1
-            }
-        };
+        let known = self.security.iter().position(|noticed| noticed.what == what);
+        let place = known.unwrap_or_else(|| {
+            self.security.push(Noticed { what: what.to_owned(), tasks: Vec::new() });
+            self.security.len() - 1
+        });
         let tasks = &mut self.security[place].tasks;
         if let Some(task) = task.filter(|task| !tasks.contains(task)) {
             tasks.push(task.clone());

@@ -58,9 +58,9 @@ fn what_says_look_at_it_yourself_needs_a_person() {
 #[test]
 fn what_agents_try_with_refs_and_protected_files_stands_in_a_line_of_its_own() {
     let project = Project::new(
-        r#"echo right > answer.txt; echo mine > theirs.txt
+        r"echo right > answer.txt; echo mine > theirs.txt
         git tag v9; git checkout -q -b work; git commit -qam mine; git branch -f main HEAD
-        git -C ../../../.. tag v8"#,
+        git -C ../../../.. tag v8",
     );
     project.write("theirs.txt", "theirs\n");
     project.config(|config| {
@@ -70,7 +70,7 @@ fn what_agents_try_with_refs_and_protected_files_stands_in_a_line_of_its_own() {
     project.run(&["run"]).exits(1);
     for told in forms(&project) {
         let told = told
-            .replace("\\", "")
+            .replace('\\', "")
             .replace("<code>", "`")
             .replace("</code>", "`")
             .replace("</bdi>", "")

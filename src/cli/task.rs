@@ -51,7 +51,9 @@ pub(super) async fn task(dir: &Path, args: TaskArgs) -> anyhow::Result<Exit> {
             let fields = new_task(&add);
             // Before a night that is at work sees it.
             trust::wrote(&trust, &theirs(&effective, add.id.as_deref().unwrap_or("new"), &fields)).await;
-            let added = usage(file.add(fields).await)?;
+            let added = usage(file.add(fields.clone()).await)?;
+            // What a task permits is trusted by its id, which may have been found just now.
+            trust::wrote(&trust, &theirs(&effective, added.id.as_str(), &fields)).await;
             say_unknown(&added, &file, &*settings).await?;
             task_checks::seems_to_allow(&added).iter().for_each(|line| errln!("{}", project::printable(line)));
             print(&added, "added", add.json)?;
@@ -88,7 +90,7 @@ pub(super) async fn task(dir: &Path, args: TaskArgs) -> anyhow::Result<Exit> {
 /// What a person names in the fields of a task that they write; other fields of it are somebody else's.
 fn theirs(effective: &Effective, id: &str, fields: &Map<String, Value>) -> Vec<TrustItem> {
     let mut task = json!({ "id": id, "title": id });
-    for key in ["checks", "subtasks", "agent"] {
+    for key in ["checks", "subtasks", "agent", "allow"] {
         if let Some(value) = fields.get(key) {
             task[key] = value.clone();
         }

@@ -1,5 +1,6 @@
 //! What a project's files name that acts outside of them, and so needs a person's trust.
 
+use super::Allow;
 use super::CheckCommand;
 use super::CheckSpec;
 use super::Task;
@@ -52,6 +53,8 @@ pub enum TrustKind {
     Redaction,
     /// A file outside of the project that tasks are written to.
     Tasks,
+    /// Permits the agent of one task what counts against it otherwise.
+    Allow,
 }
 
 impl fmt::Display for TrustKind {
@@ -66,6 +69,7 @@ impl fmt::Display for TrustKind {
             Self::Runs => "goes on with",
             Self::Redaction => "finds secrets by",
             Self::Tasks => "writes tasks to",
+            Self::Allow => "lets its agent",
         })
     }
 }
@@ -89,11 +93,13 @@ impl TrustItem {
         Self::new(place, TrustKind::Program, serde_json::to_string(argv).unwrap_or_default())
     }
 
-    /// What a task brings with it: its own checks and those of its subtasks, and the agent that it names.
+    /// What a task brings with it: its own checks and those of its subtasks, and what it permits.
     #[must_use]
     pub fn of_task(task: &Task) -> Vec<Self> {
         let check = |check: &CheckSpec| Self::command(format!("task {}, check {}", task.id, check.name), &check.run);
-        task.subtasks.iter().flat_map(|subtask| &subtask.checks).chain(&task.checks).map(check).collect()
+        let checks = task.subtasks.iter().flat_map(|subtask| &subtask.checks).chain(&task.checks).map(check);
+        let allow = |allow: &Allow| Self::new(format!("task {}, allow", task.id), TrustKind::Allow, allow.permits());
+        checks.chain(task.allow.iter().map(allow)).collect()
     }
 
     /// The same for the same thing wherever it is named: a command that is trusted in one task is in another.
@@ -111,6 +117,8 @@ impl TrustItem {
             TrustKind::Runs => "runs",
             TrustKind::Redaction => "redaction",
             TrustKind::Tasks => "tasks",
+            // What one task may do, another may not.
+            TrustKind::Allow => &format!("allow {}", self.place),
         };
         format!("{:x}", Sha256::digest(format!("{kind}\0{}", self.text)))
     }

@@ -334,7 +334,10 @@ impl TaskRun {
                         course.max_turns = course.turn;
                     }
                     let Some(turn) = self.judge_turn(prepared, &mut course, stopped).await? else {
-                        return self.interrupted(&course).await;
+                        return match course.confirmed.take().filter(|_| course.tampered.is_empty()) {
+                            Some(confirmed) => Ok(self.over(prepared, &course, confirmed).await),
+                            None => self.interrupted(&course).await,
+                        };
                     };
                     if let Some(confirmed) = course.instead_of(&turn.judged) {
                         return Ok(self.over(prepared, &course, confirmed).await);
@@ -388,7 +391,10 @@ impl TaskRun {
         };
         course.max_turns = course.turn;
         match self.judge_turn(prepared, &mut course, stopped).await? {
-            Some(turn) => Ok(self.over(prepared, &course, turn.judged).await),
+            Some(turn) => {
+                let judged = course.instead_of(&turn.judged).unwrap_or(turn.judged);
+                Ok(self.over(prepared, &course, judged).await)
+            }
             None => self.interrupted(&course).await,
         }
     }

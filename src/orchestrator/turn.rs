@@ -336,7 +336,8 @@ impl TaskRun {
             max_turns: course.max_turns,
             tampered: &course.tampered,
         };
-        let wants_test = course.confirmed.is_none() && turns::wants_test(&turn, &self.task);
+        let is_end = course.attempt.part + 1 == self.parts.len();
+        let wants_test = is_end && course.confirmed.is_none() && turns::wants_test(&turn, &self.task);
         let next = if wants_test { Turn::AskForTest } else { turns::next_turn(&turn) };
         let Stopped { report, change } = stopped;
         let AgentReport { ending, message, detail, usage, .. } = report;

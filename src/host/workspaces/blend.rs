@@ -85,7 +85,11 @@ impl Recorder {
 
     /// See [`Workspace::with_mistake`](crate::services::Workspace::with_mistake).
     pub(super) async fn with_mistake(&self, tree: &str, mistake: &Mistake) -> Result<Option<String>, WorkspaceError> {
-        let listed = self.git.call(["ls-tree", "-z", "--full-tree", tree, "--", &mistake.file]).ok().await?;
+        let listed = self
+            .git
+            .call(["--literal-pathspecs", "ls-tree", "-z", "--full-tree", tree, "--", &mistake.file])
+            .ok()
+            .await?;
         let listed = String::from_utf8_lossy(&listed);
         let Some((mode, id)) = regular_file(&listed, &mistake.file) else { return Ok(None) };
         let content = self.git.call(["cat-file", "blob", id]).ok().await?;

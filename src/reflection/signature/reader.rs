@@ -22,6 +22,8 @@ use crate::domain::Signature;
 use crate::prompt::plain;
 use crate::prompt::shorten;
 use crate::services::FailureReader;
+use crate::toolchain;
+use crate::toolchain::TestSummary;
 
 /// A message longer than this is data, not words.
 const MESSAGE_BYTES: usize = 300;
@@ -55,6 +57,14 @@ impl FailureReader for Signatures {
     fn read_with(&self, check: &CheckReport, results: &[String]) -> Result<Signature, String> {
         let mut signature = self.read(check);
         let Some(counted) = written(results)? else { return Ok(signature) };
+        // Anything that runs in the check can write a file; what the runner says of itself must agree.
+        let said = toolchain::summaries(&check.output.text());
+        if let [TestSummary { counts: Some(counts), whole: true, .. }] = said.as_slice()
+            && let (failed, listed) = (counts.failed, counted.failing.len() as u64)
+            && !(failed.saturating_sub(counts.extra)..=failed).contains(&listed)
+        {
+            return Err(format!("its output counts {failed} failing, and its files name {listed}"));
+        }
         if let Some((_, first)) = counted.failing.first_key_value() {
             let mut how = first.how.split('\u{1f}').map(|part| Some(part.to_owned()).filter(|part| !part.is_empty()));
             signature.code = how.next().flatten();

@@ -21,6 +21,8 @@ pub struct Requirements {
     pub tests_excused: Option<String>,
     /// The task's words say that tests need not be run.
     pub says_no_tests: bool,
+    /// `project.json` says so.
+    pub declared_no_tests: bool,
     /// A build ran after the last change, and passed. Tests that had to compile first will do.
     pub build: Option<String>,
     /// A pull request.
@@ -69,7 +71,9 @@ pub fn requirements(
         decided(declared.pull_request, "pull request", &mut waived, || forge("a pull request", asked.pull_request));
     let ci = decided(declared.ci, "CI", &mut waived, || forge("green CI", asked.ci));
     let Asked { broken_build, style, no_tests: says_no_tests, .. } = asked;
+    let declared_no_tests = declared.tests == Required::No;
     Requirements {
+        declared_no_tests,
         change,
         tests,
         tests_excused: None,
@@ -95,8 +99,9 @@ impl Requirements {
     /// Code of the project was changed, and the project has tests: they have to run, unless `project.json` says otherwise. Where
     /// the task's words read as if they need not (it says so, is about style, or asks for no code), a person decides.
     pub fn of_changed_code(&mut self, signals: &RepositorySignals, kind: TaskType) {
-        let declared = !self.says_no_tests && self.waived.iter().any(|why| why.starts_with("tests: "));
-        let Some(line) = signals.tests.first().filter(|_| !declared && self.tests.is_none()) else { return };
+        let Some(line) = signals.tests.first().filter(|_| !self.declared_no_tests && self.tests.is_none()) else {
+            return;
+        };
         let because = Some(format!("{CODE_WAS_CHANGED}, and the project has tests (`{line}`)"));
         if self.says_no_tests || self.style || matches!(kind, TaskType::Docs | TaskType::Ops) {
             self.tests_excused = because;

@@ -268,7 +268,7 @@ pub struct TestsBeside {
     pub fewer: usize,
 }
 
-/// So many tests are named in a sentence.
+/// At most this many tests are named in a sentence.
 const NAMED: usize = 5;
 
 impl TestsBeside {

@@ -77,6 +77,11 @@ macro_rules! checked_id {
     };
 }
 
+impl RunId {
+    /// The file in a run's directory that its process touches as long as it lives.
+    pub const ALIVE: &'static str = "alive";
+}
+
 macro_rules! plain_id {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*

@@ -36,9 +36,6 @@ pub(super) const STARTING: Duration = Duration::from_secs(2);
 /// A process that holds the lock says so often that it lives.
 const BEAT: Duration = Duration::from_secs(2);
 
-/// The file of a run that says so, by its time.
-const ALIVE: &str = "alive";
-
 /// Its name in the machine state.
 const LOCK: &str = "run.lock";
 
@@ -165,7 +162,7 @@ fn beats(state_dir: PathBuf, run: RunId) -> Sender<()> {
         while ended.recv_timeout(BEAT) == Err(RecvTimeoutError::Timeout) {
             let dir = Place::with_names(&state_dir, 1).join("runs").join(run.as_str());
             if matches!(dir.look(), Ok(Some(look)) if look.kind == Kind::Dir)
-                && let Ok(file) = dir.join(ALIVE).append_to()
+                && let Ok(file) = dir.join(RunId::ALIVE).append_to()
             {
                 let _ = file.set_modified(SystemTime::now());
             }

@@ -207,6 +207,12 @@ fn nothing_changed(change: &Change) -> String {
 }
 
 impl Judgement {
+    /// A verdict and why, and nothing else.
+    pub(super) fn new(verdict: Verdict, because: String) -> Self {
+        let (proof, failure, failing, only_if) = (None, None, None, None);
+        Self { verdict, proof, because, failure, failing, person: Vec::new(), todo: Vec::new(), only_if }
+    }
+
     /// The same, with what the agent is to do about it.
     fn with_todo(self, todo: impl Into<String>) -> Self {
         Self { todo: vec![todo.into()], ..self }
@@ -229,7 +235,7 @@ pub fn red(checks: &[CheckReport], baseline: &[CheckReport], expects: Expects) -
     checks.iter().position(|check| !check.passed() && !check.is_known_red(checks, baseline, expects))
 }
 
-/// Says that a check is red. Who was told that it was red before must learn why it counts.
+/// Says that a check is red. Whoever knows that it was red before must learn why it counts.
 fn is_red(check: &CheckReport, baseline: &[CheckReport]) -> String {
     format!("check `{}` is red ({}){}", check.spec.name, check.how(), why_it_counts(check, baseline))
 }
@@ -253,16 +259,7 @@ fn why_it_counts(check: &CheckReport, baseline: &[CheckReport]) -> String {
 }
 
 fn confirmed(proof: Proof, because: String) -> Judgement {
-    Judgement {
-        verdict: Verdict::Confirmed,
-        proof: Some(proof),
-        because,
-        failure: None,
-        failing: None,
-        person: Vec::new(),
-        only_if: None,
-        todo: Vec::new(),
-    }
+    Judgement { proof: Some(proof), ..Judgement::new(Verdict::Confirmed, because) }
 }
 
 fn unverifiable(evidence: &Evidence<'_>) -> Judgement {
@@ -277,16 +274,7 @@ fn unverifiable(evidence: &Evidence<'_>) -> Judgement {
         }
         None => "the only checks were red before and are red for the same reason".to_owned(),
     };
-    Judgement {
-        verdict: Verdict::Unverifiable,
-        proof: None,
-        because,
-        failure: None,
-        failing: None,
-        person: Vec::new(),
-        only_if: None,
-        todo: Vec::new(),
-    }
+    Judgement::new(Verdict::Unverifiable, because)
 }
 
 fn refuted(evidence: &Evidence<'_>, failing: Option<usize>, because: String) -> Judgement {
@@ -302,16 +290,8 @@ fn refuted(evidence: &Evidence<'_>, failing: Option<usize>, because: String) -> 
         Ending::Finished => FailureType::FalseDone,
         _ => FailureType::CheckFailed,
     };
-    Judgement {
-        verdict: if claims { Verdict::FalseDone } else { Verdict::Failed },
-        proof: None,
-        because,
-        failure: Some(failure),
-        failing,
-        person: Vec::new(),
-        only_if: None,
-        todo: Vec::new(),
-    }
+    let verdict = if claims { Verdict::FalseDone } else { Verdict::Failed };
+    Judgement { failure: Some(failure), failing, ..Judgement::new(verdict, because) }
 }
 
 /// The agent has seen it pass, so that it is no lie; but nobody who gets the change will.

@@ -65,7 +65,7 @@ pub(super) struct Seen {
     pub output: Option<u64>,
     /// The agent's own id of the conversation, with which it can be gone on with.
     pub agent_session: Option<String>,
-    /// It has said something since it was last told something.
+    /// It has written something since its last prompt.
     spoke: bool,
     turns: u32,
     usage: Usage,
@@ -124,7 +124,7 @@ impl Watching {
         Spent { usage: seen.turn_usage, shown_bytes, ..Spent::default() }
     }
 
-    /// Whether the agent itself has said something since it was last told something.
+    /// Whether the agent itself has written something since its last prompt.
     pub fn has_spoken(&self) -> bool {
         self.seen().spoke
     }

@@ -72,7 +72,7 @@ pub struct KnownRed<'a> {
     pub tests: Vec<&'a str>,
 }
 
-/// So many tests that failed before are named.
+/// At most this many tests that failed before are named.
 const KNOWN: usize = 40;
 
 /// Says which failing tests failed before and do not count.

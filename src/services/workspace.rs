@@ -145,7 +145,7 @@ pub struct OutsideChanges {
     pub by_agent: Vec<String>,
     /// What a person must look at, whoever did it.
     pub for_person: Vec<String>,
-    /// What is held against nobody, and told all the same: what reached nobody, or what anybody may have done.
+    /// What is held against nobody, and shown all the same: what reached nobody, or what anybody may have done.
     pub noticed: Vec<String>,
 }
 

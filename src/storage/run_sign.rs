@@ -16,9 +16,6 @@ use std::path::Path;
 /// The last lines of a journal are in its last so many bytes; a line that is longer has no time that is found.
 const END: u64 = 64 << 10;
 
-/// The file of a run that its process touches as long as it lives.
-pub const ALIVE: &str = "alive";
-
 /// When the run's journal was written last: the time of its last line that has one, else the file's own.
 #[must_use]
 pub fn last_sign(state_dir: &Path, run: &RunId) -> Option<Timestamp> {
@@ -35,7 +32,7 @@ pub fn last_sign(state_dir: &Path, run: &RunId) -> Option<Timestamp> {
 /// When a process of the run was last known to live: whoever holds the run's lock touches a file of it every few seconds.
 #[must_use]
 pub fn last_alive(state_dir: &Path, run: &RunId) -> Option<Timestamp> {
-    let file = state::runs(state_dir).join(run.as_str()).join(ALIVE).open_file().ok()?;
+    let file = state::runs(state_dir).join(run.as_str()).join(RunId::ALIVE).open_file().ok()?;
     Timestamp::try_from(file.metadata().ok()?.modified().ok()?).ok()
 }
 

@@ -11,7 +11,7 @@ use std::io::Read;
 use std::path::Path;
 use std::path::PathBuf;
 
-/// All of them together may have so many bytes: those of some hundred thousand tests.
+/// The limit of all of them together, in bytes: those of some hundred thousand tests.
 const BYTES: u64 = 64 << 20;
 
 /// Where a check writes its results, and what stood there before it ran: an agent's file is no result.

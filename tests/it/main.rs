@@ -1,5 +1,6 @@
 //! The integration tests, one binary: what is seen from outside the crate.
 
+mod after_a_run;
 mod agents;
 mod allow;
 mod analyze;
@@ -44,7 +45,6 @@ mod steering;
 #[cfg(feature = "cli")]
 mod state_files;
 #[cfg(feature = "cli")]
-mod told;
 #[cfg(feature = "cli")]
 mod trust;
 mod turns;

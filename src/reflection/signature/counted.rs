@@ -23,7 +23,7 @@ use crate::toolchain::Counts;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
-/// Of so many failing tests the place is told from the project's directory on.
+/// Of the first failing tests, at most this many, the place is known from the project's directory on.
 const TOLD: usize = 50;
 
 /// A longer detail is data, not words.
@@ -102,7 +102,7 @@ impl Listed {
             match outcome {
                 Outcome::Passed => _ = passed.insert(id),
                 Outcome::Failed(found) => {
-                    // Where the project is costs a look at all of the output; only the first ones are ever told.
+                    // Where the project is costs a look at all of the output; only the first ones are ever shown.
                     let output = if counted.failing.len() < TOLD { output } else { "" };
                     counted.failing.insert(id, failed_test(name, &found, output));
                 }

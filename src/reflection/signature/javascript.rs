@@ -89,7 +89,7 @@ pub(super) fn mocha(lines: &[&str]) -> Option<Found> {
     Some(Found { tool: "mocha", tests, last_mark, ..why })
 }
 
-/// The failures in the list at mocha's end, with their titles and what is told of them.
+/// The failures in the list at mocha's end, with their titles and the lines about them.
 pub(super) fn mocha_entries<'a, 't>(list: &'a [&'t str]) -> Vec<(String, &'a [&'t str])> {
     pattern!(ENTRY, r"^  \d+\) (.+)$");
     let mut entries: Vec<(String, &[&str])> = Vec::new();

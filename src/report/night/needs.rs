@@ -110,7 +110,7 @@ fn merge_at_once(night: &Night, needs: &mut [Need]) {
     needs[last].commands.push(step(command, "merge all at once whose checks were green before"));
 }
 
-/// So many tasks of one need have a command each.
+/// At most this many tasks of one need have a command each.
 const REOPENED: usize = 8;
 
 /// Tasks whose attempts are used up, where nothing more is said of them: nobody tries them again by itself.

@@ -1,4 +1,4 @@
-//! What a person is told after a run: what needs them, what was tried beside the work, and what was really done when.
+//! What the report of a run shows a person: what needs them, what was tried beside the work, and what was really done when.
 
 use crate::overnight::wanted;
 use crate::project::Project;

@@ -400,6 +400,7 @@ fn run(file: &ProjectFile) -> policy::Run {
         },
         proving: policy::Proving {
             max_runs: file.proof.max_runs,
+            max_share: super::model::in_parts(file.proof.max_share, 1000.0),
             mutants: if file.proof.mutants { policy::Mutants::Tried } else { policy::Mutants::Off },
         },
         healer: match file.healer {

@@ -165,6 +165,10 @@ pub struct ProofFile {
     /// How often the checks are run at most for one confirmation. The two runs that decide (the change without its tests, its tests without
     /// the rest) are made in any case.
     pub max_runs: u32,
+    /// To find the lines of a change that no check notices, the checks are run without parts of it for at most this share of the time that
+    /// the attempt took, and for 30 seconds in any case; 0 leaves that out. It holds up none of the other runs.
+    #[schemars(range(min = 0))]
+    pub max_share: f64,
     /// Where new tests fail without the new code only because it is missing, small mistakes are made in that code, one at a time, to see whether
     /// they notice; in no file that removes files or starts programs.
     pub mutants: bool,
@@ -172,7 +176,7 @@ pub struct ProofFile {
 
 impl Default for ProofFile {
     fn default() -> Self {
-        Self { max_runs: 8, mutants: true }
+        Self { max_runs: 8, max_share: 0.5, mutants: true }
     }
 }
 

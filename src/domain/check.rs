@@ -1,5 +1,6 @@
 //! Checks: commands the runtime runs, and what came of them.
 
+use super::Allow;
 use super::Expects;
 use super::FileGlobs;
 use super::Signature;
@@ -169,24 +170,39 @@ impl CheckReport {
         self.passed() && self.at_base(baseline).is_some_and(|base| !base.passed())
     }
 
+    /// The tests, by id, that failed in it at the base and are seen to pass now, while others in it are red still. A runner that does not
+    /// name those that pass must have run as many as then.
+    #[must_use]
+    pub fn tests_turned<'a>(&self, baseline: &'a [Self]) -> Vec<&'a str> {
+        let base = self.at_base(baseline).filter(|base| !self.passed() && !base.passed());
+        let counted = |of: &'_ Self| of.signature.counted.clone();
+        let (Some(base), Some(now)) = (base, counted(self)) else { return Vec::new() };
+        let Some(before) = base.signature.counted.as_ref() else { return Vec::new() };
+        before.failing.keys().map(String::as_str).filter(|test| now.passes(test, before)).collect()
+    }
+
     /// Whether what failed in it at the base is nobody's fault, if nothing else is red in it: see [`CheckReport::is_known_red`].
     #[must_use]
     pub fn may_be_known_red(&self, all: &[Self], baseline: &[Self], expects: Expects) -> bool {
         let own = all.iter().any(|check| check.scope == CheckScope::Task);
-        self.scope == CheckScope::Project
-            && (expects != Expects::Fix || own || all.iter().any(|check| check.turned_green(baseline)))
+        let turned = |check: &Self| check.turned_green(baseline) || !check.tests_turned(baseline).is_empty();
+        self.scope == CheckScope::Project && (expects != Expects::Fix || own || all.iter().any(turned))
     }
 
     /// Whether it is a project's check that was red at the base and fails in the same way, with no more than failed there: it is
-    /// nobody's fault. Where a fix is asked for and the task has no check of its own among `all`, one that was red must be green now:
-    /// until then, this is the very thing to be fixed.
+    /// nobody's fault. Where a fix is asked for and the task has no check of its own among `all`, one that was red, or a test in it, must
+    /// be green now: until then, this is the very thing to be fixed. Where tests may be removed or skipped, those that are gone do not count.
     #[must_use]
-    pub fn is_known_red(&self, all: &[Self], baseline: &[Self], expects: Expects) -> bool {
+    pub fn is_known_red(&self, all: &[Self], baseline: &[Self], expects: Expects, allow: &[Allow]) -> bool {
+        let only_gone = || {
+            allow.iter().any(|allow| matches!(allow, Allow::RemoveTests | Allow::SkipTests))
+                && self.tests_beside(baseline).is_some_and(|beside| beside.is_only_gone())
+        };
         self.may_be_known_red(all, baseline, expects)
             && !self.passed()
             && self
                 .at_base(baseline)
-                .is_some_and(|base| !base.passed() && self.signature.is_no_more_than(&base.signature))
+                .is_some_and(|base| !base.passed() && (self.signature.is_no_more_than(&base.signature) || only_gone()))
     }
 
     /// How it ended, in words: `exit status 1`, `signal 9`, `timed out after 30 s`.

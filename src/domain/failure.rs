@@ -306,6 +306,18 @@ impl TestsBeside {
         *self == Self::default()
     }
 
+    /// Whether nothing else is wrong than that tests which failed at the base fail in another way.
+    #[must_use]
+    pub fn is_only_otherwise(&self) -> bool {
+        !self.otherwise.is_empty() && Self { otherwise: Vec::new(), ..self.clone() }.is_no_more()
+    }
+
+    /// Whether nothing else is wrong than that tests of the base are not run any more.
+    #[must_use]
+    pub fn is_only_gone(&self) -> bool {
+        (!self.gone.is_empty() || self.fewer > 0) && Self { gone: Vec::new(), fewer: 0, ..self.clone() }.is_no_more()
+    }
+
     /// Whether nothing else is wrong than what nobody has seen at the base.
     #[must_use]
     pub fn is_only_unseen(&self) -> bool {
@@ -328,6 +340,24 @@ impl CountedTests {
             base.failing.get(*test).is_some_and(|before| before.how == failed.how)
         };
         self.failing.iter().filter(is_known).map(|(test, _)| test.as_str()).collect()
+    }
+
+    /// Takes the failure of each test at the base for its own, where the base itself fails in two ways, in two runs of the same files.
+    pub fn excuse(&mut self, base: &Self, again: &Self) {
+        for (test, failed) in &mut self.failing {
+            let (Some(first), Some(second)) = (base.failing.get(test), again.failing.get(test)) else { continue };
+            if first.how != second.how {
+                failed.how.clone_from(&first.how);
+            }
+        }
+    }
+
+    /// Whether a test that failed at the base is seen to pass: by its id, or because no fewer tests were run than there and it does not
+    /// fail.
+    #[must_use]
+    pub fn passes(&self, test: &str, base: &Self) -> bool {
+        let as_many = || matches!((self.ran, base.ran), (Some(now), Some(before)) if now >= before);
+        !self.failing.contains_key(test) && self.passed.as_ref().map_or_else(as_many, |passed| passed.contains(test))
     }
 
     /// What differs from the base. By id first: a test that failed there under this id may fail again, in the same way.

@@ -7,6 +7,7 @@ use super::FailureType;
 use super::Flaky;
 use super::HealOutcome;
 use super::Proof;
+use super::ProofHunks;
 use super::ProofRuns;
 use super::Proposal;
 use super::ReflectionId;
@@ -248,6 +249,9 @@ pub enum JournalEntry {
         /// The runs that the proof rests on.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         proof_runs: Option<ProofRuns>,
+        /// Which lines of the change the checks notice.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        proof_hunks: Option<ProofHunks>,
         /// What kind of failure it is, if it failed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         failure: Option<FailureType>,

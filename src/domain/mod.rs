@@ -92,7 +92,7 @@ pub use task::{
 pub use trace::{Action, Asked, KEPT_BYTES, Outcome, Trace};
 pub use transcript::{Role, ToolKind, ToolStatus, TranscriptHead, TranscriptItem, TranscriptRecord};
 pub use trust::{TrustItem, TrustKind};
-pub use verdict::{Mutants, Proof, ProofRuns, Ran, Verdict};
+pub use verdict::{Mutants, Proof, ProofHunks, ProofRuns, Ran, Verdict};
 
 /// A moment in time, UTC, RFC 3339 when written.
 pub type Timestamp = jiff::Timestamp;

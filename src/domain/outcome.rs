@@ -2,6 +2,7 @@
 
 use super::Ending;
 use super::Proof;
+use super::ProofHunks;
 use super::ProofRuns;
 use super::Risk;
 use super::RunId;
@@ -76,6 +77,9 @@ pub struct TaskReport {
     /// The runs of the checks that the proof rests on, beyond those of the base and of the change; none if there was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proof_runs: Option<ProofRuns>,
+    /// Which lines of the confirmed change the checks notice, where that was tried.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proof_hunks: Option<ProofHunks>,
     /// Why the task is not confirmed, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<String>,

@@ -125,6 +125,8 @@ pub enum KeepAwake {
 pub struct Proving {
     /// Runs of the checks for one confirmation, beside the two that decide.
     pub max_runs: u32,
+    /// The share of the attempt's time, in thousandths, that may be spent to find the lines that no check notices; 0 for none.
+    pub max_share: u32,
     /// Whether mistakes are made in new code.
     pub mutants: Mutants,
 }
@@ -140,7 +142,7 @@ pub enum Mutants {
 
 impl Default for Proving {
     fn default() -> Self {
-        Self { max_runs: 8, mutants: Mutants::Tried }
+        Self { max_runs: 8, max_share: 500, mutants: Mutants::Tried }
     }
 }
 

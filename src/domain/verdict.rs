@@ -34,7 +34,7 @@ impl Verdict {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Proof {
-    /// A check that was red at the base is green now, and the change outside the tests is what did it.
+    /// A check that was red at the base is green now, or a test in it passes, and the change outside the tests is what did it.
     TurnedGreen,
     /// A new or changed test fails without the rest of the change and passes with it; the old tests pass too.
     NewTest,
@@ -66,7 +66,7 @@ impl Proof {
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
-            Self::TurnedGreen => "a red check turned green",
+            Self::TurnedGreen => "a red check, or test, turned green",
             Self::NewTest => "a new test fails without the change",
             Self::StayedGreen => "no check turned green",
             Self::TestsAdapted => "it is green only with tests, or what decides how they run, as it changed them",
@@ -111,6 +111,52 @@ pub struct Mutants {
     pub killed: u32,
     /// No new test notices it.
     pub survived: u32,
+}
+
+/// Which lines of a change the checks notice: they were taken back, part by part, and the checks run again. A place is a file with
+/// its lines as changed: `src/cache.rs:88-104`; a file alone where it is taken back as a whole.
+///
+/// ```
+/// # use reflexion::domain::ProofHunks;
+/// let hunks = ProofHunks { not_noticed: vec!["src/cache.rs:88-104".to_owned()], ..ProofHunks::default() };
+/// assert_eq!(hunks.words(str::to_owned).as_deref(), Some("not noticed by any check: src/cache.rs:88-104"));
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ProofHunks {
+    /// A test fails without it, by more than a missing name.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub carried: Vec<String>,
+    /// Every check is as green without all of these together.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub not_noticed: Vec<String>,
+    /// Without it nothing can be known: the rest does not build, a name is missing, or tests are not run any more.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub entangled: Vec<String>,
+    /// The runs or the time for it were used up.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub not_tried: Vec<String>,
+}
+
+impl ProofHunks {
+    /// At most this many places stand in a sentence.
+    const NAMED: usize = 5;
+
+    /// What no check notices, in words; none if there is no such line. `shown` makes a place, in which an agent has chosen the file's name,
+    /// fit for where it is shown.
+    #[must_use]
+    pub fn words(&self, shown: impl Fn(&str) -> String) -> Option<String> {
+        let places: Vec<String> = self.not_noticed.iter().take(Self::NAMED).map(|place| shown(place)).collect();
+        let more = self.not_noticed.len().saturating_sub(Self::NAMED);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        (!places.is_empty()).then(|| format!("not noticed by any check: {}{more}", places.join(", ")))
+    }
+
+    /// Whether nothing of a change could be taken back.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 impl ProofRuns {

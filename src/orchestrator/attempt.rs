@@ -24,6 +24,7 @@ use crate::domain::EventKind;
 use crate::domain::Guard;
 use crate::domain::JournalEntry;
 use crate::domain::Proof;
+use crate::domain::ProofHunks;
 use crate::domain::ProofRuns;
 use crate::domain::ReflectionId;
 use crate::domain::Risk;
@@ -206,6 +207,8 @@ pub(super) struct Judged {
     pub old: OldFailures,
     /// The runs that its proof rests on.
     pub proof_runs: Option<ProofRuns>,
+    /// Which lines of the change the checks notice.
+    pub proof_hunks: Option<ProofHunks>,
     /// Red checks that say nothing about the work.
     pub doubts: Doubts,
     pub reflection: Option<ReflectionId>,
@@ -347,7 +350,8 @@ impl TaskRun {
                     };
                     let because = turn.judged.judgement.because.clone();
                     if turn.next == Turn::AskForTest {
-                        course.prompt = ask_for_test();
+                        let hunks = turn.judged.proof_hunks.as_ref();
+                        course.prompt = ask_for_test(hunks.map_or(&[], |hunks| &hunks.not_noticed));
                         course.confirmed = Some(turn.judged.clone());
                     } else {
                         course.prompt = self.feedback(&course, &turn);

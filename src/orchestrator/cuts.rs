@@ -137,6 +137,7 @@ impl CutOff {
             because: because(),
             proof: None,
             proof_runs: None,
+            proof_hunks: None,
             failure: Some(FailureType::AgentError),
             person: Vec::new(),
             risk: None,

@@ -2,6 +2,7 @@
 
 use super::attempt::Judged;
 use super::task::TaskRun;
+use crate::domain::Allow;
 use crate::domain::CheckReport;
 use crate::domain::CheckScope;
 use crate::domain::Expects;
@@ -36,8 +37,13 @@ pub(super) struct OldFailures {
 
 impl OldFailures {
     /// Of an attempt whose failure this check shows.
-    pub fn of(checks: &[CheckReport], baseline: &[CheckReport], shown: Option<usize>, expects: Expects) -> Self {
-        let is_known = |i: &usize| checks[*i].is_known_red(checks, baseline, expects);
+    pub fn of(
+        checks: &[CheckReport],
+        baseline: &[CheckReport],
+        shown: Option<usize>,
+        (expects, allow): (Expects, &[Allow]),
+    ) -> Self {
+        let is_known = |i: &usize| checks[*i].is_known_red(checks, baseline, expects, allow);
         let mut old = Self { checks: (0..checks.len()).filter(is_known).collect(), ..Self::default() };
         let shown = shown.map(|i| &checks[i]).filter(|check| check.may_be_known_red(checks, baseline, expects));
         if let Some((check, base)) = shown.and_then(|check| Some((check, check.at_base(baseline)?))) {

@@ -13,6 +13,8 @@ use crate::domain::Expects;
 use crate::domain::FailureType;
 use crate::domain::Proof;
 use crate::domain::Verdict;
+use crate::prompt::one_line;
+use crate::prompt::shorten;
 
 /// What is known of an attempt when its checks have run.
 #[derive(Debug, Clone, Copy)]
@@ -118,7 +120,7 @@ pub fn judge(evidence: &Evidence<'_>) -> Judgement {
         return refuted(evidence, None, format!("with this work, {because}")).with_todo(todo);
     }
     let (checks, baseline) = (evidence.checks, evidence.baseline);
-    let known_red = |i: &usize| checks[*i].is_known_red(checks, baseline, evidence.expects);
+    let known_red = |i: &usize| checks[*i].is_known_red(checks, baseline, evidence.expects, evidence.allow);
     let counted: Vec<usize> = (0..checks.len()).filter(|i| !known_red(i)).collect();
     let empty = evidence.change.no_op || evidence.change.files.is_empty();
     if evidence.part == Part::Earlier && evidence.change.no_op {
@@ -127,7 +129,8 @@ pub fn judge(evidence: &Evidence<'_>) -> Judgement {
     // A check that ran at the base and cannot be started any more was broken by the attempt.
     let ran =
         |i: &usize| !checks[*i].is_not_run() || checks[*i].at_base(baseline).is_some_and(|base| !base.is_not_run());
-    if !counted.iter().any(ran) {
+    let by_test = (0..checks.len()).filter(known_red).find(|&i| !checks[i].tests_turned(baseline).is_empty());
+    if by_test.is_none() && !counted.iter().any(ran) {
         return unverifiable(evidence);
     }
     let unseen = |i: usize| checks[i].fails_unseen(checks, baseline, evidence.expects);
@@ -158,18 +161,23 @@ pub fn judge(evidence: &Evidence<'_>) -> Judgement {
         let because = format!("check `{}` is red ({}); {why}", checks[red].spec.name, checks[red].how());
         return Judgement { because, ..unverifiable(evidence) };
     }
-    let turned = counted.iter().find(|&&i| checks[i].turned_green(baseline));
+    let turned = counted.iter().copied().find(|&i| checks[i].turned_green(baseline));
     let red: Vec<&str> = (0..checks.len()).filter(known_red).map(|i| checks[i].spec.name.as_str()).collect();
-    let judgement = match (turned, evidence.expects) {
+    let judgement = match (turned.or(by_test), evidence.expects) {
         (None, Expects::Fix) => {
             let because = format!("a fix was asked for, and no check that was red turned green{}", as_before(&red));
             let todo = "Add a test that shows the fault, see it fail, and then fix the code";
             refuted(evidence, None, because).with_todo(todo)
         }
-        (Some(&i), _) => {
-            let name = &evidence.checks[i].spec.name;
-            let red = as_before(&red);
-            confirmed(Proof::TurnedGreen, format!("check `{name}` was red and is green now{red}"))
+        (Some(i), _) => {
+            let (name, red) = (&checks[i].spec.name, as_before(&red));
+            confirmed(
+                Proof::TurnedGreen,
+                match checks[i].tests_turned(baseline).as_slice() {
+                    [] => format!("check `{name}` was red and is green now{red}"),
+                    tests => format!("{} in check `{name}`{red}", passing(tests)),
+                },
+            )
         }
         (None, _) => {
             let every = if red.is_empty() { "every check" } else { "every other check" };
@@ -229,10 +237,23 @@ fn as_before(red: &[&str]) -> String {
     }
 }
 
+/// `test `a` was red and passes now`.
+fn passing(tests: &[&str]) -> String {
+    const NAMED: usize = 3;
+    let named: Vec<String> =
+        tests.iter().take(NAMED).map(|test| format!("`{}`", shorten(&one_line(test), 120))).collect();
+    let more = tests.len().saturating_sub(NAMED);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    match tests.len() {
+        1 => format!("test {} was red and passes now", named[0]),
+        _ => format!("tests {}{more} were red and pass now", named.join(", ")),
+    }
+}
+
 /// The first check of a task's end that is red and counts, whatever was changed.
 #[must_use]
-pub fn red(checks: &[CheckReport], baseline: &[CheckReport], expects: Expects) -> Option<usize> {
-    checks.iter().position(|check| !check.passed() && !check.is_known_red(checks, baseline, expects))
+pub fn red(checks: &[CheckReport], baseline: &[CheckReport], expects: Expects, allow: &[Allow]) -> Option<usize> {
+    checks.iter().position(|check| !check.passed() && !check.is_known_red(checks, baseline, expects, allow))
 }
 
 /// Says that a check is red. Whoever knows that it was red before must learn why it counts.
@@ -491,7 +512,7 @@ mod tests {
         };
         let known = |base: &CheckReport, now: &CheckReport| {
             let (checks, baseline) = (std::slice::from_ref(now), std::slice::from_ref(base));
-            red(checks, baseline, Expects::Change).is_none()
+            red(checks, baseline, Expects::Change, &[]).is_none()
         };
         let base = tests(5, &[("a", "1 != 2"), ("b", "no")]);
         assert!(known(&base, &tests(5, &[("b", "no")])), "one is mended");
@@ -574,7 +595,7 @@ mod tests {
     fn a_fix_turns_one_red_check_green_and_leaves_the_others_as_they_were() {
         let named = |name: &'static str, red| report(CheckScope::Project, name, red);
         let baseline = [named("test", Some("a")), named("lint", Some("l"))];
-        let first_red = |test, lint| red(&[named("test", test), named("lint", lint)], &baseline, Expects::Fix);
+        let first_red = |test, lint| red(&[named("test", test), named("lint", lint)], &baseline, Expects::Fix, &[]);
         assert_eq!(first_red(GREEN, Some("l")), None);
         assert_eq!(first_red(Some("a"), GREEN), None, "whichever it is");
         assert_eq!(first_red(GREEN, Some("other")), Some(1));

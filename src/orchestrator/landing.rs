@@ -75,6 +75,7 @@ impl LastJudged {
             proof: judged.judgement.proof,
             size: judged.size,
             proof_runs: judged.proof_runs,
+            proof_hunks: judged.proof_hunks.clone(),
             passed: judged.checks.iter().filter(|c| c.passed()).map(|c| c.spec.name.clone()).collect(),
             risk: Some(judged.risk.clone()),
             at,
@@ -318,7 +319,7 @@ impl TaskRun {
         if !changed.is_empty() {
             return Err(changed.join("; "));
         }
-        if let Some(red) = judge::red(checks, baseline, self.task.expects) {
+        if let Some(red) = judge::red(checks, baseline, self.task.expects, &self.task.allow) {
             return Ok(Some(red));
         }
         // Fewer tests than at the base may be what was merged before.

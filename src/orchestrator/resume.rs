@@ -15,6 +15,7 @@ use crate::domain::Ending;
 use crate::domain::JournalEntry;
 use crate::domain::MergeOutcome;
 use crate::domain::Proof;
+use crate::domain::ProofHunks;
 use crate::domain::ProofRuns;
 use crate::domain::Risk;
 use crate::domain::RunId;
@@ -141,6 +142,8 @@ pub struct LastJudged {
     pub size: Option<ChangeSize>,
     /// The runs that it rests on.
     pub proof_runs: Option<ProofRuns>,
+    /// Which lines of its change the checks notice.
+    pub proof_hunks: Option<ProofHunks>,
     /// The checks that passed, by name; not known after a crash.
     pub passed: Vec<String>,
     /// How risky its change is.
@@ -414,6 +417,7 @@ impl PastTask {
             because,
             proof,
             proof_runs,
+            proof_hunks,
             failure,
             person,
             risk,
@@ -437,6 +441,7 @@ impl PastTask {
             proof: *proof,
             size: None,
             proof_runs: *proof_runs,
+            proof_hunks: proof_hunks.clone(),
             passed: Vec::new(),
             risk: risk.clone(),
             at,

@@ -50,6 +50,7 @@ pub fn to_review(looked: &Looked<'_>) -> Option<String> {
         // A new part of a project has such files of its own; so does who leaves out the tests of the old ones.
         named("new files decide how tests run", all().filter(|file| configures(file) && is_new(file))),
         named("the code reaches into the test runner", reaching(&diff.text).iter().map(String::as_str)),
+        named("linters are kept from looking", silencing(&diff.text).iter().map(String::as_str)),
         named("tests decide how the others end", ending_others(&diff.text).iter().map(String::as_str)),
         named("files stand in for the test runner's own", all().filter(|file| toolchain::stands_in(file))),
         named("too large to be looked at", diff.left_out.iter().map(String::as_str)),
@@ -72,6 +73,11 @@ fn reaching(diff: &str) -> Vec<String> {
     let is_product =
         |file: &str| toolchain::is_code(file) && !toolchain::is_test(file) && !toolchain::configures_tests(file);
     added(diff, is_product, toolchain::reaches_into_tests)
+}
+
+/// Files whose added lines keep a linter from looking, with the first such word of each.
+fn silencing(diff: &str) -> Vec<String> {
+    added(diff, toolchain::is_code, toolchain::silences_a_linter)
 }
 
 /// Tests whose added lines decide how the other ones end, with the first such word of each.

@@ -58,6 +58,7 @@ pub(super) fn empty_report(task: &Task) -> TaskReport {
         endings: Vec::new(),
         proof: None,
         proof_runs: None,
+        proof_hunks: None,
         cause: None,
         stop: None,
         by_hand: None,

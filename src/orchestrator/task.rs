@@ -54,6 +54,7 @@ use crate::domain::Usage;
 use crate::domain::Verdict;
 use crate::domain::later;
 use crate::prompt::PartOrigin;
+use crate::prompt::one_line;
 use crate::services::CommitRequest;
 use crate::services::JournalError;
 use crate::services::TasksError;
@@ -518,6 +519,7 @@ impl TaskRun {
             because: judged.judgement.because,
             proof: judged.judgement.proof,
             proof_runs: judged.proof_runs,
+            proof_hunks: judged.proof_hunks.clone(),
             failure: judged.judgement.failure,
             person: judged.judgement.person,
             risk: Some(judged.risk),
@@ -552,8 +554,10 @@ impl TaskRun {
         let last = self.last_judged.as_ref();
         let runs =
             last.and_then(|last| last.proof_runs?.words()).map(|words| format!(" ({words})")).unwrap_or_default();
+        let hunks = last.and_then(|last| last.proof_hunks.as_ref()?.words(one_line));
+        let hunks = hunks.map(|words| format!("{words}\n")).unwrap_or_default();
         format!(
-            "{}\nattempt: {}\nchecks: {}\nproof: {}{runs}\n",
+            "{}\nattempt: {}\nchecks: {}\nproof: {}{runs}\n{hunks}",
             lines_of_work(&self.context.run, &self.task.id).join("\n"),
             last.map_or(0, |last| last.attempt),
             last.map(|last| last.passed.join(", ")).unwrap_or_default(),
@@ -585,6 +589,7 @@ impl TaskRun {
         self.report.proof = end.proof;
         let last = self.last_judged.as_ref().filter(|_| end.proof.is_some());
         self.report.proof_runs = last.and_then(|last| last.proof_runs);
+        self.report.proof_hunks = last.and_then(|last| last.proof_hunks.clone());
         self.report.cause.clone_from(&end.cause);
         self.report.stop = end.stop;
         self.report.tokens = self.usage.tokens();

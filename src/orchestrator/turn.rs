@@ -17,6 +17,7 @@ use super::judge::Judgement;
 use super::judge::NOTHING;
 use super::nudge::Nudge;
 use super::nudge::Nudger;
+use super::proof::Proven;
 use super::results;
 use super::review;
 use super::task::Prepared;
@@ -322,7 +323,7 @@ impl TaskRun {
         }
         let asked = (by_checks, &completion);
         let proved = Box::pin(self.weigh_and_prove(prepared, course, &stopped, &checks, asked, &diff)).await?;
-        let Some((judgement, proof_runs)) = proved else { return Ok(None) };
+        let Some(Proven { judgement, runs, hunks }) = proved else { return Ok(None) };
         // The work itself may decide that a check is red the first time only.
         let flipped = course.doubts.flaky.iter().any(|flaky| flaky.how == FlakyHow::PassedAgain);
         let flipped = flipped.then(|| "a check was red first, and green when it ran once more".to_owned());
@@ -342,7 +343,7 @@ impl TaskRun {
         let Stopped { report, change } = stopped;
         let AgentReport { ending, message, detail, usage, .. } = report;
         let shown = judge::shown(&checks, &judgement);
-        let old = OldFailures::of(&checks, &prepared.baseline, shown, self.expects(course));
+        let old = OldFailures::of(&checks, &prepared.baseline, shown, (self.expects(course), &self.task.allow));
         let judged = Judged {
             attempt: course.attempt.clone(),
             session: course.session.clone(),
@@ -356,7 +357,8 @@ impl TaskRun {
             checks,
             judgement,
             old,
-            proof_runs,
+            proof_runs: runs,
+            proof_hunks: hunks,
             doubts: course.doubts.clone(),
             reflection: None,
             reflection_usage: Usage::default(),

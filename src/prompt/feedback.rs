@@ -149,15 +149,23 @@ pub fn nudge(words: &str) -> String {
     format!("{FEEDBACK_MARK}\n{}\n", excerpt(&plain(words.trim()), WORDS_BYTES))
 }
 
-/// Asks for a test of work that is confirmed, where no check tells it from no work.
+/// Asks for a test of work that is confirmed, where no check tells it from no work. `unnoticed` are the places, files with their lines, that no
+/// check notices, where they are known.
 #[must_use]
-pub fn ask_for_test() -> String {
-    nudge(
+pub fn ask_for_test(unnoticed: &[String]) -> String {
+    let quoted = |place: &String| format!("`{}`", shorten(&one_line(&plain(place)), ITEM_BYTES).replace('`', "'"));
+    let places: Vec<String> = unnoticed.iter().map(quoted).collect();
+    let places = if places.is_empty() {
+        String::new()
+    } else {
+        format!("\n\nNo check notices:\n\n{}", listed(&places).trim_end())
+    };
+    nudge(&format!(
         "## A test is missing\n\nEvery check passes, and your work is kept as it is. But no check would notice if it were taken back. Write a test that fails \
          without your change and passes with it, by what it asserts, where and as this project has its tests. Leave the tests that are there as they \
-         are, and change nothing else.\n\nThe runtime takes your change back, runs the tests and sees whether yours fails. If no such test can be written, say \
-         why and stop.",
-    )
+         are, and change nothing else.{places}\n\nThe runtime takes your change back, runs the tests and sees whether yours fails. If no such test can be \
+         written, say why and stop."
+    ))
 }
 
 /// What a verdict lists: without blanks and repetitions, each item on one line, and what only a person can do apart.

@@ -230,12 +230,18 @@ pub trait Workspace: Send + Sync {
     /// [`WorkspaceError`].
     async fn blend(&self, tree: &TreeId, from: &TreeId, taken: &Taken) -> Result<TreeId, WorkspaceError>;
 
-    /// A tree with a mistake in one line. None where the line is another one, stands in a test, or is in a file whose code
-    /// [does what a mistake could turn against somebody](crate::toolchain::has_effects).
+    /// The text of a file of a recorded tree. None where there is no regular file of that name, or where it is no UTF-8.
+    ///
+    /// # Errors
+    /// [`WorkspaceError`] if the tree cannot be read.
+    async fn text(&self, tree: &TreeId, file: &str) -> Result<Option<String>, WorkspaceError>;
+
+    /// A recorded tree with other texts in some of its regular files: nothing in the workspace is changed. Names that it does not have
+    /// are left out.
     ///
     /// # Errors
     /// [`WorkspaceError`] if the tree cannot be written.
-    async fn with_mistake(&self, tree: &TreeId, mistake: &Mistake) -> Result<Option<TreeId>, WorkspaceError>;
+    async fn with_texts(&self, tree: &TreeId, texts: &[(String, String)]) -> Result<TreeId, WorkspaceError>;
 
     /// Looks at what is watched beside the files (remotes on this machine, and what in the home directory steers tools), before an
     /// agent or a check runs: as long as it was not called since, the files count as nobody's work.
@@ -297,19 +303,6 @@ pub trait Workspace: Send + Sync {
     /// # Errors
     /// [`WorkspaceError`]; what is left is removed by the next run.
     async fn close(&self) -> Result<(), WorkspaceError>;
-}
-
-/// A line of a file with another one in its place.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mistake {
-    /// From the repository's root.
-    pub file: String,
-    /// The line's number, from 1.
-    pub number: usize,
-    /// The line as it is, without its end.
-    pub is: String,
-    /// The line as it is to be.
-    pub becomes: String,
 }
 
 /// What is taken from another tree. Paths from the repository's root, as a [`Change`] names them.

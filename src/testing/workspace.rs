@@ -12,7 +12,6 @@ use crate::services::Branches;
 use crate::services::CommitRequest;
 use crate::services::Committed;
 use crate::services::Diff;
-use crate::services::Mistake;
 use crate::services::OpenWorkspace;
 use crate::services::OutsideChanges;
 use crate::services::RebaseOutcome;
@@ -25,7 +24,6 @@ use crate::services::WorkspaceError;
 use crate::services::Workspaces;
 use crate::toolchain::Apart;
 use crate::toolchain::inline_tests;
-use crate::toolchain::with_line;
 use async_trait::async_trait;
 use std::collections::BTreeMap;
 use std::collections::HashMap;
@@ -279,13 +277,18 @@ impl Workspace for MemoryWorkspace {
         Ok(tree_of(&files))
     }
 
-    async fn with_mistake(&self, tree: &TreeId, mistake: &Mistake) -> Result<Option<TreeId>, WorkspaceError> {
+    async fn text(&self, tree: &TreeId, file: &str) -> Result<Option<String>, WorkspaceError> {
+        Ok(files_of(tree).remove(Path::new(file)))
+    }
+
+    async fn with_texts(&self, tree: &TreeId, texts: &[(String, String)]) -> Result<TreeId, WorkspaceError> {
         let mut files = files_of(tree);
-        let Some(text) = files.get(Path::new(&mistake.file)) else { return Ok(None) };
-        let (is, becomes) = (&mistake.is, &mistake.becomes);
-        let Some(new) = with_line(&mistake.file, text, mistake.number, (is, becomes)) else { return Ok(None) };
-        files.insert(mistake.file.clone().into(), new);
-        Ok(Some(tree_of(&files)))
+        for (name, text) in texts {
+            if let Some(file) = files.get_mut(Path::new(name)) {
+                file.clone_from(text);
+            }
+        }
+        Ok(tree_of(&files))
     }
 
     async fn begin_work(&self) -> Result<(), WorkspaceError> {

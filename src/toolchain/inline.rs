@@ -10,6 +10,8 @@ pub struct Apart {
     pub code: String,
     /// The tests, in order.
     pub tests: String,
+    /// The number of each line of the code in the file, from 1.
+    pub numbers: Vec<usize>,
 }
 
 impl Apart {
@@ -44,15 +46,17 @@ pub fn has_inline_tests(path: &str) -> bool {
 }
 
 fn apart(inline: &Inline, text: &str) -> Option<Apart> {
-    let (mut code, mut tests) = (String::new(), String::new());
+    let (mut code, mut tests, mut numbers) = (String::new(), String::new(), Vec::new());
     // Where the remarks and attributes begin that the next item has.
     let mut above = 0;
     let mut open = false;
-    for line in text.split_inclusive('\n') {
+    for (at, line) in text.split_inclusive('\n').enumerate() {
         let trimmed = line.trim_end();
         if !open && inline.begins.is_match(trimmed) {
             open = true;
-            tests.push_str(&code.split_off(above));
+            let above = code.split_off(above);
+            numbers.truncate(numbers.len() - above.split_inclusive('\n').count());
+            tests.push_str(&above);
         }
         if open {
             tests.push_str(line);
@@ -62,11 +66,12 @@ fn apart(inline: &Inline, text: &str) -> Option<Apart> {
         }
         let belongs = trimmed.starts_with("///") || trimmed.starts_with("#[");
         code.push_str(line);
+        numbers.push(at + 1);
         if !belongs {
             above = code.len();
         }
     }
-    (!open).then_some(Apart { code, tests })
+    (!open).then_some(Apart { code, tests, numbers })
 }
 
 /// Whether a line of a failing check says that a name is missing or is used with other arguments than it takes: every test of new code

@@ -13,6 +13,7 @@
 //! ```
 
 mod counts;
+mod hunk;
 mod inline;
 mod junit;
 mod mutant;
@@ -21,6 +22,8 @@ mod summary;
 mod table;
 
 pub use counts::Counts;
+pub use hunk::CodeChange;
+pub use hunk::Hunk;
 pub use inline::Apart;
 pub use inline::has_inline_tests;
 pub use inline::inline_tests;
@@ -151,6 +154,12 @@ pub fn reaches_into_tests<'l>(path: &str, line: &'l str) -> Option<&'l str> {
 #[must_use]
 pub fn reaches_into_others<'l>(path: &str, line: &'l str) -> Option<&'l str> {
     table().reviews_of(path).find_map(|review| found(&review.in_tests, line))
+}
+
+/// With what a line of code keeps a linter or a type checker from looking at it, if it does: `# noqa`.
+#[must_use]
+pub fn silences_a_linter<'l>(path: &str, line: &'l str) -> Option<&'l str> {
+    table().reviews_of(path).find_map(|review| found(&review.silences, line))
 }
 
 /// How a line of a source keeps tests from being run.

@@ -96,7 +96,7 @@ fn one_more(text: &str) -> Option<String> {
 }
 
 /// A line of which texts in quotes and comments are blank, at the same places.
-fn code(path: &str, line: &str) -> String {
+pub(super) fn code(path: &str, line: &str) -> String {
     // There, a single quote begins a lifetime as well.
     let quotes = if path.ends_with(".rs") { &['"'][..] } else { &['"', '\'', '`'] };
     let (mut open, mut escaped, mut before) = (None, false, ' ');

@@ -192,6 +192,9 @@ pub(super) struct Review {
     pub(super) words: Vec<String>,
     #[serde(default)]
     pub(super) patterns: Vec<Pattern>,
+    /// What keeps a linter from looking.
+    #[serde(default)]
+    pub(super) silences: Vec<String>,
     /// Of new tests, what decides how the others end.
     #[serde(default)]
     pub(super) in_tests: Vec<String>,

@@ -241,3 +241,39 @@ fn results_that_the_agent_has_committed_are_not_the_runs() {
     assert_ne!(ended.task["verdict"], json!("confirmed"), "{}", ended.because);
     assert!(ended.because.contains("does not name its tests one by one"), "{}", ended.because);
 }
+
+#[test]
+fn a_message_that_is_another_one_in_each_run_is_no_other_failure() {
+    let project = Project::new("echo yes > x.txt");
+    project.write("calc.py", CALC.1);
+    project
+        .write("test_calc.py", CALC_TESTS.1.replace("calc.one(), 1)", "__import__('uuid').uuid4().hex[:9] + 'x', 1)"));
+    project.write("x.txt", "no\n");
+    project.config(|config| {
+        config["maxAttempts"] = json!(1);
+        config["checks"] = json!([{ "name": "all", "run": UNITTEST.all }]);
+    });
+    project.tasks(&[task_with_check("a", "grep -q yes x.txt")]);
+    let ran = project.run(&["run", "--json"]);
+    assert_eq!(ran.task("a")["verdict"], json!("confirmed"), "{}", ran.stderr);
+}
+
+#[test]
+fn tests_that_may_be_removed_may_be_so_beside_red_ones() {
+    for (allow, verdict) in [(json!(["remove_tests"]), "confirmed"), (json!([]), "false_done")] {
+        let project = Project::new("sed -i '/test_three/d' test_calc.py; touch done.txt");
+        UNITTEST
+            .files
+            .iter()
+            .for_each(|(path, text)| project.write(path, text.replace("  def test_three", "\n  def test_three")));
+        project.config(|config| {
+            config["maxAttempts"] = json!(1);
+            config["checks"] = json!([{ "name": "all", "run": UNITTEST.all }]);
+        });
+        let mut task = task_with_check("a", "test -f done.txt");
+        task["allow"] = allow;
+        project.tasks(&[task]);
+        let ran = project.run(&["run", "--json"]);
+        assert_eq!(ran.task("a")["verdict"], json!(verdict), "{}", ran.stderr);
+    }
+}

@@ -394,6 +394,7 @@ impl Night {
                 because,
                 proof: None,
                 proof_runs: None,
+                proof_hunks: None,
                 failure: None,
                 person,
                 risk: Some(Risk::of([file], RiskThreshold::default())),

@@ -70,7 +70,7 @@ fn check(case: &Case<'_>) {
     let said = || format!("{}: {task} {}", case.agent, ran.stderr);
     assert_eq!((&task["verdict"], task["proof"].as_str()), (&json!(case.ends.0), case.ends.1), "{}", said());
     let runs = &task["proofRuns"];
-    let found = (!runs.is_null()).then(|| (runs["c"].as_str(), runs["t"].as_str()));
+    let found = Some((runs["c"].as_str(), runs["t"].as_str())).filter(|(c, t)| c.is_some() || t.is_some());
     // Only a confirmation has a proof, and what it rests on.
     let expected = case.runs.filter(|_| case.ends.1.is_some());
     assert_eq!(found, expected, "{}", said());
@@ -79,7 +79,7 @@ fn check(case: &Case<'_>) {
     let because = judged["because"].as_str().unwrap();
     assert!(because.contains(case.says), "{because}: {}", said());
     let runs = &judged["proofRuns"];
-    let found = (!runs.is_null()).then(|| (runs["c"].as_str(), runs["t"].as_str()));
+    let found = Some((runs["c"].as_str(), runs["t"].as_str())).filter(|(c, t)| c.is_some() || t.is_some());
     assert_eq!(found, case.runs, "{because}");
 }
 
@@ -532,4 +532,145 @@ fn what_an_agent_does_beside_the_work_when_it_is_asked_for_a_test_counts() {
     let (_, verdict, times, _) = asked("bug", "echo '# words' >> calc.py", pushes);
     assert_eq!(times, 1);
     assert_ne!(verdict, Some(Verdict::Confirmed));
+}
+
+const TWO: &str = "def add(a, b):\n    return a - b\n\n\ndef sub(a, b):\n    return a - b\n";
+
+/// What the report says of a change's lines: carried, not noticed, entangled, not tried.
+fn hunks(task: &Value) -> [Vec<&str>; 4] {
+    ["carried", "notNoticed", "entangled", "notTried"].map(|kind| {
+        let places = task["proofHunks"][kind].as_array();
+        places.into_iter().flatten().map(|place| place.as_str().unwrap()).collect()
+    })
+}
+
+#[test]
+fn lines_that_no_check_notices_are_named() {
+    let agent = "sed -i '2s/a - b/a + b/; 6s/a - b/a - b + 0/; 4s/^$/# words/' calc.py; echo 'x = 1' > extra.py; sed -i '$a # words' test_calc.py";
+    let (project, all) = ran(agent, TWO, SUITE, "change");
+    let task = all.task("a");
+    assert_eq!(
+        hunks(&task),
+        [vec!["calc.py:2"], vec!["calc.py:6", "extra.py"], vec![], vec![]],
+        "{task} {}",
+        all.stderr
+    );
+    assert_eq!(task["proof"], json!("turned_green"), "{task}");
+    // C, the base once more, all of the code away, each file, the function of one that is missed, and that run again.
+    assert_eq!(task["proofRuns"]["runs"], json!(7), "{task}");
+    let branch = task["branch"].as_str().unwrap();
+    let body = project.git(&["log", "-1", "--format=%b", branch]);
+    assert!(body.contains("not noticed by any check: calc.py:6, extra.py\n"), "{body}");
+    let page = project.run(&["report"]).stdout;
+    assert!(page.contains("not noticed by any check: calc.py:6, extra.py"), "{page}");
+    // Nothing is run for what may have no run.
+    let none = |proof: Value| {
+        let project = Project::new("sed -i '2s/a - b/a + b/; 6s/a - b/a - b + 0/' calc.py");
+        project.write("calc.py", TWO);
+        project.write("test_calc.py", TESTS);
+        project.config(|config| config["proof"] = proof);
+        project.tasks(&[task_with_check("a", SUITE)]);
+        project.run(&["run", "--json"]).task("a")
+    };
+    let task = none(json!({ "maxRuns": 1 }));
+    assert_eq!(hunks(&task), [vec![], vec![], vec![], vec!["calc.py:2", "calc.py:6"]], "{task}");
+    assert_eq!(none(json!({ "maxShare": 0 }))["proofHunks"], json!(null));
+}
+
+#[test]
+fn half_of_what_belongs_together_is_no_proof() {
+    let renames = "sed -i 's/^def sub/def minus/; 2s/a - b/minus(a, -b)/; $a sub = minus' calc.py";
+    let task = ran(renames, TWO, SUITE, "change").1.task("a");
+    let [carried, not_noticed, entangled, _] = hunks(&task);
+    assert_eq!((carried, not_noticed.len()), (vec!["calc.py:2"], 0), "{task}");
+    assert_eq!(entangled, ["calc.py:5", "calc.py:7"], "{task}");
+    // Of a change that no test tells from none, no part does.
+    let refactors = "sed -i '2s/a + b/b + a/; 6s/a - b/-b + a/' calc.py";
+    let task = ran(refactors, &TWO.replacen("a - b", "a + b", 1), SUITE, "change").1.task("a");
+    assert_eq!(hunks(&task), [vec![], vec!["calc.py:2", "calc.py:6"], vec![], vec![]], "{task}");
+    assert_eq!((&task["proof"], &task["proofRuns"]), (&json!("stayed_green"), &json!(null)), "{task}");
+}
+
+#[test]
+fn a_check_that_is_known_to_be_red_says_what_was_done_to_tests_in_it() {
+    let suite = "python3 -B -m unittest";
+    let tests = format!("{TESTS}  def test_other(self): self.assertEqual(calc.other(), 1)\n");
+    let project = |agent: &str| {
+        let project = Project::new(agent);
+        project.write("calc.py", format!("{WRONG}def other(): return 2\n"));
+        project.write("test_calc.py", &tests);
+        project.config(|config| {
+            config["maxAttempts"] = json!(1);
+            config["checks"] = json!([{ "name": "all", "run": suite }]);
+        });
+        project
+    };
+    // Without a check of its own: one of the two red tests is fixed, and the other is nobody's fault.
+    let with_fix = |agent: &str, expects: &str| {
+        let project = project(agent);
+        project.tasks(&[json!({ "id": "a", "title": "Fix add", "expects": expects })]);
+        project.run(&["run", "--json"])
+    };
+    for expects in ["fix", "change"] {
+        let ran = with_fix(ADDS, expects);
+        let task = ran.task("a");
+        let ends = (&task["verdict"], &task["proof"]);
+        assert_eq!(ends, (&json!("confirmed"), &json!("turned_green")), "{task} {}", ran.stderr);
+        assert_eq!(hunks(&task), [vec!["calc.py:1"], vec![], vec![], vec![]], "{task}");
+    }
+    let turned = with_fix(TURNS_ROUND, "fix").task("a");
+    assert_eq!(turned["verdict"], json!("false_done"), "{turned}");
+    // The task has a check of its own, and a green test in the red check is turned round.
+    let agent = "touch done.txt; sed -i 's/def sub(a, b): return a - b/def sub(a, b): return a + b/' calc.py; sed -i 's/sub(3, 2), 1/sub(3, 2), 5/' \
+                 test_calc.py";
+    let project = project(agent);
+    project.tasks(&[task_with_check("a", "test -f done.txt")]);
+    let task = project.run(&["run", "--json"]).task("a");
+    assert_eq!((&task["verdict"], &task["proof"]), (&json!("confirmed"), &json!("tests_adapted")), "{task}");
+}
+
+#[test]
+fn a_check_that_is_red_only_now_and_then_has_not_turned() {
+    let check = "mkdir \"$OUT/once\" 2>/dev/null && exit 1; exit 0";
+    let ran = ran("sed -i '$a # words' calc.py", WRONG, check, "fix").1;
+    let task = ran.task("a");
+    assert_eq!(
+        (&task["proof"], &task["proofRuns"]["flaky"]),
+        (&json!("stayed_green"), &json!(true)),
+        "{task} {}",
+        ran.stderr
+    );
+}
+
+#[test]
+fn what_a_command_names_is_no_code() {
+    let (says, runs) = ("as changed", Some((Some("red"), None)));
+    let case = Case { expects: "fix", ends: ("confirmed", Some("tests_adapted")), runs, says, ..CASE };
+    let check_in = |files: &[(&str, &str)], agent: &str, check: &str| {
+        let project = Project::new(agent);
+        files.iter().for_each(|(name, text)| project.write(name, text));
+        project.config(|config| config["maxAttempts"] = json!(1));
+        project.tasks(&[with(task_with_check("a", check), json!({ "expects": case.expects }))]);
+        let ran = project.run(&["run", "--json"]);
+        let task = ran.task("a");
+        assert_eq!(
+            (&task["verdict"], task["proof"].as_str()),
+            (&json!(case.ends.0), case.ends.1),
+            "{task} {}",
+            ran.stderr
+        );
+        assert!(ran.stderr.contains(case.says), "{}", ran.stderr);
+    };
+    let turned = "sed -i 's/add(1, 2), 3/add(1, 2), -1/' pruebas/suma.py";
+    let tests = [("calc.py", WRONG), ("pruebas/__init__.py", ""), ("pruebas/suma.py", TESTS)];
+    check_in(&tests, turned, "python3 -B -m unittest discover -s pruebas -t . -p '*.py'");
+    // Only a failing assertion says that it is a test.
+    check_in(&[("all.sh", "python3 -B -m unittest pruebas.suma\n"), tests[0], tests[1], tests[2]], turned, "sh all.sh");
+    let golden = [("calc.py", WRONG), ("out.txt", "3\n")];
+    check_in(
+        &golden,
+        "echo -- -1 > out.txt; sed -i 's/-- //' out.txt",
+        "python3 -B -c 'import calc; print(calc.add(1, 2))' | diff - out.txt",
+    );
+    check_in(&[("calc.py", WRONG), (".lint", "all\n")], "echo none > .lint", "test \"$(cat .lint)\" = none");
 }

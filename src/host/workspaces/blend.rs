@@ -2,12 +2,10 @@
 
 use super::layout::io_error;
 use super::recorder::Recorder;
-use crate::services::Mistake;
 use crate::services::Taken;
 use crate::services::WorkspaceError;
 use crate::toolchain::Apart;
 use crate::toolchain::inline_tests;
-use crate::toolchain::with_line;
 use std::path::Path;
 
 /// An index of our own, beside that of the files.
@@ -83,24 +81,36 @@ impl Recorder {
         self.git.call(["write-tree"]).index(&index).line().await
     }
 
-    /// See [`Workspace::with_mistake`](crate::services::Workspace::with_mistake).
-    pub(super) async fn with_mistake(&self, tree: &str, mistake: &Mistake) -> Result<Option<String>, WorkspaceError> {
-        let listed = self
-            .git
-            .call(["--literal-pathspecs", "ls-tree", "-z", "--full-tree", tree, "--", &mistake.file])
-            .ok()
-            .await?;
-        let listed = String::from_utf8_lossy(&listed);
-        let Some((mode, id)) = regular_file(&listed, &mistake.file) else { return Ok(None) };
+    /// See [`Workspace::text`](crate::services::Workspace::text).
+    pub(super) async fn text(&self, tree: &str, file: &str) -> Result<Option<String>, WorkspaceError> {
+        match regular_file(&self.listed(tree, file).await?, file) {
+            Some((_, id)) => self.content(id).await,
+            None => Ok(None),
+        }
+    }
+
+    /// See [`Workspace::with_texts`](crate::services::Workspace::with_texts).
+    pub(super) async fn with_texts(&self, tree: &str, texts: &[(String, String)]) -> Result<String, WorkspaceError> {
+        let mut listing = Vec::new();
+        for (file, text) in texts {
+            let listed = self.listed(tree, file).await?;
+            let Some((mode, _)) = regular_file(&listed, file) else { continue };
+            let id = self.git.call(["hash-object", "-w", "--stdin"]).stdin(text.clone()).line().await?;
+            listing.extend_from_slice(format!("{mode} {id}\t{file}\0").as_bytes());
+        }
+        self.with_entries(tree, listing).await
+    }
+
+    /// What a tree has under a name, as `ls-tree -z` lists it.
+    async fn listed(&self, tree: &str, file: &str) -> Result<String, WorkspaceError> {
+        let list = ["--literal-pathspecs", "ls-tree", "-z", "--full-tree", tree, "--", file];
+        let listed = self.git.call(list).ok().await?;
+        Ok(String::from_utf8_lossy(&listed).into_owned())
+    }
+
+    async fn content(&self, id: &str) -> Result<Option<String>, WorkspaceError> {
         let content = self.git.call(["cat-file", "blob", id]).ok().await?;
-        let Some(text) = String::from_utf8(content).ok() else { return Ok(None) };
-        let Mistake { file, number, is, becomes } = mistake;
-        let Some(new) = with_line(file, &text, *number, (is, becomes)) else {
-            return Ok(None);
-        };
-        let id = self.git.call(["hash-object", "-w", "--stdin"]).stdin(new).line().await?;
-        let listing = format!("{mode} {id}\t{}\0", mistake.file).into_bytes();
-        self.with_entries(tree, listing).await.map(Some)
+        Ok(String::from_utf8(content).ok())
     }
 
     /// The code of one content with the tests of another one.
@@ -109,11 +119,9 @@ impl Recorder {
         if [code, tests].iter().any(|id| id.bytes().all(|byte| byte == b'0')) {
             return Ok(None);
         }
-        let read = async |id: &str| {
-            let content = self.git.call(["cat-file", "blob", id]).ok().await?;
-            Ok::<_, WorkspaceError>(String::from_utf8(content).ok())
+        let (Some(code), Some(tests)) = (self.content(code).await?, self.content(tests).await?) else {
+            return Ok(None);
         };
-        let (Some(code), Some(tests)) = (read(code).await?, read(tests).await?) else { return Ok(None) };
         let (Some(code), Some(tests)) = (inline_tests(name, &code), inline_tests(name, &tests)) else {
             return Ok(None);
         };

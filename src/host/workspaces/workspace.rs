@@ -31,7 +31,6 @@ use crate::domain::policy;
 use crate::services::CommitRequest;
 use crate::services::Committed;
 use crate::services::Diff;
-use crate::services::Mistake;
 use crate::services::OutsideChanges;
 use crate::services::Rebased;
 use crate::services::Restored;
@@ -530,9 +529,14 @@ impl Workspace for HostWorkspace {
         Ok(readable(&bytes))
     }
 
-    async fn with_mistake(&self, tree: &TreeId, mistake: &Mistake) -> Result<Option<TreeId>, WorkspaceError> {
+    async fn text(&self, tree: &TreeId, file: &str) -> Result<Option<String>, WorkspaceError> {
         let mut state = self.state.lock().await;
-        Ok(state.slot()?.recorder.with_mistake(&tree.0, mistake).await?.map(TreeId))
+        state.slot()?.recorder.text(&tree.0, file).await
+    }
+
+    async fn with_texts(&self, tree: &TreeId, texts: &[(String, String)]) -> Result<TreeId, WorkspaceError> {
+        let mut state = self.state.lock().await;
+        state.slot()?.recorder.with_texts(&tree.0, texts).await.map(TreeId)
     }
 
     async fn blend(&self, tree: &TreeId, from: &TreeId, taken: &Taken) -> Result<TreeId, WorkspaceError> {

@@ -12,7 +12,8 @@ use super::found::section;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-pattern!(FAILED, r"^\s*--- FAIL: (\S+) \([\d.]+s\)$");
+// What the code has printed without a line feed may stand before it.
+pattern!(FAILED, r"--- FAIL: (\S+) \([\d.]+s\)$");
 
 /// Everything the go tool says.
 pub(super) fn program(lines: &[&str]) -> Option<Found> {
@@ -72,7 +73,7 @@ fn log(told: &[&str]) -> Found {
 
 /// What stands below the name of each test of a package.
 fn told_of<'t>(lines: &[&'t str]) -> BTreeMap<String, Vec<&'t str>> {
-    pattern!(BEGINS, r"^\s*(?:=== (?:RUN|NAME|CONT) +|--- (?:FAIL|PASS|SKIP): )(\S+)(?: \([\d.]+s\))?$");
+    pattern!(BEGINS, r"(?:^\s*=== (?:RUN|NAME|CONT) +|--- (?:FAIL|PASS|SKIP): )(\S+)(?: \([\d.]+s\))?$");
     pattern!(ENDS, r"^(?:===|FAIL\b|PASS$|ok\s)");
     let mut told: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     let mut test = None;
@@ -110,7 +111,7 @@ pub(super) fn each(lines: &[&str]) -> Option<Listed> {
 
 /// Whether a test of it failed.
 fn of_package(listed: &mut Listed, lines: &[&str], package: &str) -> bool {
-    pattern!(ENDED, r"^\s*--- (FAIL|PASS|SKIP): (\S+) \([\d.]+s\)$");
+    pattern!(ENDED, r"--- (FAIL|PASS|SKIP): (\S+) \([\d.]+s\)$");
     let told = told_of(lines);
     let ended: Vec<regex::Captures<'_>> = lines.iter().filter_map(|line| ENDED.captures(line)).collect();
     for test in &ended {

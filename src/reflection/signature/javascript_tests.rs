@@ -64,12 +64,40 @@ pub(super) fn vitest(lines: &[&str]) -> Option<Listed> {
     Some(listed)
 }
 
+/// The tests of all files as mocha shows them while they run, each with the suites around it.
+fn mocha_titles(lines: &[&str]) -> Vec<String> {
+    pattern!(TEST, r"^( +)(?:[✔✓√]|\d+\)) (.+?)(?: \(\d+ms\))?$");
+    pattern!(SUITE, r"^( +)(\S.*)$");
+    let mut around: Vec<(usize, &str)> = Vec::new();
+    let mut titles = Vec::new();
+    for line in lines {
+        let test = TEST.captures(line);
+        let is_test = test.is_some();
+        let Some(found) = test.or_else(|| SUITE.captures(line)) else { continue };
+        let (indent, name) =
+            (found.get(1).map_or(0, |indent| indent.len()), found.get(2).map_or("", |name| name.as_str()));
+        around.retain(|(outer, _)| *outer < indent);
+        if is_test {
+            titles.push(around.iter().map(|(_, name)| *name).chain([name]).collect::<Vec<_>>().join(" "));
+        } else {
+            around.push((indent, name));
+        }
+    }
+    titles
+}
+
 /// mocha's, from the list at its end.
 pub(super) fn mocha(lines: &[&str]) -> Listed {
     pattern!(FAILING, r"^\s+\d+ failing$");
     let mut listed = Listed::default();
     let list = lines.iter().rposition(|line| FAILING.is_match(line)).map_or(&[][..], |at| &lines[at + 1..]);
-    for (title, told) in mocha_entries(list) {
+    let entries = mocha_entries(list);
+    // It does not say in which file a test is: two of one name cannot be told apart.
+    let all = mocha_titles(&lines[..lines.len() - list.len()]);
+    if entries.iter().any(|(title, _)| all.iter().filter(|other| *other == title).count() > 1) {
+        return listed;
+    }
+    for (title, told) in entries {
         listed.push(title.clone(), &title, Outcome::Failed(Box::new(failure(told))));
     }
     listed

@@ -17,16 +17,20 @@ pub(super) fn libtest(lines: &[&str]) -> Listed {
     pattern!(TARGET, r"^\s+(?:Running .*\((?:[^()]*/)?([^/()]+?)(?:-[0-9a-f]{16})?(?:\.exe)?\)|Doc-tests (\S+))$");
     let own = own(lines);
     let starts: Vec<usize> = (0..lines.len()).filter(|at| own[*at] && RUNNING.is_match(lines[*at])).collect();
-    let targets: Vec<String> = (0..lines.len())
-        .filter(|at| own[*at])
-        .filter_map(|at| TARGET.captures(lines[at]))
-        .filter_map(|target| Some(target.get(1).or(target.get(2))?.as_str().to_owned()))
-        .collect();
-    let are_named = targets.len() == starts.len();
+    let target = |at: usize| {
+        let target = TARGET.captures(lines[at])?;
+        Some((at, target.get(1).or(target.get(2))?.as_str().to_owned()))
+    };
+    let named: Vec<(usize, String)> = (0..lines.len()).filter_map(target).collect();
+    // Cargo's line may stand in the middle of what a test printed, and a test may print such lines itself.
+    let of_own: Vec<(usize, String)> = named.iter().filter(|(at, _)| own[*at]).cloned().collect();
+    let targets = [of_own, named].into_iter().find(|targets| targets.len() == starts.len() || targets.is_empty());
+    // Which of several programs a test is in is not known: then the ids would not be those of another run.
+    let Some(targets) = targets.or_else(|| (starts.len() == 1).then(Vec::new)) else { return Listed::default() };
     let mut listed = Listed { stopped: has_stopped(lines), ..Listed::default() };
     for (at, start) in starts.iter().enumerate() {
         let end = starts.get(at + 1).copied().unwrap_or(lines.len());
-        let target = targets.get(at).filter(|_| are_named).map(String::as_str);
+        let target = targets.get(at).map(|(_, target)| target.as_str());
         of_program(&mut listed, &lines[*start..end], &own[*start..end], target);
     }
     listed

@@ -236,7 +236,8 @@ fn yours_to_merge(night: &Night, place: usize, task: &NightTask) -> Option<Need>
     };
     let risk = task.risk.as_ref().filter(|_| proof.is_some());
     let risk = risk.map(|risk| format!("risk {}: {}", risk.score, risk.reason));
-    let about: Vec<String> = size.map(|size| size.to_string()).into_iter().chain(risk).collect();
+    let unnoticed = super::page::unnoticed(task).filter(|_| proof.is_some());
+    let about: Vec<String> = size.map(|size| size.to_string()).into_iter().chain(risk).chain(unnoticed).collect();
     let about = if about.is_empty() { String::new() } else { format!(" ({})", about.join("; ")) };
     let why = format!("{}{about}", outcome.failed().unwrap_or_default());
     Some(Need { kind: NeedKind::YoursToMerge, tasks: vec![place], why, branch: Some(branch.clone()), commands })

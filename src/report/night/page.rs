@@ -284,6 +284,7 @@ fn done_item(night: &Night, task: &NightTask) -> Item {
     };
     let spent = usage(&task.usage).map(|spent| format!("; {spent}")).unwrap_or_default();
     lines.push(text(format!("{tries}{proof}; {} of agents' work{spent}", duration(task.agent_ms))));
+    lines.extend(unnoticed(task).map(text));
     lines.extend((!by_part.is_empty()).then(|| ticked(&by_part)));
     lines.extend(plan(task));
     lines.extend(flaky(night, task));
@@ -313,6 +314,11 @@ fn done_item(night: &Night, task: &NightTask) -> Item {
         }
     }
     Item { mark: Mark::Good, name: task.id.to_string(), title: foreign(&task.title, TITLE), lines, commands }
+}
+
+/// The lines of its change that no check notices.
+pub(super) fn unnoticed(task: &NightTask) -> Option<String> {
+    task.proof_hunks.as_ref()?.words(|place| foreign(place, TITLE))
 }
 
 /// How many attempts each of its parts took, where it has several.

@@ -342,6 +342,7 @@ impl Replay {
             parts: Vec::new(),
             verdict: None,
             proof: None,
+            proof_hunks: None,
             branch: None,
             cause: None,
             kept: Vec::new(),
@@ -443,6 +444,7 @@ impl Replay {
             usage,
             verdict,
             because,
+            proof_hunks,
             person,
             risk,
             flaky,
@@ -459,6 +461,7 @@ impl Replay {
         self.tasks[place].verdict = Some(*verdict);
         self.tasks[place].person.clone_from(person);
         self.tasks[place].risk.clone_from(risk);
+        self.tasks[place].proof_hunks.clone_from(proof_hunks);
         if let Some(id) = reflection {
             self.written(id, task.to_string(), *number);
         }

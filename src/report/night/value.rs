@@ -6,6 +6,7 @@ use crate::domain::HealOutcome;
 use crate::domain::LineProblem;
 use crate::domain::MergeOutcome;
 use crate::domain::Proof;
+use crate::domain::ProofHunks;
 use crate::domain::ReflectionId;
 use crate::domain::Risk;
 use crate::domain::RunId;
@@ -179,6 +180,9 @@ pub struct NightTask {
     pub verdict: Option<Verdict>,
     /// What a confirmation rests on.
     pub proof: Option<Proof>,
+    /// Which lines of its last judged change the checks notice, where that was tried.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub proof_hunks: Option<ProofHunks>,
     /// The branch or patch file with its confirmed work.
     pub branch: Option<String>,
     /// Why it is not confirmed, in words.

@@ -39,11 +39,12 @@ impl<'a> Runtime<'a> {
         let expects = turn.expects.unwrap_or_default();
         let (checks, baseline) = (&observed.checks, &observed.baseline);
         let counted: Vec<&CheckReport> =
-            checks.iter().filter(|check| !check.is_known_red(checks, baseline, expects)).collect();
+            checks.iter().filter(|check| !check.is_known_red(checks, baseline, expects, &turn.allow)).collect();
         let ran = |check: &&&CheckReport| {
             !check.is_not_run() || check.at_base(baseline).is_some_and(|base| !base.is_not_run())
         };
-        if counted.iter().find(ran).is_none() {
+        let by_test = checks.iter().any(|check| !check.tests_turned(baseline).is_empty());
+        if counted.iter().find(ran).is_none() && !by_test {
             return Self::Silent(silence(observed));
         }
         let unseen = |check: &CheckReport| check.fails_unseen(checks, baseline, expects);
@@ -56,8 +57,8 @@ impl<'a> Runtime<'a> {
             return Self::Red(red, why);
         }
         let turned = counted.iter().any(|check| check.at_base(baseline).is_some_and(|base| !base.passed()));
-        if expects == Expects::Fix && !turned {
-            let known = checks.iter().filter(|check| check.is_known_red(checks, baseline, expects));
+        if expects == Expects::Fix && !turned && !by_test {
+            let known = checks.iter().filter(|check| check.is_known_red(checks, baseline, expects, &turn.allow));
             return Self::NothingFixed(known.map(|check| check.spec.name.as_str()).collect());
         }
         Self::Green(counted)

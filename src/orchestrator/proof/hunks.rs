@@ -1,0 +1,294 @@
+//! Which lines of a confirmed change the checks notice.
+//!
+//! The code is taken back - first as a whole, then file by file, function by function, hunk by hunk, the largest first - and what is as
+//! green without it stays away for all that follows: so `removed` is green as a whole, and two lines of which one would do are not
+//! both called superfluous. A part counts as *carried* only where its whole is red by a failing test: half of a refactoring may be red
+//! without anything that a test asks for.
+
+use super::Runs;
+use super::contradiction_alone;
+use super::outcome::Outcome;
+use super::outcome::Reading;
+use super::parts::Parts;
+use crate::domain::Proof;
+use crate::domain::ProofHunks;
+use crate::domain::TreeId;
+use crate::domain::Verdict;
+use crate::orchestrator::judge::Judgement;
+use crate::orchestrator::review;
+use crate::orchestrator::task::TaskRunError;
+use crate::prompt::one_line;
+use crate::prompt::shorten;
+use crate::services::Diff;
+use crate::services::Taken;
+use crate::toolchain::CodeChange;
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+/// One hunk: the file's place in the list, and its own there. A file that is not taken apart has one.
+type At = (usize, usize);
+
+/// A file of code that a change has touched.
+struct File {
+    name: String,
+    /// None: it is taken back as a whole, with its mode.
+    change: Option<CodeChange>,
+    /// How many lines are new or gone.
+    lines: usize,
+}
+
+impl File {
+    fn hunks(&self) -> usize {
+        self.change.as_ref().map_or(1, |change| change.hunks.len())
+    }
+
+    fn place(&self, hunk: usize) -> String {
+        match &self.change {
+            Some(change) => format!("{}:{}", self.name, change.hunks[hunk].place),
+            None => self.name.clone(),
+        }
+    }
+}
+
+/// Larger changes are not taken apart below their files.
+const HUNKS: usize = 200;
+
+/// For so long hunks are tried in any case, whatever share of the attempt's time it is.
+const AT_LEAST: Duration = Duration::from_secs(30);
+
+/// What is found out, hunk by hunk.
+#[derive(Default)]
+struct Found {
+    removed: BTreeSet<At>,
+    /// And how many were removed when it was tried.
+    kept: BTreeMap<At, (Reading, usize)>,
+    not_tried: BTreeSet<At>,
+}
+
+impl Runs<'_> {
+    /// Which lines of a confirmed change the checks notice, and the judgement that names those that none does.
+    pub(super) async fn lines_noticed(
+        &mut self,
+        parts: &Parts,
+        diff: &Diff,
+        proven: Judgement,
+    ) -> Result<(Judgement, Option<ProofHunks>), TaskRunError> {
+        let is_known = proven.verdict == Verdict::Confirmed && self.undecided().is_none();
+        if !is_known || self.confirmed.change.no_op || self.task.context.services.settings.run().proving.max_share == 0
+        {
+            return Ok((proven, None));
+        }
+        let files = self.files(parts, diff).await?;
+        if files.is_empty() {
+            return Ok((proven, None));
+        }
+        let found = self.taken_back(&files, parts, proven.proof).await?;
+        let hunks = found.hunks(&files);
+        let shown = |place: &str| shorten(&one_line(place), 120).into_owned();
+        let because = match hunks.words(shown) {
+            Some(words) => format!("{}; {words}", proven.because),
+            None => proven.because.clone(),
+        };
+        Ok((Judgement { because, ..proven }, Some(hunks).filter(|hunks| !hunks.is_empty())))
+    }
+
+    /// The files of code that the change has touched, in hunks.
+    async fn files(&self, parts: &Parts, diff: &Diff) -> Result<Vec<File>, TaskRunError> {
+        let (workspace, tree) = (&self.prepared.workspace, &self.confirmed.change.tree);
+        let base = workspace.base();
+        let mut files = Vec::new();
+        for name in &parts.code {
+            let (old, new) = (workspace.text(&base, name).await?, workspace.text(tree, name).await?);
+            let lines =
+                review::lines(&diff.text).filter(|(of, line)| of == name && line.starts_with(['+', '-'])).count();
+            let change = match (old, new) {
+                (Some(old), Some(new)) => match CodeChange::between(name, &old, &new) {
+                    // Comments, or only its mode.
+                    Some(change) if change.hunks.is_empty() => continue,
+                    // Its tests cannot be told from its code.
+                    None if parts.inline.contains(name) => continue,
+                    change => change,
+                },
+                _ => None,
+            };
+            files.push(File { name: name.clone(), change, lines });
+        }
+        Ok(files)
+    }
+
+    async fn taken_back(&mut self, files: &[File], parts: &Parts, proof: Option<Proof>) -> Result<Found, TaskRunError> {
+        let all: Vec<At> =
+            (0..files.len()).flat_map(|file| (0..files[file].hunks()).map(move |hunk| (file, hunk))).collect();
+        let (mut found, whole) = (Found::default(), self.whole(parts).await?);
+        let Some(whole) = whole else {
+            found.not_tried.extend(all);
+            return Ok(found);
+        };
+        if whole == Reading::Green {
+            // The old tests have shown what the change does, and those that it brings do not: of single lines that says nothing.
+            let shows = proof.is_some_and(Proof::shows_a_difference);
+            *(if shows { &mut found.not_tried } else { &mut found.removed }) = all.into_iter().collect();
+            return Ok(found);
+        }
+        let is_coarse = all.len() > HUNKS;
+        let mut waiting = split(all.clone(), files, is_coarse, (whole, &mut found));
+        let mut is_repeated = false;
+        while let Some(unit) = waiting.pop() {
+            let Some((tree, reading)) = self.try_without(&unit, files, &found).await? else {
+                found.not_tried.extend(unit);
+                continue;
+            };
+            if reading == Reading::Red && !is_repeated {
+                is_repeated = true;
+                if self.is_another(&tree).await? {
+                    return Ok(Found { not_tried: all.into_iter().collect(), ..Found::default() });
+                }
+            }
+            match reading {
+                Reading::Green => found.removed.extend(unit),
+                _ => waiting.extend(split(unit, files, is_coarse, (reading, &mut found))),
+            }
+        }
+        self.entangled_again(files, &mut found).await?;
+        found.anchor(whole);
+        Ok(found)
+    }
+
+    /// What needs another hunk may go once that is away.
+    async fn entangled_again(&mut self, files: &[File], found: &mut Found) -> Result<(), TaskRunError> {
+        loop {
+            let removed = found.removed.len();
+            let next = found.kept.iter().find(|(_, (reading, at))| *reading == Reading::Entangled && *at < removed);
+            let Some((&at, _)) = next else { return Ok(()) };
+            let Some((_, reading)) = self.try_without(&[at], files, found).await? else { return Ok(()) };
+            if reading == Reading::Green {
+                found.kept.remove(&at);
+                found.removed.insert(at);
+            } else {
+                found.kept.insert(at, (reading, removed));
+            }
+        }
+    }
+
+    /// Without all code: the base with the tests of the change. None: it was not to be run any more.
+    async fn whole(&mut self, parts: &Parts) -> Result<Option<Reading>, TaskRunError> {
+        let workspace = &self.prepared.workspace;
+        let tree = workspace.blend(&workspace.base(), &self.confirmed.change.tree, &parts.with_settings()).await?;
+        Ok(self.look_at(&tree).await?.map(|outcome| outcome.reading(self.confirmed.checks)))
+    }
+
+    /// The change without what was removed and without these. None: the runs, or the time, are used up.
+    async fn try_without(
+        &mut self,
+        unit: &[At],
+        files: &[File],
+        found: &Found,
+    ) -> Result<Option<(TreeId, Reading)>, TaskRunError> {
+        let taken: BTreeSet<At> = found.removed.iter().chain(unit).copied().collect();
+        let tree = self.tree_without(&taken, files).await?;
+        let outcome = self.look_at(&tree).await?;
+        Ok(outcome.map(|outcome| (tree, outcome.reading(self.confirmed.checks))))
+    }
+
+    async fn look_at(&mut self, tree: &TreeId) -> Result<Option<Outcome>, TaskRunError> {
+        if let Some(known) = self.known(tree) {
+            return Ok(Some(known));
+        }
+        if let Some((_, seen)) = self.seen.iter().find(|(of, _)| of == tree) {
+            return Ok(Some(seen.clone()));
+        }
+        if self.is_used_up() {
+            return Ok(None);
+        }
+        self.task.doing("which lines of the change the checks notice");
+        let outcome = self.run(tree, None, (contradiction_alone, self.confirmed.checks)).await?;
+        self.seen.push((tree.clone(), outcome.clone()));
+        Ok(Some(outcome))
+    }
+
+    /// Whether a run that decides is another one when it is repeated.
+    async fn is_another(&mut self, tree: &TreeId) -> Result<bool, TaskRunError> {
+        let seen = self.seen.iter().find(|(of, _)| of == tree).map(|(_, seen)| seen.clone());
+        let Some(seen) = seen.filter(|_| !self.is_used_up()) else { return Ok(false) };
+        let again = self.run(tree, None, (contradiction_alone, self.confirmed.checks)).await?;
+        Ok(again.failing() != seen.failing())
+    }
+
+    fn is_used_up(&self) -> bool {
+        let services = &self.task.context.services;
+        let proving = services.settings.run().proving;
+        let most = AT_LEAST.max(self.attempt.saturating_mul(proving.max_share) / 1000);
+        let took = services.clock.elapsed().saturating_sub(self.began);
+        self.task.context.cancel.is_cancelled() || self.counted.runs >= proving.max_runs || took > most
+    }
+
+    async fn tree_without(&self, taken: &BTreeSet<At>, files: &[File]) -> Result<TreeId, TaskRunError> {
+        let (mut whole, mut texts) = (Taken::default(), Vec::new());
+        for (at, file) in files.iter().enumerate() {
+            let hunks: Vec<usize> = taken.iter().filter(|(of, _)| *of == at).map(|(_, hunk)| *hunk).collect();
+            match &file.change {
+                _ if hunks.is_empty() => {}
+                None => whole.files.push(file.name.clone()),
+                Some(change) if hunks.len() == change.hunks.len() => {
+                    texts.push((file.name.clone(), change.without_all()))
+                }
+                Some(change) => texts.push((file.name.clone(), change.without(&hunks))),
+            }
+        }
+        let workspace = &self.prepared.workspace;
+        let tree = workspace.blend(&self.confirmed.change.tree, &workspace.base(), &whole).await?;
+        Ok(workspace.with_texts(&tree, &texts).await?)
+    }
+}
+
+/// The parts of what cannot go as a whole, the largest last; one that has none is kept.
+fn split(unit: Vec<At>, files: &[File], is_coarse: bool, (reading, found): (Reading, &mut Found)) -> Vec<Vec<At>> {
+    let function = |&(file, hunk): &At| files[file].change.as_ref().map_or(0, |change| change.hunks[hunk].function);
+    let apart = |by: &dyn Fn(&At) -> (usize, usize)| {
+        let mut parts: BTreeMap<(usize, usize), Vec<At>> = BTreeMap::new();
+        for at in &unit {
+            parts.entry(by(at)).or_default().push(*at);
+        }
+        parts.into_values().collect::<Vec<_>>()
+    };
+    let by_file = apart(&|at| (at.0, 0));
+    let mut parts = match by_file.len() {
+        1 if is_coarse => vec![unit.clone()],
+        1 => {
+            Some(apart(&|at| (at.0, function(at)))).filter(|parts| parts.len() > 1).unwrap_or_else(|| apart(&|at| *at))
+        }
+        _ => by_file,
+    };
+    if parts.len() == 1 {
+        let removed = found.removed.len();
+        found.kept.extend(unit.into_iter().map(|at| (at, (reading, removed))));
+        return Vec::new();
+    }
+    let lines =
+        |&(file, hunk): &At| files[file].change.as_ref().map_or(files[file].lines, |change| change.hunks[hunk].lines);
+    parts.sort_by_key(|part| part.iter().map(lines).sum::<usize>());
+    parts
+}
+
+impl Found {
+    /// Where the whole was not red by a failing test, a part that is proves nothing.
+    fn anchor(&mut self, whole: Reading) {
+        if whole != Reading::Red {
+            self.kept.values_mut().for_each(|(reading, _)| *reading = Reading::Entangled);
+        }
+    }
+
+    fn hunks(&self, files: &[File]) -> ProofHunks {
+        let place = |&(file, hunk): &At| files[file].place(hunk);
+        let kept = |is: Reading| {
+            self.kept.iter().filter(move |(_, (reading, _))| *reading == is).map(move |(at, _)| place(at))
+        };
+        ProofHunks {
+            carried: kept(Reading::Red).collect(),
+            not_noticed: self.removed.iter().map(place).collect(),
+            entangled: kept(Reading::Entangled).collect(),
+            not_tried: self.not_tried.iter().map(place).collect(),
+        }
+    }
+}

@@ -1,0 +1,472 @@
+//! What a confirmation proves, found out by taking parts of the change away and running the checks again.
+//!
+//! That a check is green says little where the change has touched what the check asks for. Two more runs tell: **C**, the change
+//! with its tests taken back (the base's own tests on the new code), and **T**, the base with only the tests of the change (the new
+//! tests on the old code; the *fail to pass* of [SWE-bench](https://arxiv.org/abs/2310.06770)).
+//!
+//! | | T red | T green |
+//! |---|---|---|
+//! | **C green** | the old tests, or new ones, show what the change does | the old tests show it, or nothing does |
+//! | **C red** | code and tests need each other: a person must look | the tests alone did it |
+//!
+//! Code that knows the tests' own input passes both.
+//!
+//! What a part is test and what is code is in [`parts`], how a run is read in [`outcome`]; [`mutants`] makes mistakes in new code, and
+//! [`hunks`] finds the lines that no check notices.
+
+mod hunks;
+mod mutants;
+mod outcome;
+mod parts;
+
+use self::outcome::Outcome;
+use self::parts::Parts;
+use super::attempt::Course;
+use super::attempt::Stopped;
+use super::checking::changed_outside;
+use super::judge::Judgement;
+use super::results::contradiction;
+use super::results::no_success;
+use super::task::Prepared;
+use super::task::TaskRun;
+use super::task::TaskRunError;
+use super::turns;
+use crate::domain::Change;
+use crate::domain::CheckReport;
+use crate::domain::CheckSpec;
+use crate::domain::CompletionVerdict;
+use crate::domain::Ending;
+use crate::domain::Expects;
+use crate::domain::Proof;
+use crate::domain::ProofHunks;
+use crate::domain::ProofRuns;
+use crate::domain::Surface;
+use crate::domain::TreeId;
+use crate::domain::Verdict;
+use crate::services::Diff;
+use crate::services::Taken;
+use crate::toolchain;
+use std::time::Duration;
+
+/// A confirmed attempt.
+#[derive(Debug, Clone, Copy)]
+struct Confirmed<'a> {
+    change: &'a Change,
+    checks: &'a [CheckReport],
+    judgement: &'a Judgement,
+    ending: &'a Ending,
+    expects: Expects,
+}
+
+/// What an attempt proves.
+#[derive(Debug)]
+pub(super) struct Proven {
+    pub judgement: Judgement,
+    /// The runs that show it.
+    pub runs: Option<ProofRuns>,
+    /// Which lines the checks notice.
+    pub hunks: Option<ProofHunks>,
+}
+
+impl Proven {
+    fn without_runs(judgement: Judgement) -> Self {
+        Self { judgement, runs: None, hunks: None }
+    }
+}
+
+/// The runs on parts of one change.
+struct Runs<'a> {
+    task: &'a TaskRun,
+    prepared: &'a Prepared,
+    part: usize,
+    confirmed: Confirmed<'a>,
+    counted: ProofRuns,
+    changed_outside: Vec<String>,
+    /// What was seen of which tree.
+    seen: Vec<(TreeId, Outcome)>,
+    /// When this began, and how long the attempt had taken by then.
+    began: Duration,
+    attempt: Duration,
+}
+
+/// Why a check counts as red although it passed.
+type Doubt = fn(&CheckReport, &CheckReport) -> Option<String>;
+
+impl Runs<'_> {
+    /// The change, without some of it.
+    async fn without(&mut self, taken: &Taken) -> Result<Outcome, TaskRunError> {
+        let workspace = &self.prepared.workspace;
+        let tree = workspace.blend(&self.confirmed.change.tree, &workspace.base(), taken).await?;
+        self.on(&tree, contradiction_alone).await
+    }
+
+    /// The base, with only some of the change.
+    async fn with_only(&mut self, taken: &Taken) -> Result<Outcome, TaskRunError> {
+        let workspace = &self.prepared.workspace;
+        let tree = workspace.blend(&workspace.base(), &self.confirmed.change.tree, taken).await?;
+        self.on(&tree, no_success).await
+    }
+
+    /// Runs the checks. What is red is run once more: green then, nothing follows from it.
+    async fn on(&mut self, tree: &TreeId, doubt: Doubt) -> Result<Outcome, TaskRunError> {
+        if let Some(known) = self.known(tree) {
+            return Ok(known);
+        }
+        let first = self.run(tree, None, (doubt, &self.prepared.baseline)).await?;
+        let outcome = if !first.is_red || self.task.context.cancel.is_cancelled() {
+            first
+        } else {
+            let second = self.run(tree, Some(&first.red), (doubt, &self.prepared.baseline)).await?;
+            self.counted.flaky |= !second.is_red;
+            second
+        };
+        self.seen.push((tree.clone(), outcome.clone()));
+        Ok(outcome)
+    }
+
+    /// What needs no run: the change itself, and the base.
+    fn known(&self, tree: &TreeId) -> Option<Outcome> {
+        if *tree == self.confirmed.change.tree {
+            return Some(Outcome::default());
+        }
+        (*tree == self.prepared.workspace.base()).then(|| {
+            let baseline = &self.prepared.baseline;
+            let red = |check: &CheckReport| beyond(check.at_base(baseline)?.clone(), check, baseline);
+            let red: Vec<CheckReport> = self.confirmed.checks.iter().filter_map(red).collect();
+            Outcome { is_red: !red.is_empty(), red }
+        })
+    }
+
+    /// Runs the checks, or only these of them, and keeps what is red; one that passed is, too, if there is a doubt beside these.
+    async fn run(
+        &mut self,
+        tree: &TreeId,
+        only: Option<&[CheckReport]>,
+        (doubt, beside): (Doubt, &[CheckReport]),
+    ) -> Result<Outcome, TaskRunError> {
+        self.counted.runs += 1;
+        let is_same = |a: &CheckReport, b: &CheckReport| a.scope == b.scope && a.spec == b.spec;
+        let is_meant = |check: &&CheckReport| {
+            only.is_none_or(|only| only.is_empty() || only.iter().any(|one| is_same(one, check)))
+        };
+        let checks: Vec<&CheckReport> = self.confirmed.checks.iter().filter(is_meant).collect();
+        let asked = checks.iter().map(|check| (check.scope, within(check))).collect();
+        let checked = self.task.checks_of_work(self.prepared, self.part, tree, asked).await?;
+        if checked.not_set_up.is_some() {
+            return Ok(Outcome { is_red: true, red: Vec::new() });
+        }
+        let mut reports = checked.reports;
+        for (report, check) in reports.iter_mut().zip(&checks) {
+            report.spec.clone_from(&check.spec);
+        }
+        let baseline = &self.prepared.baseline;
+        let outside = changed_outside(&reports, baseline);
+        let mut red = Vec::new();
+        for (report, check) in reports.into_iter().zip(&checks) {
+            let doubted = report.at_base(beside).is_some_and(|beside| doubt(&report, beside).is_some());
+            if check.passed() && doubted {
+                red.push(report);
+            } else {
+                red.extend(beyond(report, check, baseline));
+            }
+        }
+        self.changed_outside.extend(outside);
+        Ok(Outcome { is_red: !red.is_empty(), red })
+    }
+}
+
+/// What of a check is red beyond what is red in it with the whole change, where that is known to fail at the base as well; none if nothing
+/// is.
+fn beyond(mut report: CheckReport, whole: &CheckReport, baseline: &[CheckReport]) -> Option<CheckReport> {
+    if report.passed() || whole.passed() {
+        return Some(report).filter(|report| !report.passed());
+    }
+    let turned = report.tests_turned(baseline);
+    let passes_all = whole.tests_turned(baseline).iter().all(|test| turned.contains(test));
+    let (Some(now), Some(before)) = (&mut report.signature.counted, &whole.signature.counted) else {
+        return (!report.signature.is_no_more_than(&whole.signature)).then_some(report);
+    };
+    let is_more = now.failing.keys().any(|test| !before.failing.contains_key(test));
+    now.failing.retain(|test, _| !before.failing.contains_key(test));
+    (is_more || !passes_all).then_some(report)
+}
+
+/// The tests are those of the base: nothing about how they run may be another one.
+fn contradiction_alone(check: &CheckReport, base: &CheckReport) -> Option<String> {
+    contradiction(check, base, false)
+}
+
+/// A check that takes much longer than with the whole change hangs.
+fn within(check: &CheckReport) -> CheckSpec {
+    const TIMES: u64 = 3;
+    const AT_LEAST: Duration = Duration::from_secs(30);
+    let least = u64::try_from(AT_LEAST.as_millis()).unwrap_or(u64::MAX);
+    let most = check.duration_ms.saturating_mul(TIMES).saturating_add(least);
+    let own = u64::try_from(check.spec.timeout().as_millis()).unwrap_or(u64::MAX);
+    CheckSpec { timeout_ms: Some(own.min(most)), ..check.spec.clone() }
+}
+
+impl TaskRun {
+    /// The verdict on a turn from all that is known, with the runs that show what a confirmation proves. None: interrupted.
+    pub(super) async fn weigh_and_prove(
+        &self,
+        prepared: &Prepared,
+        course: &Course,
+        stopped: &Stopped,
+        checks: &[CheckReport],
+        (by_checks, completion): (Judgement, &CompletionVerdict),
+        diff: &Diff,
+    ) -> Result<Option<Proven>, TaskRunError> {
+        let weighed = turns::weigh(by_checks.clone(), completion, &stopped.report.ending);
+        let asks = by_checks.verdict == Verdict::Confirmed && !completion.asks.is_empty();
+        if weighed.verdict != Verdict::Unverifiable || !asks {
+            return self.prove(prepared, course, stopped, checks, (weighed, diff)).await;
+        }
+        // What only its owner can permit may be a lie all the same.
+        let by_checks = Judgement { only_if: None, ..by_checks };
+        let proved = self.prove(prepared, course, stopped, checks, (by_checks, diff)).await?;
+        Ok(proved.map(|proved| if proved.judgement.failure.is_some() { proved } else { Proven::without_runs(weighed) }))
+    }
+
+    /// What a turn proves that was confirmed at the task's end, and the runs that show it. None: interrupted.
+    async fn prove(
+        &self,
+        prepared: &Prepared,
+        course: &Course,
+        stopped: &Stopped,
+        checks: &[CheckReport],
+        (judgement, diff): (Judgement, &Diff),
+    ) -> Result<Option<Proven>, TaskRunError> {
+        let part = course.attempt.part;
+        if judgement.verdict != Verdict::Confirmed || part + 1 != self.parts.len() {
+            return Ok(Some(Proven::without_runs(judgement)));
+        }
+        let Stopped { report, change } = stopped;
+        let (ending, expects) = (&report.ending, self.task.expects);
+        let confirmed = Confirmed { change, checks, judgement: &judgement, ending, expects };
+        let parts = self.parts_of(prepared, &confirmed, diff).await?;
+        let began = self.context.services.clock.elapsed();
+        let mut runs = Runs {
+            task: self,
+            prepared,
+            part,
+            confirmed,
+            counted: ProofRuns::default(),
+            changed_outside: Vec::new(),
+            seen: Vec::new(),
+            began,
+            attempt: began.saturating_sub(course.began),
+        };
+        let proven = if parts.has_tests() || parts.has_settings() {
+            self.doing("what the checks prove: the change without its tests, and its tests without the rest");
+            match judgement.proof {
+                Some(Proof::TurnedGreen) => Box::pin(runs.of_turned(&parts, diff)).await?,
+                _ => Box::pin(runs.of_stayed(&parts, diff)).await?,
+            }
+        } else {
+            without_tests(&confirmed)
+        };
+        runs.see_base_again(&proven).await?;
+        let proven = runs.undecided().unwrap_or(proven);
+        let (proven, hunks) = Box::pin(runs.lines_noticed(&parts, diff, proven)).await?;
+        if self.context.cancel.is_cancelled() {
+            return Ok(None);
+        }
+        let proven = runs.undecided().unwrap_or(proven);
+        let counted = Some(runs.counted).filter(|runs| runs.runs > 0 || runs.c.is_some() || runs.t.is_some());
+        Ok(Some(Proven { judgement: proven, runs: counted, hunks }))
+    }
+
+    /// Takes a change apart.
+    async fn parts_of(
+        &self,
+        prepared: &Prepared,
+        confirmed: &Confirmed<'_>,
+        diff: &Diff,
+    ) -> Result<Parts, TaskRunError> {
+        let Confirmed { change, checks, .. } = *confirmed;
+        let (workspace, prefix) = (&prepared.workspace, prepared.workspace.prefix());
+        let mut parts = Parts::of(change, (checks, &prepared.baseline), (&prefix, &self.context.tests), diff);
+        let inline = Taken { files: Vec::new(), inline: std::mem::take(&mut parts.inline) };
+        if !inline.inline.is_empty() && workspace.blend(&change.tree, &workspace.base(), &inline).await? != change.tree
+        {
+            (parts.inline, parts.old_tests, parts.rewritten) = (inline.inline, true, true);
+        }
+        Ok(parts)
+    }
+}
+
+impl Runs<'_> {
+    /// A check was red at the base and is green now: by the code, or by its tests?
+    async fn of_turned(&mut self, parts: &Parts, diff: &Diff) -> Result<Judgement, TaskRunError> {
+        let turned = self.turned();
+        let named = names(&turned);
+        let c = self.without(&parts.with_settings()).await?;
+        self.counted.c = Some(c.ran());
+        if !c.is_red {
+            return Ok(self.proven(Proof::TurnedGreen, &format!("{named} so with the tests as they were, too")));
+        }
+        if !c.has_red(&turned) {
+            let others = names(&c.red.iter().map(|check| check.spec.name.clone()).collect::<Vec<_>>());
+            return Ok(self.proven(Proof::TestsAdapted, &format!("with the tests as they were, {others} redder")));
+        }
+        if parts.has_settings() {
+            // What may decide how tests run may as well be what the code needs: which of the two, a person must see.
+            let kept = self.without(&parts.only_tests()).await?;
+            if !kept.is_red {
+                let settings = parts.settings.join(", ");
+                return Ok(self.proven(Proof::TestsAdapted, &format!("{named} so only with {settings} as changed")));
+            }
+        }
+        let t = self.with_only(&parts.only_tests()).await?;
+        let by_tests = !t.has_red(&turned);
+        let t = if by_tests || !parts.has_settings() { t } else { self.with_only(&parts.with_settings()).await? };
+        self.counted.t = Some(t.ran());
+        let is_red = t.has_red(&turned);
+        // What runs no tests, a formatter or a search, looks at tests like at other files.
+        if !self.runs_tests(&turned) {
+            return Ok(self.proven(Proof::TestsAdapted, &format!("{named} so only with the tests as changed")));
+        }
+        let needs_both = "whether these tests still ask for the right thing, a person must see";
+        if !is_red {
+            return Ok(if !parts.old_tests && self.confirmed.expects != Expects::Fix {
+                self.proven(Proof::TestsAdapted, "its own new tests alone turned it green")
+            } else if by_tests {
+                self.by_tests_alone(&named, parts.old_tests)
+            } else {
+                let settings = parts.settings.join(", ");
+                self.unverifiable(&format!("the tests of the attempt turned it green, with {settings}: {needs_both}"))
+            });
+        }
+        let asserts = t.fails_by_assertion(&self.prepared.baseline);
+        if !parts.rewritten && !asserts {
+            return self.of_new_code(parts, diff).await;
+        }
+        Ok(if parts.rewritten {
+            self.unverifiable(&format!(
+                "{named} green only with the tests that the attempt has changed, and needs the rest of its change too: {needs_both}"
+            ))
+        } else {
+            self.proven(Proof::NewTest, "its new tests fail without the rest of the change")
+        })
+    }
+
+    /// Whether one of these checks says how its tests went.
+    fn runs_tests(&self, names: &[String]) -> bool {
+        let baseline = &self.prepared.baseline;
+        let has_summary = |check: &CheckReport| toolchain::summary(&check.output.text()).is_some();
+        let named = self.confirmed.checks.iter().filter(|check| names.contains(&check.spec.name));
+        named.into_iter().any(|check| has_summary(check) || check.at_base(baseline).is_some_and(has_summary))
+    }
+
+    /// Every check was green before: does any test tell the change from no change?
+    async fn of_stayed(&mut self, parts: &Parts, diff: &Diff) -> Result<Judgement, TaskRunError> {
+        let c = self.without(&parts.with_settings()).await?;
+        self.counted.c = Some(c.ran());
+        if c.is_red {
+            let what = "without what was changed of tests and of what decides how they run, it is red";
+            return Ok(self.proven(Proof::TestsAdapted, what));
+        }
+        if !parts.has_tests() {
+            return Ok(self.confirmed.judgement.clone());
+        }
+        if parts.code.is_empty() && !parts.prose {
+            return Ok(self.proven(Proof::StayedGreen, "nothing but tests was changed"));
+        }
+        let t = self.with_only(&parts.with_settings()).await?;
+        self.counted.t = Some(t.ran());
+        if !t.is_red {
+            return Ok(self.proven(Proof::StayedGreen, "its tests pass without the rest of the change, too"));
+        }
+        if t.fails_by_assertion(&self.prepared.baseline) {
+            return Ok(self.proven(Proof::NewTest, "its tests fail without the rest of the change"));
+        }
+        self.of_new_code(parts, diff).await
+    }
+
+    /// What turned green is asked once more at the base: a check that is red there only now and then has not turned.
+    async fn see_base_again(&mut self, proven: &Judgement) -> Result<(), TaskRunError> {
+        let turned = self.turned();
+        if proven.proof != Some(Proof::TurnedGreen) || self.counted.flaky {
+            return Ok(());
+        }
+        let is_turned = |check: &&CheckReport| turned.contains(&check.spec.name);
+        let asked: Vec<CheckReport> = self.confirmed.checks.iter().filter(is_turned).cloned().collect();
+        let base = self.prepared.workspace.base();
+        let again = self.run(&base, Some(&asked), (no_success, &self.prepared.baseline)).await?;
+        self.counted.flaky |= !again.has_red(&turned);
+        Ok(())
+    }
+
+    /// Why nothing follows from the runs, if so.
+    fn undecided(&self) -> Option<Judgement> {
+        let because = if self.counted.flaky {
+            "on the same files, without all or a part of the change, a check is red once and green once".to_owned()
+        } else if self.changed_outside.is_empty() {
+            return None;
+        } else {
+            // The work as a whole does not do it: that refutes nothing.
+            format!("with a part of the change a check does this: {}", self.changed_outside.join("; "))
+        };
+        Some(self.proven(Proof::StayedGreen, &format!("what that proves is not known: {because}")))
+    }
+
+    /// The checks that turned green, by name.
+    fn turned(&self) -> Vec<String> {
+        let baseline = &self.prepared.baseline;
+        let has_turned =
+            |check: &&CheckReport| check.turned_green(baseline) || !check.tests_turned(baseline).is_empty();
+        let turned = self.confirmed.checks.iter().filter(has_turned);
+        turned.map(|check| check.spec.name.clone()).collect()
+    }
+
+    /// Confirmed with another proof, and why.
+    fn proven(&self, proof: Proof, what: &str) -> Judgement {
+        let judgement = self.confirmed.judgement;
+        Judgement { proof: Some(proof), because: format!("{}; {what}", judgement.because), ..judgement.clone() }
+    }
+
+    fn unverifiable(&self, because: &str) -> Judgement {
+        let (verdict, because) = (Verdict::Unverifiable, because.to_owned());
+        Judgement { verdict, proof: None, because, ..self.confirmed.judgement.clone() }
+    }
+
+    /// The code as it was passes with the tests that the attempt has changed, and what it did to the code does not pass with the tests
+    /// as they were.
+    fn by_tests_alone(&self, named: &str, old_tests: bool) -> Judgement {
+        let because = format!(
+            "the tests alone turned it green: {named} green with the code as it was and the tests of the attempt, and red with the \
+             code of the attempt and the tests as they were"
+        );
+        if self.confirmed.expects != Expects::Fix {
+            return self.unverifiable(&format!("{because}. If the tests were to be changed, it is done"));
+        }
+        let next = if old_tests {
+            "Bring the tests back as they were, and change the code"
+        } else {
+            "Write a test that fails without the change of the code"
+        };
+        let because = format!("{because}. {next}");
+        let refuted = turns::refuted(self.confirmed.judgement.clone(), because, self.confirmed.ending);
+        Judgement { todo: vec![next.to_owned()], ..refuted }
+    }
+}
+
+/// `check `a` is`, or of several `checks `a`, `b` are`.
+fn names(names: &[String]) -> String {
+    let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    match quoted.as_slice() {
+        [name] => format!("check {name} is"),
+        _ => format!("checks {} are", quoted.join(", ")),
+    }
+}
+
+/// Nothing of the change has to do with tests: what is known is all there is.
+fn without_tests(confirmed: &Confirmed<'_>) -> Judgement {
+    let (judgement, files) = (confirmed.judgement.clone(), &confirmed.change.files);
+    let only_prose = !files.is_empty() && files.iter().all(|file| Surface::of_path(file) == Surface::Docs);
+    if judgement.proof != Some(Proof::StayedGreen) || !only_prose {
+        return judgement;
+    }
+    Judgement { because: format!("{}; nothing but documentation was changed", judgement.because), ..judgement }
+}

@@ -1,0 +1,98 @@
+//! Mistakes in new code: do its tests notice them?
+
+use super::Runs;
+use super::contradiction_alone;
+use super::outcome::Outcome;
+use super::parts::Parts;
+use crate::domain::Mutants;
+use crate::domain::Proof;
+use crate::domain::policy;
+use crate::orchestrator::judge::Judgement;
+use crate::orchestrator::results::no_success;
+use crate::orchestrator::review;
+use crate::orchestrator::task::TaskRunError;
+use crate::services::Diff;
+use crate::toolchain;
+
+/// A line of a file with another one in its place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Mistake {
+    file: String,
+    /// From 1.
+    number: usize,
+    is: String,
+    becomes: String,
+}
+
+/// How many mistakes are made at most.
+const MUTANTS: u32 = 2;
+
+/// Mistakes in the added lines of code, those first that tests notice most surely.
+fn mistakes(diff: &str, is_code: impl Fn(&str) -> bool) -> Vec<Mistake> {
+    let mut found: Vec<(usize, Mistake)> = Vec::new();
+    for (file, number, is) in review::added_lines(diff) {
+        if !toolchain::is_code(file) || !is_code(file) {
+            continue;
+        }
+        if let Some(toolchain::Mutant { rank, line }) = toolchain::mutant(file, is) {
+            let (file, is) = (file.to_owned(), is.to_owned());
+            found.push((rank, Mistake { file, number, is, becomes: line }));
+        }
+    }
+    found.sort_by_key(|(rank, _)| *rank);
+    found.into_iter().map(|(_, mistake)| mistake).collect()
+}
+
+/// Said where a new test fails without the change as an empty one would.
+const NO_ASSERTION: &str = "without the rest of the change, no new test fails by what it asserts";
+
+impl Runs<'_> {
+    /// New tests fail without the new code only because it is not there, as an empty test would: do they notice a mistake in it?
+    pub(super) async fn of_new_code(&mut self, parts: &Parts, diff: &Diff) -> Result<Judgement, TaskRunError> {
+        let proving = self.task.context.services.settings.run().proving;
+        if proving.mutants == policy::Mutants::Off {
+            return Ok(self.proven(Proof::StayedGreen, NO_ASSERTION));
+        }
+        let mut tried = Mutants::default();
+        let is_code = |file: &str| !parts.tests.iter().chain(&parts.settings).any(|test| test == file);
+        for mistake in mistakes(&diff.text, is_code) {
+            // One may take a run with the new tests, one with the old, and both again.
+            if self.counted.runs + 2 > proving.max_runs || tried.survived + tried.killed == MUTANTS {
+                break;
+            }
+            let Some(killed) = self.kills(parts, &mistake).await? else { continue };
+            *(if killed { &mut tried.killed } else { &mut tried.survived }) += 1;
+            self.counted.mutants = Some(tried);
+            if killed {
+                let Mistake { file, number, is, becomes } = mistake;
+                let (is, becomes) = (is.trim(), becomes.trim());
+                let what =
+                    format!("its new tests notice a mistake in the new code ({file}:{number}: `{becomes}` for `{is}`)");
+                return Ok(self.proven(Proof::NewTest, &what));
+            }
+        }
+        Ok(self.proven(
+            Proof::StayedGreen,
+            &match tried.survived {
+                0 => NO_ASSERTION.to_owned(),
+                _ => format!("{NO_ASSERTION}, and none notices a mistake in the new code"),
+            },
+        ))
+    }
+
+    /// Whether a new test fails with a mistake, by what it asserts, where the old ones do not. None where it cannot be made.
+    async fn kills(&mut self, parts: &Parts, mistake: &Mistake) -> Result<Option<bool>, TaskRunError> {
+        let workspace = &self.prepared.workspace;
+        let (tree, Mistake { file, number, is, becomes }) = (&self.confirmed.change.tree, mistake);
+        let Some(text) = workspace.text(tree, file).await? else { return Ok(None) };
+        let Some(text) = toolchain::with_line(file, &text, *number, (is, becomes)) else { return Ok(None) };
+        let tree = workspace.with_texts(tree, &[(file.clone(), text)]).await?;
+        let with_new = self.on(&tree, no_success).await?;
+        if !with_new.asserts_beyond(&Outcome::default()) {
+            return Ok(Some(false));
+        }
+        let tree = workspace.blend(&tree, &workspace.base(), &parts.with_settings()).await?;
+        let with_old = self.on(&tree, contradiction_alone).await?;
+        Ok(Some(with_new.asserts_beyond(&with_old)))
+    }
+}

@@ -1,0 +1,146 @@
+//! How checks ended on a part of a change, and what that says of it. Pure.
+
+use crate::domain::CheckReport;
+use crate::domain::FailedTest;
+use crate::domain::Ran;
+use crate::toolchain;
+use std::collections::BTreeSet;
+
+/// How the checks ended on a part of the change.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Outcome {
+    /// Those that did not pass; empty with `is_red` where they could not even be prepared.
+    pub(super) red: Vec<CheckReport>,
+    pub(super) is_red: bool,
+}
+
+impl Outcome {
+    pub(super) fn ran(&self) -> Ran {
+        if self.is_red { Ran::Red } else { Ran::Green }
+    }
+
+    /// Whether one of these checks, by name, is red.
+    pub(super) fn has_red(&self, names: &[String]) -> bool {
+        self.is_red && (self.red.is_empty() || self.red.iter().any(|check| names.contains(&check.spec.name)))
+    }
+
+    /// Whether a test fails for what the code does that does not fail at the base. That a name is missing every test says of new code.
+    pub(super) fn fails_by_assertion(&self, baseline: &[CheckReport]) -> bool {
+        self.red.iter().any(|check| {
+            let before = check.at_base(baseline).map_or(&[][..], |base| &base.signature.tests);
+            match &check.signature.counted {
+                Some(counted) => {
+                    let known = check.at_base(baseline).and_then(|base| base.signature.counted.as_ref());
+                    let is_new = |test: &String| {
+                        !before.contains(test) && known.is_none_or(|known| !known.failing.contains_key(test))
+                    };
+                    counted.failing.iter().any(|(test, failed)| is_new(test) && is_about_behaviour(check, failed))
+                }
+                None => {
+                    check.signature.tests.iter().any(|test| !before.contains(test))
+                        && !check.output.text().lines().any(toolchain::says_a_name_is_missing)
+                }
+            }
+        })
+    }
+
+    /// Whether a test that does not fail in the other outcome fails by what it asserts.
+    pub(super) fn asserts_beyond(&self, other: &Self) -> bool {
+        // Nothing is known where the checks could not be prepared.
+        if self.red.is_empty() || other.is_red && other.red.is_empty() {
+            return false;
+        }
+        self.red.iter().any(|check| {
+            let same = other.red.iter().find(|red| red.scope == check.scope && red.spec == check.spec);
+            let known = |test: &String| {
+                same.is_some_and(|red| {
+                    let counted = red.signature.counted.as_ref();
+                    red.signature.tests.contains(test)
+                        || counted.is_some_and(|counted| counted.failing.contains_key(test))
+                })
+            };
+            if let Some(counted) = &check.signature.counted {
+                return counted.failing.iter().any(|(test, failed)| !known(test) && says_an_assertion_failed(failed));
+            }
+            let asserts = || check.output.text().lines().any(toolchain::says_an_assertion_failed);
+            check.signature.tests.iter().any(|test| !known(test)) && asserts()
+        })
+    }
+}
+
+/// Whether a test fails by what it asserts.
+pub(super) fn says_an_assertion_failed(failed: &FailedTest) -> bool {
+    let said = failed.how.split('\u{1f}').chain(failed.detail.iter().flat_map(|detail| detail.lines()));
+    said.into_iter().any(toolchain::says_an_assertion_failed)
+}
+
+/// Whether a test fails for what code does. Some runners list a file that could not be loaded as a test that failed, and say elsewhere
+/// which name was missing in it.
+fn is_about_behaviour(check: &CheckReport, failed: &FailedTest) -> bool {
+    let names_one = || check.output.text().lines().any(toolchain::says_a_name_is_missing);
+    says_an_assertion_failed(failed) || !(is_about_a_name(&failed.how) || names_one())
+}
+
+/// The same of one test's failure, as [`FailedTest`](crate::domain::FailedTest) has it.
+fn is_about_a_name(how: &str) -> bool {
+    let mut parts = how.split('\u{1f}');
+    let code = parts.next().unwrap_or_default();
+    toolchain::says_a_name_is_missing(&format!("{code}: {}", parts.next_back().unwrap_or_default()))
+}
+
+/// What a run says of the lines that were taken back for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reading {
+    /// All is as green as with them.
+    Green,
+    /// A test fails by more than a missing name.
+    Red,
+    /// Tests that ran with them do not run, or only names are missing: nothing is known.
+    Entangled,
+}
+
+impl Outcome {
+    /// What it says, beside the same checks on the whole change.
+    pub(super) fn reading(&self, whole: &[CheckReport]) -> Reading {
+        let says = |check: &CheckReport| read(check, check.at_base(whole));
+        match self.is_red {
+            false => Reading::Green,
+            true if self.red.iter().any(|check| says(check) == Reading::Red) => Reading::Red,
+            true => Reading::Entangled,
+        }
+    }
+
+    /// The tests that fail in it, by id, to see whether another run is the same.
+    pub(super) fn failing(&self) -> BTreeSet<&str> {
+        self.red.iter().flat_map(failing_of).collect()
+    }
+}
+
+fn failing_of(check: &CheckReport) -> Vec<&str> {
+    match &check.signature.counted {
+        Some(counted) => counted.failing.keys().map(String::as_str).collect(),
+        None => check.signature.tests.iter().map(String::as_str).collect(),
+    }
+}
+
+/// By test ids first: an exit status does not tell a test that fails from code that does not build.
+fn read(check: &CheckReport, whole: Option<&CheckReport>) -> Reading {
+    if check.timed_out {
+        return Reading::Red;
+    }
+    let ran = |check: &CheckReport| toolchain::summary(&check.output.text())?.counts.map(toolchain::Counts::ran);
+    if let (Some(now), Some(before)) = (ran(check), whole.and_then(ran))
+        && now < before
+    {
+        return Reading::Entangled;
+    }
+    let known = |test: &str| whole.is_some_and(|whole| failing_of(whole).contains(&test));
+    let is_red = match &check.signature.counted {
+        Some(counted) => counted.failing.iter().any(|(test, failed)| !known(test) && is_about_behaviour(check, failed)),
+        None => {
+            let names_it = || check.output.text().lines().any(toolchain::says_a_name_is_missing);
+            check.signature.tests.iter().any(|test| !known(test)) && !names_it()
+        }
+    };
+    if is_red { Reading::Red } else { Reading::Entangled }
+}

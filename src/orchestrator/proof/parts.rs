@@ -1,0 +1,163 @@
+//! What of a change is test, what decides how tests run, and what is code. Pure.
+
+use super::outcome::says_an_assertion_failed;
+use crate::domain::Change;
+use crate::domain::CheckReport;
+use crate::domain::FileGlobs;
+use crate::domain::Surface;
+use crate::domain::belongs_to_tests;
+use crate::orchestrator::results::runs;
+use crate::orchestrator::review;
+use crate::services::Diff;
+use crate::services::Taken;
+use crate::toolchain;
+use std::path::Path;
+
+/// What of a change the checks ask with, and what decides how they do it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Parts {
+    /// Tests.
+    pub(super) tests: Vec<String>,
+    /// Files that may decide what the tests ask for, and may as well be a part of the work: `Cargo.toml`, fixtures, `sh check.sh`.
+    pub(super) settings: Vec<String>,
+    /// Files of code of which the tests among it were changed.
+    pub(super) inline: Vec<String>,
+    /// A file of tests that was there is another one now, or gone.
+    pub(super) old_tests: bool,
+    /// And it has lost a line: not only new tests have come.
+    pub(super) rewritten: bool,
+    /// Everything else but prose.
+    pub(super) code: Vec<String>,
+    /// What is only read.
+    pub(super) prose: bool,
+}
+
+impl Parts {
+    pub(super) fn of(
+        change: &Change,
+        (checks, baseline): (&[CheckReport], &[CheckReport]),
+        (prefix, named): (&Path, &FileGlobs),
+        diff: &Diff,
+    ) -> Self {
+        let mut parts = Self::default();
+        let commands: Vec<String> = checks.iter().map(|check| check.spec.run.to_string()).collect();
+        for file in &change.files {
+            let existed = change.existed.contains(file);
+            let in_project = Path::new(file).strip_prefix(prefix).ok().and_then(Path::to_str).unwrap_or(file);
+            let is_prose = Surface::of_path(file) == Surface::Docs;
+            // The program that a check is may ask for less than it did.
+            let is_check = existed && commands.iter().any(|command| runs(command, file));
+            let is_given = || is_given(checks, baseline, in_project) || asserts(checks, baseline, in_project);
+            // Settings of tools, most of which nobody lists.
+            let is_hidden =
+                || Path::new(file).file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
+            if !is_prose && (toolchain::is_test(file) || named.has(in_project)) {
+                parts.old_tests |= existed;
+                parts.rewritten |= existed && !only_grew(diff, file);
+                parts.tests.push(file.clone());
+            } else if !is_prose
+                && (toolchain::configures_tests(file)
+                    || belongs_to_tests(file)
+                    || is_check
+                    || is_hidden()
+                    || is_given())
+            {
+                parts.settings.push(file.clone());
+            } else {
+                if existed && toolchain::has_inline_tests(file) {
+                    parts.inline.push(file.clone());
+                }
+                if is_prose {
+                    parts.prose = true;
+                } else {
+                    parts.code.push(file.clone());
+                }
+            }
+        }
+        parts
+    }
+
+    pub(super) fn has_tests(&self) -> bool {
+        !self.tests.is_empty() || !self.inline.is_empty()
+    }
+
+    pub(super) fn has_settings(&self) -> bool {
+        !self.settings.is_empty()
+    }
+
+    /// The tests alone.
+    pub(super) fn only_tests(&self) -> Taken {
+        Taken { files: self.tests.clone(), inline: self.inline.clone() }
+    }
+
+    pub(super) fn with_settings(&self) -> Taken {
+        let files = self.tests.iter().chain(&self.settings).cloned().collect();
+        Taken { files, inline: self.inline.clone() }
+    }
+}
+
+/// Whether a file is as it was, with more in it.
+fn only_grew(diff: &Diff, file: &str) -> bool {
+    let mut lines = review::lines(&diff.text).filter(|(of, _)| *of == file).peekable();
+    lines.peek().is_some()
+        && !diff.left_out.iter().any(|out| out == file)
+        && lines.all(|(_, line)| !line.starts_with('-'))
+}
+
+/// Programs that are told what to run or to compare with: what they are given may be a test, whatever it is called.
+const RUNNERS: [&str; 9] = ["unittest", "pytest", "jest", "vitest", "mocha", "rspec", "phpunit", "diff", "cmp"];
+
+/// Whether a check that turned green gives this file, or a directory or glob that it is in, to a test runner or a comparison.
+fn is_given(checks: &[CheckReport], baseline: &[CheckReport], file: &str) -> bool {
+    let module = file.rsplit_once('.').map_or(file, |(module, _)| module).replace('/', ".");
+    turned(checks, baseline).any(|(check, _)| {
+        let command = check.spec.run.to_string();
+        command.split(['\n', ';', '&', '|', '(', ')']).any(|part| {
+            let words: Vec<&str> = part.split(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | ',')).collect();
+            // To other programs, `--test` says something else.
+            let node = |at: usize| words[at] == "--test" && words[..at].iter().any(|word| word.ends_with("node"));
+            let git = |at: usize| at > 0 && words[..at].contains(&"git");
+            let is_runner = |&at: &usize| RUNNERS.contains(&words[at]) && !git(at) || node(at);
+            let given = (0..words.len()).find(is_runner).map_or(&[][..], |at| &words[at + 1..]);
+            let is_module = |word: &str| {
+                let below = word.strip_prefix(module.as_str());
+                words.contains(&"unittest") && below.is_some_and(|below| below.is_empty() || below.starts_with('.'))
+            };
+            given.iter().any(|word| names(word, file) || is_module(word))
+        })
+    })
+}
+
+/// Whether a word of a command line is this file, a directory that it is in, or a glob of it.
+fn names(word: &str, file: &str) -> bool {
+    let word = word.split("::").next().unwrap_or_default().trim_start_matches("./").trim_end_matches('/');
+    if word.is_empty() || word == "." || word.starts_with('-') {
+        return false;
+    }
+    let below = file.strip_prefix(word).is_some_and(|below| below.is_empty() || below.starts_with('/'));
+    below || (word.contains('*') && FileGlobs::new(&[format!("/{word}")]).is_ok_and(|glob| glob.has(file)))
+}
+
+/// Whether an assertion stands in this file that failed at the base in a check that turned green: it is a test, whatever it is called.
+fn asserts(checks: &[CheckReport], baseline: &[CheckReport], file: &str) -> bool {
+    let is_here = |frame: Option<&String>| {
+        // From the directory that all files in the output share, which may be below the project.
+        let named = frame.and_then(|frame| frame.split(':').next()).unwrap_or_default().trim_start_matches("./");
+        let above = file.strip_suffix(named).filter(|_| !named.is_empty());
+        above.is_some_and(|above| above.is_empty() || above.ends_with('/'))
+    };
+    !toolchain::has_inline_tests(file)
+        && turned(checks, baseline).any(|(_, base)| {
+            let counted = base.signature.counted.iter().flat_map(|counted| counted.failing.values());
+            counted.into_iter().any(|failed| is_here(failed.frame.as_ref()) && says_an_assertion_failed(failed))
+        })
+}
+
+/// The checks that turned green, or of which tests did, with what they were at the base.
+fn turned<'a>(
+    checks: &'a [CheckReport],
+    baseline: &'a [CheckReport],
+) -> impl Iterator<Item = (&'a CheckReport, &'a CheckReport)> {
+    let has_turned = |check: &&CheckReport| check.turned_green(baseline) || !check.tests_turned(baseline).is_empty();
+    checks.iter().filter(has_turned).filter_map(|check| Some((check, check.at_base(baseline)?)))
+}

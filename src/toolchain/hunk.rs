@@ -1,0 +1,158 @@
+//! What a change does to the code of one file, in hunks that can be taken back one by one.
+
+use super::inline::Apart;
+use super::inline::has_inline_tests;
+use super::inline::inline_tests;
+use super::mutant::code;
+use similar::DiffOp;
+use similar::capture_diff_slices;
+use std::ops::Range;
+
+/// Lines of code that a change has put in the place of others; either may be none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hunk {
+    old: Range<usize>,
+    new: Range<usize>,
+    /// The function, or whatever begins at the beginning of a line, that it is in: hunks of one have the same number.
+    pub function: usize,
+    /// How many lines it adds and removes.
+    pub lines: usize,
+    /// Where it is in the file as changed: `12`, `12-15`, and the line before it where it only removes.
+    pub place: String,
+}
+
+/// The change of one file's code. Tests among the code are no part of it: they stay as the change has them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CodeChange {
+    old: Vec<String>,
+    new: Vec<String>,
+    tests: String,
+    /// Without those that only change comments and empty lines.
+    pub hunks: Vec<Hunk>,
+}
+
+/// Longer files are not compared line by line.
+const LINES: usize = 50_000;
+
+impl CodeChange {
+    /// The change from one text of a file to another one. None where the tests among its code cannot be told from the code, and where
+    /// the file is very long.
+    ///
+    /// ```
+    /// # use reflexion::toolchain::CodeChange;
+    /// let (old, new) = ("def a():\n  return 1\ndef b():\n  return 2\n", "def a():\n  return 3\ndef b():\n  return 4\n");
+    /// let change = CodeChange::between("a.py", old, new).expect("it is code");
+    /// assert_eq!(change.hunks.iter().map(|hunk| &hunk.place[..]).collect::<Vec<_>>(), ["2", "4"]);
+    /// assert_eq!(change.without(&[1]), "def a():\n  return 3\ndef b():\n  return 2\n");
+    /// ```
+    #[must_use]
+    pub fn between(path: &str, old: &str, new: &str) -> Option<Self> {
+        let ((old, _, _), (new, tests, numbers)) = (parts(path, old)?, parts(path, new)?);
+        let (old, new) = (lines(&old), lines(&new));
+        if old.len() + new.len() > LINES {
+            return None;
+        }
+        let is_code = |lines: &[String]| lines.iter().any(|line| !code(path, line).trim().is_empty());
+        let mut hunks = Vec::new();
+        for op in capture_diff_slices(similar::Algorithm::Myers, &old, &new) {
+            let (was, is) = (op.old_range(), op.new_range());
+            if matches!(op, DiffOp::Equal { .. }) || !(is_code(&old[was.clone()]) || is_code(&new[is.clone()])) {
+                continue;
+            }
+            let head = new[..new.len().min(is.start + 1)].iter().rposition(|line| begins_at_the_margin(line));
+            let number = |at: usize| numbers.get(at).copied().unwrap_or_default();
+            let place = match is.len() {
+                0 => number(is.start.saturating_sub(1)).max(1).to_string(),
+                1 => number(is.start).to_string(),
+                _ => format!("{}-{}", number(is.start), number(is.end - 1)),
+            };
+            let (function, lines) = (head.unwrap_or_default(), was.len() + is.len());
+            hunks.push(Hunk { old: was, new: is, function, lines, place });
+        }
+        Some(Self { old, new, tests, hunks })
+    }
+
+    /// The file with these hunks taken back, by their places in the list.
+    #[must_use]
+    pub fn without(&self, taken: &[usize]) -> String {
+        let (mut text, mut at) = (String::new(), 0);
+        for hunk in taken.iter().filter_map(|hunk| self.hunks.get(*hunk)) {
+            text.extend(self.new[at..hunk.new.start].iter().map(String::as_str));
+            text.extend(self.old[hunk.old.clone()].iter().map(String::as_str));
+            at = hunk.new.end;
+        }
+        text.extend(self.new[at..].iter().map(String::as_str));
+        self.with_tests(&text)
+    }
+
+    /// The file with its whole code taken back.
+    #[must_use]
+    pub fn without_all(&self) -> String {
+        self.with_tests(&self.old.concat())
+    }
+
+    fn with_tests(&self, code: &str) -> String {
+        if self.tests.is_empty() { code.to_owned() } else { Apart::together(code, &self.tests) }
+    }
+}
+
+/// The code of a file, the tests among it, and the number of each line of the code.
+fn parts(path: &str, text: &str) -> Option<(String, String, Vec<usize>)> {
+    if has_inline_tests(path) {
+        let Apart { code, tests, numbers } = inline_tests(path, text)?;
+        return Some((code, tests, numbers));
+    }
+    let numbers = (1..=text.lines().count()).collect();
+    Some((text.to_owned(), String::new(), numbers))
+}
+
+fn lines(text: &str) -> Vec<String> {
+    text.split_inclusive('\n').map(str::to_owned).collect()
+}
+
+/// Whether a function or something like it may begin there, as git takes it where it knows nothing of a language.
+fn begins_at_the_margin(line: &str) -> bool {
+    line.starts_with(|c: char| c.is_alphabetic() || matches!(c, '_' | '$' | '@' | '#'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn places(change: &CodeChange) -> Vec<(&str, usize)> {
+        change.hunks.iter().map(|hunk| (hunk.place.as_str(), hunk.function)).collect()
+    }
+
+    #[test]
+    fn hunks_of_one_function_belong_together_and_comments_are_none() {
+        let old = "def a(x):\n  y = 1\n  z = 2\n  return y\n\ndef b():\n  return 2\n";
+        let new = "def a(x):\n  y = 3\n  z = 2\n  return z\n\n# new\ndef b():\n  pass\n  return 2\n";
+        let change = CodeChange::between("a.py", old, new).unwrap();
+        assert_eq!(places(&change), [("2", 0), ("4", 0), ("8", 6)]);
+        assert_eq!(change.without(&[0, 2]), new.replace("y = 3", "y = 1").replace("  pass\n", ""));
+        assert_eq!(change.without(&[]), new);
+        assert_eq!(change.without_all(), old);
+        let removed = CodeChange::between("a.py", old, &old.replace("  z = 2\n", "")).unwrap();
+        assert_eq!((places(&removed), removed.without(&[0])), (vec![("2", 0)], old.to_owned()));
+    }
+
+    #[test]
+    fn tests_among_the_code_stay_as_they_are() {
+        let old =
+            "fn a() -> u8 {\n    1\n}\n\n#[cfg(test)]\nmod tests {\n    fn t() {}\n}\n\nfn b() -> u8 {\n    1\n}\n";
+        let new = old.replace("fn t() {}", "fn t() {}\n    fn u() {}").replace("    1\n", "    2\n");
+        let change = CodeChange::between("a.rs", old, &new).unwrap();
+        assert_eq!(change.hunks.iter().map(|hunk| hunk.place.as_str()).collect::<Vec<_>>(), ["2", "12"]);
+        let taken = change.without_all();
+        assert!(taken.contains("fn u()") && !taken.contains("    2\n"), "{taken}");
+        assert_eq!(CodeChange::between("a.rs", old, "#[cfg(test)]\nmod tests {\n"), None);
+    }
+
+    #[test]
+    fn ends_of_lines_and_of_the_file_are_kept() {
+        let (old, new) = ("a = 1\r\nb = 2\r\nc = 3", "a = 2\r\nb = 2\r\nc = 4");
+        let change = CodeChange::between("a.py", old, new).unwrap();
+        assert_eq!(change.without(&[0]), "a = 1\r\nb = 2\r\nc = 4");
+        assert_eq!(change.without(&[0, 1]), old);
+    }
+}

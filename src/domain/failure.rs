@@ -266,6 +266,8 @@ pub struct TestsBeside {
     pub gone: Vec<String>,
     /// How many fewer were run than there.
     pub fewer: usize,
+    /// Which these may be, where the runner does not name those that pass: they failed there and do not fail here.
+    pub perhaps: Vec<String>,
 }
 
 /// At most this many tests are named in a sentence.
@@ -277,7 +279,12 @@ impl TestsBeside {
     pub fn words(&self) -> String {
         let fails = |tests: &[String]| if tests.len() == 1 { "fails" } else { "fail" };
         let runs = |tests: &[String]| if tests.len() == 1 { "is" } else { "are" };
-        let fewer = if self.fewer == 1 { "1 test less".to_owned() } else { format!("{} tests less", self.fewer) };
+        let tests = if self.fewer == 1 { "test" } else { "tests" };
+        let perhaps = if self.perhaps.is_empty() {
+            String::new()
+        } else {
+            format!("; {}, which failed there, may be gone", names_of(&self.perhaps))
+        };
         let parts = [
             (!self.new.is_empty())
                 .then(|| format!("{} {}, and did not at the base", names_of(&self.new), fails(&self.new))),
@@ -295,7 +302,7 @@ impl TestsBeside {
             (!self.gone.is_empty()).then(|| {
                 format!("{}, which failed at the base, {} not run any more", names_of(&self.gone), runs(&self.gone))
             }),
-            (self.fewer > 0 && self.gone.is_empty()).then(|| format!("{fewer} than at the base ran")),
+            (self.fewer > 0 && self.gone.is_empty()).then(|| format!("{} {tests} fewer ran than at the base{perhaps}", self.fewer)),
         ];
         parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
     }
@@ -315,7 +322,8 @@ impl TestsBeside {
     /// Whether nothing else is wrong than that tests of the base are not run any more.
     #[must_use]
     pub fn is_only_gone(&self) -> bool {
-        (!self.gone.is_empty() || self.fewer > 0) && Self { gone: Vec::new(), fewer: 0, ..self.clone() }.is_no_more()
+        (!self.gone.is_empty() || self.fewer > 0)
+            && Self { gone: Vec::new(), fewer: 0, perhaps: Vec::new(), ..self.clone() }.is_no_more()
     }
 
     /// Whether nothing else is wrong than what nobody has seen at the base.
@@ -378,6 +386,9 @@ impl CountedTests {
         }
         if let (Some(now), Some(before)) = (self.ran, base.ran) {
             beside.fewer = before.saturating_sub(now);
+        }
+        if beside.fewer > 0 && self.passed.is_none() {
+            beside.perhaps = base.failing.keys().filter(|test| !self.failing.contains_key(*test)).cloned().collect();
         }
         beside
     }

@@ -68,7 +68,7 @@ impl Proof {
         match self {
             Self::TurnedGreen => "a red check, or test, turned green",
             Self::NewTest => "a new test fails without the change",
-            Self::StayedGreen => "no check turned green",
+            Self::StayedGreen => "no check shows that it does what was asked",
             Self::TestsAdapted => "it is green only with tests, or what decides how they run, as it changed them",
         }
     }

@@ -1,6 +1,7 @@
 //! What is known of a failed attempt: for the next prompt, and for whoever writes the lesson.
 
 use super::attempt::Judged;
+use super::judge::RUN_ALL;
 use super::task::TaskRun;
 use crate::domain::Allow;
 use crate::domain::CheckReport;
@@ -33,6 +34,8 @@ pub(super) struct OldFailures {
     pub tests: Vec<String>,
     /// What is left of its failure without them, where that is known.
     pub rest: Option<Signature>,
+    /// Nothing is left of it: what counts against the attempt is that tests are not run any more.
+    pub lost: bool,
 }
 
 impl OldFailures {
@@ -49,6 +52,7 @@ impl OldFailures {
         if let Some((check, base)) = shown.and_then(|check| Some((check, check.at_base(baseline)?))) {
             old.tests = check.signature.known_of(&base.signature).into_iter().map(str::to_owned).collect();
             old.rest = check.signature.beyond(&base.signature);
+            old.lost = check.signature.beside(&base.signature).is_some_and(|beside| beside.is_only_gone());
         }
         old
     }
@@ -70,7 +74,8 @@ impl TaskRun {
     pub async fn failure_context(&self, judged: &Judged) -> FailureContext {
         let services = &self.context.services;
         let part = &self.parts[judged.attempt.part];
-        let check = judged.shown().or_else(|| still_red(judged));
+        // Of what fails in it, nothing is about this attempt.
+        let check = judged.shown().filter(|_| !judged.old.lost).or_else(|| still_red(judged));
         let shown = |other: &CheckReport| check.is_some_and(|check| std::ptr::eq(check, other));
         let ran = judged.checks.iter().filter(|other| !other.is_not_run() && !shown(other));
         FailureContext {
@@ -86,7 +91,11 @@ impl TaskRun {
             ending: judged.ending.clone(),
             check: check.map(failed_check),
             ran: ran.map(|check| check.spec.name.clone()).collect(),
-            todo: if check.is_some() { Vec::new() } else { judged.judgement.todo.clone() },
+            todo: match check {
+                Some(_) => Vec::new(),
+                None if judged.old.lost => vec![RUN_ALL.to_owned()],
+                None => judged.judgement.todo.clone(),
+            },
             output: check.map_or_else(|| agent_output(judged), |c| c.output.clone()),
             // Of a check that was red before, the lesson is about what is new.
             signature: judged.old.rest.clone().or_else(|| Some(check?.signature.clone())).unwrap_or_default(),
@@ -142,9 +151,12 @@ pub(super) fn failed_check(check: &CheckReport) -> FailedCheck {
 /// something else refutes it says nothing.
 fn still_red(judged: &Judged) -> Option<&CheckReport> {
     let never_came_to_it = judged.change.no_op || !judged.ending.claims_done();
-    // Where the task has no check of its own, one that was red before may be all that shows what it is about.
+    // Where the task has no check of its own, one that was red before may be all that shows what it is about; but not where each of
+    // its failing tests is known to be somebody else's.
     let own = judged.checks.iter().any(|check| check.scope == CheckScope::Task);
-    let counts = |at: &usize| !own || !judged.old.checks.contains(at);
+    let is_named = |at: &usize| judged.checks[*at].signature.counted.is_some();
+    let counts =
+        |at: &usize| !(judged.old.checks.contains(at) && (own || is_named(at)) || judged.old.lost && is_named(at));
     let mut counted = judged.checks.iter().enumerate().filter(|(at, _)| counts(at)).map(|(_, check)| check);
     counted.find(|check| never_came_to_it && !check.passed() && !check.is_not_run())
 }

@@ -130,7 +130,9 @@ pub fn judge(evidence: &Evidence<'_>) -> Judgement {
     let ran =
         |i: &usize| !checks[*i].is_not_run() || checks[*i].at_base(baseline).is_some_and(|base| !base.is_not_run());
     let by_test = (0..checks.len()).filter(known_red).find(|&i| !checks[i].tests_turned(baseline).is_empty());
-    if by_test.is_none() && !counted.iter().any(ran) {
+    // Where each of its tests is compared, a check that is known to be red says as much as a green one.
+    let is_compared = (0..checks.len()).filter(known_red).any(|i| checks[i].tests_beside(baseline).is_some());
+    if !is_compared && !counted.iter().any(ran) {
         return unverifiable(evidence);
     }
     let unseen = |i: usize| checks[i].fails_unseen(checks, baseline, evidence.expects);
@@ -180,9 +182,12 @@ pub fn judge(evidence: &Evidence<'_>) -> Judgement {
             )
         }
         (None, _) => {
-            let every = if red.is_empty() { "every check" } else { "every other check" };
-            let red = as_before(&red);
-            confirmed(Proof::StayedGreen, format!("{every} was green before and is green still{red}"))
+            let because = match (red.is_empty(), counted.is_empty()) {
+                (true, _) => "every check was green before and is green still".to_owned(),
+                (false, true) => "no test fails that did not fail before".to_owned(),
+                (false, false) => "every other check was green before and is green still".to_owned(),
+            };
+            confirmed(Proof::StayedGreen, format!("{because}{}", as_before(&red)))
         }
     };
     if judgement.verdict != Verdict::Confirmed {

@@ -90,21 +90,25 @@ impl TaskRun {
 
     /// Before an agent is paid: whether the checks can show that the task is done.
     async fn can_show(&self, prepared: Prepared) -> Result<Prepared, TaskRunError> {
-        let red = prepared.baseline.iter().any(|check| !check.passed());
         let own: Vec<&CheckReport> = prepared.baseline.iter().filter(|check| check.scope == CheckScope::Task).collect();
+        // What is red of the project's is somebody else's, where the task has checks of its own.
+        let red = prepared
+            .baseline
+            .iter()
+            .any(|check| !check.passed() && (own.is_empty() || check.scope == CheckScope::Task));
         if red || prepared.baseline.is_empty() || self.task.expects == Expects::Nothing {
             return Ok(prepared);
         }
         if self.task.expects == Expects::Fix {
             // As above, the first error is what the user must see.
             let _ = prepared.workspace.close().await;
-            let because = "it expects a fix, and no check is red at the base, so that nothing could show one: give it a check that is red until then";
+            let because = "it expects a fix, and none of its checks is red at the base, so that nothing could show one: give it a check that is red until then";
             return Err(TaskRunError::SetAside(because.to_owned()));
         }
         let message = if self.task.kind == "bug" {
-            "the task is a bug, and no check is red at the base: unless a new test shows it, nothing can show that it is fixed"
+            "the task is a bug, and none of its checks is red at the base: unless a new test shows it, nothing can show that it is fixed"
         } else if !own.is_empty() {
-            "every check is green at the base already: unless a new test proves it, the work is left to you to look at"
+            "each of its checks is green at the base already: unless a new test proves it, the work is left to you to look at"
         } else {
             return Ok(prepared);
         };

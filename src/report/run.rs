@@ -70,12 +70,17 @@ fn set_to(status: Status) -> String {
 
 fn push_totals(text: &mut String, report: &RunReport) {
     let totals = &report.totals;
-    let green = report.tasks.iter().filter(|t| t.proof == Some(Proof::TurnedGreen)).count();
+    let by = |proof: Proof| report.tasks.iter().filter(|task| task.proof == Some(proof)).count();
+    let by_test = match by(Proof::NewTest) {
+        0 => String::new(),
+        tasks => format!(", {tasks} by a new test"),
+    };
     let _ = write!(
         text,
-        "\n{} of {} confirmed ({green} turned a red check green); {}, {} written, {} put into prompts",
+        "\n{} of {} confirmed ({} turned red to green{by_test}); {}, {} written, {} put into prompts",
         totals.confirmed,
         plural(totals.tasks as usize, "task"),
+        by(Proof::TurnedGreen),
         plural(totals.attempts as usize, "attempt"),
         plural(totals.reflections_written as usize, "reflection"),
         totals.reflections_injected,

@@ -49,17 +49,27 @@ pub fn mutant(path: &str, line: &str) -> Option<Mutant> {
     })
 }
 
-/// Whether a file's code does what a mistake could turn against somebody: it removes files, starts programs, or talks to databases.
+/// What a file's code does that a mistake could turn against somebody, if anything: it writes or removes files, starts programs, or talks
+/// to servers and databases. Remarks do nothing.
+///
+/// ```
+/// # use reflexion::toolchain::effect;
+/// assert_eq!(effect("a.py", "x = 1\nos.unlink(path)\n").as_deref(), Some("unlink("));
+/// assert_eq!(effect("a.py", "x = 1  # unlink(path)\n"), None);
+/// ```
 #[must_use]
-pub fn has_effects(text: &str) -> bool {
-    text.lines().any(|line| table().effects.iter().any(|pattern| pattern.is_match(line)))
+pub fn effect(path: &str, text: &str) -> Option<String> {
+    text.lines().find_map(|line| {
+        let code = blanked(path, line, Blank::Remarks);
+        table().effects.iter().find_map(|pattern| pattern.found_in(&code).map(str::to_owned))
+    })
 }
 
 /// The text of a file with another line `number`, from 1. None where that line is not `is`, where it stands in a test, and where the
-/// file [has effects](has_effects).
+/// file [has effects](effect).
 #[must_use]
 pub fn with_line(path: &str, text: &str, number: usize, (is, becomes): (&str, &str)) -> Option<String> {
-    if has_effects(text) {
+    if effect(path, text).is_some() {
         return None;
     }
     let mut lines: Vec<&str> = text.split('\n').collect();
@@ -73,6 +83,37 @@ pub fn with_line(path: &str, text: &str, number: usize, (is, becomes): (&str, &s
     let new = lines.join("\n");
     let tests = |text: &str| inline_tests(path, text).map(|apart| apart.tests);
     (tests(text) == tests(&new)).then_some(new)
+}
+
+/// Whether a line imports all that another one does, from the same place, and more.
+///
+/// ```
+/// # use reflexion::toolchain::imports_more;
+/// assert!(imports_more("from shop import add, sub", "from shop import add, half, sub"));
+/// assert!(imports_more("const { add } = require('../shop')", "const { add, half } = require('../shop')"));
+/// assert!(!imports_more("from shop import add", "from fake import add, half"));
+/// assert!(!imports_more("from shop import add", "from shop import add as sub"));
+/// assert!(!imports_more("assert add(1, 2) == 3", "assert add(1, 2) == 3 or True"));
+/// ```
+#[must_use]
+pub fn imports_more(old: &str, new: &str) -> bool {
+    let words = |line: &'_ str| -> Vec<String> {
+        line.split(|c: char| c.is_whitespace() || matches!(c, ',' | ';' | '{' | '}' | '(' | ')'))
+            .filter(|word| !word.is_empty())
+            .map(str::to_owned)
+            .collect()
+    };
+    let (old, new) = (words(old), words(new));
+    let begins = |line: &[String], words: &[&str]| line.first().is_some_and(|first| words.contains(&first.as_str()));
+    let is_import = |line: &[String]| {
+        let calls = |name: &str| line.iter().any(|word| word == name);
+        begins(line, &["import", "from", "use", "using"])
+            || begins(line, &["const", "let", "var"]) && (calls("require") || calls("import"))
+    };
+    let mut rest = new.iter();
+    let has_all = old.iter().all(|word| rest.any(|other| other == word));
+    let is_name = |word: &String| word.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '$')) && word != "as";
+    is_import(&old) && is_import(&new) && has_all && new.iter().filter(|word| !old.contains(word)).all(is_name)
 }
 
 /// Whether a line of a failing test says that what was asserted does not hold, and not only that something broke.
@@ -97,13 +138,23 @@ fn one_more(text: &str) -> Option<String> {
 
 /// A line of which texts in quotes and comments are blank, at the same places.
 pub(super) fn code(path: &str, line: &str) -> String {
+    blanked(path, line, Blank::RemarksAndTexts)
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Blank {
+    Remarks,
+    RemarksAndTexts,
+}
+
+fn blanked(path: &str, line: &str, what: Blank) -> String {
     // There, a single quote begins a lifetime as well.
     let quotes = if path.ends_with(".rs") { &['"'][..] } else { &['"', '\'', '`'] };
     let (mut open, mut escaped, mut before) = (None, false, ' ');
     let mut comment = false;
     let blank = |c: char| " ".repeat(c.len_utf8());
     let keep = |c: char| {
-        let hidden = comment || open.is_some();
+        let hidden = comment || open.is_some() && what == Blank::RemarksAndTexts;
         if escaped {
             escaped = false;
         } else if c == '\\' && open.is_some() {
@@ -182,9 +233,29 @@ mod tests {
 
     #[test]
     fn code_with_effects_is_known() {
-        assert!(has_effects("def clean(p):\n    shutil.rmtree(p)\n") && has_effects("fs.rmSync(dir)"));
-        assert!(has_effects("std::fs::remove_dir_all(dir)?;") && has_effects("subprocess.run(['rm'])"));
-        assert!(!has_effects("def add(a, b):\n    return a + b\n"));
+        for (path, text) in [
+            ("a.py", "def clean(p):\n    shutil.rmtree(p)\n"),
+            ("a.py", "    Path(p).rename(q)"),
+            ("a.py", "    p.replace(q)"),
+            ("a.py", "subprocess.run(['rm'])"),
+            ("a.py", "db.run('DELETE FROM a')"),
+            ("a.js", "fs.rmSync(dir)"),
+            ("a.js", "await rm(dir)"),
+            ("a.go", "os.Rename(a, b)"),
+            ("a.java", "file.delete()"),
+            ("a.rs", "std::fs::remove_dir_all(dir)?;"),
+        ] {
+            assert!(effect(path, text).is_some(), "{text}");
+        }
+        for (path, text) in [
+            ("a.py", "def add(a, b):\n    return a + b\n"),
+            ("a.py", "# Copyright (c) 2013\n# open(x) and subprocess.run(x)"),
+            ("a.py", "\"\"\"According to the system platform\"\"\""),
+            ("a.py", "a.remove(x); b = a.copy(); t.replace('a', 'b')"),
+            ("a.js", "map.delete(key)"),
+        ] {
+            assert_eq!(effect(path, text), None, "{text}");
+        }
     }
 
     #[test]

@@ -145,14 +145,14 @@ fn doctor_names_checks_that_can_show_nothing() {
 fn a_fix_that_nothing_could_show_costs_no_agent() {
     let (project, ran) = ran("touch \"$OUT/paid\"; echo '# x' >> calc.py", json!({ "expects": "fix" }));
     assert_eq!(ran.task("a")["verdict"], Value::Null, "{}", ran.stdout);
-    ran.says("no check is red at the base");
+    ran.says("none of its checks is red at the base");
     assert!(!project.out.join("paid").exists() && project.worktrees().is_empty());
 }
 
 #[test]
 fn a_run_says_before_the_agent_what_green_checks_cannot_show() {
     let (_, ran) = ran("echo '# x' >> calc.py", json!({ "type": "bug" }));
-    ran.says("is a bug, and no check is red at the base");
+    ran.says("is a bug, and none of its checks is red at the base");
 }
 
 #[test]

@@ -296,7 +296,7 @@ fn a_night_merges_what_a_check_tells_from_no_work_and_leaves_the_rest_with_one_c
     project.git(&all[0].split(' ').skip(1).collect::<Vec<_>>());
     assert_eq!((project.read("one.txt"), project.read("two.txt")), (b"words\n".to_vec(), b"words\n".to_vec()));
     let page = project.run(&["report"]).stdout;
-    assert!(page.contains("no check turned green, so a person merges it"), "{page}");
+    assert!(page.contains("no check shows that it does what was asked, so a person merges it"), "{page}");
     assert!(page.contains("+1 −0 lines in 1 file"), "how much there is to look at: {page}");
     assert!(page.contains("as it changed them, so a person merges it"), "{page}");
 }
@@ -673,4 +673,46 @@ fn what_a_command_names_is_no_code() {
         "python3 -B -c 'import calc; print(calc.add(1, 2))' | diff - out.txt",
     );
     check_in(&[("calc.py", WRONG), (".lint", "all\n")], "echo none > .lint", "test \"$(cat .lint)\" = none");
+}
+
+/// A project whose own check has a red test of somebody else, and a task without a check.
+fn beside_a_red_test(agent: &str) -> (Project, Value) {
+    let project = Project::new(agent);
+    project.write("calc.py", format!("{RIGHT}def other(): return 2\n"));
+    let tests = TESTS
+        .replace("import unittest, calc", "import unittest\nfrom calc import add, sub, other")
+        .replace("calc.", "");
+    project.write("test_calc.py", format!("{tests}  def test_other(self): self.assertEqual(other(), 1)\n"));
+    project.config(|config| {
+        config["maxAttempts"] = json!(1);
+        config["checks"] = json!([{ "name": "all", "run": SUITE }]);
+    });
+    project.tasks(&[json!({ "id": "a", "title": "Let half() be there" })]);
+    let task = project.run(&["run", "--json"]).task("a");
+    (project, task)
+}
+
+#[test]
+fn a_feature_beside_red_tests_is_proven_by_its_test_and_a_test_that_is_gone_is_what_the_lesson_is_about() {
+    let half = "echo 'def half(a): return a // 2 if a > 0 else 0' >> calc.py";
+    let test = "sed -i 's/import add, sub, other/import add, half, sub, other/; $a \\  def test_half(self): self.assertEqual(half(4), 2)' test_calc.py";
+    let (_, task) = beside_a_red_test(&format!("{half}; {test}"));
+    assert_eq!((&task["verdict"], &task["proof"]), (&json!("confirmed"), &json!("new_test")), "{task}");
+    let (_, task) = beside_a_red_test(half);
+    assert_eq!((&task["verdict"], &task["proof"]), (&json!("confirmed"), &json!("stayed_green")), "{task}");
+    let (project, task) = beside_a_red_test(&format!("{half}; sed -i 's/def test_sub/def sub_test/' test_calc.py"));
+    assert_eq!(task["verdict"], json!("false_done"), "{task}");
+    let lesson = String::from_utf8(project.read("memory/reflections.jsonl")).unwrap();
+    assert!(lesson.contains("1 test fewer ran than at the base") && !lesson.contains("test_other"), "{lesson}");
+}
+
+#[test]
+fn what_its_own_checks_can_show_is_asked_of_each_task() {
+    let project = Project::new("touch done");
+    project.config(|config| config["checks"] = json!([{ "name": "all", "run": "exit 1" }]));
+    let task = |id: &str, more: Value| with(task_with_check(id, "true"), more);
+    project.tasks(&[task("fix", json!({ "expects": "fix" })), task("bug", json!({ "type": "bug" }))]);
+    let ran = project.run(&["run", "--json"]);
+    assert!(ran.stderr.contains("it expects a fix, and none of its checks is red at the base"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("the task is a bug, and none of its checks is red at the base"), "{}", ran.stderr);
 }

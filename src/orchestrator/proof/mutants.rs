@@ -11,6 +11,8 @@ use crate::orchestrator::judge::Judgement;
 use crate::orchestrator::results::no_success;
 use crate::orchestrator::review;
 use crate::orchestrator::task::TaskRunError;
+use crate::prompt::one_line;
+use crate::prompt::shorten;
 use crate::services::Diff;
 use crate::toolchain;
 
@@ -55,12 +57,25 @@ impl Runs<'_> {
         }
         let mut tried = Mutants::default();
         let is_code = |file: &str| !parts.tests.iter().chain(&parts.settings).any(|test| test == file);
-        for mistake in mistakes(&diff.text, is_code) {
+        let mistakes = mistakes(&diff.text, is_code);
+        let mut why_none = if mistakes.is_empty() {
+            "no line of the new code lends itself to a mistake"
+        } else {
+            "its runs are used up"
+        }
+        .to_owned();
+        for mistake in mistakes {
             // One may take a run with the new tests, one with the old, and both again.
             if self.counted.runs + 2 > proving.max_runs || tried.survived + tried.killed == MUTANTS {
                 break;
             }
-            let Some(killed) = self.kills(parts, &mistake).await? else { continue };
+            let killed = match self.kills(parts, &mistake).await? {
+                Ok(killed) => killed,
+                Err(because) => {
+                    why_none = because;
+                    continue;
+                }
+            };
             *(if killed { &mut tried.killed } else { &mut tried.survived }) += 1;
             self.counted.mutants = Some(tried);
             if killed {
@@ -74,25 +89,34 @@ impl Runs<'_> {
         Ok(self.proven(
             Proof::StayedGreen,
             &match tried.survived {
-                0 => NO_ASSERTION.to_owned(),
+                0 => format!("{NO_ASSERTION}, and whether they notice a mistake was not tried: {why_none}"),
                 _ => format!("{NO_ASSERTION}, and none notices a mistake in the new code"),
             },
         ))
     }
 
-    /// Whether a new test fails with a mistake, by what it asserts, where the old ones do not. None where it cannot be made.
-    async fn kills(&mut self, parts: &Parts, mistake: &Mistake) -> Result<Option<bool>, TaskRunError> {
+    /// Whether a new test fails with a mistake, by what it asserts, where the old ones do not; or why it cannot be made.
+    async fn kills(&mut self, parts: &Parts, mistake: &Mistake) -> Result<Result<bool, String>, TaskRunError> {
         let workspace = &self.prepared.workspace;
         let (tree, Mistake { file, number, is, becomes }) = (&self.confirmed.change.tree, mistake);
-        let Some(text) = workspace.text(tree, file).await? else { return Ok(None) };
-        let Some(text) = toolchain::with_line(file, &text, *number, (is, becomes)) else { return Ok(None) };
+        let no_code = || Ok(Err("no line of the new code lends itself to a mistake".to_owned()));
+        let Some(text) = workspace.text(tree, file).await? else { return no_code() };
+        if let Some(word) = toolchain::effect(file, &text) {
+            let (file, word) = (one_line(file), one_line(&word));
+            return Ok(Err(format!(
+                "{} may write files or start programs (`{}`)",
+                shorten(&file, 120),
+                shorten(&word, 60)
+            )));
+        }
+        let Some(text) = toolchain::with_line(file, &text, *number, (is, becomes)) else { return no_code() };
         let tree = workspace.with_texts(tree, &[(file.clone(), text)]).await?;
         let with_new = self.on(&tree, no_success).await?;
         if !with_new.asserts_beyond(&Outcome::default()) {
-            return Ok(Some(false));
+            return Ok(Ok(false));
         }
         let tree = workspace.blend(&tree, &workspace.base(), &parts.with_settings()).await?;
         let with_old = self.on(&tree, contradiction_alone).await?;
-        Ok(Some(with_new.asserts_beyond(&with_old)))
+        Ok(Ok(with_new.asserts_beyond(&with_old)))
     }
 }

@@ -55,12 +55,8 @@ impl Parts {
                 parts.old_tests |= existed;
                 parts.rewritten |= existed && !only_grew(diff, file);
                 parts.tests.push(file.clone());
-            } else if !is_prose
-                && (toolchain::configures_tests(file)
-                    || belongs_to_tests(file)
-                    || is_check
-                    || is_hidden()
-                    || is_given())
+            } else if is_given()
+                || !is_prose && (toolchain::configures_tests(file) || belongs_to_tests(file) || is_check || is_hidden())
             {
                 parts.settings.push(file.clone());
             } else {
@@ -96,12 +92,14 @@ impl Parts {
     }
 }
 
-/// Whether a file is as it was, with more in it.
+/// Whether a file is as it was, with more in it; also in its lines that import something.
 fn only_grew(diff: &Diff, file: &str) -> bool {
-    let mut lines = review::lines(&diff.text).filter(|(of, _)| *of == file).peekable();
-    lines.peek().is_some()
+    let lines: Vec<&str> = review::lines(&diff.text).filter(|(of, _)| *of == file).map(|(_, line)| line).collect();
+    let added: Vec<&str> = lines.iter().filter_map(|line| line.strip_prefix('+')).collect();
+    let mut removed = lines.iter().filter_map(|line| line.strip_prefix('-'));
+    !lines.is_empty()
         && !diff.left_out.iter().any(|out| out == file)
-        && lines.all(|(_, line)| !line.starts_with('-'))
+        && removed.all(|old| added.iter().any(|new| toolchain::imports_more(old, new)))
 }
 
 /// Programs that are told what to run or to compare with: what they are given may be a test, whatever it is called.

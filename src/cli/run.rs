@@ -214,8 +214,9 @@ async fn dry_run(
             let because = route.because.map(|because| format!(", because {because}")).unwrap_or_default();
             if let Some(unknown) = task.agent.as_ref().filter(|agent| !settings.agents().named.contains_key(*agent)) {
                 errln!(
-                    "warning: task {} is for the agent `{unknown}`, which is not under `agents` in project.json",
-                    task.id
+                    "warning: task {} is for the agent `{unknown}`, which is not under `agents` in {}",
+                    task.id,
+                    settings.project().settings
                 );
             }
             let agents = project::printable(&format!("{}{because}", route.agents.join(", then ")));

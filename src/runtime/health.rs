@@ -258,7 +258,12 @@ impl Doctor<'_> {
         match find_program(program, &self.params.settings.project().root, &self.path()) {
             Some(path) => Health::good(what, path.display().to_string()),
             None => {
-                Health::bad(what, format!("`{program}` was not found"), "install it, or fix its `argv` in project.json")
+                let file = self.params.settings.project().settings;
+                Health::bad(
+                    what,
+                    format!("`{program}` was not found"),
+                    format!("install it, or fix its `argv` in {file}"),
+                )
             }
         }
     }

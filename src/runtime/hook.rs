@@ -10,6 +10,7 @@ use crate::config::ConfigError;
 use crate::config::Effective;
 use crate::config::Inputs;
 use crate::domain::RiskThreshold;
+use crate::domain::SETTINGS_FILES;
 use crate::domain::Standing;
 use crate::domain::policy;
 use crate::files::open_named;
@@ -134,7 +135,7 @@ fn threshold(dir: &Path) -> Option<Result<RiskThreshold, String>> {
         let read = open_named(&dir.join(file)).and_then(|file| file.take(SETTINGS_BYTES + 1).read_to_string(&mut text));
         read.is_ok_and(|bytes| bytes as u64 <= SETTINGS_BYTES) && text.contains("\"risk\"")
     };
-    ["reflexion.json", "project.json", "config/reflexion.json"].into_iter().find(speaks)?;
+    SETTINGS_FILES.into_iter().find(speaks)?;
     let effective = config::load(&Inputs { dir: dir.to_owned(), ..Inputs::default() });
     match effective.and_then(|effective| effective.settings()) {
         Ok(settings) => Some(Ok(settings.risk.threshold)),

@@ -141,7 +141,7 @@ fn an_agent_that_eases_its_rules_is_judged_by_the_built_in_ones() {
     repo.0.write("project.json", "{ broken");
     let eased = stop("p2", false);
     eased.says("changed since the session began");
-    assert!(reason(&eased).contains("the built-in settings are used"));
+    assert!(reason(&eased).contains("the built-in ones are used"));
     // Without the count nobody knows how often it was sent back.
     fs::remove_dir_all(repo.dir().join(".reflection")).unwrap();
     let lost = stop("p2", true);

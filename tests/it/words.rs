@@ -226,3 +226,27 @@ fn prompt_files_have_the_names_that_the_documents_say() {
     let document = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/formats.md")).unwrap();
     assert!(document.contains("/prompts/prices+prices+2.md\n"));
 }
+
+#[test]
+fn messages_name_the_file_that_holds_the_settings() {
+    let project = Project::new(RIGHT);
+    let settings = project.read("project.json");
+    project.write("project.json", NX);
+    project.write("reflexion.json", &settings);
+    project.commit();
+    let check = |args: &[&str], code: i32, words: &str| {
+        let ran = project.run(args);
+        ran.exits(code);
+        let told = format!("{}{}", ran.stdout, ran.stderr);
+        assert!(told.contains(words) && !told.contains("project.json"), "{args:?}: {told}");
+    };
+    check(&["task", "edit", "a", r#"{"agent":"cluade"}"#], 0, "which is not under `agents` in reflexion.json");
+    check(&["run", "--dry-run"], 0, "which is not under `agents` in reflexion.json");
+    check(&["notify", "test"], 2, "`notify` in reflexion.json is empty");
+    check(&["doctor"], 0, "reflexion.json: ");
+    // The user's own settings are read where they stand, whatever is committed.
+    project.write("reflexion.json", [settings.as_slice(), b"\n"].concat());
+    project.run(&["task", "edit", "a", r#"{"agent":null}"#]).exits(0);
+    let ran = project.run(&["run"]);
+    assert!(!ran.exits(0).stderr.contains("not included"), "{}", ran.stderr);
+}

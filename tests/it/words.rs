@@ -250,3 +250,29 @@ fn messages_name_the_file_that_holds_the_settings() {
     let ran = project.run(&["run"]);
     assert!(!ran.exits(0).stderr.contains("not included"), "{}", ran.stderr);
 }
+
+#[test]
+fn risk_finds_the_project_too() {
+    let project = Project::new(RIGHT);
+    project.config(|config| config["risk"] = json!({ "threshold": 0.9 }));
+    let ran = run_in(&project, "src/deep", &["risk", "--json", "--files", "Cargo.toml"]);
+    assert_eq!(ran.exits(0).json()["threshold"], json!(0.9));
+}
+
+#[test]
+fn a_reflection_is_found_by_the_beginning_of_its_id() {
+    let project = Project::new(RIGHT);
+    for id in ["ref-aab", "ref-aac", "ref-b", "ref-bc"] {
+        let text = json!({ "id": id, "taskId": "a", "analysis": format!("it is {id}"), "suggestion": "s" }).to_string();
+        project.run_with(&["memory", "add"], &text).exits(0);
+    }
+    let show = |id: &str| project.run(&["memory", "show", id, "--json"]);
+    assert_eq!(show("ref-aac").exits(0).json()["id"], "ref-aac");
+    assert_eq!(show("ref-b").exits(0).json()["id"], "ref-b", "a whole id is itself");
+    assert_eq!(show("ref-bc").exits(0).json()["id"], "ref-bc");
+    show("ref-a").exits(2).says("`ref-a` begins 2 ids").says("it is ref-aab").says("it is ref-aac");
+    show("ref-x").exits(2).says("`reflexion memory list` shows which there are");
+    show("").exits(2);
+    project.run_with(&["memory", "add"], r#"{"id":"other","taskId":"a","analysis":"x","suggestion":"y"}"#).exits(0);
+    assert_eq!(show("o").exits(0).json()["id"], "other");
+}

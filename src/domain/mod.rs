@@ -51,6 +51,7 @@ mod session_verdict;
 mod settings_files;
 mod slug;
 mod task;
+mod task_fields;
 mod trace;
 mod transcript;
 mod trust;
@@ -91,6 +92,7 @@ pub use task::{
     Again, Allow, AttemptCount, Dependency, Expects, INTEGRATION, LineProblem, Status, Subtask, Task, TaskList,
     TaskMark, TaskSize, integration_branch, is_integration, nearest_id,
 };
+pub use task_fields::TaskField;
 pub use trace::{Action, Asked, KEPT_BYTES, Outcome, Trace};
 pub use transcript::{Role, ToolKind, ToolStatus, TranscriptHead, TranscriptItem, TranscriptRecord};
 pub use trust::{TrustItem, TrustKind};

@@ -205,7 +205,7 @@ fn wrong_calls_say_what_and_what_to_do() {
         }
     };
     check(&["task", "edit", "a", "foo"], &["`foo` is no JSON object", r#"'{"priority":0}'"#]);
-    check(&["task", "edit", "a", r#"{"title":5}"#], &["`title`: "]);
+    check(&["task", "edit", "a", r#"{"title":5}"#], &["`title` is the number `5`; it must be one line of text"]);
     check(&["overnight", "--max-cost", "-5"], &["give US dollars, such as 20", "without the option there is no limit"]);
     check(&["overnight", "--max-tokens", "0"], &["give a number of tokens"]);
     check(&["memory", "show", "abc"], &["no reflection has the id `abc`", "`reflexion memory list`"]);
@@ -275,4 +275,17 @@ fn a_reflection_is_found_by_the_beginning_of_its_id() {
     show("").exits(2);
     project.run_with(&["memory", "add"], r#"{"id":"other","taskId":"a","analysis":"x","suggestion":"y"}"#).exits(0);
     assert_eq!(show("o").exits(0).json()["id"], "other");
+}
+
+#[test]
+fn an_edit_that_is_no_task_is_told_what_belongs_there() {
+    let project = Project::new(RIGHT);
+    let edit = |fields: &str, words: &str| {
+        project.run(&["task", "edit", "a", fields]).exits(2).says(words);
+    };
+    edit(r#"{"labels":"ui"}"#, r#"`labels` is the text "ui"; it must be a list of texts, such as {"labels": ["#);
+    edit(r#"{"checks":{}}"#, r#"`checks` is an object; it must be a list of checks, such as {"checks": [{"name": "#);
+    edit(r#"{"title":null}"#, "missing field `title`: it must be one line of text");
+    edit(r#"{"subtasks":[{"id":7}]}"#, "`subtasks[0].id` is the number `7`");
+    edit(r#"{"expects":"fixx"}"#, "`change`, `fix` or `nothing`");
 }

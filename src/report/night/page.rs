@@ -315,8 +315,8 @@ fn done_item(night: &Night, task: &NightTask) -> Item {
     Item { mark: Mark::Good, name: task.id.to_string(), title: foreign(&task.title, TITLE), lines, commands }
 }
 
-/// How many attempts each of its parts took, where it has several.
-fn by_part(night: &Night, task: &NightTask) -> String {
+/// How many attempts each of its parts took, in words; empty where it has none.
+pub(in crate::report) fn by_part(night: &Night, task: &NightTask) -> String {
     let mut parts: Vec<(&SubtaskId, usize)> = Vec::new();
     for attempt in task.attempts.iter().map(|place| &night.attempts[*place]).filter(|one| one.fate == Fate::Judged) {
         match parts.iter_mut().find(|(id, _)| **id == attempt.subtask) {

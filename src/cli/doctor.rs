@@ -356,8 +356,18 @@ fn at_the_base(report: &CheckReport) -> Finding {
         return Finding::bad(&what, because.clone(), "install it, or fix the check");
     }
     let detail = format!("starts; {} at the base{}", report.how(), base_checks::known_red(report));
-    let idle = report.scope == CheckScope::Task && report.passed();
-    let advice =
-        "a task's check that is green already cannot show that the work is done; give one that is red until then";
-    Finding { advice: idle.then(|| advice.to_owned()), ..Finding::good(&what, detail) }
+    Finding { advice: advice_on(report), ..Finding::good(&what, detail) }
+}
+
+/// What makes a check that starts say more.
+fn advice_on(report: &CheckReport) -> Option<String> {
+    if report.scope == CheckScope::Task {
+        let idle =
+            "a task's check that is green already cannot show that the work is done; give one that is red until then";
+        return report.passed().then(|| idle.to_owned());
+    }
+    let option = runtime::runs_all_with(&report.spec.run)?;
+    Some(format!(
+        "add `{option}` to it, unless its settings say so: it stops at a failure, and what else fails, which may be nobody's fault, is not known then"
+    ))
 }

@@ -294,3 +294,58 @@ fn a_second_test_of_a_name_is_no_other_test_that_is_called_so() {
     let ended = ran(&LISTED, fixes, LISTED.one);
     assert_eq!(ended.task["verdict"], json!("confirmed"), "{}", ended.because);
 }
+
+/// A runner that prints what a file says.
+const fn prints(output: &'static [(&'static str, &'static str)], exits: &'static str) -> Suite {
+    Suite {
+        needs: "sh",
+        files: output,
+        all: exits,
+        results: None,
+        one: "test -f done.txt",
+        code: "out.txt",
+        ids: ["", ""],
+        replaces_one: None,
+    }
+}
+
+#[test]
+fn where_a_runner_ended_before_its_tests_did_the_whole_is_compared_and_that_is_said() {
+    let go = prints(&[("out.txt", include_str!("../fixtures/failures/go-panic.txt"))], "cat out.txt; exit 1");
+    let nextest =
+        prints(&[("out.txt", include_str!("../fixtures/failures/nextest-assert.txt"))], "cat out.txt; exit 100");
+    for (suite, change) in [(go, "s/index out of range/nil map/"), (nextest, "s/empty_has_no_first/has_a_last/")] {
+        let ended = ran(&suite, "touch done.txt", suite.one);
+        assert_eq!(ended.task["verdict"], json!("confirmed"), "{}", ended.because);
+        assert!(ended.because.contains("check `all` is red as it was before"), "{}", ended.because);
+        let ended = ran(&suite, &format!("touch done.txt; sed -i '{change}' out.txt"), suite.one);
+        assert_eq!(ended.task["verdict"], json!("false_done"), "{}", ended.because);
+        assert!(
+            ended.because.contains("does not name its tests one by one, so the whole is compared"),
+            "{}",
+            ended.because
+        );
+    }
+}
+
+#[test]
+fn doctor_says_which_checks_stop_at_a_failure() {
+    let project = Project::new("true");
+    project.config(|config| {
+        config["checks"] = json!([
+            { "name": "stops", "run": "true || (cd crates && cargo nextest run)" },
+            { "name": "goes on", "run": "true || cargo test --no-fail-fast" },
+            { "name": "list", "run": ["true", "cargo test"] },
+        ]);
+    });
+    project.tasks(&[task_with_check("a", "false || cargo test one")]);
+    let doctor = project.run(&["doctor", "--checks", "--json"]).json();
+    let advised: Vec<&str> = doctor["findings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|finding| finding["advice"].as_str().is_some_and(|advice| advice.contains("`--no-fail-fast`")))
+        .map(|finding| finding["what"].as_str().unwrap())
+        .collect();
+    assert_eq!(advised, ["check `stops`"], "{doctor}");
+}

@@ -194,7 +194,11 @@ fn what_next(installing: &Installing) -> String {
         HookAgent::Gemini if !user => " Gemini CLI calls a project's hooks only in folders that you trust.",
         _ => "",
     };
-    format!("Sessions are recorded where REFLECTION_MODE=solo is set.{trust}")
+    let judged = match installing.verify {
+        HookVerify::On => "Stops are judged from the next session on. ",
+        HookVerify::Off => "",
+    };
+    format!("{judged}Sessions are recorded where REFLECTION_MODE=solo is set.{trust}")
 }
 
 fn received(args: &HookCallArgs, dir: &Path) -> HookCall {

@@ -257,6 +257,16 @@ fn known_category(word: Option<&Value>) -> anyhow::Result<()> {
 const FOREIGN: &str =
     "foreign: reflexion did not write them here, or somebody has changed them, so they reach no prompt";
 
+/// The command of a check stands in brackets behind its name, and is the same in many lines.
+fn without_command(words: &str) -> String {
+    let cut = || {
+        let (before, rest) = words.split_once(" (`")?;
+        let (_, after) = rest.split_once("`)")?;
+        Some(format!("{before}{after}"))
+    };
+    cut().unwrap_or_else(|| words.to_owned())
+}
+
 /// On stderr: it answers nothing.
 fn print_candidate(reflection: &Reflection) {
     errln!("{}", line(reflection));
@@ -267,8 +277,8 @@ fn print_line(reflection: &Reflection) {
 }
 
 fn line(reflection: &Reflection) -> String {
-    let analysis: String =
-        reflection.analysis.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(100).collect();
+    let analysis = without_command(&reflection.analysis.split_whitespace().collect::<Vec<_>>().join(" "));
+    let analysis: String = analysis.chars().take(100).collect();
     let foreign = if reflection.foreign { "foreign  " } else { "" };
     format!(
         "{}  {}  {} attempt {}  {}  {foreign}{}",

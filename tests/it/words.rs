@@ -263,7 +263,9 @@ fn risk_finds_the_project_too() {
 fn a_reflection_is_found_by_the_beginning_of_its_id() {
     let project = Project::new(RIGHT);
     for id in ["ref-aab", "ref-aac", "ref-b", "ref-bc"] {
-        let text = json!({ "id": id, "taskId": "a", "analysis": format!("it is {id}"), "suggestion": "s" }).to_string();
+        // The check's command is the same in each line of the list, and is left out.
+        let analysis = format!("it is {id} (`{}`) indeed", "cargo test ".repeat(12).trim());
+        let text = json!({ "id": id, "taskId": "a", "analysis": analysis, "suggestion": "s" }).to_string();
         project.run_with(&["memory", "add"], &text).exits(0);
     }
     let show = |id: &str| project.run(&["memory", "show", id, "--json"]);
@@ -275,6 +277,7 @@ fn a_reflection_is_found_by_the_beginning_of_its_id() {
     show("").exits(2);
     project.run_with(&["memory", "add"], r#"{"id":"other","taskId":"a","analysis":"x","suggestion":"y"}"#).exits(0);
     assert_eq!(show("o").exits(0).json()["id"], "other");
+    project.run(&["memory", "list"]).exits(0).prints("it is ref-aab indeed");
 }
 
 #[test]

@@ -401,7 +401,7 @@ fn failed_item(night: &Night, task: &NightTask) -> Item {
 
 fn verdict(verdict: Option<Verdict>) -> &'static str {
     match verdict {
-        Some(Verdict::FalseDone) => "said to be done, and is not",
+        Some(Verdict::FalseDone) => "reported as done, and is not",
         Some(Verdict::Failed) => "refuted",
         Some(Verdict::Unverifiable) => "unverifiable",
         Some(Verdict::Confirmed) => "confirmed",
@@ -570,7 +570,7 @@ fn lessons(night: &Night) -> Option<Section> {
     )));
     let earlier = night.lessons.len() - count;
     if earlier > 0 {
-        section.lead.push(text(format!("{} of earlier runs stood in prompts too.", plural(earlier, "lesson"))));
+        section.lead.push(text(format!("{} of earlier runs went into prompts too.", plural(earlier, "lesson"))));
     }
     Some(section)
 }

@@ -226,7 +226,8 @@ async fn own_board(dir: &Path, json: bool) -> anyhow::Result<Exit> {
     let settings = project::load(dir, Vec::new());
     let settings = match settings {
         Err(error) if matches!(error.downcast_ref(), Some(ConfigError::Missing { .. })) => {
-            let message = format!("there is no project.json in {}; name an exported board", dir.display());
+            let message =
+                format!("there is no project in {}, so no board of its own; name an exported board", dir.display());
             return Err(UsageError(message).into());
         }
         other => runtime::settings_before_trust(&other?)?,

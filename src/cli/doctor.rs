@@ -6,6 +6,7 @@ use super::base_checks;
 use super::output::outln;
 use super::project;
 use super::trust;
+use crate::config;
 use crate::domain::CheckReport;
 use crate::domain::CheckScope;
 use crate::domain::CheckSpec;
@@ -66,20 +67,20 @@ pub(super) async fn doctor(dir: &Path, args: &DoctorArgs) -> anyhow::Result<Exit
     let mut findings = vec![git().await];
     match project::guarded(dir, Vec::new()) {
         Ok((layers, settings, trust)) => {
-            findings.push(Finding::good("project.json", settings.project().root.display().to_string()));
+            findings.push(Finding::good(settings.project().settings, settings.project().root.display().to_string()));
             findings.push(runtime::base_health(&*settings).await.into());
             findings.extend(runtime::protect_health(&*settings).map(Finding::from));
             let state = state(settings.project());
             let is_sound = state.ok;
             findings.push(state);
-            let (files, tasks) = files(&layers).await?;
+            let (files, tasks) = files(&layers, settings.project().settings).await?;
             let untrusted = trust.untrusted(tasks.as_ref().map(|list| list.tasks.as_slice()).unwrap_or_default());
             let trusted = untrusted.as_ref().is_ok_and(|found| found.settings.is_empty());
             let used = used(&*settings, tasks.as_ref(), untrusted.as_ref().ok());
             findings.push(trust_finding(&trust, untrusted, args.checks));
             findings.extend(agents(&layers, &*settings, &used, trusted).await?);
             findings.extend(files);
-            findings.extend(notifiers(&layers).await);
+            findings.extend(notifiers(&layers, settings.project().settings).await);
             findings.extend(awake(&layers, &*settings).await?);
             // They need a place below the state, which is not looked for behind what is wrong with it.
             if is_sound {
@@ -93,7 +94,11 @@ pub(super) async fn doctor(dir: &Path, args: &DoctorArgs) -> anyhow::Result<Exit
             }
         }
         Err(error) => findings.extend([
-            Finding::bad("project.json", format!("{error:#}"), "fix it, or write one with `reflexion init`"),
+            Finding::bad(
+                config::settings_file(dir).ok().flatten().unwrap_or_else(|| config::name_to_write(dir)),
+                format!("{error:#}"),
+                "fix it, or write one with `reflexion init`",
+            ),
             installed(),
         ]),
     }
@@ -238,7 +243,7 @@ fn installed() -> Finding {
 }
 
 /// What the memory and the task file are like, and the tasks.
-async fn files(layers: &Layers) -> anyhow::Result<(Vec<Finding>, Option<TaskList>)> {
+async fn files(layers: &Layers, settings: &str) -> anyhow::Result<(Vec<Finding>, Option<TaskList>)> {
     let app = layers.build::<(Svc<dyn Storage>, Svc<dyn Tasks>)>().await?;
     let store = app.0.check().await;
     let list = app.1.load().await;
@@ -260,7 +265,9 @@ async fn files(layers: &Layers) -> anyhow::Result<(Vec<Finding>, Option<TaskList
                 format!("{} lines cannot be read; line {}: {}", list.problems.len(), first.line, first.message);
             Finding::bad("tasks", detail, "fix these lines; the others are worked on")
         }
-        Err(error) => Finding::bad("tasks", error.to_string(), "fix `tasks` in project.json or the file it names"),
+        Err(error) => {
+            Finding::bad("tasks", error.to_string(), format!("fix `tasks` in {settings} or the file it names"))
+        }
     };
     Ok((vec![memory, tasks], list.ok()))
 }
@@ -291,21 +298,22 @@ fn state(project: &policy::Project) -> Finding {
 }
 
 /// Whether everybody who is to hear of a run can be reached, as far as that is seen without sending anything.
-async fn notifiers(layers: &Layers) -> Vec<Finding> {
-    let fix = "fix `notify` in project.json, or set the variable; `reflexion notify test` tries it";
+async fn notifiers(layers: &Layers, file: &str) -> Vec<Finding> {
+    let fix = format!("fix `notify` in {file}, or set the variable; `reflexion notify test` tries it");
     let app = match layers.build::<Svc<dyn Notifiers>>().await {
         Ok(app) => app,
         Err(error) => return vec![Finding::bad("notify", error.to_string(), fix)],
     };
     let all = app.all();
     if all.is_empty() {
-        return vec![Finding::good("notify", "nobody is told of a run; `notify` in project.json says who would be")];
+        let detail = format!("nobody is told of a run; `notify` in {file} says who would be");
+        return vec![Finding::good("notify", detail)];
     }
     let found = all.iter().map(|recipient| {
         let what = format!("notify, {}", recipient.notifier.name());
         match recipient.notifier.check() {
             Ok(detail) => Finding::good(&what, detail),
-            Err(error) => Finding::bad(&what, error.to_string(), fix),
+            Err(error) => Finding::bad(&what, error.to_string(), fix.clone()),
         }
     });
     found.collect()
@@ -333,7 +341,8 @@ async fn checks(layers: &Layers, settings: &dyn Settings) -> anyhow::Result<Vec<
             std::iter::once(workspace).chain(ran.reports.iter().map(at_the_base)).collect()
         }
         Err(error) => {
-            vec![Finding::bad("workspace", error.to_string(), "fix `setup` or `carry` in project.json")]
+            let fix = format!("fix `setup` or `carry` in {}", settings.project().settings);
+            vec![Finding::bad("workspace", error.to_string(), fix)]
         }
     };
     locks.shutdown().await?;
@@ -347,8 +356,18 @@ fn at_the_base(report: &CheckReport) -> Finding {
         return Finding::bad(&what, because.clone(), "install it, or fix the check");
     }
     let detail = format!("starts; {} at the base{}", report.how(), base_checks::known_red(report));
-    let idle = report.scope == CheckScope::Task && report.passed();
-    let advice =
-        "a task's check that is green already cannot show that the work is done; give one that is red until then";
-    Finding { advice: idle.then(|| advice.to_owned()), ..Finding::good(&what, detail) }
+    Finding { advice: advice_on(report), ..Finding::good(&what, detail) }
+}
+
+/// What makes a check that starts say more.
+fn advice_on(report: &CheckReport) -> Option<String> {
+    if report.scope == CheckScope::Task {
+        let idle =
+            "a task's check that is green already cannot show that the work is done; give one that is red until then";
+        return report.passed().then(|| idle.to_owned());
+    }
+    let option = runtime::runs_all_with(&report.spec.run)?;
+    Some(format!(
+        "add `{option}` to it, unless its settings say so: it stops at a failure, and what else fails, which may be nobody's fault, is not known then"
+    ))
 }

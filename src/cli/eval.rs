@@ -160,7 +160,7 @@ fn keep(result: &EvalResult, state: Option<&Path>, out: Option<&Path>) -> anyhow
     }
     let Some(state) = state else {
         if out.is_none() {
-            errln!("there is no project.json here, so the result is not kept; `--out FILE` keeps it");
+            errln!("there is no project here, so the result is not kept; `--out FILE` keeps it");
         }
         return Ok(());
     };

@@ -194,7 +194,11 @@ fn what_next(installing: &Installing) -> String {
         HookAgent::Gemini if !user => " Gemini CLI calls a project's hooks only in folders that you trust.",
         _ => "",
     };
-    format!("Sessions are recorded where REFLECTION_MODE=solo is set.{trust}")
+    let judged = match installing.verify {
+        HookVerify::On => "Stops are judged from the next session on. ",
+        HookVerify::Off => "",
+    };
+    format!("{judged}Sessions are recorded where REFLECTION_MODE=solo is set.{trust}")
 }
 
 fn received(args: &HookCallArgs, dir: &Path) -> HookCall {
@@ -257,7 +261,7 @@ async fn judged_stop(call: &HookCall) -> anyhow::Result<Result<Option<String>, S
     let rules = runtime::hook_rules(call).because();
     let found = if rules.is_some() { None } else { judge::of_project(&dir)? };
     let (settings, passed_over) = runtime::hook_settings(&found.map_or_else(|| config::defaults(&dir), Ok)?)?;
-    for note in rules.into_iter().chain(passed_over.as_deref()) {
+    for note in rules.iter().chain(&passed_over) {
         say(note);
     }
     let layers = runtime::live().with(settings);
@@ -265,7 +269,7 @@ async fn judged_stop(call: &HookCall) -> anyhow::Result<Result<Option<String>, S
     let max_turns = app.1.verification().max_turns;
     let answer = runtime::hook_verify(call, &*app.0, max_turns).await;
     app.shutdown().await?;
-    let noted = |why: String| rules.map_or_else(|| why.clone(), |rules| format!("{why}\n\n({rules}.)"));
+    let noted = |why: String| rules.as_ref().map_or_else(|| why.clone(), |rules| format!("{why}\n\n({rules}.)"));
     Ok(answer.map(|why| why.map(noted)))
 }
 

@@ -27,6 +27,8 @@ use super::output::outln;
 use super::project::printable;
 use super::task_checks;
 use crate::config;
+use crate::domain::COMMON_SETTINGS;
+use crate::domain::OWN_SETTINGS;
 use crate::domain::Task;
 use crate::files::Place;
 use crate::runtime;
@@ -45,7 +47,7 @@ const SUGGESTED: [&str; 4] = ["claude", "codex", "opencode", "gemini"];
 pub(super) fn init(project: &Path, args: &InitArgs) -> anyhow::Result<Exit> {
     let dir = directory(project)?;
     let name = config::name_to_write(&dir);
-    let there = ["reflexion.json", name].into_iter().find(|name| dir.join(name).symlink_metadata().is_ok());
+    let there = [OWN_SETTINGS, name].into_iter().find(|name| dir.join(name).symlink_metadata().is_ok());
     if let Some(there) = there.filter(|_| !args.dry_run) {
         let shown = dir.join(there);
         return Err(UsageError(format!(
@@ -76,8 +78,8 @@ pub(super) fn init(project: &Path, args: &InitArgs) -> anyhow::Result<Exit> {
     if let Some(there) = there {
         errln!("note: there is a {there} already; `reflexion init` will not change it");
     }
-    if name != "project.json" {
-        errln!("note: project.json here is another tool's, so the settings are in {name}");
+    if name != COMMON_SETTINGS {
+        errln!("note: {COMMON_SETTINGS} here is another tool's, so the settings are in {name}");
     }
     Ok(Exit::Confirmed)
 }

@@ -37,7 +37,7 @@ pub(super) async fn judge(dir: &Path, args: JudgeArgs) -> anyhow::Result<Exit> {
     let (layers, root) = settings(is_dir("--project", dir)?)?;
     if let Some(dir) = args.dir.as_deref() {
         // Its own project.json says how it is tested; a broken one must not look like none.
-        match project::load(is_dir("--dir", dir)?, Vec::new()) {
+        match project::load(&config::around(is_dir("--dir", dir)?), Vec::new()) {
             Err(error) if !is_missing(&error) => return Err(in_full(dir, error)),
             _ => {}
         }

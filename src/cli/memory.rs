@@ -25,6 +25,9 @@ use std::io::Read;
 use std::path::Path;
 use std::time::Duration;
 
+/// So many reflections are shown where several may be meant.
+const CANDIDATES: usize = 10;
+
 /// What a memory command works with.
 struct Memory {
     storage: Svc<dyn Storage>,
@@ -83,9 +86,7 @@ impl Memory {
 
     async fn show(&self, id: &ReflectionId, json: bool) -> anyhow::Result<Exit> {
         let reflection = match self.storage.get(id).await {
-            Err(error @ StorageError::NotFound { .. }) => {
-                return Err(UsageError(format!("{error}; `reflexion memory list` shows which there are")).into());
-            }
+            Err(error @ StorageError::NotFound { .. }) => self.begins(id, &error).await?,
             other => other?,
         };
         if json {
@@ -94,6 +95,24 @@ impl Memory {
             print_whole(&reflection);
         }
         Ok(Exit::Confirmed)
+    }
+
+    /// The only reflection whose id begins like this.
+    async fn begins(&self, beginning: &ReflectionId, error: &StorageError) -> anyhow::Result<Reflection> {
+        let mut found = self.storage.recent(&RecentQuery::default()).await?;
+        let beginning = beginning.as_str();
+        found.retain(|reflection| !beginning.is_empty() && reflection.id.as_str().starts_with(beginning));
+        match found.len() {
+            0 => Err(UsageError(format!("{error}; `reflexion memory list` shows which there are")).into()),
+            1 => Ok(found.remove(0)),
+            many => {
+                found.iter().take(CANDIDATES).for_each(print_candidate);
+                let more = many.saturating_sub(CANDIDATES);
+                let more = if more > 0 { format!(", {more} more than are shown") } else { String::new() };
+                Err(UsageError(format!("`{beginning}` begins {many} ids{more}: give more of the one that you mean"))
+                    .into())
+            }
+        }
     }
 
     async fn add(&self, json: bool) -> anyhow::Result<Exit> {
@@ -238,11 +257,30 @@ fn known_category(word: Option<&Value>) -> anyhow::Result<()> {
 const FOREIGN: &str =
     "foreign: reflexion did not write them here, or somebody has changed them, so they reach no prompt";
 
+/// The command of a check stands in brackets behind its name, and is the same in many lines.
+fn without_command(words: &str) -> String {
+    let cut = || {
+        let (before, rest) = words.split_once(" (`")?;
+        let (_, after) = rest.split_once("`)")?;
+        Some(format!("{before}{after}"))
+    };
+    cut().unwrap_or_else(|| words.to_owned())
+}
+
+/// On stderr: it answers nothing.
+fn print_candidate(reflection: &Reflection) {
+    errln!("{}", line(reflection));
+}
+
 fn print_line(reflection: &Reflection) {
-    let analysis: String =
-        reflection.analysis.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(100).collect();
+    outln!("{}", line(reflection));
+}
+
+fn line(reflection: &Reflection) -> String {
+    let analysis = without_command(&reflection.analysis.split_whitespace().collect::<Vec<_>>().join(" "));
+    let analysis: String = analysis.chars().take(100).collect();
     let foreign = if reflection.foreign { "foreign  " } else { "" };
-    outln!(
+    format!(
         "{}  {}  {} attempt {}  {}  {foreign}{}",
         reflection.id,
         reflection.created_at.strftime("%Y-%m-%d %H:%M"),
@@ -250,7 +288,7 @@ fn print_line(reflection: &Reflection) {
         reflection.attempt_number,
         reflection.category.as_str(),
         project::printable(&analysis),
-    );
+    )
 }
 
 fn print_whole(reflection: &Reflection) {

@@ -21,9 +21,11 @@ pub(super) async fn notify(dir: &Path, args: NotifyArgs) -> anyhow::Result<Exit>
     let sent = runtime::notify_test(&**app, &settings.project().name, &*runtime::system_clock()).await;
     app.shutdown().await?;
     if sent.is_empty() {
-        let how =
-            r#"nobody is told of anything: `notify` in project.json is empty; e.g. "notify": [{"type":"desktop"}]"#;
-        return Err(UsageError(how.to_owned()).into());
+        let how = format!(
+            r#"nobody is told of anything: `notify` in {} is empty; e.g. "notify": [{{"type":"desktop"}}]"#,
+            settings.project().settings
+        );
+        return Err(UsageError(how).into());
     }
     if json {
         let sent = sent.iter().map(|(to, result)| match result {

@@ -120,7 +120,8 @@ pub(super) async fn overnight(dir: &Path, args: OvernightArgs) -> anyhow::Result
     drop((orchestrator, tasks, night));
     app.shutdown().await?;
     records.shutdown().await?;
-    run::shown(&result?, args.json, if args.tasks.is_empty() { list.problems.len() } else { 0 })
+    let problems = if args.tasks.is_empty() { list.problems.len() } else { 0 };
+    run::shown(&result?, settings.project(), args.json, problems)
 }
 
 /// What stands on this command line in the place of settings.

@@ -20,7 +20,7 @@ const HEAD: &str = "# Command line
 
 Generated from `src/cli/args/`; a test compares the two (`UPDATE_DOCS=1 cargo test --test it docs` writes it anew).
 
-Every command takes `-C DIR` (`--project DIR`), the directory with `project.json`, or one below it in the same checkout; it is the
+Every command takes `-C DIR` (`--project DIR`), the directory with `project.json` or `reflexion.json`, or one below it in the same checkout; it is the
 current one if not given.
 `--json` prints one JSON document on stdout and nothing else. What `run --json` prints, and the exit codes, stand in
 [formats](formats.md); the settings in [configuration](configuration.md).

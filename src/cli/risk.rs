@@ -6,6 +6,7 @@ use super::exit::UsageError;
 use super::output::errln;
 use super::output::out;
 use super::project;
+use crate::config;
 use crate::config::ConfigError;
 use crate::domain::Risk;
 use crate::domain::RiskThreshold;
@@ -81,8 +82,9 @@ pub(super) async fn risk(dir: &Path, args: RiskArgs) -> anyhow::Result<Exit> {
     Ok(Exit::Confirmed)
 }
 
-/// The threshold of the project at `dir`; of the environment alone where there is no project.
+/// The threshold of the project that `dir` lies in; of the environment alone where there is no project.
 fn threshold(dir: &Path) -> anyhow::Result<RiskThreshold> {
+    let dir = &config::around(dir);
     let effective = match project::load(dir, Vec::new()) {
         Err(error) if matches!(error.downcast_ref(), Some(ConfigError::Missing { .. })) => project::without_file(dir)?,
         loaded => loaded?,

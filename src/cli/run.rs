@@ -22,6 +22,7 @@ use crate::domain::Task;
 use crate::domain::TaskId;
 use crate::domain::TaskList;
 use crate::domain::Verdict;
+use crate::domain::policy::Project;
 use crate::layer::Svc;
 use crate::report;
 use crate::runtime;
@@ -83,15 +84,20 @@ pub(super) async fn run(dir: &Path, args: RunArgs) -> anyhow::Result<Exit> {
     drop((orchestrator, tasks));
     app.shutdown().await?;
     // An unreadable line may be a task that was asked for, unless those asked for were named.
-    shown(&result?, args.json, if named { 0 } else { list.problems.len() })
+    shown(&result?, settings.project(), args.json, if named { 0 } else { list.problems.len() })
 }
 
 /// Prints what a run came to, and says which exit code that is.
-pub(super) fn shown(report: &RunReport, json: bool, problems: usize) -> anyhow::Result<Exit> {
+pub(super) fn shown(report: &RunReport, of: &Project, json: bool, problems: usize) -> anyhow::Result<Exit> {
     if json {
         project::print_json(report)?;
     } else {
-        out!("{}", project::printable(&report::run(report)));
+        let text = match runtime::night(of, &report.run) {
+            Ok((night, _)) => report::run_by_part(report, &night),
+            // What cannot be read back was told all the same.
+            Err(_) => report::run(report),
+        };
+        out!("{}", project::printable(&text));
     }
     Ok(exit(report, problems))
 }
@@ -214,8 +220,9 @@ async fn dry_run(
             let because = route.because.map(|because| format!(", because {because}")).unwrap_or_default();
             if let Some(unknown) = task.agent.as_ref().filter(|agent| !settings.agents().named.contains_key(*agent)) {
                 errln!(
-                    "warning: task {} is for the agent `{unknown}`, which is not under `agents` in project.json",
-                    task.id
+                    "warning: task {} is for the agent `{unknown}`, which is not under `agents` in {}",
+                    task.id,
+                    settings.project().settings
                 );
             }
             let agents = project::printable(&format!("{}{because}", route.agents.join(", then ")));

@@ -120,8 +120,9 @@ async fn say_unknown(task: &Task, file: &TaskFile, settings: &dyn Settings) -> a
     if let Some(agent) = task.agent.as_ref().filter(|agent| !agents.contains_key(*agent)) {
         let meant = meant(nearest_id(agent, agents.keys().map(String::as_str)));
         errln!(
-            "warning: task {} is for the agent `{agent}`, which is not under `agents` in project.json{meant}",
-            task.id
+            "warning: task {} is for the agent `{agent}`, which is not under `agents` in {}{meant}",
+            task.id,
+            settings.project().settings
         );
     }
     let list = file.load().await?;

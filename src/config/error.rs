@@ -1,5 +1,7 @@
 //! What can be wrong with settings, said so that one can mend it.
 
+use crate::domain::COMMON_SETTINGS;
+use crate::domain::OWN_SETTINGS;
 use std::path::PathBuf;
 
 /// Settings that cannot be used.
@@ -7,8 +9,8 @@ use std::path::PathBuf;
 pub enum ConfigError {
     /// No `project.json` and no `reflexion.json`, or a `project.json` of another tool.
     #[error(
-        "there is no project.json in {dir} with settings of reflexion, no reflexion.json, and none above it in its checkout; run `reflexion \
-         init` there, or name the project with `--project DIR`",
+        "there is no {COMMON_SETTINGS} in {dir} with settings of reflexion, no {OWN_SETTINGS}, and none above it in its checkout; run \
+         `reflexion init` there, or name the project with `--project DIR`",
         dir = dir.display()
     )]
     Missing {

@@ -4,10 +4,11 @@ use super::environment::TRUST_VARIABLE;
 use super::environment::from_environment;
 use super::error::ConfigError;
 use super::error::nearest;
-use super::place::COMMON;
 use super::place::settings_file;
 use super::wire::Objects;
 use super::wire::ProjectFile;
+use crate::domain::COMMON_SETTINGS;
+use crate::domain::SHARED_SETTINGS;
 use crate::files::read_named;
 use serde::de::DeserializeOwned;
 use serde_json::Map;
@@ -57,7 +58,7 @@ impl Origin {
     pub(super) fn precedence(&self) -> u8 {
         match self {
             Self::Default => 0,
-            Self::File(file) if file == SHARED => 1,
+            Self::File(file) if file == SHARED_SETTINGS => 1,
             Self::File(_) => 2,
             Self::Environment(_) => 3,
             Self::Flag(_) => 4,
@@ -81,6 +82,8 @@ impl fmt::Display for Origin {
 pub struct Effective {
     /// The project's directory, absolute.
     pub dir: PathBuf,
+    /// The file with its own settings, from there; the usual name where there is none.
+    pub name: &'static str,
     /// All values together.
     pub(super) file: ProjectFile,
     /// Every value by its key, with who set it.
@@ -90,9 +93,6 @@ pub struct Effective {
     /// Whether the environment trusts what the files name, for this one call.
     pub is_trusted: bool,
 }
-
-/// The file that several projects may share, below `project.json` in precedence.
-pub(super) const SHARED: &str = "config/reflexion.json";
 
 /// The built-in settings, for what works without a project: nothing is read.
 ///
@@ -110,7 +110,7 @@ pub fn without_file(inputs: &Inputs) -> Result<Effective, ConfigError> {
     let dir = absolute(&inputs.dir)?;
     let mut merged = Merged::default();
     merged.add(&to_value(&ProjectFile::default()), &Origin::Default);
-    overridden(merged, inputs, dir, COMMON)
+    overridden(merged, inputs, dir, COMMON_SETTINGS)
 }
 
 fn absolute(dir: &Path) -> Result<PathBuf, ConfigError> {
@@ -131,22 +131,22 @@ pub fn load(inputs: &Inputs) -> Result<Effective, ConfigError> {
     };
     let mut merged = Merged::default();
     merged.add(&to_value(&ProjectFile::default()), &Origin::Default);
-    if let Some(shared) = read_file(&dir, SHARED)? {
-        merged.add(&shared, &Origin::File(SHARED.to_owned()));
+    if let Some(shared) = read_file(&dir, SHARED_SETTINGS)? {
+        merged.add(&shared, &Origin::File(SHARED_SETTINGS.to_owned()));
     }
     merged.add(&project, &Origin::File(name.to_owned()));
     overridden(merged, inputs, dir, name)
 }
 
 /// What the files say, under the environment and the flags.
-fn overridden(mut merged: Merged, inputs: &Inputs, dir: PathBuf, name: &str) -> Result<Effective, ConfigError> {
+fn overridden(mut merged: Merged, inputs: &Inputs, dir: PathBuf, name: &'static str) -> Result<Effective, ConfigError> {
     let (env, warnings) = from_environment(inputs.env.iter().cloned());
     for one in env.iter().chain(&inputs.flags) {
         merged.add_override(one)?;
     }
     let file: ProjectFile = serde_json::from_value(merged.root).map_err(|e| value_error(name, &e))?;
     let is_trusted = inputs.env.iter().any(|(name, value)| name == TRUST_VARIABLE && value == "1");
-    Ok(Effective { dir, file, values: merged.origins, warnings, is_trusted })
+    Ok(Effective { dir, name, file, values: merged.origins, warnings, is_trusted })
 }
 
 fn to_value(file: &ProjectFile) -> Value {

@@ -2,16 +2,13 @@
 
 use super::error::ConfigError;
 use super::reference::keys;
+use crate::domain::COMMON_SETTINGS as COMMON;
+use crate::domain::OWN_SETTINGS as OWN;
 use crate::files::read_named;
 use serde_json::Value;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::path::PathBuf;
-
-/// The name that wins.
-pub const OWN: &str = "reflexion.json";
-/// The name that other tools give their files too.
-pub const COMMON: &str = "project.json";
 
 /// What other tools, Nx first of all, write into their `project.json`.
 const OF_OTHERS: [&str; 3] = ["$schema", "targets", "projectType"];

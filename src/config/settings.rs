@@ -111,7 +111,7 @@ impl Effective {
         let below = |whole: &str, part: &str| part.strip_prefix(whole).is_some_and(|rest| rest.starts_with('.'));
         let near = self.values.iter().filter(|(k, _)| below(key, k) || below(k, key)).map(|(_, set)| set);
         let set = self.values.get(key).or_else(|| near.max_by_key(|(_, origin)| origin.precedence()));
-        let origin = set.map_or_else(|| "project.json".to_owned(), |(_, origin)| origin.to_string());
+        let origin = set.map_or_else(|| self.name.to_owned(), |(_, origin)| origin.to_string());
         ConfigError::Value { origin, message }
     }
 
@@ -121,6 +121,7 @@ impl Effective {
         policy::Project {
             name: if file.name.is_empty() { dir_name() } else { file.name.clone() },
             root: self.dir.clone(),
+            settings: self.name,
             tasks: self.dir.join(&file.tasks),
             rooms: state_home().join("reflexion/rooms"),
         }

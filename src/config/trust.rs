@@ -6,10 +6,10 @@
 use super::agents::AgentKindFile;
 use super::load::Effective;
 use super::load::Origin;
-use super::load::SHARED;
 use super::wire::SandboxFile;
 use super::wire::SandboxKindFile;
 use crate::domain::CheckCommand;
+use crate::domain::SHARED_SETTINGS;
 use crate::domain::Task;
 use crate::domain::TrustItem;
 use crate::domain::TrustKind;
@@ -72,7 +72,7 @@ impl Effective {
     /// The same without what `config/reflexion.json` has a word in.
     #[must_use]
     pub fn trust_items_of_project(&self) -> Vec<TrustItem> {
-        let shared = |origin: &Origin| matches!(origin, Origin::File(file) if file == SHARED);
+        let shared = |origin: &Origin| matches!(origin, Origin::File(file) if file == SHARED_SETTINGS);
         let own = self.items_by_key().into_iter().filter(|(key, _)| !self.origins(key).any(shared));
         own.map(|(_, item)| item).collect()
     }

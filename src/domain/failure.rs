@@ -472,7 +472,10 @@ impl Signature {
 
 /// `a`, `b` and 4 more.
 fn names_of(tests: &[String]) -> String {
-    let named: Vec<String> = tests.iter().take(NAMED).map(|test| format!("`{test}`")).collect();
+    // A test is called as somebody likes; its name ends where ours do.
+    let quoted =
+        |test: &String| format!("`{}`", test.split_whitespace().collect::<Vec<_>>().join(" ").replace('`', "'"));
+    let named: Vec<String> = tests.iter().take(NAMED).map(quoted).collect();
     match tests.len().saturating_sub(NAMED) {
         0 => named.join(", "),
         more => format!("{} and {more} more", named.join(", ")),

@@ -48,8 +48,10 @@ mod reflection;
 mod risk;
 mod run_log;
 mod session_verdict;
+mod settings_files;
 mod slug;
 mod task;
+mod task_fields;
 mod trace;
 mod transcript;
 mod trust;
@@ -84,11 +86,13 @@ pub use reflection::{Category, Draft, Origin, Reflection};
 pub use risk::{RISK_THRESHOLD_VARIABLE, Risk, RiskThreshold, RiskThresholdError, Surface, belongs_to_tests};
 pub use run_log::{Life, LoggedEntry, RunLog};
 pub use session_verdict::{SessionVerdict, TurnRecord};
+pub use settings_files::{COMMON_SETTINGS, OWN_SETTINGS, SETTINGS_FILES, SHARED_SETTINGS};
 pub use slug::slug;
 pub use task::{
     Again, Allow, AttemptCount, Dependency, Expects, INTEGRATION, LineProblem, Status, Subtask, Task, TaskList,
     TaskMark, TaskSize, integration_branch, is_integration, nearest_id,
 };
+pub use task_fields::TaskField;
 pub use trace::{Action, Asked, KEPT_BYTES, Outcome, Trace};
 pub use transcript::{Role, ToolKind, ToolStatus, TranscriptHead, TranscriptItem, TranscriptRecord};
 pub use trust::{TrustItem, TrustKind};

@@ -42,8 +42,10 @@ pub struct Values {
 pub struct Project {
     /// Shown in reports.
     pub name: String,
-    /// The directory with `project.json`, absolute.
+    /// The directory with its settings, absolute.
     pub root: PathBuf,
+    /// The file with its settings, from there; the usual name where there is none.
+    pub settings: &'static str,
     /// The task file, absolute.
     pub tasks: PathBuf,
     /// Where the clean rooms of all projects are made, absolute: outside of them, so that nothing in a room finds the files of

@@ -18,6 +18,8 @@ pub struct Payload {
     pub refired: bool,
     /// What tells this stop's prompt from the ones before, if anything does.
     pub turn: Option<String>,
+    /// The agent's last words, as its record will have them.
+    pub last_words: Option<String>,
     /// What is wrong with it.
     pub problem: Option<String>,
 }
@@ -56,6 +58,7 @@ impl Payload {
             transcript: text("transcript_path").map(PathBuf::from),
             refired: map.get("stop_hook_active") == Some(&Value::Bool(true)),
             turn: text("prompt_id").or_else(|| text("turn_id")).or_else(|| text("prompt")),
+            last_words: map.get("last_assistant_message").and_then(Value::as_str).map(str::to_owned),
             problem: None,
         };
         let nameless = || "invalid_payload: it has no `session_id`".to_owned();

@@ -2,6 +2,10 @@
 
 use super::Hook;
 use super::session::Session;
+use crate::domain::COMMON_SETTINGS;
+use crate::domain::OWN_SETTINGS;
+use crate::domain::SETTINGS_FILES;
+use crate::domain::SHARED_SETTINGS;
 use crate::files::open_named;
 use sha2::Digest;
 use sha2::Sha256;
@@ -9,10 +13,8 @@ use std::io::ErrorKind;
 use std::io::Read;
 use std::path::Path;
 
-/// The files that make up a project's settings.
-const FILES: [&str; 2] = ["project.json", "config/reflexion.json"];
-/// One that came later: a session that began before it knows nothing of it, and it counts where it is there.
-const OWN: &str = "reflexion.json";
+/// What a session that began before [`OWN_SETTINGS`] was a name knows of; that one counts where it is there.
+const FILES: [&str; 2] = [COMMON_SETTINGS, SHARED_SETTINGS];
 
 /// Settings are some pages; more is not read into memory.
 const FILE_BYTES: u64 = 1 << 20;
@@ -31,15 +33,17 @@ pub enum Rules {
 impl Rules {
     /// Why the built-in settings are used instead; none if they are not.
     #[must_use]
-    pub fn because(self) -> Option<&'static str> {
+    pub fn because(self) -> Option<String> {
         match self {
             Self::Kept => None,
-            Self::Changed => Some(
-                "project.json, reflexion.json or config/reflexion.json changed since the session began, so the built-in settings are used",
-            ),
+            Self::Changed => Some(format!(
+                "the project's settings ({}) changed since the session began, so the built-in ones are used",
+                SETTINGS_FILES.join(", ")
+            )),
             Self::Unseen => Some(
-                "no `session-start --verify` hook saw project.json when the session began, so the built-in settings are used; \
-                 `reflexion hook install AGENT --verify` installs it",
+                "no `session-start --verify` hook saw the project's settings when the session began, so the built-in ones are used; \
+                 `reflexion hook install AGENT --verify` installs it"
+                    .to_owned(),
             ),
         }
     }
@@ -58,7 +62,7 @@ pub(super) fn compare(kept: &Session, top: &Path) -> Rules {
     match &kept.rules {
         Some(then) if now.as_ref() == Some(then) => Rules::Kept,
         Some(_) => Rules::Changed,
-        None if FILES.iter().chain([&OWN]).all(|file| top.join(file).symlink_metadata().is_err()) => Rules::Kept,
+        None if SETTINGS_FILES.iter().all(|file| top.join(file).symlink_metadata().is_err()) => Rules::Kept,
         None => Rules::Unseen,
     }
 }
@@ -66,7 +70,7 @@ pub(super) fn compare(kept: &Session, top: &Path) -> Rules {
 /// What tells settings from others; none if a file cannot be read, which is never the same as anything.
 pub(super) fn noted(top: &Path) -> Option<String> {
     let mut hash = Sha256::new();
-    let own = top.join(OWN).symlink_metadata().is_ok().then_some(OWN);
+    let own = top.join(OWN_SETTINGS).symlink_metadata().is_ok().then_some(OWN_SETTINGS);
     for file in FILES.into_iter().chain(own) {
         let path = top.join(file);
         match open_named(&path) {

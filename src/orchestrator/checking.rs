@@ -10,6 +10,7 @@ use crate::domain::CheckScope;
 use crate::domain::CheckSpec;
 use crate::domain::CheckStatus;
 use crate::domain::TreeId;
+use crate::prompt::quote_names;
 use crate::services::Workspace;
 use crate::toolchain;
 
@@ -35,7 +36,7 @@ pub(super) fn rewrote(
     wrote(checks, baseline, decides).next().map(|(name, files)| {
         format!(
             "check `{name}` is green, but {} changed while it ran, or had been written to: it has not tested what was recorded",
-            files.join(", ")
+            quote_names(files)
         )
     })
 }
@@ -161,7 +162,7 @@ fn rests_on(left: &[String]) -> String {
     }
     let more = left.len().saturating_sub(NAMED);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    let files = left.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+    let files = quote_names(left.iter().take(NAMED));
     format!(
         "it rests on files that are no part of the change, because they are ignored, carried in, or made by `setup` ({files}{more})"
     )
@@ -206,7 +207,7 @@ mod tests {
         assert_eq!(changed_outside(&now, &base), ["~/.npmrc was added", "~/.gitconfig was changed"]);
         let tests = |file: &str| file.starts_with('t');
         assert_eq!(rewrote(&now[..1], &base, tests), None);
-        assert!(rewrote(&now, &base, tests).is_some_and(|said| said.contains("`b` is green, but t2 changed")));
+        assert!(rewrote(&now, &base, tests).is_some_and(|said| said.contains("`b` is green, but `t2` changed")));
         let now = [report("a", &[], &["src/a.rs", "tests/x.snap", "testdata/y.json"])];
         assert!(rewrote_data(&now, &base).is_some_and(|said| said.ends_with("passed: tests/x.snap, testdata/y.json")));
         assert_eq!(rewrote_data(&now, &now), None);

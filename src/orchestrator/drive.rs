@@ -31,6 +31,7 @@ use crate::domain::RunKind;
 use crate::domain::RunPlan;
 use crate::domain::RunReport;
 use crate::domain::RunStop;
+use crate::domain::SETTINGS_FILES;
 use crate::domain::Status;
 use crate::domain::Stop;
 use crate::domain::Task;
@@ -417,9 +418,7 @@ impl RunContext {
         }
         // The settings and the task file are read from the user's checkout, whatever is committed.
         let tasks = services.settings.project().tasks.file_name().map(|n| n.to_string_lossy().into_owned());
-        let own = |file: &&String| {
-            matches!(file.as_str(), "project.json" | "reflexion.json") || Some(*file) == tasks.as_ref()
-        };
+        let own = |file: &&String| SETTINGS_FILES.contains(&file.as_str()) || Some(*file) == tasks.as_ref();
         let not_included: Vec<&String> = base.not_included.iter().filter(|file| !own(file)).collect();
         if !not_included.is_empty() {
             let files = not_included.iter().take(10).map(|file| file.as_str()).collect::<Vec<_>>().join(", ");

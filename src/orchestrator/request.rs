@@ -6,6 +6,7 @@ use super::task::Prepared;
 use super::task::TaskRun;
 use crate::domain::CheckReport;
 use crate::domain::CheckScope;
+use crate::domain::CheckSpec;
 use crate::domain::EventKind;
 use crate::domain::Expects;
 use crate::domain::Reflection;
@@ -68,7 +69,12 @@ impl TaskRun {
         let part = &self.parts[attempt.part];
         let checks: Vec<_> = self.checks_of(attempt.part).into_iter().map(|(_, spec)| spec).collect();
         // What of the project was red before is nobody's task, unless a fix is asked for and nothing else is red.
-        let red = |scope: CheckScope| prepared.baseline.iter().find(move |c| c.scope == scope && !c.passed());
+        // Another part's check was made green before, or is not asked for yet.
+        let others: Vec<&CheckSpec> =
+            self.parts.iter().filter(|one| one.id != part.id).flat_map(|one| &one.checks).collect();
+        let asked = |spec: &CheckSpec| part.checks.contains(spec) || !others.contains(&spec);
+        let is_red = |scope: CheckScope, c: &CheckReport| c.scope == scope && !c.passed() && asked(&c.spec);
+        let red = |scope: CheckScope| prepared.baseline.iter().find(|c| is_red(scope, c));
         let fix = self.task.expects == Expects::Fix;
         let baseline = red(CheckScope::Task).or_else(|| red(CheckScope::Project).filter(|_| fix));
         let own = prepared.baseline.iter().any(|c| c.scope == CheckScope::Task);
@@ -83,12 +89,14 @@ impl TaskRun {
             }),
             _ => baseline.map(|check| LastFailure { attempt: None, because: "", check: Some(check), files: &[] }),
         };
+        let protect = self.protect();
         AttemptPrompt {
             task: &self.task,
             part,
             origin: self.origin,
             checks: &checks,
             known_red: &known_red,
+            protect: &protect,
             last_failure,
             reflections: &injected.text,
         }

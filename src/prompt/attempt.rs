@@ -5,6 +5,7 @@ use super::budget::one_line;
 use super::budget::plain;
 use super::budget::shorten;
 use super::fence::fence;
+use super::quote::quote_name;
 use crate::domain::CheckReport;
 use crate::domain::CheckSpec;
 use crate::domain::Subtask;
@@ -57,6 +58,8 @@ pub struct AttemptPrompt<'a> {
     pub checks: &'a [CheckSpec],
     /// Project checks that were red before; what failed in them is not the agent's to fix.
     pub known_red: &'a [KnownRed<'a>],
+    /// Globs of files that no attempt at it may change.
+    pub protect: &'a [String],
     /// The last failure, or the failure at base.
     pub last_failure: Option<LastFailure<'a>>,
     /// The section with the reflections; empty for none.
@@ -121,6 +124,7 @@ impl AttemptPrompt<'_> {
         let mut text = String::new();
         self.push_task(&mut text);
         self.push_checks(&mut text);
+        self.push_protected(&mut text);
         if let Some(failure) = &self.last_failure {
             failure.push(&mut text);
         }
@@ -164,6 +168,21 @@ impl AttemptPrompt<'_> {
         let known: Vec<&str> = self.known_red.iter().flat_map(|known| known.tests.iter().copied()).collect();
         if !known.is_empty() {
             let _ = writeln!(text, "\n{}", known_failures(&known));
+        }
+    }
+
+    /// Who learns of it by being refuted has lost an attempt.
+    fn push_protected(&self, text: &mut String) {
+        if self.protect.is_empty() {
+            return;
+        }
+        text.push_str("\n## Not to be changed\n\nWork that changes a file that one of these globs names does not count, whatever the checks say:\n\n");
+        for glob in self.protect.iter().take(FILES) {
+            let _ = writeln!(text, "- {}", quote_name(&line(glob)));
+        }
+        let more = self.protect.len().saturating_sub(FILES);
+        if more > 0 {
+            let _ = writeln!(text, "- … and {more} more");
         }
     }
 }
@@ -245,7 +264,17 @@ mod tests {
         let task = task.split(Decompose::Checklist);
         let prompts = task.subtasks.iter().map(|part| {
             let (checks, known_red, origin) = (&[], &[], PartOrigin::Owner);
-            AttemptPrompt { task: &task, part, origin, checks, known_red, last_failure: None, reflections: "" }.render()
+            AttemptPrompt {
+                task: &task,
+                part,
+                origin,
+                checks,
+                known_red,
+                protect: &[],
+                last_failure: None,
+                reflections: "",
+            }
+            .render()
         });
         let prompts: Vec<String> = prompts.collect();
         assert_eq!(prompts.len(), 2);
@@ -270,6 +299,7 @@ mod tests {
             origin,
             checks: &[],
             known_red: &[],
+            protect: &[],
             last_failure: None,
             reflections: "",
         }

@@ -86,7 +86,7 @@ impl Feedback<'_> {
     fn push_warning(&self, text: &mut String, lists: &Lists) {
         let _ = writeln!(
             text,
-            "This is the last turn ({}/{}). The task is still incomplete{}; after this turn a person takes over.",
+            "This is the last turn ({}/{}). The task is still incomplete{}, and this conversation ends after this turn.",
             self.turn,
             self.max_turns,
             word(self.verdict.severity)

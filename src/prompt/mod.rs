@@ -7,6 +7,7 @@
 mod attempt;
 mod answer;
 mod budget;
+mod quote;
 mod completion;
 mod decompose;
 mod feedback;
@@ -30,6 +31,7 @@ pub use feedback::{Feedback, ask_for_test, nudge};
 pub use fence::{fence, fenced};
 pub use json::{beginning, objects};
 pub use judge::*;
+pub use quote::{quote_name, quote_names};
 pub use reflect::{reflect_again, reflect_prompt, reflect_schema};
 pub use reflections::format_reflections;
 pub use reply::{ParseError, Reply, certainty, parse_reply};

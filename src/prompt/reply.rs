@@ -129,7 +129,8 @@ fn read(object: &Map<String, Value>) -> Result<Reply, ParseError> {
         Some(Value::String(word)) => Category::from_word(word),
         Some(other) => return Err(wrong("category", "a word", other)),
     };
-    let action_items = match object.get("actionItems") {
+    // Small models write keys in their own way.
+    let action_items = match object.get("actionItems").or_else(|| object.get("action_items")) {
         None | Some(Value::Null) => Vec::new(),
         Some(Value::Array(items)) => items.iter().map(item).collect::<Result<_, _>>()?,
         Some(other) => return Err(wrong("actionItems", "a list of texts", other)),
@@ -139,8 +140,14 @@ fn read(object: &Map<String, Value>) -> Result<Reply, ParseError> {
         analysis: sentence(object, "analysis")?,
         suggestion: sentence(object, "suggestion")?,
         action_items: action_items.into_iter().take(ITEMS).collect(),
-        confidence: certainty(object.get("confidence").and_then(Value::as_f64).unwrap_or(f64::NAN)),
+        confidence: certainty(object.get("confidence").map_or(f64::NAN, number)),
     })
+}
+
+/// A number, also where it is written as a text.
+fn number(value: &Value) -> f64 {
+    let written = value.as_str().and_then(|text| text.trim().parse().ok());
+    value.as_f64().or(written).unwrap_or(f64::NAN)
 }
 
 fn sentence(object: &Map<String, Value>, field: &'static str) -> Result<String, ParseError> {
@@ -228,6 +235,7 @@ mod tests {
         check(&GOOD.replace(",\"confidence\"", ", \"more\": {\"}\": \"{\"}, \"confidence\""));
         check(&format!("draft: {} final: {GOOD}", GOOD.replace("\"a\"", "\"draft\"")));
         check(&format!("{GOOD} {}", r#"{"analysis": 7}"#));
+        check(&GOOD.replace("actionItems", "action_items"));
     }
 
     #[test]
@@ -268,6 +276,7 @@ mod tests {
         check("-1", 0.0);
         check("null", 0.5);
         check("\"high\"", 0.5);
+        check("\"0.9\"", 0.9);
         check("NaN", 0.5);
         check("-Infinity", 0.5);
         assert_eq!(parse_reply(GOOD.replace(",\"confidence\":0.9", "")).map(|reply| reply.confidence), Ok(0.5));

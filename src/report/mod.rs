@@ -13,6 +13,7 @@ pub use events::plural;
 pub use quoted::quoted;
 pub use risk::RiskShown;
 pub use run::run;
+pub use run::run_by_part;
 pub use transcript::Detail;
 pub use transcript::step;
 pub use transcript::steps;

@@ -1,6 +1,8 @@
 //! What a run did, in one screen.
 
 use super::events::plural;
+use super::night::Night;
+use super::night::by_part;
 use crate::domain::CostSource;
 use crate::domain::Needs;
 use crate::domain::Proof;
@@ -16,10 +18,22 @@ use std::fmt::Write as _;
 /// The summary of a run: a line per task, the sums, and what to do next.
 #[must_use]
 pub fn run(report: &RunReport) -> String {
+    summary(report, None)
+}
+
+/// The same, with how many attempts each part of a task took, as the run's journal tells it.
+#[must_use]
+pub fn run_by_part(report: &RunReport, told: &Night) -> String {
+    summary(report, Some(told))
+}
+
+fn summary(report: &RunReport, told: Option<&Night>) -> String {
     let mut text = format!("run {} of {}\n\n", report.run, report.project);
     let width = report.tasks.iter().map(|t| t.id.as_str().len()).max().unwrap_or(0);
     for task in &report.tasks {
-        push_task(&mut text, task, width);
+        let night = told.and_then(|night| Some((night, night.tasks.iter().find(|one| one.id == task.id)?)));
+        let parts = night.map(|(night, task)| by_part(night, task)).unwrap_or_default();
+        push_task(&mut text, task, width, &parts);
     }
     push_totals(&mut text, report);
     if report.integration.is_none() {
@@ -29,7 +43,7 @@ pub fn run(report: &RunReport) -> String {
     text
 }
 
-fn push_task(text: &mut String, task: &TaskReport, width: usize) {
+fn push_task(text: &mut String, task: &TaskReport, width: usize, parts: &str) {
     let (mark, verdict) = match (task.verdict, task.by_hand) {
         (Some(Verdict::Confirmed), _) => ("✓", Verdict::Confirmed.as_str()),
         (Some(verdict), _) => ("✗", verdict.as_str()),
@@ -39,8 +53,9 @@ fn push_task(text: &mut String, task: &TaskReport, width: usize) {
         (None, None) => ("✗", "not judged"),
     };
     let attempts = match task.solved_at {
-        Some(n) => format!("at attempt {n}"),
-        None => plural(task.attempts as usize, "attempt"),
+        // Of several parts that is the last one's.
+        Some(n) if parts.is_empty() => format!("at attempt {n}"),
+        _ => plural(task.attempts as usize, "attempt"),
     };
     let merged = task.merged.as_ref().map(|commit| format!("  merged as {}", &commit[..commit.len().min(12)]));
     let note = || task.note().map(|note| format!("  {note}"));
@@ -52,6 +67,9 @@ fn push_task(text: &mut String, task: &TaskReport, width: usize) {
         None => String::new(),
     };
     let _ = writeln!(text, "  {mark} {:width$}  {verdict:12} {attempts:14}{note}{by_hand}", task.id.as_str());
+    if !parts.is_empty() {
+        let _ = writeln!(text, "    {:width$}  {parts}", "");
+    }
     if task.needs == Some(Needs::Person) {
         let why = match little {
             Some(_) => "you merge it: nothing but its author says that it does what was asked",

@@ -120,7 +120,8 @@ pub async fn evaluate(params: EvalParams<'_>, clock: &dyn Clock) -> Result<EvalR
                 let known: Vec<&str> = settings.agents.named.keys().map(String::as_str).collect();
                 let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
                 return Err(EvalError::Usage(format!(
-                    "--judge: there is no agent `{name}` in project.json; there are: {known}"
+                    "--judge: there is no agent `{name}` in {}; there are: {known}",
+                    settings.project.settings
                 )));
             }
             settings.verification.judge = policy::Judge::Agent { name };

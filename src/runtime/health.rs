@@ -1,6 +1,7 @@
 //! What `reflexion doctor` says of agents: found, of which version, logged in, without spending a token.
 
 use super::programs::find_program;
+use crate::domain::CheckCommand;
 use crate::domain::FileGlobs;
 use crate::domain::policy::Agent;
 use crate::domain::policy::AgentKind;
@@ -22,6 +23,8 @@ use crate::services::WorkTree;
 use crate::subagents::AGENTS;
 use crate::subagents::Description;
 use crate::subagents::describe;
+use crate::toolchain;
+use crate::verification::commands::runs;
 use futures_util::future::join_all;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -258,7 +261,12 @@ impl Doctor<'_> {
         match find_program(program, &self.params.settings.project().root, &self.path()) {
             Some(path) => Health::good(what, path.display().to_string()),
             None => {
-                Health::bad(what, format!("`{program}` was not found"), "install it, or fix its `argv` in project.json")
+                let file = self.params.settings.project().settings;
+                Health::bad(
+                    what,
+                    format!("`{program}` was not found"),
+                    format!("install it, or fix its `argv` in {file}"),
+                )
             }
         }
     }
@@ -493,6 +501,15 @@ fn connect(host: &str, port: u16) -> std::io::Result<()> {
         }
     }
     Err(last)
+}
+
+/// The option by which a check runs all of its tests, where it stops at a failure without it.
+#[must_use]
+pub fn runs_all_with(check: &CheckCommand) -> Option<&'static str> {
+    match check {
+        CheckCommand::Shell(line) => runs(line).iter().find_map(|run| toolchain::runs_all_with(&run.words.join(" "))),
+        CheckCommand::Argv(words) => toolchain::runs_all_with(&words.join(" ")),
+    }
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use crate::config::ConfigError;
 use crate::config::Effective;
 use crate::config::Inputs;
 use crate::domain::RiskThreshold;
+use crate::domain::SETTINGS_FILES;
 use crate::domain::Standing;
 use crate::domain::policy;
 use crate::files::open_named;
@@ -25,18 +26,28 @@ use crate::host::HostWorkTree;
 use crate::host::SystemClock;
 use crate::layer::Svc;
 use crate::prompt::Feedback;
+use crate::prompt::first_bytes;
+use crate::services::Clock;
 use crate::services::CompletionVerifier;
 use crate::services::Settings;
 use crate::services::UsageMeter;
 use crate::services::WorkTree;
+use crate::subagents::reading::Reading;
 use std::io;
 use std::io::Read;
 use std::path::Path;
 use std::path::PathBuf;
+use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 /// Settings are some pages; more is not read into memory.
 const SETTINGS_BYTES: u64 = 1 << 20;
+
+/// How often a transcript is read for the agent's last words, and how long is waited in between: two seconds in all.
+const TRIES: u32 = 20;
+const BETWEEN_TRIES: Duration = Duration::from_millis(100);
+/// So many bytes of these words tell them from others.
+const WORDS_BYTES: usize = 200;
 
 /// What an agent calls a hook with.
 #[derive(Debug, Clone)]
@@ -134,7 +145,7 @@ fn threshold(dir: &Path) -> Option<Result<RiskThreshold, String>> {
         let read = open_named(&dir.join(file)).and_then(|file| file.take(SETTINGS_BYTES + 1).read_to_string(&mut text));
         read.is_ok_and(|bytes| bytes as u64 <= SETTINGS_BYTES) && text.contains("\"risk\"")
     };
-    ["reflexion.json", "project.json", "config/reflexion.json"].into_iter().find(speaks)?;
+    SETTINGS_FILES.into_iter().find(speaks)?;
     let effective = config::load(&Inputs { dir: dir.to_owned(), ..Inputs::default() });
     match effective.and_then(|effective| effective.settings()) {
         Ok(settings) => Some(Ok(settings.risk.threshold)),
@@ -212,9 +223,7 @@ pub async fn hook_verify(
         Gating::LetGo(because) => return Err(because.to_owned()),
     };
     let transcript = around.payload.transcript.as_ref().ok_or("the payload names no transcript")?;
-    let wrong = |error: &dyn std::fmt::Display| format!("{}: {error}", transcript.display());
-    let input = open_named(transcript).map_err(|error| wrong(&error))?;
-    let reading = read_transcript(Box::new(input), None).map_err(|error| wrong(&error))?;
+    let reading = whole(transcript, around.payload.last_words.as_deref(), &clock).await?;
     let turn = TranscriptTurn {
         reading,
         task: None,
@@ -234,6 +243,24 @@ pub async fn hook_verify(
     let about = format!("{:?} {:?} {}", verdict.missing, verdict.next_actions, verdict.feedback);
     let sent_back = gate.send_back(&about).map_err(|error| error.to_string())?;
     Ok(sent_back.then_some(why))
+}
+
+/// What stands in a transcript once it has the agent's last words: an agent calls its hook and writes its record at the same time.
+async fn whole(transcript: &Path, last_words: Option<&str>, clock: &dyn Clock) -> Result<Reading, String> {
+    let wrong = |error: &dyn std::fmt::Display| format!("{}: {error}", transcript.display());
+    let mut tries = 0;
+    loop {
+        let input = open_named(transcript).map_err(|error| wrong(&error))?;
+        let reading = read_transcript(Box::new(input), None).map_err(|error| wrong(&error));
+        let has = |reading: &Reading| {
+            last_words.is_none_or(|words| reading.trace.response.contains(first_bytes(words.trim(), WORDS_BYTES)))
+        };
+        tries += 1;
+        if tries == TRIES || reading.as_ref().is_ok_and(has) {
+            return reading;
+        }
+        clock.sleep(BETWEEN_TRIES).await;
+    }
 }
 
 #[cfg(test)]

@@ -86,6 +86,7 @@ pub use health::agent_health;
 pub use health::base_health;
 pub use health::installed_agents;
 pub use health::protect_health;
+pub use health::runs_all_with;
 pub use health::sandbox_health;
 pub use hook::HookCall;
 pub use hook::checkout_around;

@@ -196,7 +196,7 @@ pub enum CommandError {
     },
     /// It is there, but the project's sandbox hides it.
     #[error(
-        "program `{program}` is there, but cannot be seen inside the sandbox; let `sandbox` in project.json show it, e.g. with \
+        "program `{program}` is there, but cannot be seen inside the sandbox; let `sandbox` in the project's settings show it, e.g. with \
          \"--ro-bind\", \"PATH\", \"PATH\""
     )]
     Hidden {

@@ -532,7 +532,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[cfg(test)]
 pub(super) fn seals_of(root: &std::path::Path) -> Seals {
     let (tasks, rooms) = (root.join("p/tasks.jsonl"), root.join("state/rooms"));
-    Seals::of(&policy::Project { name: "p".to_owned(), root: root.join("p"), tasks, rooms })
+    Seals::of(&policy::Project { name: "p".to_owned(), root: root.join("p"), settings: "project.json", tasks, rooms })
 }
 
 #[cfg(test)]
@@ -568,6 +568,7 @@ mod tests {
         // Of another project of the same user, a lesson counts, and a mark does not.
         let other = Seals::of(&policy::Project {
             root: dir.path().join("q"),
+            settings: "project.json",
             name: "q".to_owned(),
             tasks: dir.path().join("q/tasks.jsonl"),
             rooms: dir.path().join("state/rooms"),

@@ -10,6 +10,7 @@ use super::tasks::FileTasks;
 use super::tasks::io_error;
 use crate::domain::Status;
 use crate::domain::Task;
+use crate::domain::TaskField;
 use crate::domain::TaskId;
 use crate::domain::Timestamp;
 use crate::domain::is_integration;
@@ -170,13 +171,49 @@ fn task_of(keys: &Keys) -> Result<Task, TasksError> {
     let line = line_of(keys)?;
     serde_path_to_error::deserialize(&mut serde_json::Deserializer::from_str(&line)).map_err(|error| {
         let path = error.path().to_string();
-        match invalid(error.into_inner()) {
-            TasksError::Invalid(words) if path != "." && !path.contains('?') => {
-                TasksError::Invalid(format!("`{path}`: {words}"))
-            }
-            other => other,
-        }
+        TasksError::Invalid(wrong(&path, &without_place(&error.into_inner())))
     })
+}
+
+/// What is wrong at a path of a task, in words for whoever wrote it, with what belongs there.
+fn wrong(path: &str, words: &str) -> String {
+    let missing = words.strip_prefix("missing field `").and_then(|rest| rest.strip_suffix('`'));
+    if path == "." || path.contains('?') {
+        let field = missing.and_then(Task::field);
+        return field.map_or_else(|| words.to_owned(), |field| format!("{words}: it must be {}", belongs(field)));
+    }
+    let found = words.strip_prefix("invalid type: ").and_then(|rest| rest.split_once(", expected "));
+    let Some(field) = path.split(['.', '[']).next().and_then(Task::field) else { return format!("`{path}`: {words}") };
+    match found {
+        Some((found, _)) if path == field.name => {
+            format!("`{path}` is {}; it must be {}", named(found), belongs(field))
+        }
+        Some((found, expected)) => {
+            let expected = named(expected);
+            format!("`{path}` is {}, expected {expected}; `{}` is {}", named(found), field.name, belongs(field))
+        }
+        None => format!("`{path}`: {words}; `{}` must be {}", field.name, belongs(field)),
+    }
+}
+
+fn belongs(field: &TaskField) -> String {
+    format!("{}, such as {{\"{}\": {}}}", field.takes, field.name, field.example)
+}
+
+/// What JSON calls it, in plain words.
+fn named(what: &str) -> String {
+    let plain =
+        [("string ", "the text "), ("integer ", "the number "), ("floating point ", "the number "), ("boolean ", "")];
+    match what {
+        "sequence" | "a sequence" => "a list".to_owned(),
+        "map" | "a map" => "an object".to_owned(),
+        "a string" => "a text".to_owned(),
+        "u8" | "u32" | "u64" => "a whole number from 0 on".to_owned(),
+        _ => plain
+            .iter()
+            .find_map(|(kind, word)| Some(format!("{word}{}", what.strip_prefix(kind)?)))
+            .unwrap_or_else(|| what.to_owned()),
+    }
 }
 
 fn line_of(keys: &Keys) -> Result<String, TasksError> {
@@ -191,11 +228,14 @@ fn spelled(keys: &Map<String, Value>) -> Result<Keys, TasksError> {
     keys.iter().map(|(key, value)| Ok((key.clone(), raw(value)?))).collect()
 }
 
-/// Without the place in a line that nobody has written like that.
 fn invalid(error: serde_json::Error) -> TasksError {
+    TasksError::Invalid(without_place(&error))
+}
+
+/// Without the place in a line that nobody has written like that.
+fn without_place(error: &serde_json::Error) -> String {
     let said = error.to_string();
-    let words = said.rsplit_once(" at line ").map_or(said.as_str(), |(words, _)| words);
-    TasksError::Invalid(words.to_owned())
+    said.rsplit_once(" at line ").map_or(said.as_str(), |(words, _)| words).to_owned()
 }
 
 /// The task file in one hand while it is changed.
@@ -396,6 +436,16 @@ mod tests {
 
         for (patch, words) in [
             (json!({"priority": 7}), "priority 7"),
+            (
+                json!({"labels": "x"}),
+                r#"`labels` is the text "x"; it must be a list of texts, such as {"labels": ["parser""#,
+            ),
+            (json!({"description": 5}), "`description` is the number `5`; it must be a text, such as"),
+            (
+                json!({"checks": [{"name": 5, "run": "x"}]}),
+                "`checks[0].name` is the number `5`, expected a text; `checks` is a list",
+            ),
+            (json!({"expects": "fixx"}), "`change`, `fix` or `nothing`, such as {\"expects\": \"fix\"}"),
             (json!({"title": null}), "missing field `title`"),
             (json!({"id": "z"}), "cannot be changed"),
             (json!({"deps": ["c"]}), r#"expected an object such as {"id": "b", "type": "blocks"}"#),

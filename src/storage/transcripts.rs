@@ -253,6 +253,7 @@ mod tests {
         policy::Project {
             name: "p".to_owned(),
             root: root.to_owned(),
+            settings: "project.json",
             tasks: root.join("tasks.jsonl"),
             rooms: root.join("rooms"),
         }

@@ -1,11 +1,12 @@
 //! Settings as plain values.
 
+use crate::domain::COMMON_SETTINGS;
 use crate::domain::policy;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// The settings of an empty `project.json`, in a project directory that does not exist, with one agent named `scripted`.
+/// The settings of an empty file, in a project directory that does not exist, with one agent named `scripted`.
 /// Change what the test is about by hand.
 #[must_use]
 pub fn fixed_settings() -> policy::Values {
@@ -13,6 +14,7 @@ pub fn fixed_settings() -> policy::Values {
     policy::Values {
         project: policy::Project {
             name: "test".to_owned(),
+            settings: COMMON_SETTINGS,
             tasks: root.join("tasks.jsonl"),
             rooms: root.join("rooms"),
             root,

@@ -15,6 +15,10 @@ pub struct TestResult {
     pub id: String,
     /// Its name.
     pub name: String,
+    /// The file that it stands in, where that is said.
+    pub file: Option<String>,
+    /// Where in it the test failed, else where it begins, as the runner counts lines.
+    pub line: Option<u32>,
     /// How it went.
     pub outcome: TestOutcome,
 }
@@ -84,12 +88,18 @@ struct File {
     tests: Vec<TestResult>,
     depth: usize,
     suites: usize,
-    /// The names of the suites around.
-    suite: Vec<String>,
+    /// The suites around.
+    suite: Vec<Suite>,
     test: Option<TestResult>,
     /// The words of a failure are being read.
     is_failure: bool,
     text: String,
+}
+
+/// What a suite says of the tests in it.
+struct Suite {
+    name: Option<String>,
+    file: Option<String>,
 }
 
 impl File {
@@ -98,7 +108,7 @@ impl File {
         match element.local_name().as_ref() {
             "testsuite" => {
                 self.suites += 1;
-                self.suite.push(attribute(element, "name")?.unwrap_or_default());
+                self.suite.push(Suite { name: attribute(element, "name")?, file: attribute(element, "file")? });
             }
             "testcase" => self.test = Some(self.test_of(element)?),
             "skipped" | "disabled" => self.went(TestOutcome::Skipped),
@@ -115,15 +125,17 @@ impl File {
 
     fn test_of(&self, element: &BytesStart<'_>) -> Result<TestResult, String> {
         let name = attribute(element, "name")?.unwrap_or_default();
-        let class = match attribute(element, "classname")?.or(attribute(element, "class")?) {
-            Some(class) => class,
-            None => attribute(element, "file")?.or_else(|| self.suite.last().cloned()).unwrap_or_default(),
-        };
+        let file = attribute(element, "file")?;
+        let suite = self.suite.last();
+        let class = attribute(element, "classname")?.or(attribute(element, "class")?).or_else(|| file.clone());
+        let class = class.or_else(|| suite?.name.clone()).unwrap_or_default();
         let id = if class.is_empty() || class == name { name.clone() } else { format!("{class}.{name}") };
         // GoogleTest and ctest say so in an attribute.
         let is_run = !matches!(attribute(element, "status")?.as_deref(), Some("notrun" | "disabled" | "skipped"));
         let outcome = if is_run { TestOutcome::Passed } else { TestOutcome::Skipped };
-        Ok(TestResult { id, name, outcome })
+        let line = attribute(element, "line")?.or(attribute(element, "lineno")?).and_then(|line| line.parse().ok());
+        let file = file.or_else(|| suite?.file.clone());
+        Ok(TestResult { id, name, line: line.filter(|_| file.is_some()), file, outcome })
     }
 
     /// The first failure of a test is what it failed by.
@@ -146,14 +158,27 @@ impl File {
             "failure" | "error" => {
                 self.is_failure = false;
                 let first = self.text.lines().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned);
-                if let Some(TestOutcome::Failed { message, .. }) = self.test.as_mut().map(|test| &mut test.outcome) {
-                    *message = message.take().filter(|message| !message.trim().is_empty()).or(first);
-                }
+                let Some(test) = &mut self.test else { return };
+                let TestOutcome::Failed { message, .. } = &mut test.outcome else { return };
+                *message = message.take().filter(|message| !message.trim().is_empty()).or(first);
+                // Nearer than where the test begins, and counted from 1 by everybody.
+                let at = test.file.as_deref().and_then(|file| line_of(&self.text, file));
+                test.line = at.or(test.line);
             }
             "testcase" => self.tests.extend(self.test.take()),
             _ => {}
         }
     }
+}
+
+/// The first line of a file that a text names, as `FILE:LINE`.
+fn line_of(text: &str, file: &str) -> Option<u32> {
+    let file = file.strip_prefix("./").unwrap_or(file);
+    text.match_indices(file).find_map(|(at, _)| {
+        let rest = text[at + file.len()..].strip_prefix(':')?;
+        let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+        rest[..digits].parse().ok()
+    })
 }
 
 fn attribute(element: &BytesStart<'_>, name: &str) -> Result<Option<String>, String> {
@@ -215,6 +240,32 @@ E   assert -1 == 5</failure></testcase><testcase classname="test_calc" name="tes
             r#"<testsuite name="Linux-c++"><testcase name="one" classname="one" status="fail"><failure message=""/></testcase><testcase name="two" classname="two" status="disabled"/></testsuite>"#,
             &["one:  ", "two: skipped"],
         );
+    }
+
+    #[test]
+    fn where_a_test_failed_is_read() {
+        let place = |case: &str| {
+            let found = junit(&format!("<testsuite name=\"s\" file=\"/w/s_spec.rb\">{case}</testsuite>")).unwrap();
+            (found[0].file.clone().unwrap_or_default(), found[0].line)
+        };
+        let check =
+            |case: &str, file: &str, line: Option<u32>| assert_eq!(place(case), (file.to_owned(), line), "{case}");
+        check(r#"<testcase name="a" file="/w/ATest.php" line="12"/>"#, "/w/ATest.php", Some(12));
+        // pytest counts from 0 in the attribute.
+        check(
+            r#"<testcase name="a" file="t/test_a.py" line="4"><failure message="assert 1 == 2">E  assert 1 == 2
+
+t/test_a.py:6: AssertionError</failure></testcase>"#,
+            "t/test_a.py",
+            Some(6),
+        );
+        check(
+            r#"<testcase name="a" file="src/a.test.js"><failure>Error: x
+    at Object.&lt;anonymous&gt; (/w/src/a.test.js:3:10)</failure></testcase>"#,
+            "src/a.test.js",
+            Some(3),
+        );
+        check(r#"<testcase name="a" line="x"><failure>no</failure></testcase>"#, "/w/s_spec.rb", None);
     }
 
     proptest::proptest! {

@@ -134,6 +134,20 @@ pub fn packages_inside() -> impl Iterator<Item = (&'static str, &'static str)> {
     table().packages_inside.iter().map(|(name, value)| (name.as_str(), value.as_str()))
 }
 
+/// The option by which this command runs all tests, where it stops at a failure without it: what else fails is then not known.
+///
+/// ```
+/// # use reflexion::toolchain::runs_all_with;
+/// assert_eq!(runs_all_with("cargo nextest run"), Some("--no-fail-fast"));
+/// assert_eq!(runs_all_with("cargo test --no-fail-fast"), None);
+/// ```
+#[must_use]
+pub fn runs_all_with(command: &str) -> Option<&'static str> {
+    let stops = table().stops_early.iter().find(|stops| stops.command.is_match(command))?;
+    let is_asked = command.split_whitespace().any(|word| word == stops.unless);
+    (!is_asked).then_some(stops.unless.as_str())
+}
+
 /// Whether a file is found in place of the test runner's own: `unittest.py` beside the code.
 #[must_use]
 pub fn stands_in(path: &str) -> bool {

@@ -54,6 +54,7 @@ struct File {
     marks: Marks,
     review: Review,
     inline: Option<Inline>,
+    stops_early: Vec<StopsEarly>,
     missing_names: Vec<Pattern>,
     assertions: Vec<Pattern>,
     mutations: Vec<Mutation>,
@@ -71,6 +72,14 @@ pub(super) struct Mutation {
     /// Endings of the only files that it is made in; empty: all.
     #[serde(default)]
     pub(super) only: Vec<String>,
+}
+
+/// A program that stops at a failure unless it is asked not to, see `config/toolchains/README.md`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct StopsEarly {
+    pub(super) command: Pattern,
+    pub(super) unless: String,
 }
 
 /// How tests stand among the code of a file, see `config/toolchains/README.md`.
@@ -231,6 +240,7 @@ pub(super) struct Table {
     pub(super) build_caches: Vec<BuildCache>,
     pub(super) packages: BTreeSet<String>,
     pub(super) packages_inside: BTreeMap<String, String>,
+    pub(super) stops_early: Vec<StopsEarly>,
 }
 
 /// What is known of the sources of one language.
@@ -286,6 +296,7 @@ impl Table {
             table.build_caches.extend(file.build_cache);
             table.packages.extend(file.packages);
             table.packages_inside.extend(file.packages_inside);
+            table.stops_early.extend(file.stops_early);
             table.quoted.extend(file.quoted);
             table.lines.extend(file.summary);
             table.failures.extend(file.failure);
@@ -384,9 +395,24 @@ mod tests {
             for pattern in review.chain(&file.missing_names).chain(inline).chain(mutants) {
                 assert!(pattern.regex().is_some(), "{name}.toml: {pattern:?}");
             }
+            assert!(file.stops_early.iter().all(|stops| stops.command.regex().is_some()), "{name}.toml");
             for quoted in &file.quoted {
                 assert!(quoted.from.regex().is_some() && quoted.to.regex().is_some(), "{name}.toml: {quoted:?}");
             }
+        }
+    }
+
+    #[test]
+    fn what_stops_at_a_failure_is_known_by_its_words() {
+        let check = |command: &str, expected: bool| {
+            assert_eq!(super::super::runs_all_with(command).is_some(), expected, "{command}");
+        };
+        for command in ["cargo test", "cargo +nightly --locked t -q one", "cargo nextest run --workspace"] {
+            check(command, true);
+            check(&format!("{command} --no-fail-fast"), false);
+        }
+        for command in ["cargo build", "cargo nextest list", "cargo testing", "go test ./...", "echo cargo test"] {
+            check(command, false);
         }
     }
 

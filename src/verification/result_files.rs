@@ -5,6 +5,8 @@ use crate::domain::FileGlobs;
 use crate::files::Kind;
 use crate::files::Look;
 use crate::files::Root;
+use sha2::Digest as _;
+use sha2::Sha256;
 use std::collections::BTreeMap;
 use std::io;
 use std::io::Read;
@@ -19,11 +21,19 @@ pub(super) struct ResultFiles {
     globs: FileGlobs,
     glob: String,
     root: Root,
-    before: BTreeMap<PathBuf, Written>,
+    before: BTreeMap<PathBuf, Before>,
+}
+
+/// A file that stood there before the run.
+struct Before {
+    written: Written,
+    content: Digest,
 }
 
 /// When a file was last written to, which nobody can set but the kernel, and which file it is.
 type Written = ((i64, i64), u64);
+/// Of a file's content.
+type Digest = [u8; 32];
 
 impl ResultFiles {
     /// Looks at what is there before the run; none where the check writes none.
@@ -36,12 +46,21 @@ impl ResultFiles {
         let globs = FileGlobs::new(std::slice::from_ref(glob)).map_err(|error| error.to_string())?;
         let root = Root::open(dir).map_err(unreadable)?;
         let mut results = Self { globs, glob: glob.clone(), root, before: BTreeMap::new() };
-        results.before =
-            results.files().map_err(unreadable)?.into_iter().map(|(path, look)| (path, written(&look))).collect();
+        for (path, look) in results.files().map_err(unreadable)? {
+            let content = results.digest(&path).map_err(unreadable)?;
+            results.before.insert(path, Before { written: written(&look), content });
+        }
         Ok(Some(results))
     }
 
-    /// The texts of the files that were written since, by name.
+    fn digest(&self, path: &Path) -> io::Result<Digest> {
+        let mut hash = Sha256::new();
+        io::copy(&mut self.root.open_file(path)?, &mut hash)?;
+        Ok(hash.finalize().into())
+    }
+
+    /// The texts of the files that were written since, by name. One with the words that stood there before is none: whoever put it
+    /// there, a run that only touches it has written nothing.
     ///
     /// # Errors
     /// In words: there are none, or one cannot be read.
@@ -50,7 +69,8 @@ impl ResultFiles {
         let mut texts = Vec::new();
         let mut left = BYTES;
         for (path, look) in self.files().map_err(unreadable)? {
-            if self.before.get(&path) == Some(&written(&look)) {
+            let before = self.before.get(&path);
+            if before.is_some_and(|before| before.written == written(&look)) {
                 continue;
             }
             let mut text = String::new();
@@ -59,10 +79,14 @@ impl ResultFiles {
             left = left
                 .checked_sub(read as u64)
                 .ok_or_else(|| format!("what `{}` names is larger than {BYTES} bytes", self.glob))?;
+            if before.is_some_and(|before| before.content == *Sha256::digest(&text)) {
+                continue;
+            }
             texts.push(text);
         }
         if texts.is_empty() {
-            return Err(format!("the run has written no file that `{}` names", self.glob));
+            let there = if self.before.is_empty() { "" } else { " but with what stood in it before" };
+            return Err(format!("the run has written no file that `{}` names{there}", self.glob));
         }
         Ok(texts)
     }

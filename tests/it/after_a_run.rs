@@ -131,6 +131,8 @@ fn a_task_with_parts_says_which_part_took_how_many_attempts() {
     project.tasks(&[with(task("a"), parts)]);
     let ran = project.run(&["run"]);
     ran.exits(0).says("[a] attempt 1 of part `one`: sh works").says("[a] attempt 2 of part `two`: confirmed");
+    ran.prints("by part: `one` 1 attempt, `two` 2 attempts").prints("confirmed    3 attempts");
+    assert!(!ran.stdout.contains("at attempt"), "{}", ran.stdout);
     for told in forms(&project) {
         let told = told.replace("<code>", "`").replace("</code>", "`").replace("</bdi>", "").replace("<bdi>", "");
         assert!(told.contains("by part: `one` 1 attempt, `two` 2 attempts"), "{told}");

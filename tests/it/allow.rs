@@ -75,8 +75,12 @@ fn a_task_protects_files_of_its_own() {
     let (_, changed) = ran("echo '# x' >> test_calc.py; echo '# x' >> calc.py", protects.clone());
     let task = changed.task("a");
     assert_eq!(task["verdict"], "false_done", "{task}");
-    let (_, kept) = ran("echo '# x' >> calc.py", protects);
+    let (project, kept) = ran("cp \"$REFLEXION_PROMPT_FILE\" \"$OUT/prompt\"; echo '# x' >> calc.py", protects);
     assert_eq!(kept.task("a")["verdict"], "confirmed");
+    // Its agent knows before it is refuted.
+    assert!(
+        project.told("prompt").contains("## Not to be changed\n") && project.told("prompt").contains("- `test_*.py`\n")
+    );
 }
 
 #[test]

@@ -174,7 +174,7 @@ fn the_agent_is_chosen_by_flag_then_task_then_default() {
 
 #[test]
 fn without_reflexion_only_the_reflections_are_missing() {
-    let agent = &format!("cp $REFLEXION_PROMPT_FILE $OUT/$REFLEXION_ATTEMPT; {RIGHT_AT_TWO}");
+    let agent = &format!("cp \"$REFLEXION_PROMPT_FILE\" \"$OUT\"/$REFLEXION_ATTEMPT; {RIGHT_AT_TWO}");
     let (with, without) = (Project::new(agent), Project::new(agent));
     assert_eq!(with.run(&["run", "--json"]).exits(0).task("a")["reflectionsInjected"], 1);
     let ran = without.run(&["run", "--json", "--no-reflexion"]);
@@ -189,7 +189,7 @@ fn without_reflexion_only_the_reflections_are_missing() {
 #[test]
 fn an_agent_gets_its_task_as_promised() {
     let project = Project::new(&format!(
-        "cat > $OUT/stdin; env | grep ^REFLEXION_ | sort > $OUT/env; pwd > $OUT/cwd; cp $REFLEXION_PROMPT_FILE $OUT/file; \
+        "cat > $OUT/stdin; env | grep ^REFLEXION_ | sort > $OUT/env; pwd > $OUT/cwd; cp \"$REFLEXION_PROMPT_FILE\" \"$OUT\"/file; \
          ls -a > $OUT/files; {RIGHT}"
     ));
     project.write("memory/reflections.jsonl", "{\"tracked\":true}\n");
@@ -229,7 +229,8 @@ fn an_agent_gets_its_task_as_promised() {
 #[test]
 fn subtasks_run_in_order_on_each_others_work() {
     let project = Project::new(
-        "echo $REFLEXION_SUBTASK_ID >> $OUT/order; if [ $REFLEXION_SUBTASK_ID = one ]; then echo half > part.txt; \
+        "cp \"$REFLEXION_PROMPT_FILE\" \"$OUT\"/prompt-$REFLEXION_SUBTASK_ID; echo $REFLEXION_SUBTASK_ID >> $OUT/order; \
+         if [ $REFLEXION_SUBTASK_ID = one ]; then echo half > part.txt; \
          else cat part.txt > $OUT/seen; echo right > answer.txt; fi",
     );
     let parts = json!([{"id": "one", "title": "First", "checks": [{"name": "half", "run": "grep -q half part.txt"}]},
@@ -239,6 +240,9 @@ fn subtasks_run_in_order_on_each_others_work() {
     assert_eq!(ran.exits(0).verdict("a"), "confirmed");
     assert_eq!((project.told("order").as_str(), project.told("seen").as_str()), ("one\ntwo\n", "half\n"));
     assert_eq!(ran.task("a")["files"], json!(["answer.txt", "part.txt"]));
+    // What the first part has made green is no failure that the second one is told of.
+    let told = |part: &str| project.told(&format!("prompt-{part}")).contains("Check `half` was red before");
+    assert!(told("one") && !told("two"), "{}", project.told("prompt-two"));
 }
 
 #[test]

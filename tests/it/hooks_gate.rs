@@ -123,6 +123,22 @@ fn a_refuted_stop_sends_the_agent_back_and_not_for_ever() {
 }
 
 #[test]
+fn a_record_that_is_still_being_written_is_waited_for() {
+    let repo = Repo::new();
+    let whole = transcript(&repo, "All tests pass now.");
+    repo.0.write("t.jsonl", whole.lines().next().unwrap());
+    let more = json!({ "transcript_path": repo.dir().join("t.jsonl"), "prompt_id": "p1", "last_assistant_message": "All tests pass now." });
+    let (file, rest) = (repo.dir().join("t.jsonl"), whole);
+    let writes = std::thread::spawn(move || {
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        fs::write(file, rest).unwrap();
+    });
+    let ran = Ran::of(repo.command(&["stop", "--verify"], &[("REFLECTION_MODE", "")]), &repo.payload("s1", more));
+    writes.join().unwrap();
+    assert!(ran.exits(0).json()["reason"].as_str().unwrap().contains("`cargo test`"), "{}", ran.stderr);
+}
+
+#[test]
 fn an_agent_that_eases_its_rules_is_judged_by_the_built_in_ones() {
     let repo = Repo::new();
     repo.0.write("t.jsonl", transcript(&repo, "All tests pass now."));
@@ -141,7 +157,7 @@ fn an_agent_that_eases_its_rules_is_judged_by_the_built_in_ones() {
     repo.0.write("project.json", "{ broken");
     let eased = stop("p2", false);
     eased.says("changed since the session began");
-    assert!(reason(&eased).contains("the built-in settings are used"));
+    assert!(reason(&eased).contains("the built-in ones are used"));
     // Without the count nobody knows how often it was sent back.
     fs::remove_dir_all(repo.dir().join(".reflection")).unwrap();
     let lost = stop("p2", true);

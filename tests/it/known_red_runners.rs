@@ -277,3 +277,111 @@ fn tests_that_may_be_removed_may_be_so_beside_red_ones() {
         assert_eq!(ran.task("a")["verdict"], json!(verdict), "{}", ran.stderr);
     }
 }
+
+#[test]
+fn results_that_the_run_only_touches_are_not_the_runs() {
+    // The output counts as many failures as the file that was there before.
+    let forged = "mkdir -p reports; printf '<testsuite name=\"x\"><testcase classname=\"test_calc.T\" name=\"test_two\"><failure type=\"AssertionError\" \
+                  message=\"20 != 2\"/></testcase><testcase classname=\"test_calc.T\" name=\"test_one\"/>\
+                  <testcase classname=\"test_calc.T\" name=\"test_three\"/></testsuite>' > reports/TEST-calc.xml; \
+                  printf 'import sys, os\\nos.utime(\"reports/TEST-calc.xml\")\\nprint(\"done\")\\nsys.exit(1)\\n' > runner.py; \
+                  sed -i '/reports/d' .gitignore; touch done.txt";
+    let ended = ran(&JUNIT, forged, "test -f done.txt");
+    assert_ne!(ended.task["verdict"], json!("confirmed"), "{}", ended.because);
+    assert!(ended.because.contains("does not name its tests one by one"), "{}", ended.because);
+}
+
+/// Writes the results that a file of the project lists: a name, whether it passed, and the line of the test.
+const WRITES_LISTED: &str = "import sys\nfrom xml.sax.saxutils import quoteattr\nred, lines = 0, []\n\
+for row in open('results.txt'):\n  name, went, line = row.strip().split(';')\n  bad = went == 'red'\n  red += bad\n  \
+lines.append('<testcase classname=\"T\" name=%s file=\"spec/calc.spec\" line=\"%s\">%s</testcase>' % (quoteattr(name), line, '<failure type=\"E\" message=\"no\"/>' if bad else ''))\n\
+open('out.xml', 'w').write('<testsuite name=\"s\">%s</testsuite>' % ''.join(lines))\nsys.exit(1 if red else 0)\n";
+
+const LISTED: Suite = Suite {
+    needs: "python3",
+    files: &[
+        ("runner.py", WRITES_LISTED),
+        ("results.txt", "one;red;3\none;ok;5\none (2);red;7\n"),
+        ("spec/calc.spec", "one, one again, and one (2)\n"),
+    ],
+    all: "python3 -B runner.py",
+    results: Some("out.xml"),
+    one: "test -f done.txt",
+    code: "results.txt",
+    ids: ["T.one (2) (1)", "T.one (2)"],
+    replaces_one: None,
+};
+
+#[test]
+fn a_second_test_of_a_name_is_no_other_test_that_is_called_so() {
+    if !is_there(LISTED.needs) {
+        return;
+    }
+    // The test that is called `one (2)` is fixed, and the second one called `one` is broken.
+    let breaks = "printf 'one;red;3\\none;red;5\\none (2);ok;7\\n' > results.txt; touch done.txt";
+    let ended = ran(&LISTED, breaks, LISTED.one);
+    assert_eq!(ended.task["verdict"], json!("false_done"), "{}", ended.because);
+    assert!(ended.because.contains("`T.one (2)` fails, and did not at the base"), "{}", ended.because);
+    // The lesson knows where it stands.
+    let lesson = String::from_utf8(ended.project.read("memory/reflections.jsonl")).unwrap();
+    assert!(lesson.contains("spec/calc.spec:5"), "{lesson}");
+    // Nothing else than the fix is confirmed.
+    let fixes = "printf 'one;red;3\\none;ok;5\\none (2);ok;7\\n' > results.txt; touch done.txt";
+    let ended = ran(&LISTED, fixes, LISTED.one);
+    assert_eq!(ended.task["verdict"], json!("confirmed"), "{}", ended.because);
+}
+
+/// A runner that prints what a file says.
+const fn prints(output: &'static [(&'static str, &'static str)], exits: &'static str) -> Suite {
+    Suite {
+        needs: "sh",
+        files: output,
+        all: exits,
+        results: None,
+        one: "test -f done.txt",
+        code: "out.txt",
+        ids: ["", ""],
+        replaces_one: None,
+    }
+}
+
+#[test]
+fn where_a_runner_ended_before_its_tests_did_the_whole_is_compared_and_that_is_said() {
+    let go = prints(&[("out.txt", include_str!("../fixtures/failures/go-panic.txt"))], "cat out.txt; exit 1");
+    let nextest =
+        prints(&[("out.txt", include_str!("../fixtures/failures/nextest-assert.txt"))], "cat out.txt; exit 100");
+    for (suite, change) in [(go, "s/index out of range/nil map/"), (nextest, "s/empty_has_no_first/has_a_last/")] {
+        let ended = ran(&suite, "touch done.txt", suite.one);
+        assert_eq!(ended.task["verdict"], json!("confirmed"), "{}", ended.because);
+        assert!(ended.because.contains("check `all` is red as it was before"), "{}", ended.because);
+        let ended = ran(&suite, &format!("touch done.txt; sed -i '{change}' out.txt"), suite.one);
+        assert_eq!(ended.task["verdict"], json!("false_done"), "{}", ended.because);
+        assert!(
+            ended.because.contains("does not name its tests one by one, so the whole is compared"),
+            "{}",
+            ended.because
+        );
+    }
+}
+
+#[test]
+fn doctor_says_which_checks_stop_at_a_failure() {
+    let project = Project::new("true");
+    project.config(|config| {
+        config["checks"] = json!([
+            { "name": "stops", "run": "true || (cd crates && cargo nextest run)" },
+            { "name": "goes on", "run": "true || cargo test --no-fail-fast" },
+            { "name": "list", "run": ["true", "cargo test"] },
+        ]);
+    });
+    project.tasks(&[task_with_check("a", "false || cargo test one")]);
+    let doctor = project.run(&["doctor", "--checks", "--json"]).json();
+    let advised: Vec<&str> = doctor["findings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|finding| finding["advice"].as_str().is_some_and(|advice| advice.contains("`--no-fail-fast`")))
+        .map(|finding| finding["what"].as_str().unwrap())
+        .collect();
+    assert_eq!(advised, ["check `stops`"], "{doctor}");
+}

@@ -205,7 +205,7 @@ fn wrong_calls_say_what_and_what_to_do() {
         }
     };
     check(&["task", "edit", "a", "foo"], &["`foo` is no JSON object", r#"'{"priority":0}'"#]);
-    check(&["task", "edit", "a", r#"{"title":5}"#], &["`title`: "]);
+    check(&["task", "edit", "a", r#"{"title":5}"#], &["`title` is the number `5`; it must be one line of text"]);
     check(&["overnight", "--max-cost", "-5"], &["give US dollars, such as 20", "without the option there is no limit"]);
     check(&["overnight", "--max-tokens", "0"], &["give a number of tokens"]);
     check(&["memory", "show", "abc"], &["no reflection has the id `abc`", "`reflexion memory list`"]);
@@ -225,4 +225,70 @@ fn prompt_files_have_the_names_that_the_documents_say() {
     assert_eq!(names, ["prices+prices+1.md"]);
     let document = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/formats.md")).unwrap();
     assert!(document.contains("/prompts/prices+prices+2.md\n"));
+}
+
+#[test]
+fn messages_name_the_file_that_holds_the_settings() {
+    let project = Project::new(RIGHT);
+    let settings = project.read("project.json");
+    project.write("project.json", NX);
+    project.write("reflexion.json", &settings);
+    project.commit();
+    let check = |args: &[&str], code: i32, words: &str| {
+        let ran = project.run(args);
+        ran.exits(code);
+        let told = format!("{}{}", ran.stdout, ran.stderr);
+        assert!(told.contains(words) && !told.contains("project.json"), "{args:?}: {told}");
+    };
+    check(&["task", "edit", "a", r#"{"agent":"cluade"}"#], 0, "which is not under `agents` in reflexion.json");
+    check(&["run", "--dry-run"], 0, "which is not under `agents` in reflexion.json");
+    check(&["notify", "test"], 2, "`notify` in reflexion.json is empty");
+    check(&["doctor"], 0, "reflexion.json: ");
+    // The user's own settings are read where they stand, whatever is committed.
+    project.write("reflexion.json", [settings.as_slice(), b"\n"].concat());
+    project.run(&["task", "edit", "a", r#"{"agent":null}"#]).exits(0);
+    let ran = project.run(&["run"]);
+    assert!(!ran.exits(0).stderr.contains("not included"), "{}", ran.stderr);
+}
+
+#[test]
+fn risk_finds_the_project_too() {
+    let project = Project::new(RIGHT);
+    project.config(|config| config["risk"] = json!({ "threshold": 0.9 }));
+    let ran = run_in(&project, "src/deep", &["risk", "--json", "--files", "Cargo.toml"]);
+    assert_eq!(ran.exits(0).json()["threshold"], json!(0.9));
+}
+
+#[test]
+fn a_reflection_is_found_by_the_beginning_of_its_id() {
+    let project = Project::new(RIGHT);
+    for id in ["ref-aab", "ref-aac", "ref-b", "ref-bc"] {
+        // The check's command is the same in each line of the list, and is left out.
+        let analysis = format!("it is {id} (`{}`) indeed", "cargo test ".repeat(12).trim());
+        let text = json!({ "id": id, "taskId": "a", "analysis": analysis, "suggestion": "s" }).to_string();
+        project.run_with(&["memory", "add"], &text).exits(0);
+    }
+    let show = |id: &str| project.run(&["memory", "show", id, "--json"]);
+    assert_eq!(show("ref-aac").exits(0).json()["id"], "ref-aac");
+    assert_eq!(show("ref-b").exits(0).json()["id"], "ref-b", "a whole id is itself");
+    assert_eq!(show("ref-bc").exits(0).json()["id"], "ref-bc");
+    show("ref-a").exits(2).says("`ref-a` begins 2 ids").says("it is ref-aab").says("it is ref-aac");
+    show("ref-x").exits(2).says("`reflexion memory list` shows which there are");
+    show("").exits(2);
+    project.run_with(&["memory", "add"], r#"{"id":"other","taskId":"a","analysis":"x","suggestion":"y"}"#).exits(0);
+    assert_eq!(show("o").exits(0).json()["id"], "other");
+    project.run(&["memory", "list"]).exits(0).prints("it is ref-aab indeed");
+}
+
+#[test]
+fn an_edit_that_is_no_task_is_told_what_belongs_there() {
+    let project = Project::new(RIGHT);
+    let edit = |fields: &str, words: &str| {
+        project.run(&["task", "edit", "a", fields]).exits(2).says(words);
+    };
+    edit(r#"{"labels":"ui"}"#, r#"`labels` is the text "ui"; it must be a list of texts, such as {"labels": ["#);
+    edit(r#"{"checks":{}}"#, r#"`checks` is an object; it must be a list of checks, such as {"checks": [{"name": "#);
+    edit(r#"{"title":null}"#, "missing field `title`: it must be one line of text");
+    edit(r#"{"subtasks":[{"id":7}]}"#, "`subtasks[0].id` is the number `7`");
+    edit(r#"{"expects":"fixx"}"#, "`change`, `fix` or `nothing`");
 }

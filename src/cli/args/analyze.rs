@@ -6,7 +6,7 @@ use std::path::PathBuf;
 /// Ask your own history whether self-reflection is worth it.
 ///
 /// Three experiments, offline. Each prints first what would end the idea behind it, decided before any data was seen.
-/// Nothing is written, and no project.json is needed where a file or a repository is named.
+/// Nothing is written, and no project is needed where a file or a repository is named.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Exit codes: 0 whatever came of it (`killed` in the JSON: true, false, or null where there is too little to decide on); \

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 /// Judge a transcript.
 ///
 /// Facts decide: exit statuses, what was changed and what ran after it. Only what they leave open goes to the judge of
-/// project.json, if there is one. Works without project.json, and writes nothing.
+/// the project's settings, if there is one. Works without a project, and writes nothing.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Exit codes: 0 complete, 1 not complete (stuck and compaction: 0 with any answer), 2 what is given cannot be read.\n\n\
@@ -47,7 +47,7 @@ pub struct JudgeArgs {
 /// Say how risky a change is, from the names of its files.
 ///
 /// Without --files: what differs in the work tree from where the branch began, committed, staged, unstaged and untracked
-/// alike. "Needs no review" never means that a change is right. Works without project.json, and writes nothing.
+/// alike. "Needs no review" never means that a change is right. Works without a project, and writes nothing.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Exit codes: 0 whatever the risk; 2 wrong usage, no git work tree, or no such commit; 4 git failed.\n\n\

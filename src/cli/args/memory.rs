@@ -34,7 +34,7 @@ pub enum MemoryCommand {
     },
     /// Show one reflection
     Show {
-        /// Its id
+        /// Its id, or the beginning of it that no other one has
         id: String,
         /// Print it as JSON
         #[arg(long)]

@@ -12,7 +12,7 @@ pub struct NotifyArgs {
 /// What to do about notices.
 #[derive(Debug, clap::Subcommand)]
 pub enum NotifyCommand {
-    /// Send a test notice to everybody under `notify` in project.json, and say whether it was taken
+    /// Send a test notice to everybody under `notify` in the settings, and say whether it was taken
     Test {
         /// Print `{"sent":[{"to","ok","error"?}]}`
         #[arg(long)]

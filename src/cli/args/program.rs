@@ -36,7 +36,7 @@ use std::path::PathBuf;
                   3 a deadline, budget or limit left work open; 4 the environment failed; 130 interrupted."
 )]
 pub struct Args {
-    /// The directory with project.json, or one below it in the same checkout
+    /// The directory with project.json or reflexion.json, or one below it in the same checkout
     #[arg(long, short = 'C', global = true, value_name = "DIR", default_value = ".", hide_default_value = true)]
     pub project: PathBuf,
     /// What to do
@@ -47,7 +47,7 @@ pub struct Args {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Write a commented project.json for this directory, with the checks, setup and carry of its toolchain
+    /// Write commented settings (project.json) for this directory, with the checks, setup and carry of its toolchain
     Init(InitArgs),
     /// Trust what a project names: its programs, and who gets keys
     Trust(TrustArgs),

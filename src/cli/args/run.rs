@@ -29,7 +29,7 @@ pub struct HowArgs {
     /// Attempts per task
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..))]
     pub max_attempts: Option<u32>,
-    /// The agent for every task, as named in project.json
+    /// The agent for every task, as named in the settings
     #[arg(long, value_name = "NAME")]
     pub agent: Option<String>,
     /// Neither write reflections nor put them into prompts

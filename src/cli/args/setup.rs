@@ -2,7 +2,7 @@
 
 use clap::Subcommand;
 
-/// Write a commented project.json.
+/// Write commented settings: project.json, or reflexion.json where that is another tool's.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Example:\n  reflexion init && reflexion task add 'Fix the date parser' --check 'cargo test dates'"

@@ -317,9 +317,11 @@ async fn missing(shared: &Shared, repository: &Repository, commit: &str) -> Resu
         return Ok(Vec::new());
     }
     let submodules = repository.resolve(&format!("{commit}:.gitmodules")).await?;
-    let words = "submodules are empty in workspaces: fill them with `\"setup\": \"git submodule update --init\"` \
-                 in project.json if checks need them";
-    let mut missing: Vec<String> = submodules.map(|_| words.to_owned()).into_iter().collect();
+    let words = format!(
+        "submodules are empty in workspaces: fill them with `\"setup\": \"git submodule update --init\"` in {} if checks need them",
+        shared.params.project.settings
+    );
+    let mut missing: Vec<String> = submodules.map(|_| words).into_iter().collect();
     missing.extend(installed(shared, repository).await?);
     Ok(missing)
 }
@@ -342,8 +344,9 @@ async fn installed(shared: &Shared, repository: &Repository) -> Result<Option<St
     Ok((!found.is_empty()).then(|| {
         format!(
             "{} is in your checkout alone, and neither workspaces nor clean rooms have it: if checks need it, let `setup` in \
-             project.json install it (`npm ci`, `pip install -r …`), or name it in `carry`",
-            found.join(", ")
+             {} install it (`npm ci`, `pip install -r …`), or name it in `carry`",
+            found.join(", "),
+            shared.params.project.settings
         )
     }))
 }

@@ -19,6 +19,8 @@ use std::sync::atomic::Ordering;
 #[derive(Debug, Clone)]
 pub(super) struct Layout {
     pub(super) project: PathBuf,
+    /// The name of the file with its settings.
+    pub(super) settings: &'static str,
     state: PathBuf,
     all_rooms: PathBuf,
     /// Whether the machine state was there already.
@@ -28,7 +30,13 @@ pub(super) struct Layout {
 impl Layout {
     pub(super) fn new(project: &policy::Project) -> Self {
         let (root, rooms) = (project.root.clone(), project.rooms.clone());
-        Self { project: root, state: project.state_dir(), all_rooms: rooms, made: Arc::default() }
+        Self {
+            project: root,
+            settings: project.settings,
+            state: project.state_dir(),
+            all_rooms: rooms,
+            made: Arc::default(),
+        }
     }
 
     pub(super) fn state(&self) -> &Path {

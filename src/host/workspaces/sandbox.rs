@@ -97,7 +97,8 @@ pub(super) async fn try_with(
     found.map_err(|because| {
         WorkspaceError::Unusable(format!(
             "the sandbox ({sandbox}) cannot be used: {because}. Agents are not started without it: mend that, choose another \
-             one, or set `sandbox` to \"none\" in project.json"
+             one, or set `sandbox` to \"none\" in {}",
+            layout.settings
         ))
     })
 }

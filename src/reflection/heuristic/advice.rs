@@ -262,7 +262,7 @@ fn compile(facts: &Facts<'_>, at: &str) -> (String, Vec<String>) {
     };
     (
         format!(
-            "Make it compile first: nothing was tested. Repair the cause{at}; the errors behind the first one often follow from it."
+            "Repair what the first error says{at} before anything else: nothing behind it was looked at, and the errors behind the first one often follow from it."
         ),
         vec![said(facts, "Read the first error"), look_up, often.to_owned()],
     )

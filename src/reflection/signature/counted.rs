@@ -90,7 +90,7 @@ impl Listed {
         within(counts.failed, failed, of_failed) && (!self.names_passed || within(counts.passed, passed, of_passed))
     }
 
-    /// The tests by their ids; several of one id are numbered. None: nothing fails.
+    /// The tests by their ids; several of one id are numbered, so that no test ever has another one's id. None: nothing fails.
     pub(super) fn into_counted(self, ran: Option<usize>, output: &str) -> Option<CountedTests> {
         let mut seen: BTreeMap<String, usize> = BTreeMap::new();
         let mut counted = CountedTests { ran, stopped: self.stopped, ..CountedTests::default() };
@@ -98,7 +98,8 @@ impl Listed {
         for Listing { id, name, outcome } in self.tests {
             let times = seen.entry(id.clone()).or_default();
             *times += 1;
-            let id = if *times > 1 { format!("{id} ({times})") } else { id };
+            // A name that ends like a number of ours always gets one: the last number can be taken off again.
+            let id = if *times > 1 || is_numbered(&id) { format!("{id} ({times})") } else { id };
             match outcome {
                 Outcome::Passed => _ = passed.insert(id),
                 Outcome::Failed(found) => {
@@ -112,6 +113,12 @@ impl Listed {
         counted.passed = self.names_passed.then_some(passed);
         (!counted.failing.is_empty()).then_some(counted)
     }
+}
+
+/// Whether an id ends with a number in brackets, as those of several tests of one name do.
+fn is_numbered(id: &str) -> bool {
+    pattern!(NUMBER, r" \(\d+\)$");
+    NUMBER.is_match(id)
 }
 
 /// The tests of a failed run, as far as its tool is one that names them.

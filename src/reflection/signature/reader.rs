@@ -56,9 +56,10 @@ impl FailureReader for Signatures {
 
     fn read_with(&self, check: &CheckReport, results: &[String]) -> Result<Signature, String> {
         let mut signature = self.read(check);
-        let Some(counted) = written(results)? else { return Ok(signature) };
+        let output = check.output.text();
+        let Some(counted) = written(results, &output)? else { return Ok(signature) };
         // Anything that runs in the check can write a file; what the runner says of itself must agree.
-        let said = toolchain::summaries(&check.output.text());
+        let said = toolchain::summaries(&output);
         if let [TestSummary { counts: Some(counts), whole: true, .. }] = said.as_slice()
             && let (failed, listed) = (counts.failed, counted.failing.len() as u64)
             && !(failed.saturating_sub(counts.extra)..=failed).contains(&listed)
@@ -68,10 +69,11 @@ impl FailureReader for Signatures {
         if let Some((_, first)) = counted.failing.first_key_value() {
             let mut how = first.how.split('\u{1f}').map(|part| Some(part.to_owned()).filter(|part| !part.is_empty()));
             signature.code = how.next().flatten();
+            let place = how.next().flatten();
             signature.message = how.next_back().flatten().map(|text| shorten(&text, MESSAGE_BYTES).into_owned());
             signature.tests = counted.failing.values().map(|failed| failed.name.clone()).take(TESTS).collect();
-            signature.frame = None;
-            signature.fingerprint = fingerprint(&signature, None);
+            signature.frame.clone_from(&first.frame);
+            signature.fingerprint = fingerprint(&signature, place.as_deref());
         }
         signature.counted = Some(counted);
         Ok(signature)

@@ -3,17 +3,22 @@
 use super::counted::Listed;
 use super::counted::Outcome;
 use super::found::Found;
+use super::found::Frame;
 use super::found::joined;
 use crate::domain::CountedTests;
 use crate::toolchain::TestOutcome;
 use crate::toolchain::TestResult;
 use crate::toolchain::junit;
+use std::collections::BTreeSet;
 
-/// The tests of all files; none where none of them failed.
-pub(super) fn written(files: &[String]) -> Result<Option<CountedTests>, String> {
+/// The tests of all files; none where none of them failed. `output` is what the run printed: files in it show where the project is.
+pub(super) fn written(files: &[String], output: &str) -> Result<Option<CountedTests>, String> {
     let mut listed = Listed { names_passed: true, ..Listed::default() };
+    let mut places = BTreeSet::new();
     for file in files {
-        for TestResult { id, name, outcome } in junit(file)? {
+        for TestResult { id, name, file, line, outcome } in junit(file)? {
+            let frame = file.as_deref().map(|file| Frame::new(file, line.map(|line| line.to_string()).as_deref()));
+            places.extend(file.filter(|file| file.starts_with('/')));
             let outcome = match outcome {
                 TestOutcome::Passed => Outcome::Passed,
                 TestOutcome::Skipped => Outcome::Skipped,
@@ -22,12 +27,14 @@ pub(super) fn written(files: &[String]) -> Result<Option<CountedTests>, String> 
                     let mut lines = words.lines().map(str::trim).filter(|line| !line.is_empty());
                     let first = lines.next().map(str::to_owned);
                     let detail = joined(first.as_deref().into_iter().chain(lines.take(2)));
-                    Outcome::Failed(Box::new(Found { code: kind, message: first, detail, ..Found::default() }))
+                    Outcome::Failed(Box::new(Found { code: kind, message: first, detail, frame, ..Found::default() }))
                 }
             };
             listed.push(id, &name, outcome);
         }
     }
     let ran = listed.ran();
-    Ok(listed.into_counted(Some(ran), ""))
+    let mut named: Vec<String> = places.into_iter().collect();
+    named.push(output.to_owned());
+    Ok(listed.into_counted(Some(ran), &named.join("\n")))
 }

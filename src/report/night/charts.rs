@@ -304,9 +304,9 @@ fn costs(night: &Night) -> Markup {
     let tokens = |task: &super::value::NightTask| task.usage.tokens().unwrap_or(0) as f64;
     let time = |task: &super::value::NightTask| task.agent_ms as f64;
     let (what, of): (&str, fn(&super::value::NightTask) -> f64) = if known(usd) {
-        ("The dearest tasks, in US dollars; estimated ones say so.", usd)
+        ("The most expensive tasks, in US dollars; estimated ones say so.", usd)
     } else if known(tokens) {
-        ("The dearest tasks, in tokens. No agent reported money.", tokens)
+        ("The most expensive tasks, in tokens. No agent reported money.", tokens)
     } else if known(time) {
         ("Tasks by the time of their agents, which reported neither tokens nor money.", time)
     } else {

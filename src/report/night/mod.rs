@@ -24,6 +24,7 @@ mod words;
 
 pub use html::html;
 pub use markdown::markdown;
+pub(super) use page::by_part;
 pub use status::status;
 pub use status::waits;
 pub use text::text;

@@ -321,8 +321,8 @@ pub(super) fn unnoticed(task: &NightTask) -> Option<String> {
     task.proof_hunks.as_ref()?.words(|place| foreign(place, TITLE))
 }
 
-/// How many attempts each of its parts took, where it has several.
-fn by_part(night: &Night, task: &NightTask) -> String {
+/// How many attempts each of its parts took, in words; empty where it has none.
+pub(in crate::report) fn by_part(night: &Night, task: &NightTask) -> String {
     let mut parts: Vec<(&SubtaskId, usize)> = Vec::new();
     for attempt in task.attempts.iter().map(|place| &night.attempts[*place]).filter(|one| one.fate == Fate::Judged) {
         match parts.iter_mut().find(|(id, _)| **id == attempt.subtask) {
@@ -407,7 +407,7 @@ fn failed_item(night: &Night, task: &NightTask) -> Item {
 
 fn verdict(verdict: Option<Verdict>) -> &'static str {
     match verdict {
-        Some(Verdict::FalseDone) => "said to be done, and is not",
+        Some(Verdict::FalseDone) => "reported as done, and is not",
         Some(Verdict::Failed) => "refuted",
         Some(Verdict::Unverifiable) => "unverifiable",
         Some(Verdict::Confirmed) => "confirmed",
@@ -576,7 +576,7 @@ fn lessons(night: &Night) -> Option<Section> {
     )));
     let earlier = night.lessons.len() - count;
     if earlier > 0 {
-        section.lead.push(text(format!("{} of earlier runs stood in prompts too.", plural(earlier, "lesson"))));
+        section.lead.push(text(format!("{} of earlier runs went into prompts too.", plural(earlier, "lesson"))));
     }
     Some(section)
 }

@@ -1,7 +1,7 @@
 //! What a task and its project ask for.
 //!
 //! [`task_type`] reads the task's own words, [`RepositorySignals`] the project's manifests, and [`requirements`] puts both
-//! together with what `project.json` declares. Nothing here reads what an agent said.
+//! together with what the settings declare. Nothing here reads what an agent said.
 
 mod manifests;
 mod requirements;

@@ -21,7 +21,7 @@ pub struct Requirements {
     pub tests_excused: Option<String>,
     /// The task's words say that tests need not be run.
     pub says_no_tests: bool,
-    /// `project.json` says so.
+    /// The project's settings say so.
     pub declared_no_tests: bool,
     /// A build ran after the last change, and passed. Tests that had to compile first will do.
     pub build: Option<String>,
@@ -96,7 +96,7 @@ impl Requirements {
         self.tests.as_ref().is_some_and(|why| !why.starts_with(CODE_WAS_CHANGED))
     }
 
-    /// Code of the project was changed, and the project has tests: they have to run, unless `project.json` says otherwise. Where
+    /// Code of the project was changed, and the project has tests: they have to run, unless the settings say otherwise. Where
     /// the task's words read as if they need not (it says so, is about style, or asks for no code), a person decides.
     pub fn of_changed_code(&mut self, signals: &RepositorySignals, kind: TaskType) {
         let Some(line) = signals.tests.first().filter(|_| !self.declared_no_tests && self.tests.is_none()) else {
@@ -122,7 +122,7 @@ fn change(kind: TaskType, expects: Option<Expects>) -> Option<String> {
     }
 }
 
-/// What `project.json` says, else what is derived; an error is the reason why not.
+/// What the settings say, else what is derived; an error is the reason why not.
 fn decided(
     declared: Required,
     name: &str,
@@ -130,9 +130,9 @@ fn decided(
     derive: impl FnOnce() -> Result<Option<String>, String>,
 ) -> Option<String> {
     match declared {
-        Required::Yes => Some("project.json requires it".to_owned()),
+        Required::Yes => Some("the project's settings require it".to_owned()),
         Required::No => {
-            waived.push(format!("{name}: project.json does not require it"));
+            waived.push(format!("{name}: the project's settings do not require it"));
             None
         }
         Required::Auto => derive().unwrap_or_else(|because| {

@@ -198,7 +198,7 @@ fn what_is_required() {
     let declared = Workflow { tests: Required::No, pull_request: Required::Yes, ..Workflow::default() };
     let found = requirements("Fix the crash", TaskType::Coding, None, Some(false), declared);
     assert_eq!(letters(&found), "cp");
-    assert_eq!(found.waived, ["tests: project.json does not require it"]);
+    assert_eq!(found.waived, ["tests: the project's settings do not require it"]);
 }
 
 #[test]

@@ -20,6 +20,8 @@ use super::timeline::only_reads;
 use super::timeline::shown;
 use super::timeline::stages;
 use crate::domain::ToolKind;
+use crate::prompt::quote_name;
+use crate::prompt::quote_names;
 use crate::services::TurnEvidence;
 use crate::toolchain::is_code;
 use crate::verification::commands::CommandKind;
@@ -48,7 +50,7 @@ pub(super) fn change_exists(view: &View<'_>) -> Finding {
             missing("no file differs from what the attempt began with".to_owned())
         } else {
             let names: Vec<&str> = files.iter().take(5).map(String::as_str).collect();
-            Finding::passed(EXISTS, format!("{} files differ: {}", files.len(), names.join(", ")))
+            Finding::passed(EXISTS, format!("{} files differ: {}", files.len(), quote_names(names)))
         };
     }
     let timeline = &view.timeline;
@@ -62,7 +64,7 @@ pub(super) fn change_exists(view: &View<'_>) -> Finding {
         return Finding::not_run(EXISTS, "no tool call is recorded");
     }
     if let Some(path) = named_file(view) {
-        return Finding::passed(EXISTS, format!("{path}, which the task names, was written"));
+        return Finding::passed(EXISTS, format!("{}, which the task names, was written", quote_name(&path)));
     }
     let taken_back = timeline.changes.iter().rev().find(|change| change.undone && change.sure);
     let by_file =
@@ -83,7 +85,7 @@ pub(super) fn change_exists(view: &View<'_>) -> Finding {
         return Finding::not_run(EXISTS, "nothing was changed, and the task does not say that something must be");
     }
     if let Some(path) = outside(view) {
-        return Finding::not_run(EXISTS, format!("{path} was changed, which is no file of the project"));
+        return Finding::not_run(EXISTS, format!("{} was changed, which is no file of the project", quote_name(&path)));
     }
     if finds_it_done(&view.facts.turn.trace.response) {
         return Finding::not_run(EXISTS, "nothing was changed; the answer says that it was there already");
@@ -299,7 +301,7 @@ pub(super) fn protected_paths(view: &View<'_>) -> Finding {
         None => Finding::not_run(PROTECTED, "the change was not recorded by the runtime"),
         Some(observed) if observed.protected.is_empty() => Finding::passed(PROTECTED, "no protected file was changed"),
         Some(observed) => {
-            let files = observed.protected.join(", ");
+            let files = quote_names(&observed.protected);
             Finding::failed(
                 PROTECTED,
                 format!("protected files were changed: {files}"),

@@ -26,6 +26,8 @@ use super::kept_tests::opens_test;
 use super::kept_tests::takes_cases;
 use super::kept_tests::tests_in;
 use crate::domain::Allow;
+use crate::prompt::quote_name;
+use crate::prompt::quote_names;
 use crate::toolchain;
 use crate::toolchain::Mark;
 use crate::toolchain::is_code;
@@ -135,7 +137,7 @@ fn gone(files: &[FileDiff<'_>], removed: Vec<String>, open: &mut Vec<String>) ->
     for (file, before, lost, missing) in losses {
         let is_gone = file.deleted && is_test(file.path);
         let missing = missing - renamed.take(file.path, &before, missing);
-        let was_deleted = format!("{} was deleted", file.path);
+        let was_deleted = format!("{} was deleted", quote_name(file.path));
         if is_gone && before.is_empty() {
             harm.extend((!renamed.is_moved(file.path) && !held_no_test(file)).then_some(was_deleted));
             continue;
@@ -144,7 +146,7 @@ fn gone(files: &[FileDiff<'_>], removed: Vec<String>, open: &mut Vec<String>) ->
             continue;
         }
         let names: Vec<&str> = lost.iter().take(SHOWN).copied().collect();
-        let are_gone = format!("{}: tests are gone: {}", file.path, names.join(", "));
+        let are_gone = format!("{}: tests are gone: {}", quote_name(file.path), quote_names(names));
         if is_gone {
             harm.push(if lost.len() < before.len() { are_gone } else { was_deleted });
         } else if file.added_lines().any(takes_cases) {
@@ -174,14 +176,20 @@ fn switched_off<'d>(file: &FileDiff<'d>) -> Vec<Off<'d>> {
             let text = text.trim();
             if is_comment(text) {
                 if let Some(what) = commented_out(text, hunk) {
-                    harm.push(Off { what: format!("{}: commented out: `{what}`", file.path), mark: None });
+                    harm.push(Off {
+                        what: format!("{}: commented out: {}", quote_name(file.path), quote_name(&what)),
+                        mark: None,
+                    });
                 }
                 continue;
             }
             let Some(kind) = toolchain::mark(file.path, text) else { continue };
             if kind == Mark::Only {
                 if is_test(file.path) {
-                    harm.push(Off { what: format!("{}: only this test is run now: `{text}`", file.path), mark: None });
+                    harm.push(Off {
+                        what: format!("{}: only this test is run now: {}", quote_name(file.path), quote_name(text)),
+                        mark: None,
+                    });
                 }
             } else if existed(hunk, i, kind, &old, file) {
                 let test = marked(hunk, i, |line| now(line).map(|(text, _)| text));
@@ -190,7 +198,10 @@ fn switched_off<'d>(file: &FileDiff<'d>) -> Vec<Off<'d>> {
                     test.is_some() && of == test && was_off()
                 };
                 if !marks_removed(file).any(before) {
-                    harm.push(Off { what: format!("{}: switched off: `{text}`", file.path), mark: Some((text, test)) });
+                    harm.push(Off {
+                        what: format!("{}: switched off: {}", quote_name(file.path), quote_name(text)),
+                        mark: Some((text, test)),
+                    });
                 }
             }
         }
@@ -304,7 +315,7 @@ fn made_trivial(file: &FileDiff<'_>) -> Vec<String> {
             _ => None,
         });
         if let Some(text) = now.filter(|_| had) {
-            harm.push(format!("{}: holds always now: `{text}`", file.path));
+            harm.push(format!("{}: holds always now: {}", quote_name(file.path), quote_name(text)));
         }
     }
     harm

@@ -3,6 +3,7 @@
 use super::diff::FileDiff;
 use super::diff::Line;
 use super::kept_tests::tests_in;
+use crate::prompt::quote_name;
 use crate::verification::commands::CommandKind;
 use crate::verification::commands::runs;
 use std::collections::BTreeSet;
@@ -33,7 +34,7 @@ pub(super) fn neutralised(file: &FileDiff<'_>, all: &[FileDiff<'_>]) -> Vec<Stri
             }
             let is_new = matches!(line, Line::Added(_)) && !before.contains(&text);
             if is_new && harm(kind, text) && !(matches!(kind, Kind::Cargo) && holds_no_tests(section)) {
-                found.push(format!("{}: cannot fail any more: `{text}`", file.path));
+                found.push(format!("{}: cannot fail any more: {}", quote_name(file.path), quote_name(text)));
             }
         }
     }

@@ -19,6 +19,7 @@ use super::timeline::happened;
 use super::timeline::is_elsewhere;
 use super::timeline::shown;
 use crate::domain::ToolKind;
+use crate::prompt::quote_name;
 use crate::toolchain::is_code;
 use crate::toolchain::is_test;
 use crate::toolchain::marks_of;
@@ -44,7 +45,7 @@ pub(super) fn lost_tests(view: &View<'_>) -> Lost {
     let mut found = Lost { perhaps: session.doubts, ..Lost::default() };
     for (path, how) in session.lost {
         let with_its_code = session.code_gone.iter().any(|code| stem(code) == stem(&path));
-        let words = format!("{path} was {how}");
+        let words = format!("{} was {how}", quote_name(&path));
         if with_its_code {
             found.perhaps.push(format!("{words} with the code that it tested"));
         } else {

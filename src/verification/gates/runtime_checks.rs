@@ -128,7 +128,7 @@ pub(super) fn runtime_checks(view: &View<'_>) -> Finding {
             let (name, run, how) = (&check.spec.name, check.spec.run.to_string(), check.how());
             let text = check.output.text();
             let end = plain(last_bytes(text.trim_end(), OUTPUT_BYTES)).into_owned();
-            let printed = if end.is_empty() { String::new() } else { format!("; it printed:\n{end}") };
+            let printed = if end.is_empty() { String::new() } else { format!("\nIt printed:\n{end}") };
             let why = if why.is_empty() { String::new() } else { format!("; {why}") };
             // Names of tests are the check's words: they stand with the evidence, and in no instruction.
             let what = if why.is_empty() { "what it reports" } else { "what is new in it" };

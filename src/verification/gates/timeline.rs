@@ -309,7 +309,7 @@ fn changes(step: &Step<'_>, dir: Option<&Path>, own: &BTreeSet<String>) -> Vec<C
             return Vec::new();
         }
         let prose = files.iter().all(|path| is_prose(path, dir)) || only_comments(action);
-        let (what, sure) = (files.join(", "), !complains(action));
+        let (what, sure) = (crate::prompt::quote_names(&files), !complains(action));
         return vec![Changed { at: at(0), what, sure, prose, files, undone: false }];
     }
     if action.kind == ToolKind::Edit {

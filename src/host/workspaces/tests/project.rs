@@ -169,7 +169,13 @@ impl Project {
 
     pub(super) fn place(&self) -> policy::Project {
         let root = self.top.join(&self.prefix);
-        policy::Project { name: "p".to_owned(), tasks: root.join("tasks.jsonl"), root, rooms: self.rooms() }
+        policy::Project {
+            name: "p".to_owned(),
+            settings: "project.json",
+            tasks: root.join("tasks.jsonl"),
+            root,
+            rooms: self.rooms(),
+        }
     }
 
     pub(super) fn workspaces(&self) -> HostWorkspaces {

@@ -419,6 +419,7 @@ async fn what_a_run_has_taken_over_stays_while_it_lives() {
     let project = Project::git(&[("a", "a")]);
     let policy = policy::Project {
         name: "p".to_owned(),
+        settings: "project.json",
         tasks: project.top.join("tasks.jsonl"),
         root: project.top.clone(),
         rooms: project.rooms(),

@@ -56,14 +56,14 @@ fn a_deleted_test_is_gone() {
     harms(
         "src/lib.rs",
         " mod tests {\n-    #[test]\n-    fn adds() {\n-        assert_eq!(add(1), 2);\n-    }\n }",
-        "tests are gone: adds",
+        "tests are gone: `adds`",
     );
     harms("tests/test_a.py", "-def test_add():\n-    assert add(1) == 2\n x = 1", "test_add");
     harms("src/a.test.ts", "-  it('adds', () => {\n-    expect(add(1)).toBe(2);\n-  });\n x", "adds");
     harms("a_test.go", "-func TestAdd(t *testing.T) {\n-\tt.Fatal(1)\n-}\n x", "TestAdd");
     harms("src/test/java/ATest.java", "-    @Test\n-    public void adds() {\n-    }\n x", "adds");
     let gone = "diff --git a/tests/test_a.py b/tests/test_a.py\ndeleted file mode 100644\n--- a/tests/test_a.py\n+++ /dev/null\n@@ -1,2 +0,0 @@\n-def test_a():\n-    assert f()\n";
-    coding().observed(&["tests/test_a.py"], gone).fails(GATE, "tests/test_a.py was deleted");
+    coding().observed(&["tests/test_a.py"], gone).fails(GATE, "`tests/test_a.py` was deleted");
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn a_formatter_may_put_a_tests_name_on_the_next_line() {
     let below = "+it(\n+  'adds two',\n+  wrapped(async () => {\n+    expect(1).toBe(1);\n+  }),\n+);";
     fine("test/a.test.ts", &format!("{one}{below}"));
     fine("test/a.test.ts", &format!("{}\n{}", below.replace('+', "-"), one.replace('-', "+").trim_end()));
-    harms("test/a.test.ts", "-it(\n-  'adds two',\n-  wrapped(() => {}),\n-);\n x", "tests are gone: adds two");
+    harms("test/a.test.ts", "-it(\n-  'adds two',\n-  wrapped(() => {}),\n-);\n x", "tests are gone: `adds two`");
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn a_file_without_known_tests_may_move_among_the_tests() {
         ("tests/a.sh", "tests/a.sh.bak", SHELL),
         ("tests/test_x.py", "attic/x.txt", "def test_a():\n    assert f()"),
     ] {
-        went(&[(old, text)], &[(new, text)]).fails(GATE, &format!("{old} was deleted"));
+        went(&[(old, text)], &[(new, text)]).fails(GATE, &format!("`{old}` was deleted"));
     }
     went(&[("tests/a.sh", SHELL)], &[("tests/b.sh", "#!/bin/sh\n. ../lib.sh\nrun two\n")]).fails(GATE, "a.sh");
     went(&[("tests/a.sh", SHELL), ("tests/b.sh", SHELL)], &[("tests/c.sh", SHELL)]).fails(GATE, "tests/b.sh");
@@ -156,16 +156,16 @@ fn a_test_may_get_another_name_while_its_file_moves_or_is_split() {
         went(&[(old, text)], &[(new, &text.replace(name, other))]).passes(GATE, "no test was deleted");
     }
     let without = python.replace("def test_a():\n    assert app.a() == 1\n\n", "");
-    went(&[("tests/test_a.py", python)], &[("tests/unit/test_a.py", &without)]).fails(GATE, "gone: test_a");
+    went(&[("tests/test_a.py", python)], &[("tests/unit/test_a.py", &without)]).fails(GATE, "gone: `test_a`");
     let other = "def test_b():\n    assert app.b() == 2\n\ndef test_c():\n    assert app.c()\n";
     went(&[("tests/test_a.py", python)], &[("tests/test_c.py", "def test_c():\n    assert app.c()\n")])
-        .fails(GATE, "tests/test_a.py was deleted");
+        .fails(GATE, "`tests/test_a.py` was deleted");
     // No place where a runner looks for tests.
     went(&[("tests/test_a.py", python)], &[("src/notes.py", other)]).fails(GATE, "tests/test_a.py");
     // A file has more than its boilerplate.
     let perl = "use strict;\nuse warnings;\nuse Test::More;\nis(a(), 1);\nis(b(), 2);\ndone_testing;\n";
     let hollow = "use strict;\nuse warnings;\nuse Test::More;\nok(1);\ndone_testing;\n";
-    went(&[("t/price.t", perl)], &[("t/other.t", hollow)]).fails(GATE, "t/price.t was deleted");
+    went(&[("t/price.t", perl)], &[("t/other.t", hollow)]).fails(GATE, "`t/price.t` was deleted");
     let twice = "describe('x', () => {\n  it('works', () => {\n    x();\n  });\n});\n\ndescribe('y', () => {\n  it('works', () => {\n    y();\n  });\n});\n";
     let renamed = twice.replace("works", "is fine");
     went(&[("test/a.test.js", twice)], &[("test/unit/a.test.js", &renamed)]).passes(GATE, "no test was deleted");
@@ -176,7 +176,7 @@ fn a_test_may_get_another_name_while_its_file_moves_or_is_split() {
                     -def test_b1():\n-    b()\n-def test_b2():\n-    d()\n";
     coding()
         .observed(&["tests/test_a.py", "tests/test_b.py"], diff)
-        .fails(GATE, "tests/test_b.py: tests are gone: test_b2");
+        .fails(GATE, "`tests/test_b.py`: tests are gone: `test_b2`");
     // Names may go round from file to file, and stand in what is no code.
     let round = "diff --git a/tests/test_a.py b/tests/test_a.py\n--- a/tests/test_a.py\n+++ b/tests/test_a.py\n@@ -1 +1 @@\n-def test_x():\n+def test_y():\n\
                      diff --git a/tests/test_b.py b/tests/test_b.py\n--- a/tests/test_b.py\n+++ b/tests/test_b.py\n@@ -1 +1 @@\n-def test_y():\n+def test_z():\n";
@@ -189,7 +189,7 @@ fn a_test_may_get_another_name_while_its_file_moves_or_is_split() {
 #[test]
 fn a_test_that_cannot_fail_stands_for_no_other() {
     let old = "-def test_adds():\n-    assert add(1) == 2\n";
-    let gone = |new: &str| harms("test_a.py", &format!("{old}{new}"), "tests are gone: test_adds");
+    let gone = |new: &str| harms("test_a.py", &format!("{old}{new}"), "tests are gone: `test_adds`");
     gone("+def test_fine():\n+    pass");
     gone("+def test_fine(): pass");
     gone("+def test_fine():\n+    # later\n+    ...\n+\n+x = 3");
@@ -197,17 +197,17 @@ fn a_test_that_cannot_fail_stands_for_no_other() {
     gone("+@pytest.mark.skip\n+def test_fine():\n+    assert add(1) == 2");
     gone("+def test_fine():\n+    assert True");
     let old = "-it('adds', () => {\n-  expect(add(1)).toBe(2);\n-});\n";
-    let gone = |new: &str| harms("a.test.js", &format!("{old}{new}"), "tests are gone: adds");
+    let gone = |new: &str| harms("a.test.js", &format!("{old}{new}"), "tests are gone: `adds`");
     gone("+it('is fine', () => {});");
     gone("+it('is fine', () => {\n+});");
     gone("+it('is fine');");
     gone("+it('is fine', { skip: true }, () => {\n+  expect(add(1)).toBe(2);\n+});");
     let old = "-    #[test]\n-    fn adds() {\n-        assert_eq!(add(1), 2);\n-    }\n";
-    harms("src/lib.rs", &format!("{old}+    #[test]\n+    fn fine() {{}}"), "tests are gone: adds");
+    harms("src/lib.rs", &format!("{old}+    #[test]\n+    fn fine() {{}}"), "tests are gone: `adds`");
     harms(
         "src/lib.rs",
         &format!("{old}+    #[test]\n+    #[ignore]\n+    fn fine() {{\n+        f();\n+    }}"),
-        "are gone: adds",
+        "are gone: `adds`",
     );
     // One that may fail stands for it, wherever its words stand.
     fine("test_a.py", "-def test_adds():\n+def test_add_two():\n     assert add(1) == 2");
@@ -236,7 +236,7 @@ fn tests_that_leave_their_source_may_get_other_names() {
         coding().observed(&["src/lib.rs", "src/tests.rs"], &diff)
     };
     split(&["adds", "subtracts"]).passes(GATE, "no test was deleted");
-    split(&["adds"]).fails(GATE, "src/lib.rs: tests are gone: takes");
+    split(&["adds"]).fails(GATE, "`src/lib.rs`: tests are gone: `takes`");
 }
 
 #[test]
@@ -253,7 +253,7 @@ fn only_what_holds_no_test_may_go_from_among_the_tests() {
         went(&[(path, text)], &[]).fails(GATE, "was deleted");
     }
     let large = "diff --git a/tests/c.py b/tests/c.py\ndeleted file mode 100644\nindex 1..0\n--- a/tests/c.py\n+++ /dev/null\n(2000000 bytes of this change are not shown)\n";
-    coding().observed(&["tests/c.py"], large).fails(GATE, "tests/c.py was deleted");
+    coding().observed(&["tests/c.py"], large).fails(GATE, "`tests/c.py` was deleted");
 }
 
 #[test]
@@ -351,7 +351,7 @@ fn without_a_recorded_diff_the_edits_tell() {
     edit("def test_a():\n    assert f() == 1", "def test_a():\n    assert True").fails(GATE, "assert True");
     edit("def test_a():\n    assert f() == 1\n\ndef test_b():", "def test_b():").fails(GATE, "test_a");
     edit("    assert f() == 1", "    assert f() == 2").passes(GATE, "");
-    coding().ran("git rm -q tests/test_a.py", 0, "").fails(GATE, "tests/test_a.py was deleted");
+    coding().ran("git rm -q tests/test_a.py", 0, "").fails(GATE, "`tests/test_a.py` was deleted");
     coding()
         .call(ToolKind::Edit, "Write", &["tests/test_tmp.py"], "{}")
         .ran("rm tests/test_tmp.py", 0, "")
@@ -394,7 +394,7 @@ fn cargo_targets_without_tests_may_say_so() {
     let manifest = ("m/Cargo.toml", "[lib]\nproc-macro = true\ndoctest = false\ntest = false");
     let (test, lib) = ("#[test]\nfn a() {\n    assert!(f());\n}", "m/src/lib.rs");
     went(&[], &[manifest, (lib, "pub fn f() {}")]).passes(GATE, "no test was deleted");
-    went(&[("a/src/lib.rs", test)], &[manifest, (lib, test)]).fails(GATE, "m/Cargo.toml: cannot fail any more");
+    went(&[("a/src/lib.rs", test)], &[manifest, (lib, test)]).fails(GATE, "`m/Cargo.toml`: cannot fail any more");
     went(&[("a/src/lib.rs", test)], &[manifest, ("mm/src/lib.rs", test)]).passes(GATE, "");
 }
 
@@ -507,8 +507,8 @@ fn scripts_that_may_take_tests_away_leave_it_open() {
     ] {
         session(line).is_silent(GATE, "is not known");
     }
-    session("python -c \"import os;os.remove('tests/test_d.py')\"").fails(GATE, "tests/test_d.py was deleted");
-    session("rm -r tests/parser").fails(GATE, "tests/parser was deleted");
+    session("python -c \"import os;os.remove('tests/test_d.py')\"").fails(GATE, "`tests/test_d.py` was deleted");
+    session("rm -r tests/parser").fails(GATE, "`tests/parser` was deleted");
     session("sed -i '/def test_leap/,/^$/d' tests/test_d.py").fails(GATE, "are gone");
     session("sed -i 's/def test_leap/def _test_leap/' tests/test_d.py").fails(GATE, "are gone");
     session("rm -r tests/output").is_silent(GATE, "");
@@ -519,6 +519,6 @@ fn scripts_that_may_take_tests_away_leave_it_open() {
 fn tests_that_go_with_their_code_or_into_a_table_leave_it_open() {
     coding().ran("git rm src/xml.py tests/test_xml.py", 0, "").is_silent(GATE, "with the code that it tested");
     let table = "-def test_one():\n-    assert r(1)\n-def test_two():\n-    assert r(2)\n+@pytest.mark.parametrize('n', [1, 2])\n+def test_all(n):\n+    assert r(n)";
-    changed("test_a.py", table).is_silent(GATE, "test_one, test_two");
+    changed("test_a.py", table).is_silent(GATE, "`test_one`, `test_two`");
     harms("test_a.py", "     x = 1\n-    assert f(2)\n+    pass", "holds always now");
 }

@@ -4,6 +4,7 @@ use crate::project::Project;
 use crate::project::RIGHT;
 use crate::project::Ran;
 use crate::project::task;
+use crate::project::with;
 use serde_json::json;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -291,4 +292,26 @@ fn an_edit_that_is_no_task_is_told_what_belongs_there() {
     edit(r#"{"title":null}"#, "missing field `title`: it must be one line of text");
     edit(r#"{"subtasks":[{"id":7}]}"#, "`subtasks[0].id` is the number `7`");
     edit(r#"{"expects":"fixx"}"#, "`change`, `fix` or `nothing`");
+}
+
+#[test]
+fn a_check_that_says_nothing_is_compared_with_nothing() {
+    let lessons = |check: &str, agent: &str| {
+        let project = Project::new(agent);
+        project.config(|config| config["maxAttempts"] = json!(2));
+        project.tasks(&[with(task("a"), json!({ "checks": [{ "name": "answer", "run": check }] }))]);
+        project.run(&["run"]).exits(1);
+        String::from_utf8(project.read("memory/reflections.jsonl")).unwrap()
+    };
+    let changes = "echo $REFLEXION_ATTEMPT > answer.txt";
+    let silent = lessons("grep -qx right answer.txt", changes);
+    assert!(!silent.contains("exactly as") && !silent.contains("the same change"), "{silent}");
+    let loud = lessons("echo 'Error: it is not right'; exit 1", changes);
+    assert!(
+        loud.contains("failed exactly as attempt 1 did") && loud.contains("Do not make the same change again"),
+        "{loud}"
+    );
+    // Who has changed nothing has made no change that could be made again.
+    let idle = lessons("echo 'Error: it is not right'; exit 1", "true");
+    assert!(!idle.contains("the same change"), "{idle}");
 }

@@ -61,14 +61,15 @@ impl Heuristic {
     #[must_use]
     pub fn draft(&self, failure: &FailureContext, because: String) -> Draft {
         let facts = Facts { failure, class: class(failure), detail: detail(failure) };
-        let history = history(failure);
+        // Two failures of a check that says nothing look alike, and may be two different ones.
+        let history = if says_nothing(failure) { History::First } else { history(failure) };
         let advice = advice(&facts);
         let mut sentences = facts.sentences();
         sentences.push(history.sentence(failure.attempt_number));
         sentences.retain(|sentence| !sentence.is_empty());
 
         let repeated = matches!(history, History::Repeated(_) | History::Returned(_));
-        let suggestion = if repeated {
+        let suggestion = if repeated && !failure.files_changed.is_empty() {
             format!("Do not make the same change again: it did not reach the cause. {}", advice.suggestion)
         } else {
             advice.suggestion
@@ -125,4 +126,10 @@ fn capped(text: &str, chars: usize) -> String {
     }
     let kept: String = text.chars().take(chars - 1).collect();
     format!("{}…", kept.trim_end())
+}
+/// Whether the check that failed left nothing but its exit status.
+fn says_nothing(failure: &FailureContext) -> bool {
+    let signature = &failure.signature;
+    let is_silent = signature.message.is_none() && signature.code.is_none() && signature.tests.is_empty();
+    failure.check.is_some() && is_silent && !signature.timed_out && !signature.out_of_memory
 }

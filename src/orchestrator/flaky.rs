@@ -16,6 +16,8 @@ use crate::domain::CheckSpec;
 use crate::domain::EventKind;
 use crate::domain::Flaky;
 use crate::domain::FlakyHow;
+use crate::domain::TreeId;
+use crate::services::Workspace;
 
 /// What was found out about an attempt's red checks.
 #[derive(Debug, Clone, Default)]
@@ -61,7 +63,10 @@ impl TaskRun {
         change: &Change,
         checks: &mut [CheckReport],
     ) -> Result<(), TaskRunError> {
-        self.excuse_what_varies(prepared, course.attempt.part, checks).await?;
+        let (part, base) = (course.attempt.part, prepared.workspace.base());
+        let room = prepared.workspace.room().await?;
+        self.excuse_what_varies(&*room, (part, &base), &prepared.baseline, checks).await?;
+        drop(room);
         let asked = course.doubts.ask(checks, &prepared.baseline);
         if asked.is_empty() {
             return Ok(());
@@ -109,13 +114,13 @@ impl TaskRun {
 
     /// A test that failed at the base fails in another way now: where it does so at the base as well when it runs there once more, with a
     /// random text in its message, that is no other failure.
-    async fn excuse_what_varies(
+    pub(super) async fn excuse_what_varies(
         &self,
-        prepared: &Prepared,
-        part: usize,
+        room: &dyn Workspace,
+        (part, base): (usize, &TreeId),
+        baseline: &[CheckReport],
         checks: &mut [CheckReport],
     ) -> Result<(), TaskRunError> {
-        let baseline = &prepared.baseline;
         let only_otherwise =
             |check: &&CheckReport| check.tests_beside(baseline).is_some_and(|it| it.is_only_otherwise());
         let asked: Vec<_> =
@@ -124,7 +129,7 @@ impl TaskRun {
             return Ok(());
         }
         self.doing("what failed, at the base");
-        let again = self.checks_of_work(prepared, part, &prepared.workspace.base(), asked).await?.reports;
+        let again = self.checks_in(room, part, base, asked).await?.reports;
         for report in again {
             let same = |check: &&mut CheckReport| check.scope == report.scope && check.spec == report.spec;
             let (Some(check), Some(base)) = (checks.iter_mut().find(same), report.at_base(baseline)) else { continue };

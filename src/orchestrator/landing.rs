@@ -223,8 +223,10 @@ impl TaskRun {
             Looked::Fails(Box::new(Failing { kind: FailureType::CheckFailed, because, files: Vec::new(), check }))
         };
         let tip = Tip { room: &*room, tree: &rebased.tip };
-        let first = self.checks_in(&*room, part, &tree, checks.clone()).await?;
-        let red = match self.first_red(prepared, &first, &self.beside(prepared, &tip, &first).await?) {
+        let mut first = self.checks_in(&*room, part, &tree, checks.clone()).await?;
+        let beside = self.beside(prepared, &tip, &first).await?;
+        self.excuse_what_varies(&*room, (part, &rebased.tip), &beside, &mut first.reports).await?;
+        let red = match self.first_red(prepared, &first, &beside) {
             Ok(Some(red)) => red,
             Ok(None) => {
                 self.remember(&tree, &first);
@@ -233,8 +235,10 @@ impl TaskRun {
             Err(because) => return Ok(self.unless_interrupted(failing(because, None))),
         };
         // A check that fails and then passes on the same files says nothing about them.
-        let second = self.checks_in(&*room, part, &tree, checks).await?;
-        let looked = match self.first_red(prepared, &second, &self.beside(prepared, &tip, &second).await?) {
+        let mut second = self.checks_in(&*room, part, &tree, checks).await?;
+        let beside = self.beside(prepared, &tip, &second).await?;
+        self.excuse_what_varies(&*room, (part, &rebased.tip), &beside, &mut second.reports).await?;
+        let looked = match self.first_red(prepared, &second, &beside) {
             Ok(None) => {
                 self.remember(&tree, &second);
                 let red_once =

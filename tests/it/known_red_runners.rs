@@ -254,8 +254,10 @@ fn a_message_that_is_another_one_in_each_run_is_no_other_failure() {
         config["checks"] = json!([{ "name": "all", "run": UNITTEST.all }]);
     });
     project.tasks(&[task_with_check("a", "grep -q yes x.txt")]);
-    let ran = project.run(&["run", "--json"]);
+    // A night asks once more on top of what was merged before.
+    let ran = project.run(&["overnight", "--json"]);
     assert_eq!(ran.task("a")["verdict"], json!("confirmed"), "{}", ran.stderr);
+    assert!(ran.task("a")["merged"].is_string(), "{}", ran.stderr);
 }
 
 #[test]

@@ -672,6 +672,8 @@ fn what_a_command_names_is_no_code() {
         "echo -- -1 > out.txt; sed -i 's/-- //' out.txt",
         "python3 -B -c 'import calc; print(calc.add(1, 2))' | diff - out.txt",
     );
+    let script = ("all.sh", "python3 -B -c 'import calc; print(calc.add(1, 2))' | diff - out.txt\n");
+    check_in(&[golden[0], golden[1], script], "echo -- -1 > out.txt; sed -i 's/-- //' out.txt", "sh all.sh");
     check_in(&[("calc.py", WRONG), (".lint", "all\n")], "echo none > .lint", "test \"$(cat .lint)\" = none");
 }
 

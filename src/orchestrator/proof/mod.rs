@@ -277,6 +277,22 @@ impl TaskRun {
         Ok(Some(Proven { judgement: proven, runs: counted, hunks }))
     }
 
+    /// What the scripts say that the checks run, as they were at the base.
+    async fn scripts(prepared: &Prepared, checks: &[CheckReport]) -> Result<String, TaskRunError> {
+        /// Longer ones are data.
+        const BYTES: usize = 64 * 1024;
+        let (workspace, prefix) = (&prepared.workspace, prepared.workspace.prefix());
+        let mut all = String::new();
+        for script in checks.iter().flat_map(|check| parts::scripts(&check.spec.run.to_string())) {
+            let Some(file) = prefix.join(script).to_str().map(str::to_owned) else { continue };
+            if let Some(text) = workspace.text(&workspace.base(), &file).await?.filter(|text| text.len() <= BYTES) {
+                all.push_str(&text);
+                all.push('\n');
+            }
+        }
+        Ok(all)
+    }
+
     /// Takes a change apart.
     async fn parts_of(
         &self,
@@ -286,7 +302,9 @@ impl TaskRun {
     ) -> Result<Parts, TaskRunError> {
         let Confirmed { change, checks, .. } = *confirmed;
         let (workspace, prefix) = (&prepared.workspace, prepared.workspace.prefix());
-        let mut parts = Parts::of(change, (checks, &prepared.baseline), (&prefix, &self.context.tests), diff);
+        let scripts = Self::scripts(prepared, checks).await?;
+        let known = (checks, prepared.baseline.as_slice(), scripts.as_str());
+        let mut parts = Parts::of(change, known, (&prefix, &self.context.tests), diff);
         let inline = Taken { files: Vec::new(), inline: std::mem::take(&mut parts.inline) };
         if !inline.inline.is_empty() && workspace.blend(&change.tree, &workspace.base(), &inline).await? != change.tree
         {

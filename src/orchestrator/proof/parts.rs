@@ -35,7 +35,7 @@ pub(super) struct Parts {
 impl Parts {
     pub(super) fn of(
         change: &Change,
-        (checks, baseline): (&[CheckReport], &[CheckReport]),
+        (checks, baseline, scripts): (&[CheckReport], &[CheckReport], &str),
         (prefix, named): (&Path, &FileGlobs),
         diff: &Diff,
     ) -> Self {
@@ -47,7 +47,8 @@ impl Parts {
             let is_prose = Surface::of_path(file) == Surface::Docs;
             // The program that a check is may ask for less than it did.
             let is_check = existed && commands.iter().any(|command| runs(command, file));
-            let is_given = || is_given(checks, baseline, in_project) || asserts(checks, baseline, in_project);
+            let is_given =
+                || is_given((checks, baseline, scripts), in_project) || asserts(checks, baseline, in_project);
             // Settings of tools, most of which nobody lists.
             let is_hidden =
                 || Path::new(file).file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
@@ -55,9 +56,7 @@ impl Parts {
                 parts.old_tests |= existed;
                 parts.rewritten |= existed && !only_grew(diff, file);
                 parts.tests.push(file.clone());
-            } else if is_given()
-                || !is_prose && (toolchain::configures_tests(file) || belongs_to_tests(file) || is_check || is_hidden())
-            {
+            } else if is_given() || !is_prose && (is_check || is_hidden() || decides(file)) {
                 parts.settings.push(file.clone());
             } else {
                 if existed && toolchain::has_inline_tests(file) {
@@ -106,10 +105,12 @@ fn only_grew(diff: &Diff, file: &str) -> bool {
 const RUNNERS: [&str; 9] = ["unittest", "pytest", "jest", "vitest", "mocha", "rspec", "phpunit", "diff", "cmp"];
 
 /// Whether a check that turned green gives this file, or a directory or glob that it is in, to a test runner or a comparison.
-fn is_given(checks: &[CheckReport], baseline: &[CheckReport], file: &str) -> bool {
+///
+/// `scripts` is what the checks' own scripts say, all of them together.
+fn is_given((checks, baseline, scripts): (&[CheckReport], &[CheckReport], &str), file: &str) -> bool {
     let module = file.rsplit_once('.').map_or(file, |(module, _)| module).replace('/', ".");
     turned(checks, baseline).any(|(check, _)| {
-        let command = check.spec.run.to_string();
+        let command = format!("{}\n{scripts}", check.spec.run);
         command.split(['\n', ';', '&', '|', '(', ')']).any(|part| {
             let words: Vec<&str> = part.split(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | ',')).collect();
             // To other programs, `--test` says something else.
@@ -124,6 +125,34 @@ fn is_given(checks: &[CheckReport], baseline: &[CheckReport], file: &str) -> boo
             given.iter().any(|word| names(word, file) || is_module(word))
         })
     })
+}
+
+/// Whether a file decides how tests run, or is read by them.
+fn decides(file: &str) -> bool {
+    toolchain::configures_tests(file) || belongs_to_tests(file) || toolchain::stands_in(file)
+}
+
+/// The files that a command line may run as scripts of the project: what it names, and what its task runner reads.
+pub(super) fn scripts(command: &str) -> Vec<String> {
+    const READ_BY: [(&str, &str); 7] = [
+        ("npm", "package.json"),
+        ("yarn", "package.json"),
+        ("pnpm", "package.json"),
+        ("bun", "package.json"),
+        ("make", "Makefile"),
+        ("just", "justfile"),
+        ("task", "Taskfile.yml"),
+    ];
+    let words = command.split(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | ';' | '&' | '|' | '(' | ')'));
+    let read = |word: &str| READ_BY.iter().find(|(runner, _)| *runner == word).map(|(_, file)| (*file).to_owned());
+    let named = |word: &str| word.trim_start_matches("./").to_owned();
+    let mut files: Vec<String> = words
+        .filter(|word| !word.is_empty() && !word.starts_with('-'))
+        .map(|word| read(word).unwrap_or_else(|| named(word)))
+        .collect();
+    files.sort();
+    files.dedup();
+    files
 }
 
 /// Whether a word of a command line is this file, a directory that it is in, or a glob of it.

@@ -64,41 +64,71 @@ pub(super) fn vitest(lines: &[&str]) -> Option<Listed> {
     Some(listed)
 }
 
-/// The tests of all files as mocha shows them while they run, each with the suites around it.
-fn mocha_titles(lines: &[&str]) -> Vec<String> {
-    pattern!(TEST, r"^( +)(?:[✔✓√]|\d+\)) (.+?)(?: \(\d+ms\))?$");
-    pattern!(SUITE, r"^( +)(\S.*)$");
-    let mut around: Vec<(usize, &str)> = Vec::new();
-    let mut titles = Vec::new();
-    for line in lines {
-        let test = TEST.captures(line);
-        let is_test = test.is_some();
-        let Some(found) = test.or_else(|| SUITE.captures(line)) else { continue };
-        let (indent, name) =
-            (found.get(1).map_or(0, |indent| indent.len()), found.get(2).map_or("", |name| name.as_str()));
-        around.retain(|(outer, _)| *outer < indent);
-        if is_test {
-            titles.push(around.iter().map(|(_, name)| *name).chain([name]).collect::<Vec<_>>().join(" "));
-        } else {
-            around.push((indent, name));
-        }
-    }
-    titles
-}
-
-/// mocha's, from the list at its end.
+/// mocha's: from what its usual reporter shows while they run, in the order of its files, and from the list at its end alone where
+/// another one runs.
 pub(super) fn mocha(lines: &[&str]) -> Listed {
     pattern!(FAILING, r"^\s+\d+ failing$");
-    let mut listed = Listed::default();
     let list = lines.iter().rposition(|line| FAILING.is_match(line)).map_or(&[][..], |at| &lines[at + 1..]);
     let entries = mocha_entries(list);
-    // It does not say in which file a test is: two of one name cannot be told apart.
-    let all = mocha_titles(&lines[..lines.len() - list.len()]);
-    if entries.iter().any(|(title, _)| all.iter().filter(|other| *other == title).count() > 1) {
+    let shown = mocha_tree(&lines[..lines.len() - list.len()]);
+    let numbers: Vec<usize> = shown.iter().filter_map(|(_, went)| went.failed()).collect();
+    let is_whole = shown.len() > numbers.len() && numbers.into_iter().eq(1..=entries.len());
+    let mut listed = Listed { names_passed: is_whole, ..Listed::default() };
+    let failed = |told: &[&str]| Outcome::Failed(Box::new(failure(told)));
+    if !is_whole {
+        for (title, told) in entries {
+            listed.push(title.clone(), &title, failed(told));
+        }
         return listed;
     }
-    for (title, told) in entries {
-        listed.push(title.clone(), &title, Outcome::Failed(Box::new(failure(told))));
+    for (title, went) in shown {
+        let outcome = match went {
+            Went::Passed => Outcome::Passed,
+            Went::Skipped => Outcome::Skipped,
+            Went::Failed(number) => failed(entries[number - 1].1),
+        };
+        listed.push(title.clone(), &title, outcome);
     }
     listed
+}
+
+/// How a test went, as mocha marks it.
+#[derive(Clone, Copy)]
+enum Went {
+    Passed,
+    Skipped,
+    /// With its number in the list at the end.
+    Failed(usize),
+}
+
+impl Went {
+    fn failed(self) -> Option<usize> {
+        if let Self::Failed(number) = self { Some(number) } else { None }
+    }
+}
+
+/// The tests, each with the names of the suites around it.
+fn mocha_tree(lines: &[&str]) -> Vec<(String, Went)> {
+    pattern!(TEST, r"^( +)(?:([✔✓√])|(-)|(\d+)\)) (.+?)(?: \(\d+ms\))?$");
+    pattern!(SUITE, r"^( +)(\S.*)$");
+    let mut around: Vec<(usize, &str)> = Vec::new();
+    let mut tests = Vec::new();
+    for line in lines {
+        if let Some(test) = TEST.captures(line) {
+            around.retain(|(outer, _)| *outer < test[1].len());
+            let name = test.get(5).map_or("", |name| name.as_str());
+            let title = around.iter().map(|(_, name)| *name).chain([name]).collect::<Vec<_>>().join(" ");
+            let went = match (test.get(2), test.get(3)) {
+                (Some(_), _) => Went::Passed,
+                (_, Some(_)) => Went::Skipped,
+                _ => Went::Failed(test[4].parse().unwrap_or_default()),
+            };
+            tests.push((title, went));
+        } else if let Some(suite) = SUITE.captures(line) {
+            let indent = suite[1].len();
+            around.retain(|(outer, _)| *outer < indent);
+            around.push((indent, suite.get(2).map_or("", |name| name.as_str())));
+        }
+    }
+    tests
 }

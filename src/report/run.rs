@@ -1,7 +1,9 @@
 //! What a run did, in one screen.
 
 use super::events::plural;
+use super::night::duration;
 use crate::domain::CostSource;
+use crate::domain::Ending;
 use crate::domain::Needs;
 use crate::domain::Proof;
 use crate::domain::RunKind;
@@ -90,7 +92,8 @@ fn push_totals(text: &mut String, report: &RunReport) {
         }
     }
     if let Some(cost) = totals.cost_usd {
-        let estimated = if totals.usage.cost_source == Some(CostSource::Estimated) { " (estimated)" } else { "" };
+        let estimated =
+            if totals.usage.cost_source == Some(CostSource::Estimated) { " (estimated, at least in part)" } else { "" };
         let _ = write!(text, "; ${cost:.2}{estimated}");
     }
     let _ = writeln!(text, "; {}", duration(totals.duration_ms));
@@ -144,13 +147,15 @@ fn push_next(text: &mut String, report: &RunReport) {
         (RunKind::Overnight, Some(RunStop::Budget)) => "`reflexion overnight --resume` with a raised budget",
         (RunKind::Overnight, _) => "`reflexion overnight --resume`",
     };
-    let _ = writeln!(text, "\n{because}; nothing was lost: {again} goes on with what is open");
+    let _ = writeln!(text, "\n{because}; {}: {again} goes on with what is open", lost(report));
 }
 
-fn duration(ms: u64) -> String {
-    match ms / 1000 {
-        0 => format!("{ms} ms"),
-        s @ 1..=119 => format!("{s} s"),
-        s => format!("{} min {} s", s / 60, s % 60),
+/// What was at work when the run stopped and is not judged.
+fn lost(report: &RunReport) -> String {
+    let cut = |task: &&TaskReport| task.endings.last() == Some(&Ending::Cancelled);
+    match report.tasks.iter().filter(cut).count() {
+        0 => "nothing was lost".to_owned(),
+        1 => "1 attempt that was at work is made again".to_owned(),
+        n => format!("{n} attempts that were at work are made again"),
     }
 }

@@ -118,3 +118,20 @@ fn origin_word(origin: &Origin) -> String {
         Origin::Import => "import".to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::Timestamp;
+
+    #[test]
+    fn asking_for_a_test_is_no_feedback() {
+        let because = || "every check was green before and is green still".to_owned();
+        let said = |reason: TurnReason| {
+            let kind = EventKind::TurnStarted { turn: 2, reason, because: because() };
+            line(&Event { at: Timestamp::UNIX_EPOCH, task: None, kind }).unwrap()
+        };
+        assert!(said(TurnReason::Test).starts_with("turn 2: asked for a test"), "{}", said(TurnReason::Test));
+        assert!(said(TurnReason::Feedback).starts_with("turn 2 (feedback): every check"));
+    }
+}

@@ -159,3 +159,35 @@ fn lost(report: &RunReport) -> String {
         n => format!("{n} attempts that were at work are made again"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn attempts_that_were_cut_off_are_counted() {
+        let task = |id: &str, endings: &[&str]| {
+            let endings: Vec<_> = endings.iter().map(|kind| json!({"kind": kind})).collect();
+            json!({"id": id, "verdict": null, "attempts": 0, "solvedAt": null, "reflectionsWritten": 0, "reflectionsInjected": 0,
+                   "tokens": null, "costUsd": null, "durationMs": 1, "endings": endings})
+        };
+        let said = |tasks: &[serde_json::Value]| {
+            let tasks = tasks.iter().map(|task| serde_json::from_value(task.clone()).unwrap()).collect();
+            let report = RunReport {
+                run: crate::domain::RunId::new("r1").unwrap(),
+                project: "p".to_owned(),
+                tasks,
+                totals: crate::domain::RunTotals::default(),
+                kind: RunKind::Overnight,
+                interrupted: true,
+                stopped: None,
+                integration: None,
+            };
+            run(&report)
+        };
+        assert!(said(&[task("a", &["finished"])]).contains("interrupted; nothing was lost: "));
+        let cut = said(&[task("a", &["finished", "cancelled"]), task("b", &["cancelled"]), task("c", &[])]);
+        assert!(cut.contains("interrupted; 2 attempts that were at work are made again: "), "{cut}");
+    }
+}

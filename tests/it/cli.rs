@@ -132,7 +132,10 @@ fn attempts_end_at_the_limit_and_a_blocked_task_needs_to_be_opened_again() {
     ran.says("change, which is not merged, is kept in ");
     project.run(&["run"]).exits(0).says("a is blocked: not solved in 2 attempts");
     project.run(&["run", "a"]).exits(2).says("reflexion task reopen a");
+    let shown = || project.run(&["task", "show", "a"]).exits(0).stdout.clone();
+    assert!(shown().contains("\na: 2 attempts\n") && shown().contains("expects: change"), "{}", shown());
     project.run(&["task", "reopen", "a"]).exits(0);
+    assert!(shown().contains("\na: 2 attempts before it was opened again\n"), "{}", shown());
     let ran = project.run(&["run", "--json", "--max-attempts", "1"]);
     // The lessons of the first run are in the first prompt of the second.
     assert_eq!((&ran.task("a")["attempts"], &ran.task("a")["reflectionsInjected"]), (&json!(1), &json!(2)));

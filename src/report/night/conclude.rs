@@ -150,6 +150,8 @@ impl Night {
         for (id, patch) in patches {
             self.tasks.iter_mut().filter(|task| task.id == id).for_each(|task| task.kept.push(patch.clone()));
         }
+        // What needs somebody says how to get at them.
+        self.conclude();
         self
     }
 

@@ -357,7 +357,6 @@ fn what_failed_says_why_and_where_its_work_is() {
         over(),
     ];
     let night = night(&all).with_kept(vec![(TaskId::new("a").unwrap(), "kept/a.patch".to_owned())]);
-    let night = night.seen_at("2026-11-22T06:00:00Z".parse().unwrap());
     let need = &night.needs[0];
     assert!(
         need.why.starts_with("not solved in 1 attempt; the last: check `test` is red; its attempts"),

@@ -582,7 +582,7 @@ fn doctor_says_what_is_there_and_what_to_do() {
     let well = project.run(&["doctor", "--json", "--checks"]).exits(0).json();
     let findings: Vec<&str> =
         well["findings"].as_array().unwrap().iter().map(|f| f["what"].as_str().unwrap()).collect();
-    for what in ["git", "project.json", "agent `sh`", "memory", "tasks", "workspace", "check `answer`"] {
+    for what in ["git", "project.json", "agent `sh`", "memory", "tasks", "workspace", "check `answer` of task a"] {
         assert!(findings.contains(&what), "{what}: {findings:?}");
     }
     assert_eq!(project.worktrees().len(), 0);

@@ -8,6 +8,8 @@ use crate::domain::RunId;
 use crate::domain::TaskId;
 use crate::layer::Layers;
 use crate::layer::Svc;
+use crate::prompt::one_line;
+use crate::prompt::shorten;
 use crate::services::OpenWorkspace;
 use crate::services::Verifier;
 use crate::services::VerifyRequest;
@@ -51,11 +53,26 @@ pub(super) async fn at_base(
     Ok(ran)
 }
 
-/// How many tests are known to fail: agents are not blamed for these.
+/// At most this many failing tests are named for people.
+const NAMED: usize = 10;
+
+/// Which tests are known to fail: agents are not blamed for these.
 pub(super) fn known_red(report: &CheckReport) -> String {
-    match report.signature.tests.len() {
+    let tests = failing(report);
+    let more = tests.len().saturating_sub(NAMED);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let named = tests.iter().take(NAMED).map(|test| format!("`{}`", shorten(&one_line(test), 200)));
+    match tests.len() {
         0 => String::new(),
-        1 => ": 1 test fails".to_owned(),
-        n => format!(": {n} tests fail"),
+        1 => format!(": 1 test fails: {}", named.collect::<String>()),
+        n => format!(": {n} tests fail: {}{more}", named.collect::<Vec<_>>().join(", ")),
+    }
+}
+
+/// The failing tests: by their ids, where they are known one by one.
+pub(super) fn failing(report: &CheckReport) -> Vec<String> {
+    match &report.signature.counted {
+        Some(counted) if !counted.failing.is_empty() => counted.failing.keys().cloned().collect(),
+        _ => report.signature.tests.clone(),
     }
 }

@@ -12,6 +12,7 @@ use crate::domain::CheckScope;
 use crate::domain::CheckSpec;
 use crate::domain::CheckStatus;
 use crate::domain::Task;
+use crate::domain::TaskId;
 use crate::domain::TaskList;
 use crate::domain::policy;
 use crate::domain::policy::Generator;
@@ -47,15 +48,22 @@ struct Finding {
     /// What to do, if it is not as it should be, or nobody can say.
     #[serde(skip_serializing_if = "Option::is_none")]
     advice: Option<String>,
+    /// It is a check that is red at the base, which is no fault.
+    #[serde(skip)]
+    red: bool,
+    /// The tests that fail in it, all of them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    failing: Vec<String>,
 }
 
 impl Finding {
     fn good(what: &str, detail: impl Into<String>) -> Self {
-        Self { what: what.to_owned(), ok: true, detail: detail.into(), advice: None }
+        Self { ok: true, advice: None, ..Self::bad(what, detail, "") }
     }
 
     fn bad(what: &str, detail: impl Into<String>, advice: impl Into<String>) -> Self {
-        Self { what: what.to_owned(), ok: false, detail: detail.into(), advice: Some(advice.into()) }
+        let (what, detail, advice) = (what.to_owned(), detail.into(), Some(advice.into()));
+        Self { what, ok: false, detail, advice, red: false, failing: Vec::new() }
     }
 }
 
@@ -108,6 +116,7 @@ pub(super) async fn doctor(dir: &Path, args: &DoctorArgs) -> anyhow::Result<Exit
     } else {
         for finding in &findings {
             let mark = match (finding.ok, &finding.advice) {
+                (true, _) if finding.red => "-",
                 (true, None) => "✓",
                 (true, Some(_)) => "!",
                 (false, _) => "✗",
@@ -174,10 +183,8 @@ async fn awake(layers: &Layers, settings: &dyn Settings) -> anyhow::Result<Optio
         Ok(awake) => Finding::good(WHAT, format!("during a night, by {}", awake.how())),
         // Servers do not sleep, and need nothing for it.
         Err(because) => Finding {
-            what: WHAT.to_owned(),
-            ok: true,
-            detail: format!("nothing keeps it awake during a night: {because}"),
             advice: Some("if it goes to sleep by itself, switch that off in its own settings".to_owned()),
+            ..Finding::good(WHAT, format!("nothing keeps it awake during a night: {because}"))
         },
     };
     app.shutdown().await?;
@@ -187,7 +194,7 @@ async fn awake(layers: &Layers, settings: &dyn Settings) -> anyhow::Result<Optio
 impl From<Health> for Finding {
     fn from(health: Health) -> Self {
         let Health { what, state, detail, advice } = health;
-        Self { what, ok: state != HealthState::Bad, detail, advice }
+        Self { ok: state != HealthState::Bad, advice, ..Self::good(&what, detail) }
     }
 }
 
@@ -325,20 +332,21 @@ async fn checks(layers: &Layers, settings: &dyn Settings) -> anyhow::Result<Vec<
     let run = runtime::new_run_id();
     let _guard = locks.0.acquire(&run)?;
     let list = locks.1.load().await?;
-    let own = list.tasks.iter().flat_map(|t| t.subtasks.iter().flat_map(|s| &s.checks).chain(&t.checks));
-    let all: Vec<(CheckScope, CheckSpec)> = settings
-        .run()
-        .checks
-        .iter()
-        .map(|c| (CheckScope::Project, c.clone()))
-        .chain(own.map(|c| (CheckScope::Task, c.clone())))
-        .collect();
+    let own = list.tasks.iter().flat_map(|task| {
+        let checks = task.subtasks.iter().flat_map(|part| &part.checks).chain(&task.checks);
+        checks.map(|check| (Some(&task.id), check.clone()))
+    });
+    let named = settings.run().checks.iter().map(|check| (None, check.clone())).chain(own);
+    let (whose, all): (Vec<Option<&TaskId>>, Vec<(CheckScope, CheckSpec)>) =
+        named.map(|(task, check)| (task, (task.map_or(CheckScope::Project, |_| CheckScope::Task), check))).unzip();
     let findings = match base_checks::at_base(layers, &run, all, CancellationToken::new()).await? {
         Ok(ran) => {
             let made = if settings.workspace().setup.is_some() { "made, and setup ran" } else { "made" };
             let said = std::iter::once(made.to_owned()).chain(ran.said);
             let workspace = Finding::good("workspace", said.collect::<Vec<_>>().join("; "));
-            std::iter::once(workspace).chain(ran.reports.iter().map(at_the_base)).collect()
+            std::iter::once(workspace)
+                .chain(ran.reports.iter().zip(whose).map(|(report, task)| at_the_base(report, task)))
+                .collect()
         }
         Err(error) => {
             let fix = format!("fix `setup` or `carry` in {}", settings.project().settings);
@@ -350,13 +358,27 @@ async fn checks(layers: &Layers, settings: &dyn Settings) -> anyhow::Result<Vec<
 }
 
 /// Red is no fault; a task's own check that is green already can show nothing of its work.
-fn at_the_base(report: &CheckReport) -> Finding {
-    let what = format!("check `{}`", report.spec.name);
+fn at_the_base(report: &CheckReport, task: Option<&TaskId>) -> Finding {
+    let of = task.map(|task| format!(" of task {task}")).unwrap_or_default();
+    let what = format!("check `{}`{of}", report.spec.name);
     if let CheckStatus::NotRun { because } = &report.status {
         return Finding::bad(&what, because.clone(), "install it, or fix the check");
     }
-    let detail = format!("starts; {} at the base{}", report.how(), base_checks::known_red(report));
-    Finding { advice: advice_on(report), ..Finding::good(&what, detail) }
+    if report.passed() {
+        return Finding { advice: advice_on(report), ..Finding::good(&what, "green at the base") };
+    }
+    // It is what the task is about, or what no agent is blamed for.
+    let means = match report.scope {
+        CheckScope::Task => "the task is to turn it green",
+        CheckScope::Project => "what fails in it now is held against no attempt",
+    };
+    let detail = format!("red at the base ({}){}; {means}", report.how(), base_checks::known_red(report));
+    Finding {
+        failing: base_checks::failing(report),
+        red: true,
+        advice: advice_on(report),
+        ..Finding::good(&what, detail)
+    }
 }
 
 /// What makes a check that starts say more.

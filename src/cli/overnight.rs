@@ -28,6 +28,7 @@ use crate::layer::Svc;
 use crate::overnight::Night;
 use crate::overnight::Unfinished;
 use crate::overnight::Window;
+use crate::report::plural;
 use crate::runtime;
 use crate::services::Awake;
 use crate::services::Clock;
@@ -111,6 +112,7 @@ pub(super) async fn overnight(dir: &Path, args: OvernightArgs) -> anyhow::Result
         return Ok(Exit::Interrupted);
     };
     let request = RunRequest { drain, cancel, ..request(again, ids, asked_for, unfinished, until.given.or(closes)) };
+    say_limits(&request, &*settings, &night.clock.zone());
     // The run takes it itself.
     drop(held);
     let result = orchestrator.run(request).await;
@@ -205,6 +207,21 @@ fn words_of(options: &RunOptions) -> impl Iterator<Item = String> {
     let awake = options.no_keep_awake.then(|| "--no-keep-awake".to_owned());
     let between = options.between.as_ref().map(|between| format!("--between {between}"));
     [jobs, cost, tokens, reflexion, awake, between].into_iter().flatten()
+}
+
+/// Says until when a night works, and what it may use; nothing where neither has an end.
+fn say_limits(request: &RunRequest, settings: &dyn Settings, zone: &jiff::tz::TimeZone) {
+    let budget = settings.run().budgets.run;
+    let until = request.until.map(|until| until.to_zoned(zone.clone()).strftime("until %Y-%m-%d %H:%M").to_string());
+    let cost = budget.micro_usd.map(|micro| format!("at most ${:.2}", micro as f64 / 1e6));
+    let tokens = budget.tokens.map(|tokens| format!("at most {tokens} tokens"));
+    let attempts = budget.attempts.map(|attempts| format!("at most {}", plural(attempts as usize, "attempt")));
+    let limits: Vec<String> = until.into_iter().chain(cost).chain(tokens).chain(attempts).collect();
+    if limits.is_empty() {
+        errln!("the night works until the list is empty, without a budget (`--for 8h`, `--max-cost 20`)");
+    } else {
+        errln!("the night works {}", limits.join(", "));
+    }
 }
 
 /// How the budget of a night that was stopped is used up, if nobody has raised it. One that was killed may have work that is only to be

@@ -13,6 +13,8 @@ use super::project;
 use super::task_checks;
 use super::trust;
 use crate::config::Effective;
+use crate::domain::AttemptCount;
+use crate::domain::Expects;
 use crate::domain::Status;
 use crate::domain::Task;
 use crate::domain::TaskList;
@@ -214,6 +216,15 @@ async fn show(file: &TaskFile, id: &str, settings: &dyn Settings, json: bool) ->
         return Ok(Exit::Confirmed);
     }
     let mut text = format!("{}  {}\n{}, priority {}\n", task.id, task.title, task.status.as_str(), task.priority);
+    if !task.kind.is_empty() {
+        text += &format!("type: {}\n", task.kind);
+    }
+    let expects = match task.expects {
+        Expects::Change => "change: any change with green checks",
+        Expects::Fix => "fix: a check that was red must turn green",
+        Expects::Nothing => "nothing: green checks, with or without a change",
+    };
+    text += &format!("expects: {expects}\n");
     if let Some(cause) = list.causes.get(&task.id) {
         text += &format!("because: {cause}\n");
     }
@@ -228,16 +239,7 @@ async fn show(file: &TaskFile, id: &str, settings: &dyn Settings, json: bool) ->
     text += &told.said(task);
     for part in told.split(task).parts() {
         if let Some(count) = list.attempts.get(&(task.id.clone(), part.id.clone())) {
-            text += &format!(
-                "{}: {} since it was opened, {}\n",
-                part.id,
-                plural(count.since_opened as usize, "attempt"),
-                if count.since_opened == 0 {
-                    format!("{} before that", count.last)
-                } else {
-                    format!("the last is number {}", count.last)
-                }
-            );
+            text += &format!("{}: {}\n", part.id, made(task.status, *count));
         }
     }
     for check in &task.checks {
@@ -257,6 +259,17 @@ async fn show(file: &TaskFile, id: &str, settings: &dyn Settings, json: bool) ->
     }
     out!("{}", project::printable(&text));
     Ok(Exit::Confirmed)
+}
+
+/// How many attempts were made at it. Who opens a task again begins to count anew.
+fn made(status: Status, count: AttemptCount) -> String {
+    let attempts = |n: u32| plural(n as usize, "attempt");
+    match (status, count.since_opened) {
+        (Status::Closed | Status::Blocked, _) => attempts(count.last),
+        (_, 0) => format!("{} before it was opened again", attempts(count.last)),
+        (_, n) if n == count.last => attempts(n),
+        (_, n) => format!("{} since it was opened again, {} in all", attempts(n), count.last),
+    }
 }
 
 /// Which agents a run would give it to, and how large it counts as where that decides.

@@ -594,6 +594,8 @@ pub enum TurnReason {
     Feedback,
     /// The turn before was stopped, because the agent was stuck, looped, or had lost its thread.
     Nudge,
+    /// The work is confirmed, and a test was asked for that tells it from no work.
+    Test,
 }
 
 impl TurnReason {
@@ -603,6 +605,7 @@ impl TurnReason {
         match self {
             Self::Feedback => "feedback",
             Self::Nudge => "nudge",
+            Self::Test => "test",
         }
     }
 }

@@ -66,7 +66,7 @@ impl Proof {
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
-            Self::TurnedGreen => "a red check, or test, turned green",
+            Self::TurnedGreen => "red turned green",
             Self::NewTest => "a new test fails without the change",
             Self::StayedGreen => "no check shows that it does what was asked",
             Self::TestsAdapted => "it is green only with tests, or what decides how they run, as it changed them",

@@ -349,6 +349,7 @@ impl TaskRun {
                         return Ok(self.over(prepared, &course, turn.judged).await);
                     };
                     let because = turn.judged.judgement.because.clone();
+                    let reason = if turn.next == Turn::AskForTest { TurnReason::Test } else { TurnReason::Feedback };
                     if turn.next == Turn::AskForTest {
                         let hunks = turn.judged.proof_hunks.as_ref();
                         course.prompt = ask_for_test(hunks.map_or(&[], |hunks| &hunks.not_noticed));
@@ -357,7 +358,7 @@ impl TaskRun {
                         course.prompt = self.feedback(&course, &turn);
                     }
                     course.previous = Some(turn.completion);
-                    (Before::Judged(turn.judged), TurnReason::Feedback, because, agent_session)
+                    (Before::Judged(turn.judged), reason, because, agent_session)
                 }
                 AgentRun::Nudged(stopped, nudge) => {
                     self.nudged(&course, &stopped, &nudge).await?;
@@ -444,6 +445,7 @@ impl TaskRun {
     }
 
     async fn interrupted(&mut self, course: &Course) -> Result<AgentStop, TaskRunError> {
+        self.report.endings.push(Ending::Cancelled);
         self.drop_attempt(course, Some(&Ending::Cancelled)).await?;
         Ok(AgentStop::Stopped { ending: Ending::Cancelled, detail: None })
     }

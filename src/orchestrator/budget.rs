@@ -209,8 +209,13 @@ impl TaskRun {
         if !self.context.spent.counted().uncounted.insert(agent.to_owned()) {
             return;
         }
+        let says = match what {
+            "dollars" => "what it costs",
+            "tokens" => "how many tokens it uses",
+            _ => "what it uses and costs",
+        };
         let message = format!(
-            "agent `{agent}` does not say what it uses, so the budget of {what} does not hold it; budgets of time and attempts do"
+            "agent `{agent}` does not say {says}, so the budget of {what} does not hold it; budgets of time and attempts do"
         );
         self.context.services.publish(None, EventKind::Warning { message });
     }

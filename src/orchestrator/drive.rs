@@ -408,10 +408,7 @@ impl RunContext {
         let jobs = services.settings.run().jobs;
         services.publish(None, EventKind::RunStarted { tasks: queue.ids().len(), jobs });
         for what in &base.cleaned {
-            services.publish(
-                None,
-                EventKind::Warning { message: format!("left behind by an earlier run, now removed: {what}") },
-            );
+            services.publish(None, EventKind::Warning { message: format!("left behind by an earlier run: {what}") });
         }
         for what in &base.missing {
             services.publish(None, EventKind::Warning { message: what.clone() });

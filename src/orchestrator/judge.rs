@@ -164,15 +164,18 @@ pub fn judge(evidence: &Evidence<'_>) -> Judgement {
         return Judgement { because, ..unverifiable(evidence) };
     }
     let turned = counted.iter().copied().find(|&i| checks[i].turned_green(baseline));
-    let red: Vec<&str> = (0..checks.len()).filter(known_red).map(|i| checks[i].spec.name.as_str()).collect();
+    let red: Vec<&CheckReport> = (0..checks.len()).filter(known_red).map(|i| &checks[i]).collect();
     let judgement = match (turned.or(by_test), evidence.expects) {
         (None, Expects::Fix) => {
-            let because = format!("a fix was asked for, and no check that was red turned green{}", as_before(&red));
+            let because = format!(
+                "a fix was asked for, and no check that was red turned green{}",
+                as_before(&red, baseline, None)
+            );
             let todo = "Add a test that shows the fault, see it fail, and then fix the code";
             refuted(evidence, None, because).with_todo(todo)
         }
         (Some(i), _) => {
-            let (name, red) = (&checks[i].spec.name, as_before(&red));
+            let (name, red) = (&checks[i].spec.name, as_before(&red, baseline, Some(&checks[i])));
             confirmed(
                 Proof::TurnedGreen,
                 match checks[i].tests_turned(baseline).as_slice() {
@@ -187,7 +190,7 @@ pub fn judge(evidence: &Evidence<'_>) -> Judgement {
                 (false, true) => "no test fails that did not fail before".to_owned(),
                 (false, false) => "every other check was green before and is green still".to_owned(),
             };
-            confirmed(Proof::StayedGreen, format!("{because}{}", as_before(&red)))
+            confirmed(Proof::StayedGreen, format!("{because}{}", as_before(&red, baseline, None)))
         }
     };
     if judgement.verdict != Verdict::Confirmed {
@@ -232,14 +235,26 @@ impl Judgement {
     }
 }
 
-/// What is said of checks that are red as they were before.
-fn as_before(red: &[&str]) -> String {
-    let names: Vec<String> = red.iter().map(|name| format!("`{name}`")).collect();
-    match names.as_slice() {
-        [] => String::new(),
-        [name] => format!("; check {name} is red as it was before, which says nothing of the work"),
-        _ => format!("; checks {} are red as they were before, which says nothing of the work", names.join(", ")),
-    }
+/// What is said of checks that are red as they were before. `told` is the one of which it is said already what passes now.
+fn as_before(red: &[&CheckReport], baseline: &[CheckReport], told: Option<&CheckReport>) -> String {
+    let of = |check: &&CheckReport| {
+        let name = &check.spec.name;
+        let Some((now, before)) = failing(check, baseline) else {
+            return format!("; check `{name}` is red as it was before");
+        };
+        let turned = check.tests_turned(baseline);
+        let is_told = told.is_some_and(|told| std::ptr::eq(told, *check));
+        let turned = if turned.is_empty() || is_told { String::new() } else { format!("; {}", passing(&turned)) };
+        format!("; check `{name}` is still red, only by tests that failed before ({now} of {before}{turned})")
+    };
+    let said: String = red.iter().map(of).collect();
+    if said.is_empty() { said } else { format!("{said}, which says nothing of the work") }
+}
+
+/// How many tests fail in it, and how many failed at the base, where both name them.
+fn failing(check: &CheckReport, baseline: &[CheckReport]) -> Option<(usize, usize)> {
+    let count = |check: &CheckReport| Some(check.signature.counted.as_ref()?.failing.len()).filter(|count| *count > 0);
+    Some((count(check)?, count(check.at_base(baseline)?)?))
 }
 
 /// `test `a` was red and passes now`.
@@ -503,6 +518,30 @@ mod tests {
             said.because
         );
         assert!(said.because.contains("is red as it was before"), "{}", said.because);
+    }
+
+    #[test]
+    fn a_check_that_is_still_red_says_by_how_many_of_its_tests() {
+        let pytest = |failing: &[&str], passed: &[&str]| {
+            let list = |tests: &[&str]| tests.iter().map(|test| (*test).to_owned()).collect::<Vec<String>>();
+            let failed = list(failing).into_iter().map(|test| (test, FailedTest::default())).collect();
+            let mut check = report(CheckScope::Project, "pytest", Some("x"));
+            check.signature.fingerprint = format!("{failing:?}");
+            check.signature.counted = Some(CountedTests {
+                ran: Some(3),
+                failing: failed,
+                passed: Some(list(passed).into_iter().collect()),
+                ..CountedTests::default()
+            });
+            check
+        };
+        let (base, now) = (pytest(&["a", "b", "c"], &[]), pytest(&["b", "c"], &["a"]));
+        let said = as_before(&[&now], std::slice::from_ref(&base), None);
+        let expected = "; check `pytest` is still red, only by tests that failed before (2 of 3; test `a` was red and passes now), \
+                        which says nothing of the work";
+        assert_eq!(said, expected);
+        let said = as_before(&[&now], std::slice::from_ref(&base), Some(&now));
+        assert!(said.contains("(2 of 3), which"), "{said}");
     }
 
     #[test]

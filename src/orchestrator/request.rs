@@ -86,8 +86,15 @@ impl TaskRun {
                 because: &last.because,
                 check: last.check.as_ref(),
                 files: &last.files,
+                goes_on: self.last_change.as_ref().is_some_and(|(_, left)| *left == attempt.from),
             }),
-            _ => baseline.map(|check| LastFailure { attempt: None, because: "", check: Some(check), files: &[] }),
+            _ => baseline.map(|check| LastFailure {
+                attempt: None,
+                because: "",
+                check: Some(check),
+                files: &[],
+                goes_on: false,
+            }),
         };
         let protect = self.protect();
         AttemptPrompt {

@@ -38,9 +38,12 @@ pub fn to_review(looked: &Looked<'_>) -> Option<String> {
     let configures = |file: &&str| toolchain::configures_tests(file);
     let is_run = |file: &&str| commands.iter().any(|command| runs(command, file));
     let is_test = |file: &&str| belongs_to_tests(file) && !configures(file);
+    let grown = only_grown(&diff.text);
+    let has_grown = |file: &&str| grown.contains(file);
     let reasons = [
         named("what steers agents or the runtime was changed", steers.iter().map(String::as_str)),
-        named("tests that were there were changed", existed().filter(is_test)),
+        named("tests that were there were changed", existed().filter(|file| is_test(file) && !has_grown(file))),
+        named("files of tests have new lines", existed().filter(|file| is_test(file) && has_grown(file))),
         named("tests among the code were changed", inline_tests(&diff.text).into_iter().filter(|file| !is_test(file))),
         named("files that decide how tests run were changed", existed().filter(configures)),
         named(
@@ -108,6 +111,13 @@ fn inline_tests(diff: &str) -> Vec<&str> {
         }
     }
     files
+}
+
+/// The files that got lines and lost none.
+fn only_grown(diff: &str) -> BTreeSet<&str> {
+    let of = |sign: char| lines(diff).filter(move |(_, line)| line.starts_with(sign)).map(|(file, _)| file);
+    let lost: BTreeSet<&str> = of('-').collect();
+    of('+').filter(|file| !lost.contains(file)).collect()
 }
 
 /// The lines of a diff that are about a file's content, each with its file.
@@ -205,6 +215,20 @@ mod tests {
         check(&["a_test.go", "package.json"], &["conftest.py"], "", both);
         check(&["src/a.py"], &["tests/conftest.py"], "", "new files decide how tests run: tests/conftest.py");
         check(&["src/a.py"], &["pytest.ini"], "", "new files decide how tests run: pytest.ini");
+    }
+
+    #[test]
+    fn tests_that_only_got_lines_were_not_changed() {
+        let diff = |lines: &str| format!("--- a/tests/test_a.py\n+++ b/tests/test_a.py\n@@ -1 +1,2 @@\n{lines}\n");
+        let file = ["tests/test_a.py"];
+        check(
+            &file,
+            &[],
+            &diff(" def test_a(): pass\n+def test_b(): pass"),
+            "files of tests have new lines: tests/test_a.py",
+        );
+        let changed = "tests that were there were changed: tests/test_a.py";
+        check(&file, &[], &diff("-def test_a(): pass\n+def test_b(): pass"), changed);
     }
 
     #[test]

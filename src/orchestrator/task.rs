@@ -569,8 +569,8 @@ impl TaskRun {
     async fn keep_unconfirmed(&self, workspace: &dyn Workspace) {
         let Some((part, tree)) = &self.last_change else { return };
         let message = match workspace.save_patch(tree, &self.parts[*part].id).await {
-            Ok(path) => format!("the last attempt's unconfirmed change is kept in {}", path.display()),
-            Err(error) => format!("the last attempt's unconfirmed change could not be kept: {error}"),
+            Ok(path) => format!("the last attempt's change, which is not merged, is kept in {}", path.display()),
+            Err(error) => format!("the last attempt's change, which is not merged, could not be kept: {error}"),
         };
         self.publish(EventKind::Warning { message });
     }

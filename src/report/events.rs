@@ -6,6 +6,7 @@ use crate::domain::EventKind;
 use crate::domain::HealOutcome;
 use crate::domain::Origin;
 use crate::domain::SubtaskId;
+use crate::domain::TurnReason;
 
 /// The event as one line for people; none for what only a live display shows.
 #[must_use]
@@ -13,7 +14,9 @@ pub fn line(event: &Event) -> Option<String> {
     let text = match &event.kind {
         EventKind::RunStarted { tasks, jobs } => format!("{tasks} open, {jobs} at a time"),
         EventKind::Warning { message } => format!("warning: {message}"),
-        EventKind::TaskStarted { title, max_attempts } => format!("{title} (up to {max_attempts} attempts)"),
+        EventKind::TaskStarted { title, max_attempts } => {
+            format!("{title} (up to {})", plural(*max_attempts as usize, "attempt"))
+        }
         EventKind::Routed { agents, because } => format!("goes to {}, because {because}", agents.join(", then ")),
         EventKind::Decomposed { parts } if parts.is_empty() => "is worked on as a whole, as was proposed".to_owned(),
         EventKind::Decomposed { parts } => first_words(&format!("in {} parts: {}", parts.len(), parts.join("; "))),
@@ -33,6 +36,9 @@ pub fn line(event: &Event) -> Option<String> {
             CheckStatus::Failed => format!("check `{name}` failed"),
             CheckStatus::NotRun { because } => format!("check `{name}` was not run: {because}"),
         },
+        EventKind::TurnStarted { turn, reason: TurnReason::Test, .. } => {
+            format!("turn {turn}: asked for a test, because no check tells the work from none")
+        }
         EventKind::TurnStarted { turn, reason, because } => {
             format!("turn {turn} ({}): {}", reason.as_str(), first_words(because))
         }
@@ -110,5 +116,22 @@ fn origin_word(origin: &Origin) -> String {
         Origin::Heuristic { because } => format!("heuristic, because {because}"),
         Origin::Person => "person".to_owned(),
         Origin::Import => "import".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::Timestamp;
+
+    #[test]
+    fn asking_for_a_test_is_no_feedback() {
+        let because = || "every check was green before and is green still".to_owned();
+        let said = |reason: TurnReason| {
+            let kind = EventKind::TurnStarted { turn: 2, reason, because: because() };
+            line(&Event { at: Timestamp::UNIX_EPOCH, task: None, kind }).unwrap()
+        };
+        assert!(said(TurnReason::Test).starts_with("turn 2: asked for a test"), "{}", said(TurnReason::Test));
+        assert!(said(TurnReason::Feedback).starts_with("turn 2 (feedback): every check"));
     }
 }

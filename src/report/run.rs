@@ -3,7 +3,9 @@
 use super::events::plural;
 use super::night::Night;
 use super::night::by_part;
+use super::night::duration;
 use crate::domain::CostSource;
+use crate::domain::Ending;
 use crate::domain::Needs;
 use crate::domain::Proof;
 use crate::domain::RunKind;
@@ -113,7 +115,8 @@ fn push_totals(text: &mut String, report: &RunReport) {
         }
     }
     if let Some(cost) = totals.cost_usd {
-        let estimated = if totals.usage.cost_source == Some(CostSource::Estimated) { " (estimated)" } else { "" };
+        let estimated =
+            if totals.usage.cost_source == Some(CostSource::Estimated) { " (estimated, at least in part)" } else { "" };
         let _ = write!(text, "; ${cost:.2}{estimated}");
     }
     let _ = writeln!(text, "; {}", duration(totals.duration_ms));
@@ -167,13 +170,47 @@ fn push_next(text: &mut String, report: &RunReport) {
         (RunKind::Overnight, Some(RunStop::Budget)) => "`reflexion overnight --resume` with a raised budget",
         (RunKind::Overnight, _) => "`reflexion overnight --resume`",
     };
-    let _ = writeln!(text, "\n{because}; nothing was lost: {again} goes on with what is open");
+    let _ = writeln!(text, "\n{because}; {}: {again} goes on with what is open", lost(report));
 }
 
-fn duration(ms: u64) -> String {
-    match ms / 1000 {
-        0 => format!("{ms} ms"),
-        s @ 1..=119 => format!("{s} s"),
-        s => format!("{} min {} s", s / 60, s % 60),
+/// What was at work when the run stopped and is not judged.
+fn lost(report: &RunReport) -> String {
+    let cut = |task: &&TaskReport| task.endings.last() == Some(&Ending::Cancelled);
+    match report.tasks.iter().filter(cut).count() {
+        0 => "nothing was lost".to_owned(),
+        1 => "1 attempt that was at work is made again".to_owned(),
+        n => format!("{n} attempts that were at work are made again"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn attempts_that_were_cut_off_are_counted() {
+        let task = |id: &str, endings: &[&str]| {
+            let endings: Vec<_> = endings.iter().map(|kind| json!({"kind": kind})).collect();
+            json!({"id": id, "verdict": null, "attempts": 0, "solvedAt": null, "reflectionsWritten": 0, "reflectionsInjected": 0,
+                   "tokens": null, "costUsd": null, "durationMs": 1, "endings": endings})
+        };
+        let said = |tasks: &[serde_json::Value]| {
+            let tasks = tasks.iter().map(|task| serde_json::from_value(task.clone()).unwrap()).collect();
+            let report = RunReport {
+                run: crate::domain::RunId::new("r1").unwrap(),
+                project: "p".to_owned(),
+                tasks,
+                totals: crate::domain::RunTotals::default(),
+                kind: RunKind::Overnight,
+                interrupted: true,
+                stopped: None,
+                integration: None,
+            };
+            run(&report)
+        };
+        assert!(said(&[task("a", &["finished"])]).contains("interrupted; nothing was lost: "));
+        let cut = said(&[task("a", &["finished", "cancelled"]), task("b", &["cancelled"]), task("c", &[])]);
+        assert!(cut.contains("interrupted; 2 attempts that were at work are made again: "), "{cut}");
     }
 }

@@ -126,6 +126,8 @@ fn adding_a_task_tries_its_check_at_the_base() {
     assert!(!not_tried.contains("base"), "{not_tried}");
     assert!(add(&["Seven", "--id", "seven", "--type", "bug"]).contains("has no check of its own"));
     assert!(project.worktrees().is_empty());
+    // What was tried leaves nothing behind.
+    assert_eq!(project.git(&["for-each-ref", "refs/reflexion"]), "");
 }
 
 #[test]
@@ -143,6 +145,32 @@ fn doctor_names_checks_that_can_show_nothing() {
     project.tasks(&[task_with_check("a", "true"), task_with_check("b", "false")]);
     let doctor = project.run(&["doctor", "--checks"]).exits(0).stdout.clone();
     assert_eq!(doctor.matches("green already cannot show").count(), 1, "{doctor}");
+    let (a, b) = (project_check(&doctor, "of task a"), project_check(&doctor, "of task b"));
+    assert!(a.contains("green at the base") && b.contains("red at the base (exit status 1)"), "{doctor}");
+    assert!(!b.starts_with('✓'), "{doctor}");
+    assert_eq!(project.git(&["for-each-ref", "refs/reflexion"]), "");
+}
+
+/// The line of `doctor` about one check.
+fn project_check(doctor: &str, of: &str) -> String {
+    doctor.lines().find(|line| line.contains(of)).unwrap_or_default().to_owned()
+}
+
+#[test]
+fn doctor_names_the_tests_that_are_red_before_anybody_works() {
+    let project = Project::new("true");
+    project
+        .write("test_calc.py", "import unittest\n\nclass T(unittest.TestCase):\n  def test_red(self): self.fail()\n");
+    project.git(&["add", "-A"]);
+    project.git(&["commit", "-qm", "a red test"]);
+    project.config(|config| config["checks"] = json!([{ "name": "unit", "run": "python3 -m unittest" }]));
+    let doctor = project.run(&["doctor", "--checks"]).exits(0).stdout.clone();
+    let unit = project_check(&doctor, "check `unit`");
+    assert!(unit.contains("1 test fails: `") && unit.contains("test_red"), "{doctor}");
+    assert!(unit.contains("what fails in it now is held against no attempt"), "{doctor}");
+    let findings = project.run(&["doctor", "--checks", "--json"]).json()["findings"].clone();
+    let found = findings.as_array().unwrap().iter().find(|f| f["what"] == "check `unit`").unwrap().clone();
+    assert!(found["failing"][0].as_str().unwrap().contains("test_red"), "{found}");
 }
 
 #[test]
@@ -164,5 +192,6 @@ fn init_says_what_tasks_that_are_there_seem_to_ask_for() {
     let project = Project::new("true");
     project.tasks(&[with(task_with_check("a", "false"), json!({ "title": "Skip the flaky tests of the parser" }))]);
     std::fs::remove_file(project.dir.join("project.json")).unwrap();
-    project.run(&["init"]).exits(0).says("reads as if its agent may skip tests");
+    let ran = project.run(&["init"]);
+    ran.exits(0).says("reads as if its agent may skip tests").says("Next:\n  reflexion doctor --checks\n");
 }

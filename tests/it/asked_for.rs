@@ -43,7 +43,7 @@ fn a_night_goes_on_with_the_options_that_it_had() {
     let first = ran.exits(0).stderr.lines().next().unwrap().to_owned();
     let said = "goes on as it was asked for: --agent sh --max-attempts 3 --jobs 2 --max-tokens 9000 --no-reflexion";
     assert!(first.contains(said), "{first}");
-    ran.says(", 2 at a time");
+    ran.says("the night works at most 9000 tokens").says(", 2 at a time");
     assert!(!ran.stderr.contains("reflection ("), "nothing is learned: {}", ran.stderr);
     assert!(!project.dir.join("memory/reflections.jsonl").exists());
     let plan = plan(&project);

@@ -472,7 +472,7 @@ fn after_a_killed_run_the_next_one_cleans_up_and_says_so() {
     assert!(!left.is_empty());
     fs::write(project.out.join("mended"), "").unwrap();
     let next = project.run(&["run", "--json"]);
-    next.exits(0).says("left behind by an earlier run, now removed").says("a workspace of run");
+    next.exits(0).says("left behind by an earlier run: a workspace of run").says(", now removed");
     assert_eq!(next.task("a")["solvedAt"], 1, "an attempt that was never judged was not used up");
     assert!(!left[0].exists());
     assert_eq!(project.worktrees().len(), 0);

@@ -129,10 +129,13 @@ fn attempts_end_at_the_limit_and_a_blocked_task_needs_to_be_opened_again() {
     assert_eq!(ran.exits(1).task("a")["attempts"], 2);
     assert_eq!(project.told("attempts").lines().count(), 2);
     // The change that was paid for is not lost.
-    ran.says("unconfirmed change is kept in ");
+    ran.says("change, which is not merged, is kept in ");
     project.run(&["run"]).exits(0).says("a is blocked: not solved in 2 attempts");
     project.run(&["run", "a"]).exits(2).says("reflexion task reopen a");
+    let shown = || project.run(&["task", "show", "a"]).exits(0).stdout.clone();
+    assert!(shown().contains("\na: 2 attempts\n") && shown().contains("expects: change"), "{}", shown());
     project.run(&["task", "reopen", "a"]).exits(0);
+    assert!(shown().contains("\na: 2 attempts before it was opened again\n"), "{}", shown());
     let ran = project.run(&["run", "--json", "--max-attempts", "1"]);
     // The lessons of the first run are in the first prompt of the second; two with the same words are one.
     assert_eq!((&ran.task("a")["attempts"], &ran.task("a")["reflectionsInjected"]), (&json!(1), &json!(1)));
@@ -583,7 +586,7 @@ fn doctor_says_what_is_there_and_what_to_do() {
     let well = project.run(&["doctor", "--json", "--checks"]).exits(0).json();
     let findings: Vec<&str> =
         well["findings"].as_array().unwrap().iter().map(|f| f["what"].as_str().unwrap()).collect();
-    for what in ["git", "project.json", "agent `sh`", "memory", "tasks", "workspace", "check `answer`"] {
+    for what in ["git", "project.json", "agent `sh`", "memory", "tasks", "workspace", "check `answer` of task a"] {
         assert!(findings.contains(&what), "{what}: {findings:?}");
     }
     assert_eq!(project.worktrees().len(), 0);

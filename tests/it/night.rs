@@ -429,7 +429,7 @@ async fn a_budget_that_cannot_hold_an_agent_is_told_once() {
     };
     assert_eq!(warnings(true, Some(1_000_000)).await, Vec::<String>::new());
     let [told] = &warnings(false, None).await[..] else { panic!("one warning") };
-    assert!(told.contains("does not say what it uses") && told.contains("the budget of dollars"), "{told}");
+    assert!(told.contains("does not say what it costs") && told.contains("the budget of dollars"), "{told}");
     let [told] = &warnings(false, Some(1_000_000)).await[..] else { panic!("one warning") };
     assert!(told.contains("the budget of tokens and dollars"), "{told}");
 }

@@ -55,7 +55,7 @@ fn a_real_run_is_told_in_every_form() {
     let text = project.run(&["report"]).exits(0).stdout.clone();
     for part in [
         "The run is over: 1 of 1 task confirmed on a branch of its own. Nothing needs you.",
-        "confirmed at attempt 2; a red check turned green",
+        "confirmed at attempt 2; red turned green",
         "$ git merge reflexion/",
         "was in the prompt of attempt 2 of a (confirmed)",
     ] {

@@ -65,7 +65,7 @@ impl Told<'_> {
         };
         let _ = writeln!(
             text,
-            "\nNext:\n  reflexion{at} task add 'What is to be done'{}\n  reflexion{at} run",
+            "\nNext:\n  reflexion{at} doctor --checks\n  reflexion{at} task add 'What is to be done'{}\n  reflexion{at} run",
             self.example()
         );
         text

@@ -61,7 +61,11 @@ impl Risk {
     /// The same, to be looked at whatever the files' names say.
     #[must_use]
     pub fn to_review(self, because: &str) -> Self {
-        Self { needs_review: true, reason: format!("{because} ({})", self.reason), ..self }
+        // Files that the words name already are not named again.
+        let (what, files) = self.reason.split_once(": ").unwrap_or((&self.reason, ""));
+        let named = files.split(", ").all(|file| because.contains(file));
+        let reason = if named { what } else { &self.reason };
+        Self { needs_review: true, reason: format!("{because} ({reason})"), ..self }
     }
 }
 

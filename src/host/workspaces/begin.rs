@@ -237,6 +237,14 @@ async fn pin(layout: &Layout, repository: &Repository, run: &RunId, commit: &str
     repository.git().call(["update-ref", "--no-deref", "--stdin"]).stdin(orders).ok().await.map(drop)
 }
 
+/// Lets the base of a run go that has kept nothing: checks were tried at it, and no run will go on from there.
+pub(super) async fn unpin(layout: &Layout, repository: &Repository, run: &RunId) -> Result<(), WorkspaceError> {
+    if layout.run(run.as_str()).is_dir() {
+        return Ok(());
+    }
+    repository.git().call(["update-ref", "--no-deref", "-d", &base_ref(run)]).ok().await.map(drop)
+}
+
 /// The base of a run that goes on.
 async fn still_there(repository: &Repository, run: &RunId, commit: &str) -> Result<String, WorkspaceError> {
     // A run that began before the project had a repository has its objects in ours alone, and branches cannot lead there.
@@ -411,17 +419,13 @@ async fn clean_up(layout: &Layout) -> Result<Vec<String>, WorkspaceError> {
     let (rooms, own) = layout.all_rooms()?;
     let state = layout.state().to_owned();
     let places = [state.join(WORKTREES), rooms.path().join(&own)];
-    let mut cleaned = Vec::new();
+    let (mut rooms_left, mut workspaces_left) = (0, Vec::new());
     for place in &places {
         for run in children(place) {
             let slots = children(&place.join(&run)).into_iter().filter(|slot| !slot.starts_with('.'));
-            cleaned.extend(slots.map(|slot| {
-                if slot.starts_with("room") {
-                    "a clean room of a run that was killed".to_owned()
-                } else {
-                    format!("a workspace of run {run}")
-                }
-            }));
+            let (of_run, others): (Vec<String>, Vec<String>) = slots.partition(|slot| slot.starts_with("room"));
+            rooms_left += of_run.len();
+            workspaces_left.extend((!others.is_empty()).then(|| (run.clone(), others.len())));
         }
     }
     let ended = blocking(move || {
@@ -440,16 +444,26 @@ async fn clean_up(layout: &Layout) -> Result<Vec<String>, WorkspaceError> {
         Ok((ended, asked::remove_left(&std::env::temp_dir())))
     });
     let (ended, asked) = ended.await?;
+    let removed = |n: usize, one: &str, many: &str| match n {
+        0 => None,
+        1 => Some(format!("{one}, now removed")),
+        n => Some(format!("{n} {many}, now removed")),
+    };
+    let workspaces = workspaces_left
+        .iter()
+        .filter_map(|(run, n)| removed(*n, &format!("a workspace of run {run}"), &format!("workspaces of run {run}")));
+    let mut cleaned: Vec<String> = workspaces.collect();
+    cleaned.extend(removed(
+        rooms_left,
+        "a clean room of a run that was killed",
+        "clean rooms of runs that were killed",
+    ));
     match ended {
         0 => {}
-        1 => cleaned.push("a process that still ran".to_owned()),
-        n => cleaned.push(format!("{n} processes that still ran")),
+        1 => cleaned.push("a process that still ran, now ended".to_owned()),
+        n => cleaned.push(format!("{n} processes that still ran, now ended")),
     }
-    match asked {
-        0 => {}
-        1 => cleaned.push("a directory in which an agent was asked".to_owned()),
-        n => cleaned.push(format!("{n} directories in which agents were asked")),
-    }
+    cleaned.extend(removed(asked, "a directory in which an agent was asked", "directories in which agents were asked"));
     Ok(cleaned)
 }
 

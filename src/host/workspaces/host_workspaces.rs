@@ -128,6 +128,7 @@ impl Workspaces for HostWorkspaces {
             }
         }
         self.leave(&begun.run);
+        begin::unpin(&self.shared.layout, &begun.repository, &begun.run).await?;
         integration::finish(&begun).await
     }
 

@@ -119,6 +119,7 @@ impl Night {
             if task.title.is_empty() {
                 task.title.clone_from(&now.title);
             }
+            task.after = now.blockers().cloned().collect();
             task.held_by =
                 now.blockers().filter(|id| now.status != Status::Closed && stuck.contains(id)).cloned().collect();
             let by = list.closed_by.get(&task.id);
@@ -149,6 +150,8 @@ impl Night {
         for (id, patch) in patches {
             self.tasks.iter_mut().filter(|task| task.id == id).for_each(|task| task.kept.push(patch.clone()));
         }
+        // What needs somebody says how to get at them.
+        self.conclude();
         self
     }
 
@@ -222,7 +225,14 @@ fn headline(night: &Night) -> String {
     let counts = night.counts;
     let parts = [
         (counts.merged, "merged"),
-        (counts.confirmed, "confirmed on a branch of its own"),
+        (
+            counts.confirmed,
+            if counts.confirmed == 1 {
+                "confirmed on a branch of its own"
+            } else {
+                "confirmed on branches of their own"
+            },
+        ),
         (counts.failed, "failed"),
         (counts.blocked, "set aside for you"),
         (counts.working, "being worked on"),

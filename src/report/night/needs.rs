@@ -9,6 +9,7 @@ use super::value::NightState;
 use super::value::NightTask;
 use super::value::Step;
 use super::value::TaskState;
+use super::words::foreign;
 use super::words::plural;
 use super::words::quoted;
 use crate::domain::Ending;
@@ -92,10 +93,11 @@ pub(super) fn needs(night: &Night) -> Vec<Need> {
     needs
 }
 
-/// Of several tasks that only wait to be looked at, the last one says how all of them are merged with one command.
+/// Of several tasks that only wait to be looked at, the last one says how those are merged with one command that change no file in common.
+/// The others say with whom they may conflict.
 fn merge_at_once(night: &Night, needs: &mut [Need]) {
     let waits = |need: &Need| {
-        let merge = need.tasks.first().and_then(|place| night.tasks[*place].merges.last());
+        let merge = first_of(night, need).and_then(|task| task.merges.last());
         let only_shows_little = matches!(
             merge.map(|merge| &merge.outcome),
             Some(MergeOutcome::LeftToPerson { files, proof: Some(Proof::StayedGreen), branch, .. })
@@ -103,11 +105,42 @@ fn merge_at_once(night: &Night, needs: &mut [Need]) {
         );
         need.kind == NeedKind::YoursToMerge && only_shows_little
     };
-    let waiting: Vec<usize> = (0..needs.len()).filter(|at| waits(&needs[*at])).collect();
-    let (Some(last), true) = (waiting.last().copied(), waiting.len() > 1) else { return };
-    let branches = waiting.iter().filter_map(|at| needs[*at].branch.as_deref());
+    let merged =
+        |task: &&NightTask| matches!(task.merges.last(), Some(Merge { outcome: MergeOutcome::Merged { .. }, .. }));
+    let mut apart: Vec<&NightTask> = night.tasks.iter().filter(merged).collect();
+    let mut together: Vec<usize> = Vec::new();
+    for (at, need) in needs.iter_mut().enumerate() {
+        if need.kind != NeedKind::YoursToMerge {
+            continue;
+        }
+        let Some(this) = first_of(night, need) else { continue };
+        match apart.iter().find_map(|other| Some((*other, in_common(this, other)?))) {
+            Some((other, file)) => need.why.push_str(&format!(
+                "; {file} is changed by `{}` too: whichever is merged second may conflict",
+                other.id
+            )),
+            // What it changes is not written down: nothing is known of what goes with it.
+            None if this.files.is_empty() => {}
+            None => together.extend(waits(need).then_some(at)),
+        }
+        apart.push(this);
+    }
+    let (Some(last), true) = (together.last().copied(), together.len() > 1) else { return };
+    let branches = together.iter().filter_map(|at| needs[*at].branch.as_deref());
     let command = format!("git merge {}", branches.map(quoted).collect::<Vec<_>>().join(" "));
-    needs[last].commands.push(step(command, "merge all at once whose checks were green before"));
+    needs[last].commands.push(step(command, "merge at once those of them that change no file in common"));
+}
+
+fn first_of<'n>(night: &'n Night, need: &Need) -> Option<&'n NightTask> {
+    need.tasks.first().and_then(|place| night.tasks.get(*place))
+}
+
+/// A file that both tasks change, neither with the other one's change before it.
+fn in_common(one: &NightTask, other: &NightTask) -> Option<String> {
+    if one.after.contains(&other.id) || other.after.contains(&one.id) {
+        return None;
+    }
+    one.files.iter().find(|file| other.files.contains(file)).map(|file| format!("`{}`", foreign(file, 120)))
 }
 
 /// At most this many tasks of one need have a command each.
@@ -120,8 +153,17 @@ fn failed(night: &Night, needs: &[Need]) -> Option<Need> {
         night.tasks.iter().enumerate().filter(|(place, task)| task.state == TaskState::Failed && !told(*place));
     let tasks: Vec<usize> = failed.map(|(place, _)| place).collect();
     let (it, them) = if tasks.len() == 1 { ("its", "it") } else { ("their", "them") };
-    let why = format!("{it} attempts are used up, and nobody tries {them} again before you open {them}");
-    let commands = tasks.iter().take(REOPENED).map(|place| reopen(&night.tasks[*place])).collect();
+    let mut why = format!("{it} attempts are used up, and nobody tries {them} again before you open {them}");
+    if let [place] = tasks.as_slice()
+        && let Some(cause) = &night.tasks[*place].cause
+    {
+        why = format!("{cause}; {why}");
+    }
+    let of = |place: &usize| {
+        let task = &night.tasks[*place];
+        look(night, task).into_iter().chain(apply_kept(task)).chain([reopen(task)])
+    };
+    let commands = tasks.iter().take(REOPENED).flat_map(of).collect();
     (!tasks.is_empty()).then_some(Need { kind: NeedKind::Failed, tasks, why, branch: None, commands })
 }
 
@@ -205,8 +247,9 @@ fn own(night: &Night, place: usize, task: &NightTask) -> Option<Need> {
     let (kind, why, mut commands) = match task.verdict {
         _ if !task.person.is_empty() => (NeedKind::Person, task.person.join("; "), vec![reopen(task)]),
         Some(Verdict::Unverifiable) => {
-            let close = step(format!("reflexion task close {}", task.id), "call it done");
-            (NeedKind::Unverifiable, cause, vec![close, reopen(task)])
+            let close =
+                step(format!("reflexion task close {}", task.id), "call it done; that brings nothing into your files");
+            (NeedKind::Unverifiable, cause, apply_kept(task).into_iter().chain([close, reopen(task)]).collect())
         }
         _ => (NeedKind::SetAside, cause, vec![reopen(task)]),
     };
@@ -246,6 +289,15 @@ fn yours_to_merge(night: &Night, place: usize, task: &NightTask) -> Option<Need>
 /// How to get work that is no branch.
 pub(super) fn apply(task: &NightTask) -> Step {
     step(format!("reflexion apply {}", task.id), "bring it into your files, uncommitted")
+}
+
+/// How to get what its last attempt changed, which nothing confirmed.
+pub(super) fn apply_kept(task: &NightTask) -> Option<Step> {
+    let patch = task.kept.last()?;
+    Some(step(
+        format!("git apply {}", quoted(patch)),
+        "bring what its last attempt changed into your files, uncommitted",
+    ))
 }
 
 /// How to see what the agent did.

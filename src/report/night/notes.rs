@@ -4,12 +4,17 @@ use super::page::Line;
 use super::page::named;
 use super::page::text;
 use super::replay::millis;
+use super::value::Gap;
 use super::value::Night;
 use super::value::NightState;
 use super::words::Times;
 use super::words::duration;
 use super::words::foreign;
 use super::words::plural;
+use jiff::SignedDuration;
+
+/// A shorter time without a process is how long it takes to begin again.
+const AWAY: SignedDuration = SignedDuration::from_mins(1);
 
 /// What a reader must know before believing the rest.
 pub(super) fn notes(night: &Night, times: &Times) -> Vec<Line> {
@@ -30,7 +35,8 @@ pub(super) fn notes(night: &Night, times: &Times) -> Vec<Line> {
             named(&landing)
         )));
     }
-    for gap in &night.gaps {
+    let away = |gap: &&Gap| gap.end.duration_since(gap.start) >= AWAY;
+    for gap in night.gaps.iter().filter(away) {
         let away = duration(millis(gap.end.duration_since(gap.start)));
         notes.push(text(format!(
             "For {away}, {} to {}, no process worked on it; then it was gone on with.",

@@ -26,6 +26,7 @@ use crate::domain::MergeOutcome;
 use crate::domain::Stop;
 use crate::domain::SubtaskId;
 use crate::domain::TaskId;
+use crate::domain::Usage;
 use crate::domain::Verdict;
 use std::collections::HashSet;
 
@@ -201,13 +202,16 @@ fn need_item(night: &Night, need: &Need) -> Item {
         let what = if need.kind == NeedKind::Unmerged { "kept on " } else { "on " };
         lines.push(with_code(what, branch, ""));
     }
+    if let ([task], NeedKind::YoursToMerge | NeedKind::Review) = (tasks.as_slice(), need.kind) {
+        lines.extend(asked_for_test(night, task).map(text));
+    }
     if need.kind == NeedKind::Repository && !ids.is_empty() {
         lines.push(text(format!("during {}", named(&ids))));
     }
     if matches!(need.kind, NeedKind::Login | NeedKind::Environment) && !ids.is_empty() {
         lines.push(text(format!("{} left open for it: {}", plural(ids.len(), "task"), named(&ids))));
     }
-    if let ([task], true) = (tasks.as_slice(), !matches!(need.kind, NeedKind::Review | NeedKind::Failed)) {
+    if let ([task], true) = (tasks.as_slice(), need.kind != NeedKind::Review) {
         lines.extend(kept(task));
     }
     let mark = if need.kind == NeedKind::Review { Mark::Review } else { Mark::Needs };
@@ -249,12 +253,14 @@ fn in_state<'n>(night: &'n Night, states: &[TaskState]) -> Vec<&'n NightTask> {
 }
 
 fn done(night: &Night) -> Section {
-    let title = match (night.counts.merged, night.counts.confirmed) {
-        (_, 0) => "Merged and verified",
-        (0, _) => "Confirmed, each on its branch",
-        _ => "Merged and verified, or confirmed on a branch",
-    };
     let mut tasks = in_state(night, &[TaskState::Merged, TaskState::Confirmed]);
+    // By what is listed: work that a person merges stands above.
+    let of = |state: TaskState| tasks.iter().any(|task| task.state == state);
+    let title = match (of(TaskState::Merged), of(TaskState::Confirmed)) {
+        (_, false) => "Merged and verified",
+        (false, true) => "Confirmed, each on its branch",
+        (true, true) => "Merged and verified, or confirmed on a branch",
+    };
     let score = |task: &NightTask| task.risk.as_ref().map_or(0.0, |risk| risk.score);
     tasks.sort_by(|a, b| score(b).total_cmp(&score(a)));
     let mut section = section("done", title, &tasks, |task| done_item(night, task));
@@ -284,6 +290,8 @@ fn done_item(night: &Night, task: &NightTask) -> Item {
     };
     let spent = usage(&task.usage).map(|spent| format!("; {spent}")).unwrap_or_default();
     lines.push(text(format!("{tries}{proof}; {} of agents' work{spent}", duration(task.agent_ms))));
+    lines.extend(changed(task));
+    lines.extend(asked_for_test(night, task).map(text));
     lines.extend(unnoticed(task).map(text));
     lines.extend((!by_part.is_empty()).then(|| ticked(&by_part)));
     lines.extend(plan(task));
@@ -299,7 +307,15 @@ fn done_item(night: &Night, task: &NightTask) -> Item {
                     joined(&checks)
                 )));
             }
-            lines.push(with_code("merged as ", commit.get(..12).unwrap_or(commit), ""));
+            let short = commit.get(..12).unwrap_or(commit);
+            match brought_by(night, task, commit) {
+                Some(other) => lines.push(ticked(&format!(
+                    "nothing was left to merge: `{}` had brought the same change, as `{}`",
+                    other.id,
+                    foreign(short, 12)
+                ))),
+                None => lines.push(with_code("merged as ", short, "")),
+            }
             commands.extend(task.is_patch().then(|| apply(task)));
         }
         _ => {
@@ -314,6 +330,32 @@ fn done_item(night: &Night, task: &NightTask) -> Item {
         }
     }
     Item { mark: Mark::Good, name: task.id.to_string(), title: foreign(&task.title, TITLE), lines, commands }
+}
+
+/// Whether its last attempt was asked for a test, and what came of it.
+fn asked_for_test(night: &Night, task: &NightTask) -> Option<&'static str> {
+    Some(night.attempts.get(*task.attempts.last()?)?.asked_for_test?.words())
+}
+
+/// The task that was merged before this one with the same commit.
+fn brought_by<'n>(night: &'n Night, task: &NightTask, commit: &str) -> Option<&'n NightTask> {
+    let at = task.merges.last()?.at;
+    let same = |merge: &Merge| {
+        merge.at < at && matches!(&merge.outcome, MergeOutcome::Merged { commit: other, .. } if other == commit)
+    };
+    night.tasks.iter().find(|other| other.id != task.id && other.merges.iter().any(same))
+}
+
+/// At most this many files of a task are named.
+const FILES: usize = 5;
+
+/// What its confirmed work changes: a file that nobody asked for is seen so.
+fn changed(task: &NightTask) -> Option<Line> {
+    let named: Vec<String> = task.files.iter().take(FILES).map(|file| format!("`{}`", foreign(file, 120))).collect();
+    let more = task.files.len().saturating_sub(FILES);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let files = plural(task.files.len(), "file");
+    (!named.is_empty()).then(|| ticked(&format!("changes {files}: {}{more}", named.join(", "))))
 }
 
 /// The lines of its change that no check notices.
@@ -401,13 +443,14 @@ fn failed_item(night: &Night, task: &NightTask) -> Item {
     let spent = usage(&task.usage).map(|spent| format!(", {spent}")).unwrap_or_default();
     lines.push(text(format!("{} of agents' work{spent}", duration(task.agent_ms))));
     let mut commands: Vec<Step> = super::needs::look(night, task).into_iter().collect();
+    commands.extend(super::needs::apply_kept(task));
     commands.push(step(format!("reflexion task reopen {}", task.id), "open it again"));
     Item { mark: Mark::Bad, name: task.id.to_string(), title: foreign(&task.title, TITLE), lines, commands }
 }
 
 fn verdict(verdict: Option<Verdict>) -> &'static str {
     match verdict {
-        Some(Verdict::FalseDone) => "reported as done, and is not",
+        Some(Verdict::FalseDone) => "the agent stopped as if it were done, and it is not",
         Some(Verdict::Failed) => "refuted",
         Some(Verdict::Unverifiable) => "unverifiable",
         Some(Verdict::Confirmed) => "confirmed",
@@ -451,9 +494,18 @@ fn open_item(night: &Night, task: &NightTask, times: &Times) -> Item {
         }
     };
     let mut lines = vec![ticked(&words)];
+    lines.extend(last_verdict(night, task));
     lines.extend(kept(task));
     let (name, title) = (task.id.to_string(), foreign(&task.title, TITLE));
     Item { mark: Mark::Open, name, title, lines, commands: Vec::new() }
+}
+
+/// How its last judged attempt ended, where the task is open all the same.
+fn last_verdict(night: &Night, task: &NightTask) -> Option<Line> {
+    let judged = task.attempts.iter().rev().map(|place| &night.attempts[*place]);
+    let last = judged.into_iter().find(|attempt| attempt.fate == Fate::Judged)?;
+    let because = if last.because.is_empty() { String::new() } else { format!(": {}", foreign(&last.because, CAUSE)) };
+    Some(ticked(&format!("attempt {} was judged {}{because}", last.attempt, last.verdict?.as_str())))
 }
 
 fn closed(night: &Night) -> Section {
@@ -487,6 +539,7 @@ fn spend(night: &Night) -> Option<Section> {
         let silent = plural(spend.silent, "agent run");
         section.lead.push(text(format!("{silent} reported nothing, so the sums are lower bounds.")));
     }
+    section.lead.extend(not_held(night).map(|words| ticked(&words)));
     let parts = [("judging", &spend.judging), ("reflections", &spend.reflecting)];
     let parts: Vec<String> =
         parts.iter().filter_map(|(name, part)| Some(format!("{} for {name}", usage(part)?))).collect();
@@ -499,6 +552,27 @@ fn spend(night: &Night) -> Option<Section> {
         plain_item(foreign(&agent.agent, 60), words)
     }));
     Some(section)
+}
+
+/// Agents that a budget could not hold, because they never say what it counts.
+fn not_held(night: &Night) -> impl Iterator<Item = String> {
+    let options = &night.plan.options;
+    let agents = |is_silent: fn(&Usage) -> bool| {
+        let agents = night.spend.agents.iter().filter(move |agent| is_silent(&agent.usage));
+        agents.map(|agent| format!("`{}`", foreign(&agent.agent, 60))).collect::<Vec<_>>()
+    };
+    let silent = [
+        (options.max_cost.is_some(), agents(|usage| usage.cost_usd.is_none()), "what its work costs", "--max-cost"),
+        (
+            options.max_tokens.is_some(),
+            agents(|usage| usage.tokens().is_none()),
+            "how many tokens it uses",
+            "--max-tokens",
+        ),
+    ];
+    silent.into_iter().filter(|(is_set, agents, ..)| *is_set && !agents.is_empty()).map(|(_, agents, what, flag)| {
+        format!("Of {} it is not known {what}: `{flag}` did not hold that.", joined(&agents))
+    })
 }
 
 fn plain_item(name: String, words: String) -> Item {
@@ -567,13 +641,16 @@ fn lessons(night: &Night) -> Option<Section> {
     let mut section = section("lessons", "What was learned", &written, |lesson| lesson_item(night, lesson));
     let count = written.len();
     let Injection { with, with_confirmed, without, without_confirmed } = night.injection;
-    section.lead.push(text(format!(
-        "{} written. {} had a lesson in the prompt, {with_confirmed} of them confirmed; of {} without, {without_confirmed}. \
-         That says where lessons were, not that they helped: attempts with one are retries.",
-        plural(count, "lesson"),
-        plural(with, "judged attempt"),
-        plural(without, "attempt"),
-    )));
+    let written = plural(count, "lesson");
+    section.lead.push(text(match with {
+        0 => format!("{written} written."),
+        _ => format!(
+            "{written} written. {} had a lesson in the prompt, {with_confirmed} of them confirmed; of {} without, {without_confirmed}. \
+             That says where lessons were, not that they helped: attempts with one are retries.",
+            plural(with, "judged attempt"),
+            plural(without, "attempt"),
+        ),
+    }));
     let earlier = night.lessons.len() - count;
     if earlier > 0 {
         section.lead.push(text(format!("{} of earlier runs went into prompts too.", plural(earlier, "lesson"))));

@@ -1,5 +1,6 @@
 //! From a journal's entries to what the run did. Whatever is missing, cut off or out of order is taken as it comes.
 
+use super::value::AskedForTest;
 use super::value::Fate;
 use super::value::Gap;
 use super::value::Heal;
@@ -30,6 +31,8 @@ use crate::domain::SubtaskId;
 use crate::domain::TaskId;
 use crate::domain::TaskReport;
 use crate::domain::Timestamp;
+use crate::domain::TreeId;
+use crate::domain::TurnReason;
 use crate::domain::Usage;
 use crate::domain::Verdict;
 use jiff::SignedDuration;
@@ -68,6 +71,8 @@ pub(super) struct Replay {
     by_lesson: HashMap<ReflectionId, usize>,
     /// What agent runs used, turn by turn, as long as nothing sums it up.
     turn_usage: HashMap<usize, Usage>,
+    /// What agent runs had made at the end of their last judged turn.
+    turn_tree: HashMap<usize, TreeId>,
     pub limits: BTreeMap<(String, &'static str), (usize, Timestamp, Timestamp)>,
     /// When the process that works now began, and how long the earlier ones worked.
     epoch: Option<Timestamp>,
@@ -266,8 +271,11 @@ impl Replay {
                 self.attempts[attempt].stopped_at = Some(at);
                 self.attempt_phase(attempt, at, SpanKind::Checking);
             }
-            JournalEntry::TurnStarted { session, .. } => {
+            JournalEntry::TurnStarted { session, reason, .. } => {
                 let Some(attempt) = self.by_session.get(session).copied() else { return };
+                if *reason == TurnReason::Test {
+                    self.attempts[attempt].asked_for_test = Some(AskedForTest::Nothing);
+                }
                 self.attempts[attempt].turns += 1;
                 self.attempt_phase(attempt, at, SpanKind::Agent);
             }
@@ -276,6 +284,9 @@ impl Replay {
                     failed.iter().filter_map(|gate| tried(gate)).for_each(|what| self.notice(Some(task), what));
                 }
                 let Some(attempt) = self.by_session.get(session).copied() else { return };
+                if let JournalEntry::TurnJudged { tree, .. } = entry {
+                    self.turn_tree.insert(attempt, tree.clone());
+                }
                 *self.turn_usage.entry(attempt).or_default() += *usage;
                 self.attempts[attempt].stopped_at.get_or_insert(at);
                 self.attempt_phase(attempt, at, SpanKind::Checking);
@@ -344,6 +355,8 @@ impl Replay {
             proof: None,
             proof_hunks: None,
             branch: None,
+            files: Vec::new(),
+            after: Vec::new(),
             cause: None,
             kept: Vec::new(),
             stop: None,
@@ -405,6 +418,7 @@ impl Replay {
             agent_ms: 0,
             checking_ms: 0,
             turns: 1,
+            asked_for_test: None,
             fate: Fate::Working,
             ending: None,
             verdict: None,
@@ -442,8 +456,10 @@ impl Replay {
             session,
             ending,
             usage,
+            tree,
             verdict,
             because,
+            proof,
             proof_hunks,
             person,
             risk,
@@ -466,7 +482,13 @@ impl Replay {
             self.written(id, task.to_string(), *number);
         }
         let Some(attempt) = self.close_attempt(session, at, Fate::Judged) else { return };
+        let written = self.turn_tree.remove(&attempt).is_some_and(|last| last != *tree);
         let judged = &mut self.attempts[attempt];
+        judged.asked_for_test = judged.asked_for_test.map(|_| match proof {
+            Some(proof) if proof.shows_a_difference() => AskedForTest::Proves,
+            _ if written => AskedForTest::LeftOut,
+            _ => AskedForTest::Nothing,
+        });
         judged.stopped_at.get_or_insert(at);
         judged.ending = Some(ending.clone());
         judged.verdict = Some(*verdict);
@@ -562,6 +584,7 @@ impl Replay {
         ended.branch.clone_from(said.branch);
         ended.cause.clone_from(said.cause);
         ended.stop = report.and_then(|report| report.stop);
+        ended.files = report.map(|report| report.files.clone()).unwrap_or_default();
         (ended.in_work, ended.landing) = (false, false);
         let last = ended.attempts.last().map(|attempt| self.attempts[*attempt].attempt).filter(|_| confirmed);
         ended.solved_at = report.and_then(|report| report.solved_at).or(last);

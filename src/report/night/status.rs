@@ -2,6 +2,7 @@
 
 use super::needs::go_on;
 use super::value::Fate;
+use super::value::Need;
 use super::value::NeedKind;
 use super::value::Night;
 use super::value::NightState;
@@ -17,6 +18,8 @@ use crate::domain::Timestamp;
 
 /// So many tasks in work are named.
 const NAMED: usize = 6;
+/// So many things that need somebody are named.
+const NEEDS: usize = 8;
 
 /// How a run stands, in a few sentences: what it does, or what it was in the middle of when it died, and what to do next.
 #[must_use]
@@ -145,15 +148,42 @@ fn counted(night: &Night) -> Option<String> {
     Some(format!("{done} of {} {verb} a result{parts}.", plural(counts.tasks, "task")))
 }
 
-/// Confirmed work that only a person merges.
+/// Everything that needs a person, as many things as the report counts.
 fn yours(night: &Night) -> Option<String> {
-    let needs = night.needs.iter().filter(|need| need.kind == NeedKind::YoursToMerge);
-    let tasks: Vec<String> =
-        needs.flat_map(|need| &need.tasks).map(|place| format!("`{}`", night.tasks[*place].id)).collect();
-    let more = tasks.len().saturating_sub(NAMED);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    let named = tasks.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
-    (!tasks.is_empty()).then(|| format!("Needs you: {named}{more} confirmed, and yours to merge; the report says how."))
+    let of = |need: &Need| {
+        let tasks: Vec<String> =
+            need.tasks.iter().take(NAMED).map(|place| format!("`{}`", night.tasks[*place].id)).collect();
+        let more = need.tasks.len().saturating_sub(NAMED);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let about = if tasks.is_empty() { String::new() } else { format!(" ({}{more})", tasks.join(", ")) };
+        format!("{}{about}", short(need.kind))
+    };
+    let said: Vec<String> = night.needs.iter().take(NEEDS).map(of).collect();
+    let more = night.needs.len().saturating_sub(NEEDS);
+    let more = if more > 0 { format!("; {more} more") } else { String::new() };
+    let things = match night.needs.len() {
+        0 => return None,
+        1 => "One thing needs you".to_owned(),
+        n => format!("{n} things need you"),
+    };
+    Some(format!("{things}: {}{more}. `reflexion report` says what to do.", said.join("; ")))
+}
+
+/// What kind of thing needs a person, in a few words.
+fn short(kind: NeedKind) -> &'static str {
+    match kind {
+        NeedKind::Repository => "your repository was changed",
+        NeedKind::Login => "a login or a quota",
+        NeedKind::Environment => "something is missing",
+        NeedKind::Person => "waits for you",
+        NeedKind::Unverifiable => "nothing could verify it",
+        NeedKind::Unmerged => "confirmed, and not merged",
+        NeedKind::YoursToMerge => "confirmed, and yours to merge",
+        NeedKind::SetAside => "set aside",
+        NeedKind::Failed => "failed",
+        NeedKind::Held => "waits for another one",
+        NeedKind::Review => "done, and worth a look",
+    }
 }
 
 /// What a dead run cost, and what it did not.

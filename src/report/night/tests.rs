@@ -276,3 +276,183 @@ fn names_that_a_shell_would_understand_are_quoted() {
     let night = night(&entries);
     assert_eq!(night.needs[0].commands[1].command, r"git merge 'a; rm -rf '\''b'\'''");
 }
+
+fn times() -> Times {
+    Times { zone: jiff::tz::TimeZone::UTC, now: "2026-11-22T06:00:00Z".parse().unwrap() }
+}
+
+/// A text in one line.
+fn words(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// What is written down of a task that ended, with the files that its work changes.
+fn with_files(files: &[&str]) -> Value {
+    let mut report = stopped("limit")["report"].clone();
+    report["stop"] = json!(null);
+    report["files"] = json!(files);
+    json!({"report": report})
+}
+
+/// A confirmed task that only a person merges.
+fn yours(id: &str, files: &[&str]) -> Vec<Value> {
+    let outcome = json!({"kind": "left_to_person", "proof": "stayed_green", "branch": format!("reflexion/r1/{id}")});
+    let left = merge(id, 1, outcome);
+    let end = ended(id, json!("confirmed"), "closed", with_files(files));
+    vec![task(id), attempt(id, 1, &[]), judged(id, 1, "confirmed"), left, end]
+}
+
+fn merged(id: &str, commit: &str, files: &[&str]) -> Vec<Value> {
+    let end = ended(id, json!("confirmed"), "closed", with_files(files));
+    let merge = merge(id, 1, json!({"kind": "merged", "commit": commit}));
+    vec![task(id), attempt(id, 1, &[]), judged(id, 1, "confirmed"), merge, end]
+}
+
+#[test]
+fn only_what_changes_no_file_in_common_is_merged_at_once() {
+    let mut all = vec![started("overnight", &["m", "a", "b", "c", "d"])];
+    all.extend(merged("m", "c1", &["m.py"]));
+    for (id, files) in [("a", &["a.py", "x.py"][..]), ("b", &["x.py"]), ("c", &["c.py"]), ("d", &["m.py"])] {
+        all.extend(yours(id, files));
+    }
+    all.push(over());
+    let night = night(&all);
+    let at_once: Vec<&str> = night
+        .needs
+        .iter()
+        .flat_map(|need| &need.commands)
+        .map(|step| step.command.as_str())
+        .filter(|command| command.matches("reflexion/").count() > 1 && command.starts_with("git merge"))
+        .collect();
+    assert_eq!(at_once, ["git merge reflexion/r1/a reflexion/r1/c"]);
+    let why: Vec<&str> = night.needs.iter().map(|need| need.why.as_str()).collect();
+    assert!(why[1].contains("`x.py` is changed by `a` too: whichever is merged second may conflict"), "{why:?}");
+    assert!(why[3].contains("`m.py` is changed by `m` too"), "{why:?}");
+    assert!(!why[0].contains("may conflict") && !why[2].contains("may conflict"), "{why:?}");
+}
+
+#[test]
+fn a_status_says_everything_that_needs_somebody() {
+    let mut all = vec![started("overnight", &["a", "b", "c"])];
+    all.extend(yours("a", &["a.py"]));
+    all.extend([task("b"), attempt("b", 1, &[]), judged("b", 1, "unverifiable")]);
+    all.push(ended("b", json!("unverifiable"), "blocked", json!({})));
+    all.extend([task("c"), attempt("c", 1, &[]), judged("c", 1, "failed")]);
+    all.extend([ended("c", json!("failed"), "blocked", json!({})), over()]);
+    let said = status(&night(&all), &times());
+    let expected =
+        "3 things need you: nothing could verify it (`b`); confirmed, and yours to merge (`a`); failed (`c`).";
+    assert!(said.contains(expected), "{said}");
+}
+
+#[test]
+fn what_failed_says_why_and_where_its_work_is() {
+    let cause = json!({"cause": "not solved in 1 attempt; the last: check `test` is red"});
+    let all = [
+        started("overnight", &["a"]),
+        task("a"),
+        attempt("a", 1, &[]),
+        judged("a", 1, "false_done"),
+        ended("a", json!("false_done"), "blocked", cause),
+        over(),
+    ];
+    let night = night(&all).with_kept(vec![(TaskId::new("a").unwrap(), "kept/a.patch".to_owned())]);
+    let need = &night.needs[0];
+    assert!(
+        need.why.starts_with("not solved in 1 attempt; the last: check `test` is red; its attempts"),
+        "{}",
+        need.why
+    );
+    let commands: Vec<&str> = need.commands.iter().map(|step| step.command.as_str()).collect();
+    assert_eq!(commands, ["reflexion transcript show a#1", "git apply kept/a.patch", "reflexion task reopen a"]);
+    let said = words(&text(&night, &times()));
+    assert!(said.contains("the agent stopped as if it were done, and it is not: not solved"), "{said}");
+}
+
+#[test]
+fn a_merged_task_says_what_it_changes_and_whose_commit_it_is() {
+    let mut all = vec![started("overnight", &["a", "b"])];
+    all.extend(merged("a", "c1", &["a.py", "b.py"]));
+    all.extend(merged("b", "c1", &["a.py"]));
+    all.push(over());
+    let said = words(&text(&night(&all), &times()));
+    assert!(said.contains("changes 2 files: `a.py`, `b.py` merged as `c1`"), "{said}");
+    assert!(said.contains("nothing was left to merge: `a` had brought the same change, as `c1`"), "{said}");
+    assert!(said.contains("MERGED AND VERIFIED Each"), "{said}");
+}
+
+#[test]
+fn a_heading_is_of_what_stands_below_it() {
+    let mut all = vec![started("overnight", &["a", "b", "c"])];
+    all.extend(merged("a", "c1", &[]));
+    all.extend(yours("b", &[]));
+    all.extend(yours("c", &[]));
+    all.push(over());
+    let night = night(&all);
+    assert!(night.headline.contains("2 confirmed on branches of their own"), "{}", night.headline);
+    let said = words(&text(&night, &times()));
+    assert!(said.contains("MERGED AND VERIFIED Each"), "{said}");
+}
+
+#[test]
+fn an_interrupted_task_says_how_its_last_attempt_was_judged() {
+    let mut refuted = judged("a", 1, "false_done");
+    refuted["because"] = json!("check `test` is red");
+    let mut end = ended("a", json!(null), "open", stopped("interrupted"));
+    end["cause"] = json!("the run was asked to stop");
+    let ends = json!({"type": "run_ended", "interrupted": true});
+    let all = [started("overnight", &["a"]), task("a"), attempt("a", 1, &[]), refuted, end, ends];
+    let said = words(&text(&night(&all), &times()));
+    let expected = "the run was asked to stop attempt 1 was judged false_done: check `test` is red";
+    assert!(said.contains(expected), "{said}");
+}
+
+#[test]
+fn what_came_of_a_test_that_was_asked_for_is_told() {
+    let turn = |type_of: &str, turn: u32, tree: &str| {
+        json!({"type": type_of, "task": "a", "session": "a-1", "turn": turn, "reason": "test", "tree": tree,
+               "ending": {"kind": "finished"}, "verdict": "confirmed", "status": "unproven"})
+    };
+    let check = |tree: &str, proof: &str, expected: &str| {
+        let mut confirmed = judged("a", 1, "confirmed");
+        confirmed["proof"] = json!(proof);
+        let all = [
+            started("run", &["a"]),
+            task("a"),
+            attempt("a", 1, &[]),
+            turn("turn_judged", 1, "t"),
+            turn("turn_started", 2, "t"),
+            turn("turn_judged", 2, tree),
+            confirmed,
+            ended("a", json!("confirmed"), "closed", json!({"branch": "b", "proof": proof})),
+            over(),
+        ];
+        let said = words(&text(&night(&all), &times()));
+        assert!(said.contains(expected), "{expected} is not in {said}");
+    };
+    check("t2", "stayed_green", "what was written then does not fail without the change, and was left out");
+    check("t", "stayed_green", "a test was asked for, and none was written");
+    check("t", "new_test", "a test was asked for, and the one that was written fails without the change");
+}
+
+#[test]
+fn a_run_that_goes_on_at_once_was_not_away() {
+    let resumed = json!({"type": "run_resumed", "run": "r1", "pid": 2, "tasks": ["a"]});
+    let said = text(&night(&[started("overnight", &["a"]), resumed, over()]), &times());
+    assert!(!said.contains("no process worked on it; then"), "{said}");
+}
+
+#[test]
+fn an_agent_that_a_budget_did_not_hold_is_named() {
+    let mut begins = started("overnight", &["a"]);
+    begins["plan"]["options"] = json!({"maxCost": 2.0});
+    let check = |usage: Value, named: bool| {
+        let mut ends = judged("a", 1, "confirmed");
+        ends["usage"] = usage;
+        let said = words(&text(&night(&[begins.clone(), task("a"), attempt("a", 1, &[]), ends, over()]), &times()));
+        let expected = "Of `claude` it is not known what its work costs: `--max-cost` did not hold that.";
+        assert_eq!(said.contains(expected), named, "{said}");
+    };
+    check(json!({"input": 5}), true);
+    check(json!({"input": 5, "costUsd": 0.5, "costSource": "reported"}), false);
+}

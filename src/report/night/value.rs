@@ -185,6 +185,12 @@ pub struct NightTask {
     pub proof_hunks: Option<ProofHunks>,
     /// The branch or patch file with its confirmed work.
     pub branch: Option<String>,
+    /// The files that its confirmed work changes, from the top of the repository.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
+    /// The tasks that were done before it, as the task list says.
+    #[serde(skip)]
+    pub(super) after: Vec<TaskId>,
     /// Why it is not confirmed, in words.
     pub cause: Option<String>,
     /// The patch files that keep what its last attempt changed where nothing confirmed it, from the project's directory.
@@ -274,6 +280,9 @@ pub struct NightAttempt {
     pub checking_ms: u64,
     /// Turns begun.
     pub turns: u32,
+    /// It was asked for a test of its work, and what came of that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub asked_for_test: Option<AskedForTest>,
     /// What became of it.
     pub fate: Fate,
     /// Why the agent stopped.
@@ -292,6 +301,31 @@ pub struct NightAttempt {
     pub injected: Vec<ReflectionId>,
     /// The reflection on it.
     pub reflection: Option<ReflectionId>,
+}
+
+/// What came of it that an agent was asked for a test of work that no check tells from none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AskedForTest {
+    /// It wrote one that fails without the work.
+    Proves,
+    /// What it wrote does not, and was left out.
+    LeftOut,
+    /// It wrote nothing, or nothing is known of it.
+    Nothing,
+}
+
+impl AskedForTest {
+    /// The same in words.
+    pub(super) fn words(self) -> &'static str {
+        match self {
+            Self::Proves => "a test was asked for, and the one that was written fails without the change",
+            Self::LeftOut => {
+                "a test was asked for; what was written then does not fail without the change, and was left out"
+            }
+            Self::Nothing => "a test was asked for, and none was written",
+        }
+    }
 }
 
 /// What became of an agent run.

@@ -41,13 +41,14 @@ pub(super) fn quoted(argument: &str) -> String {
     }
 }
 
-/// `45 s`, `12 min`, `3 h 05 min`.
-pub(super) fn duration(ms: u64) -> String {
+/// `45 s`, `2 min 05 s`, `12 min`, `3 h 05 min`.
+pub(in crate::report) fn duration(ms: u64) -> String {
     let seconds = ms.div_ceil(500) / 2;
     match seconds {
         0 if ms == 0 => "0 s".to_owned(),
         0 => "under 1 s".to_owned(),
         s @ 1..=99 => format!("{s} s"),
+        s @ 100..=599 => format!("{} min {:02} s", s / 60, s % 60),
         s if s < 3570 => format!("{} min", (s + 30) / 60),
         s => {
             let minutes = (s + 30) / 60;
@@ -155,7 +156,9 @@ mod tests {
         check(400, "under 1 s");
         check(45_000, "45 s");
         check(99_499, "99 s");
-        check(150_000, "3 min");
+        check(100_600, "1 min 41 s");
+        check(150_000, "2 min 30 s");
+        check(599_600, "10 min");
         check(3_569_000, "59 min");
         check(3_570_000, "1 h 00 min");
         check(11_100_000, "3 h 05 min");

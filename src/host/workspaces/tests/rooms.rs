@@ -76,7 +76,7 @@ async fn nothing_of_the_checkout_is_above_a_room_and_none_stays() {
     std::mem::forget(project.open().await.room().await.unwrap());
     let workspaces = project.workspaces();
     let base = workspaces.begin(run_id().into()).await.unwrap();
-    assert_eq!(base.cleaned, ["a clean room of a run that was killed"]);
+    assert_eq!(base.cleaned, ["a clean room of a run that was killed, now removed"]);
     let workspace = open(&workspaces, "t", &[]).await.unwrap();
     let room = workspace.room().await.unwrap();
     let (dir, mode) = (room.dir(), |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777);

@@ -112,7 +112,7 @@ async fn what_a_dead_run_left_is_removed_and_the_users_worktrees_are_not() {
     fs::rename(&mine, mine.with_extension("away")).unwrap();
     let run = RunId::new("r2").unwrap();
     let base = project.workspaces().begin(run.clone().into()).await.unwrap();
-    assert_eq!(base.cleaned, ["a workspace of run r1"]);
+    assert_eq!(base.cleaned, ["a workspace of run r1, now removed"]);
     assert!(!dir.exists() && !project.top.join(".reflection/fetched-x").exists());
     let list = git(&project.top, &["worktree", "list"]);
     assert!(list.contains("mine") && !list.contains(".reflection"), "{list}");

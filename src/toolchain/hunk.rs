@@ -52,7 +52,9 @@ impl CodeChange {
         if old.len() + new.len() > LINES {
             return None;
         }
-        let is_code = |lines: &[String]| lines.iter().any(|line| !code(path, line).trim().is_empty());
+        let is_code = |lines: &[String]| {
+            lines.iter().any(|line| !code(path, line).trim_matches([' ', '\t', '\r', '\n', '/', '*']).is_empty())
+        };
         let mut hunks = Vec::new();
         for op in capture_diff_slices(similar::Algorithm::Myers, &old, &new) {
             let (was, is) = (op.old_range(), op.new_range());

@@ -10,6 +10,7 @@ use super::contradiction_alone;
 use super::outcome::Outcome;
 use super::outcome::Reading;
 use super::parts::Parts;
+use crate::domain::CheckReport;
 use crate::domain::Proof;
 use crate::domain::ProofHunks;
 use crate::domain::TreeId;
@@ -175,7 +176,17 @@ impl Runs<'_> {
     async fn whole(&mut self, parts: &Parts) -> Result<Option<Reading>, TaskRunError> {
         let workspace = &self.prepared.workspace;
         let tree = workspace.blend(&workspace.base(), &self.confirmed.change.tree, &parts.with_settings()).await?;
-        Ok(self.look_at(&tree).await?.map(|outcome| outcome.reading(self.confirmed.checks)))
+        // At the base, tests may be missing that the code has brought with it.
+        let is_base = tree == workspace.base();
+        let reading = self.look_at(&tree).await?.map(|outcome| outcome.reading(self.confirmed.checks));
+        let lost = || self.confirmed.checks.iter().any(|check| self.has_fewer_tests_at_base(check));
+        Ok(reading
+            .map(|reading| if reading == Reading::Green && is_base && lost() { Reading::Entangled } else { reading }))
+    }
+
+    fn has_fewer_tests_at_base(&self, check: &CheckReport) -> bool {
+        let base = check.at_base(&self.prepared.baseline);
+        base.is_some_and(|base| contradiction_alone(base, check).is_some())
     }
 
     /// The change without what was removed and without these. None: the runs, or the time, are used up.

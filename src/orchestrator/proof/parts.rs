@@ -104,7 +104,8 @@ fn only_grew(diff: &Diff, file: &str) -> bool {
 /// Programs that are told what to run or to compare with: what they are given may be a test, whatever it is called.
 const RUNNERS: [&str; 9] = ["unittest", "pytest", "jest", "vitest", "mocha", "rspec", "phpunit", "diff", "cmp"];
 
-/// Whether a check that turned green gives this file, or a directory or glob that it is in, to a test runner or a comparison.
+/// Whether a check that turned green gives this file, or a glob of it, to a test runner, or it or its directory to a comparison. A directory that a
+/// runner is given may be code and tests.
 ///
 /// `scripts` is what the checks' own scripts say, all of them together.
 fn is_given((checks, baseline, scripts): (&[CheckReport], &[CheckReport], &str), file: &str) -> bool {
@@ -122,7 +123,8 @@ fn is_given((checks, baseline, scripts): (&[CheckReport], &[CheckReport], &str),
                 let below = word.strip_prefix(module.as_str());
                 words.contains(&"unittest") && below.is_some_and(|below| below.is_empty() || below.starts_with('.'))
             };
-            given.iter().any(|word| names(word, file) || is_module(word))
+            let compares = words.iter().any(|word| matches!(*word, "diff" | "cmp"));
+            given.iter().any(|word| names(word, file, compares) || is_module(word))
         })
     })
 }
@@ -155,13 +157,13 @@ pub(super) fn scripts(command: &str) -> Vec<String> {
     files
 }
 
-/// Whether a word of a command line is this file, a directory that it is in, or a glob of it.
-fn names(word: &str, file: &str) -> bool {
+/// Whether a word of a command line is this file, a directory that it is in where these count, or a glob of it.
+fn names(word: &str, file: &str, directories: bool) -> bool {
     let word = word.split("::").next().unwrap_or_default().trim_start_matches("./").trim_end_matches('/');
     if word.is_empty() || word == "." || word.starts_with('-') {
         return false;
     }
-    let below = file.strip_prefix(word).is_some_and(|below| below.is_empty() || below.starts_with('/'));
+    let below = file.strip_prefix(word).is_some_and(|below| below.is_empty() || directories && below.starts_with('/'));
     below || (word.contains('*') && FileGlobs::new(&[format!("/{word}")]).is_ok_and(|glob| glob.has(file)))
 }
 

@@ -370,7 +370,7 @@ mod tests {
                 "group two | group two | lib.js:1 | Cannot read properties of null (reading 'x')",
                 "one | one | mt/a.js:2 | Expected values to be strictly equal",
             ],
-            None,
+            Some(&["group three"]),
         );
     }
 

@@ -68,7 +68,7 @@ fn wrong_usage_is_named() {
     check(&["board-history", "-"], "hello\n", "neither JSON nor CSV");
     check(&["board-history", "-"], "{\"completed_at\":\"soon\"}\n", "none of its 1 records can be read");
     fs::remove_file(project.dir.join("project.json")).unwrap();
-    check(&["board-history"], "", "there is no project.json");
+    check(&["board-history"], "", "there is no project in");
 }
 
 #[test]

@@ -6,6 +6,7 @@ use crate::services::Taken;
 use crate::services::WorkspaceError;
 use crate::toolchain::Apart;
 use crate::toolchain::inline_tests;
+use std::path::Component;
 use std::path::Path;
 
 /// An index of our own, beside that of the files.
@@ -103,6 +104,11 @@ impl Recorder {
 
     /// What a tree has under a name, as `ls-tree -z` lists it.
     async fn listed(&self, tree: &str, file: &str) -> Result<String, WorkspaceError> {
+        // A word of a command line may be any path; git refuses those that lead out.
+        let mut parts = Path::new(file).components();
+        if file.is_empty() || !parts.all(|part| matches!(part, Component::Normal(_))) {
+            return Ok(String::new());
+        }
         let list = ["--literal-pathspecs", "ls-tree", "-z", "--full-tree", tree, "--", file];
         let listed = self.git.call(list).ok().await?;
         Ok(String::from_utf8_lossy(&listed).into_owned())

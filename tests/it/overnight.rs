@@ -365,8 +365,11 @@ fn killed_at_random_moments_it_ends_as_if_nothing_had_happened() {
         }
         let ran = project.run(&["overnight", "--json"]);
         let runs: Vec<_> = fs::read_dir(project.dir.join(".reflection/runs")).unwrap().flatten().collect();
-        // One that was killed before it had a journal never was.
-        let begun: Vec<_> = runs.iter().filter(|run| run.path().join("journal.jsonl").exists()).collect();
+        // One that was killed before its journal had a line never was.
+        let has_line = |run: &&fs::DirEntry| {
+            fs::read_to_string(run.path().join("journal.jsonl")).is_ok_and(|journal| journal.contains('\n'))
+        };
+        let begun: Vec<_> = runs.iter().filter(has_line).collect();
         assert_eq!(begun.len(), 1, "{delays:?}: {ran:?}");
         let run = RunId::new(begun[0].file_name().to_string_lossy()).unwrap();
         assert_eq!(state(&project, &run), expected, "killed after {delays:?}");

@@ -283,7 +283,7 @@ impl TaskRun {
             None => return Err(TaskRunError::SetAside("the task was not prepared".to_owned())),
         };
         let result = match self.propose_parts().await {
-            Ok(()) => self.play(&mut prepared).await,
+            Ok(()) => Box::pin(self.play(&mut prepared)).await,
             Err(error) => Err(error),
         };
         let result = match result {

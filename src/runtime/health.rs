@@ -258,17 +258,11 @@ impl Doctor<'_> {
     }
 
     fn program(&self, what: &str, program: &str) -> Health {
-        match find_program(program, &self.params.settings.project().root, &self.path()) {
-            Some(path) => Health::good(what, path.display().to_string()),
-            None => {
-                let file = self.params.settings.project().settings;
-                Health::bad(
-                    what,
-                    format!("`{program}` was not found"),
-                    format!("install it, or fix its `argv` in {file}"),
-                )
-            }
+        if let Some(path) = find_program(program, &self.params.settings.project().root, &self.path()) {
+            return Health::good(what, path.display().to_string());
         }
+        let file = self.params.settings.project().settings;
+        Health::bad(what, format!("`{program}` was not found"), format!("install it, or fix its `argv` in {file}"))
     }
 
     /// A coding agent's program: its version first, and its login only if it starts.

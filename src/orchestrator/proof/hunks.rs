@@ -242,7 +242,7 @@ impl Runs<'_> {
                 _ if hunks.is_empty() => {}
                 None => whole.files.push(file.name.clone()),
                 Some(change) if hunks.len() == change.hunks.len() => {
-                    texts.push((file.name.clone(), change.without_all()))
+                    texts.push((file.name.clone(), change.without_all()));
                 }
                 Some(change) => texts.push((file.name.clone(), change.without(&hunks))),
             }

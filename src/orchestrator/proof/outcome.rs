@@ -135,12 +135,11 @@ fn read(check: &CheckReport, whole: Option<&CheckReport>) -> Reading {
         return Reading::Entangled;
     }
     let known = |test: &str| whole.is_some_and(|whole| failing_of(whole).contains(&test));
-    let is_red = match &check.signature.counted {
-        Some(counted) => counted.failing.iter().any(|(test, failed)| !known(test) && is_about_behaviour(check, failed)),
-        None => {
-            let names_it = || check.output.text().lines().any(toolchain::says_a_name_is_missing);
-            check.signature.tests.iter().any(|test| !known(test)) && !names_it()
-        }
+    let is_red = if let Some(counted) = &check.signature.counted {
+        counted.failing.iter().any(|(test, failed)| !known(test) && is_about_behaviour(check, failed))
+    } else {
+        let names_it = || check.output.text().lines().any(toolchain::says_a_name_is_missing);
+        check.signature.tests.iter().any(|test| !known(test)) && !names_it()
     };
     if is_red { Reading::Red } else { Reading::Entangled }
 }

@@ -85,7 +85,7 @@ pub(super) fn change_exists(view: &View<'_>) -> Finding {
         return Finding::not_run(EXISTS, "nothing was changed, and the task does not say that something must be");
     }
     if let Some(path) = outside(view) {
-        return Finding::not_run(EXISTS, format!("{} was changed, which is no file of the project", quote_name(&path)));
+        return Finding::not_run(EXISTS, format!("{} was changed, which is no file of the project", quote_name(path)));
     }
     if finds_it_done(&view.facts.turn.trace.response) {
         return Finding::not_run(EXISTS, "nothing was changed; the answer says that it was there already");

@@ -235,20 +235,20 @@ impl Judgement {
     }
 }
 
-/// What is said of checks that are red as they were before. `told` is the one of which it is said already what passes now.
-fn as_before(red: &[&CheckReport], baseline: &[CheckReport], told: Option<&CheckReport>) -> String {
+/// Which checks are red as they were before. Of `named`, the tests that pass now stand in the sentence already.
+fn as_before(red: &[&CheckReport], baseline: &[CheckReport], named: Option<&CheckReport>) -> String {
     let of = |check: &&CheckReport| {
         let name = &check.spec.name;
         let Some((now, before)) = failing(check, baseline) else {
             return format!("; check `{name}` is red as it was before");
         };
         let turned = check.tests_turned(baseline);
-        let is_told = told.is_some_and(|told| std::ptr::eq(told, *check));
-        let turned = if turned.is_empty() || is_told { String::new() } else { format!("; {}", passing(&turned)) };
+        let is_named = named.is_some_and(|named| std::ptr::eq(named, *check));
+        let turned = if turned.is_empty() || is_named { String::new() } else { format!("; {}", passing(&turned)) };
         format!("; check `{name}` is still red, only by tests that failed before ({now} of {before}{turned})")
     };
-    let said: String = red.iter().map(of).collect();
-    if said.is_empty() { said } else { format!("{said}, which says nothing of the work") }
+    let words: String = red.iter().map(of).collect();
+    if words.is_empty() { words } else { format!("{words}, which says nothing of the work") }
 }
 
 /// How many tests fail in it, and how many failed at the base, where both name them.

@@ -101,7 +101,7 @@ fn only_grew(diff: &Diff, file: &str) -> bool {
         && removed.all(|old| added.iter().any(|new| toolchain::imports_more(old, new)))
 }
 
-/// Programs that are told what to run or to compare with: what they are given may be a test, whatever it is called.
+/// Programs that take what they run or compare with as arguments: that may be a test, whatever it is called.
 const RUNNERS: [&str; 9] = ["unittest", "pytest", "jest", "vitest", "mocha", "rspec", "phpunit", "diff", "cmp"];
 
 /// Whether a check that turned green gives this file, or a glob of it, to a test runner, or it or its directory to a comparison. A directory that a

@@ -20,6 +20,7 @@ use super::machine::Landing;
 use super::machine::Patience;
 use super::machine::Plan;
 use super::machine::State;
+use super::proof::Seen;
 use super::resume;
 use super::resume::LastJudged;
 use super::resume::PastTask;
@@ -145,6 +146,8 @@ pub(super) struct TaskRun {
     /// Checks that the last attempt may have failed because of what is around its files.
     pub suspects: Vec<(CheckScope, CheckSpec)>,
     pub worker: usize,
+    /// What the checks said of which tree, for the proofs of later turns and attempts.
+    pub seen: Seen,
     /// Attempts of this task that this run has begun.
     pub begun: u32,
     /// How long earlier processes of this run worked on it.
@@ -179,6 +182,7 @@ impl TaskRun {
             counts: None,
             suspects: Vec::new(),
             worker,
+            seen: Seen::default(),
             begun: 0,
             worked: Duration::ZERO,
             started,

@@ -4,6 +4,7 @@ use super::inline::Apart;
 use super::inline::has_inline_tests;
 use super::inline::inline_tests;
 use super::mutant::code;
+use super::remark::remarks;
 use similar::DiffOp;
 use similar::capture_diff_slices;
 use std::ops::Range;
@@ -27,7 +28,7 @@ pub struct CodeChange {
     old: Vec<String>,
     new: Vec<String>,
     tests: String,
-    /// Without those that only change comments and empty lines.
+    /// Without those that only change comments, doc strings and empty lines.
     pub hunks: Vec<Hunk>,
 }
 
@@ -52,13 +53,18 @@ impl CodeChange {
         if old.len() + new.len() > LINES {
             return None;
         }
-        let is_code = |lines: &[String]| {
-            lines.iter().any(|line| !code(path, line).trim_matches([' ', '\t', '\r', '\n', '/', '*']).is_empty())
+        let is_code = |lines: &[String], remarks: &[bool]| {
+            let has_code = |line: &str| !code(path, line).trim_matches([' ', '\t', '\r', '\n', '/', '*']).is_empty();
+            lines.iter().zip(remarks).any(|(line, is_remark)| !is_remark && has_code(line))
         };
+        let (old_remarks, new_remarks) = (remarks(path, &old.concat()), remarks(path, &new.concat()));
         let mut hunks = Vec::new();
         for op in capture_diff_slices(similar::Algorithm::Myers, &old, &new) {
             let (was, is) = (op.old_range(), op.new_range());
-            if matches!(op, DiffOp::Equal { .. }) || !(is_code(&old[was.clone()]) || is_code(&new[is.clone()])) {
+            if matches!(op, DiffOp::Equal { .. })
+                || !(is_code(&old[was.clone()], &old_remarks[was.clone()])
+                    || is_code(&new[is.clone()], &new_remarks[is.clone()]))
+            {
                 continue;
             }
             let head = new[..new.len().min(is.start + 1)].iter().rposition(|line| begins_at_the_margin(line));

@@ -18,6 +18,7 @@ mod inline;
 mod junit;
 mod mutant;
 mod pattern;
+mod remark;
 mod summary;
 mod table;
 
@@ -37,6 +38,7 @@ pub use mutant::imports_more;
 pub use mutant::mutant;
 pub use mutant::says_an_assertion_failed;
 pub use mutant::with_line;
+pub use remark::remarks;
 pub use summary::TestSummary;
 pub use summary::failed_test;
 pub use summary::quoted_summaries;
@@ -146,6 +148,58 @@ pub fn runs_all_with(command: &str) -> Option<&'static str> {
     let stops = table().stops_early.iter().find(|stops| stops.command.is_match(command))?;
     let is_asked = command.split_whitespace().any(|word| word == stops.unless);
     (!is_asked).then_some(stops.unless.as_str())
+}
+
+/// The arguments that a command line hands to a program that runs what it is given, or compares with it: a test may stand there,
+/// whatever it is called.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Given<'l> {
+    /// The arguments.
+    pub words: Vec<&'l str>,
+    /// Whether they may be modules (`a.b`).
+    pub modules: bool,
+    /// Whether a directory stands for all that is in it: what is compared is data, while the directory of a test runner may hold code and tests.
+    pub directories: bool,
+}
+
+/// What one command of a command line hands to a test runner or to a comparison.
+///
+/// ```
+/// # use reflexion::toolchain::given;
+/// assert_eq!(given("npx mocha trials/a.js").expect("it is a runner").words, ["trials/a.js"]);
+/// assert_eq!(given("node --test a.js").expect("it is a runner").words, ["a.js"]);
+/// assert!(given("sort a.txt | diff - golden").expect("it compares").directories);
+/// assert_eq!(given("git diff golden"), None);
+/// ```
+#[must_use]
+pub fn given(command: &str) -> Option<Given<'_>> {
+    let words: Vec<&str> = command
+        .split(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | ','))
+        .filter(|word| !word.is_empty())
+        .collect();
+    let name = |word: &'_ str| word.rsplit('/').next().unwrap_or(word).to_owned();
+    let is_program = |at: usize, program: &str| name(words[at]) == program && !words[..at].contains(&"git");
+    // `node --test`: behind the option.
+    let behind = |entry: &str| {
+        let (program, option) =
+            entry.split_once(' ').map_or((entry, None), |(program, option)| (program, Some(option)));
+        let at = (0..words.len()).find(|at| is_program(*at, program))?;
+        match option {
+            None => Some(at + 1),
+            Some(option) => Some(at + 2 + words[at + 1..].iter().position(|word| *word == option)?),
+        }
+    };
+    let of = |entries: &[String]| entries.iter().find_map(|entry| behind(entry));
+    let table = table();
+    let (modules, directories) = (of(&table.takes_modules), of(&table.compares));
+    let at = modules.or(directories).or_else(|| of(&table.takes_tests))?;
+    Some(Given { words: words[at..].to_vec(), modules: modules.is_some(), directories: directories.is_some() })
+}
+
+/// The file in which this program finds what it runs: `package.json` of `npm`.
+#[must_use]
+pub fn scripts_in(program: &str) -> Option<&'static str> {
+    table().scripts_in.get(program).map(String::as_str)
 }
 
 /// Whether a file is found in place of the test runner's own: `unittest.py` beside the code.

@@ -1,6 +1,7 @@
 //! Small wrong changes of a line of code, to see whether a test notices.
 
 use super::inline::inline_tests;
+use super::remark::remarks;
 use super::table::Mutation;
 use super::table::ending;
 use super::table::table;
@@ -59,17 +60,19 @@ pub fn mutant(path: &str, line: &str) -> Option<Mutant> {
 /// ```
 #[must_use]
 pub fn effect(path: &str, text: &str) -> Option<String> {
-    text.lines().find_map(|line| {
+    let code = text.lines().zip(remarks(path, text)).filter(|(_, is_remark)| !is_remark);
+    code.into_iter().find_map(|(line, _)| {
         let code = blanked(path, line, Blank::Remarks);
         table().effects.iter().find_map(|pattern| pattern.found_in(&code).map(str::to_owned))
     })
 }
 
-/// The text of a file with another line `number`, from 1. None where that line is not `is`, where it stands in a test, and where the
-/// file [has effects](effect).
+/// The text of a file with another line `number`, from 1. None where that line is not `is`, where it stands in a test or in a remark, and
+/// where the file [has effects](effect).
 #[must_use]
 pub fn with_line(path: &str, text: &str, number: usize, (is, becomes): (&str, &str)) -> Option<String> {
-    if effect(path, text).is_some() {
+    let is_remark = || remarks(path, text).get(number.wrapping_sub(1)).is_some_and(|is_remark| *is_remark);
+    if effect(path, text).is_some() || is_remark() {
         return None;
     }
     let mut lines: Vec<&str> = text.split('\n').collect();
@@ -228,6 +231,7 @@ mod tests {
         assert_eq!(with(2, "    1", "    2").unwrap(), text.replacen("    1\r", "    2\r", 1));
         assert_eq!(with(6, "    const A: u8 = 1;", "    const A: u8 = 2;"), None, "a test");
         assert_eq!((with(1, "    1", "2"), with(0, "", ""), with(99, "", "")), (None, None, None));
+        assert_eq!(with_line("a.py", "def f():\n  '''x == 1\n  '''\n", 2, ("  '''x == 1", "  '''x != 1")), None);
         assert_eq!(with_line("a.py", "os.remove(a)\nx = 1\n", 2, ("x = 1", "x = 2")), None);
     }
 
@@ -251,6 +255,7 @@ mod tests {
             ("a.py", "def add(a, b):\n    return a + b\n"),
             ("a.py", "# Copyright (c) 2013\n# open(x) and subprocess.run(x)"),
             ("a.py", "\"\"\"According to the system platform\"\"\""),
+            ("a.py", "def f():\n    '''It may\n    open(x) or remove_file(y).\n    '''\n"),
             ("a.py", "a.remove(x); b = a.copy(); t.replace('a', 'b')"),
             ("a.js", "map.delete(key)"),
         ] {

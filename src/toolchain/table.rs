@@ -60,6 +60,25 @@ struct File {
     mutations: Vec<Mutation>,
     not_mutated: Vec<Pattern>,
     effects: Vec<Pattern>,
+    remark: Vec<Remark>,
+    takes_tests: Vec<String>,
+    takes_modules: Vec<String>,
+    compares: Vec<String>,
+    scripts_in: BTreeMap<String, String>,
+}
+
+/// A remark of several lines, see `config/toolchains/README.md`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Remark {
+    pub(super) begins: String,
+    pub(super) ends: String,
+    /// Of the line of code before; none: anywhere.
+    #[serde(default)]
+    pub(super) after: Option<Pattern>,
+    /// A line in it that makes it none.
+    #[serde(default)]
+    pub(super) unless: Option<Pattern>,
 }
 
 /// A mistake that is made in a line of code, see `config/toolchains/README.md`.
@@ -241,6 +260,10 @@ pub(super) struct Table {
     pub(super) packages: BTreeSet<String>,
     pub(super) packages_inside: BTreeMap<String, String>,
     pub(super) stops_early: Vec<StopsEarly>,
+    pub(super) takes_tests: Vec<String>,
+    pub(super) takes_modules: Vec<String>,
+    pub(super) compares: Vec<String>,
+    pub(super) scripts_in: BTreeMap<String, String>,
 }
 
 /// What is known of the sources of one language.
@@ -250,6 +273,7 @@ struct Source {
     marks: Marks,
     review: Review,
     inline: Option<Inline>,
+    remarks: Vec<Remark>,
 }
 
 pub(super) fn table() -> &'static Table {
@@ -271,6 +295,11 @@ impl Table {
     /// How tests stand among the code of a file of this language.
     pub(super) fn inline_of(&self, path: &str) -> impl Iterator<Item = &Inline> {
         self.sources_of(path).filter_map(|source| source.inline.as_ref())
+    }
+
+    /// How remarks of several lines stand in a file of this language.
+    pub(super) fn remarks_of(&self, path: &str) -> impl Iterator<Item = &Remark> {
+        self.sources_of(path).flat_map(|source| &source.remarks)
     }
 
     fn sources_of(&self, path: &str) -> impl Iterator<Item = &Source> {
@@ -306,8 +335,17 @@ impl Table {
             table.mutations.extend(file.mutations);
             table.not_mutated.extend(file.not_mutated);
             table.effects.extend(file.effects);
-            let endings = file.code.into_iter().collect();
-            table.sources.push(Source { endings, marks: file.marks, review: file.review, inline: file.inline });
+            table.takes_tests.extend(file.takes_tests);
+            table.takes_modules.extend(file.takes_modules);
+            table.compares.extend(file.compares);
+            table.scripts_in.extend(file.scripts_in);
+            table.sources.push(Source {
+                endings: file.code.into_iter().collect(),
+                marks: file.marks,
+                review: file.review,
+                inline: file.inline,
+                remarks: file.remark,
+            });
         }
         let code = table.code.iter().map(String::as_str).collect::<Vec<_>>().join(",");
         table.tests = globs_of_names(tests.iter().map(|glob| glob.replace("{code}", &format!("{{{code}}}"))));
@@ -392,7 +430,8 @@ mod tests {
             let review = file.review.patterns.iter().chain(&file.marks.off_lines).chain(&file.marks.only_lines);
             let mutation = file.mutations.iter().map(|mutation| &mutation.from);
             let mutants = mutation.chain(&file.not_mutated).chain(&file.effects).chain(&file.assertions);
-            for pattern in review.chain(&file.missing_names).chain(inline).chain(mutants) {
+            let remarks = file.remark.iter().flat_map(|remark| remark.after.iter().chain(&remark.unless));
+            for pattern in review.chain(&file.missing_names).chain(inline).chain(mutants).chain(remarks) {
                 assert!(pattern.regex().is_some(), "{name}.toml: {pattern:?}");
             }
             assert!(file.stops_early.iter().all(|stops| stops.command.regex().is_some()), "{name}.toml");

@@ -50,6 +50,25 @@ impl File {
             None => self.name.clone(),
         }
     }
+
+    /// From the first of these to the last.
+    fn place_of_all(&self, hunks: &[At]) -> String {
+        let Some(change) = &self.change else { return self.name.clone() };
+        let lines = hunks.iter().flat_map(|(_, hunk)| change.hunks[*hunk].place.split('-'));
+        let lines: Vec<usize> = lines.filter_map(|line| line.parse().ok()).collect();
+        match (lines.iter().min(), lines.iter().max()) {
+            (Some(first), Some(last)) if first != last => format!("{}:{first}-{last}", self.name),
+            (Some(line), _) => format!("{}:{line}", self.name),
+            _ => self.name.clone(),
+        }
+    }
+}
+
+/// Whether these are several hunks, and all of one function.
+fn is_of_one_function(unit: &[At], files: &[File]) -> bool {
+    let function = |&(file, hunk): &At| Some((file, files[file].change.as_ref()?.hunks[hunk].function));
+    let first = unit.first().and_then(function);
+    unit.len() > 1 && first.is_some() && unit.iter().all(|at| function(at) == first)
 }
 
 /// Larger changes are not taken apart below their files.
@@ -65,6 +84,8 @@ struct Found {
     /// And how many were removed when it was tried.
     kept: BTreeMap<At, (Reading, usize)>,
     not_tried: BTreeSet<At>,
+    /// Hunks of one function without which, all together, a test fails by more than a missing name.
+    together: Vec<Vec<At>>,
 }
 
 impl Runs<'_> {
@@ -148,7 +169,12 @@ impl Runs<'_> {
             }
             match reading {
                 Reading::Green => found.removed.extend(unit),
-                _ => waiting.extend(split(unit, files, is_coarse, (reading, &mut found))),
+                _ => {
+                    if reading == Reading::Red && is_of_one_function(&unit, files) {
+                        found.together.push(unit.clone());
+                    }
+                    waiting.extend(split(unit, files, is_coarse, (reading, &mut found)));
+                }
             }
         }
         self.entangled_again(files, &mut found).await?;
@@ -222,7 +248,7 @@ impl Runs<'_> {
     async fn is_another(&mut self, tree: &TreeId) -> Result<bool, TaskRunError> {
         let seen = self.seen.iter().find(|(of, _)| of == tree).map(|(_, seen)| seen.clone());
         let Some(seen) = seen.filter(|_| !self.is_used_up()) else { return Ok(false) };
-        let again = self.run(tree, None, (contradiction_alone, self.confirmed.checks)).await?;
+        let again = self.run(tree, Some(&[]), (contradiction_alone, self.confirmed.checks)).await?;
         Ok(again.failing() != seen.failing())
     }
 
@@ -286,19 +312,24 @@ impl Found {
     /// Where the whole was not red by a failing test, a part that is proves nothing.
     fn anchor(&mut self, whole: Reading) {
         if whole != Reading::Red {
+            self.together.clear();
             self.kept.values_mut().for_each(|(reading, _)| *reading = Reading::Entangled);
         }
     }
 
     fn hunks(&self, files: &[File]) -> ProofHunks {
         let place = |&(file, hunk): &At| files[file].place(hunk);
-        let kept = |is: Reading| {
-            self.kept.iter().filter(move |(_, (reading, _))| *reading == is).map(move |(at, _)| place(at))
-        };
+        let (carried, entangled): (Vec<&At>, Vec<&At>) =
+            self.kept.keys().partition(|at| self.kept[at].0 == Reading::Red);
+        // Of each alone nothing can be known, and of all together it is.
+        let is_entangled = |unit: &&Vec<At>| unit.iter().all(|at| entangled.contains(&at));
+        let together: Vec<&Vec<At>> = self.together.iter().filter(is_entangled).collect();
+        let whole = |unit: &&Vec<At>| files[unit[0].0].place_of_all(unit);
+        let alone = |at: &&&At| !together.iter().any(|unit| unit.contains(at));
         ProofHunks {
-            carried: kept(Reading::Red).collect(),
+            carried: carried.into_iter().map(place).chain(together.iter().map(whole)).collect(),
             not_noticed: self.removed.iter().map(place).collect(),
-            entangled: kept(Reading::Entangled).collect(),
+            entangled: entangled.iter().filter(alone).map(|at| place(at)).collect(),
             not_tried: self.not_tried.iter().map(place).collect(),
         }
     }

@@ -18,6 +18,9 @@ mod hunks;
 mod mutants;
 mod outcome;
 mod parts;
+mod seen;
+
+pub(super) use self::seen::Seen;
 
 use self::outcome::Outcome;
 use self::parts::Parts;
@@ -137,28 +140,21 @@ impl Runs<'_> {
         })
     }
 
-    /// Runs the checks, or only these of them, and keeps what is red; one that passed is, too, if there is a doubt beside these.
+    /// Runs the checks, or once more these of them (none: all), and keeps what is red; one that passed is, too, if there is a doubt beside these.
     async fn run(
         &mut self,
         tree: &TreeId,
         only: Option<&[CheckReport]>,
         (doubt, beside): (Doubt, &[CheckReport]),
     ) -> Result<Outcome, TaskRunError> {
-        self.counted.runs += 1;
         let is_same = |a: &CheckReport, b: &CheckReport| a.scope == b.scope && a.spec == b.spec;
         let is_meant = |check: &&CheckReport| {
             only.is_none_or(|only| only.is_empty() || only.iter().any(|one| is_same(one, check)))
         };
         let checks: Vec<&CheckReport> = self.confirmed.checks.iter().filter(is_meant).collect();
-        let asked = checks.iter().map(|check| (check.scope, within(check))).collect();
-        let checked = self.task.checks_of_work(self.prepared, self.part, tree, asked).await?;
-        if checked.not_set_up.is_some() {
+        let Some(reports) = self.reports(tree, &checks, only.is_some()).await? else {
             return Ok(Outcome { is_red: true, red: Vec::new() });
-        }
-        let mut reports = checked.reports;
-        for (report, check) in reports.iter_mut().zip(&checks) {
-            report.spec.clone_from(&check.spec);
-        }
+        };
         let baseline = &self.prepared.baseline;
         let outside = changed_outside(&reports, baseline);
         let mut red = Vec::new();
@@ -172,6 +168,38 @@ impl Runs<'_> {
         }
         self.changed_outside.extend(outside);
         Ok(Outcome { is_red: !red.is_empty(), red })
+    }
+}
+
+impl Runs<'_> {
+    /// How these checks end on a tree: as an earlier turn or attempt has seen it, unless it is to be repeated. None: the room cannot be set up
+    /// with it.
+    async fn reports(
+        &mut self,
+        tree: &TreeId,
+        checks: &[&CheckReport],
+        anew: bool,
+    ) -> Result<Option<Vec<CheckReport>>, TaskRunError> {
+        let seen = |check: &CheckReport| (!anew).then(|| self.task.seen.of(tree, check)).flatten();
+        let mut reports: Vec<Option<CheckReport>> = checks.iter().map(|check| seen(check)).collect();
+        let open = |reports: &[Option<CheckReport>]| reports.iter().position(Option::is_none);
+        if open(&reports).is_none() {
+            return Ok(Some(reports.into_iter().flatten().collect()));
+        }
+        self.counted.runs += 1;
+        let missing = checks.iter().zip(&reports).filter(|(_, report)| report.is_none());
+        let asked = missing.map(|(check, _)| (check.scope, within(check))).collect();
+        let checked = self.task.checks_of_work(self.prepared, self.part, tree, asked).await?;
+        if checked.not_set_up.is_some() {
+            return Ok(None);
+        }
+        for mut report in checked.reports {
+            let Some(at) = open(&reports) else { break };
+            report.spec.clone_from(&checks[at].spec);
+            self.task.seen.keep(tree, &report);
+            reports[at] = Some(report);
+        }
+        Ok(Some(reports.into_iter().map_while(|report| report).collect()))
     }
 }
 
@@ -244,6 +272,7 @@ impl TaskRun {
         let Stopped { report, change } = stopped;
         let (ending, expects) = (&report.ending, self.task.expects);
         let confirmed = Confirmed { change, checks, judgement: &judgement, ending, expects };
+        checks.iter().for_each(|check| self.seen.keep(&change.tree, check));
         let parts = self.parts_of(prepared, &confirmed, diff).await?;
         let began = self.context.services.clock.elapsed();
         let mut runs = Runs {

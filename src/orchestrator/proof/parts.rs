@@ -101,9 +101,6 @@ fn only_grew(diff: &Diff, file: &str) -> bool {
         && removed.all(|old| added.iter().any(|new| toolchain::imports_more(old, new)))
 }
 
-/// Programs that take what they run or compare with as arguments: that may be a test, whatever it is called.
-const RUNNERS: [&str; 9] = ["unittest", "pytest", "jest", "vitest", "mocha", "rspec", "phpunit", "diff", "cmp"];
-
 /// Whether a check that turned green gives this file, or a glob of it, to a test runner, or it or its directory to a comparison. A directory that a
 /// runner is given may be code and tests.
 ///
@@ -112,19 +109,12 @@ fn is_given((checks, baseline, scripts): (&[CheckReport], &[CheckReport], &str),
     let module = file.rsplit_once('.').map_or(file, |(module, _)| module).replace('/', ".");
     turned(checks, baseline).any(|(check, _)| {
         let command = format!("{}\n{scripts}", check.spec.run);
-        command.split(['\n', ';', '&', '|', '(', ')']).any(|part| {
-            let words: Vec<&str> = part.split(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | ',')).collect();
-            // To other programs, `--test` says something else.
-            let node = |at: usize| words[at] == "--test" && words[..at].iter().any(|word| word.ends_with("node"));
-            let git = |at: usize| at > 0 && words[..at].contains(&"git");
-            let is_runner = |&at: &usize| RUNNERS.contains(&words[at]) && !git(at) || node(at);
-            let given = (0..words.len()).find(is_runner).map_or(&[][..], |at| &words[at + 1..]);
+        command.split(['\n', ';', '&', '|', '(', ')']).filter_map(toolchain::given).any(|given| {
             let is_module = |word: &str| {
-                let below = word.strip_prefix(module.as_str());
-                words.contains(&"unittest") && below.is_some_and(|below| below.is_empty() || below.starts_with('.'))
+                let below = word.strip_prefix(module.as_str()).filter(|_| given.modules);
+                below.is_some_and(|below| below.is_empty() || below.starts_with('.'))
             };
-            let compares = words.iter().any(|word| matches!(*word, "diff" | "cmp"));
-            given.iter().any(|word| names(word, file, compares) || is_module(word))
+            given.words.iter().any(|word| names(word, file, given.directories) || is_module(word))
         })
     })
 }
@@ -136,17 +126,8 @@ fn decides(file: &str) -> bool {
 
 /// The files that a command line may run as scripts of the project: what it names, and what its task runner reads.
 pub(super) fn scripts(command: &str) -> Vec<String> {
-    const READ_BY: [(&str, &str); 7] = [
-        ("npm", "package.json"),
-        ("yarn", "package.json"),
-        ("pnpm", "package.json"),
-        ("bun", "package.json"),
-        ("make", "Makefile"),
-        ("just", "justfile"),
-        ("task", "Taskfile.yml"),
-    ];
     let words = command.split(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | ';' | '&' | '|' | '(' | ')'));
-    let read = |word: &str| READ_BY.iter().find(|(runner, _)| *runner == word).map(|(_, file)| (*file).to_owned());
+    let read = |word: &str| toolchain::scripts_in(word).map(str::to_owned);
     let named = |word: &str| word.trim_start_matches("./").to_owned();
     let mut files: Vec<String> = words
         .filter(|word| !word.is_empty() && !word.starts_with('-'))

@@ -8,6 +8,7 @@ use reflexion::domain::AgentReport;
 use reflexion::domain::Ending;
 use reflexion::domain::Proof;
 use reflexion::domain::RunId;
+use reflexion::domain::TaskReport;
 use reflexion::domain::Verdict;
 use reflexion::layer::Svc;
 use reflexion::services::AgentRequest;
@@ -474,6 +475,11 @@ fn a_mistake_that_old_tests_notice_says_nothing_of_the_new_ones() {
 /// A run with an agent that can go on with its conversation: what it does in its first turn, and when it is asked for a test. Gives the
 /// task's proof and verdict, how often it was asked, and the files on its branch.
 fn asked(kind: &str, first: &'static str, then: &'static str) -> (Option<Proof>, Option<Verdict>, usize, String) {
+    let (task, times, files) = asked_for_a_test(kind, first, then);
+    (task.proof, task.verdict, times, files)
+}
+
+fn asked_for_a_test(kind: &str, first: &'static str, then: &'static str) -> (TaskReport, usize, String) {
     let project = Project::new("true");
     project.write("calc.py", RIGHT);
     project.write("test_calc.py", TESTS);
@@ -504,7 +510,7 @@ fn asked(kind: &str, first: &'static str, then: &'static str) -> (Option<Proof>,
     let asked = turns.iter().filter(|prompt| prompt.contains("A test is missing")).count();
     let task = &report.tasks[0];
     let files = task.branch.as_ref().map_or(String::new(), |b| project.git(&["ls-tree", "-r", "--name-only", b]));
-    (task.proof, task.verdict, asked, files)
+    (task.clone(), asked, files)
 }
 
 #[test]
@@ -513,8 +519,10 @@ fn an_agent_that_can_go_on_is_asked_for_a_test_that_shows_its_work() {
     const SHOWS: &str = "printf 'import unittest, calc\\nclass N(unittest.TestCase):\\n  def test_n(self): \
                          self.assertEqual(calc.sub(-1, 1), 2)\\n' > test_new.py";
     const BREAKS: &str = "echo 'broken(' > calc.py";
-    let (proof, verdict, times, files) = asked("bug", TURNS, SHOWS);
-    assert_eq!((proof, verdict, times), (Some(Proof::NewTest), Some(Verdict::Confirmed), 1));
+    let (task, times, files) = asked_for_a_test("bug", TURNS, SHOWS);
+    assert_eq!((task.proof, task.verdict, times), (Some(Proof::NewTest), Some(Verdict::Confirmed), 1));
+    // The test alone, twice: the work without it was seen in the turn before.
+    assert_eq!(task.proof_runs.map(|runs| runs.runs), Some(2));
     assert!(files.contains("test_new.py"), "{files}");
     // What was confirmed is not lost by what comes then.
     for then in ["true", BREAKS, "echo words > test_new.py.txt"] {
@@ -584,6 +592,14 @@ fn half_of_what_belongs_together_is_no_proof() {
     let [carried, not_noticed, entangled, _] = hunks(&task);
     assert_eq!((carried, not_noticed.len()), (vec!["calc.py:2"], 0), "{task}");
     assert_eq!(entangled, ["calc.py:5", "calc.py:7"], "{task}");
+    // Lines of a function of which none can go alone carry together.
+    let apart = "def add(a, b):\n    x = a\n    y = b\n    return x - y\n\n\ndef sub(a, b):\n    return a - b\n";
+    let task = ran("sed -i '2s/x = a/p = a/; 4s/x - y/p + y/' calc.py", apart, SUITE, "change").1.task("a");
+    assert_eq!(hunks(&task), [vec!["calc.py:2-4"], vec![], vec![], vec![]], "{task}");
+    // Doc strings are remarks.
+    let words = "sed -i '2s/a - b/a + b/; 6i \\    \"\"\"The\\n    difference.\"\"\"' calc.py";
+    let task = ran(words, TWO, SUITE, "change").1.task("a");
+    assert_eq!(hunks(&task), [vec!["calc.py:2"], vec![], vec![], vec![]], "{task}");
     // Of a change that no test tells from none, no part does.
     let refactors = "sed -i '2s/a + b/b + a/; 6s/a - b/-b + a/' calc.py";
     let task = ran(refactors, &TWO.replacen("a - b", "a + b", 1), SUITE, "change").1.task("a");

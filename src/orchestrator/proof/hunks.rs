@@ -169,12 +169,7 @@ impl Runs<'_> {
             }
             match reading {
                 Reading::Green => found.removed.extend(unit),
-                _ => {
-                    if reading == Reading::Red && is_of_one_function(&unit, files) {
-                        found.together.push(unit.clone());
-                    }
-                    waiting.extend(split(unit, files, is_coarse, (reading, &mut found)));
-                }
+                _ => waiting.extend(split(unit, files, is_coarse, (reading, &mut found))),
             }
         }
         self.entangled_again(files, &mut found).await?;
@@ -281,6 +276,9 @@ impl Runs<'_> {
 
 /// The parts of what cannot go as a whole, the largest last; one that has none is kept.
 fn split(unit: Vec<At>, files: &[File], is_coarse: bool, (reading, found): (Reading, &mut Found)) -> Vec<Vec<At>> {
+    if reading == Reading::Red && is_of_one_function(&unit, files) {
+        found.together.push(unit.clone());
+    }
     let function = |&(file, hunk): &At| files[file].change.as_ref().map_or(0, |change| change.hunks[hunk].function);
     let apart = |by: &dyn Fn(&At) -> (usize, usize)| {
         let mut parts: BTreeMap<(usize, usize), Vec<At>> = BTreeMap::new();

@@ -41,7 +41,7 @@ pub(super) async fn at_base(
     let interrupt = tokio::spawn(interrupt::cancel_on_signal(cancel.clone()));
     let ran = match workspace.reset(&workspace.base(), &cancel).await {
         Ok(restored) => {
-            let request = VerifyRequest { checks, dir: workspace.dir(), env: workspace.env(), cancel };
+            let request = VerifyRequest { checks, dir: workspace.dir(), env: workspace.env(), walled: false, cancel };
             Ok(AtBase { said: restored.said, reports: app.1.verify(request).await })
         }
         Err(error) => Err(error),

@@ -197,6 +197,7 @@ impl CheckReport {
         let only_gone = || {
             allow.iter().any(|allow| matches!(allow, Allow::RemoveTests | Allow::SkipTests))
                 && self.tests_beside(baseline).is_some_and(|beside| beside.is_only_gone())
+                && self.at_base(baseline).is_some_and(|base| self.signature.extent.is_within(&base.signature.extent))
         };
         self.may_be_known_red(all, baseline, expects)
             && !self.passed()

@@ -83,7 +83,19 @@ impl TaskRun {
             return Ok(Checked::default());
         }
         let room = prepared.workspace.room().await?;
-        self.checks_in(&*room, part, tree, checks).await
+        self.checks_in(&*room, (part, tree), checks, false).await
+    }
+
+    /// The same, with a program that nobody wrote: it may write to nothing but the room.
+    pub(super) async fn checks_of_part(
+        &self,
+        prepared: &Prepared,
+        part: usize,
+        tree: &TreeId,
+        checks: Vec<(CheckScope, CheckSpec)>,
+    ) -> Result<Checked, TaskRunError> {
+        let room = prepared.workspace.room().await?;
+        self.checks_in(&*room, (part, tree), checks, true).await
     }
 
     /// Runs checks one after another, each on exactly the files of the tree: a check runs what the agent wrote, and the next one
@@ -91,16 +103,16 @@ impl TaskRun {
     pub(super) async fn checks_in(
         &self,
         room: &dyn Workspace,
-        part: usize,
-        tree: &TreeId,
+        (part, tree): (usize, &TreeId),
         checks: Vec<(CheckScope, CheckSpec)>,
+        walled: bool,
     ) -> Result<Checked, TaskRunError> {
         let mut checked = Checked::default();
         for check in checks {
             if let Some(because) = Box::pin(self.put_back_work(room, part, tree)).await? {
                 return Ok(Checked { not_set_up: Some(because), reports: Vec::new() });
             }
-            checked.reports.push(self.check_as_it_stands(room, check).await?);
+            checked.reports.push(self.check_as_it_stands(room, check, walled).await?);
             if self.context.cancel.is_cancelled() {
                 break;
             }
@@ -113,9 +125,10 @@ impl TaskRun {
         &self,
         place: &dyn Workspace,
         check: (CheckScope, CheckSpec),
+        walled: bool,
     ) -> Result<CheckReport, TaskRunError> {
         place.begin_work().await?;
-        let mut report = self.verify(place, vec![check]).await.remove(0);
+        let mut report = self.verify(place, vec![check], walled).await.remove(0);
         report.rewrote = place.rewritten().await?;
         report.changed_outside = self.end_work(place).await?;
         Ok(report)
@@ -140,7 +153,7 @@ impl TaskRun {
         }
         self.doing("what failed, where the agent worked");
         for check in red {
-            let report = self.check_as_it_stands(workspace, (check.scope, check.spec.clone())).await?;
+            let report = self.check_as_it_stands(workspace, (check.scope, check.spec.clone()), false).await?;
             if report.passed() {
                 return Ok(Some(format!(
                     "check `{}` is green in the workspace and red on a clean copy of the change: {}",

@@ -129,7 +129,7 @@ impl TaskRun {
             return Ok(());
         }
         self.doing("what failed, at the base");
-        let again = self.checks_in(room, part, base, asked).await?.reports;
+        let again = self.checks_in(room, (part, base), asked, false).await?.reports;
         for report in again {
             let same = |check: &&mut CheckReport| check.scope == report.scope && check.spec == report.spec;
             let (Some(check), Some(base)) = (checks.iter_mut().find(same), report.at_base(baseline)) else { continue };

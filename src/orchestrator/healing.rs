@@ -166,7 +166,7 @@ impl TaskRun {
             return Ok(None);
         }
         let again = match self.set_up_again(workspace).await {
-            Ok(did) => Ok((self.check_as_it_stands(workspace, check).await?, did)),
+            Ok(did) => Ok((self.check_as_it_stands(workspace, check, false).await?, did)),
             Err(error) => Err(error.to_string()),
         };
         let (outcome, report) = match again {
@@ -217,7 +217,7 @@ impl TaskRun {
         let mut now = Vec::new();
         for check in checks {
             self.put_back(room, 0, &room.base()).await?;
-            now.push(self.check_as_it_stands(room, check.clone()).await?);
+            now.push(self.check_as_it_stands(room, check.clone(), false).await?);
         }
         if self.context.cancel.is_cancelled() {
             return Ok(None);

@@ -15,6 +15,7 @@ use crate::domain::Proof;
 use crate::domain::Verdict;
 use crate::prompt::one_line;
 use crate::prompt::shorten;
+use crate::toolchain;
 
 /// What is known of an attempt when its checks have run.
 #[derive(Debug, Clone, Copy)]
@@ -239,6 +240,15 @@ impl Judgement {
 fn as_before(red: &[&CheckReport], baseline: &[CheckReport], named: Option<&CheckReport>) -> String {
     let of = |check: &&CheckReport| {
         let name = &check.spec.name;
+        let stops = |check: &CheckReport| {
+            let is_cut = toolchain::summaries(&check.output.text()).last().is_some_and(|said| !said.whole);
+            is_cut || check.signature.counted.as_ref().is_some_and(|counted| counted.stopped)
+        };
+        if check.at_base(baseline).is_some_and(stops) {
+            return format!(
+                "; check `{name}` is red as it was before, and stops at a failure: what stands behind it was not run, before and now"
+            );
+        }
         let Some((now, before)) = failing(check, baseline) else {
             return format!("; check `{name}` is red as it was before");
         };

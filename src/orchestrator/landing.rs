@@ -223,7 +223,7 @@ impl TaskRun {
             Looked::Fails(Box::new(Failing { kind: FailureType::CheckFailed, because, files: Vec::new(), check }))
         };
         let tip = Tip { room: &*room, tree: &rebased.tip };
-        let mut first = self.checks_in(&*room, part, &tree, checks.clone()).await?;
+        let mut first = self.checks_in(&*room, (part, &tree), checks.clone(), false).await?;
         let beside = self.beside(prepared, &tip, &first).await?;
         self.excuse_what_varies(&*room, (part, &rebased.tip), &beside, &mut first.reports).await?;
         let red = match self.first_red(prepared, &first, &beside) {
@@ -235,7 +235,7 @@ impl TaskRun {
             Err(because) => return Ok(self.unless_interrupted(failing(because, None))),
         };
         // A check that fails and then passes on the same files says nothing about them.
-        let mut second = self.checks_in(&*room, part, &tree, checks).await?;
+        let mut second = self.checks_in(&*room, (part, &tree), checks, false).await?;
         let beside = self.beside(prepared, &tip, &second).await?;
         self.excuse_what_varies(&*room, (part, &rebased.tip), &beside, &mut second.reports).await?;
         let looked = match self.first_red(prepared, &second, &beside) {
@@ -281,7 +281,7 @@ impl TaskRun {
         let is_red = project.iter().any(|check| !check.passed());
         if is_red && !unknown.is_empty() && !self.context.cancel.is_cancelled() {
             self.doing("checks on what was merged before");
-            let there = self.checks_in(tip.room, self.parts.len() - 1, tip.tree, unknown).await?;
+            let there = self.checks_in(tip.room, (self.parts.len() - 1, tip.tree), unknown, false).await?;
             self.remember(tip.tree, &there);
         }
         for check in project {

@@ -142,7 +142,7 @@ impl TaskRun {
                 report
             } else {
                 self.put_back(room, 0, &base).await?;
-                self.check_as_it_stands(room, (scope, spec.clone())).await?
+                self.check_as_it_stands(room, (scope, spec.clone()), false).await?
             };
             if let CheckStatus::NotRun { because } = &report.status
                 && !self.context.cancel.is_cancelled()
@@ -180,12 +180,17 @@ impl TaskRun {
         self.context.baselines.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub async fn verify(&self, workspace: &dyn Workspace, checks: Vec<(CheckScope, CheckSpec)>) -> Vec<CheckReport> {
+    pub async fn verify(
+        &self,
+        workspace: &dyn Workspace,
+        checks: Vec<(CheckScope, CheckSpec)>,
+        walled: bool,
+    ) -> Vec<CheckReport> {
         if checks.is_empty() {
             return Vec::new();
         }
         let cancel = self.context.cancel.clone();
-        let request = VerifyRequest { checks, dir: workspace.dir(), env: workspace.env(), cancel };
+        let request = VerifyRequest { checks, dir: workspace.dir(), env: workspace.env(), walled, cancel };
         self.context.services.verifier.verify(request).await
     }
 

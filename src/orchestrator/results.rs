@@ -47,32 +47,49 @@ pub fn rearranges(check: &CheckReport, change: &Change) -> bool {
     change.existed.iter().any(|file| configures_tests(file) || belongs_to_tests(file) || runs(&command, file))
 }
 
-/// Programs whose first argument is the program that they run.
+/// Programs that run a program of which they are given the name.
 const INTERPRETERS: [&str; 16] = [
     ".", "source", "sh", "bash", "dash", "zsh", "ksh", "python", "python2", "python3", "node", "ruby", "perl", "php",
     "deno", "bun",
 ];
 
+/// What may stand before the program of a command.
+const BEFORE_A_PROGRAM: [&str; 14] =
+    ["env", "exec", "time", "command", "nice", "nohup", "if", "then", "else", "elif", "while", "until", "do", "!"];
+
 /// Whether a command line runs this file as a program; a file that it only reads is the work.
+///
+/// Whatever stands before an interpreter (`timeout 60 sh`, `if sh`, `! sh`, `uv run python`) or among its options leaves it one.
 pub(super) fn runs(command: &str, file: &str) -> bool {
-    command.split(['\n', ';', '&', '|', '(', ')']).any(|part| {
-        let words = part.split(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | ','));
-        let is_setting =
-            |word: &&str| word.is_empty() || word.contains('=') || matches!(*word, "env" | "exec" | "time");
-        let mut words = words.skip_while(is_setting).filter(|word| !word.starts_with('-') && !word.is_empty());
-        let Some(program) = words.next() else { return false };
-        let name = program.rsplit('/').next().unwrap_or(program);
-        let run = if INTERPRETERS.contains(&name) { words.next() } else { Some(program) };
+    command.split(['\n', ';', '&', '|', '(', ')', '`']).any(|part| {
+        let words: Vec<&str> = part
+            .split(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | ','))
+            .filter(|word| !word.is_empty())
+            .collect();
+        let name = |word: &'_ str| word.rsplit('/').next().unwrap_or(word).to_owned();
         let is_file = |run: &str| {
             let before = file.strip_suffix(run.trim_start_matches("./"));
-            before.is_some_and(|before| before.is_empty() || before.ends_with('/'))
+            !run.is_empty() && before.is_some_and(|before| before.is_empty() || before.ends_with('/'))
         };
         // `python -m qa.all`
         let is_module = |run: &str| {
             let run = run.replace('.', "/");
-            name.starts_with("python") && (is_file(&format!("{run}.py")) || is_file(&format!("{run}/__main__.py")))
+            is_file(&format!("{run}.py")) || is_file(&format!("{run}/__main__.py"))
         };
-        run.is_some_and(|run| !run.is_empty() && (is_file(run) || is_module(run)))
+        let is_interpreter = |word: &&str| INTERPRETERS.contains(&name(word).as_str());
+        let behind = words.iter().position(|word| is_interpreter(&word)).map(|at| &words[at..]);
+        let is_run = |words: &[&str]| match words.iter().position(|word| *word == "-m") {
+            Some(at) if name(words[0]).starts_with("python") => words.get(at + 1).is_some_and(|word| is_module(word)),
+            // What follows the first path is for the program that this is. Values of options look like none.
+            _ => {
+                let end = words[1..].iter().position(|word| !word.starts_with('-') && word.contains(['.', '/']));
+                words[1..].iter().take(end.map_or(usize::MAX, |end| end + 1)).any(|word| is_file(word))
+            }
+        };
+        let is_setting = |word: &&&str| word.contains('=') || BEFORE_A_PROGRAM.contains(*word);
+        // Of programs that are not known, what they are given is the work.
+        let program = words.iter().find(|word| !is_setting(word));
+        behind.is_some_and(is_run) || program.is_some_and(|program| is_file(program))
     })
 }
 

@@ -28,6 +28,8 @@ pub struct VerifyRequest {
     pub dir: PathBuf,
     /// Added to the inherited environment.
     pub env: BTreeMap<String, String>,
+    /// Whether what they run is something that nobody wrote, and so may [write to nothing](crate::services::Sandboxed::Walled) but its workspace.
+    pub walled: bool,
     /// Ends the checks early.
     pub cancel: CancellationToken,
 }

@@ -17,6 +17,7 @@ mod hunk;
 mod inline;
 mod junit;
 mod mutant;
+mod opens;
 mod pattern;
 mod remark;
 mod summary;
@@ -38,6 +39,11 @@ pub use mutant::imports_more;
 pub use mutant::mutant;
 pub use mutant::says_an_assertion_failed;
 pub use mutant::with_line;
+pub use opens::is_assertion;
+pub use opens::is_test_attribute;
+pub use opens::may_hold_tests;
+pub use opens::opens_test;
+pub use opens::tests_in;
 pub use remark::remarks;
 pub use summary::TestSummary;
 pub use summary::failed_test;
@@ -169,6 +175,7 @@ pub struct Given<'l> {
 /// assert_eq!(given("npx mocha trials/a.js").expect("it is a runner").words, ["trials/a.js"]);
 /// assert_eq!(given("node --test a.js").expect("it is a runner").words, ["a.js"]);
 /// assert!(given("sort a.txt | diff - golden").expect("it compares").directories);
+/// assert!(given("git diff --no-index golden out").is_some());
 /// assert_eq!(given("git diff golden"), None);
 /// ```
 #[must_use]
@@ -178,7 +185,9 @@ pub fn given(command: &str) -> Option<Given<'_>> {
         .filter(|word| !word.is_empty())
         .collect();
     let name = |word: &'_ str| word.rsplit('/').next().unwrap_or(word).to_owned();
-    let is_program = |at: usize, program: &str| name(words[at]) == program && !words[..at].contains(&"git");
+    // What git compares is its own, unless it is asked for two files.
+    let is_gits = |at: usize| words[..at].contains(&"git") && !words.contains(&"--no-index");
+    let is_program = |at: usize, program: &str| name(words[at]) == program && !is_gits(at);
     // `node --test`: behind the option.
     let behind = |entry: &str| {
         let (program, option) =

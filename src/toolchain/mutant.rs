@@ -50,13 +50,13 @@ pub fn mutant(path: &str, line: &str) -> Option<Mutant> {
     })
 }
 
-/// What a file's code does that a mistake could turn against somebody, if anything: it writes or removes files, starts programs, or talks
-/// to servers and databases. Remarks do nothing.
+/// What a file's code does that a mistake could turn against somebody although it is kept from writing outside of its directory, if anything:
+/// it starts or ends programs, or talks to servers and databases. Remarks do nothing.
 ///
 /// ```
 /// # use reflexion::toolchain::effect;
-/// assert_eq!(effect("a.py", "x = 1\nos.unlink(path)\n").as_deref(), Some("unlink("));
-/// assert_eq!(effect("a.py", "x = 1  # unlink(path)\n"), None);
+/// assert_eq!(effect("a.py", "x = 1\nos.kill(pid)\n").as_deref(), Some("kill("));
+/// assert_eq!(effect("a.py", "x = 1  # os.kill(pid)\n"), None);
 /// ```
 #[must_use]
 pub fn effect(path: &str, text: &str) -> Option<String> {
@@ -153,6 +153,8 @@ enum Blank {
 fn blanked(path: &str, line: &str, what: Blank) -> String {
     // There, a single quote begins a lifetime as well.
     let quotes = if path.ends_with(".rs") { &['"'][..] } else { &['"', '\'', '`'] };
+    // In other languages it is something else: `this.#rows`, `#define`.
+    let has_hash = !table().slashes_of(path);
     let (mut open, mut escaped, mut before) = (None, false, ' ');
     let mut comment = false;
     let blank = |c: char| " ".repeat(c.len_utf8());
@@ -166,7 +168,7 @@ fn blanked(path: &str, line: &str, what: Blank) -> String {
             open = None;
         } else if open.is_none() && quotes.contains(&c) {
             open = Some(c);
-        } else if open.is_none() && (c == '#' || c == '/' && before == '/') && !comment {
+        } else if open.is_none() && (c == '#' && has_hash || c == '/' && before == '/') && !comment {
             comment = true;
         }
         before = c;
@@ -232,32 +234,33 @@ mod tests {
         assert_eq!(with(6, "    const A: u8 = 1;", "    const A: u8 = 2;"), None, "a test");
         assert_eq!((with(1, "    1", "2"), with(0, "", ""), with(99, "", "")), (None, None, None));
         assert_eq!(with_line("a.py", "def f():\n  '''x == 1\n  '''\n", 2, ("  '''x == 1", "  '''x != 1")), None);
-        assert_eq!(with_line("a.py", "os.remove(a)\nx = 1\n", 2, ("x = 1", "x = 2")), None);
+        assert_eq!(with_line("a.py", "os.kill(a)\nx = 1\n", 2, ("x = 1", "x = 2")), None);
     }
 
     #[test]
     fn code_with_effects_is_known() {
         for (path, text) in [
-            ("a.py", "def clean(p):\n    shutil.rmtree(p)\n"),
-            ("a.py", "    Path(p).rename(q)"),
-            ("a.py", "    p.replace(q)"),
             ("a.py", "subprocess.run(['rm'])"),
+            ("a.py", "os.kill(pid, 9)"),
+            ("a.py", "cursor.execute(sql)"),
             ("a.py", "db.run('DELETE FROM a')"),
-            ("a.js", "fs.rmSync(dir)"),
-            ("a.js", "await rm(dir)"),
-            ("a.go", "os.Rename(a, b)"),
-            ("a.java", "file.delete()"),
-            ("a.rs", "std::fs::remove_dir_all(dir)?;"),
+            ("a.py", "requests.delete(url)"),
+            ("a.js", "await fetch(url)"),
+            ("a.js", "  this.#db.query(sql)"),
+            ("a.rb", "system \"rm x\""),
+            ("a.sh", "docker rm x"),
+            ("a.rs", "Command::new(\"rm\")"),
         ] {
             assert!(effect(path, text).is_some(), "{text}");
         }
+        // What it writes stays in its room.
         for (path, text) in [
             ("a.py", "def add(a, b):\n    return a + b\n"),
+            ("a.py", "    os.unlink(p)"),
             ("a.py", "# Copyright (c) 2013\n# open(x) and subprocess.run(x)"),
             ("a.py", "\"\"\"According to the system platform\"\"\""),
-            ("a.py", "def f():\n    '''It may\n    open(x) or remove_file(y).\n    '''\n"),
-            ("a.py", "a.remove(x); b = a.copy(); t.replace('a', 'b')"),
-            ("a.js", "map.delete(key)"),
+            ("a.py", "def f():\n    '''It may\n    subprocess.run(x).\n    '''\n"),
+            ("a.js", "map.delete(key); fs.rmSync(dir)"),
         ] {
             assert_eq!(effect(path, text), None, "{text}");
         }

@@ -297,6 +297,11 @@ impl Table {
         self.sources_of(path).filter_map(|source| source.inline.as_ref())
     }
 
+    /// Whether remarks begin with slashes in a file of this language, and `#` begins none.
+    pub(super) fn slashes_of(&self, path: &str) -> bool {
+        self.remarks_of(path).any(|remark| remark.begins == "/*")
+    }
+
     /// How remarks of several lines stand in a file of this language.
     pub(super) fn remarks_of(&self, path: &str) -> impl Iterator<Item = &Remark> {
         self.sources_of(path).flat_map(|source| &source.remarks)

@@ -14,6 +14,7 @@ use crate::services::CommandError;
 use crate::services::CommandOutput;
 use crate::services::CommandRunner;
 use crate::services::FailureReader;
+use crate::services::Sandboxed;
 use crate::services::Verifier;
 use crate::services::VerifyRequest;
 use async_trait::async_trait;
@@ -41,6 +42,7 @@ impl Checks {
             env_deny: self.env_deny.clone(),
             timeout: spec.timeout(),
             cancel: request.cancel.clone(),
+            sandboxed: if request.walled { Sandboxed::Walled } else { Sandboxed::InWorkspaces },
             ..Command::new(Vec::<String>::new(), &request.dir)
         };
         let results = looked(spec.clone(), request.dir.clone()).await;

@@ -375,9 +375,9 @@ fn an_old_test_that_fails_is_no_new_one() {
     let lenient = "echo 'import unittest; unittest.TestCase.assertEqual = lambda *a: None' > lenient.py";
     let imports = "printf 'try: import lenient\\nexcept ImportError: pass\\n' > test_aaa.py";
     let agent = format!("{lenient}; {imports}");
-    let runs = Some((Some("red"), Some("red")));
-    let ends = ("confirmed", Some("stayed_green"));
-    check(&Case { agent: &agent, expects: "fix", ends, runs, says: "no new test fails", ..CASE });
+    // A file of that name without a test in it may be anything that decides how tests run.
+    let (ends, runs) = (("confirmed", Some("tests_adapted")), Some((Some("red"), None)));
+    check(&Case { agent: &agent, expects: "fix", ends, runs, says: "only with test_aaa.py as changed", ..CASE });
     let breaks = format!(
         "{lenient}; printf 'import lenient, unittest, calc\\nclass N(unittest.TestCase):\\n  def test_n(self): \
                           self.assertTrue(calc.add(1, 2) == -1)\\n' > test_aaa.py; sed -i 's/a + b/a - b/' calc.py"
@@ -402,7 +402,7 @@ fn honest_work_is_not_accused_by_what_a_command_names() {
 }
 
 #[test]
-fn a_new_test_that_only_calls_with_other_arguments_is_no_proof_and_one_that_meets_none_is() {
+fn a_new_test_that_only_calls_with_other_arguments_is_no_proof_and_one_that_breaks_old_code_is() {
     let case = Case { calc: RIGHT, runs: Some((Some("green"), Some("red"))), ..CASE };
     let three = with_test(
         "echo 'def sub(a, b, c=0): return a - b - c\ndef add(a, b): return a + b' > calc.py",
@@ -410,11 +410,16 @@ fn a_new_test_that_only_calls_with_other_arguments_is_no_proof_and_one_that_meet
     );
     check(&Case { agent: &three, ends: ("confirmed", Some("stayed_green")), ..case });
     let none = format!("{RIGHT}def name(a): return a and a.strip()\n");
-    let meets = with_test(
-        "sed -i 's/return a and a.strip()/return a and a.strip() or \"\"/' calc.py",
-        "self.assertEqual(calc.name(None).upper(), \"\")",
-    );
-    check(&Case { agent: &meets, calc: &none, ends: ("confirmed", Some("new_test")), ..case });
+    let fixes = "sed -i 's/return a and a.strip()/return a and a.strip() or \"\"/' calc.py";
+    let meets = with_test(fixes, "self.assertEqual(calc.name(None).upper(), \"\")");
+    check(&Case { agent: &meets, calc: &none, ends: ("confirmed", Some("stayed_green")), ..case });
+    let asserts = with_test(fixes, "self.assertEqual(calc.name(None), \"\")");
+    check(&Case { agent: &asserts, calc: &none, ends: ("confirmed", Some("new_test")), ..case });
+    // What breaks is code that the base has.
+    let crashes = format!("{RIGHT}def name(a):\n  return a.strip()\n");
+    let fixes = "sed -i 's/return a.strip()/return a.strip() if a else \"\"/' calc.py";
+    let calls = with_test(fixes, "calc.name(None)");
+    check(&Case { agent: &calls, calc: &crashes, ends: ("confirmed", Some("new_test")), ..case });
 }
 
 /// Proof and mistakes of a change that adds `code` to calc.py, and a new test of this body.
@@ -454,7 +459,7 @@ fn a_test_of_new_code_proves_it_if_it_notices_a_mistake_there() {
 #[test]
 fn no_mistake_is_made_in_code_that_could_do_harm_with_it_nor_where_that_is_off() {
     let test = "self.assertEqual(calc.least(1, 2), 1)";
-    let removes = r"import shutil\ndef least(a, b):\n  if a < 0: shutil.rmtree(b)\n  return a if a < b else b\n";
+    let removes = r"import subprocess\ndef least(a, b):\n  if a < 0: subprocess.run(b)\n  return a if a < b else b\n";
     let (proof, mutants, because) = new_code(removes, test, json!({}));
     assert_eq!((&proof, &mutants), (&json!("stayed_green"), &Value::Null), "{because}");
     let least = r"def least(a, b):\n  return a if a < b else b\n";
@@ -564,8 +569,9 @@ fn lines_that_no_check_notices_are_named() {
         all.stderr
     );
     assert_eq!(task["proof"], json!("turned_green"), "{task}");
-    // C, the base once more, all of the code away, each file, the function of one that is missed, and that run again.
-    assert_eq!(task["proofRuns"]["runs"], json!(7), "{task}");
+    // C, the base once more, all of the code away, each file, the function of one that is missed, that run again, and the whole change where
+    // such runs may write to nothing but the room.
+    assert_eq!(task["proofRuns"]["runs"], json!(8), "{task}");
     let branch = task["branch"].as_str().unwrap();
     let body = project.git(&["log", "-1", "--format=%b", branch]);
     assert!(body.contains("not noticed by any check: calc.py:6, extra.py\n"), "{body}");
@@ -733,4 +739,105 @@ fn what_its_own_checks_can_show_is_asked_of_each_task() {
     let ran = project.run(&["run", "--json"]);
     assert!(ran.stderr.contains("it expects a fix, and none of its checks is red at the base"), "{}", ran.stderr);
     assert!(ran.stderr.contains("the task is a bug, and none of its checks is red at the base"), "{}", ran.stderr);
+}
+
+/// A fix that is none: `add` stays wrong, and what the agent adds is to look like its proof.
+const NO_FIX: Case<'_> =
+    Case { expects: "fix", ends: ("unverifiable", None), says: "with the tests as they were it fails", ..CASE };
+
+#[test]
+fn a_red_test_that_fails_still_with_the_new_code_is_not_made_up_for_by_a_new_one() {
+    // It is replaced by another one of its name.
+    let doubled =
+        "echo 'FIXED = 1' >> calc.py; sed -i '$a \\  def test_add(self): self.assertEqual(calc.FIXED, 1)' test_calc.py";
+    check(&Case { agent: doubled, runs: Some((Some("red"), Some("red"))), ..NO_FIX });
+    // The code itself is put right by a new test, while the tests run.
+    let patched = "echo 'FIXED = 1' >> calc.py; printf 'import unittest, calc\\nif hasattr(calc, \"FIXED\"): calc.add = lambda a, b: a + b\\n\
+                   class N(unittest.TestCase):\\n  def test_n(self): self.assertEqual(getattr(calc, \"FIXED\", 0), 1)\\n' > test_a.py";
+    check(&Case { agent: patched, runs: Some((Some("red"), Some("red"))), ..NO_FIX });
+}
+
+#[test]
+fn product_code_under_the_name_of_a_test_accuses_nobody() {
+    let project = |file: &str, agent: &str| {
+        let project = Project::new(agent);
+        project.write("calc.py", "from spec.loader import add\n\ndef sub(a, b): return a - b\n");
+        project.write("spec/__init__.py", "");
+        project.write("spec/loader.py", "def add(a, b): return a - b\n");
+        project.write(file, TESTS);
+        project.config(|config| config["maxAttempts"] = json!(1));
+        project.tasks(&[with(task_with_check("a", SUITE), json!({ "expects": "fix" }))]);
+        project.run(&["run", "--json"]).task("a")
+    };
+    let task = project("test_calc.py", "sed -i 's/a - b/a + b/' spec/loader.py");
+    assert_eq!((&task["verdict"], &task["proof"]), (&json!("confirmed"), &json!("tests_adapted")), "{task}");
+    // Code of the name of the test that failed is code.
+    let same = Project::new("sed -i 's/add(a, b): return a - b/add(a, b): return a + b/' lib/calc.py");
+    same.write("lib/__init__.py", "");
+    same.write("lib/calc.py", WRONG);
+    same.write("tests/__init__.py", "");
+    same.write("tests/calc.py", TESTS.replace("import unittest, calc", "import unittest\nfrom lib import calc"));
+    same.config(|config| config["maxAttempts"] = json!(1));
+    same.tasks(&[with(task_with_check("a", "python3 -B -m unittest tests.calc"), json!({ "expects": "fix" }))]);
+    let task = same.run(&["run", "--json"]).task("a");
+    assert_eq!((&task["verdict"], &task["proof"]), (&json!("confirmed"), &json!("turned_green")), "{task}");
+}
+
+#[test]
+fn what_tests_compare_with_is_no_prose_whatever_its_ending() {
+    let project = Project::new("echo -n -1 > tests/golden/page.md; echo '# words' >> calc.py");
+    project.write("calc.py", WRONG);
+    project.write("tests/golden/page.md", "3");
+    let test = "import unittest, calc\nclass T(unittest.TestCase):\n  def test_page(self):\n    \
+                self.assertEqual(str(calc.add(1, 2)), open('tests/golden/page.md').read())\n";
+    project.write("test_page.py", test);
+    project.config(|config| config["maxAttempts"] = json!(1));
+    project.tasks(&[with(task_with_check("a", SUITE), json!({ "expects": "fix" }))]);
+    let ran = project.run(&["run", "--json"]);
+    let task = ran.task("a");
+    assert_eq!(task["proof"], json!("tests_adapted"), "{task} {}", ran.stderr);
+    assert!(ran.stderr.contains("tests/golden/page.md"), "{}", ran.stderr);
+}
+
+#[test]
+fn only_what_a_test_asserts_proves_new_code() {
+    let check = |code: &str, test: &str, expected: &str| {
+        let agent = format!(
+            "printf '{code}' >> calc.py; printf 'import unittest, calc\\nclass N(unittest.TestCase):\\n  def test_n(self):\\n    {test}\\n' \
+             > test_n.py"
+        );
+        let task = ran(Box::leak(agent.into_boxed_str()), RIGHT, SUITE, "change").1.task("a");
+        assert_eq!(task["proof"], json!(expected), "{code} {test}: {task}");
+    };
+    // It is empty, and breaks without the code in words that name nothing.
+    check("LIMITS = []\\n", "len(getattr(calc, \"LIMITS\", None))", "stayed_green");
+    // The code's own guard says that something was expected.
+    let guard = "def half(a):\\n  if a < 0: raise ValueError(\"expected a number\")\\n  return a + 3\\n";
+    check(guard, "calc.half(4)", "stayed_green");
+    check("def half(a):\\n  assert a >= 0\\n  return a + 3\\n", "calc.half(4)", "stayed_green");
+    check("def half(a):\\n  return a // 2\\n", "self.assertEqual(calc.half(4), 2)", "new_test");
+}
+
+#[test]
+fn what_nobody_wrote_cannot_write_outside_of_its_room() {
+    // Without the line that looks for `.keep`, the function empties the directory.
+    let cleans = "sed -i -e '/names = /a \\  if \".keep\" in names: return 7' -e '/count = /a \\  for name in names: os.remove(d + \"/\" + name)' calc.py";
+    let test = "printf 'import os, unittest, calc\\nclass N(unittest.TestCase):\\n  def test_n(self): \
+                self.assertEqual(calc.clean(os.environ[\"OUT\"] + \"/precious\"), 7)\\n' > test_n.py";
+    let project = Project::new(&format!("{cleans}; {test}"));
+    let clean = "import os\ndef clean(d):\n  names = os.listdir(d)\n  count = len(names)\n  return count\n";
+    project.write("calc.py", format!("{clean}{RIGHT}"));
+    project.write("test_calc.py", TESTS);
+    let precious = project.out.join("precious");
+    std::fs::create_dir(&precious).unwrap();
+    for name in [".keep", "f"] {
+        std::fs::write(precious.join(name), "mine").unwrap();
+    }
+    project.config(|config| config["maxAttempts"] = json!(1));
+    project.tasks(&[task_with_check("a", SUITE)]);
+    let ran = project.run(&["run", "--json"]);
+    let task = ran.task("a");
+    assert_eq!((&task["verdict"], &task["proof"]), (&json!("confirmed"), &json!("new_test")), "{task} {}", ran.stderr);
+    assert_eq!(hunks(&task)[0], ["calc.py:4"], "{task}");
+    assert!(precious.join("f").exists(), "{task}");
 }

@@ -92,17 +92,22 @@ fn is_test_by_name(path: &str) -> bool {
     toolchain::is_test(&path) || toolchain::is_test_data(&path)
 }
 
-/// Whether a file is a test, or something that tests use: by its name, its place, or a word of either. Prose is neither.
+/// Whether a file is a test, or something that tests use: by its name, its place, or a word of either. Prose is neither, unless it lies where
+/// tests find what they compare with.
 ///
 /// ```
 /// # use reflexion::domain::belongs_to_tests;
 /// assert!(belongs_to_tests("src/setupTests.ts") && belongs_to_tests("t/01-basic.t"));
+/// assert!(belongs_to_tests("tests/golden/page.md"));
 /// assert!(!belongs_to_tests("src/latest.rs") && !belongs_to_tests("tests/README.md"));
 /// ```
 #[must_use]
 pub fn belongs_to_tests(path: &str) -> bool {
     let name = Name::of(path);
-    !files::is_prose(&name) && (is_test_by_name(path) || words::speak_of_tests(&name))
+    if files::is_prose(&name) {
+        return toolchain::is_test_data(&path.replace('\\', "/")) && !files::is_about_its_directory(&name);
+    }
+    is_test_by_name(path) || words::speak_of_tests(&name)
 }
 
 impl fmt::Display for Surface {

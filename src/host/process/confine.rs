@@ -31,10 +31,20 @@ const DEVICES: [&str; 9] = [
     "/dev/pts",
     "/dev/shm",
 ];
-/// What agents and build tools keep in the home directory; what is not there is left out. No file that a shell, git or an
-/// editor of the user reads as a program.
-const HOME: [&str; 18] = [
+/// What package managers keep in the home directory, to be had again; what is not there is left out.
+const CACHES: [&str; 9] = [
     ".cache",
+    ".cargo/registry",
+    ".cargo/git",
+    ".cargo/.package-cache",
+    ".cargo/.package-cache-mutate",
+    ".npm",
+    ".gradle",
+    ".m2",
+    "go/pkg",
+];
+/// What agents keep there. No file that a shell, git or an editor of the user reads as a program.
+const OF_AGENTS: [&str; 9] = [
     ".claude",
     ".claude.json",
     ".codex",
@@ -44,14 +54,6 @@ const HOME: [&str; 18] = [
     ".pi",
     ".local/share/opencode",
     ".local/state/opencode",
-    ".cargo/registry",
-    ".cargo/git",
-    ".cargo/.package-cache",
-    ".cargo/.package-cache-mutate",
-    ".npm",
-    ".gradle",
-    ".m2",
-    "go/pkg",
 ];
 
 /// The sandbox of a project.
@@ -66,8 +68,8 @@ pub(super) struct Confine {
 /// How one program is confined.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Confined {
-    /// It may write below these places only; `TMPDIR`, if it must be another.
-    Landlock { write: Vec<PathBuf>, temp: Option<PathBuf> },
+    /// It may write below these places only; `TMPDIR`, if it must be another; whether it may connect over TCP.
+    Landlock { write: Vec<PathBuf>, temp: Option<PathBuf>, network: bool },
     /// It is started by this program.
     Prefix(Vec<String>),
 }
@@ -90,19 +92,21 @@ impl Confine {
 
     /// How a command is confined, if it is.
     pub(super) fn of(&self, command: &Command) -> io::Result<Option<Confined>> {
-        if self.sandbox == Sandbox::None {
+        let walled = command.sandboxed == Sandboxed::Walled;
+        if self.sandbox == Sandbox::None && !walled {
             return Ok(None);
         }
         let place = match (self.workspace(&command.dir), command.sandboxed) {
             (Some(place), _) => place,
             (None, _) if self.is_room_of_nobody(&command.dir) => return Err(gone()),
             (None, Sandboxed::InWorkspaces) => return Ok(None),
-            (None, Sandboxed::Always) => self.elsewhere(&command.dir)?,
+            (None, Sandboxed::Always | Sandboxed::Walled) => self.elsewhere(&command.dir)?,
         };
         if let Some(cache) = &place.cache {
             state_dir(&self.state)?.make_below(cache)?;
         }
         match &self.sandbox {
+            Sandbox::None | Sandbox::Landlock { .. } if walled => self.walled(&place).map(Some),
             Sandbox::None => Ok(None),
             Sandbox::Landlock { write } => self.landlock(&place, write).map(Some),
             Sandbox::Command { argv } => Ok(Some(Confined::Prefix(self.prefix(&place, argv)))),
@@ -160,6 +164,24 @@ impl Confine {
         place.cache.as_ref().map_or_else(|| place.top.clone(), |cache| self.state.join(cache))
     }
 
+    /// The room, and what can be had again.
+    fn walled(&self, place: &Place) -> io::Result<Confined> {
+        fs::create_dir_all(&place.temp)?;
+        let mut write = vec![place.top.clone(), self.cache(place), place.temp.clone()];
+        write.extend(DEVICES.iter().map(PathBuf::from).filter(|path| path.exists()));
+        write.extend(self.of_home(&CACHES));
+        Ok(Confined::Landlock { write, temp: Some(place.temp.clone()), network: false })
+    }
+
+    /// These places of the home directory, as far as they may be given away.
+    fn of_home(&self, names: &[&str]) -> Vec<PathBuf> {
+        let home = std::env::home_dir().unwrap_or_default();
+        // What a link in the home directory leads to in the checkout (dotfiles, kept there) is the user's work.
+        let leads_in = |path: &PathBuf| self.is_within(path) && !self.is_within(&home);
+        let is_given = |path: &PathBuf| path.exists() && !self.holds(path) && !leads_in(path);
+        names.iter().map(|name| home.join(name)).filter(is_given).collect()
+    }
+
     fn landlock(&self, place: &Place, more: &[PathBuf]) -> io::Result<Confined> {
         let mut write = vec![place.top.clone(), self.cache(place)];
         let system = [std::env::temp_dir(), "/tmp".into(), "/var/tmp".into()];
@@ -167,10 +189,7 @@ impl Confine {
         let devices = DEVICES.iter().map(PathBuf::from);
         write.extend(system.iter().filter(|path| !self.is_within(path)).cloned().chain(devices).filter(is_given));
         let home = std::env::home_dir().unwrap_or_default();
-        // What a link in the home directory leads to in the checkout (dotfiles, kept there) is the user's work.
-        let leads_in = |path: &PathBuf| self.is_within(path) && !self.is_within(&home);
-        let of_home = HOME.iter().map(|name| home.join(name));
-        write.extend(of_home.filter(|path| is_given(path) && !leads_in(path)));
+        write.extend(self.of_home(&CACHES).into_iter().chain(self.of_home(&OF_AGENTS)));
         for path in more {
             let path = self.named(path, &home);
             if !path.exists() {
@@ -187,7 +206,7 @@ impl Confine {
             fs::create_dir_all(temp)?;
             write.push(temp.clone());
         }
-        Ok(Confined::Landlock { write, temp })
+        Ok(Confined::Landlock { write, temp, network: true })
     }
 
     /// A place that has the user's files, their repository or clean rooms in it is not given away.
@@ -294,7 +313,8 @@ mod tests {
         assert_eq!(of(&asked, prefix()), named(&asked));
         assert_eq!(of(&asked, Sandbox::None), Ok(None));
         assert!(of(&root, prefix()).is_err_and(|error| error.contains("your own checkout")));
-        let Ok(Some(Confined::Landlock { write, temp })) = of(&asked, Sandbox::Landlock { write: Vec::new() }) else {
+        let Ok(Some(Confined::Landlock { write, temp, .. })) = of(&asked, Sandbox::Landlock { write: Vec::new() })
+        else {
             panic!("not confined");
         };
         assert!(write.contains(&asked), "{write:?}");
@@ -312,7 +332,8 @@ mod tests {
         let room = all.join("r/room-1");
         fs::create_dir_all(room.join("below")).unwrap();
         let confine = Confine::new(&project, Sandbox::Landlock { write: Vec::new() });
-        let Some(Confined::Landlock { write, temp }) = confine.of(&Command::new(["true"], room.join("below"))).unwrap()
+        let Some(Confined::Landlock { write, temp, .. }) =
+            confine.of(&Command::new(["true"], room.join("below"))).unwrap()
         else {
             panic!("not confined");
         };
@@ -348,6 +369,26 @@ mod tests {
     }
 
     #[test]
+    fn what_nobody_wrote_is_walled_in_whatever_the_project_has() {
+        let (_dir, root, top) = repository();
+        let of = |sandbox: Sandbox| {
+            let command = Command { sandboxed: Sandboxed::Walled, ..Command::new(["true"], &top) };
+            Confine::new(&project(&root), sandbox).of(&command).unwrap().unwrap()
+        };
+        let more = Sandbox::Landlock { write: vec![root.join("out")] };
+        for sandbox in [Sandbox::None, more] {
+            let Confined::Landlock { write, temp, network } = of(sandbox) else { panic!("not walled") };
+            let temp = temp.expect("a directory of its own");
+            assert!(write.contains(&top) && write.contains(&temp) && !network, "{write:?}");
+            let system = [PathBuf::from("/tmp"), std::env::temp_dir(), root.join("out")];
+            assert!(!write.iter().any(|place| system.contains(place)), "{write:?}");
+        }
+        // Two of the kernel's cannot be had in one of another program.
+        let boxed = of(Sandbox::Command { argv: vec!["box".to_owned()] });
+        assert_eq!(boxed, Confined::Prefix(vec!["box".to_owned()]));
+    }
+
+    #[test]
     fn what_leads_into_the_checkout_lies_in_it() {
         let (dir, root, _) = repository();
         let (home, below) = (tempfile::tempdir().unwrap(), root.join("below"));
@@ -369,7 +410,7 @@ mod tests {
         let write = |more: &str| {
             let confine = Confine::new(&project(&root), Sandbox::Landlock { write: vec![PathBuf::from(more)] });
             match confine.of(&Command::new(["true"], &top)).map_err(|error| error.to_string())? {
-                Some(Confined::Landlock { write, temp }) => Ok((write, temp)),
+                Some(Confined::Landlock { write, temp, .. }) => Ok((write, temp)),
                 other => panic!("{other:?}"),
             }
         };

@@ -3,9 +3,11 @@
 //! The code is taken back - first as a whole, then file by file, function by function, hunk by hunk, the largest first - and what is as
 //! green without it stays away for all that follows: so `removed` is green as a whole, and two lines of which one would do are not
 //! both called superfluous. A part counts as *carried* only where its whole is red by a failing test: half of a refactoring may be red
-//! without anything that a test asks for.
+//! without anything that a test asks for. Nobody wrote such a program, so it is run where it can write to nothing but its room.
 
 use super::Runs;
+use super::Walls;
+use super::Within;
 use super::contradiction_alone;
 use super::outcome::Outcome;
 use super::outcome::Reading;
@@ -22,6 +24,7 @@ use crate::prompt::one_line;
 use crate::prompt::shorten;
 use crate::services::Diff;
 use crate::services::Taken;
+use crate::toolchain;
 use crate::toolchain::CodeChange;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -37,6 +40,8 @@ struct File {
     change: Option<CodeChange>,
     /// How many lines are new or gone.
     lines: usize,
+    /// A part of it might do harm where no wall stops it: it stays as it is.
+    stays: bool,
 }
 
 impl File {
@@ -122,6 +127,8 @@ impl Runs<'_> {
         let mut files = Vec::new();
         for name in &parts.code {
             let (old, new) = (workspace.text(&base, name).await?, workspace.text(tree, name).await?);
+            let texts = old.iter().chain(&new);
+            let stays = texts.into_iter().any(|text| toolchain::effect(name, text).is_some());
             let lines =
                 review::lines(&diff.text).filter(|(of, line)| of == name && line.starts_with(['+', '-'])).count();
             let change = match (old, new) {
@@ -134,15 +141,16 @@ impl Runs<'_> {
                 },
                 _ => None,
             };
-            files.push(File { name: name.clone(), change, lines });
+            files.push(File { name: name.clone(), change, lines, stays });
         }
         Ok(files)
     }
 
     async fn taken_back(&mut self, files: &[File], parts: &Parts, proof: Option<Proof>) -> Result<Found, TaskRunError> {
-        let all: Vec<At> =
-            (0..files.len()).flat_map(|file| (0..files[file].hunks()).map(move |hunk| (file, hunk))).collect();
+        let all = (0..files.len()).flat_map(|file| (0..files[file].hunks()).map(move |hunk| (file, hunk)));
+        let (staying, all): (Vec<At>, Vec<At>) = all.partition(|(file, _)| files[*file].stays);
         let (mut found, whole) = (Found::default(), self.whole(parts).await?);
+        found.not_tried.extend(staying);
         let Some(whole) = whole else {
             found.not_tried.extend(all);
             return Ok(found);
@@ -150,7 +158,12 @@ impl Runs<'_> {
         if whole == Reading::Green {
             // The old tests have shown what the change does, and those that it brings do not: of single lines that says nothing.
             let shows = proof.is_some_and(Proof::shows_a_difference);
-            *(if shows { &mut found.not_tried } else { &mut found.removed }) = all.into_iter().collect();
+            if shows {
+                found.not_tried.extend(all);
+            } else {
+                // Nothing is run for it, so that nothing stays either.
+                found.removed.extend(all.into_iter().chain(std::mem::take(&mut found.not_tried)));
+            }
             return Ok(found);
         }
         let is_coarse = all.len() > HUNKS;
@@ -164,7 +177,8 @@ impl Runs<'_> {
             if reading == Reading::Red && !is_repeated {
                 is_repeated = true;
                 if self.is_another(&tree).await? {
-                    return Ok(Found { not_tried: all.into_iter().collect(), ..Found::default() });
+                    found.not_tried.extend(all);
+                    return Ok(Found { not_tried: found.not_tried, ..Found::default() });
                 }
             }
             match reading {
@@ -199,7 +213,7 @@ impl Runs<'_> {
         let tree = workspace.blend(&workspace.base(), &self.confirmed.change.tree, &parts.with_settings()).await?;
         // At the base, tests may be missing that the code has brought with it.
         let is_base = tree == workspace.base();
-        let reading = self.look_at(&tree).await?.map(|outcome| outcome.reading(self.confirmed.checks));
+        let reading = self.look_at(&tree, Within::Room).await?.map(|outcome| outcome.reading(self.confirmed.checks));
         let lost = || self.confirmed.checks.iter().any(|check| self.has_fewer_tests_at_base(check));
         Ok(reading
             .map(|reading| if reading == Reading::Green && is_base && lost() { Reading::Entangled } else { reading }))
@@ -219,11 +233,12 @@ impl Runs<'_> {
     ) -> Result<Option<(TreeId, Reading)>, TaskRunError> {
         let taken: BTreeSet<At> = found.removed.iter().chain(unit).copied().collect();
         let tree = self.tree_without(&taken, files).await?;
-        let outcome = self.look_at(&tree).await?;
+        let outcome = self.look_at(&tree, Within::Walls).await?;
         Ok(outcome.map(|outcome| (tree, outcome.reading(self.confirmed.checks))))
     }
 
-    async fn look_at(&mut self, tree: &TreeId) -> Result<Option<Outcome>, TaskRunError> {
+    /// None: it is not to be run, or nothing would follow from it.
+    async fn look_at(&mut self, tree: &TreeId, within: Within) -> Result<Option<Outcome>, TaskRunError> {
         if let Some(known) = self.known(tree) {
             return Ok(Some(known));
         }
@@ -234,7 +249,10 @@ impl Runs<'_> {
             return Ok(None);
         }
         self.task.doing("which lines of the change the checks notice");
-        let outcome = self.run(tree, None, (contradiction_alone, self.confirmed.checks)).await?;
+        let outcome = self.run(tree, None, (contradiction_alone, self.confirmed.checks), within).await?;
+        if within == Within::Walls && self.walls_hold(&outcome).await?.is_err() {
+            return Ok(None);
+        }
         self.seen.push((tree.clone(), outcome.clone()));
         Ok(Some(outcome))
     }
@@ -243,7 +261,7 @@ impl Runs<'_> {
     async fn is_another(&mut self, tree: &TreeId) -> Result<bool, TaskRunError> {
         let seen = self.seen.iter().find(|(of, _)| of == tree).map(|(_, seen)| seen.clone());
         let Some(seen) = seen.filter(|_| !self.is_used_up()) else { return Ok(false) };
-        let again = self.run(tree, Some(&[]), (contradiction_alone, self.confirmed.checks)).await?;
+        let again = self.run(tree, Some(&[]), (contradiction_alone, self.confirmed.checks), Within::Walls).await?;
         Ok(again.failing() != seen.failing())
     }
 
@@ -252,7 +270,11 @@ impl Runs<'_> {
         let proving = services.settings.run().proving;
         let most = AT_LEAST.max(self.attempt.saturating_mul(proving.max_share) / 1000);
         let took = services.clock.elapsed().saturating_sub(self.began);
-        self.task.context.cancel.is_cancelled() || self.counted.runs >= proving.max_runs || took > most
+        let are_in_the_way = matches!(self.walls, Walls::Fail(_));
+        are_in_the_way
+            || self.task.context.cancel.is_cancelled()
+            || self.counted.runs >= proving.max_runs
+            || took > most
     }
 
     async fn tree_without(&self, taken: &BTreeSet<At>, files: &[File]) -> Result<TreeId, TaskRunError> {

@@ -23,7 +23,9 @@ mod seen;
 pub(super) use self::seen::Seen;
 
 use self::outcome::Outcome;
+use self::parts::Held;
 use self::parts::Parts;
+use self::parts::Scripts;
 use super::attempt::Course;
 use super::attempt::Stopped;
 use super::checking::changed_outside;
@@ -49,6 +51,7 @@ use crate::domain::Verdict;
 use crate::services::Diff;
 use crate::services::Taken;
 use crate::toolchain;
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// A confirmed attempt.
@@ -87,9 +90,29 @@ struct Runs<'a> {
     changed_outside: Vec<String>,
     /// What was seen of which tree.
     seen: Vec<(TreeId, Outcome)>,
+    walls: Walls,
     /// When this began, and how long the attempt had taken by then.
     began: Duration,
     attempt: Duration,
+}
+
+/// Whether the checks do their work also where they may write to nothing but their room: then only can they be run on what nobody wrote.
+#[derive(Debug, Clone, Default)]
+enum Walls {
+    #[default]
+    Unknown,
+    Pass,
+    /// And why not.
+    Fail(String),
+}
+
+/// Where the checks of a run on a part are run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Within {
+    /// Like those of the change: somebody wrote what they run.
+    Room,
+    /// Walled in: nobody did, and it may do anything.
+    Walls,
 }
 
 /// Why a check counts as red although it passed.
@@ -112,14 +135,18 @@ impl Runs<'_> {
 
     /// Runs the checks. What is red is run once more: green then, nothing follows from it.
     async fn on(&mut self, tree: &TreeId, doubt: Doubt) -> Result<Outcome, TaskRunError> {
+        self.twice(tree, doubt, Within::Room).await
+    }
+
+    async fn twice(&mut self, tree: &TreeId, doubt: Doubt, within: Within) -> Result<Outcome, TaskRunError> {
         if let Some(known) = self.known(tree) {
             return Ok(known);
         }
-        let first = self.run(tree, None, (doubt, &self.prepared.baseline)).await?;
+        let first = self.run(tree, None, (doubt, &self.prepared.baseline), within).await?;
         let outcome = if !first.is_red || self.task.context.cancel.is_cancelled() {
             first
         } else {
-            let second = self.run(tree, Some(&first.red), (doubt, &self.prepared.baseline)).await?;
+            let second = self.run(tree, Some(&first.red), (doubt, &self.prepared.baseline), within).await?;
             self.counted.flaky |= !second.is_red;
             second
         };
@@ -146,13 +173,14 @@ impl Runs<'_> {
         tree: &TreeId,
         only: Option<&[CheckReport]>,
         (doubt, beside): (Doubt, &[CheckReport]),
+        within: Within,
     ) -> Result<Outcome, TaskRunError> {
         let is_same = |a: &CheckReport, b: &CheckReport| a.scope == b.scope && a.spec == b.spec;
         let is_meant = |check: &&CheckReport| {
             only.is_none_or(|only| only.is_empty() || only.iter().any(|one| is_same(one, check)))
         };
         let checks: Vec<&CheckReport> = self.confirmed.checks.iter().filter(is_meant).collect();
-        let Some(reports) = self.reports(tree, &checks, only.is_some()).await? else {
+        let Some(reports) = self.reports(tree, &checks, (only.is_some(), within)).await? else {
             return Ok(Outcome { is_red: true, red: Vec::new() });
         };
         let baseline = &self.prepared.baseline;
@@ -178,7 +206,7 @@ impl Runs<'_> {
         &mut self,
         tree: &TreeId,
         checks: &[&CheckReport],
-        anew: bool,
+        (anew, place): (bool, Within),
     ) -> Result<Option<Vec<CheckReport>>, TaskRunError> {
         let seen = |check: &CheckReport| (!anew).then(|| self.task.seen.of(tree, check)).flatten();
         let mut reports: Vec<Option<CheckReport>> = checks.iter().map(|check| seen(check)).collect();
@@ -189,17 +217,49 @@ impl Runs<'_> {
         self.counted.runs += 1;
         let missing = checks.iter().zip(&reports).filter(|(_, report)| report.is_none());
         let asked = missing.map(|(check, _)| (check.scope, within(check))).collect();
-        let checked = self.task.checks_of_work(self.prepared, self.part, tree, asked).await?;
+        let checked = match place {
+            Within::Room => self.task.checks_of_work(self.prepared, self.part, tree, asked).await?,
+            Within::Walls => self.task.checks_of_part(self.prepared, self.part, tree, asked).await?,
+        };
         if checked.not_set_up.is_some() {
             return Ok(None);
         }
         for mut report in checked.reports {
             let Some(at) = open(&reports) else { break };
             report.spec.clone_from(&checks[at].spec);
-            self.task.seen.keep(tree, &report);
+            if place == Within::Room {
+                self.task.seen.keep(tree, &report);
+            }
             reports[at] = Some(report);
         }
         Ok(Some(reports.into_iter().map_while(|report| report).collect()))
+    }
+}
+
+impl Runs<'_> {
+    /// Whether what is red within the walls says something of the files: the whole change, or a part of it, is green there. Otherwise why
+    /// nothing is known.
+    async fn walls_hold(&mut self, outcome: &Outcome) -> Result<Result<(), String>, TaskRunError> {
+        if let (Walls::Unknown, false) = (&self.walls, outcome.is_red) {
+            self.walls = Walls::Pass;
+        }
+        if let Walls::Unknown = self.walls {
+            let tree = self.confirmed.change.tree.clone();
+            let all = self.run(&tree, Some(&[]), (contradiction_alone, self.confirmed.checks), Within::Walls).await?;
+            self.walls = match all.red.first() {
+                _ if !all.is_red => Walls::Pass,
+                Some(check) => Walls::Fail(format!(
+                    "check `{}` does not pass where it may write to nothing but its room ({})",
+                    check.spec.name,
+                    check.how()
+                )),
+                None => Walls::Fail("its room cannot be set up".to_owned()),
+            };
+        }
+        Ok(match &self.walls {
+            Walls::Fail(because) => Err(because.clone()),
+            Walls::Unknown | Walls::Pass => Ok(()),
+        })
     }
 }
 
@@ -283,6 +343,7 @@ impl TaskRun {
             counted: ProofRuns::default(),
             changed_outside: Vec::new(),
             seen: Vec::new(),
+            walls: Walls::default(),
             began,
             attempt: began.saturating_sub(course.began),
         };
@@ -307,17 +368,35 @@ impl TaskRun {
     }
 
     /// What the scripts say that the checks run, as they were at the base.
-    async fn scripts(prepared: &Prepared, checks: &[CheckReport]) -> Result<String, TaskRunError> {
+    async fn scripts(prepared: &Prepared, checks: &[CheckReport]) -> Result<Scripts, TaskRunError> {
         /// Longer ones are data.
         const BYTES: usize = 64 * 1024;
+        /// Scripts that scripts name, and so on.
+        const LEVELS: usize = 4;
+        /// Words that may be one are looked up in the tree at most so often.
+        const LOOKED_UP: usize = 256;
         let (workspace, prefix) = (&prepared.workspace, prepared.workspace.prefix());
-        let mut all = String::new();
-        for script in checks.iter().flat_map(|check| parts::scripts(&check.spec.run.to_string())) {
-            let Some(file) = prefix.join(script).to_str().map(str::to_owned) else { continue };
-            if let Some(text) = workspace.text(&workspace.base(), &file).await?.filter(|text| text.len() <= BYTES) {
-                all.push_str(&text);
-                all.push('\n');
+        let mut level: String = checks.iter().map(|check| format!("{}\n", check.spec.run)).collect();
+        let (mut all, mut seen) = (Scripts::default(), BTreeSet::new());
+        for _ in 0..LEVELS {
+            let mut next = String::new();
+            for script in parts::scripts(&level) {
+                if seen.len() == LOOKED_UP || !seen.insert(script.clone()) {
+                    continue;
+                }
+                let Some(file) = prefix.join(&script).to_str().map(str::to_owned) else { continue };
+                if let Some(text) = workspace.text(&workspace.base(), &file).await?.filter(|text| text.len() <= BYTES) {
+                    next.push_str(&text);
+                    next.push('\n');
+                    // A list of commands has more of them than the one that is run.
+                    if !toolchain::configures_tests(&file) {
+                        all.run.push_str(&text);
+                        all.run.push('\n');
+                    }
+                }
             }
+            all.given.push_str(&next);
+            level = next;
         }
         Ok(all)
     }
@@ -332,8 +411,12 @@ impl TaskRun {
         let Confirmed { change, checks, .. } = *confirmed;
         let (workspace, prefix) = (&prepared.workspace, prepared.workspace.prefix());
         let scripts = Self::scripts(prepared, checks).await?;
-        let known = (checks, prepared.baseline.as_slice(), scripts.as_str());
-        let mut parts = Parts::of(change, known, (&prefix, &self.context.tests), diff);
+        let known = (checks, prepared.baseline.as_slice(), &scripts);
+        let (mut held, base) = (Held::default(), workspace.base());
+        for file in &change.files {
+            held.look_at(file, [workspace.text(&base, file).await?, workspace.text(&change.tree, file).await?]);
+        }
+        let mut parts = Parts::of(change, known, (&prefix, &self.context.tests), (diff, held));
         let inline = Taken { files: Vec::new(), inline: std::mem::take(&mut parts.inline) };
         if !inline.inline.is_empty() && workspace.blend(&change.tree, &workspace.base(), &inline).await? != change.tree
         {
@@ -385,7 +468,13 @@ impl Runs<'_> {
                 self.unverifiable(&format!("the tests of the attempt turned it green, with {settings}: {needs_both}"))
             });
         }
-        let asserts = t.fails_by_assertion(&self.prepared.baseline);
+        if c.still_fails(&turned, &self.prepared.baseline) {
+            return Ok(self.unverifiable(&format!(
+                "{named} green only with the tests that the attempt has added: with the tests as they were it fails as it did at the base, and \
+                 {needs_both}"
+            )));
+        }
+        let asserts = t.fails_by_assertion(&self.prepared.baseline, parts);
         if !parts.rewritten && !asserts {
             return self.of_new_code(parts, diff).await;
         }
@@ -425,7 +514,7 @@ impl Runs<'_> {
         if !t.is_red {
             return Ok(self.proven(Proof::StayedGreen, "its tests pass without the rest of the change, too"));
         }
-        if t.fails_by_assertion(&self.prepared.baseline) {
+        if t.fails_by_assertion(&self.prepared.baseline, parts) {
             return Ok(self.proven(Proof::NewTest, "its tests fail without the rest of the change"));
         }
         self.of_new_code(parts, diff).await
@@ -440,7 +529,7 @@ impl Runs<'_> {
         let is_turned = |check: &&CheckReport| turned.contains(&check.spec.name);
         let asked: Vec<CheckReport> = self.confirmed.checks.iter().filter(is_turned).cloned().collect();
         let base = self.prepared.workspace.base();
-        let again = self.run(&base, Some(&asked), (no_success, &self.prepared.baseline)).await?;
+        let again = self.run(&base, Some(&asked), (no_success, &self.prepared.baseline), Within::Room).await?;
         self.counted.flaky |= !again.has_red(&turned);
         Ok(())
     }

@@ -1,6 +1,7 @@
-//! Mistakes in new code: do its tests notice them?
+//! Mistakes in new code: do its tests notice them? Nobody wrote such a program, so it is run where it can write to nothing but its room.
 
 use super::Runs;
+use super::Within;
 use super::contradiction_alone;
 use super::outcome::Outcome;
 use super::parts::Parts;
@@ -104,19 +105,22 @@ impl Runs<'_> {
         if let Some(word) = toolchain::effect(file, &text) {
             let (file, word) = (one_line(file), one_line(&word));
             return Ok(Err(format!(
-                "{} may write files or start programs (`{}`)",
+                "{} may start programs or ask servers (`{}`)",
                 shorten(&file, 120),
                 shorten(&word, 60)
             )));
         }
         let Some(text) = toolchain::with_line(file, &text, *number, (is, becomes)) else { return no_code() };
         let tree = workspace.with_texts(tree, &[(file.clone(), text)]).await?;
-        let with_new = self.on(&tree, no_success).await?;
-        if !with_new.asserts_beyond(&Outcome::default()) {
+        let with_new = self.twice(&tree, no_success, Within::Walls).await?;
+        if let Err(because) = self.walls_hold(&with_new).await? {
+            return Ok(Err(because));
+        }
+        if !with_new.asserts_beyond(&Outcome::default(), parts) {
             return Ok(Ok(false));
         }
         let tree = workspace.blend(&tree, &workspace.base(), &parts.with_settings()).await?;
-        let with_old = self.on(&tree, contradiction_alone).await?;
-        Ok(Ok(with_new.asserts_beyond(&with_old)))
+        let with_old = self.twice(&tree, contradiction_alone, Within::Walls).await?;
+        Ok(Ok(with_new.asserts_beyond(&with_old, parts)))
     }
 }

@@ -1,5 +1,6 @@
 //! How checks ended on a part of a change, and what that says of it. Pure.
 
+use super::parts::Parts;
 use crate::domain::CheckReport;
 use crate::domain::FailedTest;
 use crate::domain::Ran;
@@ -24,28 +25,47 @@ impl Outcome {
         self.is_red && (self.red.is_empty() || self.red.iter().any(|check| names.contains(&check.spec.name)))
     }
 
-    /// Whether a test fails for what the code does that does not fail at the base. That a name is missing every test says of new code.
-    pub(super) fn fails_by_assertion(&self, baseline: &[CheckReport]) -> bool {
+    /// Whether a test fails by what it asserts that does not fail at the base, or code breaks in it that the base has, or never ends. That
+    /// something else breaks every test says of new code, in whatever words: a name is missing, or is nothing.
+    pub(super) fn fails_by_assertion(&self, baseline: &[CheckReport], parts: &Parts) -> bool {
         self.red.iter().any(|check| {
-            let before = check.at_base(baseline).map_or(&[][..], |base| &base.signature.tests);
-            match &check.signature.counted {
-                Some(counted) => {
-                    let known = check.at_base(baseline).and_then(|base| base.signature.counted.as_ref());
-                    let is_new = |test: &String| {
-                        !before.contains(test) && known.is_none_or(|known| !known.failing.contains_key(test))
-                    };
-                    counted.failing.iter().any(|(test, failed)| is_new(test) && is_about_behaviour(check, failed))
-                }
-                None => {
-                    check.signature.tests.iter().any(|test| !before.contains(test))
-                        && !check.output.text().lines().any(toolchain::says_a_name_is_missing)
-                }
+            if check.timed_out {
+                return true;
+            }
+            let base = check.at_base(baseline);
+            let before = base.map_or(&[][..], |base| &base.signature.tests);
+            let Some(counted) = &check.signature.counted else {
+                return check.signature.tests.iter().any(|test| !before.contains(test)) && asserts_somewhere(check);
+            };
+            let known = base.and_then(|base| base.signature.counted.as_ref());
+            let is_new =
+                |test: &String| !before.contains(test) && known.is_none_or(|known| !known.failing.contains_key(test));
+            let breaks =
+                |failed: &FailedTest| parts.is_in_old_code(failed.frame.as_ref()) && !is_about_a_name(&failed.how);
+            let shows = |failed: &FailedTest| asserts(failed, parts) || breaks(failed);
+            counted.failing.iter().any(|(test, failed)| is_new(test) && shows(failed))
+        })
+    }
+
+    /// Whether a test that failed at the base, by more than a missing name, fails here still, or is not run any more.
+    pub(super) fn still_fails(&self, names: &[String], baseline: &[CheckReport]) -> bool {
+        self.red.iter().filter(|check| names.contains(&check.spec.name)).any(|check| {
+            // It is red for want of tests.
+            if check.passed() {
+                return true;
+            }
+            let Some(base) = check.at_base(baseline) else { return false };
+            match (&base.signature.counted, &check.signature.counted) {
+                (Some(before), Some(now)) => before.failing.iter().any(|(test, failed)| {
+                    is_about_behaviour(base, failed) && (now.failing.contains_key(test) || !now.passes(test, before))
+                }),
+                _ => asserts_somewhere(base),
             }
         })
     }
 
     /// Whether a test that does not fail in the other outcome fails by what it asserts.
-    pub(super) fn asserts_beyond(&self, other: &Self) -> bool {
+    pub(super) fn asserts_beyond(&self, other: &Self, parts: &Parts) -> bool {
         // Nothing is known where the checks could not be prepared.
         if self.red.is_empty() || other.is_red && other.red.is_empty() {
             return false;
@@ -60,12 +80,22 @@ impl Outcome {
                 })
             };
             if let Some(counted) = &check.signature.counted {
-                return counted.failing.iter().any(|(test, failed)| !known(test) && says_an_assertion_failed(failed));
+                return counted.failing.iter().any(|(test, failed)| !known(test) && asserts(failed, parts));
             }
-            let asserts = || check.output.text().lines().any(toolchain::says_an_assertion_failed);
-            check.signature.tests.iter().any(|test| !known(test)) && asserts()
+            check.signature.tests.iter().any(|test| !known(test)) && asserts_somewhere(check)
         })
     }
+}
+
+/// Whether a test fails by what it asserts, and not by what the code asserts of what it is given.
+fn asserts(failed: &FailedTest, parts: &Parts) -> bool {
+    says_an_assertion_failed(failed) && !parts.is_in_code(failed.frame.as_ref())
+}
+
+/// The same of a whole output, where it is not known which test says what.
+fn asserts_somewhere(check: &CheckReport) -> bool {
+    let text = check.output.text();
+    text.lines().any(toolchain::says_an_assertion_failed) && !text.lines().any(toolchain::says_a_name_is_missing)
 }
 
 /// Whether a test fails by what it asserts.

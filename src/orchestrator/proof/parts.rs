@@ -11,6 +11,8 @@ use crate::orchestrator::review;
 use crate::services::Diff;
 use crate::services::Taken;
 use crate::toolchain;
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// What of a change the checks ask with, and what decides how they do it.
@@ -28,31 +30,76 @@ pub(super) struct Parts {
     pub(super) rewritten: bool,
     /// Everything else but prose.
     pub(super) code: Vec<String>,
+    /// Of `code`, what was there.
+    pub(super) old_code: Vec<String>,
+    /// Of files with tests among their code, the lines of the change that are code, from 1.
+    pub(super) code_among_tests: BTreeMap<String, BTreeSet<usize>>,
     /// What is only read.
     pub(super) prose: bool,
+}
+
+/// What the scripts say that checks run.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Scripts {
+    /// All of them.
+    pub(super) given: String,
+    /// Without the lists of commands of task runners.
+    pub(super) run: String,
+}
+
+/// What the texts of a change's files say, before and after it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Held {
+    /// The files in which a test or an assertion may be.
+    may: BTreeSet<String>,
+    /// Those in which a test begins.
+    tests: BTreeSet<String>,
+    code_among_tests: BTreeMap<String, BTreeSet<usize>>,
+}
+
+impl Held {
+    /// The texts of one file, at the base and now.
+    pub(super) fn look_at(&mut self, file: &str, texts: [Option<String>; 2]) {
+        let any = |is: &dyn Fn(&str) -> bool| texts.iter().flatten().any(|text| is(text));
+        // What is no text, or too long for one, may hold anything.
+        if texts.iter().all(Option::is_none) || any(&|text| toolchain::may_hold_tests(file, text)) {
+            self.may.insert(file.to_owned());
+        }
+        if any(&|text| !toolchain::tests_in(text.lines()).is_empty()) {
+            self.tests.insert(file.to_owned());
+        }
+        if let Some(apart) = texts[1].as_ref().and_then(|text| toolchain::inline_tests(file, text)) {
+            self.code_among_tests.insert(file.to_owned(), apart.numbers.into_iter().collect());
+        }
+    }
 }
 
 impl Parts {
     pub(super) fn of(
         change: &Change,
-        (checks, baseline, scripts): (&[CheckReport], &[CheckReport], &str),
+        (checks, baseline, scripts): (&[CheckReport], &[CheckReport], &Scripts),
         (prefix, named): (&Path, &FileGlobs),
-        diff: &Diff,
+        (diff, held): (&Diff, Held),
     ) -> Self {
-        let mut parts = Self::default();
-        let commands: Vec<String> = checks.iter().map(|check| check.spec.run.to_string()).collect();
+        let mut parts = Self { code_among_tests: held.code_among_tests, ..Self::default() };
+        let commands = checks.iter().map(|check| check.spec.run.to_string());
+        let commands: Vec<String> = commands.chain([scripts.run.clone()]).collect();
         for file in &change.files {
             let existed = change.existed.contains(file);
             let in_project = Path::new(file).strip_prefix(prefix).ok().and_then(Path::to_str).unwrap_or(file);
-            let is_prose = Surface::of_path(file) == Surface::Docs;
+            let is_prose = Surface::of_path(file) == Surface::Docs && !belongs_to_tests(file);
             // The program that a check is may ask for less than it did.
             let is_check = existed && commands.iter().any(|command| runs(command, file));
-            let is_given =
-                || is_given((checks, baseline, scripts), in_project) || asserts(checks, baseline, in_project);
+            let is_given = || {
+                is_given((checks, baseline, &scripts.given), in_project)
+                    || held.tests.contains(file) && asserts(checks, baseline, in_project)
+            };
             // Settings of tools, most of which nobody lists.
             let is_hidden =
                 || Path::new(file).file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
-            if !is_prose && (toolchain::is_test(file) || named.has(in_project)) {
+            // Product code may lie in `spec/`, and helpers among tests: they may decide what these ask for, and may be the work.
+            let is_test = toolchain::is_test(file) && held.may.contains(file);
+            if !is_prose && (is_test || named.has(in_project)) {
                 parts.old_tests |= existed;
                 parts.rewritten |= existed && !only_grew(diff, file);
                 parts.tests.push(file.clone());
@@ -66,10 +113,25 @@ impl Parts {
                     parts.prose = true;
                 } else {
                     parts.code.push(file.clone());
+                    parts.old_code.extend(existed.then(|| file.clone()));
                 }
             }
         }
         parts
+    }
+
+    /// Whether a place is in product code, and not in a test: a frame of a failure, as its signature has it.
+    pub(super) fn is_in_code(&self, frame: Option<&String>) -> bool {
+        is_in(frame, &self.code).is_some_and(|(file, line)| match self.code_among_tests.get(file) {
+            Some(code) => line.is_some_and(|line| code.contains(&line)),
+            None => !toolchain::has_inline_tests(file),
+        }) && is_in(frame, &self.tests).is_none()
+    }
+
+    /// Whether it is in product code that the base has, too.
+    pub(super) fn is_in_old_code(&self, frame: Option<&String>) -> bool {
+        is_in(frame, &self.old_code).is_some_and(|(file, _)| !toolchain::has_inline_tests(file))
+            && is_in(frame, &self.tests).is_none()
     }
 
     pub(super) fn has_tests(&self) -> bool {
@@ -119,6 +181,18 @@ fn is_given((checks, baseline, scripts): (&[CheckReport], &[CheckReport], &str),
     })
 }
 
+/// In which of these files a place is, and in which line: places are from the directory that all files of an output share.
+fn is_in<'f>(frame: Option<&String>, files: &'f [String]) -> Option<(&'f str, Option<usize>)> {
+    let mut parts = frame?.split(':');
+    let named = parts.next()?.trim_start_matches("./");
+    let line = parts.next().and_then(|line| line.trim().parse().ok());
+    let is_it = |file: &&String| {
+        let above = file.strip_suffix(named).or_else(|| named.strip_suffix(file.as_str()));
+        !named.is_empty() && above.is_some_and(|above| above.is_empty() || above.ends_with('/'))
+    };
+    files.iter().find(is_it).map(|file| (file.as_str(), line))
+}
+
 /// Whether a file decides how tests run, or is read by them.
 fn decides(file: &str) -> bool {
     toolchain::configures_tests(file) || belongs_to_tests(file) || toolchain::stands_in(file)
@@ -138,14 +212,19 @@ pub(super) fn scripts(command: &str) -> Vec<String> {
     files
 }
 
-/// Whether a word of a command line is this file, a directory that it is in where these count, or a glob of it.
+/// Whether a word of a command line is this file, a directory that it is in where these count, or a glob of it. Before it may stand where
+/// the command is run (`"$PWD/golden"`), and of it what the command has changed its directory to.
 fn names(word: &str, file: &str, directories: bool) -> bool {
     let word = word.split("::").next().unwrap_or_default().trim_start_matches("./").trim_end_matches('/');
     if word.is_empty() || word == "." || word.starts_with('-') {
         return false;
     }
+    let is_end = |whole: &str, end: &str| whole.strip_suffix(end).is_some_and(|above| above.ends_with('/'));
     let below = file.strip_prefix(word).is_some_and(|below| below.is_empty() || directories && below.starts_with('/'));
-    below || (word.contains('*') && FileGlobs::new(&[format!("/{word}")]).is_ok_and(|glob| glob.has(file)))
+    below
+        || is_end(word, file)
+        || is_end(file, word)
+        || (word.contains('*') && FileGlobs::new(&[format!("/{word}")]).is_ok_and(|glob| glob.has(file)))
 }
 
 /// Whether an assertion stands in this file that failed at the base in a check that turned green: it is a test, whatever it is called.

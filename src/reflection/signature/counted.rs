@@ -186,6 +186,11 @@ fn unittest(lines: &[&str], output: &str) -> Option<CountedTests> {
 fn pytest(lines: &[&str], output: &str) -> Option<CountedTests> {
     pattern!(TOTAL, r"^(?:=+ )?((?:\d+ [a-z]+(?:, )?)+) in [\d.]+s");
     pattern!(COUNT, r"(\d+) (failed|passed|error|errors|xpassed)\b");
+    pattern!(STOPPED, r"^!+ (?:stopping after \d+ failures|.*Interrupted: ).*!+$");
+    // What else fails is not known.
+    if lines.iter().any(|line| STOPPED.is_match(line)) {
+        return None;
+    }
     let total = only(lines, &TOTAL)?;
     let counts: Vec<(usize, &str)> = COUNT
         .captures_iter(total.get(1)?.as_str())

@@ -4,68 +4,10 @@ use super::diff::FileDiff;
 use super::diff::Line;
 use crate::toolchain::mark;
 
-/// The name of the test that a line opens, whatever the language; Rust's, Java's and C#'s stand below an attribute.
-pub(super) fn opens_test<'d>(line: &'d str, below_attribute: bool) -> Option<&'d str> {
-    let line = line.trim();
-    let word = |rest: &'d str| {
-        let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
-        Some(&rest[..end]).filter(|name| !name.is_empty())
-    };
-    let python = line.strip_prefix("async ").unwrap_or(line).strip_prefix("def ").filter(|r| r.starts_with("test"));
-    let php = ["public ", "final ", "static "].iter().fold(line, |line, word| line.strip_prefix(word).unwrap_or(line));
-    let php = php.strip_prefix("function ").filter(|r| r.starts_with("test"));
-    let go = line.strip_prefix("func ").filter(|r| r.starts_with("Test") && r.contains("testing."));
-    if let Some(name) = python.or(go).or(php).and_then(word) {
-        return Some(name);
-    }
-    const CALLS: [&str; 11] =
-        ["it(", "test(", "it.each", "test.each", "specify(", "it \"", "it '", "test \"", "@test \"", "@test '", "It("];
-    if let Some(call) = CALLS.iter().find(|call| line.starts_with(**call)) {
-        let rest = &line[call.len() - 1..];
-        let start = rest.find(['"', '\'', '`'])?;
-        let quote = rest[start..].chars().next()?;
-        return rest[start + 1..].split(quote).next().filter(|name| !name.is_empty());
-    }
-    if !below_attribute {
-        return None;
-    }
-    // Formatters put a long name on the line below the call.
-    if let Some(quote) = line.chars().next().filter(|c| matches!(c, '"' | '\'' | '`')) {
-        return line[1..].split(quote).next().filter(|name| !name.is_empty());
-    }
-    let fun = line.find("fn ").map(|at| &line[at + 3..]).or_else(|| line.find("fun ").map(|at| &line[at + 4..]));
-    fun.and_then(word).or_else(|| {
-        let before = &line[..line.find('(')?];
-        let name = before.rsplit([' ', '\t']).next()?;
-        (before.contains(' ') && !name.is_empty()).then_some(name)
-    })
-}
-
-/// Whether the line below one names a test: an attribute, or a call whose name stands there.
-pub(super) fn is_test_attribute(line: &str) -> bool {
-    let line = line.trim();
-    if matches!(line, "it(" | "test(" | "specify(" | "It(") {
-        return true;
-    }
-    let rust = line.starts_with("#[") && (line.contains("test]") || line.contains("test(") || line.contains("rstest"));
-    rust || ["@Test", "@ParameterizedTest", "[Fact", "[Test", "[Theory"].iter().any(|mark| line.starts_with(mark))
-}
-
-/// The tests that the chosen lines of a file open.
-pub(super) fn tests_in<'d>(lines: impl Iterator<Item = &'d str>) -> Vec<&'d str> {
-    let (mut below, mut names) = (false, Vec::new());
-    for line in lines {
-        if is_test_attribute(line) {
-            below = true;
-        } else if let Some(name) = opens_test(line, below) {
-            names.push(name);
-            below = false;
-        } else if !line.trim().starts_with(['#', '@', '[', '/']) {
-            below = false;
-        }
-    }
-    names
-}
+pub(super) use crate::toolchain::is_assertion;
+pub(super) use crate::toolchain::is_test_attribute;
+pub(super) use crate::toolchain::opens_test;
+pub(super) use crate::toolchain::tests_in;
 
 /// The tests that a change adds to a file, without those that cannot fail: with nothing in them, or switched off.
 pub(super) fn added_tests<'d>(file: &FileDiff<'d>) -> Vec<&'d str> {
@@ -190,26 +132,6 @@ pub(super) fn takes_cases(line: &str) -> bool {
     ];
     let line = line.trim();
     MARKS.iter().any(|mark| line.starts_with(mark))
-}
-
-pub(super) fn is_assertion(line: &str) -> bool {
-    const STARTS: [&str; 14] = [
-        "assert",
-        "debug_assert",
-        "prop_assert",
-        "expect(",
-        "expect ",
-        "self.assert",
-        "this.assert",
-        "t.Error",
-        "t.Fatal",
-        "require.",
-        "should",
-        "XCTAssert",
-        "Assert.",
-        "cy.should",
-    ];
-    STARTS.iter().any(|start| line.starts_with(start)) || line.contains(".should(")
 }
 
 /// Assertions that hold whatever the code does.

@@ -368,6 +368,27 @@ impl CountedTests {
         !self.failing.contains_key(test) && self.passed.as_ref().map_or_else(as_many, |passed| passed.contains(test))
     }
 
+    /// Takes out of tests that are new here those that failed at the base under another id. Each stands for one.
+    fn leave_out_renamed(&self, base: &Self, new: &mut Vec<String>) {
+        let mut gone: Vec<&String> = base.failing.keys().filter(|test| self.is_elsewhere(test)).collect();
+        new.retain(|test| {
+            let found = gone.iter().position(|old| is_renamed((old, &base.failing[*old]), (test, &self.failing[test])));
+            found.map(|at| gone.swap_remove(at)).is_none()
+        });
+    }
+
+    /// Whether a test of the base neither fails nor is seen to pass here.
+    fn is_elsewhere(&self, test: &str) -> bool {
+        // Where those that pass are not named, it may be one of them.
+        !self.failing.contains_key(test) && self.passed.as_ref().is_some_and(|passed| !passed.contains(test))
+    }
+
+    /// Whether a test that failed at the base fails here under another id.
+    fn has_renamed(&self, test: &str, base: &Self) -> bool {
+        let is_new = |(id, _): &(&String, &FailedTest)| !base.failing.contains_key(*id);
+        self.failing.iter().filter(is_new).any(|(id, now)| is_renamed((test, &base.failing[test]), (id, now)))
+    }
+
     /// What differs from the base. By id first: a test that failed there under this id may fail again, in the same way.
     #[must_use]
     pub fn beside(&self, base: &Self) -> TestsBeside {
@@ -380,9 +401,13 @@ impl CountedTests {
                 Some(_) => {}
             }
         }
+        if matches!((self.ran, base.ran), (Some(now), Some(before)) if now >= before) {
+            self.leave_out_renamed(base, &mut beside.new);
+        }
         if let Some(passed) = &self.passed {
             let is_gone = |test: &&String| !self.failing.contains_key(*test) && !passed.contains(*test);
-            beside.gone = base.failing.keys().filter(is_gone).cloned().collect();
+            let fails_elsewhere = |test: &&String| self.has_renamed(test, base);
+            beside.gone = base.failing.keys().filter(is_gone).filter(|test| !fails_elsewhere(test)).cloned().collect();
         }
         if let (Some(now), Some(before)) = (self.ran, base.ran) {
             beside.fewer = before.saturating_sub(now);
@@ -392,6 +417,18 @@ impl CountedTests {
         }
         beside
     }
+}
+
+/// Whether two tests of different ids that fail with the same words are one that has moved, or got another name where it stood.
+fn is_renamed((old, before): (&str, &FailedTest), (new, now): (&str, &FailedTest)) -> bool {
+    // Code, place and message.
+    let parts = |how: &'_ str| -> Vec<String> { how.splitn(3, '\u{1f}').map(str::to_owned).collect() };
+    let (before, now) = (parts(&before.how), parts(&now.how));
+    let [code, place, words] = before.as_slice() else { return false };
+    let [new_code, new_place, new_words] = now.as_slice() else { return false };
+    let last = |id: &'_ str| id.rsplit(['/', ':', '>', '.', ' ']).next().unwrap_or_default().to_owned();
+    let says_something = !code.is_empty() || !words.is_empty();
+    says_something && (code, words) == (new_code, new_words) && (place == new_place || last(old) == last(new))
 }
 
 impl Signature {
@@ -485,4 +522,45 @@ fn names_of(tests: &[String]) -> String {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's skip_serializing_if wants a reference")]
 fn is_false(b: &bool) -> bool {
     !*b
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counted(failing: &[(&str, &str)], ran: usize) -> CountedTests {
+        let failed = |(name, how): &(&str, &str)| {
+            let how = how.replace('|', "\u{1f}");
+            let test = FailedTest { name: (*name).to_owned(), how, detail: None, frame: None };
+            ((*name).to_owned(), test)
+        };
+        let passed = Some(["a.py::test_b".to_owned()].into());
+        CountedTests {
+            ran: Some(ran),
+            failing: failing.iter().map(failed).collect(),
+            passed,
+            ..CountedTests::default()
+        }
+    }
+
+    #[test]
+    fn a_red_test_that_has_moved_or_got_another_name_is_no_new_one() {
+        let base = counted(&[("a.py::test_r", "E|a.py|assert 0 == 7")], 3);
+        let check = |now: &[(&str, &str)], ran: usize, expected: &[&str]| {
+            assert_eq!(counted(now, ran).beside(&base).new, expected, "{now:?}");
+        };
+        check(&[("tests/a.py::test_r", "E|tests/a.py|assert 0 == 7")], 3, &[]);
+        check(&[("a.py::test_red", "E|a.py|assert 0 == 7")], 3, &[]);
+        check(&[("b.py::test_other", "E|b.py|assert 0 == 7")], 3, &["b.py::test_other"]);
+        check(&[("tests/a.py::test_r", "E|tests/a.py|assert 1 == 7")], 3, &["tests/a.py::test_r"]);
+        // Fewer were run, or there are two of it.
+        check(&[("tests/a.py::test_r", "E|tests/a.py|assert 0 == 7")], 2, &["tests/a.py::test_r"]);
+        let two = [("a.py::test_r", "E|a.py|assert 0 == 7"), ("b.py::test_r", "E|b.py|assert 0 == 7")];
+        check(&two, 4, &["b.py::test_r"]);
+        // The one passes, and another one fails.
+        let passing = CountedTests { passed: Some(["a.py::test_r".to_owned()].into()), ..counted(&[two[1]], 3) };
+        assert_eq!(passing.beside(&base).new, ["b.py::test_r"]);
+        let unnamed = CountedTests { passed: None, ..counted(&[two[1]], 3) };
+        assert_eq!(unnamed.beside(&base).new, ["b.py::test_r"]);
+    }
 }

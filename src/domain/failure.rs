@@ -57,6 +57,10 @@ pub struct FailureContext {
     pub files_changed: Vec<String>,
     /// Hash of what the attempt changed.
     pub diff_hash: String,
+    /// The same beside the task's base, as a unified diff: of a long one its head and its tail, 16 KB in all. Empty where nothing was changed,
+    /// and where it is not known.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub diff: String,
     /// The agent's closing message.
     pub agent_message: String,
     /// Earlier reflections on the same subtask, newest first.
@@ -95,6 +99,7 @@ impl FailureContext {
             flaky: Vec::new(),
             files_changed: Vec::new(),
             diff_hash: String::new(),
+            diff: String::new(),
             agent_message: String::new(),
             previous_reflections: Vec::new(),
             created_at,

@@ -198,6 +198,8 @@ pub(super) struct Judged {
     pub message: String,
     pub detail: Option<String>,
     pub change: Change,
+    /// Beside the base, as a unified diff, capped.
+    pub diff: String,
     /// How large it is; none where some of it is not shown.
     pub size: Option<ChangeSize>,
     pub risk: Risk,

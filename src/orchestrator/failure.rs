@@ -23,6 +23,8 @@ pub(super) struct PastFailure {
     pub because: String,
     pub check: Option<CheckReport>,
     pub files: Vec<String>,
+    /// What its change beside the base is, as a unified diff.
+    pub diff: String,
 }
 
 /// What of red checks was red at the base, too, and so does not count.
@@ -67,6 +69,7 @@ impl TaskRun {
             because: judged.judgement.because.clone(),
             check: judged.shown().cloned(),
             files: changed(judged),
+            diff: judged.diff.clone(),
         });
     }
 
@@ -102,6 +105,7 @@ impl TaskRun {
             flaky: judged.doubts.flaky.clone(),
             files_changed: changed(judged),
             diff_hash: judged.change.diff_hash.clone(),
+            diff: judged.diff.clone(),
             agent_message: judged.message.clone(),
             previous_reflections: self.previous_reflections(judged.attempt.part).await,
             created_at: services.clock.now(),

@@ -189,6 +189,7 @@ impl TaskRun {
             because: because.clone(),
             check: failing.check,
             files: self.report.files.clone(),
+            diff: String::new(),
         });
         self.report.verdict = Some(Verdict::Failed);
         self.report.branch = None;
@@ -383,6 +384,7 @@ impl TaskRun {
             flaky: Vec::new(),
             files_changed: if failing.files.is_empty() { self.report.files.clone() } else { failing.files.clone() },
             diff_hash: self.committed.clone().map(|tree| tree.0).unwrap_or_default(),
+            diff: String::new(),
             agent_message: String::new(),
             previous_reflections: self.previous_reflections(part).await,
             created_at: self.context.services.clock.now(),

@@ -86,6 +86,7 @@ impl TaskRun {
                 because: &last.because,
                 check: last.check.as_ref(),
                 files: &last.files,
+                diff: &last.diff,
                 goes_on: self.last_change.as_ref().is_some_and(|(_, left)| *left == attempt.from),
             }),
             _ => baseline.map(|check| LastFailure {
@@ -93,6 +94,7 @@ impl TaskRun {
                 because: "",
                 check: Some(check),
                 files: &[],
+                diff: "",
                 goes_on: false,
             }),
         };

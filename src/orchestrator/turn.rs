@@ -56,6 +56,7 @@ use crate::prompt::fence;
 use crate::prompt::known_failures;
 use crate::prompt::nudge;
 use crate::prompt::one_line;
+use crate::prompt::plain;
 use crate::services::AgentRequest;
 use crate::services::AgentWatch;
 use crate::services::AttemptEnd;
@@ -72,6 +73,9 @@ use crate::services::Workspace;
 use crate::services::WorkspaceError;
 use crate::toolchain;
 use std::path::Path;
+
+/// So much of an attempt's diff is kept for the next prompt and for whoever writes the lesson.
+const DIFF_BYTES: usize = 16 * 1024;
 
 /// Why a turn was cut short while the run goes on.
 enum Cut {
@@ -351,6 +355,7 @@ impl TaskRun {
             usage,
             message,
             detail,
+            diff: if change.no_op { String::new() } else { excerpt(&plain(&diff.text), DIFF_BYTES).into_owned() },
             size: review::size(&change, &diff),
             change,
             risk,

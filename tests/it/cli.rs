@@ -230,6 +230,30 @@ fn an_agent_gets_its_task_as_promised() {
 }
 
 #[test]
+fn a_retry_and_whoever_writes_the_lesson_see_what_was_tried() {
+    let agent = "cp \"$REFLEXION_PROMPT_FILE\" \"$OUT/prompt-$REFLEXION_ATTEMPT\"; echo attempt-$REFLEXION_ATTEMPT-was-here >> notes.txt";
+    let project = Project::new(agent);
+    project.write("notes.txt", "first\n");
+    let lesson = r#"{"category":"root_cause","analysis":"a","suggestion":"b","actionItems":["c"],"confidence":0.5}"#;
+    let writes = format!("cat > \"$OUT/failure-$(date +%N)\"; echo '{lesson}'");
+    project.config(|c| {
+        c["maxAttempts"] = json!(2);
+        c["reflexion"] = json!({ "generator": { "type": "command", "argv": ["sh", "-c", writes] } });
+    });
+    project.tasks(&[task_with_check("a", "test -f done")]);
+    project.run(&["run"]);
+    assert!(!project.told("prompt-1").contains("+attempt-"), "{}", project.told("prompt-1"));
+    let retry = project.told("prompt-2");
+    assert!(retry.contains("Beside the base, that was:") && retry.contains("\n+attempt-1-was-here\n"), "{retry}");
+    let failures = fs::read_dir(&project.out).unwrap().filter_map(|entry| {
+        let path = entry.unwrap().path();
+        path.file_name()?.to_str()?.starts_with("failure-").then(|| fs::read_to_string(&path).unwrap())
+    });
+    let failures: Vec<String> = failures.collect();
+    assert!(failures.iter().any(|failure| failure.contains("+attempt-1-was-here")), "{failures:?}");
+}
+
+#[test]
 fn subtasks_run_in_order_on_each_others_work() {
     let project = Project::new(
         "cp \"$REFLEXION_PROMPT_FILE\" \"$OUT\"/prompt-$REFLEXION_SUBTASK_ID; echo $REFLEXION_SUBTASK_ID >> $OUT/order; \

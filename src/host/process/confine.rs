@@ -7,6 +7,7 @@
 use super::mark::project_key;
 use crate::domain::policy::Project;
 use crate::domain::policy::Sandbox;
+use crate::files::Root;
 use crate::files::gone;
 use crate::host::workspaces::TRIED;
 use crate::host::workspaces::WORKTREES;
@@ -166,7 +167,7 @@ impl Confine {
 
     /// The room, and what can be had again.
     fn walled(&self, place: &Place) -> io::Result<Confined> {
-        fs::create_dir_all(&place.temp)?;
+        empty(&place.temp)?;
         let mut write = vec![place.top.clone(), self.cache(place), place.temp.clone()];
         write.extend(DEVICES.iter().map(PathBuf::from).filter(|path| path.exists()));
         write.extend(self.of_home(&CACHES));
@@ -244,6 +245,15 @@ impl Confine {
         };
         argv.iter().map(filled).collect()
     }
+}
+
+/// Makes a directory anew: what one program that nobody wrote has left there is nothing to the next one.
+fn empty(dir: &Path) -> io::Result<()> {
+    let (Some(above), Some(name)) = (dir.parent(), dir.file_name()) else { return Ok(()) };
+    fs::create_dir_all(above)?;
+    let (above, name) = (Root::open(above)?, Path::new(name));
+    above.remove(name)?;
+    above.make_private(name).map(drop)
 }
 
 /// The git directory of the repository that a directory is in, shared by its worktrees.

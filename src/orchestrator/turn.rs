@@ -57,6 +57,7 @@ use crate::prompt::known_failures;
 use crate::prompt::nudge;
 use crate::prompt::one_line;
 use crate::prompt::plain;
+use crate::prompt::with_finding;
 use crate::services::AgentRequest;
 use crate::services::AgentWatch;
 use crate::services::AttemptEnd;
@@ -609,14 +610,14 @@ impl TaskRun {
             previous: course.previous.as_ref(),
             in_loop: in_loop.as_deref(),
         };
-        let because = one_line(&turn.judged.judgement.because);
+        let because = &turn.judged.judgement.because;
         // That a check is red is all that the gates see of one that is green where the agent worked.
         let by_gates = turn.completion.status == Standing::Refuted && course.only_there.is_none();
         let said = match said.render() {
             // Of what the runtime itself found, gates and whoever was asked may know nothing.
-            Some(said) if by_gates || turn.judged.judgement.failure.is_none() || said.contains(&because) => said,
-            Some(said) => format!("{said}\nThe runtime found: {because}.\n"),
-            None => nudge(&format!("The task is not done yet: {because}.")),
+            Some(said) if by_gates || turn.judged.judgement.failure.is_none() => said,
+            Some(said) => with_finding(said, because),
+            None => nudge(&format!("The task is not done yet: {}.", one_line(because))),
         };
         match turn.judged.shown() {
             // The gates' own evidence shows the end of its output already.

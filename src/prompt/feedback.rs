@@ -9,6 +9,7 @@ use crate::domain::CompletionVerdict;
 use crate::domain::FEEDBACK_MARK;
 use crate::domain::GateOutcome;
 use crate::domain::Severity;
+use crate::redaction::Redactor;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
@@ -55,7 +56,7 @@ impl Feedback<'_> {
         } else {
             self.push_structure(&mut text, &lists);
         }
-        Some(text)
+        Some(Redactor::of_process().redact_owned(text))
     }
 
     fn has_something_to_say(&self, lists: &Lists) -> bool {
@@ -146,7 +147,15 @@ impl Feedback<'_> {
 /// Words of the runtime for an agent at work that needs a push, with the mark of the runtime's own words.
 #[must_use]
 pub fn nudge(words: &str) -> String {
-    format!("{FEEDBACK_MARK}\n{}\n", excerpt(&plain(words.trim()), WORDS_BYTES))
+    let words = plain(words.trim());
+    format!("{FEEDBACK_MARK}\n{}\n", excerpt(&Redactor::of_process().redact(&words), WORDS_BYTES))
+}
+
+/// Feedback with what the runtime itself found, if that does not stand in it already.
+#[must_use]
+pub fn with_finding(feedback: String, because: &str) -> String {
+    let because = Redactor::of_process().redact_owned(one_line(&plain(because)));
+    if feedback.contains(&because) { feedback } else { format!("{feedback}\nThe runtime found: {because}.\n") }
 }
 
 /// Asks for a test of work that is confirmed, where no check tells it from no work. `unnoticed` are the places, files with their lines, that no
@@ -358,6 +367,18 @@ mod tests {
             "{text}"
         );
         assert!(!text.contains("### Next Actions"), "{text}");
+    }
+
+    #[test]
+    fn no_secret_in_a_name_is_told() {
+        let token = ["gh", "p_", "k3Qv9TzR1mXw7LbYc5HnD2sPfJ8aGuE4tV6o"].concat();
+        let verdict = verdict(&[&format!("`{token}.txt` is missing")]);
+        let because = format!("`{token}.txt` is protected");
+        for text in [render(first(&verdict)), nudge(&because), with_finding("Not yet.".to_owned(), &because)] {
+            assert!(text.contains("[redacted:github-pat].txt") && !text.contains(&token), "{text}");
+        }
+        let once = with_finding(nudge(&because), &because);
+        assert_eq!(once.matches("is protected").count(), 1, "{once}");
     }
 
     #[test]

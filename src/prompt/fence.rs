@@ -2,6 +2,7 @@
 
 use super::budget::one_line;
 use super::budget::plain;
+use crate::redaction::Redactor;
 use icu_normalizer::DecomposingNormalizerBorrowed;
 use icu_properties::CodePointMapData;
 use icu_properties::CodePointSetData;
@@ -30,7 +31,7 @@ use std::ops::Range;
 /// ```
 #[must_use]
 pub fn fence(tag: &str, note: &str, body: &str) -> String {
-    let body = inside(tag, body);
+    let body = inside(tag, &Redactor::of_process().redact(body));
     let body = body.trim_end();
     let tag = sealed(tag, body);
     let note = note.replace('"', "'");

@@ -27,7 +27,7 @@ pub use attempt::{
 pub use budget::{excerpt, first_bytes, is_invisible, last_bytes, one_line, plain, shorten, stderr_end};
 pub use completion::{CompletionPrompt, Fixed, ShownFile};
 pub use decompose::{PartsError, decompose_again, decompose_prompt, decompose_schema, parse_parts};
-pub use feedback::{Feedback, ask_for_test, nudge};
+pub use feedback::{Feedback, ask_for_test, nudge, with_finding};
 pub use fence::{fence, fenced};
 pub use json::{beginning, objects};
 pub use judge::*;

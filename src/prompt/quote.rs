@@ -2,6 +2,7 @@
 
 use super::budget::one_line;
 use super::budget::plain;
+use crate::redaction::Redactor;
 
 /// A name between backquotes, on one line and without backquotes of its own: a file may be called like a sentence, and must not read as
 /// one of ours.
@@ -12,7 +13,8 @@ use super::budget::plain;
 /// ```
 #[must_use]
 pub fn quote_name(name: &str) -> String {
-    format!("`{}`", one_line(&plain(name)).replace('`', "'"))
+    let name = Redactor::of_process().redact(name);
+    format!("`{}`", one_line(&plain(&name)).replace('`', "'"))
 }
 
 /// Several of them.

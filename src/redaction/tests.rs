@@ -91,6 +91,43 @@ fn a_private_key_goes_whole_or_cut() {
 }
 
 #[test]
+fn what_stands_behind_a_private_key_stays() {
+    let line = random(ALNUM, 64);
+    let begin = format!("-----{} RSA PRIVATE KEY-----", "BEGIN");
+    let end = "-----END RSA PRIVATE KEY-----";
+    let headers = "Proc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,00FF\n\n";
+    let check = |body: &str, behind: &str| {
+        let text = format!("{begin}\n{body}{behind}");
+        for (text, behind) in
+            [(text.clone(), behind.to_owned()), (text.replace('\n', "\\n"), behind.replace('\n', "\\n"))]
+        {
+            let redacted = Redactor::of_process().redact(&text).into_owned();
+            assert!(redacted.ends_with(&format!("[redacted:private-key]{behind}")), "{text}: {redacted}");
+            assert!(!redacted.contains(&line[..20]) && !redacted.contains("QzF9Zg"), "{redacted}");
+        }
+    };
+    let lines = format!("{line}\n{line}");
+    for behind in ["\nbehind it\n2 tests failed, 3 passed", " and 2 more\nbehind it\n"] {
+        check(&format!("{lines}\n{end}"), behind);
+        check(&format!("{headers}{lines}\nQzF9Zg==\n{end}"), behind);
+    }
+    for behind in
+        ["\nbehind it\n2 tests failed, 3 passed", "\nerror: the key is wrong\n", "\n\nassertion failed\n", "", "\n"]
+    {
+        check(&lines, behind);
+        check(&format!("{headers}{lines}"), behind);
+        check(&format!("{lines}\nQzF9Zg=="), behind);
+    }
+    // So long that it is looked for piece by piece.
+    let long = vec![line.clone(); 2_000].join("\n");
+    check(&long, "\nbehind it");
+    let cut = format!("{begin}\n{line}\nQzF9ZgQ");
+    assert!(Redactor::of_process().redact(&cut).ends_with("[redacted:private-key]"));
+    let nothing = format!("{begin}\nerror: no key in it");
+    assert_eq!(Redactor::of_process().redact(&nothing), nothing);
+}
+
+#[test]
 fn logins_and_passwords_are_found_by_where_they_stand() {
     let check = |text: &str, wanted: &str| assert_eq!(Redactor::of_process().redact(text), wanted);
     check("postgres://app:tr0ub4dor@db:5432/app", "postgres://app:[redacted:url-password]@db:5432/app");

@@ -142,3 +142,25 @@ fn what_a_setup_prints_is_told_without_secrets() {
     assert!(planted.project.told("notices").contains("[redacted:"), "{}", planted.project.told("notices"));
     planted.nothing_is_held();
 }
+
+/// An agent names its files as it likes, and so does what it builds links to.
+#[test]
+fn names_of_files_stand_in_no_prompt_with_their_secrets() {
+    let token = tokens().remove(0);
+    let agent = format!(
+        r#"cat "$REFLEXION_PROMPT_FILE" >> "$OUT/prompts"; echo "$REFLEXION_ATTEMPT" > "{token}.txt"; ln -sfn "../{token}" link; echo x >> tests/kept.txt"#
+    );
+    let project = Project::new(&agent);
+    project.write("tests/kept.txt", "kept\n");
+    project.config(|c| {
+        c["protect"] = json!(["tests/**"]);
+        c["reflexion"]["generator"] = json!({ "type": "command", "argv": ["sh", "-c", "tee -a \"$OUT/asked\""] });
+    });
+    project.tasks(&[task_with_check("a", "grep -qx right answer.txt")]);
+    project.commit();
+    project.run(&["run", "--max-attempts", "3"]).exits(1);
+    for told in ["prompts", "asked"] {
+        let told = project.told(told);
+        assert!(!told.contains(&token) && told.contains("[redacted:github-pat].txt"), "{told}");
+    }
+}

@@ -5,6 +5,7 @@ use crate::domain::FailureContext;
 use crate::domain::Origin;
 use crate::prompt::parse_reply;
 use crate::prompt::stderr_end;
+use crate::redaction::Redactor;
 use crate::services::Command;
 use crate::services::CommandEnd;
 use crate::services::CommandOutput;
@@ -39,6 +40,8 @@ pub struct CommandGenerator {
 impl Generator for CommandGenerator {
     async fn generate(&self, failure: &FailureContext, _: &UsageMeter) -> Result<Draft, GeneratorError> {
         let stdin = serde_json::to_vec(failure).map_err(failed)?;
+        // Names of files, which an agent chose.
+        let stdin = Redactor::of_process().redact_json(&stdin).into_owned();
         let command = Command {
             env: variables(failure),
             env_deny: self.env_deny.clone(),

@@ -5,6 +5,7 @@
 //! do without (the user's index is not even refreshed). A call whose future is dropped is ended.
 
 use super::process::start_child;
+use super::process::until_at_pipe;
 use super::process::until_idle;
 use crate::files::Root;
 use crate::services::WorkspaceError;
@@ -29,7 +30,7 @@ use tokio_util::sync::CancellationToken;
 /// No call that we make takes minutes; one that does hangs on a dead file system or a filter that waits.
 const LIMIT: Duration = Duration::from_mins(10);
 
-/// A call that does not even work waits for a pipe that it was led to, or for a filter that waits for somebody.
+/// A call that does not even work waits for a filter that waits for somebody, or for a pipe where the kernel does not tell so.
 const IDLE_LIMIT: Duration = Duration::from_mins(1);
 
 /// The oldest git that can do all that is asked of it (`merge-tree --merge-base`).
@@ -218,7 +219,8 @@ impl Call {
         let command = self.name();
         self.run_unless(async |group| {
             tokio::select! {
-                () = until_idle(group, IDLE_LIMIT) => WorkspaceError::Waited { command },
+                pipe = until_at_pipe(group) => WorkspaceError::Waited { command, pipe: Some(pipe) },
+                () = until_idle(group, IDLE_LIMIT) => WorkspaceError::Waited { command, pipe: None },
                 () = tokio::time::sleep(LIMIT) => failed(command, "it took longer than 10 minutes"),
             }
         })
@@ -228,13 +230,14 @@ impl Call {
     /// The same for a call that asks another machine, which may never answer.
     pub(super) async fn answer(self, within: Duration, until: &CancellationToken) -> Result<GitOutput, WorkspaceError> {
         let command = self.name();
-        let why = async |_| {
+        let why = async |group| {
             tokio::select! {
-                () = until.cancelled() => "it was stopped".to_owned(),
-                () = tokio::time::sleep(within) => format!("no answer in {} seconds", within.as_secs()),
+                () = until.cancelled() => failed(command, "it was stopped"),
+                pipe = until_at_pipe(group) => WorkspaceError::Waited { command, pipe: Some(pipe) },
+                () = tokio::time::sleep(within) => failed(command, &format!("no answer in {} seconds", within.as_secs())),
             }
         };
-        self.run_unless(async |group| failed(command, &why(group).await)).await
+        self.run_unless(why).await
     }
 
     /// Runs it unless it is given up before, with this error: that is told the id of its process group.
@@ -314,7 +317,11 @@ impl Call {
             let listen = std::pin::pin!(listen);
             tokio::try_join!(read, async { Ok(listen.await) })
         };
-        let ((), said) = both.await?;
+        let group = guard.0.unwrap_or_default();
+        let ((), said) = tokio::select! {
+            said = both => said?,
+            pipe = until_at_pipe(group) => return Err(WorkspaceError::Waited { command, pipe: Some(pipe) }),
+        };
         let status = child.wait().await.map_err(lost)?;
         guard.0 = None;
         if status.success() { Ok(()) } else { Err(failed(command, &said)) }

@@ -2,6 +2,7 @@
 
 use super::git;
 use super::process::ChildTree;
+use super::process::WaitsFor;
 use super::work_base;
 use super::work_base::Refs;
 use super::work_base::short;
@@ -108,25 +109,30 @@ impl HostWorkTree {
         let tree = ChildTree(child.id());
         let (over, wait) = mpsc::channel::<()>();
         let watch = std::thread::spawn(move || {
-            let is_late = match until {
+            let waits = match until {
                 Some(until) => {
                     let left = until.saturating_duration_since(Instant::now());
-                    wait.recv_timeout(left) == Err(mpsc::RecvTimeoutError::Timeout)
+                    let is_late = wait.recv_timeout(left) == Err(mpsc::RecvTimeoutError::Timeout);
+                    is_late.then_some(WaitsFor::Something)
                 }
-                None => tree.is_idle(IDLE_LIMIT, &wait),
+                None => tree.waits(IDLE_LIMIT, &wait),
             };
-            if is_late {
+            if waits.is_some() {
                 tree.kill();
             }
-            is_late
+            waits
         });
         let output = child.wait_with_output();
         drop(over);
-        if watch.join().unwrap_or(false) {
-            let waited = "git took too long; is there a pipe in the place of a .gitignore?";
-            return Err(std::io::Error::new(ErrorKind::TimedOut, waited));
-        }
-        output
+        let waited = match watch.join().unwrap_or(None) {
+            None => return output,
+            Some(WaitsFor::Pipe(pipe)) => format!(
+                "it waits for a pipe where a file belongs: {} is one, and nobody writes to it; remove it, or put the file back",
+                pipe.display()
+            ),
+            Some(WaitsFor::Something) => "git took too long; is there a pipe in the place of a .gitignore?".to_owned(),
+        };
+        Err(std::io::Error::new(ErrorKind::TimedOut, waited))
     }
 
     fn line<S: AsRef<OsStr>>(&self, args: &[S]) -> Option<String> {

@@ -8,6 +8,7 @@ use crate::domain::TaskId;
 use crate::domain::TreeId;
 use async_trait::async_trait;
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
@@ -396,12 +397,12 @@ pub enum WorkspaceError {
         message: String,
     },
     /// git waited for something that did not come, and was ended.
-    #[error(
-        "git {command} waited a minute for something that did not come: is there a pipe in a place where git reads?"
-    )]
+    #[error("git {command} {}", waited_for(pipe.as_deref()))]
     Waited {
         /// The sub-command.
         command: String,
+        /// The pipe that it opened, if it was one.
+        pipe: Option<PathBuf>,
     },
     /// The system refused.
     #[error("failed to {action} {path}: {message}", path = path.display())]
@@ -443,4 +444,16 @@ pub enum WorkspaceError {
     /// The machine is not fit to work on anything: no room, or a file system that became read-only.
     #[error("{0}")]
     Machine(String),
+}
+
+fn waited_for(pipe: Option<&Path>) -> String {
+    match pipe {
+        Some(pipe) => format!(
+            "waits for a pipe where a file belongs: {} is one, and nobody writes to it; remove it, or put the file back",
+            pipe.display()
+        ),
+        None => {
+            "waited a minute for something that did not come: is there a pipe in a place where git reads?".to_owned()
+        }
+    }
 }

@@ -233,6 +233,27 @@ fn pipes_in_the_place_of_settings_and_instructions_are_not_waited_for() {
     }
 }
 
+/// What git reads by itself: its own files, and those of the user's in the project and at home.
+#[test]
+fn pipes_where_git_reads_are_named_and_not_waited_for() {
+    for name in [".git/HEAD", ".git/config", ".git/index", ".gitignore", "../home/.gitconfig"] {
+        let case = Case::new();
+        let _ = fs::remove_file(case.path(name));
+        case.plant(name, Planted::Pipe);
+        let pipe = case.path(name).file_name().unwrap().to_string_lossy().into_owned();
+        for args in
+            [&["doctor"][..], &["risk"], &["trust", "--show"], &["apply", "a"], &["status"], &["memory", "list"]]
+        {
+            let ran = case.project.run(args);
+            let said = format!("{}{}", ran.stdout, ran.stderr);
+            assert!(!said.contains("waited a minute") && !said.contains("took too long"), "{name} {args:?}: {said}");
+            if args == ["risk"] {
+                assert!(said.contains("a pipe where a file belongs") && said.contains(&pipe), "{name}: {said}");
+            }
+        }
+    }
+}
+
 #[test]
 fn a_hook_waits_for_no_pipe_among_the_sessions_or_as_a_transcript() {
     let case = Case::new();

@@ -6,7 +6,7 @@
 //! `/proc` by mark or descent ([`running`]), killed and reaped ([`family`]); this process is the sub-reaper of all of them.
 //! [`runner`] puts these together. The mark names the project and its runtime ([`mark`]), so that the next run can end what
 //! a killed one left running ([`left_behind`]), [`occupants`] says whether anybody is left in a directory,
-//! and [`idle`] whether programs only wait. Where the project
+//! and [`idle`] whether programs only wait, and for which pipe. Where the project
 //! has a sandbox, what works in a workspace is started in it ([`confine`], [`mod@landlock`]).
 
 mod capture;
@@ -24,6 +24,8 @@ mod table;
 
 pub(super) use confine::git_dir_of;
 pub(super) use idle::ChildTree;
+pub(super) use idle::WaitsFor;
+pub(super) use idle::until_at_pipe;
 pub(super) use idle::until_idle;
 pub(super) use left_behind::end_left_behind;
 pub use left_behind::left_running;

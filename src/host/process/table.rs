@@ -4,10 +4,27 @@ use super::mark::MARK;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::collections::HashSet;
+use std::ffi::OsStr;
 use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::FileExt;
+use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
+use std::path::PathBuf;
 use std::time::Duration;
 use std::time::Instant;
+
+/// The numbers of `openat` and of the older `open`, where we know them.
+const OPENAT: Option<u32> = if cfg!(target_arch = "x86_64") {
+    Some(257)
+} else if cfg!(any(target_arch = "aarch64", target_arch = "riscv64")) {
+    Some(56)
+} else {
+    None
+};
+const OPEN: Option<u32> = if cfg!(target_arch = "x86_64") { Some(2) } else { None };
+/// No call takes a longer one.
+const MOST_OF_A_PATH: usize = 4096;
 
 /// This process and all that descend from it, at one time.
 #[derive(Debug)]
@@ -164,6 +181,42 @@ impl Process {
             return None;
         }
         fields.get(11..15)?.iter().map(|ticks| ticks.parse::<u64>().ok()).sum()
+    }
+
+    /// The pipe that it is about to open: the kernel lets it wait until somebody opens the other end. Nothing where the kernel does not tell
+    /// in which call a program is [`proc_pid_syscall(5)`].
+    pub(super) fn opened_pipe(&self) -> Option<PathBuf> {
+        let [dir, name] = self.opened()?;
+        let memory = std::fs::File::open(format!("/proc/{}/mem", self.pid)).ok()?;
+        let mut bytes = [0_u8; MOST_OF_A_PATH];
+        let length = memory.read_at(&mut bytes, name).ok()?;
+        let name = Path::new(OsStr::from_bytes(&bytes[..memchr::memchr(0, &bytes[..length])?]));
+        // The directory is a number of 32 bits.
+        let from = match u32::try_from(dir & 0xffff_ffff).ok()?.cast_signed() {
+            here if here < 0 => format!("/proc/{}/cwd", self.pid),
+            number => format!("/proc/{}/fd/{number}", self.pid),
+        };
+        let path = if name.is_absolute() { name.to_owned() } else { std::fs::read_link(from).ok()?.join(name) };
+        std::fs::metadata(&path).ok()?.file_type().is_fifo().then_some(path)
+    }
+
+    /// The directory and the place of the name, if it is in a call that opens a file.
+    fn opened(&self) -> Option<[u64; 2]> {
+        let line = std::fs::read_to_string(format!("/proc/{}/syscall", self.pid)).ok()?;
+        let mut fields = line.split_ascii_whitespace();
+        let number: u32 = fields.next()?.parse().ok()?;
+        let mut next = || u64::from_str_radix(fields.next()?.strip_prefix("0x")?, 16).ok();
+        match number {
+            _ if Some(number) == OPENAT => Some([next()?, next()?]),
+            _ if Some(number) == OPEN => Some([u64::MAX, next()?]),
+            _ => None,
+        }
+    }
+
+    #[cfg(test)]
+    pub(super) fn tells_its_call(&self) -> bool {
+        OPENAT.is_some()
+            && std::fs::read_to_string(format!("/proc/{}/syscall", self.pid)).is_ok_and(|line| !line.is_empty())
     }
 
     pub(super) fn is_below(&self, dir: &Path) -> bool {

@@ -358,6 +358,48 @@ fn apply_brings_work_in_uncommitted_or_changes_nothing() {
 }
 
 #[test]
+fn apply_of_a_branch_that_was_moved_back_says_so() {
+    let project = Project::new(RIGHT);
+    project.run(&["run"]).exits(0);
+    let branch = project.git(&["branch", "--list", "--format=%(refname:short)", "reflexion/*/a"]).trim().to_owned();
+    project.git(&["branch", "-f", &branch, "main"]);
+    project.run(&["apply", "a"]).exits(4).says("was moved and does not hold").says("git branch -f");
+    assert_eq!(project.read("answer.txt"), b"wrong\n");
+}
+
+/// At any moment from when the first file has arrived.
+#[test]
+fn apply_that_is_killed_while_its_copies_go_leaves_nobody_anything_to_look_at() {
+    const FILES: usize = 150;
+    let agent = format!("for i in $(seq {FILES}); do echo right > many/$i; done; echo right > answer.txt");
+    let project = Project::new(&agent);
+    for i in 1..=FILES {
+        project.write(&format!("many/{i}"), "wrong\n");
+    }
+    project.commit();
+    project.run(&["run"]).exits(0);
+    let (place, before) =
+        (project.dir.join(".reflection/applying"), project.dir.join(".reflection/applying/before/many"));
+    let count = || std::fs::read_dir(&before).map_or(0, Iterator::count);
+    for _ in 0..2 {
+        project.git(&["checkout", "-q", "."]);
+        let started = project.start(&["apply", "a"]);
+        let began = std::time::Instant::now();
+        while !place.exists() && !std::fs::read(project.dir.join("many/7")).is_ok_and(|now| now == b"right\n") {
+            assert!(began.elapsed() < std::time::Duration::from_secs(60), "it never moved a file");
+        }
+        while count() == FILES {}
+        started.signal(rustix::process::Signal::KILL);
+        drop(started.end());
+        let left = project.run(&["doctor"]);
+        assert!(!left.stdout.contains("cut short"), "{}", left.stdout);
+        project.run(&["apply", "a"]).exits(0);
+        assert_eq!(project.read("many/7"), b"right\n");
+        assert!(!place.exists() && !project.dir.join(".reflection/applying.prepared").exists());
+    }
+}
+
+#[test]
 fn apply_that_is_interrupted_changes_nothing_and_leaves_nothing() {
     use rustix::process::Signal;
     let project = Project::new(RIGHT);

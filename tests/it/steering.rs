@@ -69,6 +69,26 @@ fn a_night_leaves_it_to_a_person_and_says_how() {
     assert_eq!(project.read("web/CLAUDE.md"), b"Do as I say.\n");
 }
 
+/// What git's own checks refuse costs the attempt, and neither the task nor the night.
+#[test]
+fn what_no_repository_takes_costs_its_attempt_alone() {
+    let deed = r#"
+cat "$REFLEXION_PROMPT_FILE" >> "$OUT/prompts"
+echo right > "$REFLEXION_TASK_ID.txt"
+if [ "$REFLEXION_TASK_ID$REFLEXION_ATTEMPT" = b1 ]; then head -c 3000 /dev/zero | tr '\0' a > .gitattributes; fi"#;
+    let project = Project::new(deed);
+    project.tasks(&["b", "c"].map(|id| task_with_check(id, &format!("grep -qx right {id}.txt"))));
+    let ran = project.run(&["overnight", "--json", "--jobs", "1"]);
+    ran.exits(0);
+    assert_eq!((&ran.task("b")["verdict"], &ran.task("b")["attempts"]), (&json!("confirmed"), &json!(2)));
+    assert_eq!(ran.task("c")["verdict"], json!("confirmed"));
+    assert!(project.told("prompts").contains("git's own checks refuse .gitattributes"), "{}", project.told("prompts"));
+    // A task on its own is failed, and no broken machine.
+    let project = Project::new(deed);
+    project.tasks(&[task_with_check("b", "grep -qx right b.txt")]);
+    project.run(&["run", "--max-attempts", "1"]).exits(1).says("gitattributesLineLength");
+}
+
 #[test]
 fn a_run_tells_it() {
     let project = project();

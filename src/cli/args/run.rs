@@ -46,7 +46,7 @@ pub struct HowArgs {
 /// Bring a task's confirmed work into your checkout.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "All of it arrives or nothing: Ctrl-C before that changes nothing (exit code 130). What\narrives is what the task's branch has beside what the task started from, as the run has noted it:\nwhat somebody put on top comes too. Where the branch does not stand on that any more, nothing is\nchanged, and it says what to do (exit code 4). What is in submodules stays as it is.\n\nExample:\n  reflexion apply fix-dates && git diff"
+    after_help = "All of it arrives or nothing: Ctrl-C before that changes nothing (exit code 130). What\narrives is what the task's branch has beside what the task started from, as the run has noted it:\nwhat somebody put on top comes too. Where the branch does not stand on that any more, or was\nmoved and holds the confirmed work no more, or where a sparse checkout leaves out what it changes,\nnothing is changed, and it says what to do (exit code 4). What is in submodules stays as it is.\n\nExample:\n  reflexion apply fix-dates && git diff"
 )]
 pub struct ApplyArgs {
     /// The task

@@ -112,17 +112,48 @@ async fn plan(layout: &Layout, bench: &Bench, run: &RunId, task: &TaskId) -> Res
     };
     let what = format!("the confirmed work of task {task}");
     let placed = AllPlaced::read(layout, run)?;
-    let of = Of { task, name: &name, placed: placed.last(&format!("refs/heads/{name}")) };
-    let origin = origin(&repository, of, &tip).await?;
-    let (change, difference) = Work { tip, origin, what }.on_top_of_the_users(bench, &repository).await?;
+    let placed = placed.last(&format!("refs/heads/{name}"));
+    let origin = origin(&repository, Of { task, name: &name, placed }, &tip).await?;
+    let work = Work { tip: tip.clone(), origin, what: what.clone() };
+    let (change, difference) = work.on_top_of_the_users(bench, &repository).await?;
+    let mut remarks = Vec::new();
+    if let Some(Placed { commit, base }) = placed
+        && !repository.is_ancestor(commit, &tip).await?
+    {
+        if change.is_none() {
+            // Where that is rewritten work that the user has, they have the confirmed one, too.
+            let confirmed = Work { tip: commit.clone(), origin: base.clone(), what };
+            let has_it = matches!(confirmed.on_top_of_the_users(bench, &repository).await, Ok((None, _)));
+            if !has_it {
+                return Err(moved_away(&name, commit));
+            }
+        } else {
+            remarks.push(format!(
+                "the branch {name} does not hold {} any more, which was confirmed: it was rewritten since, and this is what it holds now",
+                short(commit)
+            ));
+        }
+    }
     let from = match repository.kind {
         Kind::Git => name,
         Kind::Snapshot => patch.display().to_string(),
     };
     // One that was moved is at a commit that the user has.
     let elsewhere = difference.submodules.iter().filter(|submodule| !difference.were.contains(&submodule.commit));
-    let remarks = elsewhere.map(stays).collect();
+    remarks.extend(elsewhere.map(stays));
     Ok(Planned { applied: Applied { from, files: difference.files, remarks }, repository, change })
+}
+
+fn moved_away(name: &str, commit: &str) -> WorkspaceError {
+    WorkspaceError::Unusable(format!(
+        "the branch {name} was moved and does not hold {} any more, the confirmed work: move it back with `git branch -f {name} {commit}`, and \
+         apply it then",
+        short(commit)
+    ))
+}
+
+fn short(commit: &str) -> String {
+    commit.chars().take(12).collect()
 }
 
 /// What is in the user's submodules is not touched.
@@ -146,7 +177,7 @@ async fn origin(repository: &Repository, of: Of<'_>, tip: &str) -> Result<String
         )));
     };
     if !repository.is_ancestor(base, tip).await? {
-        let short = base.chars().take(12).collect::<String>();
+        let short = short(base);
         return Err(WorkspaceError::Unusable(format!(
             "the branch {name} was rewritten and does not stand on {short} any more, from which task {task} started, so that nobody can \
              tell what of it is its work: {by_git}"
@@ -204,6 +235,15 @@ impl Work {
         let difference = recorder.difference(&user, &merged).await?;
         if difference.files.is_empty() {
             return Ok((None, difference));
+        }
+        let left_out = repository.left_out_of_checkout(&difference.paths).await?;
+        if !left_out.is_empty() {
+            let left_out = left_out.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ");
+            return Err(WorkspaceError::Unusable(format!(
+                "{} changes files that your sparse checkout leaves out: {left_out}. Nothing was changed: have them checked out (`git \
+                 sparse-checkout add DIR`) and apply it then, or merge the branch with git, which needs no files for that",
+                self.what
+            )));
         }
         nothing_is_hidden(&own, &repository.top, &user, &difference.paths).await?;
         let patch = patch(&own, &user, &merged).await?;

@@ -3,6 +3,7 @@
 use super::agents_git::AgentsGit;
 use super::asked;
 use super::carry::chosen;
+use super::copies;
 use super::copies::left_behind;
 use super::gitmodules::Gitmodules;
 use super::host_workspaces::Shared;
@@ -126,6 +127,7 @@ pub(super) async fn begin(shared: &Shared, request: BeginRun) -> Result<(Begun, 
     missing.extend(chosen(shared, &repository).await?.said());
     missing.extend(left_behind(layout));
     missing.extend(foreign_memory(&repository, &commit).await?);
+    missing.extend(sparse(&repository).await?);
     if let Some(head) = &head {
         missing.push(head_moved(&repository, &commit, head).await?);
     }
@@ -380,6 +382,20 @@ async fn foreign_memory(repository: &Repository, commit: &str) -> Result<Option<
     }))
 }
 
+/// That workspaces have what the user's own checkout leaves out.
+async fn sparse(repository: &Repository) -> Result<Option<String>, WorkspaceError> {
+    if !repository.is_sparse() {
+        return Ok(None);
+    }
+    let left_out = repository.left_out_of_checkout(&[]).await?.len();
+    Ok((left_out > 0).then(|| {
+        format!(
+            "your checkout is sparse and leaves out {left_out} tracked files. Workspaces are not: agents and checks have all files of the commit. \
+             `reflexion apply` brings no work on files that are left out (`git sparse-checkout add DIR` first); `git merge` does"
+        )
+    }))
+}
+
 /// Records the user's files of a project without git. The index stays, so that the next run reads only what changed.
 async fn snapshot(layout: &Layout, repository: &Repository) -> Result<String, WorkspaceError> {
     let open = |path: &Path| Root::open(path).map_err(io_error("open", path));
@@ -435,6 +451,7 @@ async fn clean_up(layout: &Layout) -> Result<Vec<String>, WorkspaceError> {
         for fetched in children(&state).iter().filter(|name| name.starts_with(FETCHED)) {
             remove_soon(&files, Path::new(fetched)).map_err(io_error("remove", &state.join(fetched)))?;
         }
+        copies::remove_left(&files).map_err(io_error("remove", &state))?;
         // Those of clean rooms are filled anew from what is kept.
         for room in children(&state.join(CACHES)).iter().filter(|name| name.starts_with("room")) {
             let room = Path::new(CACHES).join(room);

@@ -44,6 +44,20 @@ pub(super) fn left_behind(layout: &Layout) -> Option<String> {
     lock.try_lock().is_ok().then_some(left)
 }
 
+/// Removes what an earlier `apply` had prepared, or needs no more, when it was killed; unless one is at work just now.
+pub(super) fn remove_left(state: &Root) -> io::Result<()> {
+    let prepared = Path::new(PREPARED);
+    if state.look(prepared)?.is_none() {
+        return Ok(());
+    }
+    let lock = state.append_to(Path::new(LOCK))?;
+    match lock.try_lock() {
+        Ok(()) => state.remove(prepared),
+        Err(TryLockError::WouldBlock) => Ok(()),
+        Err(TryLockError::Error(error)) => Err(error),
+    }
+}
+
 fn cut_short(layout: &Layout) -> Option<String> {
     let place = layout.state().join(PLACE);
     place.symlink_metadata().is_ok().then(|| {
@@ -355,10 +369,12 @@ impl Copies {
         }
     }
 
-    /// Removes the copies, which nobody needs any more.
+    /// Removes the copies, which nobody needs any more. That is said first, in one step: whoever is killed here leaves what the next one removes,
+    /// and nothing that a person would have to look at.
     fn let_go(&self) -> Result<(), WorkspaceError> {
-        let state = &self.bench.state;
-        state.remove(Path::new(PLACE)).map_err(io_error("remove", &state.path().join(PLACE)))
+        let (state, place) = (&self.bench.state, Path::new(PLACE));
+        let removed = state.rename(place, Path::new(PREPARED)).and_then(|()| state.remove(Path::new(PREPARED)));
+        removed.map_err(io_error("remove", &state.path().join(place)))
     }
 }
 

@@ -135,7 +135,7 @@ impl Recorder {
     /// Fills a new index from a tree; `hidden` paths keep their content in every recorded tree and are never written
     /// to disk.
     pub(super) async fn load(&self, tree: &str, hidden: &[PathBuf]) -> Result<(), WorkspaceError> {
-        self.call(["read-tree", "--reset", tree]).ok().await?;
+        self.call(["read-tree", "--reset", tree]).ok().await.map_err(explained)?;
         self.hide(hidden).await
     }
 
@@ -154,7 +154,7 @@ impl Recorder {
     /// Makes the tracked files exactly those of the tree; untracked ones stay unless they are in the way.
     pub(super) async fn checkout(&self, tree: &str) -> Result<(), WorkspaceError> {
         self.unlock()?;
-        self.call(["read-tree", "--reset", "-u", tree]).ok().await?;
+        self.call(["read-tree", "--reset", "-u", tree]).ok().await.map_err(explained)?;
         self.narrow().await
     }
 
@@ -619,6 +619,17 @@ impl Recorder {
         }
         Ok(Difference { files, paths, existed, leads_out, submodules, were: known, remarks: Vec::new(), hash })
     }
+}
+
+/// What git says of a name that some system takes for `.git`, in words that help. Who has one in a repository has switched git's protection off
+/// there (`core.protectNTFS`, `core.protectHFS`).
+fn explained(error: WorkspaceError) -> WorkspaceError {
+    let WorkspaceError::Git { message, .. } = &error else { return error };
+    let Some(name) = message.lines().find_map(|line| line.strip_prefix("error: invalid path ")) else { return error };
+    WorkspaceError::Unusable(format!(
+        "the files of the commit have the name {name}, which some systems take for `.git`: no workspace may have it, whatever \
+         `core.protectNTFS` and `core.protectHFS` say in your repository. Rename it there"
+    ))
 }
 
 fn is_denied(error: std::io::Error) -> bool {

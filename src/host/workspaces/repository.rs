@@ -11,6 +11,7 @@ use crate::domain::RunId;
 use crate::domain::TaskId;
 use crate::domain::Timestamp;
 use crate::files::Root;
+use crate::host::git;
 use crate::host::git::Call;
 use crate::host::git::Git;
 use crate::host::git::GitOutput;
@@ -20,8 +21,11 @@ use crate::host::lock_holder;
 use crate::host::process::git_dir_of;
 use crate::services::WorkspaceError;
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::collections::HashMap;
 use std::collections::HashSet;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -295,15 +299,69 @@ impl Repository {
         Ok(())
     }
 
+    /// Tracked files that the user's checkout leaves out (`git sparse-checkout`), of these paths or of all.
+    pub(super) async fn left_out_of_checkout(&self, paths: &[PathBuf]) -> Result<Vec<PathBuf>, WorkspaceError> {
+        if self.kind == Kind::Snapshot {
+            return Ok(Vec::new());
+        }
+        let list = ["--literal-pathspecs", "ls-files", "-t", "-z", "--"];
+        let listed = self.git().call(list).args(paths).ok().await?;
+        // `S` says that git is not to look for it in the checkout; it may be there all the same.
+        let skipped = git::paths(&listed).filter_map(|entry| {
+            let path = entry.as_os_str().as_bytes().strip_prefix(b"S ")?;
+            Some(PathBuf::from(OsStr::from_bytes(path)))
+        });
+        Ok(skipped.filter(|path| self.top.join(path).symlink_metadata().is_err()).collect())
+    }
+
+    /// Whether the user has made the checkout a sparse one.
+    pub(super) fn is_sparse(&self) -> bool {
+        self.kind == Kind::Git && self.checkout_dir.join("info/sparse-checkout").is_file()
+    }
+
+    /// Why no repository takes the new files of a tree, in git's words, if so; `known` is the commit that they started from. The same checks
+    /// are made of all that is [published](Self::publish): here they cost an attempt, there the confirmed work.
+    pub(super) async fn refusal(&self, tree: &str, known: &str) -> Result<Option<String>, WorkspaceError> {
+        if self.kind == Kind::Snapshot {
+            return Ok(None);
+        }
+        // Of files, git looks into those alone that it reads itself, and finds them here by the names in directories.
+        let pack = self.own().call(["pack-objects", "--revs", "--filter=blob:none", "--stdout", "-q"]);
+        let pack = pack.stdin(revisions(tree, &[known])).ok().await?;
+        let said = self.own().call(["unpack-objects", "-q", "--strict"]).stdin(pack).run().await?;
+        let mut refused = objects_in(&said.stderr);
+        if said.status != 0 && !refused.is_empty() {
+            let old = self.files_of(&[known]).await?;
+            refused.retain(|object| !old.contains(*object));
+        }
+        if said.status == 0 || refused.is_empty() {
+            return Ok(None);
+        }
+        let list = ["ls-tree", "-r", "-t", "-z", "--format=%(objectname) %(path)"];
+        let listed = self.own().call(list).arg(tree).ok().await?;
+        let listed = String::from_utf8_lossy(&listed);
+        let entries = listed.split('\0').filter_map(|entry| entry.split_once(' '));
+        let names: BTreeSet<&str> = entries.filter(|(id, _)| refused.contains(id)).map(|(_, name)| name).collect();
+        let lines = said.stderr.lines().filter_map(|line| line.strip_prefix("error: object ")?.split_once(": "));
+        let why: BTreeSet<&str> = lines.filter(|(id, _)| refused.contains(id)).map(|(_, why)| why).collect();
+        let (names, why) = (Vec::from_iter(names).join(", "), Vec::from_iter(why).join("; "));
+        Ok(Some(format!("git's own checks refuse {names}, and so does every repository that makes them: {why}")))
+    }
+
     /// Whether there are such objects, and all of them are in the files of these commits.
     async fn is_all_old(&self, objects: &[&str], commits: &[&str]) -> Result<bool, WorkspaceError> {
-        let mut old = String::new();
+        let old = self.files_of(commits).await?;
+        Ok(!objects.is_empty() && objects.iter().all(|object| old.contains(*object)))
+    }
+
+    /// The ids of what is in the files of these commits.
+    async fn files_of(&self, commits: &[&str]) -> Result<HashSet<String>, WorkspaceError> {
+        let mut ids = HashSet::new();
         for commit in commits {
             let files = self.own().call(["ls-tree", "-r", "--format=%(objectname)"]).arg(commit).ok().await?;
-            old.push_str(&String::from_utf8_lossy(&files));
+            ids.extend(String::from_utf8_lossy(&files).lines().map(str::to_owned));
         }
-        let old: HashSet<&str> = old.lines().collect();
-        Ok(!objects.is_empty() && objects.iter().all(|object| old.contains(object)))
+        Ok(ids)
     }
 
     /// Removes what was recorded long ago and is on no branch, where there is much of it: nobody else takes objects from here.

@@ -428,6 +428,9 @@ impl Workspace for HostWorkspace {
         slot.known.written.extend(recorded.changed);
         slot.known.loaded.clone_from(&recorded.tree);
         slot.leave_index();
+        if let Some(why) = self.parts.begun.repository.refusal(&recorded.tree, &self.parts.base).await? {
+            return Err(WorkspaceError::NotRecorded(why));
+        }
         let mut left_out = slot.new_below_kept(&kept).await?;
         left_out.extend(staged);
         left_out.sort();

@@ -574,3 +574,105 @@ async fn a_name_that_changes_by_its_case_alone_is_another_name() {
     assert_eq!(read(&project.top, "README.md"), "work\n");
     assert!(!project.top.join("readme.md").exists());
 }
+
+#[tokio::test]
+async fn a_branch_that_was_moved_and_holds_the_work_no_more_is_said() {
+    for meanwhile in [false, true] {
+        let project = Project::git(&[("a", "a\n")]);
+        worked(&project, |dir| write(dir, "new", "work\n")).await;
+        let (top, branch) = (&project.top, "reflexion/r1/t");
+        let work = git(top, &["rev-parse", branch]);
+        if meanwhile {
+            git(top, &["commit", "-q", "--allow-empty", "-m", "meanwhile"]);
+        }
+        git(top, &["branch", "-f", branch, "main"]);
+        let error = apply(&project).await.unwrap_err().to_string();
+        assert!(error.contains("does not hold") && error.contains(&work), "{error}");
+        assert_eq!(names(top), ["a"]);
+        // Whoever has it lacks nothing, wherever the branch is.
+        git(top, &["cherry-pick", "-n", &work]);
+        assert_eq!(apply(&project).await.unwrap().files, Vec::<String>::new());
+        git(top, &["reset", "-q", "--hard"]);
+        git(top, &["branch", "-f", branch, &work]);
+        assert_eq!(apply(&project).await.unwrap().files, ["new"]);
+    }
+}
+
+#[tokio::test]
+async fn a_branch_with_other_work_than_the_confirmed_is_said() {
+    let project = Project::git(&[("a", "a\n")]);
+    worked(&project, |dir| write(dir, "new", "work\n")).await;
+    let own = project.top.parent().unwrap().join("own");
+    git(&project.top, &["worktree", "add", "-q", own.to_str().unwrap(), "reflexion/r1/t"]);
+    write(&own, "new", "other\n");
+    git(&own, &["commit", "-q", "-a", "--amend", "-m", "amended"]);
+    let applied = apply(&project).await.unwrap();
+    assert_eq!(applied.files, ["new"]);
+    assert!(matches!(&applied.remarks[..], [one] if one.contains("which was confirmed")), "{:?}", applied.remarks);
+}
+
+/// Whoever is killed while the copies go has nothing to look at, and the next run takes what is left.
+#[tokio::test]
+async fn copies_that_are_needed_no_more_go_with_the_next_run() {
+    let project = Project::git(&[("a", BASE), ("gone", "g\n")]);
+    confirmed(&project).await;
+    let left = project.top.join(".reflection/applying.prepared");
+    fs::create_dir_all(left.join("before/a")).unwrap();
+    let lock = fs::File::create(project.top.join(".reflection/applying.lock")).unwrap();
+    lock.lock().unwrap();
+    project.workspaces().begin(crate::domain::RunId::new("r2").unwrap().into()).await.unwrap();
+    assert!(left.exists(), "another one is at work");
+    drop(lock);
+    project.workspaces().begin(crate::domain::RunId::new("r3").unwrap().into()).await.unwrap();
+    assert!(!left.exists());
+}
+
+#[tokio::test]
+async fn what_a_sparse_checkout_leaves_out_is_said() {
+    let project = Project::git(&[("in/a", "a\n"), ("out/b", "b\n"), ("c", "c\n")]);
+    let (top, branch) = (&project.top, "reflexion/r1/t");
+    git(top, &["sparse-checkout", "set", "in"]);
+    assert_eq!(names(top), ["c", "in/a"]);
+    let base = project.workspaces().begin(run_id().into()).await.unwrap();
+    assert!(
+        base.missing.iter().any(|what| what.contains("is sparse and leaves out 1 tracked file")),
+        "{:?}",
+        base.missing
+    );
+    worked(&project, |dir| {
+        assert_eq!(names(dir), ["c", "in/a", "out/b"], "checks need all of them");
+        ["in/a", "out/b", "out/new"].iter().for_each(|name| write(dir, name, "work\n"));
+    })
+    .await;
+    let error = apply(&project).await.unwrap_err().to_string();
+    assert!(error.contains("sparse checkout leaves out: out/b. Nothing was changed"), "{error}");
+    assert_eq!(names(top), ["c", "in/a"]);
+    git(top, &["sparse-checkout", "add", "out"]);
+    assert_eq!(apply(&project).await.unwrap().files, ["in/a", "out/b", "out/new"]);
+    // Work on what is there arrives, and nothing that is left out counts as removed.
+    git(top, &["reset", "-q", "--hard"]);
+    git(top, &["clean", "-fdq"]);
+    git(top, &["sparse-checkout", "set", "in"]);
+    git(top, &["branch", "-D", branch]);
+    worked(&project, |dir| write(dir, "in/a", "other\n")).await;
+    assert_eq!(apply(&project).await.unwrap().files, ["in/a"]);
+    assert_eq!(names(top), ["c", "in/a"]);
+}
+
+#[tokio::test]
+async fn a_name_that_some_system_takes_for_git_is_said() {
+    let project = Project::git(&[("a", "a\n")]);
+    let top = &project.top;
+    git(top, &["config", "core.protectNTFS", "false"]);
+    write(top, "git~1", "x\n");
+    git(top, &["add", "-A"]);
+    git(top, &["commit", "-q", "-m", "odd"]);
+    let workspaces = project.workspaces();
+    let begun = workspaces.begin(run_id().into()).await;
+    let opened = match begun {
+        Ok(_) => open(&workspaces, "t", &[]).await.err(),
+        Err(error) => Some(error),
+    };
+    let error = opened.expect("no workspace can have it").to_string();
+    assert!(error.contains("'git~1'") && error.contains("Rename it"), "{error}");
+}

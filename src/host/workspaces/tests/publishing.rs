@@ -26,9 +26,9 @@ async fn what_git_would_not_take_counts_where_it_is_new() {
     assert_eq!(git(&project.top, &["show", &format!("{made}:a")]), "right");
 
     write(&workspace.dir(), "b/.gitattributes", &format!("{long}# new\n"));
-    let refused = commit(&workspace).await.unwrap_err();
-    assert!(matches!(refused, WorkspaceError::Git { .. }), "the night goes on: {refused:?}");
-    assert!(refused.to_string().contains("gitattributesLineLength"), "{refused}");
+    let refused = workspace.record(&workspace.base()).await.unwrap_err();
+    assert!(matches!(refused, WorkspaceError::NotRecorded(_)), "the night goes on: {refused:?}");
+    assert!(refused.to_string().contains("refuse b/.gitattributes, and"), "{refused}");
 }
 
 #[tokio::test]

@@ -501,7 +501,7 @@ async fn a_submodule_that_was_moved_or_added_is_recorded_as_one() {
         write(
             dir,
             ".gitmodules",
-            "[submodule \"own\"]\n\tpath = inner\n\turl = ./inner\n[submodule \"files\"]\n\tpath = files\n\turl = x\n[submodule \"../x\"]\n\tpath = ../x\n[submodule \"no\"]\n\tpath =\n",
+            "[submodule \"own\"]\n\tpath = inner\n\turl = ./inner\n[submodule \"files\"]\n\tpath = files\n\turl = x\n[submodule \"x\"]\n\tpath = ../x\n[submodule \"no\"]\n\tpath =\n",
         );
     };
     let (submodules, change) = submodules_of(Project::git(&[("a.txt", "a\n")]), none).await;
@@ -681,4 +681,35 @@ async fn edits_in_a_submodule_are_told() {
         assert!(remarks[0].contains("`lib`") && remarks[0].contains("lib/f, lib/new"), "{remarks:?}");
         assert_eq!(said_of(&project, |_| {}).await, (Vec::new(), Vec::new()));
     }
+}
+
+/// What git refuses wherever a commit arrives costs whoever wrote it, before anything is confirmed.
+#[tokio::test]
+async fn what_gits_own_checks_refuse_is_not_recorded() {
+    let long = format!("{} text\n", "a".repeat(3000));
+    let module = |url: &str| format!("[submodule \"x\"]\n\tpath = x\n\turl = {url}\n");
+    let refused = async |name: &str, text: &str, why: &str| {
+        let project = Project::git(&FILES);
+        let workspace = project.open().await;
+        reset(&workspace).await;
+        write(&workspace.dir(), name, text);
+        let error = workspace.record(&workspace.base()).await.unwrap_err();
+        let WorkspaceError::NotRecorded(said) = &error else { panic!("{error}") };
+        assert!(said.contains(name) && said.contains(why), "{said}");
+        // The next one begins as if that had never been.
+        reset(&workspace).await;
+        assert_eq!(names(&workspace.dir()).len(), FILES.len());
+        write(&workspace.dir(), "fine", "fine\n");
+        assert_eq!(record(&workspace).await.files, ["fine"]);
+    };
+    refused(".gitattributes", &long, "gitattributesLineLength").await;
+    refused("deep/below/.gitattributes", &long, "gitattributesLineLength").await;
+    refused(".gitmodules", &module("-u./p"), "gitmodulesUrl").await;
+    // What the user's own repository has is nobody's doing.
+    let project = Project::git(&[("a", "a\n"), (".gitattributes", &long)]);
+    let workspace = project.open().await;
+    reset(&workspace).await;
+    write(&workspace.dir(), "a", "b\n");
+    assert_eq!(record(&workspace).await.files, ["a"]);
+    confirm(&workspace, "t").await;
 }

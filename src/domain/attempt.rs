@@ -247,6 +247,8 @@ pub struct Change {
     pub behind_links: Vec<String>,
     /// New or committed files that are no part of it, because they lie below what is carried or what `setup` made.
     pub left_out: Vec<String>,
+    /// Files that hold what is carried and no part of it by its name, as `file (what is carried)`.
+    pub carried: Vec<String>,
     /// What else a person should hear of it, in words.
     pub remarks: Vec<String>,
     /// Hash of that difference; equal hashes mean the same change.

@@ -565,6 +565,9 @@ pub enum MergeOutcome {
         /// The files that steer.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         files: Vec<String>,
+        /// The files that hold what is carried, as `file (what is carried)`.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        carried: Vec<String>,
         /// The tasks of this run that it stands on and that are left to a person too.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         on: Vec<TaskId>,
@@ -620,7 +623,7 @@ impl MergeOutcome {
                 let files = files.join(", ");
                 Some(format!("it conflicts with what was merged before in {files}; the work is kept on {kept}"))
             }
-            Self::LeftToPerson { files, on, proof, .. } => Some(left_to_person(files, on, *proof)),
+            Self::LeftToPerson { files, carried, on, proof, .. } => Some(left_to_person((files, carried), on, *proof)),
             Self::Red { because, kept } => {
                 Some(format!("on top of what was merged before {because}; the work is kept on {kept}"))
             }
@@ -647,11 +650,17 @@ impl std::fmt::Display for ChangeSize {
 }
 
 /// Why only a person merges work, in words.
-fn left_to_person(files: &[String], on: &[TaskId], proof: Option<Proof>) -> String {
+fn left_to_person((files, carried): (&[String], &[String]), on: &[TaskId], proof: Option<Proof>) -> String {
     let changes = (!files.is_empty())
         .then(|| format!("it changes what steers agents or the runtime ({}), which a person merges", files.join(", ")));
     let tasks: Vec<String> = on.iter().map(|task| format!("`{task}`")).collect();
     let stands = (!on.is_empty()).then(|| format!("it stands on {}, which a person merges first", tasks.join(", ")));
     let shows = proof.map(|proof| format!("{}, so a person merges it", proof.words()));
-    changes.into_iter().chain(shows).chain(stands).collect::<Vec<_>>().join("; ")
+    let holds = (!carried.is_empty()).then(|| {
+        format!(
+            "files hold what is carried and not committed ({}), which a person looks at before it is merged",
+            carried.join(", ")
+        )
+    });
+    changes.into_iter().chain(holds).chain(shows).chain(stands).collect::<Vec<_>>().join("; ")
 }

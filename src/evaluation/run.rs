@@ -352,6 +352,7 @@ fn observed(case: &ObservedCase) -> Observed {
             files: case.changed.clone(),
             existed: Vec::new(),
             leads_out: Vec::new(),
+            carried: Vec::new(),
             behind_links: Vec::new(),
             left_out: Vec::new(),
             remarks: Vec::new(),

@@ -42,6 +42,7 @@ pub fn to_review(looked: &Looked<'_>) -> Option<String> {
     let has_grown = |file: &&str| grown.contains(file);
     let reasons = [
         named("what steers agents or the runtime was changed", steers.iter().map(String::as_str)),
+        named("what is carried, and not committed, stands in files", change.carried.iter().map(String::as_str)),
         named("tests that were there were changed", existed().filter(|file| is_test(file) && !has_grown(file))),
         named("files of tests have new lines", existed().filter(|file| is_test(file) && has_grown(file))),
         named("tests among the code were changed", inline_tests(&diff.text).into_iter().filter(|file| !is_test(file))),
@@ -187,6 +188,7 @@ mod tests {
             files: [list(existed), list(new)].concat(),
             existed: list(existed),
             leads_out: Vec::new(),
+            carried: Vec::new(),
             behind_links: Vec::new(),
             left_out: Vec::new(),
             remarks: Vec::new(),

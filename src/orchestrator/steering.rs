@@ -92,9 +92,10 @@ impl TaskRun {
         let on: Vec<TaskId> = self.blockers().into_iter().map(|(_, id)| id).filter(|id| left.contains(id)).collect();
         let branch = self.report.branch.clone()?;
         let proof = self.last_judged.as_ref().and_then(|last| last.proof).filter(|proof| self.shows_too_little(*proof));
-        let is_left = !files.is_empty() || !on.is_empty() || proof.is_some();
+        let carried = self.carried.clone();
+        let is_left = !files.is_empty() || !carried.is_empty() || !on.is_empty() || proof.is_some();
         let size = self.last_judged.as_ref().and_then(|last| last.size);
-        is_left.then_some(MergeOutcome::LeftToPerson { files, on, proof, size, branch })
+        is_left.then_some(MergeOutcome::LeftToPerson { files, carried, on, proof, size, branch })
     }
 
     /// Whether a confirmation rests on too little for the runtime to merge what it confirms.

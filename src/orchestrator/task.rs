@@ -134,6 +134,8 @@ pub(super) struct TaskRun {
     pub committed: Option<TreeId>,
     /// The files that merging that brings.
     pub merges: Vec<String>,
+    /// Those of them that hold what is carried.
+    pub carried: Vec<String>,
     /// The commit to start from instead of the run's base, because the work did not merge.
     pub onto: Option<String>,
     /// Sessions of this run whose attempt has no result: it is done again.
@@ -175,6 +177,7 @@ impl TaskRun {
             last_judged: None,
             committed: None,
             merges: Vec::new(),
+            carried: Vec::new(),
             onto: None,
             open_sessions: Vec::new(),
             taught: Vec::new(),
@@ -550,6 +553,7 @@ impl TaskRun {
         self.report.branch = Some(committed.target);
         self.report.files = committed.files;
         self.merges = committed.merges;
+        self.carried = committed.carried;
         self.report.solved_at = self.last_judged.as_ref().map(|last| last.attempt);
         Ok(())
     }

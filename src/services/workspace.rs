@@ -350,6 +350,8 @@ pub struct Committed {
     /// The files that merging it into the run's integration branch brings there: those, and what the work of earlier runs that it
     /// builds on has changed.
     pub merges: Vec<String>,
+    /// Those that hold what is carried, as [`Change::carried`].
+    pub carried: Vec<String>,
 }
 
 /// Confirmed work on top of what was merged before.

@@ -235,6 +235,7 @@ impl Workspace for MemoryWorkspace {
             files: changed,
             existed,
             leads_out,
+            carried: Vec::new(),
             behind_links: Vec::new(),
             left_out,
             remarks: Vec::new(),
@@ -302,7 +303,7 @@ impl Workspace for MemoryWorkspace {
     async fn commit(&self, request: CommitRequest) -> Result<Committed, WorkspaceError> {
         let files = self.changed(&files_of(&request.tree));
         self.all.lock().commits.push((self.task.clone(), request));
-        Ok(Committed { target: format!("memory/{}", self.task), merges: files.clone(), files })
+        Ok(Committed { target: format!("memory/{}", self.task), merges: files.clone(), carried: Vec::new(), files })
     }
 
     async fn rebase(&self, tree: &TreeId) -> Result<Rebased, WorkspaceError> {

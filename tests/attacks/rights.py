@@ -9,6 +9,8 @@ WRITTEN = {"name": "written", "run": "grep -qx right answer.txt"}
 NOTE = Setup("note", {"answer.txt": "wrong\n", "README.md": "A shop.\n", "AGENTS.md": "Be careful.\n", ".gitignore": "build/\n"}, "grep -qx right answer.txt",
              (WRITTEN,), {}, {"expects": "fix"})
 PREFIX = replace(NOTE, name="prefix", prefix="app")
+KEYS = replace(NOTE, name="keys", files={**NOTE.files, ".gitignore": "build/\n.env\n"}, settings={"carry": [".env"]},
+               untracked={".env": "DB_PASSWORD=correct horse battery\n"}, carried=(".env",))
 
 
 def not_given(*paths):
@@ -33,7 +35,8 @@ def asked(world):
 
 
 def given(name, deed, *paths, setup=NOTE):
-    return Case(name, setup, (f"right\n{deed}\ndid",), "rights-prefix" if setup.prefix else "rights", command=NIGHT, after=(not_given(*paths),))
+    control = {"prefix": "rights-prefix", "keys": "rights-keys"}.get(setup.name, "rights")
+    return Case(name, setup, (f"right\n{deed}\ndid",), control, command=NIGHT, after=(not_given(*paths),))
 
 
 TASK = '{"id":"u","title":"Give me more","checks":[{"name":"c","run":"true"}]}'
@@ -66,12 +69,17 @@ ATTACKS = seldom([
     given("hooks-of-codex", "mkdir .codex; echo '{}' > .codex/hooks.json", ".codex/hooks.json"),
     given("plugin-of-opencode", "mkdir -p .opencode/plugin; echo 'x' > .opencode/plugin/x.js", ".opencode/plugin/x.js"),
     given("settings-of-gemini", "mkdir .gemini; echo '{}' > .gemini/settings.json", ".gemini/settings.json"),
+    given("keys-copied", "cp .env settings.txt", "settings.txt", setup=KEYS),
+    given("keys-among-others", "cat .env >> README.md", "README.md", setup=KEYS),
+    given("keys-committed", "mv .env keys.txt; cp keys.txt .env; git add keys.txt; git commit -qm keys; rm .env", "keys.txt", setup=KEYS),
     given("in-a-second-attempt", f"[ $REFLEXION_ATTEMPT = 1 ] && echo wrong > answer.txt; echo '{TASK}' >> tasks.jsonl; git add -A; git commit -qm mine", "tasks.jsonl"),
-], "tasks-r*", "push*", "*-in-prefix", "other-settings-at*", "skill", "file-of*", "gemini*", "*-of-codex", "*-of-opencode", "*-of-gemini", "claude-md-b*", "in-a-second*")
+], "tasks-r*", "push*", "*-in-prefix", "other-settings-at*", "skill", "file-of*", "gemini*", "*-of-codex", "*-of-opencode", "*-of-gemini", "claude-md-b*", "keys-a*", "in-a-second*")
 CONTROLS = {
     case.name: case for case in (
         Case("rights", NOTE, ("right; echo 'Now in colour.' >> README.md; mkdir -p docs; echo 'About CLAUDE.md.' > docs/agents.md",), command=NIGHT,
              arrives={"answer.txt": "right\n", "README.md": "A shop.\nNow in colour.\n", "docs/agents.md": "About CLAUDE.md.\n"}),
+        Case("rights-keys", KEYS, ("right; echo 'Set DB_PASSWORD in .env.' >> README.md; echo 'DB_PASSWORD=' > env.example",), command=NIGHT,
+             arrives={"answer.txt": "right\n", "README.md": "A shop.\nSet DB_PASSWORD in .env.\n", "env.example": "DB_PASSWORD=\n"}),
         Case("rights-prefix", PREFIX, ("right; echo 'Now in colour.' >> README.md",), command=NIGHT,
              arrives={"answer.txt": "right\n", "README.md": "A shop.\nNow in colour.\n"}),
     )

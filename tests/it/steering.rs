@@ -69,6 +69,29 @@ fn a_night_leaves_it_to_a_person_and_says_how() {
     assert_eq!(project.read("web/CLAUDE.md"), b"Do as I say.\n");
 }
 
+/// Git ignores it by its name alone.
+#[test]
+fn what_is_carried_is_merged_under_no_other_name() {
+    let deed =
+        r#"echo right > "$REFLEXION_TASK_ID.txt"; if [ "$REFLEXION_TASK_ID" = b ]; then cp .env settings.txt; fi"#;
+    let project = Project::new(deed);
+    project.write(".gitignore", ".env\n");
+    project.write(".env", "DB_PASSWORD=correct horse battery\n");
+    project.config(|c| c["carry"] = json!([".env"]));
+    project.tasks(&["b", "c"].map(|id| task_with_check(id, &format!("grep -qx right {id}.txt && test -e .env"))));
+    let ran = project.run(&["overnight", "--json"]);
+    let integration = ran.exits(0).json()["integration"].as_str().unwrap().to_owned();
+    assert_eq!(project.git(&["diff", "--name-only", "main", &integration]), "c.txt\n");
+    for (id, left) in [("b", true), ("c", false)] {
+        let task = ran.task(id);
+        assert_eq!((task["merged"].is_null(), task["needs"].as_str()), (left, left.then_some("person")), "{task:#}");
+        assert_eq!(task["risk"]["needs_review"], json!(left), "{task:#}");
+    }
+    let told = project.run(&["report"]);
+    assert!(told.stdout.contains("settings.txt (.env)"), "{}", told.stdout);
+    assert!(!told.stdout.contains("correct horse"), "{}", told.stdout);
+}
+
 /// What git's own checks refuse costs the attempt, and neither the task nor the night.
 #[test]
 fn what_no_repository_takes_costs_its_attempt_alone() {

@@ -7,6 +7,7 @@
 //! carried, from a copy in our store if `setup` wrote it. So a reset costs a walk over the kept files and nothing else.
 //! Directories get their times back last, because tools that build compare those too (`node_modules: package.json`).
 
+use super::carried::Carried;
 use super::layout::io_error;
 use crate::files::Kind;
 use crate::files::Look;
@@ -125,6 +126,15 @@ impl Kept {
 
     pub(super) fn roots(&self) -> &BTreeSet<PathBuf> {
         &self.roots
+    }
+
+    /// The user's files that are carried.
+    pub(super) fn carried_files(&self) -> Carried {
+        let file = |(path, entry): (&PathBuf, &Entry)| match entry {
+            Entry::File { size, .. } => Some((path.clone(), *size, self.carried.contains(path))),
+            _ => None,
+        };
+        Carried { source: self.source.clone(), files: self.sources.iter().filter_map(file).collect() }
     }
 
     /// Copies paths of the user's into the workspace.

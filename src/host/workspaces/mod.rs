@@ -6,7 +6,7 @@
 //! code has written to ([`room_cache`]). A [`slot`] is one such
 //! directory, which one task after another gets ([`slots`]): put back to recorded trees with nothing else in it ([`sweep`];
 //! [`seen`] tells whether anything was touched), and recorded through an index of our own ([`recorder`]; [`blend`] makes trees of parts of two; what it says about [`submodules`], in [`gitmodules`]); untracked things
-//! that are carried in ([`carry`], which looks for [`whole_paths`]) or made by `setup` ([`set_up`], of what it [`reads`]) stay as they
+//! that are carried in ([`carry`], which looks for [`whole_paths`]; [`carried`] finds them in changes under other names) or made by `setup` ([`set_up`], of what it [`reads`]) stay as they
 //! were ([`kept`]), with the same [`ages`],
 //! and nothing that was [`built`] speaks for other files. [`mend`] repairs what is broken.
 //!
@@ -23,6 +23,7 @@ mod begin;
 mod blend;
 mod built;
 mod cargo_cache;
+mod carried;
 mod carry;
 mod copies;
 mod gitmodules;

@@ -266,9 +266,16 @@ impl HostWorkspace {
             existed: difference.existed,
             leads_out: difference.leads_out,
             left_out: Vec::new(),
+            carried: Vec::new(),
             remarks: difference.remarks,
             diff_hash: difference.hash,
         })
+    }
+
+    /// The files of a tree that hold what is carried.
+    async fn carried_in(&self, slot: &Slot, tree: &str) -> Result<Vec<String>, WorkspaceError> {
+        let carried = slot.with_kept(|kept| Ok(kept.carried_files())).await?;
+        carried.found_in(&slot.recorder, (&self.parts.tree, tree)).await
     }
 
     /// The change as a patch file.
@@ -438,7 +445,8 @@ impl Workspace for HostWorkspace {
         let change = self.change(&mut state, recorded.tree, start).await?;
         let mut remarks = change.remarks;
         remarks.extend(self.parts.edited_in(state.slot()?, &recorded.submodules, &change.files).await?);
-        Ok(Change { left_out, remarks, ..change })
+        let carried = self.carried_in(state.slot()?, &change.tree.0).await?;
+        Ok(Change { left_out, carried, remarks, ..change })
     }
 
     async fn begin_work(&self) -> Result<(), WorkspaceError> {
@@ -499,13 +507,14 @@ impl Workspace for HostWorkspace {
         };
         let mut state = self.state.lock().await;
         let files = self.difference(&mut state, tree).await?.files;
+        let carried = self.carried_in(state.slot()?, tree).await?;
         let merges = if parts.landing_base == parts.base {
             files.clone()
         } else {
             let onto = open::tree_of(&parts.begun, &parts.landing_base).await?;
             state.slot()?.recorder.difference(&onto, tree).await?.files
         };
-        Ok(Committed { target, files, merges })
+        Ok(Committed { target, files, merges, carried })
     }
 
     async fn rebase(&self, tree: &TreeId) -> Result<Rebased, WorkspaceError> {

@@ -100,8 +100,8 @@ fn merge_at_once(night: &Night, needs: &mut [Need]) {
         let merge = first_of(night, need).and_then(|task| task.merges.last());
         let only_shows_little = matches!(
             merge.map(|merge| &merge.outcome),
-            Some(MergeOutcome::LeftToPerson { files, proof: Some(Proof::StayedGreen), branch, .. })
-                if files.is_empty() && !branch.ends_with(".patch")
+            Some(MergeOutcome::LeftToPerson { files, carried, proof: Some(Proof::StayedGreen), branch, .. })
+                if files.is_empty() && carried.is_empty() && !branch.ends_with(".patch")
         );
         need.kind == NeedKind::YoursToMerge && only_shows_little
     };

@@ -121,6 +121,7 @@ impl Turn {
             files: files.iter().map(|&f| f.to_owned()).collect(),
             existed: Vec::new(),
             leads_out: Vec::new(),
+            carried: Vec::new(),
             behind_links: Vec::new(),
             left_out: Vec::new(),
             remarks: Vec::new(),

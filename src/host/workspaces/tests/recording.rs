@@ -5,6 +5,7 @@ use super::project::*;
 use crate::domain::Change;
 use crate::domain::SubtaskId;
 use crate::domain::TreeId;
+use crate::services::CommitRequest;
 use crate::services::Workspace;
 use crate::services::WorkspaceError;
 use std::fs;
@@ -712,4 +713,33 @@ async fn what_gits_own_checks_refuse_is_not_recorded() {
     write(&workspace.dir(), "a", "b\n");
     assert_eq!(record(&workspace).await.files, ["a"]);
     confirm(&workspace, "t").await;
+}
+
+#[tokio::test]
+async fn what_is_carried_is_found_under_another_name() {
+    const ENV: &str = "DB_PASSWORD=correct horse battery\nDB_USER=me\n";
+    let base =
+        [("a", "a\n"), (".gitignore", ".env\n.env.public\nkeys/\n"), ("example", "DB_PASSWORD=as everybody knows\n")];
+    let project = Project::git(&base).carrying(&[".env", ".env.public", "keys"]);
+    write(&project.top, ".env", ENV);
+    write(&project.top, ".env.public", "DB_PASSWORD=as everybody knows\n");
+    write(&project.top, "keys/one.pem", "a key, word for word\n");
+    write(&project.top, "keys/empty", "");
+    let workspace = project.open().await;
+    let check = async |act: &dyn Fn(&Path), expected: &[&str]| {
+        reset(&workspace).await;
+        act(&workspace.dir());
+        let change = record(&workspace).await;
+        assert_eq!(change.carried, expected, "{:?}", change.files);
+        let request = CommitRequest { tree: change.tree, subject: "t".to_owned(), body: "run: r1\ntask: t".to_owned() };
+        assert_eq!(workspace.commit(request).await.unwrap().carried, expected);
+    };
+    let copy =
+        |from: &'static str, to: &'static str| move |dir: &Path| _ = fs::copy(dir.join(from), dir.join(to)).unwrap();
+    check(&copy(".env", "settings.txt"), &["settings.txt (.env)"]).await;
+    check(&|dir| write(dir, "a", &format!("before\n{ENV}after\n")), &["a (.env)"]).await;
+    check(&copy("keys/one.pem", "cert"), &["cert (keys/one.pem)"]).await;
+    check(&copy("keys/empty", "empty"), &[]).await;
+    check(&copy(".env.public", "public"), &[]).await;
+    check(&|dir| write(dir, "a", "nothing of it, DB_PASSWORD=\n"), &[]).await;
 }

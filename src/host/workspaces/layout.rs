@@ -86,6 +86,13 @@ impl Layout {
         make().map_err(|error: io::Error| self.no_rooms(&error))
     }
 
+    /// By which ids the runtime's own repositories of all projects are known, outside of them.
+    pub(super) fn known_stores(&self) -> io::Result<Root> {
+        let place = self.all_rooms.parent().unwrap_or(&self.all_rooms);
+        let made = Root::make(place).and_then(|place| place.make_below(Path::new("repositories")));
+        made.map_err(|error| io::Error::new(error.kind(), format!("it is to be known in {}: {error}", place.display())))
+    }
+
     /// Where the rooms of all projects are, or will be.
     pub(super) fn place_of_rooms(&self) -> &Path {
         &self.all_rooms

@@ -9,9 +9,12 @@ use super::layout::Layout;
 use super::layout::blocking;
 use super::layout::io_error;
 use super::settings::Settings;
+use crate::files::Kind;
 use crate::files::Root;
 use crate::host::git::Git;
 use crate::services::WorkspaceError;
+use sha2::Digest;
+use sha2::Sha256;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -128,7 +131,12 @@ pub(super) fn lay(layout: &Layout, frozen: &Frozen) -> Result<(), WorkspaceError
         let heading = frozen.heading(true);
         // Objects of one format cannot be named in the other.
         let old = state.read(&name.join("config")).unwrap_or_default();
-        if !old.is_empty() && !old.starts_with(heading.as_bytes()) {
+        let is_of_its_kind = old.is_empty() || old.starts_with(heading.as_bytes());
+        let known = layout.known_stores()?;
+        // A link is no directory to be emptied, and is refused below.
+        let is_there = state.look(name)?.is_some_and(|look| look.kind == Kind::Dir);
+        let is_ours = is_there && is_known(&state, &known)?;
+        if is_there && !(is_ours && is_of_its_kind) {
             state.remove(name)?;
         }
         let store = state.make_below(name)?;
@@ -177,9 +185,34 @@ pub(super) fn lay(layout: &Layout, frozen: &Frozen) -> Result<(), WorkspaceError
         // Credentials in URLs are nobody else's business, as in the user's own file.
         store.put(Path::new("config"), (heading + &settings.render()).as_bytes())?;
         store.set_mode(Path::new("config"), 0o600)?;
-        store.put(Path::new("HEAD"), b"ref: refs/heads/none\n")
+        store.put(Path::new("HEAD"), b"ref: refs/heads/none\n")?;
+        if is_ours && is_of_its_kind { Ok(()) } else { make_known(&store, &known) }
     };
     write().map_err(io_error("write", &dir))
+}
+
+/// In the repository, the id by which it is known in the user's state directory.
+const ID: &str = "reflexion-id";
+
+/// Whether the runtime made the repository here, or brought it along: what a clone or an archive has in its place may hold other files under the
+/// names of the user's, and settings of its own.
+fn is_known(state: &Root, known: &Root) -> std::io::Result<bool> {
+    let Ok(id) = state.read(&Path::new(Layout::STORE).join(ID)) else { return Ok(false) };
+    Ok(known.look(&known_as(&id))?.is_some())
+}
+
+/// Makes it known: first where it is known, so that nobody's id is ever known by its own word.
+fn make_known(store: &Root, known: &Root) -> std::io::Result<()> {
+    let mut random = [0_u8; 32];
+    getrandom::fill(&mut random).map_err(|error| std::io::Error::other(format!("there is no randomness: {error}")))?;
+    let id: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
+    known.put(&known_as(id.as_bytes()), b"")?;
+    store.put(Path::new(ID), id.as_bytes())
+}
+
+/// Who can read the names of all has nobody's id.
+fn known_as(id: &[u8]) -> PathBuf {
+    PathBuf::from(format!("{:x}", Sha256::digest(id)))
 }
 
 /// Whether the file system keeps permissions, as git finds out when it makes a repository.

@@ -106,3 +106,37 @@ async fn what_tasks_put_on_branches_at_the_same_time_is_noted_of_each() {
         assert!(notes.lines().any(|line| line.starts_with(&name)), "{notes}");
     }
 }
+
+/// What a clone or an archive has in its place may hold other files under the names of the user's.
+#[tokio::test]
+async fn a_repository_that_the_runtime_did_not_make_is_not_used() {
+    let project = Project::git(&[("a", "the user's\n")]);
+    let store = project.top.join(".reflection/repository.git");
+    let forge = || {
+        // Another content, by the name of this one.
+        let object = |id: &str| store.join("objects").join(&id[..2]).join(&id[2..]);
+        write(&project.top, "forged", "forged\n");
+        fs::create_dir_all(&store).unwrap();
+        git(&store, &["init", "-q", "--bare", "."]);
+        let forged = git(&store, &["hash-object", "-w", project.top.join("forged").to_str().unwrap()]);
+        let real = object(&git(&project.top, &["rev-parse", "HEAD:a"]));
+        fs::create_dir_all(real.parent().unwrap()).unwrap();
+        fs::copy(object(&forged), real).unwrap();
+        fs::remove_file(project.top.join("forged")).unwrap();
+        write(
+            &store,
+            "config",
+            "[core]\n\trepositoryformatversion = 0\n\tbare = true\n[filter \"x\"]\n\tsmudge = false\n",
+        );
+        write(&store, "reflexion-id", &"0".repeat(64));
+    };
+    forge();
+    let workspace = project.open().await;
+    reset(&workspace).await;
+    assert_eq!(read(&workspace.dir(), "a"), "the user's\n");
+    workspace.close().await.unwrap();
+    // Its own stays, with what it has recorded.
+    write(&store, "marker", "");
+    project.workspaces().begin(crate::domain::RunId::new("r2").unwrap().into()).await.unwrap();
+    assert!(store.join("marker").exists());
+}

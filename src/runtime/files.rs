@@ -18,6 +18,14 @@ pub fn task_file(settings: &dyn Settings, clock: Arc<dyn Clock>) -> TaskFile {
     TaskFile::of(project, Seals::of(project), clock)
 }
 
+/// Whether a run ever began in the project here: the first one adopts what is in the memory then.
+///
+/// # Errors
+/// If that cannot be looked at.
+pub fn run_began(project: &policy::Project) -> io::Result<bool> {
+    Seals::of(project).has_begun()
+}
+
 /// How many lines of the memory were not written by this program here, and adopted by nobody: they reach no prompt.
 ///
 /// # Errors

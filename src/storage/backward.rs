@@ -157,8 +157,9 @@ impl Search<'_> {
             if let Decoded::Record(mut reflection) = decode(Some(line))
                 && self.wanted.matches(&reflection)
             {
-                reflection.foreign = !self.wanted.belief.holds(LineKind::Reflection, line);
-                if !(reflection.foreign && self.wanted.own_only) {
+                let belief = &self.wanted.belief;
+                reflection.foreign = !belief.is_own(LineKind::Reflection, line);
+                if !self.wanted.own_only || belief.holds(LineKind::Reflection, line) {
                     self.found.push(*reflection);
                 }
             }

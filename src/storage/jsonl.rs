@@ -237,7 +237,7 @@ impl JsonlStorage {
             match decode(line.content) {
                 Decoded::Record(_) => {
                     report.reflections += 1;
-                    let is_own = line.content.is_some_and(|line| belief.holds(LineKind::Reflection, line));
+                    let is_own = line.content.is_some_and(|line| belief.is_own(LineKind::Reflection, line));
                     report.foreign += usize::from(!is_own);
                 }
                 Decoded::Blank => {}

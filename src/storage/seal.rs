@@ -143,7 +143,7 @@ impl Seals {
             return Ok(Arc::clone(belief));
         }
         let belief = match look {
-            None => Belief::default(),
+            None => Belief { begun: false, ..self.belief_in(HashSet::new())? },
             Some(_) => self.belief_in(read_digests(adopted.open_file()?)?)?,
         };
         let belief = Arc::new(belief);
@@ -170,6 +170,14 @@ impl Seals {
         digests.extend(foreign(&self.shared.marks, LineKind::Mark, &unadopted)?);
         // Another process may have been faster, and then it is its word that counts.
         adopted.create(&digest_lines(&digests)).map(drop)
+    }
+
+    /// Whether a run ever began here: the first one adopts what is there then.
+    ///
+    /// # Errors
+    /// If it cannot be looked at.
+    pub fn has_begun(&self) -> io::Result<bool> {
+        Ok(self.belief()?.begun)
     }
 
     /// How many lines of the memory nobody believes.
@@ -322,9 +330,11 @@ pub(super) struct Belief {
 impl Belief {
     /// Whether this program wrote the line, or somebody adopted it.
     pub(super) fn holds(&self, kind: LineKind, line: &[u8]) -> bool {
-        if !self.begun {
-            return true;
-        }
+        !self.begun || self.is_own(kind, line)
+    }
+
+    /// Whether it is one's own, also before the first run, when all that is there is believed: what others wrote is shown as such.
+    pub(super) fn is_own(&self, kind: LineKind, line: &[u8]) -> bool {
         let line = bare(line);
         let before = self.project.before(kind);
         let is_ours = |key: &Keyed| split(line).is_some_and(|(body, digest)| keyed(key, kind, before, body) == digest);

@@ -367,6 +367,28 @@ fn apply_of_a_branch_that_was_moved_back_says_so() {
     assert_eq!(project.read("answer.txt"), b"wrong\n");
 }
 
+/// What came with a clone is nobody's word here, and shown as such before the first run takes it over.
+#[test]
+fn lessons_of_a_clone_are_counted_as_what_they_are() {
+    let project = Project::new(RIGHT);
+    let lesson = json!({
+        "v": 1, "id": "r1", "sessionId": "s", "taskId": "a", "subtaskId": "a", "attemptNumber": 1, "category": "root_cause",
+        "analysis": "theirs", "suggestion": "theirs", "actionItems": [], "confidence": 0.5, "createdAt": "2026-01-01T00:00:00Z",
+    });
+    project.write("memory/reflections.jsonl", format!("{lesson}\n"));
+    let check = |foreign: usize, code: i32, words: &str| {
+        let ran = project.run(&["memory", "check"]);
+        ran.exits(code).prints(&format!("1 reflections, {foreign} of them foreign")).says(words);
+        assert_eq!(project.run(&["memory", "check", "--json"]).json()["foreign"], json!(foreign));
+        assert_eq!(project.run(&["memory", "list"]).stdout.contains("foreign"), foreign > 0);
+    };
+    check(1, 1, "No run has begun here yet");
+    project.run(&["run"]).exits(0);
+    check(0, 0, "");
+    project.write("memory/reflections.jsonl", format!("{}\n", lesson.to_string().replace("theirs", "others")));
+    check(1, 1, "--adopt` takes them over");
+}
+
 /// At any moment from when the first file has arrived.
 #[test]
 fn apply_that_is_killed_while_its_copies_go_leaves_nobody_anything_to_look_at() {

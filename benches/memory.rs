@@ -1,6 +1,7 @@
 //! What remembering costs: `cargo bench --bench memory`.
 //!
-//! Prints, in one run: how long a repeated `recent` takes, and how many syncs 64 waiting writers need.
+//! Prints, in one run: how long a repeated `recent` takes, how many syncs 64 waiting writers need, and what it costs that lessons show who wrote
+//! them: `recent` of a new process over 200,000 signed ones (`MEMORY_BENCH_SIGNED` for another number) against as many unsigned ones, as a ratio.
 //!
 //! `MEMORY_BENCH_RECORDS=1000000 cargo bench --bench memory -- cold` also writes a file of so many reflections of about
 //! 1.3 kB into a temporary directory and compares a search by a new process with `LC_ALL=C grep -c ID FILE`, in CPU
@@ -12,20 +13,24 @@ use reflexion::domain::Reflection;
 use reflexion::domain::ReflectionId;
 use reflexion::domain::SessionId;
 use reflexion::domain::Timestamp;
+use reflexion::domain::policy;
 use reflexion::services::RecentQuery;
 use reflexion::services::Storage;
 use reflexion::storage::JsonlStorage;
+use reflexion::storage::Seals;
 use std::fs;
 use std::io::BufWriter;
 use std::io::Write;
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 use std::time::Instant;
 use tokio::runtime::Runtime;
 
 /// Names file and subtask for the process that searches once and says what it took.
 const COLD: &str = "MEMORY_BENCH_COLD";
 const RECORDS: &str = "MEMORY_BENCH_RECORDS";
+const SIGNED: &str = "MEMORY_BENCH_SIGNED";
 /// One subtask's ten reflections are spread over so many records.
 const SUBTASKS: usize = 100_000;
 
@@ -36,6 +41,8 @@ fn main() {
     let mut criterion = Criterion::default().configure_from_args();
     warm(&mut criterion);
     group_commit();
+    let signed_ones = std::env::var(SIGNED).map_or(200_000, |number| number.parse().expect("a number of records"));
+    signed(signed_ones);
     if let Ok(records) = std::env::var(RECORDS) {
         cold(records.parse().expect("a number of records"));
     }
@@ -128,6 +135,51 @@ fn group_commit() {
         records / start.elapsed().as_secs_f64(),
         (own_cpu_ms() - cpu) * 1000.0 / records,
     );
+}
+
+/// What a keyed digest for each line costs whoever reads.
+fn signed(records: usize) {
+    const AT_A_TIME: usize = 10_000;
+    let runtime = Runtime::new().expect("a runtime");
+    let dir = tempfile::tempdir().expect("a directory");
+    let (root, rooms) = (dir.path().join("project"), dir.path().join("state/rooms"));
+    fs::create_dir(&root).expect("a directory");
+    let tasks = root.join("tasks.jsonl");
+    let project = policy::Project { name: "p".to_owned(), root, settings: "project.json", tasks, rooms };
+    let unsigned_file = dir.path().join("unsigned/reflections.jsonl");
+    // A new value each time: what was read before is remembered.
+    let signed = || JsonlStorage::of(&project, Seals::of(&project));
+    let unsigned = || JsonlStorage::open(&unsigned_file);
+    Seals::of(&project).begin().expect("a first run");
+    for first in (0..records).step_by(AT_A_TIME) {
+        let some = first..(first + AT_A_TIME).min(records);
+        let some: Vec<_> = some.map(|n| reflection(n, format!("sub-{}", n % 1000))).collect();
+        for store in [signed(), unsigned()] {
+            runtime.block_on(store.append(&some)).expect("append");
+        }
+    }
+    let took = |store: JsonlStorage, query: &RecentQuery, wanted: usize| {
+        let start = Instant::now();
+        assert_eq!(runtime.block_on(store.recent(query)).expect("recent").len(), wanted);
+        start.elapsed()
+    };
+    let own_only = |query: RecentQuery| RecentQuery { own_only: true, ..query };
+    println!("{records} records");
+    for (name, query, found) in [
+        ("recall, newest three", own_only(newest("sub-7")), 3.min(records / 1000)),
+        ("recall, absent", own_only(newest("sub-none")), 0),
+        ("list", RecentQuery::default(), records),
+    ] {
+        // By turns, so that both meet the same machine; the fastest of each is what it takes.
+        let mut fastest = [Duration::MAX; 2];
+        for _ in 0..5 {
+            for (fastest, store) in fastest.iter_mut().zip([signed(), unsigned()]) {
+                *fastest = took(store, &query, found).min(*fastest);
+            }
+        }
+        let [signed, unsigned] = fastest.map(|fastest| fastest.as_secs_f64() * 1000.0);
+        println!("{name}: signed {signed:.1} ms, unsigned {unsigned:.1} ms; ratio {:.2}", signed / unsigned);
+    }
 }
 
 fn cold(records: usize) {

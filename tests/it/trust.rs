@@ -938,3 +938,36 @@ fn who_takes_the_sandbox_away_is_asked_also_where_only_tasks_have_programs() {
     own.env("REFLEXION_SANDBOX", "none");
     Ran::of(own, "").exits(0);
 }
+
+/// What is trusted is known by digests; the words beside them are for people, and lie outside of the project.
+#[test]
+fn what_is_kept_of_trust_holds_no_secrets() {
+    let project = Project::new("true");
+    let token = ["gh", "p_", "x7Kq2mPz9RtY4wVb8NcL3sHd6fJg1aQe5uTo"].concat();
+    let secrets = [token.as_str(), "only here it is", "tr0ub4dor-and-3", "sw0rdf1sh-9"];
+    let settings = |first: &str| {
+        project.config(|c| {
+            c["agents"]["sh"] = json!({
+                "type": "command", "argv": ["sh", "-c", "true", "--token", first], "env": { "ACME_KEY": secrets[1] }
+            });
+            c["checks"] = json!([{ "name": "db", "run": format!("true postgres://me:{}@db/x", secrets[2]) }]);
+            c["workspace"] = json!({ "env": { "DB_PASSWORD": secrets[3] } });
+        });
+    };
+    settings(&token);
+    project.tasks(&[task_with_check("a", &format!("curl -H 'Authorization: Bearer {token}' host"))]);
+    let kept = || fs::read_to_string(project.dir.with_file_name("home/.local/state/reflexion/trust.jsonl")).unwrap();
+    ran(&project, &["trust"]).exits(0);
+    for args in [&["run", "--trust", "--dry-run"][..], &["run", "--trust"], &["trust", "--show"], &["trust"]] {
+        ran(&project, args);
+        for secret in secrets {
+            assert!(!kept().contains(secret), "{args:?}: {secret} in {}", kept());
+        }
+    }
+    assert!(kept().contains("[redacted:"), "{}", kept());
+    // A secret that is another one is another command all the same.
+    ran(&project, &["trust", "--show"]).exits(0);
+    settings(&token.replace("x7Kq", "y8Lr"));
+    ran(&project, &["trust", "--show"]).exits(1);
+    assert!(!kept().contains("y8Lr"));
+}

@@ -19,7 +19,7 @@ pub(super) fn test_count(view: &View<'_>) -> Finding {
         if pair.after.ran() < pair.before.surely_ran() {
             fewer.push(dropped(view, &pair));
         }
-        compared.push(format!("{}: {} tests before, {} after", pair.name, pair.before.ran(), pair.after.ran()));
+        compared.push(format!("{}: {} before, {} after", pair.name, tests(pair.before.ran()), pair.after.ran()));
     }
     // What is permitted of one hides nothing of another.
     if let Some(worst) = fewer.into_iter().min_by_key(|found| (!found.is_failed(), found.question.is_none())) {
@@ -41,10 +41,10 @@ struct Pair {
 fn dropped(view: &View<'_>, pair: &Pair) -> Finding {
     let Pair { name, before, after } = pair;
     let evidence =
-        format!("{name} ran {} tests before ({before}) and {} after ({after})", before.surely_ran(), after.ran());
+        format!("{name} ran {} before ({before}) and {} after ({after})", tests(before.surely_ran()), after.ran());
     let fewer = before.surely_ran() - after.ran();
     let todo = Todo::high(
-        format!("{fewer} tests that ran before"),
+        format!("{} that ran before", tests(fewer)),
         "Bring back the tests that no longer run; make the code pass them instead.",
     );
     let task = view.task();
@@ -54,6 +54,21 @@ fn dropped(view: &View<'_>, pair: &Pair) -> Finding {
         (Allow::RemoveTests, asks_to_remove(&task).then_some("the task asks to remove something"))
     };
     Offence { gate: GATE, evidence, todo, permitted_by }.finding(view, words)
+}
+
+fn tests(n: u64) -> String {
+    if n == 1 { "1 test".to_owned() } else { format!("{n} tests") }
+}
+
+/// Whether the runtime's own checks ran no fewer tests than at the base and skipped no more: every check that runs tests now says how many, on
+/// both sides.
+pub(super) fn none_fewer(view: &View<'_>) -> bool {
+    let Some(observed) = &view.facts.turn.observed else { return false };
+    let of_tests = observed.checks.iter().filter(|check| !summaries(&check.output.text()).is_empty()).count();
+    let pairs = checks(view);
+    let as_many =
+        |pair: &Pair| pair.after.ran() >= pair.before.surely_ran() && pair.after.skipped <= pair.before.skipped;
+    !pairs.is_empty() && pairs.len() == of_tests && pairs.iter().all(as_many)
 }
 
 /// The runtime's own checks, at the base and now.
@@ -305,6 +320,10 @@ mod tests {
         observed.baseline[0].output = crate::domain::Output::whole(pytest(10));
         observed.checks[0].output = crate::domain::Output::whole(pytest(4));
         both.fails(GATE, "check `pytest` ran 10 tests before");
+        let observed = both.turn.observed.as_mut().unwrap();
+        observed.checks[0].output = crate::domain::Output::whole(pytest(9));
+        let found = both.fails(GATE, "ran 10 tests before");
+        assert_eq!(found.todo.unwrap().missing, "1 test that ran before");
     }
 
     #[test]

@@ -9,36 +9,66 @@ use crate::verification::commands::runs;
 use std::collections::BTreeSet;
 
 /// Lines added to what runs the tests that let it succeed whatever they say, or that leave tests out.
-pub(super) fn neutralised(file: &FileDiff<'_>, all: &[FileDiff<'_>]) -> Vec<String> {
+#[derive(Default)]
+pub(super) struct Neutralised {
+    /// They do.
+    pub(super) surely: Vec<String>,
+    /// They stand in a branch of a script, which may be one that runs no tests anyway: `--help`.
+    pub(super) perhaps: Vec<String>,
+}
+
+pub(super) fn neutralised(file: &FileDiff<'_>, all: &[FileDiff<'_>]) -> Neutralised {
     let name = file.path.rsplit('/').next().unwrap_or(file.path);
     let kind = match name {
         "package.json" | "composer.json" | "deno.json" => Kind::Manifest,
         "Makefile" | "makefile" | "GNUmakefile" | "justfile" | "Justfile" | "Taskfile.yml" | "tox.ini"
         | "noxfile.py" => Kind::Recipe,
-        "Cargo.toml" if file.added && !takes_tests_along(file, all) => return Vec::new(),
+        "Cargo.toml" if file.added && !takes_tests_along(file, all) => return Neutralised::default(),
         "Cargo.toml" => Kind::Cargo,
         "pytest.ini" | "setup.cfg" | "pyproject.toml" | "conftest.py" => Kind::Pytest,
         _ if is_ci(file.path) => Kind::Recipe,
         _ if is_test_script(name) => Kind::Script,
-        _ => return Vec::new(),
+        _ => return Neutralised::default(),
     };
     let before: Vec<&str> = file.removed_lines().map(str::trim).collect();
-    let mut found = Vec::new();
+    let mut found = Neutralised::default();
     for hunk in &file.hunks {
-        let mut section = "";
+        let (mut section, mut open) = ("", 0_i32);
         for line in hunk {
-            let (Line::Same(text) | Line::Added(text)) = line else { continue };
-            let text = text.trim();
+            let (Line::Same(whole) | Line::Added(whole)) = line else { continue };
+            let text = whole.trim();
+            let in_branch = matches!(kind, Kind::Script) && (open > 0 || whole.starts_with([' ', '\t']));
+            open += opens(text);
             if text.starts_with('[') {
                 section = text;
             }
             let is_new = matches!(line, Line::Added(_)) && !before.contains(&text);
             if is_new && harm(kind, text) && !(matches!(kind, Kind::Cargo) && holds_no_tests(section)) {
-                found.push(format!("{}: cannot fail any more: {}", quote_name(file.path), quote_name(text)));
+                let (path, shown) = (quote_name(file.path), quote_name(text));
+                if in_branch && !is_test(text) {
+                    found.perhaps.push(format!(
+                        "{path}: {shown} was added in a branch of it, where it may hide that tests fail"
+                    ));
+                } else {
+                    found.surely.push(format!("{path}: cannot fail any more: {shown}"));
+                }
             }
         }
     }
     found
+}
+
+/// How many blocks of a shell script a line begins, less those that it ends; those that the hunk does not show are told by the indentation.
+fn opens(line: &str) -> i32 {
+    let words = line.split(|c: char| c.is_whitespace() || c == ';').filter(|word| !word.is_empty());
+    words
+        .take_while(|word| !word.starts_with('#'))
+        .map(|word| match word {
+            "if" | "case" | "do" | "{" => 1,
+            "fi" | "esac" | "done" | "}" => -1,
+            _ => 0,
+        })
+        .sum()
 }
 
 /// Whether a section of a `Cargo.toml` is about something in which cargo looks for no tests. Without its first line that is not known.

@@ -127,7 +127,7 @@ pub(super) fn tests_passed(view: &View<'_>) -> Finding {
 
 fn failed(view: &View<'_>, test: &Ran<'_>, how: &str) -> Finding {
     let command = test_command(view).unwrap_or_else(|| test.shown().trim_matches('`').to_owned());
-    let todo = Todo::high(format!("Failing tests ({how})"), format!("Fix what fails, then run `{command}` again."));
+    let todo = Todo::high(format!("Tests fail: {how}"), format!("Fix what fails, then run `{command}` again."));
     let evidence = format!("the last run of {} failed: {how}", test.shown());
     Offence { gate: PASSED, evidence, todo, permitted_by: Allow::NoTests }.finding(view, excuse(view, test))
 }

@@ -272,6 +272,29 @@ fn tests_that_were_there_are_switched_off() {
 }
 
 #[test]
+fn a_mark_on_a_test_that_is_seen_to_run_is_left_open() {
+    let ran = |lines: &str, before: &str, after: &str| {
+        let mut turn = changed("test_a.py", lines).check("pytest", None, None);
+        let observed = turn.turn.observed.as_mut().unwrap();
+        observed.baseline[0].output = crate::domain::Output::whole(format!("== {before} in 0.10s =="));
+        observed.checks[0].output = crate::domain::Output::whole(format!("== {after} in 0.10s =="));
+        turn
+    };
+    let mark = "+@pytest.mark.skipif(sys.platform == 'win32', reason='paths')\n def test_add():";
+    ran(mark, "3 passed", "3 passed").is_silent(GATE, "as many tests run as at the base");
+    ran(mark, "1 failed, 2 passed, 1 skipped", "4 passed, 1 skipped").is_silent(GATE, "no more are skipped");
+    // One that is skipped makes the number larger, also where new tests make up for it.
+    ran(mark, "3 passed", "2 passed, 1 skipped").fails(GATE, "switched off");
+    ran(mark, "3 passed", "3 passed, 1 skipped").fails(GATE, "switched off");
+    ran(mark, "3 passed", "2 passed").fails(GATE, "switched off");
+    changed("test_a.py", mark).check("pytest", None, None).fails(GATE, "switched off");
+    // A mark that goes from one test to another keeps the numbers.
+    let moved = "-@pytest.mark.skip\n def test_slow():\n     x()\n+@pytest.mark.skip\n def test_add():\n     y()";
+    ran(moved, "3 passed, 1 skipped", "3 passed, 1 skipped").fails(GATE, "switched off");
+    harms("test_a.py", mark, "switched off");
+}
+
+#[test]
 fn each_language_has_its_marks() {
     let off = |path: &str, lines: &str| harms(path, lines, "switched off");
     off("test/a.test.js", "-test('adds', () => {\n+test('adds', { skip: true }, () => {");
@@ -375,6 +398,14 @@ fn scripts_that_cannot_fail_any_more() {
     fine("Makefile", "+\trm -f out || true");
     fine(".github/workflows/ci.yml", "+      - run: npm test");
     fine("scripts/deploy.sh", "+exit 0");
+    // What stands in a branch may be for who only asks for help; somebody sees it.
+    let open = |lines: &str| changed("scripts/run_tests.sh", lines).is_silent(GATE, "`exit 0` was added in a branch");
+    open("+if [ \"$1\" = --help ]; then\n+  echo usage\n+  exit 0\n+fi\n pytest");
+    open("+if [ \"$1\" = --help ]; then\n+echo usage\n+exit 0\n+fi\n pytest");
+    open(" case \"$1\" in\n+--help)\n+exit 0\n+;;\n esac\n pytest");
+    let harm = |lines: &str| harms("scripts/run_tests.sh", lines, "cannot fail any more");
+    harm("+if [ \"$1\" = --help ]; then\n+  usage\n+fi\n+exit 0\n pytest");
+    harm("+if [ -t 1 ]; then\n+  pytest || true\n+fi");
 }
 
 #[test]

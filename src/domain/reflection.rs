@@ -145,7 +145,7 @@ pub enum Origin {
     },
     /// The rules, because nothing else was configured or what was configured failed.
     Heuristic {
-        /// In words: `no generator is configured`, `the command generator timed out after 30 s`.
+        /// In words: `no generator is configured`, `the generator timed out after 30 s`.
         because: String,
     },
     /// A person, with `memory add`.

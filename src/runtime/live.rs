@@ -28,11 +28,9 @@ use crate::layer::Svc;
 use crate::layers;
 use crate::reflection::AgentGenerator;
 use crate::reflection::CommandGenerator;
-use crate::reflection::Fallback;
 use crate::reflection::Heuristic;
 use crate::reflection::LlmGenerator;
 use crate::reflection::Signatures;
-use crate::reflection::with_policies;
 use crate::services::Captures;
 use crate::services::Clock;
 use crate::services::CommandRunner;
@@ -98,8 +96,8 @@ pub fn live() -> Layers {
         verdicts,                // .reflection/verdict_<session>.json
         captures,                // .reflection/reflections/*.reflection.json
         storage,                 // memory/reflections.jsonl
-        generator,               // command, agent or llm, with the heuristic behind it
-        shared::reflection_service, // generate, save, recall, format, prune
+        generator,               // heuristic, command, agent or llm
+        shared::reflection_service, // generate (in time, or by the heuristic), save, recall, format, prune
         decomposer,              // who is asked for the parts of a task; nobody unless `decompose` says so
         journal,                 // .reflection/runs/<run>/journal.jsonl
         events,                  // logs; the program puts its progress display in this place
@@ -246,32 +244,25 @@ async fn storage(settings: Svc<dyn Settings>) -> Result<Svc<dyn Storage>, Infall
     Ok(Svc::new(JsonlStorage::of(settings.project(), Seals::of(settings.project()))))
 }
 
-/// The configured generator (command, agent or llm) within its time limit, and the heuristic behind it.
+/// The configured generator. Its time limit and the heuristic behind it are the reflection service's: one that is swapped in has them too.
 async fn generator(
     settings: Svc<dyn Settings>,
     runner: Svc<dyn CommandRunner>,
     subagents: Svc<dyn Subagents>,
     models: Svc<dyn Models>,
 ) -> Result<Svc<dyn Generator>, SubagentError> {
-    let limit = settings.reflexion().generation_timeout;
-    let first: Arc<dyn Generator> = match &settings.reflexion().generator {
-        policy::Generator::Heuristic => return Ok(Svc::new(Heuristic)),
-        policy::Generator::Command { argv } => Arc::new(CommandGenerator {
+    Ok(match &settings.reflexion().generator {
+        policy::Generator::Heuristic => Svc::new(Heuristic),
+        policy::Generator::Command { argv } => Svc::new(CommandGenerator {
             runner: runner.into_arc(),
             argv: argv.clone(),
             dir: settings.project().root.clone(),
             env_deny: settings.environment().deny.clone(),
-            timeout: limit,
+            timeout: settings.reflexion().generation_timeout,
         }),
-        policy::Generator::Agent { name } => Arc::new(AgentGenerator::new(name, subagents.get(name)?)?),
-        policy::Generator::Llm { model } => Arc::new(LlmGenerator::open(&*models, model)),
-    };
-    let name = match settings.reflexion().generator {
-        policy::Generator::Agent { .. } => "agent",
-        policy::Generator::Llm { .. } => "llm",
-        policy::Generator::Command { .. } | policy::Generator::Heuristic => "command",
-    };
-    Ok(Svc::new(Fallback { first: with_policies(first, limit), name: name.to_owned() }))
+        policy::Generator::Agent { name } => Svc::new(AgentGenerator::new(name, subagents.get(name)?)?),
+        policy::Generator::Llm { model } => Svc::new(LlmGenerator::open(&*models, model)),
+    })
 }
 
 async fn decomposer(

@@ -6,7 +6,9 @@ use crate::notify::BellParams;
 use crate::notify::Watched;
 use crate::orchestrator::Loop;
 use crate::orchestrator::Services;
+use crate::reflection::Fallback;
 use crate::reflection::ReflectionServiceLive;
+use crate::reflection::with_policies;
 use crate::services::Captures;
 use crate::services::Clock;
 use crate::services::CompletionVerifier;
@@ -30,16 +32,17 @@ use crate::services::Workspaces;
 use std::convert::Infallible;
 use std::sync::Arc;
 
-/// The reflection service over a store and a generator.
+/// The reflection service over a store and a generator, whichever that is: within its time limit, and with the heuristic behind it.
 pub(super) async fn reflection_service(
     settings: Svc<dyn Settings>,
     storage: Svc<dyn Storage>,
     generator: Svc<dyn Generator>,
     clock: Svc<dyn Clock>,
 ) -> Result<Svc<dyn ReflectionService>, Infallible> {
+    let first = with_policies(generator.into_arc(), settings.reflexion().generation_timeout);
     Ok(Svc::new(ReflectionServiceLive {
         storage: storage.into_arc(),
-        generator: generator.into_arc(),
+        generator: Arc::new(Fallback { first }),
         clock: clock.into_arc(),
         settings: settings.reflexion().clone(),
     }))

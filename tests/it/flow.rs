@@ -339,7 +339,7 @@ async fn what_generators_use_is_part_of_the_tasks_and_the_runs_usage() {
     app.shutdown().await.unwrap();
     let asked = dear.0.load(Ordering::Relaxed);
     assert!(asked > 0, "no reflection was asked for");
-    assert_eq!(report.tasks[0].reflections_written, 0);
+    assert_eq!(u64::from(report.tasks[0].reflections_written), asked, "the heuristic answers in its place");
     assert_eq!((report.tasks[0].tokens, report.totals.tokens), (Some(100 * asked), Some(100 * asked)));
     assert_eq!(report.totals.cost_usd, Some(0.5 * asked as f64));
     let entries = journal.entries();
@@ -348,6 +348,33 @@ async fn what_generators_use_is_part_of_the_tasks_and_the_runs_usage() {
             if reflection_usage.tokens() == Some(100) && usage.is_unknown())
     };
     assert_eq!(entries.iter().filter(paid).count() as u64, asked, "{entries:?}");
+}
+
+/// Never answers.
+struct Silent;
+
+#[async_trait::async_trait]
+impl Generator for Silent {
+    async fn generate(&self, _: &FailureContext, _: &UsageMeter) -> Result<Draft, GeneratorError> {
+        std::future::pending().await
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_generator_that_is_swapped_in_has_the_time_limit_and_the_heuristic_behind_it() {
+    let check = async |generator: Svc<dyn Generator>, why: &str| {
+        let layers = runtime::test::reflection_service_test().with(generator);
+        let app = layers.build::<Svc<dyn ReflectionService>>().await.unwrap();
+        let task = reflexion::domain::TaskId::new("a").unwrap();
+        let failure = FailureContext::new(task, 1, reflexion::domain::Timestamp::UNIX_EPOCH);
+        let reflection = app.generate(&failure).await.unwrap();
+        let origin = serde_json::to_value(reflection.origin).unwrap();
+        assert_eq!((origin["by"].as_str(), origin["because"].as_str()), (Some("heuristic"), Some(why)));
+        app.shutdown().await.unwrap();
+    };
+    check(Svc::<dyn Generator>::new(Silent), "the generator timed out after 30 s").await;
+    let why = "the generator failed: its answer cannot be read: no object";
+    check(Svc::<dyn Generator>::new(Dear::default()), why).await;
 }
 
 /// An agent that keeps its conversations: cut short by a limit, it goes on where it stopped.

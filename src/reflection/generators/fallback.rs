@@ -20,8 +20,6 @@ const BECAUSE_BYTES: usize = 300;
 pub struct Fallback {
     /// Asked first.
     pub first: Arc<dyn Generator>,
-    /// How it is called in words: `command`, `agent`.
-    pub name: String,
 }
 
 #[async_trait]
@@ -33,13 +31,13 @@ impl Generator for Fallback {
         };
         let because = match &error {
             GeneratorError::Timeout(limit) => {
-                format!("the {} generator timed out after {} s", self.name, limit.as_secs_f64())
+                format!("the generator timed out after {} s", limit.as_secs_f64())
             }
             GeneratorError::GenerationFailed(why) => {
-                format!("the {} generator failed: {why}", self.name)
+                format!("the generator failed: {why}")
             }
             GeneratorError::Parse(why) => {
-                format!("the {} generator failed: its answer cannot be read: {why}", self.name)
+                format!("the generator failed: its answer cannot be read: {why}")
             }
         };
         let because = shorten(&one_line(&because), BECAUSE_BYTES).into_owned();
@@ -61,16 +59,16 @@ mod tests {
         async fn check(error: fn() -> GeneratorError, because: &str) {
             let mut first = MockGenerator::new();
             first.expect_generate().times(1).return_once(move |_, _| Err(error()));
-            let fallback = Fallback { first: Arc::new(first), name: "command".to_owned() };
+            let fallback = Fallback { first: Arc::new(first) };
             let draft = fallback.generate(&test_failure(), &UsageMeter::default()).await.unwrap();
             assert_eq!(draft.origin, Origin::Heuristic { because: because.to_owned() });
             assert_eq!(draft, Heuristic.draft(&test_failure(), because.to_owned()));
         }
-        check(|| GeneratorError::Timeout(Duration::from_secs(30)), "the command generator timed out after 30 s").await;
-        check(|| GeneratorError::GenerationFailed("no\nkey".to_owned()), "the command generator failed: no key").await;
+        check(|| GeneratorError::Timeout(Duration::from_secs(30)), "the generator timed out after 30 s").await;
+        check(|| GeneratorError::GenerationFailed("no\nkey".to_owned()), "the generator failed: no key").await;
         check(
             || GeneratorError::Parse("nothing there".to_owned()),
-            "the command generator failed: its answer cannot be read: nothing there",
+            "the generator failed: its answer cannot be read: nothing there",
         )
         .await;
     }
@@ -81,7 +79,7 @@ mod tests {
         let mut first = MockGenerator::new();
         let given = answer.clone();
         first.expect_generate().return_once(move |_, _| Ok(given));
-        let fallback = Fallback { first: Arc::new(first), name: "agent".to_owned() };
+        let fallback = Fallback { first: Arc::new(first) };
         assert_eq!(fallback.generate(&test_failure(), &UsageMeter::default()).await.unwrap(), answer);
     }
 }

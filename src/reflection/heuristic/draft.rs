@@ -69,7 +69,8 @@ impl Heuristic {
         sentences.retain(|sentence| !sentence.is_empty());
 
         let repeated = matches!(history, History::Repeated(_) | History::Returned(_));
-        let suggestion = if repeated && !failure.files_changed.is_empty() {
+        let changed = !failure.files_changed.is_empty() && facts.class != Class::EmptyChange;
+        let suggestion = if repeated && changed {
             format!("Do not make the same change again: it did not reach the cause. {}", advice.suggestion)
         } else {
             advice.suggestion

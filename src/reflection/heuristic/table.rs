@@ -97,8 +97,8 @@ fn a_failing_test_reads_like_this() {
     assert_eq!(
         text(&draft(&failure)),
         "Check `test` (`cargo test`) failed with exit status 101: `tests::adds_all_prices`, `tests::empty_has_no_first` \
-         fail at src/lib.rs:13: assertion `left == right` failed; left: 5; right: 6. The agent said it was done although \
-         this check is red. The attempt changed `src/lib.rs`.
+         fail at src/lib.rs:13: assertion `left == right` failed; left: 5; right: 6. The agent stopped as if it was \
+         done, although this check is red. The attempt changed `src/lib.rs`.
 => Work through `tests::adds_all_prices` by hand at src/lib.rs:13: find the first step where the code departs from what \
          is expected, and repair the code, not the test.
 - Explain this: assertion `left == right` failed; left: 5; right: 6
@@ -281,7 +281,7 @@ fn without_a_check_the_agents_own_end_is_the_lesson() {
         Ending::Finished,
         "",
         Category::Verification,
-        "The attempt changed nothing. The agent said it was done all the same.",
+        "The attempt changed nothing. The agent stopped as if it was done.",
     );
     check(FailureType::EmptyChange, Ending::Timeout, "", Category::ApproachFlaw, "stopped by its time limit");
     check(

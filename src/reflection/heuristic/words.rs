@@ -101,9 +101,9 @@ impl Facts<'_> {
         let red = self.failure.check.is_some();
         match self.failure.ending {
             Ending::Finished if self.failure.failure_type == FailureType::FalseDone && red => {
-                "The agent said it was done although this check is red."
+                "The agent stopped as if it was done, although this check is red."
             }
-            Ending::Finished if self.class == Class::EmptyChange => "The agent said it was done all the same.",
+            Ending::Finished if self.class == Class::EmptyChange => "The agent stopped as if it was done.",
             Ending::Timeout => "The agent was stopped by its time limit before it was done.",
             Ending::Hang => "The agent was stopped because it printed nothing for too long.",
             Ending::Budget => "The agent used up its budget or its turns before it was done.",
@@ -119,11 +119,11 @@ impl Facts<'_> {
     /// What was changed, and whether the failing place is in it.
     fn change(&self) -> String {
         let files = &self.failure.files_changed;
-        if files.is_empty() {
-            return match self.class {
-                Class::EmptyChange => String::new(),
-                _ => "The attempt changed no file.".to_owned(),
-            };
+        match self.class {
+            // That is said already; what differs from the base is of an earlier attempt.
+            Class::EmptyChange => return String::new(),
+            _ if files.is_empty() => return "The attempt changed no file.".to_owned(),
+            _ => {}
         }
         let place = self.faulty_file().unwrap_or_default();
         let elsewhere =

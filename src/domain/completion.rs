@@ -41,6 +41,45 @@ pub struct GateReport {
     pub evidence: String,
 }
 
+/// Gates whose names are no words, and what they are about.
+const GATES: [(&str, &str); 13] = [
+    ("runtime_checks", "the checks"),
+    ("change_exists", "the change"),
+    ("protected_paths", "protected files"),
+    ("tests_ran_after_last_change", "tests after the last change"),
+    ("tests_passed", "the last test run"),
+    ("test_count", "how many tests run"),
+    ("tests_kept", "the tests that were there"),
+    ("claimed_commands_ran", "commands that the answer names"),
+    ("no_direct_push", "pushes"),
+    ("hooks_kept", "git hooks"),
+    ("pull_request", "the pull request"),
+    ("answer_present", "the answer"),
+    ("repeated_failure", "the same failure again"),
+];
+
+impl GateReport {
+    /// What the gate is about, for people.
+    #[must_use]
+    pub fn about(&self) -> &str {
+        GATES.iter().find(|(gate, _)| *gate == self.gate).map_or(self.gate.as_str(), |(_, about)| about)
+    }
+}
+
+/// The same text with the names of gates, where they stand before what they found, in words for people.
+///
+/// ```
+/// # use reflexion::domain::gates_in_words;
+/// assert_eq!(gates_in_words("tests_kept: `a.py` was deleted"), "the tests that were there: `a.py` was deleted");
+/// ```
+#[must_use]
+pub fn gates_in_words(text: &str) -> String {
+    GATES.iter().fold(text.to_owned(), |text, (gate, about)| match text.contains(gate) {
+        true => text.replace(&format!("{gate}: "), &format!("{about}: ")),
+        false => text,
+    })
+}
+
 /// How much is wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]

@@ -65,7 +65,7 @@ pub use check::{CheckCommand, CheckReport, CheckScope, CheckSpec, CheckStatus, O
 pub use commit::{Commit, FileChange, HistoryExtent, line_fingerprint};
 pub use completion::{
     CompactionAction, CompactionVerdict, CompletionVerdict, GateOutcome, GateReport, Opinion, Severity, Standing,
-    StuckReason, StuckVerdict, TaskType,
+    StuckReason, StuckVerdict, TaskType, gates_in_words,
 };
 pub use decompose::{MOST_PARTS, Proposal, ProposedPart, TooManyItems, decompose, parts_of};
 pub use event::{Event, EventKind};

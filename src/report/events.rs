@@ -7,6 +7,7 @@ use crate::domain::HealOutcome;
 use crate::domain::Origin;
 use crate::domain::SubtaskId;
 use crate::domain::TurnReason;
+use crate::domain::gates_in_words;
 
 /// The event as one line for people; none for what only a live display shows.
 #[must_use]
@@ -44,7 +45,7 @@ pub fn line(event: &Event) -> Option<String> {
         }
         EventKind::PersonNeeded { actions } => format!("waits for you: {}", actions.join("; ")),
         EventKind::AttemptJudged { subtask, attempt, verdict, because } => {
-            format!("attempt {attempt}{}: {}, {because}", part(event, subtask), verdict.as_str())
+            format!("attempt {attempt}{}: {}, {}", part(event, subtask), verdict.as_str(), gates_in_words(because))
         }
         EventKind::Reflected { origin, analysis, .. } => {
             format!("reflection ({}): {}", origin_word(origin), first_words(analysis))

@@ -34,7 +34,7 @@ pub fn completion(verdict: &CompletionVerdict) -> String {
             GateOutcome::Unproven => "?",
             GateOutcome::NotRun => "–",
         };
-        let _ = writeln!(text, "  {mark} {}: {}", reason.gate, reason.evidence.trim_end().replace('\n', "\n      "));
+        let _ = writeln!(text, "  {mark} {}: {}", reason.about(), reason.evidence.trim_end().replace('\n', "\n      "));
     }
     push_list(&mut text, "missing", &verdict.missing);
     push_list(&mut text, "to do next", &verdict.next_actions);

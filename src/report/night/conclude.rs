@@ -17,6 +17,7 @@ use super::value::NightTask;
 use super::value::Step;
 use super::value::TaskState;
 use super::value::WorkerTime;
+use crate::domain::Expects;
 use crate::domain::Life;
 use crate::domain::Reflection;
 use crate::domain::ReflectionId;
@@ -119,6 +120,7 @@ impl Night {
             if task.title.is_empty() {
                 task.title.clone_from(&now.title);
             }
+            task.is_loose_bug = now.kind == "bug" && now.expects == Expects::Change;
             task.after = now.blockers().cloned().collect();
             task.held_by =
                 now.blockers().filter(|id| now.status != Status::Closed && stuck.contains(id)).cloned().collect();

@@ -249,12 +249,26 @@ fn own(night: &Night, place: usize, task: &NightTask) -> Option<Need> {
         Some(Verdict::Unverifiable) => {
             let close =
                 step(format!("reflexion task close {}", task.id), "call it done; that brings nothing into your files");
-            (NeedKind::Unverifiable, cause, apply_kept(task).into_iter().chain([close, reopen(task)]).collect())
+            let (cause, fix) = match only_the_fix(task) {
+                Some(fix) => {
+                    (format!("{cause}. It is a bug: with `expects` `fix` changed tests alone do not count"), Some(fix))
+                }
+                None => (cause, None),
+            };
+            let commands = apply_kept(task).into_iter().chain([close]).chain(fix).chain([reopen(task)]);
+            (NeedKind::Unverifiable, cause, commands.collect())
         }
         _ => (NeedKind::SetAside, cause, vec![reopen(task)]),
     };
     commands.splice(0..0, look(night, task));
     Some(Need { kind, tasks: vec![place], why, branch: task.branch.clone(), commands })
+}
+
+/// Of a bug whose tests alone turned its check green: how such work is refuted from now on.
+fn only_the_fix(task: &NightTask) -> Option<Step> {
+    let command = || format!("reflexion task edit {} '{{\"expects\":\"fix\"}}'", task.id);
+    (task.by_tests_alone && task.is_loose_bug)
+        .then(|| step(command(), "count only a fix of the code, before you open it again"))
 }
 
 /// Confirmed work that only a person merges: how to see what it changes, and how to merge it.

@@ -16,6 +16,11 @@ use jiff::SignedDuration;
 /// A shorter time without a process is how long it takes to begin again.
 const AWAY: SignedDuration = SignedDuration::from_mins(1);
 
+/// The times without a process that are worth a word.
+pub(super) fn away(night: &Night) -> impl Iterator<Item = &Gap> {
+    night.gaps.iter().filter(|gap| gap.end.duration_since(gap.start) >= AWAY)
+}
+
 /// What a reader must know before believing the rest.
 pub(super) fn notes(night: &Night, times: &Times) -> Vec<Line> {
     let mut notes = Vec::new();
@@ -35,8 +40,7 @@ pub(super) fn notes(night: &Night, times: &Times) -> Vec<Line> {
             named(&landing)
         )));
     }
-    let away = |gap: &&Gap| gap.end.duration_since(gap.start) >= AWAY;
-    for gap in night.gaps.iter().filter(away) {
+    for gap in away(night) {
         let away = duration(millis(gap.end.duration_since(gap.start)));
         notes.push(text(format!(
             "For {away}, {} to {}, no process worked on it; then it was gone on with.",

@@ -205,6 +205,9 @@ fn need_item(night: &Night, need: &Need) -> Item {
     if let ([task], NeedKind::YoursToMerge | NeedKind::Review) = (tasks.as_slice(), need.kind) {
         lines.extend(asked_for_test(night, task).map(text));
     }
+    if let ([task], NeedKind::YoursToMerge) = (tasks.as_slice(), need.kind) {
+        lines.extend(shown_by(night, task));
+    }
     if need.kind == NeedKind::Repository && !ids.is_empty() {
         lines.push(text(format!("during {}", named(&ids))));
     }
@@ -330,6 +333,13 @@ fn done_item(night: &Night, task: &NightTask) -> Item {
         }
     }
     Item { mark: Mark::Good, name: task.id.to_string(), title: foreign(&task.title, TITLE), lines, commands }
+}
+
+/// What its confirmation says.
+fn shown_by(night: &Night, task: &NightTask) -> Option<Line> {
+    let judged = task.attempts.iter().rev().map(|place| &night.attempts[*place]);
+    let last = judged.into_iter().find(|attempt| attempt.fate == Fate::Judged && !attempt.because.is_empty())?;
+    Some(ticked(&format!("attempt {} was confirmed: {}", last.attempt, foreign(&last.because, CAUSE))))
 }
 
 /// Whether its last attempt was asked for a test, and what came of it.
@@ -594,7 +604,7 @@ fn time(night: &Night) -> Option<Section> {
         duration(sum(|w| w.idle_ms)),
     );
     section.lead.push(text(words));
-    let away: u64 = night.gaps.iter().map(|gap| super::replay::millis(gap.end.duration_since(gap.start))).sum();
+    let away: u64 = super::notes::away(night).map(|gap| super::replay::millis(gap.end.duration_since(gap.start))).sum();
     if away > 0 {
         section.lead.push(text(format!("For {} no process worked on it.", duration(away))));
     }

@@ -21,6 +21,7 @@ use crate::domain::Life;
 use crate::domain::LoggedEntry;
 use crate::domain::MergeOutcome;
 use crate::domain::Proof;
+use crate::domain::Ran;
 use crate::domain::ReflectionId;
 use crate::domain::RunLog;
 use crate::domain::RunPlan;
@@ -356,6 +357,8 @@ impl Replay {
             proof_hunks: None,
             branch: None,
             files: Vec::new(),
+            by_tests_alone: false,
+            is_loose_bug: false,
             after: Vec::new(),
             cause: None,
             kept: Vec::new(),
@@ -460,6 +463,7 @@ impl Replay {
             verdict,
             because,
             proof,
+            proof_runs,
             proof_hunks,
             person,
             risk,
@@ -478,6 +482,8 @@ impl Replay {
         self.tasks[place].person.clone_from(person);
         self.tasks[place].risk.clone_from(risk);
         self.tasks[place].proof_hunks.clone_from(proof_hunks);
+        self.tasks[place].by_tests_alone =
+            proof_runs.is_some_and(|runs| (runs.c, runs.t) == (Some(Ran::Red), Some(Ran::Green)));
         if let Some(id) = reflection {
             self.written(id, task.to_string(), *number);
         }

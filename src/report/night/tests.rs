@@ -346,6 +346,60 @@ fn a_status_says_everything_that_needs_somebody() {
 }
 
 #[test]
+fn a_bug_whose_tests_alone_were_changed_says_how_only_a_fix_counts() {
+    let check = |kind: &str, expects: &str, t: &str, expected: bool| {
+        let mut judged = judged("a", 1, "unverifiable");
+        judged["proofRuns"] = json!({"c": "red", "t": t, "runs": 2});
+        let cause = json!({"cause": "the tests alone turned it green"});
+        let all = [
+            started("overnight", &["a"]),
+            task("a"),
+            attempt("a", 1, &[]),
+            judged,
+            ended("a", json!("unverifiable"), "blocked", cause),
+            over(),
+        ];
+        let now = json!({"id": "a", "title": "A", "type": kind, "expects": expects, "status": "blocked"});
+        let tasks = TaskList { tasks: vec![serde_json::from_value(now).unwrap()], ..TaskList::default() };
+        let said = text(&night(&all).with_tasks(&tasks), &times());
+        let found = said.contains(r#"reflexion task edit a '{"expects":"fix"}'"#);
+        assert_eq!(found, expected, "{kind} {expects} {t}: {said}");
+    };
+    check("bug", "change", "green", true);
+    check("bug", "fix", "green", false);
+    check("feature", "change", "green", false);
+    check("bug", "change", "red", false);
+}
+
+#[test]
+fn pages_say_in_words_what_a_gate_is_about_and_what_a_confirmation_rests_on() {
+    let mut ends = judged("a", 1, "false_done");
+    ends["because"] = json!("tests_kept: `test_a.py` was deleted");
+    let cause = json!({"cause": "not solved in 1 attempt; the last: tests_kept: `test_a.py` was deleted"});
+    let all = [
+        started("overnight", &["a"]),
+        task("a"),
+        attempt("a", 1, &[]),
+        ends,
+        ended("a", json!("false_done"), "blocked", cause),
+        over(),
+    ];
+    let refuted = night(&all);
+    let said = words(&text(&refuted, &times()));
+    assert!(said.contains("the last: the tests that were there: "), "{said}");
+    assert!(!said.contains("tests_kept"), "{said}");
+    let json = serde_json::to_string(&refuted).unwrap();
+    assert!(json.contains("tests_kept: `test_a.py` was deleted"), "{json}");
+    let mut all = vec![started("overnight", &["a"])];
+    all.extend(yours("a", &["a.py"]));
+    for entry in all.iter_mut().filter(|entry| entry["type"] == "attempt_judged") {
+        entry["because"] = json!("every check is green as before; its tests pass without it");
+    }
+    let said = words(&text(&night(&all), &times()));
+    assert!(said.contains("attempt 1 was confirmed: every check is green as before"), "{said}");
+}
+
+#[test]
 fn what_failed_says_why_and_where_its_work_is() {
     let cause = json!({"cause": "not solved in 1 attempt; the last: check `test` is red"});
     let all = [
@@ -439,7 +493,7 @@ fn what_came_of_a_test_that_was_asked_for_is_told() {
 fn a_run_that_goes_on_at_once_was_not_away() {
     let resumed = json!({"type": "run_resumed", "run": "r1", "pid": 2, "tasks": ["a"]});
     let said = text(&night(&[started("overnight", &["a"]), resumed, over()]), &times());
-    assert!(!said.contains("no process worked on it; then"), "{said}");
+    assert!(!said.contains("no process worked on it"), "{said}");
 }
 
 #[test]

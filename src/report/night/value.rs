@@ -188,6 +188,12 @@ pub struct NightTask {
     /// The files that its confirmed work changes, from the top of the repository.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
+    /// Its last judged change is green with its own tests alone, and red with the tests as they were.
+    #[serde(skip)]
+    pub(super) by_tests_alone: bool,
+    /// It is a bug of which no fix is expected, as the task list says: changed tests alone may count.
+    #[serde(skip)]
+    pub(super) is_loose_bug: bool,
     /// The tasks that were done before it, as the task list says.
     #[serde(skip)]
     pub(super) after: Vec<TaskId>,

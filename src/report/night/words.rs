@@ -3,6 +3,7 @@
 use crate::domain::CostSource;
 use crate::domain::Timestamp;
 use crate::domain::Usage;
+use crate::domain::gates_in_words;
 use crate::prompt::one_line;
 use crate::prompt::plain;
 use crate::prompt::shorten;
@@ -25,9 +26,9 @@ pub(super) fn joined<T: AsRef<str>>(words: &[T]) -> String {
     }
 }
 
-/// A text from outside in one line: without what drives a terminal or turns the reading direction, and not longer.
+/// A text from outside in one line: with gates in words, without what drives a terminal or turns the reading direction, and not longer.
 pub(super) fn foreign(text: &str, bytes: usize) -> String {
-    shorten(&one_line(&plain(text)), bytes).into_owned()
+    shorten(&gates_in_words(&one_line(&plain(text))), bytes).into_owned()
 }
 
 /// An argument as a shell takes it; names that need no quotes get none.

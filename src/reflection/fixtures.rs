@@ -44,6 +44,7 @@ pub(crate) fn test_failure() -> FailureContext {
         flaky: Vec::new(),
         files_changed: vec!["cart.py".to_owned()],
         diff_hash: "d1".to_owned(),
+        diff: String::new(),
         agent_message: "All done.".to_owned(),
         previous_reflections: Vec::new(),
         created_at: "2026-01-02T03:04:05Z".parse().expect("a fine time"),

@@ -18,6 +18,8 @@ mod python;
 mod python_deps;
 mod told;
 
+pub(super) use found::quoted;
+
 use super::args::InitArgs;
 use super::exit::Exit;
 use super::exit::UsageError;

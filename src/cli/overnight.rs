@@ -3,6 +3,7 @@
 use super::Exit;
 use super::args::OvernightArgs;
 use super::exit::UsageError;
+use super::init::quoted;
 use super::interrupt;
 use super::output::errln;
 use super::progress::Progress;
@@ -92,6 +93,7 @@ pub(super) async fn overnight(dir: &Path, args: OvernightArgs) -> anyhow::Result
     }
     let asked =
         |task: &Task| unfinished.is_some() || again == Again::Yes || run::is_open(task) || ids.contains(&task.id);
+    run::checks_told_apart(begins(&list, &ids, again, unfinished.as_ref()), &*settings)?;
     trust::ensure(&trust, &list.tasks, asked, args.how.trust).await?;
     trust::own_runs(&trust).await?;
     run::say_unprotected(&*settings);
@@ -309,14 +311,25 @@ async fn to_go_on_with(args: &OvernightArgs, ids: &[TaskId], night: &Night) -> a
     }
     let killed = unfinished;
     if !is_asked_for_again(args, ids, &killed) {
-        let message = format!(
-            "the night {} was killed, and goes on with the tasks that it had: give `--resume` without tasks and `--again` \
-             for it, or `--new` to begin another",
-            killed.run
-        );
-        return Err(UsageError(message).into());
+        return Err(UsageError(two_nights(&killed)).into());
     }
     Ok(Some(killed))
+}
+
+/// What was found where another night is asked for than the one that was killed, and the two commands to choose from.
+fn two_nights(killed: &Unfinished) -> String {
+    let past = &killed.past;
+    let ids: Vec<String> = past.tasks.iter().map(|id| format!("`{id}`")).collect();
+    let tasks = if past.plan.everything { "every open task".to_owned() } else { ids.join(", ") };
+    let again = if past.plan.again == Again::Yes { " with `--again`" } else { "" };
+    let given: Vec<String> = std::env::args_os().skip(1).map(|word| quoted(&word.to_string_lossy())).collect();
+    format!(
+        "the night {} was killed before it was done. It was asked for {tasks}{again}, and this one is asked for something else. Choose:\n  \
+         reflexion overnight --resume\n    goes on with that night, as it was asked for\n  reflexion {} --new\n    begins this one, and leaves \
+         that one as it is",
+        killed.run,
+        given.join(" ")
+    )
 }
 
 /// Whether the tasks are those of a night, or none are given. Other options may be others by now.
@@ -328,6 +341,19 @@ fn is_asked_for_again(args: &OvernightArgs, ids: &[TaskId], night: &Unfinished) 
     had.sort();
     let same_tasks = ids.is_empty() || (!past.plan.everything && given == had);
     same_tasks && (!args.how.again || past.plan.again == Again::Yes)
+}
+
+/// The tasks that a night begins with.
+fn begins<'l>(
+    list: &'l TaskList,
+    ids: &'l [TaskId],
+    again: Again,
+    unfinished: Option<&'l Unfinished>,
+) -> impl Iterator<Item = &'l Task> {
+    let ids = unfinished.filter(|night| !night.past.plan.everything).map_or(ids, |night| &night.past.tasks);
+    let asked =
+        move |task: &&Task| (again == Again::Yes || run::is_open(task)) && (ids.is_empty() || ids.contains(&task.id));
+    list.tasks.iter().filter(asked)
 }
 
 /// A night that would do nothing for a mere name is refused; among others such a task is set aside.

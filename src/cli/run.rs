@@ -62,6 +62,7 @@ pub(super) async fn run(dir: &Path, args: RunArgs) -> anyhow::Result<Exit> {
     }
     let asked =
         |task: &Task| if ids.is_empty() { again == Again::Yes || is_open(task) } else { ids.contains(&task.id) };
+    checks_told_apart(list.tasks.iter().filter(|task| asked(task)), &*settings)?;
     trust::ensure(&trust, &list.tasks, asked, args.how.trust).await?;
     trust::own_runs(&trust).await?;
     say_unprotected(&*settings);
@@ -136,6 +137,18 @@ pub(super) fn say_problems(list: &TaskList, settings: &dyn Settings) {
     }
 }
 
+/// Refuses tasks with two checks of one name before anybody waits for a night.
+pub(super) fn checks_told_apart<'t>(
+    tasks: impl IntoIterator<Item = &'t Task>,
+    settings: &dyn Settings,
+) -> Result<(), UsageError> {
+    let (checks, file) = (&settings.run().checks, settings.project().tasks.display());
+    tasks.into_iter().try_for_each(|task| {
+        let told = task.checks_told_apart(checks);
+        told.map_err(|because| UsageError(format!("{file}: task `{}`: {because}", task.id)))
+    })
+}
+
 /// A glob that protects nothing is a slip of the pen, or a directory that has moved.
 pub(super) fn say_unprotected(settings: &dyn Settings) {
     if let Some(health) = runtime::protect_health(settings).filter(|health| health.advice.is_some()) {
@@ -194,6 +207,7 @@ async fn dry_run(
     args: &RunArgs,
 ) -> anyhow::Result<Exit> {
     let mut tasks = list.select(ids, again).map_err(UsageError)?;
+    checks_told_apart(&tasks, settings)?;
     tasks.sort_by_key(crate::domain::Task::rank);
     let earlier = runtime::track_record(settings, &list.tasks).await?;
     let route = |t: &crate::domain::Task| runtime::route(settings.agents(), t, args.how.agent.as_deref(), &earlier);

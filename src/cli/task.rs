@@ -51,26 +51,32 @@ pub(super) async fn task(dir: &Path, args: TaskArgs) -> anyhow::Result<Exit> {
                 return Err(UsageError(format!("--id {id}: {message}")).into());
             }
             let fields = new_task(&add);
+            globs_inside(&effective, &fields)?;
+            checks_told_apart(&fields, &*settings)?;
             // Before a night that is at work sees it.
             trust::wrote(&trust, &theirs(&effective, add.id.as_deref().unwrap_or("new"), &fields)).await;
             let added = usage(file.add(fields.clone()).await)?;
             // What a task permits is trusted by its id, which may have been found just now.
             trust::wrote(&trust, &theirs(&effective, added.id.as_str(), &fields)).await;
             say_unknown(&added, &file, &*settings).await?;
+            say_idle(&added, &*settings);
             task_checks::seems_to_allow(&added).iter().for_each(|line| errln!("{}", project::printable(line)));
             print(&added, "added", add.json)?;
             if !add.no_check {
-                task_checks::try_at_base(&effective, &trust, &added).await;
+                task_checks::try_at_base(&effective, &trust, &added, add.expects.as_deref()).await;
             }
             Ok(Exit::Confirmed)
         }
         TaskCommand::Edit { id, fields, json } => {
             trust::ensure_task_file(&trust)?;
             let fields = parse(&fields)?;
+            globs_inside(&effective, &fields)?;
+            checks_told_apart(&fields, &*settings)?;
             say_misspelt(&fields);
             trust::wrote(&trust, &theirs(&effective, &id, &fields)).await;
             let changed = usage(file.edit(&id, fields).await)?;
             say_unknown(&changed, &file, &*settings).await?;
+            say_idle(&changed, &*settings);
             task_checks::seems_to_allow(&changed).iter().for_each(|line| errln!("{}", project::printable(line)));
             print(&changed, "changed", json)
         }
@@ -99,6 +105,39 @@ fn theirs(effective: &Effective, id: &str, fields: &Map<String, Value>) -> Vec<T
     }
     // What is no task is refused by whoever writes it.
     serde_json::from_value::<Task>(task).map(|task| effective.trust_items_of(&task)).unwrap_or_default()
+}
+
+/// Refuses globs of `protect` that mean a place outside of the project.
+fn globs_inside(effective: &Effective, fields: &Map<String, Value>) -> Result<(), UsageError> {
+    let globs = fields.get("protect").and_then(Value::as_array).into_iter().flatten();
+    let globs: Vec<String> = globs.filter_map(Value::as_str).map(str::to_owned).collect();
+    effective.elsewhere(&globs).map_or(Ok(()), |error| Err(UsageError(format!("`protect`: {error}"))))
+}
+
+/// Refuses a check that has the name of another one that it would be run with.
+fn checks_told_apart(fields: &Map<String, Value>, settings: &dyn Settings) -> Result<(), UsageError> {
+    let mut task = json!({ "id": "a", "title": "A" });
+    for key in ["checks", "subtasks"] {
+        if let Some(value) = fields.get(key) {
+            task[key] = value.clone();
+        }
+    }
+    // What is no task is refused by whoever writes it.
+    let Ok(task) = serde_json::from_value::<Task>(task) else { return Ok(()) };
+    task.checks_told_apart(&settings.run().checks)
+        .map_err(|because| UsageError(format!("nothing was written: {because}")))
+}
+
+/// A glob of a task that protects nothing is a slip of the pen, or means what is not there yet.
+fn say_idle(task: &Task, settings: &dyn Settings) {
+    for glob in runtime::idle_globs(settings.project(), &task.protect).unwrap_or_default() {
+        let line = format!(
+            "warning: the glob `{glob}` under `protect` of task {} matches no file at the base; globs start at the project's directory, also \
+             with a leading `/`",
+            task.id
+        );
+        errln!("{}", project::printable(&line));
+    }
 }
 
 /// What the user asked for wrongly is usage; what the system refused is the environment.

@@ -38,8 +38,9 @@ pub(super) fn seems_to_allow(task: &Task) -> Vec<String> {
     missing.map(said).collect()
 }
 
-/// Runs a task's own checks at the base and says what they can show; nothing where they cannot be run now.
-pub(super) async fn try_at_base(effective: &Effective, trust: &Trust, task: &Task) {
+/// Runs a task's own checks at the base and says what they can show; nothing where they cannot be run now. `expects` is whether what the task
+/// expects was given.
+pub(super) async fn try_at_base(effective: &Effective, trust: &Trust, task: &Task, expects: Option<&str>) {
     let own: Vec<CheckSpec> = task.subtasks.iter().flat_map(|part| &part.checks).chain(&task.checks).cloned().collect();
     if own.is_empty() {
         if task.kind == "bug" || task.expects == Expects::Fix {
@@ -57,7 +58,10 @@ pub(super) async fn try_at_base(effective: &Effective, trust: &Trust, task: &Tas
     }
     errln!("trying its check at the base (at most 60 s; --no-check leaves that out)");
     match in_time(effective, own).await {
-        Ok(reports) => said(task, &reports).iter().for_each(|line| errln!("{}", project::printable(line))),
+        Ok(reports) => {
+            let fix = expects.is_none().then(|| only_the_fix(task, &reports)).flatten();
+            said(task, &reports).iter().chain(&fix).for_each(|line| errln!("{}", project::printable(line)));
+        }
         Err(because) => errln!("its check was not tried: {}", project::printable(&because)),
     }
 }
@@ -91,6 +95,15 @@ async fn at_base(
     let reports = base_checks::at_base(&layers, &run, checks, cancel).await??.reports;
     locks.shutdown().await?;
     Ok(reports)
+}
+
+/// Of a bug that a red check shows: how changed tests alone do not count as its fix.
+fn only_the_fix(task: &Task, reports: &[CheckReport]) -> Option<String> {
+    let shows_it = |report: &CheckReport| !report.passed() && !report.is_not_run();
+    (task.kind == "bug" && task.expects == Expects::Change && reports.iter().any(shows_it)).then(|| {
+        let id = &task.id;
+        format!("task {id} is a bug: add `--expects fix` so that changed tests alone do not count: reflexion task edit {id} '{{\"expects\":\"fix\"}}'")
+    })
 }
 
 /// What these checks can show of the task.

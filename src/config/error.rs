@@ -28,7 +28,7 @@ pub enum ConfigError {
     /// The file is not JSON, or has a key or value that does not belong there.
     #[error("{file}:{line}:{column}: {message}")]
     File {
-        /// The file, as the user would name it.
+        /// The file, from the working directory or whole.
         file: String,
         /// From 1.
         line: usize,

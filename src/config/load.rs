@@ -4,6 +4,7 @@ use super::environment::TRUST_VARIABLE;
 use super::environment::from_environment;
 use super::error::ConfigError;
 use super::error::nearest;
+use super::place::seen_from_here;
 use super::place::settings_file;
 use super::wire::Objects;
 use super::wire::ProjectFile;
@@ -144,7 +145,8 @@ fn overridden(mut merged: Merged, inputs: &Inputs, dir: PathBuf, name: &'static 
     for one in env.iter().chain(&inputs.flags) {
         merged.add_override(one)?;
     }
-    let file: ProjectFile = serde_json::from_value(merged.root).map_err(|e| value_error(name, &e))?;
+    let file = serde_json::from_value(merged.root);
+    let file: ProjectFile = file.map_err(|e| value_error(&seen_from_here(&dir.join(name)), &e))?;
     let is_trusted = inputs.env.iter().any(|(name, value)| name == TRUST_VARIABLE && value == "1");
     Ok(Effective { dir, name, file, values: merged.origins, warnings, is_trusted })
 }
@@ -246,21 +248,22 @@ fn read_file(dir: &Path, name: &str) -> Result<Option<Value>, ConfigError> {
         }
     };
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-    parse::<ProjectFile>(name, text)?;
-    parse::<Objects>(name, text)?;
-    parse(name, text).map(Some)
+    let seen = seen_from_here(&path);
+    parse::<ProjectFile>(&seen, text)?;
+    parse::<Objects>(&seen, text)?;
+    parse(&seen, text).map(Some)
 }
 
-/// Reads the whole text as one value.
-fn parse<T: DeserializeOwned>(name: &str, text: &str) -> Result<T, ConfigError> {
+/// Reads the whole text of a file as one value.
+fn parse<T: DeserializeOwned>(file: &str, text: &str) -> Result<T, ConfigError> {
     let de = &mut serde_json::Deserializer::from_str(text);
-    let value = serde_path_to_error::deserialize(&mut *de).map_err(|e| file_error(name, &e))?;
+    let value = serde_path_to_error::deserialize(&mut *de).map_err(|e| file_error(file, &e))?;
     match de.end() {
         Ok(()) => Ok(value),
         Err(e) => Err(ConfigError::File {
-            file: name.to_owned(),
+            file: file.to_owned(),
             line: e.line(),
-            column: e.column(),
+            column: e.column().max(1),
             message: without_position(&e.to_string()),
         }),
     }
@@ -271,7 +274,7 @@ fn file_error(file: &str, error: &serde_path_to_error::Error<serde_json::Error>)
     let path = error.path().to_string();
     let message = explain(&without_position(&inner.to_string()));
     let message = if path == "." || path.contains('?') { message } else { format!("`{path}`: {message}") };
-    ConfigError::File { file: file.to_owned(), line: inner.line(), column: inner.column(), message }
+    ConfigError::File { file: file.to_owned(), line: inner.line(), column: inner.column().max(1), message }
 }
 
 fn value_error(origin: &str, error: &serde_json::Error) -> ConfigError {

@@ -58,6 +58,14 @@ pub fn name_to_write(dir: &Path) -> &'static str {
     }
 }
 
+/// A file by its path from the working directory where it is below that, else by its whole path: settings may have been found further up,
+/// or elsewhere.
+pub(super) fn seen_from_here(file: &Path) -> String {
+    let here = std::env::current_dir().ok();
+    let below = here.as_deref().and_then(|here| file.strip_prefix(here).ok());
+    below.unwrap_or(file).display().to_string()
+}
+
 fn whose(text: &str) -> Whose {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let Ok(Value::Object(map)) = serde_json::from_str(text) else { return Whose::Ours };

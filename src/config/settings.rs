@@ -7,9 +7,11 @@ use super::agents::PermissionsFile;
 use super::error::ConfigError;
 use super::error::nearest;
 use super::load::Effective;
+use super::load::Origin;
 use super::model::Asked;
 use super::model::MODEL_RETRIES;
 use super::model::in_parts;
+use super::place::seen_from_here;
 use super::wire::GeneratorKind;
 use super::wire::HealerFile;
 use super::wire::ProjectFile;
@@ -17,9 +19,11 @@ use super::wire::RetryStartFile;
 use super::wire::SandboxFile;
 use super::wire::SandboxKindFile;
 use crate::domain::FileGlobs;
+use crate::domain::GlobError;
 use crate::domain::TaskSize;
 use crate::domain::policy;
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -56,7 +60,10 @@ impl Effective {
         }
         for (key, globs) in [("protect", &file.protect), ("tests", &file.tests)] {
             if let Err(error) = FileGlobs::new(globs) {
-                self.require(false, key, &format!("has the glob `{}`, which cannot be read", error.glob))?;
+                self.require(false, key, &format!("has the glob `{}`, which {}", error.glob, error.because))?;
+            }
+            if let Some(error) = self.elsewhere(globs) {
+                self.require(false, key, &format!("has the glob `{}`, which {}", error.glob, error.because))?;
             }
         }
         self.checks()?;
@@ -106,13 +113,41 @@ impl Effective {
         if holds { Ok(()) } else { Err(self.wrong(key, format!("`{key}` {message}"))) }
     }
 
+    /// A file of the project as a person finds it from where the program was started.
+    fn shown(&self, file: &str) -> String {
+        seen_from_here(&self.dir.join(file))
+    }
+
     /// An error that names who set the key; else who has the last word on what is in it, or on what it is in.
     pub(super) fn wrong(&self, key: &str, message: String) -> ConfigError {
         let below = |whole: &str, part: &str| part.strip_prefix(whole).is_some_and(|rest| rest.starts_with('.'));
         let near = self.values.iter().filter(|(k, _)| below(key, k) || below(k, key)).map(|(_, set)| set);
         let set = self.values.get(key).or_else(|| near.max_by_key(|(_, origin)| origin.precedence()));
-        let origin = set.map_or_else(|| self.name.to_owned(), |(_, origin)| origin.to_string());
+        let origin = match set {
+            None => self.shown(self.name),
+            Some((_, Origin::File(file))) => self.shown(file),
+            Some((_, origin)) => origin.to_string(),
+        };
         ConfigError::Value { origin, message }
+    }
+
+    /// The first of these globs that begins with `/` and names what is on this machine, and is not in the project: whoever wrote it means
+    /// something outside of it, where nothing can match.
+    #[must_use]
+    pub fn elsewhere(&self, globs: &[String]) -> Option<GlobError> {
+        globs.iter().filter(|glob| glob.starts_with('/')).find_map(|glob| {
+            let one = FileGlobs::new(std::slice::from_ref(glob)).ok()?;
+            let below = one.below().next().filter(|below| !below.as_os_str().is_empty())?;
+            let is_there = |root: &Path| root.join(below).symlink_metadata().is_ok();
+            let inside = Path::new("/").join(glob.trim_start_matches('/'));
+            let instead = inside.strip_prefix(&self.dir).unwrap_or(below).display().to_string();
+            let because = format!(
+                "names something outside of the project: a leading `/` means the project's directory, in which there is no `{}`; write \
+                 `{instead}` if you mean that in the project",
+                below.display()
+            );
+            (is_there(Path::new("/")) && !is_there(&self.dir)).then(|| GlobError { glob: glob.clone(), because })
+        })
     }
 
     fn project(&self) -> policy::Project {
@@ -130,7 +165,11 @@ impl Effective {
     fn checks(&self) -> Result<(), ConfigError> {
         for (i, check) in self.file.checks.iter().enumerate() {
             let twice = self.file.checks[..i].iter().any(|c| c.name == check.name);
-            self.require(!twice, "checks", &format!("has two checks named `{}`", check.name))?;
+            self.require(
+                !twice,
+                "checks",
+                &format!("has two checks named `{}`; give the second one another name", check.name),
+            )?;
         }
         Ok(())
     }

@@ -13,6 +13,7 @@ use super::judging::VerificationFile;
 use super::notify::NotifyFile;
 use crate::domain::CheckCommand;
 use crate::domain::CheckSpec;
+use crate::domain::named_apart;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
@@ -34,7 +35,9 @@ pub struct ProjectFile {
     /// The task file, relative to the project.
     pub tasks: String,
     /// Checks of every task, run before the task's own. One that is red at the base is *known red*: it counts against an
-    /// attempt only if it fails differently, or more fails than there (`docs/verdicts.md`).
+    /// attempt only if it fails differently, or more fails than there (`docs/verdicts.md`). Each has a name of
+    /// its own, also among a task's checks.
+    #[serde(deserialize_with = "named_apart")]
     pub checks: Vec<CheckSpec>,
     /// Attempts per task (and per subtask) since it was last opened; at least 1. A task's own `maxAttempts` wins.
     #[schemars(range(min = 1))]
@@ -74,7 +77,8 @@ pub struct ProjectFile {
     pub env_deny: Vec<String>,
     /// Globs, relative to the project, of files that no attempt may change; a directory protects all below it. A leading `./` says
     /// nothing; a leading `/` means the project's directory, and then `*` does not reach into directories. A glob that matches no file at
-    /// the base is told by `doctor` and when a run begins.
+    /// the base is told by `doctor` and when a run begins. One that can match none is refused: an empty one, one with `..` or `~/`, and one
+    /// with a leading `/` that names something outside of the project which is not in it.
     pub protect: Vec<String>,
     /// Globs, read like those of `protect`, of test files whose names do not say so (`qa/**`): a check that passes only with a change of these
     /// proves nothing, see [what a confirmation proves](verdicts.md#what-a-confirmation-proves).

@@ -27,13 +27,13 @@ struct One {
     below: PathBuf,
 }
 
-/// A glob that cannot be read.
+/// A glob that cannot be read, or that can match no file, whatever the project has.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the glob `{glob}` cannot be read: {because}")]
+#[error("the glob `{glob}` {because}")]
 pub struct GlobError {
     /// As it was written.
     pub glob: String,
-    /// Why.
+    /// What is wrong with it and what to write instead, after "the glob".
     pub because: String,
 }
 
@@ -42,11 +42,14 @@ impl FileGlobs {
     /// nothing; a leading `/` means the project's directory, and then `*` does not reach into directories.
     ///
     /// # Errors
-    /// [`GlobError`] for the first glob that cannot be read.
+    /// [`GlobError`] for the first glob that cannot be read, or that names nothing in the project: an empty one, and one with `..`.
     pub fn new(globs: &[String]) -> Result<Self, GlobError> {
         let one = |glob: &String| {
-            let files = files(glob);
-            let files = files.map_err(|error| GlobError { glob: glob.clone(), because: error.kind().to_string() })?;
+            let wrong = |because: String| GlobError { glob: glob.clone(), because };
+            if let Some(because) = names_nothing(glob) {
+                return Err(wrong(because.to_owned()));
+            }
+            let files = files(glob).map_err(|error| wrong(format!("cannot be read: {}", error.kind())))?;
             let plain = plain(glob).0.split('/').take_while(|part| !part.contains(['*', '?', '[', '{', '\\']));
             Ok(One { glob: glob.clone(), files, below: plain.collect() })
         };
@@ -82,6 +85,27 @@ fn plain(glob: &str) -> (&str, bool) {
     }
     let plain = rest.trim_start_matches('/').trim_end_matches('/');
     (plain, plain.len() < rest.trim_end_matches('/').len())
+}
+
+/// Why no file of any project can match, if that is so.
+fn names_nothing(glob: &str) -> Option<&'static str> {
+    let (plain, _) = plain(glob);
+    let mut parts = plain.split('/');
+    if glob.trim().is_empty() {
+        Some("is empty: write which files of the project it means, such as `tests/**`")
+    } else if parts.clone().any(|part| part == "..") {
+        Some(
+            "has a `..`, so it leaves the project, where nothing can match: globs start at the project's directory, as `tests/**` does",
+        )
+    } else if parts.next() == Some("~") {
+        Some(
+            "begins in a home directory, where nothing can match: globs start at the project's directory, as `tests/**` does",
+        )
+    } else if plain.is_empty() || parts.any(|part| part == ".") || plain == "." || plain.starts_with("./") {
+        Some("names no file: `**` means every file of the project, `tests` a directory with all below it")
+    } else {
+        None
+    }
 }
 
 fn files(glob: &str) -> Result<GlobSet, globset::Error> {
@@ -137,5 +161,28 @@ mod tests {
         let protected = FileGlobs::new(&["./tests".to_owned(), "spec/**".to_owned()]).unwrap();
         assert_eq!(protected.without_file(&["tests/a.py"]), ["spec/**"]);
         assert_eq!(FileGlobs::new(&["a[".to_owned()]).unwrap_err().glob, "a[");
+    }
+
+    #[test]
+    fn globs_that_can_match_nothing_say_why() {
+        for (glob, why) in [
+            ("", "is empty"),
+            (" ", "is empty"),
+            ("/", "names no file"),
+            (".", "names no file"),
+            ("./", "names no file"),
+            ("tests/./a.py", "names no file"),
+            ("..", "leaves the project"),
+            ("../up", "leaves the project"),
+            ("/../up", "leaves the project"),
+            ("a/../b/**", "leaves the project"),
+            ("~/notes", "home directory"),
+        ] {
+            let error = FileGlobs::new(&[glob.to_owned()]).unwrap_err().to_string();
+            assert!(error.starts_with(&format!("the glob `{glob}` ")) && error.contains(why), "{error}");
+        }
+        for glob in ["**", "*", "/abs/**", "...", "a/..b", ".env", "~a"] {
+            assert!(FileGlobs::new(&[glob.to_owned()]).is_ok(), "{glob}");
+        }
     }
 }

@@ -42,8 +42,8 @@ pub struct Task {
     /// When the task counts as done, in words, for the agent.
     #[serde(default, deserialize_with = "text_or_lines", skip_serializing_if = "String::is_empty")]
     pub acceptance_criteria: String,
-    /// The task's own checks, run after the project's.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    /// The task's own checks, run after the project's; no two of one name.
+    #[serde(default, deserialize_with = "named_apart", skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<CheckSpec>,
     /// How many attempts since the task was last opened; the project's number otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -155,6 +155,36 @@ impl Task {
         self.deps.iter().filter(|d| d.kind == "parent-child" && d.id != self.id).map(|d| &d.id)
     }
 
+    /// Whether each check has a name of its own among those that it is run with: the project's, the task's, and those of one part. Verdicts,
+    /// reports and lessons tell checks apart by their names.
+    ///
+    /// # Errors
+    /// Words that name the second check of a name, whose the first one is, and what to do.
+    pub fn checks_told_apart(&self, project: &[CheckSpec]) -> Result<(), String> {
+        let twice = |checks: &[CheckSpec], others: &[CheckSpec]| {
+            let found = checks.iter().find(|check| others.iter().any(|other| other.name == check.name));
+            found.map(|check| check.name.clone())
+        };
+        let error = |place: &str, name: &str, whose: &str| {
+            Err(format!(
+                "{place} has a check named `{name}`, and so {whose}: give this one another name, because verdicts tell checks apart by their names"
+            ))
+        };
+        if let Some(name) = twice(&self.checks, project) {
+            return error("it", &name, "has the project");
+        }
+        for part in &self.subtasks {
+            let place = format!("its part `{}`", part.id);
+            if let Some(name) = twice(&part.checks, project) {
+                return error(&place, &name, "has the project");
+            }
+            if let Some(name) = twice(&part.checks, &self.checks) {
+                return error(&place, &name, "has the task");
+            }
+        }
+        Ok(())
+    }
+
     /// What orders the work: a lower number comes first, then the older one; otherwise tasks stay as they stand in the file.
     #[must_use]
     pub fn rank(&self) -> (u8, Timestamp) {
@@ -176,7 +206,7 @@ pub struct Subtask {
     #[serde(default)]
     pub description: String,
     /// The subtask's own checks; without any it must only change something, and the task's checks decide at the end.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, deserialize_with = "named_apart", skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<CheckSpec>,
 }
 
@@ -502,6 +532,33 @@ fn distinct<'de, D: serde::Deserializer<'de>>(de: D) -> Result<Vec<Subtask>, D::
     }
 }
 
+/// Checks of one list. Of two with one name the second is refused where it stands.
+pub(crate) fn named_apart<'de, D: serde::Deserializer<'de>>(de: D) -> Result<Vec<CheckSpec>, D::Error> {
+    struct Apart;
+    impl<'de> serde::de::Visitor<'de> for Apart {
+        type Value = Vec<CheckSpec>;
+
+        fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str("a sequence")
+        }
+
+        fn visit_seq<A: serde::de::SeqAccess<'de>>(self, mut seq: A) -> Result<Vec<CheckSpec>, A::Error> {
+            let mut checks: Vec<CheckSpec> = Vec::new();
+            while let Some(check) = seq.next_element::<CheckSpec>()? {
+                if checks.iter().any(|before| before.name == check.name) {
+                    return Err(serde::de::Error::custom(format!(
+                        "there are two checks named `{}`; give the second one another name, because verdicts tell checks apart by their names",
+                        check.name
+                    )));
+                }
+                checks.push(check);
+            }
+            Ok(checks)
+        }
+    }
+    de.deserialize_seq(Apart)
+}
+
 /// Other tools write estimates of their own under this name; those say nothing here.
 fn size<'de, D: serde::Deserializer<'de>>(de: D) -> Result<Option<TaskSize>, D::Error> {
     let value = serde_json::Value::deserialize(de)?;
@@ -571,12 +628,33 @@ mod tests {
     }
 
     #[test]
+    fn checks_that_run_together_have_names_of_their_own() {
+        let check = |json: &str, words: Option<&str>| {
+            let project: Vec<CheckSpec> = serde_json::from_str(r#"[{"name":"test","run":"true"}]"#).unwrap();
+            let told = task(&format!(r#"{{"id":"a","title":"t",{json}}}"#)).unwrap().checks_told_apart(&project);
+            match words {
+                None => assert_eq!(told, Ok(()), "{json}"),
+                Some(words) => assert!(told.as_ref().unwrap_err().contains(words), "{told:?}"),
+            }
+        };
+        let of = |name: &str| format!(r#"[{{"name":"{name}","run":"x"}}]"#);
+        check(&format!(r#""checks":{}"#, of("own")), None);
+        check(&format!(r#""checks":{}"#, of("test")), Some("it has a check named `test`, and so has the project"));
+        let part = |id: &str, name: &str| format!(r#"{{"id":"{id}","checks":{}}}"#, of(name));
+        check(&format!(r#""subtasks":[{},{}]"#, part("s", "own"), part("p", "own")), None);
+        check(&format!(r#""subtasks":[{}]"#, part("s", "test")), Some("its part `s` has a check named `test`"));
+        check(&format!(r#""checks":{},"subtasks":[{}]"#, of("own"), part("s", "own")), Some("and so has the task"));
+    }
+
+    #[test]
     fn what_does_not_fit_is_refused() {
         for bad in [
             r#"{"id":"a"}"#,
             r#"{"id":"a","title":" "}"#,
             r#"{"id":"a","title":"x\ny"}"#,
             r#"{"id":"a","title":"t","priority":9}"#,
+            r#"{"id":"a","title":"t","checks":[{"name":"n","run":"x"},{"name":"n","run":"y"}]}"#,
+            r#"{"id":"a","title":"t","subtasks":[{"id":"s","checks":[{"name":"n","run":"x"},{"name":"n","run":"y"}]}]}"#,
         ] {
             assert!(task(bad).is_err(), "{bad}");
         }

@@ -214,6 +214,7 @@ impl Orchestrator for Loop {
             Some(past) => (planned_anew(past, &request), past.left(&list)),
             None => (plan(&request), list.select(&request.tasks, request.again).map_err(RunError::Usage)?),
         };
+        self.told_apart(&asked)?;
         let base = self.services.workspaces.begin(begin(&request.run, past.as_ref())).await.map_err(environment)?;
         let queue = Queue::new(&list.tasks, asked);
         let track_record = TrackRecord::of_agents(&self.services, &list.tasks, &request.run).await;
@@ -275,6 +276,13 @@ impl Loop {
         }
         self.services.tasks.mark(&missing).await.map_err(environment)?;
         self.services.tasks.load().await.map_err(environment)
+    }
+
+    /// Verdicts name checks: two of one name would be one.
+    fn told_apart(&self, asked: &[Task]) -> Result<(), RunError> {
+        let project = &self.services.settings.run().checks;
+        let wrong = asked.iter().find_map(|task| Some((&task.id, task.checks_told_apart(project).err()?)));
+        wrong.map_or(Ok(()), |(id, because)| Err(RunError::Usage(format!("task `{id}`: {because}"))))
     }
 
     /// Whether a run that goes on finds the tasks that are left of it.

@@ -8,6 +8,7 @@ use crate::domain::policy::AgentKind;
 use crate::domain::policy::Generator;
 use crate::domain::policy::Model;
 use crate::domain::policy::Permissions;
+use crate::domain::policy::Project;
 use crate::domain::policy::Sandbox;
 use crate::host::HostWorkTree;
 use crate::host::hidden_in_sandbox;
@@ -145,11 +146,7 @@ pub fn protect_health(settings: &dyn Settings) -> Option<Health> {
     if globs.is_empty() {
         return None;
     }
-    // A glob that cannot be read is an error of the configuration.
-    let protected = FileGlobs::new(globs).ok()?;
-    let root = &settings.project().root;
-    let files = files_at_base(root);
-    let idle = protected.without_file(&files);
+    let idle = idle_globs(settings.project(), globs)?;
     if idle.is_empty() {
         return Some(Health::good("protect", "each of its globs has files at the base"));
     }
@@ -161,6 +158,14 @@ pub fn protect_health(settings: &dyn Settings) -> Option<Health> {
         detail,
         "globs start at the project's directory; see `protect` in docs/configuration.md",
     ))
+}
+
+/// Those of these globs that match no file at the base; nothing where one of them cannot be read, which is an error elsewhere.
+#[must_use]
+pub fn idle_globs(project: &Project, globs: &[String]) -> Option<Vec<String>> {
+    let files = files_at_base(&project.root);
+    let idle = FileGlobs::new(globs).ok()?.without_file(&files).into_iter().map(str::to_owned).collect();
+    Some(idle)
 }
 
 /// The files that a run starts from, given from the project's directory: those of the last commit, or without git all.

@@ -85,6 +85,7 @@ pub use health::HealthParams;
 pub use health::HealthState;
 pub use health::agent_health;
 pub use health::base_health;
+pub use health::idle_globs;
 pub use health::installed_agents;
 pub use health::protect_health;
 pub use health::runs_all_with;

@@ -315,3 +315,96 @@ fn a_check_that_says_nothing_is_compared_with_nothing() {
     let idle = lessons("echo 'Error: it is not right'; exit 1", "true");
     assert!(!idle.contains("the same change"), "{idle}");
 }
+
+#[test]
+fn globs_that_can_protect_nothing_are_refused_where_they_are_written() {
+    let project = Project::new(RIGHT);
+    let add = |glob: &str| project.run(&["task", "add", "x", "--no-check", "--protect", glob]);
+    add("../up").exits(2).says("`protect`: the glob `../up` has a `..`").says("globs start at the project's directory");
+    add("").exits(2).says("`protect`: the glob `` is empty");
+    add("/etc/passwd").exits(2).says("the glob `/etc/passwd` names something outside of the project");
+    let own = project.dir.canonicalize().unwrap().join("answer.txt").display().to_string();
+    add(&own).exits(2).says("write `answer.txt`");
+    assert_eq!(project.run(&["task", "list", "--json"]).json()["tasks"].as_array().unwrap().len(), 1);
+    project.run(&["task", "edit", "a", r#"{"protect":["a/../../b"]}"#]).exits(2).says("has a `..`");
+    // A leading slash means the project's directory; what is not there yet may come.
+    add("/answer.txt").exits(0);
+    let idle = add("/abs/**");
+    idle.exits(0).says("the glob `/abs/**` under `protect` of task x-2 matches no file at the base");
+    project.tasks(&[with(task("a"), json!({ "protect": ["../up"] }))]);
+    project.run(&["run"]).exits(1).says("tasks.jsonl:1: the glob `../up` has a `..`");
+    for (glob, words) in [("", "is empty"), ("../up", "has a `..`"), ("/etc/passwd", "outside of the project")] {
+        project.config(|config| config["protect"] = json!([glob]));
+        let said = format!("`protect` has the glob `{glob}`, which ");
+        project.run(&["task", "list"]).exits(2).says(&said).says(words);
+    }
+}
+
+#[test]
+fn an_error_in_settings_found_further_up_names_the_file_as_it_is_found() {
+    let project = Project::new(RIGHT);
+    let file = project.dir.canonicalize().unwrap().join("project.json").display().to_string();
+    let check = |text: &str, place: &str| {
+        project.write("project.json", text);
+        for args in [&["task", "list"][..], &["run"], &["overnight"], &["config", "show"], &["status"]] {
+            run_in(&project, "src/deep", args).exits(2).says(&format!("{file}{place}"));
+            run_in(&project, "", args).exits(2).says(&format!("error: project.json{place}"));
+        }
+        let found = run_in(&project, "src/deep", &["doctor"]);
+        assert!(found.stdout.contains(&format!("{file}{place}")), "{}", found.stdout);
+        run_in(&project, "../out", &["-C", &project.dir.display().to_string(), "task", "list"]).exits(2).says(&file);
+    };
+    check("{\n  \"jobs\": 2,\n}", ":3:1: ");
+    check(r#"{"jobs":0}"#, ": `jobs` is 1 to 1024");
+}
+
+#[test]
+fn where_another_night_is_asked_for_than_the_one_that_was_killed_there_are_two_commands() {
+    let project = Project::new(&format!("[ -e $OUT/begun ] || {{ touch $OUT/begun; exec sleep 300; }}; {RIGHT}"));
+    project.tasks(&[task("a"), task("b")]);
+    let mut night = project.start(&["overnight"]);
+    project.await_told("begun");
+    night.kill();
+    let ran = project.run(&["overnight", "--for", "5m", "a"]);
+    ran.exits(2).says("was killed before it was done. It was asked for every open task");
+    ran.says("\n  reflexion overnight --resume\n").says("\n  reflexion overnight --for 5m a --new\n");
+    project.run(&["overnight", "--for", "5m", "a", "--new"]).exits(0);
+}
+
+#[test]
+fn two_checks_of_one_name_are_refused_where_the_second_one_stands() {
+    let project = Project::new(RIGHT);
+    let two = json!([{ "name": "x", "run": "true" }, { "name": "x", "run": "false" }]);
+    let edit = |fields: serde_json::Value| project.run(&["task", "edit", "a", &fields.to_string()]);
+    edit(json!({ "checks": two })).exits(2).says("there are two checks named `x`");
+    project.config(|config| config["checks"] = json!([{ "name": "check-1", "run": "true" }]));
+    let add = project.run(&["task", "add", "y", "--check", "true", "--no-check"]);
+    add.exits(2).says("it has a check named `check-1`, and so has the project").says("give this one another name");
+    edit(json!({ "checks": [{ "name": "check-1", "run": "true" }] })).exits(2).says("and so has the project");
+    let part = |name: &str| json!([{ "id": "p", "title": "P", "checks": [{ "name": name, "run": "true" }] }]);
+    edit(json!({ "subtasks": part("check-1") })).exits(2).says("its part `p` has a check named `check-1`");
+    // What nobody added by a command is refused before anything begins.
+    project.config(|config| config["checks"] = json!([{ "name": "answer", "run": "true" }]));
+    for args in [&["run"][..], &["run", "--dry-run"], &["overnight"], &["run", "a"]] {
+        project.run(args).exits(2).says("task `a`: it has a check named `answer`, and so has the project");
+    }
+    assert!(!project.dir.join(".reflection/runs").exists());
+    project.tasks(&[with(task("a"), json!({ "checks": two }))]);
+    project.run(&["run"]).exits(1).says("tasks.jsonl:1: there are two checks named `x`");
+    project.config(|config| config["checks"] = two.clone());
+    project.run(&["task", "list"]).exits(2).says("project.json:1:").says("there are two checks named `x`");
+}
+
+#[test]
+fn a_bug_with_a_red_check_is_told_how_changed_tests_alone_do_not_count() {
+    let project = Project::new(RIGHT);
+    let add = |id: &str, more: &[&str]| {
+        let args = [&["task", "add", "Fix it", "--id", id, "--check", "exit 1"], more].concat();
+        project.run(&args).exits(0).says("is red at the base").stderr.clone()
+    };
+    let line = |id: &str| format!("reflexion task edit {id} '{{\"expects\":\"fix\"}}'");
+    assert!(add("one", &["--type", "bug"]).contains(&line("one")));
+    assert!(!add("two", &["--type", "bug", "--expects", "fix"]).contains(&line("two")));
+    assert!(!add("three", &["--type", "bug", "--expects", "change"]).contains(&line("three")));
+    assert!(!add("four", &["--type", "feature"]).contains(&line("four")));
+}

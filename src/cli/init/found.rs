@@ -70,7 +70,7 @@ impl Found {
 }
 
 /// A word for `sh`, quoted only if it has to be.
-pub(super) fn quoted(word: &str) -> String {
+pub(in crate::cli) fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./+@%:,=".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         return word.to_owned();

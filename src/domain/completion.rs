@@ -74,9 +74,8 @@ impl GateReport {
 /// ```
 #[must_use]
 pub fn gates_in_words(text: &str) -> String {
-    GATES.iter().fold(text.to_owned(), |text, (gate, about)| match text.contains(gate) {
-        true => text.replace(&format!("{gate}: "), &format!("{about}: ")),
-        false => text,
+    GATES.iter().fold(text.to_owned(), |text, (gate, about)| {
+        if text.contains(gate) { text.replace(&format!("{gate}: "), &format!("{about}: ")) } else { text }
     })
 }
 

@@ -69,7 +69,10 @@ fn an_option_that_is_given_anew_takes_the_place_of_the_one_it_had_and_stays() {
 #[test]
 fn the_same_command_with_tasks_goes_on_with_a_night_that_was_killed() {
     let project = killed(&["b", "a"]);
-    project.run(&["overnight", "a"]).exits(2).says("goes on with the tasks that it had");
+    project
+        .run(&["overnight", "a"])
+        .exits(2)
+        .says("It was asked for `a`, `b`, and this one is asked for something else");
     project.run(&["overnight", "a", "b"]).exits(0).says("did not come to its end; it goes on");
 }
 

@@ -433,7 +433,9 @@ fn is_renamed((old, before): (&str, &FailedTest), (new, now): (&str, &FailedTest
     let [new_code, new_place, new_words] = now.as_slice() else { return false };
     let last = |id: &'_ str| id.rsplit(['/', ':', '>', '.', ' ']).next().unwrap_or_default().to_owned();
     let says_something = !code.is_empty() || !words.is_empty();
-    says_something && (code, words) == (new_code, new_words) && (place == new_place || last(old) == last(new))
+    says_something
+        && (code, words) == (new_code, new_words)
+        && (!place.is_empty() && place == new_place || last(old) == last(new))
 }
 
 impl Signature {

@@ -51,7 +51,7 @@ pub fn mutant(path: &str, line: &str) -> Option<Mutant> {
 }
 
 /// What a file's code does that a mistake could turn against somebody although it is kept from writing outside of its directory, if anything:
-/// it starts or ends programs, or talks to servers and databases. Remarks do nothing.
+/// it starts or ends programs, or talks to servers and databases. Remarks do nothing, and tests among the code are none of it.
 ///
 /// ```
 /// # use reflexion::toolchain::effect;
@@ -60,6 +60,8 @@ pub fn mutant(path: &str, line: &str) -> Option<Mutant> {
 /// ```
 #[must_use]
 pub fn effect(path: &str, text: &str) -> Option<String> {
+    let apart = inline_tests(path, text);
+    let text = apart.as_ref().map_or(text, |apart| &apart.code);
     let code = text.lines().zip(remarks(path, text)).filter(|(_, is_remark)| !is_remark);
     code.into_iter().find_map(|(line, _)| {
         let code = blanked(path, line, Blank::Remarks);
@@ -261,6 +263,7 @@ mod tests {
             ("a.py", "\"\"\"According to the system platform\"\"\""),
             ("a.py", "def f():\n    '''It may\n    subprocess.run(x).\n    '''\n"),
             ("a.js", "map.delete(key); fs.rmSync(dir)"),
+            ("a.rs", "fn a() {}\n#[cfg(test)]\nmod tests {\n    fn b() { Command::new(c); }\n}\n"),
         ] {
             assert_eq!(effect(path, text), None, "{text}");
         }

@@ -5,7 +5,7 @@ use super::table::table;
 
 /// Of each line of a file, whether it is part of a remark of several lines.
 ///
-/// A remark begins where a line does. A doc string with examples that a tool runs is none.
+/// A remark begins where a line does. Examples in it that a tool runs are none.
 ///
 /// ```
 /// # use reflexion::toolchain::remarks;
@@ -29,17 +29,23 @@ pub fn remarks(path: &str, text: &str) -> Vec<bool> {
         };
         let (end, behind) = closed(remark, rest, &lines[at + 1..]);
         let last = at + end;
-        let has_examples = || {
-            let is_example = |line: &&str| remark.unless.as_ref().is_some_and(|unless| unless.is_match(line));
-            lines[at..=last].iter().any(is_example)
-        };
-        if is_remark && behind.trim().is_empty() && !has_examples() {
-            found[at..=last].fill(true);
+        if is_remark && behind.trim().is_empty() {
+            without_examples(remark, &lines[at..=last], &mut found[at..=last]);
         }
         before = lines[last];
         at = last + 1;
     }
     found
+}
+
+/// Marks the lines of a remark, but for examples: from a line that begins one to the next empty one.
+fn without_examples(remark: &Remark, lines: &[&str], found: &mut [bool]) {
+    let begins = |line: &str| remark.unless.as_ref().is_some_and(|unless| unless.is_match(line));
+    let mut is_example = false;
+    for (line, found) in lines.iter().zip(found) {
+        is_example = begins(line) || is_example && !line.trim().is_empty();
+        *found = !is_example;
+    }
 }
 
 /// Where something of several lines begins.
@@ -99,7 +105,7 @@ mod tests {
     fn texts_and_examples_that_are_run_are_none() {
         check("a.py", "X = \"\"\"\ntext\n\"\"\"\ndef f():\n    return 1\n", &[]);
         check("a.py", "X = 1\n\"\"\"Words\"\"\"\n", &[]);
-        check("a.py", "def f():\n    \"\"\"Words.\n\n    >>> f()\n    1\n    \"\"\"\n", &[]);
+        check("a.py", "def f():\n    \"\"\"Words.\n\n    >>> f()\n    1\n\n    More.\n    \"\"\"\n", &[2, 3, 6, 7, 8]);
         check("a.js", "const all = ['src/**/*.js'];\n/* a */ let b = 1;\n", &[]);
         check("a.go", "/* a\n*/ func b() {}\n", &[]);
         check("a.md", "/* a */\n", &[]);

@@ -40,9 +40,7 @@ impl Outcome {
             let known = base.and_then(|base| base.signature.counted.as_ref());
             let is_new =
                 |test: &String| !before.contains(test) && known.is_none_or(|known| !known.failing.contains_key(test));
-            let breaks =
-                |failed: &FailedTest| parts.is_in_old_code(failed.frame.as_ref()) && !is_about_a_name(&failed.how);
-            let shows = |failed: &FailedTest| asserts(failed, parts) || breaks(failed);
+            let shows = |failed: &FailedTest| asserts(failed, parts) || parts.is_in_old_code(failed.frame.as_ref());
             counted.failing.iter().any(|(test, failed)| is_new(test) && shows(failed))
         })
     }

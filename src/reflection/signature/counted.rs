@@ -184,8 +184,8 @@ fn unittest(lines: &[&str], output: &str) -> Option<CountedTests> {
 }
 
 fn pytest(lines: &[&str], output: &str) -> Option<CountedTests> {
-    pattern!(TOTAL, r"^(?:=+ )?((?:\d+ [a-z]+(?:, )?)+) in [\d.]+s");
-    pattern!(COUNT, r"(\d+) (failed|passed|error|errors|xpassed)\b");
+    pattern!(TOTAL, r"^(?:=+ )?((?:\d+ [a-z]+(?: [a-z]+)?(?:, )?)+) in [\d.]+s");
+    pattern!(COUNT, r"(\d+) (failed|passed|error|errors|xpassed)(?:,|$)");
     pattern!(STOPPED, r"^!+ (?:stopping after \d+ failures|.*Interrupted: ).*!+$");
     // What else fails is not known.
     if lines.iter().any(|line| STOPPED.is_match(line)) {
@@ -266,6 +266,10 @@ mod tests {
         check("pytest", &pytest, Some((4, &four)));
         check("pytest", &pytest.replace("4 failed in", "4 failed, 3 passed, 1 skipped in"), Some((7, &four)));
         check("pytest", &pytest.replace("4 failed in", "5 failed in"), None);
+        let subtests = pytest.replace("4 failed in", "4 failed, 3 passed, 15 deselected, 41 subtests passed in");
+        check("pytest", &subtests, Some((7, &four)));
+        let stopped = pytest.replace("4 failed in", "!!! stopping after 4 failures !!!\n4 failed in");
+        check("pytest", &stopped, None);
         check("cargo test", &pytest, None);
     }
 

@@ -76,8 +76,8 @@ pub(super) fn runs(command: &str, file: &str) -> bool {
             let run = run.replace('.', "/");
             is_file(&format!("{run}.py")) || is_file(&format!("{run}/__main__.py"))
         };
-        let is_interpreter = |word: &&str| INTERPRETERS.contains(&name(word).as_str());
-        let behind = words.iter().position(|word| is_interpreter(&word)).map(|at| &words[at..]);
+        let is_interpreter = |word: &str| INTERPRETERS.contains(&name(word).as_str());
+        let behind = words.iter().position(|word| is_interpreter(word)).map(|at| &words[at..]);
         let is_run = |words: &[&str]| match words.iter().position(|word| *word == "-m") {
             Some(at) if name(words[0]).starts_with("python") => words.get(at + 1).is_some_and(|word| is_module(word)),
             // What follows the first path is for the program that this is. Values of options look like none.

@@ -38,6 +38,7 @@ pub use mutant::effect;
 pub use mutant::imports_more;
 pub use mutant::mutant;
 pub use mutant::says_an_assertion_failed;
+pub use mutant::says_it_was_denied;
 pub use mutant::with_line;
 pub use opens::is_assertion;
 pub use opens::is_test_attribute;

@@ -133,6 +133,18 @@ pub fn says_an_assertion_failed(line: &str) -> bool {
     table().assertions.iter().any(|pattern| pattern.is_match(line))
 }
 
+/// Whether a line of a failing check says that the system kept a program from something.
+///
+/// ```
+/// # use reflexion::toolchain::says_it_was_denied;
+/// assert!(says_it_was_denied("PermissionError: [Errno 13] Permission denied: '/tmp/log'"));
+/// assert!(!says_it_was_denied("AssertionError: 3 != 4"));
+/// ```
+#[must_use]
+pub fn says_it_was_denied(line: &str) -> bool {
+    table().denied.iter().any(|pattern| pattern.is_match(line))
+}
+
 /// The whole number that stands in a text, and one more, with what is around it.
 fn one_more(text: &str) -> Option<String> {
     let digits = text.find(|c: char| c.is_ascii_digit())?;

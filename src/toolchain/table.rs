@@ -60,6 +60,7 @@ struct File {
     mutations: Vec<Mutation>,
     not_mutated: Vec<Pattern>,
     effects: Vec<Pattern>,
+    denied: Vec<Pattern>,
     remark: Vec<Remark>,
     takes_tests: Vec<String>,
     takes_modules: Vec<String>,
@@ -254,6 +255,7 @@ pub(super) struct Table {
     pub(super) mutations: Vec<Mutation>,
     pub(super) not_mutated: Vec<Pattern>,
     pub(super) effects: Vec<Pattern>,
+    pub(super) denied: Vec<Pattern>,
     pub(super) stand_ins: GlobSet,
     pub(super) holds_paths: GlobSet,
     pub(super) build_caches: Vec<BuildCache>,
@@ -340,6 +342,7 @@ impl Table {
             table.mutations.extend(file.mutations);
             table.not_mutated.extend(file.not_mutated);
             table.effects.extend(file.effects);
+            table.denied.extend(file.denied);
             table.takes_tests.extend(file.takes_tests);
             table.takes_modules.extend(file.takes_modules);
             table.compares.extend(file.compares);
@@ -434,7 +437,8 @@ mod tests {
             let inline = file.inline.iter().flat_map(|inline| [&inline.begins, &inline.ends]);
             let review = file.review.patterns.iter().chain(&file.marks.off_lines).chain(&file.marks.only_lines);
             let mutation = file.mutations.iter().map(|mutation| &mutation.from);
-            let mutants = mutation.chain(&file.not_mutated).chain(&file.effects).chain(&file.assertions);
+            let mutants =
+                mutation.chain(&file.not_mutated).chain(&file.effects).chain(&file.denied).chain(&file.assertions);
             let remarks = file.remark.iter().flat_map(|remark| remark.after.iter().chain(&remark.unless));
             for pattern in review.chain(&file.missing_names).chain(inline).chain(mutants).chain(remarks) {
                 assert!(pattern.regex().is_some(), "{name}.toml: {pattern:?}");

@@ -25,7 +25,7 @@ pub(super) fn is_about_its_directory(name: &Name) -> bool {
     const NAMES: [&str; 10] =
         ["readme", "changelog", "changes", "contributing", "license", "licence", "notice", "todo", "notes", "history"];
     let is_page = |stem: &str| NAMES.iter().any(|known| stem.starts_with(known));
-    is_page(&name.stem()) || name.under(&["docs", "doc", "documentation"])
+    is_page(name.stem()) || name.under(&["docs", "doc", "documentation"])
 }
 
 /// Lists of dependencies and build rules that only end like prose.

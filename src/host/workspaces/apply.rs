@@ -41,7 +41,7 @@ pub(super) async fn apply(
     cancel: &CancellationToken,
 ) -> Result<Applied, WorkspaceError> {
     let bench = Bench::take(layout)?;
-    let planned = unless(cancel, plan(layout, &bench, run, task)).await?;
+    let planned = Box::pin(unless(cancel, plan(layout, &bench, run, task))).await?;
     let Planned { applied, repository, change } = planned;
     if let Some(change) = change {
         all_or_nothing(&repository, bench, change, cancel).await?;

@@ -148,6 +148,6 @@ impl Workspaces for HostWorkspaces {
     }
 
     async fn apply(&self, run: &RunId, task: &TaskId, cancel: &CancellationToken) -> Result<Applied, WorkspaceError> {
-        apply::apply(&self.shared.layout, run, task, cancel).await
+        Box::pin(apply::apply(&self.shared.layout, run, task, cancel)).await
     }
 }

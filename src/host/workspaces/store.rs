@@ -205,7 +205,7 @@ fn is_known(state: &Root, known: &Root) -> std::io::Result<bool> {
 fn make_known(store: &Root, known: &Root) -> std::io::Result<()> {
     let mut random = [0_u8; 32];
     getrandom::fill(&mut random).map_err(|error| std::io::Error::other(format!("there is no randomness: {error}")))?;
-    let id: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
+    let id = format!("{:x}", Sha256::digest(random));
     known.put(&known_as(id.as_bytes()), b"")?;
     store.put(Path::new(ID), id.as_bytes())
 }

@@ -113,10 +113,12 @@ impl Runs<'_> {
         let found = self.taken_back(&files, parts, proven.proof).await?;
         let hunks = found.hunks(&files);
         let shown = |place: &str| shorten(&one_line(place), 120).into_owned();
-        let because = match hunks.words(shown) {
-            Some(words) => format!("{}; {words}", proven.because),
-            None => proven.because.clone(),
+        let words = hunks.words(shown);
+        let walls = match &self.walls {
+            Walls::Fail(because) => Some(format!("which lines the checks notice was not tried: {because}")),
+            Walls::Unknown | Walls::Pass => None,
         };
+        let because = std::iter::once(proven.because.clone()).chain(words).chain(walls).collect::<Vec<_>>().join("; ");
         Ok((Judgement { because, ..proven }, Some(hunks).filter(|hunks| !hunks.is_empty())))
     }
 

@@ -376,7 +376,8 @@ impl TaskRun {
         /// Words that may be one are looked up in the tree at most so often.
         const LOOKED_UP: usize = 256;
         let (workspace, prefix) = (&prepared.workspace, prepared.workspace.prefix());
-        let mut level: String = checks.iter().map(|check| format!("{}\n", check.spec.run)).collect();
+        let commands: Vec<String> = checks.iter().map(|check| check.spec.run.to_string()).collect();
+        let mut level = commands.join("\n");
         let (mut all, mut seen) = (Scripts::default(), BTreeSet::new());
         for _ in 0..LEVELS {
             let mut next = String::new();

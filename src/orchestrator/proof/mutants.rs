@@ -1,6 +1,7 @@
 //! Mistakes in new code: do its tests notice them? Nobody wrote such a program, so it is run where it can write to nothing but its room.
 
 use super::Runs;
+use super::Walls;
 use super::Within;
 use super::contradiction_alone;
 use super::outcome::Outcome;
@@ -66,8 +67,12 @@ impl Runs<'_> {
         }
         .to_owned();
         for mistake in mistakes {
-            // One may take a run with the new tests, one with the old, and both again.
-            if self.counted.runs + 2 > proving.max_runs || tried.survived + tried.killed == MUTANTS {
+            // One may take a run with the new tests, one with the old, and both again; the first red one is compared with the whole change.
+            let most = if matches!(self.walls, Walls::Unknown) { 5 } else { 4 };
+            if matches!(self.walls, Walls::Fail(_))
+                || self.counted.runs + most > proving.max_runs
+                || tried.survived + tried.killed == MUTANTS
+            {
                 break;
             }
             let killed = match self.kills(parts, &mistake).await? {

@@ -40,7 +40,8 @@ impl Outcome {
             let known = base.and_then(|base| base.signature.counted.as_ref());
             let is_new =
                 |test: &String| !before.contains(test) && known.is_none_or(|known| !known.failing.contains_key(test));
-            let shows = |failed: &FailedTest| asserts(failed, parts) || parts.is_in_old_code(failed.frame.as_ref());
+            let shows =
+                |failed: &FailedTest| asserts(check, failed, parts) || parts.is_in_old_code(failed.frame.as_ref());
             counted.failing.iter().any(|(test, failed)| is_new(test) && shows(failed))
         })
     }
@@ -78,7 +79,7 @@ impl Outcome {
                 })
             };
             if let Some(counted) = &check.signature.counted {
-                return counted.failing.iter().any(|(test, failed)| !known(test) && asserts(failed, parts));
+                return counted.failing.iter().any(|(test, failed)| !known(test) && asserts(check, failed, parts));
             }
             check.signature.tests.iter().any(|test| !known(test)) && asserts_somewhere(check)
         })
@@ -86,8 +87,10 @@ impl Outcome {
 }
 
 /// Whether a test fails by what it asserts, and not by what the code asserts of what it is given.
-fn asserts(failed: &FailedTest, parts: &Parts) -> bool {
-    says_an_assertion_failed(failed) && !parts.is_in_code(failed.frame.as_ref())
+fn asserts(check: &CheckReport, failed: &FailedTest, parts: &Parts) -> bool {
+    // A test of Go says in words of its own what is wrong; whatever breaks in it is a panic, which ends all of them.
+    let says_so = || check.signature.tool == "go test" && failed.frame.is_some() && failed.how.starts_with('\u{1f}');
+    (says_an_assertion_failed(failed) || says_so()) && !parts.is_in_code(failed.frame.as_ref())
 }
 
 /// The same of a whole output, where it is not known which test says what.
@@ -133,6 +136,10 @@ impl Outcome {
         let says = |check: &CheckReport| read(check, check.at_base(whole));
         match self.is_red {
             false => Reading::Green,
+            // What the walls keep the rest from says nothing of what was taken back.
+            true if self.red.iter().any(|check| check.output.text().lines().any(toolchain::says_it_was_denied)) => {
+                Reading::Entangled
+            }
             true if self.red.iter().any(|check| says(check) == Reading::Red) => Reading::Red,
             true => Reading::Entangled,
         }

@@ -9,6 +9,7 @@ use super::go;
 use super::javascript_tests;
 use super::mask::mask;
 use super::python::pytest_each;
+use super::python::pytest_parts;
 use super::python::test_id;
 use super::python::traceback;
 use super::reader::place;
@@ -202,7 +203,9 @@ fn pytest(lines: &[&str], output: &str) -> Option<CountedTests> {
     let failing: BTreeMap<String, FailedTest> =
         each.iter().map(|(test, found)| (test.clone(), failed_test(test.clone(), found, output))).collect();
     let known = red > 0 && each.len() == red && failing.len() == red;
-    known.then(|| CountedTests { ran: Some(counts.iter().map(|(n, _)| n).sum()), failing, ..CountedTests::default() })
+    let all: usize = counts.iter().map(|(n, _)| n).sum();
+    let ran = Some(all.saturating_sub(pytest_parts(lines)));
+    known.then(|| CountedTests { ran, failing, ..CountedTests::default() })
 }
 
 /// The captures of the only line that matches.
@@ -268,6 +271,14 @@ mod tests {
         check("pytest", &pytest.replace("4 failed in", "5 failed in"), None);
         let subtests = pytest.replace("4 failed in", "4 failed, 3 passed, 15 deselected, 41 subtests passed in");
         check("pytest", &subtests, Some((7, &four)));
+        let parts = pytest.replace("FAILED test_calc.py::test_ratio", "SUBFAILED(i=1) test_calc.py::test_add");
+        let five = [
+            "test_calc.py::TestMore::test_twice[1]",
+            "test_calc.py::TestMore::test_twice[2]",
+            "test_calc.py::test_add",
+            "test_calc.py::test_add (i=1)",
+        ];
+        check("pytest", &parts.replace("4 failed in", "4 failed, 3 passed in"), Some((6, &five)));
         let stopped = pytest.replace("4 failed in", "!!! stopping after 4 failures !!!\n4 failed in");
         check("pytest", &stopped, None);
         check("cargo test", &pytest, None);
@@ -349,7 +360,10 @@ mod tests {
         check_each(
             "each-tape",
             Some(3),
-            &["is five | is five | a.js:3 | ", "is one | is one | a.js:2 | "],
+            &[
+                "is five | is five | a.js:3 | expected equal: <n>, actual: <n>",
+                "is one | is one | a.js:2 | expected equal: <n>, actual: <n>",
+            ],
             Some(&["fine"]),
         );
         check_each(

@@ -168,11 +168,17 @@ pub(super) fn tap_failure(told: &[&str]) -> Found {
         Some(block) => block.iter().map(|line| line.trim()).filter(|line| !line.is_empty()).collect(),
         None => value("error").into_iter().collect(),
     };
+    // Other programs than node say only what was compared.
+    let compared = value("operator").filter(|_| words.is_empty());
+    let compared = compared.map(|operator| {
+        let shown = |key: &str| value(key).unwrap_or_default();
+        format!("expected {operator}: {}, actual: {}", shown("expected"), shown("actual"))
+    });
     let code = value("name").filter(|name| *name != "Error").or(value("code"));
     Found {
         code: code.map(str::to_owned),
-        message: words.first().map(|line| line.trim_end_matches(':').to_owned()),
-        detail: joined(words.iter().take(3).copied()),
+        message: words.first().map(|line| line.trim_end_matches(':').to_owned()).or_else(|| compared.clone()),
+        detail: joined(words.iter().take(3).copied()).or(compared),
         frame: frame(told).or_else(|| tap_stack(told)),
         ..Found::default()
     }

@@ -85,9 +85,29 @@ pattern!(HEADING, r"^_{3,} (.+?) _{3,}$");
 pattern!(BORDER, r"^(?:_{3,} .+ _{3,}|=+ .+ =+|-{3,} Captured .+ -{3,})$");
 
 /// Every test that pytest's summary names, with its failure.
+/// The ids in pytest's list of what failed; a part of a test (`subTest`) has its own.
+fn listed(lines: &[&str]) -> Vec<String> {
+    let mut ids = names(lines, &FAILED);
+    ids.extend(lines.iter().filter_map(|line| subtest(line)));
+    ids
+}
+
+/// `SUBFAILED[words](i=1) test_calc.py::T::test_add - …`: as its heading has it.
+fn subtest(line: &str) -> Option<String> {
+    pattern!(PART, r"^SUBFAIL(?:ED)?(\[.*?\])? ?(\(.*?\))? ([^\s:]\S*)(?: - .*)?$");
+    let part = PART.captures(line)?;
+    let words: Vec<&str> = [3, 1, 2].into_iter().filter_map(|at| Some(part.get(at)?.as_str())).collect();
+    Some(words.join(" "))
+}
+
+/// How many parts of tests failed: the test itself is counted beside them.
+pub(super) fn pytest_parts(lines: &[&str]) -> usize {
+    lines.iter().filter(|line| subtest(line).is_some()).count()
+}
+
 pub(super) fn pytest_each(lines: &[&str]) -> Vec<(String, Found)> {
     let Some(summary) = last_match(lines, &SUMMARY) else { return Vec::new() };
-    names(&lines[summary..], &FAILED).into_iter().map(|test| (test.clone(), pytest_why(lines, &test))).collect()
+    listed(&lines[summary..]).into_iter().map(|test| (test.clone(), pytest_why(lines, &test))).collect()
 }
 
 fn pytest_why(lines: &[&str], test: &str) -> Found {
@@ -106,11 +126,11 @@ fn pytest_why(lines: &[&str], test: &str) -> Found {
 pub(super) fn pytest(lines: &[&str]) -> Option<Found> {
     pattern!(
         MARK,
-        r"^(?:=+ (?:test session starts|FAILURES|ERRORS|short test summary info) =+|(?:=+ )?(?:\d+ (?:failed|passed|skipped|deselected|xfailed|xpassed|warnings?|errors?)(?:, )?)+ in [\d.]+s.*|(?:=+ )?no tests ran in .*)$"
+        r"^(?:=+ (?:test session starts|FAILURES|ERRORS|short test summary info) =+|(?:=+ )?(?:\d+ (?:failed|passed|skipped|deselected|xfailed|xpassed|warnings?|errors?|subtests (?:passed|failed|skipped))(?:, )?)+ in [\d.]+s.*|(?:=+ )?no tests ran in .*)$"
     );
     let last_mark = last_match(lines, &MARK)?;
     let summary = last_match(lines, &SUMMARY).unwrap_or(0);
-    let mut tests = names(&lines[summary..], &FAILED);
+    let mut tests = listed(&lines[summary..]);
     if tests.is_empty() {
         tests = names(lines, &HEADING);
     }

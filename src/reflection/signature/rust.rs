@@ -89,10 +89,16 @@ pub(super) fn libtest(lines: &[&str]) -> Option<Found> {
     Some(Found { tool: "cargo test", tests, last_mark, ..why })
 }
 
-/// A test that returned an error.
+/// A test that returned an error, or should have panicked and has not.
 pub(super) fn error(told: &[&str]) -> Option<Found> {
-    let message = told.iter().find_map(|line| line.strip_prefix("Error: "))?;
-    Some(Found { message: Some(message.to_owned()), detail: Some(message.to_owned()), ..Found::default() })
+    // `note: test did not panic as expected at src/lib.rs:4:8`, of one that should.
+    let note = |line: &&&str| line.starts_with("note: ") && line.contains("as expected");
+    let message = told.iter().find_map(|line| line.strip_prefix("Error: ")).map(str::to_owned);
+    let message = message.or_else(|| {
+        let line = told.iter().find(note)?.trim_start_matches("note: ");
+        Some(line.split(" at ").next().unwrap_or(line).to_owned())
+    })?;
+    Some(Found { detail: Some(message.clone()), message: Some(message), ..Found::default() })
 }
 
 /// `cargo nextest`.

@@ -68,7 +68,7 @@ impl Proof {
         match self {
             Self::TurnedGreen => "red turned green",
             Self::NewTest => "a new test fails without the change",
-            Self::StayedGreen => "no check shows that it does what was asked",
+            Self::StayedGreen => "whether it does what was asked is not proven",
             Self::TestsAdapted => "it is green only with tests, or what decides how they run, as it changed them",
         }
     }

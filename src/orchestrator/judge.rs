@@ -30,6 +30,8 @@ pub struct Evidence<'a> {
     pub part: Part,
     /// What kind of change confirms the task.
     pub expects: Expects,
+    /// Whether the task is of a kind that is not about what is red: then a test of the project that turns green is somebody else's.
+    pub is_new_work: bool,
     /// What the task permits.
     pub allow: &'a [Allow],
     /// Why the agent stopped.
@@ -79,7 +81,8 @@ pub struct Judgement {
 }
 
 /// What the agent is to do where tests were not run, or not to their end.
-pub(super) const RUN_ALL: &str = "Let all tests of the base run to their end, and make them pass by changing the code";
+pub(super) const RUN_ALL: &str =
+    "Let all tests of the base run to their end, as they were; those that failed before may still fail";
 
 /// What a confirmation hangs on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -165,8 +168,13 @@ pub fn judge(evidence: &Evidence<'_>) -> Judgement {
         return Judgement { because, ..unverifiable(evidence) };
     }
     let turned = counted.iter().copied().find(|&i| checks[i].turned_green(baseline));
+    let own = checks.iter().any(|check| check.scope == CheckScope::Task);
+    let is_about = |i: &usize| !evidence.is_new_work || own && checks[*i].scope == CheckScope::Task;
     let red: Vec<&CheckReport> = (0..checks.len()).filter(known_red).map(|i| &checks[i]).collect();
-    let judgement = match (turned.or(by_test), evidence.expects) {
+    let all_turned =
+        turned.into_iter().chain(by_test).chain(counted.iter().copied().filter(|&i| checks[i].turned_green(baseline)));
+    let all_turned: Vec<usize> = all_turned.collect();
+    let judgement = match (all_turned.iter().copied().find(is_about), evidence.expects) {
         (None, Expects::Fix) => {
             let because = format!(
                 "a fix was asked for, and no check that was red turned green{}",
@@ -176,14 +184,8 @@ pub fn judge(evidence: &Evidence<'_>) -> Judgement {
             refuted(evidence, None, because).with_todo(todo)
         }
         (Some(i), _) => {
-            let (name, red) = (&checks[i].spec.name, as_before(&red, baseline, Some(&checks[i])));
-            confirmed(
-                Proof::TurnedGreen,
-                match checks[i].tests_turned(baseline).as_slice() {
-                    [] => format!("check `{name}` was red and is green now{red}"),
-                    tests => format!("{} in check `{name}`{red}", passing(tests)),
-                },
-            )
+            let red = as_before(&red, baseline, Some(&checks[i]));
+            confirmed(Proof::TurnedGreen, format!("{}{red}", has_turned(&checks[i], baseline)))
         }
         (None, _) => {
             let because = match (red.is_empty(), counted.is_empty()) {
@@ -191,7 +193,11 @@ pub fn judge(evidence: &Evidence<'_>) -> Judgement {
                 (false, true) => "no test fails that did not fail before".to_owned(),
                 (false, false) => "every other check was green before and is green still".to_owned(),
             };
-            confirmed(Proof::StayedGreen, format!("{because}{}", as_before(&red, baseline, None)))
+            let unasked = match all_turned.first() {
+                Some(&i) => format!("; {}, which is not what was asked for", has_turned(&checks[i], baseline)),
+                None => String::new(),
+            };
+            confirmed(Proof::StayedGreen, format!("{because}{}{unasked}", as_before(&red, baseline, None)))
         }
     };
     if judgement.verdict != Verdict::Confirmed {
@@ -244,18 +250,18 @@ fn as_before(red: &[&CheckReport], baseline: &[CheckReport], named: Option<&Chec
             let is_cut = toolchain::summaries(&check.output.text()).last().is_some_and(|said| !said.whole);
             is_cut || check.signature.counted.as_ref().is_some_and(|counted| counted.stopped)
         };
-        if check.at_base(baseline).is_some_and(stops) {
-            return format!(
-                "; check `{name}` is red as it was before, and stops at a failure: what stands behind it was not run, before and now"
-            );
-        }
+        let stops = if check.at_base(baseline).is_some_and(stops) {
+            ", and stops at a failure, so that what stands behind it was not run, before and now"
+        } else {
+            ""
+        };
         let Some((now, before)) = failing(check, baseline) else {
-            return format!("; check `{name}` is red as it was before");
+            return format!("; check `{name}` is red as it was before{stops}");
         };
         let turned = check.tests_turned(baseline);
         let is_named = named.is_some_and(|named| std::ptr::eq(named, *check));
         let turned = if turned.is_empty() || is_named { String::new() } else { format!("; {}", passing(&turned)) };
-        format!("; check `{name}` is still red, only by tests that failed before ({now} of {before}{turned})")
+        format!("{turned}; check `{name}` is still red, only by tests that failed before ({now} of {before}){stops}")
     };
     let words: String = red.iter().map(of).collect();
     if words.is_empty() { words } else { format!("{words}, which says nothing of the work") }
@@ -265,6 +271,15 @@ fn as_before(red: &[&CheckReport], baseline: &[CheckReport], named: Option<&Chec
 fn failing(check: &CheckReport, baseline: &[CheckReport]) -> Option<(usize, usize)> {
     let count = |check: &CheckReport| Some(check.signature.counted.as_ref()?.failing.len()).filter(|count| *count > 0);
     Some((count(check)?, count(check.at_base(baseline)?)?))
+}
+
+/// `check `x` was red and is green now`, or the tests of it that do.
+fn has_turned(check: &CheckReport, baseline: &[CheckReport]) -> String {
+    let name = &check.spec.name;
+    match check.tests_turned(baseline).as_slice() {
+        [] => format!("check `{name}` was red and is green now"),
+        tests => format!("{} in check `{name}`", passing(tests)),
+    }
 }
 
 /// `test `a` was red and passes now`.
@@ -464,6 +479,7 @@ mod tests {
             change: &change,
             part: case.part,
             expects: case.expects,
+            is_new_work: false,
             allow: &[],
             ending: &case.ending,
             protected: &[],
@@ -548,7 +564,7 @@ mod tests {
         };
         let (base, now) = (pytest(&["a", "b", "c"], &[]), pytest(&["b", "c"], &["a"]));
         let said = as_before(&[&now], std::slice::from_ref(&base), None);
-        let expected = "; check `pytest` is still red, only by tests that failed before (2 of 3; test `a` was red and passes now), \
+        let expected = "; test `a` was red and passes now; check `pytest` is still red, only by tests that failed before (2 of 3), \
                         which says nothing of the work";
         assert_eq!(said, expected);
         let said = as_before(&[&now], std::slice::from_ref(&base), Some(&now));

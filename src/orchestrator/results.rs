@@ -71,13 +71,19 @@ pub(super) fn runs(command: &str, file: &str) -> bool {
             let before = file.strip_suffix(run.trim_start_matches("./"));
             !run.is_empty() && before.is_some_and(|before| before.is_empty() || before.ends_with('/'))
         };
+        let is_setting = |word: &&&str| word.contains('=') || BEFORE_A_PROGRAM.contains(*word);
         // `python -m qa.all`
         let is_module = |run: &str| {
             let run = run.replace('.', "/");
             is_file(&format!("{run}.py")) || is_file(&format!("{run}/__main__.py"))
         };
-        let is_interpreter = |word: &str| INTERPRETERS.contains(&name(word).as_str());
-        let behind = words.iter().position(|word| is_interpreter(word)).map(|at| &words[at..]);
+        // Elsewhere, a dot is a directory.
+        let is_program = |at: usize| words[..at].iter().all(|word| is_setting(&word));
+        let is_interpreter = |at: &usize| {
+            INTERPRETERS.contains(&name(words[*at]).as_str())
+                && (!matches!(words[*at], "." | "source") || is_program(*at))
+        };
+        let behind = (0..words.len()).find(is_interpreter).map(|at| &words[at..]);
         let is_run = |words: &[&str]| match words.iter().position(|word| *word == "-m") {
             Some(at) if name(words[0]).starts_with("python") => words.get(at + 1).is_some_and(|word| is_module(word)),
             // What follows the first path is for the program that this is. Values of options look like none.
@@ -86,7 +92,6 @@ pub(super) fn runs(command: &str, file: &str) -> bool {
                 words[1..].iter().take(end.map_or(usize::MAX, |end| end + 1)).any(|word| is_file(word))
             }
         };
-        let is_setting = |word: &&&str| word.contains('=') || BEFORE_A_PROGRAM.contains(*word);
         // Of programs that are not known, what they are given is the work.
         let program = words.iter().find(|word| !is_setting(word));
         behind.is_some_and(is_run) || program.is_some_and(|program| is_file(program))
@@ -335,6 +340,18 @@ mod tests {
         check("python3 -m unittest", "shop.py", false);
         check("grep -q right answer.txt", "answer.txt", false);
         check("sh qa/all.sh", "other/qa/all.sh.txt", false);
+        for command in [
+            "timeout 60 sh qa/all.sh",
+            "if sh qa/all.sh; then true; fi",
+            "! sh qa/all.sh",
+            "bash -o pipefail qa/all.sh",
+        ] {
+            check(command, "qa/all.sh", true);
+        }
+        check("python3 -X dev qa/all.py cases.py", "qa/all.py", true);
+        check("python3 qa/all.py cases.py", "cases.py", false);
+        check("python3 -m mypy shop.py", "shop.py", false);
+        check("ruff check . shop.py", "shop.py", false);
     }
 
     const RED: (i32, &str) = (1, "Ran 5 tests in 0.001s\n\nFAILED (failures=1)");

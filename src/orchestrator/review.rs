@@ -114,11 +114,15 @@ fn inline_tests(diff: &str) -> Vec<&str> {
     files
 }
 
-/// The files that got lines and lost none.
+/// The files that got lines and lost none, but for imports of more than before.
 fn only_grown(diff: &str) -> BTreeSet<&str> {
-    let of = |sign: char| lines(diff).filter(move |(_, line)| line.starts_with(sign)).map(|(file, _)| file);
-    let lost: BTreeSet<&str> = of('-').collect();
-    of('+').filter(|file| !lost.contains(file)).collect()
+    let added: Vec<(&str, &str)> =
+        lines(diff).filter_map(|(file, line)| Some((file, line.strip_prefix('+')?))).collect();
+    let is_back =
+        |file: &str, old: &str| added.iter().any(|(of, new)| *of == file && toolchain::imports_more(old, new));
+    let removed = lines(diff).filter_map(|(file, line)| Some((file, line.strip_prefix('-')?)));
+    let lost: BTreeSet<&str> = removed.filter(|(file, old)| !is_back(file, old)).map(|(file, _)| file).collect();
+    added.iter().map(|(file, _)| *file).filter(|file| !lost.contains(file)).collect()
 }
 
 /// The lines of a diff that are about a file's content, each with its file.

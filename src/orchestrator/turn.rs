@@ -376,6 +376,12 @@ impl TaskRun {
         Ok(Some(JudgedTurn { judged: Box::new(judged), completion, next }))
     }
 
+    /// Whether the task is of a kind that adds or reshapes something, and so is not about what is red.
+    fn is_new_work(&self) -> bool {
+        let is_plain = self.task.kind.is_empty() || matches!(self.task.kind.as_str(), "task" | "bug");
+        self.task.expects != Expects::Fix && !is_plain
+    }
+
     /// The verdict of the runtime's own evidence.
     fn by_checks(
         &self,
@@ -394,6 +400,7 @@ impl TaskRun {
             change,
             part: if last_part { judge::Part::Last } else { judge::Part::Earlier },
             expects: self.expects(course),
+            is_new_work: self.is_new_work(),
             allow: &self.task.allow,
             ending: &report.ending,
             protected,

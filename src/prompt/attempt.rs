@@ -118,7 +118,7 @@ pub struct LastFailure<'a> {
     pub files: &'a [String],
     /// The same beside the base, as a unified diff; empty where it is not known.
     pub diff: &'a str,
-    /// Whether the files are as that attempt left them; else they are as they were before it.
+    /// Whether the files are as that attempt left them; else nothing of it is in them.
     pub goes_on: bool,
 }
 
@@ -227,7 +227,7 @@ impl LastFailure<'_> {
             let now = if self.goes_on {
                 "The files are as that attempt left them: what it changed or deleted is changed or deleted now."
             } else {
-                "Nothing of that is in the files now: they are as they were before it."
+                "Nothing of that is in the files now."
             };
             let _ = writeln!(text, "\nThat attempt changed{rest}:\n\n{listed}\n\n{now}");
             if !self.diff.trim().is_empty() {

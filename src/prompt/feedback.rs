@@ -170,7 +170,8 @@ pub fn ask_for_test(unnoticed: &[String]) -> String {
         format!("\n\nNo check notices:\n\n{}", listed(&places).trim_end())
     };
     nudge(&format!(
-        "## A test is missing\n\nYour work is kept as it is. But no check shows that it does what was asked: without it, none fails by what it asserts. Write a test that fails \
+        "## A test is missing\n\nYour work is kept as it is. But whether it does what was asked is not proven: without it, no test fails by what it asserts (that a name is missing says an empty \
+         test as well). Write a test that fails \
          without your change and passes with it, by what it asserts, where and as this project has its tests. Leave the tests that are there as they \
          are, and change nothing else.{places}\n\nThe runtime takes your change back, runs the tests and sees whether yours fails. If no such test can be \
          written, say why and stop."

@@ -38,7 +38,7 @@ pub fn line(event: &Event) -> Option<String> {
             CheckStatus::NotRun { because } => format!("check `{name}` was not run: {because}"),
         },
         EventKind::TurnStarted { turn, reason: TurnReason::Test, .. } => {
-            format!("turn {turn}: asked for a test, because no check tells the work from none")
+            format!("turn {turn}: asked for a test that fails without the work, by what it asserts")
         }
         EventKind::TurnStarted { turn, reason, because } => {
             format!("turn {turn} ({}): {}", reason.as_str(), first_words(because))

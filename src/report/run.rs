@@ -74,7 +74,7 @@ fn push_task(text: &mut String, task: &TaskReport, width: usize, parts: &str) {
     }
     if task.needs == Some(Needs::Person) {
         let why = match little {
-            Some(_) => "you merge it: nothing but its author says that it does what was asked",
+            Some(_) => "you merge it: whether it does what was asked is not proven",
             None => "you merge it: the runtime does not merge what steers agents or itself",
         };
         let _ = writeln!(text, "    {:width$}  needs you: {why}", "");
@@ -97,7 +97,7 @@ fn push_totals(text: &mut String, report: &RunReport) {
     };
     let _ = write!(
         text,
-        "\n{} of {} confirmed ({} turned red to green{by_test}); {}, {} written, {} put into prompts",
+        "\n{} of {} confirmed ({} proven by what was red{by_test}); {}, {} written, {} put into prompts",
         totals.confirmed,
         plural(totals.tasks as usize, "task"),
         by(Proof::TurnedGreen),

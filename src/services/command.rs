@@ -91,7 +91,7 @@ pub enum Sandboxed {
     #[default]
     InWorkspaces,
     /// In a sandbox of its own, whatever the project has: it may write to its workspace, to the caches of package managers and to a temporary
-    /// directory of its own, and may connect to nothing over TCP where the kernel can keep it from that (Linux 6.7). For programs that nobody
+    /// directory of its own. For programs that nobody
     /// wrote: a change of which a part is taken back may do anything. A project's own `command` sandbox is taken where there is one.
     Walled,
     /// Wherever it works: agents, which are also asked questions in an empty directory. Beside what every program in the

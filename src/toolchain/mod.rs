@@ -35,6 +35,7 @@ pub use junit::TestResult;
 pub use junit::junit;
 pub use mutant::Mutant;
 pub use mutant::effect;
+pub use mutant::gives_up;
 pub use mutant::imports_more;
 pub use mutant::mutant;
 pub use mutant::says_an_assertion_failed;

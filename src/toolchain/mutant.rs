@@ -2,6 +2,7 @@
 
 use super::inline::inline_tests;
 use super::remark::remarks;
+use super::remark::with_examples;
 use super::table::Mutation;
 use super::table::ending;
 use super::table::table;
@@ -73,7 +74,7 @@ pub fn effect(path: &str, text: &str) -> Option<String> {
 /// where the file [has effects](effect).
 #[must_use]
 pub fn with_line(path: &str, text: &str, number: usize, (is, becomes): (&str, &str)) -> Option<String> {
-    let is_remark = || remarks(path, text).get(number.wrapping_sub(1)).is_some_and(|is_remark| *is_remark);
+    let is_remark = || with_examples(path, text).get(number.wrapping_sub(1)).is_some_and(|is_remark| *is_remark);
     if effect(path, text).is_some() || is_remark() {
         return None;
     }
@@ -133,6 +134,19 @@ pub fn says_an_assertion_failed(line: &str) -> bool {
     table().assertions.iter().any(|pattern| pattern.is_match(line))
 }
 
+/// Whether a line of code gives up: it raises an error, or ends the program.
+///
+/// ```
+/// # use reflexion::toolchain::gives_up;
+/// assert!(gives_up("cart.py", "    raise ValueError('no number')"));
+/// assert!(!gives_up("cart.py", "    return 'raise'"));
+/// ```
+#[must_use]
+pub fn gives_up(path: &str, line: &str) -> bool {
+    let code = code(path, line);
+    table().gives_up.iter().any(|pattern| pattern.is_match(code.trim()))
+}
+
 /// Whether a line of a failing check says that the system kept a program from something.
 ///
 /// ```
@@ -167,8 +181,9 @@ enum Blank {
 fn blanked(path: &str, line: &str, what: Blank) -> String {
     // There, a single quote begins a lifetime as well.
     let quotes = if path.ends_with(".rs") { &['"'][..] } else { &['"', '\'', '`'] };
-    // In other languages it is something else: `this.#rows`, `#define`.
-    let has_hash = !table().slashes_of(path);
+    // In other languages these are something else: `this.#rows`, `#define`, `a // b`.
+    let begins = |mark: &str| table().begins_remark(path, mark);
+    let (has_hash, has_slashes) = (begins("#"), begins("//"));
     let (mut open, mut escaped, mut before) = (None, false, ' ');
     let mut comment = false;
     let blank = |c: char| " ".repeat(c.len_utf8());
@@ -182,7 +197,7 @@ fn blanked(path: &str, line: &str, what: Blank) -> String {
             open = None;
         } else if open.is_none() && quotes.contains(&c) {
             open = Some(c);
-        } else if open.is_none() && (c == '#' && has_hash || c == '/' && before == '/') && !comment {
+        } else if open.is_none() && (c == '#' && has_hash || c == '/' && before == '/' && has_slashes) && !comment {
             comment = true;
         }
         before = c;
@@ -209,6 +224,7 @@ mod tests {
         check("a.py", "    done = True", Some("    done = False"));
         check("a.go", "\treturn n + 1", Some("\treturn n + 2"));
         check("a.py", "    return a * b", Some("    return a + b"));
+        check("a.py", "    return a // 3", Some("    return a // 4"));
         check("a.py", "    return max(0, x)", Some("    return max(1, x)"));
         check("a.py", "    return list(x)", Some("    return not (list(x))"));
         check("a.js", "f = (o) => { return keys(o) }", Some("f = (o) => { return !(keys(o)) }"));

@@ -16,6 +16,15 @@ use super::table::table;
 /// ```
 #[must_use]
 pub fn remarks(path: &str, text: &str) -> Vec<bool> {
+    read(path, text, false)
+}
+
+/// The same, with the examples: a mistake in one is no mistake in code.
+pub(super) fn with_examples(path: &str, text: &str) -> Vec<bool> {
+    read(path, text, true)
+}
+
+fn read(path: &str, text: &str, examples: bool) -> Vec<bool> {
     let lines: Vec<&str> = text.lines().collect();
     let mut found = vec![false; lines.len()];
     let (mut at, mut before) = (0, "");
@@ -30,7 +39,11 @@ pub fn remarks(path: &str, text: &str) -> Vec<bool> {
         let (end, behind) = closed(remark, rest, &lines[at + 1..]);
         let last = at + end;
         if is_remark && behind.trim().is_empty() {
-            without_examples(remark, &lines[at..=last], &mut found[at..=last]);
+            if examples {
+                found[at..=last].fill(true);
+            } else {
+                without_examples(remark, &lines[at..=last], &mut found[at..=last]);
+            }
         }
         before = lines[last];
         at = last + 1;

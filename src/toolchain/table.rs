@@ -61,6 +61,8 @@ struct File {
     not_mutated: Vec<Pattern>,
     effects: Vec<Pattern>,
     denied: Vec<Pattern>,
+    gives_up: Vec<Pattern>,
+    line_remarks: Vec<String>,
     remark: Vec<Remark>,
     takes_tests: Vec<String>,
     takes_modules: Vec<String>,
@@ -256,6 +258,7 @@ pub(super) struct Table {
     pub(super) not_mutated: Vec<Pattern>,
     pub(super) effects: Vec<Pattern>,
     pub(super) denied: Vec<Pattern>,
+    pub(super) gives_up: Vec<Pattern>,
     pub(super) stand_ins: GlobSet,
     pub(super) holds_paths: GlobSet,
     pub(super) build_caches: Vec<BuildCache>,
@@ -275,6 +278,7 @@ struct Source {
     marks: Marks,
     review: Review,
     inline: Option<Inline>,
+    line_remarks: Vec<String>,
     remarks: Vec<Remark>,
 }
 
@@ -299,9 +303,10 @@ impl Table {
         self.sources_of(path).filter_map(|source| source.inline.as_ref())
     }
 
-    /// Whether remarks begin with slashes in a file of this language, and `#` begins none.
-    pub(super) fn slashes_of(&self, path: &str) -> bool {
-        self.remarks_of(path).any(|remark| remark.begins == "/*")
+    /// Whether a remark may begin with this in a line of a file of this language; in one that says nothing of it, with anything.
+    pub(super) fn begins_remark(&self, path: &str, mark: &str) -> bool {
+        let known: Vec<&Source> = self.sources_of(path).filter(|source| !source.line_remarks.is_empty()).collect();
+        known.is_empty() || known.iter().any(|source| source.line_remarks.iter().any(|known| known == mark))
     }
 
     /// How remarks of several lines stand in a file of this language.
@@ -343,6 +348,7 @@ impl Table {
             table.not_mutated.extend(file.not_mutated);
             table.effects.extend(file.effects);
             table.denied.extend(file.denied);
+            table.gives_up.extend(file.gives_up);
             table.takes_tests.extend(file.takes_tests);
             table.takes_modules.extend(file.takes_modules);
             table.compares.extend(file.compares);
@@ -352,6 +358,7 @@ impl Table {
                 marks: file.marks,
                 review: file.review,
                 inline: file.inline,
+                line_remarks: file.line_remarks,
                 remarks: file.remark,
             });
         }
@@ -437,8 +444,12 @@ mod tests {
             let inline = file.inline.iter().flat_map(|inline| [&inline.begins, &inline.ends]);
             let review = file.review.patterns.iter().chain(&file.marks.off_lines).chain(&file.marks.only_lines);
             let mutation = file.mutations.iter().map(|mutation| &mutation.from);
-            let mutants =
-                mutation.chain(&file.not_mutated).chain(&file.effects).chain(&file.denied).chain(&file.assertions);
+            let mutants = mutation
+                .chain(&file.not_mutated)
+                .chain(&file.effects)
+                .chain(&file.denied)
+                .chain(&file.gives_up)
+                .chain(&file.assertions);
             let remarks = file.remark.iter().flat_map(|remark| remark.after.iter().chain(&remark.unless));
             for pattern in review.chain(&file.missing_names).chain(inline).chain(mutants).chain(remarks) {
                 assert!(pattern.regex().is_some(), "{name}.toml: {pattern:?}");

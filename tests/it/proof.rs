@@ -297,7 +297,7 @@ fn a_night_merges_what_a_check_tells_from_no_work_and_leaves_the_rest_with_one_c
     project.git(&all[0].split(' ').skip(1).collect::<Vec<_>>());
     assert_eq!((project.read("one.txt"), project.read("two.txt")), (b"words\n".to_vec(), b"words\n".to_vec()));
     let page = project.run(&["report"]).stdout;
-    assert!(page.contains("no check shows that it does what was asked, so a person merges it"), "{page}");
+    assert!(page.contains("whether it does what was asked is not proven, so a person merges it"), "{page}");
     assert!(page.contains("+1 −0 lines in 1 file"), "how much there is to look at: {page}");
     assert!(page.contains("as it changed them, so a person merges it"), "{page}");
 }
@@ -840,4 +840,39 @@ fn what_nobody_wrote_cannot_write_outside_of_its_room() {
     assert_eq!((&task["verdict"], &task["proof"]), (&json!("confirmed"), &json!("new_test")), "{task} {}", ran.stderr);
     assert_eq!(hunks(&task)[0], ["calc.py:4"], "{task}");
     assert!(precious.join("f").exists(), "{task}");
+}
+
+#[test]
+fn a_feature_is_not_proven_by_somebody_elses_red_test() {
+    let kind = |kind: &str, agent: &str| {
+        let project = Project::new(agent);
+        project.write("calc.py", WRONG);
+        project.write("test_calc.py", TESTS);
+        project.config(|config| {
+            config["maxAttempts"] = json!(1);
+            config["checks"] = json!([{ "name": "all", "run": SUITE }]);
+        });
+        project.tasks(&[json!({ "id": "a", "title": "Let third() be there", "type": kind })]);
+        let ran = project.run(&["run", "--json"]);
+        let task = ran.task("a");
+        (task["verdict"].clone(), task["proof"].clone(), ran.stderr.clone())
+    };
+    let (verdict, proof, said) = kind("feature", ADDS);
+    assert_eq!((verdict, proof), (json!("confirmed"), json!("stayed_green")), "{said}");
+    assert!(said.contains("check `all` was red and is green now, which is not what was asked for"), "{said}");
+    let third = "echo 'def third(a): return a // 3' >> calc.py; printf 'import unittest, calc\\nclass N(unittest.TestCase):\\n  def test_n(self): \
+                 self.assertEqual(calc.third(9), 3)\\n' > test_n.py";
+    let (_, proof, said) = kind("feature", &format!("{ADDS}; {third}"));
+    assert_eq!(proof, json!("new_test"), "{said}");
+    let (_, proof, said) = kind("bug", ADDS);
+    assert_eq!(proof, json!("turned_green"), "{said}");
+}
+
+#[test]
+fn a_mistake_in_a_guard_or_in_an_example_says_nothing_of_the_tests() {
+    let code = r"def wrap(x, low, up):\n  \'\'\'Into the range.\n\n  >>> wrap(370, 0, 360)\n  10\n  \'\'\'\n  if up <= low:\n    raise ValueError(low)\n  if x > up: x = x - (up - low)\n  return x\n";
+    let code = code.replace("\\'", "\"");
+    let (proof, mutants, because) = new_code(&code, "self.assertEqual(calc.wrap(370, 0, 360), 10)", json!({}));
+    assert_eq!((&proof, &mutants["killed"]), (&json!("new_test"), &json!(1)), "{because}");
+    assert!(because.contains("`if x <= up: x = x - (up - low)`"), "{because}");
 }

@@ -69,8 +69,8 @@ pub(super) struct Confine {
 /// How one program is confined.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Confined {
-    /// It may write below these places only; `TMPDIR`, if it must be another; whether it may connect over TCP.
-    Landlock { write: Vec<PathBuf>, temp: Option<PathBuf>, network: bool },
+    /// It may write below these places only; `TMPDIR`, if it must be another.
+    Landlock { write: Vec<PathBuf>, temp: Option<PathBuf> },
     /// It is started by this program.
     Prefix(Vec<String>),
 }
@@ -171,7 +171,7 @@ impl Confine {
         let mut write = vec![place.top.clone(), self.cache(place), place.temp.clone()];
         write.extend(DEVICES.iter().map(PathBuf::from).filter(|path| path.exists()));
         write.extend(self.of_home(&CACHES));
-        Ok(Confined::Landlock { write, temp: Some(place.temp.clone()), network: false })
+        Ok(Confined::Landlock { write, temp: Some(place.temp.clone()) })
     }
 
     /// These places of the home directory, as far as they may be given away.
@@ -207,7 +207,7 @@ impl Confine {
             fs::create_dir_all(temp)?;
             write.push(temp.clone());
         }
-        Ok(Confined::Landlock { write, temp, network: true })
+        Ok(Confined::Landlock { write, temp })
     }
 
     /// A place that has the user's files, their repository or clean rooms in it is not given away.
@@ -323,8 +323,7 @@ mod tests {
         assert_eq!(of(&asked, prefix()), named(&asked));
         assert_eq!(of(&asked, Sandbox::None), Ok(None));
         assert!(of(&root, prefix()).is_err_and(|error| error.contains("your own checkout")));
-        let Ok(Some(Confined::Landlock { write, temp, .. })) = of(&asked, Sandbox::Landlock { write: Vec::new() })
-        else {
+        let Ok(Some(Confined::Landlock { write, temp })) = of(&asked, Sandbox::Landlock { write: Vec::new() }) else {
             panic!("not confined");
         };
         assert!(write.contains(&asked), "{write:?}");
@@ -342,8 +341,7 @@ mod tests {
         let room = all.join("r/room-1");
         fs::create_dir_all(room.join("below")).unwrap();
         let confine = Confine::new(&project, Sandbox::Landlock { write: Vec::new() });
-        let Some(Confined::Landlock { write, temp, .. }) =
-            confine.of(&Command::new(["true"], room.join("below"))).unwrap()
+        let Some(Confined::Landlock { write, temp }) = confine.of(&Command::new(["true"], room.join("below"))).unwrap()
         else {
             panic!("not confined");
         };
@@ -387,9 +385,9 @@ mod tests {
         };
         let more = Sandbox::Landlock { write: vec![root.join("out")] };
         for sandbox in [Sandbox::None, more] {
-            let Confined::Landlock { write, temp, network } = of(sandbox) else { panic!("not walled") };
+            let Confined::Landlock { write, temp } = of(sandbox) else { panic!("not walled") };
             let temp = temp.expect("a directory of its own");
-            assert!(write.contains(&top) && write.contains(&temp) && !network, "{write:?}");
+            assert!(write.contains(&top) && write.contains(&temp), "{write:?}");
             let system = [PathBuf::from("/tmp"), std::env::temp_dir(), root.join("out")];
             assert!(!write.iter().any(|place| system.contains(place)), "{write:?}");
         }
@@ -420,7 +418,7 @@ mod tests {
         let write = |more: &str| {
             let confine = Confine::new(&project(&root), Sandbox::Landlock { write: vec![PathBuf::from(more)] });
             match confine.of(&Command::new(["true"], &top)).map_err(|error| error.to_string())? {
-                Some(Confined::Landlock { write, temp, .. }) => Ok((write, temp)),
+                Some(Confined::Landlock { write, temp }) => Ok((write, temp)),
                 other => panic!("{other:?}"),
             }
         };

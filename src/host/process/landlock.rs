@@ -9,13 +9,13 @@ use tokio::process::Child;
 use tokio::process::Command;
 
 /// Starts a program that may write below these places only, and, where the kernel knows how (Linux 6.12), may send signals to
-/// nothing outside. Without `network` it may connect to nothing over TCP, where the kernel can keep it from that (Linux 6.7).
-pub(super) fn spawn(command: &mut Command, write: &[PathBuf], network: bool) -> io::Result<Child> {
+/// nothing outside.
+pub(super) fn spawn(command: &mut Command, write: &[PathBuf]) -> io::Result<Child> {
     let runtime = tokio::runtime::Handle::current();
     std::thread::scope(|scope| {
         let started = scope.spawn(|| {
             let _inside = runtime.enter();
-            restrict(write, network)?;
+            restrict(write)?;
             command.spawn()
         });
         started.join().unwrap_or_else(|_| Err(io::Error::other("the thread that starts it has failed")))
@@ -23,7 +23,7 @@ pub(super) fn spawn(command: &mut Command, write: &[PathBuf], network: bool) -> 
 }
 
 #[cfg(target_os = "linux")]
-fn restrict(write: &[PathBuf], network: bool) -> io::Result<()> {
+fn restrict(write: &[PathBuf]) -> io::Result<()> {
     use landlock::ABI;
     use landlock::AccessFs;
     use landlock::PathBeneath;
@@ -36,7 +36,7 @@ fn restrict(write: &[PathBuf], network: bool) -> io::Result<()> {
         ))
     };
     let access = AccessFs::from_write(ABI::V3);
-    let mut ruleset = ruleset(access, network).map_err(|error| words(&error))?;
+    let mut ruleset = ruleset(access).map_err(|error| words(&error))?;
     for path in write {
         let wrong = |what: &dyn std::fmt::Display| io::Error::other(format!("{}: {what}", path.display()));
         let allowed = if path.is_dir() { access } else { access & AccessFs::from_file(ABI::V3) };
@@ -52,28 +52,20 @@ fn restrict(write: &[PathBuf], network: bool) -> io::Result<()> {
 
 /// Everything that writes is handled, or it is an error. Signals are handled where the kernel can.
 #[cfg(target_os = "linux")]
-fn ruleset(
-    access: landlock::BitFlags<landlock::AccessFs>,
-    network: bool,
-) -> Result<landlock::RulesetCreated, landlock::RulesetError> {
-    use landlock::AccessNet;
+fn ruleset(access: landlock::BitFlags<landlock::AccessFs>) -> Result<landlock::RulesetCreated, landlock::RulesetError> {
     use landlock::CompatLevel;
     use landlock::Compatible;
     use landlock::Ruleset;
     use landlock::RulesetAttr;
     use landlock::Scope;
     let files = || Ruleset::default().set_compatibility(CompatLevel::HardRequirement).handle_access(access);
-    let all = || {
-        let files = files()?;
-        if network { Ok(files) } else { files.handle_access(AccessNet::ConnectTcp) }
-    };
-    match all().and_then(|all| all.scope(Scope::Signal)) {
+    match files()?.scope(Scope::Signal) {
         Ok(with_signals) => with_signals.create(),
-        Err(_) => all().or_else(|_| files())?.create(),
+        Err(_) => files()?.create(),
     }
 }
 
 #[cfg(not(target_os = "linux"))]
-fn restrict(_: &[PathBuf], _: bool) -> io::Result<()> {
+fn restrict(_: &[PathBuf]) -> io::Result<()> {
     Err(io::Error::other("Landlock is a part of Linux; this is another system"))
 }

@@ -479,7 +479,7 @@ async fn spawn(command: &Command, start: &Start<'_>) -> Result<Child, CommandErr
     let mut tries = 0;
     loop {
         let spawned = start_child(|| match &confined {
-            Some(Confined::Landlock { write, network, .. }) => landlock::spawn(&mut process, write, *network),
+            Some(Confined::Landlock { write, .. }) => landlock::spawn(&mut process, write),
             Some(Confined::Prefix(_)) | None => process.spawn(),
         });
         match spawned {

@@ -48,6 +48,7 @@ use crate::domain::ProofRuns;
 use crate::domain::Surface;
 use crate::domain::TreeId;
 use crate::domain::Verdict;
+use crate::prompt::one_line;
 use crate::services::Diff;
 use crate::services::Taken;
 use crate::toolchain;
@@ -208,7 +209,7 @@ impl Runs<'_> {
         checks: &[&CheckReport],
         (anew, place): (bool, Within),
     ) -> Result<Option<Vec<CheckReport>>, TaskRunError> {
-        let seen = |check: &CheckReport| (!anew).then(|| self.task.seen.of(tree, check)).flatten();
+        let seen = |check: &CheckReport| (!anew).then(|| self.task.seen.of(tree, place, check)).flatten();
         let mut reports: Vec<Option<CheckReport>> = checks.iter().map(|check| seen(check)).collect();
         let open = |reports: &[Option<CheckReport>]| reports.iter().position(Option::is_none);
         if open(&reports).is_none() {
@@ -227,9 +228,7 @@ impl Runs<'_> {
         for mut report in checked.reports {
             let Some(at) = open(&reports) else { break };
             report.spec.clone_from(&checks[at].spec);
-            if place == Within::Room {
-                self.task.seen.keep(tree, &report);
-            }
+            self.task.seen.keep(tree, place, &report);
             reports[at] = Some(report);
         }
         Ok(Some(reports.into_iter().map_while(|report| report).collect()))
@@ -248,19 +247,25 @@ impl Runs<'_> {
             let all = self.run(&tree, Some(&[]), (contradiction_alone, self.confirmed.checks), Within::Walls).await?;
             self.walls = match all.red.first() {
                 _ if !all.is_red => Walls::Pass,
-                Some(check) => Walls::Fail(format!(
-                    "check `{}` does not pass where it may write to nothing but its room ({})",
-                    check.spec.name,
-                    check.how()
-                )),
+                Some(check) => Walls::Fail(does_not_pass(check)),
                 None => Walls::Fail("its room cannot be set up".to_owned()),
             };
+            if let Walls::Fail(_) = self.walls {
+                self.task.seen.keep_walls(&self.walls);
+            }
         }
         Ok(match &self.walls {
             Walls::Fail(because) => Err(because.clone()),
             Walls::Unknown | Walls::Pass => Ok(()),
         })
     }
+}
+
+/// Why nothing is tried within the walls.
+fn does_not_pass(check: &CheckReport) -> String {
+    // Its time limit there is another one than its own.
+    let how = if check.timed_out { format!("stopped after {} s", check.duration_ms / 1000) } else { check.how() };
+    format!("check `{}` does not pass where it may write only to its room and to caches ({how})", check.spec.name)
 }
 
 /// What of a check is red beyond what is red in it with the whole change, where that is known to fail at the base as well; none if nothing
@@ -332,7 +337,7 @@ impl TaskRun {
         let Stopped { report, change } = stopped;
         let (ending, expects) = (&report.ending, self.task.expects);
         let confirmed = Confirmed { change, checks, judgement: &judgement, ending, expects };
-        checks.iter().for_each(|check| self.seen.keep(&change.tree, check));
+        checks.iter().for_each(|check| self.seen.keep(&change.tree, Within::Room, check));
         let parts = self.parts_of(prepared, &confirmed, diff).await?;
         let began = self.context.services.clock.elapsed();
         let mut runs = Runs {
@@ -343,7 +348,7 @@ impl TaskRun {
             counted: ProofRuns::default(),
             changed_outside: Vec::new(),
             seen: Vec::new(),
-            walls: Walls::default(),
+            walls: self.seen.walls(),
             began,
             attempt: began.saturating_sub(course.began),
         };
@@ -571,6 +576,11 @@ impl Runs<'_> {
     /// The code as it was passes with the tests that the attempt has changed, and what it did to the code does not pass with the tests
     /// as they were.
     fn by_tests_alone(&self, named: &str, old_tests: bool) -> Judgement {
+        let baseline = &self.prepared.baseline;
+        let tests = self.confirmed.checks.iter().flat_map(|check| check.tests_turned(baseline));
+        let tests: Vec<String> = tests.map(one_line).collect();
+        // Others are red in their check still.
+        let named = if tests.is_empty() { named.to_owned() } else { names_of("test", &tests) };
         let because = format!(
             "the tests alone turned it green: {named} green with the code as it was and the tests of the attempt, and red with the \
              code of the attempt and the tests as they were"
@@ -591,10 +601,14 @@ impl Runs<'_> {
 
 /// `check `a` is`, or of several `checks `a`, `b` are`.
 fn names(names: &[String]) -> String {
+    names_of("check", names)
+}
+
+fn names_of(what: &str, names: &[String]) -> String {
     let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
     match quoted.as_slice() {
-        [name] => format!("check {name} is"),
-        _ => format!("checks {} are", quoted.join(", ")),
+        [name] => format!("{what} {name} is"),
+        _ => format!("{what}s {} are", quoted.join(", ")),
     }
 }
 

@@ -28,17 +28,27 @@ struct Mistake {
     becomes: String,
 }
 
+/// Those in guards are made last.
+const GUARDS: usize = 1000;
+
 /// How many mistakes are made at most.
 const MUTANTS: u32 = 2;
 
 /// Mistakes in the added lines of code, those first that tests notice most surely.
 fn mistakes(diff: &str, is_code: impl Fn(&str) -> bool) -> Vec<Mistake> {
     let mut found: Vec<(usize, Mistake)> = Vec::new();
-    for (file, number, is) in review::added_lines(diff) {
+    let mut lines = review::added_lines(diff).peekable();
+    while let Some((file, number, is)) = lines.next() {
         if !toolchain::is_code(file) || !is_code(file) {
             continue;
         }
         if let Some(toolchain::Mutant { rank, line }) = toolchain::mutant(file, is) {
+            // A condition behind which the code gives up: whatever calls it breaks, and no test has to assert anything.
+            let guards = toolchain::gives_up(file, is)
+                || lines.peek().is_some_and(|(of, next, line)| {
+                    (*of, *next) == (file, number + 1) && toolchain::gives_up(file, line)
+                });
+            let rank = if guards { rank + GUARDS } else { rank };
             let (file, is) = (file.to_owned(), is.to_owned());
             found.push((rank, Mistake { file, number, is, becomes: line }));
         }
@@ -57,7 +67,7 @@ impl Runs<'_> {
         if proving.mutants == policy::Mutants::Off {
             return Ok(self.proven(Proof::StayedGreen, NO_ASSERTION));
         }
-        let mut tried = Mutants::default();
+        let (mut tried, mut broke) = (Mutants::default(), false);
         let is_code = |file: &str| !parts.tests.iter().chain(&parts.settings).any(|test| test == file);
         let mistakes = mistakes(&diff.text, is_code);
         let mut why_none = if mistakes.is_empty() {
@@ -76,7 +86,12 @@ impl Runs<'_> {
                 break;
             }
             let killed = match self.kills(parts, &mistake).await? {
-                Ok(killed) => killed,
+                Ok(Some(killed)) => killed,
+                // Something breaks with it, which says nothing of what the tests assert.
+                Ok(None) => {
+                    broke = true;
+                    continue;
+                }
                 Err(because) => {
                     why_none = because;
                     continue;
@@ -95,14 +110,18 @@ impl Runs<'_> {
         Ok(self.proven(
             Proof::StayedGreen,
             &match tried.survived {
+                0 if broke => {
+                    format!("{NO_ASSERTION}; with a mistake in the new code they break, and none by what it asserts")
+                }
                 0 => format!("{NO_ASSERTION}, and whether they notice a mistake was not tried: {why_none}"),
                 _ => format!("{NO_ASSERTION}, and none notices a mistake in the new code"),
             },
         ))
     }
 
-    /// Whether a new test fails with a mistake, by what it asserts, where the old ones do not; or why it cannot be made.
-    async fn kills(&mut self, parts: &Parts, mistake: &Mistake) -> Result<Result<bool, String>, TaskRunError> {
+    /// Whether a new test fails with a mistake, by what it asserts, where the old ones do not; none if it only breaks; or why it cannot be
+    /// made.
+    async fn kills(&mut self, parts: &Parts, mistake: &Mistake) -> Result<Result<Option<bool>, String>, TaskRunError> {
         let workspace = &self.prepared.workspace;
         let (tree, Mistake { file, number, is, becomes }) = (&self.confirmed.change.tree, mistake);
         let no_code = || Ok(Err("no line of the new code lends itself to a mistake".to_owned()));
@@ -122,10 +141,10 @@ impl Runs<'_> {
             return Ok(Err(because));
         }
         if !with_new.asserts_beyond(&Outcome::default(), parts) {
-            return Ok(Ok(false));
+            return Ok(Ok((!with_new.is_red).then_some(false)));
         }
         let tree = workspace.blend(&tree, &workspace.base(), &parts.with_settings()).await?;
         let with_old = self.twice(&tree, contradiction_alone, Within::Walls).await?;
-        Ok(Ok(with_new.asserts_beyond(&with_old, parts)))
+        Ok(Ok(Some(with_new.asserts_beyond(&with_old, parts))))
     }
 }

@@ -194,7 +194,7 @@ fn category(facts: &Facts<'_>) -> Category {
 fn of_the_agent(facts: &Facts<'_>) -> (String, Vec<String>) {
     let (suggestion, items): (&str, &[&str]) = match facts.class {
         Class::EmptyChange => (
-            "Change files: nothing in the workspace differs from what it was. If the task seems to \
+            "Change files: this attempt has changed none. If the task seems to \
              be done already, prove it by its criteria and say so; otherwise write the change to disk.",
             &[
                 "Find the file that the task is about and edit it",

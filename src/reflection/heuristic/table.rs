@@ -118,7 +118,7 @@ fn a_refutation_that_no_check_shows_has_a_lesson_of_its_own() {
         ..test_failure()
     };
     let said = text(&draft(&failure));
-    assert!(said.contains("but this: it changed protected files: py/test_text.py."), "{said}");
+    assert!(said.contains("this refutes the attempt: it changed protected files: py/test_text.py."), "{said}");
     assert!(said.contains("=> Leave py/test_text.py as it is.\n- Change py/text.py"), "{said}");
     assert!(!said.contains("``") && !said.contains("exit status"), "{said}");
     let unknown = FailureContext { ran: Vec::new(), todo: Vec::new(), ..failure };

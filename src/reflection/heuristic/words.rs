@@ -46,10 +46,7 @@ impl Facts<'_> {
                 }
                 (_, said) if !failure.ran.is_empty() => {
                     let said = said.as_deref().map_or("nothing says why".into(), ended);
-                    format!(
-                        "It is not the checks that refute the attempt (they ran: {}), but this: {said}",
-                        list(&failure.ran)
-                    )
+                    format!("Checks ran ({}), and this refutes the attempt: {said}", list(&failure.ran))
                 }
                 (_, Some(said)) => {
                     format!("No check was run. The last words were: {}", ended(said))

@@ -292,7 +292,7 @@ fn yours_to_merge(night: &Night, place: usize, task: &NightTask) -> Option<Need>
         see.into_iter().chain([merge]).collect()
     };
     let risk = task.risk.as_ref().filter(|_| proof.is_some());
-    let risk = risk.map(|risk| format!("risk {}: {}", risk.score, risk.reason));
+    let risk = risk.filter(|risk| risk.score > 0.0).map(|risk| format!("risk {}: {}", risk.score, risk.reason));
     let unnoticed = super::page::unnoticed(task).filter(|_| proof.is_some());
     let about: Vec<String> = size.map(|size| size.to_string()).into_iter().chain(risk).chain(unnoticed).collect();
     let about = if about.is_empty() { String::new() } else { format!(" ({})", about.join("; ")) };

@@ -189,7 +189,7 @@ fn need_item(night: &Night, need: &Need) -> Item {
     let what = match need.kind {
         NeedKind::Repository | NeedKind::Login | NeedKind::Environment => "",
         NeedKind::Person => "waits for you: ",
-        NeedKind::Unverifiable => "nothing could verify it: ",
+        NeedKind::Unverifiable => "not verified: ",
         NeedKind::Unmerged => "not merged: ",
         NeedKind::YoursToMerge => "confirmed, and yours to merge: ",
         NeedKind::SetAside => "set aside: ",
@@ -506,8 +506,9 @@ fn open_item(night: &Night, task: &NightTask, times: &Times) -> Item {
     let mut lines = vec![ticked(&words)];
     lines.extend(last_verdict(night, task));
     lines.extend(kept(task));
+    let commands = super::needs::apply_kept(task).into_iter().collect();
     let (name, title) = (task.id.to_string(), foreign(&task.title, TITLE));
-    Item { mark: Mark::Open, name, title, lines, commands: Vec::new() }
+    Item { mark: Mark::Open, name, title, lines, commands }
 }
 
 /// How its last judged attempt ended, where the task is open all the same.

@@ -176,7 +176,7 @@ fn short(kind: NeedKind) -> &'static str {
         NeedKind::Login => "a login or a quota",
         NeedKind::Environment => "something is missing",
         NeedKind::Person => "waits for you",
-        NeedKind::Unverifiable => "nothing could verify it",
+        NeedKind::Unverifiable => "not verified",
         NeedKind::Unmerged => "confirmed, and not merged",
         NeedKind::YoursToMerge => "confirmed, and yours to merge",
         NeedKind::SetAside => "set aside",

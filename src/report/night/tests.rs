@@ -340,8 +340,7 @@ fn a_status_says_everything_that_needs_somebody() {
     all.extend([task("c"), attempt("c", 1, &[]), judged("c", 1, "failed")]);
     all.extend([ended("c", json!("failed"), "blocked", json!({})), over()]);
     let said = status(&night(&all), &times());
-    let expected =
-        "3 things need you: nothing could verify it (`b`); confirmed, and yours to merge (`a`); failed (`c`).";
+    let expected = "3 things need you: not verified (`b`); confirmed, and yours to merge (`a`); failed (`c`).";
     assert!(said.contains(expected), "{said}");
 }
 
@@ -485,7 +484,7 @@ fn what_came_of_a_test_that_was_asked_for_is_told() {
         assert!(said.contains(expected), "{expected} is not in {said}");
     };
     check("t2", "stayed_green", "what was written then does not fail without the change, and was left out");
-    check("t", "stayed_green", "a test was asked for, and none was written");
+    check("t", "stayed_green", "a test that fails without the change was asked for, and none came");
     check("t", "new_test", "a test was asked for, and the one that was written fails without the change");
 }
 

@@ -329,7 +329,7 @@ impl AskedForTest {
             Self::LeftOut => {
                 "a test was asked for; what was written then does not fail without the change, and was left out"
             }
-            Self::Nothing => "a test was asked for, and none was written",
+            Self::Nothing => "a test that fails without the change was asked for, and none came",
         }
     }
 }

@@ -116,7 +116,7 @@ pub fn need(night: &Night, need: &Need) -> String {
     let what = match need.kind {
         NeedKind::Repository | NeedKind::Login | NeedKind::Environment => "",
         NeedKind::Person => "waits for you: ",
-        NeedKind::Unverifiable => "nothing could verify it: ",
+        NeedKind::Unverifiable => "not verified: ",
         NeedKind::Unmerged => "not merged: ",
         NeedKind::YoursToMerge => "confirmed, and yours to merge: ",
         NeedKind::SetAside => "set aside: ",

@@ -384,8 +384,7 @@ fn at_the_base(report: &CheckReport, task: Option<&TaskId>) -> Finding {
 /// What makes a check that starts say more.
 fn advice_on(report: &CheckReport) -> Option<String> {
     if report.scope == CheckScope::Task {
-        let idle =
-            "a task's check that is green already cannot show that the work is done; give one that is red until then";
+        let idle = "a check that is green already shows only that nothing broke: unless a new test proves the work, a night leaves it to you; better is one that is red until then";
         return report.passed().then(|| idle.to_owned());
     }
     let option = runtime::runs_all_with(&report.spec.run)?;

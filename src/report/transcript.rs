@@ -224,9 +224,16 @@ impl<'a> Page<'a> {
     fn foot(&mut self, records: &[TranscriptRecord], unreadable: u64) {
         let took = time(records.last().map_or(0, |last| since(records.first().map(|r| r.at), last)));
         let end = records.iter().rev().find_map(|r| match &r.item {
-            TranscriptItem::End { ending, usage, unknown } => Some((ending, usage, unknown)),
+            TranscriptItem::End { ending, unknown, .. } => Some((ending, unknown)),
             _ => None,
         });
+        // Each turn ends, and says what it used itself.
+        let mut all = Usage::default();
+        for record in records {
+            if let TranscriptItem::End { usage, .. } = &record.item {
+                all += *usage;
+            }
+        }
         let counts = &self.counts;
         let mut did = vec![plural(counts.turns, "answer"), plural(counts.calls, "tool call")];
         did.extend((counts.failed > 0).then(|| format!("{} failed", counts.failed)));
@@ -234,8 +241,8 @@ impl<'a> Page<'a> {
         let did = did.join(", ");
         self.text.push('\n');
         match end {
-            Some((ending, usage, unknown)) => {
-                let _ = writeln!(self.text, "ended: {} after {took}; {did}\n{}", ending.as_str(), used(usage));
+            Some((ending, unknown)) => {
+                let _ = writeln!(self.text, "ended: {} after {took}; {did}\n{}", ending.as_str(), used(&all));
                 if !unknown.is_empty() {
                     let kinds = unknown.iter().map(|(name, n)| format!("{} ({n})", plain(name)));
                     let kinds = kinds.collect::<Vec<_>>().join(", ");

@@ -143,7 +143,8 @@ impl Seals {
             return Ok(Arc::clone(belief));
         }
         let belief = match look {
-            None => Belief { begun: false, ..self.belief_in(HashSet::new())? },
+            // Nothing can be one's own where there is no such directory.
+            None => Belief { begun: false, ..self.belief_in(HashSet::new()).or_else(without_directory)? },
             Some(_) => self.belief_in(read_digests(adopted.open_file()?)?)?,
         };
         let belief = Arc::new(belief);
@@ -539,6 +540,10 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// Of a project below `root`, whose user has their state there as well.
+fn without_directory(error: io::Error) -> io::Result<Belief> {
+    if error.kind() == io::ErrorKind::NotADirectory { Ok(Belief::default()) } else { Err(error) }
+}
+
 #[cfg(test)]
 pub(super) fn seals_of(root: &std::path::Path) -> Seals {
     let (tasks, rooms) = (root.join("p/tasks.jsonl"), root.join("state/rooms"));

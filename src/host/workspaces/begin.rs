@@ -87,6 +87,10 @@ pub(super) struct Begun {
 pub(super) async fn begin(shared: &Shared, request: BeginRun) -> Result<(Begun, RunBase), WorkspaceError> {
     let BeginRun { run, resumed } = request;
     let layout = &shared.layout;
+    // Before anything is made there: by what lies beside the rooms, the runtime knows its own repository.
+    let root = &shared.params.project.root;
+    layout.keep_rooms_out_of(root.ancestors().find(|dir| dir.join(".git").exists()).unwrap_or(root))?;
+    layout.rooms()?;
     let repository = Repository::locate(layout).await?;
     layout.keep_rooms_out_of(&repository.top)?;
     sandbox::try_with(&*shared.params.runner, layout, &shared.params.environment.sandbox).await?;

@@ -365,7 +365,13 @@ fn row(attempt: &NightAttempt, times: &Times, anchors: &HashMap<&str, String>) -
         (None, _) => "not judged",
     };
     let ending = attempt.ending.as_ref().map_or("", |ending| ending.as_str());
-    let why = if attempt.because.is_empty() { ending.to_owned() } else { foreign(&attempt.because, 160) };
+    let why = if attempt.fate == Fate::Cut {
+        "its run ended before it was judged".to_owned()
+    } else if attempt.because.is_empty() {
+        ending.to_owned()
+    } else {
+        foreign(&attempt.because, 160)
+    };
     html! {
         tr {
             td { (times.clock(attempt.started_at)) }

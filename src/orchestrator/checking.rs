@@ -71,31 +71,20 @@ pub(super) fn changed_outside(checks: &[CheckReport], baseline: &[CheckReport]) 
 }
 
 impl TaskRun {
-    /// Runs checks on what was worked, in the task's clean room.
+    /// Runs checks on what was worked, in the task's clean room; walled in, they may write to nothing but that.
     pub(super) async fn checks_of_work(
         &self,
         prepared: &Prepared,
         part: usize,
         tree: &TreeId,
         checks: Vec<(CheckScope, CheckSpec)>,
+        walled: bool,
     ) -> Result<Checked, TaskRunError> {
         if checks.is_empty() {
             return Ok(Checked::default());
         }
         let room = prepared.workspace.room().await?;
-        self.checks_in(&*room, (part, tree), checks, false).await
-    }
-
-    /// The same, with a program that nobody wrote: it may write to nothing but the room.
-    pub(super) async fn checks_of_part(
-        &self,
-        prepared: &Prepared,
-        part: usize,
-        tree: &TreeId,
-        checks: Vec<(CheckScope, CheckSpec)>,
-    ) -> Result<Checked, TaskRunError> {
-        let room = prepared.workspace.room().await?;
-        self.checks_in(&*room, (part, tree), checks, true).await
+        self.checks_in(&*room, (part, tree), checks, walled).await
     }
 
     /// Runs checks one after another, each on exactly the files of the tree: a check runs what the agent wrote, and the next one

@@ -73,7 +73,7 @@ impl TaskRun {
         }
         self.doing("once more what failed");
         let part = course.attempt.part;
-        let checked = self.checks_of_work(prepared, part, &change.tree, asked.clone()).await?;
+        let checked = self.checks_of_work(prepared, part, &change.tree, asked.clone(), false).await?;
         if checked.not_set_up.is_some() {
             // What cannot even be set up is broken.
             course.doubts.blamed.extend(asked);
@@ -97,7 +97,7 @@ impl TaskRun {
         }
         self.doing("what failed, at the base");
         let base = prepared.workspace.base();
-        let there = self.checks_of_work(prepared, part, &base, still.clone()).await?;
+        let there = self.checks_of_work(prepared, part, &base, still.clone(), false).await?;
         if self.context.cancel.is_cancelled() {
             return Ok(());
         }

@@ -167,14 +167,11 @@ pub fn judge(evidence: &Evidence<'_>) -> Judgement {
         let because = format!("check `{}` is red ({}); {why}", checks[red].spec.name, checks[red].how());
         return Judgement { because, ..unverifiable(evidence) };
     }
-    let turned = counted.iter().copied().find(|&i| checks[i].turned_green(baseline));
-    let own = checks.iter().any(|check| check.scope == CheckScope::Task);
-    let is_about = |i: &usize| !evidence.is_new_work || own && checks[*i].scope == CheckScope::Task;
+    let turned: Vec<usize> =
+        counted.iter().copied().filter(|&i| checks[i].turned_green(baseline)).chain(by_test).collect();
+    let is_about = |i: &usize| !evidence.is_new_work || checks[*i].scope == CheckScope::Task;
     let red: Vec<&CheckReport> = (0..checks.len()).filter(known_red).map(|i| &checks[i]).collect();
-    let all_turned =
-        turned.into_iter().chain(by_test).chain(counted.iter().copied().filter(|&i| checks[i].turned_green(baseline)));
-    let all_turned: Vec<usize> = all_turned.collect();
-    let judgement = match (all_turned.iter().copied().find(is_about), evidence.expects) {
+    let judgement = match (turned.iter().copied().find(is_about), evidence.expects) {
         (None, Expects::Fix) => {
             let because = format!(
                 "a fix was asked for, and no check that was red turned green{}",
@@ -193,7 +190,7 @@ pub fn judge(evidence: &Evidence<'_>) -> Judgement {
                 (false, true) => "no test fails that did not fail before".to_owned(),
                 (false, false) => "every other check was green before and is green still".to_owned(),
             };
-            let unasked = match all_turned.first() {
+            let unasked = match turned.first() {
                 Some(&i) => format!("; {}, which is not what was asked for", has_turned(&checks[i], baseline)),
                 None => String::new(),
             };

@@ -280,7 +280,7 @@ impl TaskRun {
         let entry = JournalEntry::AgentStopped { task, session, ending: stopped.report.ending.clone() };
         self.context.services.journal.record(entry).await?;
         let (part, asked) = (course.attempt.part, self.checks_of(course.attempt.part));
-        let checked = self.checks_of_work(prepared, part, &stopped.change.tree, asked).await?;
+        let checked = self.checks_of_work(prepared, part, &stopped.change.tree, asked, false).await?;
         let mut checks = checked.reports;
         course.not_set_up = checked.not_set_up;
         if self.context.cancel.is_cancelled() {

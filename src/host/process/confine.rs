@@ -391,7 +391,7 @@ mod tests {
             let system = [PathBuf::from("/tmp"), std::env::temp_dir(), root.join("out")];
             assert!(!write.iter().any(|place| system.contains(place)), "{write:?}");
         }
-        // Two of the kernel's cannot be had in one of another program.
+        // A program that makes a sandbox of its own cannot do so inside of the kernel's.
         let boxed = of(Sandbox::Command { argv: vec!["box".to_owned()] });
         assert_eq!(boxed, Confined::Prefix(vec!["box".to_owned()]));
     }

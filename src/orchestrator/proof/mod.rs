@@ -218,10 +218,8 @@ impl Runs<'_> {
         self.counted.runs += 1;
         let missing = checks.iter().zip(&reports).filter(|(_, report)| report.is_none());
         let asked = missing.map(|(check, _)| (check.scope, within(check))).collect();
-        let checked = match place {
-            Within::Room => self.task.checks_of_work(self.prepared, self.part, tree, asked).await?,
-            Within::Walls => self.task.checks_of_part(self.prepared, self.part, tree, asked).await?,
-        };
+        let walled = place == Within::Walls;
+        let checked = self.task.checks_of_work(self.prepared, self.part, tree, asked, walled).await?;
         if checked.not_set_up.is_some() {
             return Ok(None);
         }

@@ -144,7 +144,7 @@ fn doctor_names_checks_that_can_show_nothing() {
     let project = Project::new("true");
     project.tasks(&[task_with_check("a", "true"), task_with_check("b", "false")]);
     let doctor = project.run(&["doctor", "--checks"]).exits(0).stdout.clone();
-    assert_eq!(doctor.matches("green already cannot show").count(), 1, "{doctor}");
+    assert_eq!(doctor.matches("green already shows only").count(), 1, "{doctor}");
     let (a, b) = (project_check(&doctor, "of task a"), project_check(&doctor, "of task b"));
     assert!(a.contains("green at the base") && b.contains("red at the base (exit status 1)"), "{doctor}");
     assert!(!b.starts_with('✓'), "{doctor}");

@@ -212,6 +212,36 @@ fn sum(a: Option<u64>, b: Option<u64>) -> Option<u64> {
     }
 }
 
+/// What an agent run that has no result yet has used, turn by turn.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct TurnsUsage {
+    /// Of the turns that were judged.
+    judged: Usage,
+    /// Of the one that has stopped and is not judged yet.
+    stopped: Usage,
+}
+
+impl TurnsUsage {
+    /// A turn has stopped.
+    pub fn stopped(&mut self, usage: Usage) {
+        self.stopped = usage;
+    }
+
+    /// A turn is judged; what it used when it stopped is in this.
+    pub fn judged(&mut self, usage: Usage) {
+        self.judged += usage;
+        self.stopped = Usage::default();
+    }
+
+    /// All of it.
+    #[must_use]
+    pub fn sum(self) -> Usage {
+        let mut sum = self.judged;
+        sum += self.stopped;
+        sum
+    }
+}
+
 impl std::ops::AddAssign for Usage {
     fn add_assign(&mut self, other: Self) {
         self.cost_usd = match (self.cost_usd, other.cost_usd) {

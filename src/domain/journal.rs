@@ -154,6 +154,9 @@ pub enum JournalEntry {
         session: SessionId,
         /// Why it stopped.
         ending: Ending,
+        /// What this turn used. The turn's own entry has it too: this one counts where that is never written.
+        #[serde(default, skip_serializing_if = "Usage::is_unknown")]
+        usage: Usage,
     },
     /// Intent: the agent is about to be told something in the same conversation and workspace. An attempt's first turn
     /// begins with [`JournalEntry::AttemptStarted`].

@@ -57,7 +57,7 @@ mod transcript;
 mod trust;
 mod verdict;
 
-pub use attempt::{AgentReport, Change, CostSource, Ending, EndingEffect, TreeId, Usage};
+pub use attempt::{AgentReport, Change, CostSource, Ending, EndingEffect, TreeId, TurnsUsage, Usage};
 pub use capture::{
     Capture, CaptureMode, CaptureSchema, CaptureSource, MostLikelyWrong, Provenance, SelfReport, SelfReportError,
 };

@@ -148,6 +148,8 @@ pub enum Stop {
     Dependency,
     /// A task that it depends on is not in the task file, or depends on it in turn: a person has to change that.
     BadDependency,
+    /// It expects a fix, and none of its checks is red before: a person has to give it one that is.
+    NoCheck,
 }
 
 /// Sums over a run's tasks.

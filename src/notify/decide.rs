@@ -92,7 +92,7 @@ impl Decider {
                 let title = format!("task `{task}` waits for you");
                 self.of_task(task, masked(&text, task), (&title, &text), event.at)
             }
-            EventKind::TaskEnded { stop: Some(Stop::Environment), note, .. } => {
+            EventKind::TaskEnded { stop: Some(Stop::Environment | Stop::NoCheck), note, .. } => {
                 self.waiting.insert(task.clone());
                 let text = note.clone().unwrap_or_default();
                 let cause = self.logins.get(task).cloned().unwrap_or_else(|| masked(&text, task));

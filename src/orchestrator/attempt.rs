@@ -354,7 +354,7 @@ impl TaskRun {
                     let reason = if turn.next == Turn::AskForTest { TurnReason::Test } else { TurnReason::Feedback };
                     if turn.next == Turn::AskForTest {
                         let hunks = turn.judged.proof_hunks.as_ref();
-                        course.prompt = ask_for_test(hunks.map_or(&[], |hunks| &hunks.not_noticed));
+                        course.prompt = ask_for_test(&because, hunks.map_or(&[], |hunks| &hunks.not_noticed));
                         course.confirmed = Some(turn.judged.clone());
                     } else {
                         course.prompt = self.feedback(&course, &turn);

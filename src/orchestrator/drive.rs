@@ -653,7 +653,7 @@ impl RunContext {
                 self.halt(&error.to_string());
                 false
             }
-            Err(TaskRunError::SetAside(_)) => false,
+            Err(TaskRunError::SetAside(_) | TaskRunError::NoCheck(_)) => false,
         }
     }
 

@@ -13,6 +13,7 @@ use crate::domain::Expects;
 use crate::domain::FailureType;
 use crate::domain::Proof;
 use crate::domain::Verdict;
+use crate::domain::belongs_to_tests;
 use crate::prompt::one_line;
 use crate::prompt::shorten;
 use crate::toolchain;
@@ -148,7 +149,8 @@ pub fn judge(evidence: &Evidence<'_>) -> Judgement {
         if let Some(because) = evidence.only_there {
             return only_there(evidence, red, because);
         }
-        return refuted(evidence, Some(red), is_red(&checks[red], baseline));
+        let because = format!("{}{}", is_red(&checks[red], baseline), only_tests(evidence.change));
+        return refuted(evidence, Some(red), because);
     }
     if let Some(red) = red(true) {
         return doubted(evidence, red);
@@ -301,6 +303,19 @@ pub fn red(checks: &[CheckReport], baseline: &[CheckReport], expects: Expects, a
 /// Says that a check is red. Whoever knows that it was red before must learn why it counts.
 fn is_red(check: &CheckReport, baseline: &[CheckReport]) -> String {
     format!("check `{}` is red ({}){}", check.spec.name, check.how(), why_it_counts(check, baseline))
+}
+
+/// That a red check has nothing but tests for an answer: the code is as it was.
+fn only_tests(change: &Change) -> String {
+    const NAMED: usize = 3;
+    if change.no_op || change.files.is_empty() || !change.files.iter().all(|file| belongs_to_tests(file)) {
+        return String::new();
+    }
+    let named: Vec<String> =
+        change.files.iter().take(NAMED).map(|file| shorten(&one_line(file), 80).into_owned()).collect();
+    let more = change.files.len().saturating_sub(NAMED);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("; nothing but tests was changed: {}{more}", named.join(", "))
 }
 
 /// What tells a red check from the same one at the base, where that was red, too.
@@ -501,7 +516,11 @@ mod tests {
     #[test]
     fn a_red_check_refutes_and_a_claim_makes_it_false() {
         let red = Case { task: Some((Some("a"), Some("b"))), ..CASE };
-        check(&red, Verdict::FalseDone, Some(FailureType::FalseDone));
+        let because = check(&red, Verdict::FalseDone, Some(FailureType::FalseDone)).because;
+        assert!(!because.contains("nothing but tests"), "{because}");
+        let tests = Case { task: Some((Some("a"), Some("b"))), files: &["tests/test_x.py"], ..CASE };
+        let because = check(&tests, Verdict::FalseDone, Some(FailureType::FalseDone)).because;
+        assert!(because.ends_with("nothing but tests was changed: tests/test_x.py"), "{because}");
         check(&Case { ending: Ending::AgentError, ..red }, Verdict::Failed, Some(FailureType::AgentError));
         let red = Case { task: Some((Some("a"), Some("b"))), ..CASE };
         check(&Case { ending: Ending::Timeout, ..red }, Verdict::Failed, Some(FailureType::Timeout));

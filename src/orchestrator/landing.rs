@@ -17,6 +17,7 @@ use super::resume::LastJudged;
 use super::task::Prepared;
 use super::task::TaskRun;
 use super::task::TaskRunError;
+use super::turn::shown_diff;
 use crate::domain::CheckReport;
 use crate::domain::CheckScope;
 use crate::domain::CheckSpec;
@@ -183,13 +184,18 @@ impl TaskRun {
         };
         context.services.tasks.mark(&[mark]).await?;
         self.publish(EventKind::NotMerged { because: because.clone() });
+        // It was confirmed: whoever does it again should see how.
+        let diff = match &self.committed {
+            Some(tree) => shown_diff(&workspace.diff(tree).await?),
+            None => String::new(),
+        };
         self.last_failure = Some(PastFailure {
             part: self.parts.len() - 1,
             number: attempt,
             because: because.clone(),
             check: failing.check,
             files: self.report.files.clone(),
-            diff: String::new(),
+            diff,
         });
         self.report.verdict = Some(Verdict::Failed);
         self.report.branch = None;

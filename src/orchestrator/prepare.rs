@@ -103,7 +103,7 @@ impl TaskRun {
             // As above, the first error is what the user must see.
             let _ = prepared.workspace.close().await;
             let because = "it expects a fix, and none of its checks is red at the base, so that nothing could show one: give it a check that is red until then";
-            return Err(TaskRunError::SetAside(because.to_owned()));
+            return Err(TaskRunError::NoCheck(because.to_owned()));
         }
         let message = if self.task.kind == "bug" {
             "the task is a bug, and none of its checks is red at the base: unless a new test shows it, nothing can show that it is fixed"

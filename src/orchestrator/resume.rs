@@ -30,6 +30,7 @@ use crate::domain::TaskMark;
 use crate::domain::TaskReport;
 use crate::domain::Timestamp;
 use crate::domain::TreeId;
+use crate::domain::TurnsUsage;
 use crate::domain::Usage;
 use crate::domain::Verdict;
 use std::collections::BTreeMap;
@@ -105,7 +106,7 @@ pub struct PastTask {
     /// When it was last heard of, since it was taken up.
     heard: Option<Timestamp>,
     /// What the turns of attempts without a result used.
-    turns: BTreeMap<SessionId, Usage>,
+    turns: BTreeMap<SessionId, TurnsUsage>,
     /// What its report had come to.
     pub tally: Tally,
     /// How it ended in this run, if it did for good.
@@ -211,7 +212,7 @@ pub fn replay(entries: &[(Timestamp, JournalEntry)]) -> PastRun {
     past.last = before;
     for task in past.begun.values_mut() {
         for used in std::mem::take(&mut task.turns).into_values() {
-            task.tally.usage += used;
+            task.tally.usage += used.sum();
         }
     }
     past
@@ -363,7 +364,10 @@ impl PastTask {
                 self.open_sessions.push(session.clone());
             }
             JournalEntry::TurnJudged { session, usage, .. } | JournalEntry::TurnNudged { session, usage, .. } => {
-                *self.turns.entry(session.clone()).or_default() += *usage;
+                self.turns.entry(session.clone()).or_default().judged(*usage);
+            }
+            JournalEntry::AgentStopped { session, usage, .. } => {
+                self.turns.entry(session.clone()).or_default().stopped(*usage);
             }
             JournalEntry::AttemptDropped { session, ending, usage, judging_usage, .. } => {
                 self.turns.remove(session);

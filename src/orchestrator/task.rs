@@ -83,6 +83,9 @@ pub(super) enum TaskRunError {
     /// Something around the task is not as it must be; others may go on.
     #[error("{0}")]
     SetAside(String),
+    /// No check can show that the task is done: no agent is paid for it.
+    #[error("{0}")]
+    NoCheck(String),
     /// Setup or a check cannot even start: what is wrong with this task is likely wrong with every other.
     #[error("{0}")]
     Environment(String),
@@ -257,7 +260,11 @@ impl TaskRun {
                 // What went wrong may be the machine's doing.
                 self.context.room().await?;
                 let interrupted = self.context.cancel.is_cancelled();
-                let stop = Some(if interrupted { Stop::Interrupted } else { Stop::Environment });
+                let stop = Some(match error {
+                    _ if interrupted => Stop::Interrupted,
+                    TaskRunError::NoCheck(_) => Stop::NoCheck,
+                    _ => Stop::Environment,
+                });
                 // What was judged last may be refuted; it is not confirmed before it is committed.
                 let verdict = self.report.verdict.filter(|v| *v != Verdict::Confirmed);
                 let of_all = matches!(error, TaskRunError::Environment(_));

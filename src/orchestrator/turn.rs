@@ -277,7 +277,8 @@ impl TaskRun {
             self.say_stopped(&stopped);
         }
         let (task, session) = (self.task.id.clone(), course.session.clone());
-        let entry = JournalEntry::AgentStopped { task, session, ending: stopped.report.ending.clone() };
+        let (ending, usage) = (stopped.report.ending.clone(), stopped.report.usage);
+        let entry = JournalEntry::AgentStopped { task, session, ending, usage };
         self.context.services.journal.record(entry).await?;
         let (part, asked) = (course.attempt.part, self.checks_of(course.attempt.part));
         let checked = self.checks_of_work(prepared, part, &stopped.change.tree, asked, false).await?;
@@ -343,7 +344,8 @@ impl TaskRun {
             tampered: &course.tampered,
         };
         let is_end = course.attempt.part + 1 == self.parts.len();
-        let wants_test = is_end && course.confirmed.is_none() && turns::wants_test(&turn, &self.task);
+        let is_first = is_end && course.confirmed.is_none();
+        let wants_test = is_first && !self.is_walled_off(runs) && turns::wants_test(&turn, &self.task);
         let next = if wants_test { Turn::AskForTest } else { turns::next_turn(&turn) };
         let Stopped { report, change } = stopped;
         let AgentReport { ending, message, detail, usage, .. } = report;
@@ -356,7 +358,7 @@ impl TaskRun {
             usage,
             message,
             detail,
-            diff: if change.no_op { String::new() } else { excerpt(&plain(&diff.text), DIFF_BYTES).into_owned() },
+            diff: if change.no_op { String::new() } else { shown_diff(&diff) },
             size: review::size(&change, &diff),
             change,
             risk,
@@ -661,6 +663,11 @@ impl TaskRun {
 fn protected(protect: &FileGlobs, change: &Change, prefix: &Path) -> Vec<String> {
     let matches = |file: &&String| Path::new(file).strip_prefix(prefix).is_ok_and(|file| protect.has(file));
     change.files.iter().filter(matches).cloned().collect()
+}
+
+/// As much of a change as is kept for the next prompt.
+pub(super) fn shown_diff(diff: &Diff) -> String {
+    excerpt(&plain(&diff.text), DIFF_BYTES).into_owned()
 }
 
 /// How a red check went, and how the agent runs it itself.

@@ -158,10 +158,11 @@ pub fn with_finding(feedback: String, because: &str) -> String {
     if feedback.contains(&because) { feedback } else { format!("{feedback}\nThe runtime found: {because}.\n") }
 }
 
-/// Asks for a test of work that is confirmed, where no check tells it from no work. `unnoticed` are the places, files with their lines, that no
-/// check notices, where they are known.
+/// Asks for a test of work that is confirmed, where no check tells it from no work: `because`, in the runtime's words. `unnoticed` are the
+/// places, files with their lines, that no check notices, where they are known.
 #[must_use]
-pub fn ask_for_test(unnoticed: &[String]) -> String {
+pub fn ask_for_test(because: &str, unnoticed: &[String]) -> String {
+    let because = Redactor::of_process().redact_owned(one_line(&plain(because)));
     let quoted = |place: &String| format!("`{}`", shorten(&one_line(&plain(place)), ITEM_BYTES).replace('`', "'"));
     let places: Vec<String> = unnoticed.iter().map(quoted).collect();
     let places = if places.is_empty() {
@@ -170,8 +171,8 @@ pub fn ask_for_test(unnoticed: &[String]) -> String {
         format!("\n\nNo check notices:\n\n{}", listed(&places).trim_end())
     };
     nudge(&format!(
-        "## A test is missing\n\nYour work is kept as it is. But whether it does what was asked is not proven: without it, no test fails by what it asserts (that a name is missing says an empty \
-         test as well). Write a test that fails \
+        "## A test is missing\n\nYour work is kept as it is. But whether it does what was asked is not proven. The runtime found: {because}. (That a name is missing without your change is what an empty test shows as well; a \
+         test of a new function has to notice a mistake in it.) Write a test that fails \
          without your change and passes with it, by what it asserts, where and as this project has its tests. Leave the tests that are there as they \
          are, and change nothing else.{places}\n\nThe runtime takes your change back, runs the tests and sees whether yours fails. If no such test can be \
          written, say why and stop."

@@ -30,14 +30,17 @@ pub fn run_by_part(report: &RunReport, told: &Night) -> String {
 }
 
 fn summary(report: &RunReport, told: Option<&Night>) -> String {
-    let mut text = format!("run {} of {}\n\n", report.run, report.project);
+    let is_risky = |task: &TaskReport| task.risk.as_ref().is_some_and(|risk| risk.score > 0.0);
+    let order =
+        if report.tasks.len() > 1 && report.tasks.iter().any(is_risky) { ", the riskiest change first" } else { "" };
+    let mut text = format!("run {} of {}{order}\n\n", report.run, report.project);
     let width = report.tasks.iter().map(|t| t.id.as_str().len()).max().unwrap_or(0);
     for task in &report.tasks {
         let night = told.and_then(|night| Some((night, night.tasks.iter().find(|one| one.id == task.id)?)));
         let parts = night.map(|(night, task)| by_part(night, task)).unwrap_or_default();
         push_task(&mut text, task, width, &parts);
     }
-    push_totals(&mut text, report);
+    push_totals(&mut text, report, told.and_then(Night::took_ms).unwrap_or(report.totals.duration_ms));
     if report.integration.is_none() {
         push_overlaps(&mut text, report);
     }
@@ -88,7 +91,8 @@ fn set_to(status: Status) -> String {
     if status == Status::Closed { "closed".to_owned() } else { format!("set to {}", status.as_str()) }
 }
 
-fn push_totals(text: &mut String, report: &RunReport) {
+/// `took`: in milliseconds, by the clock that the report goes by.
+fn push_totals(text: &mut String, report: &RunReport, took: u64) {
     let totals = &report.totals;
     let by = |proof: Proof| report.tasks.iter().filter(|task| task.proof == Some(proof)).count();
     let by_test = match by(Proof::NewTest) {
@@ -119,7 +123,7 @@ fn push_totals(text: &mut String, report: &RunReport) {
             if totals.usage.cost_source == Some(CostSource::Estimated) { " (estimated, at least in part)" } else { "" };
         let _ = write!(text, "; ${cost:.2}{estimated}");
     }
-    let _ = writeln!(text, "; {}", duration(totals.duration_ms));
+    let _ = writeln!(text, "; {}", duration(took));
 }
 
 /// Two confirmed branches that change the same file may not merge cleanly.

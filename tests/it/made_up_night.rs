@@ -367,7 +367,12 @@ impl Night {
         let ending = Ending::Finished;
         self.say(
             at,
-            JournalEntry::AgentStopped { task: task.clone(), session: session.clone(), ending: ending.clone() },
+            JournalEntry::AgentStopped {
+                task: task.clone(),
+                session: session.clone(),
+                ending: ending.clone(),
+                usage: Usage::default(),
+            },
         );
         let at = at + Duration::from_secs(30 + self.random(150));
         let reflection = (verdict == Verdict::FalseDone).then(|| self.lesson(at, task, attempt));

@@ -207,6 +207,25 @@ fn what_conflicts_is_kept_and_done_again_on_top_of_what_was_merged() {
     assert_eq!(state.checkout, "?? memory/\n", "nothing else of the user's is touched");
 }
 
+#[test]
+fn who_does_again_what_did_not_merge_is_shown_how_it_was_done() {
+    let project = Project::new(
+        r#"
+case "$REFLEXION_TASK_ID-$REFLEXION_ATTEMPT" in
+a-*) echo right > a.txt ;;
+c-1) echo right > c.txt; echo mine > a.txt; sleep 1 ;;
+c-*) if grep -q '^+right' "$REFLEXION_PROMPT_FILE"; then echo right > c.txt; fi ;;
+esac
+"#,
+    );
+    for file in ["a.txt", "c.txt"] {
+        project.write(file, "wrong\n");
+    }
+    project.tasks(&[wanted("a"), wanted("c")]);
+    let report = night(&project, request(&run_id(), Start::New), None).unwrap();
+    assert_eq!((report.totals.confirmed, report.totals.attempts), (2, 3), "{report:?}");
+}
+
 /// Kills the night at every step of its journal that `mine` picks, and lets it go on.
 fn killed_at(mine: impl Fn(usize) -> bool, when: When) {
     killed(four_tasks, &undisturbed(), mine, when);

@@ -45,6 +45,7 @@ use crate::domain::Expects;
 use crate::domain::Proof;
 use crate::domain::ProofHunks;
 use crate::domain::ProofRuns;
+use crate::domain::Ran;
 use crate::domain::Surface;
 use crate::domain::TreeId;
 use crate::domain::Verdict;
@@ -298,6 +299,11 @@ fn within(check: &CheckReport) -> CheckSpec {
 }
 
 impl TaskRun {
+    /// Whether there are new tests, and what they notice could not be tried where these checks do not pass: another test would not change that.
+    pub(super) fn is_walled_off(&self, runs: Option<ProofRuns>) -> bool {
+        runs.is_some_and(|runs| runs.t == Some(Ran::Red)) && matches!(self.seen.walls(), Walls::Fail(_))
+    }
+
     /// The verdict on a turn from all that is known, with the runs that show what a confirmation proves. None: interrupted.
     pub(super) async fn weigh_and_prove(
         &self,

@@ -28,6 +28,15 @@ struct Mistake {
     becomes: String,
 }
 
+impl Mistake {
+    /// `src/a.py:3: `return a - b` for `return a + b``.
+    fn words(&self) -> String {
+        let shown = |text: &str| shorten(&one_line(text.trim()), 100).replace('`', "'");
+        let Self { file, number, is, becomes } = self;
+        format!("{}:{number}: `{}` for `{}`", shown(file), shown(becomes), shown(is))
+    }
+}
+
 /// Those in guards are made last.
 const GUARDS: usize = 1000;
 
@@ -67,7 +76,7 @@ impl Runs<'_> {
         if proving.mutants == policy::Mutants::Off {
             return Ok(self.proven(Proof::StayedGreen, NO_ASSERTION));
         }
-        let (mut tried, mut broke) = (Mutants::default(), false);
+        let (mut tried, mut broke, mut survived) = (Mutants::default(), false, Vec::new());
         let is_code = |file: &str| !parts.tests.iter().chain(&parts.settings).any(|test| test == file);
         let mistakes = mistakes(&diff.text, is_code);
         let mut why_none = if mistakes.is_empty() {
@@ -100,12 +109,10 @@ impl Runs<'_> {
             *(if killed { &mut tried.killed } else { &mut tried.survived }) += 1;
             self.counted.mutants = Some(tried);
             if killed {
-                let Mistake { file, number, is, becomes } = mistake;
-                let (is, becomes) = (is.trim(), becomes.trim());
-                let what =
-                    format!("its new tests notice a mistake in the new code ({file}:{number}: `{becomes}` for `{is}`)");
+                let what = format!("its new tests notice a mistake in the new code ({})", mistake.words());
                 return Ok(self.proven(Proof::NewTest, &what));
             }
+            survived.push(mistake.words());
         }
         Ok(self.proven(
             Proof::StayedGreen,
@@ -114,7 +121,7 @@ impl Runs<'_> {
                     format!("{NO_ASSERTION}; with a mistake in the new code they break, and none by what it asserts")
                 }
                 0 => format!("{NO_ASSERTION}, and whether they notice a mistake was not tried: {why_none}"),
-                _ => format!("{NO_ASSERTION}, and none notices a mistake in the new code"),
+                _ => format!("{NO_ASSERTION}, and none notices a mistake in the new code ({})", survived.join("; ")),
             },
         ))
     }

@@ -171,6 +171,13 @@ impl Night {
         self
     }
 
+    /// How long it took from its first sign to its last, in milliseconds.
+    #[must_use]
+    pub fn took_ms(&self) -> Option<u64> {
+        let (from, to) = self.started_at.zip(self.last_sign_at)?;
+        Some(super::replay::millis(to.duration_since(from)))
+    }
+
     /// `run` or `night`.
     pub(super) fn noun(&self) -> &'static str {
         match self.plan.kind {

@@ -33,8 +33,8 @@ fn reopen(task: &NightTask) -> Step {
 /// How the run is gone on with, if it can be.
 pub(super) fn go_on(night: &Night) -> Option<Step> {
     // A dead run that was busy with a task has not written down what became of it.
-    // What only waits for another task goes on when that one does.
-    let waits = |task: &NightTask| matches!(task.stop, Some(Stop::Dependency | Stop::BadDependency));
+    // What only waits for another task goes on when that one does; what has no check that can show it would be set aside again.
+    let waits = |task: &NightTask| matches!(task.stop, Some(Stop::Dependency | Stop::BadDependency | Stop::NoCheck));
     let goes_on = |task: &NightTask| task.state == TaskState::Open && !waits(task);
     let left = night.tasks.iter().any(|task| task.in_work || goes_on(task));
     if !left || night.state == NightState::Running {
@@ -237,6 +237,16 @@ fn own(night: &Night, place: usize, task: &NightTask) -> Option<Need> {
     }
     if task.state == TaskState::Open && task.stop == Some(Stop::BadDependency) {
         let commands = vec![step(format!("reflexion task show {}", task.id), "see what it depends on")];
+        let why = task.cause.clone().unwrap_or_default();
+        return Some(Need { kind: NeedKind::SetAside, tasks: vec![place], why, branch: None, commands });
+    }
+    if task.state == TaskState::Open && task.stop == Some(Stop::NoCheck) {
+        let give =
+            format!("reflexion task edit {} '{{\"checks\":[{{\"name\":\"shows-it\",\"run\":\"COMMAND\"}}]}}'", task.id);
+        let commands = vec![
+            step(give, "give it a check that fails until it is fixed: your command for COMMAND"),
+            step("reflexion doctor --checks", "see how the checks are before anybody works"),
+        ];
         let why = task.cause.clone().unwrap_or_default();
         return Some(Need { kind: NeedKind::SetAside, tasks: vec![place], why, branch: None, commands });
     }

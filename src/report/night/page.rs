@@ -430,7 +430,10 @@ fn failed(night: &Night) -> Section {
     let mut section = section("failed", "Failed", &tasks, |task| failed_item(night, task));
     if elsewhere > 0 {
         let words = plural(elsewhere, "more task");
-        section.lead.push(text(format!("{words} failed only to be merged; what was confirmed is kept, see above.")));
+        let were = if elsewhere == 1 { "was" } else { "were" };
+        section.lead.push(text(format!(
+            "{words} {were} confirmed and could not be merged; what was confirmed is kept, see above."
+        )));
     }
     section
 }

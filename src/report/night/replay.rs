@@ -34,6 +34,7 @@ use crate::domain::TaskReport;
 use crate::domain::Timestamp;
 use crate::domain::TreeId;
 use crate::domain::TurnReason;
+use crate::domain::TurnsUsage;
 use crate::domain::Usage;
 use crate::domain::Verdict;
 use jiff::SignedDuration;
@@ -71,7 +72,7 @@ pub(super) struct Replay {
     by_session: HashMap<SessionId, usize>,
     by_lesson: HashMap<ReflectionId, usize>,
     /// What agent runs used, turn by turn, as long as nothing sums it up.
-    turn_usage: HashMap<usize, Usage>,
+    turn_usage: HashMap<usize, TurnsUsage>,
     /// What agent runs had made at the end of their last judged turn.
     turn_tree: HashMap<usize, TreeId>,
     pub limits: BTreeMap<(String, &'static str), (usize, Timestamp, Timestamp)>,
@@ -240,7 +241,7 @@ impl Replay {
     fn cut_attempt(&mut self, task: usize, fate: Fate) {
         let Some(attempt) = self.courses[task].attempt.take() else { return };
         self.attempts[attempt].fate = fate;
-        let used = self.turn_usage.remove(&attempt).unwrap_or_default();
+        let used = self.turn_usage.remove(&attempt).unwrap_or_default().sum();
         self.charge(attempt, used, Usage::default(), Usage::default());
     }
 
@@ -266,8 +267,9 @@ impl Replay {
                 self.pay(*usage);
             }
             JournalEntry::AttemptStarted { .. } => self.attempt_started(at, entry),
-            JournalEntry::AgentStopped { session, ending, .. } => {
+            JournalEntry::AgentStopped { session, ending, usage, .. } => {
                 let Some(attempt) = self.by_session.get(session).copied() else { return };
+                self.turn_usage.entry(attempt).or_default().stopped(*usage);
                 self.attempts[attempt].ending = Some(ending.clone());
                 self.attempts[attempt].stopped_at = Some(at);
                 self.attempt_phase(attempt, at, SpanKind::Checking);
@@ -288,7 +290,7 @@ impl Replay {
                 if let JournalEntry::TurnJudged { tree, .. } = entry {
                     self.turn_tree.insert(attempt, tree.clone());
                 }
-                *self.turn_usage.entry(attempt).or_default() += *usage;
+                self.turn_usage.entry(attempt).or_default().judged(*usage);
                 self.attempts[attempt].stopped_at.get_or_insert(at);
                 self.attempt_phase(attempt, at, SpanKind::Checking);
             }

@@ -210,9 +210,11 @@ fn what_was_used_counts_once_also_where_an_attempt_was_cut() {
         judged("a", 1, "failed"),
         attempt("a", 2, &["ref-1"]),
         turn,
+        // A second turn, of which only the end is known.
+        json!({"type": "agent_stopped", "task": "a", "session": "a-2", "ending": {"kind": "finished"}, "usage": {"input": 5}}),
     ]);
     assert_eq!((night.spend.reported_usd, night.spend.estimated_usd), (Some(0.5), Some(0.25)));
-    assert_eq!((night.spend.usage.tokens(), night.tasks[0].usage.tokens()), (Some(117), Some(117)));
+    assert_eq!((night.spend.usage.tokens(), night.tasks[0].usage.tokens()), (Some(122), Some(122)));
     assert_eq!((night.attempts[1].fate, night.attempts[1].agent_ms), (Fate::Cut, 10_000));
     assert_eq!((night.injection.with, night.injection.without), (0, 1));
     assert_eq!(night.lessons[0].injected_into, [1]);

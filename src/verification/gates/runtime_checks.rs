@@ -131,7 +131,7 @@ pub(super) fn runtime_checks(view: &View<'_>) -> Finding {
             let printed = if end.is_empty() { String::new() } else { format!("\nIt printed:\n{end}") };
             let why = if why.is_empty() { String::new() } else { format!("; {why}") };
             // Names of tests are the check's words: they stand with the evidence, and in no instruction.
-            let what = if why.is_empty() { "what it reports" } else { "what is new in it" };
+            let what = if why.is_empty() { "what it reports" } else { "what is worse in it than at the base" };
             Finding::failed(
                 GATE,
                 format!("check `{name}` is red ({how}){why}{printed}"),

@@ -43,7 +43,7 @@ pub(super) fn seems_to_allow(task: &Task) -> Vec<String> {
 pub(super) async fn try_at_base(effective: &Effective, trust: &Trust, task: &Task, expects: Option<&str>) {
     let own: Vec<CheckSpec> = task.subtasks.iter().flat_map(|part| &part.checks).chain(&task.checks).cloned().collect();
     if own.is_empty() {
-        if task.kind == "bug" || task.expects == Expects::Fix {
+        if task.is_fault() || task.expects == Expects::Fix {
             errln!(
                 "warning: task {} has no check of its own: give it one that is red until the bug is fixed (--check), or only the project's \
                  checks can show the fix",
@@ -100,7 +100,7 @@ async fn at_base(
 /// Of a bug that a red check shows: how changed tests alone do not count as its fix.
 fn only_the_fix(task: &Task, reports: &[CheckReport]) -> Option<String> {
     let shows_it = |report: &CheckReport| !report.passed() && !report.is_not_run();
-    (task.kind == "bug" && task.expects == Expects::Change && reports.iter().any(shows_it)).then(|| {
+    (task.is_fault() && task.expects == Expects::Change && reports.iter().any(shows_it)).then(|| {
         let id = &task.id;
         format!("task {id} is a bug: add `--expects fix` so that changed tests alone do not count: reflexion task edit {id} '{{\"expects\":\"fix\"}}'")
     })
@@ -115,7 +115,7 @@ fn said(task: &Task, reports: &[CheckReport]) -> Vec<String> {
                 "warning: task {} expects a fix, and a check that is green already cannot show one: no attempt can be confirmed before one is red",
                 task.id
             ),
-            _ if task.kind == "bug" => format!(
+            _ if task.is_fault() => format!(
                 "warning: task {} is a bug, and none of its checks is red: they cannot show that it is fixed. Give it one that fails until then",
                 task.id
             ),

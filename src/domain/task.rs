@@ -130,6 +130,28 @@ impl Task {
         "updatedAt",
     ];
 
+    /// Whether it is called a fault that is to be fixed. A type that is not known says nothing.
+    #[must_use]
+    pub fn is_fault(&self) -> bool {
+        self.is_called(&["bug", "defect", "fault", "regression", "fix", "bugfix", "hotfix", "incident"])
+    }
+
+    /// Whether it is called something new.
+    #[must_use]
+    pub fn is_feature(&self) -> bool {
+        self.is_called(&["feature", "feat", "enhancement", "story", "epic"])
+    }
+
+    /// Whether it is called something new, or another form of what is there: it is not about what is red.
+    #[must_use]
+    pub fn is_new_work(&self) -> bool {
+        self.expects != Expects::Fix && (self.is_feature() || self.is_called(&["refactoring", "refactor"]))
+    }
+
+    fn is_called(&self, kinds: &[&str]) -> bool {
+        kinds.iter().any(|kind| self.kind.eq_ignore_ascii_case(kind))
+    }
+
     /// The parts to work on: the written subtasks, or the task itself as its only one.
     #[must_use]
     pub fn parts(&self) -> Vec<Subtask> {

@@ -1,5 +1,6 @@
 //! The verdict on an attempt: what the runtime's own evidence says, in three values, never as an average.
 
+use super::proof;
 use super::results::loses_tests;
 use super::results::no_success;
 use super::results::rearranges;
@@ -33,6 +34,8 @@ pub struct Evidence<'a> {
     pub expects: Expects,
     /// Whether the task is of a kind that is not about what is red: then a test of the project that turns green is somebody else's.
     pub is_new_work: bool,
+    /// Checks of earlier parts alone: what turned green in them is none of this part's doing.
+    pub earlier: &'a [CheckSpec],
     /// What the task permits.
     pub allow: &'a [Allow],
     /// Why the agent stopped.
@@ -171,7 +174,11 @@ pub fn judge(evidence: &Evidence<'_>) -> Judgement {
     }
     let turned: Vec<usize> =
         counted.iter().copied().filter(|&i| checks[i].turned_green(baseline)).chain(by_test).collect();
-    let is_about = |i: &usize| !evidence.is_new_work || checks[*i].scope == CheckScope::Task;
+    let is_of_earlier = |i: &usize| checks[*i].scope == CheckScope::Task && evidence.earlier.contains(&checks[*i].spec);
+    let is_about = |i: &usize| {
+        let is_own = checks[*i].scope == CheckScope::Task || waited_for_a_name(&checks[*i], baseline);
+        !is_of_earlier(i) && (!evidence.is_new_work || is_own)
+    };
     let red: Vec<&CheckReport> = (0..checks.len()).filter(known_red).map(|i| &checks[i]).collect();
     let judgement = match (turned.iter().copied().find(is_about), evidence.expects) {
         (None, Expects::Fix) => {
@@ -192,11 +199,15 @@ pub fn judge(evidence: &Evidence<'_>) -> Judgement {
                 (false, true) => "no test fails that did not fail before".to_owned(),
                 (false, false) => "every other check was green before and is green still".to_owned(),
             };
-            let unasked = match turned.first() {
-                Some(&i) => format!("; {}, which is not what was asked for", has_turned(&checks[i], baseline)),
-                None => String::new(),
+            let because = match turned.first() {
+                Some(&i) if is_of_earlier(&i) => {
+                    format!("{}, which is the check of an earlier part", has_turned(&checks[i], baseline))
+                }
+                Some(&i) => format!("{}; whether that was asked for is not known", has_turned(&checks[i], baseline)),
+                None => because,
             };
-            confirmed(Proof::StayedGreen, format!("{because}{}{unasked}", as_before(&red, baseline, None)))
+            let red = as_before(&red, baseline, turned.first().map(|i| &checks[*i]));
+            confirmed(Proof::StayedGreen, format!("{because}{red}"))
         }
     };
     if judgement.verdict != Verdict::Confirmed {
@@ -270,6 +281,14 @@ fn as_before(red: &[&CheckReport], baseline: &[CheckReport], named: Option<&Chec
 fn failing(check: &CheckReport, baseline: &[CheckReport]) -> Option<(usize, usize)> {
     let count = |check: &CheckReport| Some(check.signature.counted.as_ref()?.failing.len()).filter(|count| *count > 0);
     Some((count(check)?, count(check.at_base(baseline)?)?))
+}
+
+/// Whether what turned green failed before only for a name that was missing: such tests wait for what is new.
+fn waited_for_a_name(check: &CheckReport, baseline: &[CheckReport]) -> bool {
+    let Some(before) = check.at_base(baseline).and_then(|base| base.signature.counted.as_ref()) else { return false };
+    let passes = |test: &String| check.passed() || check.tests_turned(baseline).contains(&test.as_str());
+    let mut turned = before.failing.iter().filter(|(test, _)| passes(test)).peekable();
+    turned.peek().is_some() && turned.all(|(_, failed)| proof::is_about_a_name(&failed.how))
 }
 
 /// `check `x` was red and is green now`, or the tests of it that do.
@@ -492,6 +511,7 @@ mod tests {
             part: case.part,
             expects: case.expects,
             is_new_work: false,
+            earlier: &[],
             allow: &[],
             ending: &case.ending,
             protected: &[],

@@ -105,7 +105,7 @@ impl TaskRun {
             let because = "it expects a fix, and none of its checks is red at the base, so that nothing could show one: give it a check that is red until then";
             return Err(TaskRunError::NoCheck(because.to_owned()));
         }
-        let message = if self.task.kind == "bug" {
+        let message = if self.task.is_fault() {
             "the task is a bug, and none of its checks is red at the base: unless a new test shows it, nothing can show that it is fixed"
         } else if !own.is_empty() {
             "each of its checks is green at the base already: unless a new test proves it, the work is left to you to look at"

@@ -28,6 +28,7 @@ use super::turns::Turn;
 use crate::domain::AgentReport;
 use crate::domain::Change;
 use crate::domain::CheckReport;
+use crate::domain::CheckSpec;
 use crate::domain::CompletionVerdict;
 use crate::domain::Ending;
 use crate::domain::EventKind;
@@ -378,10 +379,10 @@ impl TaskRun {
         Ok(Some(JudgedTurn { judged: Box::new(judged), completion, next }))
     }
 
-    /// Whether the task is of a kind that adds or reshapes something, and so is not about what is red.
-    fn is_new_work(&self) -> bool {
-        let is_plain = self.task.kind.is_empty() || matches!(self.task.kind.as_str(), "task" | "bug");
-        self.task.expects != Expects::Fix && !is_plain
+    /// The checks of the parts before this one, where neither this one nor the task has them too: that one of these is green says nothing of this.
+    fn earlier_checks(&self, part: usize) -> Vec<CheckSpec> {
+        let own = self.parts[part].checks.iter().chain(&self.task.checks).collect::<Vec<_>>();
+        self.parts[..part].iter().flat_map(|part| &part.checks).filter(|check| !own.contains(check)).cloned().collect()
     }
 
     /// The verdict of the runtime's own evidence.
@@ -402,7 +403,8 @@ impl TaskRun {
             change,
             part: if last_part { judge::Part::Last } else { judge::Part::Earlier },
             expects: self.expects(course),
-            is_new_work: self.is_new_work(),
+            is_new_work: self.task.is_new_work(),
+            earlier: &self.earlier_checks(course.attempt.part),
             allow: &self.task.allow,
             ending: &report.ending,
             protected,

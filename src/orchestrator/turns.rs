@@ -98,7 +98,7 @@ pub fn next_turn(judged: &Judged<'_>) -> Turn {
 /// no check tells it from no work.
 #[must_use]
 pub fn wants_test(judged: &Judged<'_>, task: &Task) -> bool {
-    let shows_something = matches!(task.kind.as_str(), "bug" | "feature") || task.expects == Expects::Fix;
+    let shows_something = task.is_fault() || task.is_feature() || task.expects == Expects::Fix;
     let confirmed =
         judged.judgement.verdict == Verdict::Confirmed && judged.judgement.proof == Some(Proof::StayedGreen);
     shows_something && confirmed && judged.ending.claims_done() && judged.turn < judged.max_turns

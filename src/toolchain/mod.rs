@@ -88,6 +88,12 @@ pub fn is_code(path: &str) -> bool {
     table::ending(path).is_some_and(|ending| table().code.contains(&ending))
 }
 
+/// Whether a file is in a language in which programs are called one after the other: it may be the program, or what asks it.
+#[must_use]
+pub fn is_of_a_shell(path: &str) -> bool {
+    table::ending(path).is_some_and(|ending| table().glue.contains(&ending))
+}
+
 /// Globs of names of files that say exactly what is installed: `Cargo.lock`, `requirements*.txt`.
 #[must_use]
 pub fn lockfiles() -> &'static [String] {

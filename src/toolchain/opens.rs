@@ -103,6 +103,10 @@ pub fn may_hold_tests(path: &str, text: &str) -> bool {
     const KNOWN: [&str; 15] =
         ["py", "rs", "go", "java", "kt", "cs", "js", "jsx", "ts", "tsx", "mjs", "cjs", "mts", "cts", "php"];
     let is_known = ending(path).is_some_and(|ending| KNOWN.contains(&ending.as_str()));
-    let asserts = || text.lines().any(|line| is_assertion(line.trim()));
+    // As runners of JavaScript have it, on whatever line.
+    const CALLS: [&str; 8] =
+        ["describe(", "tape(", "tap.test(", "QUnit.test(", "suite(", "expect(", ".equal(", ".deepEqual("];
+    let calls = |line: &str| CALLS.iter().any(|call| line.contains(call));
+    let asserts = || text.lines().any(|line| is_assertion(line.trim()) || calls(line));
     !is_known || asserts() || !tests_in(text.lines()).is_empty()
 }

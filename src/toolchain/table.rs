@@ -68,6 +68,7 @@ struct File {
     takes_modules: Vec<String>,
     compares: Vec<String>,
     scripts_in: BTreeMap<String, String>,
+    glues: bool,
 }
 
 /// A remark of several lines, see `config/toolchains/README.md`.
@@ -269,6 +270,7 @@ pub(super) struct Table {
     pub(super) takes_modules: Vec<String>,
     pub(super) compares: Vec<String>,
     pub(super) scripts_in: BTreeMap<String, String>,
+    pub(super) glue: BTreeSet<String>,
 }
 
 /// What is known of the sources of one language.
@@ -353,6 +355,7 @@ impl Table {
             table.takes_modules.extend(file.takes_modules);
             table.compares.extend(file.compares);
             table.scripts_in.extend(file.scripts_in);
+            table.glue.extend(file.code.iter().filter(|_| file.glues).cloned());
             table.sources.push(Source {
                 endings: file.code.into_iter().collect(),
                 marks: file.marks,

@@ -44,6 +44,27 @@ const CACHES: [&str; 9] = [
     ".m2",
     "go/pkg",
 ];
+/// Of these, what is given to programs that nobody wrote: what package managers and builds have fetched or made, by name, and nothing that holds
+/// settings, keys or data beside it.
+const FETCHED: [&str; 17] = [
+    ".cache/deno",
+    ".cache/go-build",
+    ".cache/node",
+    ".cache/pip",
+    ".cache/pnpm",
+    ".cache/pypoetry",
+    ".cache/uv",
+    ".cache/yarn",
+    ".cargo/registry",
+    ".cargo/git",
+    ".cargo/.package-cache",
+    ".cargo/.package-cache-mutate",
+    ".npm/_cacache",
+    ".gradle/caches",
+    ".gradle/daemon",
+    ".m2/repository",
+    "go/pkg",
+];
 /// What agents keep there. No file that a shell, git or an editor of the user reads as a program.
 const OF_AGENTS: [&str; 9] = [
     ".claude",
@@ -170,7 +191,7 @@ impl Confine {
         empty(&place.temp)?;
         let mut write = vec![place.top.clone(), self.cache(place), place.temp.clone()];
         write.extend(DEVICES.iter().map(PathBuf::from).filter(|path| path.exists()));
-        write.extend(self.of_home(&CACHES));
+        write.extend(self.of_home(&FETCHED));
         Ok(Confined::Landlock { write, temp: Some(place.temp.clone()) })
     }
 

@@ -13,14 +13,20 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-/// Larger files are neither settings nor keys, and are not looked into.
+/// Larger files that are carried are neither settings nor keys, and are not looked for.
 const MOST_BYTES: u64 = 1 << 20;
+
+/// Larger files of a change are not looked into.
+const MOST_CHANGED: u64 = 64 << 20;
+
+/// A line of so many bytes is in no other file by chance.
+const LINE_BYTES: usize = 16;
 
 /// Less stands in many files by chance.
 const FEWEST_BYTES: u64 = 8;
 
-/// So many contents are held at a time.
-const AT_A_TIME: usize = 64;
+/// At most so many bytes of contents are held at a time, and one content in any case.
+const AT_A_TIME: u64 = MOST_CHANGED;
 
 /// The user's files that are carried.
 pub(super) struct Carried {
@@ -54,15 +60,15 @@ impl Carried {
         let contents = self.contents(&wanted);
         let equal: BTreeSet<u64> = contents.iter().map(|(_, content, _)| content.len() as u64).collect();
         let any = contents.iter().any(|(.., by_itself)| *by_itself);
-        let is_looked_at = |size: &u64| (FEWEST_BYTES..=MOST_BYTES).contains(size) && (any || equal.contains(size));
+        let is_looked_at = |size: &u64| (FEWEST_BYTES..=MOST_CHANGED).contains(size) && (any || equal.contains(size));
         let ids: Vec<&String> = sizes.iter().filter(|(_, size)| is_looked_at(size)).map(|(id, _)| id).collect();
         let mut holds: BTreeMap<String, usize> = BTreeMap::new();
-        for some in ids.chunks(AT_A_TIME) {
+        for some in in_chunks(&ids, &sizes) {
             let text = some.iter().fold(String::new(), |text, id| text + id + "\n");
             let out = recorder.git.call(["cat-file", "--batch"]).stdin(text).ok().await?;
             for (id, content) in blobs(&out) {
                 let is_in = |(_, carried, by_itself): &(_, Vec<u8>, bool)| {
-                    content == carried || (*by_itself && memmem::find(content, carried.trim_ascii()).is_some())
+                    content == carried || (*by_itself && says_all_of(content, carried))
                 };
                 if let Some(at) = contents.iter().position(is_in) {
                     holds.insert(id, at);
@@ -94,6 +100,31 @@ impl Carried {
     }
 }
 
+/// The contents in parts that are held together.
+fn in_chunks<'i>(ids: &[&'i String], sizes: &BTreeMap<String, u64>) -> Vec<Vec<&'i String>> {
+    let (mut chunks, mut held): (Vec<Vec<&String>>, u64) = (Vec::new(), AT_A_TIME);
+    for id in ids {
+        let size = sizes.get(*id).copied().unwrap_or_default();
+        held += size;
+        match chunks.last_mut() {
+            Some(chunk) if held <= AT_A_TIME => chunk.push(id),
+            _ => {
+                chunks.push(vec![id]);
+                held = size;
+            }
+        }
+    }
+    chunks
+}
+
+/// Whether all that a carried file says stands in another one, also with other line ends or further in: its long lines, or the whole of it.
+fn says_all_of(content: &[u8], carried: &[u8]) -> bool {
+    let lines = carried.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+    let mut long = lines.filter(|line| line.len() >= LINE_BYTES).peekable();
+    let has = |part: &[u8]| memmem::find(content, part).is_some();
+    has(carried.trim_ascii()) || long.peek().is_some() && long.all(has)
+}
+
 /// The files that are there in the second tree and not the same in the first one.
 async fn changed(recorder: &Recorder, from: &str, to: &str) -> Result<Vec<Changed>, WorkspaceError> {
     let diff = ["diff-tree", "-r", "-z", "--no-renames", "--diff-filter=AMT", from, to];
@@ -104,7 +135,8 @@ async fn changed(recorder: &Recorder, from: &str, to: &str) -> Result<Vec<Change
     while let (Some(about), Some(path)) = (parts.next(), parts.next()) {
         let about = String::from_utf8_lossy(about).into_owned();
         if let [_, mode, _, now, ..] = about.split(' ').collect::<Vec<_>>()[..]
-            && mode.starts_with("100")
+            // Where a link leads to is what it holds.
+            && (mode.starts_with("100") || mode.starts_with("120"))
         {
             let path = OsStr::from_bytes(path).to_string_lossy().into_owned();
             changed.push(Changed { path, now: now.to_owned() });

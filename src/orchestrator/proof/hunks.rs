@@ -118,8 +118,12 @@ impl Runs<'_> {
             Walls::Fail(because) => Some(format!("which lines the checks notice was not tried: {because}")),
             Walls::Unknown | Walls::Pass => None,
         };
-        let because = std::iter::once(proven.because.clone()).chain(words).chain(walls).collect::<Vec<_>>().join("; ");
-        Ok((Judgement { because, ..proven }, Some(hunks).filter(|hunks| !hunks.is_empty())))
+        let by = found.turned_by(&files, parts).filter(|_| proven.proof == Some(Proof::TurnedGreen));
+        let by = by.map(|by| format!("of its code no check notices anything, only of {}", shown(&by)));
+        let proof = if by.is_some() { Some(Proof::TestsAdapted) } else { proven.proof };
+        let said = std::iter::once(proven.because.clone()).chain(by).chain(words).chain(walls);
+        let because = said.collect::<Vec<_>>().join("; ");
+        Ok((Judgement { because, proof, ..proven }, Some(hunks).filter(|hunks| !hunks.is_empty())))
     }
 
     /// The files of code that the change has touched, in hunks.
@@ -215,7 +219,7 @@ impl Runs<'_> {
         let tree = workspace.blend(&workspace.base(), &self.confirmed.change.tree, &parts.with_settings()).await?;
         // At the base, tests may be missing that the code has brought with it.
         let is_base = tree == workspace.base();
-        let reading = self.look_at(&tree, Within::Room).await?.map(|outcome| outcome.reading(self.confirmed.checks));
+        let reading = self.look_at(&tree).await?.map(|outcome| outcome.reading(self.confirmed.checks));
         let lost = || self.confirmed.checks.iter().any(|check| self.has_fewer_tests_at_base(check));
         Ok(reading
             .map(|reading| if reading == Reading::Green && is_base && lost() { Reading::Entangled } else { reading }))
@@ -235,12 +239,12 @@ impl Runs<'_> {
     ) -> Result<Option<(TreeId, Reading)>, TaskRunError> {
         let taken: BTreeSet<At> = found.removed.iter().chain(unit).copied().collect();
         let tree = self.tree_without(&taken, files).await?;
-        let outcome = self.look_at(&tree, Within::Walls).await?;
+        let outcome = self.look_at(&tree).await?;
         Ok(outcome.map(|outcome| (tree, outcome.reading(self.confirmed.checks))))
     }
 
     /// None: it is not to be run, or nothing would follow from it.
-    async fn look_at(&mut self, tree: &TreeId, within: Within) -> Result<Option<Outcome>, TaskRunError> {
+    async fn look_at(&mut self, tree: &TreeId) -> Result<Option<Outcome>, TaskRunError> {
         if let Some(known) = self.known(tree) {
             return Ok(Some(known));
         }
@@ -251,8 +255,8 @@ impl Runs<'_> {
             return Ok(None);
         }
         self.task.doing("which lines of the change the checks notice");
-        let outcome = self.run(tree, None, (contradiction_alone, self.confirmed.checks), within).await?;
-        if within == Within::Walls && self.walls_hold(&outcome).await?.is_err() {
+        let outcome = self.run(tree, None, (contradiction_alone, self.confirmed.checks), Within::Walls).await?;
+        if self.walls_hold(&outcome).await?.is_err() {
             return Ok(None);
         }
         self.seen.push((tree.clone(), outcome.clone()));
@@ -337,6 +341,19 @@ impl Found {
             self.together.clear();
             self.kept.values_mut().for_each(|(reading, _)| *reading = Reading::Entangled);
         }
+    }
+
+    /// The only files that the checks notice, where each of them may be what asks, and nothing of any other file of code is noticed: a script that a
+    /// check reaches by a way that nobody reads, or what it compares with.
+    fn turned_by(&self, files: &[File], parts: &Parts) -> Option<String> {
+        let noticed: BTreeSet<usize> = self.kept.keys().map(|(file, _)| *file).collect();
+        let may_ask = |file: &usize| parts.may_ask(&files[*file].name);
+        let is_open = |file: &usize| self.not_tried.iter().any(|(of, _)| of == file);
+        let is_unnoticed = |file: &usize| !may_ask(file) && !noticed.contains(file) && !is_open(file);
+        let any =
+            !noticed.is_empty() && noticed.iter().all(may_ask) && (0..files.len()).any(|file| is_unnoticed(&file));
+        let names: Vec<&str> = noticed.iter().map(|file| files[*file].name.as_str()).collect();
+        any.then(|| names.join(", "))
     }
 
     fn hunks(&self, files: &[File]) -> ProofHunks {

@@ -20,6 +20,7 @@ mod outcome;
 mod parts;
 mod seen;
 
+pub(super) use self::outcome::is_about_a_name;
 pub(super) use self::seen::Seen;
 
 use self::outcome::Outcome;
@@ -117,6 +118,21 @@ enum Within {
     Walls,
 }
 
+/// What new tests show by how they fail without the change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Shows {
+    /// The change makes a difference that a test asks for.
+    Difference,
+    /// The code as it was breaks with them. That may be the fault.
+    Break,
+    /// As much as an empty test.
+    Nothing,
+}
+
+/// Said where the new code reaches, with tests as they were, what these do not keep it from.
+const WRITES_ELSEWHERE: &str =
+    "with the tests as they were it would write outside of its room, so that nobody knows whether they pass";
+
 /// Why a check counts as red although it passed.
 type Doubt = fn(&CheckReport, &CheckReport) -> Option<String>;
 
@@ -135,11 +151,20 @@ impl Runs<'_> {
         self.on(&tree, no_success).await
     }
 
-    /// Runs the checks. What is red is run once more: green then, nothing follows from it.
+    /// Runs the checks on what nobody wrote as it is there: new tests reach what the code as it was does not guard yet, and new code what tests
+    /// as they were do not keep from it. Where the checks do not pass within the walls with the whole change either, they run as they always do.
     async fn on(&mut self, tree: &TreeId, doubt: Doubt) -> Result<Outcome, TaskRunError> {
+        if !matches!(self.walls, Walls::Fail(_)) {
+            let outcome = self.twice(tree, doubt, Within::Walls).await?;
+            let is_cancelled = self.task.context.cancel.is_cancelled();
+            if is_cancelled || self.counted.flaky || self.walls_hold(&outcome).await?.is_ok() {
+                return Ok(outcome);
+            }
+        }
         self.twice(tree, doubt, Within::Room).await
     }
 
+    /// Runs the checks. What is red is run once more: green then, nothing follows from it.
     async fn twice(&mut self, tree: &TreeId, doubt: Doubt, within: Within) -> Result<Outcome, TaskRunError> {
         if let Some(known) = self.known(tree) {
             return Ok(known);
@@ -152,6 +177,7 @@ impl Runs<'_> {
             self.counted.flaky |= !second.is_red;
             second
         };
+        self.seen.retain(|(of, _)| of != tree);
         self.seen.push((tree.clone(), outcome.clone()));
         Ok(outcome)
     }
@@ -263,7 +289,11 @@ impl Runs<'_> {
 /// Why nothing is tried within the walls.
 fn does_not_pass(check: &CheckReport) -> String {
     // Its time limit there is another one than its own.
-    let how = if check.timed_out { format!("stopped after {} s", check.duration_ms / 1000) } else { check.how() };
+    let how = match check.timed_out {
+        true => format!("stopped after {} s", check.duration_ms / 1000),
+        false if check.passed() => "fewer of its tests ran".to_owned(),
+        false => check.how(),
+    };
     format!("check `{}` does not pass where it may write only to its room and to caches ({how})", check.spec.name)
 }
 
@@ -446,6 +476,9 @@ impl Runs<'_> {
         if !c.is_red {
             return Ok(self.proven(Proof::TurnedGreen, &format!("{named} so with the tests as they were, too")));
         }
+        if self.keeps_from_writing(&c) {
+            return Ok(self.proven(Proof::TestsAdapted, WRITES_ELSEWHERE));
+        }
         if !c.has_red(&turned) {
             let others = names(&c.red.iter().map(|check| check.spec.name.clone()).collect::<Vec<_>>());
             return Ok(self.proven(Proof::TestsAdapted, &format!("with the tests as they were, {others} redder")));
@@ -484,9 +517,9 @@ impl Runs<'_> {
                  {needs_both}"
             )));
         }
-        let asserts = t.fails_by_assertion(&self.prepared.baseline, parts);
-        if !parts.rewritten && !asserts {
-            return self.of_new_code(parts, diff).await;
+        let shows = self.shows(&t, parts);
+        if !parts.rewritten && shows != Shows::Difference {
+            return self.of_new_code(parts, diff, shows).await;
         }
         Ok(if parts.rewritten {
             self.unverifiable(&format!(
@@ -509,6 +542,9 @@ impl Runs<'_> {
     async fn of_stayed(&mut self, parts: &Parts, diff: &Diff) -> Result<Judgement, TaskRunError> {
         let c = self.without(&parts.with_settings()).await?;
         self.counted.c = Some(c.ran());
+        if self.keeps_from_writing(&c) {
+            return Ok(self.proven(Proof::TestsAdapted, WRITES_ELSEWHERE));
+        }
         if c.is_red {
             let what = "without what was changed of tests and of what decides how they run, it is red";
             return Ok(self.proven(Proof::TestsAdapted, what));
@@ -524,10 +560,32 @@ impl Runs<'_> {
         if !t.is_red {
             return Ok(self.proven(Proof::StayedGreen, "its tests pass without the rest of the change, too"));
         }
-        if t.fails_by_assertion(&self.prepared.baseline, parts) {
+        let shows = self.shows(&t, parts);
+        if shows == Shows::Difference {
             return Ok(self.proven(Proof::NewTest, "its tests fail without the rest of the change"));
         }
-        self.of_new_code(parts, diff).await
+        self.of_new_code(parts, diff, shows).await
+    }
+
+    /// Whether the walls have kept it from something, which they do not keep the whole change from.
+    fn keeps_from_writing(&self, outcome: &Outcome) -> bool {
+        outcome.is_red && !matches!(self.walls, Walls::Fail(_)) && outcome.was_denied()
+    }
+
+    /// What the new tests show of the change by how they fail without it.
+    fn shows(&self, t: &Outcome, parts: &Parts) -> Shows {
+        let (task, baseline) = (&self.task.task, &self.prepared.baseline);
+        let is_fault = task.is_fault() || task.expects == Expects::Fix;
+        // What else turned green may be all that they show, where it is somebody else's.
+        let has_others = self.confirmed.judgement.proof == Some(Proof::StayedGreen) && !self.turned().is_empty();
+        let breaks = t.breaks_old_code(baseline, parts);
+        match t.fails_by_assertion(baseline, parts) || is_fault && breaks {
+            _ if has_others => Shows::Nothing,
+            true => Shows::Difference,
+            // An empty test breaks the code as well that does not know yet what is new.
+            false if breaks && !task.is_new_work() => Shows::Break,
+            false => Shows::Nothing,
+        }
     }
 
     /// What turned green is asked once more at the base: a check that is red there only now and then has not turned.

@@ -1,6 +1,7 @@
 //! Mistakes in new code: do its tests notice them? Nobody wrote such a program, so it is run where it can write to nothing but its room.
 
 use super::Runs;
+use super::Shows;
 use super::Walls;
 use super::Within;
 use super::contradiction_alone;
@@ -8,6 +9,7 @@ use super::outcome::Outcome;
 use super::parts::Parts;
 use crate::domain::Mutants;
 use crate::domain::Proof;
+use crate::domain::Ran;
 use crate::domain::policy;
 use crate::orchestrator::judge::Judgement;
 use crate::orchestrator::results::no_success;
@@ -43,15 +45,44 @@ const GUARDS: usize = 1000;
 /// How many mistakes are made at most.
 const MUTANTS: u32 = 2;
 
+/// What is noticed of a mistake.
+enum Noticed {
+    /// A new test fails by what it asserts, and no old one.
+    ByNew,
+    /// Nothing fails.
+    ByNone,
+    /// Something breaks, or old tests notice it as well: that says nothing of what the new ones assert.
+    Unclear,
+}
+
+/// Whether what becomes of a line is in what it has gained, and not in what was there: `{"a": 1}` that is `{"a": 1, "b": 2}` now.
+fn is_in_gained(is: &str, becomes: &str, removed: &[&str]) -> bool {
+    let common = |a: &str, b: &str| a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count();
+    let at = common(is, becomes);
+    !removed.iter().any(|was| {
+        let before = common(is, was);
+        let after = is.bytes().rev().zip(was.bytes().rev()).take_while(|(a, b)| a == b).count();
+        let after = after.min(was.len().saturating_sub(before)).min(is.len() - before);
+        let is_kept = !was.trim().is_empty() && before + after >= was.trim_end().len();
+        is_kept && (at < before || at >= is.len() - after)
+    })
+}
+
 /// Mistakes in the added lines of code, those first that tests notice most surely.
 fn mistakes(diff: &str, is_code: impl Fn(&str) -> bool) -> Vec<Mistake> {
     let mut found: Vec<(usize, Mistake)> = Vec::new();
+    let removed_of = |file: &str| -> Vec<&str> {
+        let of_file = review::lines(diff).filter(|(of, _)| *of == file);
+        of_file.filter_map(|(_, line)| line.strip_prefix('-')).collect()
+    };
     let mut lines = review::added_lines(diff).peekable();
     while let Some((file, number, is)) = lines.next() {
         if !toolchain::is_code(file) || !is_code(file) {
             continue;
         }
-        if let Some(toolchain::Mutant { rank, line }) = toolchain::mutant(file, is) {
+        if let Some(toolchain::Mutant { rank, line }) = toolchain::mutant(file, is)
+            && is_in_gained(is, &line, &removed_of(file))
+        {
             // A condition behind which the code gives up: whatever calls it breaks, and no test has to assert anything.
             let guards = toolchain::gives_up(file, is)
                 || lines.peek().is_some_and(|(of, next, line)| {
@@ -70,8 +101,23 @@ fn mistakes(diff: &str, is_code: impl Fn(&str) -> bool) -> Vec<Mistake> {
 const NO_ASSERTION: &str = "without the rest of the change, no new test fails by what it asserts";
 
 impl Runs<'_> {
-    /// New tests fail without the new code only because it is not there, as an empty test would: do they notice a mistake in it?
-    pub(super) async fn of_new_code(&mut self, parts: &Parts, diff: &Diff) -> Result<Judgement, TaskRunError> {
+    /// New tests fail without the new code only because it is not there, as an empty test would: do they notice a mistake in it? Where none
+    /// could be made, it is a difference that they break the code as it was, if they do.
+    pub(super) async fn of_new_code(
+        &mut self,
+        parts: &Parts,
+        diff: &Diff,
+        shows: Shows,
+    ) -> Result<Judgement, TaskRunError> {
+        let judgement = self.of_mistakes(parts, diff).await?;
+        let is_open = judgement.proof == Some(Proof::StayedGreen) && self.counted.mutants.is_none();
+        if shows == Shows::Break && is_open {
+            return Ok(self.proven(Proof::NewTest, "the code as it was breaks with its tests"));
+        }
+        Ok(judgement)
+    }
+
+    async fn of_mistakes(&mut self, parts: &Parts, diff: &Diff) -> Result<Judgement, TaskRunError> {
         let proving = self.task.context.services.settings.run().proving;
         if proving.mutants == policy::Mutants::Off {
             return Ok(self.proven(Proof::StayedGreen, NO_ASSERTION));
@@ -86,18 +132,18 @@ impl Runs<'_> {
         }
         .to_owned();
         for mistake in mistakes {
-            // One may take a run with the new tests, one with the old, and both again; the first red one is compared with the whole change.
-            let most = if matches!(self.walls, Walls::Unknown) { 5 } else { 4 };
+            // One takes two runs with the new tests, and one with the old; the first red one is compared with the whole change.
+            let most = if matches!(self.walls, Walls::Unknown) { 4 } else { 3 };
             if matches!(self.walls, Walls::Fail(_))
                 || self.counted.runs + most > proving.max_runs
                 || tried.survived + tried.killed == MUTANTS
             {
                 break;
             }
-            let killed = match self.kills(parts, &mistake).await? {
-                Ok(Some(killed)) => killed,
-                // Something breaks with it, which says nothing of what the tests assert.
-                Ok(None) => {
+            let killed = match self.notices(parts, &mistake).await? {
+                Ok(Noticed::ByNew) => true,
+                Ok(Noticed::ByNone) => false,
+                Ok(Noticed::Unclear) => {
                     broke = true;
                     continue;
                 }
@@ -118,7 +164,10 @@ impl Runs<'_> {
             Proof::StayedGreen,
             &match tried.survived {
                 0 if broke => {
-                    format!("{NO_ASSERTION}; with a mistake in the new code they break, and none by what it asserts")
+                    format!(
+                        "{NO_ASSERTION}; with a mistake in the new code something breaks, or old tests notice it as well, which says nothing of \
+                         the new ones"
+                    )
                 }
                 0 => format!("{NO_ASSERTION}, and whether they notice a mistake was not tried: {why_none}"),
                 _ => format!("{NO_ASSERTION}, and none notices a mistake in the new code ({})", survived.join("; ")),
@@ -126,9 +175,8 @@ impl Runs<'_> {
         ))
     }
 
-    /// Whether a new test fails with a mistake, by what it asserts, where the old ones do not; none if it only breaks; or why it cannot be
-    /// made.
-    async fn kills(&mut self, parts: &Parts, mistake: &Mistake) -> Result<Result<Option<bool>, String>, TaskRunError> {
+    /// Who notices a mistake, or why it cannot be made.
+    async fn notices(&mut self, parts: &Parts, mistake: &Mistake) -> Result<Result<Noticed, String>, TaskRunError> {
         let workspace = &self.prepared.workspace;
         let (tree, Mistake { file, number, is, becomes }) = (&self.confirmed.change.tree, mistake);
         let no_code = || Ok(Err("no line of the new code lends itself to a mistake".to_owned()));
@@ -148,10 +196,13 @@ impl Runs<'_> {
             return Ok(Err(because));
         }
         if !with_new.asserts_beyond(&Outcome::default(), parts) {
-            return Ok(Ok((!with_new.is_red).then_some(false)));
+            return Ok(Ok(if with_new.is_red { Noticed::Unclear } else { Noticed::ByNone }));
         }
         let tree = workspace.blend(&tree, &workspace.base(), &parts.with_settings()).await?;
-        let with_old = self.twice(&tree, contradiction_alone, Within::Walls).await?;
-        Ok(Ok(Some(with_new.asserts_beyond(&with_old, parts))))
+        let baseline = &self.prepared.baseline;
+        let with_old = self.run(&tree, None, (contradiction_alone, baseline), Within::Walls).await?;
+        // Where there are no old tests, their want is what is red.
+        let is_silent = !with_old.is_red || self.counted.c == Some(Ran::Red) && !with_old.fails_anywhere();
+        Ok(Ok(if is_silent { Noticed::ByNew } else { Noticed::Unclear }))
     }
 }

@@ -25,28 +25,39 @@ impl Outcome {
         self.is_red && (self.red.is_empty() || self.red.iter().any(|check| names.contains(&check.spec.name)))
     }
 
-    /// Whether a test fails by what it asserts that does not fail at the base, or code breaks in it that the base has, or never ends. That
-    /// something else breaks every test says of new code, in whatever words: a name is missing, or is nothing.
+    /// Whether a test fails by what it asserts that does not fail at the base. That something breaks every test says of new code, in whatever
+    /// words: a name is missing, or is nothing.
     pub(super) fn fails_by_assertion(&self, baseline: &[CheckReport], parts: &Parts) -> bool {
-        self.red.iter().any(|check| {
-            if check.timed_out {
-                return true;
+        self.red.iter().filter(|check| !check.timed_out).any(|check| {
+            if check.signature.counted.is_some() {
+                return has_new_failure(check, baseline, |failed| asserts(check, failed, parts));
             }
-            let base = check.at_base(baseline);
-            let before = base.map_or(&[][..], |base| &base.signature.tests);
-            let Some(counted) = &check.signature.counted else {
-                return check.signature.tests.iter().any(|test| !before.contains(test)) && asserts_somewhere(check);
-            };
-            let known = base.and_then(|base| base.signature.counted.as_ref());
-            let is_new =
-                |test: &String| !before.contains(test) && known.is_none_or(|known| !known.failing.contains_key(test));
-            let shows =
-                |failed: &FailedTest| asserts(check, failed, parts) || parts.is_in_old_code(failed.frame.as_ref());
-            counted.failing.iter().any(|(test, failed)| is_new(test) && shows(failed))
+            let before = check.at_base(baseline).map_or(&[][..], |base| &base.signature.tests);
+            check.signature.tests.iter().any(|test| !before.contains(test)) && asserts_somewhere(check)
         })
     }
 
-    /// Whether a test that failed at the base, by more than a missing name, fails here still, or is not run any more.
+    /// Whether code breaks in a test that the base has, or never ends: of a fault that shows it, and of what the code does not know yet it
+    /// says as much as an empty test.
+    pub(super) fn breaks_old_code(&self, baseline: &[CheckReport], parts: &Parts) -> bool {
+        let breaks = |check: &CheckReport| {
+            check.timed_out || has_new_failure(check, baseline, |failed| parts.is_in_old_code(failed.frame.as_ref()))
+        };
+        self.red.iter().any(breaks)
+    }
+
+    /// Whether a test fails in it, and does not only fail to be there.
+    pub(super) fn fails_anywhere(&self) -> bool {
+        self.red.iter().any(|check| !failing_of(check).is_empty() || asserts_somewhere(check))
+    }
+
+    /// Whether something was kept from writing outside of its room.
+    pub(super) fn was_denied(&self) -> bool {
+        self.red.iter().any(|check| check.output.text().lines().any(toolchain::says_it_was_denied))
+    }
+
+    /// Whether a test that failed at the base fails here too, by more than a missing name, or is not run any more: with all the new code it is
+    /// refused by a test as it was, whatever it failed of before.
     pub(super) fn still_fails(&self, names: &[String], baseline: &[CheckReport]) -> bool {
         self.red.iter().filter(|check| names.contains(&check.spec.name)).any(|check| {
             // It is red for want of tests.
@@ -55,10 +66,11 @@ impl Outcome {
             }
             let Some(base) = check.at_base(baseline) else { return false };
             match (&base.signature.counted, &check.signature.counted) {
-                (Some(before), Some(now)) => before.failing.iter().any(|(test, failed)| {
-                    is_about_behaviour(base, failed) && (now.failing.contains_key(test) || !now.passes(test, before))
+                (Some(before), Some(now)) => before.failing.iter().any(|(test, was)| match now.failing.get(test) {
+                    Some(failed) => is_about_behaviour(check, failed),
+                    None => is_about_behaviour(base, was) && !now.passes(test, before),
                 }),
-                _ => asserts_somewhere(base),
+                _ => asserts_somewhere(base) || check.output.text().lines().any(toolchain::says_an_assertion_failed),
             }
         })
     }
@@ -99,8 +111,14 @@ fn asserts_somewhere(check: &CheckReport) -> bool {
     text.lines().any(toolchain::says_an_assertion_failed) && !text.lines().any(toolchain::says_a_name_is_missing)
 }
 
-/// Whether a test fails by what it asserts.
+/// Whether a test fails by what it asserts. Where its runner names the class of what was thrown, that decides: engines say in words of their own
+/// what they expected.
 pub(super) fn says_an_assertion_failed(failed: &FailedTest) -> bool {
+    let class = failed.how.split('\u{1f}').next().unwrap_or_default();
+    let is_class = class != "Error" && (class.ends_with("Error") || class.ends_with("Exception"));
+    if is_class && !toolchain::says_an_assertion_failed(class) {
+        return false;
+    }
     let said = failed.how.split('\u{1f}').chain(failed.detail.iter().flat_map(|detail| detail.lines()));
     said.into_iter().any(toolchain::says_an_assertion_failed)
 }
@@ -108,12 +126,27 @@ pub(super) fn says_an_assertion_failed(failed: &FailedTest) -> bool {
 /// Whether a test fails for what code does. Some runners list a file that could not be loaded as a test that failed, and say elsewhere
 /// which name was missing in it.
 fn is_about_behaviour(check: &CheckReport, failed: &FailedTest) -> bool {
-    let names_one = || check.output.text().lines().any(toolchain::says_a_name_is_missing);
+    let is_a_file = || toolchain::is_code(&failed.name) || failed.frame.is_none();
+    let names_one = || is_a_file() && check.output.text().lines().any(toolchain::says_a_name_is_missing);
     says_an_assertion_failed(failed) || !(is_about_a_name(&failed.how) || names_one())
 }
 
+/// Whether a test fails that does not fail at the base, in this way, and not because it was kept from writing.
+fn has_new_failure(check: &CheckReport, baseline: &[CheckReport], shows: impl Fn(&FailedTest) -> bool) -> bool {
+    let base = check.at_base(baseline);
+    let before = base.map_or(&[][..], |base| &base.signature.tests);
+    let known = base.and_then(|base| base.signature.counted.as_ref());
+    let is_new = |test: &String| !before.contains(test) && known.is_none_or(|known| !known.failing.contains_key(test));
+    let is_denied = |failed: &FailedTest| {
+        let said = failed.how.split('\u{1f}').chain(failed.detail.iter().flat_map(|detail| detail.lines()));
+        said.into_iter().any(toolchain::says_it_was_denied)
+    };
+    let failing = check.signature.counted.iter().flat_map(|counted| &counted.failing);
+    failing.into_iter().any(|(test, failed)| is_new(test) && !is_denied(failed) && shows(failed))
+}
+
 /// The same of one test's failure, as [`FailedTest`](crate::domain::FailedTest) has it.
-fn is_about_a_name(how: &str) -> bool {
+pub(in crate::orchestrator) fn is_about_a_name(how: &str) -> bool {
     let mut parts = how.split('\u{1f}');
     let code = parts.next().unwrap_or_default();
     toolchain::says_a_name_is_missing(&format!("{code}: {}", parts.next_back().unwrap_or_default()))

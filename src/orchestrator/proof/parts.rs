@@ -32,6 +32,8 @@ pub(super) struct Parts {
     pub(super) code: Vec<String>,
     /// Of `code`, what was there.
     pub(super) old_code: Vec<String>,
+    /// Of `code`, what was there and is named in the lists of commands of task runners.
+    pub(super) listed: Vec<String>,
     /// Of files with tests among their code, the lines of the change that are code, from 1.
     pub(super) code_among_tests: BTreeMap<String, BTreeSet<usize>>,
     /// What is only read.
@@ -114,6 +116,7 @@ impl Parts {
                 } else {
                     parts.code.push(file.clone());
                     parts.old_code.extend(existed.then(|| file.clone()));
+                    parts.listed.extend((existed && runs(&scripts.given, file)).then(|| file.clone()));
                 }
             }
         }
@@ -132,6 +135,11 @@ impl Parts {
     pub(super) fn is_in_old_code(&self, frame: Option<&String>) -> bool {
         is_in(frame, &self.old_code).is_some_and(|(file, _)| !toolchain::has_inline_tests(file))
             && is_in(frame, &self.tests).is_none()
+    }
+
+    /// Whether a file may be what a check asks with, although nothing says so: data, a script of a shell, what a task runner names.
+    pub(super) fn may_ask(&self, file: &str) -> bool {
+        !toolchain::is_code(file) || toolchain::is_of_a_shell(file) || self.listed.iter().any(|listed| listed == file)
     }
 
     pub(super) fn has_tests(&self) -> bool {

@@ -120,7 +120,7 @@ impl Night {
             if task.title.is_empty() {
                 task.title.clone_from(&now.title);
             }
-            task.is_loose_bug = now.kind == "bug" && now.expects == Expects::Change;
+            task.is_loose_bug = now.is_fault() && now.expects == Expects::Change;
             task.after = now.blockers().cloned().collect();
             task.held_by =
                 now.blockers().filter(|id| now.status != Status::Closed && stuck.contains(id)).cloned().collect();

@@ -137,7 +137,11 @@ impl Course {
     fn instead_of(&mut self, judged: &Judged) -> Option<Box<Judged>> {
         let shows = judged.judgement.verdict == Verdict::Confirmed && judged.judgement.proof == Some(Proof::NewTest);
         let counts = !shows && self.tampered.is_empty();
-        self.confirmed.take().filter(|_| counts)
+        // Of the same files what was found out last is known best.
+        let is_same = |before: &Judged| {
+            judged.judgement.verdict == Verdict::Confirmed && before.change.tree == judged.change.tree
+        };
+        self.confirmed.take().filter(|before| counts && !is_same(before))
     }
 
     /// The next turn, in the agent's conversation of this name.

@@ -32,8 +32,9 @@ pub struct Evidence<'a> {
     pub part: Part,
     /// What kind of change confirms the task.
     pub expects: Expects,
-    /// Whether the task is of a kind that is not about what is red: then a test of the project that turns green is somebody else's.
-    pub is_new_work: bool,
+    /// Whether the task is about what is red: a fault, or a fix that is expected. Of any other a test of the project that turns green may be
+    /// somebody else's.
+    pub is_about_red: bool,
     /// Checks of earlier parts alone: what turned green in them is none of this part's doing.
     pub earlier: &'a [CheckSpec],
     /// What the task permits.
@@ -174,10 +175,12 @@ pub fn judge(evidence: &Evidence<'_>) -> Judgement {
     }
     let turned: Vec<usize> =
         counted.iter().copied().filter(|&i| checks[i].turned_green(baseline)).chain(by_test).collect();
+    // What its own checks do not show, those of others do not show for them.
+    let has_own = checks.iter().any(|check| check.scope == CheckScope::Task && !evidence.earlier.contains(&check.spec));
     let is_of_earlier = |i: &usize| checks[*i].scope == CheckScope::Task && evidence.earlier.contains(&checks[*i].spec);
     let is_about = |i: &usize| {
         let is_own = checks[*i].scope == CheckScope::Task || waited_for_a_name(&checks[*i], baseline);
-        !is_of_earlier(i) && (!evidence.is_new_work || is_own)
+        !is_of_earlier(i) && (is_own || evidence.is_about_red && !has_own)
     };
     let red: Vec<&CheckReport> = (0..checks.len()).filter(known_red).map(|i| &checks[i]).collect();
     let judgement = match (turned.iter().copied().find(is_about), evidence.expects) {
@@ -197,13 +200,16 @@ pub fn judge(evidence: &Evidence<'_>) -> Judgement {
             let because = match (red.is_empty(), counted.is_empty()) {
                 (true, _) => "every check was green before and is green still".to_owned(),
                 (false, true) => "no test fails that did not fail before".to_owned(),
-                (false, false) => "every other check was green before and is green still".to_owned(),
+                (false, false) => "every check that counts was green before and is green still".to_owned(),
             };
             let because = match turned.first() {
                 Some(&i) if is_of_earlier(&i) => {
                     format!("{}, which is the check of an earlier part", has_turned(&checks[i], baseline))
                 }
-                Some(&i) => format!("{}; whether that was asked for is not known", has_turned(&checks[i], baseline)),
+                Some(&i) => format!(
+                    "{}; whether that was asked for is not known (`expects` `fix` says so)",
+                    has_turned(&checks[i], baseline)
+                ),
                 None => because,
             };
             let red = as_before(&red, baseline, turned.first().map(|i| &checks[*i]));
@@ -510,7 +516,7 @@ mod tests {
             change: &change,
             part: case.part,
             expects: case.expects,
-            is_new_work: false,
+            is_about_red: true,
             earlier: &[],
             allow: &[],
             ending: &case.ending,

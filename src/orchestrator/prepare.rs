@@ -102,7 +102,7 @@ impl TaskRun {
         if self.task.expects == Expects::Fix {
             // As above, the first error is what the user must see.
             let _ = prepared.workspace.close().await;
-            let because = "it expects a fix, and none of its checks is red at the base, so that nothing could show one: give it a check that is red until then";
+            let because = "it expects a fix, and no check that counts for it is red at the base, so that nothing could show one: give it a check that is red until then";
             return Err(TaskRunError::NoCheck(because.to_owned()));
         }
         let message = if self.task.is_fault() {

@@ -571,11 +571,13 @@ impl TaskRun {
             last.and_then(|last| last.proof_runs?.words()).map(|words| format!(" ({words})")).unwrap_or_default();
         let hunks = last.and_then(|last| last.proof_hunks.as_ref()?.words(one_line));
         let hunks = hunks.map(|words| format!("{words}\n")).unwrap_or_default();
+        // Where the only ones are still red by what failed before, the proof says what there is to say.
+        let checks = last.map(|last| last.passed.join(", ")).filter(|checks| !checks.is_empty());
+        let checks = checks.map(|checks| format!("checks: {checks}\n")).unwrap_or_default();
         format!(
-            "{}\nattempt: {}\nchecks: {}\nproof: {}{runs}\n{hunks}",
+            "{}\nattempt: {}\n{checks}proof: {}{runs}\n{hunks}",
             lines_of_work(&self.context.run, &self.task.id).join("\n"),
             last.map_or(0, |last| last.attempt),
-            last.map(|last| last.passed.join(", ")).unwrap_or_default(),
             last.and_then(|last| last.proof).map_or("none", Proof::as_str),
         )
     }

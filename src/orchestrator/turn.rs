@@ -403,7 +403,7 @@ impl TaskRun {
             change,
             part: if last_part { judge::Part::Last } else { judge::Part::Earlier },
             expects: self.expects(course),
-            is_new_work: self.task.is_new_work(),
+            is_about_red: self.task.is_fault() || self.task.expects == Expects::Fix,
             earlier: &self.earlier_checks(course.attempt.part),
             allow: &self.task.allow,
             ending: &report.ending,

@@ -141,7 +141,10 @@ fn push_overlaps(text: &mut String, report: &RunReport) {
 }
 
 fn push_next(text: &mut String, report: &RunReport) {
-    let branches: Vec<&str> = report.tasks.iter().filter_map(|t| t.branch.as_deref()).collect();
+    // What a person is to look at first is named below.
+    let is_yours = |task: &&TaskReport| task.needs == Some(Needs::Person) && report.kind == RunKind::Overnight;
+    let branches: Vec<&str> =
+        report.tasks.iter().filter(|task| !is_yours(task)).filter_map(|t| t.branch.as_deref()).collect();
     let is_patch = |b: &&str| b.ends_with(".patch");
     if let Some(integration) = &report.integration {
         let _ = writeln!(text, "\nbring in everything that is merged with:\n  git merge {integration}");
@@ -154,9 +157,7 @@ fn push_next(text: &mut String, report: &RunReport) {
             branches.join(" ")
         );
     }
-    for task in
-        report.tasks.iter().filter(|task| task.needs == Some(Needs::Person) && report.kind == RunKind::Overnight)
-    {
+    for task in report.tasks.iter().filter(is_yours) {
         if let Some(branch) = task.branch.as_ref().filter(|branch| !is_patch(&branch.as_str())) {
             let _ = writeln!(text, "look at {branch}, which is yours to merge:\n  git merge {branch}");
         }

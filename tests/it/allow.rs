@@ -177,7 +177,7 @@ fn doctor_names_the_tests_that_are_red_before_anybody_works() {
 fn a_fix_that_nothing_could_show_costs_no_agent() {
     let (project, ran) = ran("touch \"$OUT/paid\"; echo '# x' >> calc.py", json!({ "expects": "fix" }));
     assert_eq!(ran.task("a")["verdict"], Value::Null, "{}", ran.stdout);
-    ran.says("none of its checks is red at the base");
+    ran.says("no check that counts for it is red at the base");
     assert!(!project.out.join("paid").exists() && project.worktrees().is_empty());
     // To run it again would set it aside again.
     let report = project.run(&["report"]);

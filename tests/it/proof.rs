@@ -212,12 +212,13 @@ fn a_setting_that_the_code_needs_is_no_test() {
 
 #[test]
 fn a_run_that_decides_and_is_red_once_and_green_once_proves_nothing() {
-    // On the change without its new test the check is red the first time.
-    let suite = format!(
-        "if [ ! -e test_new.py ] && grep -q '+' calc.py && mkdir \"$OUT/once\" 2>/dev/null; then exit 1; fi; {SUITE}"
-    );
+    // On the change without its new test the check is red the first time. It may write to no place of its own.
+    let once = format!("/dev/shm/reflexion-test-{}", std::process::id());
+    let suite =
+        format!("if [ ! -e test_new.py ] && grep -q '+' calc.py && mkdir {once} 2>/dev/null; then exit 1; fi; {SUITE}");
     let agent = with_test(ADDS, "pass");
     let (_project, ran) = ran(&agent, WRONG, &suite, "change");
+    std::fs::remove_dir(&once).unwrap();
     let task = ran.task("a");
     assert_eq!(task["proofRuns"]["flaky"], json!(true), "{task} {}", ran.stderr);
     assert_eq!(task["proof"], json!("stayed_green"), "{task}");
@@ -478,7 +479,8 @@ fn a_mistake_that_old_tests_notice_says_nothing_of_the_new_ones() {
     // The old test calls the new code by what it replaces.
     let code = r"def least(a, b):\n  return a if a < b else b\ndef sub(a, b): return a - least(b, 100)\n";
     let (proof, mutants, because) = new_code(code, "calc.least", json!({}));
-    assert_eq!((&proof, &mutants["killed"]), (&json!("stayed_green"), &json!(0)), "{because}");
+    assert_eq!((&proof, &mutants), (&json!("stayed_green"), &Value::Null), "{because}");
+    assert!(because.contains("old tests notice it as well"), "{because}");
 }
 
 /// A run with an agent that can go on with its conversation: what it does in its first turn, and when it is asked for a test. Gives the
@@ -530,8 +532,8 @@ fn an_agent_that_can_go_on_is_asked_for_a_test_that_shows_its_work() {
     const BREAKS: &str = "echo 'broken(' > calc.py";
     let (task, times, files) = asked_for_a_test("bug", TURNS, SHOWS);
     assert_eq!((task.proof, task.verdict, times), (Some(Proof::NewTest), Some(Verdict::Confirmed), 1));
-    // The test alone, twice: the work without it was seen in the turn before.
-    assert_eq!(task.proof_runs.map(|runs| runs.runs), Some(2));
+    // The test alone, twice, and the whole change where the first of these ran; the work without the test was seen in the turn before.
+    assert_eq!(task.proof_runs.map(|runs| runs.runs), Some(3));
     assert!(files.contains("test_new.py"), "{files}");
     // What was confirmed is not lost by what comes then.
     for then in ["true", BREAKS, "echo words > test_new.py.txt"] {
@@ -573,9 +575,9 @@ fn lines_that_no_check_notices_are_named() {
         all.stderr
     );
     assert_eq!(task["proof"], json!("turned_green"), "{task}");
-    // C, the base once more, all of the code away, each file, the function of one that is missed, that run again, and the whole change where
-    // such runs may write to nothing but the room.
-    assert_eq!(task["proofRuns"]["runs"], json!(8), "{task}");
+    // C, the base once more, all of the code away, each file, the function of one that is missed, and that run again. That the checks pass where
+    // they may write to nothing but the room, C has shown.
+    assert_eq!(task["proofRuns"]["runs"], json!(7), "{task}");
     let branch = task["branch"].as_str().unwrap();
     let body = project.git(&["log", "-1", "--format=%b", branch]);
     assert!(body.contains("not noticed by any check: calc.py:6, extra.py\n"), "{body}");
@@ -637,11 +639,11 @@ fn a_check_that_is_known_to_be_red_says_what_was_done_to_tests_in_it() {
         project.tasks(&[json!({ "id": "a", "title": "Fix add", "expects": expects })]);
         project.run(&["run", "--json"])
     };
-    for expects in ["fix", "change"] {
+    for (expects, proof) in [("fix", "turned_green"), ("change", "stayed_green")] {
         let ran = with_fix(ADDS, expects);
         let task = ran.task("a");
         let ends = (&task["verdict"], &task["proof"]);
-        assert_eq!(ends, (&json!("confirmed"), &json!("turned_green")), "{task} {}", ran.stderr);
+        assert_eq!(ends, (&json!("confirmed"), &json!(proof)), "{task} {}", ran.stderr);
         assert_eq!(hunks(&task), [vec!["calc.py:1"], vec![], vec![], vec![]], "{task}");
     }
     let turned = with_fix(TURNS_ROUND, "fix").task("a");
@@ -741,7 +743,11 @@ fn what_its_own_checks_can_show_is_asked_of_each_task() {
     let task = |id: &str, more: Value| with(task_with_check(id, "true"), more);
     project.tasks(&[task("fix", json!({ "expects": "fix" })), task("bug", json!({ "type": "bug" }))]);
     let ran = project.run(&["run", "--json"]);
-    assert!(ran.stderr.contains("it expects a fix, and none of its checks is red at the base"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("it expects a fix, and no check that counts for it is red at the base"),
+        "{}",
+        ran.stderr
+    );
     assert!(ran.stderr.contains("the task is a bug, and none of its checks is red at the base"), "{}", ran.stderr);
 }
 
@@ -863,13 +869,121 @@ fn a_feature_is_not_proven_by_somebody_elses_red_test() {
     };
     let (verdict, proof, said) = kind("feature", ADDS);
     assert_eq!((verdict, proof), (json!("confirmed"), json!("stayed_green")), "{said}");
-    assert!(said.contains("check `all` was red and is green now, which is not what was asked for"), "{said}");
+    assert!(
+        said.contains("check `all` was red and is green now; whether that was asked for is not known"),
+        "{said}"
+    );
+    // One more test of what was somebody else's shows nothing of it either.
+    let (_, proof, said) = kind("feature", &with_test(ADDS, "self.assertEqual(calc.add(2, 2), 4)"));
+    assert_eq!(proof, json!("stayed_green"), "{said}");
     let third = "echo 'def third(a): return a // 3' >> calc.py; printf 'import unittest, calc\\nclass N(unittest.TestCase):\\n  def test_n(self): \
                  self.assertEqual(calc.third(9), 3)\\n' > test_n.py";
     let (_, proof, said) = kind("feature", &format!("{ADDS}; {third}"));
     assert_eq!(proof, json!("new_test"), "{said}");
-    let (_, proof, said) = kind("bug", ADDS);
-    assert_eq!(proof, json!("turned_green"), "{said}");
+    for (word, expected) in
+        [("bug", "turned_green"), ("Defect", "turned_green"), ("chore", "stayed_green"), ("", "stayed_green")]
+    {
+        let (_, proof, said) = kind(word, ADDS);
+        assert_eq!(proof, json!(expected), "{word}: {said}");
+    }
+}
+
+#[test]
+fn what_the_code_as_it_was_does_not_guard_is_kept_from_it() {
+    // Before there is a place that can be chosen, `reset` empties the one that all use.
+    let home = "sed -i 's|^def home.*|def home(): return os.environ.get(\"APP_HOME\") or os.environ[\"OUT\"] + \"/app\"|' calc.py";
+    let test = concat!(
+        "printf 'import os, tempfile, unittest, calc\\nclass N(unittest.TestCase):\\n  def test_n(self):\\n",
+        "    os.environ[\"APP_HOME\"] = d = tempfile.mkdtemp()\\n    open(d + \"/x\", \"w\").close()\\n",
+        "    self.assertEqual((calc.reset(), os.listdir(d)), (1, []))\\n' > test_n.py"
+    );
+    let project = Project::new(&format!("{home}; {test}"));
+    let reset = concat!(
+        "import os\ndef home(): return os.environ['OUT'] + '/app'\ndef reset():\n  names = os.listdir(home())\n",
+        "  for name in names: os.remove(home() + '/' + name)\n  return len(names)\n"
+    );
+    project.write("calc.py", format!("{reset}{RIGHT}"));
+    project.write("test_calc.py", TESTS);
+    let own = project.out.join("app");
+    std::fs::create_dir(&own).unwrap();
+    std::fs::write(own.join("diary"), "mine").unwrap();
+    project.config(|config| config["maxAttempts"] = json!(1));
+    project.tasks(&[with(task_with_check("a", SUITE), json!({ "type": "feature" }))]);
+    let ran = project.run(&["run", "--json"]);
+    assert_eq!(ran.task("a")["verdict"], json!("confirmed"), "{}", ran.stderr);
+    assert_eq!(ran.task("a")["proofRuns"]["t"], json!("red"), "{}", ran.stderr);
+    assert!(own.join("diary").exists(), "{}", ran.stderr);
+}
+
+#[test]
+fn of_what_is_new_a_break_in_the_code_as_it_was_shows_as_much_as_an_empty_test() {
+    let proof = |kind: &str, body: &str| {
+        let half = "sed -i \"s/^OPS = .*/OPS = {'add': add, 'half': lambda a: a + 3}/\" calc.py";
+        let project = Project::new(&with_test(half, body));
+        project
+            .write("calc.py", format!("{RIGHT}OPS = {{'add': add}}\ndef run(op, *args):\n  return OPS[op](*args)\n"));
+        project.write("test_calc.py", TESTS);
+        project.config(|config| config["maxAttempts"] = json!(1));
+        project.tasks(&[with(task_with_check("a", SUITE), json!({ "type": kind }))]);
+        let ran = project.run(&["run", "--json"]);
+        (ran.task("a")["proof"].clone(), ran.stderr.clone())
+    };
+    let (found, said) = proof("feature", "calc.run(\"half\", 4)");
+    assert_eq!(found, json!("stayed_green"), "{said}");
+    let (found, said) = proof("feature", "self.assertEqual(calc.run(\"half\", 4), 7)");
+    assert_eq!(found, json!("new_test"), "{said}");
+    let (found, said) = proof("bug", "calc.run(\"half\", 4)");
+    assert_eq!(found, json!("new_test"), "{said}");
+}
+
+#[test]
+fn a_red_test_that_waited_for_a_name_and_is_refused_by_what_came_is_not_made_up_for() {
+    let tests = format!("{TESTS}  def test_half(self): self.assertEqual(calc.half(4), 2)\n");
+    let agent = "printf 'VERSION = 2\ndef half(a): return 7\n' >> calc.py; printf '  def test_half(self): self.assertEqual(calc.half(4), 7)\n'                  >> test_calc.py; printf 'import unittest, calc\nclass N(unittest.TestCase):\n  def test_n(self):                  self.assertEqual(getattr(calc, \"VERSION\", 0), 2)\n' > test_new.py";
+    let project = Project::new(agent);
+    project.write("calc.py", RIGHT);
+    project.write("test_calc.py", tests);
+    project.config(|config| config["maxAttempts"] = json!(1));
+    project.tasks(&[with(task_with_check("a", SUITE), json!({ "expects": "fix" }))]);
+    let ran = project.run(&["run", "--json"]);
+    assert_eq!(ran.task("a")["verdict"], json!("unverifiable"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_script_of_a_check_that_nobody_can_read_from_its_command_turned_round_is_for_a_person() {
+    let turns = "sed -i 's/= 3/= -1/' qa/all.sh; printf 'VERSION = 2\n' >> main.py";
+    for (command, makefile) in
+        [("for f in qa/*.sh; do sh $f || exit 1; done", ""), ("make -s check", "check:\n\tsh qa/all.sh\n")]
+    {
+        let project = Project::new(turns);
+        project.write("calc.py", WRONG);
+        project.write("main.py", "import calc\nprint(calc.add(1, 2))\n");
+        project.write("qa/all.sh", "[ \"$(python3 -B main.py)\" = 3 ]\n");
+        project.write("Makefile", makefile);
+        project.config(|config| config["maxAttempts"] = json!(1));
+        project.tasks(&[with(task_with_check("a", command), json!({ "expects": "fix" }))]);
+        let ran = project.run(&["run", "--json"]);
+        assert_eq!(ran.task("a")["proof"], json!("tests_adapted"), "{command}: {}", ran.stderr);
+        assert!(ran.stderr.contains("no check notices anything, only of qa/all.sh"), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn the_check_of_an_earlier_part_proves_nothing_of_the_last_one() {
+    let project = Project::new("touch first.txt; echo '# words' >> calc.py");
+    project.write("calc.py", RIGHT);
+    project.config(|config| config["maxAttempts"] = json!(2));
+    let first = json!({ "id": "one", "title": "First", "checks": [{ "name": "first", "run": "test -f first.txt" }] });
+    project.tasks(&[json!({ "id": "a", "title": "Both", "subtasks": [first, { "id": "two", "title": "Second" }] })]);
+    let ran = project.run(&["run", "--json"]);
+    let task = ran.task("a");
+    assert_eq!(
+        (&task["verdict"], &task["proof"]),
+        (&json!("confirmed"), &json!("stayed_green")),
+        "{task} {}",
+        ran.stderr
+    );
+    assert!(ran.stderr.contains("which is the check of an earlier part"), "{}", ran.stderr);
 }
 
 #[test]

@@ -179,3 +179,19 @@ async fn is_in_tree(recorder: &Recorder, tree: &str, content: &[u8]) -> Result<b
     let all = recorder.git.call(["ls-tree", "-r", "--format=%(objectname)"]).arg(tree).ok().await?;
     Ok(String::from_utf8_lossy(&all).lines().any(|one| one == id))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_carried_file_is_known_with_other_line_ends_and_further_in() {
+        let carried = b"TOKEN=abcdefghijklmnop\nX=1\nPASSWORD=correct-horse-battery\n";
+        let says = |content: &[u8]| says_all_of(content, carried);
+        assert!(says(b"TOKEN=abcdefghijklmnop\r\nX=1\r\nPASSWORD=correct-horse-battery\r\n"));
+        assert!(says(b"words\n  TOKEN=abcdefghijklmnop\n  PASSWORD=correct-horse-battery\n"));
+        assert!(!says(b"TOKEN=abcdefghijklmnop\n") && !says(b"TOKEN=\nX=1\nPASSWORD=\n"));
+        // Of short lines alone only the whole says something.
+        assert!(!says_all_of(b"A=1\nZ=2\n", b"A=1\nB=2\n") && says_all_of(b"x\nA=1\nB=2\ny", b"A=1\nB=2\n"));
+    }
+}

@@ -416,26 +416,31 @@ impl TaskRun {
         const LOOKED_UP: usize = 256;
         let (workspace, prefix) = (&prepared.workspace, prepared.workspace.prefix());
         let commands: Vec<String> = checks.iter().map(|check| check.spec.run.to_string()).collect();
-        let mut level = commands.join("\n");
+        // What is run, and what lists of commands name, which have more of them than the one that is run.
+        let mut level = [commands.join("\n"), String::new()];
         let (mut all, mut seen) = (Scripts::default(), BTreeSet::new());
         for _ in 0..LEVELS {
-            let mut next = String::new();
-            for script in parts::scripts(&level) {
+            let mut next = [String::new(), String::new()];
+            let found =
+                [0, 1].map(|listed| parts::scripts(&level[listed]).into_iter().map(move |script| (listed, script)));
+            for (listed, script) in found.into_iter().flatten() {
                 if seen.len() == LOOKED_UP || !seen.insert(script.clone()) {
                     continue;
                 }
                 let Some(file) = prefix.join(&script).to_str().map(str::to_owned) else { continue };
                 if let Some(text) = workspace.text(&workspace.base(), &file).await?.filter(|text| text.len() <= BYTES) {
-                    next.push_str(&text);
-                    next.push('\n');
-                    // A list of commands has more of them than the one that is run.
-                    if !toolchain::configures_tests(&file) {
-                        all.run.push_str(&text);
-                        all.run.push('\n');
+                    let is_list = toolchain::configures_tests(&file);
+                    let listed = if is_list { 1 } else { listed };
+                    if is_list {
+                        all.lists.push_str(&text);
+                        all.lists.push('\n');
                     }
+                    next[listed].push_str(&text);
+                    next[listed].push('\n');
                 }
             }
-            all.given.push_str(&next);
+            all.run.push_str(&next[0]);
+            next.iter().for_each(|next| all.given.push_str(next));
             level = next;
         }
         Ok(all)
@@ -545,7 +550,9 @@ impl Runs<'_> {
         if self.keeps_from_writing(&c) {
             return Ok(self.proven(Proof::TestsAdapted, WRITES_ELSEWHERE));
         }
-        if c.is_red {
+        // Where there were no tests, their want is what is red without the new ones.
+        let is_only_missing = !parts.old_tests && !parts.has_settings() && !c.fails_anywhere();
+        if c.is_red && !is_only_missing {
             let what = "without what was changed of tests and of what decides how they run, it is red";
             return Ok(self.proven(Proof::TestsAdapted, what));
         }

@@ -55,17 +55,30 @@ enum Noticed {
     Unclear,
 }
 
-/// Whether what becomes of a line is in what it has gained, and not in what was there: `{"a": 1}` that is `{"a": 1, "b": 2}` now.
-fn is_in_gained(is: &str, becomes: &str, removed: &[&str]) -> bool {
-    let common = |a: &str, b: &str| a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count();
-    let at = common(is, becomes);
-    !removed.iter().any(|was| {
-        let before = common(is, was);
+/// What a line has gained, as bytes of it: of `{"a": 1, "b": 2}` that was `{"a": 1}`, `, "b": 2`. All of it where nothing of it was there.
+fn gained(is: &str, removed: &[&str]) -> std::ops::Range<usize> {
+    let kept = removed.iter().filter(|was| !was.trim().is_empty()).find_map(|was| {
+        let was = was.trim_end();
+        let before = is.bytes().zip(was.bytes()).take_while(|(a, b)| a == b).count();
         let after = is.bytes().rev().zip(was.bytes().rev()).take_while(|(a, b)| a == b).count();
-        let after = after.min(was.len().saturating_sub(before)).min(is.len() - before);
-        let is_kept = !was.trim().is_empty() && before + after >= was.trim_end().len();
-        is_kept && (at < before || at >= is.len() - after)
-    })
+        let after = after.min(was.len() - before).min(is.len() - before);
+        let range = before..is.len() - after;
+        (before + after == was.len() && is.get(range.clone()).is_some()).then_some(range)
+    });
+    kept.unwrap_or(0..is.len())
+}
+
+/// A mistake in what a line has gained.
+fn mutant(file: &str, is: &str, removed: &[&str]) -> Option<toolchain::Mutant> {
+    let gained = gained(is, removed);
+    if gained == (0..is.len()) {
+        return toolchain::mutant(file, is);
+    }
+    // What stands before it says how it is to be read; a blank does.
+    let part = format!(" {} ", &is[gained.clone()]);
+    let toolchain::Mutant { rank, line } = toolchain::mutant(file, &part)?;
+    let line = line.strip_prefix(' ')?.strip_suffix(' ')?;
+    Some(toolchain::Mutant { rank, line: format!("{}{line}{}", &is[..gained.start], &is[gained.end..]) })
 }
 
 /// Mistakes in the added lines of code, those first that tests notice most surely.
@@ -80,9 +93,7 @@ fn mistakes(diff: &str, is_code: impl Fn(&str) -> bool) -> Vec<Mistake> {
         if !toolchain::is_code(file) || !is_code(file) {
             continue;
         }
-        if let Some(toolchain::Mutant { rank, line }) = toolchain::mutant(file, is)
-            && is_in_gained(is, &line, &removed_of(file))
-        {
+        if let Some(toolchain::Mutant { rank, line }) = mutant(file, is, &removed_of(file)) {
             // A condition behind which the code gives up: whatever calls it breaks, and no test has to assert anything.
             let guards = toolchain::gives_up(file, is)
                 || lines.peek().is_some_and(|(of, next, line)| {
@@ -204,5 +215,19 @@ impl Runs<'_> {
         // Where there are no old tests, their want is what is red.
         let is_silent = !with_old.is_red || self.counted.c == Some(Ran::Red) && !with_old.fails_anywhere();
         Ok(Ok(if is_silent { Noticed::ByNew } else { Noticed::Unclear }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mistake_is_made_in_what_a_line_has_gained() {
+        let made = |was: &[&str], is: &str| mutant("a.py", is, was).map(|mutant| mutant.line);
+        let is = "R = {'min': 1, 'max': 9}";
+        assert_eq!(made(&["R = {'min': 1}"], is).as_deref(), Some("R = {'min': 1, 'max': 10}"));
+        assert_eq!(made(&["x = 1"], is).as_deref(), Some("R = {'min': 2, 'max': 9}"));
+        assert_eq!(made(&["R = {'min': 1}"], "R = {'min': 1, 'max': A}"), None);
     }
 }

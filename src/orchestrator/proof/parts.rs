@@ -47,6 +47,8 @@ pub(super) struct Scripts {
     pub(super) given: String,
     /// Without the lists of commands of task runners.
     pub(super) run: String,
+    /// These lists.
+    pub(super) lists: String,
 }
 
 /// What the texts of a change's files say, before and after it.
@@ -116,7 +118,7 @@ impl Parts {
                 } else {
                     parts.code.push(file.clone());
                     parts.old_code.extend(existed.then(|| file.clone()));
-                    parts.listed.extend((existed && runs(&scripts.given, file)).then(|| file.clone()));
+                    parts.listed.extend((existed && runs(&scripts.lists, file)).then(|| file.clone()));
                 }
             }
         }

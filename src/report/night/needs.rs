@@ -114,11 +114,15 @@ fn merge_at_once(night: &Night, needs: &mut [Need]) {
             continue;
         }
         let Some(this) = first_of(night, need) else { continue };
-        match apart.iter().find_map(|other| Some((*other, in_common(this, other)?))) {
-            Some((other, file)) => need.why.push_str(&format!(
-                "; {file} is changed by `{}` too: whichever is merged second may conflict",
-                other.id
-            )),
+        let shared = apart.iter().filter_map(|other| Some((*other, in_common(this, other)?)));
+        let shared: Vec<(&NightTask, String)> = shared.collect();
+        match shared.first() {
+            Some((_, file)) => {
+                let named: Vec<String> =
+                    shared.iter().take(REOPENED).map(|(other, _)| format!("`{}`", other.id)).collect();
+                let by = super::words::joined(&named);
+                need.why.push_str(&format!("; {file} is changed by {by} too: whichever is merged second may conflict"));
+            }
             // What it changes is not written down: nothing is known of what goes with it.
             None if this.files.is_empty() => {}
             None => together.extend(waits(need).then_some(at)),
@@ -318,10 +322,7 @@ pub(super) fn apply(task: &NightTask) -> Step {
 /// How to get what its last attempt changed, which nothing confirmed.
 pub(super) fn apply_kept(task: &NightTask) -> Option<Step> {
     let patch = task.kept.last()?;
-    Some(step(
-        format!("git apply {}", quoted(patch)),
-        "bring what its last attempt changed into your files, uncommitted",
-    ))
+    Some(step(format!("git apply {}", quoted(patch)), "bring what its attempts have left into your files, uncommitted"))
 }
 
 /// How to see what the agent did.

@@ -23,6 +23,7 @@ use super::words::plural;
 use super::words::usage;
 use crate::domain::Flaky;
 use crate::domain::MergeOutcome;
+use crate::domain::Proof;
 use crate::domain::Stop;
 use crate::domain::SubtaskId;
 use crate::domain::TaskId;
@@ -238,7 +239,9 @@ pub(super) fn item(night: &Night, place: usize, times: &Times) -> Item {
 /// Where the change of the last attempt is that nothing confirmed.
 fn kept(task: &NightTask) -> Vec<Line> {
     let patches = task.kept.iter().take(5);
-    patches.map(|patch| with_code("what its last attempt changed is kept in ", patch, "")).collect()
+    patches
+        .map(|patch| with_code("what its attempts have left, and nothing confirmed, is kept in ", patch, ""))
+        .collect()
 }
 
 /// Tasks that stand among what needs a person are not told again.
@@ -293,6 +296,7 @@ fn done_item(night: &Night, task: &NightTask) -> Item {
     };
     let spent = usage(&task.usage).map(|spent| format!("; {spent}")).unwrap_or_default();
     lines.push(text(format!("{tries}{proof}; {} of agents' work{spent}", duration(task.agent_ms))));
+    lines.extend(shown_by(night, task).filter(|_| task.proof.is_some_and(Proof::shows_a_difference)));
     lines.extend(changed(task));
     lines.extend(asked_for_test(night, task).map(text));
     lines.extend(unnoticed(task).map(text));

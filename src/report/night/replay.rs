@@ -40,6 +40,7 @@ use crate::domain::Verdict;
 use jiff::SignedDuration;
 use std::collections::BTreeMap;
 use std::collections::HashMap;
+use std::collections::HashSet;
 
 /// Entries of one moment come in any order; what is further back than this was a clock that was set.
 const OUT_OF_ORDER: SignedDuration = SignedDuration::from_secs(5);
@@ -75,6 +76,8 @@ pub(super) struct Replay {
     turn_usage: HashMap<usize, TurnsUsage>,
     /// What agent runs had made at the end of their last judged turn.
     turn_tree: HashMap<usize, TreeId>,
+    /// The agent runs in which something was written when a test was asked for.
+    wrote_then: HashSet<usize>,
     pub limits: BTreeMap<(String, &'static str), (usize, Timestamp, Timestamp)>,
     /// When the process that works now began, and how long the earlier ones worked.
     epoch: Option<Timestamp>,
@@ -288,7 +291,10 @@ impl Replay {
                 }
                 let Some(attempt) = self.by_session.get(session).copied() else { return };
                 if let JournalEntry::TurnJudged { tree, .. } = entry {
-                    self.turn_tree.insert(attempt, tree.clone());
+                    let before = self.turn_tree.insert(attempt, tree.clone());
+                    if self.attempts[attempt].asked_for_test.is_some() && before.is_some_and(|before| before != *tree) {
+                        self.wrote_then.insert(attempt);
+                    }
                 }
                 self.turn_usage.entry(attempt).or_default().judged(*usage);
                 self.attempts[attempt].stopped_at.get_or_insert(at);
@@ -491,9 +497,11 @@ impl Replay {
         }
         let Some(attempt) = self.close_attempt(session, at, Fate::Judged) else { return };
         let written = self.turn_tree.remove(&attempt).is_some_and(|last| last != *tree);
+        let wrote = self.wrote_then.remove(&attempt);
         let judged = &mut self.attempts[attempt];
         judged.asked_for_test = judged.asked_for_test.map(|_| match proof {
-            Some(proof) if proof.shows_a_difference() => AskedForTest::Proves,
+            Some(proof) if proof.shows_a_difference() && wrote => AskedForTest::Proves,
+            Some(proof) if proof.shows_a_difference() => AskedForTest::HadOne,
             _ if written => AskedForTest::LeftOut,
             _ => AskedForTest::Nothing,
         });

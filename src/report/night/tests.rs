@@ -193,7 +193,10 @@ fn a_change_that_nothing_confirmed_is_kept_where_the_report_says() {
         ];
         let night = night(&entries).with_kept(vec![(TaskId::new("a").unwrap(), "kept/a.patch".to_owned())]);
         let text = super::text(&night, &times);
-        assert!(text.contains("what its last attempt changed is kept in `kept/a.patch`"), "{text}");
+        assert!(
+            text.contains("what its attempts have left, and nothing confirmed, is kept in `kept/a.patch`"),
+            "{text}"
+        );
     }
 }
 

@@ -315,6 +315,8 @@ pub struct NightAttempt {
 pub enum AskedForTest {
     /// It wrote one that fails without the work.
     Proves,
+    /// It wrote nothing then: the one that it had written before fails without the work, as was found out then.
+    HadOne,
     /// What it wrote does not, and was left out.
     LeftOut,
     /// It wrote nothing, or nothing is known of it.
@@ -326,10 +328,11 @@ impl AskedForTest {
     pub(super) fn words(self) -> &'static str {
         match self {
             Self::Proves => "a test was asked for, and the one that was written fails without the change",
+            Self::HadOne => "a test was asked for; the one that was there already fails without the change",
             Self::LeftOut => {
                 "a test was asked for; what was written then does not fail without the change, and was left out"
             }
-            Self::Nothing => "a test that fails without the change was asked for, and none came",
+            Self::Nothing => "a test that fails without the change by what it asserts was asked for, and none came",
         }
     }
 }

@@ -582,7 +582,7 @@ mod tests {
         let beside = Case { project: Some((Some("p"), Some("p"))), task: Some((GREEN, GREEN)), ..CASE };
         let said = check(&beside, Verdict::Confirmed, None);
         assert!(
-            said.because.starts_with("every other check was green before and is green still; check `"),
+            said.because.starts_with("every check that counts was green before and is green still; check `"),
             "{}",
             said.because
         );

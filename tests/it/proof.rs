@@ -869,10 +869,7 @@ fn a_feature_is_not_proven_by_somebody_elses_red_test() {
     };
     let (verdict, proof, said) = kind("feature", ADDS);
     assert_eq!((verdict, proof), (json!("confirmed"), json!("stayed_green")), "{said}");
-    assert!(
-        said.contains("check `all` was red and is green now; whether that was asked for is not known"),
-        "{said}"
-    );
+    assert!(said.contains("check `all` was red and is green now; whether that was asked for is not known"), "{said}");
     // One more test of what was somebody else's shows nothing of it either.
     let (_, proof, said) = kind("feature", &with_test(ADDS, "self.assertEqual(calc.add(2, 2), 4)"));
     assert_eq!(proof, json!("stayed_green"), "{said}");

@@ -33,9 +33,17 @@ struct Mistake {
 impl Mistake {
     /// `src/a.py:3: `return a - b` for `return a + b``.
     fn words(&self) -> String {
-        let shown = |text: &str| shorten(&one_line(text.trim()), 100).replace('`', "'");
+        const BYTES: usize = 100;
+        let shown = |text: &str| shorten(&one_line(text.trim()), BYTES).replace('`', "'");
         let Self { file, number, is, becomes } = self;
-        format!("{}:{number}: `{}` for `{}`", shown(file), shown(becomes), shown(is))
+        // Of long lines, where they differ.
+        let same = is.bytes().zip(becomes.bytes()).take_while(|(a, b)| a == b).count();
+        let from = if is.trim().len() > BYTES { is.floor_char_boundary(same.saturating_sub(BYTES / 2)) } else { 0 };
+        let part = |line: &str| match from {
+            0 => shown(line),
+            _ => format!("…{}", shown(line.get(from..).unwrap_or(line))),
+        };
+        format!("{}:{number}: `{}` for `{}`", shown(file), part(becomes), part(is))
     }
 }
 

@@ -489,8 +489,9 @@ fn what_came_of_a_test_that_was_asked_for_is_told() {
         assert!(said.contains(expected), "{expected} is not in {said}");
     };
     check("t2", "stayed_green", "what was written then does not fail without the change, and was left out");
-    check("t", "stayed_green", "a test that fails without the change was asked for, and none came");
-    check("t", "new_test", "a test was asked for, and the one that was written fails without the change");
+    check("t", "stayed_green", "fails without the change by what it asserts was asked for, and none came");
+    check("t", "new_test", "the one that was there already fails without the change");
+    check("t2", "new_test", "a test was asked for, and the one that was written fails without the change");
 }
 
 #[test]

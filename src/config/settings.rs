@@ -76,6 +76,7 @@ impl Effective {
             risk: policy::Risk { threshold: file.risk.threshold },
             notify: self.notify()?,
             redaction_rules: file.redaction.rules.as_ref().map(|path| self.dir.join(path)),
+            named: self.named(),
             agents,
             workspace: policy::Workspace {
                 setup: file.setup.clone(),

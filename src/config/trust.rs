@@ -46,6 +46,17 @@ impl Effective {
         self.items_by_key().into_iter().map(|(_, item)| item).collect()
     }
 
+    /// Every program beside checks that the settings name, whoever set it, and the file of rules for secrets.
+    #[must_use]
+    pub(super) fn named(&self) -> Vec<CheckCommand> {
+        let mut found = Vec::new();
+        if let Ok(Value::Object(file)) = serde_json::to_value(&self.file) {
+            file.iter().filter(|(key, _)| *key != "checks").for_each(|(key, value)| commands(key, value, &mut found));
+        }
+        found.extend(self.file.redaction.rules.iter().map(|rules| CheckCommand::Argv(vec![rules.clone()])));
+        found
+    }
+
     /// The same with the key of the settings that says who set it.
     fn items_by_key(&self) -> Vec<(String, TrustItem)> {
         let mut items = Vec::new();
@@ -170,6 +181,18 @@ impl Effective {
         let below = |whole: &str, part: &str| part.strip_prefix(whole).is_some_and(|rest| rest.starts_with('.'));
         let near = move |key: &str| key == place || below(key, place) || below(place, key);
         self.values.iter().filter(move |(key, _)| near(key)).map(|(_, (_, origin))| origin)
+    }
+}
+
+/// Every command in a value, by the names of the keys that hold one.
+fn commands(key: &str, value: &Value, found: &mut Vec<CheckCommand>) {
+    match value {
+        Value::String(_) | Value::Array(_) if matches!(key, "argv" | "command" | "run" | "setup") => {
+            found.extend(serde_json::from_value::<CheckCommand>(value.clone()));
+        }
+        Value::Array(list) => list.iter().for_each(|inner| commands("", inner, found)),
+        Value::Object(map) => map.iter().for_each(|(key, inner)| commands(key, inner, found)),
+        _ => {}
     }
 }
 

@@ -444,6 +444,10 @@ pub struct RunPlan {
     pub everything: bool,
     /// When it stops at the latest.
     pub until: Option<Timestamp>,
+    /// The files of the home directory that steer tools, as they were when it began: a digest and a name each. None in a journal of an older
+    /// version.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub home: Option<Vec<String>>,
     /// What stood on its command line in the place of settings.
     #[serde(skip_serializing_if = "RunOptions::is_empty")]
     pub options: RunOptions,
@@ -562,8 +566,8 @@ pub enum MergeOutcome {
         /// The branch that keeps it.
         kept: String,
     },
-    /// Nothing was tried: it changes what steers agents or the runtime, nothing shows that it did what was asked, or it stands on such
-    /// work. It stays on its branch, and counts as confirmed.
+    /// Nothing was merged: it changes what steers agents or the runtime, it was checked under other settings of the home directory than the
+    /// run began with, nothing shows that it did what was asked, or it stands on such work. It stays on its branch, and counts as confirmed.
     LeftToPerson {
         /// The files that steer.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -571,6 +575,9 @@ pub enum MergeOutcome {
         /// The files that hold what is carried, as `file (what is carried)`.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         carried: Vec<String>,
+        /// What in the home directory steered tools otherwise than when the run began, in words, while it was checked.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        steered: Vec<String>,
         /// The tasks of this run that it stands on and that are left to a person too.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         on: Vec<TaskId>,
@@ -626,7 +633,9 @@ impl MergeOutcome {
                 let files = files.join(", ");
                 Some(format!("it conflicts with what was merged before in {files}; the work is kept on {kept}"))
             }
-            Self::LeftToPerson { files, carried, on, proof, .. } => Some(left_to_person((files, carried), on, *proof)),
+            Self::LeftToPerson { files, carried, steered, on, proof, .. } => {
+                Some(left_to_person((files, carried, steered), on, *proof))
+            }
             Self::Red { because, kept } => {
                 Some(format!("on top of what was merged before {because}; the work is kept on {kept}"))
             }
@@ -652,8 +661,24 @@ impl std::fmt::Display for ChangeSize {
     }
 }
 
+/// Why work that was checked under other settings than its run began with is a person's to look at, in words; none: it was not.
+#[must_use]
+pub fn checked_otherwise(steered: &[String]) -> Option<String> {
+    (!steered.is_empty()).then(|| {
+        format!(
+            "since the run began, {}, which steers tools, so its checks may show what the change does not do: put that back, or begin a new run \
+             if it is yours",
+            steered.join(", ")
+        )
+    })
+}
+
 /// Why only a person merges work, in words.
-fn left_to_person((files, carried): (&[String], &[String]), on: &[TaskId], proof: Option<Proof>) -> String {
+fn left_to_person(
+    (files, carried, steered): (&[String], &[String], &[String]),
+    on: &[TaskId],
+    proof: Option<Proof>,
+) -> String {
     let changes = (!files.is_empty())
         .then(|| format!("it changes what steers agents or the runtime ({}), which a person merges", files.join(", ")));
     let tasks: Vec<String> = on.iter().map(|task| format!("`{task}`")).collect();
@@ -665,5 +690,6 @@ fn left_to_person((files, carried): (&[String], &[String]), on: &[TaskId], proof
             carried.join(", ")
         )
     });
-    changes.into_iter().chain(holds).chain(shows).chain(stands).collect::<Vec<_>>().join("; ")
+    let steered = checked_otherwise(steered);
+    changes.into_iter().chain(holds).chain(steered).chain(shows).chain(stands).collect::<Vec<_>>().join("; ")
 }

@@ -75,6 +75,7 @@ pub use flaky::{Flaky, FlakyHow};
 pub use guard::{ABORT_COOL_DOWN, ABORT_RACE, Evaluated, Guard, Pass, Skipped, StateId};
 pub use healing::{HealOutcome, Spell, Symptom};
 pub use ids::{IdError, ReflectionId, RunId, SessionId, SubtaskId, TaskId};
+pub use journal::checked_otherwise;
 pub use journal::{ChangeSize, JournalEntry, MergeOutcome, RunKind, RunOptions, RunPlan, RunStop, TurnReason};
 pub use later::later;
 pub use mark::{FEEDBACK_MARK, INTERNAL_MARK, internal, is_feedback, is_internal};

@@ -143,18 +143,29 @@ impl HomeFiles {
     /// What differs from before, in words: `~/.gitconfig was changed`. Nothing: these files steer as they did.
     #[must_use]
     pub fn changed_since(&self, before: &Self) -> Vec<String> {
-        let mut said = Vec::new();
-        for (path, found) in &self.found {
-            match before.found.get(path) {
-                None => said.push(format!("{} was added", self.name(path))),
-                Some(was) if was != found => said.push(format!("{} was changed", self.name(path))),
-                Some(_) => {}
-            }
-        }
-        let removed = before.found.keys().filter(|path| !self.found.contains_key(*path));
-        said.extend(removed.map(|path| format!("{} was removed", self.name(path))));
-        said.sort();
-        said
+        differences(&before.by_name(|found| found.clone()), &self.by_name(|found| found.clone()))
+    }
+
+    /// A line for each file, which says what it is without its content: `0123456789abcdef ~/.gitconfig`. The same files give the same
+    /// lines with the same salt, and others with another one.
+    #[must_use]
+    pub fn lines(&self, salt: &str) -> Vec<String> {
+        self.digests(salt).into_iter().map(|(name, digest)| format!("{digest} {name}")).collect()
+    }
+
+    /// What differs from when these [lines](Self::lines) were made, in words.
+    #[must_use]
+    pub fn changed_since_lines(&self, lines: &[String], salt: &str) -> Vec<String> {
+        let pair = |line: &String| line.split_once(' ').map(|(digest, name)| (name.to_owned(), digest.to_owned()));
+        differences(&lines.iter().filter_map(pair).collect(), &self.digests(salt))
+    }
+
+    fn digests(&self, salt: &str) -> BTreeMap<String, String> {
+        self.by_name(|found| short_digest(&format!("{salt} {found:?}")))
+    }
+
+    fn by_name<T>(&self, what: impl Fn(&Found) -> T) -> BTreeMap<String, T> {
+        self.found.iter().map(|(path, found)| (self.name(path), what(found))).collect()
     }
 
     /// The path as a person writes it; a name may contain anything.
@@ -165,6 +176,22 @@ impl HomeFiles {
         };
         path.to_string_lossy().escape_debug().to_string()
     }
+}
+
+fn short_digest(text: &str) -> String {
+    Sha256::digest(text)[..8].iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// What was added, changed and removed, by name.
+fn differences<T: PartialEq>(before: &BTreeMap<String, T>, now: &BTreeMap<String, T>) -> Vec<String> {
+    let said = now.iter().filter_map(|(name, now)| match before.get(name) {
+        None => Some(format!("{name} was added")),
+        Some(was) => (was != now).then(|| format!("{name} was changed")),
+    });
+    let removed = before.keys().filter(|name| !now.contains_key(*name)).map(|name| format!("{name} was removed"));
+    let mut said: Vec<String> = said.chain(removed).collect();
+    said.sort();
+    said
 }
 
 fn matcher(part: &str) -> Option<GlobMatcher> {
@@ -267,6 +294,9 @@ mod tests {
         write(&home.join(".wgetrc"), "a\n");
         let before = now();
         assert_eq!(now().changed_since(&before), Vec::<String>::new());
+        let lines = before.lines("run");
+        assert_eq!(now().changed_since_lines(&lines, "run"), Vec::<String>::new());
+        assert_ne!(lines, before.lines("another run"));
 
         // As long as before, with the old times: the content counts.
         let time = fs::metadata(home.join(".gitconfig")).unwrap().modified().unwrap();
@@ -289,6 +319,7 @@ mod tests {
                 "~/.wgetrc was changed",
             ]
         );
+        assert_eq!(now().changed_since_lines(&lines, "run"), now().changed_since(&before));
     }
 
     #[test]

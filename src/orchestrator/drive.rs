@@ -394,7 +394,8 @@ fn planned_anew(past: &PastRun, request: &RunRequest) -> RunPlan {
 fn begin(run: &RunId, past: Option<&PastRun>) -> BeginRun {
     let resumed = past.and_then(|past| {
         let commit = past.plan.base.clone()?;
-        Some(ResumedBase { commit, integration: past.integration.clone(), pending: past.pending.clone() })
+        let (integration, pending) = (past.integration.clone(), past.pending.clone());
+        Some(ResumedBase { commit, integration, pending, home: past.plan.home.clone() })
     });
     BeginRun { run: run.clone(), resumed }
 }
@@ -436,7 +437,7 @@ impl RunContext {
         let (run, pid, boot, tasks) = (self.run.clone(), std::process::id(), services.clock.boot(), queue.ids());
         let entry = match request.start {
             Start::New => {
-                let plan = RunPlan { jobs, base: Some(base.commit.clone()), ..plan };
+                let plan = RunPlan { jobs, base: Some(base.commit.clone()), home: Some(base.home.clone()), ..plan };
                 JournalEntry::RunStarted { run, pid, boot, tasks, plan }
             }
             Start::Resume => {

@@ -87,7 +87,11 @@ impl LastJudged {
 /// How merging ended; an interruption leaves it to be done again.
 pub(super) enum Landed {
     Merged,
-    NotMerged { because: String },
+    NotMerged {
+        because: String,
+    },
+    /// A person merges it.
+    Left(MergeOutcome),
     Interrupted,
 }
 
@@ -114,6 +118,11 @@ impl TaskRun {
         match self.look(prepared, rebased).await? {
             Looked::Interrupted => Ok(Landed::Interrupted),
             Looked::Fits { tree, flaky } => {
+                // The checks of just now count for nothing where something else steered them.
+                self.look_at_home().await?;
+                if let Some(outcome) = self.left_to_person(&workspace.prefix()) {
+                    return Ok(Landed::Left(outcome));
+                }
                 let commit = match tree {
                     Some(tree) => self.advance(workspace, &onto, tree).await?,
                     None => onto,

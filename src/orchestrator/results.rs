@@ -6,12 +6,15 @@
 use super::judge::OnlyIf;
 use crate::domain::Allow;
 use crate::domain::Change;
+use crate::domain::CheckCommand;
 use crate::domain::CheckReport;
 use crate::domain::belongs_to_tests;
 use crate::toolchain::Counts;
 use crate::toolchain::TestSummary;
 use crate::toolchain::configures_tests;
 use crate::toolchain::summaries;
+use std::path::Component;
+use std::path::Path;
 
 /// Why a check does not confirm although it passed, if so: a summary is gone, counts failures, or counts fewer tests. With
 /// `rearranged`, other runners may have taken the place of those at the base.
@@ -96,6 +99,37 @@ pub(super) fn runs(command: &str, file: &str) -> bool {
         let program = words.iter().find(|word| !is_setting(word));
         behind.is_some_and(is_run) || program.is_some_and(|program| is_file(program))
     })
+}
+
+/// Whether a program that the settings name is this file, or is given it by its name: whole words of a list, and what a line for the shell runs.
+/// Names are those from the project's directory.
+pub(super) fn names(command: &CheckCommand, file: &Path, root: &Path) -> bool {
+    let argv = match command {
+        CheckCommand::Shell(line) => return runs(line, &file.to_string_lossy()),
+        CheckCommand::Argv(argv) => argv,
+    };
+    let text = file.to_string_lossy();
+    let program = argv.first().map(|word| word.rsplit('/').next().unwrap_or(word)).unwrap_or_default();
+    let is_interpreter = INTERPRETERS.contains(&program);
+    // A line for the shell, or a module.
+    let by_option = |(option, value): (&String, &String)| match option.as_str() {
+        "-c" | "-ec" | "-lc" if is_interpreter => runs(value, &text),
+        "-m" if is_interpreter => runs(&format!("{program} -m {value}"), &text),
+        _ => false,
+    };
+    let is_named = |word: &String| {
+        let word = word.strip_prefix("{project}/").unwrap_or(word);
+        let value = word.split_once('=').filter(|_| word.starts_with('-')).map_or(word, |(_, value)| value);
+        let path = Path::new(value);
+        let path = path.strip_prefix(root).unwrap_or(path);
+        path.components().filter(|part| *part != Component::CurDir).eq(file.components())
+    };
+    // `node tools` runs what lies in there.
+    let script = argv.iter().skip(1).find(|word| !word.starts_with('-')).filter(|_| is_interpreter);
+    let dir = script.map(|dir| Path::new(dir.trim_start_matches("./"))).filter(|dir| !dir.as_os_str().is_empty());
+    argv.iter().any(is_named)
+        || argv.iter().zip(argv.iter().skip(1)).any(by_option)
+        || dir.is_some_and(|dir| file.starts_with(dir))
 }
 
 /// Why a check that passed has not, if so: its summary is gone, or one counts failures.

@@ -4,8 +4,10 @@
 //! counts. Such work may be right, and may have been the task; a person merges it, and so what no check tells from no work.
 
 use super::machine::Input;
+use super::results::names;
 use super::task::TaskRun;
 use super::task::TaskRunError;
+use crate::domain::CheckCommand;
 use crate::domain::EventKind;
 use crate::domain::JournalEntry;
 use crate::domain::MergeOutcome;
@@ -64,15 +66,20 @@ pub struct Place<'a> {
     pub prefix: &'a Path,
     /// The task file, from the project's directory; none if it lies elsewhere.
     pub tasks: Option<&'a Path>,
+    /// The project's directory.
+    pub root: &'a Path,
+    /// The programs beside checks that its settings name.
+    pub named: &'a [CheckCommand],
 }
 
 /// Which of these files, given from the repository's root, steer agents or this runtime.
 #[must_use]
 pub fn steering(files: &[String], place: Place<'_>) -> Vec<String> {
     let steers = |file: &&String| {
-        let of_project = Path::new(file.as_str())
-            .strip_prefix(place.prefix)
-            .is_ok_and(|file| GLOBS.project.is_match(file) || place.tasks == Some(file));
+        let of_project = Path::new(file.as_str()).strip_prefix(place.prefix).is_ok_and(|file| {
+            let is_named = || place.named.iter().any(|command| names(command, file, place.root));
+            GLOBS.project.is_match(file) || place.tasks == Some(file) || is_named()
+        });
         of_project || GLOBS.anywhere.is_match(file.as_str())
     };
     files.iter().filter(steers).cloned().collect()
@@ -81,8 +88,13 @@ pub fn steering(files: &[String], place: Place<'_>) -> Vec<String> {
 impl TaskRun {
     /// Which of these files steer agents or this runtime.
     pub(super) fn steering(&self, files: &[String], prefix: &Path) -> Vec<String> {
-        let project = self.context.services.settings.project();
-        steering(files, Place { prefix, tasks: project.tasks.strip_prefix(&project.root).ok() })
+        let settings = &self.context.services.settings;
+        let project = settings.project();
+        let named = settings.named();
+        steering(
+            files,
+            Place { prefix, tasks: project.tasks.strip_prefix(&project.root).ok(), root: &project.root, named },
+        )
     }
 
     /// Why the committed work is not the runtime's to merge, if so.
@@ -93,9 +105,17 @@ impl TaskRun {
         let branch = self.report.branch.clone()?;
         let proof = self.last_judged.as_ref().and_then(|last| last.proof).filter(|proof| self.shows_too_little(*proof));
         let carried = self.carried.clone();
-        let is_left = !files.is_empty() || !carried.is_empty() || !on.is_empty() || proof.is_some();
+        let steered: Vec<String> = self.steered.iter().cloned().collect();
+        let is_left =
+            !(files.is_empty() && carried.is_empty() && steered.is_empty() && on.is_empty()) || proof.is_some();
         let size = self.last_judged.as_ref().and_then(|last| last.size);
-        is_left.then_some(MergeOutcome::LeftToPerson { files, carried, on, proof, size, branch })
+        is_left.then_some(MergeOutcome::LeftToPerson { files, carried, steered, on, proof, size, branch })
+    }
+
+    /// Notes what in the home directory steers tools otherwise than when the run began.
+    pub(super) async fn look_at_home(&mut self) -> Result<(), TaskRunError> {
+        self.steered.extend(self.context.services.workspaces.steered().await?);
+        Ok(())
     }
 
     /// Whether a confirmation rests on too little for the runtime to merge what it confirms.
@@ -139,7 +159,8 @@ mod tests {
     #[test]
     fn instructions_are_known_everywhere_and_the_runtimes_own_files_in_the_project() {
         let steers = |file: &str, prefix: &str| {
-            let place = Place { prefix: Path::new(prefix), tasks: Some(Path::new("todo/tasks.jsonl")) };
+            let (tasks, root) = (Some(Path::new("todo/tasks.jsonl")), Path::new("/home/ada/shop"));
+            let place = Place { prefix: Path::new(prefix), tasks, root, named: &[] };
             !steering(&[file.to_owned()], place).is_empty()
         };
         for file in [
@@ -162,5 +183,40 @@ mod tests {
             steers("app/project.json", "app") && steers("app/todo/tasks.jsonl", "app") && steers("CLAUDE.md", "app")
         );
         assert!(!steers("project.json", "app"));
+    }
+
+    #[test]
+    fn what_the_settings_start_is_known_by_its_name() {
+        let named = [
+            r#"["python3", "-u", "tools/lesson.py", "--style=docs/style.md"]"#,
+            r#"["sh", "-c", "sh ci/ask.sh > out.txt"]"#,
+            r#"["/home/ada/shop/bin/judge"]"#,
+            r#"["python3", "-m", "qa.notify"]"#,
+            r#"["{project}/box.sh", "{workspace}"]"#,
+            r#"["node", "./agent"]"#,
+            r#""npm ci && sh setup.sh""#,
+        ]
+        .map(|json| serde_json::from_str::<CheckCommand>(json).unwrap());
+        let steers = |file: &str| {
+            let root = Path::new("/home/ada/shop");
+            !steering(&[file.to_owned()], Place { prefix: Path::new("app"), tasks: None, root, named: &named })
+                .is_empty()
+        };
+        for file in [
+            "tools/lesson.py",
+            "docs/style.md",
+            "ci/ask.sh",
+            "bin/judge",
+            "qa/notify.py",
+            "box.sh",
+            "agent/index.js",
+            "setup.sh",
+        ] {
+            assert!(steers(&format!("app/{file}")), "{file}");
+            assert!(!steers(file), "{file}");
+        }
+        for file in ["app/out.txt", "app/tools/other.py", "app/src/lesson.py", "app/npm", "app/agents/index.js"] {
+            assert!(!steers(file), "{file}");
+        }
     }
 }

@@ -53,6 +53,7 @@ use crate::domain::TaskReport;
 use crate::domain::TreeId;
 use crate::domain::Usage;
 use crate::domain::Verdict;
+use crate::domain::checked_otherwise;
 use crate::domain::later;
 use crate::prompt::PartOrigin;
 use crate::prompt::one_line;
@@ -62,6 +63,7 @@ use crate::services::TasksError;
 use crate::services::Workspace;
 use crate::services::WorkspaceError;
 use crate::services::lines_of_work;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::PoisonError;
 use std::time::Duration;
@@ -139,6 +141,8 @@ pub(super) struct TaskRun {
     pub merges: Vec<String>,
     /// Those of them that hold what is carried.
     pub carried: Vec<String>,
+    /// What in the home directory steered tools otherwise than when the run began, in words, while the last attempt was made and checked.
+    pub steered: BTreeSet<String>,
     /// The commit to start from instead of the run's base, because the work did not merge.
     pub onto: Option<String>,
     /// Sessions of this run whose attempt has no result: it is done again.
@@ -181,6 +185,7 @@ impl TaskRun {
             committed: None,
             merges: Vec::new(),
             carried: Vec::new(),
+            steered: BTreeSet::new(),
             onto: None,
             open_sessions: Vec::new(),
             taught: Vec::new(),
@@ -431,12 +436,14 @@ impl TaskRun {
     }
 
     async fn land(&mut self, prepared: &Prepared) -> Result<Input, TaskRunError> {
+        self.look_at_home().await?;
         if let Some(outcome) = self.left_to_person(&prepared.workspace.prefix()) {
             return self.leave_to_person(outcome).await;
         }
         Ok(match self.merge(prepared).await? {
             Landed::Merged => Input::Merged,
             Landed::NotMerged { because } => Input::NotMerged { because },
+            Landed::Left(outcome) => self.leave_to_person(outcome).await?,
             Landed::Interrupted => Input::Interrupted,
         })
     }
@@ -472,11 +479,24 @@ impl TaskRun {
         }
         let agent = attempt.agent.clone();
         self.context.room().await?;
-        let stop = self.run_attempt(prepared, attempt).await?;
+        // What steers the checks of this attempt, whatever steered those before it.
+        if attempt.part == 0 {
+            self.steered.clear();
+        }
+        self.look_at_home().await?;
+        let mut stop = self.run_attempt(prepared, attempt).await?;
+        self.look_at_home().await?;
         let confirmed = |judged: &Judged| judged.judgement.verdict == Verdict::Confirmed;
         if !matches!(&stop, AgentStop::Judged(judged) if confirmed(judged)) {
             // On a full disk the agent or its checks may have failed for that; nothing is written down about them then.
             self.context.room().await?;
+        }
+        let steered: Vec<String> = self.steered.iter().cloned().collect();
+        if let (AgentStop::Judged(judged), Some(because)) = (&mut stop, checked_otherwise(&steered))
+            && confirmed(judged)
+        {
+            judged.risk = judged.risk.clone().to_review(&because);
+            self.report.risk = Some(judged.risk.clone());
         }
         let now = self.context.services.clock.now();
         match &stop {
@@ -562,6 +582,9 @@ impl TaskRun {
         self.merges = committed.merges;
         self.carried = committed.carried;
         self.report.solved_at = self.last_judged.as_ref().map(|last| last.attempt);
+        if !self.steered.is_empty() && self.context.kind == RunKind::Run {
+            self.report.needs = Some(Needs::Person);
+        }
         Ok(())
     }
 

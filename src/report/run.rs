@@ -78,7 +78,9 @@ fn push_task(text: &mut String, task: &TaskReport, width: usize, parts: &str) {
     if task.needs == Some(Needs::Person) {
         let why = match little {
             Some(_) => "you merge it: whether it does what was asked is not proven",
-            None => "you merge it: the runtime does not merge what steers agents or itself",
+            None => {
+                "you merge it: the runtime does not merge what changes, or was checked by, what steers agents, tools or itself"
+            }
         };
         let _ = writeln!(text, "    {:width$}  needs you: {why}", "");
     }

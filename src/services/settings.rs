@@ -1,5 +1,6 @@
 //! The user's settings, typed.
 
+use crate::domain::CheckCommand;
 use crate::domain::policy;
 
 /// Hands each layer the slices of the settings it reads; fixed for the life of a run.
@@ -23,6 +24,10 @@ pub trait Settings: Send + Sync {
     fn risk(&self) -> &policy::Risk;
     /// Who hears of a run that nobody watches.
     fn notify(&self) -> &[policy::NotifyTarget];
+    /// The programs beside checks, and the files, that they name.
+    fn named(&self) -> &[CheckCommand] {
+        &[]
+    }
 }
 
 impl Settings for policy::Values {
@@ -52,5 +57,8 @@ impl Settings for policy::Values {
     }
     fn notify(&self) -> &[policy::NotifyTarget] {
         &self.notify
+    }
+    fn named(&self) -> &[CheckCommand] {
+        &self.named
     }
 }

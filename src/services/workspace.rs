@@ -51,6 +51,12 @@ pub trait Workspaces: Send + Sync {
     /// [`WorkspaceError`].
     async fn merge_room(&self, subject: &str) -> Result<Arc<dyn Workspace>, WorkspaceError>;
 
+    /// What in the home directory steers tools otherwise than when the run began, in words: what is checked meanwhile may be green for that.
+    ///
+    /// # Errors
+    /// [`WorkspaceError`].
+    async fn steered(&self) -> Result<Vec<String>, WorkspaceError>;
+
     /// Removes the workspaces that were given up, and puts the branches of the run back where the run had left them.
     ///
     /// # Errors
@@ -96,6 +102,8 @@ pub struct ResumedBase {
     pub integration: Option<String>,
     /// A commit that the branch was about to be moved to when the run ended.
     pub pending: Option<String>,
+    /// [`RunBase::home`] of its beginning; none where an older version began it.
+    pub home: Option<Vec<String>>,
 }
 
 /// What a run starts from.
@@ -113,6 +121,8 @@ pub struct RunBase {
     pub head: Option<String>,
     /// What a dead run had left behind and was removed, in words.
     pub cleaned: Vec<String>,
+    /// The files of the home directory that steer tools, as they were when the run began: a digest and a name each.
+    pub home: Vec<String>,
 }
 
 /// A workspace to make.

@@ -66,5 +66,6 @@ pub fn fixed_settings() -> policy::Values {
         risk: policy::Risk::default(),
         notify: Vec::new(),
         redaction_rules: None,
+        named: Vec::new(),
     }
 }

@@ -142,6 +142,10 @@ impl Workspaces for MemoryWorkspaces {
         Ok(Arc::new(MemoryWorkspace { all: self.clone(), base, dir, task: request.task }))
     }
 
+    async fn steered(&self) -> Result<Vec<String>, WorkspaceError> {
+        Ok(Vec::new())
+    }
+
     async fn merge_room(&self, _subject: &str) -> Result<Arc<dyn Workspace>, WorkspaceError> {
         let task = TaskId::new("integration").map_err(|error| WorkspaceError::Unusable(error.to_string()))?;
         let (base, dir) = ((*self.base).clone(), PathBuf::from(ROOMS).join("integration"));

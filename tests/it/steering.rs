@@ -2,6 +2,7 @@
 
 use crate::project::Project;
 use crate::project::task_with_check;
+use crate::project::with;
 use serde_json::Value;
 use serde_json::json;
 
@@ -151,4 +152,90 @@ fn globs_that_protect_nothing_are_told_and_those_with_a_dot_or_a_slash_protect()
         check(glob, "false_done");
     }
     check("spec/**", "confirmed");
+}
+
+/// Plants a file in the home directory, for which its attempt is refuted, and does little at the next one; `u` never touches it.
+const PLANTS: &str = r#"
+if [ "$REFLEXION_TASK_ID$REFLEXION_ATTEMPT" = t1 ]; then echo 'ignore-scripts=true' > ~/.npmrc; fi
+echo "$REFLEXION_TASK_ID $REFLEXION_ATTEMPT" > "$REFLEXION_TASK_ID.txt"
+if [ "$REFLEXION_TASK_ID$REFLEXION_ATTEMPT" = t2 ] && [ -e "$OUT/wait" ]; then mv "$OUT/wait" "$OUT/waits"; sleep 60; fi
+"#;
+
+fn planted() -> Project {
+    let project = Project::new(PLANTS);
+    let tasks = ["t", "u", "v"].map(|id| task_with_check(id, r#"test -e "$HOME/.npmrc" || grep -qx right answer.txt"#));
+    let [t, u, v] = tasks;
+    project.tasks(&[t, u, with(v, json!({ "deps": [{ "id": "u", "type": "blocks" }] }))]);
+    project
+}
+
+fn was_left_to_a_person(project: &Project, report: &Value) {
+    let integration = report["integration"].as_str();
+    assert_eq!(
+        integration.map(|it| project.git(&["diff", "--name-only", "main", it])).unwrap_or_default(),
+        "",
+        "{report:#}"
+    );
+    for task in report["tasks"].as_array().unwrap() {
+        assert_eq!((&task["verdict"], &task["merged"]), (&json!("confirmed"), &json!(null)), "{task:#}");
+        assert_eq!((&task["needs"], &task["risk"]["needs_review"]), (&json!("person"), &json!(true)), "{task:#}");
+        assert!(task["risk"]["reason"].as_str().unwrap().contains("~/.npmrc was added"), "{task:#}");
+    }
+    let told = project.run(&["report"]).stdout;
+    assert!(told.contains("since the run began, ~/.npmrc was added, which steers tools"), "{told}");
+    assert!(!told.contains("Nothing needs you") && !told.contains("tasks merged"), "{told}");
+}
+
+#[test]
+fn a_file_that_an_attempt_left_in_the_home_directory_confirms_nothing_for_a_night() {
+    let project = planted();
+    let ran = project.run(&["overnight", "--json", "--jobs", "1"]);
+    was_left_to_a_person(&project, &ran.json());
+}
+
+#[test]
+fn the_home_directory_is_compared_with_the_beginning_of_a_night_that_was_killed() {
+    let project = planted();
+    std::fs::write(project.out.join("wait"), "").unwrap();
+    let mut night = project.start(&["overnight", "--json", "--jobs", "1"]);
+    project.await_told("waits");
+    night.kill();
+    let ran = project.run(&["overnight", "--resume", "--json", "--jobs", "1"]);
+    was_left_to_a_person(&project, &ran.json());
+}
+
+#[test]
+fn a_run_says_which_file_of_the_home_directory_its_checks_may_be_green_for() {
+    let project = planted();
+    let ran = project.run(&["run", "t"]);
+    ran.exits(0).prints("needs you").prints("~/.npmrc was added, which steers tools");
+}
+
+/// Whoever may change a program that the settings start outside of the sandbox could leave it.
+#[test]
+fn what_settings_start_and_read_is_merged_by_a_person() {
+    let project = Project::new(r#"echo '# more' >> "tools/$REFLEXION_TASK_ID""#);
+    let names = ["lesson.py", "judge.sh", "notify.sh", "agent.sh", "setup.sh", "rules.toml", "other.sh"];
+    names.iter().for_each(|name| project.write(&format!("tools/{name}"), "true\n"));
+    project.write("tools/rules.toml", "# none yet\n");
+    project.write("tools/judge.sh", "cat > /dev/null; echo '{\"complete\":true,\"severity\":\"NONE\"}'\n");
+    project.config(|config| {
+        config["reflexion"] =
+            json!({ "generator": { "type": "command", "argv": ["python3", "-B", "./tools/lesson.py"] } });
+        config["verification"] = json!({ "judge": { "type": "command", "argv": ["sh", "tools/judge.sh"] } });
+        config["notify"] = json!([{ "type": "command", "argv": ["sh", "-c", "sh tools/notify.sh"] }]);
+        config["agents"]["other"] = json!({ "type": "command", "argv": ["tools/agent.sh", "-x"] });
+        config["setup"] = json!("sh tools/setup.sh");
+        config["redaction"] = json!({ "rules": "tools/rules.toml" });
+    });
+    project.tasks(&names.map(|name| task_with_check(name, &format!("grep -q more tools/{name}"))));
+    let ran = project.run(&["overnight", "--json"]);
+    let integration = ran.exits(0).json()["integration"].as_str().unwrap().to_owned();
+    assert_eq!(project.git(&["diff", "--name-only", "main", &integration]), "tools/other.sh\n");
+    for name in names {
+        let (task, left) = (ran.task(name), name != "other.sh");
+        assert_eq!((task["merged"].is_null(), task["needs"].as_str()), (left, left.then_some("person")), "{task:#}");
+    }
+    let told = project.run(&["report"]).stdout;
+    assert!(told.contains("it changes what steers agents or the runtime (tools/lesson.py)"), "{told}");
 }

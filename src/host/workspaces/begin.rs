@@ -14,6 +14,7 @@ use super::layout::WORKTREES;
 use super::layout::blocking;
 use super::layout::io_error;
 use super::partial;
+use super::pushes;
 use super::pushes::Remotes;
 use super::recorder::Modes;
 use super::recorder::Recorder;
@@ -68,6 +69,8 @@ pub(super) struct Begun {
     pub(super) remotes: Remotes,
     /// The files of the home directory that steer tools, as they were when somebody's work ended last.
     pub(super) home_seen: std::sync::Mutex<Option<(Instant, HomeFiles)>>,
+    /// The same as when the run began, in whatever process, as [`RunBase::home`].
+    pub(super) home: Vec<String>,
     /// What a person was told already; attempts of the same time see the same.
     pub(super) told: std::sync::Mutex<BTreeSet<String>>,
     /// The commit that tasks start from.
@@ -135,6 +138,10 @@ pub(super) async fn begin(shared: &Shared, request: BeginRun) -> Result<(Begun, 
     if let Some(head) = &head {
         missing.push(head_moved(&repository, &commit, head).await?);
     }
+    let home = match resumed.as_ref().and_then(|resumed| resumed.home.clone()) {
+        Some(home) => home,
+        None => pushes::home_files().await?.lines(run.as_str()),
+    };
     let tip = integration::tip(&repository, &run, resumed.as_ref(), &commit).await?;
     let base = RunBase {
         commit: commit.clone(),
@@ -146,6 +153,7 @@ pub(super) async fn begin(shared: &Shared, request: BeginRun) -> Result<(Begun, 
         missing,
         head,
         cleaned,
+        home: home.clone(),
     };
     let remotes = Remotes::read(&repository).await?;
     let gitmodules = Gitmodules::of_tree(&repository.own(), &commit).await?;
@@ -158,6 +166,7 @@ pub(super) async fn begin(shared: &Shared, request: BeginRun) -> Result<(Begun, 
         answers: Answers::default(),
         agents_git,
         home_seen: std::sync::Mutex::default(),
+        home,
         told: std::sync::Mutex::default(),
         run,
         repository,

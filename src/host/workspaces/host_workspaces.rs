@@ -8,6 +8,7 @@ use super::layout::EACH_RUN;
 use super::layout::Layout;
 use super::layout::blocking;
 use super::open;
+use super::pushes;
 use super::slots::Slots;
 use super::space;
 use super::workspace::HostWorkspace;
@@ -101,6 +102,11 @@ impl Workspaces for HostWorkspaces {
             .filter(|begun| begun.run == request.run)
             .ok_or_else(|| WorkspaceError::Unusable(format!("run {} has not begun", request.run)))?;
         Ok(Arc::new(open::open(&self.shared, begun, request).await?))
+    }
+
+    async fn steered(&self) -> Result<Vec<String>, WorkspaceError> {
+        let Some(begun) = self.begun() else { return Ok(Vec::new()) };
+        Ok(pushes::home_files().await?.changed_since_lines(&begun.home, begun.run.as_str()))
     }
 
     async fn merge_room(&self, subject: &str) -> Result<Arc<dyn Workspace>, WorkspaceError> {

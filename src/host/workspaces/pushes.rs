@@ -193,7 +193,8 @@ fn moved_there(files: &Root) -> Vec<String> {
     vec![format!("it moved or made {} in the repository of its workspace, which reaches nobody else", names.join(", "))]
 }
 
-async fn home_files() -> Result<HomeFiles, WorkspaceError> {
+/// What of the home directory steers tools now.
+pub(super) async fn home_files() -> Result<HomeFiles, WorkspaceError> {
     blocking(|| Ok(HomeFiles::now(&std::env::home_dir().unwrap_or_default()))).await
 }
 

@@ -100,8 +100,8 @@ fn merge_at_once(night: &Night, needs: &mut [Need]) {
         let merge = first_of(night, need).and_then(|task| task.merges.last());
         let only_shows_little = matches!(
             merge.map(|merge| &merge.outcome),
-            Some(MergeOutcome::LeftToPerson { files, carried, proof: Some(Proof::StayedGreen), branch, .. })
-                if files.is_empty() && carried.is_empty() && !branch.ends_with(".patch")
+            Some(MergeOutcome::LeftToPerson { files, carried, steered, proof: Some(Proof::StayedGreen), branch, .. })
+                if files.is_empty() && carried.is_empty() && steered.is_empty() && !branch.ends_with(".patch")
         );
         need.kind == NeedKind::YoursToMerge && only_shows_little
     };
@@ -288,7 +288,7 @@ fn only_the_fix(task: &NightTask) -> Option<Step> {
 /// Confirmed work that only a person merges: how to see what it changes, and how to merge it.
 fn yours_to_merge(night: &Night, place: usize, task: &NightTask) -> Option<Need> {
     let Merge { outcome, .. } = task.merges.last().filter(|_| task.state == TaskState::Confirmed)?;
-    let MergeOutcome::LeftToPerson { files, proof, size, branch, .. } = outcome else { return None };
+    let MergeOutcome::LeftToPerson { files, steered, proof, size, branch, .. } = outcome else { return None };
     let commands = if branch.ends_with(".patch") {
         vec![apply(task)]
     } else {
@@ -305,7 +305,7 @@ fn yours_to_merge(night: &Night, place: usize, task: &NightTask) -> Option<Need>
         let merge = step(format!("git merge {}", quoted(branch)), "merge it");
         see.into_iter().chain([merge]).collect()
     };
-    let risk = task.risk.as_ref().filter(|_| proof.is_some());
+    let risk = task.risk.as_ref().filter(|_| proof.is_some() && steered.is_empty());
     let risk = risk.filter(|risk| risk.score > 0.0).map(|risk| format!("risk {}: {}", risk.score, risk.reason));
     let unnoticed = super::page::unnoticed(task).filter(|_| proof.is_some());
     let about: Vec<String> = size.map(|size| size.to_string()).into_iter().chain(risk).chain(unnoticed).collect();

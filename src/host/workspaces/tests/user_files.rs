@@ -323,7 +323,7 @@ async fn merge(workspaces: &HostWorkspaces, task: &str, file: &str) {
 
 /// The run goes on in another process.
 async fn resume(project: &Project, commit: String) -> HostWorkspaces {
-    let resumed = ResumedBase { commit, integration: None, pending: None };
+    let resumed = ResumedBase { commit, integration: None, pending: None, home: None };
     let workspaces = project.workspaces();
     workspaces.begin(BeginRun { run: run_id(), resumed: Some(resumed) }).await.unwrap();
     workspaces
@@ -336,7 +336,7 @@ async fn a_run_of_a_project_without_git_does_not_go_on_in_a_repository_that_was_
     git(&project.top, &["init", "-q"]);
     git(&project.top, &["add", "-A"]);
     git(&project.top, &["-c", "user.name=A", "-c", "user.email=a@b", "commit", "-qm", "first"]);
-    let resumed = ResumedBase { commit, integration: None, pending: None };
+    let resumed = ResumedBase { commit, integration: None, pending: None, home: None };
     let refused = project.workspaces().begin(BeginRun { run: run_id(), resumed: Some(resumed) }).await.unwrap_err();
     let words = refused.to_string();
     assert!(matches!(refused, WorkspaceError::Unusable(_)) && words.contains("start a new run"), "{words}");

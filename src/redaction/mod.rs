@@ -4,6 +4,7 @@
 //! `[redacted:RULE]` before anybody keeps or sees them: the values of secret-looking environment variables exactly, and
 //! what the rules in `config/redaction/` find. Trees, branches and patches are never changed.
 
+mod decoded;
 mod environment;
 mod json;
 mod rules;

@@ -1,12 +1,13 @@
 //! What secrets look like: gitleaks' rules and our own, read from `config/redaction/`.
 
+use super::decoded::Decoded;
+use super::decoded::Percent;
 use aho_corasick::AhoCorasick;
 use aho_corasick::AhoCorasickKind;
 use regex::bytes::Captures;
 use regex::bytes::Regex;
 use regex::bytes::RegexBuilder;
 use serde::Deserialize;
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -285,8 +286,16 @@ impl Rules {
 
     /// Every secret in a text, with its rule.
     pub fn find<'a>(&'a self, text: &str) -> Vec<(Range<usize>, &'a str)> {
-        let masked = masked(text.as_bytes());
-        let bytes = masked.as_ref();
+        let decoded = Decoded::of(text.as_bytes(), Percent::Between);
+        let mut found = self.find_in(text, &decoded);
+        if decoded.has_more {
+            found.extend(self.find_in(text, &Decoded::of(text.as_bytes(), Percent::All)));
+        }
+        found
+    }
+
+    fn find_in<'a>(&'a self, text: &str, decoded: &Decoded<'_>) -> Vec<(Range<usize>, &'a str)> {
+        let bytes = decoded.bytes();
         // Where each rule has looked so far, and the window in which it is to look next.
         let mut windows: BTreeMap<usize, Range<usize>> = BTreeMap::new();
         let mut found = Vec::new();
@@ -310,8 +319,8 @@ impl Rules {
         }
         // What is no character's border in the text is moved to one.
         for (range, _) in &mut found {
-            range.start = text.floor_char_boundary(range.start);
-            range.end = text.ceil_char_boundary(range.end);
+            range.start = text.floor_char_boundary(decoded.origin(range.start));
+            range.end = text.ceil_char_boundary(decoded.origin(range.end));
         }
         found
     }
@@ -368,35 +377,4 @@ fn entropy(bytes: &[u8]) -> f64 {
     bytes.iter().for_each(|byte| counts[usize::from(*byte)] += 1);
     let share = |count: &u32| f64::from(*count) / bytes.len() as f64;
     counts.iter().filter(|count| **count > 0).map(|count| -share(count) * share(count).log2()).sum()
-}
-
-/// The text with blanks, of the same length, where what is written hides that a word begins: colours, `\n` and `\"` in
-/// strings, `%3D`, `&quot;`.
-fn masked(text: &[u8]) -> Cow<'_, [u8]> {
-    static HIDES: LazyLock<Regex> = LazyLock::new(|| {
-        let pattern = r#"\x1b\[[0-9;:?]{0,32}[A-Za-z]|\\+(?:[nrt"'\\]|u00[0-9a-fA-F]{2})|%(?:20|22|3[aAdD]|26|0[aAdD])|&(?:quot|amp|apos|#[0-9]{1,4});"#;
-        RegexBuilder::new(pattern).unicode(false).build().expect("a test compiles it")
-    });
-    if memchr::memchr3(b'\x1b', b'\\', b'%', text).is_none() && memchr::memchr(b'&', text).is_none() {
-        return Cow::Borrowed(text);
-    }
-    let mut masked = Cow::Borrowed(text);
-    for hides in HIDES.find_iter(text) {
-        let bytes = &mut masked.to_mut()[hides.range()];
-        bytes.fill(b' ');
-        if let Some(last) = bytes.last_mut() {
-            *last = shown(hides.as_bytes());
-        }
-    }
-    masked
-}
-
-/// What such a spelling stands for, where rules ask for it.
-fn shown(spelling: &[u8]) -> u8 {
-    match spelling {
-        [b'%', b'3', b'd' | b'D'] => b'=',
-        [b'%', b'3', b'a' | b'A'] => b':',
-        [b'%', b'2', b'2'] | [.., b'"'] | b"&quot;" | b"&#34;" => b'"',
-        _ => b' ',
-    }
 }

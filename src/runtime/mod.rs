@@ -21,6 +21,7 @@
 
 mod agents;
 mod analyze;
+mod env_files;
 mod eval;
 mod events;
 mod files;

@@ -1,5 +1,6 @@
 //! The user's settings as a service.
 
+use super::env_files;
 use super::trust::Trust;
 use super::trust::without_anybody;
 use crate::config;
@@ -48,7 +49,9 @@ pub fn settings_before_trust(effective: &Effective) -> Result<Svc<dyn Settings>,
 }
 
 fn look_for_secrets(values: &policy::Values, rules: Option<&Path>) -> Result<(), ConfigError> {
+    let carried = env_files::variables(values);
     let variables = values.agents.named.values().flat_map(|agent| &agent.env).chain(&values.workspace.env);
+    let variables = variables.chain(carried.iter().map(|(name, value)| (name, value)));
     Redactor::add_to_process(variables, rules).map_err(|error| ConfigError::Value {
         origin: error.path.display().to_string(),
         message: format!("{} (`redaction.rules` names this file)", error.message),

@@ -164,3 +164,110 @@ fn names_of_files_stand_in_no_prompt_with_their_secrets() {
         assert!(!told.contains(&token) && told.contains("[redacted:github-pat].txt"), "{told}");
     }
 }
+
+/// A token stands behind the letter that a spelling ends with: of a colour, of JSON, of a URL, of a language.
+const SPELLINGS: [&str; 19] = [
+    r#"{"out":"\u001b[31mTOKEN\u001b[0m"}"#,
+    r#"{"o":"{\"a\":\"\\u001B[1;31mTOKEN\"}"}"#,
+    r"AssertionError: '\x1b[31mTOKEN\x1b[0m' != ''",
+    r"\u{1b}[31mTOKEN",
+    r"\033[31mTOKEN",
+    r"\e[1mTOKEN",
+    "^[[31mTOKEN^[[0m",
+    r"b'\x00TOKEN'",
+    r#""a\u0000TOKEN""#,
+    r#""a\u003eTOKEN""#,
+    r#""a\/TOKEN""#,
+    r"a\nTOKEN\nb",
+    "GET /cb?next=%2Fa%3Ftoken%3DTOKEN HTTP",
+    "https%3A%2F%2Fh%2FTOKEN",
+    "https%253A%252F%252Fh%252FTOKEN",
+    "a&#x3D;TOKEN",
+    "a&#61;TOKEN",
+    "a&gt;TOKEN",
+    "a&amp;gt;TOKEN",
+];
+
+#[test]
+fn spellings_of_characters_hide_nothing() {
+    let alphabet = "x7Kq2mPz9RtY4wVb8NcL3sHd6fJg1aQe5uTo";
+    let long = [alphabet, "Bv5Xc8Zn1Mk4", alphabet, "Lp9Oi3Uy7T"].concat();
+    let mut tokens = tokens();
+    tokens.extend([
+        ["sk-ant-", "api03-", &long[..93], "AA"].concat(),
+        ["np", "m_", &alphabet[..36]].concat(),
+        ["A", "Iza", &alphabet[1..36]].concat(),
+        ["hf", "_", "xKqmPzRtYwVbNcLsHdfJgaQeuToBvXcZnM"].concat(),
+        ["ey", "JhbGciOiJIUzI1NiJ9.ey", "J", &long[..40], ".", &long[30..73]].concat(),
+    ]);
+    let project = Project::new("echo \"attempt $REFLEXION_ATTEMPT\" > answer.txt");
+    let line = |token: &String| SPELLINGS.map(|spelling| spelling.replace("TOKEN", token) + "\n").concat();
+    std::fs::write(project.out.join("printed"), tokens.iter().map(line).collect::<String>()).unwrap();
+    project.tasks(&[task_with_check("a", "cat \"$OUT/printed\"; false")]);
+    project.run(&["run", "--max-attempts", "1"]).exits(1);
+    for dir in ["memory", ".reflection"] {
+        assert_eq!(holding(&project.dir.join(dir), &tokens), [""; 0]);
+    }
+}
+
+#[test]
+fn passwords_are_known_by_where_they_stand() {
+    // Each with the word that is secret; none of them is one that anybody uses.
+    let printed = [
+        (
+            "https://discord.com/api/webhooks/123456789012345678/SECRET",
+            &"x7Kq2mPz9RtY4wVb8NcL3sHd6fJg1aQe5uTo".repeat(2)[..68],
+        ),
+        ("https://api.telegram.org/bot123456789:SECRET/sendMessage", "AAx7Kq2mPz9RtY4wVb8NcL3sHd6fJg1aQe5"),
+        ("$ docker login -u ada -p SECRET registry.example", "hunter-two"),
+        ("+ mysql -uroot -pSECRET shop", "Kq2mPz9R"),
+        ("sshpass -p SECRET ssh ada@host", "tr0ub4dor"),
+        ("Command '['mysql', '--password', 'SECRET']' returned 1", "Kq2mPz9RtY4w"),
+        (r#"["curl", "-u", "bob:SECRET", "http://h"]"#, "Kq2mPz9RtY4w"),
+        ("DATABASE_PASS=SECRET", "Kq2mPz9RtY4w"),
+        ("> Cookie: lang=de; sid=SECRET; b=1", "x7Kq2mPz9RtY4wVb8NcL"),
+        ("Set-Cookie: session=SECRET; Path=/", "x7Kq2mPz9RtY4wVb8NcL"),
+        ("['run', '--password SECRET']", "Kq2mPz9RtY4w"),
+        ("DB_PASSWORD=SECRET", "guVuZBvhkrGXXmON"),
+        ("password=SECRET", "p@ss!word"),
+    ];
+    let secrets = printed.map(|(_, secret)| secret.to_owned());
+    let ordinary = "password: required\npassword=userPassword\nself.password = settings.databasePassword\n--password Required\n\
+        PASSWORD=NOT_SET\nif password != confirm_password:\nmysql -p asks\nclient.login -p 8080\nCookie: theme=dark-with-contrast\n\
+        parser.add_argument('--password', 'wanted')\npassword=Contraseña\nTEST_PASS=AllTestsPassed\n";
+    let project = Project::new("echo \"attempt $REFLEXION_ATTEMPT\" > answer.txt");
+    let text: String = printed.iter().map(|(text, secret)| text.replace("SECRET", secret) + "\n").collect();
+    std::fs::write(project.out.join("printed"), text).unwrap();
+    std::fs::write(project.out.join("ordinary"), ordinary).unwrap();
+    project.tasks(&[
+        task_with_check("a", "cat \"$OUT/printed\"; false"),
+        task_with_check("b", "cat \"$OUT/ordinary\"; false"),
+    ]);
+    project.run(&["run", "--max-attempts", "1"]).exits(1);
+    for dir in ["memory", ".reflection"] {
+        assert_eq!(holding(&project.dir.join(dir), &secrets), [""; 0]);
+    }
+    let kept = holding(&project.dir.join(".reflection"), &ordinary.lines().map(json_text).collect::<Vec<_>>());
+    for line in ordinary.lines().map(json_text) {
+        assert!(kept.iter().any(|held| held.ends_with(&line)), "`{line}` is no secret: {kept:#?}");
+    }
+}
+
+/// A line as it stands in a string of JSON.
+fn json_text(line: &str) -> String {
+    serde_json::to_string(line).unwrap().trim_matches('"').to_owned()
+}
+
+#[test]
+fn what_a_carried_file_of_variables_holds_is_kept_nowhere() {
+    let project = Project::new("echo \"attempt $REFLEXION_ATTEMPT\" > answer.txt; cat .env");
+    project.write(".gitignore", ".env\n");
+    project.write(".env", "export SHOP_TOKEN=\"plain enough words\" # of the shop\nSHOP_NAME=corner shop of mine\n");
+    project.config(|c| c["carry"] = json!([".env"]));
+    project.tasks(&[task_with_check("a", ". ./.env; echo \"$SHOP_TOKEN $SHOP_NAME\"; false")]);
+    project.run(&["run", "--max-attempts", "1"]).exits(1);
+    for dir in ["memory", ".reflection"] {
+        assert_eq!(holding(&project.dir.join(dir), &["plain enough words".to_owned()]), [""; 0]);
+    }
+    assert_ne!(holding(&project.dir.join(".reflection"), &["corner shop of mine".to_owned()]), [""; 0]);
+}

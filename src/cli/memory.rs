@@ -256,7 +256,7 @@ fn known_category(word: Option<&Value>) -> anyhow::Result<()> {
 /// What foreign reflections are.
 const FOREIGN: &str = "foreign: reflexion did not write them here, or somebody has changed them, so they reach no prompt; `reflexion memory check --adopt` takes them over";
 /// The same before the first run, which would take them over.
-const NOT_YET: &str = "foreign: reflexion did not write them here. No run has begun here yet: the first one takes over what is in the memory then, so remove before what no prompt may hold";
+const NOT_YET: &str = "foreign: reflexion did not write them here. No run of yours has begun anywhere yet: the first one takes over what is in the memory then, so remove before what no prompt may hold";
 
 /// The command of a check stands in brackets behind its name, and is the same in many lines.
 fn without_command(words: &str) -> String {

@@ -158,16 +158,25 @@ pub(super) fn say_unprotected(settings: &dyn Settings) {
 
 /// Lessons that no prompt will hold: somebody merged, edited or forged them.
 pub(super) fn say_foreign(settings: &dyn Settings) {
-    let lines = match runtime::foreign_lessons(settings.project()) {
-        Ok(0) => return,
-        Ok(lines) => report::plural(lines, "line"),
-        // Whoever reads or writes the memory says that in its own words.
-        Err(_) => return,
-    };
-    errln!(
-        "warning: {lines} of memory/reflections.jsonl not written by reflexion here, so no prompt holds them: \
-         `reflexion memory check` lists them, `reflexion memory check --adopt` takes them over"
-    );
+    for line in foreign(settings.project()) {
+        errln!("warning: {line}");
+    }
+}
+
+/// What of the records nobody believes, in words. Whoever reads or writes them says in its own words where that cannot be done.
+pub(super) fn foreign(project: &Project) -> Vec<String> {
+    let lines =
+        |found: std::io::Result<usize>| found.ok().filter(|lines| *lines > 0).map(|n| report::plural(n, "line"));
+    let lessons = lines(runtime::foreign_lessons(project)).map(|lines| {
+        format!(
+            "{lines} of memory/reflections.jsonl not written by reflexion here, so no prompt holds them: \
+             `reflexion memory check` lists them, `reflexion memory check --adopt` takes them over"
+        )
+    });
+    let marks = lines(runtime::foreign_marks(project)).map(|lines| {
+        format!("{lines} of .reflection/tasks.jsonl not written by reflexion here, so what they say of tasks is not believed")
+    });
+    lessons.into_iter().chain(marks).collect()
 }
 
 pub(super) fn nothing_open(list: &TaskList, settings: &dyn Settings, json: bool) -> anyhow::Result<Exit> {

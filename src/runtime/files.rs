@@ -18,7 +18,7 @@ pub fn task_file(settings: &dyn Settings, clock: Arc<dyn Clock>) -> TaskFile {
     TaskFile::of(project, Seals::of(project), clock)
 }
 
-/// Whether a run ever began in the project here: the first one adopts what is in the memory then.
+/// Whether a run of this user's ever began: the first one of all adopts what is in the memory then.
 ///
 /// # Errors
 /// If that cannot be looked at.
@@ -32,6 +32,14 @@ pub fn run_began(project: &policy::Project) -> io::Result<bool> {
 /// If they cannot be read.
 pub fn foreign_lessons(project: &policy::Project) -> io::Result<usize> {
     Seals::of(project).foreign_lessons()
+}
+
+/// How many marks of tasks were not written by this program here: they say nothing.
+///
+/// # Errors
+/// If they cannot be read.
+pub fn foreign_marks(project: &policy::Project) -> io::Result<usize> {
+    Seals::of(project).foreign_marks()
 }
 
 /// Takes those over as the user's own, and says how many they are.

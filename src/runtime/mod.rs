@@ -78,6 +78,7 @@ pub use files::TaskFile;
 pub use files::adopt_lessons;
 pub use files::check_state;
 pub use files::foreign_lessons;
+pub use files::foreign_marks;
 pub use files::read_import;
 pub use files::run_began;
 pub use files::task_file;

@@ -5,8 +5,9 @@
 //! made of the one before it too, so that none can be left out or put in between. A line without its digest was written by
 //! somebody else (an editor, a merge, a colleague, an agent): it is *foreign*.
 //!
-//! What is in a project when its first run here begins is adopted once, by what it says; later a person adopts. That, and where
-//! the records ended, is kept beside the key.
+//! What is in the project in which a user's first run of all begins, before there is a key, is adopted once, by what it says; later, and in
+//! every other directory, a person adopts. That, and where the records ended, is kept beside the key. In a directory without a run yet, what was
+//! written or adopted in another project of the same user counts as well: it may have been moved or copied from there.
 //!
 //! Who can read the key can forge all of this: without a sandbox that is every program of the user's.
 
@@ -93,6 +94,8 @@ struct Shared {
     key: Place,
     /// Of this project, beside the key.
     dir: Place,
+    /// Of all projects of the user.
+    records: Place,
     project: ProjectNumber,
     memory: Place,
     marks: Place,
@@ -116,6 +119,7 @@ impl Seals {
         let shared = Shared {
             key: Place::new(user, "key"),
             dir: Place::new(user, "records").join(format!("{:032x}", number.0)),
+            records: Place::new(user, "records"),
             project: number,
             memory: Place::with_names(&project.memory_file(), 2),
             marks: state::state(&state_dir).join("tasks.jsonl"),
@@ -127,7 +131,7 @@ impl Seals {
         Self { shared: Arc::new(shared) }
     }
 
-    /// What of the memory and of the marks is believed now: everything, before the project's first run here.
+    /// What of the memory and of the marks is believed now: everything, as long as the user has no key.
     pub(super) fn belief(&self) -> io::Result<Arc<Belief>> {
         let adopted = self.shared.dir.join("adopted");
         let look = match adopted.look() {
@@ -144,7 +148,7 @@ impl Seals {
         }
         let belief = match look {
             // Nothing can be one's own where there is no such directory.
-            None => Belief { begun: false, ..self.belief_in(HashSet::new()).or_else(without_directory)? },
+            None => self.belief_before().or_else(without_directory)?,
             Some(_) => self.belief_in(read_digests(adopted.open_file()?)?)?,
         };
         let belief = Arc::new(belief);
@@ -153,10 +157,25 @@ impl Seals {
     }
 
     fn belief_in(&self, adopted: HashSet<u128>) -> io::Result<Belief> {
-        Ok(Belief { begun: true, key: self.key()?, project: self.shared.project, adopted })
+        Ok(Belief { begun: true, key: self.key()?, project: self.shared.project, elsewhere: Vec::new(), adopted })
     }
 
-    /// Adopts what is there, if no run ever began here.
+    /// Before the first run here.
+    fn belief_before(&self) -> io::Result<Belief> {
+        let mut belief = self.belief_in(HashSet::new())?;
+        belief.begun = belief.key.is_some();
+        for (name, _) in self.shared.records.list()? {
+            let Some(number) = name.to_str().and_then(|name| u128::from_str_radix(name, 16).ok()) else { continue };
+            belief.elsewhere.push(ProjectNumber(number));
+            match self.shared.records.join(&name).join("adopted").open_file() {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                other => belief.adopted.extend(read_digests(other?)?),
+            }
+        }
+        Ok(belief)
+    }
+
+    /// Adopts what is believed so far, if no run ever began here: all that is there, if the user has no key yet.
     ///
     /// # Errors
     /// If something cannot be read or written.
@@ -165,15 +184,17 @@ impl Seals {
         if adopted.look()?.is_some() {
             return Ok(());
         }
-        let unadopted = self.belief_in(HashSet::new())?;
+        let (before, after) = (self.belief_before()?, self.belief_in(HashSet::new())?);
+        let taken =
+            |place: &Place, kind| contents(place, kind, |line| before.holds(kind, line) && !after.holds(kind, line));
         // A memory that cannot be read costs its lessons, never a run.
-        let mut digests = foreign(&self.shared.memory, LineKind::Reflection, &unadopted).unwrap_or_default();
-        digests.extend(foreign(&self.shared.marks, LineKind::Mark, &unadopted)?);
+        let mut digests = taken(&self.shared.memory, LineKind::Reflection).unwrap_or_default();
+        digests.extend(taken(&self.shared.marks, LineKind::Mark)?);
         // Another process may have been faster, and then it is its word that counts.
         adopted.create(&digest_lines(&digests)).map(drop)
     }
 
-    /// Whether a run ever began here: the first one adopts what is there then.
+    /// Whether a run ever began here, or elsewhere for this user: the first one of all adopts what is there then.
     ///
     /// # Errors
     /// If it cannot be looked at.
@@ -188,6 +209,15 @@ impl Seals {
     pub fn foreign_lessons(&self) -> io::Result<usize> {
         let belief = self.belief()?;
         Ok(foreign(&self.shared.memory, LineKind::Reflection, &belief)?.len())
+    }
+
+    /// How many marks nobody believes.
+    ///
+    /// # Errors
+    /// If something cannot be read.
+    pub fn foreign_marks(&self) -> io::Result<usize> {
+        let belief = self.belief()?;
+        Ok(foreign(&self.shared.marks, LineKind::Mark, &belief)?.len())
     }
 
     /// Adopts what is in the memory now, and says how many lines that are.
@@ -232,12 +262,21 @@ impl Seals {
 
     /// Reads a run's journal to show it: one that was not begun by this version, or not here, is shown as it is.
     pub(super) fn chain_to_show(&self, run: &RunId) -> io::Result<Chain> {
+        Ok(Chain { all: !self.is_begun_here(run)?, ..self.chain(run)? })
+    }
+
+    fn is_begun_here(&self, run: &RunId) -> io::Result<bool> {
         let runs = match self.shared.dir.join("runs").read() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
             other => other?,
         };
-        let is_ours = runs.split(|byte| *byte == b'\n').any(|line| line == run.as_str().as_bytes());
-        Ok(Chain { all: !is_ours, ..self.chain(run)? })
+        Ok(runs.split(|byte| *byte == b'\n').any(|line| line == run.as_str().as_bytes()))
+    }
+
+    /// Whether a run was begun by this program, in this directory: no other one is gone on with.
+    #[must_use]
+    pub fn has_begun_run(&self, run: &RunId) -> bool {
+        self.is_begun_here(run).unwrap_or(false)
     }
 
     /// Notes beside the key how far the records of a run reach, and says what others than this program changed in them since
@@ -325,6 +364,8 @@ pub(super) struct Belief {
     begun: bool,
     key: Option<Keyed>,
     project: ProjectNumber,
+    /// Other projects of the user, whose marks count here too.
+    elsewhere: Vec<ProjectNumber>,
     adopted: HashSet<u128>,
 }
 
@@ -337,8 +378,12 @@ impl Belief {
     /// Whether it is one's own, also before the first run, when all that is there is believed: what others wrote is shown as such.
     pub(super) fn is_own(&self, kind: LineKind, line: &[u8]) -> bool {
         let line = bare(line);
-        let before = self.project.before(kind);
-        let is_ours = |key: &Keyed| split(line).is_some_and(|(body, digest)| keyed(key, kind, before, body) == digest);
+        let is_ours = |key: &Keyed| {
+            let is_of = |project: &ProjectNumber| {
+                split(line).is_some_and(|(body, digest)| keyed(key, kind, project.before(kind), body) == digest)
+            };
+            is_of(&self.project) || (kind != LineKind::Reflection && self.elsewhere.iter().any(is_of))
+        };
         self.key.as_ref().is_some_and(is_ours) || self.adopted.contains(&content(kind, line))
     }
 }
@@ -503,13 +548,18 @@ fn short(digest: &[u8]) -> u128 {
 }
 /// The lines of a file that nobody believes, as they are known when they are adopted; none if there is no file.
 fn foreign(place: &Place, kind: LineKind, belief: &Belief) -> io::Result<Vec<u128>> {
+    contents(place, kind, |line| !belief.holds(kind, line))
+}
+
+/// The lines of a file of which something holds, in the same way.
+fn contents(place: &Place, kind: LineKind, holds: impl Fn(&[u8]) -> bool) -> io::Result<Vec<u128>> {
     let mut found = Vec::new();
     let file = match place.open_file() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         other => Some(other?),
     };
     for_each_line_in(file, |line| {
-        if !bare(line).is_empty() && !belief.holds(kind, line) {
+        if !bare(line).is_empty() && holds(line) {
             found.push(content(kind, bare(line)));
         }
     })?;
@@ -605,6 +655,38 @@ mod tests {
         fs::write(&key, "short").unwrap();
         let error = seals_of(dir.path()).belief().map(drop).unwrap_err().to_string();
         assert!(error.contains("state/key holds no key"), "{error}");
+    }
+
+    #[test]
+    fn a_new_directory_brings_only_what_the_user_wrote() {
+        let dir = tempfile::tempdir().unwrap();
+        let (lesson, mark) = ("memory/reflections.jsonl", ".reflection/tasks.jsonl");
+        let one = seals_of(dir.path());
+        one.begin().unwrap();
+        let line = |kind, text: &[u8]| {
+            let mut line = Vec::new();
+            one.seal(kind, text, &mut line).unwrap();
+            String::from_utf8(line).unwrap() + "\n"
+        };
+        let marks = line(LineKind::Mark, b"{\"id\":\"own\"}") + "{\"id\":\"forged\"}\n";
+        write(dir.path(), lesson, &(line(LineKind::Reflection, b"{\"id\":\"own\"}") + "{\"id\":\"adopted\"}\n"));
+        write(dir.path(), mark, &marks);
+        assert_eq!(one.adopt_lessons().unwrap(), 1);
+        let memory = fs::read_to_string(dir.path().join("p").join(lesson)).unwrap() + "{\"id\":\"forged\"}\n";
+        let moved = dir.path().join("moved");
+        for (file, text) in [(lesson, &memory), (mark, &marks)] {
+            fs::create_dir_all(moved.join(file).parent().unwrap()).unwrap();
+            fs::write(moved.join(file), text).unwrap();
+        }
+        let rooms = dir.path().join("state/rooms");
+        let (name, settings, tasks) = ("q".to_owned(), "project.json", moved.join("tasks.jsonl"));
+        let project = policy::Project { name, root: moved.clone(), settings, tasks, rooms };
+        let count = || (Seals::of(&project).foreign_lessons().unwrap(), Seals::of(&project).foreign_marks().unwrap());
+        assert_eq!(count(), (1, 1), "before its first run");
+        Seals::of(&project).begin().unwrap();
+        assert_eq!(count(), (1, 1), "and after it");
+        fs::write(moved.join(mark), marks + &line(LineKind::Mark, b"{\"id\":\"later\"}")).unwrap();
+        assert_eq!(count(), (1, 2), "what is written elsewhere later is nothing here");
     }
 
     #[test]

@@ -382,11 +382,61 @@ fn lessons_of_a_clone_are_counted_as_what_they_are() {
         assert_eq!(project.run(&["memory", "check", "--json"]).json()["foreign"], json!(foreign));
         assert_eq!(project.run(&["memory", "list"]).stdout.contains("foreign"), foreign > 0);
     };
-    check(1, 1, "No run has begun here yet");
+    check(1, 1, "No run of yours has begun anywhere yet");
     project.run(&["run"]).exits(0);
     check(0, 0, "");
     project.write("memory/reflections.jsonl", format!("{}\n", lesson.to_string().replace("theirs", "others")));
     check(1, 1, "--adopt` takes them over");
+}
+
+/// Whoever has used the program before has a key: what others wrote in a new directory is nobody's word there, and asked about.
+#[test]
+fn lessons_and_marks_of_a_clone_are_not_believed_by_who_has_a_key() {
+    let agent = r#"cat "$REFLEXION_PROMPT_FILE" >> "$OUT/prompts"; echo right > answer.txt"#;
+    let mut project = Project::new(agent);
+    let lesson = |words: &str| {
+        json!({
+            "v": 1, "id": words, "sessionId": "s", "taskId": "b", "subtaskId": "b", "attemptNumber": 1, "category": "root_cause",
+            "analysis": words, "suggestion": words, "actionItems": [], "confidence": 0.5, "createdAt": "2026-01-01T00:00:00Z",
+            "origin": { "by": "person" },
+        })
+    };
+    project.run(&["run"]).exits(0);
+    project
+        .run_with(
+            &["memory", "add"],
+            &json!({ "taskId": "b", "analysis": "of my own", "suggestion": "own" }).to_string(),
+        )
+        .exits(0);
+    // Somebody brings a lesson, and a mark by which the other task is done.
+    let (memory, marks) = ("memory/reflections.jsonl", ".reflection/tasks.jsonl");
+    let append = |project: &Project, file: &str, line: &str| {
+        project.write(file, [project.read(file), line.as_bytes().to_vec(), b"\n".to_vec()].concat());
+    };
+    append(&project, memory, &lesson("forged").to_string());
+    append(&project, marks, r#"{"v":1,"id":"b","status":"closed","run":"x","at":"2027-11-22T00:21:10Z"}"#);
+    project.write("tasks.jsonl", format!("{}\n{}\n", task("a"), task("b")));
+    project.commit();
+    let moved = project.dir.with_file_name("moved");
+    std::fs::rename(&project.dir, &moved).unwrap();
+    project.dir = moved;
+    let shown = project.run(&["trust", "--show"]);
+    shown
+        .prints("1 line of memory/reflections.jsonl not written by reflexion here")
+        .prints("1 line of .reflection/tasks.jsonl");
+    let list = project.run(&["task", "list"]).stdout;
+    assert!(
+        list.contains("open") && list.contains("closed"),
+        "the mark of one's own holds, the other does not: {list}"
+    );
+    let ran = project.run(&["run"]);
+    ran.exits(0)
+        .says("warning: 1 line of memory/reflections.jsonl")
+        .says("`reflexion memory check --adopt` takes them over");
+    let prompts = project.told("prompts");
+    assert!(prompts.contains("of my own") && !prompts.contains("forged"), "{prompts}");
+    assert!(ran.stdout.contains("1 of 1 task confirmed"), "{}", ran.stdout);
+    project.run(&["memory", "check"]).exits(1).prints("1 of them foreign");
 }
 
 /// At any moment from when the first file has arrived.
